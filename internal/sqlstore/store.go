@@ -1,0 +1,105 @@
+// Package sqlstore keeps the shop in a SQL database. It is the only room that knows SQL.
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"animalstore/internal/shop"
+)
+
+// Store is a shop.Store in one SQLite file: one connection that writes, and a pool of others that read beside it.
+type Store struct {
+	db      *sql.DB
+	lock    *lock
+	readers chan *conn
+	writer  *writer
+}
+
+// errLocked is what lockFile returns while another process holds the lock.
+var errLocked = errors.New("another animalstore serves it")
+
+// Options say how a store is opened.
+type Options struct {
+	// Exclusive keeps every other process out that asks for the same. Those that do not may still read and write.
+	Exclusive bool
+}
+
+// Open opens the store in a file, and makes it where there is none. The schema is brought up to date.
+func Open(ctx context.Context, path string, o Options) (*Store, error) {
+	path, err := prepareFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{}
+	if o.Exclusive {
+		if s.lock, err = lockFile(path + ".lock"); err != nil {
+			return nil, fmt.Errorf("cannot have the database %s alone: %w", path, err)
+		}
+	}
+	if err := s.open(ctx, path); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot open the database %s: %w", path, err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Store) open(ctx context.Context, path string) (err error) {
+	if s.db, err = sql.Open("sqlite", dsn(path)); err != nil {
+		return err
+	}
+	s.db.SetMaxIdleConns(0) // connections are pooled here, each with its prepared statements
+	if err := checkSQLite(ctx, s.db); err != nil {
+		return err
+	}
+	if err := migrate(ctx, s.db); err != nil {
+		return err
+	}
+	s.readers = make(chan *conn, max(4, 2*runtime.GOMAXPROCS(0)))
+	for range cap(s.readers) {
+		s.readers <- newConn(s.db)
+	}
+	s.writer = startWriter(newConn(s.db))
+	return nil
+}
+
+// Close finishes the writes that were accepted and closes the store. Nothing may use it any more.
+func (s *Store) Close() error {
+	if s.writer != nil {
+		s.writer.stop()
+		for range cap(s.readers) {
+			(<-s.readers).close()
+		}
+	}
+	var err error
+	if s.db != nil {
+		err = s.db.Close()
+	}
+	return errors.Join(err, s.lock.release())
+}
+
+// Read runs fn over one consistent state of the database.
+func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
+	var c *conn
+	select {
+	case c = <-s.readers:
+	case <-ctx.Done():
+		return shop.UnavailableError(ctx.Err())
+	}
+	defer func() { s.readers <- c }()
+	tx := &tx{ctx: ctx, conn: c}
+	// The state was only read, so the way out is always a rollback. It runs after a failure, after a panic and for a
+	// caller who has gone, too: the next one gets a clean connection.
+	defer c.rollback()
+	if err := tx.exec("BEGIN"); err != nil {
+		return err
+	}
+	return tx.run(func() error { return fn(tx) })
+}
+
+// Write runs fn alone. What it wrote is on the disk when Write returns nil.
+func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
+	return s.writer.do(ctx, func(tx *tx) error { return fn(tx) })
+}

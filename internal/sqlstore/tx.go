@@ -1,0 +1,113 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"time"
+)
+
+// tx is one open transaction, or one member's part of a shared one. It implements shop.ReadTx and shop.WriteTx; the
+// methods stand in the file of their resource.
+type tx struct {
+	ctx    context.Context
+	conn   *conn
+	failed error
+}
+
+// run runs a closure over the transaction. A closure that went on after a failed statement has failed all the same:
+// PostgreSQL has then aborted its transaction, and SQLite may have ended it.
+func (t *tx) run(fn func() error) error {
+	err := fn()
+	if t.failed != nil {
+		return t.failed
+	}
+	return err
+}
+
+// fail remembers the first failure of the transaction.
+func (t *tx) fail(err error) error {
+	if t.failed == nil {
+		t.failed = storeError(err)
+	}
+	return t.failed
+}
+
+func (t *tx) exec(query string, args ...any) error {
+	if t.failed != nil {
+		return t.failed
+	}
+	statement, err := t.conn.prepare(t.ctx, query)
+	if err != nil {
+		return t.fail(err)
+	}
+	if _, err := statement.ExecContext(t.ctx, args...); err != nil {
+		return t.fail(err)
+	}
+	return nil
+}
+
+// scanner reads the columns of the row at hand.
+type scanner func(columns ...any) error
+
+// all returns every row of a query, made into a value by scan.
+func all[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	if t.failed != nil {
+		return nil, t.failed
+	}
+	statement, err := t.conn.prepare(t.ctx, query)
+	if err != nil {
+		return nil, t.fail(err)
+	}
+	rows, err := statement.QueryContext(t.ctx, args...)
+	if err != nil {
+		return nil, t.fail(err)
+	}
+	defer rows.Close()
+	values := []T{}
+	for rows.Next() {
+		value, err := scan(rows.Scan)
+		if err != nil {
+			return nil, t.fail(err)
+		}
+		values = append(values, value)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, t.fail(err)
+	}
+	return values, nil
+}
+
+// one returns the first row of a query and whether there is one.
+func one[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) (T, bool, error) {
+	values, err := all(t, scan, query, args...)
+	if err != nil || len(values) == 0 {
+		return *new(T), false, err
+	}
+	return values[0], true, nil
+}
+
+// scanValue reads a row of one column.
+func scanValue[T any](scan scanner) (value T, err error) {
+	err = scan(&value)
+	return value, err
+}
+
+// nullable makes the zero value NULL.
+func nullable[T comparable](value T) sql.Null[T] {
+	return sql.Null[T]{V: value, Valid: value != *new(T)}
+}
+
+// micros is how a time is stored: microseconds since 1970, UTC; the zero time is 0.
+func micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func fromMicros(m int64) time.Time {
+	if m == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(m).UTC()
+}

@@ -1,0 +1,184 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"animalstore/internal/shop"
+)
+
+// maxBatch bounds how many writes share one commit, and so how long the first of them waits for the last.
+const maxBatch = 256
+
+// writer runs all writes of a store, one after the other, on the one connection that writes.
+//
+// It commits in groups: writes that wait together share one transaction, each behind a savepoint of its own, and are
+// answered after the one fsync. A member that fails undoes only itself. Answers wait for the commit also where a member
+// failed: what it saw may have been written by the members before it.
+type writer struct {
+	conn    *conn
+	queue   chan *member
+	stopped chan struct{} // closed when the last accepted write has been answered
+
+	mu     sync.RWMutex // held for reading while a member is handed over
+	closed bool
+}
+
+// member is one write that takes part in a group.
+type member struct {
+	ctx    context.Context
+	fn     func(*tx) error
+	err    error
+	panic  any
+	answer chan struct{}
+}
+
+func startWriter(c *conn) *writer {
+	w := &writer{conn: c, queue: make(chan *member, maxBatch), stopped: make(chan struct{})}
+	go w.loop()
+	return w
+}
+
+var errStopped = errors.New("the store is closed")
+
+// do hands a closure to the writer and waits for its answer.
+func (w *writer) do(ctx context.Context, fn func(*tx) error) error {
+	m := &member{ctx: ctx, fn: fn, answer: make(chan struct{})}
+	if err := w.accept(m); err != nil {
+		return shop.UnavailableError(err)
+	}
+	<-m.answer
+	if m.panic != nil {
+		panic(m.panic) // where it belongs: in the goroutine of the caller
+	}
+	return m.err
+}
+
+func (w *writer) accept(m *member) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed {
+		return errStopped
+	}
+	select {
+	case w.queue <- m:
+		return nil
+	case <-m.ctx.Done():
+		return m.ctx.Err()
+	}
+}
+
+func (w *writer) stop() {
+	w.mu.Lock()
+	if !w.closed {
+		w.closed = true
+		close(w.queue)
+	}
+	w.mu.Unlock()
+	<-w.stopped
+}
+
+func (w *writer) loop() {
+	defer close(w.stopped)
+	defer w.conn.close()
+	for first := range w.queue {
+		group := []*member{first}
+		for len(group) > 0 {
+			group = w.commit(group)
+		}
+	}
+}
+
+// commit runs a group, joined by what arrives meanwhile, in one transaction. It returns the members that must run again
+// because another one took the whole transaction down with it (a full disk does that); those it does not return have
+// been answered.
+func (w *writer) commit(group []*member) (again []*member) {
+	whole := &tx{ctx: context.Background(), conn: w.conn}
+	if err := whole.exec("BEGIN IMMEDIATE"); err != nil {
+		w.conn.rollback()
+		answer(group, err)
+		return nil
+	}
+	for i := 0; i < len(group); i++ {
+		if alive := w.run(group[i]); !alive {
+			w.conn.rollback()
+			answer(group[i:i+1], nil)
+			return append(group[:i:i], group[i+1:]...)
+		}
+		if i == len(group)-1 && len(group) < maxBatch {
+			group = w.join(group)
+		}
+	}
+	err := whole.exec("COMMIT")
+	if err != nil {
+		w.conn.rollback()
+	}
+	answer(group, err)
+	return nil
+}
+
+// join adds one member to the group where one is waiting.
+func (w *writer) join(group []*member) []*member {
+	select {
+	case m, ok := <-w.queue:
+		if ok {
+			return append(group, m)
+		}
+	default:
+	}
+	return group
+}
+
+// run runs one member behind its savepoint. It reports whether the transaction around it is still alive: an error can
+// end it, and then the savepoint is gone too.
+func (w *writer) run(m *member) (alive bool) {
+	m.panic = nil // it may run again
+	if err := m.ctx.Err(); err != nil {
+		m.err = shop.UnavailableError(err) // nobody waits for it any more, and nothing of it has begun
+		return true
+	}
+	// The member runs under a context that cannot be cancelled: an interrupted statement would roll back the whole
+	// transaction, and with it the neighbours.
+	tx := &tx{ctx: context.WithoutCancel(m.ctx), conn: w.conn}
+	if m.err = tx.exec("SAVEPOINT member"); m.err != nil {
+		return false
+	}
+	m.err = tx.run(func() error { return m.call(tx) })
+	after := []string{"RELEASE member"}
+	if m.err != nil || m.panic != nil {
+		after = []string{"ROLLBACK TO member", "RELEASE member"}
+	}
+	tx.failed = nil
+	for _, statement := range after {
+		if err := tx.exec(statement); err != nil {
+			if m.err == nil {
+				m.err = err
+			}
+			return false
+		}
+	}
+	return true
+}
+
+// call runs the closure; a panic stays with its member.
+func (m *member) call(tx *tx) error {
+	defer func() {
+		if p := recover(); p != nil {
+			m.panic = fmt.Sprintf("%v\n\nin a write:\n%s", p, debug.Stack())
+		}
+	}()
+	return m.fn(tx)
+}
+
+// answer tells the members that it is over; err fails them all.
+func answer(group []*member, err error) {
+	for _, m := range group {
+		if err != nil {
+			m.err = err
+		}
+		close(m.answer)
+	}
+}
