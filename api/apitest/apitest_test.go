@@ -1,0 +1,176 @@
+package apitest_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"animalstore/api"
+	"animalstore/api/apitest"
+)
+
+// An answer that a check must pass or refuse.
+type answer struct {
+	name, request string
+	status        int
+	change        http.Header // over the good headers; an empty list takes one away
+	body          string
+	wrong         string // a part of the complaint, or nothing where the answer is good
+}
+
+var common = http.Header{"X-Request-Id": {"01jd2q8r5m9x3v7k4t6w0y1z2a"}}
+
+var failed = http.Header{
+	"Content-Type":  {"application/json"},
+	"Cache-Control": {"no-store"},
+}
+
+var page = http.Header{
+	"Content-Type":  {"application/json"},
+	"Cache-Control": {"private, no-cache"},
+	"Etag":          {`"5d41402abc4b2a76"`},
+	"Link":          {`<http://x/v1/pets?cursor=8000000000003>; rel="next"`, `<http://x/v1/pets>; rel="first"`},
+}
+
+var pet = http.Header{
+	"Content-Type":  {"application/json"},
+	"Cache-Control": {"private, no-cache"},
+	"Etag":          {`"5d41402abc4b2a76"`},
+	"Deprecation":   {"@1794700800"},
+	"Sunset":        {"Thu, 05 Dec 2030 00:00:00 GMT"},
+	"Link": {`<http://x/docs>; rel="deprecation", <http://x/docs>; rel="sunset", ` +
+		`<http://x/v1/pets>; rel="successor-version"`},
+}
+
+func with(base http.Header, changes ...http.Header) http.Header {
+	all := base.Clone()
+	for _, change := range changes {
+		maps.Copy(all, change)
+	}
+	maps.DeleteFunc(all, func(_ string, values []string) bool { return len(values) == 0 })
+	return all
+}
+
+func failure(code string, status int) string {
+	return fmt.Sprintf(`{"code":%q,"message":"It did not work.","status":%d}`, code, status)
+}
+
+// turtles is a page with one name of so many characters, each beyond the 16 bits that some count by.
+func turtles(count int) string {
+	return `[{"id":1,"categoryId":1,"name":"` + strings.Repeat("🐢", count) + `"}]`
+}
+
+func TestCheck(t *testing.T) {
+	document, err := api.NewDocument()
+	if err != nil {
+		t.Fatal(err)
+	}
+	validator, err := apitest.New(document.YAML([]api.Server{{URL: "http://x/v1"}}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	challenge := http.Header{"Www-Authenticate": {`Bearer realm="animalstore", error="invalid_token"`}}
+	allow := http.Header{"Allow": {"GET, HEAD, OPTIONS, POST"}}
+	later, soon := http.Header{"Retry-After": {"1"}}, http.Header{"Retry-After": {"soon"}}
+	text := http.Header{"Content-Type": {"text/plain"}}
+
+	for _, a := range []answer{
+		{"page", "GET /pets?limit=2", 200, page, `[{"id":1,"name":"Rex","categoryId":1,"status":"sold"}]`, ""},
+		{"empty page", "GET /pets", 200, page, `[]`, ""},
+		{"200 turtles", "GET /pets", 200, page, turtles(200), ""},
+		{"201 turtles", "GET /pets", 200, page, turtles(201), "maximum string length"},
+		{"head", "HEAD /pets", 200, page, ``, ""},
+		{"head with a body", "HEAD /pets", 200, page, `[]`, "must be none"},
+		{"head without a header", "HEAD /pets", 200, with(page, http.Header{"Etag": {}}), ``, `"ETag" missing`},
+		{"not modified", "GET /pets", 304, with(page, http.Header{"Content-Type": {}}), ``, ""},
+		{"not modified, a header missing", "GET /pets", 304, with(page, http.Header{"Link": {}}), ``, `"Link" missing`},
+		{"not modified with a body", "GET /pets", 304, page, `[]`, "must be none"},
+		{"another status", "GET /pets", 418, page, `[]`, "no answer 418"},
+		{"another header", "GET /pets", 200, with(page, http.Header{"X-Powered-By": {"Go"}}), `[]`, "X-Powered-By"},
+		{"another type", "GET /pets", 200, with(page, http.Header{"Content-Type": {"text/html"}}), `[]`, "text/html"},
+		{"another id", "GET /pets", 200, with(page, http.Header{"X-Request-Id": {"7"}}), `[]`, "X-Request-Id"},
+
+		{"pet", "GET /pets/1", 200, pet, `{"id":1,"name":"Rex","categoryId":1}`, ""},
+		{"pet head", "HEAD /pets/1", 200, pet, ``, ""},
+		{"smallest int64", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":-9223372036854775808}`, ""},
+		{"largest int64", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":9223372036854775807}`, ""},
+		{"2^63", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":9223372036854775808}`, "no int64"},
+		{"-2^63-1", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":-9223372036854775809}`, "no int64"},
+		{"7.5", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":7.5}`, "integer"},
+		{"a string", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":"7"}`, "integer"},
+		{"null", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":1,"status":null}`, "status"},
+		{"another member", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":1,"age":1}`, "age"},
+		{"spaces", "GET /pets/1", 200, pet, `{"id":1,"name":"  ","categoryId":1}`, "regular expression"},
+		{"no sunset", "HEAD /pets/1", 200, with(pet, http.Header{"Sunset": {}}), ``, `"Sunset" missing`},
+		{"another sunset", "HEAD /pets/1", 200, with(pet, http.Header{"Sunset": {"tomorrow"}}), ``, "Sunset"},
+
+		{"unknown path", "GET /nothing", 404, failed, failure("not_found", 404), ""},
+		{"unknown path without a key", "GET /nothing", 401, with(failed, challenge), failure("invalid_api_key", 401), ""},
+		{"unknown path, no challenge", "GET /nothing", 401, failed, failure("invalid_api_key", 401), `"WWW-Authenticate" missing`},
+		{"unknown path as text", "GET /nothing", 404, with(failed, text), `no`, "text/plain"},
+		{"unknown path, found", "GET /nothing", 200, page, `[]`, "GET http://x/v1/nothing answers 200"},
+		{"wrong method", "PUT /pets", 405, with(failed, allow), failure("method_not_allowed", 405), ""},
+		{"wrong method, none named", "PUT /pets", 405, failed, failure("method_not_allowed", 405), `"Allow" missing`},
+		{"unauthorized", "GET /pets", 401, with(failed, challenge), failure("invalid_api_key", 401), ""},
+		{"no challenge", "GET /pets", 401, failed, failure("invalid_api_key", 401), `"WWW-Authenticate" missing`},
+		{"another code", "POST /pets", 400, failed, failure("oops", 400), "code"},
+		{"unavailable", "POST /pets", 503, with(failed, later), failure("unavailable", 503), ""},
+		{"no number of seconds", "POST /pets", 503, with(failed, soon), failure("unavailable", 503), "Retry-After"},
+	} {
+		t.Run(a.name, func(t *testing.T) {
+			method, path, _ := strings.Cut(a.request, " ")
+			req := httptest.NewRequest(method, "http://x/v1"+path, nil)
+			err := validator.Check(req, a.status, with(common, a.change), []byte(a.body))
+			if a.wrong == "" && err != nil {
+				t.Error(err)
+			}
+			if a.wrong != "" && (err == nil || !strings.Contains(err.Error(), a.wrong)) {
+				t.Errorf("got %v, want a complaint about %q", err, a.wrong)
+			}
+		})
+	}
+}
+
+func TestTimes(t *testing.T) {
+	validator, err := apitest.New([]byte(`
+openapi: 3.1.0
+info: { title: Times, version: 1.0.0 }
+servers: [{ url: http://x/v1 }]
+paths:
+  /now:
+    get:
+      responses:
+        '200':
+          description: The time.
+          content:
+            application/json:
+              schema: { type: array, items: { $ref: '#/components/schemas/Time' } }
+components:
+  schemas:
+    Time: { type: string, format: date-time }
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for body, good := range map[string]bool{
+		`["2030-12-05T00:00:00Z"]`:      true,
+		`["2030-12-05T00:00:00.25Z"]`:   true,
+		`["2030-12-05T01:00:00+01:00"]`: true,
+		`["2030-12-05"]`:                false,
+		`["2030-12-05 00:00:00Z"]`:      false,
+		`["2030-12-05T00:00:00"]`:       false,
+		`["2030-02-30T00:00:00Z"]`:      false,
+		`["2030-12-05T25:00:00Z"]`:      false,
+		`["yesterday"]`:                 false,
+		`[7]`:                           false,
+	} {
+		req := httptest.NewRequest("GET", "http://x/v1/now", nil)
+		err := validator.Check(req, 200, http.Header{"Content-Type": {"application/json"}}, []byte(body))
+		if good != (err == nil) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}

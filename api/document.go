@@ -1,0 +1,170 @@
+// Package api holds the OpenAPI document, which is the contract of the service, and renders it for serving.
+package api
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"go.yaml.in/yaml/v3"
+)
+
+//go:embed openapi.yaml
+var source []byte
+
+// Server is one entry of the document's servers.
+type Server struct {
+	URL         string `json:"url"`
+	Description string `json:"description,omitempty"`
+}
+
+// Document is the OpenAPI document, ready to be served with any servers.
+type Document struct {
+	yaml, json cut
+}
+
+// NewDocument renders the document both ways, once, so that serving it only has to put the servers in.
+func NewDocument() (*Document, error) { return parse(source) }
+
+// YAML returns the document as it was written, comments and layout too, with these servers.
+func (d *Document) YAML(servers []Server) []byte { return d.yaml.join(servers) }
+
+// JSON returns the same content as JSON, its members in the order in which they were written.
+func (d *Document) JSON(servers []Server) []byte { return d.json.join(servers) }
+
+// cut is a rendered document without the value of its servers.
+type cut struct{ before, after []byte }
+
+// join puts the servers in as JSON, which is YAML too, so that whatever is in a URL stays data.
+func (c cut) join(servers []Server) []byte {
+	if servers == nil {
+		servers = []Server{}
+	}
+	var b bytes.Buffer
+	b.Write(c.before)
+	writeValue(&b, servers)
+	b.Write(c.after)
+	return b.Bytes()
+}
+
+func parse(text []byte) (*Document, error) {
+	var file yaml.Node
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		return nil, fmt.Errorf("openapi.yaml: %w", err)
+	}
+	if len(file.Content) == 0 || file.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New("openapi.yaml: not a mapping")
+	}
+	root := file.Content[0]
+	at := slices.IndexFunc(root.Content, func(n *yaml.Node) bool { return n.Value == "servers" })
+	if at < 0 || at%2 != 0 {
+		return nil, errors.New("openapi.yaml: no servers")
+	}
+	asJSON, err := cutJSON(root, at)
+	if err != nil {
+		return nil, fmt.Errorf("openapi.yaml: %w", err)
+	}
+	return &Document{yaml: cutYAML(text, root, at), json: asJSON}, nil
+}
+
+// cutYAML cuts the lines of the servers out of the text, and leaves every other line as it was written.
+func cutYAML(text []byte, root *yaml.Node, at int) cut {
+	key, value := root.Content[at], root.Content[at+1]
+	lines := slices.Collect(bytes.Lines(text))
+	return cut{
+		before: append(bytes.Join(lines[:key.Line-1], nil), "servers: "...),
+		after:  append([]byte("\n"), bytes.Join(lines[lastLine(value):], nil)...),
+	}
+}
+
+// lastLine is the last line on which a part of the node begins: no value among the servers takes two.
+func lastLine(n *yaml.Node) int {
+	last := n.Line
+	for _, part := range n.Content {
+		last = max(last, lastLine(part))
+	}
+	return last
+}
+
+func cutJSON(root *yaml.Node, at int) (cut, error) {
+	var before, after bytes.Buffer
+	before.WriteByte('{')
+	if err := writeMembers(&before, root.Content[:at]); err != nil {
+		return cut{}, err
+	}
+	if at > 0 {
+		before.WriteByte(',')
+	}
+	before.WriteString(`"servers":`)
+	if rest := root.Content[at+2:]; len(rest) > 0 {
+		after.WriteByte(',')
+		if err := writeMembers(&after, rest); err != nil {
+			return cut{}, err
+		}
+	}
+	after.WriteByte('}')
+	return cut{before: before.Bytes(), after: after.Bytes()}, nil
+}
+
+// writeNode writes from the tree, not from decoded values: those would lose the order of the members, and the
+// digits of large numbers.
+func writeNode(b *bytes.Buffer, n *yaml.Node) error {
+	switch {
+	case n.Kind == yaml.MappingNode:
+		b.WriteByte('{')
+		if err := writeMembers(b, n.Content); err != nil {
+			return err
+		}
+		b.WriteByte('}')
+	case n.Kind == yaml.SequenceNode:
+		b.WriteByte('[')
+		for i, item := range n.Content {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			if err := writeNode(b, item); err != nil {
+				return err
+			}
+		}
+		b.WriteByte(']')
+	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str":
+		writeValue(b, n.Value)
+	case n.Kind == yaml.ScalarNode && json.Valid([]byte(n.Value)):
+		b.WriteString(n.Value)
+	default: // an alias, a date, 0x10, ~: JSON has no such thing
+		return fmt.Errorf("line %d: %q is written in a way that JSON does not know", n.Line, n.Value)
+	}
+	return nil
+}
+
+// writeMembers writes keys and values that follow each other. A key is a string, whatever it looks like.
+func writeMembers(b *bytes.Buffer, content []*yaml.Node) error {
+	for i := 0; i < len(content); i += 2 {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if content[i].Kind != yaml.ScalarNode {
+			return fmt.Errorf("line %d: a key is not a word", content[i].Line)
+		}
+		writeValue(b, content[i].Value)
+		b.WriteByte(':')
+		if err := writeNode(b, content[i+1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeValue writes strings and servers, which can always be encoded. The text keeps its angle brackets and
+// ampersands: it is no part of a web page.
+func writeValue(b *bytes.Buffer, v any) {
+	enc := json.NewEncoder(b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic(err)
+	}
+	b.Truncate(b.Len() - 1) // the newline that Encode adds
+}
