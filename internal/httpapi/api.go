@@ -1,0 +1,128 @@
+// Package httpapi is the JSON interface: it turns requests into calls of the shop's service, and what comes back into
+// answers. routes.go is its map.
+package httpapi
+
+import (
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"animalstore/api"
+	"animalstore/internal/shop"
+)
+
+// Config is what the interface is told when it is made.
+type Config struct {
+	Service *shop.Service
+	Log     *slog.Logger
+	// PublicURL is the base address as clients see it, ending in /v1; empty: as each request says.
+	PublicURL string
+	// StagingURL is listed beside it in the document; empty: none.
+	StagingURL string
+	// Origins are those whose pages may call from a browser; "*" is any.
+	Origins []string
+	// Today is the date on which the interface stands; nil: that of the clock.
+	Today func() time.Time
+	// Version is shown in the metrics.
+	Version string
+}
+
+// API answers the requests.
+type API struct {
+	Config
+	document *api.Document
+	places   []*place
+	metrics  *metrics
+}
+
+// New makes the interface.
+func New(c Config) (*API, error) {
+	document, err := api.NewDocument()
+	if err != nil {
+		return nil, err
+	}
+	if c.Today == nil {
+		c.Today = time.Now
+	}
+	return &API{Config: c, document: document, places: places(routes()), metrics: newMetrics(c.Version)}, nil
+}
+
+// ServeHTTP answers one request, whatever becomes of it.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	c := &call{w: &recorder{ResponseWriter: w}, r: r, id: strings.ToLower(rand.Text())}
+	c.w.Header().Set("X-Request-Id", c.id)
+	a.metrics.inFlight.Inc()
+	start := time.Now()
+	err := a.guard(c)
+	a.metrics.inFlight.Dec()
+	a.note(c, time.Since(start), err)
+	if c.cut {
+		panic(http.ErrAbortHandler) // the answer had begun: the client must not take it for whole
+	}
+}
+
+// guard answers a request; what fails or panics on the way becomes an error's answer. It returns the error.
+func (a *API) guard(c *call) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v", p)
+			c.stack = stack()
+			c.cut = c.w.status != 0 || p == http.ErrAbortHandler
+		}
+		if err != nil && !c.cut {
+			a.sendError(c, shop.AsError(err))
+		}
+	}()
+	return a.serve(c)
+}
+
+// serve is the way of a request: where does it go, who asks, may they, and then the work.
+func (a *API) serve(c *call) error {
+	path := c.r.URL.Path
+	place, params := find(a.places, path)
+	a.allowOrigin(c)
+	if c.r.Method == http.MethodOptions {
+		return a.options(c, place)
+	}
+	if place != nil {
+		c.route, c.params = place.routes[c.r.Method], params
+	}
+	if c.route != nil && c.route.operation == deprecatedOperation {
+		a.announceRemoval(c)
+	}
+	// The key comes before everything else that could be said, also that there is no such path.
+	if place != nil && !place.open() || place == nil && isOrBelow(path, "/v1") {
+		if err := a.authenticate(c); err != nil {
+			return err
+		}
+	}
+	if place == nil {
+		return shop.Errorf(shop.NotFound, "There is nothing at this path; the operations are listed in /v1/openapi.json.")
+	}
+	if c.route == nil {
+		c.w.Header().Set("Allow", place.allow)
+		return shop.Errorf(shop.MethodNotAllowed, "This path does not take the method %s; it takes %s.", printable(c.r.Method), place.allow)
+	}
+	if err := a.authorize(c); err != nil {
+		return err
+	}
+	return c.route.handle(a, c)
+}
+
+// options says what a path takes; a browser asks this before it sends a page's request.
+func (a *API) options(c *call, place *place) error {
+	if place == nil {
+		return shop.Errorf(shop.NotFound, "There is nothing at this path; the operations are listed in /v1/openapi.json.")
+	}
+	c.w.Header().Set("Allow", place.allow)
+	a.allowRequest(c, place)
+	c.w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+func isOrBelow(path, root string) bool {
+	return path == root || strings.HasPrefix(path, root+"/")
+}

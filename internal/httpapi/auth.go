@@ -1,0 +1,59 @@
+package httpapi
+
+import (
+	"fmt"
+	"strings"
+
+	"animalstore/internal/shop"
+)
+
+// authenticate finds out who asks.
+func (a *API) authenticate(c *call) error {
+	secret, err := bearer(c.r.Header.Values("Authorization"))
+	if err != nil {
+		return err
+	}
+	c.principal, err = a.Service.Authenticate(c.r.Context(), secret)
+	return err
+}
+
+// bearer takes the key out of the Authorization header.
+func bearer(fields []string) (string, error) {
+	if len(fields) == 0 || len(fields) == 1 && fields[0] == "" {
+		return "", shop.Errorf(shop.MissingAPIKey, "An API key is needed; send it as Authorization: Bearer KEY.")
+	}
+	scheme, secret, _ := strings.Cut(fields[0], " ")
+	secret = strings.TrimLeft(secret, " ")
+	if len(fields) > 1 || !strings.EqualFold(scheme, "Bearer") || secret == "" {
+		return "", shop.Errorf(shop.InvalidAPIKey, "The Authorization header cannot be read; send it once, as Authorization: Bearer KEY.")
+	}
+	return secret, nil
+}
+
+// authorize checks that the key may do what is asked.
+func (a *API) authorize(c *call) error {
+	if c.route.scope == noKey {
+		return nil
+	}
+	if !c.principal.May(c.route.scope) {
+		return shop.Errorf(shop.InsufficientScope, "This API key may not do that; use one with the scope %s.", c.route.scope)
+	}
+	if c.route.operation == deprecatedOperation {
+		a.metrics.deprecated.WithLabelValues(c.route.operation, c.principal.Actor, c.principal.Name).Inc()
+	}
+	return nil
+}
+
+// challengeFor is the WWW-Authenticate header of an error, or "".
+func challengeFor(code shop.Code, r *route) string {
+	const realm = `Bearer realm="animalstore"`
+	switch code {
+	case shop.MissingAPIKey:
+		return realm
+	case shop.InvalidAPIKey:
+		return realm + `, error="invalid_token"`
+	case shop.InsufficientScope:
+		return fmt.Sprintf(`%s, error="insufficient_scope", scope="%s"`, realm, r.scope)
+	}
+	return ""
+}

@@ -1,0 +1,48 @@
+package httpapi
+
+import (
+	"slices"
+)
+
+// What a page on another origin may send, and what it may read of the answer beyond the body.
+const (
+	corsRequestHeaders = "Authorization, Content-Type, If-None-Match"
+	corsExposedHeaders = "Allow, Deprecation, ETag, Link, Location, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
+	corsMaxAge         = "600"
+)
+
+// allowOrigin lets pages of the configured origins read the answer. No cookie is ever used, so "*" is safe to give out.
+func (a *API) allowOrigin(c *call) {
+	if len(a.Origins) == 0 || !isOrBelow(c.r.URL.Path, "/v1") {
+		return
+	}
+	h := c.w.Header()
+	h.Add("Vary", "Origin")
+	if origin, ok := a.allowedOrigin(c); ok {
+		h.Set("Access-Control-Allow-Origin", origin)
+		h.Set("Access-Control-Expose-Headers", corsExposedHeaders)
+	}
+}
+
+// allowRequest answers what a browser asks before it sends a page's request.
+func (a *API) allowRequest(c *call, place *place) {
+	if c.r.Header.Get("Access-Control-Request-Method") == "" || c.w.Header().Get("Access-Control-Allow-Origin") == "" {
+		return
+	}
+	h := c.w.Header()
+	h.Set("Access-Control-Allow-Methods", place.allow)
+	h.Set("Access-Control-Allow-Headers", corsRequestHeaders)
+	h.Set("Access-Control-Max-Age", corsMaxAge)
+}
+
+func (a *API) allowedOrigin(c *call) (string, bool) {
+	origin := c.r.Header.Get("Origin")
+	switch {
+	case origin == "":
+		return "", false
+	case slices.Contains(a.Origins, "*"):
+		return "*", true
+	default:
+		return origin, slices.Contains(a.Origins, origin)
+	}
+}

@@ -1,0 +1,44 @@
+package httpapi
+
+import (
+	"strings"
+
+	"animalstore/internal/shop"
+)
+
+// A cursor is a position in a list: a signed 64-bit number as 13 digits of Crockford's base32, with the sign flipped so
+// that cursors sort as their positions do. Every such text is a position, whether anything stands there or not.
+const (
+	crockford    = "0123456789abcdefghjkmnpqrstvwxyz"
+	cursorLength = 13
+	signBit      = 1 << 63
+)
+
+func formatCursor(position int64) string {
+	n := uint64(position) ^ signBit
+	var text [cursorLength]byte
+	for i := cursorLength - 1; i >= 0; i-- {
+		text[i] = crockford[n&31]
+		n >>= 5
+	}
+	return string(text[:])
+}
+
+func parseCursor(text string) (int64, error) {
+	if len(text) != cursorLength || text[0] > 'f' { // the first digit holds only four bits
+		return 0, errInvalidCursor()
+	}
+	var n uint64
+	for i := range cursorLength {
+		digit := strings.IndexByte(crockford, text[i])
+		if digit < 0 {
+			return 0, errInvalidCursor()
+		}
+		n = n<<5 | uint64(digit)
+	}
+	return int64(n ^ signBit), nil
+}
+
+func errInvalidCursor() error {
+	return shop.Errorf(shop.InvalidCursor, "The cursor is not one of ours; take it from the Link header of the page before, unchanged.")
+}

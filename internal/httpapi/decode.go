@@ -1,0 +1,137 @@
+package httpapi
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"animalstore/internal/shop"
+)
+
+// maxBody is how large the body of a request may be.
+const maxBody = 64 << 10
+
+// readBody reads the whole body of a request that must be JSON.
+func readBody(c *call) ([]byte, error) {
+	if !isJSON(c.r.Header) {
+		return nil, shop.Errorf(shop.UnsupportedMediaType, "The body must be plain JSON; send it with Content-Type: application/json.")
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, maxBody))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return nil, shop.Errorf(shop.PayloadTooLarge, "The body is too large; send at most %d bytes.", maxBody)
+	}
+	if err != nil {
+		return nil, shop.Errorf(shop.InvalidJSON, "The body broke off before its end; send all of it.")
+	}
+	return body, nil
+}
+
+// isJSON tells whether the headers announce JSON as it is, not compressed. Without a type, it is taken for JSON.
+func isJSON(h http.Header) bool {
+	for _, coding := range h.Values("Content-Encoding") {
+		if coding != "" && coding != "identity" {
+			return false
+		}
+	}
+	switch types := h.Values("Content-Type"); len(types) {
+	case 0:
+		return true
+	case 1:
+		mediaType, _, err := mime.ParseMediaType(types[0])
+		return err == nil && mediaType == "application/json"
+	default:
+		return false
+	}
+}
+
+// object is a JSON object whose members are read one by one. It collects what is wrong with them.
+type object struct {
+	members  map[string]jsontext.Value
+	problems shop.Problems
+}
+
+// parseObject reads a body that must be one JSON object, strictly.
+func parseObject(body []byte) (*object, error) {
+	o := &object{}
+	if len(body) == 0 {
+		return nil, shop.Errorf(shop.InvalidJSON, "The body is empty; send a JSON object.")
+	}
+	if err := json.Unmarshal(body, &o.members); err != nil {
+		return nil, shop.Errorf(shop.InvalidJSON, "%s", whyInvalid(body, err))
+	}
+	if o.members == nil { // null
+		return nil, shop.Errorf(shop.InvalidJSON, "The body is JSON but no object; send a JSON object.")
+	}
+	return o, nil
+}
+
+// whyInvalid says why a body was refused, without the decoder's own words.
+func whyInvalid(body []byte, err error) string {
+	if bytes.HasPrefix(body, []byte("\xef\xbb\xbf")) {
+		return "The body begins with a byte order mark; send JSON without one."
+	}
+	if errors.Is(err, jsontext.ErrDuplicateName) {
+		return "The body names a member twice; name each member of an object once."
+	}
+	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
+		return fmt.Sprintf("The body is not valid JSON at byte %d; send one JSON object in UTF-8 and nothing after it.", syntax.ByteOffset)
+	}
+	return "The body is JSON but no object; send a JSON object."
+}
+
+// text returns a member that must be there and be a text.
+func (o *object) text(name string) string {
+	value, given := o.members[name]
+	if !given {
+		o.problems.Add(name, "is required")
+		return ""
+	}
+	text, ok := asString(value)
+	if !ok {
+		o.problems.Add(name, "must be a string")
+	}
+	return text
+}
+
+// integer returns a member that must be there and be an integer of 64 bits.
+func (o *object) integer(name string) int64 {
+	value, given := o.members[name]
+	if !given {
+		o.problems.Add(name, "is required")
+		return 0
+	}
+	n, ok := int64(0), false
+	if value.Kind() == '0' {
+		n, ok = exactInt64(string(value))
+	}
+	if !ok {
+		o.problems.Add(name, "must be an integer of 64 bits")
+	}
+	return n
+}
+
+// status returns a member that may be missing and must else be a status.
+func (o *object) status(name string) shop.Status {
+	value, given := o.members[name]
+	if !given {
+		return ""
+	}
+	text, ok := asString(value)
+	if reason := shop.StatusProblem(text); !ok || reason != "" {
+		o.problems.Add(name, shop.StatusProblem(""))
+	}
+	return shop.Status(text)
+}
+
+func asString(value jsontext.Value) (text string, ok bool) {
+	if value.Kind() != '"' {
+		return "", false
+	}
+	return text, json.Unmarshal(value, &text) == nil
+}

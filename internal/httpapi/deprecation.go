@@ -1,0 +1,36 @@
+package httpapi
+
+import (
+	"fmt"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// deprecatedOperation is the one operation that is on its way out. It works fully until the day of its removal.
+const deprecatedOperation = "getPet"
+
+// deprecatedSince and removal are dates of the interface; they never move.
+var (
+	deprecatedSince = time.Date(2026, time.November, 15, 0, 0, 0, 0, time.UTC)
+	removal         = time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
+)
+
+// removed tells whether the day of the removal has come.
+func (a *API) removed() bool { return !a.Today().Before(removal) }
+
+// announceRemoval tells of the removal, in words that machines read, on every answer of the operation.
+func (a *API) announceRemoval(c *call) {
+	h := c.w.Header()
+	h.Set("Deprecation", fmt.Sprintf("@%d", deprecatedSince.Unix()))
+	h.Set("Sunset", removal.Format("Mon, 02 Jan 2006 15:04:05 GMT"))
+	base := a.basePath()
+	h.Set("Link", fmt.Sprintf(
+		`<%s/openapi.yaml>; rel="deprecation"; type="application/yaml", <%s/openapi.yaml>; rel="sunset"; type="application/yaml", <%s/pets>; rel="successor-version"`,
+		base, base, base))
+}
+
+func errRemoved() error {
+	return shop.Errorf(shop.OperationRemoved,
+		"GET /pets/{petId} was removed on 5 December 2030; use GET /pets?id=ID, or GET /pets with its status filter, instead.")
+}

@@ -1,0 +1,48 @@
+package httpapi
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// statusOf is the one table from an error's code to the status of the answer.
+var statusOf = map[shop.Code]int{
+	shop.InvalidJSON:          http.StatusBadRequest,
+	shop.ValidationFailed:     http.StatusBadRequest,
+	shop.InvalidParameter:     http.StatusBadRequest,
+	shop.InvalidCursor:        http.StatusBadRequest,
+	shop.MissingAPIKey:        http.StatusUnauthorized,
+	shop.InvalidAPIKey:        http.StatusUnauthorized,
+	shop.InsufficientScope:    http.StatusForbidden,
+	shop.NotFound:             http.StatusNotFound,
+	shop.MethodNotAllowed:     http.StatusMethodNotAllowed,
+	shop.OperationRemoved:     http.StatusGone,
+	shop.PayloadTooLarge:      http.StatusRequestEntityTooLarge,
+	shop.UnsupportedMediaType: http.StatusUnsupportedMediaType,
+	shop.Internal:             http.StatusInternalServerError,
+	shop.Unavailable:          http.StatusServiceUnavailable,
+}
+
+// retryAfter is when a client should ask again after a failure that passes by itself.
+const retryAfter = time.Second
+
+// errorBody is exactly what every error's answer holds.
+type errorBody struct {
+	Code    shop.Code `json:"code"`
+	Message string    `json:"message"`
+	Status  int       `json:"status"`
+}
+
+func (a *API) sendError(c *call, e *shop.Error) {
+	status := statusOf[e.Code]
+	if challenge := challengeFor(e.Code, c.route); challenge != "" {
+		c.w.Header().Set("WWW-Authenticate", challenge)
+	}
+	if e.Code == shop.Unavailable {
+		c.w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
+	}
+	c.sendJSON(status, encode(errorBody{e.Code, e.Message, status}))
+}

@@ -1,0 +1,58 @@
+package httpapi
+
+import (
+	"net/http"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// metrics are what an operator watches. They have a registry of their own: nothing is global.
+type metrics struct {
+	handler    http.Handler
+	requests   *prometheus.CounterVec
+	duration   *prometheus.HistogramVec
+	inFlight   prometheus.Gauge
+	deprecated *prometheus.CounterVec
+}
+
+func newMetrics(version string) *metrics {
+	registry := prometheus.NewRegistry()
+	m := &metrics{
+		handler: promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "animalstore_http_requests_total",
+			Help: "Requests answered, by operation and status.",
+		}, []string{"operation", "status"}),
+		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "animalstore_http_request_duration_seconds",
+			Help:    "Time from the request's headers to the end of its answer, by operation.",
+			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+		}, []string{"operation"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "animalstore_http_requests_in_flight",
+			Help: "Requests that are being answered.",
+		}),
+		deprecated: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "animalstore_deprecated_calls_total",
+			Help: "Calls of an operation that will be removed, by key: who still has to move.",
+		}, []string{"operation", "key", "name"}),
+	}
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "animalstore_build_info",
+		Help: "What is running; always 1.",
+	}, []string{"version", "go"})
+	build.WithLabelValues(version, runtime.Version()).Set(1)
+	registry.MustRegister(m.requests, m.duration, m.inFlight, m.deprecated, build,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+func (m *metrics) count(operation string, status int, took time.Duration) {
+	m.requests.WithLabelValues(operation, strconv.Itoa(status)).Inc()
+	m.duration.WithLabelValues(operation).Observe(took.Seconds())
+}

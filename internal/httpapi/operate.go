@@ -1,0 +1,54 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/http/pprof"
+	profiles "runtime/pprof"
+
+	"animalstore/internal/shop"
+)
+
+// livez says that the process runs.
+func (a *API) livez(c *call) error {
+	c.sendJSON(http.StatusOK, []byte(`{"status":"ok"}`))
+	return nil
+}
+
+// readyz says that it can serve: that the store answers.
+func (a *API) readyz(c *call) error {
+	if err := a.Service.Ready(c.r.Context()); err != nil {
+		return shop.UnavailableError(err)
+	}
+	c.sendJSON(http.StatusOK, []byte(`{"status":"ok"}`))
+	return nil
+}
+
+func (a *API) getMetrics(c *call) error {
+	a.metrics.handler.ServeHTTP(c.w, c.r)
+	return nil
+}
+
+func (a *API) pprofIndex(c *call) error {
+	pprof.Index(c.w, c.r)
+	return nil
+}
+
+// pprof serves the profiles of Go's own tools, in their form.
+func (a *API) pprof(c *call) error {
+	switch name := c.params[0]; name {
+	case "cmdline":
+		pprof.Cmdline(c.w, c.r)
+	case "profile":
+		pprof.Profile(c.w, c.r)
+	case "symbol":
+		pprof.Symbol(c.w, c.r)
+	case "trace":
+		pprof.Trace(c.w, c.r)
+	default:
+		if profiles.Lookup(name) == nil {
+			return shop.Errorf(shop.NotFound, "There is no profile of this name; /debug/pprof/ lists them.")
+		}
+		pprof.Handler(name).ServeHTTP(c.w, c.r)
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package httpapi
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"animalstore/internal/shop"
+)
+
+// route is one operation: what is asked, by whom, and who answers.
+type route struct {
+	method    string
+	path      string
+	operation string
+	scope     shop.Scope
+	handle    func(*API, *call) error
+}
+
+// noKey marks an operation that needs no key. It is no scope that a key could have; a route without any is refused.
+const noKey shop.Scope = "none"
+
+// routes is the whole map of the interface. HEAD goes wherever GET goes, and OPTIONS everywhere.
+func routes() []route {
+	return []route{
+		{"GET", "/v1/pets", "listPets", shop.PetsRead, (*API).listPets},
+		{"POST", "/v1/pets", "createPet", shop.PetsWrite, (*API).createPet},
+		{"GET", "/v1/pets/{petId}", "getPet", shop.PetsRead, (*API).getPet},
+
+		{"GET", "/v1/openapi.json", "getOpenapiJson", noKey, (*API).getOpenapiJSON},
+		{"GET", "/v1/openapi.yaml", "getOpenapiYaml", noKey, (*API).getOpenapiYAML},
+
+		{"GET", "/livez", "livez", noKey, (*API).livez},
+		{"GET", "/readyz", "readyz", noKey, (*API).readyz},
+		{"GET", "/metrics", "metrics", shop.Admin, (*API).getMetrics},
+		{"GET", "/debug/pprof/", "pprofIndex", shop.Admin, (*API).pprofIndex},
+		{"GET", "/debug/pprof/{profile}", "pprof", shop.Admin, (*API).pprof},
+	}
+}
+
+// place is one path of the interface with the operations on it.
+type place struct {
+	segments []string
+	routes   map[string]*route // by method
+	allow    string
+}
+
+// open tells whether the place can be reached without a key. All routes of a place agree on that.
+func (p *place) open() bool {
+	for _, route := range p.routes {
+		return route.scope == noKey
+	}
+	return false
+}
+
+// places puts the routes together that share a path.
+func places(routes []route) []*place {
+	byPath := map[string]*place{}
+	var all []*place
+	for _, r := range routes {
+		p := byPath[r.path]
+		if p == nil {
+			p = &place{segments: strings.Split(r.path, "/"), routes: map[string]*route{}}
+			byPath[r.path] = p
+			all = append(all, p)
+		}
+		p.routes[r.method] = &r
+		if r.method == http.MethodGet {
+			p.routes[http.MethodHead] = &r
+		}
+	}
+	for _, p := range all {
+		methods := []string{http.MethodOptions}
+		for method := range p.routes {
+			methods = append(methods, method)
+		}
+		slices.Sort(methods)
+		p.allow = strings.Join(methods, ", ")
+	}
+	return all
+}
+
+// find returns the place of a path and the values of its parameters, or nil. It is http.ServeMux's work, done here
+// because that one redirects /v1//pets and the like instead of saying that there is no such path.
+func find(places []*place, path string) (*place, []string) {
+	segments := strings.Split(path, "/")
+	for _, p := range places {
+		if params, ok := p.match(segments); ok {
+			return p, params
+		}
+	}
+	return nil, nil
+}
+
+func (p *place) match(segments []string) (params []string, ok bool) {
+	if len(segments) != len(p.segments) {
+		return nil, false
+	}
+	for i, want := range p.segments {
+		switch {
+		case strings.HasPrefix(want, "{") && segments[i] != "":
+			params = append(params, segments[i])
+		case want != segments[i]:
+			return nil, false
+		}
+	}
+	return params, true
+}
