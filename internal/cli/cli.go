@@ -1,0 +1,90 @@
+// Package cli is the command line: it reads what the operator wants, and puts the rooms of the house together for it.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes that scripts may rely on.
+const (
+	exitOK    = 0
+	exitError = 1
+	exitUsage = 2
+)
+
+// commands is everything that can be said on the command line.
+type commands struct {
+	Serve   serveCommand   `cmd:"" help:"Run the service."`
+	Keys    keysCommands   `cmd:"" help:"Manage API keys, straight on the database."`
+	Version versionCommand `cmd:"" help:"Say which version this is."`
+}
+
+// terminal is where a command talks to people: results go to out, all else to err.
+type terminal struct{ out, err io.Writer }
+
+// usageError is a mistake in what was typed; it is told apart from a failure of the work by the exit code.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// Run runs one command and returns its exit code.
+func Run(args []string, out, errs io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	forgetEmptyVariables()
+
+	helped := false
+	parser, err := kong.New(&commands{},
+		kong.Name("animalstore"),
+		kong.Description("Keeps the catalogue of the animals held by a store.\n\nStart with: animalstore serve"),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.Writers(out, errs),
+		kong.Exit(func(int) { helped = true }),
+		kong.BindTo(ctx, (*context.Context)(nil)),
+		kong.Bind(terminal{out, errs}),
+	)
+	if err != nil {
+		return fail(errs, err)
+	}
+	command, err := parser.Parse(args)
+	if helped {
+		return exitOK
+	}
+	if err != nil {
+		return fail(errs, usagef("%w (see animalstore --help)", err))
+	}
+	if err := command.Run(); err != nil {
+		return fail(errs, err)
+	}
+	return exitOK
+}
+
+// fail says in one line why a command ends.
+func fail(errs io.Writer, err error) int {
+	fmt.Fprintln(errs, "animalstore:", strings.Join(strings.Fields(err.Error()), " "))
+	if _, usage := errors.AsType[usageError](err); usage {
+		return exitUsage
+	}
+	return exitError
+}
+
+// forgetEmptyVariables makes a variable that is set to nothing the same as one that is not set, as those who write
+// container files expect.
+func forgetEmptyVariables() {
+	for _, variable := range os.Environ() {
+		name, value, _ := strings.Cut(variable, "=")
+		if strings.HasPrefix(name, "ANIMALSTORE_") && value == "" {
+			os.Unsetenv(name)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+
+	"golang.org/x/term"
+
+	"animalstore/internal/shop"
+)
+
+// firstKey sees to it that somebody can get in: a new store's first key is made and shown on a terminal; elsewhere it
+// would end up in a log, so the log only says how to make one.
+func firstKey(ctx context.Context, service *shop.Service, t terminal, log *slog.Logger, database string, addr net.Addr) error {
+	has, err := service.HasKeys(ctx)
+	if err != nil || has {
+		return err
+	}
+	if !isTerminal(t.out) {
+		log.Warn("no key yet: make one with `animalstore keys create --name admin`", "database", database)
+		return nil
+	}
+	_, secret, err := service.CreateKey(ctx, shop.NewKey{Name: "first", Scopes: []shop.Scope{shop.Admin}})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(t.out, `
+Your first key. It may do everything, and it is shown only now: keep it.
+
+    %s
+
+Try it:
+
+    curl -H "Authorization: Bearer %s" http://%s/v1/pets
+
+`, secret, secret, reachable(addr))
+	return err
+}
+
+// reachable is an address that this machine reaches the listener at.
+func reachable(addr net.Addr) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	if !ok || !tcp.IP.IsUnspecified() {
+		return addr.String()
+	}
+	return fmt.Sprintf("127.0.0.1:%d", tcp.Port)
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}

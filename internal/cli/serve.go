@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"animalstore/internal/httpapi"
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+)
+
+// serveCommand runs the service until it is told to stop.
+type serveCommand struct {
+	Addr        string   `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (default ${default})."`
+	Database    string   `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"FILE" help:"The database's file; it is made where there is none (default ${default})."`
+	Environment string   `env:"ANIMALSTORE_ENVIRONMENT" default:"production" enum:"production,staging" placeholder:"NAME" help:"production or staging; a database stays with the one it was made for (default ${default})."`
+	PublicURL   string   `name:"public-url" env:"ANIMALSTORE_PUBLIC_URL" placeholder:"URL" help:"The base address as clients see it, ending in /v1; set it behind a proxy (default: as each request says)."`
+	StagingURL  string   `name:"staging-url" env:"ANIMALSTORE_STAGING_URL" placeholder:"URL" help:"The base address of the staging deployment, ending in /v1, to list in the OpenAPI document."`
+	APIKeyFile  string   `name:"api-key-file" placeholder:"FILE" help:"A file with a key of at least 16 characters to accept as admin; or put the key itself into $$ANIMALSTORE_API_KEY."`
+	CORSOrigin  []string `name:"cors-origin" env:"ANIMALSTORE_CORS_ORIGIN" placeholder:"ORIGIN" help:"Origins whose pages may call the API from a browser; * is any."`
+	APIDate     string   `name:"api-date" env:"ANIMALSTORE_API_DATE" placeholder:"YYYY-MM-DD" help:"Serve the interface as it will stand on that day, to rehearse a removal."`
+	Demo        bool     `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with sample animals."`
+}
+
+// How long a client may take. The whole of a request is at most 64 KiB, so these are generous.
+const (
+	headerTimeout = 10 * time.Second
+	readTimeout   = 30 * time.Second
+	writeTimeout  = 60 * time.Second // a CPU profile takes 30 seconds
+	idleTimeout   = 2 * time.Minute
+	stopTimeout   = writeTimeout + 5*time.Second
+	maxHeader     = 64 << 10
+)
+
+// Run opens the shop, serves it, and closes it again when the context ends.
+func (s *serveCommand) Run(ctx context.Context, t terminal) error {
+	settings, err := s.settings()
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(t.err, nil))
+	store, err := sqlstore.Open(ctx, s.Database, sqlstore.Options{Exclusive: true})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err := store.Close(); err != nil {
+			log.Error("closing the database", "error", err)
+		}
+	}()
+	service, err := shop.Open(ctx, store, shop.Options{
+		Environment:   shop.Environment(s.Environment),
+		ConfiguredKey: settings.configuredKey,
+	})
+	if err != nil {
+		return err
+	}
+	if s.Demo {
+		n, err := service.FillDemo(ctx)
+		if err != nil {
+			return err
+		}
+		log.Info("demo", "animals_added", n)
+	}
+	api, err := httpapi.New(httpapi.Config{
+		Service:    service,
+		Log:        log,
+		PublicURL:  s.PublicURL,
+		StagingURL: s.StagingURL,
+		Origins:    s.CORSOrigin,
+		Today:      settings.today,
+		Version:    buildVersion(),
+	})
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", s.Addr)
+	if err != nil {
+		return fmt.Errorf("cannot listen: %w", err)
+	}
+	log.Info("listening", "addr", listener.Addr().String(), "database", s.Database, "environment", s.Environment,
+		"version", buildVersion())
+	if settings.configuredKey == "" {
+		if err := firstKey(ctx, service, t, log, s.Database, listener.Addr()); err != nil {
+			return errors.Join(err, listener.Close())
+		}
+	}
+	return serve(ctx, listener, api, log)
+}
+
+// serve answers requests until the context ends. It then takes no more, and leaves when those it took are answered.
+func serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger) error {
+	server := &http.Server{
+		Handler:           handler,
+		ReadHeaderTimeout: headerTimeout,
+		ReadTimeout:       readTimeout,
+		WriteTimeout:      writeTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeader,
+		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	log.Info("stopping")
+	limit, cancel := context.WithTimeout(context.Background(), stopTimeout)
+	defer cancel()
+	if err := server.Shutdown(limit); err != nil {
+		return fmt.Errorf("some requests were cut off: %w", errors.Join(err, server.Close()))
+	}
+	log.Info("stopped")
+	return nil
+}

@@ -1,0 +1,121 @@
+package cli
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// settings are the parts of serve's flags that are more than a text.
+type settings struct {
+	configuredKey string
+	today         func() time.Time // nil: the clock's
+}
+
+// settings checks every flag before anything is touched.
+func (s *serveCommand) settings() (settings, error) {
+	var made settings
+	if err := checkAddr(s.Addr); err != nil {
+		return made, usagef("--addr: %w", err)
+	}
+	if err := checkDatabase(s.Database); err != nil {
+		return made, usagef("--database: %w", err)
+	}
+	if err := checkBaseURL(s.PublicURL); err != nil {
+		return made, usagef("--public-url: %w", err)
+	}
+	if err := checkBaseURL(s.StagingURL); err != nil {
+		return made, usagef("--staging-url: %w", err)
+	}
+	for _, origin := range s.CORSOrigin {
+		if err := checkOrigin(origin); err != nil {
+			return made, usagef("--cors-origin: %w", err)
+		}
+	}
+	if s.APIDate != "" {
+		date, err := time.Parse(time.DateOnly, s.APIDate)
+		if err != nil {
+			return made, usagef("--api-date: %q is no date such as 2030-12-05", s.APIDate)
+		}
+		made.today = func() time.Time { return date }
+	}
+	var err error
+	made.configuredKey, err = configuredKey(s.APIKeyFile)
+	return made, err
+}
+
+func checkAddr(addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("%q is no address such as 127.0.0.1:8080", addr)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || port != strconv.FormatUint(n, 10) {
+		return fmt.Errorf("%q is no port from 0 to 65535", port)
+	}
+	return nil
+}
+
+func checkDatabase(database string) error {
+	switch {
+	case database == "":
+		return fmt.Errorf("the file's name is missing")
+	case strings.HasPrefix(database, "postgres://"), strings.HasPrefix(database, "postgresql://"):
+		return fmt.Errorf("this version keeps its data in a file only, not in PostgreSQL")
+	case strings.Contains(database, "://"), strings.HasPrefix(database, "file:"), strings.HasPrefix(database, ":"):
+		return fmt.Errorf("%q is not the path of a file", database)
+	}
+	return nil
+}
+
+// checkBaseURL checks an address of the interface; empty is none.
+func checkBaseURL(text string) error {
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
+		!strings.HasSuffix(u.Path, "/v1") || u.Scheme+"://"+u.Host+u.EscapedPath() != text {
+		return fmt.Errorf("%q is no address such as https://pets.example.com/v1", text)
+	}
+	return nil
+}
+
+func checkOrigin(origin string) error {
+	if origin == "*" {
+		return nil
+	}
+	u, err := url.Parse(origin)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Scheme+"://"+u.Host != origin {
+		return fmt.Errorf("%q is no origin such as https://shop.example.com", origin)
+	}
+	return nil
+}
+
+// leastKey is how long a configured key must be, so that it cannot be guessed.
+const leastKey = 16
+
+// configuredKey reads the key of the operator's own, from the file or else from the variable; empty is none. No message
+// ever shows any of it.
+func configuredKey(file string) (string, error) {
+	source, key := "ANIMALSTORE_API_KEY", os.Getenv("ANIMALSTORE_API_KEY")
+	if file != "" {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return "", usagef("--api-key-file: %w", err)
+		}
+		source, key = "--api-key-file", strings.TrimSpace(string(content))
+	} else if key == "" {
+		return "", nil
+	}
+	if len(key) < leastKey {
+		return "", usagef("%s: the key must have at least %d characters", source, leastKey)
+	}
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", usagef("%s: the key must have visible ASCII characters only, and no spaces", source)
+	}
+	return key, nil
+}
