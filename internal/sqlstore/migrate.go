@@ -53,6 +53,22 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
+// checkOwner refuses the database of another program before any setting of ours changes it.
+func checkOwner(ctx context.Context, path string) error {
+	db, err := sql.Open("sqlite", dsn(path, []string{patience}))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return plainError(err)
+	}
+	defer conn.Close()
+	_, err = schemaVersion(ctx, conn)
+	return err
+}
+
 // schemaVersion returns how many migrations have run. It refuses a database of another program.
 func schemaVersion(ctx context.Context, conn *sql.Conn) (version int, err error) {
 	var application, tables int

@@ -35,15 +35,21 @@ func prepareFile(path string) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// dsn carries the settings, so that every connection has them.
-func dsn(path string) string {
-	settings := url.Values{"_pragma": {
-		"busy_timeout(5000)", // before the others, which may have to wait
-		"journal_mode(WAL)",
-		"synchronous(FULL)", // a commit that was answered survives a power cut
-		"foreign_keys(1)",
-	}}
-	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: settings.Encode()}).String()
+// patience is how long a connection waits for another process.
+const patience = "busy_timeout(5000)"
+
+// settings are those of every connection. Patience comes first: the others may have to wait.
+var settings = []string{
+	patience,
+	"journal_mode(WAL)",
+	"synchronous(FULL)", // a commit that was answered survives a power cut
+	"foreign_keys(1)",
+}
+
+// dsn carries the settings, so that no connection can be without them.
+func dsn(path string, settings []string) string {
+	query := url.Values{"_pragma": settings}
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: query.Encode()}).String()
 }
 
 // leastSQLite is the first version without a bug in WAL mode that could corrupt a database.

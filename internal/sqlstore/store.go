@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 
 	"animalstore/internal/shop"
 )
@@ -17,6 +18,7 @@ type Store struct {
 	lock    *lock
 	readers chan *conn
 	writer  *writer
+	closing sync.Once
 }
 
 // errLocked is what lockFile returns while another process holds the lock.
@@ -47,7 +49,10 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 }
 
 func (s *Store) open(ctx context.Context, path string) (err error) {
-	if s.db, err = sql.Open("sqlite", dsn(path)); err != nil {
+	if err := checkOwner(ctx, path); err != nil {
+		return err
+	}
+	if s.db, err = sql.Open("sqlite", dsn(path, settings)); err != nil {
 		return err
 	}
 	s.db.SetMaxIdleConns(0) // connections are pooled here, each with its prepared statements
@@ -65,19 +70,21 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 	return nil
 }
 
-// Close finishes the writes that were accepted and closes the store. Nothing may use it any more.
-func (s *Store) Close() error {
-	if s.writer != nil {
-		s.writer.stop()
-		for range cap(s.readers) {
-			(<-s.readers).close()
+// Close finishes the writes that were accepted and closes the store. Whatever uses it later fails.
+func (s *Store) Close() (err error) {
+	s.closing.Do(func() {
+		if s.writer != nil {
+			s.writer.stop()
+			for range cap(s.readers) {
+				(<-s.readers).close()
+			}
 		}
-	}
-	var err error
-	if s.db != nil {
-		err = s.db.Close()
-	}
-	return errors.Join(err, s.lock.release())
+		if s.db != nil {
+			err = s.db.Close()
+		}
+		err = errors.Join(err, s.lock.release())
+	})
+	return err
 }
 
 // Read runs fn over one consistent state of the database.

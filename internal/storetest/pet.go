@@ -1,0 +1,171 @@
+package storetest
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"animalstore/internal/shop"
+)
+
+var petCases = []testCase{
+	{"an animal comes back as it was", func(t *testing.T, store shop.Store) {
+		for _, n := range []shop.NewPet{
+			{Name: "Rex", CategoryID: 7, Status: shop.Available},
+			{Name: "no status", CategoryID: 7},
+			{Name: " kept as sent ", CategoryID: 0, Status: shop.Pending},
+			{Name: "smallest", CategoryID: math.MinInt64, Status: shop.Sold},
+			{Name: "largest", CategoryID: math.MaxInt64},
+			{Name: "beyond 2^53", CategoryID: 1<<53 + 1},
+			{Name: strings.Repeat("🐈", shop.MaxText), CategoryID: -1},
+			{Name: `"; DROP TABLE pets; -- % _ \ '`, CategoryID: 1},
+		} {
+			pet := add(t, store, n)
+			if got := (shop.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}); got != n {
+				t.Errorf("added %+v, got %+v", n, got)
+			}
+			read(t, store, func(tx shop.ReadTx) error {
+				got, found, err := tx.Pet(pet.ID)
+				if !found || got != pet {
+					t.Errorf("found %v %+v, want %+v", found, got, pet)
+				}
+				return err
+			})
+		}
+	}},
+
+	{"there is no animal that was never added", func(t *testing.T, store shop.Store) {
+		add(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
+		for _, id := range []int64{0, -1, 2, math.MaxInt64, math.MinInt64} {
+			read(t, store, func(tx shop.ReadTx) error {
+				_, found, err := tx.Pet(id)
+				if found {
+					t.Errorf("found an animal %d", id)
+				}
+				return err
+			})
+		}
+	}},
+
+	{"ids grow", func(t *testing.T, store shop.Store) {
+		last := int64(0)
+		for range 20 {
+			pet := add(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
+			if pet.ID <= last {
+				t.Fatalf("the id %d came after %d", pet.ID, last)
+			}
+			last = pet.ID
+		}
+	}},
+
+	{"a list is newest first and ends at its limit", func(t *testing.T, store shop.Store) {
+		var ids []int64
+		for range 5 {
+			ids = append(ids, add(t, store, shop.NewPet{Name: "Rex", CategoryID: 1}).ID)
+		}
+		slices.Reverse(ids)
+		wantIDs(t, list(t, store, shop.PetList{Limit: 3}), ids[:3])
+		wantIDs(t, list(t, store, shop.PetList{Limit: 3, Before: &ids[2]}), ids[3:])
+		wantIDs(t, list(t, store, shop.PetList{Limit: 3, Before: new(int64(math.MaxInt64))}), ids[:3])
+		wantIDs(t, list(t, store, shop.PetList{Limit: 3, Before: new(int64(math.MinInt64))}), nil)
+	}},
+
+	{"filters combine", func(t *testing.T, store shop.Store) {
+		var all []shop.Pet
+		for _, name := range []string{"Rex", "REXINA", "Bella"} {
+			for _, category := range []int64{-3, 0, 4} {
+				for _, status := range []shop.Status{"", shop.Available, shop.Pending, shop.Sold} {
+					all = append(all, add(t, store, shop.NewPet{Name: name, CategoryID: category, Status: status}))
+				}
+			}
+		}
+		slices.Reverse(all)
+		ids := []int64{all[0].ID, all[3].ID, all[7].ID, all[12].ID, all[13].ID, all[20].ID, all[30].ID, 99999}
+		position := all[10].ID
+		for _, status := range []shop.Status{"", shop.Available, shop.Sold} {
+			for _, category := range []*int64{nil, new(int64(0)), new(int64(-3)), new(int64(5))} {
+				for _, query := range []string{"", "rex", "E", "nobody"} {
+					for _, ids := range [][]int64{nil, ids} {
+						for _, before := range []*int64{nil, &position} {
+							l := shop.PetList{Before: before}
+							l.PetFilter = shop.PetFilter{Status: status, CategoryID: category, Query: query, IDs: ids}
+							want := slices.DeleteFunc(slices.Clone(all), func(p shop.Pet) bool { return !matches(p, l) })
+							if diff := cmp.Diff(want, list(t, store, l)); diff != "" {
+								t.Errorf("%+v: (-want +got)\n%s", l, diff)
+							}
+						}
+					}
+				}
+			}
+		}
+	}},
+
+	{"a search ignores letter case in all of Unicode", func(t *testing.T, store shop.Store) {
+		for _, c := range []struct{ name, query string }{
+			{"Rex", "rEX"}, {"Žofka", "žOF"}, {"ΣΊΣΥΦΟΣ", "σίσυφος"}, {"Жужа", "ЖУЖА"}, {"straße", "STRAẞE"},
+			{"Kelvin", "\u212Aelvin"}, {"Þór", "þÓ"}, {"𐐀𐐁", "𐐨𐐩"}, {"100%_\\'", "%_\\'"}, {"a🐈b", "🐈B"},
+		} {
+			pet := add(t, store, shop.NewPet{Name: c.name, CategoryID: 1})
+			found := list(t, store, shop.PetList{PetFilter: shop.PetFilter{Query: c.query}})
+			if !slices.Contains(found, pet) {
+				t.Errorf("%q does not find %q", c.query, c.name)
+			}
+		}
+		for _, query := range []string{"%", "_ex", "R_x", "R*", "zofka"} {
+			for _, pet := range list(t, store, shop.PetList{PetFilter: shop.PetFilter{Query: query}}) {
+				if !strings.Contains(pet.Name, query) {
+					t.Errorf("%q finds %q", query, pet.Name)
+				}
+			}
+		}
+	}},
+
+	{"a category can be brought into being again and again", func(t *testing.T, store shop.Store) {
+		for range 3 {
+			write(t, store, func(tx shop.WriteTx) error { return tx.EnsureCategory(math.MinInt64) })
+		}
+	}},
+
+	{"an empty store has no animals", func(t *testing.T, store shop.Store) {
+		hasPets := func() (has bool) {
+			read(t, store, func(tx shop.ReadTx) (err error) {
+				has, err = tx.HasPets()
+				return err
+			})
+			return has
+		}
+		if hasPets() {
+			t.Error("an empty store has animals")
+		}
+		if pets := list(t, store, shop.PetList{}); pets == nil || len(pets) != 0 {
+			t.Errorf("got %#v, want an empty list", pets)
+		}
+		add(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
+		if !hasPets() {
+			t.Error("a store with an animal has none")
+		}
+	}},
+}
+
+// matches is the meaning of a list's filters, written once more, without SQL.
+func matches(p shop.Pet, l shop.PetList) bool {
+	return (l.Status == "" || p.Status == l.Status) &&
+		(l.CategoryID == nil || p.CategoryID == *l.CategoryID) &&
+		strings.Contains(strings.ToLower(p.Name), strings.ToLower(l.Query)) &&
+		(l.IDs == nil || slices.Contains(l.IDs, p.ID)) &&
+		(l.Before == nil || p.ID < *l.Before)
+}
+
+func wantIDs(t *testing.T, pets []shop.Pet, want []int64) {
+	t.Helper()
+	var got []int64
+	for _, pet := range pets {
+		got = append(got, pet.ID)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got the animals %v, want %v", got, want)
+	}
+}

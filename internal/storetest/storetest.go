@@ -1,0 +1,81 @@
+// Package storetest is what every store must do, as one suite that runs on each engine.
+package storetest
+
+import (
+	"testing"
+
+	"animalstore/internal/shop"
+)
+
+// Run runs the suite. open returns a new, empty store for each case, and closes it when the case ends.
+func Run(t *testing.T, open func(t *testing.T) shop.Store) {
+	for _, group := range []struct {
+		name  string
+		cases []testCase
+	}{
+		{"transactions", transactionCases},
+		{"pets", petCases},
+		{"keys", keyCases},
+	} {
+		t.Run(group.name, func(t *testing.T) {
+			for _, c := range group.cases {
+				t.Run(c.name, func(t *testing.T) {
+					t.Parallel()
+					c.run(t, open(t))
+				})
+			}
+		})
+	}
+}
+
+type testCase struct {
+	name string
+	run  func(t *testing.T, store shop.Store)
+}
+
+func read(t *testing.T, store shop.Store, fn func(shop.ReadTx) error) {
+	t.Helper()
+	if err := store.Read(t.Context(), fn); err != nil {
+		t.Fatalf("read: %v", err)
+	}
+}
+
+func write(t *testing.T, store shop.Store, fn func(shop.WriteTx) error) {
+	t.Helper()
+	if err := store.Write(t.Context(), fn); err != nil {
+		t.Fatalf("write: %v", err)
+	}
+}
+
+// insert adds an animal with its category inside a transaction.
+func insert(tx shop.WriteTx, n shop.NewPet) (shop.Pet, error) {
+	if err := tx.EnsureCategory(n.CategoryID); err != nil {
+		return shop.Pet{}, err
+	}
+	return tx.InsertPet(n)
+}
+
+// add adds an animal in a transaction of its own.
+func add(t *testing.T, store shop.Store, n shop.NewPet) shop.Pet {
+	t.Helper()
+	var pet shop.Pet
+	write(t, store, func(tx shop.WriteTx) (err error) {
+		pet, err = insert(tx, n)
+		return err
+	})
+	return pet
+}
+
+// list returns the animals of one list.
+func list(t *testing.T, store shop.Store, l shop.PetList) []shop.Pet {
+	t.Helper()
+	if l.Limit == 0 {
+		l.Limit = 1000
+	}
+	var pets []shop.Pet
+	read(t, store, func(tx shop.ReadTx) (err error) {
+		pets, err = tx.Pets(l)
+		return err
+	})
+	return pets
+}
