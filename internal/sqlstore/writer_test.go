@@ -1,12 +1,14 @@
 package sqlstore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"animalstore/internal/shop"
 )
@@ -110,13 +112,12 @@ func TestAMemberThatFailsUndoesOnlyItself(t *testing.T) {
 	}
 }
 
-// A full database ends SQLite's transaction in the middle of a group. The neighbours of the write that did it must
-// neither get lost nor be answered for nothing.
-func TestAMemberThatEndsTheTransaction(t *testing.T) {
+// A full database refuses a large write, and none of its neighbours.
+func TestAMemberThatFillsTheDatabase(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	addPets(t, store, 10)
-	limitPages(t, store, 20)
+	pragma(t, store, "max_page_count = 20")
 	flood := func(tx shop.WriteTx) error {
 		for i := range 10000 {
 			if err := adding(fmt.Sprintf("flood%d", i))(tx); err != nil {
@@ -125,28 +126,103 @@ func TestAMemberThatEndsTheTransaction(t *testing.T) {
 		}
 		return nil
 	}
-	errs := group(t, store, adding("A"), adding("B"), flood, adding("C"), flood, adding("D"))
-	for i, want := range []bool{true, true, false, true, false, true} {
-		if (errs[i] == nil) != want {
-			t.Errorf("write %d: %v", i, errs[i])
-		}
-		if err := errs[i]; err != nil && shop.AsError(err).Code != shop.Unavailable {
-			t.Errorf("write %d: %v, want unavailable", i, err)
-		}
+	errs := group(t, store, adding("A"), flood, adding("B"))
+	wantOutcomes(t, errs, true, false, true)
+	if got := names(t, store); !strings.HasPrefix(got, "B A pet") || strings.Contains(got, "flood") {
+		t.Errorf("found %q, want B A and what was there before", got)
 	}
-	if got := names(t, store); !strings.HasPrefix(got, "D C B A pet") || strings.Contains(got, "flood") {
-		t.Errorf("found %q, want D C B A and what was there before", got)
-	}
-	limitPages(t, store, 1<<20)
+	pragma(t, store, "max_page_count = 100000")
 	if err := store.Write(t.Context(), adding("later")); err != nil {
 		t.Errorf("when there is room again: %v", err)
 	}
 }
 
-// limitPages makes SQLite itself run out of room.
-func limitPages(t *testing.T, store *Store, pages int) {
+// An interrupted statement makes SQLite end the whole transaction in the middle of a group. The neighbours of the write
+// that did it must neither get lost nor be answered for nothing.
+func TestAMemberThatEndsTheTransaction(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	interrupted := func(wtx shop.WriteTx) error {
+		tx := wtx.(*tx)
+		var cancel context.CancelFunc
+		tx.ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
+		defer cancel()
+		return tx.exec(`INSERT INTO categories (id)
+			WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n LIMIT 1000000000) SELECT i FROM n`)
+	}
+	errs := group(t, store, adding("A"), adding("B"), interrupted, adding("C"), interrupted, adding("D"))
+	wantOutcomes(t, errs, true, true, false, true, false, true)
+	if got := names(t, store); got != "D C B A" {
+		t.Errorf("found %q, want D C B A", got)
+	}
+}
+
+// A commit that fails fails everybody in it: nothing was written, and nobody is told otherwise.
+func TestACommitThatFails(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	orphan := func(wtx shop.WriteTx) error {
+		if err := wtx.(*tx).exec("PRAGMA defer_foreign_keys = ON"); err != nil { // the check comes with the commit
+			return err
+		}
+		_, err := wtx.InsertPet(shop.NewPet{Name: "orphan", CategoryID: 404})
+		return err
+	}
+	errs := group(t, store, adding("A"), orphan, adding("B"))
+	for i, err := range errs {
+		if err == nil {
+			t.Errorf("write %d was answered as done", i)
+		}
+	}
+	if got := names(t, store); got != "" {
+		t.Errorf("found %q after a commit that failed", got)
+	}
+	if err := store.Write(t.Context(), adding("later")); err != nil {
+		t.Errorf("after a commit that failed: %v", err)
+	}
+}
+
+// While another process holds the database for too long, writes are refused; then they work again.
+func TestADatabaseThatIsHeld(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	addPets(t, store, 1)
+	pragma(t, store, "busy_timeout = 1")
+	other, err := store.db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	err = store.Write(t.Context(), adding("A"))
+	wantOutcomes(t, []error{err}, false)
+	if got := names(t, store); got != "pet 0" {
+		t.Errorf("reads find %q, want pet 0", got)
+	}
+	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Write(t.Context(), adding("A")); err != nil {
+		t.Errorf("when the database is free again: %v", err)
+	}
+}
+
+// wantOutcomes checks which writes were done, and that the others failed because the database was away.
+func wantOutcomes(t *testing.T, errs []error, done ...bool) {
 	t.Helper()
-	if _, err := store.writer.conn.open.ExecContext(t.Context(), fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {
+	for i, err := range errs {
+		if (err == nil) != done[i] || err != nil && shop.AsError(err).Code != shop.Unavailable {
+			t.Errorf("write %d: got %v, want done %v or else unavailable", i, err, done[i])
+		}
+	}
+}
+
+// pragma changes a setting of the connection that writes.
+func pragma(t *testing.T, store *Store, setting string) {
+	t.Helper()
+	if _, err := store.writer.conn.open.ExecContext(t.Context(), "PRAGMA "+setting); err != nil {
 		t.Fatal(err)
 	}
 }
