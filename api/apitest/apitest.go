@@ -23,6 +23,8 @@ import (
 type Validator struct {
 	Doc    *openapi3.T
 	router routers.Router
+	// Reached, where it is set, hears of each documented answer that was seen.
+	Reached func(operation string, status int)
 }
 
 // New takes a document as YAML or JSON. Its servers say where the requests go.
@@ -35,7 +37,7 @@ func New(document []byte) (*Validator, error) {
 		return nil, err
 	}
 	router, err := gorillamux.NewRouter(doc)
-	return &Validator{doc, router}, err
+	return &Validator{Doc: doc, router: router}, err
 }
 
 // Check reports what the document does not say about an answer: its status, a header, one that is missing, or
@@ -75,6 +77,9 @@ func (v *Validator) response(req *http.Request, status int) (*openapi3.Response,
 	if response == nil {
 		return nil, fmt.Errorf("%s has no answer %d in the document", route.Operation.OperationID, status)
 	}
+	if v.Reached != nil {
+		v.Reached(route.Operation.OperationID, status)
+	}
 	return response.Value, nil
 }
 
@@ -91,6 +96,8 @@ func (v *Validator) commonError(status int) *openapi3.Response {
 	switch status {
 	case http.StatusUnauthorized:
 		return components.Responses["Unauthorized"].Value
+	case http.StatusForbidden:
+		return components.Responses["Forbidden"].Value
 	case http.StatusNotFound:
 		return response
 	case http.StatusMethodNotAllowed:

@@ -81,8 +81,7 @@ func (a *API) guard(c *call) (err error) {
 
 // serve is the way of a request: where does it go, who asks, may they, and then the work.
 func (a *API) serve(c *call) error {
-	path := c.r.URL.Path
-	place, params := find(a.places, path)
+	place, params := find(a.places, c.r.URL.EscapedPath())
 	a.allowOrigin(c)
 	if c.r.Method == http.MethodOptions {
 		return a.options(c, place)
@@ -94,7 +93,7 @@ func (a *API) serve(c *call) error {
 		a.announceRemoval(c)
 	}
 	// The key comes before everything else that could be said, also that there is no such path.
-	if place != nil && !place.open() || place == nil && isOrBelow(path, "/v1") {
+	if place != nil && !place.open() || place == nil && isOrBelow(c.r.URL.Path, "/v1") {
 		if err := a.authenticate(c); err != nil {
 			return err
 		}

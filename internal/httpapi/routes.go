@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -82,8 +83,13 @@ func places(routes []route) []*place {
 
 // find returns the place of a path and the values of its parameters, or nil. It is http.ServeMux's work, done here
 // because that one redirects /v1//pets and the like instead of saying that there is no such path.
-func find(places []*place, path string) (*place, []string) {
-	segments := strings.Split(path, "/")
+func find(places []*place, escapedPath string) (*place, []string) {
+	segments := strings.Split(escapedPath, "/")
+	for i, segment := range segments {
+		if plain, err := url.PathUnescape(segment); err == nil {
+			segments[i] = plain
+		}
+	}
 	for _, p := range places {
 		if params, ok := p.match(segments); ok {
 			return p, params

@@ -1,0 +1,188 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+const realm = `Bearer realm="animalstore"`
+
+func TestAuthentication(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	good := s.key(shop.Admin)
+	swapped := good[:12] + flip(good[12]) + good[13:]
+	_, expired, err := s.service.CreateKey(t.Context(), shop.NewKey{
+		Name: "short", Scopes: []shop.Scope{shop.Admin}, Expires: time.Now().Add(50 * time.Millisecond),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(60 * time.Millisecond)
+	for _, c := range []struct {
+		name   string
+		header string
+		code   shop.Code // "" is let in
+	}{
+		{"none", "Authorization: ", shop.MissingAPIKey},
+		{"the configured key", "Authorization: Bearer " + adminKey, ""},
+		{"an issued key", "Authorization: Bearer " + good, ""},
+		{"the scheme in lower case", "Authorization: bearer " + good, ""},
+		{"the scheme in odd case", "Authorization: bEARER " + good, ""},
+		{"more spaces", "Authorization: Bearer   " + good, ""},
+		{"another scheme", "Authorization: Basic YTpi", shop.InvalidAPIKey},
+		{"no scheme", "Authorization: " + good, shop.InvalidAPIKey},
+		{"the scheme alone", "Authorization: Bearer", shop.InvalidAPIKey},
+		{"two keys", "Authorization: Bearer " + good + " " + good, shop.InvalidAPIKey},
+		{"unknown", "Authorization: Bearer nobody-knows-this-key", shop.InvalidAPIKey},
+		{"mistyped", "Authorization: Bearer " + swapped, shop.InvalidAPIKey},
+		{"in upper case", "Authorization: Bearer " + strings.ToUpper(good), shop.InvalidAPIKey},
+		{"cut short", "Authorization: Bearer " + good[:len(good)-1], shop.InvalidAPIKey},
+		{"too long", "Authorization: Bearer " + good + "0", shop.InvalidAPIKey},
+		{"huge", "Authorization: Bearer " + strings.Repeat("k", 30000), shop.InvalidAPIKey},
+		{"a part of the configured key", "Authorization: Bearer " + adminKey[:16], shop.InvalidAPIKey},
+		{"well-formed but never issued", "Authorization: Bearer ask_live_000000000000000000000000000000_" + "1HOuk4", shop.InvalidAPIKey},
+		{"of the other environment", "Authorization: Bearer ask_test_" + good[9:], shop.InvalidAPIKey},
+		{"expired", "Authorization: Bearer " + expired, shop.InvalidAPIKey},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := s.ask("GET", "/v1/pets", "", c.header)
+			challenge := got.Header.Get("WWW-Authenticate")
+			switch c.code {
+			case "":
+				got.want(t, 200, "[]")
+			case shop.MissingAPIKey:
+				got.wantError(t, 401, c.code)
+				if challenge != realm {
+					t.Errorf("WWW-Authenticate is %q", challenge)
+				}
+			default:
+				got.wantError(t, 401, c.code)
+				if challenge != realm+`, error="invalid_token"` {
+					t.Errorf("WWW-Authenticate is %q", challenge)
+				}
+			}
+		})
+	}
+}
+
+// flip returns another digit of a key.
+func flip(digit byte) string {
+	if digit == 'a' {
+		return "b"
+	}
+	return "a"
+}
+
+func TestTwoAuthorizationHeaders(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	request, err := http.NewRequest("GET", s.url+"/v1/pets", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header["Authorization"] = []string{"Bearer " + adminKey, "Bearer " + adminKey}
+	got, err := s.send(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.wantError(t, 401, shop.InvalidAPIKey)
+}
+
+// The key comes before anything else about the request.
+func TestAuthenticationComesFirst(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for _, c := range []struct{ method, path, body string }{
+		{"GET", "/v1", ""},
+		{"GET", "/v1/", ""},
+		{"GET", "/v1/nothing", ""},
+		{"GET", "/v1//pets", ""},
+		{"GET", "/v1/pets/", ""},
+		{"GET", "/v1/../v1/pets", ""},
+		{"GET", "/v1%2Fpets", ""},
+		{"DELETE", "/v1/pets", ""},
+		{"BREW", "/v1/pets", ""},
+		{"GET", "/v1/pets?limit=0", ""},
+		{"GET", "/v1/pets?limit=%zz", ""},
+		{"GET", "/v1/pets/abc", ""},
+		{"POST", "/v1/pets", "{"},
+		{"POST", "/v1/pets", strings.Repeat("x", maxBody+1)},
+		{"HEAD", "/v1/pets", ""},
+		{"GET", "/metrics", ""},
+		{"GET", "/debug/pprof/", ""},
+		{"GET", "/debug/pprof/heap", ""},
+	} {
+		t.Run(c.method+" "+c.path, func(t *testing.T) {
+			s.ask(c.method, c.path, c.body, "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
+			s.ask(c.method, c.path, c.body, "Authorization: Bearer wrong").wantError(t, 401, shop.InvalidAPIKey)
+		})
+	}
+}
+
+func TestWhatNeedsNoKey(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for _, path := range []string{"/v1/openapi.json", "/v1/openapi.yaml", "/livez", "/readyz"} {
+		for _, header := range []string{"Authorization: ", "Authorization: Bearer wrong"} {
+			s.ask("GET", path, "", header).want(t, 200, "")
+			s.ask("OPTIONS", path, "", header).want(t, 204, "")
+			s.ask("POST", path, "", header).wantError(t, 405, shop.MethodNotAllowed)
+		}
+	}
+	s.ask("OPTIONS", "/v1/pets", "", "Authorization: ").want(t, 204, "")
+	s.ask("GET", "/nothing", "", "Authorization: ").wantError(t, 404, shop.NotFound)
+}
+
+// Every route says which scope it needs, and each scope may do just what the table says.
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.add(`{"name":"Rex","categoryId":1}`)
+	keys := map[shop.Scope]string{}
+	for _, scope := range shop.Scopes() {
+		keys[scope] = s.key(scope)
+	}
+	for _, route := range routes() {
+		if route.scope == "" {
+			t.Errorf("%s has no scope", route.operation)
+			continue
+		}
+		for scope, key := range keys {
+			path := strings.NewReplacer("{petId}", "1", "{profile}", "cmdline").Replace(route.path)
+			got := s.ask(route.method, path, "", "Authorization: Bearer "+key)
+			if scope == shop.Admin || scope == route.scope || route.scope == noKey {
+				if got.StatusCode == 401 || got.StatusCode == 403 {
+					t.Errorf("%s is refused to %s: %s", route.operation, scope, got.body)
+				}
+				continue
+			}
+			got.wantError(t, 403, shop.InsufficientScope)
+			want := realm + `, error="insufficient_scope", scope="` + string(route.scope) + `"`
+			if challenge := got.Header.Get("WWW-Authenticate"); challenge != want {
+				t.Errorf("%s for %s: WWW-Authenticate is %q", route.operation, scope, challenge)
+			}
+		}
+	}
+}
+
+// A store that cannot be asked says nothing about the key.
+func TestAuthenticationWithoutTheStore(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	key := s.key(shop.PetsRead)
+	s.store.failWith(func() error { return shop.UnavailableError(errors.New("gone fishing")) })
+	got := s.ask("GET", "/v1/pets", "", "Authorization: Bearer "+key)
+	got.wantError(t, 503, shop.Unavailable)
+	if after := got.Header.Get("Retry-After"); after != "1" {
+		t.Errorf("Retry-After is %q", after)
+	}
+	s.ask("GET", "/v1/pets", "", "Authorization: Bearer mistyped").wantError(t, 401, shop.InvalidAPIKey)
+	s.store.failWith(nil)
+	s.ask("GET", "/v1/pets", "", "Authorization: Bearer "+key).want(t, 200, "[]")
+}

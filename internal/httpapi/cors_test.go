@@ -1,0 +1,55 @@
+package httpapi
+
+import "testing"
+
+func TestCORS(t *testing.T) {
+	t.Parallel()
+	const shopOrigin = "https://shop.example.com"
+	for _, c := range []struct {
+		name    string
+		origins []string
+		origin  string
+		allowed string
+		vary    string
+	}{
+		{"none configured", nil, shopOrigin, "", ""},
+		{"the configured one", []string{"https://other.example.com", shopOrigin}, shopOrigin, shopOrigin, "Origin"},
+		{"a foreign one", []string{shopOrigin}, "https://evil.example.com", "", "Origin"},
+		{"one that begins alike", []string{shopOrigin}, shopOrigin + ".evil.com", "", "Origin"},
+		{"another scheme", []string{shopOrigin}, "http://shop.example.com", "", "Origin"},
+		{"null", []string{shopOrigin}, "null", "", "Origin"},
+		{"no browser", []string{shopOrigin}, "", "", "Origin"},
+		{"any", []string{"*"}, "https://whatever.example.com", "*", "Origin"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, func(config *Config) { config.Origins = c.origins })
+			origin := "Origin: " + c.origin
+			for _, got := range []answer{
+				s.ask("GET", "/v1/pets", "", origin),
+				s.ask("GET", "/v1/pets", "", origin, "Authorization: "),
+				s.ask("GET", "/v1/nothing", "", origin),
+				s.ask("OPTIONS", "/v1/pets", "", origin, "Authorization: ", "Access-Control-Request-Method: POST"),
+			} {
+				h := got.Header
+				if h.Get("Access-Control-Allow-Origin") != c.allowed || h.Get("Vary") != c.vary {
+					t.Errorf("%s: allowed is %q and Vary %q", got.Request.Method, h.Get("Access-Control-Allow-Origin"), h.Get("Vary"))
+				}
+				if h.Get("Access-Control-Allow-Credentials") != "" {
+					t.Error("credentials are allowed")
+				}
+				preflight := got.Request.Method == "OPTIONS" && c.allowed != ""
+				if (h.Get("Access-Control-Allow-Methods") == "GET, HEAD, OPTIONS, POST") != preflight ||
+					(h.Get("Access-Control-Allow-Headers") == corsRequestHeaders) != preflight {
+					t.Errorf("%s: the preflight's headers are %v", got.Request.Method, h)
+				}
+				if (h.Get("Access-Control-Expose-Headers") != "") != (c.allowed != "") {
+					t.Errorf("%s: exposed is %q", got.Request.Method, h.Get("Access-Control-Expose-Headers"))
+				}
+			}
+			if got := s.ask("GET", "/metrics", "", origin); got.Header.Get("Access-Control-Allow-Origin") != "" {
+				t.Error("the metrics are open to pages")
+			}
+		})
+	}
+}

@@ -1,0 +1,241 @@
+package httpapi
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+
+	"animalstore/internal/shop"
+)
+
+func TestUnknownPaths(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for _, path := range []string{"/v1", "/v1/", "/v1/nothing", "/v1/pets/", "/v1/pets/1/", "/v1/pets/1/2", "/v1//pets", "//v1/pets",
+		"/v1/./pets", "/v1/x/../pets", "/V1/pets", "/v1/Pets", "/v1/pets%2F", "/v1%2Fpets", "/v2/pets", "/", "/pets", "/debug/pprof", "/livez/"} {
+		for _, method := range []string{"GET", "POST", "DELETE", "OPTIONS", "HEAD", "BREW"} {
+			s.ask(method, path, "").wantError(t, 404, shop.NotFound)
+		}
+	}
+	s.ask("GET", "/debug/pprof/nothing", "").wantError(t, 404, shop.NotFound)
+	if location := s.ask("GET", "/v1//pets", "").Header.Get("Location"); location != "" {
+		t.Errorf("an unclean path is sent to %s", location)
+	}
+}
+
+func TestWrongMethods(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for path, allow := range map[string]string{
+		"/v1/pets":          "GET, HEAD, OPTIONS, POST",
+		"/v1/pets/1":        "GET, HEAD, OPTIONS",
+		"/v1/pets/abc":      "GET, HEAD, OPTIONS",
+		"/v1/openapi.json":  "GET, HEAD, OPTIONS",
+		"/v1/openapi.yaml":  "GET, HEAD, OPTIONS",
+		"/livez":            "GET, HEAD, OPTIONS",
+		"/readyz":           "GET, HEAD, OPTIONS",
+		"/metrics":          "GET, HEAD, OPTIONS",
+		"/debug/pprof/":     "GET, HEAD, OPTIONS",
+		"/debug/pprof/heap": "GET, HEAD, OPTIONS",
+	} {
+		for _, method := range []string{"PUT", "DELETE", "PATCH", "TRACE", "BREW", "get"} {
+			got := s.ask(method, path, "")
+			got.wantError(t, 405, shop.MethodNotAllowed)
+			if got.Header.Get("Allow") != allow {
+				t.Errorf("%s %s: Allow is %q", method, path, got.Header.Get("Allow"))
+			}
+		}
+		got := s.ask("OPTIONS", path, "")
+		got.want(t, 204, "")
+		if got.Header.Get("Allow") != allow || len(got.body) != 0 {
+			t.Errorf("OPTIONS %s: Allow is %q, the body %q", path, got.Header.Get("Allow"), got.body)
+		}
+	}
+}
+
+// Every answer has an id of its own, which the log has too.
+func TestRequestIDs(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	seen := map[string]bool{}
+	for _, got := range []answer{
+		s.ask("GET", "/v1/pets", ""),
+		s.ask("GET", "/v1/pets", "", "X-Request-Id: chosen-by-the-client"),
+		s.ask("GET", "/v1/pets?limit=0", ""),
+		s.ask("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`),
+		s.ask("GET", "/v1/nothing", "", "Authorization: "),
+		s.ask("OPTIONS", "/v1/pets", ""),
+		s.ask("GET", "/nothing", ""),
+	} {
+		id := got.Header.Get("X-Request-Id")
+		if seen[id] || len(id) != 26 {
+			t.Errorf("the id %q is not new", id)
+		}
+		seen[id] = true
+		if !strings.Contains(s.log.String(), "id="+id) {
+			t.Errorf("the log does not have the request %s", id)
+		}
+	}
+	s.ask("GET", "/livez", "")
+	if strings.Contains(s.log.String(), "livez") {
+		t.Error("a health check that went well is in the log")
+	}
+}
+
+var errSecret = errors.New("SELECT broke at 10.0.0.1")
+
+// A fault of ours is a 500 or 503 that tells nothing of it; the log tells all.
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		fault  func() error
+		status int
+		code   shop.Code
+		logged string
+	}{
+		{"an unknown error", func() error { return errSecret }, 500, shop.Internal, errSecret.Error()},
+		{"a wrapped error", func() error { return fmt.Errorf("pets: %w", errSecret) }, 500, shop.Internal, errSecret.Error()},
+		{"a panic", func() error { panic(errSecret) }, 500, shop.Internal, "goroutine"},
+		{"a nil dereference", func() error { var p *shop.Pet; return errors.New(p.Name) }, 500, shop.Internal, "nil pointer"},
+		{"a database that is away", func() error { return shop.UnavailableError(errSecret) }, 503, shop.Unavailable, errSecret.Error()},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t)
+			s.store.failWith(c.fault)
+			for _, ask := range []struct{ method, path, body string }{
+				{"GET", "/v1/pets", ""}, {"HEAD", "/v1/pets", ""}, {"GET", "/v1/pets/1", ""}, {"POST", "/v1/pets", `{"name":"Rex","categoryId":1}`},
+			} {
+				got := s.ask(ask.method, ask.path, ask.body)
+				got.wantError(t, c.status, c.code)
+				if strings.Contains(string(got.body), "SELECT") || strings.Contains(string(got.body), "nil pointer") {
+					t.Errorf("the answer shows what broke: %s", got.body)
+				}
+				if c.status == 503 && got.Header.Get("Retry-After") == "" {
+					t.Error("no Retry-After")
+				}
+			}
+			if !strings.Contains(s.log.String(), c.logged) || !strings.Contains(s.log.String(), "level=ERROR") {
+				t.Errorf("the log does not say %q:\n%s", c.logged, s.log)
+			}
+			s.store.failWith(nil)
+			s.ask("GET", "/v1/pets", "").want(t, 200, "[]")
+		})
+	}
+}
+
+// A crash outside the store is answered too, wherever it happens.
+func TestCrashInAHandler(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for _, path := range []string{"/v1/openapi.json", "/v1/openapi.yaml"} {
+		for _, place := range s.api.places {
+			if strings.Join(place.segments, "/") == path {
+				handler := place.routes["GET"].handle
+				place.routes["GET"].handle = func(*API, *call) error { panic("on purpose") }
+				s.ask("GET", path, "").wantError(t, 500, shop.Internal)
+				place.routes["GET"].handle = handler
+			}
+		}
+		s.ask("GET", path, "").want(t, 200, "")
+	}
+}
+
+// An answer that has begun and cannot be finished is cut off, so that nobody takes it for whole.
+func TestCrashInTheMiddleOfAnAnswer(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for _, place := range s.api.places {
+		if route := place.routes["GET"]; route.operation == "livez" {
+			route.handle = func(_ *API, c *call) error {
+				c.w.Header().Set("Content-Length", "100")
+				c.w.Write([]byte("half of it"))
+				panic("on purpose")
+			}
+		}
+	}
+	if _, err := s.try("GET", "/livez", ""); !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		t.Errorf("got %v, want a connection that was cut", err)
+	}
+}
+
+func TestReadiness(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.ask("GET", "/readyz", "").want(t, 200, `{"status":"ok"}`)
+	s.store.failWith(func() error { return errSecret })
+	s.ask("GET", "/readyz", "").wantError(t, 503, shop.Unavailable)
+	s.ask("GET", "/livez", "").want(t, 200, `{"status":"ok"}`)
+	s.store.failWith(nil)
+	s.ask("GET", "/readyz", "").want(t, 200, `{"status":"ok"}`)
+}
+
+func TestProfiles(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/goroutine?debug=1", "/debug/pprof/cmdline",
+		"/debug/pprof/symbol", "/debug/pprof/profile?seconds=1", "/debug/pprof/trace?seconds=0.01"} {
+		if got := s.ask("GET", path, ""); got.StatusCode != 200 || len(got.body) == 0 {
+			t.Errorf("%s: %d, %d bytes", path, got.StatusCode, len(got.body))
+		}
+	}
+}
+
+// What a plain client library would not send.
+func TestOddRequests(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	const key = "Authorization: Bearer " + adminKey + "\r\n"
+	for _, c := range []struct {
+		name, request string
+		status        int
+		code          shop.Code
+	}{
+		{"HTTP/1.0 without a host", "GET /v1/pets HTTP/1.0\r\n" + key + "\r\n", 200, ""},
+		{"an absolute address", "GET http://elsewhere/v1/pets HTTP/1.1\r\nHost: elsewhere\r\n" + key + "\r\n", 200, ""},
+		{"a body that breaks off", "POST /v1/pets HTTP/1.1\r\nHost: x\r\n" + key + "Content-Length: 100\r\n\r\n{\"name\":", 400, shop.InvalidJSON},
+		{"chunks that are none", "POST /v1/pets HTTP/1.1\r\nHost: x\r\n" + key + "Transfer-Encoding: chunked\r\n\r\nzz\r\n", 400, shop.InvalidJSON},
+		{"a GET with a body", "GET /v1/pets HTTP/1.1\r\nHost: x\r\n" + key + "Content-Length: 2\r\n\r\n{}", 200, ""},
+		{"a line break in the method's path", "GET /v1/%0d%0aSet-Cookie:x HTTP/1.1\r\nHost: x\r\n" + key + "\r\n", 404, shop.NotFound},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer connection.Close()
+			if _, err := io.WriteString(connection, c.request); err != nil {
+				t.Fatal(err)
+			}
+			if c.status == 400 {
+				connection.(*net.TCPConn).CloseWrite() // nothing more will come
+			}
+			response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer response.Body.Close()
+			body, err := io.ReadAll(response.Body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if response.StatusCode != c.status || !strings.Contains(string(body), string(c.code)) {
+				t.Errorf("got %d %s, want %d %s", response.StatusCode, body, c.status, c.code)
+			}
+			if link := response.Header.Get("Link"); c.status == 200 && !strings.HasPrefix(link, "<http://") {
+				t.Errorf("Link is %q", link)
+			}
+		})
+	}
+	for line := range strings.Lines(s.log.String()) {
+		if !strings.HasPrefix(line, "time=") {
+			t.Errorf("a request broke a line of the log: %q", line)
+		}
+	}
+}

@@ -1,0 +1,265 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"animalstore/api"
+	"animalstore/api/apitest"
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+)
+
+// adminKey is the configured key of every shop in these tests.
+const adminKey = "configured-key-of-the-tests"
+
+// openShop is a whole service on a real database behind a real listener. Every answer that it gives is held against the
+// OpenAPI document.
+type openShop struct {
+	t       *testing.T
+	store   *faultyStore
+	service *shop.Service
+	api     *API
+	url     string // without /v1
+	log     *safeBuffer
+	client  *http.Client
+	checks  *apitest.Validator
+}
+
+func newShop(t *testing.T, change ...func(*Config)) *openShop {
+	t.Helper()
+	sql, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{Exclusive: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { sql.Close() })
+	s := &openShop{t: t, store: &faultyStore{Store: sql}, log: &safeBuffer{}}
+	s.service, err = shop.Open(t.Context(), s.store, shop.Options{Environment: shop.Production, ConfiguredKey: adminKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := Config{Service: s.service, Log: slog.New(slog.NewTextHandler(s.log, nil)), Version: "test"}
+	for _, fn := range change {
+		fn(&config)
+	}
+	if s.api, err = New(config); err != nil {
+		t.Fatal(err)
+	}
+	if s.checks, err = apitest.New(s.api.document.YAML([]api.Server{{URL: "/v1"}})); err != nil {
+		t.Fatal(err)
+	}
+	s.checks.Reached = func(operation string, status int) { reached.Store(fmt.Sprintf("%s %d", operation, status), true) }
+	server := httptest.NewServer(s.api)
+	server.Config.ErrorLog = slog.NewLogLogger(slog.NewTextHandler(s.log, nil), slog.LevelWarn)
+	t.Cleanup(server.Close)
+	s.url, s.client = server.URL, server.Client()
+	return s
+}
+
+// faultyStore is the real store, which can be told to fail.
+type faultyStore struct {
+	shop.Store
+	mu    sync.Mutex
+	fault func() error
+}
+
+// failWith makes every later use of the store run fault; nil heals it.
+func (s *faultyStore) failWith(fault func() error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fault = fault
+}
+
+func (s *faultyStore) check() error {
+	s.mu.Lock()
+	fault := s.fault
+	s.mu.Unlock()
+	if fault == nil {
+		return nil
+	}
+	return fault()
+}
+
+func (s *faultyStore) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	return s.Store.Read(ctx, fn)
+}
+
+func (s *faultyStore) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
+	if err := s.check(); err != nil {
+		return err
+	}
+	return s.Store.Write(ctx, fn)
+}
+
+// safeBuffer is a log that can be read while it is written.
+type safeBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}
+
+// answer is a response with its body read.
+type answer struct {
+	*http.Response
+	body []byte
+}
+
+// ask sends a request with the admin key. Each header is "Name: value"; one with an empty value takes a header away.
+func (s *openShop) ask(method, path, body string, headers ...string) answer {
+	s.t.Helper()
+	got, err := s.try(method, path, body, headers...)
+	if err != nil {
+		s.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return got
+}
+
+// try is ask for goroutines, in which a test cannot be stopped.
+func (s *openShop) try(method, path, body string, headers ...string) (answer, error) {
+	address := path
+	if strings.HasPrefix(path, "/") {
+		address = s.url + path
+	}
+	request, err := http.NewRequest(method, address, strings.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	request.Header.Set("Authorization", "Bearer "+adminKey)
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		request.Header.Del(name)
+		if value != "" {
+			request.Header.Set(name, value)
+		}
+	}
+	return s.send(request)
+}
+
+func (s *openShop) send(request *http.Request) (answer, error) {
+	response, err := s.client.Transport.RoundTrip(request) // follows no redirect
+	if err != nil {
+		return answer{}, err
+	}
+	defer response.Body.Close()
+	got := answer{Response: response}
+	if got.body, err = io.ReadAll(response.Body); err != nil {
+		return answer{}, err
+	}
+	if !isOrBelow(request.URL.Path, "/v1") && response.StatusCode < 400 {
+		return got, nil // what stands beside the interface is not in the document
+	}
+	if err := s.checks.Check(request, response.StatusCode, response.Header, got.body); err != nil {
+		return answer{}, fmt.Errorf("the answer %d %s is not as the document says: %w", response.StatusCode, got.body, err)
+	}
+	return got, nil
+}
+
+// wantError checks that an answer is exactly this error.
+func (a answer) wantError(t *testing.T, status int, code shop.Code) {
+	t.Helper()
+	if a.StatusCode != status {
+		t.Fatalf("got %d %s, want %d %s", a.StatusCode, a.body, status, code)
+	}
+	if a.Request.Method == http.MethodHead {
+		return
+	}
+	if got := a.Header.Get("Content-Type"); got != "application/json" {
+		t.Errorf("Content-Type is %q", got)
+	}
+	var members map[string]any
+	if err := json.Unmarshal(a.body, &members); err != nil {
+		t.Fatalf("%s: %v", a.body, err)
+	}
+	if len(members) != 3 || members["code"] != string(code) || members["status"] != float64(status) || members["message"] == "" {
+		t.Errorf("got %s, want the code %s, the status %d and a message", a.body, code, status)
+	}
+}
+
+// want checks the status and, where it is not empty, the body.
+func (a answer) want(t *testing.T, status int, body string) {
+	t.Helper()
+	if got := strings.TrimSuffix(string(a.body), "\n"); a.StatusCode != status || body != "" && got != body {
+		t.Errorf("got %d %s, want %d %s", a.StatusCode, got, status, body)
+	}
+}
+
+// message is the message of an error's answer.
+func (a answer) message(t *testing.T) string {
+	t.Helper()
+	var body errorBody
+	if err := json.Unmarshal(a.body, &body); err != nil {
+		t.Fatalf("%s: %v", a.body, err)
+	}
+	return body.Message
+}
+
+// add adds an animal by the API and returns it.
+func (s *openShop) add(body string) shop.Pet {
+	s.t.Helper()
+	got := s.ask("POST", "/v1/pets", body)
+	if got.StatusCode != http.StatusCreated {
+		s.t.Fatalf("POST %s: %d %s", body, got.StatusCode, got.body)
+	}
+	var pet shop.Pet
+	if err := json.Unmarshal(got.body, &pet); err != nil {
+		s.t.Fatal(err)
+	}
+	return pet
+}
+
+// key makes a key with these scopes.
+func (s *openShop) key(scopes ...shop.Scope) string {
+	s.t.Helper()
+	_, secret, err := s.service.CreateKey(s.t.Context(), shop.NewKey{Name: "partner", Scopes: scopes})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return secret
+}
+
+// pets are the animals of a list's answer.
+func (a answer) pets(t *testing.T) []shop.Pet {
+	t.Helper()
+	var pets []shop.Pet
+	if err := json.Unmarshal(a.body, &pets); err != nil {
+		t.Fatalf("%s: %v", a.body, err)
+	}
+	return pets
+}
+
+// link is the target of a relation in the Link header, or "".
+func (a answer) link(relation string) string {
+	for link := range strings.SplitSeq(a.Header.Get("Link"), ", ") {
+		if target, rest, ok := strings.Cut(strings.TrimPrefix(link, "<"), ">"); ok && strings.Contains(rest, `rel="`+relation+`"`) {
+			return target
+		}
+	}
+	return ""
+}

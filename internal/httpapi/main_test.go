@@ -1,0 +1,63 @@
+package httpapi
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+	"go.uber.org/goleak"
+
+	"animalstore/api"
+	"animalstore/api/apitest"
+)
+
+// reached holds each "operation status" that the tests have seen.
+var reached sync.Map
+
+// TestMain runs the tests and then asks for what no single one can show: that together they have seen every answer that
+// the document promises, and that nothing is left running.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	everything := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == ""
+	if code == 0 && everything {
+		for _, missing := range unreached() {
+			fmt.Println("FAIL: no test has seen the answer", missing)
+			code = 1
+		}
+	}
+	if err := goleak.Find(); code == 0 && err != nil {
+		fmt.Println("FAIL:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func unreached() (missing []string) {
+	document, err := api.NewDocument()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	checks, err := apitest.New(document.YAML(nil))
+	if err != nil {
+		return []string{err.Error()}
+	}
+	eachOperation(checks.Doc, func(_, _ string, operation *openapi3.Operation) {
+		for status := range operation.Responses.Map() {
+			if _, ok := reached.Load(operation.OperationID + " " + status); !ok {
+				missing = append(missing, operation.OperationID+" "+status)
+			}
+		}
+	})
+	return missing
+}
+
+func eachOperation(doc *openapi3.T, fn func(method, path string, operation *openapi3.Operation)) {
+	for path, item := range doc.Paths.Map() {
+		for method, operation := range item.Operations() {
+			fn(method, path, operation)
+		}
+	}
+}
