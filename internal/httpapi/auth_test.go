@@ -46,7 +46,7 @@ func TestAuthentication(t *testing.T) {
 		{"too long", "Authorization: Bearer " + good + "0", shop.InvalidAPIKey},
 		{"huge", "Authorization: Bearer " + strings.Repeat("k", 30000), shop.InvalidAPIKey},
 		{"a part of the configured key", "Authorization: Bearer " + adminKey[:16], shop.InvalidAPIKey},
-		{"well-formed but never issued", "Authorization: Bearer ask_live_000000000000000000000000000000_" + "1HOuk4", shop.InvalidAPIKey},
+		{"well-formed but never issued", "Authorization: Bearer ask_live_000000000000000000000000000000_2j6gTR", shop.InvalidAPIKey},
 		{"of the other environment", "Authorization: Bearer ask_test_" + good[9:], shop.InvalidAPIKey},
 		{"expired", "Authorization: Bearer " + expired, shop.InvalidAPIKey},
 	} {

@@ -1,0 +1,39 @@
+# What a contributor can do. `make` alone lists it.
+
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME ?= 30s
+
+.PHONY: help
+help: ## List what can be made.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: ## Run the service in this folder.
+	go run ./cmd/animalstore serve
+
+.PHONY: build
+build: ## Build the static binary bin/animalstore.
+	CGO_ENABLED=0 go build -trimpath -o bin/animalstore ./cmd/animalstore
+
+.PHONY: test
+test: needs vet ## Check the code and run every test with the race detector.
+	go test -race -timeout 10m ./...
+
+.PHONY: vet
+vet: ## Check the code without running it: format, vet, staticcheck, and a build for each system.
+	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
+	go vet ./...
+	go run $(STATICCHECK) ./...
+	GOOS=windows go vet ./cmd/... ./internal/cli
+	GOOS=darwin go vet ./cmd/... ./internal/cli
+
+.PHONY: fuzz
+fuzz: ## Fuzz every decoder for FUZZTIME each (30s).
+	@go test -list '^Fuzz' ./internal/httpapi | grep ^Fuzz | while read target; do \
+		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./internal/httpapi || exit 1; done
+
+# What the tests use beside Go: the race detector needs a C compiler, and one test pastes a curl line.
+.PHONY: needs
+needs:
+	@scripts/need gcc gcc libc6-dev
+	@scripts/need curl curl

@@ -1,0 +1,72 @@
+// Package house holds the rules of the house: which room may enter which.
+package house
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// mayImport says which rooms of the house each room may enter. Imports point one way, from the door to the shop, which
+// enters none and uses the standard library alone.
+var mayImport = map[string][]string{
+	"cmd/animalstore":    {"internal/cli"},
+	"internal/cli":       {"internal/httpapi", "internal/sqlstore", "internal/shop"},
+	"internal/httpapi":   {"internal/shop", "api"},
+	"internal/sqlstore":  {"internal/shop"},
+	"internal/storetest": {"internal/shop"}, // a suite that tests of stores run
+	"internal/shop":      {},
+	"api":                {},
+	"api/apitest":        {}, // the check that tests of the interface use
+}
+
+// standardOnly are the rooms that nothing from outside may enter.
+var standardOnly = []string{"internal/shop", "cmd/animalstore"}
+
+func TestImports(t *testing.T) {
+	t.Parallel()
+	rooms := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		room := filepath.ToSlash(filepath.Dir(path))
+		rooms[room] = true
+		allowed, known := mayImport[room]
+		if !known {
+			t.Errorf("the room %s has no rule here", room)
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			first, _, _ := strings.Cut(name, "/")
+			switch own, isOwn := strings.CutPrefix(name, "animalstore/"); {
+			case isOwn && !slices.Contains(allowed, own):
+				t.Errorf("%s must not import %s", path, own)
+			case !isOwn && strings.Contains(first, ".") && slices.Contains(standardOnly, room):
+				t.Errorf("%s must use the standard library alone, not %s", path, name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for room := range mayImport {
+		if !rooms[room] {
+			t.Errorf("there is a rule for %s, but no such room", room)
+		}
+	}
+}

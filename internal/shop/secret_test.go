@@ -1,0 +1,65 @@
+package shop
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+func TestSecretsHaveTheirForm(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for environment, form := range map[Environment]*regexp.Regexp{
+		Production: regexp.MustCompile(`^ask_live_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}$`),
+		Staging:    regexp.MustCompile(`^ask_test_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}$`),
+	} {
+		for range 1000 {
+			secret := newSecret(environment)
+			if !form.MatchString(secret) || seen[secret] || !wellFormed(secret, environment) {
+				t.Fatalf("%s is no new secret of %s", secret, environment)
+			}
+			seen[secret] = true
+		}
+	}
+}
+
+// The checksum never changes: keys that were given out must work for ever.
+func TestChecksumIsFixed(t *testing.T) {
+	t.Parallel()
+	const secret = "ask_live_000000000000000000000000000000_2j6gTR"
+	if got := checksum(secret[:39]); !strings.HasSuffix(secret, "_"+got) {
+		t.Errorf("the checksum is %s", got)
+	}
+}
+
+func TestMistypedSecretsAreSeen(t *testing.T) {
+	t.Parallel()
+	secret := newSecret(Production)
+	for i := range len(secret) {
+		for _, c := range base62 + "_-" {
+			if mistyped := secret[:i] + string(c) + secret[i+1:]; mistyped != secret && wellFormed(mistyped, Production) {
+				t.Errorf("%s passes for %s", mistyped, secret)
+			}
+		}
+	}
+	for _, wrong := range []string{"", "ask_live_", secret[:45], secret + "0", " " + secret, newSecret(Staging), strings.Repeat("_", 46)} {
+		if wellFormed(wrong, Production) {
+			t.Errorf("%q passes for a secret", wrong)
+		}
+	}
+}
+
+// Every character is as likely as every other.
+func TestSecretsAreEven(t *testing.T) {
+	t.Parallel()
+	const n = 62 * 10000
+	counts := map[rune]int{}
+	for _, c := range randomBase62(n) {
+		counts[c]++
+	}
+	for _, c := range base62 {
+		if counts[c] < 9000 || counts[c] > 11000 { // ten standard deviations
+			t.Errorf("%q came %d times in %d", c, counts[c], n)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package shop_test
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+)
+
+func openStore(t *testing.T) shop.Store {
+	t.Helper()
+	store, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	return store
+}
+
+// A store stays with the environment that it was made for.
+func TestEnvironment(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		first, then, want shop.Environment // an empty want is a refusal
+	}{
+		{shop.Production, shop.Production, shop.Production},
+		{shop.Staging, shop.Staging, shop.Staging},
+		{shop.Production, shop.Staging, ""},
+		{shop.Staging, shop.Production, ""},
+		{"", "", shop.Production},
+		{"", shop.Production, shop.Production},
+		{shop.Staging, "", shop.Staging},
+	} {
+		store := openStore(t)
+		if _, err := shop.Open(t.Context(), store, shop.Options{Environment: c.first}); err != nil {
+			t.Fatal(err)
+		}
+		service, err := shop.Open(t.Context(), store, shop.Options{Environment: c.then})
+		if c.want == "" {
+			if err == nil || !strings.Contains(err.Error(), string(c.first)) {
+				t.Errorf("a %s store opened as %s: %v", c.first, c.then, err)
+			}
+			continue
+		}
+		if err != nil || service.Environment() != c.want {
+			t.Errorf("%q then %q: %v", c.first, c.then, err)
+		}
+	}
+}
+
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	service, err := shop.Open(t.Context(), openStore(t), shop.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := service.FillDemo(t.Context())
+	if err != nil || n < 30 {
+		t.Fatalf("%d animals, %v", n, err)
+	}
+	for _, status := range shop.Statuses() {
+		page, err := service.ListPets(t.Context(), shop.PetList{PetFilter: shop.PetFilter{Status: status}, Limit: 1})
+		if err != nil || len(page.Pets) == 0 {
+			t.Errorf("no animal is %s (%v)", status, err)
+		}
+	}
+	page, err := service.ListPets(t.Context(), shop.PetList{Limit: 100})
+	if err != nil || len(page.Pets) != n {
+		t.Fatalf("%d animals of %d, %v", len(page.Pets), n, err)
+	}
+	for _, pet := range page.Pets {
+		if err := (shop.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}).Problems().Err(); err != nil {
+			t.Error(err)
+		}
+	}
+	if again, err := service.FillDemo(t.Context()); err != nil || again != 0 {
+		t.Errorf("a store that has animals got %d more (%v)", again, err)
+	}
+}
