@@ -3,7 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
+	"text/tabwriter"
 	"time"
 
 	"animalstore/internal/shop"
@@ -12,20 +12,24 @@ import (
 
 type keysCommands struct {
 	Create keysCreate `cmd:"" help:"Make a key and print it; it cannot be shown again."`
+	List   keysList   `cmd:"" help:"List the keys, newest first."`
+	Rotate keysRotate `cmd:"" help:"Give a key a new secret and print it; the old one works a while longer."`
+	Revoke keysRevoke `cmd:"" help:"Take a key back; it is refused everywhere within a second."`
 }
 
 // onDatabase are the flags of commands that work straight on the database, also beside a running service.
 type onDatabase struct {
-	Database    string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"FILE" help:"The database's file; it is made where there is none (default ${default})."`
+	Database    string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"FILE" help:"The database's file (default ${default})."`
 	Environment string `env:"ANIMALSTORE_ENVIRONMENT" default:"" enum:",production,staging" placeholder:"NAME" help:"production or staging (default: what the database was made for; production for a new one)."`
 }
 
-// withService runs fn on the shop in the database.
-func (o onDatabase) withService(ctx context.Context, fn func(*shop.Service) error) error {
+// withService runs fn on the shop in the database, which must be there unless it may be made. What fn finds wrong in its
+// input is a mistake in what was typed.
+func (o onDatabase) withService(ctx context.Context, make bool, fn func(*shop.Service) error) error {
 	if err := checkDatabase(o.Database); err != nil {
 		return usagef("--database: %w", err)
 	}
-	store, err := sqlstore.Open(ctx, o.Database, sqlstore.Options{})
+	store, err := sqlstore.Open(ctx, o.Database, sqlstore.Options{Existing: !make})
 	if err != nil {
 		return err
 	}
@@ -34,7 +38,16 @@ func (o onDatabase) withService(ctx context.Context, fn func(*shop.Service) erro
 	if err != nil {
 		return err
 	}
-	return fn(service)
+	err = fn(service)
+	switch e := shop.AsError(err); {
+	case err == nil:
+		return nil
+	case e.Code == shop.ValidationFailed:
+		return usagef("%s", e.Message)
+	case e.Code == shop.NotFound, e.Code == shop.LastAdminKey:
+		return fmt.Errorf("%s", e.Message)
+	}
+	return err
 }
 
 type keysCreate struct {
@@ -54,17 +67,75 @@ func (k *keysCreate) Run(ctx context.Context, t terminal) error {
 	for i, scope := range k.Scope {
 		scopes[i] = shop.Scope(scope)
 	}
-	return k.withService(ctx, func(service *shop.Service) error {
-		key, secret, err := service.CreateKey(ctx, shop.NewKey{Name: k.Name, Scopes: scopes, Expires: expires})
-		if e := shop.AsError(err); err != nil && e.Code == shop.ValidationFailed {
-			return usagef("%s", e.Message)
-		}
+	return k.withService(ctx, true, func(service *shop.Service) error {
+		key, secret, err := service.CreateKey(ctx, shop.NewKey{Name: k.Name, Scopes: scopes, ExpiresAt: expires})
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(t.err, "Made key %d (%s) for the %s environment, with %s. It is shown only now.\n",
-			key.ID, key.Name, service.Environment(), strings.Join(k.Scope, ", "))
+			key.ID, key.Name, service.Environment(), shop.ScopesText(key.Scopes))
 		_, err = fmt.Fprintln(t.out, secret)
+		return err
+	})
+}
+
+type keysList struct{ onDatabase }
+
+func (k *keysList) Run(ctx context.Context, t terminal) error {
+	return k.withService(ctx, false, func(service *shop.Service) error {
+		table := tabwriter.NewWriter(t.out, 0, 0, 3, ' ', 0)
+		fmt.Fprintln(table, "ID\tNAME\tSCOPES\tHINT\tCREATED\tEXPIRES\tLAST USED")
+		list := shop.KeyList{Limit: 100}
+		for {
+			page, err := service.ListKeys(ctx, list)
+			if err != nil {
+				return err
+			}
+			for _, key := range page.Keys {
+				fmt.Fprintf(table, "%d\t%s\t%s\t…%s\t%s\t%s\t%s\n", key.ID, key.Name, shop.ScopesText(key.Scopes), key.Hint,
+					timeText(key.CreatedAt, ""), timeText(key.ExpiresAt, "never"), timeText(key.LastUsedAt, "not yet"))
+				list.Before = &key.ID
+			}
+			if !page.More {
+				return table.Flush()
+			}
+		}
+	})
+}
+
+type keysRotate struct {
+	onDatabase
+	ID      int64         `arg:"" help:"The key's number, as keys list shows it."`
+	Overlap time.Duration `default:"24h" placeholder:"DURATION" help:"How long the old secret goes on working, as 90m or 24h (default ${default})."`
+}
+
+// Run prints the new secret alone to the output, so that scripts can take it.
+func (k *keysRotate) Run(ctx context.Context, t terminal) error {
+	if reason := shop.OverlapProblem(k.Overlap); reason != "" {
+		return usagef("--overlap: %s", reason)
+	}
+	return k.withService(ctx, false, func(service *shop.Service) error {
+		key, secret, err := service.RotateKey(ctx, k.ID, k.Overlap)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(t.err, "Key %d (%s) has a new secret, shown only now. The old one works for another %s.\n", key.ID, key.Name, k.Overlap)
+		_, err = fmt.Fprintln(t.out, secret)
+		return err
+	})
+}
+
+type keysRevoke struct {
+	onDatabase
+	ID int64 `arg:"" help:"The key's number, as keys list shows it."`
+}
+
+func (k *keysRevoke) Run(ctx context.Context, t terminal) error {
+	return k.withService(ctx, false, func(service *shop.Service) error {
+		if err := service.RevokeKey(ctx, k.ID); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(t.err, "Key %d is revoked.\n", k.ID)
 		return err
 	})
 }
@@ -80,4 +151,12 @@ func parseTime(text string) (time.Time, error) {
 		}
 	}
 	return time.Time{}, fmt.Errorf("%q is no time such as 2027-01-31 or 2027-01-31T18:00:00Z", text)
+}
+
+// timeText writes a time for people; the zero time is what none says.
+func timeText(t time.Time, none string) string {
+	if t.IsZero() {
+		return none
+	}
+	return t.UTC().Format("2006-01-02 15:04 UTC")
 }

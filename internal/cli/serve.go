@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"animalstore/internal/httpapi"
@@ -90,6 +91,11 @@ func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 			return errors.Join(err, listener.Close())
 		}
 	}
+	working, done := context.WithCancel(context.Background()) // goes on while the last requests are answered
+	var work sync.WaitGroup
+	work.Go(func() { service.Work(working, func(err error) { log.Error("work", "error", err) }) })
+	defer work.Wait()
+	defer done()
 	return serve(ctx, listener, api, log)
 }
 

@@ -47,7 +47,11 @@ func New(c Config) (*API, error) {
 	if c.Today == nil {
 		c.Today = time.Now
 	}
-	return &API{Config: c, document: document, places: places(routes()), metrics: newMetrics(c.Version)}, nil
+	places, err := places(routes())
+	if err != nil {
+		return nil, err
+	}
+	return &API{Config: c, document: document, places: places, metrics: newMetrics(c.Version)}, nil
 }
 
 // ServeHTTP answers one request, whatever becomes of it.
@@ -118,7 +122,7 @@ func (a *API) options(c *call, place *place) error {
 	}
 	c.w.Header().Set("Allow", place.allow)
 	a.allowRequest(c, place)
-	c.w.WriteHeader(http.StatusNoContent)
+	c.sendNothing()
 	return nil
 }
 

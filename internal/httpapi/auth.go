@@ -32,14 +32,14 @@ func bearer(fields []string) (string, error) {
 
 // authorize checks that the key may do what is asked.
 func (a *API) authorize(c *call) error {
-	if c.route.scope == noKey {
+	if c.route.scope == noKey || c.route.scope == anyKey {
 		return nil
 	}
 	if !c.principal.May(c.route.scope) {
 		return shop.Errorf(shop.InsufficientScope, "This API key may not do that; use one with the scope %s.", c.route.scope)
 	}
 	if c.route.operation == deprecatedOperation {
-		a.metrics.deprecated.WithLabelValues(c.route.operation, c.principal.Actor, c.principal.Name).Inc()
+		a.metrics.deprecated.WithLabelValues(c.route.operation, c.principal.Actor(), c.principal.Name()).Inc()
 	}
 	return nil
 }

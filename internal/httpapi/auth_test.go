@@ -18,7 +18,7 @@ func TestAuthentication(t *testing.T) {
 	good := s.key(shop.Admin)
 	swapped := good[:12] + flip(good[12]) + good[13:]
 	_, expired, err := s.service.CreateKey(t.Context(), shop.NewKey{
-		Name: "short", Scopes: []shop.Scope{shop.Admin}, Expires: time.Now().Add(50 * time.Millisecond),
+		Name: "short", Scopes: []shop.Scope{shop.Admin}, ExpiresAt: time.Now().Add(50 * time.Millisecond),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -153,10 +153,13 @@ func TestScopes(t *testing.T) {
 			t.Errorf("%s has no scope", route.operation)
 			continue
 		}
+		path := strings.NewReplacer("{petId}", "1", "{keyId}", "99", "{profile}", "cmdline").Replace(route.path)
+		if route.scope != noKey {
+			s.ask(route.method, path, "", "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
+		}
 		for scope, key := range keys {
-			path := strings.NewReplacer("{petId}", "1", "{profile}", "cmdline").Replace(route.path)
 			got := s.ask(route.method, path, "", "Authorization: Bearer "+key)
-			if scope == shop.Admin || scope == route.scope || route.scope == noKey {
+			if scope == shop.Admin || scope == route.scope || route.scope == noKey || route.scope == anyKey {
 				if got.StatusCode == 401 || got.StatusCode == 403 {
 					t.Errorf("%s is refused to %s: %s", route.operation, scope, got.body)
 				}
@@ -169,6 +172,30 @@ func TestScopes(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A route that does not say who may use it cannot be added.
+func TestEveryRouteNeedsAScope(t *testing.T) {
+	t.Parallel()
+	if _, err := places(append(routes(), route{method: "GET", path: "/v1/new", operation: "new"})); err == nil {
+		t.Error("a route without a scope was taken")
+	}
+	for _, place := range mustPlaces(t) {
+		for _, route := range place.routes {
+			if (route.scope == noKey) != place.open() {
+				t.Errorf("%s needs a key and another operation on its path does not", route.operation)
+			}
+		}
+	}
+}
+
+func mustPlaces(t *testing.T) []*place {
+	t.Helper()
+	all, err := places(routes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // A store that cannot be asked says nothing about the key.

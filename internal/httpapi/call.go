@@ -67,6 +67,9 @@ func (c *call) sendJSON(status int, body []byte) {
 	c.send(status, "application/json", line(body))
 }
 
+// sendNothing says that it is done.
+func (c *call) sendNothing() { c.w.WriteHeader(http.StatusNoContent) }
+
 // sendTagged writes an answer that a client may keep and ask for again by its tag.
 func (c *call) sendTagged(cacheControl, contentType, tag string, body []byte) {
 	c.w.Header().Set("Cache-Control", cacheControl)

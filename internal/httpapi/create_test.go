@@ -130,6 +130,7 @@ func TestCreateWhatIsWrong(t *testing.T) {
 		{"status in upper case", `{"name":"Rex","categoryId":7,"status":"Available"}`, shop.ValidationFailed, "status"},
 		{"status with a space", `{"name":"Rex","categoryId":7,"status":"sold "}`, shop.ValidationFailed, "status"},
 		{"status number", `{"name":"Rex","categoryId":7,"status":1}`, shop.ValidationFailed, "status"},
+		{"two members", `{"name":"","categoryId":"7"}`, shop.ValidationFailed, "name categoryId"},
 		{"everything", `{"name":"","categoryId":7.5,"status":"lost"}`, shop.ValidationFailed, "name categoryId status"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"mime"
 	"net/http"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -48,6 +50,27 @@ func isJSON(h http.Header) bool {
 	default:
 		return false
 	}
+}
+
+// readObject reads the body of a request that must be one JSON object.
+func readObject(c *call) (*object, error) {
+	body, err := readBody(c)
+	if err != nil {
+		return nil, err
+	}
+	return parseObject(body)
+}
+
+// readOptionalObject is readObject for a body whose members are all optional: there need not be one at all.
+func readOptionalObject(c *call) (*object, error) {
+	body, err := readBody(c)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) == 0 {
+		return &object{}, nil
+	}
+	return parseObject(body)
 }
 
 // object is a JSON object whose members are read one by one. It collects what is wrong with them.
@@ -95,6 +118,8 @@ func (o *object) text(name string) string {
 	text, ok := asString(value)
 	if !ok {
 		o.problems.Add(name, "must be a string")
+	} else if reason := shop.TextProblem(text); reason != "" {
+		o.problems.Add(name, reason)
 	}
 	return text
 }
@@ -106,14 +131,53 @@ func (o *object) integer(name string) int64 {
 		o.problems.Add(name, "is required")
 		return 0
 	}
-	n, ok := int64(0), false
-	if value.Kind() == '0' {
-		n, ok = exactInt64(string(value))
-	}
+	n, ok := asInt64(value)
 	if !ok {
 		o.problems.Add(name, "must be an integer of 64 bits")
 	}
 	return n
+}
+
+// seconds returns a member that may be missing and must else be a whole number of seconds.
+func (o *object) seconds(name string, preset time.Duration) time.Duration {
+	value, given := o.members[name]
+	if !given {
+		return preset
+	}
+	n, ok := asInt64(value)
+	if most := int64(math.MaxInt64 / time.Second); !ok || n < -most || n > most {
+		o.problems.Add(name, "must be a whole number of seconds")
+		return preset
+	}
+	return time.Duration(n) * time.Second
+}
+
+// time returns a member that may be missing and must else be a time as RFC 3339 writes it.
+func (o *object) time(name string) time.Time {
+	value, given := o.members[name]
+	if !given {
+		return time.Time{}
+	}
+	text, _ := asString(value)
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		o.problems.Add(name, "must be a time such as 2027-01-31T18:00:00Z")
+	}
+	return at
+}
+
+// scopes returns a member that must be there and be an array of scopes.
+func (o *object) scopes(name string) []shop.Scope {
+	value, given := o.members[name]
+	if !given {
+		o.problems.Add(name, "is required")
+		return nil
+	}
+	var scopes []shop.Scope
+	if value.Kind() != '[' || json.Unmarshal(value, &scopes) != nil {
+		o.problems.Add(name, "must be an array of strings")
+	}
+	return scopes
 }
 
 // status returns a member that may be missing and must else be a status.
@@ -127,6 +191,13 @@ func (o *object) status(name string) shop.Status {
 		o.problems.Add(name, shop.StatusProblem(""))
 	}
 	return shop.Status(text)
+}
+
+func asInt64(value jsontext.Value) (int64, bool) {
+	if value.Kind() != '0' {
+		return 0, false
+	}
+	return exactInt64(string(value))
 }
 
 func asString(value jsontext.Value) (text string, ok bool) {

@@ -19,6 +19,7 @@ var statusOf = map[shop.Code]int{
 	shop.InsufficientScope:    http.StatusForbidden,
 	shop.NotFound:             http.StatusNotFound,
 	shop.MethodNotAllowed:     http.StatusMethodNotAllowed,
+	shop.LastAdminKey:         http.StatusConflict,
 	shop.OperationRemoved:     http.StatusGone,
 	shop.PayloadTooLarge:      http.StatusRequestEntityTooLarge,
 	shop.UnsupportedMediaType: http.StatusUnsupportedMediaType,

@@ -172,6 +172,10 @@ func (s *openShop) send(request *http.Request) (answer, error) {
 	if got.body, err = io.ReadAll(response.Body); err != nil {
 		return answer{}, err
 	}
+	var e errorBody
+	if json.Unmarshal(got.body, &e) == nil && e.Code != "" {
+		reached.Store(string(e.Code)+": "+e.Message, true)
+	}
 	if !isOrBelow(request.URL.Path, "/v1") && response.StatusCode < 400 {
 		return got, nil // what stands beside the interface is not in the document
 	}

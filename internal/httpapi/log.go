@@ -31,8 +31,8 @@ func (a *API) note(c *call, took time.Duration, err error) {
 		slog.String("operation", operation), slog.Int("status", c.w.status), slog.Int("bytes", c.w.bytes),
 		slog.Duration("took", took), slog.String("remote", c.r.RemoteAddr),
 	}
-	if c.principal.Actor != "" {
-		attributes = append(attributes, slog.String("key", c.principal.Actor))
+	if actor := c.principal.Actor(); actor != "" {
+		attributes = append(attributes, slog.String("key", actor))
 	}
 	if err != nil {
 		attributes = append(attributes, slog.String("error", err.Error()))

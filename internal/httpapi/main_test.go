@@ -14,11 +14,11 @@ import (
 	"animalstore/api/apitest"
 )
 
-// reached holds each "operation status" that the tests have seen.
+// reached holds each "operation status", and each "code: message", that the tests have seen.
 var reached sync.Map
 
 // TestMain runs the tests and then asks for what no single one can show: that together they have seen every answer that
-// the document promises, and that nothing is left running.
+// the document promises, with the very messages of its examples, and that nothing is left running.
 func TestMain(m *testing.M) {
 	code := m.Run()
 	everything := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == ""
@@ -46,12 +46,24 @@ func unreached() (missing []string) {
 	}
 	eachOperation(checks.Doc, func(_, _ string, operation *openapi3.Operation) {
 		for status := range operation.Responses.Map() {
-			if _, ok := reached.Load(operation.OperationID + " " + status); !ok {
+			if !isReached(operation.OperationID + " " + status) {
 				missing = append(missing, operation.OperationID+" "+status)
 			}
 		}
 	})
+	for _, example := range checks.Doc.Components.Examples {
+		if body, ok := example.Value.Value.(map[string]any); ok && body["code"] != nil {
+			if said := fmt.Sprintf("%s: %s", body["code"], body["message"]); !isReached(said) {
+				missing = append(missing, said)
+			}
+		}
+	}
 	return missing
+}
+
+func isReached(what string) bool {
+	_, ok := reached.Load(what)
+	return ok
 }
 
 func eachOperation(doc *openapi3.T, fn func(method, path string, operation *openapi3.Operation)) {

@@ -5,6 +5,12 @@ import (
 	"net/url"
 )
 
+// How many things one page of a list holds.
+const (
+	defaultLimit = 20
+	maxLimit     = 100
+)
+
 // pageLinks is the Link header of a page: the first page of the same list, and the next one where there is more after
 // the position last.
 func pageLinks(address string, query url.Values, more bool, last int64) string {

@@ -8,11 +8,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-const (
-	defaultLimit = 20
-	maxLimit     = 100
-	maxIDs       = 100
-)
+// maxIDs is how many animals one list may ask for by their ids.
+const maxIDs = 100
 
 func (a *API) listPets(c *call) error {
 	list, alone, err := parsePetList(c.r.URL.RawQuery)
@@ -41,7 +38,7 @@ func (a *API) listPets(c *call) error {
 // then that of one animal.
 func parsePetList(rawQuery string) (list shop.PetList, alone bool, err error) {
 	q := parseQuery(rawQuery)
-	list.Limit = int(q.integer("limit", 1, maxLimit, defaultLimit))
+	list.Limit = q.limit()
 	list.Status = q.status()
 	list.CategoryID = q.id("categoryId")
 	list.Query = q.text("q")

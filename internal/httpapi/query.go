@@ -55,6 +55,9 @@ func (q *query) integer(name string, low, high, preset int64) int64 {
 	return n
 }
 
+// limit returns how many a page of a list may hold.
+func (q *query) limit() int { return int(q.integer("limit", 1, maxLimit, defaultLimit)) }
+
 // id returns an identifier, or nil where none was given.
 func (q *query) id(name string) *int64 {
 	text, given := q.once(name)

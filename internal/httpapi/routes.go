@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -18,8 +19,11 @@ type route struct {
 	handle    func(*API, *call) error
 }
 
-// noKey marks an operation that needs no key. It is no scope that a key could have; a route without any is refused.
-const noKey shop.Scope = "none"
+// Marks in the place of a scope; no key can have them. A route without scope or mark is refused.
+const (
+	noKey  shop.Scope = "none" // needs no key
+	anyKey shop.Scope = "any"  // needs a key, whatever it may do
+)
 
 // routes is the whole map of the interface. HEAD goes wherever GET goes, and OPTIONS everywhere.
 func routes() []route {
@@ -27,6 +31,12 @@ func routes() []route {
 		{"GET", "/v1/pets", "listPets", shop.PetsRead, (*API).listPets},
 		{"POST", "/v1/pets", "createPet", shop.PetsWrite, (*API).createPet},
 		{"GET", "/v1/pets/{petId}", "getPet", shop.PetsRead, (*API).getPet},
+
+		{"GET", "/v1/keys", "listKeys", shop.Admin, (*API).listKeys},
+		{"POST", "/v1/keys", "createKey", shop.Admin, (*API).createKey},
+		{"GET", "/v1/keys/current", "getCurrentKey", anyKey, (*API).getCurrentKey},
+		{"DELETE", "/v1/keys/{keyId}", "revokeKey", shop.Admin, (*API).revokeKey},
+		{"POST", "/v1/keys/{keyId}/rotate", "rotateKey", shop.Admin, (*API).rotateKey},
 
 		{"GET", "/v1/openapi.json", "getOpenapiJson", noKey, (*API).getOpenapiJSON},
 		{"GET", "/v1/openapi.yaml", "getOpenapiYaml", noKey, (*API).getOpenapiYAML},
@@ -54,11 +64,14 @@ func (p *place) open() bool {
 	return false
 }
 
-// places puts the routes together that share a path.
-func places(routes []route) []*place {
+// places puts the routes together that share a path. It refuses a route that does not say who may use it.
+func places(routes []route) ([]*place, error) {
 	byPath := map[string]*place{}
 	var all []*place
 	for _, r := range routes {
+		if r.scope == "" {
+			return nil, fmt.Errorf("the operation %s has no scope", r.operation)
+		}
 		p := byPath[r.path]
 		if p == nil {
 			p = &place{segments: strings.Split(r.path, "/"), routes: map[string]*route{}}
@@ -78,7 +91,7 @@ func places(routes []route) []*place {
 		slices.Sort(methods)
 		p.allow = strings.Join(methods, ", ")
 	}
-	return all
+	return all, nil
 }
 
 // find returns the place of a path and the values of its parameters, or nil. It is http.ServeMux's work, done here

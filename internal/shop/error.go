@@ -19,6 +19,7 @@ const (
 	InsufficientScope    Code = "insufficient_scope"
 	NotFound             Code = "not_found"
 	MethodNotAllowed     Code = "method_not_allowed"
+	LastAdminKey         Code = "last_admin_key"
 	OperationRemoved     Code = "operation_removed"
 	PayloadTooLarge      Code = "payload_too_large"
 	UnsupportedMediaType Code = "unsupported_media_type"

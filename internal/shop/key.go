@@ -2,8 +2,6 @@ package shop
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,33 +25,8 @@ func Scopes() []Scope {
 	return []Scope{PetsRead, PetsWrite, OrdersRead, OrdersWrite, EventsRead, Admin}
 }
 
-// NewKey is what somebody asks for when making a key.
-type NewKey struct {
-	Name    string
-	Scopes  []Scope
-	Expires time.Time // zero: never
-}
-
-func (n NewKey) problems(now time.Time) Problems {
-	var p Problems
-	if reason := TextProblem(n.Name); reason != "" {
-		p.Add("name", reason)
-	}
-	if len(n.Scopes) == 0 {
-		p.Add("scopes", "must name at least one scope")
-	}
-	for _, scope := range n.Scopes {
-		if !slices.Contains(Scopes(), scope) {
-			p.Add("scopes", fmt.Sprintf("has the unknown scope %q; the scopes are %s", scope, joinScopes(Scopes())))
-		}
-	}
-	if !n.Expires.IsZero() && !n.Expires.After(now) {
-		p.Add("expiresAt", "must be in the future")
-	}
-	return p
-}
-
-func joinScopes(scopes []Scope) string {
+// ScopesText lists scopes for people.
+func ScopesText(scopes []Scope) string {
 	texts := make([]string, len(scopes))
 	for i, s := range scopes {
 		texts[i] = string(s)
@@ -61,91 +34,176 @@ func joinScopes(scopes []Scope) string {
 	return strings.Join(texts, ", ")
 }
 
-// Key is a key as the shop remembers it: all but its secret.
-type Key struct {
-	ID        int64
+// NewKey is what somebody asks for when making a key.
+type NewKey struct {
 	Name      string
 	Scopes    []Scope
-	Hint      string // the last four characters of the secret
-	CreatedAt time.Time
 	ExpiresAt time.Time // zero: never
 }
 
-func (k Key) expired(now time.Time) bool {
-	return !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt)
-}
-
-// SecretHash is what is stored of a secret. A fast hash is enough: the secret has 178 bits from a cryptographic source,
-// so there is nothing to guess.
-type SecretHash [sha256.Size]byte
-
-// HashSecret is the only way from a secret to what may be stored.
-func HashSecret(secret string) SecretHash { return sha256.Sum256([]byte(secret)) }
-
-// Principal is who makes a request.
-type Principal struct {
-	Actor  string // keys/ID, or configured
-	Name   string
-	scopes []Scope
-}
-
-// May tells whether the principal has a scope; admin has them all.
-func (p Principal) May(scope Scope) bool {
-	return slices.Contains(p.scopes, scope) || slices.Contains(p.scopes, Admin)
-}
-
-// Authenticate finds who holds a secret. It returns invalid_api_key, or unavailable where the store cannot be asked.
-func (s *Service) Authenticate(ctx context.Context, secret string) (Principal, error) {
-	hash := HashSecret(secret)
-	if s.configured != nil && subtle.ConstantTimeCompare(hash[:], s.configured[:]) == 1 {
-		return Principal{Actor: "configured", Name: "configured", scopes: []Scope{Admin}}, nil
+// Problems checks the rules of a key's members.
+func (n NewKey) Problems(now time.Time) Problems {
+	var p Problems
+	if reason := TextProblem(n.Name); reason != "" {
+		p.Add("name", reason)
 	}
-	if !wellFormed(secret, s.environment) {
-		return Principal{}, errInvalidKey()
+	if len(n.Scopes) == 0 {
+		p.Add("scopes", "must have at least one of "+ScopesText(Scopes()))
 	}
-	key, found, err := s.keyring.find(hash, func() (Key, bool, error) { return s.findKey(ctx, hash) })
+	for _, scope := range n.Scopes {
+		if !slices.Contains(Scopes(), scope) {
+			p.Add("scopes", "must be some of "+ScopesText(Scopes()))
+		}
+	}
+	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(now) {
+		p.Add("expiresAt", "must be in the future")
+	}
+	return p
+}
+
+// Key is a key as the shop remembers it: all but its secret.
+type Key struct {
+	ID         int64     `json:"id"`
+	Name       string    `json:"name"`
+	Scopes     []Scope   `json:"scopes"`
+	Hint       string    `json:"hint"` // the last four characters of the secret
+	CreatedAt  time.Time `json:"createdAt"`
+	ExpiresAt  time.Time `json:"expiresAt,omitzero"`
+	LastUsedAt time.Time `json:"lastUsedAt,omitzero"`
+}
+
+// opens tells whether the key can be used for everything at a time.
+func (k Key) opensAll(now time.Time) bool {
+	return slices.Contains(k.Scopes, Admin) && !passed(k.ExpiresAt, now)
+}
+
+// passed tells whether a time that may never come has come.
+func passed(end, now time.Time) bool { return !end.IsZero() && !now.Before(end) }
+
+// KeyList asks for one page of keys, newest first.
+type KeyList struct {
+	Limit  int
+	Before *int64 // only keys with a smaller id
+}
+
+// KeyPage is one page of keys. More tells whether another page follows it.
+type KeyPage struct {
+	Keys []Key
+	More bool
+}
+
+// ListKeys returns one page of the keys.
+func (s *Service) ListKeys(ctx context.Context, list KeyList) (KeyPage, error) {
+	list.Limit++ // one more than asked shows whether there is a next page
+	keys, err := read(ctx, s.store, func(tx ReadTx) ([]Key, error) { return tx.Keys(list) })
 	if err != nil {
-		return Principal{}, err
+		return KeyPage{}, err
 	}
-	if !found || key.expired(s.now()) {
-		return Principal{}, errInvalidKey()
+	more := len(keys) == list.Limit
+	if more {
+		keys = keys[:len(keys)-1]
 	}
-	return Principal{Actor: fmt.Sprintf("keys/%d", key.ID), Name: key.Name, scopes: key.Scopes}, nil
-}
-
-func errInvalidKey() error {
-	return Errorf(InvalidAPIKey, "The API key is not valid here; send one that this store has issued and that has not expired.")
-}
-
-func (s *Service) findKey(ctx context.Context, hash SecretHash) (key Key, found bool, err error) {
-	err = s.store.Read(ctx, func(tx ReadTx) error {
-		key, found, err = tx.KeyBySecret(hash)
-		return err
-	})
-	return key, found, err
+	for i := range keys {
+		s.uses.freshen(&keys[i])
+	}
+	return KeyPage{Keys: keys, More: more}, nil
 }
 
 // CreateKey makes a key and returns it with its secret, which cannot be had again.
 // It returns validation_failed where a member breaks a rule.
 func (s *Service) CreateKey(ctx context.Context, n NewKey) (Key, string, error) {
 	now := s.now()
-	if err := n.problems(now).Err(); err != nil {
+	if err := n.Problems(now).Err(); err != nil {
 		return Key{}, "", err
 	}
 	secret := newSecret(s.environment)
+	key := Key{
+		Name:      n.Name,
+		Scopes:    slices.DeleteFunc(Scopes(), func(s Scope) bool { return !slices.Contains(n.Scopes, s) }),
+		Hint:      hint(secret),
+		CreatedAt: now,
+		ExpiresAt: n.ExpiresAt.UTC().Truncate(time.Microsecond),
+	}
 	key, err := write(ctx, s.store, func(tx WriteTx) (Key, error) {
-		return tx.InsertKey(Key{
-			Name:      n.Name,
-			Scopes:    n.Scopes,
-			Hint:      secret[len(secret)-4:],
-			CreatedAt: now,
-			ExpiresAt: n.Expires,
-		}, HashSecret(secret))
+		inserted, err := tx.InsertKey(key)
+		if err != nil {
+			return Key{}, err
+		}
+		return inserted, tx.InsertSecret(inserted.ID, HashSecret(secret))
 	})
 	return key, secret, err
 }
 
-// HasKeys tells whether any key was ever made.
+// DefaultOverlap and MaxOverlap say how long an old secret goes on working after a rotation.
+const (
+	DefaultOverlap = 24 * time.Hour
+	MaxOverlap     = 30 * 24 * time.Hour
+)
+
+// OverlapProblem says what is wrong with an overlap, or "".
+func OverlapProblem(overlap time.Duration) string {
+	if overlap < 0 || overlap > MaxOverlap {
+		return fmt.Sprintf("must be from 0 to %d seconds", int(MaxOverlap.Seconds()))
+	}
+	return ""
+}
+
+// RotateKey gives a key a new secret and returns both; the secrets before it work for the overlap only. It returns
+// not_found, or validation_failed for an overlap that is out of bounds.
+func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration) (Key, string, error) {
+	if reason := OverlapProblem(overlap); reason != "" {
+		return Key{}, "", Errorf(ValidationFailed, "The overlap %s.", reason)
+	}
+	now := s.now()
+	secret := newSecret(s.environment)
+	key, err := write(ctx, s.store, func(tx WriteTx) (Key, error) {
+		key, err := s.existingKey(tx, id)
+		if err != nil {
+			return Key{}, err
+		}
+		if err := tx.EndSecrets(id, now, now.Add(overlap)); err != nil {
+			return Key{}, err
+		}
+		key.Hint = hint(secret)
+		if err := tx.SetHint(id, key.Hint); err != nil {
+			return Key{}, err
+		}
+		return key, tx.InsertSecret(id, HashSecret(secret))
+	})
+	s.uses.freshen(&key)
+	return key, secret, err
+}
+
+// RevokeKey takes a key back. It returns not_found, or last_admin_key where nobody could make keys any more.
+func (s *Service) RevokeKey(ctx context.Context, id int64) error {
+	return s.store.Write(ctx, func(tx WriteTx) error {
+		key, err := s.existingKey(tx, id)
+		if err != nil {
+			return err
+		}
+		if now := s.now(); key.opensAll(now) {
+			admins, err := tx.CountAdmins(now)
+			if err != nil {
+				return err
+			}
+			if admins == 1 {
+				return Errorf(LastAdminKey, "This is the last admin key; make another one before you revoke it.")
+			}
+		}
+		return tx.DeleteKey(id)
+	})
+}
+
+func (s *Service) existingKey(tx ReadTx, id int64) (Key, error) {
+	key, found, err := tx.Key(id)
+	if err == nil && !found {
+		err = Errorf(NotFound, "There is no key with the id %d.", id)
+	}
+	return key, err
+}
+
+// HasKeys tells whether there is any key.
 func (s *Service) HasKeys(ctx context.Context) (bool, error) {
-	return read(ctx, s.store, func(tx ReadTx) (bool, error) { return tx.HasKeys() })
+	page, err := s.ListKeys(ctx, KeyList{Limit: 1})
+	return len(page.Keys) > 0, err
 }

@@ -17,31 +17,31 @@ type keyring struct {
 }
 
 type seenKey struct {
-	key Key
-	at  time.Time
+	Credential
+	at time.Time
 }
 
 func newKeyring() *keyring { return &keyring{seen: map[SecretHash]seenKey{}} }
 
-// find returns the key from memory while it is fresh, and else by looking it up.
-func (r *keyring) find(hash SecretHash, lookUp func() (Key, bool, error)) (Key, bool, error) {
+// find returns the credential from memory while it is fresh, and else by looking it up.
+func (r *keyring) find(hash SecretHash, lookUp func() (Credential, bool, error)) (Credential, bool, error) {
 	r.mu.RLock()
 	known, ok := r.seen[hash]
 	r.mu.RUnlock()
 	if ok && time.Since(known.at) < keyFreshness {
-		return known.key, true, nil
+		return known.Credential, true, nil
 	}
 	asked := time.Now() // before the look-up: what it saw is at least as new
-	key, found, err := lookUp()
+	credential, found, err := lookUp()
 	if err != nil {
-		return Key{}, false, err
+		return Credential{}, false, err
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !found {
 		delete(r.seen, hash)
-		return Key{}, false, nil
+		return Credential{}, false, nil
 	}
-	r.seen[hash] = seenKey{key, asked}
-	return key, true, nil
+	r.seen[hash] = seenKey{credential, asked}
+	return credential, true, nil
 }

@@ -12,13 +12,13 @@ func TestKeyring(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ring := newKeyring()
 		hash := HashSecret("secret")
-		var stored, known, broken = Key{ID: 7}, false, false
+		var stored, known, broken = Credential{Key: Key{ID: 7}}, false, false
 		asked := 0
-		find := func() (Key, bool, error) {
-			return ring.find(hash, func() (Key, bool, error) {
+		find := func() (Credential, bool, error) {
+			return ring.find(hash, func() (Credential, bool, error) {
 				asked++
 				if broken {
-					return Key{}, false, errors.New("gone fishing")
+					return Credential{}, false, errors.New("gone fishing")
 				}
 				return stored, known, nil
 			})

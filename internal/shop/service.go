@@ -34,10 +34,12 @@ type Options struct {
 
 // Service is the shop, open. Everything that a client, a page or a command does goes through it.
 type Service struct {
-	store       Store
-	environment Environment
-	configured  *SecretHash
-	keyring     *keyring
+	store          Store
+	environment    Environment
+	configured     *Key // nil: none
+	configuredHash SecretHash
+	keyring        *keyring
+	uses           *uses
 }
 
 // Open opens the shop on a store. It refuses one of another environment.
@@ -46,10 +48,10 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{store: store, environment: environment, keyring: newKeyring()}
+	s := &Service{store: store, environment: environment, keyring: newKeyring(), uses: newUses()}
 	if o.ConfiguredKey != "" {
-		hash := HashSecret(o.ConfiguredKey)
-		s.configured = &hash
+		s.configured = &Key{Name: "configured", Scopes: []Scope{Admin}, Hint: hint(o.ConfiguredKey), CreatedAt: s.now()}
+		s.configuredHash = HashSecret(o.ConfiguredKey)
 	}
 	return s, nil
 }
@@ -87,6 +89,25 @@ func (s *Service) Ready(ctx context.Context) error {
 		_, err := tx.Environment()
 		return err
 	})
+}
+
+// Work does what has to be done from time to time, until the context ends. What could not be done is reported and tried
+// again.
+func (s *Service) Work(ctx context.Context, report func(error)) {
+	ticker := time.NewTicker(usesInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+		if err := s.SaveUses(context.WithoutCancel(ctx)); err != nil {
+			report(err)
+		}
+		if ctx.Err() != nil {
+			return
+		}
+	}
 }
 
 // now is the time as it is stored: in UTC, to the microsecond.

@@ -1,6 +1,9 @@
 package shop
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // Store keeps the shop's data. It runs closures over transactions: what a closure wrote is there whole and durable when
 // Write returns nil, and not at all when it returns an error.
@@ -28,10 +31,14 @@ type ReadTx interface {
 	// HasPets tells whether there is any animal.
 	HasPets() (bool, error)
 
-	// KeyBySecret returns the key that a secret opens and whether there is one.
-	KeyBySecret(hash SecretHash) (Key, bool, error)
-	// HasKeys tells whether there is any key.
-	HasKeys() (bool, error)
+	// Key returns one key and whether there is one.
+	Key(id int64) (Key, bool, error)
+	// Keys returns at most list.Limit keys, in descending order of their ids.
+	Keys(list KeyList) ([]Key, error)
+	// Credential returns the key that a secret opens and whether there is one, also where its time has passed.
+	Credential(hash SecretHash) (Credential, bool, error)
+	// CountAdmins returns how many keys have the scope admin and have not expired.
+	CountAdmins(now time.Time) (int, error)
 }
 
 // WriteTx reads and changes the shop, alone.
@@ -45,8 +52,18 @@ type WriteTx interface {
 	// EnsureCategory brings a category into being where there is none with this id.
 	EnsureCategory(id int64) error
 
-	// InsertKey adds a key with its secret's hash, under an id larger than any before; its ID is ignored.
-	InsertKey(Key, SecretHash) (Key, error)
+	// InsertKey adds a key under an id larger than any before; its ID is ignored.
+	InsertKey(Key) (Key, error)
+	// InsertSecret lets a secret open a key.
+	InsertSecret(id int64, hash SecretHash) error
+	// EndSecrets lets no secret of a key work any longer than until, and forgets those whose time has passed.
+	EndSecrets(id int64, now, until time.Time) error
+	// SetHint notes by what people recognise the newest secret of a key.
+	SetHint(id int64, hint string) error
+	// TouchKey notes that a key was used, unless a later use is noted already. There may be no such key any more.
+	TouchKey(id int64, at time.Time) error
+	// DeleteKey removes a key with its secrets.
+	DeleteKey(id int64) error
 }
 
 // read runs a closure that makes one value. The value of a run that failed is dropped with it.

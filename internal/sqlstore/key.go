@@ -3,46 +3,90 @@ package sqlstore
 import (
 	"database/sql"
 	"strings"
+	"time"
 
 	"animalstore/internal/shop"
 )
 
-func scanKey(scan scanner) (shop.Key, error) {
+const keyColumns = "id, name, scopes, hint, created_at, expires_at, last_used_at"
+
+func scanKey(scan scanner) (shop.Key, error) { return scanKeyWith(scan) }
+
+// scanKeyWith scans a key, and the columns that follow it.
+func scanKeyWith(scan scanner, more ...any) (shop.Key, error) {
 	var key shop.Key
 	var scopes string
 	var created int64
-	var expires sql.Null[int64]
-	err := scan(&key.ID, &key.Name, &scopes, &key.Hint, &created, &expires)
+	var expires, used sql.Null[int64]
+	err := scan(append([]any{&key.ID, &key.Name, &scopes, &key.Hint, &created, &expires, &used}, more...)...)
 	for scope := range strings.FieldsSeq(scopes) {
 		key.Scopes = append(key.Scopes, shop.Scope(scope))
 	}
-	key.CreatedAt = fromMicros(created)
-	key.ExpiresAt = fromMicros(expires.V)
+	key.CreatedAt, key.ExpiresAt, key.LastUsedAt = fromMicros(created), fromMicros(expires.V), fromMicros(used.V)
 	return key, err
 }
 
-func (t *tx) KeyBySecret(hash shop.SecretHash) (shop.Key, bool, error) {
-	return one(t, scanKey, `
-		SELECT k.id, k.name, k.scopes, k.hint, k.created_at, k.expires_at
-		FROM key_secrets s JOIN keys k ON k.id = s.key_id WHERE s.hash = $1`, hash[:])
+func (t *tx) Key(id int64) (shop.Key, bool, error) {
+	return one(t, scanKey, "SELECT "+keyColumns+" FROM keys WHERE id = $1", id)
 }
 
-func (t *tx) HasKeys() (bool, error) {
-	_, found, err := one(t, scanValue[int64], "SELECT id FROM keys LIMIT 1")
-	return found, err
+func (t *tx) Keys(list shop.KeyList) ([]shop.Key, error) {
+	if list.Before == nil {
+		return all(t, scanKey, "SELECT "+keyColumns+" FROM keys ORDER BY id DESC LIMIT $1", list.Limit)
+	}
+	return all(t, scanKey, "SELECT "+keyColumns+" FROM keys WHERE id < $1 ORDER BY id DESC LIMIT $2", *list.Before, list.Limit)
 }
 
-func (t *tx) InsertKey(key shop.Key, hash shop.SecretHash) (shop.Key, error) {
+func (t *tx) Credential(hash shop.SecretHash) (shop.Credential, bool, error) {
+	return one(t, func(scan scanner) (shop.Credential, error) {
+		var until sql.Null[int64]
+		key, err := scanKeyWith(scan, &until)
+		return shop.Credential{Key: key, Until: fromMicros(until.V)}, err
+	}, "SELECT "+keyColumns+", ends_at FROM key_secrets JOIN keys ON id = key_id WHERE hash = $1", hash[:])
+}
+
+func (t *tx) CountAdmins(now time.Time) (int, error) {
+	n, _, err := one(t, scanValue[int], `
+		SELECT count(*) FROM keys
+		WHERE ' ' || scopes || ' ' LIKE '% admin %' AND (expires_at IS NULL OR expires_at > $1)`, micros(now))
+	return n, err
+}
+
+func (t *tx) InsertKey(key shop.Key) (shop.Key, error) {
 	scopes := make([]string, len(key.Scopes))
 	for i, scope := range key.Scopes {
 		scopes[i] = string(scope)
 	}
 	inserted, _, err := one(t, scanKey, `
 		INSERT INTO keys (name, scopes, hint, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)
-		RETURNING id, name, scopes, hint, created_at, expires_at`,
+		RETURNING `+keyColumns,
 		key.Name, strings.Join(scopes, " "), key.Hint, micros(key.CreatedAt), nullable(micros(key.ExpiresAt)))
-	if err != nil {
-		return shop.Key{}, err
+	return inserted, err
+}
+
+func (t *tx) InsertSecret(id int64, hash shop.SecretHash) error {
+	return t.exec("INSERT INTO key_secrets (hash, key_id) VALUES ($1, $2)", hash[:], id)
+}
+
+func (t *tx) EndSecrets(id int64, now, until time.Time) error {
+	if err := t.exec("DELETE FROM key_secrets WHERE key_id = $1 AND ends_at <= $2", id, micros(now)); err != nil {
+		return err
 	}
-	return inserted, t.exec("INSERT INTO key_secrets (hash, key_id) VALUES ($1, $2)", hash[:], inserted.ID)
+	return t.exec("UPDATE key_secrets SET ends_at = $1 WHERE key_id = $2 AND (ends_at IS NULL OR ends_at > $1)",
+		micros(until), id)
+}
+
+func (t *tx) SetHint(id int64, hint string) error {
+	return t.exec("UPDATE keys SET hint = $1 WHERE id = $2", hint, id)
+}
+
+func (t *tx) TouchKey(id int64, at time.Time) error {
+	return t.exec("UPDATE keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)", micros(at), id)
+}
+
+func (t *tx) DeleteKey(id int64) error {
+	if err := t.exec("DELETE FROM key_secrets WHERE key_id = $1", id); err != nil {
+		return err
+	}
+	return t.exec("DELETE FROM keys WHERE id = $1", id)
 }

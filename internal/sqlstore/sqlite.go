@@ -19,7 +19,12 @@ import (
 
 // prepareFile makes sure of the database's file and returns the one path that everybody who opens it agrees on. A new
 // file is for its owner alone; SQLite gives the files beside it the same permissions.
-func prepareFile(path string) (string, error) {
+func prepareFile(path string, existing bool) (string, error) {
+	if existing {
+		if _, err := os.Stat(path); err != nil {
+			return "", fmt.Errorf("there is no database to open: %w", err)
+		}
+	}
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err == nil {
 		err = file.Close()

@@ -28,11 +28,13 @@ var errLocked = errors.New("another animalstore serves it")
 type Options struct {
 	// Exclusive keeps every other process out that asks for the same. Those that do not may still read and write.
 	Exclusive bool
+	// Existing refuses a file that is not there, in place of making one.
+	Existing bool
 }
 
-// Open opens the store in a file, and makes it where there is none. The schema is brought up to date.
+// Open opens the store in a file, which it makes where there is none. The schema is brought up to date.
 func Open(ctx context.Context, path string, o Options) (*Store, error) {
-	path, err := prepareFile(path)
+	path, err := prepareFile(path, o.Existing)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -9,63 +10,167 @@ import (
 	"animalstore/internal/shop"
 )
 
-var keyCases = []testCase{
-	{"a key is found by its secret", func(t *testing.T, store shop.Store) {
-		now := time.Now().UTC().Truncate(time.Microsecond)
-		for _, key := range []shop.Key{
-			{Name: "first", Scopes: []shop.Scope{shop.Admin}, Hint: "abcd", CreatedAt: now},
-			{Name: "second", Scopes: []shop.Scope{shop.PetsRead, shop.PetsWrite}, Hint: "efgh", CreatedAt: now, ExpiresAt: now.Add(time.Hour)},
-		} {
-			hash := shop.HashSecret(key.Name)
-			write(t, store, func(tx shop.WriteTx) (err error) {
-				inserted, err := tx.InsertKey(key, hash)
-				key.ID = inserted.ID
-				if diff := cmp.Diff(key, inserted); diff != "" {
-					t.Errorf("inserted (-want +got)\n%s", diff)
-				}
+// addKey adds a key with the given secrets.
+func addKey(t *testing.T, store shop.Store, key shop.Key, secrets ...string) shop.Key {
+	t.Helper()
+	var added shop.Key
+	write(t, store, func(tx shop.WriteTx) (err error) {
+		if added, err = tx.InsertKey(key); err != nil {
+			return err
+		}
+		for _, secret := range secrets {
+			if err := tx.InsertSecret(added.ID, shop.HashSecret(secret)); err != nil {
 				return err
-			})
+			}
+		}
+		return nil
+	})
+	return added
+}
+
+// wantCredential checks what a secret opens; nil is nothing.
+func wantCredential(t *testing.T, store shop.Store, secret string, want *shop.Credential) {
+	t.Helper()
+	read(t, store, func(tx shop.ReadTx) error {
+		got, found, err := tx.Credential(shop.HashSecret(secret))
+		if found != (want != nil) {
+			t.Errorf("%s opens something: %v", secret, found)
+		} else if diff := cmp.Diff(want, &got); found && diff != "" {
+			t.Errorf("%s (-want +got)\n%s", secret, diff)
+		}
+		return err
+	})
+}
+
+func keyNow() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+
+var keyCases = []testCase{
+	{"a key comes back as it was", func(t *testing.T, store shop.Store) {
+		now := keyNow()
+		for i, key := range []shop.Key{
+			{Name: "first", Scopes: []shop.Scope{shop.Admin}, Hint: "abcd", CreatedAt: now},
+			{Name: "sécond", Scopes: []shop.Scope{shop.PetsRead, shop.PetsWrite}, Hint: "efgh", CreatedAt: now, ExpiresAt: now.Add(time.Hour)},
+		} {
+			secret := fmt.Sprint("secret", i)
+			added := addKey(t, store, key, secret)
+			key.ID = added.ID
+			if diff := cmp.Diff(key, added); diff != "" {
+				t.Errorf("added (-want +got)\n%s", diff)
+			}
+			wantCredential(t, store, secret, &shop.Credential{Key: key})
 			read(t, store, func(tx shop.ReadTx) error {
-				got, found, err := tx.KeyBySecret(hash)
+				got, found, err := tx.Key(key.ID)
 				if diff := cmp.Diff(key, got); !found || diff != "" {
 					t.Errorf("found %v (-want +got)\n%s", found, diff)
 				}
 				return err
 			})
 		}
+		wantCredential(t, store, "another", nil)
 	}},
 
-	{"a secret opens nothing that it was not made for", func(t *testing.T, store shop.Store) {
-		write(t, store, func(tx shop.WriteTx) error {
-			_, err := tx.InsertKey(shop.Key{Name: "first", Scopes: []shop.Scope{shop.Admin}}, shop.HashSecret("right"))
-			return err
-		})
+	{"keys are listed newest first", func(t *testing.T, store shop.Store) {
+		var want []shop.Key
+		for i := range 5 {
+			key := shop.Key{Name: fmt.Sprint(i), Scopes: []shop.Scope{shop.Admin}, CreatedAt: keyNow()}
+			want = append([]shop.Key{addKey(t, store, key)}, want...)
+		}
 		read(t, store, func(tx shop.ReadTx) error {
-			_, found, err := tx.KeyBySecret(shop.HashSecret("wrong"))
-			if found {
-				t.Error("a wrong secret found a key")
+			for _, c := range []struct {
+				list shop.KeyList
+				want []shop.Key
+			}{
+				{shop.KeyList{Limit: 9}, want},
+				{shop.KeyList{Limit: 2}, want[:2]},
+				{shop.KeyList{Limit: 2, Before: &want[1].ID}, want[2:4]},
+				{shop.KeyList{Limit: 9, Before: &want[4].ID}, []shop.Key{}},
+			} {
+				got, err := tx.Keys(c.list)
+				if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
+					t.Errorf("%+v: %v (-want +got)\n%s", c.list, err, diff)
+				}
+			}
+			return nil
+		})
+	}},
+
+	{"the secrets of a key end, and never later than before", func(t *testing.T, store shop.Store) {
+		now := keyNow()
+		key := addKey(t, store, shop.Key{Name: "rotated", Scopes: []shop.Scope{shop.Admin}, CreatedAt: now}, "one")
+		other := addKey(t, store, shop.Key{Name: "other", Scopes: []shop.Scope{shop.Admin}, CreatedAt: now}, "other")
+		end := func(at time.Time, overlap time.Duration) {
+			write(t, store, func(tx shop.WriteTx) error { return tx.EndSecrets(key.ID, at, at.Add(overlap)) })
+		}
+		end(now, time.Hour)
+		write(t, store, func(tx shop.WriteTx) error { return tx.InsertSecret(key.ID, shop.HashSecret("two")) })
+		wantCredential(t, store, "one", &shop.Credential{Key: key, Until: now.Add(time.Hour)})
+		wantCredential(t, store, "two", &shop.Credential{Key: key})
+		end(now, 2*time.Hour)
+		wantCredential(t, store, "one", &shop.Credential{Key: key, Until: now.Add(time.Hour)})
+		wantCredential(t, store, "two", &shop.Credential{Key: key, Until: now.Add(2 * time.Hour)})
+		end(now.Add(90*time.Minute), 0)
+		wantCredential(t, store, "one", nil)
+		wantCredential(t, store, "two", &shop.Credential{Key: key, Until: now.Add(90 * time.Minute)})
+		wantCredential(t, store, "other", &shop.Credential{Key: other})
+	}},
+
+	{"a key's hint and last use change", func(t *testing.T, store shop.Store) {
+		now := keyNow()
+		key := addKey(t, store, shop.Key{Name: "used", Scopes: []shop.Scope{shop.Admin}, Hint: "aaaa", CreatedAt: now}, "secret")
+		write(t, store, func(tx shop.WriteTx) error {
+			for _, at := range []time.Time{now.Add(time.Minute), now.Add(time.Hour), now} { // the latest stays
+				if err := tx.TouchKey(key.ID, at); err != nil {
+					return err
+				}
+			}
+			if err := tx.TouchKey(key.ID+1, now); err != nil { // one that has gone
+				return err
+			}
+			return tx.SetHint(key.ID, "bbbb")
+		})
+		key.Hint, key.LastUsedAt = "bbbb", now.Add(time.Hour)
+		wantCredential(t, store, "secret", &shop.Credential{Key: key})
+	}},
+
+	{"a deleted key is gone with its secrets, and its id for ever", func(t *testing.T, store shop.Store) {
+		addKey(t, store, shop.Key{Name: "first", Scopes: []shop.Scope{shop.Admin}}, "first")
+		last := addKey(t, store, shop.Key{Name: "last", Scopes: []shop.Scope{shop.Admin}}, "last", "more")
+		write(t, store, func(tx shop.WriteTx) error { return tx.DeleteKey(last.ID) })
+		wantCredential(t, store, "last", nil)
+		wantCredential(t, store, "more", nil)
+		read(t, store, func(tx shop.ReadTx) error {
+			keys, err := tx.Keys(shop.KeyList{Limit: 9})
+			if len(keys) != 1 || keys[0].Name != "first" {
+				t.Errorf("found %v, want the first alone", keys)
 			}
 			return err
 		})
+		if next := addKey(t, store, shop.Key{Name: "next", Scopes: []shop.Scope{shop.Admin}}); next.ID <= last.ID {
+			t.Errorf("the id %d came after %d", next.ID, last.ID)
+		}
 	}},
 
-	{"a new store has no keys", func(t *testing.T, store shop.Store) {
-		hasKeys := func() (has bool) {
-			read(t, store, func(tx shop.ReadTx) (err error) {
-				has, err = tx.HasKeys()
+	{"admins are counted while they work", func(t *testing.T, store shop.Store) {
+		now := keyNow()
+		for i, c := range []struct {
+			key  shop.Key
+			want int
+		}{
+			{shop.Key{Scopes: []shop.Scope{shop.PetsRead}}, 0},
+			{shop.Key{Scopes: []shop.Scope{shop.Admin}}, 1},
+			{shop.Key{Scopes: []shop.Scope{shop.PetsRead, shop.Admin}, ExpiresAt: now.Add(time.Second)}, 2},
+			{shop.Key{Scopes: []shop.Scope{shop.Admin}, ExpiresAt: now}, 2},
+			{shop.Key{Scopes: []shop.Scope{shop.Admin}, ExpiresAt: now.Add(-time.Hour)}, 2},
+		} {
+			c.key.Name, c.key.CreatedAt = fmt.Sprint(i), now
+			addKey(t, store, c.key)
+			read(t, store, func(tx shop.ReadTx) error {
+				n, err := tx.CountAdmins(now)
+				if n != c.want {
+					t.Errorf("after key %d there are %d admins, want %d", i, n, c.want)
+				}
 				return err
 			})
-			return has
-		}
-		if hasKeys() {
-			t.Error("a new store has keys")
-		}
-		write(t, store, func(tx shop.WriteTx) error {
-			_, err := tx.InsertKey(shop.Key{Name: "first", Scopes: []shop.Scope{shop.Admin}}, shop.HashSecret("secret"))
-			return err
-		})
-		if !hasKeys() {
-			t.Error("a store with a key has none")
 		}
 	}},
 }

@@ -24,16 +24,20 @@ CREATE INDEX pets_category        ON pets (category_id, id);
 CREATE INDEX pets_category_status ON pets (category_id, status, id);
 
 CREATE TABLE keys (
-    id         INTEGER PRIMARY KEY AUTOINCREMENT,
-    name       TEXT    NOT NULL,
-    scopes     TEXT    NOT NULL, -- separated by spaces
-    hint       TEXT    NOT NULL,
-    created_at INTEGER NOT NULL,
-    expires_at INTEGER -- none: never
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    name         TEXT    NOT NULL,
+    scopes       TEXT    NOT NULL, -- separated by spaces
+    hint         TEXT    NOT NULL,
+    created_at   INTEGER NOT NULL,
+    expires_at   INTEGER, -- none: never
+    last_used_at INTEGER  -- none: not yet
 ) STRICT;
 
 -- A table of its own: a key that is being rotated has two secrets for a while.
 CREATE TABLE key_secrets (
-    hash   BLOB    PRIMARY KEY,
-    key_id INTEGER NOT NULL REFERENCES keys (id)
+    hash    BLOB    PRIMARY KEY,
+    key_id  INTEGER NOT NULL REFERENCES keys (id),
+    ends_at INTEGER -- none: with the key
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX key_secrets_key ON key_secrets (key_id);

@@ -1,0 +1,96 @@
+package shop
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// SecretHash is what is stored of a secret. A fast hash is enough: the secret has 178 bits from a cryptographic source,
+// so there is nothing to guess.
+type SecretHash [sha256.Size]byte
+
+// HashSecret is the only way from a secret to what may be stored.
+func HashSecret(secret string) SecretHash { return sha256.Sum256([]byte(secret)) }
+
+// hint is what people recognise a secret by.
+func hint(secret string) string { return secret[len(secret)-4:] }
+
+// Principal is who makes a request: the holder of a key. The configured key, which is stored nowhere, has the id 0.
+type Principal struct{ key Key }
+
+// Actor names the principal in logs and metrics.
+func (p Principal) Actor() string {
+	switch {
+	case p.key.Name == "":
+		return "" // nobody
+	case p.key.ID == 0:
+		return "configured"
+	default:
+		return fmt.Sprintf("keys/%d", p.key.ID)
+	}
+}
+
+// Name is what the key is called.
+func (p Principal) Name() string { return p.key.Name }
+
+// May tells whether the principal has a scope; admin has them all.
+func (p Principal) May(scope Scope) bool {
+	return slices.Contains(p.key.Scopes, scope) || slices.Contains(p.key.Scopes, Admin)
+}
+
+// Credential is a key as one of its secrets opens it.
+type Credential struct {
+	Key   Key
+	Until time.Time // when the secret stops working, whatever the key does; zero: never
+}
+
+func (c Credential) opens(now time.Time) bool {
+	return !passed(c.Until, now) && !passed(c.Key.ExpiresAt, now)
+}
+
+// Authenticate finds who holds a secret. It returns invalid_api_key, or unavailable where the store cannot be asked.
+func (s *Service) Authenticate(ctx context.Context, secret string) (Principal, error) {
+	hash := HashSecret(secret)
+	if s.configured != nil && subtle.ConstantTimeCompare(hash[:], s.configuredHash[:]) == 1 {
+		return Principal{*s.configured}, nil
+	}
+	if !wellFormed(secret, s.environment) {
+		return Principal{}, errInvalidKey()
+	}
+	credential, found, err := s.keyring.find(hash, func() (Credential, bool, error) { return s.findCredential(ctx, hash) })
+	if err != nil {
+		return Principal{}, err
+	}
+	now := s.now()
+	if !found || !credential.opens(now) {
+		return Principal{}, errInvalidKey()
+	}
+	s.uses.note(credential.Key.ID, now)
+	return Principal{credential.Key}, nil
+}
+
+func errInvalidKey() error {
+	return Errorf(InvalidAPIKey, "The API key is not valid here; send one that this store has issued and that has not expired.")
+}
+
+func (s *Service) findCredential(ctx context.Context, hash SecretHash) (c Credential, found bool, err error) {
+	err = s.store.Read(ctx, func(tx ReadTx) (err error) {
+		c, found, err = tx.Credential(hash)
+		return err
+	})
+	return c, found, err
+}
+
+// CurrentKey returns the principal's own key, as it is now.
+func (s *Service) CurrentKey(ctx context.Context, p Principal) (Key, error) {
+	if p.key.ID == 0 {
+		return p.key, nil
+	}
+	key, err := read(ctx, s.store, func(tx ReadTx) (Key, error) { return s.existingKey(tx, p.key.ID) })
+	s.uses.freshen(&key)
+	return key, err
+}

@@ -1,0 +1,74 @@
+package shop
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// usesInterval is how often the last uses of keys are written down. They are kept to the minute, so a use never costs a
+// write of its own.
+const usesInterval = 20 * time.Second
+
+// uses remembers when each key was last used on this node.
+type uses struct {
+	mu      sync.Mutex
+	last    map[int64]time.Time
+	unsaved map[int64]time.Time
+}
+
+func newUses() *uses { return &uses{last: map[int64]time.Time{}, unsaved: map[int64]time.Time{}} }
+
+func (u *uses) note(id int64, at time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.last[id], u.unsaved[id] = at, at
+}
+
+// freshen shows a use that is not written down yet.
+func (u *uses) freshen(key *Key) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if last, ok := u.last[key.ID]; ok && last.After(key.LastUsedAt) {
+		key.LastUsedAt = last
+	}
+}
+
+func (u *uses) takeUnsaved() map[int64]time.Time {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	taken := u.unsaved
+	u.unsaved = map[int64]time.Time{}
+	return taken
+}
+
+// SaveUses writes down when keys were last used.
+func (s *Service) SaveUses(ctx context.Context) error {
+	unsaved := s.uses.takeUnsaved()
+	if len(unsaved) == 0 {
+		return nil
+	}
+	err := s.store.Write(ctx, func(tx WriteTx) error {
+		for id, at := range unsaved {
+			if err := tx.TouchKey(id, at); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		s.uses.giveBack(unsaved)
+	}
+	return err
+}
+
+// giveBack keeps what could not be saved, unless a later use has come.
+func (u *uses) giveBack(unsaved map[int64]time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for id, at := range unsaved {
+		if _, later := u.unsaved[id]; !later {
+			u.unsaved[id] = at
+		}
+	}
+}
