@@ -88,8 +88,10 @@ func (v *Validator) commonError(status int) *openapi3.Response {
 	components := v.Doc.Components
 	response := &openapi3.Response{
 		Headers: openapi3.Headers{
-			"Cache-Control": components.Headers["NoStore"],
-			"X-Request-Id":  components.Headers["RequestId"],
+			"Cache-Control":    components.Headers["NoStore"],
+			"RateLimit":        components.Headers["RateLimit"],
+			"RateLimit-Policy": components.Headers["RateLimitPolicy"],
+			"X-Request-Id":     components.Headers["RequestId"],
 		},
 		Content: openapi3.NewContentWithJSONSchemaRef(components.Schemas["Error"]),
 	}
@@ -104,6 +106,8 @@ func (v *Validator) commonError(status int) *openapi3.Response {
 		allow := openapi3.Parameter{Required: true, Schema: openapi3.NewStringSchema().NewRef()}
 		response.Headers["Allow"] = &openapi3.HeaderRef{Value: &openapi3.Header{Parameter: allow}}
 		return response
+	case http.StatusTooManyRequests:
+		return components.Responses["RateLimited"].Value
 	case http.StatusInternalServerError:
 		return components.Responses["InternalError"].Value
 	case http.StatusServiceUnavailable:

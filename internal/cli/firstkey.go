@@ -24,7 +24,7 @@ func firstKey(ctx context.Context, service *shop.Service, t terminal, log *slog.
 		log.Warn("no key yet: make one with `animalstore keys create --name admin`", "database", database)
 		return nil
 	}
-	_, secret, err := service.CreateKey(ctx, shop.NewKey{Name: "first", Scopes: []shop.Scope{shop.Admin}})
+	key, err := service.CreateKey(ctx, shop.NewKey{Name: "first", Scopes: []shop.Scope{shop.Admin}})
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ Try it:
 
     curl -H "Authorization: Bearer %s" http://%s/v1/pets
 
-`, secret, secret, reachable(addr))
+`, key.Secret, key.Secret, reachable(addr))
 	return err
 }
 

@@ -23,8 +23,7 @@ type onDatabase struct {
 	Environment string `env:"ANIMALSTORE_ENVIRONMENT" default:"" enum:",production,staging" placeholder:"NAME" help:"production or staging (default: what the database was made for; production for a new one)."`
 }
 
-// withService runs fn on the shop in the database, which must be there unless it may be made. What fn finds wrong in its
-// input is a mistake in what was typed.
+// withService runs fn on the shop in the database, which must be there unless it may be made.
 func (o onDatabase) withService(ctx context.Context, make bool, fn func(*shop.Service) error) error {
 	if err := checkDatabase(o.Database); err != nil {
 		return usagef("--database: %w", err)
@@ -42,8 +41,6 @@ func (o onDatabase) withService(ctx context.Context, make bool, fn func(*shop.Se
 	switch e := shop.AsError(err); {
 	case err == nil:
 		return nil
-	case e.Code == shop.ValidationFailed:
-		return usagef("%s", e.Message)
 	case e.Code == shop.NotFound, e.Code == shop.LastAdminKey:
 		return fmt.Errorf("%s", e.Message)
 	}
@@ -67,14 +64,19 @@ func (k *keysCreate) Run(ctx context.Context, t terminal) error {
 	for i, scope := range k.Scope {
 		scopes[i] = shop.Scope(scope)
 	}
+	wanted := shop.NewKey{Name: k.Name, Scopes: scopes, ExpiresAt: expires}
+	flags := map[string]string{"name": "--name", "scopes": "--scope", "expiresAt": "--expires"}
+	for member, reason := range wanted.Problems(time.Now()).All() {
+		return usagef("%s %s", flags[member], reason) // before anything is touched
+	}
 	return k.withService(ctx, true, func(service *shop.Service) error {
-		key, secret, err := service.CreateKey(ctx, shop.NewKey{Name: k.Name, Scopes: scopes, ExpiresAt: expires})
+		key, err := service.CreateKey(ctx, wanted)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(t.err, "Made key %d (%s) for the %s environment, with %s. It is shown only now.\n",
 			key.ID, key.Name, service.Environment(), shop.ScopesText(key.Scopes))
-		_, err = fmt.Fprintln(t.out, secret)
+		_, err = fmt.Fprintln(t.out, key.Secret)
 		return err
 	})
 }
@@ -85,16 +87,16 @@ func (k *keysList) Run(ctx context.Context, t terminal) error {
 	return k.withService(ctx, false, func(service *shop.Service) error {
 		table := tabwriter.NewWriter(t.out, 0, 0, 3, ' ', 0)
 		fmt.Fprintln(table, "ID\tNAME\tSCOPES\tHINT\tCREATED\tEXPIRES\tLAST USED")
-		list := shop.KeyList{Limit: 100}
+		window := shop.Window{Limit: 100}
 		for {
-			page, err := service.ListKeys(ctx, list)
+			page, err := service.ListKeys(ctx, window)
 			if err != nil {
 				return err
 			}
-			for _, key := range page.Keys {
+			for _, key := range page.Items {
 				fmt.Fprintf(table, "%d\t%s\t%s\t…%s\t%s\t%s\t%s\n", key.ID, key.Name, shop.ScopesText(key.Scopes), key.Hint,
 					timeText(key.CreatedAt, ""), timeText(key.ExpiresAt, "never"), timeText(key.LastUsedAt, "not yet"))
-				list.Before = &key.ID
+				window.From = &key.ID
 			}
 			if !page.More {
 				return table.Flush()
@@ -115,12 +117,12 @@ func (k *keysRotate) Run(ctx context.Context, t terminal) error {
 		return usagef("--overlap: %s", reason)
 	}
 	return k.withService(ctx, false, func(service *shop.Service) error {
-		key, secret, err := service.RotateKey(ctx, k.ID, k.Overlap)
+		key, err := service.RotateKey(ctx, k.ID, k.Overlap)
 		if err != nil {
 			return err
 		}
 		fmt.Fprintf(t.err, "Key %d (%s) has a new secret, shown only now. The old one works for another %s.\n", key.ID, key.Name, k.Overlap)
-		_, err = fmt.Fprintln(t.out, secret)
+		_, err = fmt.Fprintln(t.out, key.Secret)
 		return err
 	})
 }

@@ -17,24 +17,26 @@ import (
 
 // serveCommand runs the service until it is told to stop.
 type serveCommand struct {
-	Addr        string   `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (default ${default})."`
-	Database    string   `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"FILE" help:"The database's file; it is made where there is none (default ${default})."`
-	Environment string   `env:"ANIMALSTORE_ENVIRONMENT" default:"production" enum:"production,staging" placeholder:"NAME" help:"production or staging; a database stays with the one it was made for (default ${default})."`
-	PublicURL   string   `name:"public-url" env:"ANIMALSTORE_PUBLIC_URL" placeholder:"URL" help:"The base address as clients see it, ending in /v1; set it behind a proxy (default: as each request says)."`
-	StagingURL  string   `name:"staging-url" env:"ANIMALSTORE_STAGING_URL" placeholder:"URL" help:"The base address of the staging deployment, ending in /v1, to list in the OpenAPI document."`
-	APIKeyFile  string   `name:"api-key-file" placeholder:"FILE" help:"A file with a key of at least 16 characters to accept as admin; or put the key itself into $$ANIMALSTORE_API_KEY."`
-	CORSOrigin  []string `name:"cors-origin" env:"ANIMALSTORE_CORS_ORIGIN" placeholder:"ORIGIN" help:"Origins whose pages may call the API from a browser; * is any."`
-	APIDate     string   `name:"api-date" env:"ANIMALSTORE_API_DATE" placeholder:"YYYY-MM-DD" help:"Serve the interface as it will stand on that day, to rehearse a removal."`
-	Demo        bool     `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with sample animals."`
+	Addr        string        `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (default ${default})."`
+	Database    string        `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"FILE" help:"The database's file; it is made where there is none (default ${default})."`
+	Environment string        `env:"ANIMALSTORE_ENVIRONMENT" default:"production" enum:"production,staging" placeholder:"NAME" help:"production or staging; a database stays with the one it was made for (default ${default})."`
+	PublicURL   string        `name:"public-url" env:"ANIMALSTORE_PUBLIC_URL" placeholder:"URL" help:"The base address as clients see it, ending in /v1; set it behind a proxy (default: as each request says)."`
+	StagingURL  string        `name:"staging-url" env:"ANIMALSTORE_STAGING_URL" placeholder:"URL" help:"The base address of the staging deployment, ending in /v1, to list in the OpenAPI document."`
+	APIKeyFile  string        `name:"api-key-file" placeholder:"FILE" help:"A file with a key of at least 16 characters to accept as admin; or put the key itself into $$ANIMALSTORE_API_KEY."`
+	Categories  string        `env:"ANIMALSTORE_CATEGORIES" default:"open" enum:"open,known" placeholder:"RULE" help:"open: an animal brings its category into being; known: it must be there (default ${default})."`
+	OrderHold   time.Duration `env:"ANIMALSTORE_ORDER_HOLD" default:"72h" placeholder:"DURATION" help:"How long a placed order holds its animal (default ${default})."`
+	RateLimit   string        `env:"ANIMALSTORE_RATE_LIMIT" default:"off" placeholder:"N" help:"Requests a second for each key, with a burst of twice that (default ${default})."`
+	CORSOrigin  []string      `name:"cors-origin" env:"ANIMALSTORE_CORS_ORIGIN" placeholder:"ORIGIN" help:"Origins whose pages may call the API from a browser; * is any."`
+	APIDate     string        `name:"api-date" env:"ANIMALSTORE_API_DATE" placeholder:"YYYY-MM-DD" help:"Serve the interface as it will stand on that day, to rehearse a removal."`
+	Demo        bool          `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with sample animals."`
 }
 
-// How long a client may take. The whole of a request is at most 64 KiB, so these are generous.
+// How long a client may take with its headers, and between two requests; bodies and answers have limits of their own, in
+// httpapi. A stop waits longer than all of them.
 const (
 	headerTimeout = 10 * time.Second
-	readTimeout   = 30 * time.Second
-	writeTimeout  = 60 * time.Second // a CPU profile takes 30 seconds
 	idleTimeout   = 2 * time.Minute
-	stopTimeout   = writeTimeout + 5*time.Second
+	stopTimeout   = 90 * time.Second
 	maxHeader     = 64 << 10
 )
 
@@ -45,6 +47,14 @@ func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 		return err
 	}
 	log := slog.New(slog.NewTextHandler(t.err, nil))
+	err = s.run(ctx, t, log, settings)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil // it was told to stop before it had started
+	}
+	return err
+}
+
+func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, settings settings) error {
 	store, err := sqlstore.Open(ctx, s.Database, sqlstore.Options{Exclusive: true})
 	if err != nil {
 		return err
@@ -55,8 +65,10 @@ func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 		}
 	}()
 	service, err := shop.Open(ctx, store, shop.Options{
-		Environment:   shop.Environment(s.Environment),
-		ConfiguredKey: settings.configuredKey,
+		Environment:     shop.Environment(s.Environment),
+		ConfiguredKey:   settings.configuredKey,
+		KnownCategories: s.Categories == "known",
+		OrderHold:       s.OrderHold,
 	})
 	if err != nil {
 		return err
@@ -74,6 +86,7 @@ func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 		PublicURL:  s.PublicURL,
 		StagingURL: s.StagingURL,
 		Origins:    s.CORSOrigin,
+		RateLimit:  settings.rateLimit,
 		Today:      settings.today,
 		Version:    buildVersion(),
 	})
@@ -104,8 +117,6 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 	server := &http.Server{
 		Handler:           handler,
 		ReadHeaderTimeout: headerTimeout,
-		ReadTimeout:       readTimeout,
-		WriteTimeout:      writeTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelWarn),

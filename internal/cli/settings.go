@@ -13,6 +13,7 @@ import (
 // settings are the parts of serve's flags that are more than a text.
 type settings struct {
 	configuredKey string
+	rateLimit     int              // 0: none
 	today         func() time.Time // nil: the clock's
 }
 
@@ -36,6 +37,13 @@ func (s *serveCommand) settings() (settings, error) {
 			return made, usagef("--cors-origin: %w", err)
 		}
 	}
+	if err := checkHold(s.OrderHold); err != nil {
+		return made, usagef("--order-hold: %w", err)
+	}
+	var err error
+	if made.rateLimit, err = parseRate(s.RateLimit); err != nil {
+		return made, usagef("--rate-limit: %w", err)
+	}
 	if s.APIDate != "" {
 		date, err := time.Parse(time.DateOnly, s.APIDate)
 		if err != nil {
@@ -43,7 +51,6 @@ func (s *serveCommand) settings() (settings, error) {
 		}
 		made.today = func() time.Time { return date }
 	}
-	var err error
 	made.configuredKey, err = configuredKey(s.APIKeyFile)
 	return made, err
 }
@@ -66,7 +73,7 @@ func checkDatabase(database string) error {
 	case strings.HasPrefix(database, "postgres://"), strings.HasPrefix(database, "postgresql://"):
 		return fmt.Errorf("this version keeps its data in a file only, not in PostgreSQL")
 	case strings.Contains(database, "://"), strings.HasPrefix(database, "file:"), strings.HasPrefix(database, ":"):
-		return fmt.Errorf("%q is not the path of a file", database)
+		return fmt.Errorf("it must be the path of a file, not a URL") // which may hold a password: it is not shown
 	}
 	return nil
 }
@@ -77,22 +84,50 @@ func checkBaseURL(text string) error {
 		return nil
 	}
 	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.User != nil ||
-		!strings.HasSuffix(u.Path, "/v1") || u.Scheme+"://"+u.Host+u.EscapedPath() != text {
+	if err != nil || !isHTTP(u) || !strings.HasSuffix(u.Path, "/v1") || u.Scheme+"://"+u.Host+u.EscapedPath() != text {
 		return fmt.Errorf("%q is no address such as https://pets.example.com/v1", text)
 	}
 	return nil
 }
 
+// checkOrigin takes an origin as browsers write it; in another form it would never match.
 func checkOrigin(origin string) error {
 	if origin == "*" {
 		return nil
 	}
 	u, err := url.Parse(origin)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Scheme+"://"+u.Host != origin {
-		return fmt.Errorf("%q is no origin such as https://shop.example.com", origin)
+	if err != nil || !isHTTP(u) || strings.Contains(u.Host, "*") || u.Scheme+"://"+u.Host != origin ||
+		origin != strings.ToLower(origin) || u.Scheme == "http" && u.Port() == "80" || u.Scheme == "https" && u.Port() == "443" {
+		return fmt.Errorf("%q is no origin as browsers send it, such as https://shop.example.com", origin)
 	}
 	return nil
+}
+
+// isHTTP tells whether a URL names a web server. Go's parser takes characters in a host that no host has.
+func isHTTP(u *url.URL) bool {
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && !strings.ContainsAny(u.Host, `<>"`)
+}
+
+// checkHold checks how long an order may hold its animal.
+func checkHold(hold time.Duration) error {
+	const least, most = time.Second, 10 * 365 * 24 * time.Hour
+	if hold < least || hold > most {
+		return fmt.Errorf("%s is not from %s to %s", hold, least, most)
+	}
+	return nil
+}
+
+// parseRate reads how many requests a second a key may make; 0 is any number.
+func parseRate(text string) (int, error) {
+	if text == "off" {
+		return 0, nil
+	}
+	const most = 1_000_000
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, fmt.Errorf("%q is neither off nor a number from 1 to %d", text, most)
+	}
+	return n, nil
 }
 
 // leastKey is how long a configured key must be, so that it cannot be guessed.

@@ -24,6 +24,10 @@ type Config struct {
 	StagingURL string
 	// Origins are those whose pages may call from a browser; "*" is any.
 	Origins []string
+	// RateLimit is how many requests a second each key may make, with a burst of twice that; 0: any number.
+	RateLimit int
+	// MaxInFlight is how many requests may be answered at once; 0: as many as usually make sense.
+	MaxInFlight int
 	// Today is the date on which the interface stands; nil: that of the clock.
 	Today func() time.Time
 	// Version is shown in the metrics.
@@ -36,6 +40,8 @@ type API struct {
 	document *api.Document
 	places   []*place
 	metrics  *metrics
+	limits   *limits
+	slots    chan struct{} // one is held while a request is answered
 }
 
 // New makes the interface.
@@ -51,7 +57,17 @@ func New(c Config) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &API{Config: c, document: document, places: places, metrics: newMetrics(c.Version)}, nil
+	if c.MaxInFlight == 0 {
+		c.MaxInFlight = defaultInFlight
+	}
+	return &API{
+		Config:   c,
+		document: document,
+		places:   places,
+		metrics:  newMetrics(c.Version),
+		limits:   newLimits(c.RateLimit),
+		slots:    make(chan struct{}, c.MaxInFlight),
+	}, nil
 }
 
 // ServeHTTP answers one request, whatever becomes of it.
@@ -101,15 +117,39 @@ func (a *API) serve(c *call) error {
 		if err := a.authenticate(c); err != nil {
 			return err
 		}
+		if err := a.limits.take(c); err != nil {
+			return err
+		}
 	}
 	if place == nil {
 		return shop.Errorf(shop.NotFound, "There is nothing at this path; the operations are listed in /v1/openapi.json.")
 	}
 	if c.route == nil {
 		c.w.Header().Set("Allow", place.allow)
-		return shop.Errorf(shop.MethodNotAllowed, "This path does not take the method %s; it takes %s.", printable(c.r.Method), place.allow)
+		return shop.Errorf(shop.MethodNotAllowed, "This path does not take the method %s; it takes %s.", a.printable(c.r.Method), place.allow)
 	}
 	if err := a.authorize(c); err != nil {
+		return err
+	}
+	return a.work(c)
+}
+
+// work does what was asked for: with the body read, once where the client says so, and not more at a time than is good.
+func (a *API) work(c *call) error {
+	if c.route.body != nil {
+		if err := c.readBody(); err != nil {
+			return err
+		}
+	}
+	if isOrBelow(c.route.path, "/v1") {
+		select {
+		case a.slots <- struct{}{}:
+			defer func() { <-a.slots }()
+		default:
+			return shop.Errorf(shop.Unavailable, "There are too many requests at once; try again shortly.")
+		}
+	}
+	if replayed, err := a.replay(c); err != nil || replayed {
 		return err
 	}
 	return c.route.handle(a, c)
@@ -125,6 +165,9 @@ func (a *API) options(c *call, place *place) error {
 	c.sendNothing()
 	return nil
 }
+
+// defaultInFlight is far more than the machine can work on at once, and few enough to be served within a second or so.
+const defaultInFlight = 1024
 
 func isOrBelow(path, root string) bool {
 	return path == root || strings.HasPrefix(path, root+"/")

@@ -17,7 +17,7 @@ func TestAuthentication(t *testing.T) {
 	s := newShop(t)
 	good := s.key(shop.Admin)
 	swapped := good[:12] + flip(good[12]) + good[13:]
-	_, expired, err := s.service.CreateKey(t.Context(), shop.NewKey{
+	expired, err := s.service.CreateKey(t.Context(), shop.NewKey{
 		Name: "short", Scopes: []shop.Scope{shop.Admin}, ExpiresAt: time.Now().Add(50 * time.Millisecond),
 	})
 	if err != nil {
@@ -48,7 +48,7 @@ func TestAuthentication(t *testing.T) {
 		{"a part of the configured key", "Authorization: Bearer " + adminKey[:16], shop.InvalidAPIKey},
 		{"well-formed but never issued", "Authorization: Bearer ask_live_000000000000000000000000000000_2j6gTR", shop.InvalidAPIKey},
 		{"of the other environment", "Authorization: Bearer ask_test_" + good[9:], shop.InvalidAPIKey},
-		{"expired", "Authorization: Bearer " + expired, shop.InvalidAPIKey},
+		{"expired", "Authorization: Bearer " + expired.Secret, shop.InvalidAPIKey},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := s.ask("GET", "/v1/pets", "", c.header)
@@ -153,7 +153,7 @@ func TestScopes(t *testing.T) {
 			t.Errorf("%s has no scope", route.operation)
 			continue
 		}
-		path := strings.NewReplacer("{petId}", "1", "{keyId}", "99", "{profile}", "cmdline").Replace(route.path)
+		path := strings.NewReplacer("{petId}", "1", "{keyId}", "99", "{categoryId}", "99", "{orderId}", "99", "{profile}", "cmdline").Replace(route.path)
 		if route.scope != noKey {
 			s.ask(route.method, path, "", "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
 		}
@@ -203,7 +203,7 @@ func TestAuthenticationWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	key := s.key(shop.PetsRead)
-	s.store.failWith(func() error { return shop.UnavailableError(errors.New("gone fishing")) })
+	s.store.failWith(func(bool) error { return shop.UnavailableError(errors.New("gone fishing")) })
 	got := s.ask("GET", "/v1/pets", "", "Authorization: Bearer "+key)
 	got.wantError(t, 503, shop.Unavailable)
 	if after := got.Header.Get("Retry-After"); after != "1" {

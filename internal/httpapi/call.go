@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -21,8 +22,19 @@ type call struct {
 	route     *route // nil where no operation was found
 	params    []string
 	principal shop.Principal
-	stack     string // of a panic
-	cut       bool   // the answer cannot be finished
+	body      []byte       // of a request that has one
+	repeat    *shop.Repeat // where the client wants it done once
+	stack     string       // of a panic
+	cut       bool         // the answer cannot be finished
+}
+
+// idOf returns the path's parameter, the id of a thing. What is no integer of 64 bits is the id of nothing.
+func (c *call) idOf(thing string) (int64, error) {
+	id, ok := parseInt64(c.params[0])
+	if !ok {
+		return 0, shop.Errorf(shop.NotFound, "There is no %s with this id; an id is an integer of 64 bits.", thing)
+	}
+	return id, nil
 }
 
 // recorder remembers what was answered.
@@ -51,8 +63,12 @@ func (w *recorder) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// answerTimeout is how long a client may take to read an answer.
+const answerTimeout = 30 * time.Second
+
 // send writes a whole answer.
 func (c *call) send(status int, contentType string, body []byte) {
+	http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(answerTimeout)) // what has none needs none
 	c.w.Header().Set("Content-Type", contentType)
 	c.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	c.w.WriteHeader(status)
@@ -67,6 +83,14 @@ func (c *call) sendJSON(status int, body []byte) {
 	c.send(status, "application/json", line(body))
 }
 
+// sendAnswer writes an answer that may have been given before.
+func (c *call) sendAnswer(a shop.Answer) {
+	for name, value := range a.Header {
+		c.w.Header().Set(name, value)
+	}
+	c.sendJSON(a.Status, a.Body)
+}
+
 // sendNothing says that it is done.
 func (c *call) sendNothing() { c.w.WriteHeader(http.StatusNoContent) }
 
@@ -74,11 +98,16 @@ func (c *call) sendNothing() { c.w.WriteHeader(http.StatusNoContent) }
 func (c *call) sendTagged(cacheControl, contentType, tag string, body []byte) {
 	c.w.Header().Set("Cache-Control", cacheControl)
 	c.w.Header().Set("ETag", tag)
-	if matchesTag(c.r.Header.Values("If-None-Match"), tag) {
+	if matchesTag(c.r.Header.Values("If-None-Match"), tag, true) {
 		c.w.WriteHeader(http.StatusNotModified)
 		return
 	}
 	c.send(http.StatusOK, contentType, body)
+}
+
+// sendKept writes JSON that the client alone may keep, and asks for again by its tag.
+func (c *call) sendKept(tag string, body []byte) {
+	c.sendTagged("private, no-cache", "application/json", tag, line(body))
 }
 
 // encode is the one way from a value to its JSON.
@@ -91,7 +120,7 @@ func encode(value any) []byte {
 }
 
 // line ends a body as a line of text, for those who read it on a terminal.
-func line(body []byte) []byte { return append(body, '\n') }
+func line(body []byte) []byte { return append(body[:len(body):len(body)], '\n') }
 
 // entityTag names an answer by its content alone, so that the name holds on every node and after every restart.
 func entityTag(parts ...[]byte) string {
@@ -102,11 +131,14 @@ func entityTag(parts ...[]byte) string {
 	return `"` + hex.EncodeToString(hash.Sum(nil)[:16]) + `"`
 }
 
-// matchesTag tells whether a list of entity tags names this one. Weak ones count: for a read they are as good.
-func matchesTag(fields []string, tag string) bool {
+// matchesTag tells whether a list of entity tags names this one. For a read, weak tags count too.
+func matchesTag(fields []string, tag string, weak bool) bool {
 	for _, field := range fields {
 		for item := range strings.SplitSeq(field, ",") {
-			item = strings.TrimPrefix(strings.TrimSpace(item), "W/")
+			item = strings.TrimSpace(item)
+			if weak {
+				item = strings.TrimPrefix(item, "W/")
+			}
 			if item == tag || item == "*" {
 				return true
 			}

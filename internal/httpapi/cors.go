@@ -1,13 +1,11 @@
 package httpapi
 
-import (
-	"slices"
-)
+import "slices"
 
 // What a page on another origin may send, and what it may read of the answer beyond the body.
 const (
-	corsRequestHeaders = "Authorization, Content-Type, If-None-Match"
-	corsExposedHeaders = "Allow, Deprecation, ETag, Link, Location, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
+	corsRequestHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match"
+	corsExposedHeaders = "Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
 	corsMaxAge         = "600"
 )
 

@@ -8,6 +8,7 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -19,23 +20,30 @@ import (
 // maxBody is how large the body of a request may be.
 const maxBody = 64 << 10
 
-// readBody reads the whole body of a request that must be JSON.
-func readBody(c *call) ([]byte, error) {
-	if !isJSON(c.r.Header) {
-		return nil, shop.Errorf(shop.UnsupportedMediaType, "The body must be plain JSON; send it with Content-Type: application/json.")
+// bodyTimeout is how long a client may take to send a body.
+const bodyTimeout = 30 * time.Second
+
+// readBody reads the whole body of a request, which must be of a type that its route takes.
+func (c *call) readBody() (err error) {
+	if !takes(c.route.body, c.r.Header) {
+		return shop.Errorf(shop.UnsupportedMediaType, "The body must be plain JSON; send it with Content-Type: %s.", c.route.body[0])
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, maxBody))
+	control := http.NewResponseController(c.w)
+	control.SetReadDeadline(time.Now().Add(bodyTimeout)) // what has no deadline needs none
+	c.body, err = io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, maxBody))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return nil, shop.Errorf(shop.PayloadTooLarge, "The body is too large; send at most %d bytes.", maxBody)
+		return shop.Errorf(shop.PayloadTooLarge, "The body is too large; send at most %d bytes.", maxBody)
 	}
 	if err != nil {
-		return nil, shop.Errorf(shop.InvalidJSON, "The body broke off before its end; send all of it.")
+		return shop.Errorf(shop.InvalidJSON, "The body broke off before its end; send all of it.")
 	}
-	return body, nil
+	control.SetReadDeadline(time.Time{})
+	return nil
 }
 
-// isJSON tells whether the headers announce JSON as it is, not compressed. Without a type, it is taken for JSON.
-func isJSON(h http.Header) bool {
+// takes tells whether the headers announce one of these media types, as it is and not compressed. Without a type, it is
+// taken for the right one.
+func takes(mediaTypes []string, h http.Header) bool {
 	for _, coding := range h.Values("Content-Encoding") {
 		if coding != "" && coding != "identity" {
 			return false
@@ -46,31 +54,10 @@ func isJSON(h http.Header) bool {
 		return true
 	case 1:
 		mediaType, _, err := mime.ParseMediaType(types[0])
-		return err == nil && mediaType == "application/json"
+		return err == nil && slices.Contains(mediaTypes, mediaType)
 	default:
 		return false
 	}
-}
-
-// readObject reads the body of a request that must be one JSON object.
-func readObject(c *call) (*object, error) {
-	body, err := readBody(c)
-	if err != nil {
-		return nil, err
-	}
-	return parseObject(body)
-}
-
-// readOptionalObject is readObject for a body whose members are all optional: there need not be one at all.
-func readOptionalObject(c *call) (*object, error) {
-	body, err := readBody(c)
-	if err != nil {
-		return nil, err
-	}
-	if len(body) == 0 {
-		return &object{}, nil
-	}
-	return parseObject(body)
 }
 
 // object is a JSON object whose members are read one by one. It collects what is wrong with them.
@@ -92,6 +79,14 @@ func parseObject(body []byte) (*object, error) {
 		return nil, shop.Errorf(shop.InvalidJSON, "The body is JSON but no object; send a JSON object.")
 	}
 	return o, nil
+}
+
+// parseOptionalObject is parseObject for a body whose members are all optional: there need not be one at all.
+func parseOptionalObject(body []byte) (*object, error) {
+	if len(body) == 0 {
+		return &object{}, nil
+	}
+	return parseObject(body)
 }
 
 // whyInvalid says why a body was refused, without the decoder's own words.
@@ -122,6 +117,12 @@ func (o *object) text(name string) string {
 		o.problems.Add(name, reason)
 	}
 	return text
+}
+
+// has tells whether a member was sent.
+func (o *object) has(name string) bool {
+	_, given := o.members[name]
+	return given
 }
 
 // integer returns a member that must be there and be an integer of 64 bits.
@@ -180,17 +181,18 @@ func (o *object) scopes(name string) []shop.Scope {
 	return scopes
 }
 
-// status returns a member that may be missing and must else be a status.
-func (o *object) status(name string) shop.Status {
+// oneOf returns a member that must be there and be a text in which problem finds nothing wrong.
+func (o *object) oneOf(name string, problem func(string) string) string {
 	value, given := o.members[name]
 	if !given {
+		o.problems.Add(name, "is required")
 		return ""
 	}
-	text, ok := asString(value)
-	if reason := shop.StatusProblem(text); !ok || reason != "" {
-		o.problems.Add(name, shop.StatusProblem(""))
+	text, _ := asString(value) // what is no string is an empty one, which is no status either
+	if reason := problem(text); reason != "" {
+		o.problems.Add(name, reason)
 	}
-	return shop.Status(text)
+	return text
 }
 
 func asInt64(value jsontext.Value) (int64, bool) {

@@ -22,7 +22,7 @@ func TestRoutesAndDocumentAgree(t *testing.T) {
 		scope := string(noKey)
 		if operation.Security == nil { // what stands for the whole document
 			scope = string(anyKey)
-			if _, rest, found := strings.Cut(operation.Description, "Needs the scope `"); found {
+			if _, rest, found := strings.Cut(strings.Join(strings.Fields(operation.Description), " "), "Needs the scope `"); found {
 				scope, _, _ = strings.Cut(rest, "`")
 			}
 		} else if len(*operation.Security) != 0 {
@@ -79,16 +79,13 @@ func TestErrorCodesAgree(t *testing.T) {
 	})
 }
 
-// Every example of the document works when it is sent, on a store that has three animals and three keys.
+// Every example of the document works when it is sent.
 func TestExamplesWork(t *testing.T) {
 	t.Parallel()
 	sent := 0
 	eachOperation(newShop(t).checks.Doc, func(method, path string, operation *openapi3.Operation) {
 		s := newShop(t) // each operation has its own: some examples take something away
-		for range 3 {
-			s.add(`{"name":"Rex","categoryId":1}`)
-			s.key(shop.Admin)
-		}
+		s.stock()
 		send := func(query, body string, headers ...string) {
 			t.Helper()
 			sent++
@@ -105,11 +102,12 @@ func TestExamplesWork(t *testing.T) {
 				path = strings.ReplaceAll(path, "{"+p.Name+"}", fmt.Sprint(examplesOf(t, p)[0]))
 			}
 		}
-		for _, body := range bodyExamples(t, operation) {
+		bodies := bodyExamples(t, operation)
+		for _, body := range bodies {
 			send("", body)
 		}
-		if method != "GET" {
-			return
+		if method == "DELETE" {
+			return // it is gone
 		}
 		var queries []string
 		for _, parameter := range operation.Parameters {
@@ -120,15 +118,27 @@ func TestExamplesWork(t *testing.T) {
 					queries = append(queries, queryFor(p.Name, example))
 					send(queries[len(queries)-1], "")
 				case "header":
-					send("", "", p.Name+": "+fmt.Sprint(example))
+					s.unsell()
+					send("", bodies[0], p.Name+": "+fmt.Sprint(example))
 				}
 			}
 		}
-		send(strings.Join(queries, "&"), "")
+		if len(queries) > 0 {
+			send(strings.Join(queries, "&"), "")
+		}
 	})
 	if sent < 20 {
 		t.Errorf("only %d examples were found", sent)
 	}
+}
+
+// unsell makes the first animals available again, so that another example can order or sell them.
+func (s *openShop) unsell() {
+	s.t.Helper()
+	for _, path := range []string{"/v1/store/orders/2", "/v1/store/orders/3"} {
+		s.ask("PATCH", path, `{"status":"cancelled"}`)
+	}
+	s.ask("PATCH", "/v1/pets/1", `{"status":"available"}`)
 }
 
 // bodyExamples are the bodies to send to an operation; one that takes none, or need not have one, is sent without, too.
@@ -140,7 +150,9 @@ func bodyExamples(t *testing.T, operation *openapi3.Operation) (bodies []string)
 	if !operation.RequestBody.Value.Required {
 		bodies = append(bodies, "")
 	}
-	for name, example := range operation.RequestBody.Value.Content["application/json"].Examples {
+	examples := operation.RequestBody.Value.Content["application/json"].Examples
+	for _, name := range slices.Sorted(maps.Keys(examples)) {
+		example := examples[name]
 		encoded, err := json.Marshal(example.Value.Value)
 		if err != nil {
 			t.Fatalf("%s %s: %v", operation.OperationID, name, err)

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"math/big"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -115,8 +116,10 @@ func FuzzPetList(f *testing.F) {
 		if list.Limit < 1 || list.Limit > maxLimit || len(list.IDs) > maxIDs || list.Query != "" && shop.TextProblem(list.Query) != "" {
 			t.Fatalf("%q was taken as %+v", query, list)
 		}
-		again, _, err := parsePetList(petListQuery(list).Encode())
-		again.Before = list.Before
+		linked := petFilterQuery(list.PetFilter)
+		linked.Set("limit", strconv.Itoa(list.Limit))
+		again, _, err := parsePetList(linked.Encode())
+		again.From = list.From
 		if want, got := encode(list), encode(again); err != nil || string(want) != string(got) {
 			t.Fatalf("%q: the link asks for %s, not for %s (%v)", query, got, want, err)
 		}

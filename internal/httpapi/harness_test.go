@@ -12,7 +12,9 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"animalstore/api"
 	"animalstore/api/apitest"
@@ -29,6 +31,7 @@ type openShop struct {
 	t       *testing.T
 	store   *faultyStore
 	service *shop.Service
+	clock   *clock
 	api     *API
 	url     string // without /v1
 	log     *safeBuffer
@@ -38,16 +41,15 @@ type openShop struct {
 
 func newShop(t *testing.T, change ...func(*Config)) *openShop {
 	t.Helper()
-	sql, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{Exclusive: true})
+	s := &openShop{t: t, log: &safeBuffer{}, clock: &clock{}}
+	options := sqlstore.Options{Exclusive: true, Now: s.clock.now}
+	sql, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { sql.Close() })
-	s := &openShop{t: t, store: &faultyStore{Store: sql}, log: &safeBuffer{}}
-	s.service, err = shop.Open(t.Context(), s.store, shop.Options{Environment: shop.Production, ConfiguredKey: adminKey})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s.store = &faultyStore{Store: sql}
+	s.service = s.open(shop.Options{})
 	config := Config{Service: s.service, Log: slog.New(slog.NewTextHandler(s.log, nil)), Version: "test"}
 	for _, fn := range change {
 		fn(&config)
@@ -55,10 +57,9 @@ func newShop(t *testing.T, change ...func(*Config)) *openShop {
 	if s.api, err = New(config); err != nil {
 		t.Fatal(err)
 	}
-	if s.checks, err = apitest.New(s.api.document.YAML([]api.Server{{URL: "/v1"}})); err != nil {
+	if s.checks, err = documentChecks(); err != nil {
 		t.Fatal(err)
 	}
-	s.checks.Reached = func(operation string, status int) { reached.Store(fmt.Sprintf("%s %d", operation, status), true) }
 	server := httptest.NewServer(s.api)
 	server.Config.ErrorLog = slog.NewLogLogger(slog.NewTextHandler(s.log, nil), slog.LevelWarn)
 	t.Cleanup(server.Close)
@@ -66,39 +67,70 @@ func newShop(t *testing.T, change ...func(*Config)) *openShop {
 	return s
 }
 
+// documentChecks holds answers against the document, and notes which of them were seen.
+var documentChecks = sync.OnceValues(func() (*apitest.Validator, error) {
+	document, err := api.NewDocument()
+	if err != nil {
+		return nil, err
+	}
+	checks, err := apitest.New(document.YAML([]api.Server{{URL: "/v1"}}))
+	if err != nil {
+		return nil, err
+	}
+	checks.Reached = func(operation string, status int) { reached.Store(fmt.Sprintf("%s %d", operation, status), true) }
+	return checks, nil
+})
+
+// open opens the shop on the same store, as it is on another node.
+func (s *openShop) open(o shop.Options) *shop.Service {
+	s.t.Helper()
+	o.Environment, o.ConfiguredKey = shop.Production, adminKey
+	service, err := shop.Open(s.t.Context(), s.store, o)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return service
+}
+
+// clock is that of the store; it can be set forward, so that holds run out.
+type clock struct{ ahead atomic.Int64 }
+
+func (c *clock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *clock) forward(d time.Duration) { c.ahead.Add(int64(d)) }
+
 // faultyStore is the real store, which can be told to fail.
 type faultyStore struct {
 	shop.Store
 	mu    sync.Mutex
-	fault func() error
+	fault func(write bool) error
 }
 
-// failWith makes every later use of the store run fault; nil heals it.
-func (s *faultyStore) failWith(fault func() error) {
+// failWith makes every later use of the store run fault first; nil heals it.
+func (s *faultyStore) failWith(fault func(write bool) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault = fault
 }
 
-func (s *faultyStore) check() error {
+func (s *faultyStore) check(write bool) error {
 	s.mu.Lock()
 	fault := s.fault
 	s.mu.Unlock()
 	if fault == nil {
 		return nil
 	}
-	return fault()
+	return fault(write)
 }
 
 func (s *faultyStore) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
-	if err := s.check(); err != nil {
+	if err := s.check(false); err != nil {
 		return err
 	}
 	return s.Store.Read(ctx, fn)
 }
 
 func (s *faultyStore) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
-	if err := s.check(); err != nil {
+	if err := s.check(true); err != nil {
 		return err
 	}
 	return s.Store.Write(ctx, fn)
@@ -241,11 +273,11 @@ func (s *openShop) add(body string) shop.Pet {
 // key makes a key with these scopes.
 func (s *openShop) key(scopes ...shop.Scope) string {
 	s.t.Helper()
-	_, secret, err := s.service.CreateKey(s.t.Context(), shop.NewKey{Name: "partner", Scopes: scopes})
+	key, err := s.service.CreateKey(s.t.Context(), shop.NewKey{Name: "partner", Scopes: scopes})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	return secret
+	return key.Secret
 }
 
 // pets are the animals of a list's answer.

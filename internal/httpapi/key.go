@@ -1,55 +1,44 @@
 package httpapi
 
 import (
+	"context"
 	"net/url"
-	"strconv"
 	"time"
 
 	"animalstore/internal/shop"
 )
 
-// keyWithSecret is the answer that shows a new secret, the only time.
-type keyWithSecret struct {
-	shop.Key
-	Secret string `json:"key"`
-}
-
 func (a *API) listKeys(c *call) error {
 	q := parseQuery(c.r.URL.RawQuery)
-	list := shop.KeyList{Limit: q.limit(), Before: q.cursor()}
+	window := q.window()
 	if q.err != nil {
 		return q.err
 	}
-	page, err := a.Service.ListKeys(c.r.Context(), list)
+	page, err := a.Service.ListKeys(c.r.Context(), window)
 	if err != nil {
 		return err
 	}
-	var last int64
-	if n := len(page.Keys); n > 0 {
-		last = page.Keys[n-1].ID
-	}
-	query := url.Values{"limit": {strconv.Itoa(list.Limit)}}
-	c.w.Header().Set("Link", pageLinks(a.base(c.r)+"/keys", query, page.More, last))
-	c.sendJSON(200, encode(page.Keys))
+	linkPage(a, c, "/keys", url.Values{}, window, page, func(k shop.Key) int64 { return k.ID })
+	c.sendJSON(200, encode(page.Items))
 	return nil
 }
 
 func (a *API) createKey(c *call) error {
-	o, err := readObject(c)
+	n, err := decodeNewKey(c.body)
 	if err != nil {
 		return err
+	}
+	return onceSecret(c, 201, func(ctx context.Context) (shop.IssuedKey, error) { return a.Service.CreateKey(ctx, n) })
+}
+
+func decodeNewKey(body []byte) (shop.NewKey, error) {
+	o, err := parseObject(body)
+	if err != nil {
+		return shop.NewKey{}, err
 	}
 	n := shop.NewKey{Name: o.text("name"), Scopes: o.scopes("scopes"), ExpiresAt: o.time("expiresAt")}
 	o.problems.Merge(n.Problems(time.Now()))
-	if err := o.problems.Err(); err != nil {
-		return err
-	}
-	key, secret, err := a.Service.CreateKey(c.r.Context(), n)
-	if err != nil {
-		return err
-	}
-	c.sendJSON(201, encode(keyWithSecret{key, secret}))
-	return nil
+	return n, o.problems.Err()
 }
 
 func (a *API) getCurrentKey(c *call) error {
@@ -62,31 +51,31 @@ func (a *API) getCurrentKey(c *call) error {
 }
 
 func (a *API) rotateKey(c *call) error {
-	id, err := keyID(c)
+	overlap, err := decodeOverlap(c.body)
 	if err != nil {
 		return err
 	}
-	o, err := readOptionalObject(c)
+	id, err := c.idOf("key")
 	if err != nil {
 		return err
+	}
+	return onceSecret(c, 200, func(ctx context.Context) (shop.IssuedKey, error) { return a.Service.RotateKey(ctx, id, overlap) })
+}
+
+func decodeOverlap(body []byte) (time.Duration, error) {
+	o, err := parseOptionalObject(body)
+	if err != nil {
+		return 0, err
 	}
 	overlap := o.seconds("overlapSeconds", shop.DefaultOverlap)
 	if reason := shop.OverlapProblem(overlap); reason != "" {
 		o.problems.Add("overlapSeconds", reason)
 	}
-	if err := o.problems.Err(); err != nil {
-		return err
-	}
-	key, secret, err := a.Service.RotateKey(c.r.Context(), id, overlap)
-	if err != nil {
-		return err
-	}
-	c.sendJSON(200, encode(keyWithSecret{key, secret}))
-	return nil
+	return overlap, o.problems.Err()
 }
 
 func (a *API) revokeKey(c *call) error {
-	id, err := keyID(c)
+	id, err := c.idOf("key")
 	if err != nil {
 		return err
 	}
@@ -95,12 +84,4 @@ func (a *API) revokeKey(c *call) error {
 	}
 	c.sendNothing()
 	return nil
-}
-
-func keyID(c *call) (int64, error) {
-	id, ok := parseInt64(c.params[0])
-	if !ok {
-		return 0, shop.Errorf(shop.NotFound, "There is no key with this id; an id is an integer of 64 bits.")
-	}
-	return id, nil
 }

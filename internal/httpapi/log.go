@@ -1,12 +1,15 @@
 package httpapi
 
 import (
+	"context"
+	"errors"
 	"log/slog"
-	"regexp"
 	"strconv"
-	"strings"
 	"time"
 )
+
+// statusGone stands in the log and the metrics for a client that went away before its answer: no fault of ours.
+const statusGone = 499
 
 // note counts a request and writes its line into the log. What happens outside the interface, and well, is not worth a
 // line: health checks come every second.
@@ -15,9 +18,13 @@ func (a *API) note(c *call, took time.Duration, err error) {
 	if c.route != nil {
 		operation = c.route.operation
 	}
-	a.metrics.count(operation, c.w.status, took)
+	status := c.w.status
+	if errors.Is(err, context.Canceled) && c.r.Context().Err() != nil {
+		status = statusGone
+	}
+	a.metrics.count(operation, status, took)
 	level := slog.LevelInfo
-	if c.w.status >= 500 {
+	if status >= 500 {
 		level = slog.LevelError
 	} else if c.route != nil && !isOrBelow(c.r.URL.Path, "/v1") {
 		level = slog.LevelDebug
@@ -27,15 +34,15 @@ func (a *API) note(c *call, took time.Duration, err error) {
 		return
 	}
 	attributes := []slog.Attr{
-		slog.String("id", c.id), slog.String("method", printable(c.r.Method)), slog.String("path", printable(c.r.URL.Path)),
-		slog.String("operation", operation), slog.Int("status", c.w.status), slog.Int("bytes", c.w.bytes),
+		slog.String("id", c.id), slog.String("method", a.printable(c.r.Method)), slog.String("path", a.printable(c.r.URL.Path)),
+		slog.String("operation", operation), slog.Int("status", status), slog.Int("bytes", c.w.bytes),
 		slog.Duration("took", took), slog.String("remote", c.r.RemoteAddr),
 	}
 	if actor := c.principal.Actor(); actor != "" {
 		attributes = append(attributes, slog.String("key", actor))
 	}
 	if err != nil {
-		attributes = append(attributes, slog.String("error", err.Error()))
+		attributes = append(attributes, slog.String("error", a.Service.Redact(err.Error())))
 	}
 	if c.stack != "" {
 		attributes = append(attributes, slog.String("stack", c.stack))
@@ -43,17 +50,12 @@ func (a *API) note(c *call, took time.Duration, err error) {
 	a.Log.LogAttrs(ctx, level, "request", attributes...)
 }
 
-// secrets finds keys that somebody put where they do not belong.
-var secrets = regexp.MustCompile(`ask_(live|test)_[0-9A-Za-z_]+`)
-
 // printable makes a text of the client's fit for a line of ours: short, in visible characters, without a key.
-func printable(text string) string {
+func (a *API) printable(text string) string {
+	text = a.Service.Redact(text)
 	const most = 200
 	if len(text) > most {
 		text = text[:most] + "..."
-	}
-	if strings.Contains(text, "ask_") {
-		text = secrets.ReplaceAllString(text, "ask_${1}_REDACTED")
 	}
 	quoted := strconv.QuoteToASCII(text)
 	return quoted[1 : len(quoted)-1]

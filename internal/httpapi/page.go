@@ -3,6 +3,9 @@ package httpapi
 import (
 	"fmt"
 	"net/url"
+	"strconv"
+
+	"animalstore/internal/shop"
 )
 
 // How many things one page of a list holds.
@@ -11,14 +14,24 @@ const (
 	maxLimit     = 100
 )
 
-// pageLinks is the Link header of a page: the first page of the same list, and the next one where there is more after
-// the position last.
-func pageLinks(address string, query url.Values, more bool, last int64) string {
-	query.Del("cursor")
-	first := fmt.Sprintf(`<%s?%s>; rel="first"`, address, query.Encode())
-	if !more {
-		return first
+// linkPage sets the Link header of a page: the next page of the same list where there is one, and the first. The query is
+// that of the list without its window; id gives the position of an item.
+func linkPage[T any](a *API, c *call, path string, query url.Values, w shop.Window, page shop.Page[T], id func(T) int64) {
+	query.Set("limit", strconv.Itoa(w.Limit))
+	address := a.base(c.r) + path
+	links := fmt.Sprintf(`<%s?%s>; rel="first"`, address, query.Encode())
+	if page.More {
+		query.Set("cursor", formatCursor(id(page.Items[len(page.Items)-1])))
+		links = fmt.Sprintf(`<%s?%s>; rel="next", %s`, address, query.Encode(), links)
 	}
-	query.Set("cursor", formatCursor(last))
-	return fmt.Sprintf(`<%s?%s>; rel="next", %s`, address, query.Encode(), first)
+	c.w.Header().Set("Link", links)
+}
+
+// pageTag is the entity tag of a page. A page that has become the last one is another page.
+func pageTag(body []byte, more bool) string { return entityTag(body, strconv.AppendBool(nil, more)) }
+
+// sendPage writes a page that a client may keep.
+func sendPage[T any](c *call, page shop.Page[T]) {
+	body := encode(page.Items)
+	c.sendKept(pageTag(body, page.More), body)
 }

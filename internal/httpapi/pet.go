@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"net/url"
 	"strconv"
@@ -20,17 +21,12 @@ func (a *API) listPets(c *call) error {
 	if err != nil {
 		return err
 	}
-	body := encode(page.Pets)
-	tag := entityTag(body, fmt.Append(nil, page.More)) // a page that has become the last is another page
-	var last int64
-	if n := len(page.Pets); n > 0 {
-		last = page.Pets[n-1].ID
-		if alone {
-			tag = petTag(page.Pets[0])
-		}
+	linkPage(a, c, "/pets", petFilterQuery(list.PetFilter), list.Window, page, func(p shop.Pet) int64 { return p.ID })
+	if alone && len(page.Items) == 1 {
+		c.sendKept(petTag(page.Items[0]), encode(page.Items))
+		return nil
 	}
-	c.w.Header().Set("Link", pageLinks(a.base(c.r)+"/pets", petListQuery(list), page.More, last))
-	c.sendTagged("private, no-cache", "application/json", tag, line(body))
+	sendPage(c, page)
 	return nil
 }
 
@@ -38,50 +34,45 @@ func (a *API) listPets(c *call) error {
 // then that of one animal.
 func parsePetList(rawQuery string) (list shop.PetList, alone bool, err error) {
 	q := parseQuery(rawQuery)
-	list.Limit = q.limit()
-	list.Status = q.status()
+	list.Window = q.window()
+	list.Status = shop.Status(q.oneOf("status", shop.StatusProblem))
 	list.CategoryID = q.id("categoryId")
-	list.Query = q.text("q")
+	list.Query = q.oneOf("q", shop.TextProblem)
 	list.IDs = q.ids("id", maxIDs)
-	list.Before = q.cursor()
 	return list, len(q.values) == 1 && len(list.IDs) == 1, q.err
 }
 
-// petListQuery writes a list as the query that asks for it, without its cursor.
-func petListQuery(list shop.PetList) url.Values {
-	query := url.Values{"limit": {strconv.Itoa(list.Limit)}}
-	if list.Status != "" {
-		query.Set("status", string(list.Status))
+// petFilterQuery writes a filter as the query that asks for it.
+func petFilterQuery(f shop.PetFilter) url.Values {
+	query := url.Values{}
+	if f.Status != "" {
+		query.Set("status", string(f.Status))
 	}
-	if list.CategoryID != nil {
-		query.Set("categoryId", strconv.FormatInt(*list.CategoryID, 10))
+	if f.CategoryID != nil {
+		query.Set("categoryId", strconv.FormatInt(*f.CategoryID, 10))
 	}
-	if list.Query != "" {
-		query.Set("q", list.Query)
+	if f.Query != "" {
+		query.Set("q", f.Query)
 	}
-	for _, id := range list.IDs {
+	for _, id := range f.IDs {
 		query.Add("id", strconv.FormatInt(id, 10))
 	}
 	return query
 }
 
 func (a *API) createPet(c *call) error {
-	body, err := readBody(c)
+	n, err := decodeNewPet(c.body)
 	if err != nil {
 		return err
 	}
-	n, err := decodeNewPet(body)
-	if err != nil {
-		return err
-	}
-	pet, err := a.Service.CreatePet(c.r.Context(), n)
-	if err != nil {
-		return err
-	}
-	c.w.Header().Set("Location", a.petLocation(pet.ID))
-	c.w.Header().Set("ETag", petTag(pet))
-	c.sendJSON(201, encode(pet))
-	return nil
+	return once(c, func(ctx context.Context) (shop.Pet, error) { return a.Service.CreatePet(ctx, n) },
+		func(pet shop.Pet) shop.Answer {
+			return shop.Answer{
+				Status: 201,
+				Header: map[string]string{"Location": a.petLocation(pet.ID), "ETag": petTag(pet)},
+				Body:   encode(pet),
+			}
+		})
 }
 
 // decodeNewPet reads an animal and names every member that is wrong, by its type or by the rules of the shop.
@@ -90,7 +81,10 @@ func decodeNewPet(body []byte) (shop.NewPet, error) {
 	if err != nil {
 		return shop.NewPet{}, err
 	}
-	n := shop.NewPet{Name: o.text("name"), CategoryID: o.integer("categoryId"), Status: o.status("status")}
+	n := shop.NewPet{Name: o.text("name"), CategoryID: o.integer("categoryId")}
+	if o.has("status") {
+		n.Status = shop.Status(o.oneOf("status", shop.StatusProblem))
+	}
 	o.problems.Merge(n.Problems())
 	return n, o.problems.Err()
 }
@@ -99,16 +93,73 @@ func (a *API) getPet(c *call) error {
 	if a.removed() {
 		return errRemoved()
 	}
-	id, ok := parseInt64(c.params[0])
-	if !ok {
-		return shop.Errorf(shop.NotFound, "There is no animal with this id; an id is an integer of 64 bits.")
+	id, err := c.idOf("animal")
+	if err != nil {
+		return err
 	}
 	pet, err := a.Service.Pet(c.r.Context(), id)
 	if err != nil {
 		return err
 	}
-	c.sendTagged("private, no-cache", "application/json", petTag(pet), line(encode(pet)))
+	c.sendKept(petTag(pet), encode(pet))
 	return nil
+}
+
+func (a *API) updatePet(c *call) error {
+	change, err := decodePetChange(c.body)
+	if err != nil {
+		return err
+	}
+	id, err := c.idOf("animal")
+	if err != nil {
+		return err
+	}
+	pet, err := a.Service.UpdatePet(c.r.Context(), id, change, c.ifMatch())
+	if err != nil {
+		return err
+	}
+	c.w.Header().Set("ETag", petTag(pet))
+	c.sendJSON(200, encode(pet))
+	return nil
+}
+
+// decodePetChange reads a merge patch. No member of an animal can be taken away, so null is wrong for each.
+func decodePetChange(body []byte) (change shop.PetChange, err error) {
+	o, err := parseObject(body)
+	if err != nil {
+		return change, err
+	}
+	if o.has("name") {
+		change.Name = new(o.text("name"))
+	}
+	if o.has("categoryId") {
+		change.CategoryID = new(o.integer("categoryId"))
+	}
+	if o.has("status") {
+		change.Status = new(shop.Status(o.oneOf("status", shop.StatusProblem)))
+	}
+	return change, o.problems.Err()
+}
+
+func (a *API) deletePet(c *call) error {
+	id, err := c.idOf("animal")
+	if err != nil {
+		return err
+	}
+	if err := a.Service.DeletePet(c.r.Context(), id, c.ifMatch()); err != nil {
+		return err
+	}
+	c.sendNothing()
+	return nil
+}
+
+// ifMatch is the condition that a client puts on an animal by its entity tag; nil: none.
+func (c *call) ifMatch() shop.Match {
+	fields := c.r.Header.Values("If-Match")
+	if len(fields) == 0 {
+		return nil
+	}
+	return func(pet shop.Pet) bool { return matchesTag(fields, petTag(pet), false) }
 }
 
 // petLocation is where an animal can be fetched: by the deprecated operation as long as there is one.

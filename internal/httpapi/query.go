@@ -55,8 +55,10 @@ func (q *query) integer(name string, low, high, preset int64) int64 {
 	return n
 }
 
-// limit returns how many a page of a list may hold.
-func (q *query) limit() int { return int(q.integer("limit", 1, maxLimit, defaultLimit)) }
+// window returns the part of a list that is asked for.
+func (q *query) window() shop.Window {
+	return shop.Window{Limit: int(q.integer("limit", 1, maxLimit, defaultLimit)), From: q.cursor()}
+}
 
 // id returns an identifier, or nil where none was given.
 func (q *query) id(name string) *int64 {
@@ -91,28 +93,16 @@ func (q *query) parseID(name, text string) *int64 {
 	return &n
 }
 
-// text returns a text that keeps the rule for all texts, or "" where none was given.
-func (q *query) text(name string) string {
+// oneOf returns a text in which problem finds nothing wrong, or "" where none was given.
+func (q *query) oneOf(name string, problem func(string) string) string {
 	text, given := q.once(name)
 	if !given {
 		return ""
 	}
-	if reason := shop.TextProblem(text); reason != "" {
+	if reason := problem(text); reason != "" {
 		q.fail(name, "%s", reason)
 	}
 	return text
-}
-
-// status returns a status, or "" where none was given.
-func (q *query) status() shop.Status {
-	text, given := q.once("status")
-	if !given {
-		return ""
-	}
-	if reason := shop.StatusProblem(text); reason != "" {
-		q.fail("status", "%s", reason)
-	}
-	return shop.Status(text)
 }
 
 // cursor returns the position to go on from, or nil where none was given.

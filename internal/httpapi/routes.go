@@ -10,12 +10,13 @@ import (
 	"animalstore/internal/shop"
 )
 
-// route is one operation: what is asked, by whom, and who answers.
+// route is one operation: what is asked, by whom, with what body, and who answers.
 type route struct {
 	method    string
 	path      string
 	operation string
 	scope     shop.Scope
+	body      []string // the media types that it takes; nil: none
 	handle    func(*API, *call) error
 }
 
@@ -27,25 +28,41 @@ const (
 
 // routes is the whole map of the interface. HEAD goes wherever GET goes, and OPTIONS everywhere.
 func routes() []route {
+	json := []string{"application/json"}
+	patch := []string{"application/merge-patch+json", "application/json"}
 	return []route{
-		{"GET", "/v1/pets", "listPets", shop.PetsRead, (*API).listPets},
-		{"POST", "/v1/pets", "createPet", shop.PetsWrite, (*API).createPet},
-		{"GET", "/v1/pets/{petId}", "getPet", shop.PetsRead, (*API).getPet},
+		{"GET", "/v1/pets", "listPets", shop.PetsRead, nil, (*API).listPets},
+		{"POST", "/v1/pets", "createPet", shop.PetsWrite, json, (*API).createPet},
+		{"GET", "/v1/pets/{petId}", "getPet", shop.PetsRead, nil, (*API).getPet},
+		{"PATCH", "/v1/pets/{petId}", "updatePet", shop.PetsWrite, patch, (*API).updatePet},
+		{"DELETE", "/v1/pets/{petId}", "deletePet", shop.PetsWrite, nil, (*API).deletePet},
 
-		{"GET", "/v1/keys", "listKeys", shop.Admin, (*API).listKeys},
-		{"POST", "/v1/keys", "createKey", shop.Admin, (*API).createKey},
-		{"GET", "/v1/keys/current", "getCurrentKey", anyKey, (*API).getCurrentKey},
-		{"DELETE", "/v1/keys/{keyId}", "revokeKey", shop.Admin, (*API).revokeKey},
-		{"POST", "/v1/keys/{keyId}/rotate", "rotateKey", shop.Admin, (*API).rotateKey},
+		{"GET", "/v1/categories", "listCategories", shop.PetsRead, nil, (*API).listCategories},
+		{"POST", "/v1/categories", "createCategory", shop.PetsWrite, json, (*API).createCategory},
+		{"GET", "/v1/categories/{categoryId}", "getCategory", shop.PetsRead, nil, (*API).getCategory},
+		{"PUT", "/v1/categories/{categoryId}", "putCategory", shop.PetsWrite, json, (*API).putCategory},
+		{"DELETE", "/v1/categories/{categoryId}", "deleteCategory", shop.PetsWrite, nil, (*API).deleteCategory},
 
-		{"GET", "/v1/openapi.json", "getOpenapiJson", noKey, (*API).getOpenapiJSON},
-		{"GET", "/v1/openapi.yaml", "getOpenapiYaml", noKey, (*API).getOpenapiYAML},
+		{"GET", "/v1/store/orders", "listOrders", shop.OrdersRead, nil, (*API).listOrders},
+		{"POST", "/v1/store/orders", "placeOrder", shop.OrdersWrite, json, (*API).placeOrder},
+		{"GET", "/v1/store/orders/{orderId}", "getOrder", shop.OrdersRead, nil, (*API).getOrder},
+		{"PATCH", "/v1/store/orders/{orderId}", "updateOrder", shop.OrdersWrite, patch, (*API).updateOrder},
+		{"GET", "/v1/store/inventory", "getInventory", shop.PetsRead, nil, (*API).getInventory},
 
-		{"GET", "/livez", "livez", noKey, (*API).livez},
-		{"GET", "/readyz", "readyz", noKey, (*API).readyz},
-		{"GET", "/metrics", "metrics", shop.Admin, (*API).getMetrics},
-		{"GET", "/debug/pprof/", "pprofIndex", shop.Admin, (*API).pprofIndex},
-		{"GET", "/debug/pprof/{profile}", "pprof", shop.Admin, (*API).pprof},
+		{"GET", "/v1/keys", "listKeys", shop.Admin, nil, (*API).listKeys},
+		{"POST", "/v1/keys", "createKey", shop.Admin, json, (*API).createKey},
+		{"GET", "/v1/keys/current", "getCurrentKey", anyKey, nil, (*API).getCurrentKey},
+		{"DELETE", "/v1/keys/{keyId}", "revokeKey", shop.Admin, nil, (*API).revokeKey},
+		{"POST", "/v1/keys/{keyId}/rotate", "rotateKey", shop.Admin, json, (*API).rotateKey},
+
+		{"GET", "/v1/openapi.json", "getOpenapiJson", noKey, nil, (*API).getOpenapiJSON},
+		{"GET", "/v1/openapi.yaml", "getOpenapiYaml", noKey, nil, (*API).getOpenapiYAML},
+
+		{"GET", "/livez", "livez", noKey, nil, (*API).livez},
+		{"GET", "/readyz", "readyz", noKey, nil, (*API).readyz},
+		{"GET", "/metrics", "metrics", shop.Admin, nil, (*API).getMetrics},
+		{"GET", "/debug/pprof/", "pprofIndex", shop.Admin, nil, (*API).pprofIndex},
+		{"GET", "/debug/pprof/{profile}", "pprof", shop.Admin, nil, (*API).pprof},
 	}
 }
 

@@ -34,6 +34,9 @@ func (p Principal) Actor() string {
 	}
 }
 
+// ID is the key's id; 0 for the configured key.
+func (p Principal) ID() int64 { return p.key.ID }
+
 // Name is what the key is called.
 func (p Principal) Name() string { return p.key.Name }
 
@@ -90,7 +93,7 @@ func (s *Service) CurrentKey(ctx context.Context, p Principal) (Key, error) {
 	if p.key.ID == 0 {
 		return p.key, nil
 	}
-	key, err := read(ctx, s.store, func(tx ReadTx) (Key, error) { return s.existingKey(tx, p.key.ID) })
+	key, err := read(ctx, s, func(tx ReadTx) (Key, error) { return existingKey(tx, p.key.ID) })
 	s.uses.freshen(&key)
 	return key, err
 }

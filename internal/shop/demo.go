@@ -4,7 +4,7 @@ import "context"
 
 // FillDemo fills an empty store with sample animals and returns how many; a store that has animals stays as it is.
 func (s *Service) FillDemo(ctx context.Context) (int, error) {
-	return write(ctx, s.store, func(tx WriteTx) (int, error) {
+	return write(ctx, s, func(tx WriteTx) (int, error) {
 		if has, err := tx.HasPets(); err != nil || has {
 			return 0, err
 		}

@@ -3,6 +3,7 @@ package shop
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 )
 
@@ -18,11 +19,20 @@ const (
 	InvalidAPIKey        Code = "invalid_api_key"
 	InsufficientScope    Code = "insufficient_scope"
 	NotFound             Code = "not_found"
+	PetNotFound          Code = "pet_not_found"
 	MethodNotAllowed     Code = "method_not_allowed"
+	InvalidTransition    Code = "invalid_transition"
+	PetNotAvailable      Code = "pet_not_available"
+	PetHasOpenOrder      Code = "pet_has_open_order"
+	CategoryInUse        Code = "category_in_use"
 	LastAdminKey         Code = "last_admin_key"
+	IdempotencyKeyInUse  Code = "idempotency_key_in_use"
 	OperationRemoved     Code = "operation_removed"
+	PreconditionFailed   Code = "precondition_failed"
 	PayloadTooLarge      Code = "payload_too_large"
 	UnsupportedMediaType Code = "unsupported_media_type"
+	IdempotencyKeyReused Code = "idempotency_key_reused"
+	RateLimited          Code = "rate_limited"
 	Internal             Code = "internal_error"
 	Unavailable          Code = "unavailable"
 )
@@ -83,8 +93,19 @@ func (p *Problems) Add(member, reason string) {
 
 // Merge adds the problems of another check.
 func (p *Problems) Merge(other Problems) {
-	for _, o := range other {
-		p.Add(o.member, o.reason)
+	for member, reason := range other.All() {
+		p.Add(member, reason)
+	}
+}
+
+// All ranges over the members and what is wrong with each.
+func (p Problems) All() iter.Seq2[string, string] {
+	return func(yield func(member, reason string) bool) {
+		for _, problem := range p {
+			if !yield(problem.member, problem.reason) {
+				return
+			}
+		}
 	}
 }
 
@@ -93,9 +114,9 @@ func (p Problems) Err() error {
 	if len(p) == 0 {
 		return nil
 	}
-	parts := make([]string, len(p))
-	for i, problem := range p {
-		parts[i] = problem.member + " " + problem.reason
+	var parts []string
+	for member, reason := range p.All() {
+		parts = append(parts, member+" "+reason)
 	}
 	return Errorf(ValidationFailed, "The body is not valid: %s.", strings.Join(parts, "; "))
 }

@@ -72,7 +72,7 @@ type Key struct {
 	LastUsedAt time.Time `json:"lastUsedAt,omitzero"`
 }
 
-// opens tells whether the key can be used for everything at a time.
+// opensAll tells whether the key can be used for everything at a time.
 func (k Key) opensAll(now time.Time) bool {
 	return slices.Contains(k.Scopes, Admin) && !passed(k.ExpiresAt, now)
 }
@@ -80,41 +80,26 @@ func (k Key) opensAll(now time.Time) bool {
 // passed tells whether a time that may never come has come.
 func passed(end, now time.Time) bool { return !end.IsZero() && !now.Before(end) }
 
-// KeyList asks for one page of keys, newest first.
-type KeyList struct {
-	Limit  int
-	Before *int64 // only keys with a smaller id
+// ListKeys returns one page of the keys, newest first.
+func (s *Service) ListKeys(ctx context.Context, w Window) (Page[Key], error) {
+	page, err := read(ctx, s, func(tx ReadTx) (Page[Key], error) { return pageOf(w, tx.Keys) })
+	for i := range page.Items {
+		s.uses.freshen(&page.Items[i])
+	}
+	return page, err
 }
 
-// KeyPage is one page of keys. More tells whether another page follows it.
-type KeyPage struct {
-	Keys []Key
-	More bool
+// IssuedKey is a key with a new secret, which is shown once and cannot be had again.
+type IssuedKey struct {
+	Key
+	Secret string `json:"key,omitempty"`
 }
 
-// ListKeys returns one page of the keys.
-func (s *Service) ListKeys(ctx context.Context, list KeyList) (KeyPage, error) {
-	list.Limit++ // one more than asked shows whether there is a next page
-	keys, err := read(ctx, s.store, func(tx ReadTx) ([]Key, error) { return tx.Keys(list) })
-	if err != nil {
-		return KeyPage{}, err
-	}
-	more := len(keys) == list.Limit
-	if more {
-		keys = keys[:len(keys)-1]
-	}
-	for i := range keys {
-		s.uses.freshen(&keys[i])
-	}
-	return KeyPage{Keys: keys, More: more}, nil
-}
-
-// CreateKey makes a key and returns it with its secret, which cannot be had again.
-// It returns validation_failed where a member breaks a rule.
-func (s *Service) CreateKey(ctx context.Context, n NewKey) (Key, string, error) {
+// CreateKey makes a key. It returns validation_failed where a member breaks a rule.
+func (s *Service) CreateKey(ctx context.Context, n NewKey) (IssuedKey, error) {
 	now := s.now()
 	if err := n.Problems(now).Err(); err != nil {
-		return Key{}, "", err
+		return IssuedKey{}, err
 	}
 	secret := newSecret(s.environment)
 	key := Key{
@@ -124,14 +109,13 @@ func (s *Service) CreateKey(ctx context.Context, n NewKey) (Key, string, error) 
 		CreatedAt: now,
 		ExpiresAt: n.ExpiresAt.UTC().Truncate(time.Microsecond),
 	}
-	key, err := write(ctx, s.store, func(tx WriteTx) (Key, error) {
+	return write(ctx, s, func(tx WriteTx) (IssuedKey, error) {
 		inserted, err := tx.InsertKey(key)
 		if err != nil {
-			return Key{}, err
+			return IssuedKey{}, err
 		}
-		return inserted, tx.InsertSecret(inserted.ID, HashSecret(secret))
+		return IssuedKey{inserted, secret}, tx.InsertSecret(inserted.ID, HashSecret(secret))
 	})
-	return key, secret, err
 }
 
 // DefaultOverlap and MaxOverlap say how long an old secret goes on working after a rotation.
@@ -148,53 +132,53 @@ func OverlapProblem(overlap time.Duration) string {
 	return ""
 }
 
-// RotateKey gives a key a new secret and returns both; the secrets before it work for the overlap only. It returns
-// not_found, or validation_failed for an overlap that is out of bounds.
-func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration) (Key, string, error) {
+// RotateKey gives a key a new secret; the secrets before it work for the overlap only. It returns not_found, or
+// validation_failed for an overlap that is out of bounds.
+func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration) (IssuedKey, error) {
 	if reason := OverlapProblem(overlap); reason != "" {
-		return Key{}, "", Errorf(ValidationFailed, "The overlap %s.", reason)
+		return IssuedKey{}, Errorf(ValidationFailed, "The overlap %s.", reason)
 	}
 	now := s.now()
 	secret := newSecret(s.environment)
-	key, err := write(ctx, s.store, func(tx WriteTx) (Key, error) {
-		key, err := s.existingKey(tx, id)
+	return write(ctx, s, func(tx WriteTx) (IssuedKey, error) {
+		key, err := existingKey(tx, id)
 		if err != nil {
-			return Key{}, err
+			return IssuedKey{}, err
 		}
 		if err := tx.EndSecrets(id, now, now.Add(overlap)); err != nil {
-			return Key{}, err
+			return IssuedKey{}, err
 		}
 		key.Hint = hint(secret)
 		if err := tx.SetHint(id, key.Hint); err != nil {
-			return Key{}, err
+			return IssuedKey{}, err
 		}
-		return key, tx.InsertSecret(id, HashSecret(secret))
+		s.uses.freshen(&key)
+		return IssuedKey{key, secret}, tx.InsertSecret(id, HashSecret(secret))
 	})
-	s.uses.freshen(&key)
-	return key, secret, err
 }
 
 // RevokeKey takes a key back. It returns not_found, or last_admin_key where nobody could make keys any more.
 func (s *Service) RevokeKey(ctx context.Context, id int64) error {
-	return s.store.Write(ctx, func(tx WriteTx) error {
-		key, err := s.existingKey(tx, id)
+	_, err := write(ctx, s, func(tx WriteTx) (struct{}, error) {
+		key, err := existingKey(tx, id)
 		if err != nil {
-			return err
+			return struct{}{}, err
 		}
 		if now := s.now(); key.opensAll(now) {
 			admins, err := tx.CountAdmins(now)
 			if err != nil {
-				return err
+				return struct{}{}, err
 			}
 			if admins == 1 {
-				return Errorf(LastAdminKey, "This is the last admin key; make another one before you revoke it.")
+				return struct{}{}, Errorf(LastAdminKey, "This is the last admin key; make another one before you revoke it.")
 			}
 		}
-		return tx.DeleteKey(id)
+		return struct{}{}, tx.DeleteKey(id)
 	})
+	return err
 }
 
-func (s *Service) existingKey(tx ReadTx, id int64) (Key, error) {
+func existingKey(tx ReadTx, id int64) (Key, error) {
 	key, found, err := tx.Key(id)
 	if err == nil && !found {
 		err = Errorf(NotFound, "There is no key with the id %d.", id)
@@ -204,6 +188,6 @@ func (s *Service) existingKey(tx ReadTx, id int64) (Key, error) {
 
 // HasKeys tells whether there is any key.
 func (s *Service) HasKeys(ctx context.Context) (bool, error) {
-	page, err := s.ListKeys(ctx, KeyList{Limit: 1})
-	return len(page.Keys) > 0, err
+	page, err := s.ListKeys(ctx, Window{Limit: 1})
+	return len(page.Items) > 0, err
 }

@@ -65,50 +65,149 @@ type PetFilter struct {
 // PetList asks for one page of animals, newest first.
 type PetList struct {
 	PetFilter
-	Limit  int
-	Before *int64 // only animals with a smaller id
-}
-
-// PetPage is one page of animals. More tells whether another page follows it.
-type PetPage struct {
-	Pets []Pet
-	More bool
+	Window
 }
 
 // ListPets returns one page of the catalogue.
-func (s *Service) ListPets(ctx context.Context, list PetList) (PetPage, error) {
-	list.Limit++ // one more than asked shows whether there is a next page
-	pets, err := read(ctx, s.store, func(tx ReadTx) ([]Pet, error) { return tx.Pets(list) })
-	if err != nil {
-		return PetPage{}, err
-	}
-	if len(pets) == list.Limit {
-		return PetPage{Pets: pets[:len(pets)-1], More: true}, nil
-	}
-	return PetPage{Pets: pets}, nil
+func (s *Service) ListPets(ctx context.Context, list PetList) (Page[Pet], error) {
+	return readSettled(ctx, s, func(tx ReadTx) (Page[Pet], error) {
+		return pageOf(list.Window, func(w Window) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, w}) })
+	})
 }
 
-// CreatePet adds an animal; a category that nobody has named before comes into being with it.
+// Pet returns one animal, or not_found.
+func (s *Service) Pet(ctx context.Context, id int64) (Pet, error) {
+	return readSettled(ctx, s, func(tx ReadTx) (Pet, error) { return existingPet(tx, id) })
+}
+
+func existingPet(tx ReadTx, id int64) (Pet, error) {
+	pet, found, err := tx.Pet(id)
+	if err == nil && !found {
+		err = Errorf(NotFound, "There is no animal with the id %d.", id)
+	}
+	return pet, err
+}
+
+// CreatePet adds an animal; a category that nobody has named before comes into being with it, where that is allowed.
 // It returns validation_failed where a member breaks a rule.
 func (s *Service) CreatePet(ctx context.Context, n NewPet) (Pet, error) {
 	if err := n.Problems().Err(); err != nil {
 		return Pet{}, err
 	}
-	return write(ctx, s.store, func(tx WriteTx) (Pet, error) {
-		if err := tx.EnsureCategory(n.CategoryID); err != nil {
+	return write(ctx, s, func(tx WriteTx) (Pet, error) {
+		if err := s.useCategory(tx, n.CategoryID); err != nil {
 			return Pet{}, err
 		}
 		return tx.InsertPet(n)
 	})
 }
 
-// Pet returns one animal, or not_found.
-func (s *Service) Pet(ctx context.Context, id int64) (Pet, error) {
-	return read(ctx, s.store, func(tx ReadTx) (Pet, error) {
-		pet, found, err := tx.Pet(id)
-		if err == nil && !found {
-			err = Errorf(NotFound, "There is no animal with the id %d.", id)
+// PetChange is what a client wants to be different about an animal; what is nil stays.
+type PetChange struct {
+	Name       *string
+	CategoryID *int64
+	Status     *Status
+}
+
+// of returns the animal with the change made.
+func (c PetChange) of(pet Pet) Pet {
+	if c.Name != nil {
+		pet.Name = *c.Name
+	}
+	if c.CategoryID != nil {
+		pet.CategoryID = *c.CategoryID
+	}
+	if c.Status != nil {
+		pet.Status = *c.Status
+	}
+	return pet
+}
+
+// moves are the changes of status that can be made by hand. Any status may also stay as it is; none can be unset.
+var moves = map[Status][]Status{
+	"":        {Available, Pending, Sold},
+	Available: {Pending, Sold},
+	Pending:   {Available, Sold},
+	Sold:      {Available}, // the animal came back
+}
+
+// Match is a condition on an animal that a client has seen; nil is none.
+type Match func(Pet) bool
+
+func (m Match) check(pet Pet) error {
+	if m == nil || m(pet) {
+		return nil
+	}
+	return Errorf(PreconditionFailed, "The animal has changed since you saw it; get it again and decide anew.")
+}
+
+// UpdatePet changes an animal. It returns not_found, precondition_failed, validation_failed, invalid_transition, or
+// pet_has_open_order for a change of status while an order holds the animal.
+func (s *Service) UpdatePet(ctx context.Context, id int64, change PetChange, match Match) (Pet, error) {
+	return write(ctx, s, func(tx WriteTx) (Pet, error) {
+		if err := s.settleHolds(tx); err != nil {
+			return Pet{}, err
 		}
-		return pet, err
+		before, err := existingPet(tx, id)
+		if err != nil {
+			return Pet{}, err
+		}
+		if err := match.check(before); err != nil {
+			return Pet{}, err
+		}
+		pet := change.of(before)
+		if err := (NewPet{pet.Name, pet.CategoryID, pet.Status}).Problems().Err(); err != nil {
+			return Pet{}, err
+		}
+		if pet.Status != before.Status {
+			if err := s.checkMove(tx, before, pet.Status); err != nil {
+				return Pet{}, err
+			}
+		}
+		if pet.CategoryID != before.CategoryID {
+			if err := s.useCategory(tx, pet.CategoryID); err != nil {
+				return Pet{}, err
+			}
+		}
+		if pet == before {
+			return pet, nil
+		}
+		return pet, tx.UpdatePet(before, pet)
 	})
+}
+
+func (s *Service) checkMove(tx ReadTx, pet Pet, to Status) error {
+	if !slices.Contains(moves[pet.Status], to) {
+		return Errorf(InvalidTransition, "An animal that is %s cannot become %s.", pet.Status, to)
+	}
+	return checkNotHeld(tx, pet)
+}
+
+func checkNotHeld(tx ReadTx, pet Pet) error {
+	order, held, err := tx.OpenOrder(pet.ID)
+	if err == nil && held {
+		err = Errorf(PetHasOpenOrder, "The order %d holds this animal; deliver or cancel it first.", order.ID)
+	}
+	return err
+}
+
+// DeletePet removes an animal; its orders stay. It returns not_found, precondition_failed, or pet_has_open_order.
+func (s *Service) DeletePet(ctx context.Context, id int64, match Match) error {
+	_, err := write(ctx, s, func(tx WriteTx) (struct{}, error) {
+		if err := s.settleHolds(tx); err != nil {
+			return struct{}{}, err
+		}
+		pet, err := existingPet(tx, id)
+		if err != nil {
+			return struct{}{}, err
+		}
+		if err := match.check(pet); err != nil {
+			return struct{}{}, err
+		}
+		if err := checkNotHeld(tx, pet); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, tx.DeletePet(pet)
+	})
+	return err
 }

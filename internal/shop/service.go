@@ -30,16 +30,24 @@ type Options struct {
 	Environment Environment
 	// ConfiguredKey is accepted with the scope admin and stored nowhere; empty: none.
 	ConfiguredKey string
+	// KnownCategories refuses animals of a category that there is not, in place of bringing it into being.
+	KnownCategories bool
+	// OrderHold is how long a placed order holds its animal; zero: DefaultOrderHold.
+	OrderHold time.Duration
 }
 
 // Service is the shop, open. Everything that a client, a page or a command does goes through it.
 type Service struct {
-	store          Store
-	environment    Environment
-	configured     *Key // nil: none
-	configuredHash SecretHash
-	keyring        *keyring
-	uses           *uses
+	store           Store
+	environment     Environment
+	configured      *Key // nil: none
+	configuredHash  SecretHash
+	configuredText  string // to keep it out of the log
+	knownCategories bool
+	orderHold       time.Duration
+	keyring         *keyring
+	uses            *uses
+	running         *running
 }
 
 // Open opens the shop on a store. It refuses one of another environment.
@@ -48,27 +56,36 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{store: store, environment: environment, keyring: newKeyring(), uses: newUses()}
+	s := &Service{
+		store: store, environment: environment, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
+		keyring: newKeyring(), uses: newUses(), running: newRunning(),
+	}
+	if s.orderHold == 0 {
+		s.orderHold = DefaultOrderHold
+	}
 	if o.ConfiguredKey != "" {
 		s.configured = &Key{Name: "configured", Scopes: []Scope{Admin}, Hint: hint(o.ConfiguredKey), CreatedAt: s.now()}
-		s.configuredHash = HashSecret(o.ConfiguredKey)
+		s.configuredHash, s.configuredText = HashSecret(o.ConfiguredKey), o.ConfiguredKey
 	}
 	return s, nil
 }
 
 // settle returns the environment of a store, and writes it into a new one.
-func settle(ctx context.Context, store Store, wanted Environment) (Environment, error) {
-	stored, err := read(ctx, store, func(tx ReadTx) (Environment, error) { return tx.Environment() })
+func settle(ctx context.Context, store Store, wanted Environment) (stored Environment, err error) {
+	err = store.Read(ctx, func(tx ReadTx) error {
+		stored, err = tx.Environment()
+		return err
+	})
 	if err == nil && stored == "" {
-		stored, err = write(ctx, store, func(tx WriteTx) (Environment, error) {
-			if stored, err := tx.Environment(); err != nil || stored != "" {
-				return stored, err
+		err = store.Write(ctx, func(tx WriteTx) error {
+			if stored, err = tx.Environment(); err != nil || stored != "" {
+				return err
 			}
-			first := wanted
-			if first == "" {
-				first = Production
+			stored = wanted
+			if stored == "" {
+				stored = Production
 			}
-			return first, tx.SetEnvironment(first)
+			return tx.SetEnvironment(stored)
 		})
 	}
 	if err != nil {
@@ -89,25 +106,6 @@ func (s *Service) Ready(ctx context.Context) error {
 		_, err := tx.Environment()
 		return err
 	})
-}
-
-// Work does what has to be done from time to time, until the context ends. What could not be done is reported and tried
-// again.
-func (s *Service) Work(ctx context.Context, report func(error)) {
-	ticker := time.NewTicker(usesInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-		}
-		if err := s.SaveUses(context.WithoutCancel(ctx)); err != nil {
-			report(err)
-		}
-		if ctx.Err() != nil {
-			return
-		}
-	}
 }
 
 // now is the time as it is stored: in UTC, to the microsecond.

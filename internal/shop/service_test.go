@@ -61,16 +61,16 @@ func TestDemo(t *testing.T) {
 		t.Fatalf("%d animals, %v", n, err)
 	}
 	for _, status := range shop.Statuses() {
-		page, err := service.ListPets(t.Context(), shop.PetList{PetFilter: shop.PetFilter{Status: status}, Limit: 1})
-		if err != nil || len(page.Pets) == 0 {
+		page, err := service.ListPets(t.Context(), shop.PetList{PetFilter: shop.PetFilter{Status: status}, Window: shop.Window{Limit: 1}})
+		if err != nil || len(page.Items) == 0 {
 			t.Errorf("no animal is %s (%v)", status, err)
 		}
 	}
-	page, err := service.ListPets(t.Context(), shop.PetList{Limit: 100})
-	if err != nil || len(page.Pets) != n {
-		t.Fatalf("%d animals of %d, %v", len(page.Pets), n, err)
+	page, err := service.ListPets(t.Context(), shop.PetList{Window: shop.Window{Limit: 100}})
+	if err != nil || len(page.Items) != n {
+		t.Fatalf("%d animals of %d, %v", len(page.Items), n, err)
 	}
-	for _, pet := range page.Pets {
+	for _, pet := range page.Items {
 		if err := (shop.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}).Problems().Err(); err != nil {
 			t.Error(err)
 		}

@@ -24,17 +24,41 @@ type ReadTx interface {
 	// Environment returns what SetEnvironment wrote, or "".
 	Environment() (Environment, error)
 
+	// Now is the time by which holds run out: one for all who share the database.
+	Now() (time.Time, error)
+
 	// Pet returns one animal and whether there is one.
 	Pet(id int64) (Pet, bool, error)
 	// Pets returns at most list.Limit animals, in descending order of their ids.
 	Pets(list PetList) ([]Pet, error)
 	// HasPets tells whether there is any animal.
 	HasPets() (bool, error)
+	// Inventory counts the animals by status, exactly.
+	Inventory() (Inventory, error)
+
+	// Category returns one category and whether there is one.
+	Category(id int64) (Category, bool, error)
+	// Categories returns at most w.Limit categories, in ascending order of their ids.
+	Categories(w Window) ([]Category, error)
+	// CategoryInUse tells whether an animal names the category.
+	CategoryInUse(id int64) (bool, error)
+
+	// Order returns one order and whether there is one.
+	Order(id int64) (Order, bool, error)
+	// Orders returns at most list.Limit orders, in descending order of their ids.
+	Orders(list OrderList) ([]Order, error)
+	// OpenOrder returns the order that holds an animal and whether there is one.
+	OpenOrder(petID int64) (Order, bool, error)
+	// DueOrders returns some of the placed orders whose hold has run out at a time, longest ago first.
+	DueOrders(now time.Time) ([]Order, error)
+
+	// Kept returns what was kept under an idempotency key, and whether it was since a time.
+	Kept(principal int64, key string, since time.Time) (KeptAnswer, bool, error)
 
 	// Key returns one key and whether there is one.
 	Key(id int64) (Key, bool, error)
-	// Keys returns at most list.Limit keys, in descending order of their ids.
-	Keys(list KeyList) ([]Key, error)
+	// Keys returns at most w.Limit keys, in descending order of their ids.
+	Keys(w Window) ([]Key, error)
 	// Credential returns the key that a secret opens and whether there is one, also where its time has passed.
 	Credential(hash SecretHash) (Credential, bool, error)
 	// CountAdmins returns how many keys have the scope admin and have not expired.
@@ -49,8 +73,29 @@ type WriteTx interface {
 
 	// InsertPet adds an animal of an existing category under an id larger than any before.
 	InsertPet(NewPet) (Pet, error)
+	// UpdatePet changes an animal from what it was to what it is.
+	UpdatePet(before, after Pet) error
+	// DeletePet removes an animal as it was.
+	DeletePet(Pet) error
+
 	// EnsureCategory brings a category into being where there is none with this id.
 	EnsureCategory(id int64) error
+	// PutCategory adds a category or names it anew.
+	PutCategory(Category) error
+	// AssignCategoryID returns an id that no category has, larger than any that it has returned before.
+	AssignCategoryID() (int64, error)
+	// DeleteCategory removes a category that no animal names.
+	DeleteCategory(id int64) error
+
+	// InsertOrder adds an order under an id larger than any before; its ID is ignored.
+	InsertOrder(Order) (Order, error)
+	// UpdateOrder changes the status and the times of an order.
+	UpdateOrder(Order) error
+
+	// Keep keeps an answer in the place of any before it.
+	Keep(principal int64, key string, answer KeptAnswer, now time.Time) error
+	// Forget removes some of the answers that were kept before a time.
+	Forget(before time.Time) error
 
 	// InsertKey adds a key under an id larger than any before; its ID is ignored.
 	InsertKey(Key) (Key, error)
@@ -64,30 +109,4 @@ type WriteTx interface {
 	TouchKey(id int64, at time.Time) error
 	// DeleteKey removes a key with its secrets.
 	DeleteKey(id int64) error
-}
-
-// read runs a closure that makes one value. The value of a run that failed is dropped with it.
-func read[T any](ctx context.Context, s Store, fn func(ReadTx) (T, error)) (T, error) {
-	var value T
-	err := s.Read(ctx, func(tx ReadTx) (err error) {
-		value, err = fn(tx)
-		return err
-	})
-	if err != nil {
-		return *new(T), err
-	}
-	return value, nil
-}
-
-// write is read for a closure that changes something.
-func write[T any](ctx context.Context, s Store, fn func(WriteTx) (T, error)) (T, error) {
-	var value T
-	err := s.Write(ctx, func(tx WriteTx) (err error) {
-		value, err = fn(tx)
-		return err
-	})
-	if err != nil {
-		return *new(T), err
-	}
-	return value, nil
 }

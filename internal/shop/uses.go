@@ -6,11 +6,8 @@ import (
 	"time"
 )
 
-// usesInterval is how often the last uses of keys are written down. They are kept to the minute, so a use never costs a
-// write of its own.
-const usesInterval = 20 * time.Second
-
-// uses remembers when each key was last used on this node.
+// uses remembers when each key was last used on this node. They are kept to the minute, so they are written down from
+// time to time, and a use never costs a write of its own.
 type uses struct {
 	mu      sync.Mutex
 	last    map[int64]time.Time

@@ -1,5 +1,63 @@
 package sqlstore
 
+import (
+	"database/sql"
+
+	"animalstore/internal/shop"
+)
+
+func scanCategory(scan scanner) (shop.Category, error) {
+	var category shop.Category
+	var name sql.Null[string]
+	err := scan(&category.ID, &name)
+	category.Name = name.V
+	return category, err
+}
+
+func (t *tx) Category(id int64) (shop.Category, bool, error) {
+	return one(t, scanCategory, "SELECT id, name FROM categories WHERE id = $1", id)
+}
+
+func (t *tx) Categories(w shop.Window) ([]shop.Category, error) {
+	var c conditions
+	query, args := c.page("SELECT id, name FROM categories", w, "id > %s", "id")
+	return all(t, scanCategory, query, args...)
+}
+
+func (t *tx) CategoryInUse(id int64) (bool, error) {
+	_, found, err := one(t, scanValue[int64], "SELECT id FROM pets WHERE category_id = $1 LIMIT 1", id)
+	return found, err
+}
+
 func (t *tx) EnsureCategory(id int64) error {
 	return t.exec("INSERT INTO categories (id) VALUES ($1) ON CONFLICT (id) DO NOTHING", id)
+}
+
+func (t *tx) PutCategory(category shop.Category) error {
+	return t.exec("INSERT INTO categories (id, name) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET name = $2",
+		category.ID, category.Name)
+}
+
+// AssignCategoryID goes on after the last id that it assigned, past those that clients brought into being.
+func (t *tx) AssignCategoryID() (int64, error) {
+	last, _, err := one(t, scanValue[int64], "SELECT CAST(value AS BIGINT) FROM settings WHERE name = 'last_category_id'")
+	if err != nil {
+		return 0, err
+	}
+	id, _, err := one(t, scanValue[int64], `
+		WITH RECURSIVE taken (id) AS (
+			SELECT id FROM categories WHERE id = $1
+			UNION ALL
+			SELECT c.id FROM taken JOIN categories c ON c.id = taken.id + 1
+		) SELECT coalesce(max(id) + 1, $1) FROM taken`, last+1)
+	if err != nil {
+		return 0, err
+	}
+	return id, t.exec(`
+		INSERT INTO settings (name, value) VALUES ('last_category_id', CAST($1 AS TEXT))
+		ON CONFLICT (name) DO UPDATE SET value = CAST($1 AS TEXT)`, id)
+}
+
+func (t *tx) DeleteCategory(id int64) error {
+	return t.exec("DELETE FROM categories WHERE id = $1", id)
 }

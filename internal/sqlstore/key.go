@@ -30,11 +30,10 @@ func (t *tx) Key(id int64) (shop.Key, bool, error) {
 	return one(t, scanKey, "SELECT "+keyColumns+" FROM keys WHERE id = $1", id)
 }
 
-func (t *tx) Keys(list shop.KeyList) ([]shop.Key, error) {
-	if list.Before == nil {
-		return all(t, scanKey, "SELECT "+keyColumns+" FROM keys ORDER BY id DESC LIMIT $1", list.Limit)
-	}
-	return all(t, scanKey, "SELECT "+keyColumns+" FROM keys WHERE id < $1 ORDER BY id DESC LIMIT $2", *list.Before, list.Limit)
+func (t *tx) Keys(w shop.Window) ([]shop.Key, error) {
+	var c conditions
+	query, args := c.page("SELECT "+keyColumns+" FROM keys", w, "id < %s", "id DESC")
+	return all(t, scanKey, query, args...)
 }
 
 func (t *tx) Credential(hash shop.SecretHash) (shop.Credential, bool, error) {

@@ -54,8 +54,8 @@ func migrate(ctx context.Context, db *sql.DB) error {
 }
 
 // checkOwner refuses the database of another program before any setting of ours changes it.
-func checkOwner(ctx context.Context, path string) error {
-	db, err := sql.Open("sqlite", dsn(path, []string{patience}))
+func checkOwner(ctx context.Context, dsn string) error {
+	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return err
 	}

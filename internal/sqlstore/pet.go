@@ -2,8 +2,7 @@ package sqlstore
 
 import (
 	"database/sql"
-	"fmt"
-	"strings"
+	"errors"
 
 	"animalstore/internal/shop"
 )
@@ -30,35 +29,20 @@ func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
 // petsQuery writes the query of a list. Only the filters that are set stand in it, so that the planner finds the index
 // that is made for them.
 func petsQuery(list shop.PetList) (query string, args []any) {
-	var conditions []string
-	arg := func(value any) string {
-		args = append(args, value)
-		return fmt.Sprintf("$%d", len(args))
-	}
+	var c conditions
 	if list.Status != "" {
-		conditions = append(conditions, "status = "+arg(list.Status))
+		c.add("status = %s", list.Status)
 	}
 	if list.CategoryID != nil {
-		conditions = append(conditions, "category_id = "+arg(*list.CategoryID))
+		c.add("category_id = %s", *list.CategoryID)
 	}
 	if list.Query != "" {
-		conditions = append(conditions, "instr(name_folded, "+arg(shop.Fold(list.Query))+") > 0")
+		c.add("instr(name_folded, %s) > 0", shop.Fold(list.Query))
 	}
 	if len(list.IDs) > 0 {
-		places := make([]string, len(list.IDs))
-		for i, id := range list.IDs {
-			places[i] = arg(id)
-		}
-		conditions = append(conditions, "id IN ("+strings.Join(places, ", ")+")")
+		c.addIn("id", list.IDs)
 	}
-	if list.Before != nil {
-		conditions = append(conditions, "id < "+arg(*list.Before))
-	}
-	query = "SELECT " + petColumns + " FROM pets"
-	if len(conditions) > 0 {
-		query += " WHERE " + strings.Join(conditions, " AND ")
-	}
-	return query + " ORDER BY id DESC LIMIT " + arg(list.Limit), args
+	return c.page("SELECT "+petColumns+" FROM pets", list.Window, "id < %s", "id DESC")
 }
 
 func (t *tx) HasPets() (bool, error) {
@@ -70,5 +54,39 @@ func (t *tx) InsertPet(n shop.NewPet) (shop.Pet, error) {
 	pet, _, err := one(t, scanPet,
 		"INSERT INTO pets (name, name_folded, category_id, status) VALUES ($1, $2, $3, $4) RETURNING "+petColumns,
 		n.Name, shop.Fold(n.Name), n.CategoryID, nullable(n.Status))
-	return pet, err
+	if err != nil {
+		return shop.Pet{}, err
+	}
+	return pet, t.count(n.Status, +1)
+}
+
+func (t *tx) UpdatePet(before, after shop.Pet) error {
+	if before.Status != after.Status {
+		if err := errors.Join(t.count(before.Status, -1), t.count(after.Status, +1)); err != nil {
+			return err
+		}
+	}
+	return t.exec("UPDATE pets SET name = $1, name_folded = $2, category_id = $3, status = $4 WHERE id = $5",
+		after.Name, shop.Fold(after.Name), after.CategoryID, nullable(after.Status), after.ID)
+}
+
+func (t *tx) DeletePet(pet shop.Pet) error {
+	if err := t.count(pet.Status, -1); err != nil {
+		return err
+	}
+	return t.exec("DELETE FROM pets WHERE id = $1", pet.ID)
+}
+
+// count keeps the inventory in step with the animals.
+func (t *tx) count(status shop.Status, change int) error {
+	return t.exec("UPDATE inventory SET n = n + $1 WHERE status = $2", change, status)
+}
+
+func (t *tx) Inventory() (shop.Inventory, error) {
+	inventory, _, err := one(t, func(scan scanner) (i shop.Inventory, err error) {
+		err = scan(&i.Available, &i.Pending, &i.Sold, &i.Unspecified)
+		return i, err
+	}, `SELECT sum(n) FILTER (WHERE status = 'available'), sum(n) FILTER (WHERE status = 'pending'),
+		sum(n) FILTER (WHERE status = 'sold'), sum(n) FILTER (WHERE status = '') FROM inventory`)
+	return inventory, err
 }

@@ -20,19 +20,21 @@ import (
 // prepareFile makes sure of the database's file and returns the one path that everybody who opens it agrees on. A new
 // file is for its owner alone; SQLite gives the files beside it the same permissions.
 func prepareFile(path string, existing bool) (string, error) {
-	if existing {
-		if _, err := os.Stat(path); err != nil {
-			return "", fmt.Errorf("there is no database to open: %w", err)
+	if !existing {
+		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err == nil {
+			err = file.Close()
+		}
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return "", fmt.Errorf("cannot make the database: %w", err)
 		}
 	}
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err == nil {
-		err = file.Close()
-	} else if errors.Is(err, fs.ErrExist) {
-		err = nil
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		err = fmt.Errorf("%s is a directory", path)
 	}
 	if err != nil {
-		return "", fmt.Errorf("cannot make the database: %w", err)
+		return "", fmt.Errorf("cannot open the database: %w", err)
 	}
 	if path, err = filepath.Abs(path); err != nil {
 		return "", err
@@ -40,19 +42,27 @@ func prepareFile(path string, existing bool) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// patience is how long a connection waits for another process.
-const patience = "busy_timeout(5000)"
+// patience is how long a connection waits for another process. SQLite's lock is not fair: a command beside a busy service
+// may have to wait for long, while the service itself must not keep its clients waiting.
+func patience(o Options) string {
+	if o.Exclusive {
+		return "busy_timeout(5000)"
+	}
+	return "busy_timeout(60000)"
+}
 
 // settings are those of every connection. Patience comes first: the others may have to wait.
-var settings = []string{
-	patience,
-	"journal_mode(WAL)",
-	"synchronous(FULL)", // a commit that was answered survives a power cut
-	"foreign_keys(1)",
+func settings(o Options) []string {
+	return []string{
+		patience(o),
+		"journal_mode(WAL)",
+		"synchronous(FULL)", // a commit that was answered survives a power cut
+		"foreign_keys(1)",
+	}
 }
 
 // dsn carries the settings, so that no connection can be without them.
-func dsn(path string, settings []string) string {
+func dsn(path string, settings ...string) string {
 	query := url.Values{"_pragma": settings}
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: query.Encode()}).String()
 }

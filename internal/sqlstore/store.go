@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+	"time"
 
 	"animalstore/internal/shop"
 )
@@ -19,6 +20,7 @@ type Store struct {
 	readers chan *conn
 	writer  *writer
 	closing sync.Once
+	now     func() time.Time
 }
 
 // errLocked is what lockFile returns while another process holds the lock.
@@ -30,6 +32,8 @@ type Options struct {
 	Exclusive bool
 	// Existing refuses a file that is not there, in place of making one.
 	Existing bool
+	// Now is the clock that holds run by; nil: the system's.
+	Now func() time.Time
 }
 
 // Open opens the store in a file, which it makes where there is none. The schema is brought up to date.
@@ -38,23 +42,26 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{}
+	s := &Store{now: o.Now}
+	if s.now == nil {
+		s.now = time.Now
+	}
 	if o.Exclusive {
 		if s.lock, err = lockFile(path + ".lock"); err != nil {
 			return nil, fmt.Errorf("cannot have the database %s alone: %w", path, err)
 		}
 	}
-	if err := s.open(ctx, path); err != nil {
+	if err := s.open(ctx, path, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the database %s: %w", path, err), s.Close())
 	}
 	return s, nil
 }
 
-func (s *Store) open(ctx context.Context, path string) (err error) {
-	if err := checkOwner(ctx, path); err != nil {
+func (s *Store) open(ctx context.Context, path string, o Options) (err error) {
+	if err := checkOwner(ctx, dsn(path, patience(o))); err != nil {
 		return err
 	}
-	if s.db, err = sql.Open("sqlite", dsn(path, settings)); err != nil {
+	if s.db, err = sql.Open("sqlite", dsn(path, settings(o)...)); err != nil {
 		return err
 	}
 	s.db.SetMaxIdleConns(0) // connections are pooled here, each with its prepared statements
@@ -68,7 +75,7 @@ func (s *Store) open(ctx context.Context, path string) (err error) {
 	for range cap(s.readers) {
 		s.readers <- newConn(s.db)
 	}
-	s.writer = startWriter(newConn(s.db))
+	s.writer = startWriter(newConn(s.db), s.now)
 	return nil
 }
 
@@ -98,7 +105,7 @@ func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
 		return shop.UnavailableError(ctx.Err())
 	}
 	defer func() { s.readers <- c }()
-	tx := &tx{ctx: ctx, conn: c}
+	tx := &tx{ctx: ctx, conn: c, now: s.now}
 	// The state was only read, so the way out is always a rollback. It runs after a failure, after a panic and for a
 	// caller who has gone, too: the next one gets a clean connection.
 	defer c.rollback()

@@ -77,7 +77,7 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 	} {
 		for page, before := range map[string]*int64{"first": nil, "later": position} {
 			t.Run(name+"/"+page, func(t *testing.T) {
-				plan := explain(t, store, shop.PetList{PetFilter: filter, Limit: 21, Before: before})
+				plan := explain(t, store, shop.PetList{PetFilter: filter, Window: shop.Window{Limit: 21, From: before}})
 				if strings.Contains(plan, "TEMP B-TREE") {
 					t.Errorf("the list is sorted:\n%s", plan)
 				}
@@ -257,11 +257,11 @@ func TestCancelledReads(t *testing.T) {
 			cancel()
 		}()
 		store.Read(ctx, func(tx shop.ReadTx) error {
-			_, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{Query: "nowhere"}, Limit: 10})
+			_, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{Query: "nowhere"}, Window: shop.Window{Limit: 10}})
 			return err
 		})
 		err := store.Read(t.Context(), func(tx shop.ReadTx) error {
-			pets, err := tx.Pets(shop.PetList{Limit: 10})
+			pets, err := tx.Pets(shop.PetList{Window: shop.Window{Limit: 10}})
 			if err == nil && len(pets) != 10 {
 				t.Errorf("found %d animals, want 10", len(pets))
 			}

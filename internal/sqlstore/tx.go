@@ -11,8 +11,12 @@ import (
 type tx struct {
 	ctx    context.Context
 	conn   *conn
+	now    func() time.Time
 	failed error
 }
+
+// Now is the clock of this process: no other one writes orders into a file.
+func (t *tx) Now() (time.Time, error) { return t.now().UTC().Truncate(time.Microsecond), nil }
 
 // run runs a closure over the transaction. A closure that went on after a failed statement has failed all the same:
 // PostgreSQL has then aborted its transaction, and SQLite may have ended it.

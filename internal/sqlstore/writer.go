@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"animalstore/internal/shop"
 )
@@ -20,6 +21,7 @@ const maxBatch = 256
 // failed: what it saw may have been written by the members before it.
 type writer struct {
 	conn    *conn
+	now     func() time.Time
 	queue   chan *member
 	stopped chan struct{} // closed when the last accepted write has been answered
 
@@ -36,8 +38,8 @@ type member struct {
 	answer chan struct{}
 }
 
-func startWriter(c *conn) *writer {
-	w := &writer{conn: c, queue: make(chan *member, maxBatch), stopped: make(chan struct{})}
+func startWriter(c *conn, now func() time.Time) *writer {
+	w := &writer{conn: c, now: now, queue: make(chan *member, maxBatch), stopped: make(chan struct{})}
 	go w.loop()
 	return w
 }
@@ -142,7 +144,7 @@ func (w *writer) run(m *member) (alive bool) {
 	}
 	// The member runs under a context that cannot be cancelled: an interrupted statement would roll back the whole
 	// transaction, and with it the neighbours.
-	tx := &tx{ctx: context.WithoutCancel(m.ctx), conn: w.conn}
+	tx := &tx{ctx: context.WithoutCancel(m.ctx), conn: w.conn, now: w.now}
 	if m.err = tx.exec("SAVEPOINT member"); m.err != nil {
 		return false
 	}

@@ -77,13 +77,13 @@ var keyCases = []testCase{
 		}
 		read(t, store, func(tx shop.ReadTx) error {
 			for _, c := range []struct {
-				list shop.KeyList
+				list shop.Window
 				want []shop.Key
 			}{
-				{shop.KeyList{Limit: 9}, want},
-				{shop.KeyList{Limit: 2}, want[:2]},
-				{shop.KeyList{Limit: 2, Before: &want[1].ID}, want[2:4]},
-				{shop.KeyList{Limit: 9, Before: &want[4].ID}, []shop.Key{}},
+				{shop.Window{Limit: 9}, want},
+				{shop.Window{Limit: 2}, want[:2]},
+				{shop.Window{Limit: 2, From: &want[1].ID}, want[2:4]},
+				{shop.Window{Limit: 9, From: &want[4].ID}, []shop.Key{}},
 			} {
 				got, err := tx.Keys(c.list)
 				if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
@@ -139,7 +139,7 @@ var keyCases = []testCase{
 		wantCredential(t, store, "last", nil)
 		wantCredential(t, store, "more", nil)
 		read(t, store, func(tx shop.ReadTx) error {
-			keys, err := tx.Keys(shop.KeyList{Limit: 9})
+			keys, err := tx.Keys(shop.Window{Limit: 9})
 			if len(keys) != 1 || keys[0].Name != "first" {
 				t.Errorf("found %v, want the first alone", keys)
 			}

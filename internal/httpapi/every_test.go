@@ -1,0 +1,219 @@
+package httpapi
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"animalstore/internal/shop"
+)
+
+// request is one that works on the store that stock makes.
+type request struct{ operation, method, path, body string }
+
+// everyRequest has one request for each operation of the interface that needs a key.
+func everyRequest() []request {
+	return []request{
+		{"listPets", "GET", "/v1/pets", ""},
+		{"createPet", "POST", "/v1/pets", `{"name":"Rex","categoryId":1}`},
+		{"getPet", "GET", "/v1/pets/1", ""},
+		{"updatePet", "PATCH", "/v1/pets/1", `{"name":"Rexina"}`},
+		{"deletePet", "DELETE", "/v1/pets/2", ""},
+		{"listCategories", "GET", "/v1/categories", ""},
+		{"createCategory", "POST", "/v1/categories", `{"name":"Dogs"}`},
+		{"getCategory", "GET", "/v1/categories/1", ""},
+		{"putCategory", "PUT", "/v1/categories/1", `{"name":"Cats"}`},
+		{"deleteCategory", "DELETE", "/v1/categories/7", ""},
+		{"listOrders", "GET", "/v1/store/orders", ""},
+		{"placeOrder", "POST", "/v1/store/orders", `{"petId":1}`},
+		{"getOrder", "GET", "/v1/store/orders/1", ""},
+		{"updateOrder", "PATCH", "/v1/store/orders/1", `{"status":"approved"}`},
+		{"getInventory", "GET", "/v1/store/inventory", ""},
+		{"listKeys", "GET", "/v1/keys", ""},
+		{"createKey", "POST", "/v1/keys", `{"name":"x","scopes":["admin"]}`},
+		{"getCurrentKey", "GET", "/v1/keys/current", ""},
+		{"revokeKey", "DELETE", "/v1/keys/2", ""},
+		{"rotateKey", "POST", "/v1/keys/1/rotate", `{}`},
+	}
+}
+
+// stock puts into a store what the requests of everyRequest, and the examples of the document, are about.
+func (s *openShop) stock() {
+	s.t.Helper()
+	for range 3 {
+		s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
+		s.key(shop.Admin)
+	}
+	s.ask("PUT", "/v1/categories/7", `{"name":"Fish"}`).want(s.t, 201, "")
+	s.ask("POST", "/v1/store/orders", `{"petId":3}`).want(s.t, 201, "")
+}
+
+func TestEveryOperationWorks(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, r := range everyRequest() {
+		known[r.operation] = true
+		s := newShop(t)
+		s.stock()
+		if got := s.ask(r.method, r.path, r.body); got.StatusCode >= 300 {
+			t.Errorf("%s answers %d %s", r.operation, got.StatusCode, got.body)
+		}
+	}
+	for _, route := range routes() {
+		if isOrBelow(route.path, "/v1") && route.scope != noKey && !known[route.operation] {
+			t.Errorf("%s is missing here", route.operation)
+		}
+	}
+}
+
+// A fault of ours is a 500 or 503 that tells nothing of it, in every operation, and nothing is half done.
+func TestEveryOperationFails(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.stock()
+	key := s.key(shop.Admin)
+	before := s.everything()
+	for status, fault := range map[int]error{500: errSecret, 503: shop.UnavailableError(errSecret)} {
+		s.ask("GET", "/v1/keys/current", "", bearing(key)).want(t, 200, "") // its key is known for a while
+		for _, r := range everyRequest() {
+			s.store.failWith(func(bool) error { return fault })
+			got := s.ask(r.method, r.path, r.body, bearing(key))
+			if got.want(t, status, ""); strings.Contains(string(got.body), "SELECT") {
+				t.Errorf("%s shows what broke: %s", r.operation, got.body)
+			}
+			s.store.failWith(nil)
+			s.ask("GET", "/v1/keys/current", "", bearing(key)).want(t, 200, "")
+		}
+	}
+	if after := s.everything(); after != before {
+		t.Errorf("something changed:\n%s\n%s", before, after)
+	}
+}
+
+// everything is all that the store shows, to see whether it changed.
+func (s *openShop) everything() string {
+	s.t.Helper()
+	var all strings.Builder
+	for _, path := range []string{"/v1/pets?limit=100", "/v1/categories?limit=100", "/v1/store/orders?limit=100", "/v1/store/inventory"} {
+		all.Write(s.ask("GET", path, "").body)
+	}
+	return all.String()
+}
+
+// Every operation with a body refuses what is no body for it.
+func TestEveryBody(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.stock()
+	before := s.everything()
+	for _, r := range everyRequest() {
+		if r.body == "" {
+			continue
+		}
+		s.ask(r.method, r.path, `[]`).wantError(t, 400, shop.InvalidJSON)
+		s.ask(r.method, r.path, `{`).wantError(t, 400, shop.InvalidJSON)
+		s.ask(r.method, r.path, r.body+r.body).wantError(t, 400, shop.InvalidJSON)
+		s.ask(r.method, r.path, r.body, "Content-Type: text/plain").wantError(t, 415, shop.UnsupportedMediaType)
+		s.ask(r.method, r.path, r.body+strings.Repeat(" ", maxBody)).wantError(t, 413, shop.PayloadTooLarge)
+		got := s.ask(r.method, r.path, `{"x":1}`, "Content-Type: application/merge-patch+json")
+		if patch := r.method == "PATCH"; patch == (got.StatusCode == 415) {
+			t.Errorf("%s answers %d to a merge patch", r.operation, got.StatusCode)
+		}
+	}
+	if after := s.everything(); after != before {
+		t.Errorf("something changed:\n%s\n%s", before, after)
+	}
+}
+
+// Every id that is no integer of 64 bits, or of nothing, is the id of nothing.
+func TestEveryID(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for _, r := range everyRequest() {
+		for _, id := range []string{"99", "0", "-1", "abc", "1.0", "9223372036854775807", "9223372036854775808", "%00", "1%2F"} {
+			path := strings.NewReplacer("/1", "/"+id, "/2", "/"+id, "/7", "/"+id).Replace(strings.TrimPrefix(r.path, "/v1"))
+			if "/v1"+path == r.path || r.operation == "putCategory" && !strings.ContainsAny(id, "abc.%") && len(id) < 19 {
+				continue
+			}
+			if r.operation == "putCategory" && id == "9223372036854775807" {
+				continue
+			}
+			s.ask(r.method, "/v1"+path, r.body).wantError(t, 404, shop.NotFound)
+		}
+	}
+}
+
+// While the first request still runs, a repeat waits for its answer, but not for ever.
+func TestEveryRepeatThatTakesTooLong(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.stock()
+	entered, gate := make(chan struct{}), make(chan struct{})
+	s.store.failWith(func(write bool) error {
+		if write {
+			entered <- struct{}{}
+			<-gate
+		}
+		return nil
+	})
+	var firsts, repeats sync.WaitGroup
+	for i, r := range everyRequest() {
+		if r.method != "POST" {
+			continue
+		}
+		header := fmt.Sprintf("Idempotency-Key: key %d", i)
+		firsts.Go(func() {
+			if got, err := s.try(r.method, r.path, r.body, header); err != nil || got.StatusCode >= 300 || got.Header.Get("Idempotency-Replayed") != "" {
+				t.Errorf("%s: %v %s", r.operation, err, got.body)
+			}
+		})
+		<-entered // it is in the middle of its write
+		repeats.Go(func() {
+			if got, err := s.try(r.method, r.path, r.body, header); err != nil || got.StatusCode != 409 || !strings.Contains(string(got.body), string(shop.IdempotencyKeyInUse)) {
+				t.Errorf("%s: %v %s", r.operation, err, got.body)
+			}
+		})
+	}
+	repeats.Wait()
+	close(gate)
+	firsts.Wait()
+}
+
+// A repeat that came while the first request ran gets the first's answer.
+func TestRepeatsWait(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	entered, gate := make(chan struct{}, 100), make(chan struct{})
+	s.store.failWith(func(write bool) error {
+		if write {
+			entered <- struct{}{}
+			<-gate
+		}
+		return nil
+	})
+	const clients = 20
+	bodies := make(chan string, clients)
+	var wg sync.WaitGroup
+	for range clients {
+		wg.Go(func() {
+			got, err := s.try("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: once")
+			if err != nil || got.StatusCode != 201 {
+				t.Errorf("%v %s", err, got.body)
+			}
+			bodies <- string(got.body)
+		})
+	}
+	<-entered
+	close(gate)
+	wg.Wait()
+	close(bodies)
+	for body := range bodies {
+		if body != "{\"id\":1,\"name\":\"Rex\",\"categoryId\":1}\n" {
+			t.Errorf("got %s", body)
+		}
+	}
+	if n := len(s.ask("GET", "/v1/pets", "").pets(t)); n != 1 {
+		t.Errorf("there are %d animals", n)
+	}
+}

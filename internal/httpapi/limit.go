@@ -1,0 +1,57 @@
+package httpapi
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"animalstore/internal/shop"
+)
+
+// limits holds every key to its rate on this node: so many requests a second, with a burst of twice that.
+type limits struct {
+	perSecond int // 0: no limit
+	mu        sync.Mutex
+	keys      map[int64]*rate.Limiter
+}
+
+func newLimits(perSecond int) *limits {
+	return &limits{perSecond: perSecond, keys: map[int64]*rate.Limiter{}}
+}
+
+func (l *limits) burst() int { return 2 * l.perSecond }
+
+func (l *limits) of(principal int64) *rate.Limiter {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	limiter, ok := l.keys[principal]
+	if !ok {
+		limiter = rate.NewLimiter(rate.Limit(l.perSecond), l.burst())
+		l.keys[principal] = limiter
+	}
+	return limiter
+}
+
+// take counts a request, says what is left, and returns rate_limited where nothing was.
+func (l *limits) take(c *call) error {
+	if l.perSecond == 0 {
+		return nil
+	}
+	limiter, now := l.of(c.principal.ID()), time.Now()
+	allowed := limiter.AllowN(now, 1)
+	left := max(0, limiter.TokensAt(now))
+	untilFull := math.Ceil((float64(l.burst()) - left) / float64(l.perSecond))
+	h := c.w.Header()
+	h.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, l.burst(), l.burst()/l.perSecond))
+	h.Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, int(left), int(untilFull)))
+	if allowed {
+		return nil
+	}
+	wait := math.Ceil((1 - left) / float64(l.perSecond))
+	h.Set("Retry-After", strconv.Itoa(max(1, int(wait))))
+	return shop.Errorf(shop.RateLimited, "This API key has made too many requests; it may make %d a second.", l.perSecond)
+}

@@ -1,0 +1,105 @@
+package httpapi
+
+import (
+	"fmt"
+	"net"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"animalstore/internal/shop"
+)
+
+var (
+	policyForm = regexp.MustCompile(`^"default";q=2;w=2$`)
+	limitForm  = regexp.MustCompile(`^"default";r=([0-9]+);t=([0-9]+)$`)
+)
+
+// Every operation that needs a key is limited, each key for itself, and says how much is left.
+func TestRateLimit(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, func(c *Config) { c.RateLimit = 1 })
+	for _, r := range everyRequest() {
+		key := s.key(shop.Admin)
+		limited := false
+		for range 10 { // more than the burst, and than what comes in meanwhile
+			got := s.ask(r.method, r.path, r.body, bearing(key))
+			left := limitForm.FindStringSubmatch(got.Header.Get("RateLimit"))
+			if !policyForm.MatchString(got.Header.Get("RateLimit-Policy")) || left == nil {
+				t.Fatalf("%s: %v", r.operation, got.Header)
+			}
+			if got.StatusCode == 429 {
+				got.wantError(t, 429, shop.RateLimited)
+				if after, err := strconv.Atoi(got.Header.Get("Retry-After")); err != nil || after < 1 || left[1] != "0" {
+					t.Errorf("%s: Retry-After is %q, and %s are left", r.operation, got.Header.Get("Retry-After"), left[1])
+				}
+				limited = true
+				break
+			}
+		}
+		if !limited {
+			t.Errorf("%s has no limit", r.operation)
+		}
+	}
+	spent := s.key(shop.Admin)
+	for range 3 {
+		s.ask("GET", "/v1/nothing", "", bearing(spent)) // also what is nothing counts
+	}
+	s.ask("GET", "/v1/nothing", "", bearing(spent)).wantError(t, 429, shop.RateLimited)
+	s.ask("GET", "/v1/keys/current", "", bearing(s.key(shop.Admin))).want(t, 200, "")
+	s.ask("GET", "/livez", "").want(t, 200, "")
+}
+
+func TestNoRateLimit(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	got := s.ask("GET", "/v1/pets", "")
+	if got.Header.Get("RateLimit") != "" || got.Header.Get("RateLimit-Policy") != "" {
+		t.Errorf("without a limit: %v", got.Header)
+	}
+}
+
+// What is too much at once is refused at once, while what was accepted is served; and a sender that is slow with its body
+// takes nobody's place.
+func TestTooManyAtOnce(t *testing.T) {
+	t.Parallel()
+	const places = 3
+	s := newShop(t, func(c *Config) { c.MaxInFlight = places })
+	for range 2 * places { // half a body each
+		connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer connection.Close()
+		fmt.Fprintf(connection, "POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: 100\r\n\r\n{\"name\":", adminKey)
+	}
+	entered, gate := make(chan struct{}), make(chan struct{})
+	s.store.failWith(func(write bool) error {
+		if write {
+			entered <- struct{}{}
+			<-gate
+		}
+		return nil
+	})
+	var wg sync.WaitGroup
+	for range places {
+		wg.Go(func() {
+			if got, err := s.try("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`); err != nil || got.StatusCode != 201 {
+				t.Errorf("accepted, and then: %v %s", err, got.body)
+			}
+		})
+		<-entered
+	}
+	got := s.ask("GET", "/v1/pets", "")
+	got.wantError(t, 503, shop.Unavailable)
+	if got.Header.Get("Retry-After") != "1" {
+		t.Errorf("Retry-After is %q", got.Header.Get("Retry-After"))
+	}
+	s.ask("GET", "/livez", "").want(t, 200, "")
+	s.ask("GET", "/metrics", "").want(t, 200, "")
+	close(gate)
+	wg.Wait()
+	s.ask("GET", "/v1/pets", "").want(t, 200, "")
+}

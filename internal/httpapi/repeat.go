@@ -1,0 +1,113 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"animalstore/internal/shop"
+)
+
+// replay answers a POST that was answered before, under the same idempotency key; it tells whether it did. Otherwise the
+// request is set to be done once.
+func (a *API) replay(c *call) (bool, error) {
+	if c.r.Method != http.MethodPost {
+		return false, nil
+	}
+	key, err := idempotencyKey(c.r.Header.Values("Idempotency-Key"))
+	if err != nil || key == "" {
+		return false, err
+	}
+	c.repeat = &shop.Repeat{Principal: c.principal.ID(), Key: key, Fingerprint: fingerprint(c)}
+	answer, replayed, err := a.Service.Replayed(c.r.Context(), c.repeat)
+	if replayed {
+		c.sendReplay(answer)
+	}
+	return replayed, err
+}
+
+func (c *call) sendReplay(answer shop.Answer) {
+	c.w.Header().Set("Idempotency-Replayed", "true")
+	c.sendAnswer(answer)
+}
+
+// once does what a POST asks for, once where its client says so, and answers.
+func once[T any](c *call, do func(context.Context) (T, error), answer func(T) shop.Answer) error {
+	return onceKeeping(c, do, answer, answer)
+}
+
+// onceSecret is once for an answer that shows a secret. It is kept without: whoever repeats it gets it without, too.
+func onceSecret(c *call, status int, do func(context.Context) (shop.IssuedKey, error)) error {
+	return onceKeeping(c, do,
+		func(key shop.IssuedKey) shop.Answer { return shop.Answer{Status: status, Body: encode(key)} },
+		func(key shop.IssuedKey) shop.Answer { return shop.Answer{Status: status, Body: encode(key.Key)} })
+}
+
+func onceKeeping[T any](c *call, do func(context.Context) (T, error), answer, keep func(T) shop.Answer) error {
+	ctx := c.r.Context()
+	if c.repeat != nil {
+		c.repeat.Answer = func(result any) shop.Answer { return keep(result.(T)) }
+		ctx = shop.WithRepeat(ctx, c.repeat)
+	}
+	value, err := do(ctx)
+	if replay, ok := errors.AsType[*shop.Replay](err); ok { // the first one ended while this one waited
+		c.sendReplay(replay.Answer)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.sendAnswer(answer(value))
+	return nil
+}
+
+// fingerprint is what two requests have in common that are the same.
+func fingerprint(c *call) [sha256.Size]byte {
+	hash := sha256.New()
+	for _, part := range []string{c.r.Method, c.r.URL.EscapedPath(), c.r.URL.RawQuery, string(c.body)} {
+		fmt.Fprintf(hash, "%d:%s", len(part), part)
+	}
+	return [sha256.Size]byte(hash.Sum(nil))
+}
+
+// maxIdempotencyKey is how long an idempotency key may be.
+const maxIdempotencyKey = 255
+
+// idempotencyKey reads the header, quoted as structured fields are or bare; "" is none.
+func idempotencyKey(fields []string) (string, error) {
+	if len(fields) == 0 {
+		return "", nil
+	}
+	key, ok := unquote(fields[0])
+	if len(fields) > 1 || !ok || len(key) < 1 || len(key) > maxIdempotencyKey ||
+		strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return "", shop.Errorf(shop.InvalidParameter, "The Idempotency-Key cannot be read; send it once, with 1 to %d printable ASCII characters.", maxIdempotencyKey)
+	}
+	return key, nil
+}
+
+// unquote takes the quotes off a text that has them; inside, only a quote and a backslash are escaped.
+func unquote(text string) (string, bool) {
+	inner, quoted := strings.CutPrefix(text, `"`)
+	if !quoted {
+		return text, true
+	}
+	var plain strings.Builder
+	for i := 0; i < len(inner); i++ {
+		switch b := inner[i]; {
+		case b == '"':
+			return plain.String(), i == len(inner)-1
+		case b == '\\' && i+1 < len(inner) && (inner[i+1] == '"' || inner[i+1] == '\\'):
+			i++
+			plain.WriteByte(inner[i])
+		case b == '\\':
+			return "", false
+		default:
+			plain.WriteByte(b)
+		}
+	}
+	return "", false
+}

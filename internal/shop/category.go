@@ -1,0 +1,96 @@
+package shop
+
+import "context"
+
+// Category is what animals are grouped by. One that an animal brought into being has no name until somebody gives it one.
+type Category struct {
+	ID   int64  `json:"id"`
+	Name string `json:"name,omitempty"`
+}
+
+// useCategory makes sure of the category of an animal. It returns validation_failed where only known ones are allowed.
+func (s *Service) useCategory(tx WriteTx, id int64) error {
+	if !s.knownCategories {
+		return tx.EnsureCategory(id)
+	}
+	_, found, err := tx.Category(id)
+	if err == nil && !found {
+		var p Problems
+		p.Add("categoryId", "must be the id of a category that there is")
+		err = p.Err()
+	}
+	return err
+}
+
+// ListCategories returns one page of the categories, by ascending id.
+func (s *Service) ListCategories(ctx context.Context, w Window) (Page[Category], error) {
+	return read(ctx, s, func(tx ReadTx) (Page[Category], error) { return pageOf(w, tx.Categories) })
+}
+
+// Category returns one category, or not_found.
+func (s *Service) Category(ctx context.Context, id int64) (Category, error) {
+	return read(ctx, s, func(tx ReadTx) (Category, error) { return existingCategory(tx, id) })
+}
+
+func existingCategory(tx ReadTx, id int64) (Category, error) {
+	category, found, err := tx.Category(id)
+	if err == nil && !found {
+		err = Errorf(NotFound, "There is no category with the id %d.", id)
+	}
+	return category, err
+}
+
+func checkCategoryName(name string) error {
+	var p Problems
+	if reason := TextProblem(name); reason != "" {
+		p.Add("name", reason)
+	}
+	return p.Err()
+}
+
+// CreateCategory adds a category under an id of our own choice. It returns validation_failed.
+func (s *Service) CreateCategory(ctx context.Context, name string) (Category, error) {
+	if err := checkCategoryName(name); err != nil {
+		return Category{}, err
+	}
+	return write(ctx, s, func(tx WriteTx) (Category, error) {
+		id, err := tx.AssignCategoryID()
+		if err != nil {
+			return Category{}, err
+		}
+		category := Category{ID: id, Name: name}
+		return category, tx.PutCategory(category)
+	})
+}
+
+// PutCategory names a category, and adds it where there is none; created tells which. It returns validation_failed.
+func (s *Service) PutCategory(ctx context.Context, category Category) (created bool, err error) {
+	if err := checkCategoryName(category.Name); err != nil {
+		return false, err
+	}
+	return write(ctx, s, func(tx WriteTx) (bool, error) {
+		before, found, err := tx.Category(category.ID)
+		if err != nil || before == category {
+			return false, err
+		}
+		return !found, tx.PutCategory(category)
+	})
+}
+
+// DeleteCategory removes a category. It returns not_found, or category_in_use while animals name it.
+func (s *Service) DeleteCategory(ctx context.Context, id int64) error {
+	_, err := write(ctx, s, func(tx WriteTx) (struct{}, error) {
+		if _, err := existingCategory(tx, id); err != nil {
+			return struct{}{}, err
+		}
+		used, err := tx.CategoryInUse(id)
+		if err != nil {
+			return struct{}{}, err
+		}
+		if used {
+			return struct{}{}, Errorf(CategoryInUse, "There are animals of the category %d; move or remove them first.", id)
+		}
+		return struct{}{}, tx.DeleteCategory(id)
+	})
+	return err
+}

@@ -1,0 +1,43 @@
+package shop
+
+import "context"
+
+// read runs a closure that makes one value. The value of a run that failed is dropped with it.
+func read[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T, error) {
+	var value T
+	err := s.store.Read(ctx, func(tx ReadTx) (err error) {
+		value, err = fn(tx)
+		return err
+	})
+	if err != nil {
+		return *new(T), err
+	}
+	return value, nil
+}
+
+// write is read for a closure that changes something. Under a context of WithRepeat it happens once: what it made is kept
+// in the same transaction, and whoever asks again gets that as a Replay.
+func write[T any](ctx context.Context, s *Service, fn func(WriteTx) (T, error)) (T, error) {
+	repeat := repeatOf(ctx)
+	if repeat != nil {
+		done, err := s.running.enter(ctx, repeat)
+		if err != nil {
+			return *new(T), err
+		}
+		defer done()
+	}
+	var value T
+	err := s.store.Write(ctx, func(tx WriteTx) (err error) {
+		if err := repeat.check(tx, s.now()); err != nil {
+			return err
+		}
+		if value, err = fn(tx); err != nil {
+			return err
+		}
+		return repeat.keep(tx, value, s.now())
+	})
+	if err != nil {
+		return *new(T), err
+	}
+	return value, nil
+}

@@ -1,0 +1,67 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+const orderColumns = "id, pet_id, status, reference, created_at, updated_at, hold_expires_at"
+
+func scanOrder(scan scanner) (shop.Order, error) {
+	var order shop.Order
+	var reference sql.Null[string]
+	var created, updated int64
+	var hold sql.Null[int64]
+	err := scan(&order.ID, &order.PetID, &order.Status, &reference, &created, &updated, &hold)
+	order.Reference = reference.V
+	order.CreatedAt, order.UpdatedAt, order.HoldExpiresAt = fromMicros(created), fromMicros(updated), fromMicros(hold.V)
+	return order, err
+}
+
+func (t *tx) Order(id int64) (shop.Order, bool, error) {
+	return one(t, scanOrder, "SELECT "+orderColumns+" FROM orders WHERE id = $1", id)
+}
+
+func (t *tx) Orders(list shop.OrderList) ([]shop.Order, error) {
+	query, args := ordersQuery(list)
+	return all(t, scanOrder, query, args...)
+}
+
+func ordersQuery(list shop.OrderList) (query string, args []any) {
+	var c conditions
+	if list.Status != "" {
+		c.add("status = %s", list.Status)
+	}
+	if list.PetID != nil {
+		c.add("pet_id = %s", *list.PetID)
+	}
+	return c.page("SELECT "+orderColumns+" FROM orders", list.Window, "id < %s", "id DESC")
+}
+
+func (t *tx) OpenOrder(petID int64) (shop.Order, bool, error) {
+	return one(t, scanOrder, "SELECT "+orderColumns+" FROM orders WHERE pet_id = $1 AND status IN ('placed', 'approved')", petID)
+}
+
+// dueOrders is how many holds are ended at a time.
+const dueOrders = "100"
+
+func (t *tx) DueOrders(now time.Time) ([]shop.Order, error) {
+	return all(t, scanOrder, "SELECT "+orderColumns+" FROM orders WHERE status = 'placed' AND hold_expires_at <= $1 "+
+		"ORDER BY hold_expires_at LIMIT "+dueOrders, micros(now))
+}
+
+func (t *tx) InsertOrder(order shop.Order) (shop.Order, error) {
+	inserted, _, err := one(t, scanOrder, `
+		INSERT INTO orders (pet_id, status, reference, created_at, updated_at, hold_expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6) RETURNING `+orderColumns,
+		order.PetID, order.Status, nullable(order.Reference), micros(order.CreatedAt), micros(order.UpdatedAt),
+		nullable(micros(order.HoldExpiresAt)))
+	return inserted, err
+}
+
+func (t *tx) UpdateOrder(order shop.Order) error {
+	return t.exec("UPDATE orders SET status = $1, updated_at = $2, hold_expires_at = $3 WHERE id = $4",
+		order.Status, micros(order.UpdatedAt), nullable(micros(order.HoldExpiresAt)), order.ID)
+}

@@ -1,0 +1,48 @@
+package sqlstore
+
+import (
+	"encoding/json"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+func scanKept(scan scanner) (shop.KeptAnswer, error) {
+	var kept shop.KeptAnswer
+	var fingerprint []byte
+	var header string
+	if err := scan(&fingerprint, &kept.Status, &header, &kept.Body); err != nil {
+		return kept, err
+	}
+	copy(kept.Fingerprint[:], fingerprint)
+	return kept, json.Unmarshal([]byte(header), &kept.Header)
+}
+
+func (t *tx) Kept(principal int64, key string, since time.Time) (shop.KeptAnswer, bool, error) {
+	return one(t, scanKept, `
+		SELECT fingerprint, status, header, body FROM kept_answers
+		WHERE principal = $1 AND key = $2 AND kept_at > $3`, principal, key, micros(since))
+}
+
+func (t *tx) Keep(principal int64, key string, kept shop.KeptAnswer, now time.Time) error {
+	header, err := json.Marshal(kept.Header)
+	if err != nil {
+		return err
+	}
+	return t.exec(`
+		INSERT INTO kept_answers (principal, key, fingerprint, status, header, body, kept_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)
+		ON CONFLICT (principal, key) DO UPDATE SET
+			fingerprint = excluded.fingerprint, status = excluded.status, header = excluded.header, body = excluded.body,
+			kept_at = excluded.kept_at`,
+		principal, key, kept.Fingerprint[:], kept.Status, string(header), kept.Body, micros(now))
+}
+
+// forgetAtOnce is how many answers are removed at a time: others wait while it happens.
+const forgetAtOnce = "1000"
+
+func (t *tx) Forget(before time.Time) error {
+	return t.exec(`
+		DELETE FROM kept_answers WHERE (principal, key) IN (
+			SELECT principal, key FROM kept_answers WHERE kept_at <= $1 ORDER BY kept_at LIMIT `+forgetAtOnce+`)`, micros(before))
+}
