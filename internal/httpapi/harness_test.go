@@ -37,6 +37,8 @@ type openShop struct {
 	log     *safeBuffer
 	client  *http.Client
 	checks  *apitest.Validator
+	trusted bool   // answers are not held against the document: there are too many
+	close   func() // also happens by itself at the end of the test
 }
 
 func newShop(t *testing.T, change ...func(*Config)) *openShop {
@@ -47,7 +49,6 @@ func newShop(t *testing.T, change ...func(*Config)) *openShop {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { sql.Close() })
 	s.store = &faultyStore{Store: sql}
 	s.service = s.open(shop.Options{})
 	config := Config{Service: s.service, Log: slog.New(slog.NewTextHandler(s.log, nil)), Version: "test"}
@@ -62,7 +63,11 @@ func newShop(t *testing.T, change ...func(*Config)) *openShop {
 	}
 	server := httptest.NewServer(s.api)
 	server.Config.ErrorLog = slog.NewLogLogger(slog.NewTextHandler(s.log, nil), slog.LevelWarn)
-	t.Cleanup(server.Close)
+	s.close = sync.OnceFunc(func() {
+		server.Close()
+		sql.Close()
+	})
+	t.Cleanup(s.close)
 	s.url, s.client = server.URL, server.Client()
 	return s
 }
@@ -208,7 +213,7 @@ func (s *openShop) send(request *http.Request) (answer, error) {
 	if json.Unmarshal(got.body, &e) == nil && e.Code != "" {
 		reached.Store(string(e.Code)+": "+e.Message, true)
 	}
-	if !isOrBelow(request.URL.Path, "/v1") && response.StatusCode < 400 {
+	if s.trusted || !isOrBelow(request.URL.Path, "/v1") && response.StatusCode < 400 {
 		return got, nil // what stands beside the interface is not in the document
 	}
 	if err := s.checks.Check(request, response.StatusCode, response.Header, got.body); err != nil {

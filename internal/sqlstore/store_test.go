@@ -77,7 +77,8 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 	} {
 		for page, before := range map[string]*int64{"first": nil, "later": position} {
 			t.Run(name+"/"+page, func(t *testing.T) {
-				plan := explain(t, store, shop.PetList{PetFilter: filter, Window: shop.Window{Limit: 21, From: before}})
+				query, args := petsQuery(shop.PetList{PetFilter: filter, Window: shop.Window{Limit: 21, From: before}})
+				plan := explain(t, store, query, args)
 				if strings.Contains(plan, "TEMP B-TREE") {
 					t.Errorf("the list is sorted:\n%s", plan)
 				}
@@ -93,9 +94,25 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 	}
 }
 
-func explain(t *testing.T, store *Store, list shop.PetList) string {
+func TestEveryPageOfOrdersSeeksInAnIndex(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	for name, list := range map[string]shop.OrderList{
+		"status": {Status: shop.Placed}, "pet": {PetID: new(int64(1))}, "pet and status": {PetID: new(int64(1)), Status: shop.Placed},
+	} {
+		for page, from := range map[string]*int64{"first": nil, "later": new(int64(150))} {
+			list.Window = shop.Window{Limit: 21, From: from}
+			query, args := ordersQuery(list)
+			plan := explain(t, store, query, args)
+			if strings.Contains(plan, "TEMP B-TREE") || !strings.Contains(plan, "SEARCH orders") || from != nil && !strings.Contains(plan, "id<?") {
+				t.Errorf("%s, %s page:\n%s", name, page, plan)
+			}
+		}
+	}
+}
+
+func explain(t *testing.T, store *Store, query string, args []any) string {
 	t.Helper()
-	query, args := petsQuery(list)
 	rows, err := store.db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
 	if err != nil {
 		t.Fatal(err)

@@ -15,7 +15,10 @@ func Run(t *testing.T, open func(t *testing.T) shop.Store) {
 	}{
 		{"transactions", transactionCases},
 		{"pets", petCases},
+		{"categories", categoryCases},
+		{"orders", orderCases},
 		{"keys", keyCases},
+		{"repeats", repeatCases},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {

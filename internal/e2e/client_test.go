@@ -1,0 +1,138 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// pet is an animal as it goes over the wire.
+type pet struct {
+	ID         int64  `json:"id,omitempty"`
+	Name       string `json:"name"`
+	CategoryID int64  `json:"categoryId"`
+	Status     string `json:"status,omitempty"`
+}
+
+// json is the body that brings the animal in.
+func (p pet) json() string {
+	body, err := json.Marshal(p)
+	if err != nil {
+		panic(err) // such a struct always encodes
+	}
+	return string(body)
+}
+
+// answer is what the service said.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+func (a answer) String() string { return fmt.Sprintf("%d %s", a.status, strings.TrimSpace(a.body)) }
+
+// send makes one request. No key sends none; fields are written as "Name: value".
+func (p *program) send(method, path, key, body string, fields ...string) answer {
+	p.t.Helper()
+	if strings.HasPrefix(path, "/") {
+		path = p.url + path
+	}
+	request, err := http.NewRequest(method, path, strings.NewReader(body))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+	}
+	for _, field := range fields {
+		name, value, _ := strings.Cut(field, ": ")
+		if name == "Host" {
+			request.Host = value
+		}
+		request.Header.Set(name, value)
+	}
+	response, err := p.client.Do(request)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		p.t.Fatalf("%s %s: the answer is not whole: %v", method, path, err)
+	}
+	return answer{response.StatusCode, response.Header, string(content)}
+}
+
+// get asks with the configured key, and expects that it works.
+func (p *program) get(path string) answer {
+	p.t.Helper()
+	a := p.send("GET", path, adminKey, "")
+	expectStatus(p.t, a, http.StatusOK)
+	return a
+}
+
+// create adds an animal with the configured key, and expects that it works.
+func (p *program) create(n pet) (pet, answer) {
+	p.t.Helper()
+	a := p.send("POST", "/v1/pets", adminKey, n.json())
+	expectStatus(p.t, a, http.StatusCreated)
+	return decode[pet](p.t, a.body), a
+}
+
+var nextPage = regexp.MustCompile(`<([^>]+)>; rel="next"`)
+
+// walk lists all animals, page by page, as the Link header leads.
+func (p *program) walk() []pet {
+	p.t.Helper()
+	var all []pet
+	for url := "/v1/pets?limit=100"; url != ""; {
+		a := p.get(url)
+		all = append(all, decode[[]pet](p.t, a.body)...)
+		url = ""
+		if next := nextPage.FindStringSubmatch(a.header.Get("Link")); next != nil {
+			url = next[1]
+		}
+	}
+	return all
+}
+
+func decode[T any](t *testing.T, body string) T {
+	t.Helper()
+	var value T
+	if err := json.Unmarshal([]byte(body), &value); err != nil {
+		t.Fatalf("%v in %s", err, body)
+	}
+	return value
+}
+
+func expectStatus(t *testing.T, a answer, status int) {
+	t.Helper()
+	if a.status != status {
+		t.Fatalf("got %v, want %d", a, status)
+	}
+}
+
+// expectError expects an error's answer with this status and code.
+func expectError(t *testing.T, a answer, status int, code string) {
+	t.Helper()
+	var e struct {
+		Code   string
+		Status int
+	}
+	if json.Unmarshal([]byte(a.body), &e); a.status != status || e.Status != status || e.Code != code {
+		t.Fatalf("got %v, want %d %s", a, status, code)
+	}
+}
+
+// expectHeader expects one header of an answer; "" stands for none.
+func expectHeader(t *testing.T, a answer, name, want string) {
+	t.Helper()
+	if got := strings.Join(a.header.Values(name), ", "); got != want {
+		t.Errorf("%s: got %q, want %q", name, got, want)
+	}
+}

@@ -1,0 +1,267 @@
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestWrongValues gives wrong values by flag and by variable. Each stops the start with one line that names the culprit,
+// before anything is written.
+func TestWrongValues(t *testing.T) {
+	t.Parallel()
+	baseURLs := []string{
+		"pets.example.com/v1", "//pets.example.com/v1", "/v1", "https://pets.example.com", "https://pets.example.com/",
+		"https://pets.example.com/v1/", "https://pets.example.com/v2", "https://pets.example.com/xv1", "ftp://pets.example.com/v1", "https:///v1",
+		"https://:443/v1", "https://me@pets.example.com/v1", "https://pets.example.com/v1?a=b",
+		"https://pets.example.com/v1#a", "https://pets example.com/v1", "https://pets.example.com/%zz/v1",
+		"https://pets.example.com>/v1", // it would end the address in a Link header
+	}
+	tests := []struct {
+		flag, variable string
+		values         []string
+	}{
+		{"--addr", "ANIMALSTORE_ADDR", []string{
+			"8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:-1", "127.0.0.1:65536", "127.0.0.1:080", "127.0.0.1:80:80", "[::1:80", "::1:80",
+		}},
+		{"--database", "ANIMALSTORE_DATABASE", []string{
+			"postgres://shop:secret@db.example.com/shop", "postgresql://db.example.com/shop", ":memory:", "file:a.db", "sqlite://a.db",
+			"mysql://shop:secret@db.example.com/shop",
+		}},
+		{"--environment", "ANIMALSTORE_ENVIRONMENT", []string{"prod", "Production", "STAGING", "production,staging"}},
+		{"--public-url", "ANIMALSTORE_PUBLIC_URL", baseURLs},
+		{"--staging-url", "ANIMALSTORE_STAGING_URL", baseURLs},
+		{"--cors-origin", "ANIMALSTORE_CORS_ORIGIN", []string{
+			"shop.example.com", "https://shop.example.com/", "https://shop.example.com/a", "https://shop.example.com?a", "null",
+			"ftp://shop.example.com", "https://me@shop.example.com", "https://*.example.com", "https://shop.example.com,elsewhere",
+		}},
+		{"--api-date", "ANIMALSTORE_API_DATE", []string{
+			"tomorrow", "2030-13-01", "2030-02-30", "2030-12-5", "05.12.2030", "2030-12-05T00:00:00Z",
+		}},
+		{"--demo", "ANIMALSTORE_DEMO", []string{"maybe", "2"}},
+	}
+	for _, test := range tests {
+		t.Run(test.flag, func(t *testing.T) {
+			t.Parallel()
+			for _, value := range test.values {
+				t.Run(value, func(t *testing.T) {
+					expectUsageError(t, newFolder(t), test.flag, "serve", test.flag+"="+value)
+					r := expectUsageError(t, newFolder(t, test.variable+"="+value), "", "serve")
+					if !strings.Contains(r.stderr, test.flag) && !strings.Contains(r.stderr, test.variable) {
+						t.Errorf("%q names neither %s nor %s", r.stderr, test.flag, test.variable)
+					}
+					if strings.Contains(r.stderr, "secret") {
+						t.Errorf("a password is shown: %s", r.stderr)
+					}
+				})
+			}
+		})
+	}
+}
+
+// TestMissingValues gives flags without a value where one is needed. As a variable that is the same as none.
+func TestMissingValues(t *testing.T) {
+	t.Parallel()
+	for flag := range strings.FieldsSeq("--addr= --database= --environment= --addr --database --environment --public-url " +
+		"--staging-url --api-key-file --cors-origin --api-date") {
+		t.Run(flag, func(t *testing.T) {
+			expectUsageError(t, newFolder(t), strings.TrimSuffix(flag, "="), "serve", flag)
+		})
+	}
+}
+
+// TestWrongKeys configures keys that cannot be used. None is ever shown.
+func TestWrongKeys(t *testing.T) {
+	t.Parallel()
+	keys := map[string]string{
+		"short":              "fifteen-letters",
+		"control characters": "a-key-with-a\x07-bell-in-it",
+		"two lines":          "a-key-that-goes-on\non-the-next-line",
+		"space":              "a key made of words",
+		"not ASCII":          "ein-schlüssel-mit-umlaut",
+	}
+	for name, key := range keys {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := newFolder(t).write("key", key+"\n")
+			for _, r := range []result{
+				expectUsageError(t, newFolder(t), "--api-key-file", "serve", "--api-key-file", file),
+				expectUsageError(t, newFolder(t, "ANIMALSTORE_API_KEY="+key), "ANIMALSTORE_API_KEY", "serve"),
+			} {
+				if strings.Contains(r.stderr, key[:8]) {
+					t.Errorf("the key is shown: %s", r.stderr)
+				}
+			}
+		})
+	}
+	other := newFolder(t)
+	for _, file := range []string{other.path("missing"), other.write("empty", ""), other.write("blank", " \n"), other.dir} {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			expectUsageError(t, newFolder(t), "--api-key-file", "serve", "--api-key-file", file)
+		})
+	}
+}
+
+func TestWrongCommands(t *testing.T) {
+	t.Parallel()
+	for names, args := range map[string][]string{
+		"--frobnicate": {"serve", "--frobnicate"},
+		"frobnicate":   {"frobnicate"},
+		"serve":        {},
+		"extra":        {"serve", "extra"},
+		"create":       {"keys"},
+		"mend":         {"keys", "mend"},
+		"--name":       {"keys", "create"},
+		"--api-key":    {"serve", "--api-key", adminKey}, // a secret in the process list
+	} {
+		t.Run(strings.Join(args, " "), func(t *testing.T) { expectUsageError(t, newFolder(t), names, args...) })
+	}
+}
+
+// expectUsageError runs the program and expects that it refuses, naming what is wrong, and leaves the folder empty.
+func expectUsageError(t *testing.T, f *folder, names string, args ...string) result {
+	t.Helper()
+	f.variables = slices.Insert(f.variables, 0, "ANIMALSTORE_ADDR="+takenAddr(t))
+	r := f.run(args...)
+	expectRefusal(t, r, 2, names)
+	if names := f.names(); len(names) != 0 {
+		t.Errorf("the folder is not empty any more: %q", names)
+	}
+	return r
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	t.Parallel()
+	for words, args := range map[string][]string{
+		"serve keys version":      {"--help"},
+		"--addr ANIMALSTORE_ADDR": {"serve", "--help"},
+		"create":                  {"keys", "--help"},
+		"--scope pets:read":       {"keys", "create", "--help"},
+		"Usage":                   {"version", "--help"},
+		"animalstore go1":         {"version"},
+	} {
+		r := newFolder(t).run(args...)
+		if r.code != 0 || r.stderr != "" {
+			t.Errorf("%q: exit code %d, and on stderr %q", args, r.code, r.stderr)
+		}
+		for word := range strings.FieldsSeq(words) {
+			if !strings.Contains(r.stdout, word) {
+				t.Errorf("%q does not name %q:\n%s", args, word, r.stdout)
+			}
+		}
+		if strings.Count(r.stdout, "Usage:") > 1 {
+			t.Errorf("%q helps twice:\n%s", args, r.stdout)
+		}
+	}
+}
+
+// choices are all settings of the service, chosen so that each can be told from outside.
+type choices struct{ database, environment, publicURL, stagingURL, key, origin, date, demo string }
+
+var (
+	some = choices{"some.db", "staging", "https://some.example.com/v1", "https://staging.some.example.com/v1",
+		"a-key-that-some-use", "https://page.some.example.com", "2030-12-05", "true"}
+	others = choices{"others.db", "production", "https://others.example.com/api/v1", "https://staging.others.example.com/v1",
+		"a-key-that-others-use", "https://page.others.example.com", "2030-12-04", "false"}
+)
+
+func (c choices) variables() []string {
+	return []string{
+		"ANIMALSTORE_DATABASE=" + c.database, "ANIMALSTORE_ENVIRONMENT=" + c.environment, "ANIMALSTORE_PUBLIC_URL=" + c.publicURL,
+		"ANIMALSTORE_STAGING_URL=" + c.stagingURL, "ANIMALSTORE_API_KEY=" + c.key, "ANIMALSTORE_CORS_ORIGIN=" + c.origin,
+		"ANIMALSTORE_API_DATE=" + c.date, "ANIMALSTORE_DEMO=" + c.demo,
+	}
+}
+
+func (c choices) flags(keyFile string) []string {
+	return []string{
+		"--database=" + c.database, "--environment=" + c.environment, "--public-url=" + c.publicURL,
+		"--staging-url=" + c.stagingURL, "--api-key-file=" + keyFile, "--cors-origin=" + c.origin,
+		"--api-date=" + c.date, "--demo=" + c.demo,
+	}
+}
+
+// seen looks at a running service, of which the key is known, from outside.
+func seen(p *program, f *folder, key string) choices {
+	p.t.Helper()
+	c := choices{key: key, demo: "false", date: "2030-12-04"}
+	for _, name := range f.names() {
+		if strings.HasSuffix(name, ".db") {
+			c.database += name
+		}
+	}
+	a := p.send("GET", "/v1/pets", key, "")
+	expectStatus(p.t, a, 200)
+	if a.body != "[]\n" {
+		c.demo = "true"
+	}
+	document := decode[struct{ Servers []struct{ URL string } }](p.t, p.send("GET", "/v1/openapi.json", "", "").body)
+	c.publicURL, c.stagingURL = document.Servers[0].URL, document.Servers[1].URL
+	for _, candidate := range []choices{some, others} {
+		preflight := p.send("OPTIONS", "/v1/pets", "", "", "Origin: "+candidate.origin, "Access-Control-Request-Method: GET")
+		c.origin += preflight.header.Get("Access-Control-Allow-Origin")
+		if strings.Contains(p.output.String(), " environment="+candidate.environment) {
+			c.environment += candidate.environment
+		}
+	}
+	if p.send("GET", "/v1/pets/1", key, "").status == 410 {
+		c.date = "2030-12-05"
+	}
+	return c
+}
+
+func TestVariables(t *testing.T) {
+	t.Parallel()
+	for _, want := range []choices{some, others} {
+		f := newFolder(t, want.variables()...)
+		if got := seen(f.serve(), f, want.key); got != want {
+			t.Errorf("got  %+v\nwant %+v", got, want)
+		}
+	}
+}
+
+func TestFlagsBeatVariables(t *testing.T) {
+	t.Parallel()
+	for i, want := range []choices{some, others} {
+		f := newFolder(t, []choices{others, some}[i].variables()...)
+		p := f.serve(want.flags(newFolder(t).write("key", want.key+"\n"))...)
+		if got := seen(p, f, want.key); got != want {
+			t.Errorf("got  %+v\nwant %+v", got, want)
+		}
+		expectError(t, p.send("GET", "/v1/pets", []choices{others, some}[i].key, ""), 401, "invalid_api_key")
+	}
+}
+
+// TestFlagsExcuseWrongVariables: what is not used need not be right.
+func TestFlagsExcuseWrongVariables(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	for name := range strings.FieldsSeq("ADDR DATABASE ENVIRONMENT PUBLIC_URL STAGING_URL API_KEY CORS_ORIGIN API_DATE") {
+		f.variables = append(f.variables, fmt.Sprintf("ANIMALSTORE_%s=:wrong:", name))
+	}
+	p := f.serve(some.flags(newFolder(t).write("key", some.key+"\n"))...)
+	if got := seen(p, f, some.key); got != some {
+		t.Errorf("got  %+v\nwant %+v", got, some)
+	}
+}
+
+// TestEmptyVariables: a variable that is set to nothing is not set.
+func TestEmptyVariables(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	for _, variable := range some.variables() {
+		name, _, _ := strings.Cut(variable, "=")
+		f.variables = append(f.variables, name+"=")
+	}
+	p := f.serve()
+	if !slices.Contains(f.names(), "animalstore.db") {
+		t.Errorf("no animalstore.db among %q", f.names())
+	}
+	key := strings.TrimSpace(f.run("keys", "create", "--name", "n").stdout)
+	expectStatus(t, p.send("GET", "/v1/pets", key, ""), 200)
+	if !strings.HasPrefix(key, "ask_live_") {
+		t.Errorf("the key %s is not one of production", key)
+	}
+}

@@ -1,0 +1,76 @@
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestSecretsStaySecret uses keys in all the right and wrong ways, and then looks for them wherever the service writes.
+func TestSecretsStaySecret(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	p := f.serve()
+	issued := f.createKey("--name", "partner")
+	readOnly := f.createKey("--name", "reader", "--scope", "pets:read")
+	stranger := newFolder(t).createKey("--name", "stranger")
+	const foreign = "sk_prod_4eC39HqLyjWDarjtT1zdp7dc" // nobody can tell that this is a key, where it does not say so
+	secrets := map[string]string{
+		"the configured key":     adminKey,
+		"an issued key":          issued,
+		"a key with few rights":  readOnly,
+		"another store's key":    stranger,
+		"a mistyped key":         issued[:20] + "0000" + issued[24:],
+		"the beginning of a key": issued[:30],
+		"another service's key":  foreign,
+	}
+	for _, secret := range secrets {
+		for _, method := range []string{"GET", "POST", "DELETE"} {
+			p.send(method, "/v1/pets", secret, pet{Name: "Rex"}.json())
+			p.send(method, "/v1/nothing", secret, "")
+		}
+		p.send("GET", "/metrics", secret, "")
+		p.send("GET", "/v1/pets", "", "", "Authorization: Basic "+secret)
+		p.send("GET", "/v1/pets", "", "", "Authorization: "+secret)
+		p.send("GET", "/v1/pets", "", "", "X-Api-Key: "+secret)
+		p.send("GET", "/v1/pets", "", "", "Cookie: key="+secret, "Referer: https://example.com/?key="+secret, "User-Agent: "+secret)
+		for _, parameter := range []string{"key=", "api_key=", "access_token=", "limit=", "q=", "id=", "cursor=", ""} {
+			p.send("GET", "/v1/pets?"+parameter+secret, "", "")
+			p.send("GET", "/v1/pets?"+parameter+secret, adminKey, "")
+		}
+		if secret == foreign {
+			continue
+		}
+		for _, path := range []string{"/", "/v1/", "/v1/pets/", "/v1/pets/1/", "/debug/pprof/", "/v1/" + strings.Repeat("x", 180)} {
+			p.send("GET", path+secret, "", "")
+			p.send("GET", path+"key="+secret, adminKey, "")
+			p.send("GET", path+strings.NewReplacer("_", "%5F", "-", "%2D").Replace(secret), adminKey, "")
+		}
+		p.send(secret, "/v1/pets", adminKey, "")
+	}
+
+	written := map[string]string{"/metrics": p.get("/metrics").body}
+	for _, name := range f.names() { // while the service runs, there are the files beside the database, too
+		written[name] = f.read(name)
+	}
+	if !slices.Contains(f.names(), "animalstore.db-wal") {
+		t.Errorf("the database has no log beside it to look into, only %q", f.names())
+	}
+	p.stop()
+	written["the log"] = p.output.String()
+	written["the database after the stop"] = f.read("animalstore.db")
+
+	for what, secret := range secrets {
+		for where, text := range written {
+			if n := strings.Count(text, secret); n > 0 {
+				t.Errorf("%s stands in %s, %d times, first here: …%q…", what, where, n, around(text, secret))
+			}
+		}
+	}
+}
+
+// around is a part of a text and what stands before and after it.
+func around(text, part string) string {
+	i := strings.Index(text, part)
+	return text[max(0, i-40):min(len(text), i+len(part)+40)]
+}

@@ -1,0 +1,191 @@
+package e2e
+
+import (
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestStartInEmptyFolder(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	p := f.serve()
+	if pets := p.walk(); len(pets) != 0 {
+		t.Errorf("a new store has %+v", pets)
+	}
+	p.create(pet{Name: "Rex", CategoryID: 1})
+	for _, name := range f.names() { // also what SQLite puts beside the database
+		info, err := os.Stat(f.path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode() != 0o600 {
+			t.Errorf("%s has the mode %v: others can read it", name, info.Mode())
+		}
+	}
+	if !slices.Contains(f.names(), "animalstore.db") {
+		t.Errorf("no animalstore.db among %q", f.names())
+	}
+}
+
+// TestStartKeepsSecondServiceOut starts a second service on the database of a first, under all of its names.
+func TestStartKeepsSecondServiceOut(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	first := f.serve()
+	created, _ := first.create(pet{Name: "Rex", CategoryID: 1})
+	if err := os.Symlink("animalstore.db", f.path("link.db")); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"animalstore.db", f.path("animalstore.db"), "./link.db"} {
+		r := f.run("serve", "--addr", takenAddr(t), "--database", name)
+		expectRefusal(t, r, 1, "animalstore.db", "another animalstore serves it")
+	}
+	if pets := first.walk(); !slices.Equal(pets, []pet{created}) {
+		t.Errorf("the first service has %+v", pets)
+	}
+
+	first.kill()
+	if pets := f.serve("--database", "link.db").walk(); !slices.Equal(pets, []pet{created}) {
+		t.Errorf("the next service has %+v", pets)
+	}
+}
+
+func TestStartOnPortInUse(t *testing.T) {
+	t.Parallel()
+	addr := takenAddr(t)
+	expectRefusal(t, newFolderWithKey(t).run("serve", "--addr", addr), 1, addr, "in use")
+}
+
+// TestStartOnWhatIsNoStore expects that files which are not ours are refused and left as they are.
+func TestStartOnWhatIsNoStore(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct {
+		make  func(f *folder)
+		wants string
+	}{
+		"a text": {
+			func(f *folder) { f.write("a.db", strings.Repeat("This is a letter to my aunt.\n", 100)) },
+			"not a database",
+		},
+		"a short text": {
+			func(f *folder) { f.write("a.db", "hello\n") },
+			"not a database",
+		},
+		"another program's database": {
+			func(f *folder) { f.makeDatabase("a.db", "CREATE TABLE songs (title TEXT)") },
+			"another program",
+		},
+		"another program's database with pets": {
+			func(f *folder) { f.makeDatabase("a.db", "CREATE TABLE pets (id INTEGER PRIMARY KEY, name TEXT)") },
+			"another program",
+		},
+		"another program's database without tables": {
+			func(f *folder) { f.makeDatabase("a.db", "PRAGMA application_id = 12345") },
+			"another program",
+		},
+		"a newer animalstore's database": {
+			func(f *folder) {
+				f.serve("--database", "a.db").stop()
+				f.makeDatabase("a.db", "PRAGMA user_version = 1000000")
+			},
+			"newer animalstore",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFolderWithKey(t)
+			test.make(f)
+			before, names := f.read("a.db"), f.names()
+			expectRefusal(t, f.run("serve", "--addr", takenAddr(t), "--database", "a.db"), 1, "a.db", test.wants)
+			expectRefusal(t, f.run("keys", "create", "--name", "n", "--database", "a.db"), 1, "a.db", test.wants)
+			if after := f.read("a.db"); after != before {
+				t.Errorf("the file was changed: it had %d bytes, now it has %d; the first difference is at %d",
+					len(before), len(after), firstDifference(before, after))
+			}
+			// The lock stays where it is made: removing it would let two services lock two files of one name.
+			after := slices.DeleteFunc(f.names(), func(name string) bool { return name == "a.db.lock" })
+			names = slices.DeleteFunc(names, func(name string) bool { return name == "a.db.lock" })
+			if !slices.Equal(after, names) {
+				t.Errorf("the folder had %q, now it has %q", names, after)
+			}
+		})
+	}
+}
+
+func TestStartWhereNoFileCanBe(t *testing.T) {
+	t.Parallel()
+	tests := map[string]struct{ database, wants string }{
+		"a folder that does not exist": {"missing/a.db", "no such file or directory"},
+		"a folder":                     {"folder", "directory"},
+		"a link to nowhere":            {"link.db", "link.db"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFolderWithKey(t)
+			if err := os.Mkdir(f.path("folder"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink("nowhere/a.db", f.path("link.db")); err != nil {
+				t.Fatal(err)
+			}
+			expectRefusal(t, f.run("serve", "--addr", takenAddr(t), "--database", test.database), 1, test.database, test.wants)
+			if names := f.names(); !slices.Equal(names, []string{"folder", "link.db"}) {
+				t.Errorf("the folder now has %q", names)
+			}
+		})
+	}
+}
+
+// takenAddr is an address that is in use. A service that must not start for another reason is given it, so that it does
+// not run for ever where it starts all the same.
+func takenAddr(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	return listener.Addr().String()
+}
+
+// makeDatabase runs statements on a database of the folder, as another program would.
+func (f *folder) makeDatabase(name, statements string) {
+	f.t.Helper()
+	db := openDatabase(f.t, f.path(name))
+	defer db.Close()
+	if _, err := db.Exec(statements); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// expectRefusal expects an exit code and one line that says why, with certain words in it.
+func expectRefusal(t *testing.T, r result, code int, words ...string) {
+	t.Helper()
+	if r.code != code {
+		t.Errorf("exit code %d, want %d", r.code, code)
+	}
+	if r.stdout != "" {
+		t.Errorf("the output has %q; an error does not belong there", r.stdout)
+	}
+	if strings.Count(r.stderr, "\n") != 1 || !strings.HasSuffix(r.stderr, "\n") {
+		t.Errorf("not exactly one line:\n%s", r.stderr)
+	}
+	for _, word := range words {
+		if !strings.Contains(r.stderr, word) {
+			t.Errorf("%q does not name %q", r.stderr, word)
+		}
+	}
+}
+
+func firstDifference(a, b string) int {
+	n := 0
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}

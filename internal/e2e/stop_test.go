@@ -1,0 +1,88 @@
+package e2e
+
+import (
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestStopFinishesWhatWasAccepted stops the service while it waits for the second half of a body.
+func TestStopFinishesWhatWasAccepted(t *testing.T) {
+	t.Parallel()
+	for name, signal := range map[string]os.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": os.Interrupt} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFolderWithKey(t)
+			p := f.serve()
+			w, err := dial(p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer w.close()
+			want := pet{Name: "Late", CategoryID: 1, Status: "available"}
+			body := want.json()
+			half := len(body) / 2
+
+			// The service says "100 Continue" when it begins to read the body: from then on it has accepted the request.
+			w.send(postHead(len(body), "Expect: 100-continue"))
+			if line, err := w.reader.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
+				t.Fatalf("got %q, %v, want 100 Continue", line, err)
+			}
+			if _, err := w.reader.ReadString('\n'); err != nil { // the empty line after it
+				t.Fatal(err)
+			}
+			w.send(body[:half])
+			p.signal(signal)
+			await(t, "new connections to be refused", func() bool {
+				conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+				if err == nil {
+					conn.Close()
+				}
+				return err != nil
+			})
+			w.send(body[half:])
+			a, _, err := w.receive()
+			if err != nil {
+				t.Fatal(err)
+			}
+			expectStatus(t, a, http.StatusCreated)
+			got := decode[pet](t, a.body)
+			if code := p.exitCode(); code != 0 {
+				t.Errorf("exit code %d", code)
+			}
+
+			after := f.serve().walk()
+			if len(after) != 1 || after[0] != got || got.Name != want.Name {
+				t.Errorf("sent %+v, answered %+v, found %+v after the restart", want, got, after)
+			}
+		})
+	}
+}
+
+// TestStopUnderLoad stops the service while clients add animals: each gets a whole answer, or none because its
+// connection was closed.
+func TestStopUnderLoad(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	book := newLedger()
+	for round, name := range []string{"first", "second", "third", "fourth", "fifth"} {
+		p := f.serve()
+		book.check(t, p.walk())
+		s := &storm{program: p, name: name, clients: 8, after: int64(10 + 40*round), end: func() { p.signal(syscall.SIGTERM) }}
+		s.run()
+		for _, problem := range s.problems {
+			t.Error(problem)
+		}
+		if s.cut > 0 {
+			t.Errorf("%d answers were cut off", s.cut)
+		}
+		if code := p.exitCode(); code != 0 {
+			t.Errorf("exit code %d", code)
+		}
+		book.add(t, s)
+	}
+	book.check(t, f.serve().walk())
+}

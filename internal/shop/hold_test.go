@@ -1,0 +1,188 @@
+package shop_test
+
+import (
+	"context"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+)
+
+// A hold runs out by itself, in virtual time: not a moment too early, within a second of its end, and once, although
+// several nodes watch for it.
+func TestHoldsRunOut(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "test.db")
+	synctest.Test(t, func(t *testing.T) {
+		store, err := sqlstore.Open(t.Context(), path, sqlstore.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		const hold = 2 * time.Hour
+		var nodes []*shop.Service
+		working, stop := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		for range 3 {
+			node, err := shop.Open(t.Context(), store, shop.Options{OrderHold: hold})
+			if err != nil {
+				t.Fatal(err)
+			}
+			nodes = append(nodes, node)
+			wg.Go(func() { node.Work(working, func(err error) { t.Error(err) }) })
+		}
+		defer wg.Wait()
+		defer stop()
+
+		const animals = 250 // more than are ended at a time
+		for i := range animals {
+			if _, err := nodes[0].CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}); err != nil {
+				t.Fatal(err)
+			}
+			order, err := nodes[i%3].PlaceOrder(t.Context(), shop.NewOrder{PetID: int64(i + 1)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if order.HoldExpiresAt.Sub(order.CreatedAt) != hold {
+				t.Fatalf("the hold is %v", order.HoldExpiresAt.Sub(order.CreatedAt))
+			}
+		}
+		if _, err := nodes[1].UpdateOrder(t.Context(), 1, shop.Approved); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(hold - time.Millisecond)
+		wantRaw(t, store, shop.Inventory{Pending: animals})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		wantRaw(t, store, shop.Inventory{Available: animals - 1, Pending: 1}) // the approved one stays
+		order, err := nodes[2].Order(t.Context(), 2)
+		if err != nil || order.Status != shop.Expired || order.UpdatedAt.Sub(order.CreatedAt) < hold || order.UpdatedAt.Sub(order.CreatedAt) > hold+time.Second {
+			t.Errorf("the order is %+v, %v", order, err)
+		}
+	})
+}
+
+// wantRaw looks at what is stored, past everything that would end a hold by looking.
+func wantRaw(t *testing.T, store shop.Store, want shop.Inventory) {
+	t.Helper()
+	err := store.Read(t.Context(), func(tx shop.ReadTx) error {
+		got, err := tx.Inventory()
+		if got != want {
+			t.Errorf("the inventory is %+v, want %+v", got, want)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// The last uses of keys are written down at the latest when the work ends.
+func TestWorkEndsWithWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "test.db")
+	synctest.Test(t, func(t *testing.T) {
+		store, err := sqlstore.Open(t.Context(), path, sqlstore.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		service, err := shop.Open(t.Context(), store, shop.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		key, err := service.CreateKey(t.Context(), shop.NewKey{Name: "x", Scopes: []shop.Scope{shop.Admin}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		working, stop := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { service.Work(working, func(err error) { t.Error(err) }) })
+		lastUse := func() (at time.Time) {
+			if err := store.Read(t.Context(), func(tx shop.ReadTx) error {
+				key, _, err := tx.Key(key.ID)
+				at = key.LastUsedAt
+				return err
+			}); err != nil {
+				t.Fatal(err)
+			}
+			return at
+		}
+		use := func() time.Time {
+			if _, err := service.Authenticate(t.Context(), key.Secret); err != nil {
+				t.Fatal(err)
+			}
+			return time.Now().UTC()
+		}
+		used := use()
+		time.Sleep(time.Minute)
+		if got := lastUse(); !got.Equal(used) {
+			t.Errorf("the last use is %v a minute later, want %v", got, used)
+		}
+		used = use()
+		stop()
+		wg.Wait()
+		if got := lastUse(); !got.Equal(used) {
+			t.Errorf("the last use is %v at the end, want %v", got, used)
+		}
+	})
+}
+
+// Answers are forgotten after a day, and an idempotency key can then be used for something else.
+func TestAnswersAreForgotten(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "test.db")
+	synctest.Test(t, func(t *testing.T) {
+		store, err := sqlstore.Open(t.Context(), path, sqlstore.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer store.Close()
+		service, err := shop.Open(t.Context(), store, shop.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		create := func(fingerprint byte) error {
+			ctx := shop.WithRepeat(t.Context(), &shop.Repeat{
+				Principal: 1, Key: "k", Fingerprint: [32]byte{fingerprint},
+				Answer: func(any) shop.Answer { return shop.Answer{Status: 201, Body: []byte{fingerprint}} },
+			})
+			_, err := service.CreatePet(ctx, shop.NewPet{Name: "Rex", CategoryID: 1})
+			return err
+		}
+		if err := create(1); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(24*time.Hour - time.Second)
+		if err := service.ForgetAnswers(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if replay, ok := create(1).(*shop.Replay); !ok || replay.Body[0] != 1 {
+			t.Error("the answer was forgotten too early")
+		}
+		if err := create(2); shop.AsError(err).Code != shop.IdempotencyKeyReused {
+			t.Errorf("another request under the same key: %v", err)
+		}
+		time.Sleep(2 * time.Second)
+		if err := create(2); err != nil {
+			t.Errorf("a day later: %v", err)
+		}
+		time.Sleep(25 * time.Hour)
+		if err := service.ForgetAnswers(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		err = store.Read(t.Context(), func(tx shop.ReadTx) error {
+			if _, found, err := tx.Kept(1, "k", time.Time{}); err != nil || found {
+				t.Errorf("the answer is still there: %v %v", found, err)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	})
+}

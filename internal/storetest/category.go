@@ -1,0 +1,111 @@
+package storetest
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"animalstore/internal/shop"
+)
+
+var categoryCases = []testCase{
+	{"a category comes into being, gets a name and another, and goes", func(t *testing.T, store shop.Store) {
+		want := func(id int64, name string, there bool) {
+			t.Helper()
+			read(t, store, func(tx shop.ReadTx) error {
+				got, found, err := tx.Category(id)
+				if found != there || there && got != (shop.Category{ID: id, Name: name}) {
+					t.Errorf("found %v %+v, want %v %q", found, got, there, name)
+				}
+				return err
+			})
+		}
+		for _, id := range []int64{0, math.MinInt64, math.MaxInt64} {
+			want(id, "", false)
+			write(t, store, func(tx shop.WriteTx) error { return tx.EnsureCategory(id) })
+			want(id, "", true)
+			for _, name := range []string{"Dogs", "Žofky 🐈"} {
+				write(t, store, func(tx shop.WriteTx) error { return tx.PutCategory(shop.Category{ID: id, Name: name}) })
+				want(id, name, true)
+			}
+			write(t, store, func(tx shop.WriteTx) error { return tx.EnsureCategory(id) }) // keeps its name
+			want(id, "Žofky 🐈", true)
+			write(t, store, func(tx shop.WriteTx) error { return tx.DeleteCategory(id) })
+			want(id, "", false)
+		}
+	}},
+
+	{"categories are listed by ascending id", func(t *testing.T, store shop.Store) {
+		ids := []int64{math.MinInt64, -3, 0, 5, math.MaxInt64}
+		for _, id := range []int64{5, -3, math.MaxInt64, 0, math.MinInt64} {
+			write(t, store, func(tx shop.WriteTx) error { return tx.EnsureCategory(id) })
+		}
+		for from := range len(ids) + 1 {
+			window := shop.Window{Limit: 2}
+			if from > 0 {
+				window.From = &ids[from-1]
+			}
+			read(t, store, func(tx shop.ReadTx) error {
+				categories, err := tx.Categories(window)
+				var got []int64
+				for _, c := range categories {
+					got = append(got, c.ID)
+				}
+				if want := ids[from:min(from+2, len(ids))]; !slices.Equal(got, want) {
+					t.Errorf("from %d: got %v, want %v", from, got, want)
+				}
+				return err
+			})
+		}
+	}},
+
+	{"a category is in use while an animal names it", func(t *testing.T, store shop.Store) {
+		pet := add(t, store, shop.NewPet{Name: "Rex", CategoryID: 7})
+		write(t, store, func(tx shop.WriteTx) error { return tx.EnsureCategory(8) })
+		inUse := func(id int64, want bool) {
+			t.Helper()
+			read(t, store, func(tx shop.ReadTx) error {
+				got, err := tx.CategoryInUse(id)
+				if got != want {
+					t.Errorf("category %d is in use: %v", id, got)
+				}
+				return err
+			})
+		}
+		inUse(7, true)
+		inUse(8, false)
+		after := pet
+		after.CategoryID = 8
+		write(t, store, func(tx shop.WriteTx) error { return tx.UpdatePet(pet, after) })
+		inUse(7, false)
+		inUse(8, true)
+	}},
+
+	{"assigned ids grow, past those that are taken", func(t *testing.T, store shop.Store) {
+		for _, id := range []int64{2, 3, 4, 6} {
+			write(t, store, func(tx shop.WriteTx) error { return tx.EnsureCategory(id) })
+		}
+		for _, want := range []int64{1, 5, 7, 8} {
+			write(t, store, func(tx shop.WriteTx) error {
+				got, err := tx.AssignCategoryID()
+				if got != want {
+					t.Errorf("assigned %d, want %d", got, want)
+				}
+				return err
+			})
+		}
+		store.Write(t.Context(), func(tx shop.WriteTx) error {
+			if _, err := tx.AssignCategoryID(); err != nil {
+				t.Error(err)
+			}
+			return errOnPurpose
+		})
+		write(t, store, func(tx shop.WriteTx) error {
+			got, err := tx.AssignCategoryID()
+			if got != 9 {
+				t.Errorf("assigned %d after a write that failed, want 9", got)
+			}
+			return err
+		})
+	}},
+}

@@ -1,0 +1,165 @@
+package storetest
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"animalstore/internal/shop"
+)
+
+// addOrder adds an order in a transaction of its own.
+func addOrder(t *testing.T, store shop.Store, order shop.Order) shop.Order {
+	t.Helper()
+	var added shop.Order
+	write(t, store, func(tx shop.WriteTx) (err error) {
+		added, err = tx.InsertOrder(order)
+		return err
+	})
+	return added
+}
+
+var orderCases = []testCase{
+	{"an order comes back as it was, and as it became", func(t *testing.T, store shop.Store) {
+		now := keyNow()
+		for _, order := range []shop.Order{
+			{PetID: 1, Status: shop.Placed, Reference: "basket 🧺", CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(time.Hour)},
+			{PetID: math.MinInt64, Status: shop.Approved, CreatedAt: now, UpdatedAt: now.Add(time.Second)},
+		} {
+			added := addOrder(t, store, order)
+			order.ID = added.ID
+			wantOrder(t, store, order)
+			order.Status, order.UpdatedAt, order.HoldExpiresAt = shop.Cancelled, now.Add(time.Minute), time.Time{}
+			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateOrder(order) })
+			wantOrder(t, store, order)
+		}
+	}},
+
+	{"an animal has one open order at most", func(t *testing.T, store shop.Store) {
+		now := keyNow()
+		open := shop.Order{PetID: 7, Status: shop.Approved, CreatedAt: now, UpdatedAt: now}
+		first := addOrder(t, store, open)
+		err := store.Write(t.Context(), func(tx shop.WriteTx) error {
+			_, err := tx.InsertOrder(open)
+			return err
+		})
+		if err == nil {
+			t.Error("a second open order was taken")
+		}
+		read(t, store, func(tx shop.ReadTx) error {
+			if order, found, err := tx.OpenOrder(7); err != nil || !found || order.ID != first.ID {
+				t.Errorf("the open order is %+v, %v %v", order, found, err)
+			}
+			if _, found, err := tx.OpenOrder(8); err != nil || found {
+				t.Errorf("another animal has an open order: %v", err)
+			}
+			return nil
+		})
+		first.Status = shop.Delivered
+		write(t, store, func(tx shop.WriteTx) error { return tx.UpdateOrder(first) })
+		read(t, store, func(tx shop.ReadTx) error {
+			if _, found, err := tx.OpenOrder(7); err != nil || found {
+				t.Errorf("a delivered order is open: %v", err)
+			}
+			return nil
+		})
+		addOrder(t, store, open)
+	}},
+
+	{"orders are listed newest first, and filters combine", func(t *testing.T, store shop.Store) {
+		now := keyNow()
+		var all []shop.Order
+		for i := range 12 {
+			status := shop.OrderStatuses()[2+i%3] // not open
+			all = append(all, addOrder(t, store, shop.Order{PetID: int64(i % 2), Status: status, CreatedAt: now, UpdatedAt: now}))
+		}
+		slices.Reverse(all)
+		for _, status := range append(shop.OrderStatuses(), "") {
+			for _, pet := range []*int64{nil, new(int64(0)), new(int64(1)), new(int64(2))} {
+				for _, from := range []*int64{nil, &all[5].ID} {
+					want := slices.DeleteFunc(slices.Clone(all), func(o shop.Order) bool {
+						return status != "" && o.Status != status || pet != nil && o.PetID != *pet || from != nil && o.ID >= *from
+					})
+					list := shop.OrderList{Status: status, PetID: pet, Window: shop.Window{Limit: 3, From: from}}
+					read(t, store, func(tx shop.ReadTx) error {
+						got, err := tx.Orders(list)
+						if diff := cmp.Diff(want[:min(3, len(want))], got); diff != "" {
+							t.Errorf("%+v (-want +got)\n%s", list, diff)
+						}
+						return err
+					})
+				}
+			}
+		}
+	}},
+
+	{"holds are due when their time has come", func(t *testing.T, store shop.Store) {
+		now := keyNow()
+		for pet, hold := range []time.Duration{time.Hour, time.Minute, 2 * time.Hour} {
+			addOrder(t, store, shop.Order{PetID: int64(pet), Status: shop.Placed, CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(hold)})
+		}
+		addOrder(t, store, shop.Order{PetID: 9, Status: shop.Approved, CreatedAt: now, UpdatedAt: now})
+		for _, c := range []struct {
+			at   time.Duration
+			want []int64
+		}{
+			{0, nil}, {time.Minute - time.Microsecond, nil}, {time.Minute, []int64{1}}, {90 * time.Minute, []int64{1, 0}}, {3 * time.Hour, []int64{1, 0, 2}},
+		} {
+			read(t, store, func(tx shop.ReadTx) error {
+				orders, err := tx.DueOrders(now.Add(c.at))
+				var pets []int64
+				for _, order := range orders {
+					pets = append(pets, order.PetID)
+				}
+				if !slices.Equal(pets, c.want) {
+					t.Errorf("after %v the orders of %v are due, want %v", c.at, pets, c.want)
+				}
+				return err
+			})
+		}
+	}},
+
+	{"the inventory is exact", func(t *testing.T, store shop.Store) {
+		want := func(want shop.Inventory) {
+			t.Helper()
+			read(t, store, func(tx shop.ReadTx) error {
+				got, err := tx.Inventory()
+				if got != want {
+					t.Errorf("got %+v, want %+v", got, want)
+				}
+				return err
+			})
+		}
+		want(shop.Inventory{})
+		pet := add(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
+		add(t, store, shop.NewPet{Name: "Mia", CategoryID: 1, Status: shop.Sold})
+		want(shop.Inventory{Sold: 1, Unspecified: 1})
+		after := pet
+		after.Status, after.Name = shop.Available, "Max"
+		write(t, store, func(tx shop.WriteTx) error { return tx.UpdatePet(pet, after) })
+		want(shop.Inventory{Sold: 1, Available: 1})
+		store.Write(t.Context(), func(tx shop.WriteTx) error {
+			if err := tx.DeletePet(after); err != nil {
+				t.Error(err)
+			}
+			return errOnPurpose
+		})
+		want(shop.Inventory{Sold: 1, Available: 1})
+		write(t, store, func(tx shop.WriteTx) error { return tx.DeletePet(after) })
+		want(shop.Inventory{Sold: 1})
+	}},
+}
+
+func wantOrder(t *testing.T, store shop.Store, want shop.Order) {
+	t.Helper()
+	read(t, store, func(tx shop.ReadTx) error {
+		got, found, err := tx.Order(want.ID)
+		if diff := cmp.Diff(want, got); !found || diff != "" {
+			t.Errorf("found %v (-want +got)\n%s", found, diff)
+		}
+		return err
+	})
+}
