@@ -1,0 +1,133 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// TestKeysFromAnotherProcess rotates and revokes keys on the command line while requests run with them.
+func TestKeysFromAnotherProcess(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	p := f.serve()
+	f.createKey("--name", "boss")
+	old := f.createKey("--name", "partner", "--scope", "pets:read")
+
+	var secret atomic.Pointer[string]
+	secret.Store(&old)
+	var refused atomic.Int64
+	stop := make(chan struct{})
+	var clients sync.WaitGroup
+	for range 4 {
+		clients.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				if a := p.send("GET", "/v1/pets", *secret.Load(), ""); a.status != 200 {
+					refused.Add(1)
+				}
+			}
+		})
+	}
+	// With an overlap nobody is refused: the old secret works on, and the new one at once.
+	r := f.run("keys", "rotate", "2", "--overlap", "1h")
+	if r.code != 0 || !issuedKey.MatchString(r.stdout) || !strings.Contains(r.stderr, "partner") {
+		t.Fatalf("%+v", r)
+	}
+	renewed := strings.TrimSpace(r.stdout)
+	secret.Store(&renewed)
+	for range 20 {
+		expectStatus(t, p.send("GET", "/v1/pets", old, ""), 200)
+		expectStatus(t, p.send("GET", "/v1/pets", renewed, ""), 200)
+	}
+	if n := refused.Load(); n > 0 {
+		t.Errorf("%d requests were refused during a rotation with an overlap", n)
+	}
+	// Without one the old secrets end, and so does everything when the key is revoked.
+	r = f.run("keys", "rotate", "2", "--overlap", "0s")
+	last := strings.TrimSpace(r.stdout)
+	for _, gone := range []string{old, renewed} {
+		await(t, "the old secret to be refused", func() bool { return p.send("GET", "/v1/pets", gone, "").status == 401 })
+	}
+	expectStatus(t, p.send("GET", "/v1/pets", last, ""), 200)
+	if r := f.run("keys", "revoke", "2"); r.code != 0 || r.stdout != "" {
+		t.Errorf("%+v", r)
+	}
+	await(t, "the key to be refused", func() bool { return p.send("GET", "/v1/pets", last, "").status == 401 })
+	for range 20 { // and for good
+		expectError(t, p.send("GET", "/v1/pets", last, ""), 401, "invalid_api_key")
+	}
+	close(stop)
+	clients.Wait()
+}
+
+func TestKeysList(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	boss := f.createKey("--name", "Zoë, the boss")
+	f.createKey("--name", "guest", "--scope", "pets:read,orders:read", "--expires", "2099-12-31")
+	r := f.run("keys", "list")
+	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+	if r.code != 0 || r.stderr != "" || len(lines) != 3 {
+		t.Fatalf("%+v", r)
+	}
+	for i, parts := range [][]string{
+		{"ID", "NAME", "SCOPES", "HINT", "CREATED", "EXPIRES", "LAST USED"},
+		{"2", "guest", "pets:read, orders:read", "2099-12-31 00:00 UTC", "not yet"},
+		{"1", "Zoë, the boss", "admin", "…" + boss[len(boss)-4:], "never", "not yet"},
+	} {
+		for _, part := range parts {
+			if !strings.Contains(lines[i], part) {
+				t.Errorf("the line %q does not say %q", lines[i], part)
+			}
+		}
+	}
+	p := f.serve()
+	expectStatus(t, p.send("GET", "/v1/pets", boss, ""), 200)
+	p.stop() // writes down when keys were last used
+	if r := f.run("keys", "list"); strings.Count(r.stdout, "not yet") != 1 {
+		t.Errorf("after a use: %s", r.stdout)
+	}
+}
+
+func TestKeysRefusals(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	f.createKey("--name", "boss")
+	for _, test := range []struct {
+		args string
+		code int
+		says string
+	}{
+		{"revoke 1", 1, "last admin key"},
+		{"revoke 99", 1, "no key with the id 99"},
+		{"rotate 99", 1, "no key with the id 99"},
+		{"revoke", 2, "id"},
+		{"revoke x", 2, "id"},
+		{"revoke 1 2", 2, "unexpected argument"},
+		{"rotate 1 --overlap x", 2, "--overlap"},
+		{"rotate 1 --overlap=-1s", 2, "--overlap"},
+		{"rotate 1 --overlap=721h", 2, "--overlap"},
+		{"list --database nowhere.db", 1, "nowhere.db"},
+		{"revoke 1 --database nowhere.db", 1, "nowhere.db"},
+		{"rotate 1 --database nowhere.db", 1, "nowhere.db"},
+		{"list --environment staging", 1, "production"},
+		{"sing", 2, "sing"},
+	} {
+		t.Run(test.args, func(t *testing.T) {
+			r := f.run(append([]string{"keys"}, strings.Fields(test.args)...)...)
+			if r.code != test.code || r.stdout != "" || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, test.says) {
+				t.Errorf("%+v", r)
+			}
+		})
+	}
+	if names := fmt.Sprint(f.names()); strings.Contains(names, "nowhere") {
+		t.Errorf("a command made a database: %s", names)
+	}
+}

@@ -1,0 +1,110 @@
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+)
+
+// TestHoldRunsOut lets a hold run out in the real program, by itself and across a restart.
+func TestHoldRunsOut(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	p := f.serve("--order-hold", "2s")
+	type order struct{ Status, HoldExpiresAt string }
+	place := func(pet int64) {
+		t.Helper()
+		a := p.send("POST", "/v1/store/orders", adminKey, fmt.Sprintf(`{"petId":%d}`, pet))
+		expectStatus(t, a, 201)
+		if o := decode[order](t, a.body); o.Status != "placed" || o.HoldExpiresAt == "" {
+			t.Fatalf("%v", a)
+		}
+	}
+	for range 2 {
+		p.create(pet{Name: "Rex", Status: "available"})
+	}
+	place(1)
+	expectError(t, p.send("POST", "/v1/store/orders", adminKey, `{"petId":1}`), 409, "pet_not_available")
+	await(t, "the hold to run out", func() bool { return decode[order](t, p.get("/v1/store/orders/1").body).Status == "expired" })
+	if a := p.get("/v1/store/inventory"); a.body != `{"available":2,"pending":0,"sold":0,"unspecified":0}`+"\n" {
+		t.Errorf("%v", a)
+	}
+	place(2)
+	p.kill() // nobody is there when the hold runs out
+	p = f.serve("--order-hold", "2s")
+	await(t, "the hold to run out", func() bool { return decode[[]pet](t, p.get("/v1/pets?id=2").body)[0].Status == "available" })
+	place(2)
+}
+
+// TestCategoriesKnown starts the program so that animals must be of a category that there is.
+func TestCategoriesKnown(t *testing.T) {
+	t.Parallel()
+	p := newFolderWithKey(t).serve("--categories", "known")
+	expectError(t, p.send("POST", "/v1/pets", adminKey, `{"name":"Rex","categoryId":1}`), 400, "validation_failed")
+	expectStatus(t, p.send("POST", "/v1/categories", adminKey, `{"name":"Dogs"}`), 201)
+	p.create(pet{Name: "Rex", CategoryID: 1})
+}
+
+// TestRateLimit starts the program with a limit, and makes too many requests.
+func TestRateLimit(t *testing.T) {
+	t.Parallel()
+	p := newFolderWithKey(t).serve("--rate-limit", "5")
+	await(t, "the limit", func() bool {
+		a := p.send("GET", "/v1/pets", adminKey, "")
+		expectHeader(t, a, "RateLimit-Policy", `"default";q=10;w=2`)
+		if a.status == 429 {
+			expectError(t, a, 429, "rate_limited")
+			expectHeader(t, a, "Retry-After", "1")
+		}
+		return a.status == 429
+	})
+}
+
+// TestSlowSenders keeps many connections that send their headers or bodies byte by byte, while others are served.
+func TestSlowSenders(t *testing.T) {
+	t.Parallel()
+	p := newFolderWithKey(t).serve()
+	const each = 100
+	starts := []string{
+		"GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ",
+		"POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + adminKey + "\r\nContent-Length: 60000\r\n\r\n{",
+	}
+	var slow []net.Conn
+	for _, start := range starts {
+		for range each {
+			connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer connection.Close()
+			if _, err := connection.Write([]byte(start)); err != nil {
+				t.Fatal(err)
+			}
+			slow = append(slow, connection)
+		}
+	}
+	left := len(slow)
+	cut := make(chan struct{}, left)
+	for _, connection := range slow {
+		go func() {
+			buffer := make([]byte, 1024)
+			for {
+				if _, err := connection.Read(buffer); err != nil {
+					cut <- struct{}{}
+					return
+				}
+			}
+		}()
+	}
+	await(t, "the slow senders to be cut off", func() bool {
+		for _, connection := range slow {
+			connection.Write([]byte("x")) // one more byte never makes a request
+		}
+		p.create(pet{Name: "Rex"}) // while others are served
+		for ; len(cut) > 0; left-- {
+			<-cut
+		}
+		return left == 0
+	})
+}
