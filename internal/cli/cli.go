@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"animalstore/internal/shop"
 )
 
 // Exit codes that scripts may rely on.
@@ -63,7 +65,11 @@ func Run(args []string, out, errs io.Writer) int {
 	if err != nil {
 		return fail(errs, usagef("%w (see animalstore --help)", err))
 	}
-	if err := command.Run(); err != nil {
+	err = command.Run()
+	if errors.Is(err, shop.ErrOtherEnvironment) {
+		err = usagef("--environment: %w", err)
+	}
+	if err != nil {
 		return fail(errs, err)
 	}
 	return exitOK

@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
 
 	"golang.org/x/term"
 
@@ -21,7 +24,10 @@ func firstKey(ctx context.Context, service *shop.Service, t terminal, log *slog.
 		return err
 	}
 	if !isTerminal(t.out) {
-		log.Warn("no key yet: make one with `animalstore keys create --name admin`", "database", database)
+		if path, err := filepath.Abs(database); err == nil {
+			database = path // so that the line works wherever it is pasted
+		}
+		log.Warn("no key yet: make one with `animalstore keys create --name admin --database " + quoteShell(database) + "`")
 		return nil
 	}
 	key, err := service.CreateKey(ctx, shop.NewKey{Name: "first", Scopes: []shop.Scope{shop.Admin}})
@@ -39,6 +45,16 @@ Try it:
 
 `, key.Secret, key.Secret, reachable(addr))
 	return err
+}
+
+// quoteShell writes a text so that a shell takes it as one word.
+func quoteShell(text string) string {
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-:", r)
+	}) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
 // reachable is an address that this machine reaches the listener at.

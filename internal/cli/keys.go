@@ -148,7 +148,7 @@ func parseTime(text string) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	for _, layout := range []string{time.RFC3339, time.DateOnly} {
-		if t, err := time.Parse(layout, text); err == nil {
+		if t, err := time.Parse(layout, text); err == nil && !t.IsZero() {
 			return t.UTC(), nil
 		}
 	}

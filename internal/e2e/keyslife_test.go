@@ -117,7 +117,7 @@ func TestKeysRefusals(t *testing.T) {
 		{"list --database nowhere.db", 1, "nowhere.db"},
 		{"revoke 1 --database nowhere.db", 1, "nowhere.db"},
 		{"rotate 1 --database nowhere.db", 1, "nowhere.db"},
-		{"list --environment staging", 1, "production"},
+		{"list --environment staging", 2, "production"},
 		{"sing", 2, "sing"},
 	} {
 		t.Run(test.args, func(t *testing.T) {

@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"testing"
+
+	_ "animalstore/internal/cli" // so that a result is not taken from the cache when the program has changed
 )
 
 // binary is the program under test, built once for all tests.

@@ -72,7 +72,7 @@ func New(c Config) (*API, error) {
 
 // ServeHTTP answers one request, whatever becomes of it.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{w: &recorder{ResponseWriter: w}, r: r, id: strings.ToLower(rand.Text())}
+	c := &call{w: &recorder{ResponseWriter: w, unread: r.ContentLength != 0}, r: r, id: strings.ToLower(rand.Text())}
 	c.w.Header().Set("X-Request-Id", c.id)
 	a.metrics.inFlight.Inc()
 	start := time.Now()
@@ -122,7 +122,7 @@ func (a *API) serve(c *call) error {
 		}
 	}
 	if place == nil {
-		return shop.Errorf(shop.NotFound, "There is nothing at this path; the operations are listed in /v1/openapi.json.")
+		return errNoSuchPath()
 	}
 	if c.route == nil {
 		c.w.Header().Set("Allow", place.allow)
@@ -155,10 +155,19 @@ func (a *API) work(c *call) error {
 	return c.route.handle(a, c)
 }
 
+func errNoSuchPath() error {
+	return shop.Errorf(shop.NotFound, "There is nothing at this path; the operations are listed in /v1/openapi.json.")
+}
+
 // options says what a path takes; a browser asks this before it sends a page's request.
 func (a *API) options(c *call, place *place) error {
+	if c.r.URL.Path == "*" { // the service as a whole
+		c.w.Header().Set("Allow", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")
+		c.sendNothing()
+		return nil
+	}
 	if place == nil {
-		return shop.Errorf(shop.NotFound, "There is nothing at this path; the operations are listed in /v1/openapi.json.")
+		return errNoSuchPath()
 	}
 	c.w.Header().Set("Allow", place.allow)
 	a.allowRequest(c, place)

@@ -42,18 +42,24 @@ type recorder struct {
 	http.ResponseWriter
 	status int
 	bytes  int
+	unread bool // the request has a body that nobody has read
 }
 
+// WriteHeader closes the connection behind an answer to a request whose body was not read. Otherwise net/http would wait
+// for all of the body first, for as long as its sender likes.
 func (w *recorder) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
+	}
+	if w.unread {
+		w.Header().Set("Connection", "close")
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *recorder) Write(p []byte) (int, error) {
 	if w.status == 0 {
-		w.status = http.StatusOK
+		w.WriteHeader(http.StatusOK)
 	}
 	n, err := w.ResponseWriter.Write(p)
 	w.bytes += n

@@ -8,7 +8,9 @@ import (
 	"math"
 	"mime"
 	"net/http"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -26,33 +28,41 @@ const bodyTimeout = 30 * time.Second
 // readBody reads the whole body of a request, which must be of a type that its route takes.
 func (c *call) readBody() (err error) {
 	if !takes(c.route.body, c.r.Header) {
-		return shop.Errorf(shop.UnsupportedMediaType, "The body must be plain JSON; send it with Content-Type: %s.", c.route.body[0])
+		return shop.Errorf(shop.UnsupportedMediaType, "The body must be plain JSON; send it with Content-Type: %s.", strings.Join(c.route.body, " or "))
+	}
+	if c.r.ContentLength > maxBody {
+		return errTooLarge() // without asking for any of it
 	}
 	control := http.NewResponseController(c.w)
 	control.SetReadDeadline(time.Now().Add(bodyTimeout)) // what has no deadline needs none
-	c.body, err = io.ReadAll(http.MaxBytesReader(c.w, c.r.Body, maxBody))
+	c.body, err = io.ReadAll(http.MaxBytesReader(c.w.ResponseWriter, c.r.Body, maxBody))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return shop.Errorf(shop.PayloadTooLarge, "The body is too large; send at most %d bytes.", maxBody)
+		return errTooLarge()
 	}
 	if err != nil {
 		return shop.Errorf(shop.InvalidJSON, "The body broke off before its end; send all of it.")
 	}
 	control.SetReadDeadline(time.Time{})
+	c.w.unread = false
 	return nil
+}
+
+func errTooLarge() error {
+	return shop.Errorf(shop.PayloadTooLarge, "The body is too large; send at most %d bytes.", maxBody)
 }
 
 // takes tells whether the headers announce one of these media types, as it is and not compressed. Without a type, it is
 // taken for the right one.
 func takes(mediaTypes []string, h http.Header) bool {
 	for _, coding := range h.Values("Content-Encoding") {
-		if coding != "" && coding != "identity" {
+		if coding != "" && !strings.EqualFold(coding, "identity") {
 			return false
 		}
 	}
-	switch types := h.Values("Content-Type"); len(types) {
-	case 0:
+	switch types := h.Values("Content-Type"); {
+	case len(types) == 0, len(types) == 1 && types[0] == "":
 		return true
-	case 1:
+	case len(types) == 1:
 		mediaType, _, err := mime.ParseMediaType(types[0])
 		return err == nil && slices.Contains(mediaTypes, mediaType)
 	default:
@@ -153,6 +163,9 @@ func (o *object) seconds(name string, preset time.Duration) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
+// rfc3339 is what a time looks like; time.Parse takes more than that.
+var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$`)
+
 // time returns a member that may be missing and must else be a time as RFC 3339 writes it.
 func (o *object) time(name string) time.Time {
 	value, given := o.members[name]
@@ -160,8 +173,8 @@ func (o *object) time(name string) time.Time {
 		return time.Time{}
 	}
 	text, _ := asString(value)
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
+	at, err := time.Parse(time.RFC3339, strings.ToUpper(text))
+	if err != nil || !rfc3339.MatchString(text) || at.IsZero() { // the zero time stands for none everywhere else
 		o.problems.Add(name, "must be a time such as 2027-01-31T18:00:00Z")
 	}
 	return at

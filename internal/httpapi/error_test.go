@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"animalstore/internal/shop"
 )
@@ -80,6 +81,10 @@ func TestRequestIDs(t *testing.T) {
 		if !strings.Contains(s.log.String(), "id="+id) {
 			t.Errorf("the log does not have the request %s", id)
 		}
+	}
+	refused := s.ask("GET", "/metrics", "", "Authorization: ").Header.Get("X-Request-Id")
+	if !strings.Contains(s.log.String(), "id="+refused) {
+		t.Error("somebody who tried the metrics without a key is not in the log")
 	}
 	s.ask("GET", "/livez", "")
 	if strings.Contains(s.log.String(), "livez") {
@@ -238,4 +243,70 @@ func TestOddRequests(t *testing.T) {
 			t.Errorf("a request broke a line of the log: %q", line)
 		}
 	}
+}
+
+// An answer does not wait for a body that nobody reads: its sender may never send it.
+func TestBodiesThatNeverCome(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	key := "Authorization: Bearer " + adminKey + "\r\n"
+	for _, c := range []struct {
+		request string
+		status  int
+	}{
+		{"POST /v1/pets HTTP/1.1\r\n", 401},
+		{"GET /v1/pets HTTP/1.1\r\n" + key, 200},
+		{"GET /v1/nothing HTTP/1.1\r\n" + key, 404},
+		{"BREW /v1/pets HTTP/1.1\r\n" + key, 405},
+		{"POST /v1/pets HTTP/1.1\r\n" + key + "Content-Type: text/plain\r\n", 415},
+		{"DELETE /v1/pets/1 HTTP/1.1\r\n" + key, 404},
+		{"OPTIONS /v1/pets HTTP/1.1\r\n", 204},
+		{"GET /livez HTTP/1.1\r\n", 200},
+		{"GET /metrics HTTP/1.1\r\n" + key, 200},
+		{"GET /v1/openapi.json HTTP/1.1\r\nIf-None-Match: *\r\n", 304},
+	} {
+		for _, length := range []string{"Content-Length: 10", "Content-Length: 99999999", "Transfer-Encoding: chunked"} {
+			response := s.exchange(t, c.request+"Host: x\r\n"+length+"\r\n\r\n")
+			if response.StatusCode != c.status {
+				t.Errorf("%q with %s: %d, want %d", c.request, length, response.StatusCode, c.status)
+			}
+		}
+	}
+	large := fmt.Sprintf("POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sContent-Length: 100000\r\nExpect: 100-continue\r\n\r\n", key)
+	if response := s.exchange(t, large); response.StatusCode != 413 {
+		t.Errorf("a body that is too large before it is sent: %d", response.StatusCode)
+	}
+	chunks := fmt.Sprintf("POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", key, maxBody+1, strings.Repeat(" ", maxBody+1))
+	if response := s.exchange(t, chunks); response.StatusCode != 413 {
+		t.Errorf("a body that is too large and does not end: %d", response.StatusCode)
+	}
+}
+
+func TestOptionsOfTheWholeService(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	response := s.exchange(t, "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")
+	if response.StatusCode != 204 || response.Header.Get("Allow") == "" || response.Header.Get("X-Request-Id") == "" {
+		t.Errorf("got %d %v", response.StatusCode, response.Header)
+	}
+}
+
+// exchange sends what it is given and reads one answer, without its body.
+func (s *openShop) exchange(t *testing.T, request string) *http.Response {
+	t.Helper()
+	connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	connection.SetDeadline(time.Now().Add(20 * time.Second)) // less than any body is waited for
+	if _, err := io.WriteString(connection, request); err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+	if err != nil {
+		t.Fatalf("%.60q: %v", request, err)
+	}
+	response.Body.Close()
+	return response
 }

@@ -61,7 +61,9 @@ func newShop(t *testing.T, change ...func(*Config)) *openShop {
 	if s.checks, err = documentChecks(); err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(s.api)
+	server := httptest.NewUnstartedServer(s.api)
+	server.Config.DisableGeneralOptionsHandler = true // as the program has it
+	server.Start()
 	server.Config.ErrorLog = slog.NewLogLogger(slog.NewTextHandler(s.log, nil), slog.LevelWarn)
 	s.close = sync.OnceFunc(func() {
 		server.Close()

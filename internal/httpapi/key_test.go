@@ -118,6 +118,9 @@ func TestCreateKeyWrong(t *testing.T) {
 		{"expiry as a date", `{"name":"x","scopes":["admin"],"expiresAt":"2099-01-01"}`, shop.ValidationFailed, "expiresAt"},
 		{"expiry that is no day", `{"name":"x","scopes":["admin"],"expiresAt":"2099-02-30T00:00:00Z"}`, shop.ValidationFailed, "expiresAt"},
 		{"expiry as a number", `{"name":"x","scopes":["admin"],"expiresAt":4070908800}`, shop.ValidationFailed, "expiresAt"},
+		{"expiry that is the zero time", `{"name":"x","scopes":["admin"],"expiresAt":"0001-01-01T00:00:00Z"}`, shop.ValidationFailed, "expiresAt"},
+		{"expiry beyond the year 9999", `{"name":"x","scopes":["admin"],"expiresAt":"9999-12-31T23:59:59-01:00"}`, shop.ValidationFailed, "expiresAt"},
+		{"expiry that is nearly RFC 3339", `{"name":"x","scopes":["admin"],"expiresAt":"2099-01-31T8:00:00,5Z"}`, shop.ValidationFailed, "expiresAt"},
 		{"expiry empty", `{"name":"x","scopes":["admin"],"expiresAt":""}`, shop.ValidationFailed, "expiresAt"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -169,6 +172,8 @@ func TestExpiringKey(t *testing.T) {
 	if !key.ExpiresAt.Equal(soon.Truncate(time.Microsecond)) || key.ExpiresAt.Location() != time.UTC {
 		t.Errorf("it expires at %v, want %v in UTC", key.ExpiresAt, soon)
 	}
+	s.ask("POST", "/v1/keys", `{"name":"x","scopes":["pets:read"],"expiresAt":"9999-12-31t23:59:59.999999999z"}`).want(t, 201, "")
+	s.ask("GET", "/v1/keys", "").want(t, 200, "")
 	s.eventually(t, key.Key, 401)
 	if time.Now().Before(soon) {
 		t.Error("it was refused before its time")

@@ -26,7 +26,7 @@ func (a *API) note(c *call, took time.Duration, err error) {
 	level := slog.LevelInfo
 	if status >= 500 {
 		level = slog.LevelError
-	} else if c.route != nil && !isOrBelow(c.r.URL.Path, "/v1") {
+	} else if status < 400 && c.route != nil && !isOrBelow(c.r.URL.Path, "/v1") {
 		level = slog.LevelDebug
 	}
 	ctx := c.r.Context()

@@ -35,7 +35,7 @@ func (s *Service) Category(ctx context.Context, id int64) (Category, error) {
 func existingCategory(tx ReadTx, id int64) (Category, error) {
 	category, found, err := tx.Category(id)
 	if err == nil && !found {
-		err = Errorf(NotFound, "There is no category with the id %d.", id)
+		err = Errorf(NotFound, "There is no category with the id %d; list the categories to see which there are.", id)
 	}
 	return category, err
 }

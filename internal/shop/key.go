@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -26,13 +25,7 @@ func Scopes() []Scope {
 }
 
 // ScopesText lists scopes for people.
-func ScopesText(scopes []Scope) string {
-	texts := make([]string, len(scopes))
-	for i, s := range scopes {
-		texts[i] = string(s)
-	}
-	return strings.Join(texts, ", ")
-}
+func ScopesText(scopes []Scope) string { return joined(scopes, ", ") }
 
 // NewKey is what somebody asks for when making a key.
 type NewKey struct {
@@ -57,6 +50,9 @@ func (n NewKey) Problems(now time.Time) Problems {
 	}
 	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(now) {
 		p.Add("expiresAt", "must be in the future")
+	}
+	if n.ExpiresAt.UTC().Year() > 9999 { // RFC 3339 has no later ones
+		p.Add("expiresAt", "must be before the year 10000")
 	}
 	return p
 }
@@ -181,7 +177,7 @@ func (s *Service) RevokeKey(ctx context.Context, id int64) error {
 func existingKey(tx ReadTx, id int64) (Key, error) {
 	key, found, err := tx.Key(id)
 	if err == nil && !found {
-		err = Errorf(NotFound, "There is no key with the id %d.", id)
+		err = Errorf(NotFound, "There is no key with the id %d; list the keys to see which there are.", id)
 	}
 	return key, err
 }

@@ -9,8 +9,8 @@ import (
 // process, is refused within a second.
 const keyFreshness = 500 * time.Millisecond
 
-// keyring remembers the keys that were in use lately. It never remembers that a key is unknown, so a new one works at
-// once. Only known keys get in, so it does not outgrow the store.
+// keyring remembers the keys that were in use. It never remembers that a key is unknown, so a new one works at once. Only
+// what the store knew gets in, so strangers cannot fill it.
 type keyring struct {
 	mu   sync.RWMutex
 	seen map[SecretHash]seenKey

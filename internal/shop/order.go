@@ -105,7 +105,7 @@ func (s *Service) Order(ctx context.Context, id int64) (Order, error) {
 func existingOrder(tx ReadTx, id int64) (Order, error) {
 	order, found, err := tx.Order(id)
 	if err == nil && !found {
-		err = Errorf(NotFound, "There is no order with the id %d.", id)
+		err = Errorf(NotFound, "There is no order with the id %d; list the orders to see which there are.", id)
 	}
 	return order, err
 }
@@ -130,7 +130,7 @@ func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
 			return Order{}, err
 		}
 		if !found {
-			return Order{}, Errorf(PetNotFound, "There is no animal with the id %d.", n.PetID)
+			return Order{}, Errorf(PetNotFound, "There is no animal with the id %d; list the animals to see which there are.", n.PetID)
 		}
 		if pet.Status != Available {
 			return Order{}, Errorf(PetNotAvailable, "The animal %d is not available; only an available animal can be ordered.", pet.ID)
@@ -164,7 +164,7 @@ func (s *Service) UpdateOrder(ctx context.Context, id int64, to OrderStatus) (Or
 			return order, err
 		}
 		if !slices.Contains(orderMoves[order.Status], to) {
-			return Order{}, Errorf(InvalidTransition, "An order that is %s cannot become %s.", order.Status, to)
+			return Order{}, Errorf(InvalidTransition, "An order that is %s cannot become %s, but %s.", order.Status, to, anyOf(orderMoves[order.Status]))
 		}
 		return advance(tx, order, to)
 	})

@@ -83,7 +83,7 @@ func (s *Service) Pet(ctx context.Context, id int64) (Pet, error) {
 func existingPet(tx ReadTx, id int64) (Pet, error) {
 	pet, found, err := tx.Pet(id)
 	if err == nil && !found {
-		err = Errorf(NotFound, "There is no animal with the id %d.", id)
+		err = Errorf(NotFound, "There is no animal with the id %d; list the animals to see which there are.", id)
 	}
 	return pet, err
 }
@@ -178,7 +178,7 @@ func (s *Service) UpdatePet(ctx context.Context, id int64, change PetChange, mat
 
 func (s *Service) checkMove(tx ReadTx, pet Pet, to Status) error {
 	if !slices.Contains(moves[pet.Status], to) {
-		return Errorf(InvalidTransition, "An animal that is %s cannot become %s.", pet.Status, to)
+		return Errorf(InvalidTransition, "An animal that is %s cannot become %s, but %s.", pet.Status, to, anyOf(moves[pet.Status]))
 	}
 	return checkNotHeld(tx, pet)
 }

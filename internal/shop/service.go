@@ -4,6 +4,7 @@ package shop
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -22,6 +23,9 @@ func (e Environment) keyPrefix() string {
 	}
 	return "ask_live_"
 }
+
+// ErrOtherEnvironment is what Open returns for a store that was made for another environment.
+var ErrOtherEnvironment = errors.New("the database was made for another environment")
 
 // Options are what a Service is told when it opens.
 type Options struct {
@@ -92,7 +96,7 @@ func settle(ctx context.Context, store Store, wanted Environment) (stored Enviro
 		return "", err
 	}
 	if wanted != "" && wanted != stored {
-		return "", fmt.Errorf("the database belongs to the %s environment, not to %s", stored, wanted)
+		return "", fmt.Errorf("%w: it belongs to %s, not to %s", ErrOtherEnvironment, stored, wanted)
 	}
 	return stored, nil
 }

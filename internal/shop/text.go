@@ -28,6 +28,23 @@ func TextProblem(s string) string {
 	return ""
 }
 
+// joined lists words for people.
+func joined[T ~string](words []T, separator string) string {
+	texts := make([]string, len(words))
+	for i, word := range words {
+		texts[i] = string(word)
+	}
+	return strings.Join(texts, separator)
+}
+
+// anyOf says what there is to choose from.
+func anyOf[T ~string](choices []T) string {
+	if len(choices) == 0 {
+		return "stays as it is"
+	}
+	return "only " + joined(choices, " or ")
+}
+
 // Fold maps texts that differ only in letter case to the same text. It folds rune by rune as strings.EqualFold does,
 // for all of Unicode; the engines' own functions fold ASCII alone, or by locale.
 func Fold(s string) string {

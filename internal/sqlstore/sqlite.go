@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"modernc.org/sqlite"
 
@@ -44,17 +45,19 @@ func prepareFile(path string, existing bool) (string, error) {
 
 // patience is how long a connection waits for another process. SQLite's lock is not fair: a command beside a busy service
 // may have to wait for long, while the service itself must not keep its clients waiting.
-func patience(o Options) string {
+func patience(o Options) time.Duration {
 	if o.Exclusive {
-		return "busy_timeout(5000)"
+		return 5 * time.Second
 	}
-	return "busy_timeout(60000)"
+	return time.Minute
 }
 
-// settings are those of every connection. Patience comes first: the others may have to wait.
+func busyTimeout(o Options) string { return fmt.Sprintf("busy_timeout(%d)", patience(o).Milliseconds()) }
+
+// settings are those of every connection. The timeout comes first: the others may have to wait.
 func settings(o Options) []string {
 	return []string{
-		patience(o),
+		busyTimeout(o),
 		"journal_mode(WAL)",
 		"synchronous(FULL)", // a commit that was answered survives a power cut
 		"foreign_keys(1)",
@@ -83,6 +86,22 @@ func checkSQLite(ctx context.Context, db *sql.DB) error {
 	}
 	if mode != "wal" {
 		return fmt.Errorf("its journal mode is %q and cannot be changed to \"wal\"", mode)
+	}
+	return nil
+}
+
+// checkWritable refuses a database that can be read but not written: it would start as if all were well.
+func checkWritable(ctx context.Context, db *sql.DB) error {
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	// SQLite begins a transaction on such a database without a word, and refuses the first statement that would write.
+	for _, statement := range []string{"BEGIN IMMEDIATE", "DELETE FROM settings WHERE name = ''", "ROLLBACK"} {
+		if _, err := conn.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("it cannot be written: %w", err)
+		}
 	}
 	return nil
 }

@@ -20,8 +20,12 @@ type Store struct {
 	readers chan *conn
 	writer  *writer
 	closing sync.Once
+	closed  chan struct{}
+	file    *file
 	now     func() time.Time
 }
+
+var errClosed = errors.New("the store is closed")
 
 // errLocked is what lockFile returns while another process holds the lock.
 var errLocked = errors.New("another animalstore serves it")
@@ -42,7 +46,7 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{now: o.Now}
+	s := &Store{now: o.Now, closed: make(chan struct{})}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -51,14 +55,29 @@ func Open(ctx context.Context, path string, o Options) (*Store, error) {
 			return nil, fmt.Errorf("cannot have the database %s alone: %w", path, err)
 		}
 	}
-	if err := s.open(ctx, path, o); err != nil {
+	if err := s.openPatiently(ctx, path, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the database %s: %w", path, err), s.Close())
 	}
 	return s, nil
 }
 
+// openPatiently opens the database again while others do the same. When several processes turn a new file into a database
+// at once, SQLite tells some of them at once that it is busy, whatever patience a connection has.
+func (s *Store) openPatiently(ctx context.Context, path string, o Options) error {
+	for end := time.Now().Add(patience(o)); ; {
+		err := s.open(ctx, path, o)
+		if err == nil || primaryCode(err) != sqliteBusy || time.Now().After(end) || ctx.Err() != nil {
+			return err
+		}
+		if s.db != nil {
+			s.db.Close()
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
 func (s *Store) open(ctx context.Context, path string, o Options) (err error) {
-	if err := checkOwner(ctx, dsn(path, patience(o))); err != nil {
+	if err := checkOwner(ctx, dsn(path, busyTimeout(o))); err != nil {
 		return err
 	}
 	if s.db, err = sql.Open("sqlite", dsn(path, settings(o)...)); err != nil {
@@ -71,17 +90,26 @@ func (s *Store) open(ctx context.Context, path string, o Options) (err error) {
 	if err := migrate(ctx, s.db); err != nil {
 		return err
 	}
+	if o.Exclusive {
+		if err := checkWritable(ctx, s.db); err != nil {
+			return err
+		}
+	}
+	if s.file, err = watchFile(path); err != nil {
+		return err
+	}
 	s.readers = make(chan *conn, max(4, 2*runtime.GOMAXPROCS(0)))
 	for range cap(s.readers) {
 		s.readers <- newConn(s.db)
 	}
-	s.writer = startWriter(newConn(s.db), s.now)
+	s.writer = startWriter(newConn(s.db), s.file, s.now)
 	return nil
 }
 
 // Close finishes the writes that were accepted and closes the store. Whatever uses it later fails.
 func (s *Store) Close() (err error) {
 	s.closing.Do(func() {
+		close(s.closed)
 		if s.writer != nil {
 			s.writer.stop()
 			for range cap(s.readers) {
@@ -98,9 +126,14 @@ func (s *Store) Close() (err error) {
 
 // Read runs fn over one consistent state of the database.
 func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
+	if err := s.file.check(); err != nil {
+		return err
+	}
 	var c *conn
 	select {
 	case c = <-s.readers:
+	case <-s.closed:
+		return shop.UnavailableError(errClosed)
 	case <-ctx.Done():
 		return shop.UnavailableError(ctx.Err())
 	}

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"fmt"
 	"os"
@@ -301,5 +302,84 @@ func TestClosedStore(t *testing.T) {
 	err = store.Write(t.Context(), func(shop.WriteTx) error { return nil })
 	if code := shop.AsError(err).Code; err == nil || code != shop.Unavailable {
 		t.Errorf("a write on a closed store: %v, want unavailable", err)
+	}
+	err = store.Read(t.Context(), func(shop.ReadTx) error { return nil })
+	if code := shop.AsError(err).Code; err == nil || code != shop.Unavailable {
+		t.Errorf("a read on a closed store: %v, want unavailable", err)
+	}
+}
+
+// A database that can be read but not written does not start as if all were well.
+func TestReadOnlyDatabase(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "test.db")
+	open(t, path, Options{}).Close()
+	db, err := sql.Open("sqlite", dsn(path)+"?mode=ro")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if err := checkWritable(t.Context(), db); err == nil || !strings.Contains(err.Error(), "cannot be written") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What is written into a file that nobody can open any more would be lost; what is read from its successor would be wrong.
+func TestFileThatWasRemoved(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "test.db")
+	store := open(t, path, Options{})
+	addPets(t, store, 1)
+	want := func(what string, unavailable bool) {
+		t.Helper()
+		for _, err := range []error{
+			store.Write(t.Context(), adding(what)),
+			store.Read(t.Context(), func(tx shop.ReadTx) error { _, err := tx.HasPets(); return err }),
+		} {
+			if (err != nil) != unavailable || err != nil && shop.AsError(err).Code != shop.Unavailable {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+	want("before", false)
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	want("removed", true)
+	if err := os.Rename(path+".away", path); err != nil {
+		t.Fatal(err)
+	}
+	want("put back", false)
+	if got := names(t, store); got != "put back before pet 0" {
+		t.Errorf("found %q", got)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	open(t, path, Options{}) // somebody makes a new one in its place
+	want("replaced", true)
+}
+
+// A migration that has run somewhere never changes: a change is a new migration.
+func TestMigrationsNeverChange(t *testing.T) {
+	t.Parallel()
+	known := map[string]string{
+		"0001_shop.sql": "e0f1a2f0e497eef7f8e6576b561693a8d444f6bf612f8861be1bec081783f555",
+	}
+	entries, err := sqliteMigrations.ReadDir("migrations/sqlite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		content, err := sqliteMigrations.ReadFile("migrations/sqlite/" + entry.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sum := fmt.Sprintf("%x", sha256.Sum256(content)); known[entry.Name()] != sum {
+			t.Errorf("%s has the sum %s, want %q", entry.Name(), sum, known[entry.Name()])
+		}
+	}
+	if len(entries) != len(known) {
+		t.Errorf("there are %d migrations, and %d are known", len(entries), len(known))
 	}
 }

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime/debug"
 	"sync"
@@ -21,6 +20,7 @@ const maxBatch = 256
 // failed: what it saw may have been written by the members before it.
 type writer struct {
 	conn    *conn
+	file    *file
 	now     func() time.Time
 	queue   chan *member
 	stopped chan struct{} // closed when the last accepted write has been answered
@@ -38,13 +38,11 @@ type member struct {
 	answer chan struct{}
 }
 
-func startWriter(c *conn, now func() time.Time) *writer {
-	w := &writer{conn: c, now: now, queue: make(chan *member, maxBatch), stopped: make(chan struct{})}
+func startWriter(c *conn, f *file, now func() time.Time) *writer {
+	w := &writer{conn: c, file: f, now: now, queue: make(chan *member, maxBatch), stopped: make(chan struct{})}
 	go w.loop()
 	return w
 }
-
-var errStopped = errors.New("the store is closed")
 
 // do hands a closure to the writer and waits for its answer.
 func (w *writer) do(ctx context.Context, fn func(*tx) error) error {
@@ -63,7 +61,7 @@ func (w *writer) accept(m *member) error {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if w.closed {
-		return errStopped
+		return errClosed
 	}
 	select {
 	case w.queue <- m:
@@ -99,8 +97,16 @@ func (w *writer) loop() {
 // been answered.
 func (w *writer) commit(group []*member) (again []*member) {
 	whole := &tx{ctx: context.Background(), conn: w.conn}
-	if err := whole.exec("BEGIN IMMEDIATE"); err != nil {
-		w.conn.rollback()
+	err := w.file.check()
+	if err == nil {
+		if err = whole.exec("BEGIN IMMEDIATE"); err != nil {
+			w.conn.rollback()
+		}
+	}
+	if err != nil {
+		for range len(w.queue) { // those who wait meanwhile are not made to wait as long again
+			group = w.join(group)
+		}
 		answer(group, err)
 		return nil
 	}
@@ -114,8 +120,7 @@ func (w *writer) commit(group []*member) (again []*member) {
 			group = w.join(group)
 		}
 	}
-	err := whole.exec("COMMIT")
-	if err != nil {
+	if err = whole.exec("COMMIT"); err != nil {
 		w.conn.rollback()
 	}
 	answer(group, err)
@@ -156,9 +161,7 @@ func (w *writer) run(m *member) (alive bool) {
 	tx.failed = nil
 	for _, statement := range after {
 		if err := tx.exec(statement); err != nil {
-			if m.err == nil {
-				m.err = err
-			}
+			m.err = err // whatever the member said may rest on what is lost now
 			return false
 		}
 	}

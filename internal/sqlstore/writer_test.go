@@ -196,8 +196,13 @@ func TestADatabaseThatIsHeld(t *testing.T) {
 	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
-	err = store.Write(t.Context(), adding("A"))
-	wantOutcomes(t, []error{err}, false)
+	var wg sync.WaitGroup
+	errs := make([]error, 20)
+	for i := range errs {
+		wg.Go(func() { errs[i] = store.Write(t.Context(), adding("A")) })
+	}
+	wg.Wait()
+	wantOutcomes(t, errs, make([]bool, len(errs))...)
 	if got := names(t, store); got != "pet 0" {
 		t.Errorf("reads find %q, want pet 0", got)
 	}

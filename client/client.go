@@ -1,0 +1,227 @@
+// Package client calls an animalstore service.
+//
+// Make one Client and share it; it is safe for concurrent use:
+//
+//	c, err := client.New("https://animals.example/v1", key)
+//	...
+//	pet, err := c.CreatePet(ctx, client.NewPet{Name: "Rex", CategoryID: 1, Status: client.PetAvailable})
+//	...
+//	order, err := c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID})
+//
+// A list is an iterator that gets its pages as they are needed:
+//
+//	for pet, err := range c.Pets(ctx, client.PetQuery{Status: client.PetAvailable}) {
+//		...
+//	}
+//
+// # Errors
+//
+// What the service refuses is an *[Error] with one of the codes that stand below; [IsCode] asks for one. Every other
+// error means that no answer came, because the connection failed or the context ended, or that nothing was sent,
+// because an argument was wrong. After an error without an answer, and after a status of 500 or more, it is not known
+// whether a change was made.
+//
+// # Repeats
+//
+// Calls repeat themselves, a few times and further and further apart, where the connection fails, where the service
+// has too much to do (429, 502, 503, 504; Retry-After is honoured), and where the first request of the same
+// [IdempotencyKey] still runs. That is safe: every POST carries an idempotency key, so that however often it is sent
+// it happens once, and to set or to remove the same thing again changes nothing. A removal whose answer was lost, and
+// whose repeat finds nothing to remove, counts as done. A call never waits past the deadline of its context; it then
+// returns the error that it would have waited for.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+const (
+	defaultUserAgent = "animalstore-go"
+	// defaultTimeout bounds each attempt: the service itself waits five seconds for the first of two equal requests.
+	defaultTimeout = 30 * time.Second
+	defaultRetries = 4
+	// maxAnswer bounds what is read of an answer. The largest page is a hundred animals, far below it.
+	maxAnswer = 8 << 20
+)
+
+// Client calls one service with one key.
+type Client struct {
+	base      string  // without a slash at the end
+	key       *string // behind a pointer, so that a Client that is printed does not show it
+	http      *http.Client
+	userAgent string
+	retries   int
+}
+
+// Option changes how a Client works.
+type Option func(*Client)
+
+// WithHTTPClient sends the requests through h, with its transport and its timeout, which is that of one attempt. The
+// default gives each attempt 30 seconds. Redirects are never followed, whatever h says: the key would go with them.
+func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
+
+// WithUserAgent sets the User-Agent header.
+func WithUserAgent(name string) Option { return func(c *Client) { c.userAgent = name } }
+
+// WithRetries sets how often a call is sent again after its first attempt; 0 is never. The default is 4.
+func WithRetries(n int) Option { return func(c *Client) { c.retries = n } }
+
+// New makes a client for the service at a base address, which ends in /v1, with an API key.
+func New(baseURL, key string, options ...Option) (*Client, error) {
+	// No message here shows an argument: somebody may have mixed up the address and the key.
+	base, err := parseBase(baseURL)
+	if err != nil {
+		return nil, err
+	}
+	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return nil, errors.New("animalstore: a key has visible ASCII characters only, and at least one")
+	}
+	c := &Client{
+		base:      base,
+		key:       &key,
+		http:      &http.Client{Timeout: defaultTimeout},
+		userAgent: defaultUserAgent,
+		retries:   defaultRetries,
+	}
+	for _, option := range options {
+		option(c)
+	}
+	switch {
+	case c.http == nil:
+		return nil, errors.New("animalstore: the HTTP client is nil")
+	case !isPrintable(c.userAgent):
+		return nil, errors.New("animalstore: the user agent has characters that no header can carry")
+	case c.retries < 0:
+		return nil, errors.New("animalstore: the number of retries is negative")
+	}
+	own := *c.http
+	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.http = &own
+	return c, nil
+}
+
+func parseBase(text string) (string, error) {
+	base, err := url.Parse(text)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "" {
+		return "", errors.New("animalstore: the base URL must be an address such as https://animals.example/v1")
+	}
+	if base.User != nil || base.RawQuery != "" || base.ForceQuery || base.Fragment != "" {
+		return "", errors.New("animalstore: the base URL must have no user, no query and no fragment")
+	}
+	if !strings.HasSuffix(strings.TrimRight(base.Path, "/"), "/v1") {
+		return "", errors.New("animalstore: the base URL must end in /v1")
+	}
+	return strings.TrimRight(base.String(), "/"), nil
+}
+
+// request is one call, as often as it has to be sent.
+type request struct {
+	method         string
+	path           string // below the base
+	query          url.Values
+	body           any    // nil: none
+	idempotencyKey string // of a POST
+	ifMatch        string // empty: whatever the state
+	err            error  // of an option
+}
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// do makes a call and reads what the service says into a value; nil expects it to say that it is done.
+func (c *Client) do(ctx context.Context, r request, into any) (answer, error) {
+	if r.err != nil {
+		return answer{}, r.err
+	}
+	prepared, err := c.prepare(ctx, r)
+	if err != nil {
+		return answer{}, err
+	}
+	got, err := c.sendUntilAnswered(ctx, prepared)
+	switch {
+	case err != nil:
+		return answer{}, err
+	case into == nil && got.status != http.StatusNoContent:
+		return answer{}, got.unexpected("it should be 204 No Content")
+	case into != nil && json.Unmarshal(got.body, into) != nil:
+		return answer{}, got.unexpected("its body is not the JSON that was asked for")
+	}
+	return got, nil
+}
+
+func (c *Client) get(ctx context.Context, path string, query url.Values, into any) (answer, error) {
+	return c.do(ctx, request{method: http.MethodGet, path: path, query: query}, into)
+}
+
+// prepare makes the request that every attempt is a copy of.
+func (c *Client) prepare(ctx context.Context, r request) (*http.Request, error) {
+	var body []byte
+	if r.body != nil {
+		var err error
+		if body, err = json.Marshal(r.body); err != nil {
+			return nil, fmt.Errorf("animalstore: %w", err)
+		}
+	}
+	address := c.base + r.path
+	if len(r.query) > 0 {
+		address += "?" + r.query.Encode()
+	}
+	prepared, err := http.NewRequestWithContext(ctx, r.method, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("animalstore: %w", err)
+	}
+	header := prepared.Header
+	header.Set("Authorization", "Bearer "+*c.key)
+	header.Set("Accept", "application/json")
+	header.Set("User-Agent", c.userAgent)
+	if r.body != nil {
+		header.Set("Content-Type", "application/json")
+	}
+	if r.idempotencyKey != "" {
+		header.Set("Idempotency-Key", `"`+quoter.Replace(r.idempotencyKey)+`"`)
+	}
+	if r.ifMatch != "" {
+		header.Set("If-Match", r.ifMatch)
+	}
+	return prepared, nil
+}
+
+// send makes one attempt. An answer that is no success is an *Error.
+func (c *Client) send(prepared *http.Request) (answer, error) {
+	attempt := prepared.Clone(prepared.Context())
+	attempt.Body, _ = prepared.GetBody() // from memory: cannot fail
+	response, err := c.http.Do(attempt)
+	if err != nil {
+		return answer{}, fmt.Errorf("animalstore: %w", err)
+	}
+	defer response.Body.Close()
+	got := answer{status: response.StatusCode, header: response.Header}
+	got.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return got, fmt.Errorf("animalstore: %s %s: the answer broke off: %w", prepared.Method, prepared.URL, err)
+	case got.status < 200 || got.status > 299:
+		return got, got.err()
+	case len(got.body) > maxAnswer:
+		return got, got.unexpected("it is too large")
+	}
+	return got, nil
+}
+
+// isPrintable tells whether a header can carry a text as it is.
+func isPrintable(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
+}

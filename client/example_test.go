@@ -1,0 +1,191 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+
+	"animalstore/client"
+)
+
+// An animal comes in, is ordered, and is sold.
+func Example() {
+	shop, closeShop := serveExample() // a real service, in this process
+	defer closeShop()
+
+	ctx := context.Background()
+	c, err := client.New(shop.URL, shop.Key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	pet, err := c.CreatePet(ctx, client.NewPet{Name: "Rex", CategoryID: 1, Status: client.PetAvailable})
+	if err != nil {
+		log.Fatal(err)
+	}
+	order, err := c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID, Reference: "web-17"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID}); client.IsCode(err, client.CodePetNotAvailable) {
+		fmt.Println("Somebody else was faster.")
+	}
+	if order, err = c.ApproveOrder(ctx, order.ID); err != nil {
+		log.Fatal(err)
+	}
+	if order, err = c.DeliverOrder(ctx, order.ID); err != nil {
+		log.Fatal(err)
+	}
+	if pet, err = c.GetPet(ctx, pet.ID); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(order.Reference, order.Status, pet.Name, pet.Status)
+	// Output:
+	// Somebody else was faster.
+	// web-17 delivered Rex sold
+}
+
+// Walk all the animals that fit, however many pages they fill.
+func ExampleClient_Pets() {
+	shop, closeShop := serveExample()
+	defer closeShop()
+
+	ctx := context.Background()
+	c, err := client.New(shop.URL, shop.Key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, name := range []string{"Rex", "Mia", "Max"} {
+		if _, err := c.CreatePet(ctx, client.NewPet{Name: name, CategoryID: 7}); err != nil {
+			log.Fatal(err)
+		}
+	}
+	for pet, err := range c.Pets(ctx, client.PetQuery{CategoryID: new(int64(7)), Text: "m"}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(pet.ID, pet.Name)
+	}
+	// Output:
+	// 3 Max
+	// 2 Mia
+}
+
+// Change only what is given.
+func ExampleClient_UpdatePet() {
+	shop, closeShop := serveExample()
+	defer closeShop()
+
+	ctx := context.Background()
+	c, err := client.New(shop.URL, shop.Key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	pet, err := c.CreatePet(ctx, client.NewPet{Name: "Rex", CategoryID: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	pet, err = c.UpdatePet(ctx, pet.ID, client.PetUpdate{Status: new(client.PetAvailable)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(pet.Name, pet.Status)
+	// Output: Rex available
+}
+
+// Change an animal only as long as nobody else has.
+func ExampleIfMatch() {
+	shop, closeShop := serveExample()
+	defer closeShop()
+
+	ctx := context.Background()
+	c, err := client.New(shop.URL, shop.Key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	seen, err := c.CreatePet(ctx, client.NewPet{Name: "Rex", CategoryID: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, name := range []string{"Max", "Bo"} {
+		pet, err := c.UpdatePet(ctx, seen.ID, client.PetUpdate{Name: &name}, client.IfMatch(seen.ETag))
+		if client.IsCode(err, client.CodePreconditionFailed) {
+			fmt.Println("It has changed since.")
+			continue
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(pet.Name)
+	}
+	// Output:
+	// Max
+	// It has changed since.
+}
+
+// With a name of its own, a request happens once, even where the program that sends it is started again.
+func ExampleIdempotencyKey() {
+	shop, closeShop := serveExample()
+	defer closeShop()
+
+	ctx := context.Background()
+	for range 2 {
+		c, err := client.New(shop.URL, shop.Key)
+		if err != nil {
+			log.Fatal(err)
+		}
+		pet, err := c.CreatePet(ctx, client.NewPet{Name: "Rex", CategoryID: 1}, client.IdempotencyKey("delivery 4711"))
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(pet.ID, pet.Name)
+	}
+	// Output:
+	// 1 Rex
+	// 1 Rex
+}
+
+func ExampleError() {
+	shop, closeShop := serveExample()
+	defer closeShop()
+
+	c, err := client.New(shop.URL, shop.Key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = c.CreatePet(context.Background(), client.NewPet{CategoryID: 1})
+	var e *client.Error
+	if errors.As(err, &e) {
+		fmt.Println(e.Status, e.Code)
+		fmt.Println(e.Message)
+	}
+	// Output:
+	// 400 validation_failed
+	// The body is not valid: name must have 1 to 200 characters, not 0.
+}
+
+// A key shows its secret once, when it is made.
+func ExampleClient_CreateKey() {
+	shop, closeShop := serveExample()
+	defer closeShop()
+
+	ctx := context.Background()
+	admin, err := client.New(shop.URL, shop.Key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	key, err := admin.CreateKey(ctx, client.NewKey{Name: "The website", Scopes: []client.Scope{client.ScopePetsRead}})
+	if errors.Is(err, client.ErrSecretLost) {
+		key, err = admin.RotateKey(ctx, key.ID, 0)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+	website, err := client.New(shop.URL, key.Secret)
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = website.CreatePet(ctx, client.NewPet{Name: "Rex", CategoryID: 1})
+	fmt.Println(client.IsCode(err, client.CodeInsufficientScope))
+	// Output: true
+}

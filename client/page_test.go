@@ -1,0 +1,200 @@
+package client_test
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"animalstore/client"
+)
+
+// addMany adds animals and returns their ids, newest first.
+func (s *openShop) addMany(n int) (ids []int64) {
+	s.t.Helper()
+	for i := range n {
+		ids = append(ids, s.add(fmt.Sprintf("animal %d", i)).ID)
+	}
+	slices.Reverse(ids)
+	s.requests()
+	return ids
+}
+
+func TestPagesOneByOne(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	c, ids := s.client(), s.addMany(23)
+	var got []int64
+	query := client.PetQuery{Status: client.PetAvailable}
+	for sizes := []int{20, 3}; len(sizes) > 0; sizes = sizes[1:] {
+		pets, next, err := c.ListPets(t.Context(), query)
+		if err != nil || len(pets) != sizes[0] || (next == "") != (len(sizes) == 1) {
+			t.Fatalf("got %d animals and the cursor %q, %v", len(pets), next, err)
+		}
+		for _, pet := range pets {
+			got = append(got, pet.ID)
+		}
+		query.Cursor = next
+	}
+	if !slices.Equal(got, ids) {
+		t.Errorf("got %v, want %v", got, ids)
+	}
+}
+
+func TestWalk(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	c, ids := s.client(), s.addMany(7)
+	walk := c.Pets(t.Context(), client.PetQuery{Limit: 3})
+	for range 2 { // a walk can be made again
+		var got []int64
+		for pet, err := range walk {
+			got = append(got, must(pet, err)(t).ID)
+		}
+		if n := len(s.requests()); !slices.Equal(got, ids) || n != 3 {
+			t.Errorf("got %v with %d requests, want %v", got, n, ids)
+		}
+	}
+	for range walk {
+		break
+	}
+	if n := len(s.requests()); n != 1 {
+		t.Errorf("%d requests were sent for one animal", n)
+	}
+	for range c.Pets(t.Context(), client.PetQuery{}) {
+		break
+	}
+	if sent := s.requests()[0]; sent.address != "/v1/pets?limit=100" {
+		t.Errorf("without a limit it asks for %s", sent.address)
+	}
+	for pet, err := range c.Pets(t.Context(), client.PetQuery{Status: client.PetSold}) {
+		t.Errorf("got %v, %v from an empty list", pet, err)
+	}
+}
+
+// A walk goes on where a page got lost, and ends with the first error that stays.
+func TestWalkWithFailures(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	ids := s.addMany(5)
+	s.next(arrives, isLost, losesHalf, arrives, gets(403, apiError(403, client.CodeInsufficientScope)))
+	var got []int64
+	var failures int
+	for pet, err := range s.client().Pets(t.Context(), client.PetQuery{Limit: 2}) {
+		if err != nil {
+			wantCode(t, err, client.CodeInsufficientScope)
+			failures++
+			continue
+		}
+		got = append(got, pet.ID)
+	}
+	if !slices.Equal(got, ids[:4]) || failures != 1 {
+		t.Errorf("got %v and %d failures", got, failures)
+	}
+}
+
+// relinks changes the Link header of the real answer.
+func relinks(change func(next string) []string) fate {
+	return func(w http.ResponseWriter, r *http.Request, shop http.Handler) {
+		whole := httptest.NewRecorder()
+		shop.ServeHTTP(whole, r)
+		maps.Copy(w.Header(), whole.Header())
+		next, _, _ := strings.Cut(strings.TrimPrefix(whole.Header().Get("Link"), "<"), ">")
+		w.Header()["Link"] = change(next)
+		w.WriteHeader(whole.Code)
+		w.Write(whole.Body.Bytes())
+	}
+}
+
+func TestLinks(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	c, ids := s.client(), s.addMany(3)
+	for _, l := range []struct {
+		name   string
+		change func(next string) []string
+		more   bool
+	}{
+		{"plain", func(next string) []string { return []string{"<" + next + `>; rel="next"`} }, true},
+		{"without quotes", func(next string) []string { return []string{"<" + next + ">;rel=next"} }, true},
+		{"in capitals", func(next string) []string { return []string{"<" + next + `>; REL="NEXT"`} }, true},
+		{"with two relations", func(next string) []string { return []string{"<" + next + `>; rel="last next"`} }, true},
+		{"in the second header", func(next string) []string { return []string{`</v1>; rel="first"`, "<" + next + `>; rel="next"`} }, true},
+		{"behind commas", func(next string) []string {
+			return []string{`</v1?q=a,b;c>; title="x, <y>; rel=\"z\""; rel="first",, <` + next + `>; title="a;b"; rel="next"`}
+		}, true},
+		{"relative", func(next string) []string {
+			target, _ := url.Parse(next)
+			return []string{"<?" + target.RawQuery + `>; rel="next"`}
+		}, true},
+		{"another relation", func(next string) []string { return []string{"<" + next + `>; rel="prev"; x="next"`} }, false},
+		{"a longer relation", func(next string) []string { return []string{"<" + next + `>; rel="next-archive"`} }, false},
+		{"no relation", func(next string) []string { return []string{"<" + next + `>`} }, false},
+		{"nonsense", func(string) []string { return []string{"", "<", ">", `"`, "<<>;,=;rel"} }, false},
+		{"none", func(string) []string { return nil }, false},
+	} {
+		s.next(relinks(l.change))
+		var got []int64
+		for pet, err := range c.Pets(t.Context(), client.PetQuery{Limit: 2}) {
+			got = append(got, must(pet, err)(t).ID)
+		}
+		want := ids[:2]
+		if l.more {
+			want = ids
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %v, want %v", l.name, got, want)
+		}
+	}
+	for _, link := range []string{`<>; rel="next"`, `</v1/pets>; rel="next"`, `<%zz?cursor=1>; rel="next"`, `</v1/pets?cursor=>; rel="next"`} {
+		s.next(relinks(func(string) []string { return []string{link} }))
+		_, _, err := c.ListPets(t.Context(), client.PetQuery{Limit: 2})
+		wantCode(t, err, client.CodeUnexpectedAnswer) // to stop here would hide animals
+	}
+}
+
+// A link to another host gets neither a request nor the key: the walk stays where it began.
+func TestWalkStaysHome(t *testing.T) {
+	t.Parallel()
+	var visits atomic.Int64
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { visits.Add(1) }))
+	t.Cleanup(elsewhere.Close)
+	s := newShop(t)
+	ids := s.addMany(3)
+	abroad := relinks(func(next string) []string {
+		target, _ := url.Parse(next)
+		return []string{"<" + elsewhere.URL + "/v1/pets?" + target.RawQuery + `>; rel="next"`}
+	})
+	s.next(abroad, abroad)
+	var got []int64
+	for pet, err := range s.client().Pets(t.Context(), client.PetQuery{Limit: 1}) {
+		got = append(got, must(pet, err)(t).ID)
+	}
+	if !slices.Equal(got, ids) || visits.Load() != 0 {
+		t.Errorf("got %v with %d visits elsewhere, want %v", got, visits.Load(), ids)
+	}
+}
+
+// A server that sends everybody round in circles does not keep us.
+func TestWalkInCircles(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.addMany(3)
+	var first string
+	round := relinks(func(next string) []string {
+		if first == "" {
+			first = next
+		}
+		return []string{"<" + first + `>; rel="next"`}
+	})
+	s.next(round, round, round, round)
+	var err error
+	for _, err = range s.client().Pets(t.Context(), client.PetQuery{Limit: 1}) {
+	}
+	wantCode(t, err, client.CodeUnexpectedAnswer)
+}

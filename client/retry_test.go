@@ -1,0 +1,423 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"animalstore/client"
+)
+
+// count is how many animals there are.
+func (s *openShop) count() (n int) {
+	s.t.Helper()
+	for _, err := range s.client().Pets(s.t.Context(), client.PetQuery{}) {
+		must(0, err)(s.t)
+		n++
+	}
+	return n
+}
+
+// A create whose answer is lost on the way is sent again with the same Idempotency-Key: one animal.
+func TestLostCreate(t *testing.T) {
+	t.Parallel()
+	for name, fates := range map[string][]fate{
+		"the request is lost":         {isLost},
+		"the answer is lost":          {losesAnswer},
+		"half of the answer is lost":  {losesHalf},
+		"a proxy gives up":            {getsAfter(502)},
+		"the service has no time":     {getsAfter(503)},
+		"a proxy does not wait":       {getsAfter(504)},
+		"one thing after the other":   {losesAnswer, isLost, losesHalf, getsAfter(504)},
+		"the first one is still busy": {gets(409, apiError(409, client.CodeIdempotencyKeyInUse))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t)
+			s.next(fates...)
+			pet := must(s.client().CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
+			sent := s.requests()
+			if len(sent) != len(fates)+1 {
+				t.Errorf("%d requests were sent", len(sent))
+			}
+			for _, r := range sent {
+				if r.header.Get("Idempotency-Key") != sent[0].header.Get("Idempotency-Key") || r.body != sent[0].body || r.body == "" {
+					t.Errorf("the repeat %+v differs from %+v", r, sent[0])
+				}
+			}
+			if got := must(s.client().GetPet(t.Context(), pet.ID))(t); got != pet || s.count() != 1 {
+				t.Errorf("got %+v, want %+v; there are %d animals", got, pet, s.count())
+			}
+		})
+	}
+}
+
+func TestLostOrder(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	c, ctx, pet := s.client(), t.Context(), s.add("Rex")
+	s.next(losesAnswer)
+	order := must(c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID}))(t)
+	for _, step := range []struct {
+		to   client.OrderStatus
+		take func(context.Context, int64) (client.Order, error)
+	}{{client.OrderApproved, c.ApproveOrder}, {client.OrderDelivered, c.DeliverOrder}} {
+		s.next(losesAnswer, losesHalf)
+		if order = must(step.take(ctx, order.ID))(t); order.Status != step.to {
+			t.Errorf("the order is %+v, want it %s", order, step.to)
+		}
+	}
+	orders, _, err := c.ListOrders(ctx, client.OrderQuery{})
+	if err != nil || !slices.Equal(orders, []client.Order{order}) {
+		t.Errorf("got %+v, %v, want %+v", orders, err, order)
+	}
+}
+
+func TestLostUpdate(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	c, ctx, pet := s.client(), t.Context(), s.add("Rex")
+	s.next(losesAnswer)
+	changed := must(c.UpdatePet(ctx, pet.ID, client.PetUpdate{Status: new(client.PetSold)}))(t)
+	if changed.Status != client.PetSold || changed.ETag == pet.ETag {
+		t.Errorf("changed to %+v", changed)
+	}
+	s.next(losesAnswer)
+	category, created, err := c.PutCategory(ctx, 7, "Dogs")
+	if err != nil || created || category.Name != "Dogs" { // created, but by the attempt before
+		t.Errorf("put %+v, %v, %v", category, created, err)
+	}
+}
+
+// Under a condition, a repeat may be refused because the lost attempt was carried out. That is not "not done".
+func TestLostConditionalUpdate(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	c, ctx, pet := s.client(), t.Context(), s.add("Rex")
+	rename := func(name string) (client.Pet, error) {
+		pet = must(c.GetPet(ctx, pet.ID))(t)
+		return c.UpdatePet(ctx, pet.ID, client.PetUpdate{Name: &name}, client.IfMatch(pet.ETag))
+	}
+	s.next(arrives, isLost) // the first is the get
+	if got := must(rename("A"))(t); got.Name != "A" {
+		t.Errorf("got %+v", got)
+	}
+	s.next(arrives, losesAnswer)
+	if _, err := rename("B"); err == nil || client.IsCode(err, client.CodePreconditionFailed) || !strings.Contains(err.Error(), "first attempt") {
+		t.Errorf("got %v", err)
+	}
+	s.next(arrives, getsAfter(503))
+	_, err := rename("C")
+	wantCode(t, err, client.CodeUnexpectedAnswer)
+	if got := must(c.GetPet(ctx, pet.ID))(t); got.Name != "C" {
+		t.Errorf("got %+v", got)
+	}
+	s.next(gets(429, apiError(429, client.CodeRateLimited))) // that one was not carried out
+	_, err = c.UpdatePet(ctx, pet.ID, client.PetUpdate{}, client.IfMatch(`"stale"`))
+	wantCode(t, err, client.CodePreconditionFailed)
+}
+
+func TestLostDelete(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	c, ctx := s.client(), t.Context()
+	pet, tagged := s.add("Rex"), s.add("Mia")
+	category := must(c.CreateCategory(ctx, "Fish"))(t)
+	key := must(c.CreateKey(ctx, client.NewKey{Name: "x", Scopes: []client.Scope{client.ScopePetsRead}}))(t)
+	for name, remove := range map[string]func() error{
+		"pet":             func() error { return c.DeletePet(ctx, pet.ID) },
+		"unchanged pet":   func() error { return c.DeletePet(ctx, tagged.ID, client.IfMatch(tagged.ETag)) },
+		"category":        func() error { return c.DeleteCategory(ctx, category.ID) },
+		"key":             func() error { return c.RevokeKey(ctx, key.ID) },
+		"pet, once again": func() error { return c.DeletePet(ctx, s.add("Bo").ID) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if strings.HasSuffix(name, "again") {
+				s.next(arrives, getsAfter(502)) // the first adds it
+			} else {
+				s.next(losesAnswer)
+			}
+			if err := remove(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	if s.count() != 0 {
+		t.Errorf("there are %d animals", s.count())
+	}
+	// Where no attempt can have removed it, it was not there.
+	wantCode(t, c.DeletePet(ctx, pet.ID), client.CodeNotFound)
+	s.next(gets(429, apiError(429, client.CodeRateLimited)))
+	wantCode(t, c.DeletePet(ctx, pet.ID), client.CodeNotFound)
+	// Nor does another server's 404 say anything about it.
+	s.next(losesAnswer, gets(404, proxyPage))
+	wantCode(t, c.DeletePet(ctx, pet.ID), client.CodeUnexpectedAnswer)
+}
+
+// refuseFirst makes a transport whose first connections are refused.
+func refuseFirst(n int) (*http.Transport, *int) {
+	dials := 0
+	return &http.Transport{
+		DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if dials++; dials <= n {
+				address = "127.0.0.1:1" // nobody listens there
+			}
+			return new(net.Dialer).DialContext(ctx, network, address)
+		},
+	}, &dials
+}
+
+func TestConnectionRefused(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	transport, dials := refuseFirst(2)
+	c := s.client(client.WithHTTPClient(&http.Client{Transport: transport}))
+	must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
+	if *dials != 3 || s.count() != 1 {
+		t.Errorf("%d connections made %d animals", *dials, s.count())
+	}
+	transport, dials = refuseFirst(2)
+	c = s.client(client.WithHTTPClient(&http.Client{Transport: transport}), client.WithRetries(1))
+	_, err := c.GetPet(t.Context(), 1)
+	if op, ok := errors.AsType[*net.OpError](err); !ok || op.Op != "dial" || *dials != 2 {
+		t.Errorf("got %v after %d connections", err, *dials)
+	}
+	if text := err.Error(); !strings.HasPrefix(text, "animalstore: ") || !strings.Contains(text, s.url+"/pets?id=1") {
+		t.Errorf("the message is %q", text)
+	}
+	// A request that was never sent removed nothing.
+	transport, _ = refuseFirst(1)
+	c = s.client(client.WithHTTPClient(&http.Client{Transport: transport}))
+	wantCode(t, c.DeletePet(t.Context(), 99), client.CodeNotFound)
+}
+
+// A certificate does not become trusted by asking again.
+func TestUntrustedCertificate(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // it would tell of the handshake
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	transport, dials := refuseFirst(0)
+	c := must(client.New(server.URL+"/v1", adminKey, client.WithHTTPClient(&http.Client{Transport: transport})))(t)
+	if _, err := c.GetPet(t.Context(), 1); err == nil || *dials != 1 {
+		t.Errorf("got %v after %d connections", err, *dials)
+	}
+}
+
+func TestWhatIsRepeated(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	c := s.client(client.WithRetries(1))
+	for _, a := range []struct {
+		status   int
+		code     client.Code // empty: a proxy's page
+		attempts int
+	}{
+		{400, client.CodeValidationFailed, 1},
+		{400, "", 1},
+		{401, client.CodeInvalidAPIKey, 1},
+		{403, client.CodeInsufficientScope, 1},
+		{404, client.CodePetNotFound, 1},
+		{405, client.CodeMethodNotAllowed, 1},
+		{408, "", 1},
+		{409, client.CodePetNotAvailable, 1},
+		{409, client.CodeIdempotencyKeyInUse, 2},
+		{410, client.CodeOperationRemoved, 1},
+		{412, client.CodePreconditionFailed, 1},
+		{413, client.CodePayloadTooLarge, 1},
+		{422, client.CodeIdempotencyKeyReused, 1},
+		{429, client.CodeRateLimited, 2},
+		{429, "", 2},
+		{500, client.CodeInternal, 1},
+		{500, "", 1},
+		{501, "", 1},
+		{502, "", 2},
+		{503, client.CodeUnavailable, 2},
+		{503, "", 2},
+		{504, "", 2},
+		{520, "", 1},
+	} {
+		body, want := apiError(a.status, a.code), a.code
+		if a.code == "" {
+			body, want = proxyPage, client.CodeUnexpectedAnswer
+		}
+		answer := gets(a.status, body, "Content-Type", "text/html", "X-Request-Id", "r1")
+		s.next(answer, answer, answer)
+		_, err := c.PlaceOrder(t.Context(), client.NewOrder{PetID: 1})
+		e, ok := errors.AsType[*client.Error](err)
+		if !ok || e.Code != want || e.Status != a.status || e.Message == "" || e.RequestID != "r1" {
+			t.Errorf("%d %s: got %+v", a.status, a.code, err)
+		}
+		if n := len(s.requests()); n != a.attempts {
+			t.Errorf("%d %s: %d attempts, want %d", a.status, a.code, n, a.attempts)
+		}
+	}
+}
+
+func TestNoRetries(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	c := s.client(client.WithRetries(0))
+	for _, f := range []fate{isLost, losesAnswer, gets(503, proxyPage)} {
+		s.next(f)
+		if _, err := c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}); err == nil {
+			t.Error("got no error")
+		}
+	}
+	if n := len(s.requests()); n != 3 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
+// An attempt that hears nothing ends, and the next one gets through.
+func TestAttemptTimesOut(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.next(hangs)
+	h := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Second}
+	must(s.client(client.WithHTTPClient(h)).CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
+	if n := s.count(); n != 1 {
+		t.Errorf("there are %d animals", n)
+	}
+}
+
+func TestOwnIdempotencyKey(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	c, ctx := s.client(), t.Context()
+	rex := client.NewPet{Name: "Rex", CategoryID: 1}
+	seen := map[int64]bool{}
+	for _, name := range []string{"k", " k", "k ", `"k"`, `\`, `a"b\"c`, "import 2026-11-15, line 7", strings.Repeat("~", 255)} {
+		first := must(c.CreatePet(ctx, rex, client.IdempotencyKey(name)))(t)
+		again := must(c.CreatePet(ctx, rex, client.IdempotencyKey(name)))(t)
+		if first != again || seen[first.ID] {
+			t.Errorf("%q: got %+v and %+v", name, first, again)
+		}
+		seen[first.ID] = true
+		_, err := c.CreatePet(ctx, client.NewPet{Name: "Mia", CategoryID: 1}, client.IdempotencyKey(name))
+		wantCode(t, err, client.CodeIdempotencyKeyReused)
+	}
+	if first, second := must(c.CreatePet(ctx, rex))(t), must(c.CreatePet(ctx, rex))(t); first.ID == second.ID {
+		t.Error("two calls are one")
+	}
+	s.requests()
+	for _, name := range []string{"", strings.Repeat("x", 256), "a\nb", "schlüssel"} {
+		if _, err := c.CreatePet(ctx, rex, client.IdempotencyKey(name)); err == nil {
+			t.Errorf("%q was taken", name)
+		}
+	}
+	if n := len(s.requests()); n != 0 {
+		t.Errorf("%d requests were sent", n)
+	}
+}
+
+// Who sends the same while the first still runs gets its answer.
+func TestSameAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	c := s.client()
+	pets := make([]client.Pet, 10)
+	var group sync.WaitGroup
+	for i := range pets {
+		group.Go(func() {
+			var err error
+			pets[i], err = c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}, client.IdempotencyKey("one"))
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	for _, pet := range pets {
+		if pet != pets[0] || pet.ID == 0 {
+			t.Errorf("got %+v and %+v", pet, pets[0])
+		}
+	}
+	if n := s.count(); n != 1 {
+		t.Errorf("there are %d animals", n)
+	}
+}
+
+// The real rate limit slows a client down, and loses nothing.
+func TestRateLimited(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, func(set *settings) { set.RateLimit = 2 })
+	c := s.client()
+	const n = 6 // more than the burst
+	for range n {
+		must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
+	}
+	if got := s.count(); got != n {
+		t.Errorf("there are %d animals", got)
+	}
+	impatient := s.client(client.WithRetries(0))
+	for {
+		if _, err := impatient.Inventory(t.Context()); err != nil {
+			wantCode(t, err, client.CodeRateLimited)
+			if e, _ := errors.AsType[*client.Error](err); e.Status != 429 || e.RetryAfter < time.Second {
+				t.Errorf("got %+v", e)
+			}
+			return
+		}
+	}
+}
+
+// Many clients on a bad road: what they were told is done is done once, and nothing else is.
+func TestStorm(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	c := s.client(client.WithRetries(20))
+	var fates []fate
+	for range 1000 {
+		fates = append(fates, arrives)
+		if rand.N(4) == 0 {
+			fates = append(fates, []fate{isLost, losesAnswer, losesHalf, getsAfter(502)}[rand.N(4)])
+		}
+	}
+	s.next(fates...)
+	const clients, each = 8, 10
+	var group sync.WaitGroup
+	for i := range clients {
+		group.Go(func() {
+			for j := range each {
+				name := fmt.Sprintf("%d of %d", j, i)
+				pet, err := c.CreatePet(t.Context(), client.NewPet{Name: name, CategoryID: 1, Status: client.PetAvailable})
+				if err != nil || pet.Name != name {
+					t.Errorf("%s: got %+v, %v", name, pet, err)
+					return
+				}
+				if _, err := c.PlaceOrder(t.Context(), client.NewOrder{PetID: pet.ID, Reference: name}); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	s.next()
+	inventory := must(c.Inventory(t.Context()))(t)
+	if inventory != (client.Inventory{Pending: clients * each}) {
+		t.Errorf("the inventory is %+v", inventory)
+	}
+	references := map[string]bool{}
+	for order, err := range c.Orders(t.Context(), client.OrderQuery{}) {
+		if references[must(order, err)(t).Reference] {
+			t.Errorf("%s was ordered twice", order.Reference)
+		}
+		references[order.Reference] = true
+	}
+	if len(references) != clients*each {
+		t.Errorf("there are %d orders", len(references))
+	}
+}
