@@ -52,7 +52,9 @@ func patience(o Options) time.Duration {
 	return time.Minute
 }
 
-func busyTimeout(o Options) string { return fmt.Sprintf("busy_timeout(%d)", patience(o).Milliseconds()) }
+func busyTimeout(o Options) string {
+	return fmt.Sprintf("busy_timeout(%d)", patience(o).Milliseconds())
+}
 
 // settings are those of every connection. The timeout comes first: the others may have to wait.
 func settings(o Options) []string {
