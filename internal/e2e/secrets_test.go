@@ -15,14 +15,29 @@ func TestSecretsStaySecret(t *testing.T) {
 	readOnly := f.createKey("--name", "reader", "--scope", "pets:read")
 	stranger := newFolder(t).createKey("--name", "stranger")
 	const foreign = "sk_prod_4eC39HqLyjWDarjtT1zdp7dc" // nobody can tell that this is a key, where it does not say so
+	byAPI := p.send("POST", "/v1/keys", adminKey, `{"name":"site","scopes":["pets:read"]}`, "Idempotency-Key: k")
+	rotatedByAPI := p.send("POST", "/v1/keys/2/rotate", adminKey, "", "Idempotency-Key: r")
+	for path, key := range map[string]string{"/v1/keys": "k", "/v1/keys/2/rotate": "r"} { // nor is a secret kept to be repeated
+		body := ""
+		if key == "k" {
+			body = `{"name":"site","scopes":["pets:read"]}`
+		}
+		if a := p.send("POST", path, adminKey, body, "Idempotency-Key: "+key); strings.Contains(a.body, "ask_") || a.header.Get("Idempotency-Replayed") != "true" {
+			t.Errorf("the repeat of %s is %v", path, a)
+		}
+	}
+	secret := func(a answer) string { return decode[struct{ Key string }](t, a.body).Key }
 	secrets := map[string]string{
-		"the configured key":     adminKey,
-		"an issued key":          issued,
-		"a key with few rights":  readOnly,
-		"another store's key":    stranger,
-		"a mistyped key":         issued[:20] + "0000" + issued[24:],
-		"the beginning of a key": issued[:30],
-		"another service's key":  foreign,
+		"a key made by the API":      secret(byAPI),
+		"a key rotated by the API":   secret(rotatedByAPI),
+		"a key rotated by a command": strings.TrimSpace(f.run("keys", "rotate", "1").stdout),
+		"the configured key":         adminKey,
+		"an issued key":              issued,
+		"a key with few rights":      readOnly,
+		"another store's key":        stranger,
+		"a mistyped key":             issued[:20] + "0000" + issued[24:],
+		"the beginning of a key":     issued[:30],
+		"another service's key":      foreign,
 	}
 	for _, secret := range secrets {
 		for _, method := range []string{"GET", "POST", "DELETE"} {

@@ -149,14 +149,7 @@ func TestEveryRepeatThatTakesTooLong(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.stock()
-	entered, gate := make(chan struct{}), make(chan struct{})
-	s.store.failWith(func(write bool) error {
-		if write {
-			entered <- struct{}{}
-			<-gate
-		}
-		return nil
-	})
+	entered, release := s.store.holdWrites()
 	var firsts, repeats sync.WaitGroup
 	for i, r := range everyRequest() {
 		if r.method != "POST" {
@@ -176,7 +169,7 @@ func TestEveryRepeatThatTakesTooLong(t *testing.T) {
 		})
 	}
 	repeats.Wait()
-	close(gate)
+	release()
 	firsts.Wait()
 }
 
@@ -184,14 +177,7 @@ func TestEveryRepeatThatTakesTooLong(t *testing.T) {
 func TestRepeatsWait(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	entered, gate := make(chan struct{}, 100), make(chan struct{})
-	s.store.failWith(func(write bool) error {
-		if write {
-			entered <- struct{}{}
-			<-gate
-		}
-		return nil
-	})
+	entered, release := s.store.holdWrites()
 	const clients = 20
 	bodies := make(chan string, clients)
 	var wg sync.WaitGroup
@@ -205,7 +191,7 @@ func TestRepeatsWait(t *testing.T) {
 		})
 	}
 	<-entered
-	close(gate)
+	release()
 	wg.Wait()
 	close(bodies)
 	for body := range bodies {

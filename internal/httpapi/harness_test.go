@@ -119,6 +119,22 @@ func (s *faultyStore) failWith(fault func(write bool) error) {
 	s.fault = fault
 }
 
+// holdWrites makes every later write say on entered that it has begun, and then wait until release is called.
+func (s *faultyStore) holdWrites() (entered <-chan struct{}, release func()) {
+	begun, gate := make(chan struct{}), make(chan struct{})
+	s.failWith(func(write bool) error {
+		if write {
+			select {
+			case begun <- struct{}{}:
+			case <-gate:
+			}
+			<-gate
+		}
+		return nil
+	})
+	return begun, func() { close(gate) }
+}
+
 func (s *faultyStore) check(write bool) error {
 	s.mu.Lock()
 	fault := s.fault

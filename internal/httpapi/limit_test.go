@@ -75,14 +75,7 @@ func TestTooManyAtOnce(t *testing.T) {
 		defer connection.Close()
 		fmt.Fprintf(connection, "POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: 100\r\n\r\n{\"name\":", adminKey)
 	}
-	entered, gate := make(chan struct{}), make(chan struct{})
-	s.store.failWith(func(write bool) error {
-		if write {
-			entered <- struct{}{}
-			<-gate
-		}
-		return nil
-	})
+	entered, release := s.store.holdWrites()
 	var wg sync.WaitGroup
 	for range places {
 		wg.Go(func() {
@@ -99,7 +92,7 @@ func TestTooManyAtOnce(t *testing.T) {
 	}
 	s.ask("GET", "/livez", "").want(t, 200, "")
 	s.ask("GET", "/metrics", "").want(t, 200, "")
-	close(gate)
+	release()
 	wg.Wait()
 	s.ask("GET", "/v1/pets", "").want(t, 200, "")
 }

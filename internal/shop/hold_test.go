@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
-	"animalstore/internal/sqlstore"
 )
 
 // A hold runs out by itself, in virtual time: not a moment too early, within a second of its end, and once, although
@@ -18,10 +17,7 @@ func TestHoldsRunOut(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	synctest.Test(t, func(t *testing.T) {
-		store, err := sqlstore.Open(t.Context(), path, sqlstore.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		store := openStoreAt(t, path)
 		defer store.Close()
 		const hold = 2 * time.Hour
 		var nodes []*shop.Service
@@ -86,11 +82,8 @@ func TestWorkEndsWithWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	synctest.Test(t, func(t *testing.T) {
-		store, err := sqlstore.Open(t.Context(), path, sqlstore.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer store.Close()
+		store := openStoreAt(t, path)
+		defer store.Close() // inside the bubble: its goroutines must end there
 		service, err := shop.Open(t.Context(), store, shop.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -137,11 +130,8 @@ func TestAnswersAreForgotten(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	synctest.Test(t, func(t *testing.T) {
-		store, err := sqlstore.Open(t.Context(), path, sqlstore.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer store.Close()
+		store := openStoreAt(t, path)
+		defer store.Close() // inside the bubble: its goroutines must end there
 		service, err := shop.Open(t.Context(), store, shop.Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -11,11 +11,17 @@ import (
 
 func openStore(t *testing.T) shop.Store {
 	t.Helper()
-	store, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{})
+	store := openStoreAt(t, filepath.Join(t.TempDir(), "test.db"))
+	t.Cleanup(func() { store.Close() })
+	return store
+}
+
+func openStoreAt(t *testing.T, path string) *sqlstore.Store {
+	t.Helper()
+	store, err := sqlstore.Open(t.Context(), path, sqlstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { store.Close() })
 	return store
 }
 
