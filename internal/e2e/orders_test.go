@@ -61,12 +61,32 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
+// TestStopWithSlowSender stops the program while somebody sends a body that is never read.
+func TestStopWithSlowSender(t *testing.T) {
+	t.Parallel()
+	p := newFolderWithKey(t).serve()
+	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	if _, err := connection.Write([]byte("POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n{")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := connection.Read(make([]byte, 1)); err != nil { // it is answered
+		t.Fatal(err)
+	}
+	p.stop() // in peace: nobody had to be cut off
+}
+
 // TestSlowSenders keeps many connections that send their headers or bodies byte by byte, while others are served.
 func TestSlowSenders(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
-	const each = 100
+	const each = 50
 	starts := []string{
+		"POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n{", // no key, no need to send a body
+		"OPTIONS /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n{",
 		"GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ",
 		"POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + adminKey + "\r\nContent-Length: 60000\r\n\r\n{",
 	}

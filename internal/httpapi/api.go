@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"animalstore/api"
@@ -144,7 +145,8 @@ func (a *API) work(c *call) error {
 	if isOrBelow(c.route.path, "/v1") {
 		select {
 		case a.slots <- struct{}{}:
-			defer func() { <-a.slots }()
+			c.leave = sync.OnceFunc(func() { <-a.slots })
+			defer c.leave()
 		default:
 			return shop.Errorf(shop.Unavailable, "There are too many requests at once; try again shortly.")
 		}

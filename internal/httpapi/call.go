@@ -24,6 +24,7 @@ type call struct {
 	principal shop.Principal
 	body      []byte       // of a request that has one
 	repeat    *shop.Repeat // where the client wants it done once
+	leave     func()       // gives the place of a request in flight to another; nil: it has none
 	stack     string       // of a panic
 	cut       bool         // the answer cannot be finished
 }
@@ -53,6 +54,8 @@ func (w *recorder) WriteHeader(status int) {
 	}
 	if w.unread {
 		w.Header().Set("Connection", "close")
+		// Behind the answer net/http still reads some of the body, to let the client read it in peace.
+		http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(unreadTimeout))
 	}
 	w.ResponseWriter.WriteHeader(status)
 }
@@ -69,6 +72,9 @@ func (w *recorder) Write(p []byte) (int, error) {
 // Unwrap lets http.ResponseController reach the connection.
 func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
+// unreadTimeout is how long a connection stays open behind an answer to a request whose body was not read.
+const unreadTimeout = time.Second
+
 // answerTimeout is how long a client may take to read an answer.
 const answerTimeout = 30 * time.Second
 
@@ -78,6 +84,9 @@ func (c *call) send(status int, contentType string, body []byte) {
 	c.w.Header().Set("Content-Type", contentType)
 	c.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	c.w.WriteHeader(status)
+	if c.leave != nil {
+		c.leave() // the work is done: a client that is slow to read takes nobody's place
+	}
 	if c.r.Method != http.MethodHead {
 		c.w.Write(body) // an error means that the client has gone
 	}
@@ -135,6 +144,18 @@ func entityTag(parts ...[]byte) string {
 		hash.Write(part)
 	}
 	return `"` + hex.EncodeToString(hash.Sum(nil)[:16]) + `"`
+}
+
+// thingTag is the entity tag of one thing, answered alone.
+func thingTag[T any](thing T) string { return entityTag(encode(thing)) }
+
+// ifMatch is the condition that a client puts on a thing by its entity tag; nil: none.
+func ifMatch[T any](c *call) shop.Match[T] {
+	fields := c.r.Header.Values("If-Match")
+	if len(fields) == 0 {
+		return nil
+	}
+	return func(thing T) bool { return matchesTag(fields, thingTag(thing), false) }
 }
 
 // matchesTag tells whether a list of entity tags names this one. For a read, weak tags count too.

@@ -73,6 +73,10 @@ func TestUpdatePet(t *testing.T) {
 	if n := len(s.ask("GET", "/v1/pets?q=žOFKA", "").pets(t)); n != 0 {
 		t.Error("the old name is still found")
 	}
+	s.ask("PATCH", "/v1/pets/1", `{"name":"Žofka"}`).want(t, 200, "")
+	if n := len(s.ask("GET", "/v1/pets?q=žOFKA", "").pets(t)); n != 1 {
+		t.Error("the new name is not found")
+	}
 }
 
 func TestDeletePet(t *testing.T) {
@@ -112,6 +116,28 @@ func TestIfMatch(t *testing.T) {
 	s := newShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)
 	s.ask("PATCH", "/v1/pets/1", `{"name":"Leo"}`, "If-Match: *").want(t, 200, "")
+}
+
+// A condition is never ignored, whatever it is put on.
+func TestIfMatchOnOthers(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.stock()
+	for _, c := range []struct{ method, path, body string }{
+		{"PATCH", "/v1/store/orders/1", `{"status":"approved"}`},
+		{"PUT", "/v1/categories/7", `{"name":"Birds"}`},
+		{"DELETE", "/v1/categories/7", ""},
+	} {
+		tag := s.ask("GET", c.path, "").Header.Get("ETag")
+		s.ask(c.method, c.path, c.body, `If-Match: "x"`).wantError(t, 412, shop.PreconditionFailed)
+		if now := s.ask("GET", c.path, "").Header.Get("ETag"); now != tag {
+			t.Errorf("%s %s was done all the same", c.method, c.path)
+		}
+		if got := s.ask(c.method, c.path, c.body, "If-Match: "+tag); got.StatusCode >= 300 {
+			t.Errorf("%s %s with the right tag: %d %s", c.method, c.path, got.StatusCode, got.body)
+		}
+	}
+	s.ask("PUT", "/v1/categories/99", `{"name":"Birds"}`, "If-Match: *").wantError(t, 412, shop.PreconditionFailed)
 }
 
 func TestCategories(t *testing.T) {
@@ -182,6 +208,15 @@ func TestKnownCategories(t *testing.T) {
 		got.wantError(t, 400, shop.ValidationFailed)
 		if !strings.Contains(got.message(t), " categoryId ") {
 			t.Errorf("the message is %q", got.message(t))
+		}
+	}
+	for _, got := range []answer{
+		s.ask("POST", "/v1/pets", `{"name":"","categoryId":2}`),
+		s.ask("PATCH", "/v1/pets/1", `{"name":"","categoryId":2}`),
+	} {
+		got.wantError(t, 400, shop.ValidationFailed)
+		if m := got.message(t); !strings.Contains(m, " categoryId ") || !strings.Contains(m, " name ") {
+			t.Errorf("the message %q does not name every bad member", m)
 		}
 	}
 	s.ask("GET", "/v1/categories", "").want(t, 200, `[{"id":1,"name":"Dogs"}]`)

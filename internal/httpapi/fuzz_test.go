@@ -26,7 +26,10 @@ func FuzzNewPet(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		pet, err := decodeNewPet(body)
+		pet, problems, err := decodeNewPet(body)
+		if err == nil {
+			err = problems.Err()
+		}
 		if err != nil {
 			if code := shop.AsError(err).Code; code != shop.InvalidJSON && code != shop.ValidationFailed {
 				t.Fatalf("%q: %v", body, err)
@@ -50,8 +53,8 @@ func FuzzNewPet(f *testing.F) {
 		if exact, ok := new(big.Rat).SetString(string(members["categoryId"])); ok && exact.Cmp(new(big.Rat).SetInt64(pet.CategoryID)) != 0 {
 			t.Fatalf("%q gave the category %d", body, pet.CategoryID)
 		}
-		again, err := decodeNewPet(encode(shop.Pet{ID: 1, Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}))
-		if err != nil || again != pet {
+		again, wrong, err := decodeNewPet(encode(shop.Pet{ID: 1, Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}))
+		if err != nil || len(wrong) > 0 || again != pet {
 			t.Fatalf("%q: what we write we do not read: %+v %v", body, again, err)
 		}
 	})

@@ -43,7 +43,7 @@ func (l *limits) take(c *call) error {
 	}
 	limiter, now := l.of(c.principal.ID()), time.Now()
 	allowed := limiter.AllowN(now, 1)
-	left := max(0, limiter.TokensAt(now))
+	left := limiter.TokensAt(now)
 	untilFull := math.Ceil((float64(l.burst()) - left) / float64(l.perSecond))
 	h := c.w.Header()
 	h.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, l.burst(), l.burst()/l.perSecond))

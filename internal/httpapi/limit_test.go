@@ -2,12 +2,14 @@ package httpapi
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"animalstore/internal/shop"
 )
@@ -50,6 +52,59 @@ func TestRateLimit(t *testing.T) {
 	s.ask("GET", "/v1/nothing", "", bearing(spent)).wantError(t, 429, shop.RateLimited)
 	s.ask("GET", "/v1/keys/current", "", bearing(s.key(shop.Admin))).want(t, 200, "")
 	s.ask("GET", "/livez", "").want(t, 200, "")
+}
+
+// The burst is twice the rate, as the policy says.
+func TestBurst(t *testing.T) {
+	t.Parallel()
+	const rate = 100
+	s := newShop(t, func(c *Config) { c.RateLimit = rate })
+	s.trusted = true
+	start := time.Now()
+	served := 0
+	for {
+		got := s.ask("GET", "/v1/keys/current", "")
+		if served == 0 && !strings.HasPrefix(got.Header.Get("RateLimit"), `"default";r=199;`) {
+			t.Errorf("after the first request: %s", got.Header.Get("RateLimit"))
+		}
+		if got.StatusCode == 429 {
+			break
+		}
+		served++
+	}
+	if most := 2*rate + int(time.Since(start).Seconds()*rate) + 1; served < 2*rate || served > most {
+		t.Errorf("%d requests were served, want from %d to %d", served, 2*rate, most)
+	}
+}
+
+// A client that does not read its answers takes nobody's place, with a key or without.
+func TestClientsThatDoNotRead(t *testing.T) {
+	t.Parallel()
+	const places = 3
+	s := newShop(t, func(c *Config) { c.MaxInFlight = places })
+	for range 2 * places {
+		connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer connection.Close()
+		connection.(*net.TCPConn).SetReadBuffer(4 << 10)
+		go io.WriteString(connection, strings.Repeat("GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n", 200))
+	}
+	stuck := func() int { // how many requests are being answered, this one not counted
+		body := string(s.ask("GET", "/metrics", "").body)
+		_, rest, _ := strings.Cut(body, "\nanimalstore_http_requests_in_flight ")
+		var n int
+		fmt.Sscan(rest, &n)
+		return n - 1
+	}
+	for end := time.Now().Add(20 * time.Second); stuck() < 2*places && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if n := stuck(); n < 2*places {
+		t.Fatalf("only %d clients are stuck", n)
+	}
+	s.ask("GET", "/v1/pets", "").want(t, 200, "[]")
 }
 
 func TestNoRateLimit(t *testing.T) {

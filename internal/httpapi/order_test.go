@@ -190,7 +190,10 @@ func TestHoldThatRanOut(t *testing.T) {
 			}
 		},
 		"list of pending": func(t *testing.T, s *openShop) { s.ask("GET", "/v1/pets?status=pending", "").want(t, 200, "[]") },
-		"get":             func(t *testing.T, s *openShop) { s.wantStatus(t, 1, shop.Available) },
+		"get deprecated": func(t *testing.T, s *openShop) {
+			s.ask("GET", "/v1/pets/1", "").want(t, 200, `{"id":1,"name":"Rex","categoryId":1,"status":"available"}`)
+		},
+		"get": func(t *testing.T, s *openShop) { s.wantStatus(t, 1, shop.Available) },
 		"inventory": func(t *testing.T, s *openShop) {
 			s.ask("GET", "/v1/store/inventory", "").want(t, 200, `{"available":1,"pending":0,"sold":0,"unspecified":0}`)
 		},
@@ -229,6 +232,19 @@ func TestHoldThatRanOut(t *testing.T) {
 			}
 		})
 	}
+}
+
+// More holds than are ended at a time run out at once.
+func TestManyHoldsThatRanOut(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.trusted = true
+	for pet := range 101 {
+		s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
+		s.ask("POST", "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, pet+1)).want(t, 201, "")
+	}
+	s.clock.forward(73 * time.Hour)
+	s.ask("GET", "/v1/store/inventory", "").want(t, 200, `{"available":101,"pending":0,"sold":0,"unspecified":0}`)
 }
 
 // Reads go on when the store cannot be written, also where a hold is over.

@@ -61,7 +61,10 @@ func petFilterQuery(f shop.PetFilter) url.Values {
 }
 
 func (a *API) createPet(c *call) error {
-	n, err := decodeNewPet(c.body)
+	n, problems, err := decodeNewPet(c.body)
+	if err == nil {
+		err = a.refuse(c, problems, &n.CategoryID)
+	}
 	if err != nil {
 		return err
 	}
@@ -76,17 +79,28 @@ func (a *API) createPet(c *call) error {
 }
 
 // decodeNewPet reads an animal and names every member that is wrong, by its type or by the rules of the shop.
-func decodeNewPet(body []byte) (shop.NewPet, error) {
+func decodeNewPet(body []byte) (n shop.NewPet, problems shop.Problems, err error) {
 	o, err := parseObject(body)
 	if err != nil {
-		return shop.NewPet{}, err
+		return n, nil, err
 	}
-	n := shop.NewPet{Name: o.text("name"), CategoryID: o.integer("categoryId")}
+	n = shop.NewPet{Name: o.text("name"), CategoryID: o.integer("categoryId")}
 	if o.has("status") {
 		n.Status = shop.Status(o.oneOf("status", shop.StatusProblem))
 	}
-	o.problems.Merge(n.Problems())
-	return n, o.problems.Err()
+	return n, o.problems, nil
+}
+
+// refuse returns validation_failed where there are problems, and names that of the category with them.
+func (a *API) refuse(c *call, problems shop.Problems, categoryID *int64) error {
+	if len(problems) > 0 && categoryID != nil {
+		more, err := a.Service.CategoryProblems(c.r.Context(), *categoryID)
+		if err != nil {
+			return err
+		}
+		problems.Merge(more)
+	}
+	return problems.Err()
 }
 
 func (a *API) getPet(c *call) error {
@@ -106,7 +120,10 @@ func (a *API) getPet(c *call) error {
 }
 
 func (a *API) updatePet(c *call) error {
-	change, err := decodePetChange(c.body)
+	change, problems, err := decodePetChange(c.body)
+	if err == nil {
+		err = a.refuse(c, problems, change.CategoryID)
+	}
 	if err != nil {
 		return err
 	}
@@ -114,7 +131,7 @@ func (a *API) updatePet(c *call) error {
 	if err != nil {
 		return err
 	}
-	pet, err := a.Service.UpdatePet(c.r.Context(), id, change, c.ifMatch())
+	pet, err := a.Service.UpdatePet(c.r.Context(), id, change, ifMatch[shop.Pet](c))
 	if err != nil {
 		return err
 	}
@@ -124,10 +141,10 @@ func (a *API) updatePet(c *call) error {
 }
 
 // decodePetChange reads a merge patch. No member of an animal can be taken away, so null is wrong for each.
-func decodePetChange(body []byte) (change shop.PetChange, err error) {
+func decodePetChange(body []byte) (change shop.PetChange, problems shop.Problems, err error) {
 	o, err := parseObject(body)
 	if err != nil {
-		return change, err
+		return change, nil, err
 	}
 	if o.has("name") {
 		change.Name = new(o.text("name"))
@@ -138,7 +155,7 @@ func decodePetChange(body []byte) (change shop.PetChange, err error) {
 	if o.has("status") {
 		change.Status = new(shop.Status(o.oneOf("status", shop.StatusProblem)))
 	}
-	return change, o.problems.Err()
+	return change, o.problems, nil
 }
 
 func (a *API) deletePet(c *call) error {
@@ -146,20 +163,11 @@ func (a *API) deletePet(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Service.DeletePet(c.r.Context(), id, c.ifMatch()); err != nil {
+	if err := a.Service.DeletePet(c.r.Context(), id, ifMatch[shop.Pet](c)); err != nil {
 		return err
 	}
 	c.sendNothing()
 	return nil
-}
-
-// ifMatch is the condition that a client puts on an animal by its entity tag; nil: none.
-func (c *call) ifMatch() shop.Match {
-	fields := c.r.Header.Values("If-Match")
-	if len(fields) == 0 {
-		return nil
-	}
-	return func(pet shop.Pet) bool { return matchesTag(fields, petTag(pet), false) }
 }
 
 // petLocation is where an animal can be fetched: by the deprecated operation as long as there is one.
@@ -171,4 +179,4 @@ func (a *API) petLocation(id int64) string {
 }
 
 // petTag is the entity tag of one animal, the same wherever it is answered alone.
-func petTag(pet shop.Pet) string { return entityTag(encode(pet)) }
+func petTag(pet shop.Pet) string { return thingTag(pet) }

@@ -47,6 +47,15 @@ func TestEveryPostHappensOnce(t *testing.T) {
 	}
 }
 
+// The same body under the same key on another path is another request.
+func TestIdempotencyKeyOnAnotherPath(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	const body = `{"name":"x","categoryId":1}`
+	s.ask("POST", "/v1/pets", body, "Idempotency-Key: k").want(t, 201, "")
+	s.ask("POST", "/v1/categories", body, "Idempotency-Key: k").wantError(t, 422, shop.IdempotencyKeyReused)
+}
+
 // An idempotency key belongs to the API key that used it, whatever its secret is by now.
 func TestIdempotencyKeysOfOthers(t *testing.T) {
 	t.Parallel()

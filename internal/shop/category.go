@@ -13,13 +13,27 @@ func (s *Service) useCategory(tx WriteTx, id int64) error {
 	if !s.knownCategories {
 		return tx.EnsureCategory(id)
 	}
+	problems, err := s.categoryProblems(tx, id)
+	if err != nil {
+		return err
+	}
+	return problems.Err()
+}
+
+// CategoryProblems says what is wrong with the category of an animal, so that it can be told with all else that is.
+func (s *Service) CategoryProblems(ctx context.Context, id int64) (Problems, error) {
+	return read(ctx, s, func(tx ReadTx) (Problems, error) { return s.categoryProblems(tx, id) })
+}
+
+func (s *Service) categoryProblems(tx ReadTx, id int64) (p Problems, err error) {
+	if !s.knownCategories {
+		return nil, nil
+	}
 	_, found, err := tx.Category(id)
 	if err == nil && !found {
-		var p Problems
 		p.Add("categoryId", "must be the id of a category that there is")
-		err = p.Err()
 	}
-	return err
+	return p, err
 }
 
 // ListCategories returns one page of the categories, by ascending id.
@@ -63,24 +77,35 @@ func (s *Service) CreateCategory(ctx context.Context, name string) (Category, er
 	})
 }
 
-// PutCategory names a category, and adds it where there is none; created tells which. It returns validation_failed.
-func (s *Service) PutCategory(ctx context.Context, category Category) (created bool, err error) {
+// PutCategory names a category, and adds it where there is none; created tells which. It returns validation_failed, or
+// precondition_failed, also for a condition on what is not there.
+func (s *Service) PutCategory(ctx context.Context, category Category, match Match[Category]) (created bool, err error) {
 	if err := checkCategoryName(category.Name); err != nil {
 		return false, err
 	}
 	return write(ctx, s, func(tx WriteTx) (bool, error) {
 		before, found, err := tx.Category(category.ID)
-		if err != nil || before == category {
+		if err != nil {
+			return false, err
+		}
+		if !found && match != nil {
+			match = func(Category) bool { return false }
+		}
+		if err := match.check(before); err != nil || before == category {
 			return false, err
 		}
 		return !found, tx.PutCategory(category)
 	})
 }
 
-// DeleteCategory removes a category. It returns not_found, or category_in_use while animals name it.
-func (s *Service) DeleteCategory(ctx context.Context, id int64) error {
+// DeleteCategory removes a category. It returns not_found, precondition_failed, or category_in_use while animals name it.
+func (s *Service) DeleteCategory(ctx context.Context, id int64, match Match[Category]) error {
 	_, err := write(ctx, s, func(tx WriteTx) (struct{}, error) {
-		if _, err := existingCategory(tx, id); err != nil {
+		category, err := existingCategory(tx, id)
+		if err == nil {
+			err = match.check(category)
+		}
+		if err != nil {
 			return struct{}{}, err
 		}
 		used, err := tx.CategoryInUse(id)

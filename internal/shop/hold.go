@@ -8,33 +8,48 @@ import (
 // DefaultOrderHold is how long a placed order holds its animal.
 const DefaultOrderHold = 72 * time.Hour
 
-// settleHolds ends the orders whose hold has run out. Every write that looks at an animal or an order does it first, so
-// that nobody meets a hold that is over.
-func (s *Service) settleHolds(tx WriteTx) error {
+func (o Order) holdIsOver(now time.Time) bool {
+	return o.Status == Placed && !now.Before(o.HoldExpiresAt)
+}
+
+// settlePet ends the order that holds an animal where its hold has run out. Every write that looks at an animal does it
+// first, so that it never meets a hold that is over.
+func settlePet(tx WriteTx, id int64) error {
 	now, err := tx.Now()
 	if err != nil {
 		return err
 	}
-	for {
-		due, err := tx.DueOrders(now)
-		if err != nil || len(due) == 0 {
-			return err
-		}
-		for _, order := range due {
-			if _, err := advance(tx, order, Expired); err != nil {
-				return err
-			}
-		}
+	order, held, err := tx.OpenOrder(id)
+	if err == nil && held && order.holdIsOver(now) {
+		_, err = advance(tx, order, Expired, now)
 	}
+	return err
 }
 
-// ExpireHolds ends the orders whose hold has run out, where there are any.
+// ExpireHolds ends all orders whose hold has run out, some at a time: others wait while it happens.
 func (s *Service) ExpireHolds(ctx context.Context) error {
-	due, err := read(ctx, s, hasDue)
-	if err != nil || !due {
-		return err
+	for {
+		due, err := read(ctx, s, hasDue)
+		if err != nil || !due {
+			return err
+		}
+		err = s.store.Write(ctx, func(tx WriteTx) error {
+			now, err := tx.Now()
+			if err != nil {
+				return err
+			}
+			orders, err := tx.DueOrders(now)
+			for _, order := range orders {
+				if _, err := advance(tx, order, Expired, now); err != nil {
+					return err
+				}
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
 	}
-	return s.store.Write(ctx, func(tx WriteTx) error { return s.settleHolds(tx) })
 }
 
 func hasDue(tx ReadTx) (bool, error) {
@@ -47,24 +62,27 @@ func hasDue(tx ReadTx) (bool, error) {
 }
 
 // readSettled reads a state in which no hold is over. It looks and reads in one transaction; where something is due, it
-// ends that and reads anew. When the store cannot be written, what is there is shown: a read must not fail for it.
+// ends that and looks anew. When the store cannot be written, what is there is shown: a read must not fail for it.
 func readSettled[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T, error) {
 	type result struct {
 		value T
 		due   bool
 	}
-	got, err := read(ctx, s, func(tx ReadTx) (result, error) {
-		if due, err := hasDue(tx); err != nil || due {
-			return result{due: due}, err
+	for {
+		got, err := read(ctx, s, func(tx ReadTx) (result, error) {
+			if due, err := hasDue(tx); err != nil || due {
+				return result{due: due}, err
+			}
+			value, err := fn(tx)
+			return result{value: value}, err
+		})
+		if err != nil || !got.due {
+			return got.value, err
 		}
-		value, err := fn(tx)
-		return result{value: value}, err
-	})
-	if err != nil || !got.due {
-		return got.value, err
+		if err := s.ExpireHolds(ctx); err != nil && AsError(err).Code == Unavailable {
+			return read(ctx, s, fn)
+		} else if err != nil {
+			return *new(T), err
+		}
 	}
-	if err := s.ExpireHolds(ctx); err != nil && AsError(err).Code != Unavailable {
-		return *new(T), err
-	}
-	return read(ctx, s, fn)
 }

@@ -2,6 +2,7 @@ package shop_test
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -36,6 +37,7 @@ func TestHoldsRunOut(t *testing.T) {
 
 		const animals = 250 // more than are ended at a time
 		for i := range animals {
+			time.Sleep(7 * time.Millisecond) // so that they end at different moments of a second
 			if _, err := nodes[0].CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}); err != nil {
 				t.Fatal(err)
 			}
@@ -47,12 +49,22 @@ func TestHoldsRunOut(t *testing.T) {
 				t.Fatalf("the hold is %v", order.HoldExpiresAt.Sub(order.CreatedAt))
 			}
 		}
-		if _, err := nodes[1].UpdateOrder(t.Context(), 1, shop.Approved); err != nil {
+		if _, err := nodes[1].UpdateOrder(t.Context(), 1, shop.Approved, nil); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(hold - time.Millisecond)
+		time.Sleep(hold - animals*7*time.Millisecond)
 		wantRaw(t, store, shop.Inventory{Pending: animals})
-		time.Sleep(time.Second)
+		for i := range animals - 1 { // one second after its end, each is over
+			time.Sleep(7 * time.Millisecond)
+			if i < 143 {
+				continue
+			}
+			synctest.Wait()
+			if over := raw(t, store).Available; over < int64(i-143) {
+				t.Fatalf("%d holds are over, and %d should be for a second", over, i-143)
+			}
+		}
+		time.Sleep(time.Second + 7*time.Millisecond)
 		synctest.Wait()
 		wantRaw(t, store, shop.Inventory{Available: animals - 1, Pending: 1}) // the approved one stays
 		order, err := nodes[2].Order(t.Context(), 2)
@@ -62,18 +74,23 @@ func TestHoldsRunOut(t *testing.T) {
 	})
 }
 
-// wantRaw looks at what is stored, past everything that would end a hold by looking.
-func wantRaw(t *testing.T, store shop.Store, want shop.Inventory) {
+// raw looks at what is stored, past everything that would end a hold by looking.
+func raw(t *testing.T, store shop.Store) (inventory shop.Inventory) {
 	t.Helper()
-	err := store.Read(t.Context(), func(tx shop.ReadTx) error {
-		got, err := tx.Inventory()
-		if got != want {
-			t.Errorf("the inventory is %+v, want %+v", got, want)
-		}
+	err := store.Read(t.Context(), func(tx shop.ReadTx) (err error) {
+		inventory, err = tx.Inventory()
 		return err
 	})
 	if err != nil {
-		t.Error(err)
+		t.Fatal(err)
+	}
+	return inventory
+}
+
+func wantRaw(t *testing.T, store shop.Store, want shop.Inventory) {
+	t.Helper()
+	if got := raw(t, store); got != want {
+		t.Errorf("the inventory is %+v, want %+v", got, want)
 	}
 }
 
@@ -161,13 +178,32 @@ func TestAnswersAreForgotten(t *testing.T) {
 		if err := create(2); err != nil {
 			t.Errorf("a day later: %v", err)
 		}
-		time.Sleep(25 * time.Hour)
-		if err := service.ForgetAnswers(t.Context()); err != nil {
+		err = store.Write(t.Context(), func(tx shop.WriteTx) error { // as many as a busy shop has
+			for i := range 2500 {
+				if err := tx.Keep(2, fmt.Sprint(i), shop.KeptAnswer{Answer: shop.Answer{Body: []byte{1}}}, time.Now()); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
+		time.Sleep(25 * time.Hour)
+		working, stop := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { service.Work(working, func(err error) { t.Error(err) }) })
+		time.Sleep(90 * time.Second)
+		stop()
+		wg.Wait()
 		err = store.Read(t.Context(), func(tx shop.ReadTx) error {
 			if _, found, err := tx.Kept(1, "k", time.Time{}); err != nil || found {
 				t.Errorf("the answer is still there: %v %v", found, err)
+			}
+			for i := range 2500 {
+				if _, found, err := tx.Kept(2, fmt.Sprint(i), time.Time{}); err != nil || found {
+					t.Fatalf("answer %d is still there: %v %v", i, found, err)
+				}
 			}
 			return nil
 		})

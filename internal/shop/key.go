@@ -171,6 +171,9 @@ func (s *Service) RevokeKey(ctx context.Context, id int64) error {
 		}
 		return struct{}{}, tx.DeleteKey(id)
 	})
+	if err == nil {
+		s.uses.forget(id)
+	}
 	return err
 }
 

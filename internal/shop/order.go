@@ -122,7 +122,7 @@ func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
 		return Order{}, err
 	}
 	return write(ctx, s, func(tx WriteTx) (Order, error) {
-		if err := s.settleHolds(tx); err != nil {
+		if err := settlePet(tx, n.PetID); err != nil {
 			return Order{}, err
 		}
 		pet, found, err := tx.Pet(n.PetID)
@@ -150,32 +150,36 @@ func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
 	})
 }
 
-// UpdateOrder takes an order one step further. It returns validation_failed, not_found or invalid_transition.
-func (s *Service) UpdateOrder(ctx context.Context, id int64, to OrderStatus) (Order, error) {
+// UpdateOrder takes an order one step further. It returns validation_failed, not_found, precondition_failed or
+// invalid_transition.
+func (s *Service) UpdateOrder(ctx context.Context, id int64, to OrderStatus, match Match[Order]) (Order, error) {
 	if reason := OrderStatusProblem(string(to)); reason != "" {
 		return Order{}, Errorf(ValidationFailed, "The status %s.", reason)
 	}
 	return write(ctx, s, func(tx WriteTx) (Order, error) {
-		if err := s.settleHolds(tx); err != nil {
+		now, err := tx.Now()
+		if err != nil {
 			return Order{}, err
 		}
 		order, err := existingOrder(tx, id)
-		if err != nil || order.Status == to {
+		if err == nil && order.holdIsOver(now) {
+			order, err = advance(tx, order, Expired, now)
+		}
+		if err != nil {
+			return Order{}, err
+		}
+		if err := match.check(order); err != nil || order.Status == to {
 			return order, err
 		}
 		if !slices.Contains(orderMoves[order.Status], to) {
 			return Order{}, Errorf(InvalidTransition, "An order that is %s cannot become %s, but %s.", order.Status, to, anyOf(orderMoves[order.Status]))
 		}
-		return advance(tx, order, to)
+		return advance(tx, order, to, now)
 	})
 }
 
 // advance takes an order to its next status, and its animal with it.
-func advance(tx WriteTx, order Order, to OrderStatus) (Order, error) {
-	now, err := tx.Now()
-	if err != nil {
-		return Order{}, err
-	}
+func advance(tx WriteTx, order Order, to OrderStatus, now time.Time) (Order, error) {
 	order.Status, order.UpdatedAt, order.HoldExpiresAt = to, now, time.Time{}
 	if err := tx.UpdateOrder(order); err != nil {
 		return Order{}, err

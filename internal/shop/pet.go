@@ -131,21 +131,11 @@ var moves = map[Status][]Status{
 	Sold:      {Available}, // the animal came back
 }
 
-// Match is a condition on an animal that a client has seen; nil is none.
-type Match func(Pet) bool
-
-func (m Match) check(pet Pet) error {
-	if m == nil || m(pet) {
-		return nil
-	}
-	return Errorf(PreconditionFailed, "The animal has changed since you saw it; get it again and decide anew.")
-}
-
 // UpdatePet changes an animal. It returns not_found, precondition_failed, validation_failed, invalid_transition, or
 // pet_has_open_order for a change of status while an order holds the animal.
-func (s *Service) UpdatePet(ctx context.Context, id int64, change PetChange, match Match) (Pet, error) {
+func (s *Service) UpdatePet(ctx context.Context, id int64, change PetChange, match Match[Pet]) (Pet, error) {
 	return write(ctx, s, func(tx WriteTx) (Pet, error) {
-		if err := s.settleHolds(tx); err != nil {
+		if err := settlePet(tx, id); err != nil {
 			return Pet{}, err
 		}
 		before, err := existingPet(tx, id)
@@ -192,9 +182,9 @@ func checkNotHeld(tx ReadTx, pet Pet) error {
 }
 
 // DeletePet removes an animal; its orders stay. It returns not_found, precondition_failed, or pet_has_open_order.
-func (s *Service) DeletePet(ctx context.Context, id int64, match Match) error {
+func (s *Service) DeletePet(ctx context.Context, id int64, match Match[Pet]) error {
 	_, err := write(ctx, s, func(tx WriteTx) (struct{}, error) {
-		if err := s.settleHolds(tx); err != nil {
+		if err := settlePet(tx, id); err != nil {
 			return struct{}{}, err
 		}
 		pet, err := existingPet(tx, id)

@@ -94,8 +94,8 @@ type WriteTx interface {
 
 	// Keep keeps an answer in the place of any before it.
 	Keep(principal int64, key string, answer KeptAnswer, now time.Time) error
-	// Forget removes some of the answers that were kept before a time.
-	Forget(before time.Time) error
+	// Forget removes some of the answers that were kept before a time, and tells whether there may be more.
+	Forget(before time.Time) (more bool, err error)
 
 	// InsertKey adds a key under an id larger than any before; its ID is ignored.
 	InsertKey(Key) (Key, error)

@@ -59,6 +59,14 @@ func (s *Service) SaveUses(ctx context.Context) error {
 	return err
 }
 
+// forget drops what was noted of a key that is no more.
+func (u *uses) forget(id int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.last, id)
+	delete(u.unsaved, id)
+}
+
 // giveBack keeps what could not be saved, unless a later use has come.
 func (u *uses) giveBack(unsaved map[int64]time.Time) {
 	u.mu.Lock()

@@ -21,13 +21,19 @@ func (s *Service) Work(ctx context.Context, report func(error)) {
 		wg.Go(func() {
 			ticker := time.NewTicker(chore.every)
 			defer ticker.Stop()
+			var last string // what went wrong is told once, not every time
 			for ctx.Err() == nil {
 				select {
 				case <-ticker.C:
 				case <-ctx.Done():
 				}
-				if err := chore.do(context.WithoutCancel(ctx)); err != nil {
+				err := chore.do(context.WithoutCancel(ctx))
+				if err != nil && err.Error() != last {
 					report(err)
+				}
+				last = ""
+				if err != nil {
+					last = err.Error()
 				}
 			}
 		})

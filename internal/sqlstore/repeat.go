@@ -38,11 +38,13 @@ func (t *tx) Keep(principal int64, key string, kept shop.KeptAnswer, now time.Ti
 		principal, key, kept.Fingerprint[:], kept.Status, string(header), kept.Body, micros(now))
 }
 
-// forgetAtOnce is how many answers are removed at a time: others wait while it happens.
-const forgetAtOnce = "1000"
+// forgetAtOnce is how many answers are removed at a time.
+const forgetAtOnce = 1000
 
-func (t *tx) Forget(before time.Time) error {
-	return t.exec(`
+func (t *tx) Forget(before time.Time) (more bool, err error) {
+	removed, err := all(t, scanValue[int64], `
 		DELETE FROM kept_answers WHERE (principal, key) IN (
-			SELECT principal, key FROM kept_answers WHERE kept_at <= $1 ORDER BY kept_at LIMIT `+forgetAtOnce+`)`, micros(before))
+			SELECT principal, key FROM kept_answers WHERE kept_at <= $1 ORDER BY kept_at LIMIT $2) RETURNING principal`,
+		micros(before), forgetAtOnce)
+	return len(removed) == forgetAtOnce, err
 }

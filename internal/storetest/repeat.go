@@ -36,9 +36,19 @@ var repeatCases = []testCase{
 		other := shop.KeptAnswer{Fingerprint: [32]byte{9}, Answer: shop.Answer{Status: 200, Body: []byte("x")}}
 		write(t, store, func(tx shop.WriteTx) error { return tx.Keep(7, "k", other, now.Add(time.Hour)) })
 		want(7, "k", now, &other)
-		write(t, store, func(tx shop.WriteTx) error { return tx.Forget(now.Add(time.Hour - time.Microsecond)) })
+		forget := func(before time.Time) {
+			t.Helper()
+			write(t, store, func(tx shop.WriteTx) error {
+				more, err := tx.Forget(before)
+				if more {
+					t.Error("there is more to forget")
+				}
+				return err
+			})
+		}
+		forget(now.Add(time.Hour - time.Microsecond))
 		want(7, "k", now, &other)
-		write(t, store, func(tx shop.WriteTx) error { return tx.Forget(now.Add(time.Hour)) })
+		forget(now.Add(time.Hour))
 		want(7, "k", time.Time{}, nil)
 	}},
 }
