@@ -32,8 +32,10 @@ fuzz: ## Fuzz every decoder for FUZZTIME each (30s).
 	@go test -list '^Fuzz' ./internal/httpapi | grep ^Fuzz | while read target; do \
 		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./internal/httpapi || exit 1; done
 
-# What the tests use beside Go: the race detector needs a C compiler, and one test pastes a curl line.
+# What the tests use beside Go: the race detector needs a C compiler, one test pastes a curl line, and PostgreSQL is real.
 .PHONY: needs
 needs:
 	@scripts/need gcc gcc libc6-dev
 	@scripts/need curl curl
+	@scripts/need pkill procps
+	@scripts/need-postgres

@@ -19,6 +19,7 @@ var mayImport = map[string][]string{
 	"internal/cli":       {"internal/httpapi", "internal/sqlstore", "internal/shop"},
 	"internal/httpapi":   {"internal/shop", "api"},
 	"internal/sqlstore":  {"internal/shop"},
+	"internal/pgtest":    {},                // real servers for tests
 	"internal/storetest": {"internal/shop"}, // a suite that tests of stores run
 	"internal/shop":      {},
 	"client":             {}, // the public one: it must not know the house

@@ -1,0 +1,73 @@
+package pgtest
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// URL returns the address of the server's first database.
+func (s *Server) URL() string { return s.url("animalstore") }
+
+func (s *Server) url(database string) string {
+	return fmt.Sprintf("postgres://animalstore@127.0.0.1:%d/%s?sslmode=disable", s.port, database)
+}
+
+// FailoverURL returns one address for several servers, of which the client takes the one that accepts writes.
+func FailoverURL(servers ...*Server) string {
+	var hosts []string
+	for _, s := range servers {
+		hosts = append(hosts, fmt.Sprintf("127.0.0.1:%d", s.port))
+	}
+	return fmt.Sprintf("postgres://animalstore@%s/animalstore?sslmode=disable&target_session_attrs=read-write",
+		strings.Join(hosts, ","))
+}
+
+// NewDatabase makes an empty database and returns its address. It is dropped when the test ends, with all connections to it.
+func (s *Server) NewDatabase(t testing.TB) string {
+	t.Helper()
+	name := "test_" + strings.ToLower(rand.Text())
+	if err := s.exec("CREATE DATABASE " + name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.showLog(t, name); err != nil {
+			t.Error(err)
+		}
+		if s.run == nil {
+			return
+		}
+		// A replica that this waits for may be gone by now.
+		if err := s.exec("SET synchronous_commit = local", "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
+			t.Error(err)
+		}
+	})
+	return s.url(name)
+}
+
+// exec runs statements, one by one, on a connection of their own.
+func (s *Server) exec(statements ...string) error {
+	return s.connect(func(ctx context.Context, conn *pgx.Conn) error {
+		for _, statement := range statements {
+			if _, err := conn.Exec(ctx, statement); err != nil {
+				return fmt.Errorf("%s: %w", statement, err)
+			}
+		}
+		return nil
+	})
+}
+
+func (s *Server) connect(use func(context.Context, *pgx.Conn) error) error {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	conn, err := pgx.Connect(ctx, s.URL())
+	if err != nil {
+		return err
+	}
+	defer conn.Close(ctx)
+	return use(ctx, conn)
+}

@@ -1,0 +1,141 @@
+package pgtest
+
+import (
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Proxy stands between clients and a server, and cuts or slows what passes. All methods are safe to call at any time.
+type Proxy struct {
+	listener net.Listener
+	server   string // its address
+	database *url.URL
+	running  sync.WaitGroup
+
+	mu      sync.Mutex
+	cut     bool
+	delay   time.Duration
+	changed chan struct{} // closed when the delay changes
+	trap    *trap
+	links   map[*link]bool
+}
+
+// StartProxy starts a proxy in front of the database at this address (one host, sslmode=disable), and ends it with the test.
+func StartProxy(t testing.TB, database string) *Proxy {
+	t.Helper()
+	address, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{
+		listener: listener,
+		server:   address.Host,
+		database: address,
+		changed:  make(chan struct{}),
+		links:    map[*link]bool{},
+	}
+	address.Host = listener.Addr().String()
+	p.running.Go(p.accept)
+	t.Cleanup(func() {
+		listener.Close()
+		p.Cut()
+		p.running.Wait()
+	})
+	return p
+}
+
+// URL returns the address of the database, by way of the proxy.
+func (p *Proxy) URL() string { return p.database.String() }
+
+// Cut drops all connections, and every new one as soon as it is made, until Heal.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = true
+	for l := range p.links {
+		l.drop()
+	}
+}
+
+// Heal ends Cut and Delay.
+func (p *Proxy) Heal() {
+	p.mu.Lock()
+	p.cut = false
+	p.mu.Unlock()
+	p.Delay(0)
+}
+
+// Delay holds all that passes for this long, each way, what already waits included. An hour is a silent network: nothing
+// passes, nothing is refused, and it is healed by Delay(0).
+func (p *Proxy) Delay(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delay = d
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return // it is closed
+		}
+		p.running.Go(func() { p.connect(client) })
+	}
+}
+
+// connect passes one connection on until it ends.
+func (p *Proxy) connect(client net.Conn) {
+	defer client.Close()
+	if p.isCut() {
+		return
+	}
+	server, err := net.DialTimeout("tcp", p.server, patience)
+	if err != nil {
+		return
+	}
+	defer server.Close()
+	l := &link{proxy: p, client: client, server: server.(*net.TCPConn), done: make(chan struct{})}
+	if !p.add(l) {
+		return
+	}
+	defer p.remove(l)
+	p.running.Go(l.fromClient)
+	l.fromServer()
+}
+
+func (p *Proxy) isCut() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.cut
+}
+
+// add keeps a connection for Cut, unless that came first.
+func (p *Proxy) add(l *link) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.cut {
+		p.links[l] = true
+	}
+	return !p.cut
+}
+
+func (p *Proxy) remove(l *link) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.links, l)
+}
+
+func (p *Proxy) currentDelay() (time.Duration, <-chan struct{}) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.delay, p.changed
+}

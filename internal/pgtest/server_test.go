@@ -1,0 +1,160 @@
+package pgtest
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+func TestStart(t *testing.T) {
+	t.Parallel()
+	s := Start(t, "work_mem=5MB")
+	conn := connect(t, s.URL())
+	var encoding, collation, memory string
+	err := conn.QueryRow(t.Context(), `SELECT pg_encoding_to_char(encoding), datcollate, current_setting('work_mem')
+		FROM pg_database WHERE datname = current_database()`).Scan(&encoding, &collation, &memory)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if encoding != "UTF8" || collation != "C.UTF-8" || memory != "5MB" {
+		t.Errorf("the database has %s, %s, %s", encoding, collation, memory)
+	}
+}
+
+func TestDurable(t *testing.T) {
+	t.Parallel()
+	conn := connect(t, Start(t, Durable...).URL())
+	var fsync string
+	if err := conn.QueryRow(t.Context(), "SHOW fsync").Scan(&fsync); err != nil || fsync != "on" {
+		t.Errorf("fsync is %q, %v", fsync, err)
+	}
+}
+
+func TestDatabasesAreApart(t *testing.T) {
+	t.Parallel()
+	s := Shared(t)
+	if s != Shared(t) {
+		t.Error("there are two shared servers")
+	}
+	a, b := connect(t, s.NewDatabase(t)), connect(t, s.NewDatabase(t))
+	execute(t, a, "CREATE TABLE pet (id int)")
+	execute(t, b, "CREATE TABLE pet (id int)")
+	execute(t, a, "INSERT INTO pet VALUES (1)")
+	if n := ask(t, b, "SELECT count(*) FROM pet"); n != 0 {
+		t.Errorf("one database has %d rows of the other", n)
+	}
+}
+
+func TestDatabaseIsDropped(t *testing.T) {
+	t.Parallel()
+	s := Shared(t)
+	var conn *pgx.Conn
+	var name string
+	t.Run("use", func(t *testing.T) {
+		url := s.NewDatabase(t)
+		conn = connect(t, url) // still open when the database is dropped
+		if err := conn.QueryRow(t.Context(), "SELECT current_database()").Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if n := ask(t, connect(t, s.URL()), "SELECT count(*) FROM pg_database WHERE datname = '"+name+"'"); n != 0 {
+		t.Errorf("%s is still there", name)
+	}
+}
+
+func TestStopAndRestart(t *testing.T) {
+	t.Parallel()
+	s := Start(t)
+	url := s.NewDatabase(t)
+	conn := connect(t, url)
+	execute(t, conn, "CREATE TABLE pet (id int)")
+	execute(t, conn, "INSERT INTO pet VALUES (1)")
+
+	s.Stop(t)
+	var told *pgconn.PgError
+	if _, err := conn.Exec(t.Context(), "SELECT"); !errors.As(err, &told) || told.Code != "57P01" {
+		t.Errorf("a stopped server tells its client %v", err)
+	}
+	if _, err := pgx.Connect(t.Context(), url); err == nil {
+		t.Error("a stopped server answers")
+	}
+	s.Restart(t)
+	execute(t, connect(t, url), "INSERT INTO pet VALUES (2)")
+	s.Restart(t) // one that runs
+	if n := ask(t, connect(t, url), "SELECT count(*) FROM pet"); n != 2 {
+		t.Errorf("%d rows, want 2", n)
+	}
+}
+
+// TestKill holds the server to its word: what it answered is there after a crash, what it did not commit is not.
+func TestKill(t *testing.T) {
+	t.Parallel()
+	s := Start(t)
+	url := s.NewDatabase(t)
+	conn, open := connect(t, url), connect(t, url)
+	execute(t, conn, "CREATE TABLE pet (id int)")
+	execute(t, open, "BEGIN")
+	execute(t, open, "INSERT INTO pet VALUES (0)")
+	for id := 1; id <= 3; id++ {
+		execute(t, conn, "INSERT INTO pet VALUES (1)")
+		s.Kill(t)
+		if _, err := conn.Exec(t.Context(), "SELECT"); err == nil {
+			t.Error("a killed server answers")
+		}
+		s.Restart(t)
+		conn = connect(t, url)
+		if n := ask(t, conn, "SELECT count(*) FROM pet"); n != id {
+			t.Errorf("%d rows after the crash, want %d", n, id)
+		}
+	}
+	s.Kill(t)
+	s.Kill(t) // twice is no error, and the test ends well with a server that is dead
+}
+
+func TestFailedStartSaysWhy(t *testing.T) {
+	t.Parallel()
+	s, err := newServer("shared_buffers=cats")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(s.data) })
+	if err := s.startAnywhere(); err == nil || !strings.Contains(err.Error(), "cats") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestTakenPort starts two servers on one port: the second must not take the first for itself.
+func TestTakenPort(t *testing.T) {
+	t.Parallel()
+	first, second := Start(t), Start(t)
+	second.Stop(t)
+	second.port = first.port
+	if err := second.start(); err == nil || !strings.Contains(err.Error(), "could not bind") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestFindPrograms(t *testing.T) {
+	t.Setenv("PATH", "")
+	dir := t.TempDir()
+	if _, err := findPrograms(filepath.Join(dir, "*", "bin")); err == nil || !strings.Contains(err.Error(), "make test") {
+		t.Errorf("without PostgreSQL the error is %v", err)
+	}
+	for _, version := range []string{"9.6", "15", "17"} {
+		bin := filepath.Join(dir, version, "bin")
+		if err := os.MkdirAll(bin, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(bin, "initdb"), nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if bin, err := findPrograms(filepath.Join(dir, "*", "bin")); bin != filepath.Join(dir, "17", "bin") {
+		t.Errorf("found %s, %v", bin, err)
+	}
+}
