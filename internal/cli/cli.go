@@ -27,6 +27,7 @@ const (
 type commands struct {
 	Serve   serveCommand   `cmd:"" help:"Run the service."`
 	Keys    keysCommands   `cmd:"" help:"Manage API keys, straight on the database."`
+	Copy    copyCommand    `cmd:"" help:"Copy a whole store into another, empty database: from a file to PostgreSQL, or back."`
 	Version versionCommand `cmd:"" help:"Say which version this is."`
 }
 

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
 )
 
 // firstKey sees to it that somebody can get in: a new store's first key is made and shown on a terminal; elsewhere it
@@ -24,10 +25,7 @@ func firstKey(ctx context.Context, service *shop.Service, t terminal, log *slog.
 		return err
 	}
 	if !isTerminal(t.out) {
-		if path, err := filepath.Abs(database); err == nil {
-			database = path // so that the line works wherever it is pasted
-		}
-		log.Warn("no key yet: make one with `animalstore keys create --name admin --database " + quoteShell(database) + "`")
+		log.Warn("no key yet: make one with `animalstore keys create --name admin --database " + quoteShell(pastable(database)) + "`")
 		return nil
 	}
 	key, err := service.CreateKey(ctx, shop.NewKey{Name: "first", Scopes: []shop.Scope{shop.Admin}})
@@ -45,6 +43,14 @@ Try it:
 
 `, key.Secret, key.Secret, reachable(addr))
 	return err
+}
+
+// pastable is a database as it works wherever it is pasted, but for a password.
+func pastable(database string) string {
+	if path, err := filepath.Abs(database); err == nil && !sqlstore.IsURL(database) {
+		return path
+	}
+	return shown(database)
 }
 
 // quoteShell writes a text so that a shell takes it as one word.

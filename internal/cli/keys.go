@@ -19,13 +19,13 @@ type keysCommands struct {
 
 // onDatabase are the flags of commands that work straight on the database, also beside a running service.
 type onDatabase struct {
-	Database    string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"FILE" help:"The database's file (default ${default})."`
+	Database    string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"The database: a file or a postgres:// URL (default ${default})."`
 	Environment string `env:"ANIMALSTORE_ENVIRONMENT" default:"" enum:",production,staging" placeholder:"NAME" help:"production or staging (default: what the database was made for; production for a new one)."`
 }
 
 // withService runs fn on the shop in the database, which must be there unless it may be made.
 func (o onDatabase) withService(ctx context.Context, make bool, fn func(*shop.Service) error) error {
-	if err := checkDatabase(o.Database); err != nil {
+	if err := checkDatabase(o.Database, databaseVariable); err != nil {
 		return usagef("--database: %w", err)
 	}
 	store, err := sqlstore.Open(ctx, o.Database, sqlstore.Options{Existing: !make})

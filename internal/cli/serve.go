@@ -18,7 +18,7 @@ import (
 // serveCommand runs the service until it is told to stop.
 type serveCommand struct {
 	Addr        string        `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (default ${default})."`
-	Database    string        `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"FILE" help:"The database's file; it is made where there is none (default ${default})."`
+	Database    string        `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"The database: a file, which is made where there is none, or a postgres:// URL that several nodes may share (default ${default})."`
 	Environment string        `env:"ANIMALSTORE_ENVIRONMENT" default:"production" enum:"production,staging" placeholder:"NAME" help:"production or staging; a database stays with the one it was made for (default ${default})."`
 	PublicURL   string        `name:"public-url" env:"ANIMALSTORE_PUBLIC_URL" placeholder:"URL" help:"The base address as clients see it, ending in /v1; set it behind a proxy (default: as each request says)."`
 	StagingURL  string        `name:"staging-url" env:"ANIMALSTORE_STAGING_URL" placeholder:"URL" help:"The base address of the staging deployment, ending in /v1, to list in the OpenAPI document."`
@@ -37,6 +37,7 @@ const (
 	headerTimeout = 10 * time.Second
 	idleTimeout   = 2 * time.Minute
 	stopTimeout   = 90 * time.Second
+	stopNotice    = time.Second // for a load balancer to see that one of several nodes is not ready any more
 	maxHeader     = 64 << 10
 )
 
@@ -97,7 +98,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, se
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
-	log.Info("listening", "addr", listener.Addr().String(), "database", s.Database, "environment", s.Environment,
+	log.Info("listening", "addr", listener.Addr().String(), "database", shown(s.Database), "environment", s.Environment,
 		"version", buildVersion())
 	if settings.configuredKey == "" {
 		if err := firstKey(ctx, service, t, log, s.Database, listener.Addr()); err != nil {
@@ -109,13 +110,18 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, se
 	work.Go(func() { service.Work(working, func(err error) { log.Error("work", "error", err) }) })
 	defer work.Wait()
 	defer done()
-	return serve(ctx, listener, api, log)
+	notice := time.Duration(0)
+	if sqlstore.IsURL(s.Database) {
+		notice = stopNotice
+	}
+	return serve(ctx, listener, api, log, notice)
 }
 
-// serve answers requests until the context ends. It then takes no more, and leaves when those it took are answered.
-func serve(ctx context.Context, listener net.Listener, handler http.Handler, log *slog.Logger) error {
+// serve answers requests until the context ends. It then says so for a while, takes no more requests, and leaves when those
+// it took are answered.
+func serve(ctx context.Context, listener net.Listener, api *httpapi.API, log *slog.Logger, notice time.Duration) error {
 	server := &http.Server{
-		Handler:           handler,
+		Handler:           api,
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
@@ -131,6 +137,8 @@ func serve(ctx context.Context, listener net.Listener, handler http.Handler, log
 	case <-ctx.Done():
 	}
 	log.Info("stopping")
+	api.Stopping()
+	time.Sleep(notice)
 	limit, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	if err := server.Shutdown(limit); err != nil {

@@ -5,9 +5,12 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"animalstore/internal/sqlstore"
 )
 
 // settings are the parts of serve's flags that are more than a text.
@@ -23,7 +26,7 @@ func (s *serveCommand) settings() (settings, error) {
 	if err := checkAddr(s.Addr); err != nil {
 		return made, usagef("--addr: %w", err)
 	}
-	if err := checkDatabase(s.Database); err != nil {
+	if err := checkDatabase(s.Database, databaseVariable); err != nil {
 		return made, usagef("--database: %w", err)
 	}
 	if err := checkBaseURL(s.PublicURL); err != nil {
@@ -66,17 +69,50 @@ func checkAddr(addr string) error {
 	return nil
 }
 
-func checkDatabase(database string) error {
+// databaseVariable is the variable that names the database of every command.
+const databaseVariable = "ANIMALSTORE_DATABASE"
+
+// checkDatabase checks a database that was given by a flag or by its variable.
+func checkDatabase(database, variable string) error {
 	switch {
 	case database == "":
 		return fmt.Errorf("the file's name is missing")
-	case strings.HasPrefix(database, "postgres://"), strings.HasPrefix(database, "postgresql://"):
-		return fmt.Errorf("this version keeps its data in a file only, not in PostgreSQL")
+	case sqlstore.IsURL(database):
+		return checkServer(database, variable)
 	case strings.Contains(database, "://"), strings.HasPrefix(database, "file:"), strings.HasPrefix(database, ":"):
-		return fmt.Errorf("it must be the path of a file, not a URL") // which may hold a password: it is not shown
+		return fmt.Errorf("it must be the path of a file or a postgres:// URL") // what it is may hold a password: it is not shown
 	}
 	return nil
 }
+
+// checkServer checks the URL of a server. No password is taken as a flag, where the list of processes shows it.
+func checkServer(database, variable string) error {
+	if err := sqlstore.CheckURL(database); err != nil {
+		return err
+	}
+	if hasPassword(database) && os.Getenv(variable) != database {
+		return fmt.Errorf("a URL with a password belongs into the variable %s, which others cannot see", variable)
+	}
+	return nil
+}
+
+// hasPassword tells whether there is a password in a URL that the driver has read: before the host or among the settings.
+func hasPassword(database string) bool {
+	return passwords.MatchString(database) || passwordSettings.MatchString(database)
+}
+
+// shown is a database as it may be shown: without a password.
+func shown(database string) string {
+	if !sqlstore.IsURL(database) {
+		return database
+	}
+	return passwordSettings.ReplaceAllString(passwords.ReplaceAllString(database, "${1}:REDACTED@"), "${1}REDACTED")
+}
+
+var (
+	passwords        = regexp.MustCompile(`^(postgres(?:ql)?://[^:/@]*):[^/]*@`)
+	passwordSettings = regexp.MustCompile(`([?&](?:ssl)?password=)[^&#]+`)
+)
 
 // checkBaseURL checks an address of the interface; empty is none.
 func checkBaseURL(text string) error {

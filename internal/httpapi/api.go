@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"animalstore/api"
@@ -43,6 +44,7 @@ type API struct {
 	metrics  *metrics
 	limits   *limits
 	slots    chan struct{} // one is held while a request is answered
+	stopping atomic.Bool
 }
 
 // New makes the interface.
@@ -70,6 +72,9 @@ func New(c Config) (*API, error) {
 		slots:    make(chan struct{}, c.MaxInFlight),
 	}, nil
 }
+
+// Stopping makes /readyz say that this node will stop: whoever sends requests should send them to another one.
+func (a *API) Stopping() { a.stopping.Store(true) }
 
 // ServeHTTP answers one request, whatever becomes of it.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -179,6 +179,9 @@ func TestReadiness(t *testing.T) {
 	s.ask("GET", "/livez", "").want(t, 200, `{"status":"ok"}`)
 	s.store.failWith(nil)
 	s.ask("GET", "/readyz", "").want(t, 200, `{"status":"ok"}`)
+	s.api.Stopping()
+	s.ask("GET", "/readyz", "").wantError(t, 503, shop.Unavailable)
+	s.ask("GET", "/v1/pets", "").want(t, 200, "[]") // it still serves
 }
 
 func TestProfiles(t *testing.T) {

@@ -18,6 +18,7 @@ import (
 
 	"animalstore/api"
 	"animalstore/api/apitest"
+	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
 )
@@ -44,8 +45,11 @@ type openShop struct {
 func newShop(t *testing.T, change ...func(*Config)) *openShop {
 	t.Helper()
 	s := &openShop{t: t, log: &safeBuffer{}, clock: &clock{}}
-	options := sqlstore.Options{Exclusive: true, Now: s.clock.now}
-	sql, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), options)
+	database := filepath.Join(t.TempDir(), "test.db")
+	if onPostgres {
+		database = pgtest.Shared(t).NewDatabase(t)
+	}
+	sql, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true, Now: s.clock.now})
 	if err != nil {
 		t.Fatal(err)
 	}

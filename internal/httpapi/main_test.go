@@ -11,13 +11,21 @@ import (
 	"go.uber.org/goleak"
 )
 
+// onPostgres makes every shop of these tests keep its data on a server, and not in a file.
+var onPostgres bool
+
 // reached holds each "operation status", and each "code: message", that the tests have seen.
 var reached sync.Map
 
-// TestMain runs the tests and then asks for what no single one can show: that together they have seen every answer that
+// TestMain runs the tests on both engines and then asks for what no single one can show: that together they have seen every answer that
 // the document promises, with the very messages of its examples, and that nothing is left running.
 func TestMain(m *testing.M) {
 	code := m.Run()
+	if code == 0 && flag.Lookup("test.fuzz").Value.String() == "" {
+		fmt.Println("once more, on PostgreSQL")
+		onPostgres = true
+		code = m.Run()
+	}
 	everything := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == ""
 	if code == 0 && everything {
 		for _, missing := range unreached() {

@@ -14,8 +14,11 @@ func (a *API) livez(c *call) error {
 	return nil
 }
 
-// readyz says that it can serve: that the store answers.
+// readyz says that it can serve: that it is not about to stop, and that the store answers.
 func (a *API) readyz(c *call) error {
+	if a.stopping.Load() {
+		return shop.Errorf(shop.Unavailable, "This node is about to stop; send requests to another one.")
+	}
 	if err := a.Service.Ready(c.r.Context()); err != nil {
 		return shop.UnavailableError(err)
 	}

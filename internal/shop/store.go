@@ -92,6 +92,9 @@ type WriteTx interface {
 	// UpdateOrder changes the status and the times of an order.
 	UpdateOrder(Order) error
 
+	// Tidy does the store's own housekeeping.
+	Tidy() error
+
 	// Keep keeps an answer in the place of any before it.
 	Keep(principal int64, key string, answer KeptAnswer, now time.Time) error
 	// Forget removes some of the answers that were kept before a time, and tells whether there may be more.

@@ -17,6 +17,7 @@ func (s *Service) Work(ctx context.Context, report func(error)) {
 		{500 * time.Millisecond, s.ExpireHolds}, // a hold that is over ends within a second
 		{20 * time.Second, s.SaveUses},          // a last use is exact to a minute
 		{time.Minute, s.ForgetAnswers},
+		{10 * time.Second, func(ctx context.Context) error { return s.store.Write(ctx, WriteTx.Tidy) }},
 	} {
 		wg.Go(func() {
 			ticker := time.NewTicker(chore.every)

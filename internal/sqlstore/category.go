@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"database/sql"
+	"strconv"
 
 	"animalstore/internal/shop"
 )
@@ -34,28 +35,29 @@ func (t *tx) EnsureCategory(id int64) error {
 }
 
 func (t *tx) PutCategory(category shop.Category) error {
-	return t.exec("INSERT INTO categories (id, name) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET name = $2",
+	return t.exec("INSERT INTO categories (id, name) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET name = excluded.name",
 		category.ID, category.Name)
 }
 
 // AssignCategoryID goes on after the last id that it assigned, past those that clients brought into being.
 func (t *tx) AssignCategoryID() (int64, error) {
-	last, _, err := one(t, scanValue[int64], "SELECT CAST(value AS BIGINT) FROM settings WHERE name = 'last_category_id'")
+	text, _, err := one(t, scanValue[string], "SELECT value FROM settings WHERE name = 'last_category_id'")
 	if err != nil {
 		return 0, err
 	}
+	last, _ := strconv.ParseInt(text, 10, 64) // none yet: 0
 	id, _, err := one(t, scanValue[int64], `
 		WITH RECURSIVE taken (id) AS (
 			SELECT id FROM categories WHERE id = $1
 			UNION ALL
 			SELECT c.id FROM taken JOIN categories c ON c.id = taken.id + 1
-		) SELECT coalesce(max(id) + 1, $1) FROM taken`, last+1)
+		) SELECT coalesce(max(id) + 1, CAST($1 AS BIGINT)) FROM taken`, last+1)
 	if err != nil {
 		return 0, err
 	}
 	return id, t.exec(`
-		INSERT INTO settings (name, value) VALUES ('last_category_id', CAST($1 AS TEXT))
-		ON CONFLICT (name) DO UPDATE SET value = CAST($1 AS TEXT)`, id)
+		INSERT INTO settings (name, value) VALUES ('last_category_id', $1)
+		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, strconv.FormatInt(id, 10))
 }
 
 func (t *tx) DeleteCategory(id int64) error {

@@ -8,7 +8,7 @@ import (
 // maxStatements bounds the prepared statements of a connection; the texts of lists vary with their filters.
 const maxStatements = 100
 
-// conn is one connection with its prepared statements. It opens when it is first used, and again after it was given up.
+// conn is one connection of SQLite with its prepared statements. It opens when it is first used, and again after it was given up.
 type conn struct {
 	db         *sql.DB
 	open       *sql.Conn
@@ -39,6 +39,22 @@ func (c *conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	return statement, nil
 }
 
+func (c *conn) exec(ctx context.Context, query string, args []any) error {
+	statement, err := c.prepare(ctx, query)
+	if err == nil {
+		_, err = statement.ExecContext(ctx, args...)
+	}
+	return err
+}
+
+func (c *conn) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
+	statement, err := c.prepare(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return statement.QueryContext(ctx, args...)
+}
+
 func (c *conn) forget() {
 	for _, statement := range c.statements {
 		statement.Close()
@@ -48,11 +64,7 @@ func (c *conn) forget() {
 
 // rollback ends the transaction. A connection that cannot do even that is given up.
 func (c *conn) rollback() {
-	statement, err := c.prepare(context.Background(), "ROLLBACK")
-	if err == nil {
-		_, err = statement.Exec()
-	}
-	if err != nil {
+	if err := c.exec(context.Background(), "ROLLBACK", nil); err != nil {
 		c.close()
 	}
 }

@@ -8,16 +8,34 @@ import (
 	"fmt"
 )
 
-//go:embed migrations/sqlite/*.sql
-var sqliteMigrations embed.FS
+//go:embed migrations/sqlite/*.sql migrations/postgres/*.sql
+var migrations embed.FS
+
+// readMigrations returns the migrations of an engine in their order.
+func readMigrations(engine string) (statements []string, err error) {
+	entries, err := migrations.ReadDir("migrations/" + engine)
+	for _, entry := range entries {
+		content, err := migrations.ReadFile("migrations/" + engine + "/" + entry.Name())
+		if err != nil {
+			return nil, err
+		}
+		statements = append(statements, string(content))
+	}
+	return statements, err
+}
+
+// errNewer is what a schema says that was made by a later version than this.
+func errNewer(version, known int) error {
+	return fmt.Errorf("it was written by a newer animalstore (schema %d; this one knows %d)", version, known)
+}
 
 // applicationID marks a file as ours ("anml"), so that nobody's other database is taken for an empty store.
 const applicationID = 0x616e6d6c
 
-// migrate brings the schema up to date. All of it happens in one transaction that no other process can enter, so any
+// migrateSQLite brings the schema up to date. All of it happens in one transaction that no other process can enter, so any
 // number may start at once. The number of migrations that have run is the file's user_version.
-func migrate(ctx context.Context, db *sql.DB) error {
-	entries, err := sqliteMigrations.ReadDir("migrations/sqlite")
+func migrateSQLite(ctx context.Context, db *sql.DB) error {
+	migrations, err := readMigrations("sqlite")
 	if err != nil {
 		return err
 	}
@@ -27,11 +45,11 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	}
 	defer conn.Close() // ends an open transaction, too
 	version, err := schemaVersion(ctx, conn)
-	if err != nil || version == len(entries) {
+	if err != nil || version == len(migrations) {
 		return err
 	}
-	if version > len(entries) {
-		return fmt.Errorf("it was written by a newer animalstore (schema %d; this one knows %d)", version, len(entries))
+	if version > len(migrations) {
+		return errNewer(version, len(migrations))
 	}
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return plainError(err)
@@ -39,16 +57,12 @@ func migrate(ctx context.Context, db *sql.DB) error {
 	if version, err = schemaVersion(ctx, conn); err != nil { // again: another process may have been quicker
 		return err
 	}
-	for _, entry := range entries[min(version, len(entries)):] {
-		statements, err := sqliteMigrations.ReadFile("migrations/sqlite/" + entry.Name())
-		if err != nil {
-			return err
-		}
-		if _, err := conn.ExecContext(ctx, string(statements)); err != nil {
-			return fmt.Errorf("migration %s: %w", entry.Name(), err)
+	for i, statements := range migrations[min(version, len(migrations)):] {
+		if _, err := conn.ExecContext(ctx, statements); err != nil {
+			return fmt.Errorf("migration %d: %w", version+i+1, err)
 		}
 	}
-	marks := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", applicationID, max(version, len(entries)))
+	marks := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", applicationID, max(version, len(migrations)))
 	_, err = conn.ExecContext(ctx, marks)
 	return err
 }

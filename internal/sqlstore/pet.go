@@ -22,13 +22,13 @@ func (t *tx) Pet(id int64) (shop.Pet, bool, error) {
 }
 
 func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
-	query, args := petsQuery(list)
+	query, args := petsQuery(t.dialect, list)
 	return all(t, scanPet, query, args...)
 }
 
 // petsQuery writes the query of a list. Only the filters that are set stand in it, so that the planner finds the index
 // that is made for them.
-func petsQuery(list shop.PetList) (query string, args []any) {
+func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	var c conditions
 	if list.Status != "" {
 		c.add("status = %s", list.Status)
@@ -37,7 +37,7 @@ func petsQuery(list shop.PetList) (query string, args []any) {
 		c.add("category_id = %s", *list.CategoryID)
 	}
 	if list.Query != "" {
-		c.add("instr(name_folded, %s) > 0", shop.Fold(list.Query))
+		c.add(d.contains, shop.Fold(list.Query))
 	}
 	if len(list.IDs) > 0 {
 		c.addIn("id", list.IDs)
@@ -77,16 +77,27 @@ func (t *tx) DeletePet(pet shop.Pet) error {
 	return t.exec("DELETE FROM pets WHERE id = $1", pet.ID)
 }
 
-// count keeps the inventory in step with the animals.
-func (t *tx) count(status shop.Status, change int) error {
-	return t.exec("UPDATE inventory SET n = n + $1 WHERE status = $2", change, status)
-}
-
 func (t *tx) Inventory() (shop.Inventory, error) {
-	inventory, _, err := one(t, func(scan scanner) (i shop.Inventory, err error) {
-		err = scan(&i.Available, &i.Pending, &i.Sold, &i.Unspecified)
-		return i, err
-	}, `SELECT sum(n) FILTER (WHERE status = 'available'), sum(n) FILTER (WHERE status = 'pending'),
-		sum(n) FILTER (WHERE status = 'sold'), sum(n) FILTER (WHERE status = '') FROM inventory`)
+	type count struct {
+		status shop.Status
+		n      int64
+	}
+	counts, err := all(t, func(scan scanner) (c count, err error) {
+		err = scan(&c.status, &c.n)
+		return c, err
+	}, t.dialect.inventory)
+	var inventory shop.Inventory
+	for _, c := range counts {
+		switch c.status {
+		case shop.Available:
+			inventory.Available = c.n
+		case shop.Pending:
+			inventory.Pending = c.n
+		case shop.Sold:
+			inventory.Sold = c.n
+		default:
+			inventory.Unspecified = c.n
+		}
+	}
 	return inventory, err
 }

@@ -5,12 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
-	"net/url"
-	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
+	"runtime"
+	"sync"
 	"time"
 
 	"modernc.org/sqlite"
@@ -18,106 +14,125 @@ import (
 	"animalstore/internal/shop"
 )
 
-// prepareFile makes sure of the database's file and returns the one path that everybody who opens it agrees on. A new
-// file is for its owner alone; SQLite gives the files beside it the same permissions.
-func prepareFile(path string, existing bool) (string, error) {
-	if !existing {
-		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-		if err == nil {
-			err = file.Close()
-		}
-		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return "", fmt.Errorf("cannot make the database: %w", err)
-		}
-	}
-	info, err := os.Stat(path)
-	if err == nil && info.IsDir() {
-		err = fmt.Errorf("%s is a directory", path)
-	}
-	if err != nil {
-		return "", fmt.Errorf("cannot open the database: %w", err)
-	}
-	if path, err = filepath.Abs(path); err != nil {
-		return "", err
-	}
-	return filepath.EvalSymlinks(path)
+// sqliteEngine is one SQLite file: one connection that writes, and a pool of others that read beside it.
+type sqliteEngine struct {
+	db      *sql.DB
+	lock    *lock
+	readers chan *conn
+	writer  *writer
+	closing sync.Once
+	closed  chan struct{}
+	file    *file
+	dialect *dialect
 }
 
-// patience is how long a connection waits for another process. SQLite's lock is not fair: a command beside a busy service
-// may have to wait for long, while the service itself must not keep its clients waiting.
-func patience(o Options) time.Duration {
+// errLocked is what lockFile returns while another process holds the lock.
+var errLocked = errors.New("another animalstore serves it")
+
+func openSQLite(ctx context.Context, path string, o Options) (*sqliteEngine, error) {
+	path, err := prepareFile(path, o.Existing)
+	if err != nil {
+		return nil, err
+	}
+	s := &sqliteEngine{dialect: sqliteDialect(o.Now), closed: make(chan struct{})}
 	if o.Exclusive {
-		return 5 * time.Second
+		if s.lock, err = lockFile(path + ".lock"); err != nil {
+			return nil, fmt.Errorf("cannot have the database %s alone: %w", path, err)
+		}
 	}
-	return time.Minute
+	if err := s.openPatiently(ctx, path, o); err != nil {
+		return nil, errors.Join(fmt.Errorf("cannot open the database %s: %w", path, err), s.close())
+	}
+	return s, nil
 }
 
-func busyTimeout(o Options) string {
-	return fmt.Sprintf("busy_timeout(%d)", patience(o).Milliseconds())
-}
-
-// settings are those of every connection. The timeout comes first: the others may have to wait.
-func settings(o Options) []string {
-	return []string{
-		busyTimeout(o),
-		"journal_mode(WAL)",
-		"synchronous(FULL)", // a commit that was answered survives a power cut
-		"foreign_keys(1)",
+// openPatiently opens the database again while others do the same. When several processes turn a new file into a database
+// at once, SQLite tells some of them at once that it is busy, whatever patience a connection has.
+func (s *sqliteEngine) openPatiently(ctx context.Context, path string, o Options) error {
+	for end := time.Now().Add(patience(o)); ; {
+		err := s.open(ctx, path, o)
+		if err == nil || primaryCode(err) != sqliteBusy || time.Now().After(end) || ctx.Err() != nil {
+			return err
+		}
+		if s.db != nil {
+			s.db.Close()
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 
-// dsn carries the settings, so that no connection can be without them.
-func dsn(path string, settings ...string) string {
-	query := url.Values{"_pragma": settings}
-	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: query.Encode()}).String()
-}
-
-// leastSQLite is the first version without a bug in WAL mode that could corrupt a database.
-const leastSQLite = "3.51.3"
-
-func checkSQLite(ctx context.Context, db *sql.DB) error {
-	var version, mode string
-	if err := db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
-		return plainError(err)
-	}
-	if versionLess(version, leastSQLite) {
-		return fmt.Errorf("SQLite %s can corrupt it; %s or newer is needed", version, leastSQLite)
-	}
-	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
-		return plainError(err)
-	}
-	if mode != "wal" {
-		return fmt.Errorf("its journal mode is %q and cannot be changed to \"wal\"", mode)
-	}
-	return nil
-}
-
-// checkWritable refuses a database that can be read but not written: it would start as if all were well.
-func checkWritable(ctx context.Context, db *sql.DB) error {
-	conn, err := db.Conn(ctx)
-	if err != nil {
+func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err error) {
+	if err := checkOwner(ctx, dsn(path, busyTimeout(o))); err != nil {
 		return err
 	}
-	defer conn.Close()
-	// SQLite begins a transaction on such a database without a word, and refuses the first statement that would write.
-	for _, statement := range []string{"BEGIN IMMEDIATE", "DELETE FROM settings WHERE name = ''", "ROLLBACK"} {
-		if _, err := conn.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("it cannot be written: %w", err)
+	if s.db, err = sql.Open("sqlite", dsn(path, settings(o)...)); err != nil {
+		return err
+	}
+	s.db.SetMaxIdleConns(0) // connections are pooled here, each with its prepared statements
+	if err := checkSQLite(ctx, s.db); err != nil {
+		return err
+	}
+	if err := migrateSQLite(ctx, s.db); err != nil {
+		return err
+	}
+	if o.Exclusive {
+		if err := checkWritable(ctx, s.db); err != nil {
+			return err
 		}
 	}
+	if s.file, err = watchFile(path); err != nil {
+		return err
+	}
+	s.readers = make(chan *conn, max(4, 2*runtime.GOMAXPROCS(0)))
+	for range cap(s.readers) {
+		s.readers <- newConn(s.db)
+	}
+	s.writer = startWriter(newConn(s.db), s.file, s.dialect)
 	return nil
 }
 
-func versionLess(a, b string) bool {
-	as, bs := strings.Split(a, "."), strings.Split(b, ".")
-	for i := range min(len(as), len(bs)) {
-		x, _ := strconv.Atoi(as[i])
-		y, _ := strconv.Atoi(bs[i])
-		if x != y {
-			return x < y
+func (s *sqliteEngine) close() (err error) {
+	s.closing.Do(func() {
+		close(s.closed)
+		if s.writer != nil {
+			s.writer.stop()
+			for range cap(s.readers) {
+				(<-s.readers).close()
+			}
 		}
+		if s.db != nil {
+			err = s.db.Close()
+		}
+		err = errors.Join(err, s.lock.release())
+	})
+	return err
+}
+
+func (s *sqliteEngine) read(ctx context.Context, fn func(*tx) error) error {
+	if err := s.file.check(); err != nil {
+		return err
 	}
-	return len(as) < len(bs)
+	var c *conn
+	select {
+	case c = <-s.readers:
+	case <-s.closed:
+		return shop.UnavailableError(errClosed)
+	case <-ctx.Done():
+		return shop.UnavailableError(ctx.Err())
+	}
+	defer func() { s.readers <- c }()
+	tx := &tx{ctx: ctx, runner: c, dialect: s.dialect}
+	// The state was only read, so the way out is always a rollback. It runs after a failure, after a panic and for a
+	// caller who has gone, too: the next one gets a clean connection.
+	defer c.rollback()
+	if err := tx.exec("BEGIN"); err != nil {
+		return err
+	}
+	return tx.run(func() error { return fn(tx) })
+}
+
+func (s *sqliteEngine) write(ctx context.Context, fn func(*tx) error) error {
+	return s.writer.do(ctx, fn)
 }
 
 // SQLite's primary result codes, as its documentation numbers them.
@@ -142,8 +157,8 @@ func primaryCode(err error) int {
 	return 0
 }
 
-// storeError says what a failure of the driver means for the caller: whether the database is away, or we are wrong.
-func storeError(err error) error {
+// sqliteError says what a failure of the driver means for the caller: whether the database is away, or we are wrong.
+func sqliteError(err error) error {
 	switch primaryCode(err) {
 	case sqliteBusy, sqliteLocked, sqliteNoMem, sqliteReadOnly, sqliteInterrupt, sqliteIOErr, sqliteCorrupt, sqliteFull,
 		sqliteCantOpen, sqliteProtocol, sqliteNotADB:

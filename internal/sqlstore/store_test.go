@@ -38,6 +38,8 @@ func openNew(t *testing.T) *Store {
 	return open(t, filepath.Join(t.TempDir(), "test.db"), Options{Exclusive: true})
 }
 
+func sqliteOf(store *Store) *sqliteEngine { return store.engine.(*sqliteEngine) }
+
 func TestSQLite(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) shop.Store { return openNew(t) })
 }
@@ -78,7 +80,7 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 	} {
 		for page, before := range map[string]*int64{"first": nil, "later": position} {
 			t.Run(name+"/"+page, func(t *testing.T) {
-				query, args := petsQuery(shop.PetList{PetFilter: filter, Window: shop.Window{Limit: 21, From: before}})
+				query, args := petsQuery(sqliteDialect(nil), shop.PetList{PetFilter: filter, Window: shop.Window{Limit: 21, From: before}})
 				plan := explain(t, store, query, args)
 				if strings.Contains(plan, "TEMP B-TREE") {
 					t.Errorf("the list is sorted:\n%s", plan)
@@ -114,7 +116,7 @@ func TestEveryPageOfOrdersSeeksInAnIndex(t *testing.T) {
 
 func explain(t *testing.T, store *Store, query string, args []any) string {
 	t.Helper()
-	rows, err := store.db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+	rows, err := sqliteOf(store).db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,9 +162,9 @@ func TestSettingsOfEveryConnection(t *testing.T) {
 		}
 	}
 	addPets(t, store, 1)
-	check(store.writer.conn.open)
-	reader := <-store.readers
-	defer func() { store.readers <- reader }()
+	check(sqliteOf(store).writer.conn.open)
+	reader := <-sqliteOf(store).readers
+	defer func() { sqliteOf(store).readers <- reader }()
 	if _, err := reader.prepare(t.Context(), "SELECT 1"); err != nil {
 		t.Fatal(err)
 	}
@@ -366,12 +368,12 @@ func TestMigrationsNeverChange(t *testing.T) {
 	known := map[string]string{
 		"0001_shop.sql": "e0f1a2f0e497eef7f8e6576b561693a8d444f6bf612f8861be1bec081783f555",
 	}
-	entries, err := sqliteMigrations.ReadDir("migrations/sqlite")
+	entries, err := migrations.ReadDir("migrations/sqlite")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, entry := range entries {
-		content, err := sqliteMigrations.ReadFile("migrations/sqlite/" + entry.Name())
+		content, err := migrations.ReadFile("migrations/sqlite/" + entry.Name())
 		if err != nil {
 			t.Fatal(err)
 		}

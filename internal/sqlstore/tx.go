@@ -9,14 +9,17 @@ import (
 // tx is one open transaction, or one member's part of a shared one. It implements shop.ReadTx and shop.WriteTx; the
 // methods stand in the file of their resource.
 type tx struct {
-	ctx    context.Context
-	conn   *conn
-	now    func() time.Time
-	failed error
+	ctx     context.Context
+	runner  runner
+	dialect *dialect
+	failed  error
 }
 
-// Now is the clock of this process: no other one writes orders into a file.
-func (t *tx) Now() (time.Time, error) { return t.now().UTC().Truncate(time.Microsecond), nil }
+// runner runs statements in the transaction of its connection.
+type runner interface {
+	exec(ctx context.Context, query string, args []any) error
+	query(ctx context.Context, query string, args []any) (*sql.Rows, error)
+}
 
 // run runs a closure over the transaction. A closure that went on after a failed statement has failed all the same:
 // PostgreSQL has then aborted its transaction, and SQLite may have ended it.
@@ -31,7 +34,7 @@ func (t *tx) run(fn func() error) error {
 // fail remembers the first failure of the transaction.
 func (t *tx) fail(err error) error {
 	if t.failed == nil {
-		t.failed = storeError(err)
+		t.failed = t.dialect.meaning(err)
 	}
 	return t.failed
 }
@@ -40,11 +43,7 @@ func (t *tx) exec(query string, args ...any) error {
 	if t.failed != nil {
 		return t.failed
 	}
-	statement, err := t.conn.prepare(t.ctx, query)
-	if err != nil {
-		return t.fail(err)
-	}
-	if _, err := statement.ExecContext(t.ctx, args...); err != nil {
+	if err := t.runner.exec(t.ctx, query, args); err != nil {
 		return t.fail(err)
 	}
 	return nil
@@ -58,11 +57,7 @@ func all[T any](t *tx, scan func(scanner) (T, error), query string, args ...any)
 	if t.failed != nil {
 		return nil, t.failed
 	}
-	statement, err := t.conn.prepare(t.ctx, query)
-	if err != nil {
-		return nil, t.fail(err)
-	}
-	rows, err := statement.QueryContext(t.ctx, args...)
+	rows, err := t.runner.query(t.ctx, query, args)
 	if err != nil {
 		return nil, t.fail(err)
 	}

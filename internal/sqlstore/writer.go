@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
-	"time"
 
 	"animalstore/internal/shop"
 )
@@ -21,7 +20,7 @@ const maxBatch = 256
 type writer struct {
 	conn    *conn
 	file    *file
-	now     func() time.Time
+	dialect *dialect
 	queue   chan *member
 	stopped chan struct{} // closed when the last accepted write has been answered
 
@@ -38,8 +37,8 @@ type member struct {
 	answer chan struct{}
 }
 
-func startWriter(c *conn, f *file, now func() time.Time) *writer {
-	w := &writer{conn: c, file: f, now: now, queue: make(chan *member, maxBatch), stopped: make(chan struct{})}
+func startWriter(c *conn, f *file, d *dialect) *writer {
+	w := &writer{conn: c, file: f, dialect: d, queue: make(chan *member, maxBatch), stopped: make(chan struct{})}
 	go w.loop()
 	return w
 }
@@ -96,7 +95,7 @@ func (w *writer) loop() {
 // because another one took the whole transaction down with it (a full disk does that); those it does not return have
 // been answered.
 func (w *writer) commit(group []*member) (again []*member) {
-	whole := &tx{ctx: context.Background(), conn: w.conn}
+	whole := &tx{ctx: context.Background(), runner: w.conn, dialect: w.dialect}
 	err := w.file.check()
 	if err == nil {
 		if err = whole.exec("BEGIN IMMEDIATE"); err != nil {
@@ -149,7 +148,7 @@ func (w *writer) run(m *member) (alive bool) {
 	}
 	// The member runs under a context that cannot be cancelled: an interrupted statement would roll back the whole
 	// transaction, and with it the neighbours.
-	tx := &tx{ctx: context.WithoutCancel(m.ctx), conn: w.conn, now: w.now}
+	tx := &tx{ctx: context.WithoutCancel(m.ctx), runner: w.conn, dialect: w.dialect}
 	if m.err = tx.exec("SAVEPOINT member"); m.err != nil {
 		return false
 	}

@@ -33,7 +33,7 @@ func group(t *testing.T, store *Store, writes ...func(shop.WriteTx) error) []err
 	<-started
 	for i, fn := range writes {
 		wg.Go(func() { errs[i] = store.Write(t.Context(), fn) })
-		for len(store.writer.queue) <= i { // in their order
+		for len(sqliteOf(store).writer.queue) <= i { // in their order
 			runtime.Gosched()
 		}
 	}
@@ -188,7 +188,7 @@ func TestADatabaseThatIsHeld(t *testing.T) {
 	store := openNew(t)
 	addPets(t, store, 1)
 	pragma(t, store, "busy_timeout = 1")
-	other, err := store.db.Conn(t.Context())
+	other, err := sqliteOf(store).db.Conn(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func wantOutcomes(t *testing.T, errs []error, done ...bool) {
 // pragma changes a setting of the connection that writes.
 func pragma(t *testing.T, store *Store, setting string) {
 	t.Helper()
-	if _, err := store.writer.conn.open.ExecContext(t.Context(), "PRAGMA "+setting); err != nil {
+	if _, err := sqliteOf(store).writer.conn.open.ExecContext(t.Context(), "PRAGMA "+setting); err != nil {
 		t.Fatal(err)
 	}
 }

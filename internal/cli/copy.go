@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"time"
+
+	"animalstore/internal/sqlstore"
+)
+
+// copyCommand moves a store to another database. Its clients go on there and notice nothing.
+type copyCommand struct {
+	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"The store to copy: a file that nobody serves, or a postgres:// URL (default ${default})."`
+	To       string `required:"" env:"ANIMALSTORE_COPY_TO" placeholder:"DATABASE" help:"Where to copy it: a file or a postgres:// URL, with nothing in it yet. A URL with a password belongs into the variable."`
+}
+
+// Run prints what was copied, table by table, with the checksums that source and target have in common.
+func (c *copyCommand) Run(ctx context.Context, t terminal) error {
+	if err := checkDatabase(c.Database, databaseVariable); err != nil {
+		return usagef("--database: %w", err)
+	}
+	if err := checkDatabase(c.To, "ANIMALSTORE_COPY_TO"); err != nil {
+		return usagef("--to: %w", err)
+	}
+	line := &progressLine{out: t.err, terminal: isTerminal(t.err)}
+	copied, err := sqlstore.Copy(ctx, c.Database, c.To, line.show)
+	line.end()
+	if ctx.Err() != nil && err != nil {
+		return fmt.Errorf("interrupted: %w", err)
+	}
+	if err != nil {
+		return err
+	}
+	for _, table := range copied {
+		if _, err := fmt.Fprintln(t.out, table); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(t.err, "Copied %s to %s, and found both the same.\n", shown(c.Database), shown(c.To))
+	return err
+}
+
+// progressLine shows how far a copy is: on a terminal in one line that changes, elsewhere in lines that are worth keeping.
+type progressLine struct {
+	out      io.Writer
+	terminal bool
+	open     bool // the line is not ended yet
+	last     sqlstore.CopyProgress
+	next     time.Time // when to say more of the same table
+}
+
+func (l *progressLine) show(p sqlstore.CopyProgress) {
+	now := time.Now()
+	begins, ends := p.Doing != l.last.Doing || p.Table != l.last.Table, p.Rows == p.Of
+	if p == l.last || !begins && !ends && now.Before(l.next) {
+		return
+	}
+	l.last = p
+	if !l.terminal {
+		l.next = now.Add(10 * time.Second)
+		fmt.Fprintf(l.out, "%s %s: %d of %d rows\n", p.Doing, p.Table, p.Rows, p.Of)
+		return
+	}
+	l.next, l.open = now.Add(100*time.Millisecond), true
+	fmt.Fprintf(l.out, "\r\x1b[K%s %s: %d of %d rows", p.Doing, p.Table, p.Rows, p.Of)
+}
+
+// end clears the way for what is said next.
+func (l *progressLine) end() {
+	if l.open {
+		fmt.Fprint(l.out, "\r\x1b[K")
+	}
+}

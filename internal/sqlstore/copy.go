@@ -1,0 +1,156 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// CopyProgress is how far a copy is.
+type CopyProgress struct {
+	Doing string // "copying" or "checking"
+	Table string
+	Rows  int64
+	Of    int64 // how many there were when it was counted
+}
+
+// Copied is a table that is the same in source and target: so many rows, with this SHA-256 over all of them.
+type Copied struct {
+	Table string
+	Rows  int64
+	Sum   [32]byte
+	// Last is the last id that was given out, also where that row is gone; 0 where the table gives none.
+	Last int64
+}
+
+var errSameDatabase = errors.New("source and target are the same database")
+
+// Copy copies a whole store into an empty database of either engine, with all ids and the numbers that they go on from.
+// The target has all of it, compared with the source row by row, or nothing. progress is called often, from one goroutine at a time.
+//
+// A file must not be in use meanwhile, as source or as target. A server as the source may be: what is copied is its state
+// at the beginning.
+func Copy(ctx context.Context, from, to string, progress func(CopyProgress)) ([]Copied, error) {
+	if sameFile(from, to) {
+		return nil, errSameDatabase
+	}
+	source, err := openEnd(ctx, from, Options{Exclusive: true, Existing: true})
+	if err != nil {
+		return nil, fmt.Errorf("the source: %w", err)
+	}
+	defer source.close() // it was only read
+	if err := source.beginRead(ctx); err != nil {
+		return nil, fmt.Errorf("the source: %w", err)
+	}
+	target, err := openEnd(ctx, to, Options{Exclusive: true})
+	if err != nil {
+		return nil, fmt.Errorf("the target: %w", err)
+	}
+	copied, err := copyStore(ctx, source, target, progress)
+	if closing := target.close(); err == nil && closing != nil {
+		err = fmt.Errorf("the target: %w", closing)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return copied, nil
+}
+
+// sameFile tells whether both are one file, by whatever names.
+func sameFile(a, b string) bool {
+	if IsURL(a) || IsURL(b) {
+		return false
+	}
+	one, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(b)
+	return err == nil && os.SameFile(one, other)
+}
+
+// copyStore copies between two open ends, in one transaction of the target.
+func copyStore(ctx context.Context, source, target *end, progress func(CopyProgress)) ([]Copied, error) {
+	same, err := source.sameAs(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	if same {
+		return nil, errSameDatabase
+	}
+	if err := target.beginWrite(ctx); err != nil {
+		return nil, fmt.Errorf("the target: %w", err)
+	}
+	copied := make([]Copied, len(copiedTables))
+	for i, table := range copiedTables {
+		if copied[i], err = copyTable(ctx, source, target, &table, progress); err != nil {
+			return nil, fmt.Errorf("nothing was copied: copying %s: %w", table.name, err)
+		}
+	}
+	for i, table := range copiedTables {
+		found, err := readTable(ctx, target, &table, counting(progress, "checking", table.name, copied[i].Rows))
+		if err != nil {
+			return nil, fmt.Errorf("nothing was copied: checking %s: %w", table.name, err)
+		}
+		if found != copied[i] {
+			return nil, fmt.Errorf("nothing was copied: the source has %s; the target would have %s", copied[i], found)
+		}
+	}
+	return copied, target.commit(ctx)
+}
+
+func copyTable(ctx context.Context, source, target *end, table *copiedTable, progress func(CopyProgress)) (Copied, error) {
+	of, err := source.number(ctx, "SELECT count(*) FROM "+table.name)
+	if err != nil {
+		return Copied{}, err
+	}
+	rows, err := source.rows(ctx, table, counting(progress, "copying", table.name, of))
+	if err != nil {
+		return Copied{}, err
+	}
+	defer rows.rows.Close()
+	if err := target.engine.insert(ctx, target.conn, table, rows.next); err != nil {
+		return Copied{}, err
+	}
+	copied := rows.copied(table)
+	// Read after the rows: a server that goes on may have given out more ids since, and never fewer.
+	if copied.Last, err = source.lastID(ctx, table); err != nil {
+		return Copied{}, err
+	}
+	return copied, target.setLastID(ctx, table, copied.Last)
+}
+
+// readTable reads a table only to sum it up.
+func readTable(ctx context.Context, e *end, table *copiedTable, tell func(rows int64)) (Copied, error) {
+	rows, err := e.rows(ctx, table, tell)
+	if err != nil {
+		return Copied{}, err
+	}
+	defer rows.rows.Close()
+	for {
+		row, err := rows.next()
+		if err != nil {
+			return Copied{}, err
+		}
+		if row == nil {
+			break
+		}
+	}
+	found := rows.copied(table)
+	found.Last, err = e.lastID(ctx, table)
+	return found, err
+}
+
+func counting(progress func(CopyProgress), doing, table string, of int64) func(rows int64) {
+	return func(rows int64) { progress(CopyProgress{doing, table, rows, of}) }
+}
+
+// String says it in one line.
+func (c Copied) String() string {
+	line := fmt.Sprintf("%s %d rows, sha256 %x", c.Table, c.Rows, c.Sum)
+	if c.Last > 0 {
+		line += fmt.Sprintf(", ids go on after %d", c.Last)
+	}
+	return line
+}

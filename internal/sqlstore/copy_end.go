@@ -1,0 +1,160 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// end is the source or the target of a copy: one connection with one transaction.
+type end struct {
+	store   *Store
+	engine  *copyEngine
+	dialect *dialect
+	conn    *sql.Conn
+}
+
+// copyEngine is what a copy does differently on each engine. In its texts %[1]s is a table, and %[2]d an id.
+type copyEngine struct {
+	read      string   // begins the transaction of a source
+	write     []string // begins that of a target, and keeps others who would fill it out
+	collation string   // puts texts in the order of their bytes
+	own       []string // the engine's own tables, which are not copied and have no rows in a new store
+	last      string   // the last id that a table has given out
+	goOnAfter []string // lets a table give out larger ids only; undone with the transaction
+	filled    []string // done when all is copied
+	// insert adds all rows that next returns, until it returns none.
+	insert func(ctx context.Context, conn *sql.Conn, table *copiedTable, next func() ([]any, error)) error
+}
+
+func openEnd(ctx context.Context, database string, o Options) (*end, error) {
+	store, err := Open(ctx, database, o)
+	if err != nil {
+		return nil, err
+	}
+	e := &end{store: store}
+	var db *sql.DB
+	switch engine := store.engine.(type) {
+	case *sqliteEngine:
+		e.engine, e.dialect, db = &copySQLite, engine.dialect, engine.db
+	case *postgresEngine:
+		e.engine, e.dialect, db = &copyPostgres, engine.dialect, engine.db
+	}
+	if e.conn, err = db.Conn(ctx); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return e, nil
+}
+
+// close ends the transaction, too: what was not committed is undone.
+func (e *end) close() error { return errors.Join(e.conn.Close(), e.store.Close()) }
+
+// beginRead begins to read one state of a store. A database that nobody has ever served is none: its name was mistyped.
+func (e *end) beginRead(ctx context.Context) error {
+	if err := e.exec(ctx, e.engine.read); err != nil {
+		return err
+	}
+	used, err := e.exists(ctx, "SELECT 1 FROM settings WHERE name = 'environment'")
+	if err == nil && !used {
+		err = errors.New("there is no store in it")
+	}
+	return err
+}
+
+// beginWrite begins to fill a database in which there is nothing.
+func (e *end) beginWrite(ctx context.Context) error {
+	if err := e.exec(ctx, e.engine.write...); err != nil {
+		return err
+	}
+	for _, table := range copiedTables {
+		if err := e.expectNone(ctx, table.name, "NOT ("+table.fresh()+")"); err != nil {
+			return err
+		}
+	}
+	for _, table := range e.engine.own {
+		if err := e.expectNone(ctx, table, "TRUE"); err != nil {
+			return err
+		}
+	}
+	return e.exec(ctx, "DELETE FROM inventory") // the zeros; the copy brings its own rows
+}
+
+func (e *end) expectNone(ctx context.Context, table, condition string) error {
+	found, err := e.exists(ctx, "SELECT 1 FROM "+table+" WHERE "+condition+" LIMIT 1")
+	if err == nil && found {
+		err = fmt.Errorf("it is not empty: there are rows in %s", table)
+	}
+	return err
+}
+
+func (e *end) exists(ctx context.Context, query string) (bool, error) {
+	var one int
+	err := e.conn.QueryRowContext(ctx, query).Scan(&one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// sameServer is a query for what tells a store on a server from all others, by whatever address it is reached.
+const sameServer = "SELECT current_database(), current_schema(), CAST(extract(epoch FROM pg_postmaster_start_time()) * 1000000 AS BIGINT)"
+
+func (e *end) sameAs(ctx context.Context, other *end) (bool, error) {
+	if e.engine != &copyPostgres || other.engine != &copyPostgres {
+		return false, nil // two files are told apart before they are opened
+	}
+	type identity struct {
+		database, schema string
+		started          int64
+	}
+	var a, b identity
+	err := errors.Join(
+		e.conn.QueryRowContext(ctx, sameServer).Scan(&a.database, &a.schema, &a.started),
+		other.conn.QueryRowContext(ctx, sameServer).Scan(&b.database, &b.schema, &b.started))
+	return a == b, err
+}
+
+func (e *end) exec(ctx context.Context, statements ...string) error {
+	for _, statement := range statements {
+		if _, err := e.conn.ExecContext(ctx, statement); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *end) number(ctx context.Context, query string) (n int64, err error) {
+	err = e.conn.QueryRowContext(ctx, query).Scan(&n)
+	return n, err
+}
+
+func (e *end) lastID(ctx context.Context, table *copiedTable) (int64, error) {
+	if !table.counts {
+		return 0, nil
+	}
+	return e.number(ctx, fmt.Sprintf(e.engine.last, table.name))
+}
+
+func (e *end) setLastID(ctx context.Context, table *copiedTable, last int64) error {
+	if !table.counts {
+		return nil
+	}
+	for _, statement := range e.engine.goOnAfter {
+		if err := e.exec(ctx, fmt.Sprintf(statement, table.name, last)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commit does not end half way with its caller.
+func (e *end) commit(ctx context.Context) error {
+	if err := e.exec(ctx, e.engine.filled...); err != nil {
+		return fmt.Errorf("nothing was copied: %w", err)
+	}
+	if err := e.exec(context.WithoutCancel(ctx), "COMMIT"); err != nil {
+		return fmt.Errorf("the target now has all or nothing, and it did not say which: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package sqlstore
+
+import (
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// dialect is what differs between the engines, beside how they run transactions and what their migrations say.
+type dialect struct {
+	// contains is the condition that a column contains a text.
+	contains string
+	// now is the time by which holds run out.
+	now func(*tx) (time.Time, error)
+	// count notes that there are so many more animals of a status.
+	count string
+	// inventory sums up what was noted.
+	inventory string
+	// tidy does what has to be done from time to time; nil: nothing.
+	tidy func(*tx) error
+	// meaning says what a failure of the driver means for the caller: whether the database is away, or we are wrong.
+	meaning func(error) error
+}
+
+func (t *tx) Now() (time.Time, error) { return t.dialect.now(t) }
+
+// clockOf is the time of a clock in this process.
+func clockOf(clock func() time.Time) func(*tx) (time.Time, error) {
+	return func(*tx) (time.Time, error) { return clock().UTC().Truncate(time.Microsecond), nil }
+}
+
+// sqliteDialect counts in one row for each status: there is one writer, and nobody waits for it twice. The clock is that of
+// this process: no other one writes orders into the file.
+func sqliteDialect(clock func() time.Time) *dialect {
+	if clock == nil {
+		clock = time.Now
+	}
+	return &dialect{
+		contains:  "instr(name_folded, %s) > 0",
+		now:       clockOf(clock),
+		count:     "UPDATE inventory SET n = n + $1 WHERE status = $2",
+		inventory: "SELECT status, n FROM inventory",
+		meaning:   sqliteError,
+	}
+}
+
+// postgresDialect counts by adding rows, which are folded later: many writers that change one row would make each other
+// fail. The clock is the server's, the one that all nodes share.
+func postgresDialect(clock func() time.Time) *dialect {
+	d := &dialect{
+		contains:  "strpos(name_folded, %s) > 0",
+		now:       serverTime,
+		count:     "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)",
+		inventory: "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory UNION ALL SELECT status, n FROM inventory_changes) AS notes GROUP BY status",
+		tidy:      tidyPostgres,
+		meaning:   postgresError,
+	}
+	if clock != nil {
+		d.now = clockOf(clock)
+	}
+	return d
+}
+
+func serverTime(t *tx) (time.Time, error) {
+	at, _, err := one(t, scanValue[int64], "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)")
+	return fromMicros(at), err
+}
+
+// tidyPostgres folds what was counted, and forgets the commits whose fate nobody asks for any more.
+func tidyPostgres(t *tx) error {
+	err := t.exec(`
+		WITH folded AS (
+			DELETE FROM inventory_changes WHERE id IN (SELECT id FROM inventory_changes ORDER BY id LIMIT 10000)
+			RETURNING status, n
+		), sums AS (SELECT status, CAST(sum(n) AS BIGINT) AS n FROM folded GROUP BY status)
+		UPDATE inventory SET n = inventory.n + sums.n FROM sums WHERE inventory.status = sums.status`)
+	if err != nil {
+		return err
+	}
+	return t.exec("DELETE FROM commits WHERE id IN (SELECT id FROM commits WHERE at < $1 ORDER BY at LIMIT 10000)",
+		micros(time.Now().Add(-time.Hour)))
+}
+
+// Tidy does the store's own housekeeping.
+func (t *tx) Tidy() error {
+	if t.dialect.tidy == nil {
+		return nil
+	}
+	return t.dialect.tidy(t)
+}
+
+// count keeps the inventory in step with the animals.
+func (t *tx) count(status shop.Status, change int) error {
+	return t.exec(t.dialect.count, change, status)
+}

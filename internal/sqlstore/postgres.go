@@ -1,0 +1,241 @@
+package sqlstore
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"animalstore/internal/shop"
+)
+
+// postgresEngine is a PostgreSQL server that any number of nodes share.
+//
+// Writes are serializable and run again where they got in each other's way. A server that goes away, or that a failover
+// has made read-only, is looked for anew for a while. Only a write whose COMMIT may have arrived is not simply run again:
+// its fate is looked up first.
+type postgresEngine struct {
+	db       *sql.DB
+	dialect  *dialect
+	patience time.Duration // pgPatience
+	closed   atomic.Bool
+	// era counts how often the server was lost. Connections from before lead to where it was: none of them is used again.
+	era atomic.Int64
+}
+
+const (
+	// pgPatience is how long one read or write goes on trying before it is refused.
+	pgPatience = 5 * time.Second
+	// pgConnections is how many connections a node has at most, where the URL does not say so.
+	pgConnections = 32
+	// maxViolations is how many broken constraints of one write are taken for conflicts, before they are taken for our fault.
+	maxViolations = 10
+	// pgConnectTimeout is how long one server may take to let us in.
+	pgConnectTimeout = 2 * time.Second
+	// pgPingTimeout is how long it may take to say that it is still there.
+	pgPingTimeout = time.Second
+)
+
+func openPostgres(ctx context.Context, url string, o Options) (*postgresEngine, error) {
+	config, pool, err := parsePostgresURL(url)
+	if err != nil {
+		return nil, err
+	}
+	p := &postgresEngine{dialect: postgresDialect(o.Now), patience: pgPatience}
+	p.db = stdlib.OpenDB(*config, stdlib.OptionBeforeConnect(p.prepare), stdlib.OptionShouldPing(p.ping), stdlib.OptionResetSession(p.refuseOld))
+	pool.apply(p.db)
+	if err := migratePostgres(ctx, p.db); err != nil {
+		p.db.Close()
+		return nil, fmt.Errorf("cannot open the database: %w", err)
+	}
+	return p, nil
+}
+
+// CheckURL says what is wrong with the URL of a server, without showing a password.
+func CheckURL(url string) error {
+	_, _, err := parsePostgresURL(url)
+	return err
+}
+
+func parsePostgresURL(url string) (*pgx.ConnConfig, pool, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, pool{}, err // it shows no password
+	}
+	own, err := poolOf(config)
+	if err != nil {
+		return nil, pool{}, err
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = pgConnectTimeout
+	}
+	if config.ValidateConnect == nil { // of several servers, only one that can be written is of use
+		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	if config.RuntimeParams["application_name"] == "" {
+		config.RuntimeParams["application_name"] = "animalstore"
+	}
+	return config, own, nil
+}
+
+func (p *postgresEngine) close() error {
+	p.closed.Store(true)
+	return p.db.Close()
+}
+
+// sqlRunner runs statements in a transaction of database/sql; the driver prepares them.
+type sqlRunner struct{ tx *sql.Tx }
+
+func (r sqlRunner) exec(ctx context.Context, query string, args []any) error {
+	_, err := r.tx.ExecContext(ctx, query, args...)
+	return err
+}
+
+func (r sqlRunner) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
+	return r.tx.QueryContext(ctx, query, args...)
+}
+
+func (p *postgresEngine) read(ctx context.Context, fn func(*tx) error) error {
+	return p.patiently(ctx, func(ctx context.Context) error {
+		return p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, func(t *tx, _ func() error) error {
+			return t.run(func() error { return fn(t) })
+		})
+	})
+}
+
+// write does not end with its caller: a transaction that is nearly done is worth more than one that is begun again.
+func (p *postgresEngine) write(ctx context.Context, fn func(*tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return shop.UnavailableError(err)
+	}
+	return p.patiently(context.WithoutCancel(ctx), func(ctx context.Context) error {
+		name := make([]byte, 16)
+		rand.Read(name)
+		var lost error // of a COMMIT that may have arrived
+		err := p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelSerializable}, func(t *tx, commit func() error) error {
+			err := t.run(func() error {
+				if err := fn(t); err != nil {
+					return err
+				}
+				return t.exec("INSERT INTO commits (id, at, done) VALUES ($1, $2, TRUE)", name, micros(time.Now()))
+			})
+			if err != nil {
+				return err
+			}
+			if err = commit(); err == nil {
+				return nil
+			}
+			if !isConflict(err) { // all that a server says to a COMMIT that it has not done, and knows it
+				lost = err
+			}
+			return p.dialect.meaning(err)
+		})
+		if lost != nil {
+			return p.fate(ctx, name, lost)
+		}
+		return err
+	})
+}
+
+// transaction runs fn in one transaction of one connection. A connection on which something broke is not used again.
+func (p *postgresEngine) transaction(ctx context.Context, o sql.TxOptions, fn func(t *tx, commit func() error) error) error {
+	conn, err := p.db.Conn(ctx)
+	if err != nil {
+		return p.dialect.meaning(err)
+	}
+	defer conn.Close()
+	var state connState
+	err = conn.Raw(func(driven any) error {
+		state = stateOf(driven.(*stdlib.Conn).Conn())
+		state.committing.Store(false)
+		return nil
+	})
+	if err != nil {
+		return p.dialect.meaning(err)
+	}
+	sqlTx, err := conn.BeginTx(ctx, &o)
+	if err != nil {
+		p.drop(ctx, conn, state, err)
+		return p.dialect.meaning(err)
+	}
+	defer sqlTx.Rollback() // after a commit it does nothing
+	err = fn(&tx{ctx: ctx, runner: sqlRunner{sqlTx}, dialect: p.dialect}, func() error {
+		state.committing.Store(true)
+		return sqlTx.Commit()
+	})
+	if err != nil && mayPass(err) && !isConflict(err) {
+		sqlTx.Rollback()
+		p.drop(ctx, conn, state, err)
+	}
+	return err
+}
+
+// fate finds out what became of a write whose COMMIT got no answer. Its name can stand in commits once: either the write
+// has put it there, or it is put there now as that of a write that will never be done; while the write is still going on,
+// this waits for its end. Where the server cannot be asked in time, nobody knows, and the caller is told so.
+//
+// It is one statement, so that one server answers, and it always writes: only then a primary answers no sooner than its
+// synchronous replica has all that came before, and "done" is not said of what a failover would undo.
+func (p *postgresEngine) fate(ctx context.Context, name []byte, lost error) error {
+	const ask = "INSERT INTO commits (id, at, done) VALUES ($1, $2, FALSE) ON CONFLICT (id) DO UPDATE SET at = excluded.at RETURNING done"
+	for try := 0; ; try++ {
+		var done bool
+		err := p.db.QueryRowContext(ctx, ask, name, micros(time.Now())).Scan(&done)
+		switch {
+		case err == nil && done:
+			return nil
+		case err == nil:
+			return shop.UnavailableError(errors.Join(errNotDone, lost))
+		case !pause(ctx, try):
+			return shop.UnavailableError(errors.Join(errUnknown, lost, err))
+		}
+	}
+}
+
+var (
+	// errNotDone marks a failure after which it is certain that nothing was written: it can be run again.
+	errNotDone = errors.New("the write was not done")
+	// errUnknown marks a failure after which it may have been written: it must not be run again.
+	errUnknown = errors.New("it is not known whether the write was done")
+)
+
+// patiently runs fn again while what it failed of may pass, for a bounded time.
+func (p *postgresEngine) patiently(ctx context.Context, fn func(context.Context) error) error {
+	if p.closed.Load() {
+		return shop.UnavailableError(errClosed)
+	}
+	limit, cancel := context.WithTimeout(ctx, p.patience)
+	defer cancel()
+	violations := 0
+	for try := 0; ; try++ {
+		err := fn(limit)
+		if isViolation(err) {
+			violations++
+		}
+		if err == nil || !mayPass(err) || violations > maxViolations || ctx.Err() != nil || !pause(limit, try) {
+			return err
+		}
+	}
+}
+
+// pause waits before the next try, a random while that grows; it returns false where there is no time for one.
+func pause(ctx context.Context, try int) bool {
+	wait := time.Duration(mathrand.Int64N(int64(min(time.Millisecond<<min(try, 10), 200*time.Millisecond)))) + time.Millisecond
+	if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
+		return false
+	}
+	select {
+	case <-time.After(wait):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

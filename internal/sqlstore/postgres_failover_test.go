@@ -1,0 +1,255 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+)
+
+// The server is killed, or stopped, and started again in the middle of writes: what was written is there, once.
+func TestServerThatStartsAgain(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	store := open(t, server.URL(), Options{})
+	w := startWriters(8, store)
+	defer w.stop()
+	w.more(t, 100)
+	for range 2 {
+		server.Kill(t)
+		server.Restart(t)
+		w.more(t, 100)
+		server.Restart(t)
+		w.more(t, 100)
+	}
+	outcomes := w.stop()
+	straight := openStraight(t, server.URL())
+	check(t, settled(t, straight), outcomes)
+	t.Logf("%d writes, %d of them refused", len(outcomes), onlyUnavailable(t, outcomes))
+}
+
+// A failover leaves the connections that there are to a server that only reads from now on. They are dropped, however many
+// there are, and the write that met them is done on the other server.
+func TestDemotedServer(t *testing.T) {
+	t.Parallel()
+	primary, replica := pgtest.StartWithReplica(t, false)
+	store := open(t, pgtest.FailoverURL(primary, replica), Options{})
+	fillPool(t, store)
+	old := openStraight(t, primary.URL())
+	exec(t, old, "CHECKPOINT")
+	awaitRow(t, old, "the replica to have it all", "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication")
+	exec(t, old, "ALTER SYSTEM SET default_transaction_read_only = on")
+	exec(t, old, "SELECT pg_reload_conf()")
+	awaitRow(t, old, "the server to be read-only", "SELECT current_setting('default_transaction_read_only') = 'on'")
+	replica.Promote(t)
+
+	begin := time.Now()
+	if err := store.Write(t.Context(), adding("after")); err != nil {
+		t.Errorf("after %v: %v", time.Since(begin), err)
+	}
+	t.Logf("the write took %v", time.Since(begin))
+	check(t, settled(t, openStraight(t, replica.URL())), map[string]error{"after": nil})
+}
+
+// While the synchronous replica is away, a COMMIT waits for it, and nobody sees what a failover could still undo. Somebody
+// may end the wait on the server: the write is there then, on the primary alone, and still not said to be done.
+func TestDoneMeansReplicated(t *testing.T) {
+	t.Parallel()
+	primary, replica := pgtest.StartWithReplica(t, true)
+	proxy := pgtest.StartProxy(t, primary.URL())
+	b := &bench{T: t, store: open(t, proxy.URL(), Options{}), proxy: proxy, straight: openStraight(t, primary.URL())}
+	b.works("before")
+	replica.Stop(t)
+	b.engine().patience = impatience
+	outcomes := map[string]error{"before": nil, "waits": b.write("waits"), "after": nil}
+	if outcomes["waits"] == nil {
+		t.Error("a write was done without the replica")
+	}
+	b.engine().patience = pgPatience
+	if n, err := b.read("waits"); err != nil || n != 0 {
+		t.Errorf("a write that the replica does not have is seen: %d, %v", n, err)
+	}
+	b.engine().patience = impatience
+	sprung, release := proxy.CutLate(pgtest.IsCommit)
+	outcome := b.startWrite("lost")
+	springs(t, sprung)
+	release()
+	const waiting = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'SyncRep' AND query ILIKE 'commit'"
+	awaitRow(t, b.straight, "both COMMITs to wait for the replica", "SELECT count(*) = 2 "+waiting)
+	exec(t, b.straight, "SELECT pg_cancel_backend(pid) "+waiting)
+	awaitRow(t, b.straight, "the write to be seen", "SELECT EXISTS (SELECT FROM pets WHERE name = 'lost')")
+	if outcomes["lost"] = outcome(); outcomes["lost"] == nil {
+		t.Error("it was said to be done")
+	}
+	replica.Restart(t)
+	awaitRow(t, b.straight, "the replica to follow", "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
+	b.engine().patience = pgPatience
+	b.works("after")
+	check(t, settled(t, b.straight), outcomes)
+}
+
+func exec(t *testing.T, db *sql.DB, statement string) {
+	t.Helper()
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// fillPool lets a store open as many connections as it may.
+func fillPool(t *testing.T, store *Store) {
+	t.Helper()
+	var inside, all sync.WaitGroup
+	inside.Add(pgConnections)
+	for range pgConnections {
+		all.Go(func() {
+			once := sync.OnceFunc(func() { inside.Done(); inside.Wait() })
+			err := store.Read(t.Context(), func(tx shop.ReadTx) error {
+				_, err := tx.HasPets()
+				once()
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := store.engine.(*postgresEngine).db.Stats().OpenConnections; n != pgConnections {
+		t.Fatalf("there are %d connections, want %d", n, pgConnections)
+	}
+}
+
+// A server that only reads is as good as none, and in a bounded time.
+func TestReadOnlyServer(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.works("before")
+	name := b.database()
+	exec(t, b.straight, "ALTER DATABASE "+name+" SET default_transaction_read_only = on")
+	b.proxy.Cut() // so that new connections are needed
+	b.proxy.Heal()
+	b.engine().patience = impatience
+	err := b.write("meanwhile")
+	if err == nil {
+		t.Error("it was written")
+	}
+	b.engine().patience = pgPatience
+	exec(t, b.straight, "ALTER DATABASE "+name+" RESET default_transaction_read_only")
+	b.works("after")
+	check(t, settled(t, b.straight), map[string]error{"before": nil, "meanwhile": err, "after": nil})
+}
+
+func (b *bench) database() (name string) {
+	b.Helper()
+	if err := b.straight.QueryRowContext(b.Context(), "SELECT current_database()").Scan(&name); err != nil {
+		b.Fatal(err)
+	}
+	return name
+}
+
+// Who is not let in cannot ask: that is no fault of ours, and nothing that a caller should wait for.
+func TestServerThatRefusesConnections(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.works("before")
+	name := b.database()
+	elsewhere := openStraight(t, pgtest.Shared(t).URL())
+	exec(t, elsewhere, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS false")
+	b.proxy.Cut()
+	b.proxy.Heal()
+	begin := time.Now()
+	err := b.write("meanwhile")
+	if err == nil || time.Since(begin) >= pgPatience {
+		t.Errorf("after %v: %v", time.Since(begin), err)
+	}
+	exec(t, elsewhere, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS true")
+	b.works("after")
+	check(t, settled(t, b.straight), map[string]error{"before": nil, "meanwhile": err, "after": nil})
+}
+
+// The server ends a session in the middle of a write, as its operator or one of its limits does: the write runs again.
+func TestSessionThatIsEnded(t *testing.T) {
+	t.Parallel()
+	for name, end := range map[string]func(*bench){
+		"by the operator": func(b *bench) {
+			exec(b.T, b.straight, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+		},
+		"by a limit": func(*bench) {}, // it is idle for too long
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			exec(t, b.straight, "ALTER DATABASE "+b.database()+" SET idle_in_transaction_session_timeout = '300ms'")
+			b.proxy.Cut()
+			b.proxy.Heal()
+			runs := 0
+			err := b.store.Write(t.Context(), func(tx shop.WriteTx) error {
+				if err := adding("ended")(tx); err != nil {
+					return err
+				}
+				if runs++; runs == 1 {
+					end(b)
+					awaitRow(t, b.straight, "the session to end",
+						"SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL)")
+				}
+				return nil
+			})
+			if err != nil || runs < 2 {
+				t.Errorf("%v after %d runs", err, runs)
+			}
+			check(t, settled(t, b.straight), map[string]error{"ended": err})
+		})
+	}
+}
+
+// A server falls silent, as one does whose machine has lost its power, and another takes its place. Whoever waits for an
+// answer waits in vain; but not everybody after, for as long as there are old connections.
+func TestSilentServer(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Shared(t).NewDatabase(t)
+	first, second := pgtest.StartProxy(t, database), pgtest.StartProxy(t, database)
+	hosts := hostOf(t, first) + "," + hostOf(t, second)
+	store := open(t, strings.Replace(first.URL(), hostOf(t, first), hosts, 1)+"&connect_timeout=1", Options{})
+	b := &bench{T: t, store: store, straight: openStraight(t, database)}
+	fillPool(t, store)
+	first.Delay(time.Hour)
+	b.engine().patience = impatience
+	outcomes := map[string]error{"first": b.write("first")} // it may be told that there is nobody
+	b.engine().patience = pgPatience
+	for _, name := range []string{"second", "third"} {
+		begin := time.Now()
+		if outcomes[name] = b.write(name); outcomes[name] != nil {
+			t.Errorf("%s, after %v: %v", name, time.Since(begin), outcomes[name])
+		}
+	}
+	first.Heal() // what was sent before may still arrive
+	check(t, settled(t, b.straight), outcomes)
+}
+
+func hostOf(t *testing.T, p *pgtest.Proxy) string {
+	t.Helper()
+	address, err := url.Parse(p.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return address.Host
+}
+
+func TestClosedPostgres(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	if err := b.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.write("late"); err == nil {
+		t.Error("it was written")
+	}
+	if _, err := b.read("late"); err == nil {
+		t.Error("it was read")
+	}
+}

@@ -1,0 +1,484 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+)
+
+// impatience is how long a store goes on trying where a test waits for it to give up. Before that, what the test is about
+// must have happened, also on a busy machine.
+const impatience = 2 * time.Second
+
+// bench is a store whose way to its database can be broken, and a way around that, to see what is really there.
+type bench struct {
+	*testing.T
+	store    *Store
+	proxy    *pgtest.Proxy
+	straight *sql.DB
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	database := pgtest.Shared(t).NewDatabase(t)
+	proxy := pgtest.StartProxy(t, database)
+	return &bench{T: t, store: open(t, proxy.URL(), Options{}), proxy: proxy, straight: openStraight(t, database)}
+}
+
+func (b *bench) engine() *postgresEngine { return b.store.engine.(*postgresEngine) }
+
+func openStraight(t *testing.T, database string) *sql.DB {
+	t.Helper()
+	config, _, err := parsePostgresURL(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := stdlib.OpenDB(*config)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// write adds an animal of this name, and checks that it took no longer than it may.
+func (b *bench) write(name string) error {
+	b.Helper()
+	return b.bounded("writing "+name, func() error { return b.store.Write(context.Background(), adding(name)) })
+}
+
+// startWrite is write in the background; what it returns waits for the outcome.
+func (b *bench) startWrite(name string) (outcome func() error) {
+	b.Helper()
+	var err error
+	var running sync.WaitGroup
+	running.Go(func() { err = b.write(name) })
+	b.Cleanup(running.Wait)
+	return func() error {
+		running.Wait()
+		return err
+	}
+}
+
+// read counts the animals of this name, through the store.
+func (b *bench) read(name string) (n int, err error) {
+	b.Helper()
+	err = b.bounded("reading "+name, func() error {
+		return b.store.Read(context.Background(), func(tx shop.ReadTx) error {
+			pets, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{Query: name}, Window: shop.Window{Limit: 100}})
+			n = len(pets)
+			return err
+		})
+	})
+	return n, err
+}
+
+func (b *bench) bounded(what string, do func() error) error {
+	b.Helper()
+	begin := time.Now()
+	err := do()
+	if took, most := time.Since(begin), b.engine().patience+5*time.Second; took > most { // with something for a busy machine
+		b.Errorf("%s took %v", what, took)
+	}
+	if err != nil && shop.AsError(err).Code != shop.Unavailable {
+		b.Errorf("%s: %v, want unavailable", what, err)
+	}
+	return err
+}
+
+// works expects that the store reads and writes, at once and by itself.
+func (b *bench) works(name string) {
+	b.Helper()
+	if err := b.write(name); err != nil {
+		b.Errorf("writing %s: %v", name, err)
+	}
+	if n, err := b.read(name); err != nil || n != 1 {
+		b.Errorf("reading %s: %d, %v", name, n, err)
+	}
+}
+
+// settled returns the names that are there, each once, when no transaction of the store is open any more.
+func settled(t *testing.T, straight *sql.DB) map[string]bool {
+	t.Helper()
+	awaitRow(t, straight, "the last transaction to end",
+		"SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL)")
+	rows, err := straight.QueryContext(t.Context(), "SELECT name FROM pets")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	found := map[string]bool{}
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		if found[name] {
+			t.Errorf("%s is there twice", name)
+		}
+		found[name] = true
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	checkCounts(t, straight, len(found))
+	return found
+}
+
+// checkCounts expects that what was counted is what is there: a write that was done in part, or in part twice, shows here.
+func checkCounts(t *testing.T, straight *sql.DB, pets int) {
+	t.Helper()
+	var counted int
+	err := straight.QueryRowContext(t.Context(), "SELECT (SELECT sum(n) FROM inventory) + coalesce((SELECT sum(n) FROM inventory_changes), 0)").Scan(&counted)
+	if err != nil || counted != pets {
+		t.Errorf("there are %d animals, and %d were counted (%v)", pets, counted, err)
+	}
+}
+
+// awaitRow asks until the answer is yes.
+func awaitRow(t *testing.T, db *sql.DB, what, query string) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		var yes bool
+		if err := db.QueryRowContext(t.Context(), query).Scan(&yes); err != nil {
+			t.Fatal(err)
+		}
+		if yes {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("waited too long for %s", what)
+		}
+	}
+}
+
+// check compares what writers were told with what is there.
+func check(t *testing.T, found map[string]bool, outcomes map[string]error) {
+	t.Helper()
+	for name, err := range outcomes {
+		if err == nil && !found[name] {
+			t.Errorf("%s was written, and is not there", name)
+		}
+	}
+	for name := range found {
+		if _, known := outcomes[name]; !known {
+			t.Errorf("%s is there, and nobody wrote it", name)
+		}
+	}
+}
+
+// The network is cut, silent, or too slow: everything is refused in a bounded time, and works again when the network does.
+func TestBrokenNetwork(t *testing.T) {
+	t.Parallel()
+	for name, breakIt := range map[string]func(*pgtest.Proxy){
+		"cut":      (*pgtest.Proxy).Cut,
+		"silent":   func(p *pgtest.Proxy) { p.Delay(time.Hour) },
+		"too slow": func(p *pgtest.Proxy) { p.Delay(2 * time.Second) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			b.works("before")
+			b.engine().patience = impatience
+			breakIt(b.proxy)
+			outcomes := map[string]error{"before": nil, "after": nil}
+			var mu sync.Mutex
+			var wg sync.WaitGroup
+			for i := range 4 {
+				wg.Go(func() {
+					name := fmt.Sprint("meanwhile ", i)
+					err := b.write(name)
+					if err == nil {
+						t.Errorf("%s was written", name)
+					}
+					mu.Lock()
+					defer mu.Unlock()
+					outcomes[name] = err
+				})
+				wg.Go(func() {
+					if n, err := b.read("before"); err == nil {
+						t.Errorf("read %d animals", n)
+					}
+				})
+			}
+			wg.Wait()
+			b.engine().patience = pgPatience
+			b.proxy.Heal()
+			b.works("after")
+			check(t, settled(t, b.straight), outcomes)
+		})
+	}
+}
+
+// A network that is slow, but not too slow, only takes longer.
+func TestSlowNetwork(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.proxy.Delay(30 * time.Millisecond)
+	b.works("slow")
+	b.proxy.Delay(0)
+	b.works("quick")
+	check(t, settled(t, b.straight), map[string]error{"slow": nil, "quick": nil})
+}
+
+// The connection is lost during COMMIT, in each of the ways that look the same from here, and the database can be asked
+// what became of it: the write is done, once.
+func TestLostCommit(t *testing.T) {
+	t.Parallel()
+	for name, set := range lostCommits {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t)
+			sprung, release := set(b.proxy, pgtest.IsCommit)
+			outcome := b.startWrite("lost")
+			springs(t, sprung)
+			if name == "late" { // not before somebody waits for the end of the transaction to learn what it was
+				b.awaitWaiting()
+			}
+			release()
+			err := outcome()
+			if err != nil {
+				t.Errorf("the write was not done: %v", err)
+			}
+			b.works("next")
+			check(t, settled(t, b.straight), map[string]error{"lost": err, "next": nil})
+		})
+	}
+}
+
+// lostCommits are the ways to lose one.
+var lostCommits = map[string]func(*pgtest.Proxy, func([]byte) bool) (sprung <-chan struct{}, release func()){
+	"before": func(p *pgtest.Proxy, match func([]byte) bool) (<-chan struct{}, func()) {
+		return p.CutBefore(match), func() {}
+	},
+	"after": func(p *pgtest.Proxy, match func([]byte) bool) (<-chan struct{}, func()) {
+		return p.CutAfter(match), func() {}
+	},
+	"late": (*pgtest.Proxy).CutLate,
+}
+
+// springs waits until a trap has caught its message.
+func springs(t *testing.T, sprung <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-sprung:
+	case <-time.After(30 * time.Second):
+		t.Fatal("nobody has sent a COMMIT")
+	}
+}
+
+func (b *bench) awaitWaiting() {
+	b.Helper()
+	awaitRow(b.T, b.straight, "somebody to wait for the transaction",
+		"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')")
+}
+
+// From the lost COMMIT on nothing passes any more. Where that ends in time, the write is done, once. Where it does not, nobody
+// can tell what became of the write, and it says so; it is there once, or not at all.
+func TestLostCommitAndNetwork(t *testing.T) {
+	t.Parallel()
+	for name, set := range lostCommits {
+		for _, cut := range []bool{false, true} {
+			for _, inTime := range []bool{false, true} {
+				if name == "late" && cut {
+					continue // a message that is on its way is lost with its connection
+				}
+				t.Run(fmt.Sprintf("%s, cut %v, in time %v", name, cut, inTime), func(t *testing.T) {
+					t.Parallel()
+					b := newBench(t)
+					b.works("before")
+					if !inTime {
+						b.engine().patience = impatience
+					}
+					sprung, release := set(b.proxy, func(message []byte) bool {
+						if pgtest.IsCommit(message) {
+							b.proxy.Delay(time.Hour) // all other connections, too; only the trap's message still arrives
+							return true
+						}
+						return false
+					})
+					heal := func() { b.proxy.Heal(); release() }
+					outcome := b.startWrite("lost")
+					springs(t, sprung)
+					if cut {
+						b.proxy.Cut()
+						b.proxy.Delay(0)
+					}
+					if inTime {
+						time.Sleep(300 * time.Millisecond) // so long is the network away
+						heal()
+					}
+					err := outcome()
+					heal()
+					if (err == nil) != inTime {
+						t.Errorf("the write returned %v", err)
+					}
+					if err != nil && mayPass(err) {
+						t.Errorf("a write that may have been done could be run again: %v", err)
+					}
+					b.engine().patience = pgPatience
+					b.works("after")
+					found := settled(t, b.straight)
+					check(t, found, map[string]error{"before": nil, "lost": err, "after": nil})
+					if want := name != "before" || inTime; found["lost"] != want {
+						t.Errorf("the write is there: %v, want %v", found["lost"], want)
+					}
+				})
+			}
+		}
+	}
+}
+
+// Many writers lose one COMMIT after the other: each write is done, once.
+func TestManyLostCommits(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	const traps = 40
+	writers := startWriters(8, b.store)
+	defer writers.stop()
+	for i := range traps {
+		set := lostCommits[[]string{"before", "after", "late"}[i%3]]
+		sprung, release := set(b.proxy, pgtest.IsCommit)
+		springs(t, sprung)
+		if i%3 == 2 {
+			b.awaitWaiting()
+		}
+		release()
+	}
+	outcomes := writers.stop()
+	check(t, settled(t, b.straight), outcomes)
+	for name, err := range outcomes {
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	t.Logf("%d writes, %d lost commits", len(outcomes), traps)
+}
+
+// writers add animals, each of another name, until they are stopped.
+type writers struct {
+	running sync.WaitGroup
+	ended   atomic.Bool
+	done    atomic.Int64 // writes that were done
+
+	mu       sync.Mutex
+	outcomes map[string]error
+}
+
+func startWriters(n int, store *Store) *writers {
+	w := &writers{outcomes: map[string]error{}}
+	for i := range n {
+		w.running.Go(func() {
+			for j := 0; !w.ended.Load(); j++ {
+				name := fmt.Sprintf("%d of writer %d", j, i)
+				err := store.Write(context.Background(), adding(name))
+				if err == nil {
+					w.done.Add(1)
+				}
+				w.mu.Lock()
+				w.outcomes[name] = err
+				w.mu.Unlock()
+			}
+		})
+	}
+	return w
+}
+
+// more waits until so many more writes were done.
+func (w *writers) more(t *testing.T, n int64) {
+	t.Helper()
+	target := w.done.Load() + n
+	for deadline := time.Now().Add(30 * time.Second); w.done.Load() < target; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("nothing is written any more")
+		}
+	}
+}
+
+func (w *writers) stop() map[string]error {
+	w.ended.Store(true)
+	w.running.Wait()
+	return w.outcomes
+}
+
+// onlyUnavailable expects that whatever failed, did so because the database was away.
+func onlyUnavailable(t *testing.T, outcomes map[string]error) (failed int) {
+	t.Helper()
+	for name, err := range outcomes {
+		if err == nil {
+			continue
+		}
+		failed++
+		if shop.AsError(err).Code != shop.Unavailable {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	return failed
+}
+
+// Many writers on two nodes change the same row, each after what it has read there: no change is lost.
+func TestNoLostUpdate(t *testing.T) {
+	t.Parallel()
+	const clients, times = 20, 20
+	database := pgtest.Shared(t).NewDatabase(t)
+	nodes := []*Store{open(t, database, Options{}), open(t, database, Options{})}
+	if err := nodes[0].Write(t.Context(), adding("0")); err != nil {
+		t.Fatal(err)
+	}
+	var pet shop.Pet
+	look := func(tx shop.ReadTx) error {
+		pets, err := tx.Pets(shop.PetList{Window: shop.Window{Limit: 1}})
+		if err == nil {
+			pet = pets[0]
+		}
+		return err
+	}
+	if err := nodes[0].Read(t.Context(), look); err != nil {
+		t.Fatal(err)
+	}
+	id := pet.ID
+	var done, refused atomic.Int64
+	var wg sync.WaitGroup
+	for i := range clients {
+		wg.Go(func() {
+			for range times {
+				err := nodes[i%len(nodes)].Write(context.Background(), func(tx shop.WriteTx) error {
+					before, _, err := tx.Pet(id)
+					if err != nil {
+						return err
+					}
+					n, err := strconv.Atoi(before.Name)
+					if err != nil {
+						return err
+					}
+					after := before
+					after.Name = strconv.Itoa(n + 1)
+					return tx.UpdatePet(before, after)
+				})
+				switch {
+				case err == nil:
+					done.Add(1)
+				case shop.AsError(err).Code == shop.Unavailable:
+					refused.Add(1)
+				default:
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := nodes[1].Read(t.Context(), look); err != nil {
+		t.Fatal(err)
+	}
+	if pet.Name != strconv.FormatInt(done.Load(), 10) {
+		t.Errorf("%d changes were made, and %s are there", done.Load(), pet.Name)
+	}
+	t.Logf("%d changes, %d refused", done.Load(), refused.Load())
+}
