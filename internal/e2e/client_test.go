@@ -36,15 +36,24 @@ type answer struct {
 
 func (a answer) String() string { return fmt.Sprintf("%d %s", a.status, strings.TrimSpace(a.body)) }
 
-// send makes one request. No key sends none; fields are written as "Name: value".
+// send makes one request, and expects an answer. No key sends none; fields are written as "Name: value".
 func (p *program) send(method, path, key, body string, fields ...string) answer {
 	p.t.Helper()
+	a, err := p.try(method, path, key, body, fields...)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return a
+}
+
+// try is send where there may be no answer.
+func (p *program) try(method, path, key, body string, fields ...string) (answer, error) {
 	if strings.HasPrefix(path, "/") {
 		path = p.url + path
 	}
 	request, err := http.NewRequest(method, path, strings.NewReader(body))
 	if err != nil {
-		p.t.Fatal(err)
+		return answer{}, err
 	}
 	if key != "" {
 		request.Header.Set("Authorization", "Bearer "+key)
@@ -58,14 +67,14 @@ func (p *program) send(method, path, key, body string, fields ...string) answer 
 	}
 	response, err := p.client.Do(request)
 	if err != nil {
-		p.t.Fatal(err)
+		return answer{}, err
 	}
 	defer response.Body.Close()
 	content, err := io.ReadAll(response.Body)
 	if err != nil {
-		p.t.Fatalf("%s %s: the answer is not whole: %v", method, path, err)
+		return answer{}, fmt.Errorf("%s %s: the answer is not whole: %w", method, path, err)
 	}
-	return answer{response.StatusCode, response.Header, string(content)}
+	return answer{response.StatusCode, response.Header, string(content)}, nil
 }
 
 // get asks with the configured key, and expects that it works.

@@ -27,7 +27,7 @@ func TestWrongValues(t *testing.T) {
 			"8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:-1", "127.0.0.1:65536", "127.0.0.1:080", "127.0.0.1:80:80", "[::1:80", "::1:80",
 		}},
 		{"--database", "ANIMALSTORE_DATABASE", []string{
-			"postgres://shop:secret@db.example.com/shop", "postgresql://db.example.com/shop", ":memory:", "file:a.db", "sqlite://a.db",
+			"postgres://shop:secret@db.example.com:x/shop", "postgresql://shop:secret@db.example.com/shop?sslmode=maybe", ":memory:", "file:a.db", "sqlite://a.db",
 			"mysql://shop:secret@db.example.com/shop",
 		}},
 		{"--environment", "ANIMALSTORE_ENVIRONMENT", []string{"prod", "Production", "STAGING", "production,staging"}},

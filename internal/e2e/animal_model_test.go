@@ -1,0 +1,194 @@
+package e2e
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// step is what a client asks of one animal. An order goes by the number that its client gave it as its reference, which is
+// known even where the answer that has its id was lost.
+type step struct {
+	kind  stepKind
+	pet   int
+	order int    // that is placed or moved
+	to    string // the status that an order or an animal shall have
+}
+
+type stepKind string
+
+const (
+	place  stepKind = "place"  // an order
+	move   stepKind = "move"   // an order to another status
+	set    stepKind = "set"    // the animal's status, by hand
+	look   stepKind = "look"   // at the animal's status
+	newest stepKind = "newest" // order of the animal
+)
+
+// outcome is what a step was answered with: the order and its status, the animal's status, or the code of an error.
+type outcome struct {
+	order  int
+	status string
+	code   string
+}
+
+// unknown is the outcome of a step without an answer: it may have been done, or may yet be.
+var unknown = outcome{code: "unknown"}
+
+// animalState is all that there is to know of one animal.
+type animalState struct {
+	status string
+	orders string // in the order of their placing, each as " 12=approved"
+}
+
+// after says what a step must be answered with in a state, and what the state is then.
+func (s animalState) after(in step) (outcome, animalState) {
+	switch in.kind {
+	case place:
+		if s.status != "available" {
+			return outcome{code: "pet_not_available"}, s
+		}
+		return outcome{order: in.order, status: "placed"}, animalState{"pending", fmt.Sprintf("%s %d=placed", s.orders, in.order)}
+	case move:
+		return s.afterMove(in)
+	case set:
+		_, last := s.newest()
+		switch {
+		case in.to == s.status:
+			return outcome{status: in.to}, s
+		case s.status == "sold" && in.to == "pending":
+			return outcome{code: "invalid_transition"}, s
+		case last == "placed" || last == "approved":
+			return outcome{code: "pet_has_open_order"}, s
+		}
+		return outcome{status: in.to}, animalState{in.to, s.orders}
+	case look:
+		return outcome{status: s.status}, s
+	default:
+		order, status := s.newest()
+		return outcome{order: order, status: status}, s
+	}
+}
+
+func (s animalState) afterMove(in step) (outcome, animalState) {
+	name := fmt.Sprintf(" %d=", in.order)
+	before, rest, found := strings.Cut(s.orders, name)
+	if !found {
+		return outcome{code: "not_found"}, s
+	}
+	from, _, _ := strings.Cut(rest, " ")
+	animal, allowed := map[string]string{
+		"placed approved":    s.status,
+		"placed cancelled":   "available",
+		"approved delivered": "sold",
+		"approved cancelled": "available",
+	}[from+" "+in.to]
+	switch {
+	case from == in.to:
+		return outcome{order: in.order, status: in.to}, s
+	case !allowed:
+		return outcome{code: "invalid_transition"}, s
+	}
+	return outcome{order: in.order, status: in.to}, animalState{animal, before + name + in.to + rest[len(from):]}
+}
+
+func (s animalState) newest() (order int, status string) {
+	number, status, _ := strings.Cut(s.orders[strings.LastIndex(s.orders, " ")+1:], "=")
+	order, _ = strconv.Atoi(number) // there may be none
+	return order, status
+}
+
+// animalModel is how animals behave that begin as available. A step without an answer must be given as returning when all
+// is over: then it may have been done at any time since it was asked for, or at the end, which is as good as never.
+var animalModel = porcupine.Model{
+	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
+		byPet := map[int][]porcupine.Operation{}
+		for _, operation := range history {
+			pet := operation.Input.(step).pet
+			byPet[pet] = append(byPet[pet], operation)
+		}
+		var parts [][]porcupine.Operation
+		for _, part := range byPet {
+			parts = append(parts, part)
+		}
+		return parts
+	},
+	Init: func() any { return animalState{status: "available"} },
+	Step: func(state, input, output any) (bool, any) {
+		want, next := state.(animalState).after(input.(step))
+		return output == unknown || output == want, next
+	},
+	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v: %+v", input, output) },
+	DescribeState:     func(state any) string { return fmt.Sprintf("%+v", state) },
+}
+
+// TestAnimalModel proves that the model tells right histories from wrong ones.
+func TestAnimalModel(t *testing.T) {
+	t.Parallel()
+	// did is one operation from one time to another, asked by a client of its own.
+	did := func(from, to int64, in step, out outcome) porcupine.Operation {
+		return porcupine.Operation{Input: in, Call: from, Output: out, Return: to}
+	}
+	const end = 1000
+	placed := func(n int) outcome { return outcome{order: n, status: "placed"} }
+	taken := outcome{code: "pet_not_available"}
+	is := func(status string) outcome { return outcome{status: status} }
+	order := func(n int) step { return step{kind: place, order: n} }
+	to := func(n int, status string) step { return step{kind: move, order: n, to: status} }
+	sees := step{kind: look}
+
+	for name, test := range map[string]struct {
+		right   bool
+		history []porcupine.Operation
+	}{
+		"one of two at once": {true, []porcupine.Operation{did(0, 10, order(1), placed(1)), did(1, 9, order(2), taken)}},
+		"both of two at once": {false, []porcupine.Operation{
+			did(0, 10, order(1), placed(1)), did(1, 9, order(2), placed(2))}},
+		"both of two, in two animals": {true, []porcupine.Operation{
+			did(0, 10, order(1), placed(1)), did(1, 9, step{kind: place, pet: 1, order: 2}, placed(2))}},
+		"two, one cancelled between": {true, []porcupine.Operation{
+			did(0, 1, order(1), placed(1)), did(2, 5, to(1, "cancelled"), outcome{order: 1, status: "cancelled"}), did(3, 4, order(2), placed(2))}},
+		"two, one cancelled later": {false, []porcupine.Operation{
+			did(0, 1, order(1), placed(1)), did(2, 3, order(2), placed(2)), did(4, 5, to(1, "cancelled"), outcome{order: 1, status: "cancelled"})}},
+		"none gets a free one":    {false, []porcupine.Operation{did(0, 1, order(1), taken)}},
+		"a look while it changes": {true, []porcupine.Operation{did(0, 9, order(1), placed(1)), did(1, 2, sees, is("pending")), did(3, 4, sees, is("pending"))}},
+		"a look back":             {false, []porcupine.Operation{did(0, 9, order(1), placed(1)), did(1, 2, sees, is("pending")), did(3, 4, sees, is("available"))}},
+		"a stale look":            {false, []porcupine.Operation{did(0, 1, order(1), placed(1)), did(2, 3, sees, is("available"))}},
+		"a lost order seen":       {true, []porcupine.Operation{did(0, end, order(1), unknown), did(2, 3, sees, is("pending"))}},
+		"a lost order not seen":   {true, []porcupine.Operation{did(0, end, order(1), unknown), did(2, 3, sees, is("available"))}},
+		"a lost order seen and gone": {false, []porcupine.Operation{
+			did(0, end, order(1), unknown), did(2, 3, sees, is("pending")), did(4, 5, sees, is("available"))}},
+		"a lost order seen before it was sent": {false, []porcupine.Operation{
+			did(0, 1, sees, is("pending")), did(2, end, order(1), unknown)}},
+		"a lost order done twice": {false, []porcupine.Operation{
+			did(0, end, order(1), unknown), did(2, 3, step{kind: newest}, placed(1)),
+			did(4, 5, to(1, "cancelled"), outcome{order: 1, status: "cancelled"}), did(6, 7, sees, is("pending"))}},
+		"sold": {true, []porcupine.Operation{
+			did(0, 1, order(1), placed(1)), did(2, 3, to(1, "delivered"), outcome{code: "invalid_transition"}),
+			did(4, 5, to(1, "approved"), outcome{order: 1, status: "approved"}),
+			did(6, 7, step{kind: set, to: "available"}, outcome{code: "pet_has_open_order"}),
+			did(8, 9, to(1, "delivered"), outcome{order: 1, status: "delivered"}), did(10, 11, sees, is("sold")),
+			did(12, 13, step{kind: set, to: "pending"}, outcome{code: "invalid_transition"}),
+			did(14, 15, step{kind: set, to: "available"}, is("available")), did(16, 17, order(2), placed(2)),
+			did(18, 19, step{kind: newest}, placed(2)), did(20, 21, to(1, "cancelled"), outcome{code: "invalid_transition"})}},
+		"delivered and free": {false, []porcupine.Operation{
+			did(0, 1, order(1), placed(1)), did(2, 3, to(1, "approved"), outcome{order: 1, status: "approved"}),
+			did(4, 5, to(1, "delivered"), outcome{order: 1, status: "delivered"}), did(6, 7, order(2), placed(2))}},
+		"set by hand under an order": {false, []porcupine.Operation{
+			did(0, 1, order(1), placed(1)), did(2, 3, step{kind: set, to: "available"}, is("available"))}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := porcupine.Illegal
+			if test.right {
+				want = porcupine.Ok
+			}
+			if got := porcupine.CheckOperationsTimeout(animalModel, test.history, time.Minute); got != want {
+				t.Errorf("it was found %s", got)
+			}
+		})
+	}
+}

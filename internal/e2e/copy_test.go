@@ -1,0 +1,145 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/creack/pty"
+	"github.com/google/go-cmp/cmp"
+
+	"animalstore/internal/pgtest"
+)
+
+// TestMoveToPostgresAndBack moves a store from its file to PostgreSQL and into another file, while its clients notice
+// nothing but the time without service.
+func TestMoveToPostgresAndBack(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	server := pgtest.Shared(t).NewDatabase(t)
+	p := f.serve()
+	key := f.createKey("--name", "partner")
+	lost := f.createKey("--name", "lost")
+	for _, name := range []string{"Rex", "Mia 🐈", "Ärger", "gone"} {
+		p.create(pet{Name: name, CategoryID: 7, Status: "available"})
+	}
+	const body = `{"name":"once","categoryId":7}`
+	once := p.send("POST", "/v1/pets", key, body, "Idempotency-Key: once")
+	expectStatus(t, once, 201)
+	expectStatus(t, p.send("POST", "/v1/categories", key, `{"name":"Dogs"}`), 201)
+	expectStatus(t, p.send("POST", "/v1/store/orders", key, `{"petId":1,"reference":"a-1"}`), 201)
+	expectStatus(t, p.send("POST", "/v1/store/orders", key, `{"petId":2}`), 201)
+	cancel := func(path string) {
+		t.Helper()
+		expectStatus(t, p.send("PATCH", path, key, `{"status":"cancelled"}`, "Content-Type: application/merge-patch+json"), 200)
+	}
+	cancel("/v1/store/orders/2")
+	expectStatus(t, p.send("DELETE", "/v1/keys/2", key, ""), 204)
+	last, _ := p.create(pet{Name: "the newest"})
+	expectStatus(t, p.send("DELETE", "/v1/pets/6", key, ""), 204)
+	if last.ID != 6 {
+		t.Fatalf("%+v", last)
+	}
+
+	paths := []string{"/v1/pets?limit=100", "/v1/pets?q=ärg", "/v1/pets?id=2", "/v1/categories", "/v1/store/inventory", "/v1/store/orders",
+		"/v1/store/orders/1", "/v1/keys"}
+	used := regexp.MustCompile(`"lastUsedAt":"[^"]*"`) // by these very requests
+	look := func(p *program) (seen []string) {
+		t.Helper()
+		for _, path := range paths {
+			a := p.send("GET", path, key, "")
+			expectStatus(t, a, 200)
+			seen = append(seen, path+": "+used.ReplaceAllString(a.body, ""))
+		}
+		return seen
+	}
+	want := look(p)
+	expectRefusal(t, f.run("copy", "--to", server), 1, "the source", "another animalstore serves it")
+	p.stop()
+
+	from, next := "animalstore.db", int64(7)
+	for _, to := range []string{server, "back.db"} {
+		r := f.run("copy", "--database", from, "--to", to)
+		if r.code != 0 || !regexp.MustCompile(`(?m)^pets \d+ rows, sha256 [0-9a-f]{64}, ids go on after \d+$`).MatchString(r.stdout) ||
+			!strings.Contains(r.stderr, "checking kept_answers: 1 of 1 rows\nCopied "+from+" to "+to) {
+			t.Fatalf("%+v", r)
+		}
+		expectRefusal(t, f.run("copy", "--database", from, "--to", to), 1, "the target", "not empty")
+		p = f.serve("--database", to)
+		if diff := cmp.Diff(want, look(p)); diff != "" {
+			t.Errorf("%s answers otherwise:\n%s", to, diff)
+		}
+		again := p.send("POST", "/v1/pets", key, body, "Idempotency-Key: once")
+		expectHeader(t, again, "Idempotency-Replayed", "true")
+		if again.status != once.status || again.body != once.body {
+			t.Errorf("%s repeats %v, and it was %v", to, again, once)
+		}
+		expectError(t, p.send("GET", "/v1/pets", lost, ""), 401, "invalid_api_key")
+		expectError(t, p.send("POST", "/v1/store/orders", key, `{"petId":1}`), 409, "pet_not_available")
+		if added, _ := p.create(pet{Name: "next"}); added.ID != next {
+			t.Errorf("%s gave the id %d to the next animal, want %d", to, added.ID, next)
+		}
+		a := p.send("POST", "/v1/store/orders", key, `{"petId":3}`)
+		expectStatus(t, a, 201)
+		if order := decode[struct{ ID int64 }](t, a.body); order.ID != next-4 {
+			t.Errorf("%s gave the id %d to the next order, want %d", to, order.ID, next-4)
+		}
+		cancel(fmt.Sprint("/v1/store/orders/", next-4))
+		want = look(p)
+		p.stop()
+		from, next = to, next+1
+	}
+}
+
+func TestCopyRefusals(t *testing.T) {
+	t.Parallel()
+	const secret = "swordfish"
+	for names, args := range map[string][]string{
+		"--to":                {"copy"},
+		"--to: the file's":    {"copy", "--to", ""},
+		"--to: it must":       {"copy", "--to", "mysql://h/" + secret},
+		"--database: it must": {"copy", "--database", "mysql://h/" + secret, "--to", "x.db"},
+		"ANIMALSTORE_COPY_TO": {"copy", "--to", "postgres://u:?" + secret + "@127.0.0.1:1,127.0.0.1:2/db"},
+		"which others cannot": {"copy", "--to", "postgres://u@127.0.0.1:1/db?password=" + secret},
+	} {
+		if r := expectUsageError(t, newFolder(t), names, args...); strings.Contains(r.stderr, secret) {
+			t.Errorf("%q shows the password", r.stderr)
+		}
+	}
+	f := newFolder(t)
+	expectRefusal(t, f.run("copy", "--database", "missing.db", "--to", "x.db"), 1, "the source", "missing.db")
+	f.createKey("--name", "n")
+	expectRefusal(t, f.run("copy", "--to", f.path("animalstore.db")), 1, "the same database")
+	server := pgtest.Shared(t).NewDatabase(t) // which asks for no password, and takes any
+	f.variables = append(f.variables, "ANIMALSTORE_COPY_TO="+strings.Replace(server, "@", ":"+secret+"@", 1))
+	if r := f.run("copy"); r.code != 0 || strings.Contains(r.stderr+r.stdout, secret) || !strings.Contains(r.stderr, ":REDACTED@") {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestCopyOnTerminal: there, the progress is one line, which is gone at the end.
+func TestCopyOnTerminal(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	f.createKey("--name", "n")
+	command := exec.Command(binary, "copy", "--to", "to.db")
+	command.Dir, command.Env = f.dir, f.environment()
+	output := &transcript{}
+	screen, err := pty.Start(command)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer screen.Close()
+	io.Copy(output, screen) // ends with an error when the program has ended
+	if err := command.Wait(); err != nil {
+		t.Error(err)
+	}
+	before, after, _ := strings.Cut(output.String(), "\x1b[Ksettings 1 rows, sha256")
+	shown := strings.Contains(before, "\r\x1b[Kcopying settings: 1 of 1 rows\r")
+	if !shown || strings.Contains(before, "\n") || strings.Contains(after, "\x1b") {
+		t.Errorf("%q", output)
+	}
+}

@@ -1,0 +1,364 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"animalstore/internal/pgtest"
+)
+
+// newNodes starts some nodes on one database, all at once.
+func newNodes(t *testing.T, n int, database string) []*program {
+	t.Helper()
+	var nodes []*program
+	for range n {
+		f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+database)
+		nodes = append(nodes, f.start())
+	}
+	for _, node := range nodes {
+		node.awaitReady()
+	}
+	return nodes
+}
+
+// readiness asks all nodes at once, and tells whether each answers so.
+func readiness(t *testing.T, nodes []*program, status int) bool {
+	t.Helper()
+	var asked sync.WaitGroup
+	var as atomic.Int64
+	for _, node := range nodes {
+		asked.Go(func() {
+			a, err := node.try("GET", "/readyz", adminKey, "")
+			if err != nil {
+				t.Error(err)
+			}
+			if a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") == "" {
+				t.Errorf("no Retry-After: %v", a)
+			}
+			if a.status == status {
+				as.Add(1)
+			}
+		})
+	}
+	asked.Wait()
+	return as.Load() == int64(len(nodes))
+}
+
+// customers add animals and order them, on all nodes, while the database comes and goes.
+type customers struct {
+	t       *testing.T
+	nodes   []*program
+	running sync.WaitGroup
+	ended   atomic.Bool
+	served  atomic.Int64 // writes that were acknowledged
+	last    atomic.Int64 // the animal that was last acknowledged
+
+	mu      sync.Mutex
+	book    *ledger
+	orders  map[string]int64 // the acknowledged ones: their animals by their references
+	sent    map[string]bool  // the references of all that were sent
+	refused int              // answers with 503
+	cut     int              // no answers
+	gap     gap
+}
+
+// gap measures the time without service.
+type gap struct{ killed, promoted, served time.Time }
+
+func startCustomers(t *testing.T, n int, nodes []*program) *customers {
+	t.Helper()
+	c := &customers{t: t, nodes: nodes, book: newLedger(), orders: map[string]int64{}, sent: map[string]bool{}}
+	for i := range n {
+		c.running.Go(func() { c.customer(i) })
+	}
+	t.Cleanup(c.stop)
+	return c
+}
+
+func (c *customers) stop() {
+	c.ended.Store(true)
+	c.running.Wait()
+}
+
+// customer adds one animal after the other, and orders it, as well as one that another customer may want.
+func (c *customers) customer(i int) {
+	node := c.nodes[i%len(c.nodes)]
+	insists := i%2 == 0
+	for n := 0; !c.ended.Load(); n++ {
+		want := pet{Name: fmt.Sprintf("animal %d of customer %d", n, i), CategoryID: int64(n % 3), Status: "available"}
+		c.mu.Lock()
+		c.book.sent[want.Name] = want
+		c.mu.Unlock()
+		a, done := c.post(node, insists, "/v1/pets", want.json(), want.Name)
+		if !done || a.status != http.StatusCreated {
+			continue
+		}
+		var got pet
+		if err := json.Unmarshal([]byte(a.body), &got); err != nil {
+			c.t.Errorf("%v in %v", err, a)
+			return
+		}
+		c.mu.Lock()
+		c.book.acknowledged[got.ID] = got
+		c.mu.Unlock()
+		other := c.last.Swap(got.ID)
+		for k, id := range []int64{got.ID, other} {
+			if id == 0 {
+				continue
+			}
+			reference := fmt.Sprintf("order %d.%d of customer %d", n, k, i)
+			c.mu.Lock()
+			c.sent[reference] = true
+			c.mu.Unlock()
+			a, done := c.post(node, insists, "/v1/store/orders", fmt.Sprintf(`{"petId":%d,"reference":%q}`, id, reference), reference)
+			if done && a.status == http.StatusCreated {
+				c.mu.Lock()
+				c.orders[reference] = id
+				c.mu.Unlock()
+			}
+		}
+	}
+}
+
+// post sends a request, and tells whether it got an answer that is final. Who insists sends it, under one idempotency key,
+// until there is one.
+func (c *customers) post(node *program, insists bool, path, body, key string) (answer, bool) {
+	var fields []string
+	if insists {
+		fields = []string{"Idempotency-Key: " + key}
+	}
+	for {
+		begun := time.Now()
+		a, err := node.try("POST", path, adminKey, body, fields...)
+		switch {
+		case err != nil:
+			c.mu.Lock()
+			c.cut++
+			c.mu.Unlock()
+		case a.status == http.StatusServiceUnavailable:
+			if a.header.Get("Retry-After") == "" || !strings.Contains(a.body, `"unavailable"`) {
+				c.t.Errorf("%s: %v", body, a)
+			}
+			c.mu.Lock()
+			c.refused++
+			c.mu.Unlock()
+		case a.status == http.StatusCreated:
+			c.served.Add(1)
+			c.mu.Lock()
+			if !c.gap.promoted.IsZero() && c.gap.served.IsZero() && begun.After(c.gap.killed) {
+				c.gap.served = time.Now()
+			}
+			c.mu.Unlock()
+			return a, true
+		case a.status == http.StatusConflict && strings.Contains(a.body, "idempotency_key_in_use"):
+		case a.status == http.StatusConflict:
+			return a, true
+		default:
+			c.t.Errorf("%s: %v", body, a)
+			return a, true
+		}
+		if !insists || c.ended.Load() {
+			return answer{}, false
+		}
+		time.Sleep(20 * time.Millisecond) // a short second: the tests have no time
+	}
+}
+
+func (c *customers) more(n int64) {
+	c.t.Helper()
+	target := c.served.Load() + n
+	await(c.t, "more to be served", func() bool { return c.served.Load() >= target })
+}
+
+// order is one as it goes over the wire.
+type order struct {
+	ID        int64  `json:"id"`
+	PetID     int64  `json:"petId"`
+	Status    string `json:"status"`
+	Reference string `json:"reference"`
+}
+
+// check compares what there is, on every node, with what the customers know.
+func (c *customers) check() {
+	c.t.Helper()
+	for _, node := range c.nodes {
+		animals := node.walk()
+		status := map[int64]string{}
+		for i := range animals {
+			status[animals[i].ID] = animals[i].Status
+			animals[i].Status = "available" // as it came in
+		}
+		c.book.check(c.t, animals)
+		holders, references := map[int64]string{}, map[string]int64{}
+		for _, o := range walkOrders(node) {
+			if holders[o.PetID] != "" || o.Status != "placed" || status[o.PetID] != "pending" {
+				c.t.Errorf("%+v, of an animal that is %q, beside %q", o, status[o.PetID], holders[o.PetID])
+			}
+			if _, twice := references[o.Reference]; twice || !c.sent[o.Reference] {
+				c.t.Errorf("%+v is there twice, or nobody sent it", o)
+			}
+			holders[o.PetID], references[o.Reference] = o.Reference, o.PetID
+		}
+		for reference, id := range c.orders {
+			if references[reference] != id {
+				c.t.Errorf("%s of %d was acknowledged; found: %d", reference, id, references[reference])
+			}
+		}
+		for id, is := range status {
+			if (is == "pending") != (holders[id] != "") {
+				c.t.Errorf("animal %d is %s, and held by %q", id, is, holders[id])
+			}
+		}
+	}
+}
+
+func walkOrders(p *program) []order {
+	p.t.Helper()
+	var all []order
+	for url := "/v1/store/orders?limit=100"; url != ""; {
+		a := p.get(url)
+		all = append(all, decode[[]order](p.t, a.body)...)
+		url = ""
+		if next := nextPage.FindStringSubmatch(a.header.Get("Link")); next != nil {
+			url = next[1]
+		}
+	}
+	return all
+}
+
+// TestFailover kills the primary under three nodes and promotes its synchronous replica: what was acknowledged is there,
+// nothing is there twice, and the nodes go on by themselves.
+func TestFailover(t *testing.T) {
+	t.Parallel()
+	const before, after = 150, 150
+	primary, replica := pgtest.StartWithReplica(t, true)
+	nodes := newNodes(t, 3, pgtest.FailoverURL(primary, replica))
+	for _, node := range nodes {
+		node.bereft = true
+	}
+	c := startCustomers(t, 9, nodes)
+	c.more(before)
+	c.mu.Lock()
+	c.gap.killed = time.Now()
+	c.mu.Unlock()
+	primary.Kill(t)
+	await(t, "all nodes to say that they are not ready", func() bool { return readiness(t, nodes, http.StatusServiceUnavailable) })
+	replica.Promote(t)
+	c.mu.Lock()
+	c.gap.promoted = time.Now()
+	c.mu.Unlock()
+	await(t, "all nodes to be ready", func() bool { return readiness(t, nodes, http.StatusOK) })
+	c.more(after)
+	c.stop()
+	c.check()
+	t.Logf("%d writes were acknowledged, %d refused, %d not answered", c.served.Load(), c.refused, c.cut)
+	t.Logf("%v without service, %v of them after the promotion", c.gap.served.Sub(c.gap.killed).Round(time.Millisecond),
+		c.gap.served.Sub(c.gap.promoted).Round(time.Millisecond))
+}
+
+// TestDatabaseAwayAtStart starts the program where there is no database, in two ways: it waits a while, and then says so.
+func TestDatabaseAwayAtStart(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and never answers
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+	var running sync.WaitGroup
+	for _, addr := range []string{silent.Addr().String(), closed.Addr().String()} {
+		f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey,
+			"ANIMALSTORE_DATABASE=postgres://animalstore:hunter2@"+addr+"/animalstore?sslmode=disable")
+		running.Go(func() {
+			begin := time.Now()
+			r := f.run("serve", "--addr", "127.0.0.1:0")
+			expectRefusal(t, r, 1, "cannot open the database", addr)
+			if strings.Contains(r.stderr, "hunter2") {
+				t.Errorf("the password shows: %s", r.stderr)
+			}
+			t.Logf("after %v: %s", time.Since(begin).Round(time.Second), r.stderr)
+		})
+	}
+	running.Wait()
+}
+
+// TestDatabaseComesUpLater starts the program before its database, as machines do that start together.
+func TestDatabaseComesUpLater(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	server.Stop(t)
+	f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+server.URL())
+	p := f.start()
+	server.Restart(t)
+	p.awaitReady()
+	p.create(pet{Name: "Rex"})
+}
+
+// TestDatabaseAway takes the database from a running program, and gives it back.
+func TestDatabaseAway(t *testing.T) {
+	t.Parallel()
+	proxy := pgtest.StartProxy(t, pgtest.Shared(t).NewDatabase(t))
+	f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+proxy.URL())
+	p := f.serve()
+	p.bereft = true
+	key := f.createKey("--name", "partner")
+	stranger := newFolder(t).createKey("--name", "stranger") // well formed, and of another store
+	p.create(pet{Name: "Rex", Status: "available"})
+
+	requests := []struct{ method, path, key, body string }{
+		{"GET", "/v1/pets", key, ""},
+		{"GET", "/v1/pets", adminKey, ""},
+		{"GET", "/v1/pets/1", key, ""},
+		{"GET", "/v1/store/inventory", key, ""},
+		{"GET", "/v1/keys/current", key, ""},
+		{"GET", "/v1/pets", stranger, ""}, // who cannot be asked for has not been refused
+		{"POST", "/v1/pets", key, `{"name":"Tom","categoryId":1}`},
+		{"POST", "/v1/pets", adminKey, `{"name":"Tom","categoryId":1}`},
+		{"POST", "/v1/store/orders", adminKey, `{"petId":1}`},
+		{"PATCH", "/v1/pets/1", adminKey, `{"name":"Max"}`},
+		{"DELETE", "/v1/pets/1", adminKey, ""},
+		{"GET", "/readyz", "", ""},
+	}
+	for name, away := range map[string]func(){"cut": proxy.Cut, "silent": func() { proxy.Delay(time.Hour) }} {
+		away()
+		var asked sync.WaitGroup
+		for _, r := range requests {
+			asked.Go(func() {
+				begin := time.Now()
+				a, err := p.try(r.method, r.path, r.key, r.body, "Content-Type: application/json")
+				if err != nil {
+					t.Error(err)
+				}
+				if a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, `"unavailable"`) || a.header.Get("Retry-After") != "1" {
+					t.Errorf("%s: %s %s got %v", name, r.method, r.path, a)
+				}
+				if took := time.Since(begin); took > 20*time.Second {
+					t.Errorf("%s: %s %s took %v", name, r.method, r.path, took)
+				}
+			})
+		}
+		asked.Wait()
+		expectStatus(t, p.send("GET", "/livez", "", ""), http.StatusOK)
+
+		proxy.Heal()
+		expectStatus(t, p.send("GET", "/readyz", "", ""), http.StatusOK)
+		expectStatus(t, p.send("GET", "/v1/keys/current", key, ""), http.StatusOK)
+		expectError(t, p.send("GET", "/v1/pets", stranger, ""), http.StatusUnauthorized, "invalid_api_key")
+		if animals := p.walk(); len(animals) != 1 || animals[0].Name != "Rex" || animals[0].Status != "available" {
+			t.Errorf("%s: what was refused has been done: %+v", name, animals)
+		}
+	}
+	p.create(pet{Name: "Tom"})
+	p.stop()
+}
