@@ -17,7 +17,7 @@ build: ## Build the static binary bin/animalstore.
 
 .PHONY: test
 test: needs vet ## Check the code and run every test with the race detector.
-	go test -race -timeout 10m ./...
+	go test -race -timeout 20m ./...
 
 .PHONY: vet
 vet: ## Check the code without running it: format, vet, staticcheck, and a build for each system.
