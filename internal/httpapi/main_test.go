@@ -24,6 +24,7 @@ func TestMain(m *testing.M) {
 	if code == 0 && flag.Lookup("test.fuzz").Value.String() == "" {
 		fmt.Println("once more, on PostgreSQL")
 		onPostgres = true
+		flag.Set("rapid.checks", "20") // each has a database of its own, which takes its time
 		code = m.Run()
 	}
 	everything := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == ""
