@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -10,6 +11,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"animalstore/internal/pgtest"
 )
@@ -237,6 +240,29 @@ func walkOrders(p *program) []order {
 // nothing is there twice, and the nodes go on by themselves.
 func TestFailover(t *testing.T) {
 	t.Parallel()
+	failOver(t, func(primary, replica *pgtest.Server, nodes []*program) {
+		primary.Kill(t)
+		await(t, "all nodes to say that they are not ready", func() bool { return readiness(t, nodes, http.StatusServiceUnavailable) })
+		replica.Promote(t)
+	})
+}
+
+// TestFailoverDuringCommits does it while the primary waits for a replica that has stopped to listen: it has the last
+// writes, and the replica has not. None of them may have been acknowledged.
+func TestFailoverDuringCommits(t *testing.T) {
+	t.Parallel()
+	failOver(t, func(primary, replica *pgtest.Server, _ []*program) {
+		replica.Stop(t)
+		awaitCommits(t, primary)
+		primary.Kill(t)
+		replica.Restart(t)
+		replica.Promote(t)
+	})
+}
+
+// failOver lets customers go on while the one server takes the other's place.
+func failOver(t *testing.T, change func(primary, replica *pgtest.Server, nodes []*program)) {
+	t.Helper()
 	const before, after = 150, 150
 	primary, replica := pgtest.StartWithReplica(t, true)
 	nodes := newNodes(t, 3, pgtest.FailoverURL(primary, replica))
@@ -248,9 +274,7 @@ func TestFailover(t *testing.T) {
 	c.mu.Lock()
 	c.gap.killed = time.Now()
 	c.mu.Unlock()
-	primary.Kill(t)
-	await(t, "all nodes to say that they are not ready", func() bool { return readiness(t, nodes, http.StatusServiceUnavailable) })
-	replica.Promote(t)
+	change(primary, replica, nodes)
 	c.mu.Lock()
 	c.gap.promoted = time.Now()
 	c.mu.Unlock()
@@ -261,6 +285,23 @@ func TestFailover(t *testing.T) {
 	t.Logf("%d writes were acknowledged, %d refused, %d not answered", c.served.Load(), c.refused, c.cut)
 	t.Logf("%v without service, %v of them after the promotion", c.gap.served.Sub(c.gap.killed).Round(time.Millisecond),
 		c.gap.served.Sub(c.gap.promoted).Round(time.Millisecond))
+}
+
+// awaitCommits waits until some COMMITs wait for the replica.
+func awaitCommits(t *testing.T, primary *pgtest.Server) {
+	t.Helper()
+	db, err := sql.Open("pgx", primary.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	await(t, "some COMMITs to wait for the replica", func() bool {
+		var waiting int
+		if err := db.QueryRow("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&waiting); err != nil {
+			t.Fatal(err)
+		}
+		return waiting >= 3
+	})
 }
 
 // TestDatabaseAwayAtStart starts the program where there is no database, in two ways: it waits a while, and then says so.
