@@ -1,9 +1,11 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"net/http/pprof"
 	profiles "runtime/pprof"
+	"time"
 
 	"animalstore/internal/shop"
 )
@@ -19,12 +21,17 @@ func (a *API) readyz(c *call) error {
 	if a.stopping.Load() {
 		return shop.Errorf(shop.Unavailable, "This node is about to stop; send requests to another one.")
 	}
-	if err := a.Service.Ready(c.r.Context()); err != nil {
+	ctx, cancel := context.WithTimeout(c.r.Context(), readyTimeout)
+	defer cancel()
+	if err := a.Service.Ready(ctx); err != nil {
 		return shop.UnavailableError(err)
 	}
 	c.sendJSON(http.StatusOK, []byte(`{"status":"ok"}`))
 	return nil
 }
+
+// readyTimeout is how long the store may take to show that it is there: whoever asks has little patience.
+const readyTimeout = 2 * time.Second
 
 func (a *API) getMetrics(c *call) error {
 	a.metrics.handler.ServeHTTP(c.w, c.r)
