@@ -287,7 +287,7 @@ func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 		}
 		var response *http.Response
 		if response, err = b.transport.RoundTrip(attempt); isRefusedConnection(err) {
-			continue // nothing was sent
+			continue // nobody opens
 		}
 		b.sent.Add(1)
 		s.used.Add(1)
