@@ -13,8 +13,11 @@ func (a *API) authenticate(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.principal, err = a.Service.Authenticate(c.r.Context(), secret)
-	return err
+	if c.principal, err = a.Service.Authenticate(c.r.Context(), secret); err != nil {
+		return err
+	}
+	c.r = c.r.WithContext(shop.WithPrincipal(c.r.Context(), c.principal))
+	return nil
 }
 
 // bearer takes the key out of the Authorization header.

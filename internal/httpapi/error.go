@@ -27,6 +27,7 @@ var statusOf = map[shop.Code]int{
 	shop.LastAdminKey:         http.StatusConflict,
 	shop.IdempotencyKeyInUse:  http.StatusConflict,
 	shop.OperationRemoved:     http.StatusGone,
+	shop.EventsExpired:        http.StatusGone,
 	shop.PreconditionFailed:   http.StatusPreconditionFailed,
 	shop.PayloadTooLarge:      http.StatusRequestEntityTooLarge,
 	shop.UnsupportedMediaType: http.StatusUnsupportedMediaType,

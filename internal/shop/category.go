@@ -9,9 +9,10 @@ type Category struct {
 }
 
 // useCategory makes sure of the category of an animal. It returns validation_failed where only known ones are allowed.
-func (s *Service) useCategory(tx WriteTx, id int64) error {
+func (s *Service) useCategory(tx *ledger, id int64) error {
 	if !s.knownCategories {
-		return tx.EnsureCategory(id)
+		_, err := tx.EnsureCategory(id)
+		return err
 	}
 	problems, err := s.categoryProblems(tx, id)
 	if err != nil {
@@ -67,13 +68,13 @@ func (s *Service) CreateCategory(ctx context.Context, name string) (Category, er
 	if err := checkCategoryName(name); err != nil {
 		return Category{}, err
 	}
-	return write(ctx, s, func(tx WriteTx) (Category, error) {
+	return write(ctx, s, func(tx *ledger) (Category, error) {
 		id, err := tx.AssignCategoryID()
 		if err != nil {
 			return Category{}, err
 		}
 		category := Category{ID: id, Name: name}
-		return category, tx.PutCategory(category)
+		return category, tx.InsertCategory(category)
 	})
 }
 
@@ -83,7 +84,7 @@ func (s *Service) PutCategory(ctx context.Context, category Category, match Matc
 	if err := checkCategoryName(category.Name); err != nil {
 		return false, err
 	}
-	return write(ctx, s, func(tx WriteTx) (bool, error) {
+	return write(ctx, s, func(tx *ledger) (bool, error) {
 		before, found, err := tx.Category(category.ID)
 		if err != nil {
 			return false, err
@@ -94,13 +95,16 @@ func (s *Service) PutCategory(ctx context.Context, category Category, match Matc
 		if err := match.check(before); err != nil || before == category {
 			return false, err
 		}
-		return !found, tx.PutCategory(category)
+		if !found {
+			return true, tx.InsertCategory(category)
+		}
+		return false, tx.UpdateCategory(before, category)
 	})
 }
 
 // DeleteCategory removes a category. It returns not_found, precondition_failed, or category_in_use while animals name it.
 func (s *Service) DeleteCategory(ctx context.Context, id int64, match Match[Category]) error {
-	_, err := write(ctx, s, func(tx WriteTx) (struct{}, error) {
+	_, err := write(ctx, s, func(tx *ledger) (struct{}, error) {
 		category, err := existingCategory(tx, id)
 		if err == nil {
 			err = match.check(category)
@@ -115,7 +119,7 @@ func (s *Service) DeleteCategory(ctx context.Context, id int64, match Match[Cate
 		if used {
 			return struct{}{}, Errorf(CategoryInUse, "There are animals of the category %d; move or remove them first.", id)
 		}
-		return struct{}{}, tx.DeleteCategory(id)
+		return struct{}{}, tx.DeleteCategory(category)
 	})
 	return err
 }

@@ -4,12 +4,12 @@ import "context"
 
 // FillDemo fills an empty store with sample animals and returns how many; a store that has animals stays as it is.
 func (s *Service) FillDemo(ctx context.Context) (int, error) {
-	return write(ctx, s, func(tx WriteTx) (int, error) {
+	return write(ctx, s, func(tx *ledger) (int, error) {
 		if has, err := tx.HasPets(); err != nil || has {
 			return 0, err
 		}
 		for _, pet := range demoPets() {
-			if err := tx.EnsureCategory(pet.CategoryID); err != nil {
+			if _, err := tx.EnsureCategory(pet.CategoryID); err != nil {
 				return 0, err
 			}
 			if _, err := tx.InsertPet(pet); err != nil {

@@ -28,6 +28,7 @@ const (
 	LastAdminKey         Code = "last_admin_key"
 	IdempotencyKeyInUse  Code = "idempotency_key_in_use"
 	OperationRemoved     Code = "operation_removed"
+	EventsExpired        Code = "events_expired"
 	PreconditionFailed   Code = "precondition_failed"
 	PayloadTooLarge      Code = "payload_too_large"
 	UnsupportedMediaType Code = "unsupported_media_type"

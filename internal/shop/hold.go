@@ -14,16 +14,25 @@ func (o Order) holdIsOver(now time.Time) bool {
 
 // settlePet ends the order that holds an animal where its hold has run out. Every write that looks at an animal does it
 // first, so that it never meets a hold that is over.
-func settlePet(tx WriteTx, id int64) error {
+func settlePet(tx *ledger, id int64) error {
 	now, err := tx.Now()
 	if err != nil {
 		return err
 	}
 	order, held, err := tx.OpenOrder(id)
 	if err == nil && held && order.holdIsOver(now) {
-		_, err = advance(tx, order, Expired, now)
+		_, err = expire(tx, order, now)
 	}
 	return err
+}
+
+// expire ends an order whose hold has run out. Whoever comes across it, nobody asked for it.
+func expire(tx *ledger, order Order, now time.Time) (expired Order, err error) {
+	err = tx.bySystem(func() error {
+		expired, err = advance(tx, order, Expired, now)
+		return err
+	})
+	return expired, err
 }
 
 // ExpireHolds ends all orders whose hold has run out, some at a time: others wait while it happens.
@@ -33,14 +42,14 @@ func (s *Service) ExpireHolds(ctx context.Context) error {
 		if err != nil || !due {
 			return err
 		}
-		err = s.store.Write(ctx, func(tx WriteTx) error {
+		err = s.change(ctx, func(tx *ledger) error {
 			now, err := tx.Now()
 			if err != nil {
 				return err
 			}
 			orders, err := tx.DueOrders(now)
 			for _, order := range orders {
-				if _, err := advance(tx, order, Expired, now); err != nil {
+				if _, err := expire(tx, order, now); err != nil {
 					return err
 				}
 			}

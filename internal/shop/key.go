@@ -105,7 +105,7 @@ func (s *Service) CreateKey(ctx context.Context, n NewKey) (IssuedKey, error) {
 		CreatedAt: now,
 		ExpiresAt: n.ExpiresAt.UTC().Truncate(time.Microsecond),
 	}
-	return write(ctx, s, func(tx WriteTx) (IssuedKey, error) {
+	return write(ctx, s, func(tx *ledger) (IssuedKey, error) {
 		inserted, err := tx.InsertKey(key)
 		if err != nil {
 			return IssuedKey{}, err
@@ -136,7 +136,7 @@ func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration
 	}
 	now := s.now()
 	secret := newSecret(s.environment)
-	return write(ctx, s, func(tx WriteTx) (IssuedKey, error) {
+	return write(ctx, s, func(tx *ledger) (IssuedKey, error) {
 		key, err := existingKey(tx, id)
 		if err != nil {
 			return IssuedKey{}, err
@@ -144,18 +144,18 @@ func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration
 		if err := tx.EndSecrets(id, now, now.Add(overlap)); err != nil {
 			return IssuedKey{}, err
 		}
-		key.Hint = hint(secret)
-		if err := tx.SetHint(id, key.Hint); err != nil {
+		s.uses.freshen(&key)
+		if err := tx.SetHint(key, hint(secret)); err != nil {
 			return IssuedKey{}, err
 		}
-		s.uses.freshen(&key)
+		key.Hint = hint(secret)
 		return IssuedKey{key, secret}, tx.InsertSecret(id, HashSecret(secret))
 	})
 }
 
 // RevokeKey takes a key back. It returns not_found, or last_admin_key where nobody could make keys any more.
 func (s *Service) RevokeKey(ctx context.Context, id int64) error {
-	_, err := write(ctx, s, func(tx WriteTx) (struct{}, error) {
+	_, err := write(ctx, s, func(tx *ledger) (struct{}, error) {
 		key, err := existingKey(tx, id)
 		if err != nil {
 			return struct{}{}, err
@@ -169,7 +169,7 @@ func (s *Service) RevokeKey(ctx context.Context, id int64) error {
 				return struct{}{}, Errorf(LastAdminKey, "This is the last admin key; make another one before you revoke it.")
 			}
 		}
-		return struct{}{}, tx.DeleteKey(id)
+		return struct{}{}, tx.DeleteKey(key)
 	})
 	if err == nil {
 		s.uses.forget(id)

@@ -121,7 +121,7 @@ func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
 	if err := n.Problems().Err(); err != nil {
 		return Order{}, err
 	}
-	return write(ctx, s, func(tx WriteTx) (Order, error) {
+	return write(ctx, s, func(tx *ledger) (Order, error) {
 		if err := settlePet(tx, n.PetID); err != nil {
 			return Order{}, err
 		}
@@ -156,14 +156,14 @@ func (s *Service) UpdateOrder(ctx context.Context, id int64, to OrderStatus, mat
 	if reason := OrderStatusProblem(string(to)); reason != "" {
 		return Order{}, Errorf(ValidationFailed, "The status %s.", reason)
 	}
-	return write(ctx, s, func(tx WriteTx) (Order, error) {
+	return write(ctx, s, func(tx *ledger) (Order, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return Order{}, err
 		}
 		order, err := existingOrder(tx, id)
 		if err == nil && order.holdIsOver(now) {
-			order, err = advance(tx, order, Expired, now)
+			order, err = expire(tx, order, now)
 		}
 		if err != nil {
 			return Order{}, err
@@ -179,16 +179,17 @@ func (s *Service) UpdateOrder(ctx context.Context, id int64, to OrderStatus, mat
 }
 
 // advance takes an order to its next status, and its animal with it.
-func advance(tx WriteTx, order Order, to OrderStatus, now time.Time) (Order, error) {
+func advance(tx *ledger, before Order, to OrderStatus, now time.Time) (Order, error) {
+	order := before
 	order.Status, order.UpdatedAt, order.HoldExpiresAt = to, now, time.Time{}
-	if err := tx.UpdateOrder(order); err != nil {
+	if err := tx.UpdateOrder(before, order); err != nil {
 		return Order{}, err
 	}
 	return order, changeAnimal(tx, order)
 }
 
 // changeAnimal gives the animal of an order the status that goes with the order's.
-func changeAnimal(tx WriteTx, order Order) error {
+func changeAnimal(tx *ledger, order Order) error {
 	status, changes := afterOrder[order.Status]
 	if !changes {
 		return nil

@@ -94,7 +94,7 @@ func (s *Service) CreatePet(ctx context.Context, n NewPet) (Pet, error) {
 	if err := n.Problems().Err(); err != nil {
 		return Pet{}, err
 	}
-	return write(ctx, s, func(tx WriteTx) (Pet, error) {
+	return write(ctx, s, func(tx *ledger) (Pet, error) {
 		if err := s.useCategory(tx, n.CategoryID); err != nil {
 			return Pet{}, err
 		}
@@ -134,7 +134,7 @@ var moves = map[Status][]Status{
 // UpdatePet changes an animal. It returns not_found, precondition_failed, validation_failed, invalid_transition, or
 // pet_has_open_order for a change of status while an order holds the animal.
 func (s *Service) UpdatePet(ctx context.Context, id int64, change PetChange, match Match[Pet]) (Pet, error) {
-	return write(ctx, s, func(tx WriteTx) (Pet, error) {
+	return write(ctx, s, func(tx *ledger) (Pet, error) {
 		if err := settlePet(tx, id); err != nil {
 			return Pet{}, err
 		}
@@ -183,7 +183,7 @@ func checkNotHeld(tx ReadTx, pet Pet) error {
 
 // DeletePet removes an animal; its orders stay. It returns not_found, precondition_failed, or pet_has_open_order.
 func (s *Service) DeletePet(ctx context.Context, id int64, match Match[Pet]) error {
-	_, err := write(ctx, s, func(tx WriteTx) (struct{}, error) {
+	_, err := write(ctx, s, func(tx *ledger) (struct{}, error) {
 		if err := settlePet(tx, id); err != nil {
 			return struct{}{}, err
 		}

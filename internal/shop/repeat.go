@@ -87,18 +87,9 @@ func (r *Repeat) keep(tx WriteTx, result any, now time.Time) error {
 	return tx.Keep(r.Principal, r.Key, KeptAnswer{r.Fingerprint, r.Answer(result)}, now)
 }
 
-// ForgetAnswers removes the answers whose time is over, a part at a time: others wait while it happens.
+// ForgetAnswers removes the answers whose time is over.
 func (s *Service) ForgetAnswers(ctx context.Context) error {
-	for more := true; more; {
-		err := s.store.Write(ctx, func(tx WriteTx) (err error) {
-			more, err = tx.Forget(s.now().Add(-keepFor))
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return s.inParts(ctx, func(tx WriteTx) (bool, error) { return tx.Forget(s.now().Add(-keepFor)) })
 }
 
 // running knows the idempotency keys of the writes that run on this node, so that a repeat waits for the first.

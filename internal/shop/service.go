@@ -38,6 +38,10 @@ type Options struct {
 	KnownCategories bool
 	// OrderHold is how long a placed order holds its animal; zero: DefaultOrderHold.
 	OrderHold time.Duration
+	// Source names this shop in its events; empty: DefaultSource.
+	Source string
+	// EventRetention is how long events are kept; zero: for ever.
+	EventRetention time.Duration
 }
 
 // Service is the shop, open. Everything that a client, a page or a command does goes through it.
@@ -49,6 +53,9 @@ type Service struct {
 	configuredText  string // to keep it out of the log
 	knownCategories bool
 	orderHold       time.Duration
+	source          string
+	eventRetention  time.Duration
+	feed            *feed
 	keyring         *keyring
 	uses            *uses
 	running         *running
@@ -62,7 +69,11 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	}
 	s := &Service{
 		store: store, environment: environment, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
-		keyring: newKeyring(), uses: newUses(), running: newRunning(),
+		source: o.Source, eventRetention: o.EventRetention,
+		keyring: newKeyring(), uses: newUses(), running: newRunning(), feed: newFeed(),
+	}
+	if s.source == "" {
+		s.source = DefaultSource
 	}
 	if s.orderHold == 0 {
 		s.orderHold = DefaultOrderHold

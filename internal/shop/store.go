@@ -16,6 +16,13 @@ import (
 type Store interface {
 	Read(ctx context.Context, fn func(ReadTx) error) error
 	Write(ctx context.Context, fn func(WriteTx) error) error
+
+	// Publish makes the events of all writes that are done readable, each with its position. It returns the same errors
+	// as Write.
+	Publish(ctx context.Context) error
+	// Notices receives a value soon after a write, here or, where that can be had, elsewhere. It is a hint, for one
+	// listener: some come for nothing, and some may be lost.
+	Notices() <-chan struct{}
 }
 
 // ReadTx reads one consistent state of the shop. Its calls take no context of their own: a transaction may be shared
@@ -52,6 +59,29 @@ type ReadTx interface {
 	// DueOrders returns some of the placed orders whose hold has run out at a time, longest ago first.
 	DueOrders(now time.Time) ([]Order, error)
 
+	// Events returns at most w.Limit events, in ascending order of their positions. What it returns never changes behind
+	// a reader: whatever is published later has a larger position.
+	Events(filter EventFilter, w Window) ([]StoredEvent, error)
+	// LastEvent returns the position of the newest event, also where it has been removed; 0 where there was none.
+	LastEvent() (int64, error)
+	// EventHorizon returns the position of the last event that was removed, or 0.
+	EventHorizon() (int64, error)
+
+	// Webhook returns one webhook and whether there is one.
+	Webhook(id int64) (Webhook, bool, error)
+	// Webhooks returns at most w.Limit webhooks, in descending order of their ids.
+	Webhooks(w Window) ([]Webhook, error)
+	// WebhookSecrets returns what a webhook's messages are signed with at a time, the newest first.
+	WebhookSecrets(id int64, now time.Time) ([]string, error)
+
+	// Delivery returns one delivery to a webhook and whether there is one.
+	Delivery(webhookID, id int64) (Delivery, bool, error)
+	// Deliveries returns at most list.Limit deliveries to a webhook, in descending order of their ids.
+	Deliveries(list DeliveryList) ([]Delivery, error)
+	// DueDeliveries returns at most limit deliveries to a webhook that are to be tried at a time and that nobody has
+	// claimed, longest due first.
+	DueDeliveries(webhookID int64, now time.Time, limit int) ([]Delivery, error)
+
 	// Kept returns what was kept under an idempotency key, and whether it was since a time.
 	Kept(principal int64, key string, since time.Time) (KeptAnswer, bool, error)
 
@@ -79,18 +109,53 @@ type WriteTx interface {
 	DeletePet(Pet) error
 
 	// EnsureCategory brings a category into being where there is none with this id.
-	EnsureCategory(id int64) error
-	// PutCategory adds a category or names it anew.
-	PutCategory(Category) error
+	EnsureCategory(id int64) (created bool, err error)
+	// InsertCategory adds a category under an id that no other has.
+	InsertCategory(Category) error
+	// UpdateCategory names a category anew.
+	UpdateCategory(before, after Category) error
 	// AssignCategoryID returns an id that no category has, larger than any that it has returned before.
 	AssignCategoryID() (int64, error)
 	// DeleteCategory removes a category that no animal names.
-	DeleteCategory(id int64) error
+	DeleteCategory(Category) error
 
 	// InsertOrder adds an order under an id larger than any before; its ID is ignored.
 	InsertOrder(Order) (Order, error)
 	// UpdateOrder changes the status and the times of an order.
-	UpdateOrder(Order) error
+	UpdateOrder(before, after Order) error
+
+	// InsertEvent writes an event, after the change that it tells of. Events of changes that cannot have happened at once
+	// get positions in the order of the changes.
+	InsertEvent(NewEvent) error
+	// RemoveEvents removes some of the oldest events, which were written before a time, and tells whether there may be more.
+	RemoveEvents(before time.Time) (more bool, err error)
+
+	// InsertWebhook adds a webhook under an id larger than any before; its ID is ignored.
+	InsertWebhook(Webhook) (Webhook, error)
+	// UpdateWebhook changes what a client can see of a webhook.
+	UpdateWebhook(before, after Webhook) error
+	// AdvanceWebhook notes the position up to which a webhook's events have become deliveries.
+	AdvanceWebhook(id, position int64) error
+	// SetWebhookFailing notes since when a webhook takes nothing; the zero time: it does.
+	SetWebhookFailing(id int64, since time.Time) error
+	// DeleteWebhook removes a webhook with its secrets. Its deliveries stay until their time is over.
+	DeleteWebhook(Webhook) error
+	// InsertWebhookSecret adds a secret to sign with.
+	InsertWebhookSecret(id int64, secret string, now time.Time) error
+	// EndWebhookSecrets lets no secret of a webhook sign any longer than until, and forgets those whose time has passed.
+	EndWebhookSecrets(id int64, now, until time.Time) error
+
+	// InsertDelivery adds a delivery under an id larger than any before; its ID is ignored.
+	InsertDelivery(Delivery) (Delivery, error)
+	// UpdateDelivery changes the status, the attempts and the times of a delivery.
+	UpdateDelivery(Delivery) error
+	// ParkDeliveries lets no delivery of a webhook be tried any more, until ResumeDeliveries lets those that are pending
+	// be tried from a time on.
+	ParkDeliveries(webhookID int64) error
+	ResumeDeliveries(webhookID int64, at time.Time) error
+	// RemoveDeliveries removes some of the oldest deliveries, which were made before a time, and tells whether there may
+	// be more.
+	RemoveDeliveries(before time.Time) (more bool, err error)
 
 	// Tidy does the store's own housekeeping.
 	Tidy() error
@@ -107,9 +172,9 @@ type WriteTx interface {
 	// EndSecrets lets no secret of a key work any longer than until, and forgets those whose time has passed.
 	EndSecrets(id int64, now, until time.Time) error
 	// SetHint notes by what people recognise the newest secret of a key.
-	SetHint(id int64, hint string) error
+	SetHint(key Key, hint string) error
 	// TouchKey notes that a key was used, unless a later use is noted already. There may be no such key any more.
 	TouchKey(id int64, at time.Time) error
 	// DeleteKey removes a key with its secrets.
-	DeleteKey(id int64) error
+	DeleteKey(Key) error
 }

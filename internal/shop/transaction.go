@@ -17,7 +17,7 @@ func read[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T
 
 // write is read for a closure that changes something. Under a context of WithRepeat it happens once: what it made is kept
 // in the same transaction, and whoever asks again gets that as a Replay.
-func write[T any](ctx context.Context, s *Service, fn func(WriteTx) (T, error)) (T, error) {
+func write[T any](ctx context.Context, s *Service, fn func(*ledger) (T, error)) (T, error) {
 	repeat := repeatOf(ctx)
 	if repeat != nil {
 		done, err := s.running.enter(ctx, repeat)
@@ -27,17 +27,37 @@ func write[T any](ctx context.Context, s *Service, fn func(WriteTx) (T, error)) 
 		defer done()
 	}
 	var value T
-	err := s.store.Write(ctx, func(tx WriteTx) (err error) {
-		if err := repeat.check(tx, s.now()); err != nil {
+	err := s.change(ctx, func(l *ledger) (err error) {
+		if err := repeat.check(l, s.now()); err != nil {
 			return err
 		}
-		if value, err = fn(tx); err != nil {
+		if value, err = fn(l); err != nil {
 			return err
 		}
-		return repeat.keep(tx, value, s.now())
+		return repeat.keep(l, value, s.now())
 	})
 	if err != nil {
 		return *new(T), err
 	}
 	return value, nil
+}
+
+// change runs a closure that changes the shop, in the name of the context's principal.
+func (s *Service) change(ctx context.Context, fn func(*ledger) error) error {
+	actor := actorOf(ctx)
+	return s.store.Write(ctx, func(tx WriteTx) error { return fn(&ledger{tx, actor}) })
+}
+
+// inParts does housekeeping until there is no more of it, a part at a time: others wait while it happens.
+func (s *Service) inParts(ctx context.Context, part func(WriteTx) (more bool, err error)) error {
+	for more := true; more; {
+		err := s.store.Write(ctx, func(tx WriteTx) (err error) {
+			more, err = part(tx)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -11,13 +11,17 @@ import (
 func (s *Service) Work(ctx context.Context, report func(error)) {
 	var wg sync.WaitGroup
 	for _, chore := range []struct {
-		every time.Duration
-		do    func(context.Context) error
+		every  time.Duration
+		sooner <-chan struct{}
+		do     func(context.Context) error
 	}{
-		{500 * time.Millisecond, s.ExpireHolds}, // a hold that is over ends within a second
-		{20 * time.Second, s.SaveUses},          // a last use is exact to a minute
-		{time.Minute, s.ForgetAnswers},
-		{10 * time.Second, func(ctx context.Context) error { return s.store.Write(ctx, WriteTx.Tidy) }},
+		{500 * time.Millisecond, nil, s.ExpireHolds},              // a hold that is over ends within a second
+		{250 * time.Millisecond, s.store.Notices(), s.pullEvents}, // an event is told within a second, on every node
+		{20 * time.Second, nil, s.SaveUses},                       // a last use is exact to a minute
+		{time.Minute, nil, s.ForgetAnswers},
+		{time.Minute, nil, s.RemoveEvents},
+		{time.Minute, nil, s.RemoveDeliveries},
+		{10 * time.Second, nil, func(ctx context.Context) error { return s.store.Write(ctx, WriteTx.Tidy) }},
 	} {
 		wg.Go(func() {
 			ticker := time.NewTicker(chore.every)
@@ -26,6 +30,7 @@ func (s *Service) Work(ctx context.Context, report func(error)) {
 			for ctx.Err() == nil {
 				select {
 				case <-ticker.C:
+				case <-chore.sooner:
 				case <-ctx.Done():
 				}
 				err := chore.do(context.WithoutCancel(ctx))

@@ -30,13 +30,17 @@ func (t *tx) CategoryInUse(id int64) (bool, error) {
 	return found, err
 }
 
-func (t *tx) EnsureCategory(id int64) error {
-	return t.exec("INSERT INTO categories (id) VALUES ($1) ON CONFLICT (id) DO NOTHING", id)
+func (t *tx) EnsureCategory(id int64) (created bool, err error) {
+	_, created, err = one(t, scanValue[int64], "INSERT INTO categories (id) VALUES ($1) ON CONFLICT (id) DO NOTHING RETURNING id", id)
+	return created, err
 }
 
-func (t *tx) PutCategory(category shop.Category) error {
-	return t.exec("INSERT INTO categories (id, name) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET name = excluded.name",
-		category.ID, category.Name)
+func (t *tx) InsertCategory(category shop.Category) error {
+	return t.exec("INSERT INTO categories (id, name) VALUES ($1, $2)", category.ID, nullable(category.Name))
+}
+
+func (t *tx) UpdateCategory(_, after shop.Category) error {
+	return t.exec("UPDATE categories SET name = $1 WHERE id = $2", nullable(after.Name), after.ID)
 }
 
 // AssignCategoryID goes on after the last id that it assigned, past those that clients brought into being.
@@ -55,11 +59,9 @@ func (t *tx) AssignCategoryID() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return id, t.exec(`
-		INSERT INTO settings (name, value) VALUES ('last_category_id', $1)
-		ON CONFLICT (name) DO UPDATE SET value = excluded.value`, strconv.FormatInt(id, 10))
+	return id, t.set("last_category_id", strconv.FormatInt(id, 10))
 }
 
-func (t *tx) DeleteCategory(id int64) error {
-	return t.exec("DELETE FROM categories WHERE id = $1", id)
+func (t *tx) DeleteCategory(category shop.Category) error {
+	return t.exec("DELETE FROM categories WHERE id = $1", category.ID)
 }

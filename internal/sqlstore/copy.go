@@ -118,6 +118,9 @@ func copyTable(ctx context.Context, source, target *end, table *copiedTable, pro
 	if copied.Last, err = source.lastID(ctx, table); err != nil {
 		return Copied{}, err
 	}
+	if table.counts && copied.Rows > 0 { // what was not published yet has an id that the source will give out
+		copied.Last = max(copied.Last, rows.last.(int64))
+	}
 	return copied, target.setLastID(ctx, table, copied.Last)
 }
 

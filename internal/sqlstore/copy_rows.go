@@ -18,6 +18,7 @@ type rowReader struct {
 	sum    hash.Hash
 	text   []byte // what is added to the sum
 	n      int64
+	last   any // the first value of the last row
 	tell   func(rows int64)
 }
 
@@ -53,6 +54,7 @@ func (r *rowReader) next() ([]any, error) {
 		}
 	}
 	r.sum.Write(r.text)
+	r.last = r.values[0]
 	if r.n++; r.n%1000 == 0 {
 		r.tell(r.n)
 	}

@@ -45,6 +45,17 @@ var copiedTables = []copiedTable{
 	{name: "kept_answers", key: 2, columns: []copiedColumn{
 		{"principal", integer}, {"key", text}, {"fingerprint", blob}, {"status", integer}, {"header", text}, {"body", blob},
 		{"kept_at", integer}}},
+	{name: "events", key: 1, counts: true, columns: []copiedColumn{
+		{"id", integer}, {"at", integer}, {"type", text}, {"subject", text}, {"actor", text}, {"data", text}}},
+	{name: "webhooks", key: 1, counts: true, columns: []copiedColumn{
+		{"id", integer}, {"url", text}, {"types", text}, {"enabled", integer}, {"disabled_reason", text},
+		{"failing_since", integer}, {"created_at", integer}, {"updated_at", integer}, {"position", integer}}},
+	{name: "webhook_secrets", key: 2, columns: []copiedColumn{
+		{"webhook_id", integer}, {"secret", text}, {"created_at", integer}, {"ends_at", integer}}},
+	{name: "deliveries", key: 1, counts: true, columns: []copiedColumn{
+		{"id", integer}, {"webhook_id", integer}, {"message_id", text}, {"event_id", text}, {"event_type", text},
+		{"status", text}, {"attempts", text}, {"created_at", integer}, {"next_at", integer}, {"body", text},
+		{"claimed_until", integer}}},
 }
 
 func (t *copiedTable) columnNames() []string {
@@ -56,11 +67,14 @@ func (t *copiedTable) columnNames() []string {
 }
 
 // selection is the query for all rows in the order of their primary key; collation is how texts are put in the order of
-// their bytes. The inventory is what the engine sums up, wherever it keeps that.
+// their bytes. The inventory and the events are those of the engine, wherever it keeps them.
 func (t *copiedTable) selection(d *dialect, collation string) string {
 	query := "SELECT " + strings.Join(t.columnNames(), ", ") + " FROM " + t.name
-	if t.name == "inventory" {
+	switch t.name {
+	case "inventory":
 		query = d.inventory
+	case "events":
+		query = d.events
 	}
 	var order []string
 	for _, column := range t.columns[:t.key] {

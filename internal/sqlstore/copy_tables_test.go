@@ -30,7 +30,7 @@ func TestCopyKnowsTheSchemas(t *testing.T) {
 		own   []string
 	}{
 		"file":   {ofSQLite, map[kind]string{integer: "INTEGER", text: "TEXT", blob: "BLOB"}, nil},
-		"server": {ofPostgres, map[kind]string{integer: "BIGINT", text: "TEXT", blob: "BYTEA"}, append(copyPostgres.own, "schema_version")},
+		"server": {ofPostgres, map[kind]string{integer: "BIGINT", text: "TEXT", blob: "BYTEA"}, append(copyPostgres.own, "schema_version", "event_turn")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := []string{}

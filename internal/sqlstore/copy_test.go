@@ -52,7 +52,7 @@ func with(t *testing.T, database string, fn func(shop.WriteTx) error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(store.Write(t.Context(), fn), store.Close()); err != nil {
+	if err := errors.Join(store.Publish(t.Context()), store.Write(t.Context(), fn), store.Close()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -84,15 +84,16 @@ func fillStore(t *testing.T, database string) {
 		steps := []error{tx.SetEnvironment(shop.Staging)}
 		do := func(err error) { steps = append(steps, err) }
 		for _, id := range []int64{math.MinInt64, -1, 0, 1, math.MaxInt64} {
-			do(tx.EnsureCategory(id))
+			_, err := tx.EnsureCategory(id)
+			do(err)
 		}
 		assigned, err := tx.AssignCategoryID()
 		do(err)
-		do(tx.PutCategory(shop.Category{ID: assigned, Name: "Vögel 🦜"}))
+		do(tx.InsertCategory(shop.Category{ID: assigned, Name: "Vögel 🦜"}))
 		gone, err := tx.AssignCategoryID()
 		do(err)
-		do(tx.PutCategory(shop.Category{ID: gone, Name: "gone"}))
-		do(tx.DeleteCategory(gone))
+		do(tx.InsertCategory(shop.Category{ID: gone, Name: "gone"}))
+		do(tx.DeleteCategory(shop.Category{ID: gone}))
 		var pets []shop.Pet
 		for i, name := range []string{"Rex", "ÄRGER", "猫 🐈‍⬛", `quote " \ '`, "tab\there\nline", "", strings.Repeat("x", 10_000)} {
 			pet, err := tx.InsertPet(shop.NewPet{Name: name, CategoryID: []int64{math.MinInt64, math.MaxInt64, 0}[i%3],
@@ -123,11 +124,26 @@ func fillStore(t *testing.T, database string) {
 		do(tx.EndSecrets(1, copyNow, copyNow.Add(time.Hour)))
 		do(tx.InsertSecret(1, newSecret))
 		do(tx.InsertSecret(3, lostSecret))
-		do(tx.DeleteKey(3))
+		do(tx.DeleteKey(shop.Key{ID: 3}))
 		do(tx.TouchKey(2, copyNow))
 		for i, key := range keptKeys {
 			do(tx.Keep(int64(i%2)*math.MaxInt64, key, shop.KeptAnswer{Fingerprint: newSecret, Answer: shop.Answer{Status: 201,
 				Header: map[string]string{"Location": "/pets/ä"}, Body: []byte("\x00\xff" + key)}}, copyNow))
+		}
+		for _, subject := range []string{"pets/1", "categories/ä"} {
+			do(tx.InsertEvent(shop.NewEvent{Type: shop.PetCreated, Subject: subject, Actor: "keys/1", Data: []byte(`{"current":"🐈","previous":null}`)}))
+		}
+		for _, types := range [][]shop.EventType{nil, {shop.PetCreated, shop.OrderPlaced}} {
+			hook, err := tx.InsertWebhook(shop.Webhook{URL: "https://example.com/ä?b", Types: types, Enabled: types == nil, CreatedAt: copyNow,
+				UpdatedAt: copyNow, Position: 1, DisabledReason: strings.Repeat("gone", len(types)), FailingSince: copyNow})
+			do(err)
+			do(tx.InsertWebhookSecret(hook.ID, "whsec_old", copyNow))
+			do(tx.EndWebhookSecrets(hook.ID, copyNow, copyNow.Add(time.Hour)))
+			do(tx.InsertWebhookSecret(hook.ID, "whsec_new", copyNow.Add(time.Second)))
+			_, err = tx.InsertDelivery(shop.Delivery{WebhookID: hook.ID, MessageID: "evt_1", EventID: "1", EventType: shop.PetCreated,
+				Status: shop.DeliveryPending, CreatedAt: copyNow, NextAttemptAt: copyNow, ClaimedUntil: copyNow.Add(time.Minute), Body: []byte("{}"),
+				Attempts: []shop.Attempt{{At: copyNow, Status: 500, Answer: "ä\x00"}}})
+			do(err)
 		}
 		do(tx.Keep(7, "no body", shop.KeptAnswer{Answer: shop.Answer{Status: 204, Body: []byte{}}}, copyNow))
 		return errors.Join(steps...)
@@ -158,6 +174,21 @@ func answers(t *testing.T, database string) []any {
 		keep(due, err)
 		keys, err := tx.Keys(w)
 		keep(keys, err)
+		events, err := tx.Events(shop.EventFilter{}, w)
+		for i := range events {
+			events[i].Time = time.Time{} // the store's own clock has it
+		}
+		keep(events, err)
+		last, err := tx.LastEvent()
+		keep(last, err)
+		for id := range int64(3) {
+			hook, found, err := tx.Webhook(id)
+			keep([]any{hook, found}, err)
+			secrets, err := tx.WebhookSecrets(id, copyNow)
+			keep(secrets, err)
+			deliveries, err := tx.Deliveries(shop.DeliveryList{WebhookID: id, Window: w})
+			keep(deliveries, err)
+		}
 		for _, secret := range []shop.SecretHash{oldSecret, newSecret, lostSecret} {
 			credential, found, err := tx.Credential(secret)
 			keep([]any{credential, found}, err)
@@ -173,15 +204,17 @@ func answers(t *testing.T, database string) []any {
 }
 
 // nextIDs are those that a store gives out next.
-func nextIDs(t *testing.T, database string) (next [4]int64) {
+func nextIDs(t *testing.T, database string) (next [6]int64) {
 	t.Helper()
 	with(t, database, func(tx shop.WriteTx) error {
 		pet, petErr := tx.InsertPet(shop.NewPet{Name: "next"})
 		order, orderErr := tx.InsertOrder(shop.Order{PetID: pet.ID, Status: shop.Cancelled})
 		key, keyErr := tx.InsertKey(shop.Key{Name: "next"})
 		category, categoryErr := tx.AssignCategoryID()
-		next = [4]int64{pet.ID, order.ID, key.ID, category}
-		return errors.Join(petErr, orderErr, keyErr, categoryErr)
+		hook, hookErr := tx.InsertWebhook(shop.Webhook{})
+		delivery, deliveryErr := tx.InsertDelivery(shop.Delivery{Status: shop.DeliveryPending})
+		next = [6]int64{pet.ID, order.ID, key.ID, category, hook.ID, delivery.ID}
+		return errors.Join(petErr, orderErr, keyErr, categoryErr, hookErr, deliveryErr)
 	})
 	return next
 }
@@ -206,7 +239,7 @@ func TestCopyRoundTrip(t *testing.T) {
 			if diff := cmp.Diff(want, answers(t, database)); diff != "" {
 				t.Errorf("the %s answers otherwise:\n%s", name, diff)
 			}
-			if got, want := nextIDs(t, database), [4]int64{8, 6, 4, 4}; got != want {
+			if got, want := nextIDs(t, database), [6]int64{8, 6, 4, 4, 3, 3}; got != want {
 				t.Errorf("the %s goes on with %v, want %v", name, got, want)
 			}
 		}
@@ -237,6 +270,34 @@ func TestCopyOfTheLastID(t *testing.T) {
 	if diff := cmp.Diff(copied, mustCopy(t, to, back)); diff != "" {
 		t.Error(diff)
 	}
+}
+
+// What a server has not put into the feed yet is moved, too.
+func TestCopyOfUnpublishedEvents(t *testing.T) {
+	t.Parallel()
+	from, to := copyEngines["server"](t), copyEngines["file"](t)
+	event := func(subject string) shop.NewEvent {
+		return shop.NewEvent{Type: shop.PetCreated, Subject: subject, Actor: "system", Data: []byte("{}")}
+	}
+	with(t, from, func(tx shop.WriteTx) error {
+		return errors.Join(tx.SetEnvironment(shop.Production), tx.InsertEvent(event("published")))
+	})
+	with(t, from, func(tx shop.WriteTx) error {
+		return errors.Join(tx.InsertEvent(event("first")), tx.InsertEvent(event("second")))
+	})
+	mustCopy(t, from, to)
+	with(t, to, func(tx shop.WriteTx) error { return tx.InsertEvent(event("next")) })
+	with(t, to, func(tx shop.WriteTx) error {
+		events, err := tx.Events(shop.EventFilter{}, shop.Window{Limit: 10})
+		got := map[int64]string{}
+		for _, e := range events {
+			got[e.ID] = e.Subject
+		}
+		if diff := cmp.Diff(map[int64]string{1: "published", 2: "first", 3: "second", 4: "next"}, got); diff != "" {
+			t.Error(diff)
+		}
+		return err
+	})
 }
 
 func TestCopyRefusals(t *testing.T) {

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"fmt"
 	"time"
 
 	"animalstore/internal/shop"
@@ -16,6 +17,12 @@ type dialect struct {
 	count string
 	// inventory sums up what was noted.
 	inventory string
+	// inbox is the table that events are written to.
+	inbox string
+	// events are all that were written, also those that nobody has published yet.
+	events string
+	// eventTime is when an event is written; $5 stands for now.
+	eventTime string
 	// tidy does what has to be done from time to time; nil: nothing.
 	tidy func(*tx) error
 	// meaning says what a failure of the driver means for the caller: whether the database is away, or we are wrong.
@@ -40,6 +47,9 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		now:       clockOf(clock),
 		count:     "UPDATE inventory SET n = n + $1 WHERE status = $2",
 		inventory: "SELECT status, n FROM inventory",
+		inbox:     "events",
+		events:    "SELECT " + eventColumns + " FROM events",
+		eventTime: "$5",
 		meaning:   sqliteError,
 	}
 }
@@ -52,17 +62,23 @@ func postgresDialect(clock func() time.Time) *dialect {
 		now:       serverTime,
 		count:     "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)",
 		inventory: "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory UNION ALL SELECT status, n FROM inventory_changes) AS notes GROUP BY status",
+		inbox:     "event_inbox",
+		events:    "SELECT " + eventColumns + " FROM events UNION ALL SELECT (" + fmt.Sprintf(copyPostgres.last, "events") + ") + row_number() OVER (ORDER BY id), at, type, subject, actor, data FROM event_inbox",
+		eventTime: serverMicros, // without asking for it first
 		tidy:      tidyPostgres,
 		meaning:   postgresError,
 	}
 	if clock != nil {
-		d.now = clockOf(clock)
+		d.now, d.eventTime = clockOf(clock), "$5"
 	}
 	return d
 }
 
+// serverMicros is the server's time, as it is stored.
+const serverMicros = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
+
 func serverTime(t *tx) (time.Time, error) {
-	at, _, err := one(t, scanValue[int64], "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)")
+	at, _, err := one(t, scanValue[int64], "SELECT "+serverMicros)
 	return fromMicros(at), err
 }
 

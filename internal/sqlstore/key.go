@@ -52,14 +52,10 @@ func (t *tx) CountAdmins(now time.Time) (int, error) {
 }
 
 func (t *tx) InsertKey(key shop.Key) (shop.Key, error) {
-	scopes := make([]string, len(key.Scopes))
-	for i, scope := range key.Scopes {
-		scopes[i] = string(scope)
-	}
 	inserted, _, err := one(t, scanKey, `
 		INSERT INTO keys (name, scopes, hint, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)
 		RETURNING `+keyColumns,
-		key.Name, strings.Join(scopes, " "), key.Hint, micros(key.CreatedAt), nullable(micros(key.ExpiresAt)))
+		key.Name, words(key.Scopes), key.Hint, micros(key.CreatedAt), nullable(micros(key.ExpiresAt)))
 	return inserted, err
 }
 
@@ -75,17 +71,17 @@ func (t *tx) EndSecrets(id int64, now, until time.Time) error {
 		micros(until), id)
 }
 
-func (t *tx) SetHint(id int64, hint string) error {
-	return t.exec("UPDATE keys SET hint = $1 WHERE id = $2", hint, id)
+func (t *tx) SetHint(key shop.Key, hint string) error {
+	return t.exec("UPDATE keys SET hint = $1 WHERE id = $2", hint, key.ID)
 }
 
 func (t *tx) TouchKey(id int64, at time.Time) error {
 	return t.exec("UPDATE keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)", micros(at), id)
 }
 
-func (t *tx) DeleteKey(id int64) error {
-	if err := t.exec("DELETE FROM key_secrets WHERE key_id = $1", id); err != nil {
+func (t *tx) DeleteKey(key shop.Key) error {
+	if err := t.exec("DELETE FROM key_secrets WHERE key_id = $1", key.ID); err != nil {
 		return err
 	}
-	return t.exec("DELETE FROM keys WHERE id = $1", id)
+	return t.exec("DELETE FROM keys WHERE id = $1", key.ID)
 }

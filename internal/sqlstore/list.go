@@ -19,7 +19,7 @@ func (c *conditions) add(condition string, value any) {
 	c.texts = append(c.texts, fmt.Sprintf(condition, c.place(value)))
 }
 
-func (c *conditions) addIn(column string, values []int64) {
+func addIn[T any](c *conditions, column string, values []T) {
 	places := make([]string, len(values))
 	for i, value := range values {
 		places[i] = c.place(value)

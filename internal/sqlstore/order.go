@@ -61,7 +61,7 @@ func (t *tx) InsertOrder(order shop.Order) (shop.Order, error) {
 	return inserted, err
 }
 
-func (t *tx) UpdateOrder(order shop.Order) error {
+func (t *tx) UpdateOrder(_, order shop.Order) error {
 	return t.exec("UPDATE orders SET status = $1, updated_at = $2, hold_expires_at = $3 WHERE id = $4",
 		order.Status, micros(order.UpdatedAt), nullable(micros(order.HoldExpiresAt)), order.ID)
 }

@@ -40,7 +40,7 @@ func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 		c.add(d.contains, shop.Fold(list.Query))
 	}
 	if len(list.IDs) > 0 {
-		c.addIn("id", list.IDs)
+		addIn(&c, "id", list.IDs)
 	}
 	return c.page("SELECT "+petColumns+" FROM pets", list.Window, "id < %s", "id DESC")
 }

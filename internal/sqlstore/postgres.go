@@ -24,6 +24,7 @@ import (
 // its fate is looked up first.
 type postgresEngine struct {
 	db       *sql.DB
+	config   *pgx.ConnConfig
 	dialect  *dialect
 	patience time.Duration // pgPatience
 	closed   atomic.Bool
@@ -49,7 +50,7 @@ func openPostgres(ctx context.Context, url string, o Options) (*postgresEngine, 
 	if err != nil {
 		return nil, err
 	}
-	p := &postgresEngine{dialect: postgresDialect(o.Now), patience: pgPatience}
+	p := &postgresEngine{config: config, dialect: postgresDialect(o.Now), patience: pgPatience}
 	p.db = stdlib.OpenDB(*config, stdlib.OptionBeforeConnect(p.prepare), stdlib.OptionShouldPing(p.ping), stdlib.OptionResetSession(p.refuseOld))
 	pool.apply(p.db)
 	if err := migratePostgres(ctx, p.db); err != nil {

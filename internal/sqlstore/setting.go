@@ -10,3 +10,8 @@ func (t *tx) Environment() (shop.Environment, error) {
 func (t *tx) SetEnvironment(e shop.Environment) error {
 	return t.exec("INSERT INTO settings (name, value) VALUES ('environment', $1)", e)
 }
+
+// set writes a setting in the place of any before it.
+func (t *tx) set(name, value string) error {
+	return t.exec("INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
+}

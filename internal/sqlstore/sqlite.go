@@ -135,6 +135,12 @@ func (s *sqliteEngine) write(ctx context.Context, fn func(*tx) error) error {
 	return s.writer.do(ctx, fn)
 }
 
+// publish has nothing to do: there is one writer, so events are written in the order in which they are committed.
+func (s *sqliteEngine) publish(context.Context) error { return nil }
+
+// listen hears nothing: the commands that write beside a service are found when it looks.
+func (s *sqliteEngine) listen(context.Context, func()) {}
+
 // SQLite's primary result codes, as its documentation numbers them.
 const (
 	sqliteBusy      = 5

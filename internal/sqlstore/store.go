@@ -6,18 +6,29 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"time"
 
 	"animalstore/internal/shop"
 )
 
 // Store is a shop.Store on one of the engines.
-type Store struct{ engine engine }
+type Store struct {
+	engine  engine
+	notices chan struct{}
+	listen  sync.Once
+	closed  context.Context // ends with the store
+	close   context.CancelFunc
+}
 
 // engine runs closures over transactions of its database.
 type engine interface {
 	read(ctx context.Context, fn func(*tx) error) error
 	write(ctx context.Context, fn func(*tx) error) error
+	// publish gives the events that are written their places.
+	publish(ctx context.Context) error
+	// listen calls heard when another node may have written, until the context ends.
+	listen(ctx context.Context, heard func())
 	close() error
 }
 
@@ -52,11 +63,16 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{e}, nil
+	s := &Store{engine: e, notices: make(chan struct{}, 1)}
+	s.closed, s.close = context.WithCancel(context.Background())
+	return s, nil
 }
 
 // Close finishes the writes that were accepted and closes the store. Whatever uses it later fails.
-func (s *Store) Close() error { return s.engine.close() }
+func (s *Store) Close() error {
+	s.close()
+	return s.engine.close()
+}
 
 // Read runs fn over one consistent state of the database.
 func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
@@ -65,5 +81,25 @@ func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
 
 // Write runs fn as if alone. What it wrote is durable when Write returns nil.
 func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
-	return s.engine.write(ctx, func(tx *tx) error { return fn(tx) })
+	err := s.engine.write(ctx, func(tx *tx) error { return fn(tx) })
+	if err == nil {
+		s.notice()
+	}
+	return err
+}
+
+// Publish makes the events of all writes that are done readable.
+func (s *Store) Publish(ctx context.Context) error { return s.engine.publish(ctx) }
+
+// Notices receives a value soon after a write. Whoever asks for it makes the store listen to other nodes.
+func (s *Store) Notices() <-chan struct{} {
+	s.listen.Do(func() { go s.engine.listen(s.closed, s.notice) })
+	return s.notices
+}
+
+func (s *Store) notice() {
+	select {
+	case s.notices <- struct{}{}:
+	default: // one is waiting already
+	}
 }

@@ -44,7 +44,7 @@ func group(t *testing.T, store *Store, writes ...func(shop.WriteTx) error) []err
 
 func adding(name string) func(shop.WriteTx) error {
 	return func(tx shop.WriteTx) error {
-		if err := tx.EnsureCategory(1); err != nil {
+		if _, err := tx.EnsureCategory(1); err != nil {
 			return err
 		}
 		_, err := tx.InsertPet(shop.NewPet{Name: name, CategoryID: 1})

@@ -22,23 +22,31 @@ var categoryCases = []testCase{
 		}
 		for _, id := range []int64{0, math.MinInt64, math.MaxInt64} {
 			want(id, "", false)
-			write(t, store, func(tx shop.WriteTx) error { return tx.EnsureCategory(id) })
+			if !ensureCategory(t, store, id) {
+				t.Errorf("the category %d was there already", id)
+			}
 			want(id, "", true)
 			for _, name := range []string{"Dogs", "Žofky 🐈"} {
-				write(t, store, func(tx shop.WriteTx) error { return tx.PutCategory(shop.Category{ID: id, Name: name}) })
+				write(t, store, func(tx shop.WriteTx) error {
+					return tx.UpdateCategory(shop.Category{ID: id}, shop.Category{ID: id, Name: name})
+				})
 				want(id, name, true)
 			}
-			write(t, store, func(tx shop.WriteTx) error { return tx.EnsureCategory(id) }) // keeps its name
+			if ensureCategory(t, store, id) { // keeps its name
+				t.Errorf("the category %d was made again", id)
+			}
 			want(id, "Žofky 🐈", true)
-			write(t, store, func(tx shop.WriteTx) error { return tx.DeleteCategory(id) })
+			write(t, store, func(tx shop.WriteTx) error { return tx.DeleteCategory(shop.Category{ID: id}) })
 			want(id, "", false)
+			write(t, store, func(tx shop.WriteTx) error { return tx.InsertCategory(shop.Category{ID: id, Name: "again"}) })
+			want(id, "again", true)
 		}
 	}},
 
 	{"categories are listed by ascending id", func(t *testing.T, store shop.Store) {
 		ids := []int64{math.MinInt64, -3, 0, 5, math.MaxInt64}
 		for _, id := range []int64{5, -3, math.MaxInt64, 0, math.MinInt64} {
-			write(t, store, func(tx shop.WriteTx) error { return tx.EnsureCategory(id) })
+			ensureCategory(t, store, id)
 		}
 		for from := range len(ids) + 1 {
 			window := shop.Window{Limit: 2}
@@ -61,7 +69,7 @@ var categoryCases = []testCase{
 
 	{"a category is in use while an animal names it", func(t *testing.T, store shop.Store) {
 		pet := add(t, store, shop.NewPet{Name: "Rex", CategoryID: 7})
-		write(t, store, func(tx shop.WriteTx) error { return tx.EnsureCategory(8) })
+		ensureCategory(t, store, 8)
 		inUse := func(id int64, want bool) {
 			t.Helper()
 			read(t, store, func(tx shop.ReadTx) error {
@@ -83,7 +91,7 @@ var categoryCases = []testCase{
 
 	{"assigned ids grow, past those that are taken", func(t *testing.T, store shop.Store) {
 		for _, id := range []int64{2, 3, 4, 6} {
-			write(t, store, func(tx shop.WriteTx) error { return tx.EnsureCategory(id) })
+			ensureCategory(t, store, id)
 		}
 		for _, want := range []int64{1, 5, 7, 8} {
 			write(t, store, func(tx shop.WriteTx) error {

@@ -126,7 +126,7 @@ var keyCases = []testCase{
 			if err := tx.TouchKey(key.ID+1, now); err != nil { // one that has gone
 				return err
 			}
-			return tx.SetHint(key.ID, "bbbb")
+			return tx.SetHint(key, "bbbb")
 		})
 		key.Hint, key.LastUsedAt = "bbbb", now.Add(time.Hour)
 		wantCredential(t, store, "secret", &shop.Credential{Key: key})
@@ -135,7 +135,7 @@ var keyCases = []testCase{
 	{"a deleted key is gone with its secrets, and its id for ever", func(t *testing.T, store shop.Store) {
 		addKey(t, store, shop.Key{Name: "first", Scopes: []shop.Scope{shop.Admin}}, "first")
 		last := addKey(t, store, shop.Key{Name: "last", Scopes: []shop.Scope{shop.Admin}}, "last", "more")
-		write(t, store, func(tx shop.WriteTx) error { return tx.DeleteKey(last.ID) })
+		write(t, store, func(tx shop.WriteTx) error { return tx.DeleteKey(last) })
 		wantCredential(t, store, "last", nil)
 		wantCredential(t, store, "more", nil)
 		read(t, store, func(tx shop.ReadTx) error {

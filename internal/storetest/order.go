@@ -33,7 +33,7 @@ var orderCases = []testCase{
 			order.ID = added.ID
 			wantOrder(t, store, order)
 			order.Status, order.UpdatedAt, order.HoldExpiresAt = shop.Cancelled, now.Add(time.Minute), time.Time{}
-			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateOrder(order) })
+			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateOrder(added, order) })
 			wantOrder(t, store, order)
 		}
 	}},
@@ -58,8 +58,9 @@ var orderCases = []testCase{
 			}
 			return nil
 		})
-		first.Status = shop.Delivered
-		write(t, store, func(tx shop.WriteTx) error { return tx.UpdateOrder(first) })
+		delivered := first
+		delivered.Status = shop.Delivered
+		write(t, store, func(tx shop.WriteTx) error { return tx.UpdateOrder(first, delivered) })
 		read(t, store, func(tx shop.ReadTx) error {
 			if _, found, err := tx.OpenOrder(7); err != nil || found {
 				t.Errorf("a delivered order is open: %v", err)

@@ -125,7 +125,7 @@ var petCases = []testCase{
 
 	{"a category can be brought into being again and again", func(t *testing.T, store shop.Store) {
 		for range 3 {
-			write(t, store, func(tx shop.WriteTx) error { return tx.EnsureCategory(math.MinInt64) })
+			ensureCategory(t, store, math.MinInt64)
 		}
 	}},
 

@@ -18,6 +18,9 @@ func Run(t *testing.T, open func(t *testing.T) shop.Store) {
 		{"categories", categoryCases},
 		{"orders", orderCases},
 		{"keys", keyCases},
+		{"events", eventCases},
+		{"webhooks", webhookCases},
+		{"deliveries", deliveryCases},
 		{"repeats", repeatCases},
 	} {
 		t.Run(group.name, func(t *testing.T) {
@@ -52,10 +55,20 @@ func write(t *testing.T, store shop.Store, fn func(shop.WriteTx) error) {
 
 // insert adds an animal with its category inside a transaction.
 func insert(tx shop.WriteTx, n shop.NewPet) (shop.Pet, error) {
-	if err := tx.EnsureCategory(n.CategoryID); err != nil {
+	if _, err := tx.EnsureCategory(n.CategoryID); err != nil {
 		return shop.Pet{}, err
 	}
 	return tx.InsertPet(n)
+}
+
+// ensureCategory brings a category into being in a transaction of its own, and tells whether it did.
+func ensureCategory(t *testing.T, store shop.Store, id int64) (created bool) {
+	t.Helper()
+	write(t, store, func(tx shop.WriteTx) (err error) {
+		created, err = tx.EnsureCategory(id)
+		return err
+	})
+	return created
 }
 
 // add adds an animal in a transaction of its own.

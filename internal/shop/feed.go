@@ -1,0 +1,161 @@
+package shop
+
+import (
+	"context"
+	"math"
+	"sort"
+	"sync"
+	"time"
+)
+
+// feed keeps the newest events in memory, so that any number of readers can follow them without asking the store. It never
+// waits for a reader: one that falls behind reads from the store again.
+type feed struct {
+	mu      sync.Mutex
+	recent  []Event       // in their order, none left out
+	before  int64         // recent begins after this position
+	last    int64         // and ends with this one
+	lag     time.Duration // of the newest, when it got here
+	changed chan struct{} // closed when there is more
+}
+
+const (
+	// feedSize is how many events are kept in memory.
+	feedSize = 1000
+	// feedPage is how many are read from the store at a time.
+	feedPage = 100
+)
+
+// newFeed begins with nothing: until its first events are there, every reader is one that has fallen behind.
+func newFeed() *feed { return &feed{before: math.MaxInt64, changed: make(chan struct{})} }
+
+// begun tells whether the feed follows the store, and up to which position.
+func (f *feed) begun() (last int64, begun bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last, f.before != math.MaxInt64
+}
+
+// begin makes the feed follow the store after a position.
+func (f *feed) begin(position int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.before, f.last = position, position
+}
+
+// add adds what came after the last.
+func (f *feed) add(events []Event, now time.Time) {
+	if len(events) == 0 {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.recent = append(f.recent, events...)
+	newest := events[len(events)-1]
+	f.last, f.lag = newest.position, max(0, now.Sub(newest.Time))
+	if excess := len(f.recent) - feedSize; excess > 0 {
+		f.before = f.recent[excess-1].position
+		f.recent = append([]Event(nil), f.recent[excess:]...) // readers may still hold the old ones
+	}
+	close(f.changed)
+	f.changed = make(chan struct{})
+}
+
+// after returns the events after a position, and the position that they reach; false where it is too long ago.
+func (f *feed) after(position int64) ([]Event, int64, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if position < f.before {
+		return nil, 0, false
+	}
+	from := sort.Search(len(f.recent), func(i int) bool { return f.recent[i].position > position })
+	return f.recent[from:], max(position, f.last), true
+}
+
+// pullEvents brings the feed up to date.
+func (s *Service) pullEvents(ctx context.Context) error {
+	if err := s.store.Publish(ctx); err != nil {
+		return err
+	}
+	last, begun := s.feed.begun()
+	if !begun {
+		last, err := read(ctx, s, ReadTx.LastEvent)
+		if err == nil {
+			s.feed.begin(last)
+		}
+		return err
+	}
+	for {
+		events, err := read(ctx, s, func(tx ReadTx) ([]Event, error) {
+			return s.events(tx, EventFilter{}, Window{Limit: feedPage, From: &last})
+		})
+		if err != nil {
+			return err
+		}
+		s.feed.add(events, s.now())
+		if len(events) < feedPage {
+			return nil
+		}
+		last = events[len(events)-1].position
+	}
+}
+
+// FeedState tells how far this node's feed has come, and how long after its change the newest event got here.
+func (s *Service) FeedState() (last int64, lag time.Duration) {
+	s.feed.mu.Lock()
+	defer s.feed.mu.Unlock()
+	return s.feed.last, s.feed.lag
+}
+
+// LastEvent returns the position of the newest event of all that was answered before.
+func (s *Service) LastEvent(ctx context.Context) (int64, error) {
+	if err := s.store.Publish(ctx); err != nil {
+		return 0, err
+	}
+	return read(ctx, s, ReadTx.LastEvent)
+}
+
+// News returns a channel that is closed when there are more events than now. Whoever waits takes it before looking.
+func (s *Service) News() <-chan struct{} {
+	s.feed.mu.Lock()
+	defer s.feed.mu.Unlock()
+	return s.feed.changed
+}
+
+// EventsAfter returns the next events after a position, oldest first, and the position to go on from. There may be more
+// where it returns any. It returns events_expired where some have been removed for their age.
+func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position int64) ([]Event, int64, error) {
+	if recent, reached, ok := s.feed.after(position); ok {
+		events := []Event{}
+		for _, event := range recent {
+			if filter.matches(event) {
+				events = append(events, event)
+			}
+		}
+		return events, reached, nil
+	}
+	type part struct {
+		events  []Event
+		reached int64
+	}
+	got, err := read(ctx, s, func(tx ReadTx) (part, error) {
+		if err := checkHorizon(tx, position); err != nil {
+			return part{}, err
+		}
+		events, err := s.events(tx, filter, Window{Limit: feedPage, From: &position})
+		if err != nil {
+			return part{}, err
+		}
+		if len(events) == feedPage {
+			return part{events, events[feedPage-1].position}, nil
+		}
+		last, err := tx.LastEvent()
+		return part{events, max(position, last)}, err
+	})
+	return got.events, got.reached, err
+}
+
+// EventHorizon returns the position before which events have been removed for their age.
+func (s *Service) EventHorizon(ctx context.Context) (int64, error) {
+	return read(ctx, s, ReadTx.EventHorizon)
+}

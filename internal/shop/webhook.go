@@ -1,0 +1,213 @@
+package shop
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base64"
+	"net/url"
+	"slices"
+	"time"
+)
+
+// Webhook is an address that is told of events.
+type Webhook struct {
+	ID             int64       `json:"id"`
+	URL            string      `json:"url"`
+	Types          []EventType `json:"types,omitempty"` // none: all
+	Enabled        bool        `json:"enabled"`
+	DisabledReason string      `json:"disabledReason,omitempty"` // where we disabled it ourselves
+	FailingSince   time.Time   `json:"failingSince,omitzero"`    // it has taken nothing since then
+	CreatedAt      time.Time   `json:"createdAt"`
+	UpdatedAt      time.Time   `json:"updatedAt"`
+	Position       int64       `json:"-"` // its events up to here have become deliveries
+}
+
+// NewWebhook is what somebody asks for.
+type NewWebhook struct {
+	URL   string
+	Types []EventType // none: all
+}
+
+// maxURL is how long the address of a webhook may be.
+const maxURL = 2000
+
+// Problems checks the rules of a webhook's members.
+func (n NewWebhook) Problems() Problems {
+	var p Problems
+	if u, err := url.Parse(n.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" ||
+		u.User != nil || u.Fragment != "" || len(n.URL) > maxURL || u.String() != n.URL {
+		p.Add("url", "must be an address such as https://example.com/hook, without a name, a password or a fragment")
+	}
+	for _, t := range n.Types {
+		if reason := EventTypeProblem(string(t)); reason != "" {
+			p.Add("types", "must be some of "+joined(EventTypes(), ", "))
+		}
+	}
+	return p
+}
+
+// inOrder puts types into one order, each once.
+func inOrder(types []EventType) []EventType {
+	return slices.DeleteFunc(EventTypes(), func(t EventType) bool { return !slices.Contains(types, t) })
+}
+
+// IssuedWebhook is a webhook with a new secret, which is shown once and cannot be had again.
+type IssuedWebhook struct {
+	Webhook
+	Secret string `json:"secret,omitempty"`
+}
+
+// newWebhookSecret makes a secret as Standard Webhooks has them.
+func newWebhookSecret() string {
+	secret := make([]byte, 32)
+	rand.Read(secret)
+	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
+}
+
+// ListWebhooks returns one page of the webhooks, newest first.
+func (s *Service) ListWebhooks(ctx context.Context, w Window) (Page[Webhook], error) {
+	return read(ctx, s, func(tx ReadTx) (Page[Webhook], error) { return pageOf(w, tx.Webhooks) })
+}
+
+// Webhook returns one webhook, or not_found.
+func (s *Service) Webhook(ctx context.Context, id int64) (Webhook, error) {
+	return read(ctx, s, func(tx ReadTx) (Webhook, error) { return existingWebhook(tx, id) })
+}
+
+func existingWebhook(tx ReadTx, id int64) (Webhook, error) {
+	hook, found, err := tx.Webhook(id)
+	if err == nil && !found {
+		err = Errorf(NotFound, "There is no webhook with the id %d; list the webhooks to see which there are.", id)
+	}
+	return hook, err
+}
+
+// CreateWebhook adds a webhook. It is told of what happens from now on. It returns validation_failed where a member breaks
+// a rule.
+func (s *Service) CreateWebhook(ctx context.Context, n NewWebhook) (IssuedWebhook, error) {
+	if err := n.Problems().Err(); err != nil {
+		return IssuedWebhook{}, err
+	}
+	if err := s.store.Publish(ctx); err != nil { // what has happened before is not told
+		return IssuedWebhook{}, err
+	}
+	now, secret := s.now(), newWebhookSecret()
+	return write(ctx, s, func(tx *ledger) (IssuedWebhook, error) {
+		last, err := tx.LastEvent()
+		if err != nil {
+			return IssuedWebhook{}, err
+		}
+		hook, err := tx.InsertWebhook(Webhook{
+			URL: n.URL, Types: inOrder(n.Types), Enabled: true, CreatedAt: now, UpdatedAt: now, Position: last,
+		})
+		if err != nil {
+			return IssuedWebhook{}, err
+		}
+		return IssuedWebhook{hook, secret}, tx.InsertWebhookSecret(hook.ID, secret, now)
+	})
+}
+
+// WebhookChange is what a client wants to be different about a webhook; what is nil stays.
+type WebhookChange struct {
+	URL     *string
+	Types   *[]EventType // none: all
+	Enabled *bool
+}
+
+// of returns the webhook with the change made.
+func (c WebhookChange) of(hook Webhook) Webhook {
+	if c.URL != nil {
+		hook.URL = *c.URL
+	}
+	if c.Types != nil {
+		hook.Types = inOrder(*c.Types)
+	}
+	if c.Enabled != nil && *c.Enabled != hook.Enabled {
+		hook.Enabled, hook.DisabledReason = *c.Enabled, ""
+	}
+	return hook
+}
+
+// UpdateWebhook changes a webhook. One that is enabled again goes on where it stopped. It returns not_found,
+// precondition_failed or validation_failed.
+func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookChange, match Match[Webhook]) (Webhook, error) {
+	return write(ctx, s, func(tx *ledger) (Webhook, error) {
+		before, err := existingWebhook(tx, id)
+		if err == nil {
+			err = match.check(before)
+		}
+		if err != nil {
+			return Webhook{}, err
+		}
+		hook := change.of(before)
+		if err := (NewWebhook{hook.URL, hook.Types}).Problems().Err(); err != nil {
+			return Webhook{}, err
+		}
+		if hook.URL == before.URL && hook.Enabled == before.Enabled && slices.Equal(hook.Types, before.Types) {
+			return before, nil
+		}
+		return s.changeWebhook(tx, before, hook)
+	})
+}
+
+// changeWebhook notes a change of a webhook, and lets its deliveries wait or go on with it.
+func (s *Service) changeWebhook(tx *ledger, before, hook Webhook) (Webhook, error) {
+	now, err := tx.Now()
+	if err != nil {
+		return Webhook{}, err
+	}
+	switch {
+	case before.Enabled && !hook.Enabled:
+		err = tx.ParkDeliveries(hook.ID)
+	case !before.Enabled && hook.Enabled:
+		hook.FailingSince = time.Time{}
+		err = tx.ResumeDeliveries(hook.ID, now)
+	}
+	if err != nil {
+		return Webhook{}, err
+	}
+	hook.UpdatedAt = s.now()
+	return hook, tx.UpdateWebhook(before, hook)
+}
+
+// DeleteWebhook removes a webhook. It returns not_found or precondition_failed.
+func (s *Service) DeleteWebhook(ctx context.Context, id int64, match Match[Webhook]) error {
+	_, err := write(ctx, s, func(tx *ledger) (struct{}, error) {
+		hook, err := existingWebhook(tx, id)
+		if err == nil {
+			err = match.check(hook)
+		}
+		if err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, tx.DeleteWebhook(hook)
+	})
+	return err
+}
+
+// RotateWebhook gives a webhook a new secret; its messages are signed with those before it, too, for the overlap. It
+// returns not_found, or validation_failed for an overlap that is out of bounds.
+func (s *Service) RotateWebhook(ctx context.Context, id int64, overlap time.Duration) (IssuedWebhook, error) {
+	if reason := OverlapProblem(overlap); reason != "" {
+		return IssuedWebhook{}, Errorf(ValidationFailed, "The overlap %s.", reason)
+	}
+	secret := newWebhookSecret()
+	return write(ctx, s, func(tx *ledger) (IssuedWebhook, error) {
+		before, err := existingWebhook(tx, id)
+		if err != nil {
+			return IssuedWebhook{}, err
+		}
+		now, err := tx.Now()
+		if err != nil {
+			return IssuedWebhook{}, err
+		}
+		if err := tx.EndWebhookSecrets(id, now, now.Add(overlap)); err != nil {
+			return IssuedWebhook{}, err
+		}
+		if err := tx.InsertWebhookSecret(id, secret, now); err != nil {
+			return IssuedWebhook{}, err
+		}
+		hook, err := s.changeWebhook(tx, before, before)
+		return IssuedWebhook{hook, secret}, err
+	})
+}

@@ -1,0 +1,91 @@
+package sqlstore
+
+import (
+	"strconv"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+const eventColumns = "id, at, type, subject, actor, data"
+
+func scanEvent(scan scanner) (shop.StoredEvent, error) {
+	var event shop.StoredEvent
+	var at int64
+	var data string
+	err := scan(&event.ID, &at, &event.Type, &event.Subject, &event.Actor, &data)
+	event.Time, event.Data = fromMicros(at), []byte(data)
+	return event, err
+}
+
+func (t *tx) InsertEvent(e shop.NewEvent) error {
+	args := []any{e.Type, e.Subject, e.Actor, string(e.Data)}
+	if t.dialect.eventTime == "$5" {
+		now, err := t.Now()
+		if err != nil {
+			return err
+		}
+		args = append(args, micros(now))
+	}
+	return t.exec("INSERT INTO "+t.dialect.inbox+" (type, subject, actor, data, at) VALUES ($1, $2, $3, $4, "+t.dialect.eventTime+")", args...)
+}
+
+func (t *tx) Events(filter shop.EventFilter, w shop.Window) ([]shop.StoredEvent, error) {
+	query, args := eventsQuery(filter, w)
+	return all(t, scanEvent, query, args...)
+}
+
+func eventsQuery(filter shop.EventFilter, w shop.Window) (query string, args []any) {
+	var c conditions
+	if filter.Subject != "" {
+		c.add("subject = %s", filter.Subject)
+	}
+	if len(filter.Types) > 0 {
+		addIn(&c, "type", filter.Types)
+	}
+	return c.page("SELECT "+eventColumns+" FROM events", w, "id > %s", "id")
+}
+
+func (t *tx) LastEvent() (int64, error) {
+	last, _, err := one(t, scanValue[int64], "SELECT coalesce(max(id), 0) FROM events")
+	if err != nil {
+		return 0, err
+	}
+	horizon, err := t.EventHorizon()
+	return max(last, horizon), err
+}
+
+func (t *tx) EventHorizon() (int64, error) {
+	text, _, err := one(t, scanValue[string], "SELECT value FROM settings WHERE name = 'event_horizon'")
+	if err != nil || text == "" {
+		return 0, err
+	}
+	return strconv.ParseInt(text, 10, 64)
+}
+
+// removeAtOnce is how many events or deliveries are removed at a time.
+const removeAtOnce = 1000
+
+// RemoveEvents goes by the positions: one that was written earlier than the one before it stays until that one goes.
+func (t *tx) RemoveEvents(before time.Time) (more bool, err error) {
+	type event struct{ id, at int64 }
+	oldest, err := all(t, func(scan scanner) (e event, err error) {
+		err = scan(&e.id, &e.at)
+		return e, err
+	}, "SELECT id, at FROM events ORDER BY id LIMIT $1", removeAtOnce)
+	if err != nil {
+		return false, err
+	}
+	n := 0
+	for n < len(oldest) && oldest[n].at < micros(before) {
+		n++
+	}
+	if n == 0 {
+		return false, nil
+	}
+	horizon := oldest[n-1].id
+	if err := t.exec("DELETE FROM events WHERE id <= $1", horizon); err != nil {
+		return false, err
+	}
+	return n == removeAtOnce, t.set("event_horizon", strconv.FormatInt(horizon, 10))
+}

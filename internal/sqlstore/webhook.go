@@ -1,0 +1,103 @@
+package sqlstore
+
+import (
+	"database/sql"
+	"strings"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+const webhookColumns = "id, url, types, enabled, disabled_reason, failing_since, created_at, updated_at, position"
+
+func scanWebhook(scan scanner) (shop.Webhook, error) {
+	var hook shop.Webhook
+	var types string
+	var enabled, created, updated int64
+	var reason sql.Null[string]
+	var failing sql.Null[int64]
+	err := scan(&hook.ID, &hook.URL, &types, &enabled, &reason, &failing, &created, &updated, &hook.Position)
+	for name := range strings.FieldsSeq(types) {
+		hook.Types = append(hook.Types, shop.EventType(name))
+	}
+	hook.Enabled, hook.DisabledReason, hook.FailingSince = enabled == 1, reason.V, fromMicros(failing.V)
+	hook.CreatedAt, hook.UpdatedAt = fromMicros(created), fromMicros(updated)
+	return hook, err
+}
+
+func (t *tx) Webhook(id int64) (shop.Webhook, bool, error) {
+	return one(t, scanWebhook, "SELECT "+webhookColumns+" FROM webhooks WHERE id = $1", id)
+}
+
+func (t *tx) Webhooks(w shop.Window) ([]shop.Webhook, error) {
+	var c conditions
+	query, args := c.page("SELECT "+webhookColumns+" FROM webhooks", w, "id < %s", "id DESC")
+	return all(t, scanWebhook, query, args...)
+}
+
+func (t *tx) InsertWebhook(hook shop.Webhook) (shop.Webhook, error) {
+	inserted, _, err := one(t, scanWebhook, `
+		INSERT INTO webhooks (url, types, enabled, disabled_reason, failing_since, created_at, updated_at, position)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING `+webhookColumns,
+		hook.URL, words(hook.Types), flag(hook.Enabled), nullable(hook.DisabledReason), nullable(micros(hook.FailingSince)),
+		micros(hook.CreatedAt), micros(hook.UpdatedAt), hook.Position)
+	return inserted, err
+}
+
+func (t *tx) UpdateWebhook(_, after shop.Webhook) error {
+	return t.exec(`
+		UPDATE webhooks SET url = $1, types = $2, enabled = $3, disabled_reason = $4, failing_since = $5, updated_at = $6
+		WHERE id = $7`,
+		after.URL, words(after.Types), flag(after.Enabled), nullable(after.DisabledReason), nullable(micros(after.FailingSince)),
+		micros(after.UpdatedAt), after.ID)
+}
+
+func (t *tx) AdvanceWebhook(id, position int64) error {
+	return t.exec("UPDATE webhooks SET position = $1 WHERE id = $2", position, id)
+}
+
+func (t *tx) SetWebhookFailing(id int64, since time.Time) error {
+	return t.exec("UPDATE webhooks SET failing_since = $1 WHERE id = $2", nullable(micros(since)), id)
+}
+
+func (t *tx) DeleteWebhook(hook shop.Webhook) error {
+	if err := t.exec("DELETE FROM webhook_secrets WHERE webhook_id = $1", hook.ID); err != nil {
+		return err
+	}
+	return t.exec("DELETE FROM webhooks WHERE id = $1", hook.ID)
+}
+
+func (t *tx) WebhookSecrets(id int64, now time.Time) ([]string, error) {
+	return all(t, scanValue[string], `
+		SELECT secret FROM webhook_secrets WHERE webhook_id = $1 AND (ends_at IS NULL OR ends_at > $2)
+		ORDER BY created_at DESC, secret`, id, micros(now))
+}
+
+func (t *tx) InsertWebhookSecret(id int64, secret string, now time.Time) error {
+	return t.exec("INSERT INTO webhook_secrets (webhook_id, secret, created_at) VALUES ($1, $2, $3)", id, secret, micros(now))
+}
+
+func (t *tx) EndWebhookSecrets(id int64, now, until time.Time) error {
+	if err := t.exec("DELETE FROM webhook_secrets WHERE webhook_id = $1 AND ends_at <= $2", id, micros(now)); err != nil {
+		return err
+	}
+	return t.exec("UPDATE webhook_secrets SET ends_at = $1 WHERE webhook_id = $2 AND (ends_at IS NULL OR ends_at > $1)",
+		micros(until), id)
+}
+
+// words is how a list of words is stored.
+func words[T ~string](list []T) string {
+	texts := make([]string, len(list))
+	for i, word := range list {
+		texts[i] = string(word)
+	}
+	return strings.Join(texts, " ")
+}
+
+// flag is how yes and no are stored.
+func flag(yes bool) int64 {
+	if yes {
+		return 1
+	}
+	return 0
+}

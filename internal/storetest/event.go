@@ -1,0 +1,230 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"animalstore/internal/shop"
+)
+
+// tell writes events in a transaction of its own.
+func tell(t *testing.T, store shop.Store, events ...shop.NewEvent) {
+	t.Helper()
+	write(t, store, func(tx shop.WriteTx) error {
+		for _, event := range events {
+			if err := tx.InsertEvent(event); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// feed returns the events that there are for a reader.
+func feed(t *testing.T, store shop.Store, filter shop.EventFilter, w shop.Window) (events []shop.StoredEvent) {
+	t.Helper()
+	if err := store.Publish(t.Context()); err != nil {
+		t.Fatalf("publish: %v", err)
+	}
+	read(t, store, func(tx shop.ReadTx) (err error) {
+		events, err = tx.Events(filter, w)
+		return err
+	})
+	return events
+}
+
+func event(kind shop.EventType, subject string) shop.NewEvent {
+	return shop.NewEvent{Type: kind, Subject: subject, Actor: "keys/7", Data: []byte(`{"current":{"name":"Žofka 🐈"},"previous":null}`)}
+}
+
+func wantHorizon(t *testing.T, store shop.Store, last, horizon int64) {
+	t.Helper()
+	read(t, store, func(tx shop.ReadTx) error {
+		gotLast, err := tx.LastEvent()
+		if err != nil {
+			return err
+		}
+		gotHorizon, err := tx.EventHorizon()
+		if gotLast != last || gotHorizon != horizon {
+			t.Errorf("the last event is %d and the horizon %d, want %d and %d", gotLast, gotHorizon, last, horizon)
+		}
+		return err
+	})
+}
+
+var eventCases = []testCase{
+	{"events come back as they were written, in their order", func(t *testing.T, store shop.Store) {
+		wantHorizon(t, store, 0, 0)
+		want := []shop.NewEvent{event(shop.PetCreated, "pets/1"), event(shop.PetUpdated, "pets/1"), event(shop.OrderPlaced, "store/orders/9")}
+		tell(t, store, want[:2]...)
+		start := time.Now().Add(-time.Minute)
+		tell(t, store, want[2])
+		got := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 10})
+		var events []shop.NewEvent
+		var ids []int64
+		for _, e := range got {
+			events, ids = append(events, e.NewEvent), append(ids, e.ID)
+			if e.Time.Before(start) || e.Time.After(time.Now().Add(time.Minute)) || e.Time.Location() != time.UTC {
+				t.Errorf("the event %d is of %v", e.ID, e.Time)
+			}
+		}
+		if diff := cmp.Diff(want, events); diff != "" {
+			t.Error(diff)
+		}
+		if !slices.IsSorted(ids) || ids[0] == ids[1] || ids[1] == ids[2] {
+			t.Errorf("the positions are %v", ids)
+		}
+		wantHorizon(t, store, ids[2], 0)
+	}},
+
+	{"the event of a write that failed is never told", func(t *testing.T, store shop.Store) {
+		store.Write(t.Context(), func(tx shop.WriteTx) error {
+			if err := tx.InsertEvent(event(shop.PetCreated, "pets/1")); err != nil {
+				t.Error(err)
+			}
+			return errOnPurpose
+		})
+		if events := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 10}); len(events) != 0 {
+			t.Errorf("%+v", events)
+		}
+	}},
+
+	{"the feed is read in parts, and filters combine", func(t *testing.T, store shop.Store) {
+		kinds := shop.EventTypes()[:3]
+		for i := range 12 {
+			tell(t, store, event(kinds[i%3], fmt.Sprintf("pets/%d", i%2)))
+		}
+		all := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 100})
+		if len(all) != 12 {
+			t.Fatalf("there are %d events, want 12", len(all))
+		}
+		for _, types := range [][]shop.EventType{nil, kinds[:1], kinds[1:], {shop.KeyRevoked}} {
+			for _, subject := range []string{"", "pets/0", "pets/9"} {
+				for _, from := range []*int64{nil, new(int64(0)), &all[5].ID, &all[11].ID} {
+					want := slices.DeleteFunc(slices.Clone(all), func(e shop.StoredEvent) bool {
+						return len(types) > 0 && !slices.Contains(types, e.Type) || subject != "" && e.Subject != subject || from != nil && e.ID <= *from
+					})
+					filter := shop.EventFilter{Types: types, Subject: subject}
+					got := feed(t, store, filter, shop.Window{Limit: 3, From: from})
+					if diff := cmp.Diff(want[:min(3, len(want))], got, cmpopts.EquateEmpty()); diff != "" {
+						t.Errorf("%+v (-want +got)\n%s", filter, diff)
+					}
+				}
+			}
+		}
+	}},
+
+	{"what is old is removed from the beginning, and its positions are never used again", func(t *testing.T, store shop.Store) {
+		for range 5 {
+			tell(t, store, event(shop.PetCreated, "pets/1"))
+		}
+		all := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 10})
+		remove := func(before time.Time) {
+			t.Helper()
+			write(t, store, func(tx shop.WriteTx) error {
+				more, err := tx.RemoveEvents(before)
+				if more {
+					t.Error("there is more to remove")
+				}
+				return err
+			})
+		}
+		remove(all[0].Time.Add(-time.Hour))
+		wantHorizon(t, store, all[4].ID, 0)
+		remove(time.Now().Add(time.Hour))
+		wantHorizon(t, store, all[4].ID, all[4].ID)
+		remove(time.Now().Add(time.Hour))
+		wantHorizon(t, store, all[4].ID, all[4].ID)
+		tell(t, store, event(shop.PetCreated, "pets/2"))
+		rest := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 10})
+		if len(rest) != 1 || rest[0].ID <= all[4].ID {
+			t.Errorf("%+v after %d", rest, all[4].ID)
+		}
+	}},
+
+	{"more than a part is removed in parts", func(t *testing.T, store shop.Store) {
+		write(t, store, func(tx shop.WriteTx) error {
+			for range 1001 {
+				if err := tx.InsertEvent(event(shop.PetCreated, "pets/1")); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		feed(t, store, shop.EventFilter{}, shop.Window{Limit: 1})
+		for _, want := range []bool{true, false} {
+			write(t, store, func(tx shop.WriteTx) error {
+				more, err := tx.RemoveEvents(time.Now().Add(time.Hour))
+				if more != want {
+					t.Errorf("more: %v, want %v", more, want)
+				}
+				return err
+			})
+		}
+		if events := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 1}); len(events) != 0 {
+			t.Errorf("%+v are left", events)
+		}
+	}},
+
+	{"a reader beside many writers sees every event once and in order", func(t *testing.T, store shop.Store) {
+		const writers, each = 8, 25
+		var wg sync.WaitGroup
+		done := make(chan struct{})
+		for w := range writers {
+			wg.Go(func() {
+				for n := range each {
+					subject := fmt.Sprintf("pets/%d", w)
+					err := store.Write(t.Context(), func(tx shop.WriteTx) error {
+						return tx.InsertEvent(shop.NewEvent{Type: shop.PetUpdated, Subject: subject, Actor: "system", Data: fmt.Appendf(nil, "%d", n)})
+					})
+					if err != nil {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		go func() { wg.Wait(); close(done) }()
+		next := map[string]int{}
+		last := int64(0)
+		for seen, ended := 0, false; ; {
+			select {
+			case <-done:
+				ended = true
+			default:
+			}
+			events := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 10, From: &last})
+			for _, e := range events {
+				if want := fmt.Sprint(next[e.Subject]); e.ID <= last || string(e.Data) != want {
+					t.Fatalf("after %d comes %d, the change %s of %s, want %s", last, e.ID, e.Data, e.Subject, want)
+				}
+				last = e.ID
+				next[e.Subject]++
+				seen++
+			}
+			if ended && len(events) == 0 {
+				if seen != writers*each {
+					t.Errorf("%d events were seen, want %d", seen, writers*each)
+				}
+				return
+			}
+		}
+	}},
+
+	{"a write is noticed", func(t *testing.T, store shop.Store) {
+		notices := store.Notices()
+		for range 2 {
+			tell(t, store, event(shop.PetCreated, "pets/1"))
+			select {
+			case <-notices:
+			case <-time.After(time.Minute):
+				t.Fatal("nothing was noticed")
+			}
+		}
+	}},
+}

@@ -1,0 +1,123 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"animalstore/internal/shop"
+)
+
+func addWebhook(t *testing.T, store shop.Store, hook shop.Webhook) (added shop.Webhook) {
+	t.Helper()
+	write(t, store, func(tx shop.WriteTx) (err error) {
+		added, err = tx.InsertWebhook(hook)
+		return err
+	})
+	return added
+}
+
+func wantWebhook(t *testing.T, store shop.Store, want shop.Webhook) {
+	t.Helper()
+	read(t, store, func(tx shop.ReadTx) error {
+		got, found, err := tx.Webhook(want.ID)
+		if diff := cmp.Diff(want, got); diff != "" || !found {
+			t.Errorf("found: %v\n%s", found, diff)
+		}
+		return err
+	})
+}
+
+func wantWebhookSecrets(t *testing.T, store shop.Store, id int64, at time.Time, want ...string) {
+	t.Helper()
+	read(t, store, func(tx shop.ReadTx) error {
+		got, err := tx.WebhookSecrets(id, at)
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("the secrets at %v: %s", at, diff)
+		}
+		return err
+	})
+}
+
+var webhookCases = []testCase{
+	{"a webhook comes back as it was, and as it became", func(t *testing.T, store shop.Store) {
+		now := keyNow()
+		for _, hook := range []shop.Webhook{
+			{URL: "https://example.com/hook?a=b", Enabled: true, CreatedAt: now, UpdatedAt: now},
+			{URL: "http://x", Types: []shop.EventType{shop.PetCreated, shop.OrderExpired}, DisabledReason: "It is gone.",
+				FailingSince: now, CreatedAt: now, UpdatedAt: now.Add(time.Second), Position: 1 << 60},
+		} {
+			added := addWebhook(t, store, hook)
+			hook.ID = added.ID
+			wantWebhook(t, store, hook)
+			changed := shop.Webhook{ID: hook.ID, URL: "https://ä.example/", Types: []shop.EventType{shop.KeyRevoked}, Enabled: !hook.Enabled,
+				CreatedAt: hook.CreatedAt, UpdatedAt: now.Add(time.Hour), Position: hook.Position}
+			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateWebhook(hook, changed) })
+			wantWebhook(t, store, changed)
+			write(t, store, func(tx shop.WriteTx) error { return tx.AdvanceWebhook(hook.ID, 99) })
+			write(t, store, func(tx shop.WriteTx) error { return tx.SetWebhookFailing(hook.ID, now) })
+			changed.Position, changed.FailingSince = 99, now
+			wantWebhook(t, store, changed)
+			write(t, store, func(tx shop.WriteTx) error { return tx.SetWebhookFailing(hook.ID, time.Time{}) })
+			changed.FailingSince = time.Time{}
+			wantWebhook(t, store, changed)
+		}
+	}},
+
+	{"webhooks are listed newest first", func(t *testing.T, store shop.Store) {
+		now := keyNow()
+		var ids []int64
+		for i := range 4 {
+			ids = append(ids, addWebhook(t, store, shop.Webhook{URL: fmt.Sprintf("http://%d", i), CreatedAt: now, UpdatedAt: now}).ID)
+		}
+		read(t, store, func(tx shop.ReadTx) error {
+			hooks, err := tx.Webhooks(shop.Window{Limit: 2, From: &ids[3]})
+			if len(hooks) != 2 || hooks[0].ID != ids[2] || hooks[1].ID != ids[1] {
+				t.Errorf("%+v", hooks)
+			}
+			return err
+		})
+	}},
+
+	{"messages are signed with every secret whose time is not over", func(t *testing.T, store shop.Store) {
+		now := keyNow()
+		hook := addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now})
+		write(t, store, func(tx shop.WriteTx) error { return tx.InsertWebhookSecret(hook.ID, "whsec_first", now) })
+		wantWebhookSecrets(t, store, hook.ID, now, "whsec_first")
+		rotate := func(secret string, now, until time.Time) {
+			t.Helper()
+			write(t, store, func(tx shop.WriteTx) error {
+				if err := tx.EndWebhookSecrets(hook.ID, now, until); err != nil {
+					return err
+				}
+				return tx.InsertWebhookSecret(hook.ID, secret, now)
+			})
+		}
+		rotate("whsec_second", now.Add(time.Second), now.Add(time.Hour))
+		wantWebhookSecrets(t, store, hook.ID, now.Add(time.Hour-time.Microsecond), "whsec_second", "whsec_first")
+		wantWebhookSecrets(t, store, hook.ID, now.Add(time.Hour), "whsec_second")
+		rotate("whsec_third", now.Add(time.Minute), now.Add(time.Minute))
+		wantWebhookSecrets(t, store, hook.ID, now.Add(time.Minute), "whsec_third")
+	}},
+
+	{"a deleted webhook is gone with its secrets, and its id for ever", func(t *testing.T, store shop.Store) {
+		now := keyNow()
+		hook := addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now})
+		write(t, store, func(tx shop.WriteTx) error { return tx.InsertWebhookSecret(hook.ID, "whsec_x", now) })
+		write(t, store, func(tx shop.WriteTx) error { return tx.DeleteWebhook(hook) })
+		read(t, store, func(tx shop.ReadTx) error {
+			_, found, err := tx.Webhook(hook.ID)
+			if found {
+				t.Error("it is still there")
+			}
+			return err
+		})
+		wantWebhookSecrets(t, store, hook.ID, now)
+		if next := addWebhook(t, store, hook); next.ID <= hook.ID {
+			t.Errorf("%d comes after %d", next.ID, hook.ID)
+		}
+	}},
+}
