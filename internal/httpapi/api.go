@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"animalstore/api"
@@ -30,6 +29,8 @@ type Config struct {
 	RateLimit int
 	// MaxInFlight is how many requests may be answered at once; 0: as many as usually make sense.
 	MaxInFlight int
+	// MaxStreams is how many clients may follow the events at once; 0: as many as usually make sense.
+	MaxStreams int
 	// Today is the date on which the interface stands; nil: that of the clock.
 	Today func() time.Time
 	// Version is shown in the metrics.
@@ -44,7 +45,9 @@ type API struct {
 	metrics  *metrics
 	limits   *limits
 	slots    chan struct{} // one is held while a request is answered
-	stopping atomic.Bool
+	streams  chan struct{} // one is held by each stream
+	stopping chan struct{} // closed when this node is about to stop
+	stop     func()
 }
 
 // New makes the interface.
@@ -63,18 +66,35 @@ func New(c Config) (*API, error) {
 	if c.MaxInFlight == 0 {
 		c.MaxInFlight = defaultInFlight
 	}
+	if c.MaxStreams == 0 {
+		c.MaxStreams = defaultStreams
+	}
+	stopping := make(chan struct{})
 	return &API{
 		Config:   c,
 		document: document,
 		places:   places,
-		metrics:  newMetrics(c.Version),
+		metrics:  newMetrics(c.Version, c.Service),
 		limits:   newLimits(c.RateLimit),
 		slots:    make(chan struct{}, c.MaxInFlight),
+		streams:  make(chan struct{}, c.MaxStreams),
+		stopping: stopping,
+		stop:     sync.OnceFunc(func() { close(stopping) }),
 	}, nil
 }
 
-// Stopping makes /readyz say that this node will stop: whoever sends requests should send them to another one.
-func (a *API) Stopping() { a.stopping.Store(true) }
+// Stopping makes /readyz say that this node will stop: whoever sends requests should send them to another one. Streams end,
+// to go on there.
+func (a *API) Stopping() { a.stop() }
+
+func (a *API) isStopping() bool {
+	select {
+	case <-a.stopping:
+		return true
+	default:
+		return false
+	}
+}
 
 // ServeHTTP answers one request, whatever becomes of it.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -26,6 +26,7 @@ type call struct {
 	repeat    *shop.Repeat // where the client wants it done once
 	leave     func()       // gives the place of a request in flight to another; nil: it has none
 	stack     string       // of a panic
+	streamed  bool         // the answer went on for as long as both sides liked
 	cut       bool         // the answer cannot be finished
 }
 

@@ -47,13 +47,14 @@ type errorBody struct {
 	Status  int       `json:"status"`
 }
 
+func bodyOf(e *shop.Error) errorBody { return errorBody{e.Code, e.Message, statusOf[e.Code]} }
+
 func (a *API) sendError(c *call, e *shop.Error) {
-	status := statusOf[e.Code]
 	if challenge := challengeFor(e.Code, c.route); challenge != "" {
 		c.w.Header().Set("WWW-Authenticate", challenge)
 	}
 	if e.Code == shop.Unavailable {
 		c.w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
 	}
-	c.sendJSON(status, encode(errorBody{e.Code, e.Message, status}))
+	c.sendJSON(statusOf[e.Code], encode(bodyOf(e)))
 }

@@ -22,9 +22,9 @@ func (a *API) note(c *call, took time.Duration, err error) {
 	if errors.Is(err, context.Canceled) && c.r.Context().Err() != nil {
 		status = statusGone
 	}
-	a.metrics.count(operation, status, took)
+	a.metrics.count(operation, status, took, c.streamed)
 	level := slog.LevelInfo
-	if status >= 500 && !(operation == "readyz" && a.stopping.Load()) { // that it stops is no fault
+	if status >= 500 && !(operation == "readyz" && a.isStopping()) { // that it stops is no fault
 		level = slog.LevelError
 	} else if status < 400 && c.route != nil && !isOrBelow(c.r.URL.Path, "/v1") {
 		level = slog.LevelDebug

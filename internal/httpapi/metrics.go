@@ -9,6 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"animalstore/internal/shop"
 )
 
 // metrics are what an operator watches. They have a registry of their own: nothing is global.
@@ -18,9 +20,10 @@ type metrics struct {
 	duration   *prometheus.HistogramVec
 	inFlight   prometheus.Gauge
 	deprecated *prometheus.CounterVec
+	streams    prometheus.Gauge
 }
 
-func newMetrics(version string) *metrics {
+func newMetrics(version string, service *shop.Service) *metrics {
 	registry := prometheus.NewRegistry()
 	m := &metrics{
 		handler: promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}),
@@ -41,18 +44,40 @@ func newMetrics(version string) *metrics {
 			Name: "animalstore_deprecated_calls_total",
 			Help: "Calls of an operation that will be removed, by key: who still has to move.",
 		}, []string{"operation", "key", "name"}),
+		streams: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "animalstore_event_streams",
+			Help: "Clients that follow the events.",
+		}),
 	}
+	lag := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "animalstore_event_feed_lag_seconds",
+		Help: "How long after its change the newest event was there for this node's readers.",
+	}, func() float64 {
+		_, lag := service.FeedState()
+		return lag.Seconds()
+	})
+	last := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "animalstore_event_feed_position",
+		Help: "The id of the newest event that is there for this node's readers.",
+	}, func() float64 {
+		last, _ := service.FeedState()
+		return float64(last)
+	})
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "animalstore_build_info",
 		Help: "What is running; always 1.",
 	}, []string{"version", "go"})
 	build.WithLabelValues(version, runtime.Version()).Set(1)
-	registry.MustRegister(m.requests, m.duration, m.inFlight, m.deprecated, build,
+	registry.MustRegister(m.requests, m.duration, m.inFlight, m.deprecated, m.streams, lag, last, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
 
-func (m *metrics) count(operation string, status int, took time.Duration) {
+// count counts an answer. How long a stream lasted says nothing about how quick we are.
+func (m *metrics) count(operation string, status int, took time.Duration, streamed bool) {
 	m.requests.WithLabelValues(operation, strconv.Itoa(status)).Inc()
+	if streamed {
+		return
+	}
 	m.duration.WithLabelValues(operation).Observe(took.Seconds())
 }

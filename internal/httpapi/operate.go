@@ -18,7 +18,7 @@ func (a *API) livez(c *call) error {
 
 // readyz says that it can serve: that it is not about to stop, and that the store answers.
 func (a *API) readyz(c *call) error {
-	if a.stopping.Load() {
+	if a.isStopping() {
 		return shop.Errorf(shop.Unavailable, "This node is about to stop; send requests to another one.")
 	}
 	ctx, cancel := context.WithTimeout(c.r.Context(), readyTimeout)

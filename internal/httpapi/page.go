@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"maps"
 	"net/url"
 	"strconv"
 
@@ -18,11 +19,20 @@ const (
 // that of the list without its window; id gives the position of an item.
 func linkPage[T any](a *API, c *call, path string, query url.Values, w shop.Window, page shop.Page[T], id func(T) int64) {
 	query.Set("limit", strconv.Itoa(w.Limit))
-	address := a.base(c.r) + path
-	links := fmt.Sprintf(`<%s?%s>; rel="first"`, address, query.Encode())
+	var next url.Values
 	if page.More {
-		query.Set("cursor", formatCursor(id(page.Items[len(page.Items)-1])))
-		links = fmt.Sprintf(`<%s?%s>; rel="next", %s`, address, query.Encode(), links)
+		next = maps.Clone(query)
+		next.Set("cursor", formatCursor(id(page.Items[len(page.Items)-1])))
+	}
+	a.link(c, path, query, next)
+}
+
+// link sets the Link header of a page; next is nil for the last.
+func (a *API) link(c *call, path string, first, next url.Values) {
+	address := a.base(c.r) + path
+	links := fmt.Sprintf(`<%s?%s>; rel="first"`, address, first.Encode())
+	if next != nil {
+		links = fmt.Sprintf(`<%s?%s>; rel="next", %s`, address, next.Encode(), links)
 	}
 	c.w.Header().Set("Link", links)
 }

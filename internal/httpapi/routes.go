@@ -49,6 +49,8 @@ func routes() []route {
 		{"PATCH", "/v1/store/orders/{orderId}", "updateOrder", shop.OrdersWrite, patch, (*API).updateOrder},
 		{"GET", "/v1/store/inventory", "getInventory", shop.PetsRead, nil, (*API).getInventory},
 
+		{"GET", "/v1/events", "listEvents", shop.EventsRead, nil, (*API).listEvents},
+
 		{"GET", "/v1/keys", "listKeys", shop.Admin, nil, (*API).listKeys},
 		{"POST", "/v1/keys", "createKey", shop.Admin, json, (*API).createKey},
 		{"GET", "/v1/keys/current", "getCurrentKey", anyKey, nil, (*API).getCurrentKey},

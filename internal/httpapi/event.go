@@ -1,0 +1,101 @@
+package httpapi
+
+import (
+	"maps"
+	"mime"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"animalstore/internal/shop"
+)
+
+// listEvents answers with a page of the feed, or follows it where the client asks for a stream.
+func (a *API) listEvents(c *call) error {
+	filter, window, err := parseEventList(c.r.URL.RawQuery)
+	if err != nil {
+		return err
+	}
+	c.w.Header().Add("Vary", "Accept")
+	if wantsStream(c.r.Header.Values("Accept")) {
+		return a.streamEvents(c, filter, window.From)
+	}
+	page, err := a.Service.ListEvents(c.r.Context(), filter, window)
+	if err != nil {
+		return err
+	}
+	first := url.Values{"limit": {strconv.Itoa(window.Limit)}}
+	for _, t := range filter.Types {
+		first.Add("type", string(t))
+	}
+	if filter.Subject != "" {
+		first.Set("subject", filter.Subject)
+	}
+	var next url.Values
+	if page.More {
+		next = maps.Clone(first)
+		next.Set("after", page.Items[len(page.Items)-1].ID)
+	}
+	a.link(c, "/events", first, next)
+	sendPage(c, page)
+	return nil
+}
+
+func parseEventList(rawQuery string) (shop.EventFilter, shop.Window, error) {
+	q := parseQuery(rawQuery)
+	var filter shop.EventFilter
+	for _, text := range q.values["type"] {
+		if reason := shop.EventTypeProblem(text); reason != "" {
+			q.fail("type", "%s", reason)
+		}
+		filter.Types = append(filter.Types, shop.EventType(text))
+	}
+	filter.Subject = q.oneOf("subject", shop.TextProblem)
+	window := shop.Window{Limit: int(q.integer("limit", 1, maxLimit, defaultLimit))}
+	if text, given := q.once("after"); given {
+		position, ok := parsePosition(text)
+		if !ok {
+			q.fail("after", "must be the id of an event: 1 to 18 digits")
+		}
+		window.From = &position
+	}
+	return filter, window, q.err
+}
+
+var positions = regexp.MustCompile(`^[0-9]{1,18}$`)
+
+// parsePosition reads a place in the feed.
+func parsePosition(text string) (int64, bool) {
+	if !positions.MatchString(text) {
+		return 0, false
+	}
+	position, err := strconv.ParseInt(text, 10, 64)
+	return position, err == nil
+}
+
+// wantsStream tells whether a client would rather have a stream than a page.
+func wantsStream(accept []string) bool {
+	stream, page := 0.0, 0.0
+	for _, field := range accept {
+		for item := range strings.SplitSeq(field, ",") {
+			mediaType, parameters, err := mime.ParseMediaType(item)
+			if err != nil {
+				continue
+			}
+			weight := 1.0
+			if q, given := parameters["q"]; given {
+				if weight, err = strconv.ParseFloat(q, 64); err != nil {
+					continue
+				}
+			}
+			switch mediaType {
+			case "text/event-stream":
+				stream = max(stream, weight)
+			case "application/json":
+				page = max(page, weight)
+			}
+		}
+	}
+	return stream > page
+}

@@ -1,0 +1,177 @@
+package httpapi
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+const (
+	// heartbeat is how long a stream is silent at most, so that everybody on the way knows that it lives.
+	heartbeat = 15 * time.Second
+	// streamCheck is how often a stream looks whether it may go on.
+	streamCheck = 500 * time.Millisecond
+	// streamPatience is how long a reader may take with what it was sent, before it is cut off. It can resume.
+	streamPatience = 15 * time.Second
+	// streamRetry is how soon a browser comes back to a stream that has ended.
+	streamRetry = 2 * time.Second
+	// defaultStreams is how many streams a node serves at once: each costs a connection and little more.
+	defaultStreams = 4096
+	// streamBuffer is how much is sent to a reader at a time: one that takes nothing costs no more than this.
+	streamBuffer = 16 << 10
+)
+
+// stream is one client that follows the feed. Nothing is kept for it but its place: what it has not been sent yet, it is
+// sent when it can take it, from the memory that all streams share, or from the store.
+type stream struct {
+	*call
+	position int64 // all up to here was sent
+	told     int64 // the last position that the client knows of
+	written  time.Time
+	checked  time.Time
+}
+
+// streamEvents sends the events after a position, and then all others as they happen, until one side ends it.
+func (a *API) streamEvents(c *call, filter shop.EventFilter, after *int64) error {
+	if a.isStopping() {
+		return shop.Errorf(shop.Unavailable, "This node is about to stop; try again shortly.")
+	}
+	select {
+	case a.streams <- struct{}{}:
+		defer func() { <-a.streams }()
+	default:
+		return shop.Errorf(shop.Unavailable, "There are too many streams at once; try again later.")
+	}
+	position, err := a.streamStart(c, after)
+	if err != nil {
+		return err
+	}
+	h := c.w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // nginx would keep events back
+	c.leave()
+	if c.r.Method == http.MethodHead {
+		return nil
+	}
+	c.streamed = true
+	a.metrics.inFlight.Dec()
+	defer a.metrics.inFlight.Inc()
+	a.metrics.streams.Inc()
+	defer a.metrics.streams.Dec()
+	s := &stream{call: c, position: position, checked: time.Now()}
+	if !s.write(fmt.Appendf(nil, "retry: %d\n%s\n", streamRetry.Milliseconds(), s.id())) {
+		return nil
+	}
+	a.follow(s, filter)
+	return nil
+}
+
+// streamStart is where a stream begins: where the client's last one ended, else where it says, else now.
+func (a *API) streamStart(c *call, after *int64) (int64, error) {
+	if fields := c.r.Header.Values("Last-Event-ID"); len(fields) > 0 && fields[0] != "" {
+		position, ok := parsePosition(fields[0])
+		if !ok || len(fields) > 1 {
+			return 0, shop.Errorf(shop.InvalidParameter, "The Last-Event-ID cannot be read; send it once, with the id of an event: 1 to 18 digits.")
+		}
+		return position, nil
+	}
+	if after != nil {
+		return *after, nil
+	}
+	return a.Service.LastEvent(c.r.Context())
+}
+
+// follow sends events until the client has gone, its key is no longer good, or this node stops.
+func (a *API) follow(s *stream, filter shop.EventFilter) {
+	for {
+		news := a.Service.News() // before looking: what comes after that is not missed
+		sent, ok := a.sendEvents(s, filter)
+		if !ok || !a.mayGoOn(s) {
+			return
+		}
+		if sent {
+			continue
+		}
+		if time.Since(s.written) >= heartbeat && !s.write([]byte(":\n"+s.id()+"\n")) {
+			return
+		}
+		select {
+		case <-news:
+		case <-time.After(streamCheck):
+		case <-a.stopping:
+			return
+		case <-s.r.Context().Done():
+			return
+		}
+	}
+}
+
+// sendEvents sends the next events and tells whether there were any, and whether the stream can go on. A store that is away
+// ends no stream: it goes on when the store does.
+func (a *API) sendEvents(s *stream, filter shop.EventFilter) (sent, ok bool) {
+	events, reached, err := a.Service.EventsAfter(s.r.Context(), filter, s.position)
+	if err != nil {
+		if shop.AsError(err).Code != shop.EventsExpired {
+			return false, true
+		}
+		return a.reset(s, err)
+	}
+	var text bytes.Buffer
+	for i, event := range events {
+		fmt.Fprintf(&text, "id: %s\ndata: %s\n\n", event.ID, encode(event))
+		if i == len(events)-1 || text.Len() >= streamBuffer {
+			if !s.write(text.Bytes()) {
+				return true, false
+			}
+			text.Reset()
+			s.told = event.Position()
+		}
+	}
+	s.position = reached
+	return len(events) > 0, true
+}
+
+// reset tells a client that some of what it has not seen is gone, and goes on with the oldest that is there.
+func (a *API) reset(s *stream, expired error) (sent, ok bool) {
+	horizon, err := a.Service.EventHorizon(s.r.Context())
+	if err != nil {
+		return false, true
+	}
+	s.position = max(s.position, horizon)
+	return true, s.write(fmt.Appendf(nil, "event: reset\n%sdata: %s\n\n", s.id(), encode(bodyOf(shop.AsError(expired)))))
+}
+
+// mayGoOn tells whether the key still opens what is streamed. It looks from time to time, and not where the store is away.
+func (a *API) mayGoOn(s *stream) bool {
+	if time.Since(s.checked) < streamCheck {
+		return s.r.Context().Err() == nil && !a.isStopping()
+	}
+	s.checked = time.Now()
+	secret, err := bearer(s.r.Header.Values("Authorization"))
+	if err == nil {
+		_, err = a.Service.Authenticate(s.r.Context(), secret)
+	}
+	return err == nil || shop.AsError(err).Code == shop.Unavailable
+}
+
+// id is the line that tells the client where it is, or nothing where it knows.
+func (s *stream) id() string {
+	if s.told == s.position {
+		return ""
+	}
+	s.told = s.position
+	return fmt.Sprintf("id: %d\n", s.position)
+}
+
+// write sends some whole blocks, and tells whether the client took them.
+func (s *stream) write(blocks []byte) bool {
+	control := http.NewResponseController(s.w)
+	control.SetWriteDeadline(time.Now().Add(streamPatience)) // what has none needs none
+	s.written = time.Now()
+	_, err := s.w.Write(blocks)
+	return err == nil && control.Flush() == nil
+}
