@@ -51,7 +51,7 @@ func newMetrics(version string, service *shop.Service) *metrics {
 	}
 	lag := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "animalstore_event_feed_lag_seconds",
-		Help: "How long after its change the newest event was there for this node's readers.",
+		Help: "How long ago this node's feed had every event that there was; it grows while the store cannot be read.",
 	}, func() float64 {
 		_, lag := service.FeedState()
 		return lag.Seconds()

@@ -62,7 +62,7 @@ func (a *API) streamEvents(c *call, filter shop.EventFilter, after *int64) error
 	defer a.metrics.inFlight.Inc()
 	a.metrics.streams.Inc()
 	defer a.metrics.streams.Dec()
-	s := &stream{call: c, position: position, checked: time.Now()}
+	s := &stream{call: c, position: position, told: -1, checked: time.Now()}
 	if !s.write(fmt.Appendf(nil, "retry: %d\n%s\n", streamRetry.Milliseconds(), s.id())) {
 		return nil
 	}

@@ -15,7 +15,7 @@ type feed struct {
 	recent  []Event       // in their order, none left out
 	before  int64         // recent begins after this position
 	last    int64         // and ends with this one
-	lag     time.Duration // of the newest, when it got here
+	fresh   time.Time     // it had all that there was at this time
 	changed chan struct{} // closed when there is more
 }
 
@@ -27,7 +27,9 @@ const (
 )
 
 // newFeed begins with nothing: until its first events are there, every reader is one that has fallen behind.
-func newFeed() *feed { return &feed{before: math.MaxInt64, changed: make(chan struct{})} }
+func newFeed() *feed {
+	return &feed{before: math.MaxInt64, changed: make(chan struct{}), fresh: time.Now()}
+}
 
 // begun tells whether the feed follows the store, and up to which position.
 func (f *feed) begun() (last int64, begun bool) {
@@ -44,15 +46,14 @@ func (f *feed) begin(position int64) {
 }
 
 // add adds what came after the last.
-func (f *feed) add(events []Event, now time.Time) {
+func (f *feed) add(events []Event) {
 	if len(events) == 0 {
 		return
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.recent = append(f.recent, events...)
-	newest := events[len(events)-1]
-	f.last, f.lag = newest.position, max(0, now.Sub(newest.Time))
+	f.last = events[len(events)-1].position
 	if excess := len(f.recent) - feedSize; excess > 0 {
 		f.before = f.recent[excess-1].position
 		f.recent = append([]Event(nil), f.recent[excess:]...) // readers may still hold the old ones
@@ -72,8 +73,16 @@ func (f *feed) after(position int64) ([]Event, int64, bool) {
 	return f.recent[from:], max(position, f.last), true
 }
 
+// upToDate notes that the feed had all that there was at a time.
+func (f *feed) upToDate(at time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fresh = at
+}
+
 // pullEvents brings the feed up to date.
 func (s *Service) pullEvents(ctx context.Context) error {
+	start := time.Now()
 	if err := s.store.Publish(ctx); err != nil {
 		return err
 	}
@@ -82,6 +91,7 @@ func (s *Service) pullEvents(ctx context.Context) error {
 		last, err := read(ctx, s, ReadTx.LastEvent)
 		if err == nil {
 			s.feed.begin(last)
+			s.feed.upToDate(start)
 		}
 		return err
 	}
@@ -92,19 +102,20 @@ func (s *Service) pullEvents(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.feed.add(events, s.now())
+		s.feed.add(events)
 		if len(events) < feedPage {
+			s.feed.upToDate(start)
 			return nil
 		}
 		last = events[len(events)-1].position
 	}
 }
 
-// FeedState tells how far this node's feed has come, and how long after its change the newest event got here.
+// FeedState tells how far this node's feed has come, and how long ago it had all that there was.
 func (s *Service) FeedState() (last int64, lag time.Duration) {
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
-	return s.feed.last, s.feed.lag
+	return s.feed.last, time.Since(s.feed.fresh)
 }
 
 // LastEvent returns the position of the newest event of all that was answered before.

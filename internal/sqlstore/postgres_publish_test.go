@@ -1,0 +1,247 @@
+package sqlstore
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+)
+
+// readFeed returns the subjects of the events after a position, and the position that they reach.
+func readFeed(t *testing.T, store *Store, after int64) (subjects []string, reached int64) {
+	t.Helper()
+	if err := store.Publish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	err := store.Read(t.Context(), func(tx shop.ReadTx) error {
+		subjects, reached = nil, after
+		events, err := tx.Events(shop.EventFilter{}, shop.Window{Limit: 10_000, From: &after})
+		for _, e := range events {
+			subjects, reached = append(subjects, e.Subject), e.ID
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return subjects, reached
+}
+
+func telling(subject string) func(shop.WriteTx) error {
+	return func(tx shop.WriteTx) error {
+		return tx.InsertEvent(shop.NewEvent{Type: shop.PetUpdated, Subject: subject, Actor: "system", Data: []byte("{}")})
+	}
+}
+
+// A transaction that takes its number first and commits last is not skipped by a reader who has gone past that number.
+func TestLateCommit(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Shared(t).NewDatabase(t)
+	store, other := open(t, database, Options{}), open(t, database, Options{})
+	entered, release := make(chan struct{}), make(chan struct{})
+	enter := sync.OnceFunc(func() { close(entered) })
+	var late sync.WaitGroup
+	late.Go(func() {
+		err := store.Write(t.Context(), func(tx shop.WriteTx) error {
+			if err := telling("late")(tx); err != nil {
+				return err
+			}
+			enter()
+			<-release
+			return nil
+		})
+		if err != nil {
+			t.Errorf("the late one: %v", err)
+		}
+	})
+	<-entered
+	var position int64
+	for i, node := range []*Store{store, other, store} { // the reader goes on past it, again and again
+		want := fmt.Sprintf("early %d", i)
+		if err := node.Write(t.Context(), telling(want)); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		if got, position = readFeed(t, other, position); !slices.Equal(got, []string{want}) {
+			t.Fatalf("got %q, want %q", got, want)
+		}
+	}
+	close(release)
+	late.Wait()
+	for _, node := range []*Store{store, other} {
+		if got, _ := readFeed(t, node, position); !slices.Equal(got, []string{"late"}) {
+			t.Errorf("got %q, want the late one", got)
+		}
+	}
+}
+
+// Whoever reads beside many writers on many nodes, with transactions of any length, sees every event once; and those of one
+// animal, which come one after the other, in their order.
+func TestFeedBesideManyWriters(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Shared(t).NewDatabase(t)
+	const writers, each, readers = 12, 20, 3
+	var nodes []*Store
+	for range 3 {
+		nodes = append(nodes, open(t, database, Options{}))
+	}
+	var writing, reading sync.WaitGroup
+	var ended atomic.Bool
+	for w := range writers {
+		writing.Go(func() {
+			for n := range each {
+				wait := time.Duration(rand.IntN(20)) * time.Millisecond
+				err := nodes[(w+n)%3].Write(t.Context(), func(tx shop.WriteTx) error {
+					if err := telling(fmt.Sprintf("%d/%d", w, n))(tx); err != nil {
+						return err
+					}
+					time.Sleep(wait)
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for r := range readers {
+		reading.Go(func() {
+			next := map[int]int{}
+			seen, position := 0, int64(0)
+			for last := false; !last; {
+				last = ended.Load()
+				var subjects []string
+				subjects, position = readFeed(t, nodes[r], position)
+				for _, subject := range subjects {
+					var w, n int
+					fmt.Sscanf(subject, "%d/%d", &w, &n)
+					if next[w] != n {
+						t.Errorf("the reader %d got %s, want %d/%d", r, subject, w, next[w])
+					}
+					next[w] = n + 1
+					seen++
+				}
+			}
+			if seen != writers*each {
+				t.Errorf("the reader %d has seen %d events, want %d", r, seen, writers*each)
+			}
+		})
+	}
+	writing.Wait()
+	ended.Store(true)
+	reading.Wait()
+}
+
+// What was written is in the feed also where the node that wrote it died before it could publish it, and also after a
+// connection was cut at any point of a publication; and nothing is there twice.
+func TestPublishingOverABrokenRoad(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	var want []string
+	for i := range 20 {
+		subject := fmt.Sprint(i)
+		want = append(want, subject)
+		if err := b.store.Write(t.Context(), telling(subject)); err != nil {
+			t.Fatal(err)
+		}
+		cut := time.AfterFunc(time.Duration(rand.IntN(2000))*time.Microsecond, func() {
+			b.proxy.Cut()
+			b.proxy.Heal()
+		})
+		b.store.Publish(t.Context()) // whatever becomes of it
+		cut.Stop()
+	}
+	b.proxy.Heal()
+	if got, _ := readFeed(t, b.store, 0); !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// One node hears at once of what another one publishes, and still looks for itself where it hears nothing.
+func TestNoticesOfAnotherNode(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Shared(t).NewDatabase(t)
+	store, other := open(t, database, Options{}), open(t, database, Options{})
+	notices := store.Notices()
+	straight := openStraight(t, database)
+	awaitRow(t, straight, "a listener", "SELECT count(*) = 1"+ofListeners)
+	if err := other.Write(t.Context(), telling("there")); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Publish(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-notices:
+	case <-time.After(time.Minute):
+		t.Error("it heard nothing")
+	}
+}
+
+// The listener comes back when its connection was cut.
+func TestListenerComesBack(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Shared(t).NewDatabase(t)
+	store := open(t, database, Options{})
+	notices := store.Notices()
+	straight := openStraight(t, database)
+	for range 2 {
+		awaitRow(t, straight, "a listener", "SELECT count(*) = 1"+ofListeners)
+		if _, err := straight.Exec("NOTIFY animalstore_events"); err != nil {
+			t.Fatal(err)
+		}
+		<-notices
+		if _, err := straight.Exec("SELECT pg_terminate_backend(pid)" + ofListeners); err != nil {
+			t.Fatal(err)
+		}
+		awaitRow(t, straight, "the end of it", "SELECT count(*) = 0"+ofListeners)
+	}
+}
+
+// ofListeners are the nodes that wait to hear of others.
+const ofListeners = " FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()"
+
+// Two nodes never give out places at once: the second waits until all that the first has given is committed.
+func TestTurns(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Shared(t).NewDatabase(t)
+	store, straight := open(t, database, Options{}), openStraight(t, database)
+	if err := store.Write(t.Context(), telling("first")); err != nil {
+		t.Fatal(err)
+	}
+	slow, err := straight.Conn(t.Context()) // a node that has all but committed
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer slow.Close()
+	statements := strings.Split(publishing, ";")
+	for _, statement := range statements[:len(statements)-1] {
+		if _, err := slow.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := store.Write(t.Context(), telling("second")); err != nil {
+		t.Fatal(err)
+	}
+	var publication sync.WaitGroup
+	publication.Go(func() {
+		if err := store.Publish(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+	awaitRow(t, straight, "the second to wait", "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
+	if _, err := slow.ExecContext(t.Context(), statements[len(statements)-1]); err != nil {
+		t.Fatal(err)
+	}
+	publication.Wait()
+	if got, _ := readFeed(t, store, 0); !slices.Equal(got, []string{"first", "second"}) {
+		t.Errorf("got %q", got)
+	}
+}
