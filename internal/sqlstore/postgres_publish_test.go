@@ -216,13 +216,14 @@ func TestTurns(t *testing.T) {
 	if err := store.Write(t.Context(), telling("first")); err != nil {
 		t.Fatal(err)
 	}
-	slow, err := straight.Conn(t.Context()) // a node that has all but committed
+	slow, err := straight.Conn(t.Context()) // a node that has the turn, and is slow
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer slow.Close()
 	statements := strings.Split(publishing, ";")
-	for _, statement := range statements[:len(statements)-1] {
+	begun, rest := statements[:2], statements[2:]
+	for _, statement := range begun {
 		if _, err := slow.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
 		}
@@ -237,8 +238,10 @@ func TestTurns(t *testing.T) {
 		}
 	})
 	awaitRow(t, straight, "the second to wait", "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
-	if _, err := slow.ExecContext(t.Context(), statements[len(statements)-1]); err != nil {
-		t.Fatal(err)
+	for _, statement := range rest {
+		if _, err := slow.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
 	}
 	publication.Wait()
 	if got, _ := readFeed(t, store, 0); !slices.Equal(got, []string{"first", "second"}) {
