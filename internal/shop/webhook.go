@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -33,17 +35,15 @@ const maxURL = 2000
 
 // Problems checks the rules of a webhook's members.
 func (n NewWebhook) Problems() Problems {
-	var p Problems
-	if u, err := url.Parse(n.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" ||
-		u.User != nil || u.Fragment != "" || len(n.URL) > maxURL || u.String() != n.URL {
-		p.Add("url", "must be an address such as https://example.com/hook, without a name, a password or a fragment")
-	}
-	for _, t := range n.Types {
-		if reason := EventTypeProblem(string(t)); reason != "" {
-			p.Add("types", "must be some of "+joined(EventTypes(), ", "))
-		}
-	}
-	return p
+	return WebhookChange{URL: &n.URL, Types: &n.Types}.Problems()
+}
+
+// isAddress tells whether a webhook can have this address: one that can be sent as it is.
+func isAddress(text string) bool {
+	u, err := url.Parse(text)
+	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil &&
+		u.Fragment == "" && len(text) <= maxURL && u.String() == text &&
+		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
 }
 
 // inOrder puts types into one order, each once.
@@ -114,6 +114,22 @@ type WebhookChange struct {
 	Enabled *bool
 }
 
+// Problems checks the rules of the members that are to change.
+func (c WebhookChange) Problems() Problems {
+	var p Problems
+	if c.URL != nil && !isAddress(*c.URL) {
+		p.Add("url", fmt.Sprintf("must be an address such as https://example.com/hook, in at most %d characters of ASCII, without a name, a password or a fragment", maxURL))
+	}
+	if c.Types != nil {
+		for _, t := range *c.Types {
+			if EventTypeProblem(string(t)) != "" {
+				p.Add("types", "must be some of "+joined(EventTypes(), ", "))
+			}
+		}
+	}
+	return p
+}
+
 // of returns the webhook with the change made.
 func (c WebhookChange) of(hook Webhook) Webhook {
 	if c.URL != nil {
@@ -131,6 +147,9 @@ func (c WebhookChange) of(hook Webhook) Webhook {
 // UpdateWebhook changes a webhook. One that is enabled again goes on where it stopped. It returns not_found,
 // precondition_failed or validation_failed.
 func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookChange, match Match[Webhook]) (Webhook, error) {
+	if err := change.Problems().Err(); err != nil {
+		return Webhook{}, err
+	}
 	return write(ctx, s, func(tx *ledger) (Webhook, error) {
 		before, err := existingWebhook(tx, id)
 		if err == nil {
@@ -140,9 +159,6 @@ func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookCha
 			return Webhook{}, err
 		}
 		hook := change.of(before)
-		if err := (NewWebhook{hook.URL, hook.Types}).Problems().Err(); err != nil {
-			return Webhook{}, err
-		}
 		if hook.URL == before.URL && hook.Enabled == before.Enabled && slices.Equal(hook.Types, before.Types) {
 			return before, nil
 		}
