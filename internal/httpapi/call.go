@@ -30,9 +30,12 @@ type call struct {
 	cut       bool         // the answer cannot be finished
 }
 
-// idOf returns the path's parameter, the id of a thing. What is no integer of 64 bits is the id of nothing.
-func (c *call) idOf(thing string) (int64, error) {
-	id, ok := parseInt64(c.params[0])
+// idOf returns the path's first parameter, the id of a thing.
+func (c *call) idOf(thing string) (int64, error) { return c.idAt(0, thing) }
+
+// idAt returns one of the path's parameters, the id of a thing. What is no integer of 64 bits is the id of nothing.
+func (c *call) idAt(parameter int, thing string) (int64, error) {
+	id, ok := parseInt64(c.params[parameter])
 	if !ok {
 		return 0, shop.Errorf(shop.NotFound, "There is no %s with this id; an id is an integer of 64 bits.", thing)
 	}

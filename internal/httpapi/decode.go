@@ -194,6 +194,42 @@ func (o *object) scopes(name string) []shop.Scope {
 	return scopes
 }
 
+// address returns a member that must be there and be a string; what is an address, the shop says.
+func (o *object) address(name string) string {
+	value, given := o.members[name]
+	if !given {
+		o.problems.Add(name, "is required")
+		return ""
+	}
+	text, ok := asString(value)
+	if !ok {
+		o.problems.Add(name, "must be a string")
+	}
+	return text
+}
+
+// eventTypes returns a member that may be missing or null, which is none of them, and must else be an array of types.
+func (o *object) eventTypes(name string) []shop.EventType {
+	value, given := o.members[name]
+	if !given || value.Kind() == 'n' {
+		return nil
+	}
+	var types []shop.EventType
+	if value.Kind() != '[' || json.Unmarshal(value, &types) != nil {
+		o.problems.Add(name, "must be an array of strings")
+	}
+	return types
+}
+
+// boolean returns a member that must be true or false.
+func (o *object) boolean(name string) bool {
+	kind := o.members[name].Kind()
+	if kind != 't' && kind != 'f' {
+		o.problems.Add(name, "must be true or false")
+	}
+	return kind == 't'
+}
+
 // oneOf returns a member that must be there and be a text in which problem finds nothing wrong.
 func (o *object) oneOf(name string, problem func(string) string) string {
 	value, given := o.members[name]

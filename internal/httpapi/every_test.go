@@ -30,11 +30,21 @@ func everyRequest() []request {
 		{"getOrder", "GET", "/v1/store/orders/1", ""},
 		{"updateOrder", "PATCH", "/v1/store/orders/1", `{"status":"approved"}`},
 		{"getInventory", "GET", "/v1/store/inventory", ""},
+		{"listEvents", "GET", "/v1/events", ""},
 		{"listKeys", "GET", "/v1/keys", ""},
 		{"createKey", "POST", "/v1/keys", `{"name":"x","scopes":["admin"]}`},
 		{"getCurrentKey", "GET", "/v1/keys/current", ""},
 		{"revokeKey", "DELETE", "/v1/keys/2", ""},
 		{"rotateKey", "POST", "/v1/keys/1/rotate", `{}`},
+		{"listWebhooks", "GET", "/v1/webhooks", ""},
+		{"createWebhook", "POST", "/v1/webhooks", `{"url":"https://example.com/hook"}`},
+		{"getWebhook", "GET", "/v1/webhooks/1", ""},
+		{"updateWebhook", "PATCH", "/v1/webhooks/1", `{"enabled":false}`},
+		{"deleteWebhook", "DELETE", "/v1/webhooks/2", ""},
+		{"rotateWebhook", "POST", "/v1/webhooks/1/rotate", `{}`},
+		{"testWebhook", "POST", "/v1/webhooks/1/test", ""},
+		{"listDeliveries", "GET", "/v1/webhooks/1/deliveries", ""},
+		{"redeliver", "POST", "/v1/webhooks/1/deliveries/1/redeliver", ""},
 	}
 }
 
@@ -47,6 +57,10 @@ func (s *openShop) stock() {
 	}
 	s.ask("PUT", "/v1/categories/7", `{"name":"Fish"}`).want(s.t, 201, "")
 	s.ask("POST", "/v1/store/orders", `{"petId":3}`).want(s.t, 201, "")
+	for range 2 {
+		s.ask("POST", "/v1/webhooks", `{"url":"https://example.com/hook"}`).want(s.t, 201, "")
+	}
+	s.ask("POST", "/v1/webhooks/1/test", "").want(s.t, 202, "")
 }
 
 func TestEveryOperationWorks(t *testing.T) {
@@ -95,7 +109,8 @@ func TestEveryOperationFails(t *testing.T) {
 func (s *openShop) everything() string {
 	s.t.Helper()
 	var all strings.Builder
-	for _, path := range []string{"/v1/pets?limit=100", "/v1/categories?limit=100", "/v1/store/orders?limit=100", "/v1/store/inventory"} {
+	for _, path := range []string{"/v1/pets?limit=100", "/v1/categories?limit=100", "/v1/store/orders?limit=100", "/v1/store/inventory",
+		"/v1/webhooks", "/v1/webhooks/1/deliveries", "/v1/events?limit=100"} {
 		all.Write(s.ask("GET", path, "").body)
 	}
 	return all.String()

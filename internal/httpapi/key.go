@@ -28,8 +28,11 @@ func (a *API) createKey(c *call) error {
 	if err != nil {
 		return err
 	}
-	return onceSecret(c, 201, func(ctx context.Context) (shop.IssuedKey, error) { return a.Service.CreateKey(ctx, n) })
+	create := func(ctx context.Context) (shop.IssuedKey, error) { return a.Service.CreateKey(ctx, n) }
+	return onceSecret(c, create, withoutKeySecret, answerWith[shop.IssuedKey](201))
 }
+
+func withoutKeySecret(key shop.IssuedKey) shop.IssuedKey { return shop.IssuedKey{Key: key.Key} }
 
 func decodeNewKey(body []byte) (shop.NewKey, error) {
 	o, err := parseObject(body)
@@ -59,7 +62,8 @@ func (a *API) rotateKey(c *call) error {
 	if err != nil {
 		return err
 	}
-	return onceSecret(c, 200, func(ctx context.Context) (shop.IssuedKey, error) { return a.Service.RotateKey(ctx, id, overlap) })
+	rotate := func(ctx context.Context) (shop.IssuedKey, error) { return a.Service.RotateKey(ctx, id, overlap) }
+	return onceSecret(c, rotate, withoutKeySecret, answerWith[shop.IssuedKey](200))
 }
 
 func decodeOverlap(body []byte) (time.Duration, error) {

@@ -40,10 +40,13 @@ func once[T any](c *call, do func(context.Context) (T, error), answer func(T) sh
 }
 
 // onceSecret is once for an answer that shows a secret. It is kept without: whoever repeats it gets it without, too.
-func onceSecret(c *call, status int, do func(context.Context) (shop.IssuedKey, error)) error {
-	return onceKeeping(c, do,
-		func(key shop.IssuedKey) shop.Answer { return shop.Answer{Status: status, Body: encode(key)} },
-		func(key shop.IssuedKey) shop.Answer { return shop.Answer{Status: status, Body: encode(key.Key)} })
+func onceSecret[T any](c *call, do func(context.Context) (T, error), without func(T) T, answer func(T) shop.Answer) error {
+	return onceKeeping(c, do, answer, func(issued T) shop.Answer { return answer(without(issued)) })
+}
+
+// answerWith answers with what was made, and no more.
+func answerWith[T any](status int) func(T) shop.Answer {
+	return func(made T) shop.Answer { return shop.Answer{Status: status, Body: encode(made)} }
 }
 
 func onceKeeping[T any](c *call, do func(context.Context) (T, error), answer, keep func(T) shop.Answer) error {

@@ -3,12 +3,16 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
 
 	"animalstore/internal/shop"
 )
+
+// secretMember is what an answer shows once.
+var secretMember = regexp.MustCompile(`,"(key|secret)":"(ask_|whsec_)[^"]+"`)
 
 // Every POST with the same Idempotency-Key happens once, and is answered the same again.
 func TestEveryPostHappensOnce(t *testing.T) {
@@ -28,8 +32,7 @@ func TestEveryPostHappensOnce(t *testing.T) {
 			state := s.everything() + string(s.ask("GET", "/v1/keys", "").body)
 			for _, key := range []string{"k", `"k"`} {
 				again := s.ask(r.method, r.path, r.body, "Idempotency-Key: "+key)
-				secret := first.issued(t).Key
-				if want := strings.Replace(string(first.body), fmt.Sprintf(`,"key":%q`, secret), "", 1); string(again.body) != want {
+				if want := secretMember.ReplaceAllString(string(first.body), ""); string(again.body) != want {
 					t.Errorf("the repeat is %s, want %s", again.body, want)
 				}
 				if again.StatusCode != first.StatusCode || again.Header.Get("Idempotency-Replayed") != "true" ||
@@ -40,7 +43,10 @@ func TestEveryPostHappensOnce(t *testing.T) {
 			if after := s.everything() + string(s.ask("GET", "/v1/keys", "").body); after != state {
 				t.Errorf("the repeat changed something:\n%s\n%s", state, after)
 			}
-			s.ask(r.method, r.path, r.body+" ", "Idempotency-Key: k").wantError(t, 422, shop.IdempotencyKeyReused)
+			if r.body != "" {
+				s.ask(r.method, r.path, r.body+" ", "Idempotency-Key: k").wantError(t, 422, shop.IdempotencyKeyReused)
+			}
+			s.ask(r.method, r.path, r.body, `Idempotency-Key: "`).wantError(t, 400, shop.InvalidParameter)
 			s.ask(r.method, r.path+"?x=1", r.body, "Idempotency-Key: k").wantError(t, 422, shop.IdempotencyKeyReused)
 			s.ask("POST", "/v1/pets", `{"name":"Another","categoryId":1}`, "Idempotency-Key: k").wantError(t, 422, shop.IdempotencyKeyReused)
 		})

@@ -57,6 +57,16 @@ func routes() []route {
 		{"DELETE", "/v1/keys/{keyId}", "revokeKey", shop.Admin, nil, (*API).revokeKey},
 		{"POST", "/v1/keys/{keyId}/rotate", "rotateKey", shop.Admin, json, (*API).rotateKey},
 
+		{"GET", "/v1/webhooks", "listWebhooks", shop.Admin, nil, (*API).listWebhooks},
+		{"POST", "/v1/webhooks", "createWebhook", shop.Admin, json, (*API).createWebhook},
+		{"GET", "/v1/webhooks/{webhookId}", "getWebhook", shop.Admin, nil, (*API).getWebhook},
+		{"PATCH", "/v1/webhooks/{webhookId}", "updateWebhook", shop.Admin, patch, (*API).updateWebhook},
+		{"DELETE", "/v1/webhooks/{webhookId}", "deleteWebhook", shop.Admin, nil, (*API).deleteWebhook},
+		{"POST", "/v1/webhooks/{webhookId}/rotate", "rotateWebhook", shop.Admin, json, (*API).rotateWebhook},
+		{"POST", "/v1/webhooks/{webhookId}/test", "testWebhook", shop.Admin, nil, (*API).testWebhook},
+		{"GET", "/v1/webhooks/{webhookId}/deliveries", "listDeliveries", shop.Admin, nil, (*API).listDeliveries},
+		{"POST", "/v1/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver", "redeliver", shop.Admin, nil, (*API).redeliver},
+
 		{"GET", "/v1/openapi.json", "getOpenapiJson", noKey, nil, (*API).getOpenapiJSON},
 		{"GET", "/v1/openapi.yaml", "getOpenapiYaml", noKey, nil, (*API).getOpenapiYAML},
 
