@@ -48,6 +48,7 @@ type API struct {
 	streams  chan struct{} // one is held by each stream
 	stopping chan struct{} // closed when this node is about to stop
 	stop     func()
+	pace     streamPace
 }
 
 // New makes the interface.
@@ -79,6 +80,7 @@ func New(c Config) (*API, error) {
 		slots:    make(chan struct{}, c.MaxInFlight),
 		streams:  make(chan struct{}, c.MaxStreams),
 		stopping: stopping,
+		pace:     streamPace{heartbeat, streamPatience},
 		stop:     sync.OnceFunc(func() { close(stopping) }),
 	}, nil
 }

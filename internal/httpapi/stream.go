@@ -24,10 +24,14 @@ const (
 	streamBuffer = 16 << 10
 )
 
+// streamPace is how long a stream is silent at most, and how long it waits for its reader.
+type streamPace struct{ heartbeat, patience time.Duration }
+
 // stream is one client that follows the feed. Nothing is kept for it but its place: what it has not been sent yet, it is
 // sent when it can take it, from the memory that all streams share, or from the store.
 type stream struct {
 	*call
+	patience time.Duration
 	position int64 // all up to here was sent
 	told     int64 // the last position that the client knows of
 	written  time.Time
@@ -62,7 +66,7 @@ func (a *API) streamEvents(c *call, filter shop.EventFilter, after *int64) error
 	defer a.metrics.inFlight.Inc()
 	a.metrics.streams.Inc()
 	defer a.metrics.streams.Dec()
-	s := &stream{call: c, position: position, told: -1, checked: time.Now()}
+	s := &stream{call: c, patience: a.pace.patience, position: position, told: -1, checked: time.Now()}
 	if !s.write(fmt.Appendf(nil, "retry: %d\n%s\n", streamRetry.Milliseconds(), s.id())) {
 		return nil
 	}
@@ -96,7 +100,7 @@ func (a *API) follow(s *stream, filter shop.EventFilter) {
 		if sent {
 			continue
 		}
-		if time.Since(s.written) >= heartbeat && !s.write([]byte(":\n"+s.id()+"\n")) {
+		if time.Since(s.written) >= a.pace.heartbeat && !s.write([]byte(":\n"+s.id()+"\n")) {
 			return
 		}
 		select {
@@ -170,7 +174,7 @@ func (s *stream) id() string {
 // write sends some whole blocks, and tells whether the client took them.
 func (s *stream) write(blocks []byte) bool {
 	control := http.NewResponseController(s.w)
-	control.SetWriteDeadline(time.Now().Add(streamPatience)) // what has none needs none
+	control.SetWriteDeadline(time.Now().Add(s.patience)) // what has none needs none
 	s.written = time.Now()
 	_, err := s.w.Write(blocks)
 	return err == nil && control.Flush() == nil

@@ -1,0 +1,472 @@
+package httpapi
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"animalstore/internal/shop"
+)
+
+// work does the service's work beside the test, as the program does.
+func (s *openShop) work() {
+	ctx, stop := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	wg.Go(func() { s.service.Work(ctx, func(error) {}) })
+	s.t.Cleanup(func() {
+		stop()
+		wg.Wait()
+	})
+}
+
+// streamReader reads a stream block by block.
+type streamReader struct {
+	t        *testing.T
+	response *http.Response
+	lines    *bufio.Reader
+	close    func()
+}
+
+// block is what stands between two empty lines of a stream.
+type block struct {
+	id, event, data, retry string
+	comment                bool
+}
+
+// follow opens a stream; each header is "Name: value".
+func (s *openShop) follow(query string, headers ...string) *streamReader {
+	s.t.Helper()
+	r, err := s.tryFollow(query, headers...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(r.close)
+	return r
+}
+
+func (s *openShop) tryFollow(query string, headers ...string) (*streamReader, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // where it hangs
+	request, err := http.NewRequestWithContext(ctx, "GET", s.url+"/v1/events"+query, nil)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	for _, header := range append([]string{"Authorization: Bearer " + adminKey, "Accept: text/event-stream"}, headers...) {
+		name, value, _ := strings.Cut(header, ": ")
+		request.Header.Set(name, value)
+	}
+	response, err := s.client.Transport.RoundTrip(request)
+	if err == nil && response.StatusCode == 200 {
+		err = s.checks.Check(request, response.StatusCode, response.Header, nil)
+	}
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return &streamReader{s.t, response, bufio.NewReader(response.Body), func() { cancel(); response.Body.Close() }}, nil
+}
+
+// next reads one block.
+func (r *streamReader) next() (b block, err error) {
+	for {
+		line, err := r.lines.ReadString('\n')
+		if err != nil {
+			return b, err
+		}
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ": ")
+		switch name {
+		case "":
+			return b, nil
+		case ":":
+			b.comment = true
+		case "id":
+			b.id = value
+		case "event":
+			b.event = value
+		case "data":
+			b.data = value
+		case "retry":
+			b.retry = value
+		default:
+			return b, fmt.Errorf("the line %q", line)
+		}
+	}
+}
+
+// want expects the next block.
+func (r *streamReader) want(what string, is func(block) bool) block {
+	r.t.Helper()
+	b, err := r.next()
+	if err != nil || !is(b) {
+		r.t.Fatalf("got %+v %v, want %s", b, err, what)
+	}
+	return b
+}
+
+// wantStart expects the first block, which says where the stream begins.
+func (r *streamReader) wantStart(position string) {
+	r.t.Helper()
+	r.want("the start after "+position, func(b block) bool { return b == block{id: position, retry: "2000"} })
+}
+
+// wantEvents expects events of these subjects, and returns the last id.
+func (r *streamReader) wantEvents(subjects ...string) (id string) {
+	r.t.Helper()
+	for _, subject := range subjects {
+		r.want(subject, func(b block) bool {
+			var event shop.Event
+			err := json.Unmarshal([]byte(b.data), &event)
+			id = b.id
+			return err == nil && b.event == "" && event.ID == b.id && event.Type+" "+shop.EventType(event.Subject) == shop.EventType(subject)
+		})
+	}
+	return id
+}
+
+// wantEnd expects that the stream has ended as it should, between two blocks.
+func (r *streamReader) wantEnd() {
+	r.t.Helper()
+	if b, err := r.next(); err != io.EOF || b != (block{}) {
+		r.t.Errorf("got %+v %v, want the end", b, err)
+	}
+}
+
+// A stream tells what was before, from where it is asked, then what happens, without a gap or a repeat between the two.
+func TestStream(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.work()
+	s.add(`{"name":"Rex","categoryId":1}`)
+	all := s.follow("?after=0")
+	all.wantStart("0")
+	last := all.wantEvents("category.created categories/1", "pet.created pets/1")
+	fromNow := s.follow("")
+	fromNow.wantStart(last)
+	resumed := s.follow("?after="+last, "Last-Event-ID: 1") // a browser's own place is newer than its page's
+	resumed.wantStart("1")
+	resumed.wantEvents("pet.created pets/1")
+	filtered := s.follow("?type=pet.created&type=pet.deleted&subject=pets/2")
+	filtered.wantStart(last)
+	s.add(`{"name":"Luna","categoryId":1}`)
+	for _, stream := range []*streamReader{all, fromNow, resumed, filtered} {
+		stream.wantEvents("pet.created pets/2")
+	}
+	s.ask("PATCH", "/v1/pets/2", `{"name":"Luna II"}`).want(t, 200, "")
+	s.ask("DELETE", "/v1/pets/2", "").want(t, 204, "")
+	filtered.wantEvents("pet.deleted pets/2")
+	fromNow.wantEvents("pet.updated pets/2", "pet.deleted pets/2")
+	h := fromNow.response.Header
+	if h.Get("Content-Type") != "text/event-stream" || h.Get("Cache-Control") != "no-store" || h.Get("X-Accel-Buffering") != "no" {
+		t.Errorf("%v", h)
+	}
+}
+
+// What stands far behind is read from the store, and what is new from memory; between the two nothing is lost.
+func TestStreamOfAllThereIs(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.work()
+	s.trusted = true
+	const before, after = 1300, 50 // more than memory keeps, and than is read at a time
+	s.tell(1, before)
+	r := s.follow("?after=0&type=pet.created")
+	r.wantStart("0")
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		for i := range after {
+			s.tell(before+i+1, 1)
+		}
+	})
+	defer writing.Wait()
+	for i := range before + after {
+		r.wantEvents(fmt.Sprintf("pet.created pets/%d", i+1))
+	}
+}
+
+// Many write and many read, on connections that end at any moment: each reader sees every event once and in order.
+func TestStreamReaders(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.work()
+	const writers, each, readers = 6, 30, 6
+	var writing, reading sync.WaitGroup
+	for w := range writers {
+		writing.Go(func() {
+			for n := range each {
+				if got, err := s.try("POST", "/v1/pets", fmt.Sprintf(`{"name":"%d of %d","categoryId":1}`, n, w)); err != nil || got.StatusCode != 201 {
+					t.Errorf("%v %s", err, got.body)
+				}
+			}
+		})
+	}
+	var feeds [readers][]string
+	for i := range readers {
+		reading.Go(func() {
+			last := "0"
+			for seen := 0; seen < writers*each; {
+				r, err := s.tryFollow("?type=pet.created&after=0", "Last-Event-ID: "+last)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for range rand.IntN(40) {
+					b, err := r.next()
+					if err != nil {
+						t.Errorf("the reader %d: %v", i, err)
+						return
+					}
+					if b.id != "" {
+						last = b.id
+					}
+					if b.data != "" {
+						feeds[i] = append(feeds[i], b.id+" "+b.data)
+						seen++
+					}
+					if seen == writers*each {
+						break
+					}
+				}
+				r.close()
+			}
+		})
+	}
+	writing.Wait()
+	reading.Wait()
+	want := map[string]bool{}
+	position := 0
+	for _, line := range feeds[0] {
+		id, err := strconv.Atoi(strings.Fields(line)[0])
+		if err != nil || id <= position || want[line] {
+			t.Errorf("after %d comes %s", position, line)
+		}
+		position, want[line] = id, true
+	}
+	for i := range readers {
+		if diff := cmp.Diff(feeds[0], feeds[i]); diff != "" || len(feeds[i]) != writers*each {
+			t.Errorf("the reader %d saw %d events, others than the first:\n%s", i, len(feeds[i]), diff)
+		}
+	}
+}
+
+func TestStreamHeartbeat(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.work()
+	s.api.pace.heartbeat = time.Millisecond
+	r := s.follow("?type=pet.deleted")
+	r.wantStart("0")
+	r.want("a comment", func(b block) bool { return b == block{comment: true} })
+	s.add(`{"name":"Rex","categoryId":1}`)
+	for { // what does not concern it only moves its place, so that a reconnect has less to look through
+		if b := r.want("a comment", func(b block) bool { return b.comment && b.data == "" }); b.id == "2" {
+			break
+		}
+	}
+}
+
+// A reader that takes nothing is cut off, and nobody else notices it.
+func TestStreamOfASlowReader(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.work()
+	s.trusted = true
+	s.api.pace.patience = 100 * time.Millisecond
+	connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer connection.Close()
+	connection.(*net.TCPConn).SetReadBuffer(4 << 10)
+	fmt.Fprintf(connection, "GET /v1/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n\r\n", adminKey)
+	s.await("the stream", func() bool { return s.metric("animalstore_event_streams") == 1 })
+	quick := s.follow("?type=pet.created")
+	quick.wantStart("0")
+	for n := 0; s.metric("animalstore_event_streams") == 2; n++ {
+		s.tell(100*n+1, 100)
+		for i := range 100 {
+			quick.wantEvents(fmt.Sprintf("pet.created pets/%d", 100*n+i+1))
+		}
+	}
+	rest, err := io.ReadAll(connection)
+	if strings.HasSuffix(string(rest), "0\r\n\r\n") {
+		t.Errorf("the cut was told as an end: %v", err)
+	}
+}
+
+func TestStreamEnds(t *testing.T) {
+	t.Parallel()
+	t.Run("with its key", func(t *testing.T) {
+		t.Parallel()
+		s := newShop(t)
+		s.work()
+		key, err := s.service.CreateKey(t.Context(), shop.NewKey{Name: "partner", Scopes: []shop.Scope{shop.EventsRead}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, other := s.follow("", bearing(key.Secret)), s.follow("")
+		r.wantStart("1")
+		other.wantStart("1")
+		s.ask("DELETE", fmt.Sprintf("/v1/keys/%d", key.ID), "").want(t, 204, "")
+		for {
+			if _, err := r.next(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatal(err)
+			}
+		}
+		other.wantEvents("key.revoked keys/1")
+		got := s.ask("GET", "/v1/events", "", "Accept: text/event-stream", bearing(key.Secret))
+		got.wantError(t, 401, shop.InvalidAPIKey)
+	})
+	t.Run("when the node stops", func(t *testing.T) {
+		t.Parallel()
+		s := newShop(t)
+		s.work()
+		r := s.follow("")
+		r.wantStart("0")
+		s.api.Stopping()
+		r.wantEnd()
+		s.ask("GET", "/v1/events", "", "Accept: text/event-stream").wantError(t, 503, shop.Unavailable)
+		s.ask("GET", "/v1/events", "").want(t, 200, "[]")
+	})
+	t.Run("not when the store is away for a while", func(t *testing.T) {
+		t.Parallel()
+		s := newShop(t)
+		s.work()
+		partner := s.key(shop.EventsRead)
+		r := s.follow("", bearing(partner))
+		r.wantStart("1")
+		var asked atomic.Int64
+		s.store.failWith(func(bool) error {
+			asked.Add(1)
+			return shop.UnavailableError(errors.New("away"))
+		})
+		s.await("the service to notice", func() bool { return asked.Load() > 10 })
+		s.store.failWith(nil)
+		s.add(`{"name":"Rex","categoryId":1}`)
+		r.wantEvents("category.created categories/1", "pet.created pets/1")
+	})
+}
+
+func TestStreamLimits(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, func(c *Config) { c.MaxStreams, c.MaxInFlight = 2, 1 })
+	s.work()
+	first, second := s.follow(""), s.follow("")
+	first.wantStart("0")
+	second.wantStart("0")
+	got := s.ask("GET", "/v1/events", "", "Accept: text/event-stream")
+	got.wantError(t, 503, shop.Unavailable)
+	s.ask("GET", "/v1/events", "").want(t, 200, "[]") // they take no place of a request in flight
+	first.close()
+	s.await("a place", func() bool { return s.metric("animalstore_event_streams") == 1 })
+	s.follow("").wantStart("0")
+}
+
+// Who comes back too late is told so, and goes on with what there is.
+func TestStreamReset(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	old := s.open(shop.Options{EventRetention: time.Hour})
+	s.work()
+	s.add(`{"name":"Rex","categoryId":1}`)
+	open := s.follow("")
+	open.wantStart("2")
+	s.clock.forward(2 * time.Hour)
+	s.add(`{"name":"Luna","categoryId":1}`)
+	open.wantEvents("pet.created pets/2")
+	if err := old.RemoveEvents(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.service = s.open(shop.Options{}) // a node that has nothing in memory
+	s.api.Service = s.service
+	s.work()
+	late := s.follow("?after=1")
+	late.wantStart("1")
+	b := late.want("a reset", func(b block) bool { return b.event == "reset" && b.id == "2" })
+	var said errorBody
+	if err := json.Unmarshal([]byte(b.data), &said); err != nil || said.Code != shop.EventsExpired || said.Status != 410 {
+		t.Errorf("%s %v", b.data, err)
+	}
+	late.wantEvents("pet.created pets/2")
+	got := s.ask("GET", "/v1/events?after=1", "")
+	got.wantError(t, 410, shop.EventsExpired)
+	s.ask("GET", "/v1/events?after=0", "").wantError(t, 410, shop.EventsExpired)
+	for _, query := range []string{"?after=2", ""} {
+		if got := s.ask("GET", "/v1/events"+query, ""); got.StatusCode != 200 || !strings.Contains(string(got.body), `"id":"3"`) || strings.Contains(string(got.body), `"id":"2"`) {
+			t.Errorf("%s: %d %s", query, got.StatusCode, got.body)
+		}
+	}
+}
+
+func TestStreamRequests(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for _, position := range []string{"-1", "x", "1 ", "1234567890123456789", "1.0", "+1"} {
+		got := s.ask("GET", "/v1/events", "", "Accept: text/event-stream", "Last-Event-ID: "+position)
+		if strings.TrimSpace(position) == "1" {
+			continue // HTTP takes the space away
+		}
+		got.wantError(t, 400, shop.InvalidParameter)
+	}
+	s.ask("GET", "/v1/events", "", "Last-Event-ID: x").want(t, 200, "[]") // a page has nothing to do with it
+	s.ask("HEAD", "/v1/events", "", "Accept: text/event-stream").want(t, 200, "")
+	for accept, stream := range map[string]bool{
+		"text/event-stream": true, "Text/Event-Stream; q=0.1": true, "text/event-stream;q=0": false, "*/*": false, "text/*": false,
+		"application/json, text/event-stream": false, "application/json;q=0.9, text/event-stream": true, "nonsense;;, text/event-stream": true,
+		"text/event-stream;q=x": false, "application/json": false,
+	} {
+		if got := wantsStream([]string{accept}); got != stream {
+			t.Errorf("%s: a stream: %v", accept, got)
+		}
+	}
+}
+
+// tell writes events of animals from an id on, in one write: that they are there is not the point.
+func (s *openShop) tell(first, n int) {
+	err := s.store.Write(context.Background(), func(tx shop.WriteTx) error {
+		for i := range n {
+			event := shop.NewEvent{Type: shop.PetCreated, Subject: fmt.Sprintf("pets/%d", first+i), Actor: "system", Data: []byte(`{"current":null,"previous":null}`)}
+			if err := tx.InsertEvent(event); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		s.t.Error(err)
+	}
+}
+
+// metric is the value of a metric without labels.
+func (s *openShop) metric(name string) (value float64) {
+	s.t.Helper()
+	body := string(s.ask("GET", "/metrics", "").body)
+	_, rest, _ := strings.Cut(body, "\n"+name+" ")
+	fmt.Sscan(rest, &value)
+	return value
+}
+
+// await waits until something is so.
+func (s *openShop) await(what string, is func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			s.t.Fatalf("waited in vain for %s", what)
+		}
+	}
+}
