@@ -28,6 +28,8 @@ type postgresEngine struct {
 	dialect  *dialect
 	patience time.Duration // pgPatience
 	closed   atomic.Bool
+	// turn is held by the one write of this node that runs again after a conflict.
+	turn chan struct{}
 	// era counts how often the server was lost. Connections from before lead to where it was: none of them is used again.
 	era atomic.Int64
 }
@@ -35,6 +37,8 @@ type postgresEngine struct {
 const (
 	// pgPatience is how long one read or write goes on trying before it is refused.
 	pgPatience = 5 * time.Second
+	// pgTurn is how long a write that met a conflict waits for the others that did.
+	pgTurn = time.Second
 	// pgConnections is how many connections a node has at most, where the URL does not say so.
 	pgConnections = 32
 	// maxViolations is how many broken constraints of one write are taken for conflicts, before they are taken for our fault.
@@ -50,7 +54,7 @@ func openPostgres(ctx context.Context, url string, o Options) (*postgresEngine, 
 	if err != nil {
 		return nil, err
 	}
-	p := &postgresEngine{config: config, dialect: postgresDialect(o.Now), patience: pgPatience}
+	p := &postgresEngine{config: config, dialect: postgresDialect(o.Now), patience: pgPatience, turn: make(chan struct{}, 1)}
 	p.db = stdlib.OpenDB(*config, stdlib.OptionBeforeConnect(p.prepare), stdlib.OptionShouldPing(p.ping), stdlib.OptionResetSession(p.refuseOld))
 	pool.apply(p.db)
 	if err := migratePostgres(ctx, p.db); err != nil {
@@ -216,6 +220,8 @@ func (p *postgresEngine) patiently(ctx context.Context, fn func(context.Context)
 	limit, cancel := context.WithTimeout(ctx, p.patience)
 	defer cancel()
 	violations := 0
+	leave := func() {}
+	defer func() { leave() }()
 	for try := 0; ; try++ {
 		err := fn(limit)
 		if isViolation(err) {
@@ -224,6 +230,23 @@ func (p *postgresEngine) patiently(ctx context.Context, fn func(context.Context)
 		if err == nil || !mayPass(err) || violations > maxViolations || ctx.Err() != nil || !pause(limit, try) {
 			return err
 		}
+		if try == 0 && isConflict(err) {
+			leave = p.takeTurn(limit)
+		}
+	}
+}
+
+// takeTurn waits until no other write of this node runs again after a conflict. All at once they would meet each other
+// anew, and again: PostgreSQL sees conflicts by the page, so that neighbours meet who share no row. Whoever has waited too
+// long goes on all the same: the one before it may have to wait for something else.
+func (p *postgresEngine) takeTurn(ctx context.Context) (leave func()) {
+	limit, cancel := context.WithTimeout(ctx, pgTurn)
+	defer cancel()
+	select {
+	case p.turn <- struct{}{}:
+		return func() { <-p.turn }
+	case <-limit.Done():
+		return func() {}
 	}
 }
 

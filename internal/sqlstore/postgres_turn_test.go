@@ -1,0 +1,64 @@
+package sqlstore
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+)
+
+// Many clients order animals at once, each its own. PostgreSQL sees conflicts between them, by the page; those who meet one
+// must not go on to meet each other until their time is over.
+func TestConflictsDoNotPileUp(t *testing.T) {
+	t.Parallel()
+	const clients, times = 100, 5
+	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{})
+	pets := make([]shop.Pet, clients*times)
+	err := store.Write(t.Context(), func(tx shop.WriteTx) (err error) {
+		_, err = tx.EnsureCategory(1)
+		for i := range pets {
+			if err == nil {
+				pets[i], err = tx.InsertPet(shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available})
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs atomic.Int64
+	var wg sync.WaitGroup
+	for i := range clients {
+		wg.Go(func() {
+			for _, before := range pets[i*times:][:times] {
+				err := store.Write(context.Background(), func(tx shop.WriteTx) error {
+					runs.Add(1)
+					if _, _, err := tx.OpenOrder(before.ID); err != nil {
+						return err
+					}
+					now, err := tx.Now()
+					if err != nil {
+						return err
+					}
+					if _, err := tx.InsertOrder(shop.Order{PetID: before.ID, Status: shop.Placed, CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now}); err != nil {
+						return err
+					}
+					after := before
+					after.Status = shop.Pending
+					return tx.UpdatePet(before, after)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	t.Logf("%d orders in %d runs", len(pets), runs.Load())
+	if most := int64(2 * len(pets)); runs.Load() > most {
+		t.Errorf("%d orders took %d runs, want %d at most", len(pets), runs.Load(), most)
+	}
+}
