@@ -157,8 +157,8 @@ type WriteTx interface {
 	// be more.
 	RemoveDeliveries(before time.Time) (more bool, err error)
 
-	// Tidy does the store's own housekeeping.
-	Tidy() error
+	// Tidy does some of the store's own housekeeping, and tells whether there may be more.
+	Tidy() (more bool, err error)
 
 	// Keep keeps an answer in the place of any before it.
 	Keep(principal int64, key string, answer KeptAnswer, now time.Time) error

@@ -21,7 +21,7 @@ func (s *Service) Work(ctx context.Context, report func(error)) {
 		{time.Minute, nil, s.ForgetAnswers},
 		{time.Minute, nil, s.RemoveEvents},
 		{time.Minute, nil, s.RemoveDeliveries},
-		{10 * time.Second, nil, func(ctx context.Context) error { return s.store.Write(ctx, WriteTx.Tidy) }},
+		{10 * time.Second, nil, s.Tidy},
 	} {
 		wg.Go(func() {
 			ticker := time.NewTicker(chore.every)
@@ -45,4 +45,18 @@ func (s *Service) Work(ctx context.Context, report func(error)) {
 		})
 	}
 	wg.Wait()
+}
+
+// Tidy lets the store do its housekeeping, a part at a time: others wait while it happens.
+func (s *Service) Tidy(ctx context.Context) error {
+	for more := true; more; {
+		err := s.store.Write(ctx, func(tx WriteTx) (err error) {
+			more, err = tx.Tidy()
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -23,8 +23,8 @@ type dialect struct {
 	events string
 	// eventTime is when an event is written; $5 stands for now.
 	eventTime string
-	// tidy does what has to be done from time to time; nil: nothing.
-	tidy func(*tx) error
+	// tidy does some of what has to be done from time to time, and tells whether there may be more; nil: nothing.
+	tidy func(*tx) (more bool, err error)
 	// meaning says what a failure of the driver means for the caller: whether the database is away, or we are wrong.
 	meaning func(error) error
 }
@@ -82,25 +82,34 @@ func serverTime(t *tx) (time.Time, error) {
 	return fromMicros(at), err
 }
 
+// tidyAtOnce is how many rows are tidied away at a time.
+const tidyAtOnce = 10_000
+
 // tidyPostgres folds what was counted, and forgets the commits whose fate nobody asks for any more.
-func tidyPostgres(t *tx) error {
-	err := t.exec(`
+func tidyPostgres(t *tx) (more bool, err error) {
+	folded, _, err := one(t, scanValue[int64], `
 		WITH folded AS (
-			DELETE FROM inventory_changes WHERE id IN (SELECT id FROM inventory_changes ORDER BY id LIMIT 10000)
+			DELETE FROM inventory_changes WHERE id IN (SELECT id FROM inventory_changes ORDER BY id LIMIT $1)
 			RETURNING status, n
-		), sums AS (SELECT status, CAST(sum(n) AS BIGINT) AS n FROM folded GROUP BY status)
-		UPDATE inventory SET n = inventory.n + sums.n FROM sums WHERE inventory.status = sums.status`)
+		), sums AS (
+			SELECT status, CAST(sum(n) AS BIGINT) AS n FROM folded GROUP BY status
+		), added AS (
+			UPDATE inventory SET n = inventory.n + sums.n FROM sums WHERE inventory.status = sums.status
+		) SELECT count(*) FROM folded`, tidyAtOnce)
 	if err != nil {
-		return err
+		return false, err
 	}
-	return t.exec("DELETE FROM commits WHERE id IN (SELECT id FROM commits WHERE at < $1 ORDER BY at LIMIT 10000)",
-		micros(time.Now().Add(-time.Hour)))
+	forgotten, _, err := one(t, scanValue[int64], `
+		WITH forgotten AS (
+			DELETE FROM commits WHERE id IN (SELECT id FROM commits WHERE at < $1 ORDER BY at LIMIT $2) RETURNING 1
+		) SELECT count(*) FROM forgotten`, micros(time.Now().Add(-time.Hour)), tidyAtOnce)
+	return max(folded, forgotten) == tidyAtOnce, err
 }
 
-// Tidy does the store's own housekeeping.
-func (t *tx) Tidy() error {
+// Tidy does some of the store's own housekeeping.
+func (t *tx) Tidy() (more bool, err error) {
 	if t.dialect.tidy == nil {
-		return nil
+		return false, nil
 	}
 	return t.dialect.tidy(t)
 }

@@ -1,0 +1,33 @@
+package sqlstore
+
+import (
+	"testing"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+)
+
+// A busy shop writes more between two times of tidying than is tidied away at once: nothing may pile up.
+func TestTidyLeavesNothing(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Shared(t).NewDatabase(t)
+	service, err := shop.Open(t.Context(), open(t, database, Options{}), shop.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	straight := openStraight(t, database)
+	exec(t, straight, "INSERT INTO inventory_changes (status, n) SELECT 'sold', 1 FROM generate_series(1, 25000)")
+	exec(t, straight, "INSERT INTO commits (id, at, done) SELECT decode(md5(CAST(n AS TEXT)), 'hex'), n, TRUE FROM generate_series(1, 35000) AS n")
+	if err := service.Tidy(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []string{"inventory_changes", "commits WHERE at <= 35000"} {
+		var n int
+		if err := straight.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil || n != 0 {
+			t.Errorf("%d rows are left in %s, %v", n, table, err)
+		}
+	}
+	if inventory, err := service.Inventory(t.Context()); err != nil || inventory.Sold != 25000 {
+		t.Errorf("%+v, %v", inventory, err)
+	}
+}
