@@ -74,7 +74,7 @@ func postgresDialect(clock func() time.Time) *dialect {
 	return d
 }
 
-// serverMicros is the server's time, as it is stored.
+// serverMicros is the server's time, as times are stored. Nodes may have clocks that are hours apart.
 const serverMicros = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
 
 func serverTime(t *tx) (time.Time, error) {
@@ -99,10 +99,14 @@ func tidyPostgres(t *tx) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	now, err := serverTime(t)
+	if err != nil {
+		return false, err
+	}
 	forgotten, _, err := one(t, scanValue[int64], `
 		WITH forgotten AS (
 			DELETE FROM commits WHERE id IN (SELECT id FROM commits WHERE at < $1 ORDER BY at LIMIT $2) RETURNING 1
-		) SELECT count(*) FROM forgotten`, micros(time.Now().Add(-time.Hour)), tidyAtOnce)
+		) SELECT count(*) FROM forgotten`, micros(now.Add(-time.Hour)), tidyAtOnce)
 	return max(folded, forgotten) == tidyAtOnce, err
 }
 

@@ -130,7 +130,7 @@ func (p *postgresEngine) write(ctx context.Context, fn func(*tx) error) error {
 				if err := fn(t); err != nil {
 					return err
 				}
-				return t.exec("INSERT INTO commits (id, at, done) VALUES ($1, $2, TRUE)", name, micros(time.Now()))
+				return t.exec("INSERT INTO commits (id, at, done) VALUES ($1, "+serverMicros+", TRUE)", name)
 			})
 			if err != nil {
 				return err
@@ -190,10 +190,10 @@ func (p *postgresEngine) transaction(ctx context.Context, o sql.TxOptions, fn fu
 // It is one statement, so that one server answers, and it always writes: only then a primary answers no sooner than its
 // synchronous replica has all that came before, and "done" is not said of what a failover would undo.
 func (p *postgresEngine) fate(ctx context.Context, name []byte, lost error) error {
-	const ask = "INSERT INTO commits (id, at, done) VALUES ($1, $2, FALSE) ON CONFLICT (id) DO UPDATE SET at = excluded.at RETURNING done"
+	const ask = "INSERT INTO commits (id, at, done) VALUES ($1, " + serverMicros + ", FALSE) ON CONFLICT (id) DO UPDATE SET at = excluded.at RETURNING done"
 	for try := 0; ; try++ {
 		var done bool
-		err := p.db.QueryRowContext(ctx, ask, name, micros(time.Now())).Scan(&done)
+		err := p.db.QueryRowContext(ctx, ask, name).Scan(&done)
 		switch {
 		case err == nil && done:
 			return nil

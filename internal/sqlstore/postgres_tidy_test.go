@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
 
 	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
@@ -29,5 +31,32 @@ func TestTidyLeavesNothing(t *testing.T) {
 	}
 	if inventory, err := service.Inventory(t.Context()); err != nil || inventory.Sold != 25000 {
 		t.Errorf("%+v, %v", inventory, err)
+	}
+}
+
+// The clock of one node is years behind. What it has committed must not look old to the others: while it still asks for the
+// fate of a write, a name that was tidied away would say that the write was never done, and it would be done twice.
+func TestTidyMindsNoNodesClock(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Shared(t).NewDatabase(t)
+	tidying, straight := open(t, database, Options{}), openStraight(t, database)
+	synctest.Test(t, func(t *testing.T) { // it is the year 2000 here
+		store, err := Open(context.Background(), database, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Write(context.Background(), adding("Rex")); err != nil {
+			t.Error(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := tidying.Write(t.Context(), func(tx shop.WriteTx) error { _, err := tx.Tidy(); return err }); err != nil {
+		t.Fatal(err)
+	}
+	var names int
+	if err := straight.QueryRowContext(t.Context(), "SELECT count(*) FROM commits").Scan(&names); err != nil || names != 2 {
+		t.Errorf("there are the names of %d commits, want both, %v", names, err)
 	}
 }
