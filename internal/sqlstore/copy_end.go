@@ -57,7 +57,7 @@ func (e *end) beginRead(ctx context.Context) error {
 	}
 	used, err := e.exists(ctx, "SELECT 1 FROM settings WHERE name = 'environment'")
 	if err == nil && !used {
-		err = errors.New("there is no store in it")
+		err = errNoStore
 	}
 	return err
 }

@@ -3,14 +3,17 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
 // migratePostgres brings the schema up to date. Nodes may start together: the row that holds the version is locked while
-// one of them works, and the others then find nothing left to do. A database that is just coming up is waited for.
-func migratePostgres(ctx context.Context, db *sql.DB) error {
+// one of them works, and the others then find nothing left to do. A database that is just coming up is waited for. Where
+// there must be a store already, none is made.
+func migratePostgres(ctx context.Context, db *sql.DB, existing bool) error {
 	steps, err := readMigrations("postgres")
 	if err != nil {
 		return err
@@ -18,23 +21,27 @@ func migratePostgres(ctx context.Context, db *sql.DB) error {
 	limit, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for try := 0; ; try++ {
-		err := migrateOnce(limit, db, steps)
+		err := migrateOnce(limit, db, steps, existing)
 		if err == nil || !mayPass(err) && !isMadeByAnother(err) || !pause(limit, try) {
 			return err
 		}
 	}
 }
 
+var errNoStore = errors.New("there is no store in it")
+
+const pgDuplicateTable = "42P07"
+
 // isMadeByAnother tells whether another node has made a table at the same moment.
 func isMadeByAnother(err error) bool {
 	switch pgCode(err) {
-	case "23505", "42P07", "XX000": // PostgreSQL's own catalogue has told them apart
+	case pgUniqueViolation, pgDuplicateTable, "XX000": // PostgreSQL's own catalogue has told them apart
 		return true
 	}
 	return false
 }
 
-func migrateOnce(ctx context.Context, db *sql.DB, steps []string) error {
+func migrateOnce(ctx context.Context, db *sql.DB, steps []string, existing bool) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -56,8 +63,15 @@ func migrateOnce(ctx context.Context, db *sql.DB, steps []string) error {
 	if version == len(steps) {
 		return tx.Commit()
 	}
+	if version == 0 && existing {
+		return errNoStore // what was made above goes with the transaction
+	}
 	for _, step := range steps[version:] {
-		if _, err := tx.ExecContext(ctx, step, pgx.QueryExecModeSimpleProtocol); err != nil {
+		_, err := tx.ExecContext(ctx, step, pgx.QueryExecModeSimpleProtocol)
+		if pgCode(err) == pgDuplicateTable { // it is no other node's: the row is locked
+			return fmt.Errorf("it is the database of another program: %v", err)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -57,7 +57,7 @@ func openPostgres(ctx context.Context, url string, o Options) (*postgresEngine, 
 	p := &postgresEngine{config: config, dialect: postgresDialect(o.Now), patience: pgPatience, turn: make(chan struct{}, 1)}
 	p.db = stdlib.OpenDB(*config, stdlib.OptionBeforeConnect(p.prepare), stdlib.OptionShouldPing(p.ping), stdlib.OptionResetSession(p.refuseOld))
 	pool.apply(p.db)
-	if err := migratePostgres(ctx, p.db); err != nil {
+	if err := migratePostgres(ctx, p.db, o.Existing); err != nil {
 		p.db.Close()
 		return nil, fmt.Errorf("cannot open the database: %w", err)
 	}

@@ -39,7 +39,7 @@ type Options struct {
 	// Exclusive keeps every other process out of a file that asks for the same. Those that do not may still read and
 	// write. A server is always shared.
 	Exclusive bool
-	// Existing refuses a file that is not there, in place of making one.
+	// Existing refuses a file that is not there, or a server's database without a store, in place of making one.
 	Existing bool
 	// Now is the clock that holds run by; nil: the system's for a file, and the server's own for a server.
 	Now func() time.Time
