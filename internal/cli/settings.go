@@ -79,11 +79,14 @@ func checkDatabase(database, variable string) error {
 		return fmt.Errorf("the file's name is missing")
 	case sqlstore.IsURL(database):
 		return checkServer(database, variable)
-	case strings.Contains(database, "://"), strings.HasPrefix(database, "file:"), strings.HasPrefix(database, ":"):
+	case strings.Contains(database, "://"), strings.HasPrefix(database, "file:"), strings.HasPrefix(database, ":"), noFile.MatchString(database):
 		return fmt.Errorf("it must be the path of a file or a postgres:// URL") // what it is may hold a password: it is not shown
 	}
 	return nil
 }
+
+// noFile finds what is meant to be a server, in a form that we do not take: its settings, or a URL with a slip.
+var noFile = regexp.MustCompile(`(?i)^\s*postgres(ql)?:|\b(host|dbname|password)\s*=`)
 
 // checkServer checks the URL of a server. No password is taken as a flag, where the list of processes shows it.
 func checkServer(database, variable string) error {

@@ -28,7 +28,9 @@ func TestWrongValues(t *testing.T) {
 		}},
 		{"--database", "ANIMALSTORE_DATABASE", []string{
 			"postgres://shop:secret@db.example.com:x/shop", "postgresql://shop:secret@db.example.com/shop?sslmode=maybe", ":memory:", "file:a.db", "sqlite://a.db",
-			"mysql://shop:secret@db.example.com/shop",
+			"mysql://shop:secret@db.example.com/shop", "postgres:/shop:secret@db.example.com/shop", "postgresql:shop:secret@db.example.com",
+			"host=db.example.com password=secret dbname=shop", "postgres://shop:top@secret@db.example.com/shop",
+			"postgres://shop:top@db1.example.com,secret@db2.example.com/shop",
 		}},
 		{"--environment", "ANIMALSTORE_ENVIRONMENT", []string{"prod", "Production", "STAGING", "production,staging"}},
 		{"--public-url", "ANIMALSTORE_PUBLIC_URL", baseURLs},

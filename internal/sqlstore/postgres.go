@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -75,6 +77,9 @@ func parsePostgresURL(url string) (*pgx.ConnConfig, pool, error) {
 	if err != nil {
 		return nil, pool{}, err // it shows no password
 	}
+	if hasAt(config) { // what was taken for a host is the end of a password: it is not shown
+		return nil, pool{}, errors.New("there is an @ too many before the host; in a password it is written as %40")
+	}
 	own, err := poolOf(config)
 	if err != nil {
 		return nil, pool{}, err
@@ -89,6 +94,12 @@ func parsePostgresURL(url string) (*pgx.ConnConfig, pool, error) {
 		config.RuntimeParams["application_name"] = "animalstore"
 	}
 	return config, own, nil
+}
+
+// hasAt tells whether there is a host that cannot be one.
+func hasAt(config *pgx.ConnConfig) bool {
+	return strings.Contains(config.Host, "@") ||
+		slices.ContainsFunc(config.Fallbacks, func(f *pgconn.FallbackConfig) bool { return strings.Contains(f.Host, "@") })
 }
 
 func (p *postgresEngine) close() error {
