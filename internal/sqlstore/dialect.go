@@ -11,6 +11,9 @@ import (
 type dialect struct {
 	// contains is the condition that a column contains a text.
 	contains string
+	// byRow seeks a page as a range of whole rows, where the planner else takes the index of the ids and walks past all
+	// that do not match. It thinks that they are spread evenly; but the animals that came last are not sold yet.
+	byRow bool
 	// now is the time by which holds run out.
 	now func(*tx) (time.Time, error)
 	// count notes that there are so many more animals of a status.
@@ -59,6 +62,7 @@ func sqliteDialect(clock func() time.Time) *dialect {
 func postgresDialect(clock func() time.Time) *dialect {
 	d := &dialect{
 		contains:  "strpos(name_folded, %s) > 0",
+		byRow:     true,
 		now:       serverTime,
 		count:     "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)",
 		inventory: "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory UNION ALL SELECT status, n FROM inventory_changes) AS notes GROUP BY status",

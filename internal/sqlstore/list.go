@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"animalstore/internal/shop"
@@ -12,6 +13,14 @@ import (
 type conditions struct {
 	texts []string
 	args  []any
+	exact []string // columns that have one value
+	value []string // which; both in the order of the index that is made for them
+	byRow bool     // dialect.byRow
+}
+
+// equal adds the condition that a column has a value. With several, they come in the order of their index.
+func (c *conditions) equal(column string, value any) {
+	c.exact, c.value = append(c.exact, column), append(c.value, c.place(value))
 }
 
 // add adds a condition with one value, which stands for %s in it.
@@ -34,8 +43,15 @@ func (c *conditions) place(value any) string {
 
 // page writes the query for one window of a list; after is the condition of what follows a position in its order.
 func (c *conditions) page(selection string, w shop.Window, after, order string) (query string, args []any) {
-	if w.From != nil {
-		c.add(after, *w.From)
+	if c.byRow && len(c.exact) > 0 {
+		order = c.seek(w.From)
+	} else {
+		for i, column := range c.exact {
+			c.texts = append(c.texts, column+" = "+c.value[i])
+		}
+		if w.From != nil {
+			c.add(after, *w.From)
+		}
 	}
 	query = selection
 	if len(c.texts) > 0 {
@@ -43,4 +59,18 @@ func (c *conditions) page(selection string, w shop.Window, after, order string) 
 	}
 	query += " ORDER BY " + order + " LIMIT " + c.place(w.Limit)
 	return query, c.args
+}
+
+// seek narrows a list, newest first, to exact values and to what follows a position, as one range of whole rows. It returns
+// the order. No other index has that order than the one that is made for these columns.
+func (c *conditions) seek(from *int64) (order string) {
+	end := fmt.Sprintf("<= (%%s, %d)", math.MaxInt64)
+	if from != nil {
+		end = "< (%s, " + c.place(*from) + ")"
+	}
+	columns, values := strings.Join(c.exact, ", "), strings.Join(c.value, ", ")
+	c.texts = append(c.texts,
+		fmt.Sprintf("(%s, id) >= (%s, %d)", columns, values, math.MinInt64),
+		fmt.Sprintf("(%s, id) "+end, columns, values))
+	return strings.Join(c.exact, " DESC, ") + " DESC, id DESC"
 }

@@ -25,17 +25,17 @@ func (t *tx) Order(id int64) (shop.Order, bool, error) {
 }
 
 func (t *tx) Orders(list shop.OrderList) ([]shop.Order, error) {
-	query, args := ordersQuery(list)
+	query, args := ordersQuery(t.dialect, list)
 	return all(t, scanOrder, query, args...)
 }
 
-func ordersQuery(list shop.OrderList) (query string, args []any) {
-	var c conditions
-	if list.Status != "" {
-		c.add("status = %s", list.Status)
-	}
+func ordersQuery(d *dialect, list shop.OrderList) (query string, args []any) {
+	c := conditions{byRow: d.byRow}
 	if list.PetID != nil {
-		c.add("pet_id = %s", *list.PetID)
+		c.equal("pet_id", *list.PetID)
+	}
+	if list.Status != "" {
+		c.equal("status", list.Status)
 	}
 	return c.page("SELECT "+orderColumns+" FROM orders", list.Window, "id < %s", "id DESC")
 }

@@ -29,12 +29,12 @@ func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
 // petsQuery writes the query of a list. Only the filters that are set stand in it, so that the planner finds the index
 // that is made for them.
 func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
-	var c conditions
-	if list.Status != "" {
-		c.add("status = %s", list.Status)
-	}
+	c := conditions{byRow: d.byRow}
 	if list.CategoryID != nil {
-		c.add("category_id = %s", *list.CategoryID)
+		c.equal("category_id", *list.CategoryID)
+	}
+	if list.Status != "" {
+		c.equal("status", list.Status)
 	}
 	if list.Query != "" {
 		c.add(d.contains, shop.Fold(list.Query))

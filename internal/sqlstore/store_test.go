@@ -106,7 +106,7 @@ func TestEveryPageOfOrdersSeeksInAnIndex(t *testing.T) {
 	} {
 		for page, from := range map[string]*int64{"first": nil, "later": new(int64(150))} {
 			list.Window = shop.Window{Limit: 21, From: from}
-			query, args := ordersQuery(list)
+			query, args := ordersQuery(sqliteDialect(nil), list)
 			plan := explain(t, store, query, args)
 			if strings.Contains(plan, "TEMP B-TREE") || !strings.Contains(plan, "SEARCH orders") || from != nil && !strings.Contains(plan, "id<?") {
 				t.Errorf("%s, %s page:\n%s", name, page, plan)

@@ -1,0 +1,67 @@
+package sqlstore
+
+import (
+	"strings"
+	"testing"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+)
+
+// A page costs the same wherever it stands, also on a server, whose planner takes what it finds cheaper: the animals that came
+// last are available, those before them mostly sold, and it knows only how many there are of each.
+func TestEveryPageOnServerSeeksInAnIndex(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Shared(t).NewDatabase(t)
+	open(t, database, Options{})
+	db := openStraight(t, database)
+	for _, statement := range []string{
+		"INSERT INTO categories (id) SELECT n FROM generate_series(0, 9) AS n",
+		`INSERT INTO pets (name, name_folded, category_id, status) SELECT 'Rex', 'rex', n % 7 % 3,
+			CASE WHEN n > 20000 THEN 'available' WHEN n % 5 = 0 THEN 'pending' ELSE 'sold' END FROM generate_series(1, 30000) AS n`,
+		`INSERT INTO orders (pet_id, status, created_at, updated_at) SELECT n % 7,
+			CASE WHEN n > 20000 OR n % 5 = 0 THEN 'delivered' ELSE 'cancelled' END, 0, 0 FROM generate_series(1, 30000) AS n`,
+		"ANALYZE",
+	} {
+		exec(t, db, statement)
+	}
+	expect := func(name, query string, args []any) {
+		t.Helper()
+		rows, err := db.QueryContext(t.Context(), "EXPLAIN ANALYZE "+query, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		var plan strings.Builder
+		for rows.Next() {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				t.Fatal(err)
+			}
+			plan.WriteString(line + "\n")
+		}
+		for _, bad := range []string{"Sort", "Seq Scan", "Removed by Filter"} {
+			if strings.Contains(plan.String(), bad) {
+				t.Errorf("%s:\n%s\n%s", name, query, plan.String())
+				return
+			}
+		}
+	}
+	d, one := postgresDialect(nil), new(int64(1))
+	for page, from := range map[string]*int64{"first": nil, "later": new(int64(29_000))} {
+		window := shop.Window{Limit: 21, From: from}
+		for name, filter := range map[string]shop.PetFilter{
+			"all": {}, "status": {Status: shop.Sold}, "category": {CategoryID: one}, "status and category": {Status: shop.Sold, CategoryID: one},
+		} {
+			query, args := petsQuery(d, shop.PetList{PetFilter: filter, Window: window})
+			expect("animals, "+name+", "+page, query, args)
+		}
+		for name, list := range map[string]shop.OrderList{
+			"all": {}, "status": {Status: shop.Cancelled}, "pet": {PetID: one}, "status and pet": {Status: shop.Cancelled, PetID: one},
+		} {
+			list.Window = window
+			query, args := ordersQuery(d, list)
+			expect("orders, "+name+", "+page, query, args)
+		}
+	}
+}
