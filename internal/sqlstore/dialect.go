@@ -93,7 +93,7 @@ const tidyAtOnce = 10_000
 func tidyPostgres(t *tx) (more bool, err error) {
 	folded, _, err := one(t, scanValue[int64], `
 		WITH folded AS (
-			DELETE FROM inventory_changes WHERE id IN (SELECT id FROM inventory_changes ORDER BY id LIMIT $1)
+			DELETE FROM inventory_changes WHERE id = ANY (ARRAY(SELECT id FROM inventory_changes ORDER BY id LIMIT $1))
 			RETURNING status, n
 		), sums AS (
 			SELECT status, CAST(sum(n) AS BIGINT) AS n FROM folded GROUP BY status
@@ -109,7 +109,7 @@ func tidyPostgres(t *tx) (more bool, err error) {
 	}
 	forgotten, _, err := one(t, scanValue[int64], `
 		WITH forgotten AS (
-			DELETE FROM commits WHERE id IN (SELECT id FROM commits WHERE at < $1 ORDER BY at LIMIT $2) RETURNING 1
+			DELETE FROM commits WHERE id = ANY (ARRAY(SELECT id FROM commits WHERE at < $1 ORDER BY at LIMIT $2)) RETURNING 1
 		) SELECT count(*) FROM forgotten`, micros(now.Add(-time.Hour)), tidyAtOnce)
 	return max(folded, forgotten) == tidyAtOnce, err
 }

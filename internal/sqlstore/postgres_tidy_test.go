@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 
@@ -58,5 +59,35 @@ func TestTidyMindsNoNodesClock(t *testing.T) {
 	var names int
 	if err := straight.QueryRowContext(t.Context(), "SELECT count(*) FROM commits").Scan(&names); err != nil || names != 2 {
 		t.Errorf("there are the names of %d commits, want both, %v", names, err)
+	}
+}
+
+// What is removed is sought: reading a day of answers or an hour of commits for it would take longer than a write may.
+func TestTidySeeksInAnIndex(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Shared(t).NewDatabase(t)
+	store, straight := open(t, database, Options{}), openStraight(t, database)
+	service, err := shop.Open(t.Context(), store, shop.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const times = "(CASE WHEN n < 100 THEN 0 ELSE CAST(extract(epoch FROM now()) * 1000000 AS BIGINT) END) + n"
+	for _, statement := range []string{
+		"INSERT INTO commits (id, at, done) SELECT decode(md5(CAST(n AS TEXT)), 'hex'), " + times + ", TRUE FROM generate_series(1, 50000) AS n",
+		"INSERT INTO kept_answers (principal, key, fingerprint, status, header, body, kept_at) SELECT 1, n, '', 201, '{}', '', " + times +
+			" FROM generate_series(1, 50000) AS n",
+		"ANALYZE",
+	} {
+		exec(t, straight, statement)
+	}
+	if err := errors.Join(service.Tidy(t.Context()), service.ForgetAnswers(t.Context()), store.Close()); err != nil {
+		t.Fatal(err)
+	}
+	awaitRow(t, straight, "the statistics of what was removed",
+		"SELECT sum(n_tup_del) = 198 FROM pg_stat_user_tables WHERE relname IN ('commits', 'kept_answers')")
+	var read int
+	err = straight.QueryRowContext(t.Context(), "SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname IN ('commits', 'kept_answers')").Scan(&read)
+	if err != nil || read != 0 {
+		t.Errorf("%d rows were read, table by table, %v", read, err)
 	}
 }

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"database/sql"
 	"encoding/json"
 	"time"
 
@@ -41,10 +42,15 @@ func (t *tx) Keep(principal int64, key string, kept shop.KeptAnswer, now time.Ti
 // forgetAtOnce is how many answers are removed at a time.
 const forgetAtOnce = 1000
 
+// Forget finds the end of what it removes first: told that end, the planner takes the index of the times, where it would else
+// read all that is kept.
 func (t *tx) Forget(before time.Time) (more bool, err error) {
-	removed, err := all(t, scanValue[int64], `
-		DELETE FROM kept_answers WHERE (principal, key) IN (
-			SELECT principal, key FROM kept_answers WHERE kept_at <= $1 ORDER BY kept_at LIMIT $2) RETURNING principal`,
+	end, _, err := one(t, scanValue[sql.Null[int64]], `
+		SELECT max(kept_at) FROM (SELECT kept_at FROM kept_answers WHERE kept_at <= $1 ORDER BY kept_at LIMIT $2) AS oldest`,
 		micros(before), forgetAtOnce)
-	return len(removed) == forgetAtOnce, err
+	if err != nil || !end.Valid {
+		return false, err
+	}
+	removed, err := all(t, scanValue[int64], "DELETE FROM kept_answers WHERE kept_at <= $1 RETURNING principal", end.V)
+	return len(removed) >= forgetAtOnce, err
 }
