@@ -18,6 +18,7 @@ import (
 const (
 	pgSerializationFailure = "40001"
 	pgDeadlock             = "40P01"
+	pgLockTimeout          = "55P03" // where the operator has set one
 	pgUniqueViolation      = "23505"
 	pgForeignKeyViolation  = "23503"
 	pgReadOnly             = "25006" // after a failover
@@ -33,7 +34,7 @@ func pgCode(err error) string {
 // isConflict tells whether transactions got in each other's way.
 func isConflict(err error) bool {
 	code := pgCode(err)
-	return code == pgSerializationFailure || code == pgDeadlock || isViolation(err)
+	return code == pgSerializationFailure || code == pgDeadlock || code == pgLockTimeout || isViolation(err)
 }
 
 // isViolation tells whether a constraint stopped a transaction. Our rules never break one; but where two transactions do at

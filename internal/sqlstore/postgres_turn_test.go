@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
@@ -60,5 +61,38 @@ func TestConflictsDoNotPileUp(t *testing.T) {
 	t.Logf("%d orders in %d runs", len(pets), runs.Load())
 	if most := int64(2 * len(pets)); runs.Load() > most {
 		t.Errorf("%d orders took %d runs, want %d at most", len(pets), runs.Load(), most)
+	}
+}
+
+// Another transaction has the row, for longer than the operator lets anybody wait for a lock: the write runs again.
+func TestLockTimeout(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	b.works("before")
+	exec(t, b.straight, "ALTER DATABASE "+b.database()+" SET lock_timeout = '50ms'")
+	b.proxy.Cut() // so that new connections are needed
+	b.proxy.Heal()
+	other, err := b.straight.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Rollback()
+	if _, err := other.ExecContext(t.Context(), "UPDATE pets SET name = name"); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(300*time.Millisecond, func() { other.Rollback() })
+	runs := 0
+	err = b.store.Write(t.Context(), func(tx shop.WriteTx) error {
+		runs++
+		pets, err := tx.Pets(shop.PetList{Window: shop.Window{Limit: 1}})
+		if err != nil {
+			return err
+		}
+		after := pets[0]
+		after.Name = "after"
+		return tx.UpdatePet(pets[0], after)
+	})
+	if err != nil || runs < 2 {
+		t.Errorf("%v after %d runs", err, runs)
 	}
 }
