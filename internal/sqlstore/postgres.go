@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
@@ -28,7 +29,7 @@ type postgresEngine struct {
 	db       *sql.DB
 	config   *pgx.ConnConfig
 	dialect  *dialect
-	patience time.Duration // pgPatience
+	patience time.Duration // pgPatience, where nobody says otherwise
 	closed   atomic.Bool
 	// turn is held by the one write of this node that runs again after a conflict.
 	turn chan struct{}
@@ -56,7 +57,9 @@ func openPostgres(ctx context.Context, url string, o Options) (*postgresEngine, 
 	if err != nil {
 		return nil, err
 	}
-	p := &postgresEngine{config: config, dialect: postgresDialect(o.Now), patience: pgPatience, turn: make(chan struct{}, 1)}
+	p := &postgresEngine{
+		config: config, dialect: postgresDialect(o.Now), patience: cmp.Or(o.Patience, pgPatience), turn: make(chan struct{}, 1),
+	}
 	p.db = stdlib.OpenDB(*config, stdlib.OptionBeforeConnect(p.prepare), stdlib.OptionShouldPing(p.ping), stdlib.OptionResetSession(p.refuseOld))
 	pool.apply(p.db)
 	if err := migratePostgres(ctx, p.db, o.Existing); err != nil {

@@ -65,21 +65,27 @@ func TestDoneMeansReplicated(t *testing.T) {
 	b := &bench{T: t, store: open(t, proxy.URL(), Options{}), proxy: proxy, straight: openStraight(t, primary.URL())}
 	b.works("before")
 	replica.Stop(t)
-	b.engine().patience = impatience
-	outcomes := map[string]error{"before": nil, "waits": b.write("waits"), "after": nil}
+	const waiting = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'SyncRep' AND query ILIKE 'commit'"
+	sent := make(chan struct{})
+	note := sync.OnceFunc(func() { close(sent) })
+	proxy.CutBefore(func(message []byte) bool { // cuts none, and only watches
+		if pgtest.IsCommit(message) {
+			note()
+		}
+		return false
+	})
+	outcomes := map[string]error{"before": nil, "waits": b.startImpatientWrite("waits", sent)(), "after": nil}
 	if outcomes["waits"] == nil {
 		t.Error("a write was done without the replica")
 	}
-	b.engine().patience = pgPatience
+	awaitRow(t, b.straight, "the COMMIT to wait for the replica", "SELECT count(*) = 1 "+waiting)
+	b.engine().patience = ample
 	if n, err := b.read("waits"); err != nil || n != 0 {
 		t.Errorf("a write that the replica does not have is seen: %d, %v", n, err)
 	}
-	b.engine().patience = impatience
 	sprung, release := proxy.CutLate(pgtest.IsCommit)
-	outcome := b.startWrite("lost")
-	springs(t, sprung)
+	outcome := b.startImpatientWrite("lost", sprung)
 	release()
-	const waiting = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'SyncRep' AND query ILIKE 'commit'"
 	awaitRow(t, b.straight, "both COMMITs to wait for the replica", "SELECT count(*) = 2 "+waiting)
 	exec(t, b.straight, "SELECT pg_cancel_backend(pid) "+waiting)
 	awaitRow(t, b.straight, "the write to be seen", "SELECT EXISTS (SELECT FROM pets WHERE name = 'lost')")
@@ -88,7 +94,7 @@ func TestDoneMeansReplicated(t *testing.T) {
 	}
 	replica.Restart(t)
 	awaitRow(t, b.straight, "the replica to follow", "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
-	b.engine().patience = pgPatience
+	b.engine().patience = ample
 	b.works("after")
 	check(t, settled(t, b.straight), outcomes)
 }
@@ -138,7 +144,7 @@ func TestReadOnlyServer(t *testing.T) {
 	if err == nil {
 		t.Error("it was written")
 	}
-	b.engine().patience = pgPatience
+	b.engine().patience = ample
 	exec(t, b.straight, "ALTER DATABASE "+name+" RESET default_transaction_read_only")
 	b.works("after")
 	check(t, settled(t, b.straight), map[string]error{"before": nil, "meanwhile": err, "after": nil})
@@ -164,7 +170,7 @@ func TestServerThatRefusesConnections(t *testing.T) {
 	b.proxy.Heal()
 	begin := time.Now()
 	err := b.write("meanwhile")
-	if err == nil || time.Since(begin) >= pgPatience {
+	if err == nil || time.Since(begin) >= b.engine().patience {
 		t.Errorf("after %v: %v", time.Since(begin), err)
 	}
 	exec(t, elsewhere, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS true")
@@ -220,7 +226,7 @@ func TestSilentServer(t *testing.T) {
 	first.Delay(time.Hour)
 	b.engine().patience = impatience
 	outcomes := map[string]error{"first": b.write("first")} // it may be told that there is nobody
-	b.engine().patience = pgPatience
+	b.engine().patience = 20 * time.Second                  // less than all of the old connections would cost, one by one
 	for _, name := range []string{"second", "third"} {
 		begin := time.Now()
 		if outcomes[name] = b.write(name); outcomes[name] != nil {

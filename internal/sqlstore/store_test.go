@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -21,8 +22,12 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// ample is how long what must work may take: on a busy machine much longer than a caller should wait.
+const ample = time.Minute
+
 func open(t *testing.T, path string, o Options) *Store {
 	t.Helper()
+	o.Patience = ample
 	store, err := Open(t.Context(), path, o)
 	if err != nil {
 		t.Fatal(err)
