@@ -15,12 +15,13 @@ import (
 // limits holds every key to its rate on this node: so many requests a second, with a burst of twice that.
 type limits struct {
 	perSecond int // 0: no limit
+	now       func() time.Time
 	mu        sync.Mutex
 	keys      map[int64]*rate.Limiter
 }
 
 func newLimits(perSecond int) *limits {
-	return &limits{perSecond: perSecond, keys: map[int64]*rate.Limiter{}}
+	return &limits{perSecond: perSecond, now: time.Now, keys: map[int64]*rate.Limiter{}}
 }
 
 func (l *limits) burst() int { return 2 * l.perSecond }
@@ -41,7 +42,7 @@ func (l *limits) take(c *call) error {
 	if l.perSecond == 0 {
 		return nil
 	}
-	limiter, now := l.of(c.principal.ID()), time.Now()
+	limiter, now := l.of(c.principal.ID()), l.now()
 	allowed := limiter.AllowN(now, 1)
 	left := limiter.TokensAt(now)
 	untilFull := math.Ceil((float64(l.burst()) - left) / float64(l.perSecond))
