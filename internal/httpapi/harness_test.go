@@ -308,6 +308,21 @@ func (s *openShop) key(scopes ...shop.Scope) string {
 	return key.Secret
 }
 
+// soon finds a time a little ahead that something still accepts, and returns it. On a busy machine a time may have passed
+// before it is used; only then a later one is tried.
+func soon(t *testing.T, accepts func(at time.Time) bool) time.Time {
+	t.Helper()
+	for ahead := 100 * time.Millisecond; ; ahead *= 2 {
+		at := time.Now().Add(ahead)
+		if accepts(at) {
+			return at
+		}
+		if time.Now().Before(at) {
+			t.Fatalf("%v was refused before it had passed", at)
+		}
+	}
+}
+
 // pets are the animals of a list's answer.
 func (a answer) pets(t *testing.T) []shop.Pet {
 	t.Helper()

@@ -102,9 +102,12 @@ func TestFailuresAreNotKept(t *testing.T) {
 func TestRepeatOfWhatIsWrongByNow(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	body := fmt.Sprintf(`{"name":"x","scopes":["admin"],"expiresAt":%q}`, time.Now().Add(100*time.Millisecond).Format(time.RFC3339Nano))
-	s.ask("POST", "/v1/keys", body, "Idempotency-Key: k").want(t, 201, "")
-	time.Sleep(150 * time.Millisecond)
+	var body string
+	end := soon(t, func(at time.Time) bool {
+		body = fmt.Sprintf(`{"name":"x","scopes":["admin"],"expiresAt":%q}`, at.Format(time.RFC3339Nano))
+		return s.ask("POST", "/v1/keys", body, "Idempotency-Key: k").StatusCode == 201
+	})
+	time.Sleep(time.Until(end))
 	s.ask("POST", "/v1/keys", body, "Idempotency-Key: other").wantError(t, 400, shop.ValidationFailed)
 	s.ask("POST", "/v1/keys", body, "Idempotency-Key: k").want(t, 201, "")
 }
