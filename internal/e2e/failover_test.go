@@ -240,9 +240,9 @@ func walkOrders(p *program) []order {
 // nothing is there twice, and the nodes go on by themselves.
 func TestFailover(t *testing.T) {
 	t.Parallel()
-	failOver(t, func(primary, replica *pgtest.Server, nodes []*program) {
+	failOver(t, func(primary, replica *pgtest.Server, c *customers) {
 		primary.Kill(t)
-		await(t, "all nodes to say that they are not ready", func() bool { return readiness(t, nodes, http.StatusServiceUnavailable) })
+		await(t, "all nodes to say that they are not ready", func() bool { return readiness(t, c.nodes, http.StatusServiceUnavailable) })
 		replica.Promote(t)
 	})
 }
@@ -251,9 +251,9 @@ func TestFailover(t *testing.T) {
 // writes, and the replica has not. None of them may have been acknowledged.
 func TestFailoverDuringCommits(t *testing.T) {
 	t.Parallel()
-	failOver(t, func(primary, replica *pgtest.Server, _ []*program) {
+	failOver(t, func(primary, replica *pgtest.Server, c *customers) {
 		replica.Stop(t)
-		awaitCommits(t, primary)
+		c.awaitCommits(primary)
 		primary.Kill(t)
 		replica.Restart(t)
 		replica.Promote(t)
@@ -261,7 +261,7 @@ func TestFailoverDuringCommits(t *testing.T) {
 }
 
 // failOver lets customers go on while the one server takes the other's place.
-func failOver(t *testing.T, change func(primary, replica *pgtest.Server, nodes []*program)) {
+func failOver(t *testing.T, change func(primary, replica *pgtest.Server, c *customers)) {
 	t.Helper()
 	const before, after = 150, 150
 	primary, replica := pgtest.StartWithReplica(t, true)
@@ -274,7 +274,7 @@ func failOver(t *testing.T, change func(primary, replica *pgtest.Server, nodes [
 	c.mu.Lock()
 	c.gap.killed = time.Now()
 	c.mu.Unlock()
-	change(primary, replica, nodes)
+	change(primary, replica, c)
 	c.mu.Lock()
 	c.gap.promoted = time.Now()
 	c.mu.Unlock()
@@ -287,20 +287,27 @@ func failOver(t *testing.T, change func(primary, replica *pgtest.Server, nodes [
 		c.gap.served.Sub(c.gap.promoted).Round(time.Millisecond))
 }
 
-// awaitCommits waits until some COMMITs wait for the replica.
-func awaitCommits(t *testing.T, primary *pgtest.Server) {
-	t.Helper()
+// awaitCommits waits until some COMMITs wait for the replica. There may never be many: whoever meets what they have written
+// fails, and tries again. So one is enough when those who wait in vain have been told.
+func (c *customers) awaitCommits(primary *pgtest.Server) {
+	c.t.Helper()
 	db, err := sql.Open("pgx", primary.URL())
 	if err != nil {
-		t.Fatal(err)
+		c.t.Fatal(err)
 	}
 	defer db.Close()
-	await(t, "some COMMITs to wait for the replica", func() bool {
+	refused := func() int {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.refused
+	}
+	before := refused()
+	await(c.t, "some COMMITs to wait for the replica", func() bool {
 		var waiting int
 		if err := db.QueryRow("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&waiting); err != nil {
-			t.Fatal(err)
+			c.t.Fatal(err)
 		}
-		return waiting >= 3
+		return waiting >= 3 || waiting >= 1 && refused() > before
 	})
 }
 
@@ -312,13 +319,9 @@ func TestDatabaseAwayAtStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed.Close()
+	const closed = "127.0.0.1:1" // nobody listens there; a port that was free before may be somebody else's by now
 	var running sync.WaitGroup
-	for _, addr := range []string{silent.Addr().String(), closed.Addr().String()} {
+	for _, addr := range []string{silent.Addr().String(), closed} {
 		f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey,
 			"ANIMALSTORE_DATABASE=postgres://animalstore:hunter2@"+addr+"/animalstore?sslmode=disable")
 		running.Go(func() {
@@ -384,7 +387,7 @@ func TestDatabaseAway(t *testing.T) {
 				if a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, `"unavailable"`) || a.header.Get("Retry-After") != "1" {
 					t.Errorf("%s: %s %s got %v", name, r.method, r.path, a)
 				}
-				if took := time.Since(begin); took > 20*time.Second {
+				if took := time.Since(begin); took > time.Minute { // longer than it should by far, for a busy machine
 					t.Errorf("%s: %s %s took %v", name, r.method, r.path, took)
 				}
 			})
@@ -393,7 +396,7 @@ func TestDatabaseAway(t *testing.T) {
 		expectStatus(t, p.send("GET", "/livez", "", ""), http.StatusOK)
 
 		proxy.Heal()
-		expectStatus(t, p.send("GET", "/readyz", "", ""), http.StatusOK)
+		await(t, "the program to be ready", func() bool { return readiness(t, []*program{p}, http.StatusOK) })
 		expectStatus(t, p.send("GET", "/v1/keys/current", key, ""), http.StatusOK)
 		expectError(t, p.send("GET", "/v1/pets", stranger, ""), http.StatusUnauthorized, "invalid_api_key")
 		if animals := p.walk(); len(animals) != 1 || animals[0].Name != "Rex" || animals[0].Status != "available" {
