@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen. It only keeps a broken program from hanging the tests.
-const patience = time.Minute
+const patience = 2 * time.Minute
 
 // adminKey is the configured key of folders that have one.
 const adminKey = "the-operators-own-key"
