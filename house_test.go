@@ -20,6 +20,7 @@ var mayImport = map[string][]string{
 	"internal/httpapi":   {"internal/shop", "api"},
 	"internal/sqlstore":  {"internal/shop"},
 	"internal/pgtest":    {},                // real servers for tests
+	"internal/leaktest":  {},                // the end of a package's tests
 	"internal/storetest": {"internal/shop"}, // a suite that tests of stores run
 	"internal/shop":      {},
 	"client":             {}, // the public one: it must not know the house

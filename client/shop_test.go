@@ -15,15 +15,14 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"animalstore/client"
 	"animalstore/internal/httpapi"
+	"animalstore/internal/leaktest"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // adminKey is the configured key of every shop in these tests.
 const adminKey = "configured-key-of-the-tests"

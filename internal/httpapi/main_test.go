@@ -8,7 +8,8 @@ import (
 	"testing"
 
 	"github.com/getkin/kin-openapi/openapi3"
-	"go.uber.org/goleak"
+
+	"animalstore/internal/leaktest"
 )
 
 // onPostgres makes every shop of these tests keep its data on a server, and not in a file.
@@ -34,9 +35,11 @@ func TestMain(m *testing.M) {
 			code = 1
 		}
 	}
-	if err := goleak.Find(); code == 0 && err != nil {
-		fmt.Println("FAIL:", err)
-		code = 1
+	if code == 0 {
+		if err := leaktest.Find(); err != nil {
+			fmt.Println("FAIL:", err)
+			code = 1
+		}
 	}
 	os.Exit(code)
 }

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"go.uber.org/goleak"
+
+	"animalstore/internal/leaktest"
 )
 
 // TestMain asks that no goroutine is left, also while the shared server still runs.
@@ -20,7 +21,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	goleak.VerifyTestMain(m)
+	leaktest.Main(m)
 }
 
 func connect(t *testing.T, url string) *pgx.Conn {

@@ -14,13 +14,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"animalstore/internal/leaktest"
 	"animalstore/internal/shop"
 	"animalstore/internal/storetest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // ample is how long what must work may take: on a busy machine much longer than a caller should wait.
 const ample = time.Minute
