@@ -13,7 +13,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 )
 
 // caretaker removes the home when nobody holds the other end of its stdin: neither the test process, however it ended,
@@ -94,7 +93,7 @@ func (h *home) run(stdin, name string, args ...string) error {
 	defer cancel()
 	cmd := h.command(ctx, name, args...)
 	cmd.Stdin = strings.NewReader(stdin)
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = patience
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", name, err, output)
 	}

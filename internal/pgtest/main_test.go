@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 
 func connect(t *testing.T, url string) *pgx.Conn {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -38,7 +38,7 @@ func connect(t *testing.T, url string) *pgx.Conn {
 
 func execute(t *testing.T, conn *pgx.Conn, statement string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if _, err := conn.Exec(ctx, statement); err != nil {
 		t.Fatalf("%s: %v", statement, err)
@@ -48,7 +48,7 @@ func execute(t *testing.T, conn *pgx.Conn, statement string) {
 // ask returns the one number that a query answers with.
 func ask(t *testing.T, conn *pgx.Conn, query string) int {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	var number int
 	if err := conn.QueryRow(ctx, query).Scan(&number); err != nil {
@@ -60,9 +60,9 @@ func ask(t *testing.T, conn *pgx.Conn, query string) int {
 // eventually waits until something is so.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); !so(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("after ten seconds still not: %s", what)
+			t.Fatalf("after %v still not: %s", patience, what)
 		}
 	}
 }

@@ -81,7 +81,7 @@ func TestProxyDelay(t *testing.T) {
 // commit inserts a row through the proxy; the trap must cut the COMMIT.
 func commit(t *testing.T, conn *pgx.Conn, sprung <-chan struct{}) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	tx, err := conn.Begin(ctx)
 	if err != nil {

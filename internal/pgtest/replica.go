@@ -61,7 +61,7 @@ func (s *Server) Promote(t testing.TB) {
 	t.Helper()
 	err := s.connect(func(ctx context.Context, conn *pgx.Conn) error {
 		var promoted bool
-		if err := conn.QueryRow(ctx, "SELECT pg_promote()").Scan(&promoted); err != nil {
+		if err := conn.QueryRow(ctx, "SELECT pg_promote(true, $1)", int(patience.Seconds())).Scan(&promoted); err != nil {
 			return err
 		}
 		if !promoted {

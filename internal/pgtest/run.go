@@ -11,7 +11,7 @@ import (
 )
 
 // patience is how long anything here may take before it counts as stuck. It is long for slow machines; nothing waits for it.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // supervisor runs a server until it reads the name of a signal, or until the other end of its stdin is closed because the
 // test process has ended, however it did. It is the server's parent, so the process id that it signals is never anybody
