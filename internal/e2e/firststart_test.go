@@ -85,7 +85,9 @@ func TestFirstStartElsewhere(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	p := f.serve()
-	if n := strings.Count(p.output.String(), "animalstore keys create"); n != 1 {
+	const how = "animalstore keys create"
+	p.awaitOutput("how to make a key", func(output string) bool { return strings.Contains(output, how) })
+	if n := strings.Count(p.output.String(), how); n != 1 {
 		t.Errorf("the log says %d times how to make a key", n)
 	}
 	if strings.Contains(p.output.String(), "ask_") {
@@ -95,7 +97,9 @@ func TestFirstStartElsewhere(t *testing.T) {
 		t.Errorf("the first key that is made has the id %s", id)
 	}
 	p.stop()
-	if second := f.serve(); strings.Contains(second.output.String(), "keys create") {
+	second := f.serve()
+	second.stop() // now all that it wrote has arrived
+	if strings.Contains(second.output.String(), "keys create") {
 		t.Error("the second start tells how to make a key, though there is one")
 	}
 }

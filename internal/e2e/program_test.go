@@ -191,9 +191,10 @@ func (f *folder) watch(command *exec.Cmd, output *transcript) *program {
 // notReady is the line of a health check of a node that is about to stop: no error of the program's.
 var notReady = regexp.MustCompile(`(?m)^.* operation=readyz status=503 .*about to stop.*$`)
 
-var listening = regexp.MustCompile(`msg=listening addr=(\S+)`)
+var listening = regexp.MustCompile(`msg=listening addr=(\S+) .*\n`) // the whole line: it may come in parts
 
-// awaitReady waits until the service answers. By then it has said all that it says at its start.
+// awaitReady waits until the service answers. By then it has said all that it says at its start; but what it said after the
+// line that is waited for may not have arrived here yet.
 func (p *program) awaitReady() {
 	p.t.Helper()
 	p.awaitOutput("the line that says where it listens", listening.MatchString)
