@@ -43,6 +43,7 @@ func openStraight(t *testing.T, database string) *sql.DB {
 	if err != nil {
 		t.Fatal(err)
 	}
+	config.ConnectTimeout = ample
 	db := stdlib.OpenDB(*config)
 	t.Cleanup(func() { db.Close() })
 	return db
