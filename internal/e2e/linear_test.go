@@ -25,7 +25,7 @@ func TestNodesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	const nodes, clients, animals, operations, kills = 3, 8, 4, 4000, 12
 	f, _ := newSharedFolder(t)
-	c := &crowd{t: t, nodes: f.serveNodes(nodes), begun: time.Now(), operations: operations}
+	c := &crowd{t: t, nodes: f.servePatientNodes(nodes), begun: time.Now(), operations: operations}
 	for range animals {
 		rex, _ := c.nodes[0].create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
 		c.pets = append(c.pets, &wantedPet{id: rex.ID})
@@ -101,7 +101,7 @@ func (c *crowd) replace(f *folder, victims []int) {
 		c.nodes[i].kill()
 		c.put(i, nil) // its port may be somebody else's from now on
 	}
-	for i, node := range f.serveNodes(len(victims)) {
+	for i, node := range f.servePatientNodes(len(victims)) {
 		c.put(victims[i], node)
 	}
 }

@@ -36,6 +36,16 @@ func (f *folder) serveNodes(n int, args ...string) []*program {
 	return nodes
 }
 
+// servePatientNodes starts services whose clients ask again where a busy machine makes the database too slow.
+func (f *folder) servePatientNodes(n int) []*program {
+	f.t.Helper()
+	nodes := f.serveNodes(n)
+	for _, node := range nodes {
+		node.bereft = true
+	}
+	return nodes
+}
+
 // query asks a PostgreSQL database behind the program's back for one value.
 func query[T any](t *testing.T, database, statement string) (value T) {
 	t.Helper()

@@ -134,7 +134,7 @@ type program struct {
 	exited  chan struct{}
 	url     string // where it listens
 	client  *http.Client
-	bereft  bool // its database is taken away: it may log that
+	bereft  bool // its database is taken away, or may be too slow for once, and clients ask again: it may log that
 }
 
 // serve starts the service on a free port and waits until it answers.

@@ -24,7 +24,7 @@ func TestRollingRestart(t *testing.T) {
 	t.Parallel()
 	const nodes, clients = 3, 4
 	f, _ := newSharedFolder(t)
-	running := f.serveNodes(nodes)
+	running := f.servePatientNodes(nodes)
 	b := newBalancer(t, running)
 	blind := &balancer{transport: b.transport, slots: b.slots, blind: true}
 	load := &load{pets: map[string]client.PetStatus{}, orders: map[string]client.OrderStatus{}}
@@ -62,7 +62,7 @@ func TestRollingRestart(t *testing.T) {
 		}
 		b.put(i, nil)
 		goOn()
-		b.put(i, f.serve())
+		b.put(i, f.servePatientNodes(1)[0])
 		await(t, "the new node to be used", func() bool { return b.slots[i].used.Load() > 0 || t.Failed() })
 		goOn()
 	}
@@ -300,7 +300,25 @@ func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
 		defer r.Body.Close() // each attempt has its own
 	}
-	err := errors.New("no node is ready")
+	for {
+		if response, err := b.pass(r); err != errNoNode {
+			return response, err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	}
+}
+
+// errNoNode tells that no node is ready. A machine that stands still for a while does that to all of them: the balancer then
+// waits until one is.
+var errNoNode = errors.New("no node is ready")
+
+// pass gives a request to the next node that takes it.
+func (b *balancer) pass(r *http.Request) (*http.Response, error) {
+	err := errNoNode
 	turn := b.turn.Add(1)
 	for i := range uint64(len(b.slots)) {
 		s := b.slots[(turn+i)%uint64(len(b.slots))]
