@@ -45,6 +45,12 @@ var pet = http.Header{
 		`<http://x/v1/pets>; rel="successor-version"`},
 }
 
+var stream = http.Header{
+	"Content-Type":      {"text/event-stream"},
+	"Cache-Control":     {"no-store"},
+	"X-Accel-Buffering": {"no"},
+}
+
 func with(base http.Header, changes ...http.Header) http.Header {
 	all := base.Clone()
 	for _, change := range changes {
@@ -107,6 +113,13 @@ func TestCheck(t *testing.T) {
 		{"no sunset", "HEAD /pets/1", 200, with(pet, http.Header{"Sunset": {}}), ``, `"Sunset" missing`},
 		{"another sunset", "HEAD /pets/1", 200, with(pet, http.Header{"Sunset": {"tomorrow"}}), ``, "Sunset"},
 
+		{"events", "GET /events", 200, page, `[` + event(`{"id":1}`, `null`) + `]`, ""},
+		{"events without a before", "GET /events", 200, page, `[` + event(`{"id":1}`, `{}`) + `]`, "previous"},
+		{"stream", "GET /events", 200, stream, "retry: 2000\n\n", ""},
+		{"stream, another header", "GET /events", 200, with(stream, http.Header{"X-Accel-Buffering": {"yes"}}), "", "X-Accel-Buffering"},
+		{"stream that may be kept", "GET /events", 200, with(stream, http.Header{"Cache-Control": {}}), "", `"Cache-Control" missing`},
+		{"stream where there is none", "GET /pets", 200, with(page, http.Header{"Content-Type": {"text/event-stream"}}), "", "text/event-stream"},
+
 		{"unknown path", "GET /nothing", 404, failed, failure("not_found", 404), ""},
 		{"unknown path without a key", "GET /nothing", 401, with(failed, challenge), failure("invalid_api_key", 401), ""},
 		{"unknown path, no challenge", "GET /nothing", 401, failed, failure("invalid_api_key", 401), `"WWW-Authenticate" missing`},
@@ -131,6 +144,44 @@ func TestCheck(t *testing.T) {
 				t.Errorf("got %v, want a complaint about %q", err, a.wrong)
 			}
 		})
+	}
+}
+
+// event is an event of a category.
+func event(current, previous string) string {
+	return `{"specversion":"1.0","id":"1","source":"/v1","type":"category.created","subject":"categories/1",` +
+		`"time":"2026-11-15T09:30:00Z","datacontenttype":"application/json","actor":"system",` +
+		`"data":{"current":` + current + `,"previous":` + previous + `}}`
+}
+
+func TestCheckSchema(t *testing.T) {
+	document, err := api.NewDocument()
+	if err != nil {
+		t.Fatal(err)
+	}
+	validator, err := apitest.New(document.YAML(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := event(`{"id":1,"name":"Dogs"}`, `null`)
+	for _, c := range []struct{ name, schema, value, wrong string }{
+		{"event", "Event", good, ""},
+		{"a pet", "Event", event(`null`, `{"id":1,"name":"Rex","categoryId":1}`), ""},
+		{"something else", "Event", event(`{"id":1,"colour":"red"}`, `null`), "current"},
+		{"a secret", "Event", strings.Replace(good, `"Dogs"`, `"Dogs","secret":"x"`, 1), "current"},
+		{"no actor", "Event", strings.Replace(good, `"actor":"system",`, ``, 1), "actor"},
+		{"another actor", "Event", strings.Replace(good, `"system"`, `"somebody"`, 1), "actor"},
+		{"another type", "Event", strings.Replace(good, `category.created`, `category.eaten`, 1), "type"},
+		{"another member", "Event", strings.Replace(good, `"actor"`, `"x":1,"actor"`, 1), "x"},
+		{"no time", "Event", strings.Replace(good, `09:30`, `25:30`, 1), "time"},
+		{"no int64", "Category", `{"id":9223372036854775808}`, "no int64"},
+		{"no JSON", "Event", `{`, "no JSON"},
+		{"no schema", "Nothing", `{}`, "no schema"},
+	} {
+		err := validator.CheckSchema(c.schema, []byte(c.value))
+		if c.wrong == "" && err != nil || c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)) {
+			t.Errorf("%s: got %v, want a complaint about %q", c.name, err, c.wrong)
+		}
 	}
 }
 

@@ -153,7 +153,7 @@ func TestScopes(t *testing.T) {
 			t.Errorf("%s has no scope", route.operation)
 			continue
 		}
-		path := strings.NewReplacer("{petId}", "1", "{keyId}", "99", "{categoryId}", "99", "{orderId}", "99", "{profile}", "cmdline").Replace(route.path)
+		path := strings.NewReplacer("{petId}", "1", "{keyId}", "99", "{categoryId}", "99", "{orderId}", "99", "{webhookId}", "99", "{deliveryId}", "99", "{profile}", "cmdline").Replace(route.path)
 		if route.scope != noKey {
 			s.ask(route.method, path, "", "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
 		}

@@ -127,6 +127,8 @@ func TestIfMatchOnOthers(t *testing.T) {
 		{"PATCH", "/v1/store/orders/1", `{"status":"approved"}`},
 		{"PUT", "/v1/categories/7", `{"name":"Birds"}`},
 		{"DELETE", "/v1/categories/7", ""},
+		{"PATCH", "/v1/webhooks/1", `{"enabled":false}`},
+		{"DELETE", "/v1/webhooks/1", ""},
 	} {
 		tag := s.ask("GET", c.path, "").Header.Get("ETag")
 		s.ask(c.method, c.path, c.body, `If-Match: "x"`).wantError(t, 412, shop.PreconditionFailed)

@@ -5,6 +5,7 @@ import (
 	"mime"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,6 +49,9 @@ func parseEventList(rawQuery string) (shop.EventFilter, shop.Window, error) {
 	for _, text := range q.values["type"] {
 		if reason := shop.EventTypeProblem(text); reason != "" {
 			q.fail("type", "%s", reason)
+		}
+		if slices.Contains(filter.Types, shop.EventType(text)) {
+			q.fail("type", "names %s twice; name each type once", text)
 		}
 		filter.Types = append(filter.Types, shop.EventType(text))
 	}

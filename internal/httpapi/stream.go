@@ -59,6 +59,7 @@ func (a *API) streamEvents(c *call, filter shop.EventFilter, after *int64) error
 	h.Set("X-Accel-Buffering", "no") // nginx would keep events back
 	c.leave()
 	if c.r.Method == http.MethodHead {
+		c.w.WriteHeader(http.StatusOK)
 		return nil
 	}
 	c.streamed = true

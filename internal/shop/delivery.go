@@ -39,7 +39,7 @@ type Attempt struct {
 	At       time.Time     `json:"at"`
 	Duration time.Duration `json:"-"`
 	Millis   int64         `json:"durationMs"`
-	Status   int           `json:"status,omitempty"` // of the answer; 0: there was none
+	Status   int           `json:"status,omitzero"`  // of the answer; 0: there was none
 	Answer   string        `json:"answer,omitempty"` // its first bytes
 	Error    string        `json:"error,omitempty"`  // why there was no answer
 }

@@ -1,0 +1,273 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+const example = `{"url":"https://example.com/hook"}`
+
+func (a answer) webhook(t *testing.T) shop.IssuedWebhook {
+	t.Helper()
+	var hook shop.IssuedWebhook
+	if err := json.Unmarshal(a.body, &hook); err != nil {
+		t.Fatalf("%s: %v", a.body, err)
+	}
+	return hook
+}
+
+func TestWebhookLife(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.ask("GET", "/v1/webhooks", "").want(t, 200, "[]")
+	created := s.ask("POST", "/v1/webhooks", `{"url":"https://example.com/hook?a=1","types":["pet.updated","pet.created","pet.updated"],
+		"id":99,"secret":"mine","enabled":false,"failingSince":"2020-01-01T00:00:00Z"}`)
+	created.want(t, 201, "")
+	hook := created.webhook(t)
+	if hook.ID != 1 || hook.URL != "https://example.com/hook?a=1" || fmt.Sprint(hook.Types) != "[pet.created pet.updated]" || !hook.Enabled ||
+		hook.CreatedAt != hook.UpdatedAt || time.Since(hook.CreatedAt) > time.Minute || !hook.FailingSince.IsZero() {
+		t.Errorf("got %s", created.body)
+	}
+	if !regexp.MustCompile(`^whsec_[A-Za-z0-9+/]{43}=$`).MatchString(hook.Secret) {
+		t.Errorf("the secret is %s", hook.Secret)
+	}
+	if location := created.Header.Get("Location"); location != "/v1/webhooks/1" {
+		t.Errorf("Location is %q", location)
+	}
+	shown := secretMember.ReplaceAllString(strings.TrimSpace(string(created.body)), "")
+	got := s.ask("GET", "/v1/webhooks/1", "")
+	got.want(t, 200, shown)
+	s.ask("GET", "/v1/webhooks", "").want(t, 200, "["+shown+"]")
+	s.ask("GET", "/v1/webhooks/1", "", "If-None-Match: "+got.Header.Get("ETag")).want(t, 304, "")
+
+	changed := s.ask("PATCH", "/v1/webhooks/1", `{"enabled":false,"url":"http://[2001:db8::1]:8080"}`)
+	if hook := changed.webhook(t); hook.Enabled || hook.URL != "http://[2001:db8::1]:8080" || len(hook.Types) != 2 || !hook.UpdatedAt.After(hook.CreatedAt) || hook.Secret != "" {
+		t.Errorf("changed to %s", changed.body)
+	}
+	again := s.ask("GET", "/v1/webhooks/1", "")
+	again.want(t, 200, strings.TrimSpace(string(changed.body)))
+	if tag := again.Header.Get("ETag"); tag != changed.Header.Get("ETag") || tag == got.Header.Get("ETag") {
+		t.Errorf("the tag is %s, and was %s", tag, got.Header.Get("ETag"))
+	}
+	s.ask("DELETE", "/v1/webhooks/1", "").want(t, 204, "")
+	for _, ask := range []request{
+		{"", "GET", "", ""}, {"", "PATCH", "", "{}"}, {"", "DELETE", "", ""}, {"", "POST", "/rotate", ""}, {"", "POST", "/test", ""},
+		{"", "GET", "/deliveries", ""}, {"", "POST", "/deliveries/1/redeliver", ""},
+	} {
+		s.ask(ask.method, "/v1/webhooks/1"+ask.path, ask.body).wantError(t, 404, shop.NotFound)
+		s.ask(ask.method, "/v1/webhooks/99"+ask.path, ask.body).wantError(t, 404, shop.NotFound)
+	}
+	if again := s.ask("POST", "/v1/webhooks", example).webhook(t); again.ID != 2 {
+		t.Errorf("the id %d was used again", again.ID)
+	}
+}
+
+// webhookRules are the members of a webhook, right or wrong, whether it is new or changed.
+var webhookRules = []struct {
+	name, members string
+	wrong         string // the members that are
+}{
+	{"https", `"url":"https://example.com"`, ""},
+	{"http with a port", `"url":"http://example.com:8080/"`, ""},
+	{"an address", `"url":"http://127.0.0.1/"`, ""}, // what it leads to is looked at when it is called
+	{"an address of six", `"url":"https://[::1]/hook"`, ""},
+	{"a query", `"url":"https://example.com/hook?a=b&c=%20d"`, ""},
+	{"an escaped path", `"url":"https://example.com/a%20b/%C3%BC"`, ""},
+	{"a name in punycode", `"url":"https://xn--bcher-kva.example/"`, ""},
+	{"2000 characters", `"url":"https://example.com/` + strings.Repeat("a", 1980) + `"`, ""},
+	{"2001 characters", `"url":"https://example.com/` + strings.Repeat("a", 1981) + `"`, "url"},
+	{"nothing", `"url":""`, "url"},
+	{"null", `"url":null`, "url"},
+	{"a number", `"url":7`, "url"},
+	{"an array", `"url":["https://example.com"]`, "url"},
+	{"a relative address", `"url":"/hook"`, "url"},
+	{"no scheme", `"url":"example.com/hook"`, "url"},
+	{"no scheme but slashes", `"url":"//example.com/hook"`, "url"},
+	{"no slashes", `"url":"https:example.com"`, "url"},
+	{"another scheme", `"url":"ftp://example.com/hook"`, "url"},
+	{"a file", `"url":"file:///etc/passwd"`, "url"},
+	{"a script", `"url":"javascript:alert(1)"`, "url"},
+	{"a scheme in upper case", `"url":"HTTPS://example.com/"`, "url"},
+	{"no host", `"url":"https:///hook"`, "url"},
+	{"a port alone", `"url":"https://:443/hook"`, "url"},
+	{"a port that is none", `"url":"https://example.com:http/"`, "url"},
+	{"a name", `"url":"https://me@example.com/"`, "url"},
+	{"a name and a password", `"url":"https://me:secret@example.com/"`, "url"},
+	{"no name before the @", `"url":"https://@example.com/"`, "url"},
+	{"a fragment", `"url":"https://example.com/#top"`, "url"},
+	{"an empty fragment", `"url":"https://example.com/#"`, "url"},
+	{"an international name", `"url":"https://bücher.example/"`, "url"},
+	{"letters in the path", `"url":"https://example.com/ü"`, "url"},
+	{"letters in the query", `"url":"https://example.com/?q=ü"`, "url"},
+	{"a space in the path", `"url":"https://example.com/a b"`, "url"},
+	{"a space in the query", `"url":"https://example.com/?a b"`, "url"},
+	{"a space before", `"url":" https://example.com/"`, "url"},
+	{"a space behind", `"url":"https://example.com/ "`, "url"},
+	{"a line break", `"url":"https://example.com/\r\nHost: x"`, "url"},
+	{"a line break in the query", `"url":"https://example.com/?\r\nX: y"`, "url"},
+	{"a control character", `"url":"https://example.com/\u0000"`, "url"},
+	{"DEL", `"url":"https://example.com/?\u007f"`, "url"},
+	{"a broken escape", `"url":"https://example.com/%zz"`, "url"},
+
+	{"all types", `"types":["` + strings.Join(typeNames(), `","`) + `"]`, ""},
+	{"one type twice", `"types":["pet.created","pet.created"]`, ""},
+	{"no types", `"types":[]`, ""},
+	{"null for the types", `"types":null`, ""},
+	{"an unknown type", `"types":["pet.created","pet.eaten"]`, "types"},
+	{"a type in upper case", `"types":["Pet.created"]`, "types"},
+	{"a star", `"types":["*"]`, "types"},
+	{"the type of a test", `"types":["webhook.test"]`, "types"},
+	{"an empty type", `"types":[""]`, "types"},
+	{"a null type", `"types":[null]`, "types"},
+	{"a number for a type", `"types":[1]`, "types"},
+	{"a text for the types", `"types":"pet.created"`, "types"},
+	{"an object for the types", `"types":{}`, "types"},
+	{"false for the types", `"types":false`, "types"},
+	{"both", `"url":"x","types":["x"]`, "url types"},
+	{"unknown members", `"id":7,"secret":"whsec_x","colour":{"a":[1]}`, ""},
+}
+
+func typeNames() (names []string) {
+	for _, t := range shop.EventTypes() {
+		names = append(names, string(t))
+	}
+	return names
+}
+
+func TestWebhookRules(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.ask("POST", "/v1/webhooks", example).want(t, 201, "")
+	check := func(t *testing.T, got answer, status int, wrong string) {
+		t.Helper()
+		if wrong == "" {
+			got.want(t, status, "")
+			return
+		}
+		got.wantError(t, 400, shop.ValidationFailed)
+		for _, member := range []string{"url", "types", "enabled"} {
+			named := strings.Contains(got.message(t), " "+member+" ")
+			if wanted := strings.Contains(" "+wrong+" ", " "+member+" "); named != wanted {
+				t.Errorf("the message %q names %s: %v, want %v", got.message(t), member, named, wanted)
+			}
+		}
+	}
+	for _, c := range webhookRules {
+		t.Run(c.name, func(t *testing.T) {
+			members := c.members
+			if !strings.Contains(members, `"url"`) {
+				members += `,"url":"https://example.com/hook"`
+			}
+			check(t, s.ask("POST", "/v1/webhooks", "{"+members+"}"), 201, c.wrong)
+			check(t, s.ask("PATCH", "/v1/webhooks/1", "{"+c.members+"}"), 200, c.wrong)
+			check(t, s.ask("PATCH", "/v1/webhooks/1", "{"+c.members+`,"enabled":1}`), 200, strings.TrimSpace(c.wrong+" enabled"))
+		})
+	}
+	check(t, s.ask("POST", "/v1/webhooks", `{}`), 201, "url")
+	check(t, s.ask("POST", "/v1/webhooks", `{"types":["x"]}`), 201, "url types")
+	for _, enabled := range []string{"null", "1", "0", `"true"`, `""`, "[]", "{}"} {
+		check(t, s.ask("PATCH", "/v1/webhooks/1", `{"enabled":`+enabled+`}`), 200, "enabled")
+	}
+	s.ask("PATCH", "/v1/webhooks/99", `{"url":"x"}`).wantError(t, 400, shop.ValidationFailed)
+}
+
+// The types can be narrowed, and taken away again in both ways.
+func TestWebhookTypes(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.ask("POST", "/v1/webhooks", example).want(t, 201, "")
+	for _, c := range []struct{ body, want string }{
+		{`{"types":["webhook.deleted","pet.created"]}`, "[pet.created webhook.deleted]"}, {`{}`, "[pet.created webhook.deleted]"},
+		{`{"types":null}`, "[]"}, {`{"types":["key.created"]}`, "[key.created]"}, {`{"types":[]}`, "[]"},
+	} {
+		got := s.ask("PATCH", "/v1/webhooks/1", c.body, "Content-Type: application/merge-patch+json")
+		if got.want(t, 200, ""); fmt.Sprint(got.webhook(t).Types) != c.want || strings.Contains(string(got.body), `"types"`) != (c.want != "[]") {
+			t.Errorf("%s: %s, want %s", c.body, got.body, c.want)
+		}
+	}
+}
+
+// A change that changes nothing leaves even the time as it is.
+func TestWebhookChangeOfNothing(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.ask("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created","pet.deleted"]}`).want(t, 201, "")
+	before := strings.TrimSpace(string(s.ask("GET", "/v1/webhooks/1", "").body))
+	for _, body := range []string{`{}`, example, `{"enabled":true}`, `{"types":["pet.deleted","pet.created","pet.created"]}`, `{"updatedAt":"2020-01-01T00:00:00Z"}`} {
+		s.ask("PATCH", "/v1/webhooks/1", body).want(t, 200, before)
+	}
+	s.ask("GET", "/v1/webhooks/1", "").want(t, 200, before)
+}
+
+// What signs messages is shown once, and is nowhere else: not in any other answer, not in the log.
+func TestWebhookSecrets(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	create := func() answer { return s.ask("POST", "/v1/webhooks", example, "Idempotency-Key: create") }
+	rotate := func() answer {
+		return s.ask("POST", "/v1/webhooks/1/rotate", `{"overlapSeconds":60}`, "Idempotency-Key: rotate")
+	}
+	first, second := create().webhook(t), rotate().webhook(t)
+	if first.Secret == "" || second.Secret == "" || first.Secret == second.Secret || second.ID != 1 || second.CreatedAt != first.CreatedAt || !second.UpdatedAt.After(first.UpdatedAt) {
+		t.Errorf("rotated from %+v to %+v", first, second)
+	}
+	third := s.ask("POST", "/v1/webhooks/1/rotate", "").webhook(t)
+	var secrets []string
+	err := s.store.Read(t.Context(), func(tx shop.ReadTx) (err error) {
+		now, err := tx.Now()
+		if err == nil {
+			secrets, err = tx.WebhookSecrets(1, now)
+		}
+		return err
+	})
+	if want := fmt.Sprint([]string{third.Secret, second.Secret, first.Secret}); err != nil || fmt.Sprint(secrets) != want {
+		t.Errorf("it signs with %v, want %s (%v)", secrets, want, err)
+	}
+	for _, got := range []answer{
+		create(), rotate(), s.ask("PATCH", "/v1/webhooks/1", `{"enabled":false}`), s.ask("GET", "/v1/webhooks/1", ""), s.ask("GET", "/v1/webhooks", ""),
+		s.ask("POST", "/v1/webhooks/1/test", ""), s.ask("GET", "/v1/webhooks/1/deliveries", ""), s.ask("GET", "/v1/events", ""), s.ask("GET", "/metrics", ""),
+	} {
+		if text := string(got.body); strings.Contains(text, "whsec_") || strings.Contains(text, `"secret"`) || got.StatusCode >= 300 {
+			t.Errorf("%s %s shows %d %s", got.Request.Method, got.Request.URL, got.StatusCode, text)
+		}
+	}
+	if strings.Contains(s.log.String(), "whsec_") {
+		t.Error("the log shows a secret")
+	}
+	for _, overlap := range []string{"-1", "2592001", "0.5", `"60"`, "null"} {
+		s.ask("POST", "/v1/webhooks/1/rotate", `{"overlapSeconds":`+overlap+`}`).wantError(t, 400, shop.ValidationFailed)
+	}
+}
+
+func TestWebhookPages(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for range 5 {
+		s.ask("POST", "/v1/webhooks", example).want(t, 201, "")
+	}
+	var seen []int64
+	for path := "/v1/webhooks?limit=2"; path != ""; {
+		page := s.ask("GET", path, "")
+		var hooks []shop.Webhook
+		if err := json.Unmarshal(page.body, &hooks); err != nil {
+			t.Fatal(err)
+		}
+		for _, hook := range hooks {
+			seen = append(seen, hook.ID)
+		}
+		s.ask("GET", path, "", "If-None-Match: "+page.Header.Get("ETag")).want(t, 304, "")
+		path = page.link("next")
+	}
+	if fmt.Sprint(seen) != "[5 4 3 2 1]" {
+		t.Errorf("saw %v", seen)
+	}
+	s.ask("GET", "/v1/webhooks?limit=0", "").wantError(t, 400, shop.InvalidParameter)
+	s.ask("GET", "/v1/webhooks?cursor=x", "").wantError(t, 400, shop.InvalidCursor)
+	s.ask("GET", "/v1/webhooks?limit=%zz", "").wantError(t, 400, shop.InvalidParameter)
+}
