@@ -41,7 +41,7 @@ func New(c Config) *Dispatcher {
 	if c.AllowPrivate {
 		check = nil
 	}
-	return &Dispatcher{c.Service, newSender(c.Version, check), newMetrics(), newTroubles(c.Report)}
+	return &Dispatcher{c.Service, newSender(c.Version, check, nil), newMetrics(), newTroubles(c.Report)}
 }
 
 // Collectors are what the metrics show of the deliveries.

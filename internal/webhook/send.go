@@ -33,9 +33,10 @@ type sender struct {
 	timeout   time.Duration
 }
 
-// newSender makes a sender that asks check before it connects to an address; nil allows all.
-func newSender(version string, check func(netip.Addr) error) *sender {
-	dialer := &net.Dialer{Timeout: attemptTimeout}
+// newSender makes a sender that asks check before it connects to an address; nil allows all. The resolver looks names up; nil
+// is the system's.
+func newSender(version string, check func(netip.Addr) error, resolver *net.Resolver) *sender {
+	dialer := &net.Dialer{Timeout: attemptTimeout, Resolver: resolver}
 	if check != nil {
 		// It is asked after the name was looked up, about the very address: a name may mean something else each time.
 		dialer.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
