@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -46,11 +47,14 @@ func (c *courier) run(ctx context.Context) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
-		news := c.service.News() // before looking, so that none is missed
-		more, err := c.round(context.WithoutCancel(ctx), *c.hook.Load())
+		hook, news := *c.hook.Load(), c.service.News() // before looking, so that none is missed
+		more, err := c.round(context.WithoutCancel(ctx), hook)
 		trouble.note(err)
 		if more && err == nil {
 			continue
+		}
+		if !hook.Enabled {
+			news = nil
 		}
 		var freed chan struct{}
 		if c.full {
@@ -69,22 +73,33 @@ func (c *courier) run(ctx context.Context) {
 // round makes deliveries of what has happened and begins with those that are due. It tells whether there may be more events.
 func (c *courier) round(ctx context.Context, hook shop.Webhook) (more bool, err error) {
 	if hook.Enabled {
-		if !slices.Equal(hook.Types, c.types) { // what was passed over may be wanted now
-			c.types, c.reached = hook.Types, hook.Position
-		}
-		before := max(c.reached, hook.Position)
-		reached, err := c.service.FanOut(ctx, hook, before)
-		if err != nil {
-			return false, err
-		}
-		c.reached, more = reached, reached != before
+		more, err = c.fanOut(ctx, hook)
 	}
+	return more, errors.Join(err, c.begin(ctx, hook.ID))
+}
+
+// fanOut makes deliveries of what has happened, and tells whether there may be more.
+func (c *courier) fanOut(ctx context.Context, hook shop.Webhook) (more bool, err error) {
+	if !slices.Equal(hook.Types, c.types) { // what was passed over may be wanted now
+		c.types, c.reached = hook.Types, hook.Position
+	}
+	before := max(c.reached, hook.Position)
+	reached, err := c.service.FanOut(ctx, hook, before)
+	if err != nil {
+		return false, err
+	}
+	c.reached = reached
+	return reached != before, nil
+}
+
+// begin begins with the deliveries that are due, as many as there are slots for.
+func (c *courier) begin(ctx context.Context, id int64) error {
 	free := atOnce - len(c.slots)
 	if c.full = free == 0; c.full {
-		return more, nil
+		return nil
 	}
 	asked := time.Now() // the claims last from then on at least, whatever the database's clock says
-	claims, err := c.service.ClaimDeliveries(ctx, hook.ID, free)
+	claims, err := c.service.ClaimDeliveries(ctx, id, free)
 	for _, claim := range claims {
 		c.slots <- struct{}{}
 		c.sending.Go(func() {
@@ -93,7 +108,7 @@ func (c *courier) round(ctx context.Context, hook shop.Webhook) (more bool, err 
 		})
 	}
 	c.full = len(claims) == free
-	return more, err
+	return err
 }
 
 // release gives a slot back.

@@ -297,6 +297,32 @@ func TestPrivateIsRefused(t *testing.T) {
 	}
 }
 
+// An attempt that could not end before its claim does is not begun; what cannot be noted by then is lost.
+func TestLateAttempts(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	server := newReceiver(t, nil)
+	hook := o.tell(server.URL)
+	var told []error
+	d := New(Config{Service: o.Service, Version: "v1", AllowPrivate: true, Report: func(err error) { told = append(told, err) }})
+	defer d.sender.close()
+	c := newCourier(d, hook)
+	c.attempt(t.Context(), message(server.URL), time.Now().Add(-beginWithin-time.Second))
+	if n := server.connections.accepted(); n != 0 {
+		t.Errorf("there were %d connections", n)
+	}
+	o.store.Close()
+	attempt := shop.Attempt{Status: 200}
+	if outcome := c.finish(t.Context(), message(server.URL), attempt, 0, time.Now().Add(-time.Second)); outcome != shop.OutcomeLost || len(told) != 1 {
+		t.Errorf("the outcome is %s, and %q was told", outcome, told)
+	}
+	for range 3 {
+		if _, err := c.round(t.Context(), hook); err == nil {
+			t.Error("there is no error without a store")
+		}
+	}
+}
+
 // What goes wrong is reported once, however many meet it, and anew when it comes back.
 func TestTroubles(t *testing.T) {
 	t.Parallel()

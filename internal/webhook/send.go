@@ -19,6 +19,8 @@ import (
 const (
 	// attemptTimeout is how long an attempt may take, from the look-up of the name to the end of the answer.
 	attemptTimeout = shop.ClaimFor / 2
+	// bodyTimeout is how long the rest of an answer may take: it is only for the log.
+	bodyTimeout = 2 * time.Second
 	// keptAnswer is how much of an answer is kept, and drained how much more is read, so that the connection can be used again.
 	keptAnswer = 1024
 	drained    = 4 << 10
@@ -73,6 +75,8 @@ func (s *sender) send(ctx context.Context, claim shop.Claim) (attempt shop.Attem
 	attempt.At = start.UTC().Truncate(time.Microsecond)
 	response, err := s.post(ctx, claim, attempt.At)
 	if err == nil {
+		hurry := time.AfterFunc(bodyTimeout, cancel)
+		defer hurry.Stop()
 		attempt.Status = response.StatusCode
 		attempt.Answer = beginning(response.Body)
 		after = retryAfter(response.Header.Get("Retry-After"), time.Now())
