@@ -16,8 +16,9 @@ import (
 // enters none and uses the standard library alone.
 var mayImport = map[string][]string{
 	"cmd/animalstore":    {"internal/cli"},
-	"internal/cli":       {"internal/httpapi", "internal/sqlstore", "internal/shop"},
+	"internal/cli":       {"internal/httpapi", "internal/webhook", "internal/sqlstore", "internal/shop"},
 	"internal/httpapi":   {"internal/shop", "api"},
+	"internal/webhook":   {"internal/shop"},
 	"internal/sqlstore":  {"internal/shop"},
 	"internal/pgtest":    {},                // real servers for tests
 	"internal/leaktest":  {},                // the end of a package's tests

@@ -13,22 +13,25 @@ import (
 	"animalstore/internal/httpapi"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
+	"animalstore/internal/webhook"
 )
 
 // serveCommand runs the service until it is told to stop.
 type serveCommand struct {
-	Addr        string        `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (default ${default})."`
-	Database    string        `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"The database: a file, which is made where there is none, or a postgres:// URL that several nodes may share (default ${default})."`
-	Environment string        `env:"ANIMALSTORE_ENVIRONMENT" default:"production" enum:"production,staging" placeholder:"NAME" help:"production or staging; a database stays with the one it was made for (default ${default})."`
-	PublicURL   string        `name:"public-url" env:"ANIMALSTORE_PUBLIC_URL" placeholder:"URL" help:"The base address as clients see it, ending in /v1; set it behind a proxy (default: as each request says)."`
-	StagingURL  string        `name:"staging-url" env:"ANIMALSTORE_STAGING_URL" placeholder:"URL" help:"The base address of the staging deployment, ending in /v1, to list in the OpenAPI document."`
-	APIKeyFile  string        `name:"api-key-file" placeholder:"FILE" help:"A file with a key of at least 16 characters to accept as admin; or put the key itself into $$ANIMALSTORE_API_KEY."`
-	Categories  string        `env:"ANIMALSTORE_CATEGORIES" default:"open" enum:"open,known" placeholder:"RULE" help:"open: an animal brings its category into being; known: it must be there (default ${default})."`
-	OrderHold   time.Duration `env:"ANIMALSTORE_ORDER_HOLD" default:"72h" placeholder:"DURATION" help:"How long a placed order holds its animal (default ${default})."`
-	RateLimit   string        `env:"ANIMALSTORE_RATE_LIMIT" default:"off" placeholder:"N" help:"Requests a second for each key, with a burst of twice that (default ${default})."`
-	CORSOrigin  []string      `name:"cors-origin" env:"ANIMALSTORE_CORS_ORIGIN" placeholder:"ORIGIN" help:"Origins whose pages may call the API from a browser; * is any."`
-	APIDate     string        `name:"api-date" env:"ANIMALSTORE_API_DATE" placeholder:"YYYY-MM-DD" help:"Serve the interface as it will stand on that day, to rehearse a removal."`
-	Demo        bool          `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with sample animals."`
+	Addr                string        `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (default ${default})."`
+	Database            string        `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"The database: a file, which is made where there is none, or a postgres:// URL that several nodes may share (default ${default})."`
+	Environment         string        `env:"ANIMALSTORE_ENVIRONMENT" default:"production" enum:"production,staging" placeholder:"NAME" help:"production or staging; a database stays with the one it was made for (default ${default})."`
+	PublicURL           string        `name:"public-url" env:"ANIMALSTORE_PUBLIC_URL" placeholder:"URL" help:"The base address as clients see it, ending in /v1; set it behind a proxy (default: as each request says)."`
+	StagingURL          string        `name:"staging-url" env:"ANIMALSTORE_STAGING_URL" placeholder:"URL" help:"The base address of the staging deployment, ending in /v1, to list in the OpenAPI document."`
+	APIKeyFile          string        `name:"api-key-file" placeholder:"FILE" help:"A file with a key of at least 16 characters to accept as admin; or put the key itself into $$ANIMALSTORE_API_KEY."`
+	Categories          string        `env:"ANIMALSTORE_CATEGORIES" default:"open" enum:"open,known" placeholder:"RULE" help:"open: an animal brings its category into being; known: it must be there (default ${default})."`
+	OrderHold           time.Duration `env:"ANIMALSTORE_ORDER_HOLD" default:"72h" placeholder:"DURATION" help:"How long a placed order holds its animal (default ${default})."`
+	RateLimit           string        `env:"ANIMALSTORE_RATE_LIMIT" default:"off" placeholder:"N" help:"Requests a second for each key, with a burst of twice that (default ${default})."`
+	CORSOrigin          []string      `name:"cors-origin" env:"ANIMALSTORE_CORS_ORIGIN" placeholder:"ORIGIN" help:"Origins whose pages may call the API from a browser; * is any."`
+	APIDate             string        `name:"api-date" env:"ANIMALSTORE_API_DATE" placeholder:"YYYY-MM-DD" help:"Serve the interface as it will stand on that day, to rehearse a removal."`
+	EventRetention      string        `name:"event-retention" env:"ANIMALSTORE_EVENT_RETENTION" default:"off" placeholder:"DURATION" help:"How long events are kept, such as 720h; off keeps them for ever (default ${default})."`
+	WebhookAllowPrivate bool          `name:"webhook-allow-private" env:"ANIMALSTORE_WEBHOOK_ALLOW_PRIVATE" help:"Let webhooks name machines of your own network: private, loopback and link-local addresses."`
+	Demo                bool          `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with sample animals."`
 }
 
 // How long a client may take with its headers, and between two requests; bodies and answers have limits of their own, in
@@ -70,6 +73,8 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, se
 		ConfiguredKey:   settings.configuredKey,
 		KnownCategories: s.Categories == "known",
 		OrderHold:       s.OrderHold,
+		Source:          s.PublicURL,
+		EventRetention:  settings.eventRetention,
 	})
 	if err != nil {
 		return err
@@ -81,6 +86,12 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, se
 		}
 		log.Info("demo", "animals_added", n)
 	}
+	dispatcher := webhook.New(webhook.Config{
+		Service:      service,
+		Version:      buildVersion(),
+		AllowPrivate: s.WebhookAllowPrivate,
+		Report:       func(err error) { log.Error("webhooks", "error", err) },
+	})
 	api, err := httpapi.New(httpapi.Config{
 		Service:    service,
 		Log:        log,
@@ -90,6 +101,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, se
 		RateLimit:  settings.rateLimit,
 		Today:      settings.today,
 		Version:    buildVersion(),
+		Collectors: dispatcher.Collectors(),
 	})
 	if err != nil {
 		return err
@@ -106,10 +118,13 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, se
 		}
 	}
 	working, done := context.WithCancel(context.Background()) // goes on while the last requests are answered
+	delivering, stop := context.WithCancel(ctx)               // begins nothing more from then on: it can go on elsewhere, or later
 	var work sync.WaitGroup
 	work.Go(func() { service.Work(working, func(err error) { log.Error("work", "error", err) }) })
+	work.Go(func() { dispatcher.Run(delivering) })
 	defer work.Wait()
 	defer done()
+	defer stop()
 	notice := time.Duration(0)
 	if sqlstore.IsURL(s.Database) {
 		notice = stopNotice

@@ -15,9 +15,10 @@ import (
 
 // settings are the parts of serve's flags that are more than a text.
 type settings struct {
-	configuredKey string
-	rateLimit     int              // 0: none
-	today         func() time.Time // nil: the clock's
+	configuredKey  string
+	rateLimit      int              // 0: none
+	today          func() time.Time // nil: the clock's
+	eventRetention time.Duration    // 0: for ever
 }
 
 // settings checks every flag before anything is touched.
@@ -46,6 +47,9 @@ func (s *serveCommand) settings() (settings, error) {
 	var err error
 	if made.rateLimit, err = parseRate(s.RateLimit); err != nil {
 		return made, usagef("--rate-limit: %w", err)
+	}
+	if made.eventRetention, err = parseRetention(s.EventRetention); err != nil {
+		return made, usagef("--event-retention: %w", err)
 	}
 	if s.APIDate != "" {
 		date, err := time.Parse(time.DateOnly, s.APIDate)
@@ -167,6 +171,19 @@ func parseRate(text string) (int, error) {
 		return 0, fmt.Errorf("%q is neither off nor a number from 1 to %d", text, most)
 	}
 	return n, nil
+}
+
+// parseRetention reads how long events are kept; 0 is for ever. Readers need some time to come back for what they missed.
+func parseRetention(text string) (time.Duration, error) {
+	if text == "off" {
+		return 0, nil
+	}
+	const least = time.Hour
+	d, err := time.ParseDuration(text)
+	if err != nil || d < least {
+		return 0, fmt.Errorf("%q is neither off nor a duration such as 720h, of an hour at least", text)
+	}
+	return d, nil
 }
 
 // leastKey is how long a configured key must be, so that it cannot be guessed.

@@ -42,6 +42,10 @@ func TestWrongValues(t *testing.T) {
 		{"--api-date", "ANIMALSTORE_API_DATE", []string{
 			"tomorrow", "2030-13-01", "2030-02-30", "2030-12-5", "05.12.2030", "2030-12-05T00:00:00Z",
 		}},
+		{"--event-retention", "ANIMALSTORE_EVENT_RETENTION", []string{
+			"never", "0", "-1h", "59m", "3600", "720", "30d", "1h ", "300000000h",
+		}},
+		{"--webhook-allow-private", "ANIMALSTORE_WEBHOOK_ALLOW_PRIVATE", []string{"maybe", "2"}},
 		{"--demo", "ANIMALSTORE_DEMO", []string{"maybe", "2"}},
 	}
 	for _, test := range tests {
@@ -67,7 +71,7 @@ func TestWrongValues(t *testing.T) {
 func TestMissingValues(t *testing.T) {
 	t.Parallel()
 	for flag := range strings.FieldsSeq("--addr= --database= --environment= --addr --database --environment --public-url " +
-		"--staging-url --api-key-file --cors-origin --api-date") {
+		"--staging-url --api-key-file --cors-origin --api-date --event-retention= --event-retention") {
 		t.Run(flag, func(t *testing.T) {
 			expectUsageError(t, newFolder(t), strings.TrimSuffix(flag, "="), "serve", flag)
 		})

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"animalstore/api"
 	"animalstore/internal/shop"
 )
@@ -35,6 +37,8 @@ type Config struct {
 	Today func() time.Time
 	// Version is shown in the metrics.
 	Version string
+	// Collectors are shown in the metrics, too: what others do beside the interface.
+	Collectors []prometheus.Collector
 }
 
 // API answers the requests.
@@ -75,7 +79,7 @@ func New(c Config) (*API, error) {
 		Config:   c,
 		document: document,
 		places:   places,
-		metrics:  newMetrics(c.Version, c.Service),
+		metrics:  newMetrics(c.Version, c.Service, c.Collectors...),
 		limits:   newLimits(c.RateLimit),
 		slots:    make(chan struct{}, c.MaxInFlight),
 		streams:  make(chan struct{}, c.MaxStreams),

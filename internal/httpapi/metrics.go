@@ -23,7 +23,7 @@ type metrics struct {
 	streams    prometheus.Gauge
 }
 
-func newMetrics(version string, service *shop.Service) *metrics {
+func newMetrics(version string, service *shop.Service, more ...prometheus.Collector) *metrics {
 	registry := prometheus.NewRegistry()
 	m := &metrics{
 		handler: promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}),
@@ -70,6 +70,7 @@ func newMetrics(version string, service *shop.Service) *metrics {
 	build.WithLabelValues(version, runtime.Version()).Set(1)
 	registry.MustRegister(m.requests, m.duration, m.inFlight, m.deprecated, m.streams, lag, last, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(more...)
 	return m
 }
 

@@ -65,8 +65,9 @@ var retryAfter = []time.Duration{
 }
 
 const (
-	// ClaimFor is how long a node has for an attempt before another one may take the delivery for abandoned.
-	ClaimFor = time.Minute
+	// ClaimFor is how long a node has for an attempt before another one may take the delivery for abandoned: twice as long
+	// as an attempt may take, and no longer, because what a crash leaves behind waits for it.
+	ClaimFor = 30 * time.Second
 	// keepDeliveries is how long the log of deliveries reaches back.
 	keepDeliveries = 30 * 24 * time.Hour
 	// mostRetryAfter is how long a receiver can put us off.
@@ -145,46 +146,6 @@ func (s *Service) Redeliver(ctx context.Context, webhookID, id int64) (Delivery,
 			WebhookID: webhookID, MessageID: old.MessageID, EventID: old.EventID, EventType: old.EventType,
 			Status: DeliveryPending, CreatedAt: now, NextAttemptAt: now, Body: old.Body,
 		})
-	})
-}
-
-// FanOut makes deliveries of the events that a webhook has not been told of, after a position that it has reached at
-// least, and returns the position that it reaches now. Any number of nodes may do it at once.
-func (s *Service) FanOut(ctx context.Context, hook Webhook, after int64) (reached int64, err error) {
-	after = max(after, hook.Position)
-	events, reached, err := s.EventsAfter(ctx, EventFilter{Types: hook.Types}, after)
-	if err != nil && AsError(err).Code == EventsExpired {
-		return s.EventHorizon(ctx) // what is gone cannot be told any more
-	}
-	if err != nil || len(events) == 0 {
-		return reached, err // where nothing concerns it, nothing is noted: its filter may be narrow, and the feed long
-	}
-	if len(events) > feedPage { // not too much at a time: others wait while it happens
-		events = events[:feedPage]
-		reached = events[feedPage-1].position
-	}
-	return reached, s.store.Write(ctx, func(tx WriteTx) error {
-		hook, found, err := tx.Webhook(hook.ID)
-		if err != nil || !found || !hook.Enabled || hook.Position >= reached {
-			return err
-		}
-		now, err := tx.Now()
-		if err != nil {
-			return err
-		}
-		for _, event := range events {
-			if event.position <= hook.Position {
-				continue // another node was quicker
-			}
-			_, err := tx.InsertDelivery(Delivery{
-				WebhookID: hook.ID, MessageID: "evt_" + event.ID, EventID: event.ID, EventType: event.Type,
-				Status: DeliveryPending, CreatedAt: now, NextAttemptAt: now, Body: encode(event),
-			})
-			if err != nil {
-				return err
-			}
-		}
-		return tx.AdvanceWebhook(hook.ID, reached)
 	})
 }
 
@@ -292,10 +253,10 @@ func (d *Delivery) settle(attempt Attempt, enabled bool, now time.Time, after ti
 	case attempt.succeeded():
 		d.Status = DeliverySucceeded
 		return OutcomeSucceeded
-	case attempt.Status == http.StatusGone || d.EventType == testEvent || tried > len(retryAfter):
+	case d.EventType == testEvent || tried > len(retryAfter) && attempt.Status != http.StatusGone:
 		d.Status = DeliveryFailed
 		return OutcomeFailed
-	case enabled:
+	case enabled && attempt.Status != http.StatusGone: // what is gone gets disabled: its messages wait until it is back
 		d.NextAttemptAt = now.Add(max(jitter(retryAfter[tried-1]), min(after, mostRetryAfter)))
 	}
 	return OutcomeRetry

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -43,7 +44,13 @@ func isAddress(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil &&
 		u.Fragment == "" && len(text) <= maxURL && u.String() == text &&
-		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' })
+		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>`, r) }) && isPort(u)
+}
+
+// isPort tells whether an address names a port that there is, or none.
+func isPort(u *url.URL) bool {
+	port, err := strconv.ParseUint(u.Port(), 10, 16)
+	return err == nil && port > 0 || u.Port() == "" && !strings.HasSuffix(u.Host, ":")
 }
 
 // inOrder puts types into one order, each once.
@@ -91,8 +98,12 @@ func (s *Service) CreateWebhook(ctx context.Context, n NewWebhook) (IssuedWebhoo
 	if err := s.store.Publish(ctx); err != nil { // what has happened before is not told
 		return IssuedWebhook{}, err
 	}
-	now, secret := s.now(), newWebhookSecret()
+	secret := newWebhookSecret()
 	return write(ctx, s, func(tx *ledger) (IssuedWebhook, error) {
+		now, err := tx.Now()
+		if err != nil {
+			return IssuedWebhook{}, err
+		}
 		last, err := tx.LastEvent()
 		if err != nil {
 			return IssuedWebhook{}, err
@@ -150,6 +161,9 @@ func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookCha
 	if err := change.Problems().Err(); err != nil {
 		return Webhook{}, err
 	}
+	if err := s.store.Publish(ctx); err != nil { // what has happened before is told as it was wanted then
+		return Webhook{}, err
+	}
 	return write(ctx, s, func(tx *ledger) (Webhook, error) {
 		before, err := existingWebhook(tx, id)
 		if err == nil {
@@ -174,7 +188,11 @@ func (s *Service) changeWebhook(tx *ledger, before, hook Webhook) (Webhook, erro
 	}
 	switch {
 	case before.Enabled && !hook.Enabled:
-		err = tx.ParkDeliveries(hook.ID)
+		if err = s.keepPlace(tx, before); err == nil {
+			err = tx.ParkDeliveries(hook.ID)
+		}
+	case before.Enabled && !slices.Equal(before.Types, hook.Types):
+		err = s.catchUp(tx, before, now)
 	case !before.Enabled && hook.Enabled:
 		hook.FailingSince = time.Time{}
 		err = tx.ResumeDeliveries(hook.ID, now)
@@ -182,7 +200,7 @@ func (s *Service) changeWebhook(tx *ledger, before, hook Webhook) (Webhook, erro
 	if err != nil {
 		return Webhook{}, err
 	}
-	hook.UpdatedAt = s.now()
+	hook.UpdatedAt = now
 	return hook, tx.UpdateWebhook(before, hook)
 }
 

@@ -1,0 +1,252 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// feed returns all events as they are told, oldest first.
+func (p *program) feed() (all []string) {
+	p.t.Helper()
+	for url := "/v1/events?limit=100"; url != ""; {
+		a := p.get(url)
+		for _, event := range decode[[]json.RawMessage](p.t, a.body) {
+			all = append(all, string(event))
+		}
+		url = ""
+		if next := nextPage.FindStringSubmatch(a.header.Get("Link")); next != nil {
+			url = next[1]
+		}
+	}
+	return all
+}
+
+// TestKilledWhileDelivering kills the service again and again while messages are on their way. Every event comes at least
+// once, always under the same webhook-id.
+func TestKilledWhileDelivering(t *testing.T) {
+	t.Parallel()
+	const rounds = 15
+	f := newFolderWithKey(t)
+	r := newReceiver(t)
+	for round := range rounds {
+		p := f.serve("--webhook-allow-private")
+		if round == 0 {
+			r.subscribe(p)
+		}
+		r.then(func(total int) {
+			if total >= 3+round { // before this one is answered
+				p.signal(syscall.SIGKILL)
+			}
+		})
+		for n := 0; ; n++ {
+			body := animal(fmt.Sprintf("round %d, animal %d", round, n), n).json()
+			if a, err := p.try("POST", "/v1/pets", adminKey, body); err != nil {
+				break
+			} else {
+				expectStatus(t, a, http.StatusCreated)
+			}
+		}
+		p.kill() // only to wait until it is gone
+	}
+	r.then(nil)
+	p := f.serve("--webhook-allow-private")
+	events, times := r.checkAll(p)
+	r.awaitNoted(p)
+	p.stop()
+	t.Logf("%d events came %d times", events, times)
+}
+
+// TestNodesShareDeliveries lets three nodes deliver, beside an endpoint that is dead. All of them take part, and no message
+// is sent twice.
+func TestNodesShareDeliveries(t *testing.T) {
+	t.Parallel()
+	f, _ := newSharedFolder(t)
+	nodes := f.serveNodes(3, "--webhook-allow-private")
+	dead, r := newReceiver(t), newReceiver(t)
+	dead.Close()
+	dead.subscribe(nodes[0])
+	r.subscribe(nodes[1])
+	await(t, "every node to take part", func() bool {
+		for i, node := range nodes {
+			node.create(pet{Name: fmt.Sprint("Rex ", i), CategoryID: 1})
+		}
+		return !slices.ContainsFunc(nodes, func(node *program) bool { return node.outcomes()["succeeded"] == 0 })
+	})
+	atOnce(nodes, 4, func(node *program) {
+		for range 15 {
+			if a, err := node.try("POST", "/v1/pets", adminKey, `{"name":"Rex","categoryId":1}`); err != nil || a.status != http.StatusCreated {
+				t.Errorf("%v %v", a, err)
+			}
+		}
+	})
+	events, times := r.checkAll(nodes[2])
+	r.awaitNoted(nodes[2])
+	if times != events {
+		t.Errorf("%d events came %d times", events, times)
+	}
+	sent := 0
+	for _, node := range nodes {
+		outcomes := node.outcomes()
+		sent += outcomes["succeeded"]
+		if outcomes["lost"] != 0 || outcomes["failed"] != 0 {
+			t.Errorf("the outcomes are %v", outcomes)
+		}
+		t.Logf("one node has %v", outcomes)
+	}
+	if sent != events {
+		t.Errorf("%d events, and %d were taken", events, sent)
+	}
+}
+
+var outcomeLine = regexp.MustCompile(`(?m)^animalstore_webhook_deliveries_total\{outcome="(\w+)"\} (\d+)$`)
+
+// outcomes are how often a node's attempts had which outcome, as its metrics say.
+func (p *program) outcomes() map[string]int {
+	p.t.Helper()
+	outcomes := map[string]int{}
+	for _, line := range outcomeLine.FindAllStringSubmatch(p.get("/metrics").body, -1) {
+		outcomes[line[1]], _ = strconv.Atoi(line[2])
+	}
+	if len(outcomes) != 4 {
+		p.t.Errorf("the outcomes are %v", outcomes)
+	}
+	return outcomes
+}
+
+// TestNodesKilledWhileDelivering kills one node after the other, each with messages on their way. The others go on with them.
+func TestNodesKilledWhileDelivering(t *testing.T) {
+	t.Parallel()
+	f, _ := newSharedFolder(t)
+	nodes := f.serveNodes(3, "--webhook-allow-private")
+	r := newReceiver(t)
+	r.subscribe(nodes[0])
+	for round := range 6 {
+		victim := nodes[round%3]
+		var once sync.Once
+		killed := make(chan struct{})
+		r.then(func(total int) {
+			if total >= 5 {
+				once.Do(func() {
+					victim.kill()
+					close(killed)
+				})
+			}
+		})
+		for {
+			a, err := nodes[(round+1)%3].try("POST", "/v1/pets", adminKey, `{"name":"Rex","categoryId":1}`)
+			if err != nil || a.status != http.StatusCreated {
+				t.Fatalf("%v %v", a, err)
+			}
+			select {
+			case <-killed:
+			default:
+				continue
+			}
+			break
+		}
+		nodes[round%3] = f.serve("--webhook-allow-private")
+	}
+	r.then(nil)
+	events, times := r.checkAll(nodes[0])
+	r.awaitNoted(nodes[0])
+	t.Logf("%d events came %d times", events, times)
+}
+
+// TestRotatedWebhookSecret changes the secret: for the overlap each message is signed with both.
+func TestRotatedWebhookSecret(t *testing.T) {
+	t.Parallel()
+	p := newFolderWithKey(t).serve("--webhook-allow-private")
+	r := newReceiver(t)
+	r.subscribe(p, `"types":["order.placed"]`) // so that only what is asked for is sent
+	try := func() {
+		t.Helper()
+		a := p.send("POST", fmt.Sprintf("/v1/webhooks/%d/test", r.id), adminKey, "")
+		expectStatus(t, a, http.StatusAccepted)
+		id := decode[struct{ MessageID string }](t, a.body).MessageID
+		await(t, id, func() bool { return r.has(id) == 1 })
+	}
+	rotate := func(body string) string {
+		t.Helper()
+		a := p.send("POST", fmt.Sprintf("/v1/webhooks/%d/rotate", r.id), adminKey, body)
+		expectStatus(t, a, http.StatusOK)
+		return decode[struct{ Secret string }](t, a.body).Secret
+	}
+	expect := func(secrets ...string) {
+		t.Helper()
+		r.mu.Lock()
+		r.secrets = secrets
+		r.mu.Unlock()
+		try()
+	}
+	try()
+	first := r.secrets[0]
+	second := rotate(`{"overlapSeconds":3600}`)
+	expect(first, second)
+	third := rotate(`{"overlapSeconds":3600}`)
+	expect(first, second, third)
+	expect(rotate(`{"overlapSeconds":0}`))
+}
+
+// TestPrivateWebhook names a machine of our own: it is refused, unless allowed.
+func TestPrivateWebhook(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	p := f.serve()
+	r := newReceiver(t)
+	r.subscribe(p, `"types":["order.placed"]`)
+	a := p.send("POST", fmt.Sprintf("/v1/webhooks/%d/test", r.id), adminKey, "")
+	expectStatus(t, a, http.StatusAccepted)
+	var log string
+	await(t, "the attempt", func() bool {
+		log = p.get(fmt.Sprintf("/v1/webhooks/%d/deliveries?status=failed", r.id)).body
+		return log != "[]\n"
+	})
+	if !strings.Contains(log, "the address 127.0.0.1 is loopback; messages go to public addresses alone") || r.total != 0 {
+		t.Errorf("%d messages came, and the log is %s", r.total, log)
+	}
+	p.stop()
+	f.variables = append(f.variables, "ANIMALSTORE_WEBHOOK_ALLOW_PRIVATE=true")
+	p = f.serve()
+	delivery := decode[[]struct {
+		ID        int64
+		MessageID string
+	}](t, log)[0]
+	expectStatus(t, p.send("POST", fmt.Sprintf("/v1/webhooks/%d/deliveries/%d/redeliver", r.id, delivery.ID), adminKey, ""), http.StatusAccepted)
+	await(t, "the message", func() bool { return r.has(delivery.MessageID) == 1 })
+}
+
+// TestStopWhileDelivering stops the service while a message is on its way: it ends well, and is not sent again.
+func TestStopWhileDelivering(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	p := f.serve("--webhook-allow-private")
+	r := newReceiver(t)
+	arrived, release := make(chan struct{}, 100), make(chan struct{})
+	r.then(func(int) {
+		arrived <- struct{}{}
+		<-release
+	})
+	r.subscribe(p)
+	p.create(pet{Name: "Rex", CategoryID: 1})
+	<-arrived
+	p.signal(syscall.SIGTERM)
+	p.awaitOutput("the line that says that it stops", func(output string) bool { return strings.Contains(output, "msg=stopping") })
+	close(release)
+	if code := p.exitCode(); code != 0 {
+		t.Errorf("it exited with %d", code)
+	}
+	p = f.serve("--webhook-allow-private")
+	events, times := r.checkAll(p)
+	r.awaitNoted(p)
+	if events != times {
+		t.Errorf("%d events came %d times", events, times)
+	}
+}

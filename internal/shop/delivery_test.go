@@ -1,0 +1,407 @@
+package shop_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// office is a shop with a webhook, in virtual time.
+type office struct {
+	*shop.Service
+	t    *testing.T
+	hook shop.IssuedWebhook
+}
+
+// inOffice runs a test in an office whose webhook is told of new animals.
+func inOffice(t *testing.T, test func(*office)) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "test.db")
+	synctest.Test(t, func(t *testing.T) {
+		store := openStoreAt(t, path)
+		defer store.Close() // inside the bubble: its goroutines must end there
+		o := &office{t: t}
+		var err error
+		if o.Service, err = shop.Open(t.Context(), store, shop.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if o.hook, err = o.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}); err != nil {
+			t.Fatal(err)
+		}
+		test(o)
+	})
+}
+
+// happen adds animals, and makes deliveries of that where the webhook is enabled.
+func (o *office) happen(animals int) {
+	o.t.Helper()
+	for range animals {
+		if _, err := o.CreatePet(o.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
+			o.t.Fatal(err)
+		}
+	}
+	o.fanOut()
+}
+
+// fanOut makes deliveries of all that has happened.
+func (o *office) fanOut() {
+	o.t.Helper()
+	for reached := int64(-1); ; {
+		now, err := o.FanOut(o.t.Context(), o.now(), reached)
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		if now == reached {
+			return
+		}
+		reached = now
+	}
+}
+
+// now is the webhook as it is now.
+func (o *office) now() shop.Webhook {
+	o.t.Helper()
+	hook, err := o.Webhook(o.t.Context(), o.hook.ID)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return hook
+}
+
+// claim takes what is due, which must be so many.
+func (o *office) claim(want int) []shop.Claim {
+	o.t.Helper()
+	claims, err := o.ClaimDeliveries(o.t.Context(), o.hook.ID, 100)
+	if err != nil || len(claims) != want {
+		o.t.Fatalf("%d deliveries are due, want %d: %v", len(claims), want, err)
+	}
+	return claims
+}
+
+// finish ends an attempt with a status; 0: there was no answer.
+func (o *office) finish(claim shop.Claim, status int, after time.Duration, want shop.Outcome) shop.Delivery {
+	o.t.Helper()
+	attempt := shop.Attempt{At: time.Now().UTC(), Duration: 12 * time.Millisecond, Status: status}
+	if status == 0 {
+		attempt.Error = "the connection was refused"
+	}
+	outcome, err := o.FinishAttempt(o.t.Context(), claim, attempt, after)
+	if err != nil || outcome != want {
+		o.t.Fatalf("the outcome is %s, %v; want %s", outcome, err, want)
+	}
+	return o.delivery(claim.ID)
+}
+
+func (o *office) deliveries() []shop.Delivery {
+	o.t.Helper()
+	page, err := o.ListDeliveries(o.t.Context(), shop.DeliveryList{WebhookID: o.hook.ID, Window: shop.Window{Limit: 100}})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return page.Items
+}
+
+func (o *office) delivery(id int64) shop.Delivery {
+	o.t.Helper()
+	for _, delivery := range o.deliveries() {
+		if delivery.ID == id {
+			return delivery
+		}
+	}
+	o.t.Fatalf("there is no delivery %d", id)
+	return shop.Delivery{}
+}
+
+func (o *office) enable(enabled bool) {
+	o.t.Helper()
+	if _, err := o.UpdateWebhook(o.t.Context(), o.hook.ID, shop.WebhookChange{Enabled: &enabled}, nil); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+// wantDisabled expects that we have disabled the webhook, and said so.
+func (o *office) wantDisabled(reason string) {
+	o.t.Helper()
+	hook := o.now()
+	if hook.Enabled || !strings.Contains(hook.DisabledReason, reason) {
+		o.t.Errorf("the webhook is %+v, want it disabled: %s", hook, reason)
+	}
+	page, err := o.ListEvents(o.t.Context(), shop.EventFilter{Types: []shop.EventType{shop.WebhookUpdated}}, shop.Window{Limit: 100})
+	if err != nil || len(page.Items) == 0 {
+		o.t.Fatalf("there is no event: %v", err)
+	}
+	event := page.Items[len(page.Items)-1]
+	if event.Actor != "system" || event.Subject != fmt.Sprint("webhooks/", hook.ID) || !strings.Contains(string(event.Data), reason) {
+		o.t.Errorf("the event is %+v, %s", event, event.Data)
+	}
+}
+
+var schedule = []time.Duration{
+	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
+}
+
+// A delivery that always fails is tried again after each wait, give or take a tenth, and then has failed for good. A webhook
+// that took nothing all that time is disabled.
+func TestRetries(t *testing.T) {
+	inOffice(t, func(o *office) {
+		const messages = 30 // enough to see that they do not come back together
+		o.happen(messages)
+		first := time.Now().UTC()
+		for i, wait := range schedule {
+			claims := o.claim(messages)
+			waits := map[time.Duration]bool{}
+			for _, claim := range claims {
+				delivery := o.finish(claim, []int{0, 500, 302, 404, 199}[i%5], 0, shop.OutcomeRetry)
+				got := time.Until(delivery.NextAttemptAt)
+				if got < wait*9/10 || got > wait*11/10 || delivery.Status != shop.DeliveryPending || len(delivery.Attempts) != i+1 {
+					o.t.Fatalf("after attempt %d it waits %s, and is %+v", i+1, got, delivery)
+				}
+				waits[got] = true
+			}
+			if len(waits) < messages/2 {
+				o.t.Errorf("after attempt %d they come back together: %v", i+1, waits)
+			}
+			time.Sleep(wait*9/10 - time.Millisecond)
+			o.claim(0)
+			time.Sleep(wait / 4)
+		}
+		for _, claim := range o.claim(messages) {
+			if claim.MessageID != "evt_"+claim.EventID || len(claim.Attempts) != len(schedule) {
+				o.t.Errorf("the claim is %+v", claim)
+			}
+			delivery := o.finish(claim, 503, 0, shop.OutcomeFailed)
+			if delivery.Status != shop.DeliveryFailed || !delivery.NextAttemptAt.IsZero() || len(delivery.Attempts) != len(schedule)+1 {
+				o.t.Errorf("at last it is %+v", delivery)
+			}
+		}
+		o.wantDisabled("taken nothing since " + first.Format(time.RFC3339) + "; at last, the answer was 503 Service Unavailable.")
+		time.Sleep(100 * 24 * time.Hour)
+		o.claim(0)
+	})
+}
+
+// A receiver can ask for more time than the schedule has, up to a day, but not for less.
+func TestRetryAfter(t *testing.T) {
+	inOffice(t, func(o *office) {
+		for _, c := range []struct{ after, least, most time.Duration }{
+			{0, 4500 * time.Millisecond, 5500 * time.Millisecond},
+			{time.Second, 4500 * time.Millisecond, 5500 * time.Millisecond},
+			{time.Hour, time.Hour, time.Hour},
+			{100 * 24 * time.Hour, 24 * time.Hour, 24 * time.Hour},
+		} {
+			o.happen(1)
+			claim := o.claim(1)[0]
+			got := time.Until(o.finish(claim, 429, c.after, shop.OutcomeRetry).NextAttemptAt)
+			if got < c.least || got > c.most {
+				o.t.Errorf("asked for %s, it waits %s", c.after, got)
+			}
+			time.Sleep(got)
+			o.finish(o.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
+		}
+	})
+}
+
+// 410 disables a webhook at once. Its messages wait, also the one that met it, and go on when it is enabled.
+func TestGone(t *testing.T) {
+	inOffice(t, func(o *office) {
+		o.happen(3)
+		claims := o.claim(3)
+		if d := o.finish(claims[0], http.StatusGone, 0, shop.OutcomeRetry); d.Status != shop.DeliveryPending || !d.NextAttemptAt.IsZero() {
+			o.t.Errorf("the delivery is %+v", d)
+		}
+		o.wantDisabled("410 Gone")
+		o.finish(claims[1], 0, 0, shop.OutcomeRetry)       // on its way meanwhile
+		o.finish(claims[2], 204, 0, shop.OutcomeSucceeded) // and one that was taken
+		o.happen(2)                                        // is not told
+		time.Sleep(10 * 24 * time.Hour)
+		o.claim(0)
+		o.enable(true)
+		o.fanOut()
+		for _, claim := range o.claim(4) {
+			o.finish(claim, 200, 0, shop.OutcomeSucceeded)
+		}
+		if hook := o.now(); !hook.Enabled || hook.DisabledReason != "" || !hook.FailingSince.IsZero() {
+			o.t.Errorf("the webhook is %+v", hook)
+		}
+	})
+}
+
+// A webhook that took something meanwhile is not disabled for one message that it never takes.
+func TestOneBadMessage(t *testing.T) {
+	inOffice(t, func(o *office) {
+		o.happen(2)
+		both := o.claim(2)
+		o.finish(both[0], 500, 0, shop.OutcomeRetry)
+		failing := o.now().FailingSince
+		o.finish(both[1], 500, 0, shop.OutcomeRetry)
+		if now := o.now().FailingSince; failing.IsZero() || !now.Equal(failing) {
+			o.t.Errorf("it fails since %v, and then since %v", failing, now)
+		}
+		for i, wait := range schedule {
+			time.Sleep(wait * 11 / 10)
+			due := 2
+			if i > 3 { // the fourth time, the second was taken
+				due = 1
+			}
+			for _, claim := range o.claim(due) {
+				switch {
+				case claim.ID == both[0].ID && i == len(schedule)-1:
+					o.finish(claim, 500, 0, shop.OutcomeFailed)
+				case claim.ID == both[1].ID && i == 3:
+					o.finish(claim, 200, 0, shop.OutcomeSucceeded)
+					if since := o.now().FailingSince; !since.IsZero() {
+						o.t.Errorf("it fails since %v, and took one", since)
+					}
+				default:
+					o.finish(claim, 500, 0, shop.OutcomeRetry)
+				}
+			}
+		}
+		if hook := o.now(); !hook.Enabled || hook.FailingSince.IsZero() {
+			o.t.Errorf("the webhook is %+v", hook)
+		}
+	})
+}
+
+// What a webhook was not told before it was disabled, and while it was, it is told when it is enabled, each once.
+func TestDisabledKeepsItsPlace(t *testing.T) {
+	inOffice(t, func(o *office) {
+		o.happen(2)
+		claim := o.claim(2)[0] // the other one is abandoned
+		o.enable(false)
+		o.finish(claim, 500, 0, shop.OutcomeRetry)
+		o.happen(150) // more than are told at a time
+		time.Sleep(time.Hour)
+		o.claim(0)
+		o.enable(true)
+		o.fanOut()
+		told := map[string]int{}
+		for len(told) < 152 {
+			claims, err := o.ClaimDeliveries(o.t.Context(), o.hook.ID, 100)
+			if err != nil || len(claims) == 0 {
+				o.t.Fatalf("%d were told: %v", len(told), err)
+			}
+			for _, claim := range claims {
+				if told[claim.MessageID]++; told[claim.MessageID] > 1 {
+					o.t.Errorf("%s is told twice", claim.MessageID)
+				}
+				if outcome, err := o.FinishAttempt(o.t.Context(), claim, shop.Attempt{Status: 200}, 0); err != nil || outcome != shop.OutcomeSucceeded {
+					o.t.Fatal(outcome, err)
+				}
+			}
+		}
+		o.claim(0)
+	})
+}
+
+// A claim keeps others away for its time. Who comes back too late, when another one has it, has lost it.
+func TestClaims(t *testing.T) {
+	inOffice(t, func(o *office) {
+		o.happen(2)
+		slow := o.claim(2)
+		o.claim(0)
+		time.Sleep(shop.ClaimFor - time.Microsecond)
+		o.claim(0)
+		time.Sleep(time.Microsecond)
+		second, err := o.ClaimDeliveries(o.t.Context(), o.hook.ID, 1)
+		if err != nil || len(second) != 1 || second[0].ID != slow[0].ID {
+			o.t.Fatalf("%+v %v", second, err)
+		}
+		if d := o.finish(slow[0], 200, 0, shop.OutcomeLost); len(d.Attempts) != 0 || d.Status != shop.DeliveryPending {
+			o.t.Errorf("what was lost is noted: %+v", d)
+		}
+		o.finish(second[0], 500, 0, shop.OutcomeRetry)
+		o.finish(second[0], 500, 0, shop.OutcomeLost)    // noted once
+		o.finish(slow[1], 200, 0, shop.OutcomeSucceeded) // late, but nobody else has it
+	})
+}
+
+// A message can be sent again, whatever became of it, also to a webhook that is disabled.
+func TestRedeliver(t *testing.T) {
+	inOffice(t, func(o *office) {
+		o.happen(1)
+		claim := o.claim(1)[0]
+		o.finish(claim, 200, 0, shop.OutcomeSucceeded)
+		o.enable(false)
+		again, err := o.Redeliver(o.t.Context(), o.hook.ID, claim.ID)
+		if err != nil || again.ID == claim.ID || again.MessageID != claim.MessageID || again.Status != shop.DeliveryPending || len(again.Attempts) != 0 {
+			o.t.Fatalf("%+v %v", again, err)
+		}
+		repeat := o.claim(1)[0]
+		if string(repeat.Body) != string(claim.Body) || repeat.URL != o.hook.URL {
+			o.t.Errorf("%+v is sent again as %+v", claim, repeat)
+		}
+		o.finish(repeat, 500, 0, shop.OutcomeRetry)
+		time.Sleep(time.Hour)
+		o.claim(0) // it waits with the others
+		o.enable(true)
+		o.finish(o.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
+		if _, err := o.Redeliver(o.t.Context(), o.hook.ID, 999); shop.AsError(err).Code != shop.NotFound {
+			o.t.Error(err)
+		}
+		if _, err := o.Redeliver(o.t.Context(), 999, claim.ID); shop.AsError(err).Code != shop.NotFound {
+			o.t.Error(err)
+		}
+	})
+}
+
+// A message that tries a webhook out is sent once, and says nothing about the webhook.
+func TestTryOut(t *testing.T) {
+	inOffice(t, func(o *office) {
+		for _, enabled := range []bool{true, false} {
+			if !enabled {
+				o.enable(false)
+			}
+			before := o.now()
+			for _, status := range []int{0, 500, http.StatusGone, 200} {
+				made, err := o.TestWebhook(o.t.Context(), o.hook.ID)
+				if err != nil || made.EventType != "webhook.test" || !strings.HasPrefix(made.MessageID, "test_") {
+					o.t.Fatalf("%+v %v", made, err)
+				}
+				want := shop.OutcomeFailed
+				if status == 200 {
+					want = shop.OutcomeSucceeded
+				}
+				claim := o.claim(1)[0]
+				if strings.Contains(string(claim.Body), o.hook.Secret) {
+					o.t.Errorf("the secret is sent: %s", claim.Body)
+				}
+				o.finish(claim, status, time.Hour, want)
+				time.Sleep(48 * time.Hour)
+				o.claim(0)
+			}
+			if after := o.now(); after.Enabled != before.Enabled || !after.FailingSince.IsZero() {
+				o.t.Errorf("the webhook is %+v", after)
+			}
+		}
+	})
+}
+
+// The log of deliveries does not grow for ever.
+func TestDeliveriesAreRemoved(t *testing.T) {
+	inOffice(t, func(o *office) {
+		o.happen(1)
+		o.finish(o.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
+		time.Sleep(29 * 24 * time.Hour)
+		o.removed(1)
+		time.Sleep(2 * 24 * time.Hour)
+		o.removed(0)
+	})
+}
+
+func (o *office) removed(left int) {
+	o.t.Helper()
+	if err := o.RemoveDeliveries(context.Background()); err != nil {
+		o.t.Fatal(err)
+	}
+	if n := len(o.deliveries()); n != left {
+		o.t.Errorf("%d deliveries are left, want %d", n, left)
+	}
+}

@@ -1,0 +1,244 @@
+package shop_test
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+)
+
+func TestWebhookAddresses(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{
+		"https://example.com", "https://example.com/", "http://example.com:8080/hook?a=b%20c&d", "https://[2001:db8::1]:443/", "https://192.0.2.1/%C3%A4",
+		"https://example.com/" + strings.Repeat("a", 1980),
+	} {
+		if err := (shop.NewWebhook{URL: url}).Problems().Err(); err != nil {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+	for _, url := range []string{
+		"", "example.com", "//example.com", "ftp://example.com/", "https:example.com", "https://", "https:///hook", "https://me@example.com/",
+		"https://me:pass@example.com/", "https://example.com/#part", "https://example.com/a b", "https://example.com/?a b", "https://example.com/ä",
+		"https://ä.example/", "https://example.com/?ä", "https://example.com:/", "https://example.com:0/", "https://example.com:65536/",
+		"https://example.com:https/", "https://exa<mple.com/", "https://example.com/\n", "https://example.com/%zz",
+		"https://example.com/" + strings.Repeat("a", 1981), "HTTPS://example.com/",
+	} {
+		if err := (shop.NewWebhook{URL: url}).Problems().Err(); err == nil || !strings.Contains(err.Error(), "url") {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}
+
+// A webhook that wants to be told of other things is told of what happened before as it wanted it then, and of what happens
+// later as it wants it now, also by a node that has not heard of the change.
+func TestOtherTypes(t *testing.T) {
+	inOffice(t, func(o *office) {
+		o.happen(1)
+		o.finish(o.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
+		rename := func(name string) {
+			t.Helper()
+			if _, err := o.PutCategory(o.t.Context(), shop.Category{ID: 1, Name: name}, nil); err != nil {
+				o.t.Fatal(err)
+			}
+		}
+		rename("dogs") // before: nobody wants to know
+		if _, err := o.CreatePet(o.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
+			o.t.Fatal(err)
+		}
+		stale := o.now()
+		types := []shop.EventType{shop.CategoryUpdated}
+		if _, err := o.UpdateWebhook(o.t.Context(), o.hook.ID, shop.WebhookChange{Types: &types}, nil); err != nil {
+			o.t.Fatal(err)
+		}
+		if claim := o.claim(1)[0]; claim.EventType != shop.PetCreated {
+			o.t.Errorf("before the change, %s was told", claim.EventType)
+		}
+		rename("cats")
+		if _, err := o.CreatePet(o.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
+			o.t.Fatal(err)
+		}
+		if reached, err := o.FanOut(o.t.Context(), stale, 0); err != nil || reached != stale.Position {
+			o.t.Errorf("a node that knows the webhook as it was reached %d from %d: %v", reached, stale.Position, err)
+		}
+		o.fanOut()
+		if claim := o.claim(1)[0]; claim.EventType != shop.CategoryUpdated || !strings.Contains(string(claim.Body), "cats") {
+			o.t.Errorf("after the change, this was told: %s", claim.Body)
+		}
+	})
+}
+
+// A node that has not heard that a webhook was disabled does not go past what it has not told.
+func TestStaleNode(t *testing.T) {
+	inOffice(t, func(o *office) {
+		o.happen(1)
+		o.finish(o.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
+		stale := o.now()
+		o.enable(false)
+		if _, err := o.CreatePet(o.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
+			o.t.Fatal(err)
+		}
+		reached, err := o.FanOut(o.t.Context(), stale, 0)
+		if err != nil || reached != stale.Position {
+			o.t.Errorf("it reached %d from %d: %v", reached, stale.Position, err)
+		}
+		o.enable(true)
+		if _, err := o.FanOut(o.t.Context(), stale, reached); err != nil {
+			o.t.Fatal(err)
+		}
+		o.claim(1)
+	})
+}
+
+// A webhook that was disabled and wants something else when it is enabled is not told of what happened before that.
+func TestOtherTypesWhileDisabled(t *testing.T) {
+	inOffice(t, func(o *office) {
+		none := []shop.EventType{shop.OrderExpired}
+		if _, err := o.UpdateWebhook(o.t.Context(), o.hook.ID, shop.WebhookChange{Types: &none}, nil); err != nil {
+			o.t.Fatal(err)
+		}
+		o.happen(5)
+		o.enable(false)
+		o.happen(1)
+		enabled, types := true, []shop.EventType{shop.PetCreated}
+		if _, err := o.UpdateWebhook(o.t.Context(), o.hook.ID, shop.WebhookChange{Enabled: &enabled, Types: &types}, nil); err != nil {
+			o.t.Fatal(err)
+		}
+		o.fanOut()
+		o.claim(1)
+	})
+}
+
+// A secret that is being replaced signs beside the new one until the overlap is over.
+func TestRotateWebhook(t *testing.T) {
+	inOffice(t, func(o *office) {
+		wantSecrets := func(want ...string) {
+			o.t.Helper()
+			o.happen(1)
+			claim := o.claim(1)[0]
+			if fmt.Sprint(claim.Secrets) != fmt.Sprint(want) {
+				o.t.Errorf("it is signed with %q, want %q", claim.Secrets, want)
+			}
+			o.finish(claim, 200, 0, shop.OutcomeSucceeded)
+		}
+		wantSecrets(o.hook.Secret)
+		time.Sleep(time.Second)
+		second, err := o.RotateWebhook(o.t.Context(), o.hook.ID, time.Hour)
+		if err != nil || second.Secret == o.hook.Secret || !strings.HasPrefix(second.Secret, "whsec_") {
+			o.t.Fatalf("%+v %v", second, err)
+		}
+		wantSecrets(second.Secret, o.hook.Secret)
+		time.Sleep(time.Hour)
+		wantSecrets(second.Secret)
+		third, err := o.RotateWebhook(o.t.Context(), o.hook.ID, 0)
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		wantSecrets(third.Secret)
+	})
+}
+
+// What is on its way to a webhook that is removed ends well, and nothing more is sent.
+func TestRemovedWebhook(t *testing.T) {
+	inOffice(t, func(o *office) {
+		o.happen(2)
+		claims, err := o.ClaimDeliveries(o.t.Context(), o.hook.ID, 1)
+		if err != nil || len(claims) != 1 {
+			o.t.Fatal(claims, err)
+		}
+		hook := o.now()
+		if err := o.DeleteWebhook(o.t.Context(), o.hook.ID, nil); err != nil {
+			o.t.Fatal(err)
+		}
+		if outcome, err := o.FinishAttempt(o.t.Context(), claims[0], shop.Attempt{Status: 500}, 0); err != nil || outcome != shop.OutcomeRetry {
+			o.t.Error(outcome, err)
+		}
+		if _, err := o.FanOut(o.t.Context(), hook, 0); err != nil {
+			o.t.Error(err)
+		}
+		time.Sleep(24 * time.Hour)
+		o.claim(0)
+	})
+}
+
+// Nodes that make deliveries of the same events at once, and claim them at once, neither leave one out nor do one twice.
+func TestNodesShareDeliveries(t *testing.T) {
+	t.Parallel()
+	for engine, database := range map[string]func(t *testing.T) string{
+		"sqlite":   func(t *testing.T) string { return t.TempDir() + "/test.db" },
+		"postgres": func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) },
+	} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			store, err := sqlstore.Open(t.Context(), database(t), sqlstore.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer store.Close()
+			const nodes, events = 4, 250
+			var services []*shop.Service
+			for range nodes {
+				service, err := shop.Open(t.Context(), store, shop.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				services = append(services, service)
+			}
+			hook, err := services[0].CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/", Types: []shop.EventType{shop.PetCreated}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range events {
+				if _, err := services[0].CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := services[0].LastEvent(t.Context()); err != nil { // all of them can be read
+				t.Fatal(err)
+			}
+			var mu sync.Mutex
+			sent := map[string]int{}
+			var running sync.WaitGroup
+			for _, service := range services {
+				running.Go(func() {
+					for reached, left := int64(-1), true; left; {
+						now, err := service.FanOut(t.Context(), hook.Webhook, reached)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						claims, err := service.ClaimDeliveries(t.Context(), hook.ID, 8)
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						for _, claim := range claims {
+							mu.Lock()
+							sent[claim.MessageID]++
+							mu.Unlock()
+							if outcome, err := service.FinishAttempt(t.Context(), claim, shop.Attempt{At: time.Now(), Status: 200}, 0); err != nil || outcome != shop.OutcomeSucceeded {
+								t.Error(outcome, err)
+							}
+						}
+						left = now != reached || len(claims) > 0
+						reached = now
+					}
+				})
+			}
+			running.Wait()
+			if len(sent) != events {
+				t.Errorf("%d of %d events were told", len(sent), events)
+			}
+			for id, n := range sent {
+				if n != 1 {
+					t.Errorf("%s was sent %d times", id, n)
+				}
+			}
+		})
+	}
+}

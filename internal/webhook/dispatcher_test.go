@@ -1,0 +1,349 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+)
+
+// patience is how long a test waits for what must happen. It only keeps a broken program from hanging the tests.
+const patience = time.Minute
+
+// office is a shop on a real store.
+type office struct {
+	*shop.Service
+	t     *testing.T
+	store *sqlstore.Store
+}
+
+func newOffice(t *testing.T) *office {
+	t.Helper()
+	store, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { store.Close() })
+	service, err := shop.Open(t.Context(), store, shop.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &office{service, t, store}
+}
+
+// dispatch starts a node that delivers, beside those that do. It returns its dispatcher and what stops it.
+func (o *office) dispatch(allowPrivate bool) (*Dispatcher, func()) {
+	o.t.Helper()
+	node, err := shop.Open(o.t.Context(), o.store, shop.Options{})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	fail := func(err error) { o.t.Error(err) }
+	d := New(Config{Service: node, Version: "v1", AllowPrivate: allowPrivate, Report: fail})
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { node.Work(ctx, fail) })
+	running.Go(func() { d.Run(ctx) })
+	stop := sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+	})
+	o.t.Cleanup(stop)
+	return d, stop
+}
+
+// tell makes a webhook that is told of new animals.
+func (o *office) tell(url string) shop.Webhook {
+	o.t.Helper()
+	hook, err := o.CreateWebhook(o.t.Context(), shop.NewWebhook{URL: url, Types: []shop.EventType{shop.PetCreated}})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return hook.Webhook
+}
+
+// happen adds animals.
+func (o *office) happen(animals int) {
+	o.t.Helper()
+	for range animals {
+		if _, err := o.CreatePet(o.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
+			o.t.Fatal(err)
+		}
+	}
+}
+
+// deliveries are those to a webhook that have a status.
+func (o *office) deliveries(hook shop.Webhook, status shop.DeliveryStatus) []shop.Delivery {
+	o.t.Helper()
+	page, err := o.ListDeliveries(o.t.Context(), shop.DeliveryList{WebhookID: hook.ID, Status: status, Window: shop.Window{Limit: 1000}})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return page.Items
+}
+
+func await(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %s for %s", patience, what)
+		}
+	}
+}
+
+// Endpoints that are dead, that hang and that fail hold up nobody else.
+func TestDeadBesideHealthy(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	release := make(chan struct{})
+	hanging := newReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	})
+	dead := newReceiver(t, nil)
+	dead.Close()
+	failing := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(500) })
+	healthy, other := newReceiver(t, nil), newReceiver(t, nil)
+	var hooks []shop.Webhook
+	for _, url := range []string{hanging.URL, dead.URL, failing.URL, healthy.URL, other.URL} {
+		hooks = append(hooks, o.tell(url))
+	}
+	d, stop := o.dispatch(true)
+	const events = 60
+	o.happen(events)
+	for _, r := range []*receiver{healthy, other} {
+		await(t, "all messages", func() bool { messages, _ := r.received(); return messages == events })
+	}
+	await(t, "the failures to be noted", func() bool {
+		return len(o.deliveries(hooks[1], "")) == events && !slices.ContainsFunc(o.deliveries(hooks[1], ""), func(d shop.Delivery) bool { return len(d.Attempts) == 0 })
+	})
+	for _, delivery := range o.deliveries(hooks[1], "") {
+		if first := delivery.Attempts[0]; delivery.Status != shop.DeliveryPending || first.Error != "the connection was refused" || first.Status != 0 {
+			t.Errorf("%+v", delivery)
+		}
+	}
+	close(release)
+	stop()
+	for _, hook := range hooks[3:] {
+		if delivered := o.deliveries(hook, shop.DeliverySucceeded); len(delivered) != events {
+			t.Errorf("%d deliveries are noted", len(delivered))
+		}
+	}
+	counted := measured(t, d)
+	if counted["succeeded"] < 2*events || counted["retry"] < 2*events || counted["lost"] != 0 || counted["in_flight"] != 0 {
+		t.Errorf("counted: %v", counted)
+	}
+}
+
+// measured are the outcomes of a dispatcher's attempts, and how many are in_flight.
+func measured(t *testing.T, d *Dispatcher) map[string]float64 {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(d.Collectors()...)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			switch family.GetName() {
+			case "animalstore_webhook_deliveries_total":
+				values[metric.GetLabel()[0].GetValue()] = metric.GetCounter().GetValue()
+			case "animalstore_webhook_attempts_in_flight":
+				values["in_flight"] = metric.GetGauge().GetValue()
+			}
+		}
+	}
+	return values
+}
+
+// A node that stops begins nothing more, lets what is on its way end, and notes what became of it.
+func TestStop(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	release, arrived := make(chan struct{}), make(chan struct{}, 100)
+	slow := newReceiver(t, func(http.ResponseWriter, *http.Request) {
+		arrived <- struct{}{}
+		<-release
+	})
+	hook := o.tell(slow.URL)
+	_, stop := o.dispatch(true)
+	o.happen(3 * atOnce)
+	for range atOnce {
+		<-arrived
+	}
+	stopped := make(chan struct{})
+	go func() {
+		stop()
+		close(stopped)
+	}()
+	select {
+	case <-stopped:
+		t.Error("it left what was on its way")
+	case <-time.After(100 * time.Millisecond): // it must wait; were it slow to leave, this would not notice
+	}
+	close(release)
+	<-stopped
+	if _, times := slow.received(); times != atOnce {
+		t.Errorf("%d were sent", times)
+	}
+	for _, delivery := range o.deliveries(hook, "") {
+		if claimed := !delivery.ClaimedUntil.IsZero(); claimed || delivery.Status == shop.DeliverySucceeded != (len(delivery.Attempts) == 1) {
+			t.Errorf("%+v", delivery)
+		}
+	}
+	if n := len(o.deliveries(hook, shop.DeliverySucceeded)); n != atOnce {
+		t.Errorf("%d are noted", n)
+	}
+	o.dispatch(true) // another node, or the next start, goes on
+	await(t, "the rest", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == 3*atOnce })
+	if messages, times := slow.received(); messages != 3*atOnce || times != 3*atOnce {
+		t.Errorf("%d messages were sent %d times", messages, times)
+	}
+}
+
+// Nodes share the work: each message is sent by one of them.
+func TestNodesShare(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	server := newReceiver(t, nil)
+	hook := o.tell(server.URL)
+	for range 3 {
+		o.dispatch(true)
+	}
+	const events = 200
+	o.happen(events)
+	await(t, "all messages", func() bool { messages, _ := server.received(); return messages == events })
+	await(t, "all to be noted", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == events })
+	if messages, times := server.received(); messages != events || times != events {
+		t.Errorf("%d messages were sent %d times", messages, times)
+	}
+}
+
+// A webhook can be made, tried out, disabled, enabled and removed while the dispatcher runs.
+func TestLifeOfAWebhook(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	server := newReceiver(t, nil)
+	o.dispatch(true)
+	o.happen(1) // before: is not told
+	hook := o.tell(server.URL)
+	sent := func(want int) {
+		t.Helper()
+		await(t, fmt.Sprint(want, " messages"), func() bool { messages, _ := server.received(); return messages >= want })
+		if messages, times := server.received(); messages != want || times != want {
+			t.Errorf("%d messages were sent %d times, want %d", messages, times, want)
+		}
+	}
+	enable := func(enabled bool) {
+		t.Helper()
+		if _, err := o.UpdateWebhook(t.Context(), hook.ID, shop.WebhookChange{Enabled: &enabled}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.happen(2)
+	sent(2)
+	enable(false)
+	o.happen(2)
+	if _, err := o.TestWebhook(t.Context(), hook.ID); err != nil {
+		t.Fatal(err)
+	}
+	sent(3)
+	enable(true)
+	sent(5)
+	if err := o.DeleteWebhook(t.Context(), hook.ID, nil); err != nil {
+		t.Fatal(err)
+	}
+	marker := newReceiver(t, nil)
+	o.tell(marker.URL)
+	o.happen(1)
+	await(t, "the next webhook", func() bool { messages, _ := marker.received(); return messages == 1 })
+	sent(5)
+}
+
+// Without leave, nothing is sent to addresses of our own, and the log of deliveries says why.
+func TestPrivateIsRefused(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	server := newReceiver(t, nil)
+	hook := o.tell(server.URL)
+	o.dispatch(false)
+	o.happen(1)
+	await(t, "an attempt", func() bool {
+		deliveries := o.deliveries(hook, shop.DeliveryPending)
+		return len(deliveries) == 1 && len(deliveries[0].Attempts) == 1
+	})
+	if attempt := o.deliveries(hook, "")[0].Attempts[0]; attempt.Error != publicOnly(netip.MustParseAddr("127.0.0.1")).Error() {
+		t.Errorf("%+v", attempt)
+	}
+	if n := server.connections.accepted(); n != 0 {
+		t.Errorf("there were %d connections", n)
+	}
+}
+
+// An attempt that could not end before its claim does is not begun; what cannot be noted by then is lost.
+func TestLateAttempts(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	server := newReceiver(t, nil)
+	hook := o.tell(server.URL)
+	var told []error
+	d := New(Config{Service: o.Service, Version: "v1", AllowPrivate: true, Report: func(err error) { told = append(told, err) }})
+	defer d.sender.close()
+	c := newCourier(d, hook)
+	c.attempt(t.Context(), message(server.URL), time.Now().Add(-beginWithin-time.Second))
+	if n := server.connections.accepted(); n != 0 {
+		t.Errorf("there were %d connections", n)
+	}
+	o.store.Close()
+	attempt := shop.Attempt{Status: 200}
+	if outcome := c.finish(t.Context(), message(server.URL), attempt, 0, time.Now().Add(-time.Second)); outcome != shop.OutcomeLost || len(told) != 1 {
+		t.Errorf("the outcome is %s, and %q was told", outcome, told)
+	}
+	for range 3 {
+		if _, err := c.round(t.Context(), hook); err == nil {
+			t.Error("there is no error without a store")
+		}
+	}
+}
+
+// What goes wrong is reported once, however many meet it, and anew when it comes back.
+func TestTroubles(t *testing.T) {
+	t.Parallel()
+	var told []string
+	all := newTroubles(func(err error) { told = append(told, err.Error()) })
+	a, b := all.one(), all.one()
+	away, full := errors.New("away"), errors.New("full")
+	for _, step := range []struct {
+		who  *trouble
+		err  error
+		want int
+	}{
+		{a, away, 1}, {a, away, 1}, {b, away, 1}, {a, nil, 1}, {a, away, 1}, {b, full, 2}, {b, nil, 2}, {a, nil, 2}, {a, away, 3}, {b, full, 4},
+	} {
+		if step.who.note(step.err); len(told) != step.want {
+			t.Fatalf("after %+v: %q", step, told)
+		}
+	}
+	a.over()
+	b.over()
+	if len(all.met) != 0 {
+		t.Errorf("%v is left", all.met)
+	}
+}

@@ -1,0 +1,100 @@
+package webhook
+
+import (
+	"fmt"
+	"net/netip"
+)
+
+// refusal is why no connection is made to an address.
+type refusal struct {
+	addr netip.Addr
+	kind string
+}
+
+func (r *refusal) Error() string {
+	return fmt.Sprintf("the address %s is %s; messages go to public addresses alone, unless the service was started to allow others",
+		r.addr, r.kind)
+}
+
+// notPublic are the addresses inside the public space, and in IPv4, at which nobody on the internet can be.
+var notPublic = []struct {
+	prefix netip.Prefix
+	kind   string
+}{
+	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified"},
+	{netip.MustParsePrefix("10.0.0.0/8"), "private"},
+	{netip.MustParsePrefix("100.64.0.0/10"), "private"}, // behind the address translation of a provider
+	{netip.MustParsePrefix("127.0.0.0/8"), "loopback"},
+	{netip.MustParsePrefix("169.254.0.0/16"), "link-local"}, // where clouds tell machines their secrets
+	{netip.MustParsePrefix("172.16.0.0/12"), "private"},
+	{netip.MustParsePrefix("192.0.0.0/24"), "reserved"},
+	{netip.MustParsePrefix("192.0.2.0/24"), "reserved"},
+	{netip.MustParsePrefix("192.88.99.0/24"), "reserved"},
+	{netip.MustParsePrefix("192.168.0.0/16"), "private"},
+	{netip.MustParsePrefix("198.18.0.0/15"), "reserved"},
+	{netip.MustParsePrefix("198.51.100.0/24"), "reserved"},
+	{netip.MustParsePrefix("203.0.113.0/24"), "reserved"},
+	{netip.MustParsePrefix("224.0.0.0/4"), "multicast"},
+	{netip.MustParsePrefix("240.0.0.0/4"), "reserved"},
+	{netip.MustParsePrefix("2001::/23"), "reserved"}, // Teredo and other protocols
+	{netip.MustParsePrefix("2001:db8::/32"), "reserved"},
+	{netip.MustParsePrefix("3fff::/20"), "reserved"},
+}
+
+var (
+	globalIPv6 = netip.MustParsePrefix("2000::/3")
+	nat64      = netip.MustParsePrefix("64:ff9b::/96")
+	sixToFour  = netip.MustParsePrefix("2002::/16")
+)
+
+// publicOnly refuses an address that is not on the internet.
+func publicOnly(addr netip.Addr) error {
+	if kind := kindOf(addr); kind != "" {
+		return &refusal{addr, kind}
+	}
+	return nil
+}
+
+// kindOf says why an address is not public, or "". In IPv6 only the part that is given out is public.
+func kindOf(addr netip.Addr) string {
+	if addr.Zone() != "" {
+		return "link-local"
+	}
+	addr = addr.Unmap()
+	if inside, ok := translated(addr); ok {
+		return kindOf(inside)
+	}
+	for _, part := range notPublic {
+		if part.prefix.Contains(addr) {
+			return part.kind
+		}
+	}
+	switch {
+	case addr.Is4() || globalIPv6.Contains(addr):
+		return ""
+	case addr.IsUnspecified():
+		return "unspecified"
+	case addr.IsLoopback():
+		return "loopback"
+	case addr.IsPrivate():
+		return "private"
+	case addr.IsLinkLocalUnicast():
+		return "link-local"
+	case addr.IsMulticast():
+		return "multicast"
+	}
+	return "reserved"
+}
+
+// translated returns the IPv4 address that packets to an IPv6 address reach, where it stands for one: networks without
+// IPv4 reach the rest of the internet so.
+func translated(addr netip.Addr) (netip.Addr, bool) {
+	b := addr.As16()
+	switch {
+	case nat64.Contains(addr):
+		return netip.AddrFrom4([4]byte(b[12:16])), true
+	case sixToFour.Contains(addr):
+		return netip.AddrFrom4([4]byte(b[2:6])), true
+	}
+	return netip.Addr{}, false
+}

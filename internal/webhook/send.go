@@ -1,0 +1,145 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"animalstore/internal/shop"
+)
+
+const (
+	// attemptTimeout is how long an attempt may take, from the look-up of the name to the end of the answer.
+	attemptTimeout = shop.ClaimFor / 2
+	// bodyTimeout is how long the rest of an answer may take: it is only for the log.
+	bodyTimeout = 2 * time.Second
+	// keptAnswer is how much of an answer is kept, and drained how much more is read, so that the connection can be used again.
+	keptAnswer = 1024
+	drained    = 4 << 10
+	// maxAnswerHeader is how large the header of an answer may be.
+	maxAnswerHeader = 32 << 10
+)
+
+// sender sends messages. It follows no redirect and uses no proxy: both would lead past the check of the address.
+type sender struct {
+	transport *http.Transport
+	agent     string
+	timeout   time.Duration
+}
+
+// newSender makes a sender that asks check before it connects to an address; nil allows all. The resolver looks names up; nil
+// is the system's.
+func newSender(version string, check func(netip.Addr) error, resolver *net.Resolver) *sender {
+	dialer := &net.Dialer{Timeout: attemptTimeout, Resolver: resolver}
+	if check != nil {
+		// It is asked after the name was looked up, about the very address: a name may mean something else each time.
+		dialer.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
+			to, err := netip.ParseAddrPort(address)
+			if err != nil {
+				return err
+			}
+			return check(to.Addr())
+		}
+	}
+	return &sender{
+		agent:   "animalstore/" + strings.Trim(version, "()"), // of which a version has none
+		timeout: attemptTimeout,
+		transport: &http.Transport{
+			DialContext:            dialer.DialContext,
+			TLSHandshakeTimeout:    attemptTimeout,
+			MaxResponseHeaderBytes: maxAnswerHeader,
+			MaxIdleConnsPerHost:    atOnce,
+			MaxIdleConns:           1000,
+			IdleConnTimeout:        time.Minute,
+			DisableCompression:     true, // what is kept is what was sent
+			ForceAttemptHTTP2:      true,
+		},
+	}
+}
+
+func (s *sender) close() { s.transport.CloseIdleConnections() }
+
+// send makes one attempt. after is how long the receiver wants to be left alone; 0: it did not say.
+func (s *sender) send(ctx context.Context, claim shop.Claim) (attempt shop.Attempt, after time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, s.timeout)
+	defer cancel()
+	start := time.Now()
+	attempt.At = start.UTC().Truncate(time.Microsecond)
+	response, err := s.post(ctx, claim, attempt.At)
+	if err == nil {
+		hurry := time.AfterFunc(bodyTimeout, cancel)
+		defer hurry.Stop()
+		attempt.Status = response.StatusCode
+		attempt.Answer = beginning(response.Body)
+		after = retryAfter(response.Header.Get("Retry-After"), time.Now())
+		response.Body.Close()
+	} else {
+		attempt.Error = plainly(err, s.timeout)
+	}
+	attempt.Duration = time.Since(start)
+	return attempt, after
+}
+
+func (s *sender) post(ctx context.Context, claim shop.Claim, at time.Time) (*http.Response, error) {
+	signature, err := sign(claim, at)
+	if err != nil {
+		return nil, err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, claim.URL, bytes.NewReader(claim.Body))
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range map[string]string{
+		"Content-Type":      "application/cloudevents+json; charset=utf-8",
+		"User-Agent":        s.agent,
+		"webhook-id":        claim.MessageID,
+		"webhook-timestamp": timestamp(at),
+		"webhook-signature": signature,
+	} {
+		request.Header.Set(name, value)
+	}
+	return s.transport.RoundTrip(request) // an http.Client would look at where a redirect leads
+}
+
+// beginning reads the first bytes of an answer, as text that can be stored and shown. An answer that breaks off has one, too.
+func beginning(body io.Reader) string {
+	read, _ := io.ReadAll(io.LimitReader(body, keptAnswer+1))
+	_, _ = io.CopyN(io.Discard, body, drained)
+	text := string(read)
+	if len(text) > keptAnswer {
+		text = cut(text)
+	}
+	return cut(strings.ToValidUTF8(text, "\uFFFD")) // which may have made it longer
+}
+
+// cut shortens a text to what is kept, between two characters.
+func cut(text string) string {
+	if len(text) <= keptAnswer {
+		return text
+	}
+	end := keptAnswer
+	for end > keptAnswer-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}
+
+// retryAfter reads how long a receiver wants to be left alone: seconds, or a date; 0 where it does not say.
+func retryAfter(value string, now time.Time) time.Duration {
+	const most = 365 * 24 * time.Hour // the shop has a limit of its own
+	if seconds, err := strconv.ParseUint(value, 10, 32); err == nil {
+		return min(time.Duration(seconds)*time.Second, most)
+	}
+	if date, err := http.ParseTime(value); err == nil {
+		return min(max(0, date.Sub(now)), most)
+	}
+	return 0
+}

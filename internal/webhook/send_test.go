@@ -1,0 +1,267 @@
+package webhook
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"animalstore/internal/shop"
+)
+
+const testSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+// message is one that is to be sent to an address.
+func message(url string) shop.Claim {
+	return shop.Claim{
+		Delivery: shop.Delivery{ID: 1, WebhookID: 1, MessageID: "evt_1", EventType: shop.PetCreated, Body: []byte(`{"specversion":"1.0"}`)},
+		URL:      url, Secrets: []string{testSecret},
+	}
+}
+
+// receiver is a server that takes messages, and remembers them.
+type receiver struct {
+	*httptest.Server
+	connections *counter
+	mu          sync.Mutex
+	got         map[string]int // by webhook-id
+}
+
+// newReceiver starts a receiver that answers with 200, or as told; addr is where, 127.0.0.1 unless told.
+func newReceiver(t *testing.T, answer http.HandlerFunc, addr ...string) *receiver {
+	t.Helper()
+	r := &receiver{got: map[string]int{}}
+	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
+		r.mu.Lock()
+		r.got[request.Header.Get("webhook-id")]++
+		r.mu.Unlock()
+		if answer != nil {
+			answer(w, request)
+		}
+	}))
+	if len(addr) > 0 {
+		listener, err := net.Listen("tcp", addr[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Listener.Close()
+		r.Listener = listener
+	}
+	r.connections = count(r.Server)
+	r.Start()
+	t.Cleanup(r.Close)
+	return r
+}
+
+// received tells how many different messages came, and how often in all.
+func (r *receiver) received() (messages, times int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, n := range r.got {
+		times += n
+	}
+	return len(r.got), times
+}
+
+func anywhere(t *testing.T) *sender {
+	s := newSender("v1.2.3", nil, nil)
+	t.Cleanup(s.close)
+	return s
+}
+
+func TestSend(t *testing.T) {
+	t.Parallel()
+	var header http.Header
+	var problem error
+	server := newReceiver(t, func(w http.ResponseWriter, r *http.Request) {
+		header = r.Header.Clone()
+		body, _ := io.ReadAll(r.Body)
+		verifier, _ := standardwebhooks.NewWebhook(testSecret)
+		if problem = verifier.Verify(body, r.Header); r.Method != "POST" || r.URL.String() != "/hook?a=b" || problem != nil {
+			problem = fmt.Errorf("%s %s: %w", r.Method, r.URL, problem)
+		}
+		w.WriteHeader(http.StatusAccepted)
+		io.WriteString(w, "thanks")
+	})
+	before := time.Now()
+	attempt, after := anywhere(t).send(t.Context(), message(server.URL+"/hook?a=b"))
+	if attempt.Status != 202 || attempt.Answer != "thanks" || attempt.Error != "" || after != 0 || problem != nil ||
+		attempt.Duration <= 0 || attempt.At.Before(before.Add(-time.Second)) {
+		t.Errorf("%+v %v %v", attempt, after, problem)
+	}
+	for name, want := range map[string]string{
+		"Content-Type": "application/cloudevents+json; charset=utf-8", "User-Agent": "animalstore/v1.2.3", "Accept-Encoding": "",
+		"Webhook-Id": "evt_1", "Webhook-Timestamp": timestamp(attempt.At),
+	} {
+		if got := header.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+}
+
+// A redirect is an answer like any other; where it leads is not asked.
+func TestRedirects(t *testing.T) {
+	t.Parallel()
+	inside := newReceiver(t, nil)
+	for _, location := range []string{inside.URL, "", "http://%zz/", "/elsewhere"} {
+		for _, status := range []int{301, 302, 303, 307, 308} {
+			server := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
+				if location != "" {
+					w.Header().Set("Location", location)
+				}
+				w.WriteHeader(status)
+			})
+			attempt, _ := anywhere(t).send(t.Context(), message(server.URL))
+			if _, times := server.received(); attempt.Status != status || times != 1 {
+				t.Errorf("%d to %q: %+v, asked %d times", status, location, attempt, times)
+			}
+		}
+	}
+	if n := inside.connections.accepted(); n != 0 {
+		t.Errorf("%d redirects were followed", n)
+	}
+}
+
+// Nobody else is asked to send it: a proxy would connect to whatever it likes.
+func TestNoProxy(t *testing.T) {
+	proxy := newReceiver(t, nil)
+	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"} {
+		t.Setenv(name, proxy.URL)
+	}
+	server := newReceiver(t, nil, "127.0.0.3:0") // Go uses no proxy for some addresses; this is one for which it may
+	attempt, _ := anywhere(t).send(t.Context(), message(server.URL))
+	if n := proxy.connections.accepted(); n != 0 || attempt.Status != 200 || anywhere(t).transport.Proxy != nil {
+		t.Errorf("%+v, and the proxy was asked %d times", attempt, n)
+	}
+}
+
+// Of an answer only the beginning is read, however long it is, and kept as text that can be stored and shown.
+func TestLongAnswers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ part, want string }{
+		"plain":          {"a", strings.Repeat("a", 1024)},
+		"three bytes":    {"€", strings.Repeat("€", 341)},
+		"four bytes":     {"🐢", strings.Repeat("🐢", 256)},
+		"five of 1,024":  {"abcd€", strings.Repeat("abcd€", 146) + "ab"},
+		"no text":        {"\xff\xfea", strings.Repeat("\uFFFDa", 256)},
+		"broken letters": {"\xe2\x82 ", strings.Repeat("\uFFFD ", 256)},
+	} {
+		server := newReceiver(t, func(w http.ResponseWriter, r *http.Request) {
+			for r.Context().Err() == nil { // without an end
+				if _, err := io.WriteString(w, strings.Repeat(c.part, 1000)); err != nil {
+					return
+				}
+			}
+		})
+		attempt, _ := anywhere(t).send(t.Context(), message(server.URL))
+		if attempt.Status != 200 || !utf8.ValidString(attempt.Answer) || len(attempt.Answer) > 1024 || attempt.Answer != c.want {
+			t.Errorf("%s: %d, %d bytes %q", name, attempt.Status, len(attempt.Answer), attempt.Answer)
+		}
+	}
+	server := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, strings.Repeat("a", 1023)+"\xe2\x82") // it ends in the middle of a letter by itself
+	})
+	if attempt, _ := anywhere(t).send(t.Context(), message(server.URL)); len(attempt.Answer) > 1024 || !utf8.ValidString(attempt.Answer) {
+		t.Errorf("%q", attempt.Answer)
+	}
+}
+
+// A receiver that takes its time costs no more than an attempt may take. What it has said by then counts.
+func TestSlowReceivers(t *testing.T) {
+	t.Parallel()
+	s := anywhere(t)
+	s.timeout = 200 * time.Millisecond
+	hang := func(_ http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}
+	if attempt, _ := s.send(t.Context(), message(newReceiver(t, hang).URL)); attempt.Status != 0 || attempt.Error != "there was no answer within 200ms" {
+		t.Errorf("one that hangs: %+v", attempt)
+	}
+	drip := func(w http.ResponseWriter, r *http.Request) {
+		io.WriteString(w, "a beginning")
+		w.(http.Flusher).Flush()
+		hang(w, r)
+	}
+	if attempt, _ := s.send(t.Context(), message(newReceiver(t, drip).URL)); attempt.Status != 200 || attempt.Answer != "a beginning" {
+		t.Errorf("one that begins: %+v", attempt)
+	}
+}
+
+// What goes wrong is said in plain words, and nothing of our own shows in them.
+func TestPlainWords(t *testing.T) {
+	t.Parallel()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	nobody := listener.Addr().String()
+	listener.Close()
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	defer secure.Close()
+	trusting := anywhere(t)
+	pool := x509.NewCertPool()
+	pool.AddCert(secure.Certificate())
+	trusting.transport.TLSClientConfig = &tls.Config{RootCAs: pool}
+	_, port, _ := net.SplitHostPort(secure.Listener.Addr().String())
+	closing := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) { panic(http.ErrAbortHandler) })
+	shouting := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 64<<10)) })
+	babbling := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, _ := w.(http.Hijacker).Hijack()
+		io.WriteString(conn, "hello\r\n\r\n")
+		conn.Close()
+	})
+	for _, c := range []struct {
+		sender    *sender
+		url, want string
+	}{
+		{anywhere(t), "http://" + nobody, "the connection was refused"},
+		{anywhere(t), secure.URL, "the certificate was not accepted: nobody we trust has signed it"},
+		{trusting, "https://localhost:" + port, "the certificate was not accepted: it is for another name"},
+		{anywhere(t), strings.Replace(closing.URL, "http:", "https:", 1), "the address does not speak TLS"},
+		{anywhere(t), closing.URL, "the connection was closed before there was an answer"},
+		{anywhere(t), shouting.URL, "there was no answer that could be understood"},
+		{anywhere(t), babbling.URL, "there was no answer that could be understood"},
+	} {
+		if attempt, _ := c.sender.send(t.Context(), message(c.url)); attempt.Status != 0 || attempt.Error != c.want {
+			t.Errorf("%s: %+v, want %s", c.url, attempt, c.want)
+		}
+	}
+	if attempt, _ := trusting.send(t.Context(), message(secure.URL)); attempt.Status != 404 {
+		t.Errorf("with a certificate that is trusted: %+v", attempt)
+	}
+}
+
+func TestRetryAfter(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 15, 12, 0, 0, 0, time.UTC)
+	for value, want := range map[string]time.Duration{
+		"": 0, "0": 0, "1": time.Second, "120": 2 * time.Minute, "-1": 0, "1.5": 0, "soon": 0, "4294967295": 365 * 24 * time.Hour, "99999999999999999999": 0,
+		"Sun, 15 Nov 2026 12:00:30 GMT": 30 * time.Second, "Sunday, 15-Nov-26 12:01:00 GMT": time.Minute,
+		"Sun, 15 Nov 2026 11:00:00 GMT": 0, "Sat, 15 Nov 2036 12:00:00 GMT": 365 * 24 * time.Hour,
+	} {
+		if got := retryAfter(value, now); got != want {
+			t.Errorf("%q is %s, want %s", value, got, want)
+		}
+	}
+	server := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "77")
+		w.WriteHeader(http.StatusTooManyRequests)
+	})
+	if attempt, after := anywhere(t).send(t.Context(), message(server.URL)); attempt.Status != 429 || after != 77*time.Second {
+		t.Errorf("%+v, and then %s", attempt, after)
+	}
+}

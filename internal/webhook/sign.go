@@ -1,0 +1,33 @@
+package webhook
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// sign returns the signatures of a message that is sent at a time, one for each secret, as Standard Webhooks 1.0 has them.
+func sign(claim shop.Claim, at time.Time) (string, error) {
+	var signatures []string
+	for _, secret := range claim.Secrets {
+		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+		if err != nil {
+			return "", fmt.Errorf("a secret of webhook %d is damaged", claim.WebhookID)
+		}
+		mac := hmac.New(sha256.New, key)
+		fmt.Fprintf(mac, "%s.%s.%s", claim.MessageID, timestamp(at), claim.Body)
+		signatures = append(signatures, "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	}
+	if len(signatures) == 0 {
+		return "", fmt.Errorf("webhook %d has no secret", claim.WebhookID)
+	}
+	return strings.Join(signatures, " "), nil
+}
+
+func timestamp(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }
