@@ -14,6 +14,14 @@
 //		...
 //	}
 //
+// So are the events, which tell of every change; this one goes on with what happens, and connects again by itself:
+//
+//	for event, err := range c.Follow(ctx, last, client.EventFilter{}) {
+//		...
+//	}
+//
+// A program that is told of events by a webhook needs no Client: [VerifyWebhook] checks what it receives.
+//
 // # Errors
 //
 // What the service refuses is an *[Error] with one of the codes that stand below; [IsCode] asks for one. Every other

@@ -53,9 +53,10 @@ func openService(ctx context.Context, folder string, set settings) (*httpapi.API
 // openShop is a real service behind a real listener, and a road to it that can be told to lose things.
 type openShop struct {
 	*road
-	t    *testing.T
-	url  string                                                  // ends in /v1
-	dial func(context.Context, string, string) (net.Conn, error) // nil: over the real network
+	t       *testing.T
+	service *shop.Service
+	url     string                                                  // ends in /v1
+	dial    func(context.Context, string, string) (net.Conn, error) // nil: over the real network
 }
 
 func newShop(t *testing.T, change ...func(*settings)) *openShop {
@@ -64,12 +65,12 @@ func newShop(t *testing.T, change ...func(*settings)) *openShop {
 	for _, fn := range change {
 		fn(&set)
 	}
-	handler, store, err := openService(t.Context(), t.TempDir(), set)
+	api, store, err := openService(t.Context(), t.TempDir(), set)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	s := &openShop{road: &road{shop: handler}, t: t}
+	s := &openShop{road: &road{shop: api}, t: t, service: api.Service}
 	server := httptest.NewServer(s.road)
 	t.Cleanup(server.Close)
 	s.url = server.URL + "/v1"

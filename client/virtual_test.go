@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"animalstore/client"
-	"animalstore/internal/shop"
 )
 
 // wire is a network in memory, which virtual time passes over.
@@ -89,8 +88,7 @@ func (c *cutConn) Read(p []byte) (int, error) {
 // virtualShop is a real service in virtual time.
 type virtualShop struct {
 	*openShop
-	wire    *wire
-	service *shop.Service
+	wire *wire
 }
 
 // inVirtualTime runs a test with a shop in virtual time. Everything that the test starts must end with it.
@@ -109,13 +107,13 @@ func inVirtualTime(t *testing.T, test func(*testing.T, *virtualShop), change ...
 		}
 		defer store.Close()
 		w := &wire{calls: make(chan net.Conn), closed: make(chan struct{})}
-		s := &openShop{road: &road{shop: api}, t: t, url: "http://animals.example/v1", dial: w.dial}
+		s := &openShop{road: &road{shop: api}, t: t, service: api.Service, url: "http://animals.example/v1", dial: w.dial}
 		server := http.Server{Handler: s.road, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 		var group sync.WaitGroup
 		group.Go(func() { server.Serve(w) })
 		defer group.Wait()
 		defer server.Close()
-		test(t, &virtualShop{s, w, api.Service})
+		test(t, &virtualShop{s, w})
 	})
 }
 
