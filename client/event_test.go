@@ -1,11 +1,13 @@
 package client_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 	"time"
 
 	"animalstore/client"
+	"animalstore/internal/shop"
 )
 
 // Every event says what there is now and what there was before.
@@ -97,6 +100,17 @@ func TestEventPages(t *testing.T) {
 	for _, q := range []client.EventQuery{{After: "x"}, {Limit: 101}, {EventFilter: client.EventFilter{Types: []client.EventType{"x"}}}} {
 		_, _, err := c.ListEvents(t.Context(), q)
 		wantCode(t, err, client.CodeInvalidParameter)
+	}
+}
+
+// Every type of event has its constant.
+func TestEventTypesAreComplete(t *testing.T) {
+	t.Parallel()
+	source := must(os.ReadFile("event.go"))(t)
+	for _, known := range shop.EventTypes() {
+		if !bytes.Contains(source, fmt.Appendf(nil, "EventType = %q", known)) {
+			t.Errorf("there is no constant for %s", known)
+		}
 	}
 }
 

@@ -141,7 +141,7 @@ func (f *follower) connect(ctx context.Context) error {
 		if s.retry >= 0 {
 			f.retry = s.retry
 		}
-		if time.Since(start) > longestPause { // it was a good one
+		if f.connected && time.Since(start) > longestPause { // it was a good one
 			f.failures = 0
 		}
 		if errors.Is(err, errTooLarge) {

@@ -75,6 +75,14 @@ type cutConn struct {
 	left int
 }
 
+// slowConn reads one byte after the other.
+type slowConn struct{ net.Conn }
+
+func (c slowConn) Read(p []byte) (int, error) {
+	time.Sleep(10 * time.Millisecond)
+	return c.Conn.Read(p[:1])
+}
+
 func (c *cutConn) Read(p []byte) (int, error) {
 	if c.left == 0 {
 		c.Close()
