@@ -14,6 +14,14 @@
 //		...
 //	}
 //
+// So are the events, which tell of every change; this one goes on with what happens, and connects again by itself:
+//
+//	for event, err := range c.Follow(ctx, last, client.EventFilter{}) {
+//		...
+//	}
+//
+// A program that is told of events by a webhook needs no Client: [VerifyWebhook] checks what it receives.
+//
 // # Errors
 //
 // What the service refuses is an *[Error] with one of the codes that stand below; [IsCode] asks for one. Every other
@@ -65,8 +73,9 @@ type Client struct {
 // Option changes how a Client works.
 type Option func(*Client)
 
-// WithHTTPClient sends the requests through h, with its transport and its timeout, which is that of one attempt. The
-// default gives each attempt 30 seconds. Redirects are never followed, whatever h says: the key would go with them.
+// WithHTTPClient sends the requests through h, with its transport and its timeout, which is that of one attempt; a stream
+// of events must only begin within it. The default gives each attempt 30 seconds. Redirects are never followed, whatever h
+// says: the key would go with them.
 func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
 
 // WithUserAgent sets the User-Agent header.

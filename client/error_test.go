@@ -74,9 +74,12 @@ func TestTypesAreComplete(t *testing.T) {
 	must(c.CreateCategory(ctx, "Dogs"))(t)
 	must(c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID, Reference: "x"}))(t)
 	must(c.CreateKey(ctx, client.NewKey{Name: "x", Scopes: []client.Scope{client.ScopeAdmin}}))(t)
+	hook := s.hookWithDeliveries()
 	for path, into := range map[string]any{
 		"/pets": new([]client.Pet), "/categories": new([]client.Category), "/store/orders": new([]client.Order),
 		"/keys": new([]client.Key), "/store/inventory": new(client.Inventory),
+		"/events": new([]client.Event), "/webhooks": new([]client.Webhook),
+		fmt.Sprintf("/webhooks/%d/deliveries", hook.ID): new([]client.Delivery),
 	} {
 		request := must(http.NewRequestWithContext(ctx, "GET", s.url+path, nil))(t)
 		request.Header.Set("Authorization", "Bearer "+adminKey)

@@ -3,7 +3,6 @@ package client
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"net/http"
 	"time"
@@ -24,9 +23,9 @@ const (
 // DefaultOverlap is how long an old secret usually goes on working after a rotation.
 const DefaultOverlap = 24 * time.Hour
 
-// ErrSecretLost is returned with a key that was made or rotated, but whose secret went with an answer that was lost on
-// the way: the service shows it only once. [Client.RotateKey] gives the key another.
-var ErrSecretLost = errors.New("animalstore: the secret of the key was lost on the way; rotate the key to get another")
+// ErrSecretLost is returned with a key or a webhook that was made or rotated, but whose secret went with an answer that was
+// lost on the way: the service shows it only once. [Client.RotateKey] and [Client.RotateWebhook] give it another.
+var ErrSecretLost = errors.New("animalstore: the secret was lost on the way; rotate it to get another")
 
 // Key is an API key.
 type Key struct {
@@ -50,7 +49,7 @@ type NewKey struct {
 
 // Keys walks all the keys, newest first. It ends with the first error.
 func (c *Client) Keys(ctx context.Context) iter.Seq2[Key, error] {
-	return all[Key](ctx, c, "/keys", window(0, ""))
+	return all[Key](ctx, c, "/keys", byCursor, window(0, ""))
 }
 
 // CreateKey makes a key and returns it with its secret, or with [ErrSecretLost].
@@ -67,13 +66,20 @@ func (c *Client) CurrentKey(ctx context.Context) (key Key, err error) {
 // RotateKey gives a key a new secret and returns it, or [ErrSecretLost]. The old secret works for the overlap longer,
 // rounded up to a second; see [DefaultOverlap]. It fails with [CodeNotFound].
 func (c *Client) RotateKey(ctx context.Context, id int64, overlap time.Duration, options ...PostOption) (Key, error) {
-	body := struct {
-		OverlapSeconds int64 `json:"overlapSeconds"`
-	}{int64(overlap / time.Second)}
+	return c.issueKey(ctx, pathOf("/keys", id)+"/rotate", newRotation(overlap), options)
+}
+
+// rotation is the body of a request for another secret.
+type rotation struct {
+	OverlapSeconds int64 `json:"overlapSeconds"`
+}
+
+func newRotation(overlap time.Duration) rotation {
+	seconds := int64(overlap / time.Second)
 	if overlap%time.Second > 0 {
-		body.OverlapSeconds++
+		seconds++
 	}
-	return c.issueKey(ctx, fmt.Sprintf("/keys/%d/rotate", id), body, options)
+	return rotation{seconds}
 }
 
 func (c *Client) issueKey(ctx context.Context, path string, body any, options []PostOption) (key Key, err error) {

@@ -67,12 +67,12 @@ type Inventory struct {
 // ListOrders gets one page of the orders, newest first, of 20 where the query has no limit. The cursor next goes into
 // the query for the following page; it is empty after the last one. [Client.Orders] does that by itself.
 func (c *Client) ListOrders(ctx context.Context, q OrderQuery) (orders []Order, next string, err error) {
-	return page[Order](ctx, c, "/store/orders", q.values())
+	return page[Order](ctx, c, "/store/orders", byCursor, q.values())
 }
 
 // Orders walks all the orders that a query asks for, newest first. It ends with the first error.
 func (c *Client) Orders(ctx context.Context, q OrderQuery) iter.Seq2[Order, error] {
-	return all[Order](ctx, c, "/store/orders", q.values())
+	return all[Order](ctx, c, "/store/orders", byCursor, q.values())
 }
 
 // PlaceOrder takes an available animal, which is pending from then on. Of any number of clients that try at once, one

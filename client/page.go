@@ -13,8 +13,16 @@ import (
 // largestPage is how many things the service puts on one page at most.
 const largestPage = 100
 
-// page gets one page of a list, and the cursor of the page that follows it, or "".
-func page[T any](ctx context.Context, c *Client, path string, query url.Values) (items []T, next string, err error) {
+// place is the parameter of a list that says where a page starts.
+type place string
+
+const (
+	byCursor place = "cursor"
+	byEvent  place = "after" // the feed's pages start after an event
+)
+
+// page gets one page of a list, and the place of the page that follows it, or "".
+func page[T any](ctx context.Context, c *Client, path string, by place, query url.Values) (items []T, next string, err error) {
 	got, err := c.get(ctx, path, query, &items)
 	if err != nil {
 		return nil, "", err
@@ -23,26 +31,26 @@ func page[T any](ctx context.Context, c *Client, path string, query url.Values) 
 	if !found {
 		return items, "", nil
 	}
-	// Only the cursor is taken from the link. The request goes where the first one went, so that no answer can send
+	// Only the place is taken from the link. The request goes where the first one went, so that no answer can send
 	// the key elsewhere, and a service that does not know its public address can still be walked.
 	if target, err := url.Parse(link); err == nil {
-		next = target.Query().Get("cursor")
+		next = target.Query().Get(string(by))
 	}
-	if next == "" || next == query.Get("cursor") {
+	if next == "" || next == query.Get(string(by)) {
 		return nil, "", got.unexpected("its link to the next page leads nowhere")
 	}
 	return items, next, nil
 }
 
 // all walks a list page by page.
-func all[T any](ctx context.Context, c *Client, path string, query url.Values) iter.Seq2[T, error] {
+func all[T any](ctx context.Context, c *Client, path string, by place, query url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		query := maps.Clone(query) // the walk can be made again, from the start
 		if !query.Has("limit") {
 			query.Set("limit", strconv.Itoa(largestPage))
 		}
 		for {
-			items, next, err := page[T](ctx, c, path, query)
+			items, next, err := page[T](ctx, c, path, by, query)
 			if err != nil {
 				var none T
 				yield(none, err)
@@ -56,7 +64,7 @@ func all[T any](ctx context.Context, c *Client, path string, query url.Values) i
 			if next == "" {
 				return
 			}
-			query.Set("cursor", next)
+			query.Set(string(by), next)
 		}
 	}
 }
@@ -64,13 +72,17 @@ func all[T any](ctx context.Context, c *Client, path string, query url.Values) i
 // window writes the part of a query that every list has.
 func window(limit int, cursor string) url.Values {
 	query := url.Values{}
-	if limit != 0 {
-		query.Set("limit", strconv.Itoa(limit))
-	}
+	setLimit(query, limit)
 	if cursor != "" {
 		query.Set("cursor", cursor)
 	}
 	return query
+}
+
+func setLimit(query url.Values, limit int) {
+	if limit != 0 {
+		query.Set("limit", strconv.Itoa(limit))
+	}
 }
 
 // nextLink finds the target of the relation "next" in the Link headers.

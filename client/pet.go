@@ -72,13 +72,13 @@ func (q PetQuery) values() url.Values {
 // ListPets gets one page of the animals, newest first, of 20 where the query has no limit. The cursor next goes into
 // the query for the following page; it is empty after the last one. [Client.Pets] does that by itself.
 func (c *Client) ListPets(ctx context.Context, q PetQuery) (pets []Pet, next string, err error) {
-	return page[Pet](ctx, c, "/pets", q.values())
+	return page[Pet](ctx, c, "/pets", byCursor, q.values())
 }
 
 // Pets walks all the animals that a query asks for, newest first. It ends with the first error. An animal that stays
 // unchanged during the walk comes exactly once, whatever happens to the others.
 func (c *Client) Pets(ctx context.Context, q PetQuery) iter.Seq2[Pet, error] {
-	return all[Pet](ctx, c, "/pets", q.values())
+	return all[Pet](ctx, c, "/pets", byCursor, q.values())
 }
 
 // GetPet gets one animal, with its ETag, or fails with [CodeNotFound].

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -34,7 +35,7 @@ type settings struct {
 }
 
 // openService opens a real service on a database in a folder.
-func openService(ctx context.Context, folder string, set settings) (http.Handler, *sqlstore.Store, error) {
+func openService(ctx context.Context, folder string, set settings) (*httpapi.API, *sqlstore.Store, error) {
 	store, err := sqlstore.Open(ctx, filepath.Join(folder, "test.db"), sqlstore.Options{Exclusive: true})
 	if err != nil {
 		return nil, nil, err
@@ -51,8 +52,10 @@ func openService(ctx context.Context, folder string, set settings) (http.Handler
 // openShop is a real service behind a real listener, and a road to it that can be told to lose things.
 type openShop struct {
 	*road
-	t   *testing.T
-	url string // ends in /v1
+	t       *testing.T
+	service *shop.Service
+	url     string                                                  // ends in /v1
+	dial    func(context.Context, string, string) (net.Conn, error) // nil: over the real network
 }
 
 func newShop(t *testing.T, change ...func(*settings)) *openShop {
@@ -61,12 +64,12 @@ func newShop(t *testing.T, change ...func(*settings)) *openShop {
 	for _, fn := range change {
 		fn(&set)
 	}
-	handler, store, err := openService(t.Context(), t.TempDir(), set)
+	api, store, err := openService(t.Context(), t.TempDir(), set)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	s := &openShop{road: &road{shop: handler}, t: t}
+	s := &openShop{road: &road{shop: api}, t: t, service: api.Service}
 	server := httptest.NewServer(s.road)
 	t.Cleanup(server.Close)
 	s.url = server.URL + "/v1"
@@ -83,7 +86,7 @@ func (s *openShop) client(options ...client.Option) *client.Client {
 // closed, net/http itself sends a request again, and no test could count attempts.
 func (s *openShop) clientWith(key string, options ...client.Option) *client.Client {
 	s.t.Helper()
-	own := client.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}})
+	own := client.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: s.dial}})
 	c, err := client.New(s.url, key, append([]client.Option{own}, options...)...)
 	if err != nil {
 		s.t.Fatal(err)

@@ -1,0 +1,117 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"time"
+
+	"animalstore/client"
+)
+
+// Know which animals are free, and go on knowing it: read what there is, and then follow what changes.
+func ExampleClient_Follow() {
+	shop, closeShop := serveExample()
+	defer closeShop()
+
+	ctx := context.Background()
+	c, err := client.New(shop.URL, shop.Key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	last, err := c.LastEventID(ctx) // first: what changes while the animals are read is told afterwards
+	if err != nil {
+		log.Fatal(err)
+	}
+	for pet, err := range c.Pets(ctx, client.PetQuery{Status: client.PetAvailable}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(pet.Name, "is free")
+	}
+
+	pet, err := c.CreatePet(ctx, client.NewPet{Name: "Rex", CategoryID: 1, Status: client.PetAvailable})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID}); err != nil {
+		log.Fatal(err)
+	}
+
+	filter := client.EventFilter{Types: []client.EventType{client.EventPetCreated, client.EventPetUpdated, client.EventPetDeleted}}
+	for event, err := range c.Follow(ctx, last, filter) {
+		var reset *client.ResetError
+		if errors.As(err, &reset) {
+			fmt.Println("Events are missing: read all the animals again.")
+			continue
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
+		pet, before, err := event.Pet()
+		if err != nil {
+			log.Fatal(err)
+		}
+		last = event.ID // kept where it survives, a program that is started again goes on from here
+		switch {
+		case before == nil:
+			fmt.Println(pet.Name, "came in and is", pet.Status)
+		case pet == nil:
+			fmt.Println(before.Name, "has left")
+		default:
+			fmt.Println(pet.Name, "was", before.Status, "and is", pet.Status)
+			return // an example must end
+		}
+	}
+	// Output:
+	// Rex came in and is available
+	// Rex was available and is pending
+}
+
+// Receive the messages of a webhook: verify each, and deal with each once.
+func ExampleVerifyWebhook() {
+	secret := "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" // as CreateWebhook returned it
+
+	var mu sync.Mutex
+	done := map[string]bool{} // a real program keeps this where it keeps what it does
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
+		if err != nil {
+			http.Error(w, "The body cannot be read.", http.StatusBadRequest)
+			return
+		}
+		event, err := client.VerifyWebhook(r.Header, body, secret)
+		if err != nil {
+			http.Error(w, "The message is not from the shop.", http.StatusUnauthorized)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if id := r.Header.Get("Webhook-Id"); !done[id] {
+			done[id] = true
+			fmt.Println(event.Type, event.Subject)
+		}
+		w.WriteHeader(http.StatusNoContent) // also where it was done before: otherwise it comes again
+	})
+
+	// The service sends a message, and again where it did not hear the answer. Somebody else sends one of his own.
+	header := sign("evt_7", time.Now(), []byte(message), secret)
+	for _, body := range []string{message, message, `{"id":"8","type":"pet.deleted","subject":"pets/1"}`} {
+		request := httptest.NewRequest("POST", "/hook", bytes.NewReader([]byte(body)))
+		request.Header = header
+		answer := httptest.NewRecorder()
+		handler.ServeHTTP(answer, request)
+		fmt.Println(answer.Code)
+	}
+	// Output:
+	// pet.created pets/1
+	// 204
+	// 204
+	// 401
+}

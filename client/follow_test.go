@@ -1,0 +1,244 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"animalstore/client"
+)
+
+// history are the ids of all events so far.
+func (s *openShop) history() (ids []string) {
+	s.t.Helper()
+	for event, err := range s.client().Events(s.t.Context(), client.EventQuery{}) {
+		ids = append(ids, must(event, err)(s.t).ID)
+	}
+	s.requests()
+	return ids
+}
+
+// take takes some events of a follower and returns their ids.
+func take(t *testing.T, n int, events iter.Seq2[client.Event, error]) (ids []string) {
+	t.Helper()
+	if n == 0 {
+		return nil
+	}
+	for event, err := range events {
+		if ids = append(ids, must(event, err)(t).ID); len(ids) == n {
+			break
+		}
+	}
+	return ids
+}
+
+// lastError is what a follower ends with, after how many events.
+func lastError(events iter.Seq2[client.Event, error]) (n int, last error) {
+	for _, err := range events {
+		if err == nil {
+			n++
+		}
+		last = err
+	}
+	return n, last
+}
+
+// Wherever in the bytes a connection breaks, every event is told once, in its order.
+func TestFollowCutAtEveryByte(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
+		s.addMany(2)
+		want := s.history()
+		for n, cut := 0, true; cut; n++ {
+			cut = false
+			c := s.faulty(func(connection int) int {
+				cut = connection > 0
+				return []int{n, whole}[min(connection, 1)]
+			})
+			if got := take(t, len(want), c.Follow(t.Context(), "0", client.EventFilter{})); !slices.Equal(got, want) {
+				t.Fatalf("cut after %d bytes it tells %v, want %v", n, got, want)
+			}
+			if !cut && n < 500 {
+				t.Fatalf("%d bytes were all", n)
+			}
+		}
+	})
+}
+
+// Many who write, and many who follow on a road that cuts every connection: each is told everything once, in one order.
+func TestFollowStorm(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
+		defer s.working()()
+		const writers, each, readers = 4, 15, 5
+		want := writers*each + 1 // the first animal brings its category into being
+		told := make([][]string, readers)
+		var group sync.WaitGroup
+		for i := range readers {
+			c := s.faulty(func(int) int { return rand.N(4000) })
+			group.Go(func() { told[i] = take(t, want, c.Follow(t.Context(), "0", client.EventFilter{})) })
+		}
+		for range writers {
+			group.Go(func() {
+				for range each {
+					s.add("Rex")
+					time.Sleep(rand.N(2 * time.Second))
+				}
+			})
+		}
+		group.Wait()
+		for _, got := range told {
+			if history := s.history(); !slices.Equal(got, history) {
+				t.Errorf("it tells %v, want %v", got, history)
+			}
+		}
+	})
+}
+
+// Without a place it begins with what happens once it is connected, and keeps that place when the connection breaks before
+// the first event.
+func TestFollowFromNowOn(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
+		s.addMany(2)
+		before := len(s.history())
+		c := s.faulty(func(int) int { return whole })
+		var got []string
+		var group sync.WaitGroup
+		group.Go(func() { got = take(t, 2, c.Follow(t.Context(), "", client.EventFilter{})) })
+		synctest.Wait() // until it hears nothing more
+		s.cut()
+		s.add("Mia") // before it is back
+		time.Sleep(time.Minute)
+		s.cut()
+		s.add("Max")
+		group.Wait()
+		if want := s.history()[before:]; !slices.Equal(got, want) {
+			t.Errorf("it tells %v, want %v", got, want)
+		}
+	})
+}
+
+// Also in an empty shop, which has no event to begin after.
+func TestFollowFromTheStart(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
+		if got := must(s.client().LastEventID(t.Context()))(t); got != "0" {
+			t.Errorf("the last event is %q", got)
+		}
+		c := s.faulty(func(int) int { return whole })
+		var got []string
+		var group sync.WaitGroup
+		group.Go(func() { got = take(t, 2, c.Follow(t.Context(), "", client.EventFilter{})) })
+		synctest.Wait()
+		s.cut()
+		s.add("Rex")
+		group.Wait()
+		if want := s.history(); !slices.Equal(got, want) {
+			t.Errorf("it tells %v, want %v", got, want)
+		}
+	})
+}
+
+func TestLastEventID(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
+		s.addMany(2)
+		history := s.history()
+		last := history[len(history)-1]
+		s.next(isLost, gets(503, proxyPage))
+		if got := must(s.client().LastEventID(t.Context()))(t); got != last {
+			t.Errorf("the last event is %q, want %q", got, last)
+		}
+		breaks := gets(200, "retry: 1\n", "Content-Type", "text/event-stream")
+		s.next(breaks, breaks, breaks)
+		if got, err := s.client(client.WithRetries(1)).LastEventID(t.Context()); err == nil || len(s.requests()) != 3+2 {
+			t.Errorf("got %q, %v", got, err)
+		}
+		s.next(fallsSilent(":\n\n"), fallsSilent(":\n\n"))
+		if got, err := s.client(client.WithRetries(1)).LastEventID(t.Context()); err == nil || len(s.requests()) != 2 {
+			t.Errorf("got %q, %v", got, err)
+		}
+		s.add("Mia") // nothing is missed that happens after it was asked for
+		if got := take(t, 1, s.client().Follow(t.Context(), last, client.EventFilter{})); !slices.Equal(got, s.history()[len(history):]) {
+			t.Errorf("it tells %v", got)
+		}
+	})
+}
+
+func TestFollowFilter(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
+		pet := s.add("Rex")
+		s.add("Mia")
+		must(s.client().PlaceOrder(t.Context(), client.NewOrder{PetID: pet.ID}))(t)
+		filter := client.EventFilter{Types: []client.EventType{client.EventPetCreated, client.EventPetUpdated}, Subject: "pets/1"}
+		var types []client.EventType
+		follow := s.client().Follow(t.Context(), "0", filter)
+		for range 2 { // a follower can be asked again, and begins where it began
+			for event, err := range follow {
+				if types = append(types, must(event, err)(t).Type); event.Type == client.EventPetUpdated {
+					break
+				}
+			}
+		}
+		if want := append(filter.Types, filter.Types...); !slices.Equal(types, want) {
+			t.Errorf("it tells of %v", types)
+		}
+		for event, err := range s.client().Events(t.Context(), client.EventQuery{EventFilter: filter, After: "2", Limit: 1}) {
+			if must(event, err)(t).Type != client.EventPetUpdated {
+				t.Errorf("the list has %+v", event)
+			}
+		}
+	})
+}
+
+// A stream where nothing happens stays, however long: longer than a call may take, and longer than the silence of a broken
+// connection.
+func TestFollowQuietly(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		n, err := lastError(s.faulty(func(int) int { return whole }).Follow(ctx, "", client.EventFilter{}))
+		if requests := s.requests(); n != 0 || !errors.Is(err, context.DeadlineExceeded) || len(requests) != 1 {
+			t.Errorf("it ends with %v after %d events and %d requests", err, n, len(requests))
+		}
+	})
+}
+
+// A caller that takes its time misses nothing, although the service has long cut it off.
+func TestFollowSlowly(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
+		s.addMany(150)
+		want := s.history()
+		var got []string
+		for event, err := range s.client().Follow(t.Context(), "0", client.EventFilter{}) {
+			if got = append(got, must(event, err)(t).ID); len(got) == len(want) {
+				break
+			}
+			time.Sleep(time.Minute)
+		}
+		if requests := s.requests(); !slices.Equal(got, want) || len(requests) < 2 {
+			t.Errorf("with %d requests it tells %v, want %v", len(requests), got, want)
+		}
+	})
+}
+
+// On a slow road the service cuts off what would take too long, and all the same everything arrives.
+func TestFollowOnASlowRoad(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
+		s.addMany(20)
+		want := s.history()
+		slow := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := s.dial(ctx, network, address)
+			return slowConn{conn}, err
+		}}
+		c := s.client(client.WithHTTPClient(&http.Client{Transport: slow}))
+		got := take(t, len(want), c.Follow(t.Context(), "0", client.EventFilter{}))
+		if requests := s.requests(); !slices.Equal(got, want) || len(requests) < 3 {
+			t.Errorf("with %d requests it tells %v, want %v", len(requests), got, want)
+		}
+	})
+}
