@@ -295,15 +295,12 @@ func TestStreamOfASlowReader(t *testing.T) {
 	s.await("the stream", func() bool { return s.metric("animalstore_event_streams") == 1 })
 	quick := s.follow("?type=pet.created")
 	quick.wantStart("0")
-	for n := 0; s.metric("animalstore_event_streams") == 2; n++ {
+	for n, cut := 0, false; !cut; n++ { // and once more after the cut
+		cut = s.metric("animalstore_event_streams") == 1
 		s.tell(100*n+1, 100)
 		for i := range 100 {
 			quick.wantEvents(fmt.Sprintf("pet.created pets/%d", 100*n+i+1))
 		}
-	}
-	rest, err := io.ReadAll(connection)
-	if strings.HasSuffix(string(rest), "0\r\n\r\n") {
-		t.Errorf("the cut was told as an end: %v", err)
 	}
 }
 
@@ -416,12 +413,8 @@ func TestStreamReset(t *testing.T) {
 func TestStreamRequests(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	for _, position := range []string{"-1", "x", "1 ", "1234567890123456789", "1.0", "+1"} {
-		got := s.ask("GET", "/v1/events", "", "Accept: text/event-stream", "Last-Event-ID: "+position)
-		if strings.TrimSpace(position) == "1" {
-			continue // HTTP takes the space away
-		}
-		got.wantError(t, 400, shop.InvalidParameter)
+	for _, position := range []string{"-1", "x", "1234567890123456789", "1.0", "+1"} {
+		s.ask("GET", "/v1/events", "", "Accept: text/event-stream", "Last-Event-ID: "+position).wantError(t, 400, shop.InvalidParameter)
 	}
 	s.ask("GET", "/v1/events", "", "Last-Event-ID: x").want(t, 200, "[]") // a page has nothing to do with it
 	s.ask("HEAD", "/v1/events", "", "Accept: text/event-stream").want(t, 200, "")
