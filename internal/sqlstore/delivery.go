@@ -39,15 +39,15 @@ func (t *tx) Delivery(webhookID, id int64) (shop.Delivery, bool, error) {
 }
 
 func (t *tx) Deliveries(list shop.DeliveryList) ([]shop.Delivery, error) {
-	query, args := deliveriesQuery(list)
+	query, args := deliveriesQuery(t.dialect, list)
 	return all(t, scanDelivery, query, args...)
 }
 
-func deliveriesQuery(list shop.DeliveryList) (query string, args []any) {
-	var c conditions
-	c.add("webhook_id = %s", list.WebhookID)
+func deliveriesQuery(d *dialect, list shop.DeliveryList) (query string, args []any) {
+	c := conditions{byRow: d.byRow}
+	c.equal("webhook_id", list.WebhookID)
 	if list.Status != "" {
-		c.add("status = %s", list.Status)
+		c.equal("status", list.Status)
 	}
 	return c.page("SELECT "+deliveryColumns+" FROM deliveries", list.Window, "id < %s", "id DESC")
 }

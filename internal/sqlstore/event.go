@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"animalstore/internal/shop"
@@ -31,19 +33,35 @@ func (t *tx) InsertEvent(e shop.NewEvent) error {
 }
 
 func (t *tx) Events(filter shop.EventFilter, w shop.Window) ([]shop.StoredEvent, error) {
-	query, args := eventsQuery(filter, w)
+	query, args := eventsQuery(t.dialect, filter, w)
 	return all(t, scanEvent, query, args...)
 }
 
-func eventsQuery(filter shop.EventFilter, w shop.Window) (query string, args []any) {
-	var c conditions
-	if filter.Subject != "" {
-		c.add("subject = %s", filter.Subject)
+// eventsQuery looks for the events of each type by themselves and merges them: to look through all for those of some types
+// could take as long as the feed is.
+func eventsQuery(d *dialect, filter shop.EventFilter, w shop.Window) (query string, args []any) {
+	c := conditions{byRow: d.byRow}
+	page := func() string {
+		query, c.args = c.page("SELECT "+eventColumns+" FROM events", w, "id > %s", "id")
+		return query
 	}
-	if len(filter.Types) > 0 {
-		addIn(&c, "type", filter.Types)
+	switch {
+	case filter.Subject != "": // it has few
+		c.equal("subject", filter.Subject)
+		if len(filter.Types) > 0 {
+			addIn(&c, "type", filter.Types)
+		}
+		return page(), c.args
+	case len(filter.Types) == 0:
+		return page(), c.args
 	}
-	return c.page("SELECT "+eventColumns+" FROM events", w, "id > %s", "id")
+	var parts []string
+	for i, kind := range filter.Types {
+		c.texts, c.exact, c.value = nil, nil, nil
+		c.equal("type", kind)
+		parts = append(parts, fmt.Sprintf("SELECT * FROM (%s) AS of%d", page(), i))
+	}
+	return strings.Join(parts, " UNION ALL ") + " ORDER BY id LIMIT " + c.place(w.Limit), c.args
 }
 
 func (t *tx) LastEvent() (int64, error) {

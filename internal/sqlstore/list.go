@@ -44,7 +44,7 @@ func (c *conditions) place(value any) string {
 // page writes the query for one window of a list; after is the condition of what follows a position in its order.
 func (c *conditions) page(selection string, w shop.Window, after, order string) (query string, args []any) {
 	if c.byRow && len(c.exact) > 0 {
-		order = c.seek(w.From)
+		order = c.seek(w.From, strings.HasSuffix(order, " DESC"))
 	} else {
 		for i, column := range c.exact {
 			c.texts = append(c.texts, column+" = "+c.value[i])
@@ -61,16 +61,20 @@ func (c *conditions) page(selection string, w shop.Window, after, order string) 
 	return query, c.args
 }
 
-// seek narrows a list, newest first, to exact values and to what follows a position, as one range of whole rows. It returns
-// the order. No other index has that order than the one that is made for these columns.
-func (c *conditions) seek(from *int64) (order string) {
-	end := fmt.Sprintf("<= (%%s, %d)", math.MaxInt64)
-	if from != nil {
-		end = "< (%s, " + c.place(*from) + ")"
+// seek narrows a list to exact values and to what follows a position, as one range of whole rows. It returns the order. No
+// other index has that order than the one that is made for these columns.
+func (c *conditions) seek(from *int64, descending bool) (order string) {
+	low, high := fmt.Sprintf(">= (%%s, %d)", math.MinInt64), fmt.Sprintf("<= (%%s, %d)", math.MaxInt64)
+	switch {
+	case from != nil && descending:
+		high = "< (%s, " + c.place(*from) + ")"
+	case from != nil:
+		low = "> (%s, " + c.place(*from) + ")"
 	}
 	columns, values := strings.Join(c.exact, ", "), strings.Join(c.value, ", ")
-	c.texts = append(c.texts,
-		fmt.Sprintf("(%s, id) >= (%s, %d)", columns, values, math.MinInt64),
-		fmt.Sprintf("(%s, id) "+end, columns, values))
-	return strings.Join(c.exact, " DESC, ") + " DESC, id DESC"
+	c.texts = append(c.texts, fmt.Sprintf("(%s, id) "+low, columns, values), fmt.Sprintf("(%s, id) "+high, columns, values))
+	if descending {
+		return strings.Join(c.exact, " DESC, ") + " DESC, id DESC"
+	}
+	return columns + ", id"
 }

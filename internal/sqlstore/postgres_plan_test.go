@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -21,6 +22,10 @@ func TestEveryPageOnServerSeeksInAnIndex(t *testing.T) {
 			CASE WHEN n > 20000 THEN 'available' WHEN n % 5 = 0 THEN 'pending' ELSE 'sold' END FROM generate_series(1, 30000) AS n`,
 		`INSERT INTO orders (pet_id, status, created_at, updated_at) SELECT n % 7,
 			CASE WHEN n > 20000 OR n % 5 = 0 THEN 'delivered' ELSE 'cancelled' END, 0, 0 FROM generate_series(1, 30000) AS n`,
+		`INSERT INTO events (at, type, subject, actor, data) SELECT 0, CASE WHEN n < 20000 THEN 'pet.created' WHEN n < 20100 THEN 'pet.deleted'
+			ELSE 'pet.updated' END, 'pets/' || n % 100, 'system', '{}' FROM generate_series(1, 30000) AS n`,
+		`INSERT INTO deliveries (webhook_id, message_id, event_type, status, attempts, created_at, body) SELECT CASE WHEN n < 20000 THEN 1 ELSE 2 END,
+			'm', 'pet.created', CASE WHEN n < 10000 THEN 'failed' ELSE 'succeeded' END, '[]', 0, '{}' FROM generate_series(1, 30000) AS n`,
 		"ANALYZE",
 	} {
 		exec(t, db, statement)
@@ -41,6 +46,9 @@ func TestEveryPageOnServerSeeksInAnIndex(t *testing.T) {
 			plan.WriteString(line + "\n")
 		}
 		for _, bad := range []string{"Sort", "Seq Scan", "Removed by Filter"} {
+			if bad == "Sort" && strings.HasPrefix(query, "SELECT * FROM (") {
+				continue // what is merged is no longer than its parts
+			}
 			if strings.Contains(plan.String(), bad) {
 				t.Errorf("%s:\n%s\n%s", name, query, plan.String())
 				return
@@ -48,6 +56,22 @@ func TestEveryPageOnServerSeeksInAnIndex(t *testing.T) {
 		}
 	}
 	d, one := postgresDialect(nil), new(int64(1))
+	for page, from := range map[string]*int64{"first": nil, "later": new(int64(20_050)), "last": new(int64(29_990))} {
+		window := shop.Window{Limit: 21, From: from}
+		for name, filter := range map[string]shop.EventFilter{
+			"all": {}, "type": {Types: []shop.EventType{shop.PetDeleted}}, "types": {Types: []shop.EventType{shop.PetDeleted, shop.PetCreated}},
+			"subject": {Subject: "pets/1"},
+		} {
+			query, args := eventsQuery(d, filter, window)
+			expect("events, "+name+", "+page, query, args)
+		}
+		for _, status := range []shop.DeliveryStatus{"", shop.DeliveryFailed} {
+			for hook := range int64(3) {
+				query, args := deliveriesQuery(d, shop.DeliveryList{WebhookID: hook, Status: status, Window: window})
+				expect(fmt.Sprintf("deliveries to %d, %s, %s", hook, status, page), query, args)
+			}
+		}
+	}
 	for page, from := range map[string]*int64{"first": nil, "later": new(int64(29_000))} {
 		window := shop.Window{Limit: 21, From: from}
 		for name, filter := range map[string]shop.PetFilter{

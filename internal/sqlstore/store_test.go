@@ -119,6 +119,32 @@ func TestEveryPageOfOrdersSeeksInAnIndex(t *testing.T) {
 	}
 }
 
+func TestEveryPageOfEventsAndDeliveriesSeeksInAnIndex(t *testing.T) {
+	t.Parallel()
+	store, d := openNew(t), sqliteDialect(nil)
+	for page, from := range map[string]*int64{"first": nil, "later": new(int64(150))} {
+		window := shop.Window{Limit: 21, From: from}
+		for name, filter := range map[string]shop.EventFilter{
+			"type": {Types: []shop.EventType{shop.PetCreated}}, "types": {Types: shop.EventTypes()}, "subject": {Subject: "pets/1"},
+			"subject and types": {Subject: "pets/1", Types: shop.EventTypes()},
+		} {
+			query, args := eventsQuery(d, filter, window)
+			plan := explain(t, store, query, args)
+			sorted := strings.Contains(plan, "TEMP B-TREE") && name != "types" // what is merged is no longer than its parts
+			if sorted || strings.Contains(plan, "SCAN events") || from != nil && !strings.Contains(plan, "id>?") {
+				t.Errorf("events by %s, %s page:\n%s", name, page, plan)
+			}
+		}
+		for _, status := range []shop.DeliveryStatus{"", shop.DeliveryFailed} {
+			query, args := deliveriesQuery(d, shop.DeliveryList{WebhookID: 1, Status: status, Window: window})
+			plan := explain(t, store, query, args)
+			if strings.Contains(plan, "TEMP B-TREE") || !strings.Contains(plan, "SEARCH deliveries") || from != nil && !strings.Contains(plan, "id<?") {
+				t.Errorf("deliveries %s, %s page:\n%s", status, page, plan)
+			}
+		}
+	}
+}
+
 func explain(t *testing.T, store *Store, query string, args []any) string {
 	t.Helper()
 	rows, err := sqliteOf(store).db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
