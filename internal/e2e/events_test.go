@@ -1,0 +1,201 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"animalstore/client"
+)
+
+// frayed is a road on which what is read breaks off now and then.
+type frayed struct{ http.RoundTripper }
+
+func (f frayed) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := f.RoundTripper.RoundTrip(r)
+	if err == nil {
+		response.Body = &frayedBody{response.Body, rand.IntN(40_000)}
+	}
+	return response, err
+}
+
+type frayedBody struct {
+	io.ReadCloser
+	left int
+}
+
+func (b *frayedBody) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		return 0, errors.New("the road has ended")
+	}
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
+	b.left -= n
+	return n, err
+}
+
+// TestFollowersMissNothing writes on all nodes while they are killed again and again, and followers whose connections break,
+// too, are told of everything once and in order.
+func TestFollowersMissNothing(t *testing.T) {
+	t.Parallel()
+	t.Run("file", func(t *testing.T) {
+		t.Parallel()
+		followThrough(t, newFolderWithKey(t), 1)
+	})
+	t.Run("server", func(t *testing.T) {
+		t.Parallel()
+		f, _ := newSharedFolder(t)
+		followThrough(t, f, 3)
+	})
+}
+
+func followThrough(t *testing.T, f *folder, n int) {
+	const writers, followers, kills = 6, 5, 5
+	nodes := f.servePatientNodes(n)
+	b := newBalancer(t, nodes)
+	var killing atomic.Bool
+	killing.Store(true)
+	var writing sync.WaitGroup
+	var mu sync.Mutex
+	acknowledged := map[int64]bool{}
+	for w := range writers {
+		writing.Go(func() {
+			c := b.client(t)
+			for i := 0; killing.Load(); i++ {
+				pet, err := c.CreatePet(t.Context(), client.NewPet{Name: fmt.Sprintf("%d of %d", i, w), CategoryID: int64(i % 3)})
+				if err != nil {
+					continue // what is not acknowledged may be there or not
+				}
+				mu.Lock()
+				acknowledged[pet.ID] = true
+				mu.Unlock()
+			}
+		})
+	}
+	feeds := make([][]string, followers)
+	var following sync.WaitGroup
+	end, stop := context.WithCancel(t.Context())
+	defer stop()
+	var reached [followers]atomic.Value
+	for i := range followers {
+		c, err := client.New("http://nodes.example/v1", adminKey, client.WithHTTPClient(&http.Client{Transport: frayed{b}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		following.Go(func() {
+			for event, err := range c.Follow(end, "0", client.EventFilter{}) {
+				if err != nil {
+					if end.Err() == nil {
+						t.Errorf("the follower %d: %v", i, err)
+					}
+					return
+				}
+				feeds[i] = append(feeds[i], fmt.Sprint(event.ID, " ", event.Type, " ", event.Subject))
+				reached[i].Store(event.ID)
+			}
+		})
+	}
+	for k := range kills {
+		await(t, "some to be written", func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(acknowledged) > 20*(k+1)
+		})
+		victim := k % n
+		b.put(victim, nil)
+		nodes[victim].kill()
+		nodes[victim] = f.servePatientNodes(1)[0]
+		b.put(victim, nodes[victim])
+	}
+	killing.Store(false)
+	writing.Wait()
+
+	var want []string
+	told := map[int64]int{}
+	last := ""
+	for event, err := range b.client(t).Events(t.Context(), client.EventQuery{Limit: 100}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, fmt.Sprint(event.ID, " ", event.Type, " ", event.Subject))
+		last = event.ID
+		if event.Type == client.EventPetCreated {
+			pet, _, err := event.Pet()
+			if err != nil {
+				t.Fatal(err)
+			}
+			told[pet.ID]++
+		}
+	}
+	for i := range followers {
+		await(t, fmt.Sprintf("the follower %d", i), func() bool { return reached[i].Load() == any(last) })
+	}
+	stop()
+	following.Wait()
+	for i, feed := range feeds {
+		if diff := cmp.Diff(want, feed); diff != "" {
+			t.Errorf("the follower %d was told something else:\n%s", i, diff)
+		}
+	}
+	for id := range acknowledged {
+		if told[id] != 1 {
+			t.Errorf("the animal %d was acknowledged, and told of %d times", id, told[id])
+		}
+	}
+	for _, pet := range nodes[0].walk() {
+		if told[pet.ID] != 1 {
+			t.Errorf("the animal %d is there, and told of %d times", pet.ID, told[pet.ID])
+		}
+	}
+}
+
+// TestNodesTellEachOther streams from one node what is written on another. How long it takes is for people to read: the
+// promise is a second.
+func TestNodesTellEachOther(t *testing.T) {
+	t.Parallel()
+	const rounds = 20
+	f, _ := newSharedFolder(t)
+	nodes := f.servePatientNodes(2)
+	c, err := client.New(nodes[1].url+"/v1", adminKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	arrivals := make(chan time.Time)
+	ctx, stop := context.WithCancel(t.Context())
+	var following sync.WaitGroup
+	following.Go(func() {
+		for event, err := range c.Follow(ctx, "0", client.EventFilter{Types: []client.EventType{client.EventPetCreated}}) {
+			if err != nil {
+				break
+			}
+			if event.Subject == "" {
+				t.Errorf("%+v", event)
+			}
+			arrivals <- time.Now()
+		}
+	})
+	defer following.Wait()
+	defer stop()
+	var took []time.Duration
+	for i := range rounds {
+		nodes[0].create(pet{Name: fmt.Sprint("Rex ", i), CategoryID: 1})
+		written := time.Now()
+		select {
+		case at := <-arrivals:
+			took = append(took, max(0, at.Sub(written)))
+		case <-time.After(patience):
+			t.Fatalf("the event %d does not come", i)
+		}
+	}
+	slices.Sort(took)
+	t.Logf("from the answer on one node to the stream on another: half within %v, all within %v", took[rounds/2], took[rounds-1])
+}
