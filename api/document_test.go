@@ -233,6 +233,10 @@ func TestWrongExamplesAreFound(t *testing.T) {
 		{"example: rex", "example: ' '"},
 		{"example: '8000000000003'", "example: '8'"},
 		{"value: [1, 3]", "value: [1, x]"},
+		{"messageId: evt_8", "messageId: 8"},
+		{"actor: configured", "actor: somebody"},
+		{"type: webhook.test", "type: webhook.tried"},
+		{"example: evt_7", "example: '7'"},
 	} {
 		spoilt := strings.Replace(string(source), tt.old, tt.new, 1)
 		if spoilt == string(source) {
@@ -275,8 +279,9 @@ func TestTextRule(t *testing.T) {
 	}
 	pattern := doc.Components.Schemas["NewPet"].Value.Properties["name"].Value.Pattern
 	for name, other := range map[string]string{
-		"Pet": doc.Components.Schemas["Pet"].Value.Properties["name"].Value.Pattern,
-		"q":   doc.Components.Parameters["q"].Value.Schema.Value.Pattern,
+		"Pet":     doc.Components.Schemas["Pet"].Value.Properties["name"].Value.Pattern,
+		"q":       doc.Components.Parameters["q"].Value.Schema.Value.Pattern,
+		"subject": doc.Components.Parameters["subject"].Value.Schema.Value.Pattern,
 	} {
 		if other != pattern {
 			t.Errorf("%s has another rule: %s", name, other)

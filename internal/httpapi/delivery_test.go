@@ -39,6 +39,13 @@ func (s *openShop) deliver(t *testing.T, attempt shop.Attempt) {
 		t.Fatal(err)
 	}
 	for _, claim := range claims {
+		schema := "Event"
+		if claim.EventType == "webhook.test" {
+			schema = "TestEvent"
+		}
+		if err := s.checks.CheckSchema(schema, claim.Body); err != nil {
+			t.Errorf("a message is not as the document says: %s: %v", claim.Body, err)
+		}
 		attempt.At = s.clock.now().UTC().Truncate(time.Microsecond)
 		if _, err := s.service.FinishAttempt(t.Context(), claim, attempt, 0); err != nil {
 			t.Fatal(err)

@@ -208,6 +208,30 @@ func TestDocumentedLimits(t *testing.T) {
 	}
 }
 
+// The document names the same events, and the same bounds of webhooks, as the service.
+func TestDocumentedEvents(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	schemas := s.checks.Doc.Components.Schemas
+	if got, want := fmt.Sprint(schemas["EventType"].Value.Enum), fmt.Sprint(shop.EventTypes()); got != want {
+		t.Errorf("the document has the types %s, the service %s", got, want)
+	}
+	most := uint64(len(shop.EventTypes()))
+	if in, out := schemas["WebhookTypes"].Value, s.checks.Doc.Components.Parameters["eventType"].Value.Schema.Value; *in.MaxItems != most || *out.MaxItems != most {
+		t.Errorf("the document has up to %d and %d types", *in.MaxItems, *out.MaxItems)
+	}
+	for _, status := range schemas["DeliveryStatus"].Value.Enum {
+		if problem := shop.DeliveryStatusProblem(status.(string)); problem != "" {
+			t.Errorf("%s %s", status, problem)
+		}
+	}
+	scheme, most := "https://", *schemas["WebhookUrl"].Value.MaxLength
+	for length, want := range map[uint64]int{most: 201, most + 1: 400} {
+		address := scheme + strings.Repeat("a", int(length)-len(scheme))
+		s.ask("POST", "/v1/webhooks", fmt.Sprintf(`{"url":%q}`, address)).want(t, want, "")
+	}
+}
+
 func TestDocumentIsServed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
