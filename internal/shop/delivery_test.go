@@ -151,7 +151,7 @@ var schedule = []time.Duration{
 // that took nothing all that time is disabled.
 func TestRetries(t *testing.T) {
 	inOffice(t, func(o *office) {
-		const messages = 30 // enough to see that they do not come back together
+		const messages = 12 // enough to see that they do not come back together
 		o.happen(messages)
 		first := time.Now().UTC()
 		for i, wait := range schedule {

@@ -297,6 +297,34 @@ func TestPrivateIsRefused(t *testing.T) {
 	}
 }
 
+// A courier that went past an event before it heard that the webhook wants it goes back for it.
+func TestCourierHearsLate(t *testing.T) {
+	t.Parallel()
+	o := newOffice(t)
+	server := newReceiver(t, nil)
+	hook := o.tell(server.URL)
+	d := New(Config{Service: o.Service, Version: "v1", AllowPrivate: true, Report: func(err error) { t.Error(err) }})
+	defer d.sender.close()
+	c := newCourier(d, hook)
+	types := []shop.EventType{shop.CategoryCreated}
+	changed, err := o.UpdateWebhook(t.Context(), hook.ID, shop.WebhookChange{Types: &types}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.CreateCategory(t.Context(), "dogs"); err != nil {
+		t.Fatal(err)
+	}
+	for _, known := range []shop.Webhook{hook, changed} {
+		if _, err := c.round(t.Context(), known); err != nil {
+			t.Fatal(err)
+		}
+		c.sending.Wait()
+	}
+	if messages, _ := server.received(); messages != 1 {
+		t.Errorf("%d messages came", messages)
+	}
+}
+
 // An attempt that could not end before its claim does is not begun; what cannot be noted by then is lost.
 func TestLateAttempts(t *testing.T) {
 	t.Parallel()
