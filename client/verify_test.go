@@ -146,11 +146,18 @@ func TestVerifyWebhookRefuses(t *testing.T) {
 	t.Parallel()
 	secret := newSecret()
 	good := func() http.Header { return sign("evt_7", time.Now(), []byte(message), secret) }
-	for _, secrets := range [][]string{
-		{}, {""}, {"whsec_"}, {"whsec_!!!"}, {"whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 23))}, {secret, "x"}, {secret + "\n!"},
-	} {
+	short := "whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 23))
+	for _, weak := range []string{"", "whsec_", short} { // somebody could guess them
+		header := sign("evt_7", time.Now(), []byte(message), weak, secret)
+		for _, secrets := range [][]string{{weak}, {secret, weak}} {
+			if _, err := client.VerifyWebhook(header, []byte(message), secrets...); err == nil {
+				t.Errorf("%q was taken", weak)
+			}
+		}
+	}
+	for _, secrets := range [][]string{nil, {"whsec_!!!"}, {secret, "x"}, {secret + "\n!"}} {
 		_, err := client.VerifyWebhook(good(), []byte(message), secrets...)
-		if err == nil || strings.Contains(err.Error(), strings.TrimPrefix(secret, "whsec_")) {
+		if err == nil || errors.Is(err, client.ErrWebhookSignature) || strings.Contains(err.Error(), strings.TrimPrefix(secret, "whsec_")) {
 			t.Errorf("%d secrets: got %v", len(secrets), err)
 		}
 	}
