@@ -1,14 +1,20 @@
 package client_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
 	"animalstore/client"
 	"animalstore/internal/shop"
+	"animalstore/internal/webhook"
 )
 
 // hookWithDeliveries makes a webhook that has been told of something: it took one message, and one failed.
@@ -122,6 +128,56 @@ func TestDeliveries(t *testing.T) {
 		if got.At = (time.Time{}); got != want {
 			t.Errorf("%s: got %+v", status, got)
 		}
+	}
+}
+
+// What the service really sends is accepted, by us and by the library of Standard Webhooks, also while a secret is rotated.
+func TestVerifyWhatIsSent(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	type sent struct {
+		header http.Header
+		body   []byte
+	}
+	received := make(chan sent, 10)
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		received <- sent{r.Header, body}
+		w.WriteHeader(http.StatusNoContent)
+	}))
+	t.Cleanup(receiver.Close)
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	dispatcher := webhook.New(webhook.Config{Service: s.service, AllowPrivate: true, Report: func(err error) { t.Error(err) }})
+	running.Go(func() { dispatcher.Run(ctx) })
+	t.Cleanup(func() { stop(); running.Wait() })
+
+	c := s.client()
+	hook := must(c.CreateWebhook(ctx, client.NewWebhook{URL: receiver.URL, Types: []client.EventType{client.EventPetCreated}}))(t)
+	pet := s.add("Rex")
+	got := <-received
+	event := must(client.VerifyWebhook(got.header, got.body, hook.Secret))(t)
+	if current, _, err := event.Pet(); err != nil || current.ID != pet.ID || got.header.Get("webhook-id") != "evt_"+event.ID {
+		t.Errorf("got %+v, %v", event, err)
+	}
+	rotated := must(c.RotateWebhook(ctx, hook.ID, time.Hour))(t)
+	must(c.TestWebhook(ctx, hook.ID))(t)
+	got = <-received
+	for _, secret := range []string{hook.Secret, rotated.Secret} {
+		event := must(client.VerifyWebhook(got.header, got.body, secret))(t)
+		if current, _, err := event.Webhook(); err != nil || current.ID != hook.ID || !official(t, got.header, got.body, secret) {
+			t.Errorf("got %+v, %v", event, err)
+		}
+	}
+	last := must(c.RotateWebhook(ctx, hook.ID, 0))(t)
+	must(c.TestWebhook(ctx, hook.ID))(t)
+	got = <-received
+	must(client.VerifyWebhook(got.header, got.body, hook.Secret, last.Secret))(t)
+	if _, err := client.VerifyWebhook(got.header, got.body, hook.Secret, rotated.Secret); !errors.Is(err, client.ErrWebhookSignature) {
+		t.Errorf("the old secrets get %v", err)
 	}
 }
 
