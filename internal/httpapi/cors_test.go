@@ -1,6 +1,12 @@
 package httpapi
 
-import "testing"
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+)
 
 func TestCORS(t *testing.T) {
 	t.Parallel()
@@ -52,4 +58,25 @@ func TestCORS(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A page may send every header that the document has, and read each that tells it something.
+func TestCORSHeaders(t *testing.T) {
+	t.Parallel()
+	sent, read := strings.Split(corsRequestHeaders, ", "), strings.Split(corsExposedHeaders, ", ")
+	read = append(read, "Cache-Control", "X-Accel-Buffering") // any page may read the first, and the other is for proxies
+	eachOperation(newShop(t).checks.Doc, func(_, _ string, operation *openapi3.Operation) {
+		for _, p := range operation.Parameters {
+			if p.Value.In == "header" && !slices.Contains(sent, p.Value.Name) {
+				t.Errorf("%s: a page may not send %s", operation.OperationID, p.Value.Name)
+			}
+		}
+		for _, response := range operation.Responses.Map() {
+			for name := range response.Value.Headers {
+				if !slices.Contains(read, name) {
+					t.Errorf("%s: a page may not read %s", operation.OperationID, name)
+				}
+			}
+		}
+	})
 }

@@ -69,7 +69,7 @@ func TestDeliveries(t *testing.T) {
 		}
 		return all[0]
 	}
-	s.deliver(t, shop.Attempt{Error: "The address did not answer in time.", Duration: 5 * time.Second})
+	s.deliver(t, shop.Attempt{Error: "there was no answer within 5s", Duration: 5 * time.Second})
 	if got := latest(); got.ID != 1 || got.WebhookID != 1 || got.MessageID != "evt_3" || got.EventID != "3" || got.EventType != shop.PetCreated ||
 		got.Status != shop.DeliveryPending || len(got.Attempts) != 1 || got.Attempts[0].Millis != 5000 || got.Attempts[0].Status != 0 || got.NextAttemptAt.IsZero() {
 		t.Errorf("after no answer: %+v", got)
@@ -89,7 +89,7 @@ func TestDeliveries(t *testing.T) {
 	}
 	s.add(`{"name":"Mia","categoryId":1}`)
 	s.deliver(t, shop.Attempt{Status: 410})
-	if got := latest(); got.Status != shop.DeliveryFailed {
+	if got := latest(); got.Status != shop.DeliveryPending || !got.NextAttemptAt.IsZero() { // it waits
 		t.Errorf("after 410: %+v", got)
 	}
 	hook := s.ask("GET", "/v1/webhooks/1", "").webhook(t)
@@ -98,6 +98,9 @@ func TestDeliveries(t *testing.T) {
 	}
 	if hook := s.ask("PATCH", "/v1/webhooks/1", `{"enabled":true}`).webhook(t); !hook.Enabled || hook.DisabledReason != "" || !hook.FailingSince.IsZero() {
 		t.Errorf("enabled again, it is %+v", hook)
+	}
+	if got := latest(); got.NextAttemptAt.IsZero() {
+		t.Errorf("enabled again, what waited is %+v", got)
 	}
 }
 

@@ -225,6 +225,10 @@ func TestDocumentedEvents(t *testing.T) {
 			t.Errorf("%s %s", status, problem)
 		}
 	}
+	told := s.checks.Doc.Webhooks["event"].Post.Responses.Default().Value.Description
+	if want := fmt.Sprintf("no answer within %d seconds", int(shop.ClaimFor.Seconds())/2); !strings.Contains(*told, want) {
+		t.Errorf("the document does not say %q", want)
+	}
 	scheme, most := "https://", *schemas["WebhookUrl"].Value.MaxLength
 	for length, want := range map[uint64]int{most: 201, most + 1: 400} {
 		address := scheme + strings.Repeat("a", int(length)-len(scheme))

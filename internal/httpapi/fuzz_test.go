@@ -3,6 +3,8 @@ package httpapi
 import (
 	"encoding/json"
 	"math/big"
+	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -125,6 +127,59 @@ func FuzzPetList(f *testing.F) {
 		again.From = list.From
 		if want, got := encode(list), encode(again); err != nil || string(want) != string(got) {
 			t.Fatalf("%q: the link asks for %s, not for %s (%v)", query, got, want, err)
+		}
+	})
+}
+
+// FuzzWebhook: whatever the body, it is a webhook whose address can be sent to, or one of the two errors; and a change has
+// the same rules.
+func FuzzWebhook(f *testing.F) {
+	for _, body := range []string{
+		``, `{}`, `[]`, `{"url":"https://example.com/hook"}`, `{"url":"http://[::1]:80/?a=b","types":["pet.created","pet.created"]}`,
+		`{"url":"https://me:x@example.com"}`, `{"url":"https://example.com/#"}`, `{"url":"https://b\u00fccher.example"}`, `{"url":"https://x/?a b"}`,
+		`{"url":"https://x/%zz","types":null}`, `{"url":"https://x:y","types":["*"]}`, `{"url":"https://%41/","types":{}}`, `{"url":null,"types":[null]}`,
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		n, err := decodeNewWebhook(body)
+		if err != nil {
+			if code := shop.AsError(err).Code; code != shop.InvalidJSON && code != shop.ValidationFailed {
+				t.Fatalf("%q: %v", body, err)
+			}
+			return
+		}
+		change, err := decodeWebhookChange(body)
+		if err == nil && (*change.URL != n.URL || change.Types != nil && !slices.Equal(*change.Types, n.Types)) {
+			t.Fatalf("%q is %+v, and as a change %+v", body, n, change)
+		}
+		request, err := http.NewRequest("POST", n.URL, nil)
+		if err != nil || request.URL.Hostname() == "" || request.URL.User != nil || request.URL.String() != n.URL {
+			t.Fatalf("%q: nothing can be sent to %q: %v", body, n.URL, err)
+		}
+		if target := request.URL.RequestURI(); strings.ContainsFunc(target, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+			t.Fatalf("%q would ask for %q", body, target)
+		}
+	})
+}
+
+// FuzzEventList: whatever the query, it is a part of the feed within its limits, or wrong in a parameter.
+func FuzzEventList(f *testing.F) {
+	for _, query := range []string{"", "after=1&limit=5", "after=000000000000000001", "after=1234567890123456789", "after=-1", "type=pet.created&type=pet.updated",
+		"type=pet.created&type=pet.created", "type=x", "subject=pets/1", "subject=+", "subject=%ff", "limit=%zz", "after=1&after=1"} {
+		f.Add(query)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		filter, window, err := parseEventList(query)
+		if err != nil {
+			if code := shop.AsError(err).Code; code != shop.InvalidParameter {
+				t.Fatalf("%q: %v", query, err)
+			}
+			return
+		}
+		if window.Limit < 1 || window.Limit > maxLimit || window.From != nil && *window.From < 0 || len(filter.Types) > len(shop.EventTypes()) ||
+			filter.Subject != "" && shop.TextProblem(filter.Subject) != "" {
+			t.Fatalf("%q was taken as %+v %+v", query, filter, window)
 		}
 	})
 }
