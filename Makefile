@@ -29,8 +29,9 @@ vet: ## Check the code without running it: format, vet, staticcheck, and a build
 
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder for FUZZTIME each (30s).
-	@go test -list '^Fuzz' ./internal/httpapi | grep ^Fuzz | while read target; do \
-		go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) ./internal/httpapi || exit 1; done
+	@for package in ./internal/httpapi ./client; do \
+		go test -list '^Fuzz' $$package | grep ^Fuzz | while read target; do \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package || exit 1; done || exit 1; done
 
 # What the tests use beside Go: the race detector needs a C compiler, one test pastes a curl line, and PostgreSQL is real.
 .PHONY: needs
