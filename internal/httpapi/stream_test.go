@@ -389,6 +389,8 @@ func TestStreamReset(t *testing.T) {
 	if err := old.RemoveEvents(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	open.close()
+	s.await("its end", func() bool { return s.metric("animalstore_event_streams") == 0 })
 	s.service = s.open(shop.Options{}) // a node that has nothing in memory
 	s.api.Service = s.service
 	s.work()
