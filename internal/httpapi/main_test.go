@@ -21,6 +21,7 @@ var reached sync.Map
 // TestMain runs the tests on both engines and then asks for what no single one can show: that together they have seen every answer that
 // the document promises, with the very messages of its examples, and that nothing is left running.
 func TestMain(m *testing.M) {
+	flag.Set("rapid.checks", "50") // the command line may say otherwise
 	code := m.Run()
 	if code == 0 && flag.Lookup("test.fuzz").Value.String() == "" {
 		fmt.Println("once more, on PostgreSQL")
