@@ -11,21 +11,48 @@ import (
 )
 
 // migratePostgres brings the schema up to date. Nodes may start together: the row that holds the version is locked while
-// one of them works, and the others then find nothing left to do. A database that is just coming up is waited for. Where
-// there must be a store already, none is made.
+// one of them works, and the others then find nothing left to do. A database that is just coming up is waited for, and so is
+// whoever has the lock; the work itself may take as long as it takes. Where there must be a store already, none is made.
 func migratePostgres(ctx context.Context, db *sql.DB, existing bool) error {
 	steps, err := readMigrations("postgres")
 	if err != nil {
 		return err
 	}
-	limit, cancel := context.WithTimeout(ctx, 30*time.Second)
+	waiting, cancel := context.WithTimeout(ctx, pgStartPatience)
 	defer cancel()
 	for try := 0; ; try++ {
-		err := migrateOnce(limit, db, steps, existing)
-		if err == nil || !mayPass(err) && !isMadeByAnother(err) || !pause(limit, try) {
+		version, err := versionOf(waiting, db)
+		switch {
+		case err == nil && version == len(steps):
+			return nil // nothing is written: the role may be one that cannot change the schema
+		case err == nil && version > len(steps):
+			return errNewer(version, len(steps))
+		case err == nil && version == 0 && existing:
+			return errNoStore
+		case err == nil:
+			err = migrateOnce(ctx, waiting, db, steps)
+		}
+		if err == nil || !mayPass(err) && !isMadeByAnother(err) || !pause(waiting, try) {
 			return err
 		}
 	}
+}
+
+// pgStartPatience is how long a start waits for a database, and for those who change its schema.
+const pgStartPatience = 30 * time.Second
+
+// versionOf returns how many migrations have run; 0 where there is no store.
+func versionOf(ctx context.Context, db *sql.DB) (version int, err error) {
+	var made bool
+	err = db.QueryRowContext(ctx, "SELECT to_regclass('schema_version') IS NOT NULL").Scan(&made)
+	if err != nil || !made {
+		return 0, err
+	}
+	err = db.QueryRowContext(ctx, "SELECT version FROM schema_version WHERE one = 1").Scan(&version)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return version, err
 }
 
 var errNoStore = errors.New("there is no store in it")
@@ -41,7 +68,8 @@ func isMadeByAnother(err error) bool {
 	return false
 }
 
-func migrateOnce(ctx context.Context, db *sql.DB, steps []string, existing bool) error {
+// migrateOnce changes the schema in one transaction. Only for the lock on it has it no more time than waiting has.
+func migrateOnce(ctx, waiting context.Context, db *sql.DB, steps []string) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -49,22 +77,19 @@ func migrateOnce(ctx context.Context, db *sql.DB, steps []string, existing bool)
 	defer tx.Rollback()
 	const table = "CREATE TABLE IF NOT EXISTS schema_version (one BIGINT PRIMARY KEY CHECK (one = 1), version BIGINT NOT NULL)"
 	for _, statement := range []string{table, "INSERT INTO schema_version (one, version) VALUES (1, 0) ON CONFLICT (one) DO NOTHING"} {
-		if _, err := tx.ExecContext(ctx, statement); err != nil {
-			return err
+		if _, err := tx.ExecContext(waiting, statement); err != nil {
+			return lockError(waiting, err)
 		}
 	}
 	var version int
-	if err := tx.QueryRowContext(ctx, "SELECT version FROM schema_version WHERE one = 1 FOR UPDATE").Scan(&version); err != nil {
-		return err
+	if err := tx.QueryRowContext(waiting, "SELECT version FROM schema_version WHERE one = 1 FOR UPDATE").Scan(&version); err != nil {
+		return lockError(waiting, err)
 	}
 	if version > len(steps) {
 		return errNewer(version, len(steps))
 	}
 	if version == len(steps) {
-		return tx.Commit()
-	}
-	if version == 0 && existing {
-		return errNoStore // what was made above goes with the transaction
+		return nil // another node was quicker
 	}
 	for _, step := range steps[version:] {
 		_, err := tx.ExecContext(ctx, step, pgx.QueryExecModeSimpleProtocol)
@@ -79,4 +104,12 @@ func migrateOnce(ctx context.Context, db *sql.DB, steps []string, existing bool)
 		return err
 	}
 	return tx.Commit()
+}
+
+// lockError says what was waited for, where that took too long.
+func lockError(waiting context.Context, err error) error {
+	if waiting.Err() != nil {
+		return fmt.Errorf("another node or a copy has held its schema for too long: %w", err)
+	}
+	return err
 }

@@ -1,6 +1,8 @@
 package sqlstore
 
 import (
+	"context"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -8,36 +10,65 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// What is no store is refused at once, and left as it is.
-func TestPostgresThatIsNoStore(t *testing.T) {
+// A store whose schema is up to date is opened also by a role that cannot change it.
+func TestOpenWithoutTheRightToMakeTables(t *testing.T) {
 	t.Parallel()
-	for name, test := range map[string]struct {
-		before  string
-		options Options
-		wants   string
-		tables  int
-	}{
-		"nothing in it":            {"SELECT 1", Options{Existing: true}, "no store in it", 0},
-		"another program's orders": {"CREATE TABLE orders (n INTEGER)", Options{}, "another program", 1},
+	database := pgtest.Shared(t).NewDatabase(t)
+	open(t, database, Options{})
+	db := openStraight(t, database)
+	var name string
+	if err := db.QueryRow("SELECT current_database()").Scan(&name); err != nil {
+		t.Fatal(err)
+	}
+	role := "clerk_of_" + name // roles are the server's, and other tests have some
+	for _, statement := range []string{
+		"CREATE ROLE " + role + " LOGIN", "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
+		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + role,
+		"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO " + role,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			database := pgtest.Shared(t).NewDatabase(t)
-			straight := openStraight(t, database)
-			exec(t, straight, test.before)
-			begin := time.Now()
-			store, err := Open(t.Context(), database, test.options)
-			if err == nil {
-				store.Close()
-			}
-			if err == nil || !strings.Contains(err.Error(), test.wants) || time.Since(begin) > 10*time.Second {
-				t.Errorf("after %v: %v", time.Since(begin), err)
-			}
-			var tables int
-			err = straight.QueryRowContext(t.Context(), "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'").Scan(&tables)
-			if err != nil || tables != test.tables {
-				t.Errorf("there are %d tables, want %d, %v", tables, test.tables, err)
-			}
-		})
+		exec(t, db, statement)
+	}
+	t.Cleanup(func() {
+		db.ExecContext(context.Background(), "DROP OWNED BY "+role)
+		db.ExecContext(context.Background(), "DROP ROLE "+role)
+	})
+	u, err := url.Parse(database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	u.User = url.User(role)
+	store := open(t, u.String(), Options{})
+	if err := store.Write(t.Context(), adding("Rex")); err != nil {
+		t.Error(err)
+	}
+	if err := store.Publish(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// Who waits for another node's work on the schema says so when it takes too long.
+func TestOpenWhileTheSchemaIsHeld(t *testing.T) {
+	t.Parallel()
+	database := pgtest.Shared(t).NewDatabase(t)
+	open(t, database, Options{})
+	db := openStraight(t, database)
+	exec(t, db, "UPDATE schema_version SET version = 1")
+	holder, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Rollback()
+	if _, err := holder.Exec("SELECT version FROM schema_version FOR UPDATE"); err != nil {
+		t.Fatal(err)
+	}
+	waiting, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	steps, err := readMigrations("postgres")
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = migrateOnce(t.Context(), waiting, db, steps)
+	if err == nil || !strings.Contains(err.Error(), "another node or a copy") {
+		t.Errorf("got %v", err)
 	}
 }
