@@ -78,7 +78,9 @@ func (s *sender) send(ctx context.Context, claim shop.Claim) (attempt shop.Attem
 		hurry := time.AfterFunc(bodyTimeout, cancel)
 		defer hurry.Stop()
 		attempt.Status = response.StatusCode
-		attempt.Answer = beginning(response.Body)
+		if attempt.Status != http.StatusSwitchingProtocols { // behind that comes no answer, and no context ends the reading
+			attempt.Answer = beginning(response.Body)
+		}
 		after = retryAfter(response.Header.Get("Retry-After"), time.Now())
 		response.Body.Close()
 	} else {

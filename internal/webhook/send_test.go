@@ -199,6 +199,41 @@ func TestSlowReceivers(t *testing.T) {
 	}
 }
 
+// A receiver that wants to speak another protocol has not answered, and holds nobody up: net/http would read from it for as
+// long as it likes.
+func TestOtherProtocol(t *testing.T) {
+	t.Parallel()
+	s := anywhere(t)
+	s.timeout = 5 * time.Second
+	release := make(chan struct{})
+	defer close(release)
+	silent := newReceiver(t, func(w http.ResponseWriter, r *http.Request) {
+		connection, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		io.WriteString(connection, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n")
+		go func() {
+			<-release
+			connection.Close()
+		}()
+	})
+	sent := make(chan shop.Attempt, 1)
+	go func() {
+		attempt, _ := s.send(t.Context(), message(silent.URL))
+		sent <- attempt
+	}()
+	select {
+	case attempt := <-sent:
+		if attempt.Status != http.StatusSwitchingProtocols || attempt.Answer != "" {
+			t.Errorf("%+v", attempt)
+		}
+	case <-time.After(2 * s.timeout):
+		t.Error("the attempt does not end")
+	}
+}
+
 // What goes wrong is said in plain words, and nothing of our own shows in them.
 func TestPlainWords(t *testing.T) {
 	t.Parallel()
