@@ -3,6 +3,7 @@
 package httpapi
 
 import (
+	"context"
 	"crypto/rand"
 	"fmt"
 	"log/slog"
@@ -48,10 +49,10 @@ type API struct {
 	places   []*place
 	metrics  *metrics
 	limits   *limits
-	slots    chan struct{} // one is held while a request is answered
-	streams  chan struct{} // one is held by each stream
-	stopping chan struct{} // closed when this node is about to stop
-	stop     func()
+	slots    chan struct{}   // one is held while a request is answered
+	streams  chan struct{}   // one is held by each stream
+	running  context.Context // ends when this node is about to stop
+	stop     context.CancelFunc
 	pace     streamPace
 }
 
@@ -74,7 +75,7 @@ func New(c Config) (*API, error) {
 	if c.MaxStreams == 0 {
 		c.MaxStreams = defaultStreams
 	}
-	stopping := make(chan struct{})
+	running, stop := context.WithCancel(context.Background())
 	return &API{
 		Config:   c,
 		document: document,
@@ -83,9 +84,9 @@ func New(c Config) (*API, error) {
 		limits:   newLimits(c.RateLimit),
 		slots:    make(chan struct{}, c.MaxInFlight),
 		streams:  make(chan struct{}, c.MaxStreams),
-		stopping: stopping,
+		running:  running,
+		stop:     stop,
 		pace:     streamPace{heartbeat, streamPatience},
-		stop:     sync.OnceFunc(func() { close(stopping) }),
 	}, nil
 }
 
@@ -93,14 +94,7 @@ func New(c Config) (*API, error) {
 // to go on there.
 func (a *API) Stopping() { a.stop() }
 
-func (a *API) isStopping() bool {
-	select {
-	case <-a.stopping:
-		return true
-	default:
-		return false
-	}
-}
+func (a *API) isStopping() bool { return a.running.Err() != nil }
 
 // ServeHTTP answers one request, whatever becomes of it.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {

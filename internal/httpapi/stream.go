@@ -2,8 +2,10 @@ package httpapi
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"animalstore/internal/shop"
@@ -16,6 +18,8 @@ const (
 	streamCheck = 500 * time.Millisecond
 	// streamPatience is how long a reader may take with what it was sent, before it is cut off. It can resume.
 	streamPatience = 15 * time.Second
+	// stopPatience is how long it may take when this node stops.
+	stopPatience = time.Second
 	// streamRetry is how soon a browser comes back to a stream that has ended.
 	streamRetry = 2 * time.Second
 	// defaultStreams is how many streams a node serves at once: each costs a connection and little more.
@@ -31,11 +35,13 @@ type streamPace struct{ heartbeat, patience time.Duration }
 // sent when it can take it, from the memory that all streams share, or from the store.
 type stream struct {
 	*call
-	patience time.Duration
 	position int64 // all up to here was sent
 	told     int64 // the last position that the client knows of
 	written  time.Time
 	checked  time.Time
+	mu       sync.Mutex // for what follows
+	patience time.Duration
+	ended    bool
 }
 
 // streamEvents sends the events after a position, and then all others as they happen, until one side ends it.
@@ -68,6 +74,8 @@ func (a *API) streamEvents(c *call, filter shop.EventFilter, after *int64) error
 	a.metrics.streams.Inc()
 	defer a.metrics.streams.Dec()
 	s := &stream{call: c, patience: a.pace.patience, position: position, told: -1, checked: time.Now()}
+	defer s.end()
+	defer context.AfterFunc(a.running, s.hurry)()
 	if !s.write(fmt.Appendf(nil, "retry: %d\n%s\n", streamRetry.Milliseconds(), s.id())) {
 		return nil
 	}
@@ -107,7 +115,7 @@ func (a *API) follow(s *stream, filter shop.EventFilter) {
 		select {
 		case <-news:
 		case <-time.After(streamCheck):
-		case <-a.stopping:
+		case <-a.running.Done():
 			return
 		case <-s.r.Context().Done():
 			return
@@ -134,6 +142,9 @@ func (a *API) sendEvents(s *stream, filter shop.EventFilter) (sent, ok bool) {
 			}
 			text.Reset()
 			s.told = event.Position()
+			if !a.mayGoOn(s) { // a slow reader makes this take long
+				return true, false
+			}
 		}
 	}
 	s.position = reached
@@ -174,9 +185,32 @@ func (s *stream) id() string {
 
 // write sends some whole blocks, and tells whether the client took them.
 func (s *stream) write(blocks []byte) bool {
-	control := http.NewResponseController(s.w)
-	control.SetWriteDeadline(time.Now().Add(s.patience)) // what has none needs none
+	s.mu.Lock()
+	s.limit()
+	s.mu.Unlock()
 	s.written = time.Now()
 	_, err := s.w.Write(blocks)
-	return err == nil && control.Flush() == nil
+	return err == nil && http.NewResponseController(s.w).Flush() == nil
+}
+
+// limit says until when the client must have taken what it is sent.
+func (s *stream) limit() {
+	http.NewResponseController(s.w).SetWriteDeadline(time.Now().Add(s.patience)) // what has none needs none
+}
+
+// hurry leaves the client little time, also for what it is being sent.
+func (s *stream) hurry() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.ended {
+		s.patience = min(s.patience, stopPatience)
+		s.limit()
+	}
+}
+
+// end lets nobody touch the connection any more: it may belong to another request.
+func (s *stream) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = true
 }

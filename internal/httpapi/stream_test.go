@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -189,6 +190,27 @@ func TestStreamOfASlowReader(t *testing.T) {
 	s.await("the end of both", func() bool { return s.metric("animalstore_event_streams") == 0 })
 }
 
+// oneConnection is a listener to whom one client comes.
+type oneConnection struct {
+	net.Conn
+	closed chan struct{}
+}
+
+func (l *oneConnection) Accept() (connection net.Conn, err error) {
+	if connection, l.Conn = l.Conn, nil; connection == nil {
+		<-l.closed
+		return nil, net.ErrClosed
+	}
+	return connection, nil
+}
+
+func (l *oneConnection) Close() error {
+	close(l.closed)
+	return nil
+}
+
+func (l *oneConnection) Addr() net.Addr { return &net.TCPAddr{} }
+
 func TestStreamEnds(t *testing.T) {
 	t.Parallel()
 	t.Run("with its key", func(t *testing.T) {
@@ -224,6 +246,28 @@ func TestStreamEnds(t *testing.T) {
 		r.wantEnd()
 		s.ask("GET", "/v1/events", "", "Accept: text/event-stream").wantError(t, 503, shop.Unavailable)
 		s.ask("GET", "/v1/events", "").want(t, 200, "[]")
+	})
+	t.Run("when the node stops, also for one who reads nothing", func(t *testing.T) {
+		t.Parallel()
+		s := newShop(t)
+		s.api.pace.patience = time.Hour
+		theirs, ours := net.Pipe() // holds nothing: a write waits until it is read
+		defer theirs.Close()
+		ended := make(chan struct{})
+		server := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			defer close(ended)
+			s.api.ServeHTTP(w, r)
+		})}
+		defer server.Close()
+		go server.Serve(&oneConnection{ours, make(chan struct{})})
+		fmt.Fprintf(theirs, "GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n\r\n", adminKey)
+		s.await("the stream", func() bool { return s.metric("animalstore_event_streams") == 1 })
+		s.api.Stopping()
+		select {
+		case <-ended:
+		case <-time.After(20 * time.Second):
+			t.Error("the stream does not end")
+		}
 	})
 	t.Run("not when the store is away for a while", func(t *testing.T) {
 		t.Parallel()
