@@ -38,11 +38,11 @@ func (f *feed) begun() (last int64, begun bool) {
 	return f.last, f.before != math.MaxInt64
 }
 
-// begin makes the feed follow the store after a position.
+// begin makes the feed follow the store after a position. Who has not come as far reads from the store.
 func (f *feed) begin(position int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.before, f.last = position, position
+	f.recent, f.before, f.last = nil, position, position
 }
 
 // add adds what came after the last.
@@ -96,11 +96,20 @@ func (s *Service) pullEvents(ctx context.Context) error {
 		return err
 	}
 	for {
+		var horizon int64
 		events, err := read(ctx, s, func(tx ReadTx) ([]Event, error) {
-			return s.events(tx, EventFilter{}, Window{Limit: feedPage, From: &last})
+			horizon = 0
+			events, err := s.events(tx, EventFilter{}, Window{Limit: feedPage, From: &last})
+			if err == nil && len(events) > 0 && events[0].position > last+1 { // some may have gone before we saw them
+				horizon, err = tx.EventHorizon()
+			}
+			return events, err
 		})
 		if err != nil {
 			return err
+		}
+		if horizon > last {
+			s.feed.begin(horizon)
 		}
 		s.feed.add(events)
 		if len(events) < feedPage {
