@@ -234,10 +234,11 @@ func (s *Service) FinishAttempt(ctx context.Context, claim Claim, attempt Attemp
 		if !found { // removed meanwhile
 			hook.Enabled = false
 		}
+		elsewhere := claim.URL != hook.URL // it has moved, and what its old address says is nothing against it
 		delivery.Attempts = append(delivery.Attempts, attempt)
 		delivery.ClaimedUntil = time.Time{}
-		outcome = delivery.settle(attempt, hook.Enabled, now, after)
-		if err := tx.UpdateDelivery(delivery); err != nil || !found || delivery.EventType == testEvent {
+		outcome = delivery.settle(attempt, hook.Enabled, !elsewhere && attempt.Status == http.StatusGone, now, after)
+		if err := tx.UpdateDelivery(delivery); err != nil || !found || elsewhere || delivery.EventType == testEvent {
 			return err
 		}
 		return s.judge(tx, hook, delivery, attempt, now)
@@ -246,17 +247,17 @@ func (s *Service) FinishAttempt(ctx context.Context, claim Claim, attempt Attemp
 }
 
 // settle decides how a delivery goes on after an attempt.
-func (d *Delivery) settle(attempt Attempt, enabled bool, now time.Time, after time.Duration) Outcome {
+func (d *Delivery) settle(attempt Attempt, enabled, gone bool, now time.Time, after time.Duration) Outcome {
 	tried := len(d.Attempts)
 	d.NextAttemptAt = time.Time{}
 	switch {
 	case attempt.succeeded():
 		d.Status = DeliverySucceeded
 		return OutcomeSucceeded
-	case d.EventType == testEvent || tried > len(retryAfter) && attempt.Status != http.StatusGone:
+	case d.EventType == testEvent || tried > len(retryAfter) && !gone:
 		d.Status = DeliveryFailed
 		return OutcomeFailed
-	case enabled && attempt.Status != http.StatusGone: // what is gone gets disabled: its messages wait until it is back
+	case enabled && !gone: // what is gone gets disabled: its messages wait until it is back
 		d.NextAttemptAt = now.Add(max(jitter(retryAfter[tried-1]), min(after, mostRetryAfter)))
 	}
 	return OutcomeRetry

@@ -233,6 +233,32 @@ func TestGone(t *testing.T) {
 	})
 }
 
+// What the old address of a webhook answers, after it has moved, is nothing against the new one.
+func TestMoved(t *testing.T) {
+	inOffice(t, func(o *office) {
+		o.happen(3)
+		claims := o.claim(3)
+		o.finish(claims[0], 500, 0, shop.OutcomeRetry)
+		hook, err := o.UpdateWebhook(o.t.Context(), o.hook.ID, shop.WebhookChange{URL: new("https://example.com/new")}, nil)
+		if err != nil || !hook.FailingSince.IsZero() {
+			o.t.Fatalf("moved, the webhook is %+v, %v", hook, err)
+		}
+		if d := o.finish(claims[1], http.StatusGone, 0, shop.OutcomeRetry); d.NextAttemptAt.IsZero() {
+			o.t.Errorf("the delivery is %+v", d)
+		}
+		o.finish(claims[2], 500, 0, shop.OutcomeRetry)
+		if hook := o.now(); !hook.Enabled || !hook.FailingSince.IsZero() {
+			o.t.Errorf("the webhook is %+v", hook)
+		}
+		time.Sleep(time.Minute)
+		for _, claim := range o.claim(3) {
+			if claim.URL != "https://example.com/new" {
+				o.t.Errorf("it goes to %s", claim.URL)
+			}
+		}
+	})
+}
+
 // A webhook that took something meanwhile is not disabled for one message that it never takes.
 func TestOneBadMessage(t *testing.T) {
 	inOffice(t, func(o *office) {

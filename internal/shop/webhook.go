@@ -200,6 +200,9 @@ func (s *Service) changeWebhook(tx *ledger, before, hook Webhook) (Webhook, erro
 	if err != nil {
 		return Webhook{}, err
 	}
+	if hook.URL != before.URL {
+		hook.FailingSince = time.Time{} // the new address has not failed yet
+	}
 	hook.UpdatedAt = now
 	return hook, tx.UpdateWebhook(before, hook)
 }
