@@ -62,3 +62,33 @@ func TestNodeThatWasAway(t *testing.T) {
 		}
 	})
 }
+
+// A place beyond the end is kept, also by a node that has nothing in memory: what comes before it was not asked for.
+func TestPlaceBeyondTheEnd(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "test.db")
+	synctest.Test(t, func(t *testing.T) {
+		store := openStoreAt(t, path)
+		defer store.Close()
+		s, err := shop.Open(t.Context(), store, shop.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := func(when string) {
+			if events, reached, err := s.EventsAfter(t.Context(), shop.EventFilter{}, 1000); len(events) != 0 || reached != 1000 || err != nil {
+				t.Errorf("%s: %+v up to %d, %v", when, events, reached, err)
+			}
+		}
+		if _, err := s.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
+			t.Fatal(err)
+		}
+		want("from the store")
+		ctx, cancel := context.WithCancel(t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { s.Work(ctx, func(err error) { t.Error(err) }) })
+		time.Sleep(time.Second)
+		want("from memory")
+		cancel()
+		wg.Wait()
+	})
+}
