@@ -1,6 +1,7 @@
 package shop_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -255,4 +256,37 @@ func share(t *testing.T, service *shop.Service, hook shop.Webhook, after int64, 
 		}
 	}
 	return reached, err
+}
+
+// More than is told at a time is told in parts, also where all of it is in memory.
+func TestManyAtOnce(t *testing.T) {
+	inOffice(t, func(o *office) {
+		ctx, stop := context.WithCancel(o.t.Context())
+		var wg sync.WaitGroup
+		wg.Go(func() { o.Work(ctx, func(err error) { o.t.Error(err) }) })
+		defer wg.Wait()
+		defer stop()
+		time.Sleep(time.Second) // the memory begins now
+		const animals = 250
+		for range animals {
+			if _, err := o.CreatePet(o.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
+				o.t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Second)
+		o.fanOut()
+		told := map[string]bool{}
+		for range 3 {
+			claims, err := o.ClaimDeliveries(o.t.Context(), o.hook.ID, 100)
+			if err != nil {
+				o.t.Fatal(err)
+			}
+			for _, claim := range claims {
+				told[claim.MessageID] = true
+			}
+		}
+		if len(told) != animals {
+			o.t.Errorf("%d messages of %d", len(told), animals)
+		}
+	})
 }
