@@ -18,10 +18,6 @@ func (s *Service) FanOut(ctx context.Context, hook Webhook, after int64) (reache
 	if err != nil || len(events) == 0 {
 		return reached, err // where nothing concerns it, nothing is noted: its filter may be narrow, and the feed long
 	}
-	if len(events) > feedPage { // not too much at a time: others wait while it happens
-		events = events[:feedPage]
-		reached = events[feedPage-1].position
-	}
 	told := after
 	err = s.store.Write(ctx, func(tx WriteTx) error {
 		told = after

@@ -22,7 +22,7 @@ type feed struct {
 const (
 	// feedSize is how many events are kept in memory.
 	feedSize = 1000
-	// feedPage is how many are read from the store at a time.
+	// feedPage is how many are read at a time.
 	feedPage = 100
 )
 
@@ -150,6 +150,9 @@ func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position 
 		for _, event := range recent {
 			if filter.matches(event) {
 				events = append(events, event)
+			}
+			if len(events) == feedPage { // a slow reader keeps no more than that
+				return events, event.position, nil
 			}
 		}
 		return events, reached, nil

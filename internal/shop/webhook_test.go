@@ -274,6 +274,11 @@ func TestManyAtOnce(t *testing.T) {
 			}
 		}
 		time.Sleep(time.Second)
+		if last, err := o.LastEvent(o.t.Context()); err != nil || last < animals {
+			o.t.Fatal(last, err)
+		} else if events, reached, err := o.EventsAfter(o.t.Context(), shop.EventFilter{}, last-animals); len(events) != 100 || reached != last-animals+100 || err != nil {
+			o.t.Errorf("%d events at a time, up to %d of %d, %v", len(events), reached, last, err)
+		}
 		o.fanOut()
 		told := map[string]bool{}
 		for range 3 {
