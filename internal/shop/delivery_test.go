@@ -16,8 +16,9 @@ import (
 // office is a shop with a webhook, in virtual time.
 type office struct {
 	*shop.Service
-	t    *testing.T
-	hook shop.IssuedWebhook
+	t     *testing.T
+	store shop.Store
+	hook  shop.IssuedWebhook
 }
 
 // inOffice runs a test in an office whose webhook is told of new animals.
@@ -27,7 +28,7 @@ func inOffice(t *testing.T, test func(*office)) {
 	synctest.Test(t, func(t *testing.T) {
 		store := openStoreAt(t, path)
 		defer store.Close() // inside the bubble: its goroutines must end there
-		o := &office{t: t}
+		o := &office{t: t, store: store}
 		var err error
 		if o.Service, err = shop.Open(t.Context(), store, shop.Options{}); err != nil {
 			t.Fatal(err)
@@ -42,12 +43,18 @@ func inOffice(t *testing.T, test func(*office)) {
 // happen adds animals, and makes deliveries of that where the webhook is enabled.
 func (o *office) happen(animals int) {
 	o.t.Helper()
+	o.add(animals)
+	o.fanOut()
+}
+
+// add adds animals of which nobody has made deliveries yet.
+func (o *office) add(animals int) {
+	o.t.Helper()
 	for range animals {
 		if _, err := o.CreatePet(o.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
 			o.t.Fatal(err)
 		}
 	}
-	o.fanOut()
 }
 
 // fanOut makes deliveries of all that has happened.
@@ -301,6 +308,7 @@ func TestDisabledKeepsItsPlace(t *testing.T) {
 	inOffice(t, func(o *office) {
 		o.happen(2)
 		claim := o.claim(2)[0] // the other one is abandoned
+		o.add(1)               // of which nobody has made a delivery when the webhook is disabled
 		o.enable(false)
 		o.finish(claim, 500, 0, shop.OutcomeRetry)
 		o.happen(150) // more than are told at a time
@@ -309,7 +317,7 @@ func TestDisabledKeepsItsPlace(t *testing.T) {
 		o.enable(true)
 		o.fanOut()
 		told := map[string]int{}
-		for len(told) < 152 {
+		for len(told) < 153 {
 			claims, err := o.ClaimDeliveries(o.t.Context(), o.hook.ID, 100)
 			if err != nil || len(claims) == 0 {
 				o.t.Fatalf("%d were told: %v", len(told), err)
@@ -324,6 +332,28 @@ func TestDisabledKeepsItsPlace(t *testing.T) {
 			}
 		}
 		o.claim(0)
+	})
+}
+
+// What was removed for its age while a webhook was disabled cannot be told any more. What came later is.
+func TestDisabledForTooLong(t *testing.T) {
+	inOffice(t, func(o *office) {
+		o.happen(1)
+		o.finish(o.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
+		o.enable(false)
+		o.add(3)
+		time.Sleep(2 * time.Hour)
+		removing, err := shop.Open(o.t.Context(), o.store, shop.Options{EventRetention: time.Hour})
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		if err := removing.RemoveEvents(o.t.Context()); err != nil {
+			o.t.Fatal(err)
+		}
+		o.add(2)
+		o.enable(true)
+		o.fanOut()
+		o.claim(2)
 	})
 }
 

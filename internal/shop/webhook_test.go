@@ -268,11 +268,7 @@ func TestManyAtOnce(t *testing.T) {
 		defer stop()
 		time.Sleep(time.Second) // the memory begins now
 		const animals = 250
-		for range animals {
-			if _, err := o.CreatePet(o.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
-				o.t.Fatal(err)
-			}
-		}
+		o.add(animals)
 		time.Sleep(time.Second)
 		if last, err := o.LastEvent(o.t.Context()); err != nil || last < animals {
 			o.t.Fatal(last, err)
