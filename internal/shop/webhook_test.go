@@ -291,3 +291,32 @@ func TestManyAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// What happened before the types were changed is told as it was wanted then, and what happened before a webhook was made is
+// not, also where nobody has published it yet.
+func TestTypesOfWhatIsNotPublished(t *testing.T) {
+	t.Parallel()
+	store, err := sqlstore.Open(t.Context(), pgtest.Shared(t).NewDatabase(t), sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	o := &office{t: t, store: store}
+	if o.Service, err = shop.Open(t.Context(), store, shop.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	o.add(1)
+	if o.hook, err = o.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}); err != nil {
+		t.Fatal(err)
+	}
+	o.add(2)
+	if _, err := o.UpdateWebhook(t.Context(), o.hook.ID, shop.WebhookChange{Types: &[]shop.EventType{shop.OrderPlaced}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	o.add(4)
+	if _, err := o.LastEvent(t.Context()); err != nil { // publishes
+		t.Fatal(err)
+	}
+	o.fanOut()
+	o.claim(2)
+}
