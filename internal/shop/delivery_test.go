@@ -224,7 +224,12 @@ func TestGone(t *testing.T) {
 			o.t.Errorf("the delivery is %+v", d)
 		}
 		o.wantDisabled("410 Gone")
-		o.finish(claims[1], 0, 0, shop.OutcomeRetry)       // on its way meanwhile
+		disabled := o.now()
+		time.Sleep(time.Second)
+		o.finish(claims[1], http.StatusGone, 0, shop.OutcomeRetry) // on its way meanwhile, and nothing new
+		if again := o.now(); !again.UpdatedAt.Equal(disabled.UpdatedAt) {
+			o.t.Errorf("disabled at %s, and again at %s", disabled.UpdatedAt, again.UpdatedAt)
+		}
 		o.finish(claims[2], 204, 0, shop.OutcomeSucceeded) // and one that was taken
 		o.happen(2)                                        // is not told
 		time.Sleep(10 * 24 * time.Hour)
