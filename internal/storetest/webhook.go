@@ -82,7 +82,7 @@ var webhookCases = []testCase{
 		})
 	}},
 
-	{"messages are signed with every secret whose time is not over", func(t *testing.T, store shop.Store) {
+	{"messages are signed with every secret whose time is not over, and that never ends later than before", func(t *testing.T, store shop.Store) {
 		now := keyNow()
 		hook := addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now})
 		write(t, store, func(tx shop.WriteTx) error { return tx.InsertWebhookSecret(hook.ID, "whsec_first", now) })
@@ -99,6 +99,9 @@ var webhookCases = []testCase{
 		rotate("whsec_second", now.Add(time.Second), now.Add(time.Hour))
 		wantWebhookSecrets(t, store, hook.ID, now.Add(time.Hour-time.Microsecond), "whsec_second", "whsec_first")
 		wantWebhookSecrets(t, store, hook.ID, now.Add(time.Hour), "whsec_second")
+		rotate("whsec_soon", now.Add(2*time.Second), now.Add(24*time.Hour))
+		wantWebhookSecrets(t, store, hook.ID, now.Add(time.Hour-time.Microsecond), "whsec_soon", "whsec_second", "whsec_first")
+		wantWebhookSecrets(t, store, hook.ID, now.Add(time.Hour), "whsec_soon", "whsec_second")
 		rotate("whsec_third", now.Add(time.Minute), now.Add(time.Minute))
 		wantWebhookSecrets(t, store, hook.ID, now.Add(time.Minute), "whsec_third")
 	}},
