@@ -211,6 +211,26 @@ func (l *oneConnection) Close() error {
 
 func (l *oneConnection) Addr() net.Addr { return &net.TCPAddr{} }
 
+// followSlowly opens a stream of all events over a connection that holds nothing: a write waits until it is read. Nobody
+// loses patience with it.
+func (s *openShop) followSlowly(t *testing.T, key string) (connection net.Conn, ended chan struct{}) {
+	s.api.pace.patience = time.Hour
+	connection, ours := net.Pipe()
+	ended = make(chan struct{})
+	server := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer close(ended)
+		w.Header().Set("Connection", "close")
+		s.api.ServeHTTP(w, r)
+	})}
+	t.Cleanup(func() {
+		connection.Close()
+		server.Close()
+	})
+	go server.Serve(&oneConnection{ours, make(chan struct{})})
+	fmt.Fprintf(connection, "GET /v1/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n\r\n", key)
+	return connection, ended
+}
+
 func TestStreamEnds(t *testing.T) {
 	t.Parallel()
 	t.Run("with its key", func(t *testing.T) {
@@ -250,23 +270,33 @@ func TestStreamEnds(t *testing.T) {
 	t.Run("when the node stops, also for one who reads nothing", func(t *testing.T) {
 		t.Parallel()
 		s := newShop(t)
-		s.api.pace.patience = time.Hour
-		theirs, ours := net.Pipe() // holds nothing: a write waits until it is read
-		defer theirs.Close()
-		ended := make(chan struct{})
-		server := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			defer close(ended)
-			s.api.ServeHTTP(w, r)
-		})}
-		defer server.Close()
-		go server.Serve(&oneConnection{ours, make(chan struct{})})
-		fmt.Fprintf(theirs, "GET /v1/events HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n\r\n", adminKey)
+		_, ended := s.followSlowly(t, adminKey)
 		s.await("the stream", func() bool { return s.metric("animalstore_event_streams") == 1 })
 		s.api.Stopping()
 		select {
 		case <-ended:
 		case <-time.After(20 * time.Second):
 			t.Error("the stream does not end")
+		}
+	})
+	t.Run("with its key, also for one who reads slowly", func(t *testing.T) {
+		t.Parallel()
+		s := newShop(t)
+		key, err := s.service.CreateKey(t.Context(), shop.NewKey{Name: "partner", Scopes: []shop.Scope{shop.EventsRead}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.tell(1, 50, strings.Repeat("x", streamBuffer))
+		connection, ended := s.followSlowly(t, key.Secret)
+		s.await("the stream", func() bool { return s.metric("animalstore_event_streams") == 1 })
+		if err := s.service.RevokeKey(t.Context(), key.ID); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * streamCheck)
+		got, _ := io.ReadAll(connection)
+		<-ended
+		if n := strings.Count(string(got), "data: "); n > 2 {
+			t.Errorf("it was sent %d events, and its key was revoked before", n)
 		}
 	})
 	t.Run("not when the store is away for a while", func(t *testing.T) {
