@@ -48,6 +48,7 @@ type API struct {
 	places   []*place
 	metrics  *metrics
 	limits   *limits
+	shelf    *shelf
 	slots    chan struct{} // one is held while a request is answered
 	streams  chan struct{} // one is held by each stream
 	stopping chan struct{} // closed when this node is about to stop
@@ -81,6 +82,7 @@ func New(c Config) (*API, error) {
 		places:   places,
 		metrics:  newMetrics(c.Version, c.Service, c.Collectors...),
 		limits:   newLimits(c.RateLimit),
+		shelf:    newShelf(c.Service),
 		slots:    make(chan struct{}, c.MaxInFlight),
 		streams:  make(chan struct{}, c.MaxStreams),
 		stopping: stopping,

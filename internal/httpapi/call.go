@@ -124,6 +124,11 @@ func (c *call) sendTagged(cacheControl, contentType, tag string, body []byte) {
 	c.send(http.StatusOK, contentType, body)
 }
 
+// sendReady writes JSON that is ready, as sendKept does.
+func (c *call) sendReady(r ready) {
+	c.sendTagged("private, no-cache", "application/json", r.tag, r.body)
+}
+
 // sendKept writes JSON that the client alone may keep, and asks for again by its tag.
 func (c *call) sendKept(tag string, body []byte) {
 	c.sendTagged("private, no-cache", "application/json", tag, line(body))
