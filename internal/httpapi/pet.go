@@ -145,7 +145,7 @@ func (a *API) updatePet(c *call) error {
 	if err != nil {
 		return err
 	}
-	pet, err := a.Service.UpdatePet(c.r.Context(), id, change, ifMatch[shop.Pet](c))
+	pet, err := a.Service.UpdatePet(c.context(), id, change, ifMatch[shop.Pet](c))
 	if err != nil {
 		return err
 	}
@@ -177,7 +177,7 @@ func (a *API) deletePet(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Service.DeletePet(c.r.Context(), id, ifMatch[shop.Pet](c)); err != nil {
+	if err := a.Service.DeletePet(c.context(), id, ifMatch[shop.Pet](c)); err != nil {
 		return err
 	}
 	c.sendNothing()
