@@ -3,9 +3,12 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"log/slog"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // safeBuffer can be read while it is written.
@@ -80,6 +83,23 @@ func TestLogOfMany(t *testing.T) {
 	for w, n := range next {
 		if n != each {
 			t.Errorf("of the writer %d there are %d lines", w, n)
+		}
+	}
+}
+
+// A line of a request is what slog's own handler would have written.
+func TestRequestLine(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "plain", "with space", `a"b`, `a\b`, "a=b", "line\nbreak", "ä", "\x7f", "\x00", "/v1/pets"} {
+		record := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0)
+		record.AddAttrs(slog.String("text", text), slog.Int("n", -7), slog.Duration("took", 1234567), slog.Bool("yes", true))
+		var want bytes.Buffer
+		if err := slog.NewTextHandler(&want, nil).Handle(t.Context(), record); err != nil {
+			t.Fatal(err)
+		}
+		// Where slog does not see a need for quotes, ours do no harm.
+		if got := string(requestLine(nil, record)); got != want.String() && strings.ReplaceAll(got, strconv.Quote(text), text) != want.String() {
+			t.Errorf("got  %swant %s", got, want.String())
 		}
 	}
 }
