@@ -50,7 +50,8 @@ func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 	if err != nil {
 		return err
 	}
-	log := slog.New(slog.NewTextHandler(t.err, nil))
+	log, end := newLog(t.err)
+	defer end()
 	err = s.run(ctx, t, log, settings)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // it was told to stop before it had started

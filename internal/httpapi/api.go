@@ -4,12 +4,10 @@ package httpapi
 
 import (
 	"context"
-	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -46,9 +44,11 @@ type Config struct {
 type API struct {
 	Config
 	document *api.Document
-	places   []*place
+	places   *places
 	metrics  *metrics
 	limits   *limits
+	shelf    *shelf
+	ids      *requestIDs
 	slots    chan struct{}   // one is held while a request is answered
 	streams  chan struct{}   // one is held by each stream
 	running  context.Context // ends when this node is about to stop
@@ -65,7 +65,7 @@ func New(c Config) (*API, error) {
 	if c.Today == nil {
 		c.Today = time.Now
 	}
-	places, err := places(routes())
+	places, err := newPlaces(routes())
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +82,8 @@ func New(c Config) (*API, error) {
 		places:   places,
 		metrics:  newMetrics(c.Version, c.Service, c.Collectors...),
 		limits:   newLimits(c.RateLimit),
+		shelf:    newShelf(c.Service),
+		ids:      newRequestIDs(),
 		slots:    make(chan struct{}, c.MaxInFlight),
 		streams:  make(chan struct{}, c.MaxStreams),
 		running:  running,
@@ -98,7 +100,7 @@ func (a *API) isStopping() bool { return a.running.Err() != nil }
 
 // ServeHTTP answers one request, whatever becomes of it.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{w: &recorder{ResponseWriter: w, unread: r.ContentLength != 0}, r: r, id: strings.ToLower(rand.Text())}
+	c := &call{w: &recorder{ResponseWriter: w, unread: r.ContentLength != 0}, r: r, id: a.ids.next()}
 	c.w.Header().Set("X-Request-Id", c.id)
 	a.metrics.inFlight.Inc()
 	start := time.Now()
@@ -127,7 +129,7 @@ func (a *API) guard(c *call) (err error) {
 
 // serve is the way of a request: where does it go, who asks, may they, and then the work.
 func (a *API) serve(c *call) error {
-	place, params := find(a.places, c.r.URL.EscapedPath())
+	place, params := a.places.find(c.r.URL.EscapedPath())
 	a.allowOrigin(c)
 	if c.r.Method == http.MethodOptions {
 		return a.options(c, place)
@@ -170,7 +172,7 @@ func (a *API) work(c *call) error {
 	if isOrBelow(c.route.path, "/v1") {
 		select {
 		case a.slots <- struct{}{}:
-			c.leave = sync.OnceFunc(func() { <-a.slots })
+			c.slots = a.slots
 			defer c.leave()
 		default:
 			return shop.Errorf(shop.Unavailable, "There are too many requests at once; try again shortly.")

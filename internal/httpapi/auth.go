@@ -13,11 +13,8 @@ func (a *API) authenticate(c *call) error {
 	if err != nil {
 		return err
 	}
-	if c.principal, err = a.Service.Authenticate(c.r.Context(), secret); err != nil {
-		return err
-	}
-	c.r = c.r.WithContext(shop.WithPrincipal(c.r.Context(), c.principal))
-	return nil
+	c.principal, err = a.Service.Authenticate(c.r.Context(), secret)
+	return err
 }
 
 // bearer takes the key out of the Authorization header.

@@ -177,7 +177,7 @@ func TestScopes(t *testing.T) {
 // A route that does not say who may use it cannot be added.
 func TestEveryRouteNeedsAScope(t *testing.T) {
 	t.Parallel()
-	if _, err := places(append(routes(), route{method: "GET", path: "/v1/new", operation: "new"})); err == nil {
+	if _, err := newPlaces(append(routes(), route{method: "GET", path: "/v1/new", operation: "new"})); err == nil {
 		t.Error("a route without a scope was taken")
 	}
 	for _, place := range mustPlaces(t) {
@@ -191,11 +191,11 @@ func TestEveryRouteNeedsAScope(t *testing.T) {
 
 func mustPlaces(t *testing.T) []*place {
 	t.Helper()
-	all, err := places(routes())
+	all, err := newPlaces(routes())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all
+	return all.all
 }
 
 // A store that cannot be asked says nothing about the key.

@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
@@ -22,13 +23,24 @@ type call struct {
 	route     *route // nil where no operation was found
 	params    []string
 	principal shop.Principal
-	body      []byte       // of a request that has one
-	repeat    *shop.Repeat // where the client wants it done once
-	leave     func()       // gives the place of a request in flight to another; nil: it has none
-	stack     string       // of a panic
-	streamed  bool         // the answer went on for as long as both sides liked
-	cut       bool         // the answer cannot be finished
+	body      []byte        // of a request that has one
+	repeat    *shop.Repeat  // where the client wants it done once
+	slots     chan struct{} // of which it holds one; nil: it holds none
+	stack     string        // of a panic
+	streamed  bool          // the answer went on for as long as both sides liked
+	cut       bool          // the answer cannot be finished
 }
+
+// leave gives the place of a request in flight to another.
+func (c *call) leave() {
+	if c.slots != nil {
+		<-c.slots
+		c.slots = nil
+	}
+}
+
+// context is that of the request, in which changes are entered as those of the principal.
+func (c *call) context() context.Context { return shop.WithPrincipal(c.r.Context(), c.principal) }
 
 // idOf returns the path's first parameter, the id of a thing.
 func (c *call) idOf(thing string) (int64, error) { return c.idAt(0, thing) }
@@ -88,9 +100,7 @@ func (c *call) send(status int, contentType string, body []byte) {
 	c.w.Header().Set("Content-Type", contentType)
 	c.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	c.w.WriteHeader(status)
-	if c.leave != nil {
-		c.leave() // the work is done: a client that is slow to read takes nobody's place
-	}
+	c.leave() // the work is done: a client that is slow to read takes nobody's place
 	if c.r.Method != http.MethodHead {
 		c.w.Write(body) // an error means that the client has gone
 	}
@@ -122,6 +132,11 @@ func (c *call) sendTagged(cacheControl, contentType, tag string, body []byte) {
 		return
 	}
 	c.send(http.StatusOK, contentType, body)
+}
+
+// sendReady writes JSON that is ready, as sendKept does.
+func (c *call) sendReady(r ready) {
+	c.sendTagged("private, no-cache", "application/json", r.tag, r.body)
 }
 
 // sendKept writes JSON that the client alone may keep, and asks for again by its tag.

@@ -68,7 +68,7 @@ func (a *API) putCategory(c *call) error {
 		return err
 	}
 	category := shop.Category{ID: id, Name: name}
-	created, err := a.Service.PutCategory(c.r.Context(), category, ifMatch[shop.Category](c))
+	created, err := a.Service.PutCategory(c.context(), category, ifMatch[shop.Category](c))
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (a *API) deleteCategory(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Service.DeleteCategory(c.r.Context(), id, ifMatch[shop.Category](c)); err != nil {
+	if err := a.Service.DeleteCategory(c.context(), id, ifMatch[shop.Category](c)); err != nil {
 		return err
 	}
 	c.sendNothing()

@@ -140,7 +140,7 @@ func TestCrashInAHandler(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for _, path := range []string{"/v1/openapi.json", "/v1/openapi.yaml"} {
-		for _, place := range s.api.places {
+		for _, place := range s.api.places.all {
 			if strings.Join(place.segments, "/") == path {
 				handler := place.routes["GET"].handle
 				place.routes["GET"].handle = func(*API, *call) error { panic("on purpose") }
@@ -156,7 +156,7 @@ func TestCrashInAHandler(t *testing.T) {
 func TestCrashInTheMiddleOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	for _, place := range s.api.places {
+	for _, place := range s.api.places.all {
 		if route := place.routes["GET"]; route != nil && route.operation == "livez" {
 			route.handle = func(_ *API, c *call) error {
 				c.w.Header().Set("Content-Length", "100")

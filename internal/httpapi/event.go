@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"maps"
 	"mime"
 	"net/url"
 	"regexp"
@@ -33,12 +32,12 @@ func (a *API) listEvents(c *call) error {
 	if filter.Subject != "" {
 		first.Set("subject", filter.Subject)
 	}
-	var next url.Values
+	links := [2]string{first.Encode()}
 	if page.More {
-		next = maps.Clone(first)
-		next.Set("after", page.Items[len(page.Items)-1].ID)
+		first.Set("after", page.Items[len(page.Items)-1].ID)
+		links[1] = first.Encode()
 	}
-	a.link(c, "/events", first, next)
+	a.link(c, "/events", links[0], links[1])
 	sendPage(c, page)
 	return nil
 }

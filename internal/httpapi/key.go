@@ -83,7 +83,7 @@ func (a *API) revokeKey(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Service.RevokeKey(c.r.Context(), id); err != nil {
+	if err := a.Service.RevokeKey(c.context(), id); err != nil {
 		return err
 	}
 	c.sendNothing()

@@ -33,21 +33,21 @@ func (a *API) note(c *call, took time.Duration, err error) {
 	if !a.Log.Enabled(ctx, level) {
 		return
 	}
-	attributes := []slog.Attr{
+	line := slog.NewRecord(time.Now(), level, "request", 0) // where it is written is no news
+	line.AddAttrs(
 		slog.String("id", c.id), slog.String("method", a.printable(c.r.Method)), slog.String("path", a.printable(c.r.URL.Path)),
 		slog.String("operation", operation), slog.Int("status", status), slog.Int("bytes", c.w.bytes),
-		slog.Duration("took", took), slog.String("remote", c.r.RemoteAddr),
-	}
+		slog.Duration("took", took), slog.String("remote", c.r.RemoteAddr))
 	if actor := c.principal.Actor(); actor != "" {
-		attributes = append(attributes, slog.String("key", actor))
+		line.AddAttrs(slog.String("key", actor))
 	}
 	if err != nil {
-		attributes = append(attributes, slog.String("error", a.Service.Redact(err.Error())))
+		line.AddAttrs(slog.String("error", a.Service.Redact(err.Error())))
 	}
 	if c.stack != "" {
-		attributes = append(attributes, slog.String("stack", c.stack))
+		line.AddAttrs(slog.String("stack", c.stack))
 	}
-	a.Log.LogAttrs(ctx, level, "request", attributes...)
+	a.Log.Handler().Handle(ctx, line) // nobody could be told of an error
 }
 
 // printable makes a text of the client's fit for a line of ours: short, in visible characters, without a key.
@@ -57,6 +57,19 @@ func (a *API) printable(text string) string {
 	if len(text) > most {
 		text = text[:most] + "..."
 	}
+	if isPlain(text) {
+		return text
+	}
 	quoted := strconv.QuoteToASCII(text)
 	return quoted[1 : len(quoted)-1]
+}
+
+// isPlain tells whether a text is as it would be written in quotes.
+func isPlain(text string) bool {
+	for i := range len(text) {
+		if b := text[i]; b < ' ' || b > '~' || b == '"' || b == '\\' {
+			return false
+		}
+	}
+	return true
 }

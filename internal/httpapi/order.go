@@ -87,7 +87,7 @@ func (a *API) updateOrder(c *call) error {
 	if err != nil {
 		return err
 	}
-	order, err := a.Service.UpdateOrder(c.r.Context(), id, status, ifMatch[shop.Order](c))
+	order, err := a.Service.UpdateOrder(c.context(), id, status, ifMatch[shop.Order](c))
 	if err != nil {
 		return err
 	}

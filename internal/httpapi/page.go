@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"fmt"
-	"maps"
 	"net/url"
 	"strconv"
 
@@ -18,21 +16,27 @@ const (
 // linkPage sets the Link header of a page: the next page of the same list where there is one, and the first. The query is
 // that of the list without its window; id gives the position of an item.
 func linkPage[T any](a *API, c *call, path string, query url.Values, w shop.Window, page shop.Page[T], id func(T) int64) {
-	query.Set("limit", strconv.Itoa(w.Limit))
-	var next url.Values
-	if page.More {
-		next = maps.Clone(query)
-		next.Set("cursor", formatCursor(id(page.Items[len(page.Items)-1])))
-	}
-	a.link(c, path, query, next)
+	first, next := pageQueries(query, w, page, id)
+	a.link(c, path, first, next)
 }
 
-// link sets the Link header of a page; next is nil for the last.
-func (a *API) link(c *call, path string, first, next url.Values) {
+// pageQueries are those of the first page of a list and of the one after this; next is "" for the last.
+func pageQueries[T any](query url.Values, w shop.Window, page shop.Page[T], id func(T) int64) (first, next string) {
+	query.Set("limit", strconv.Itoa(w.Limit))
+	first = query.Encode()
+	if page.More {
+		query.Set("cursor", formatCursor(id(page.Items[len(page.Items)-1])))
+		next = query.Encode()
+	}
+	return first, next
+}
+
+// link sets the Link header of a page; next is "" for the last.
+func (a *API) link(c *call, path string, first, next string) {
 	address := a.base(c.r) + path
-	links := fmt.Sprintf(`<%s?%s>; rel="first"`, address, first.Encode())
-	if next != nil {
-		links = fmt.Sprintf(`<%s?%s>; rel="next", %s`, address, next.Encode(), links)
+	links := "<" + address + "?" + first + `>; rel="first"`
+	if next != "" {
+		links = "<" + address + "?" + next + `>; rel="next", ` + links
 	}
 	c.w.Header().Set("Link", links)
 }
@@ -40,8 +44,11 @@ func (a *API) link(c *call, path string, first, next url.Values) {
 // pageTag is the entity tag of a page. A page that has become the last one is another page.
 func pageTag(body []byte, more bool) string { return entityTag(body, strconv.AppendBool(nil, more)) }
 
-// sendPage writes a page that a client may keep.
-func sendPage[T any](c *call, page shop.Page[T]) {
+// readyPage makes a page ready to be sent, but for its links.
+func readyPage[T any](page shop.Page[T]) ready {
 	body := encode(page.Items)
-	c.sendKept(pageTag(body, page.More), body)
+	return ready{tag: pageTag(body, page.More), body: line(body)}
 }
+
+// sendPage writes a page that a client may keep.
+func sendPage[T any](c *call, page shop.Page[T]) { c.sendReady(readyPage(page)) }

@@ -13,21 +13,32 @@ import (
 const maxIDs = 100
 
 func (a *API) listPets(c *call) error {
-	list, alone, err := parsePetList(c.r.URL.RawQuery)
+	page, err := a.shelf.get(c.r.Context(), "?"+c.r.URL.RawQuery, func() (ready, error) {
+		return a.makePetPage(c.r.Context(), c.r.URL.RawQuery)
+	})
 	if err != nil {
 		return err
 	}
-	page, err := a.Service.ListPets(c.r.Context(), list)
-	if err != nil {
-		return err
-	}
-	linkPage(a, c, "/pets", petFilterQuery(list.PetFilter), list.Window, page, func(p shop.Pet) int64 { return p.ID })
-	if alone && len(page.Items) == 1 {
-		c.sendKept(petTag(page.Items[0]), encode(page.Items))
-		return nil
-	}
-	sendPage(c, page)
+	a.link(c, "/pets", page.first, page.next)
+	c.sendReady(page)
 	return nil
+}
+
+func (a *API) makePetPage(ctx context.Context, rawQuery string) (ready, error) {
+	list, alone, err := parsePetList(rawQuery)
+	if err != nil {
+		return ready{}, err
+	}
+	page, err := a.Service.ListPets(ctx, list)
+	if err != nil {
+		return ready{}, err
+	}
+	made := readyPage(page)
+	if alone && len(page.Items) == 1 {
+		made.tag = petTag(page.Items[0])
+	}
+	made.first, made.next = pageQueries(petFilterQuery(list.PetFilter), list.Window, page, func(p shop.Pet) int64 { return p.ID })
+	return made, nil
 }
 
 // parsePetList reads what list is asked for. It is alone where one id was asked for and nothing else: the answer is
@@ -111,11 +122,14 @@ func (a *API) getPet(c *call) error {
 	if err != nil {
 		return err
 	}
-	pet, err := a.Service.Pet(c.r.Context(), id)
+	answer, err := a.shelf.get(c.r.Context(), strconv.FormatInt(id, 10), func() (ready, error) {
+		pet, err := a.Service.Pet(c.r.Context(), id)
+		return ready{tag: petTag(pet), body: line(encode(pet))}, err
+	})
 	if err != nil {
 		return err
 	}
-	c.sendKept(petTag(pet), encode(pet))
+	c.sendReady(answer)
 	return nil
 }
 
@@ -131,7 +145,7 @@ func (a *API) updatePet(c *call) error {
 	if err != nil {
 		return err
 	}
-	pet, err := a.Service.UpdatePet(c.r.Context(), id, change, ifMatch[shop.Pet](c))
+	pet, err := a.Service.UpdatePet(c.context(), id, change, ifMatch[shop.Pet](c))
 	if err != nil {
 		return err
 	}
@@ -163,7 +177,7 @@ func (a *API) deletePet(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Service.DeletePet(c.r.Context(), id, ifMatch[shop.Pet](c)); err != nil {
+	if err := a.Service.DeletePet(c.context(), id, ifMatch[shop.Pet](c)); err != nil {
 		return err
 	}
 	c.sendNothing()

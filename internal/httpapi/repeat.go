@@ -50,7 +50,7 @@ func answerWith[T any](status int) func(T) shop.Answer {
 }
 
 func onceKeeping[T any](c *call, do func(context.Context) (T, error), answer, keep func(T) shop.Answer) error {
-	ctx := c.r.Context()
+	ctx := c.context()
 	if c.repeat != nil {
 		c.repeat.Answer = func(result any) shop.Answer { return keep(result.(T)) }
 		ctx = shop.WithRepeat(ctx, c.repeat)

@@ -93,9 +93,16 @@ func (p *place) open() bool {
 	return false
 }
 
-// places puts the routes together that share a path. It refuses a route that does not say who may use it.
-func places(routes []route) ([]*place, error) {
+// places are all paths of the interface. Most requests are to those without parameters, which are found at once.
+type places struct {
+	all   []*place
+	exact map[string]*place
+}
+
+// newPlaces puts the routes together that share a path. It refuses a route that does not say who may use it.
+func newPlaces(routes []route) (*places, error) {
 	byPath := map[string]*place{}
+	exact := map[string]*place{}
 	var all []*place
 	for _, r := range routes {
 		if r.scope == "" {
@@ -106,6 +113,9 @@ func places(routes []route) ([]*place, error) {
 			p = &place{segments: strings.Split(r.path, "/"), routes: map[string]*route{}}
 			byPath[r.path] = p
 			all = append(all, p)
+			if !strings.Contains(r.path, "{") {
+				exact[r.path] = p
+			}
 		}
 		p.routes[r.method] = &r
 		if r.method == http.MethodGet {
@@ -120,21 +130,24 @@ func places(routes []route) ([]*place, error) {
 		slices.Sort(methods)
 		p.allow = strings.Join(methods, ", ")
 	}
-	return all, nil
+	return &places{all, exact}, nil
 }
 
 // find returns the place of a path and the values of its parameters, or nil. It is http.ServeMux's work, done here
 // because that one redirects /v1//pets and the like instead of saying that there is no such path.
-func find(places []*place, escapedPath string) (*place, []string) {
+func (p *places) find(escapedPath string) (*place, []string) {
+	if place := p.exact[escapedPath]; place != nil {
+		return place, nil
+	}
 	segments := strings.Split(escapedPath, "/")
 	for i, segment := range segments {
 		if plain, err := url.PathUnescape(segment); err == nil {
 			segments[i] = plain
 		}
 	}
-	for _, p := range places {
-		if params, ok := p.match(segments); ok {
-			return p, params
+	for _, place := range p.all {
+		if params, ok := place.match(segments); ok {
+			return place, params
 		}
 	}
 	return nil, nil

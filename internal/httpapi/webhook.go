@@ -71,7 +71,7 @@ func (a *API) updateWebhook(c *call) error {
 	if err != nil {
 		return err
 	}
-	hook, err := a.Service.UpdateWebhook(c.r.Context(), id, change, ifMatch[shop.Webhook](c))
+	hook, err := a.Service.UpdateWebhook(c.context(), id, change, ifMatch[shop.Webhook](c))
 	if err != nil {
 		return err
 	}
@@ -104,7 +104,7 @@ func (a *API) deleteWebhook(c *call) error {
 	if err != nil {
 		return err
 	}
-	if err := a.Service.DeleteWebhook(c.r.Context(), id, ifMatch[shop.Webhook](c)); err != nil {
+	if err := a.Service.DeleteWebhook(c.context(), id, ifMatch[shop.Webhook](c)); err != nil {
 		return err
 	}
 	c.sendNothing()

@@ -61,13 +61,14 @@ func (s *Service) ExpireHolds(ctx context.Context) error {
 	}
 }
 
+// hasDue tells whether a hold is over.
 func hasDue(tx ReadTx) (bool, error) {
 	now, err := tx.Now()
 	if err != nil {
 		return false, err
 	}
-	due, err := tx.DueOrders(now)
-	return len(due) > 0, err
+	next, err := tx.NextHold()
+	return passed(next, now), err
 }
 
 // readSettled reads a state in which no hold is over. It looks and reads in one transaction; where something is due, it

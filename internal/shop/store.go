@@ -17,6 +17,9 @@ type Store interface {
 	Read(ctx context.Context, fn func(ReadTx) error) error
 	Write(ctx context.Context, fn func(WriteTx) error) error
 
+	// Moment tells which catalogue there is now. ok is false where others may change it without this store knowing.
+	Moment() (m Moment, ok bool)
+
 	// Publish makes the events of all writes that are done readable, each with its position. It returns the same errors
 	// as Write.
 	Publish(ctx context.Context) error
@@ -56,6 +59,8 @@ type ReadTx interface {
 	Orders(list OrderList) ([]Order, error)
 	// OpenOrder returns the order that holds an animal and whether there is one.
 	OpenOrder(petID int64) (Order, bool, error)
+	// NextHold returns when the first of all holds runs out, or the zero time where there is none.
+	NextHold() (time.Time, error)
 	// DueOrders returns some of the placed orders whose hold has run out at a time, longest ago first.
 	DueOrders(now time.Time) ([]Order, error)
 

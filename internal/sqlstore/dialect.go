@@ -124,5 +124,6 @@ func (t *tx) Tidy() (more bool, err error) {
 
 // count keeps the inventory in step with the animals.
 func (t *tx) count(status shop.Status, change int) error {
+	t.changed = true
 	return t.exec(t.dialect.count, change, status)
 }

@@ -44,6 +44,11 @@ func (t *tx) OpenOrder(petID int64) (shop.Order, bool, error) {
 	return one(t, scanOrder, "SELECT "+orderColumns+" FROM orders WHERE pet_id = $1 AND status IN ('placed', 'approved')", petID)
 }
 
+func (t *tx) NextHold() (time.Time, error) {
+	next, _, err := one(t, scanValue[sql.Null[int64]], "SELECT min(hold_expires_at) FROM orders WHERE status = 'placed'")
+	return fromMicros(next.V), err
+}
+
 // dueOrders is how many holds are ended at a time.
 const dueOrders = "100"
 

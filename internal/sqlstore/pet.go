@@ -61,6 +61,7 @@ func (t *tx) InsertPet(n shop.NewPet) (shop.Pet, error) {
 }
 
 func (t *tx) UpdatePet(before, after shop.Pet) error {
+	t.changed = true
 	if before.Status != after.Status {
 		if err := errors.Join(t.count(before.Status, -1), t.count(after.Status, +1)); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"animalstore/internal/shop"
@@ -16,6 +17,8 @@ import (
 type Store struct {
 	engine  engine
 	notices chan struct{}
+	changes atomic.Int64     // of the catalogue
+	clock   func() time.Time // by which holds run out; nil: others change the catalogue, too
 	listen  sync.Once
 	closed  context.Context // ends with the store
 	close   context.CancelFunc
@@ -55,17 +58,22 @@ func IsURL(database string) bool {
 // Open opens the store in a file, which it makes where there is none, or on the server at a URL. The schema is brought up
 // to date.
 func Open(ctx context.Context, database string, o Options) (*Store, error) {
-	var e engine
+	s := &Store{notices: make(chan struct{}, 1)}
 	var err error
 	if IsURL(database) {
-		e, err = openPostgres(ctx, database, o)
+		s.engine, err = openPostgres(ctx, database, o)
 	} else {
-		e, err = openSQLite(ctx, database, o)
+		s.engine, err = openSQLite(ctx, database, o)
+		if s.clock = o.Now; s.clock == nil {
+			s.clock = time.Now
+		}
+		if !o.Exclusive {
+			s.clock = nil
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{engine: e, notices: make(chan struct{}, 1)}
 	s.closed, s.close = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -83,11 +91,27 @@ func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
 
 // Write runs fn as if alone. What it wrote is durable when Write returns nil.
 func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
-	err := s.engine.write(ctx, func(tx *tx) error { return fn(tx) })
+	changed := false
+	err := s.engine.write(ctx, func(tx *tx) error {
+		defer func() { changed = changed || tx.changed }()
+		return fn(tx)
+	})
+	if changed { // also after an error: nobody may know what became of it
+		s.changes.Add(1)
+	}
 	if err == nil {
 		s.notice()
 	}
 	return err
+}
+
+// Moment tells which catalogue there is. Every change is counted before it is answered, so whoever sees the same number has
+// seen all that anybody was told of.
+func (s *Store) Moment() (shop.Moment, bool) {
+	if s.clock == nil {
+		return shop.Moment{}, false
+	}
+	return shop.Moment{Changes: s.changes.Load(), Time: s.clock()}, true
 }
 
 // Publish makes the events of all writes that are done readable.

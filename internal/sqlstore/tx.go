@@ -12,6 +12,7 @@ type tx struct {
 	ctx     context.Context
 	runner  runner
 	dialect *dialect
+	changed bool // the catalogue
 	failed  error
 }
 

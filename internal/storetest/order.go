@@ -99,10 +99,23 @@ var orderCases = []testCase{
 
 	{"holds are due when their time has come", func(t *testing.T, store shop.Store) {
 		now := keyNow()
+		next := func() (next time.Time) {
+			read(t, store, func(tx shop.ReadTx) (err error) {
+				next, err = tx.NextHold()
+				return err
+			})
+			return next
+		}
+		if got := next(); !got.IsZero() {
+			t.Errorf("without any, the next hold ends at %v", got)
+		}
 		for pet, hold := range []time.Duration{time.Hour, time.Minute, 2 * time.Hour} {
 			addOrder(t, store, shop.Order{PetID: int64(pet), Status: shop.Placed, CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(hold)})
 		}
 		addOrder(t, store, shop.Order{PetID: 9, Status: shop.Approved, CreatedAt: now, UpdatedAt: now})
+		if got := next(); !got.Equal(now.Add(time.Minute)) {
+			t.Errorf("the next hold ends at %v, want %v", got, now.Add(time.Minute))
+		}
 		for _, c := range []struct {
 			at   time.Duration
 			want []int64

@@ -1,0 +1,57 @@
+package sqlstore
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+)
+
+// Every change of the catalogue is counted before it is answered, and nothing else is.
+func TestMoment(t *testing.T) {
+	t.Parallel()
+	store := open(t, filepath.Join(t.TempDir(), "test.db"), Options{Exclusive: true})
+	moment := func() int64 {
+		t.Helper()
+		m, ok := store.Moment()
+		if !ok || m.Time.IsZero() {
+			t.Fatalf("%+v %v", m, ok)
+		}
+		return m.Changes
+	}
+	write := func(fn func(shop.WriteTx) error) error { return store.Write(t.Context(), fn) }
+	rex := shop.Pet{ID: 1, Name: "Rex", CategoryID: 1}
+	luna := shop.Pet{ID: 1, Name: "Luna", CategoryID: 1}
+	for name, c := range map[string]struct {
+		fn      func(shop.WriteTx) error
+		counted bool
+	}{
+		"1 added":   {adding("Rex"), true},
+		"2 renamed": {func(tx shop.WriteTx) error { return tx.UpdatePet(rex, luna) }, true},
+		"3 removed": {func(tx shop.WriteTx) error { return tx.DeletePet(luna) }, true},
+		"an event":  {telling("pets/1"), false},
+		"a failure": {func(tx shop.WriteTx) error { return errors.Join(adding("Max")(tx), errors.New("on purpose")) }, true},
+		"a setting": {func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Staging) }, false},
+	} {
+		before := moment()
+		err := write(c.fn)
+		if after := moment(); (after != before) != c.counted {
+			t.Errorf("%s: from %d to %d (%v)", name, before, after, err)
+		}
+	}
+}
+
+// Where others may change the catalogue, nobody can say which there is.
+func TestNoMoment(t *testing.T) {
+	t.Parallel()
+	for _, store := range []*Store{
+		open(t, filepath.Join(t.TempDir(), "test.db"), Options{}),
+		open(t, pgtest.Shared(t).NewDatabase(t), Options{Exclusive: true}),
+	} {
+		if m, ok := store.Moment(); ok {
+			t.Errorf("%+v", m)
+		}
+	}
+}
