@@ -106,7 +106,7 @@ func (c *Client) UpdateWebhook(ctx context.Context, id int64, u WebhookUpdate) (
 	return hook, err
 }
 
-// DeleteWebhook removes a webhook, with its deliveries. It fails with [CodeNotFound].
+// DeleteWebhook removes a webhook. Nobody can see any more what it was sent. It fails with [CodeNotFound].
 func (c *Client) DeleteWebhook(ctx context.Context, id int64) error {
 	_, err := c.do(ctx, request{method: http.MethodDelete, path: pathOf("/webhooks", id)}, nil)
 	return err
