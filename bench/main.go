@@ -28,11 +28,15 @@ type bench struct {
 	answers map[string]answer
 	missing map[string]string // subjects that cannot be had here, and why
 	results results
-	notes   []string
+	births  map[int][]birth // by how many animals there are
+	busy    string          // how busy the machine was before
+
+	postgresVersion string
+	notes           []string
 }
 
 func main() {
-	b := &bench{answers: map[string]answer{}, missing: map[string]string{}}
+	b := &bench{answers: map[string]answer{}, missing: map[string]string{}, births: map[int][]birth{}}
 	flag.IntVar(&b.seconds, "seconds", 3, "how long each measurement takes")
 	flag.IntVar(&b.rounds, "rounds", 3, "how many rounds there are; medians are reported")
 	flag.StringVar(&b.only, "only", "", "measure only the cases whose names contain this, and write no file")
@@ -50,6 +54,7 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if b.seconds < 1 || b.rounds < 1 {
 		return errors.New("there must be at least one second and one round")
 	}
+	b.busy = busyness()
 	if b.root, err = filepath.Abs(b.root); err != nil {
 		return err
 	}
@@ -63,23 +68,65 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err := b.build(ctx); err != nil {
 		return err
 	}
-	trials := slices.DeleteFunc(b.trials(), func(t trial) bool { return !strings.Contains(t.name, b.only) })
+	trials := b.wanted(b.trials())
 	for round := range b.rounds {
-		for _, t := range trials {
-			b.say("round %d of %d: %s", round+1, b.rounds, t.name)
-			for _, c := range t.contestants {
-				if _, isMissing := b.missing[c.subject]; isMissing {
-					continue
-				}
-				if err := b.measure(ctx, t, c); ctx.Err() != nil {
-					return ctx.Err()
-				} else if err != nil {
-					b.results.fail(t.name, c.subject, err)
-				}
+		if err := b.play(ctx, round, trials); err != nil {
+			return err
+		}
+		if err := b.measureStarts(ctx); err != nil {
+			return err
+		}
+	}
+	inPostgres, err := b.playPostgres(ctx)
+	if err != nil {
+		return err
+	}
+	return b.report(ctx, append(trials, inPostgres...))
+}
+
+// wanted leaves out the trials that nobody asked for.
+func (b *bench) wanted(trials []trial) []trial {
+	return slices.DeleteFunc(trials, func(t trial) bool { return !strings.Contains(t.name, b.only) })
+}
+
+// play goes through all subjects of all trials once. What fails is reported at the end; the rest goes on.
+func (b *bench) play(ctx context.Context, round int, trials []trial) error {
+	for _, t := range trials {
+		b.say("round %d of %d: %s", round+1, b.rounds, t.name)
+		for _, c := range t.contestants {
+			if _, isMissing := b.missing[c.subject]; isMissing {
+				continue
+			}
+			if err := b.measure(ctx, t, c); ctx.Err() != nil {
+				return ctx.Err()
+			} else if err != nil {
+				b.results.fail(t.name, c.subject, err)
 			}
 		}
 	}
-	return b.report(ctx, trials)
+	return nil
+}
+
+// playPostgres plays all rounds of the trials that need a server, so that it runs beside no other.
+func (b *bench) playPostgres(ctx context.Context) (trials []trial, err error) {
+	if len(b.wanted((&postgres{}).trials(b))) == 0 {
+		return nil, nil
+	}
+	server, err := b.startPostgres(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, server.stop()) }()
+	if b.postgresVersion, err = server.version(ctx); err != nil {
+		return nil, err
+	}
+	trials = b.wanted(server.trials(b))
+	for round := range b.rounds {
+		if err := b.play(ctx, round, trials); err != nil {
+			return nil, err
+		}
+	}
+	return trials, nil
 }
 
 // measure starts one subject afresh, drives it, and stops it.
@@ -101,6 +148,25 @@ func (b *bench) measure(ctx context.Context, t trial, c contestant) (err error) 
 		}
 		b.say("  %-32s %4d connections %10.0f /s", c.subject, connections, s.perSecond)
 		b.results.add(t.name, c.subject, connections, s)
+	}
+	return nil
+}
+
+// measureStarts measures one start with each number of animals.
+func (b *bench) measureStarts(ctx context.Context) error {
+	if !strings.Contains("starts", b.only) {
+		return nil
+	}
+	b.say("start")
+	for _, animals := range []int{none, small, large} {
+		born, err := b.measureStart(ctx, animals)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil {
+			b.results.fail("start", fmt.Sprintf("%d animals", animals), err)
+			continue
+		}
+		b.births[animals] = append(b.births[animals], born)
 	}
 	return nil
 }

@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"sort"
 	"strings"
 	"time"
@@ -31,9 +29,11 @@ is no success, or with a broken connection, gives no figure.
 // report prints the table, and writes it down where the whole was measured.
 func (b *bench) report(ctx context.Context, trials []trial) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "# How fast it is\n\nMeasured by `make bench` on %s: %d rounds of %d s for each figure, on %d cores (%s), with the load on the same machine.\n\n",
-		time.Now().UTC().Format("2 January 2006"), b.rounds, b.seconds, runtime.NumCPU(), processor())
+	fmt.Fprintf(&text, "# How fast it is\n\nMeasured by `make bench` on %s: %d rounds of %d s for each figure, on %d cores (%s), with the load on the same machine. "+
+		"Before it began, %s processes were busy on average.\n\n",
+		time.Now().UTC().Format("2 January 2006"), b.rounds, b.seconds, runtime.NumCPU(), processor(), b.busy)
 	text.WriteString(b.results.table(trials))
+	text.WriteString("\n" + startTable(b.births))
 	text.WriteString("\nimport: not built yet, so there is no figure.\n")
 	for _, name := range sortedNames(b.missing) {
 		b.note("%s is not in the table: %s", name, b.missing[name])
@@ -60,38 +60,6 @@ func (b *bench) report(ctx context.Context, trials []trial) error {
 	return nil
 }
 
-// versions are those of everything that the figures depend on.
-func (b *bench) versions(ctx context.Context) []string {
-	found := []string{"Go " + strings.TrimPrefix(runtime.Version(), "go")}
-	add := func(name string, command ...string) {
-		output, _ := exec.CommandContext(ctx, command[0], command[1:]...).CombinedOutput() // wrk -v and nginx -v are no success, or go to stderr
-		if fields := strings.Fields(string(output)); len(fields) > 0 {
-			found = append(found, name+" "+fields[min(len(fields)-1, 2)])
-		}
-	}
-	add("wrk", "sh", "-c", "wrk -v 2>&1 | sed -n 's/^wrk /x x /p'")
-	if _, missing := b.missing[nginx]; !missing {
-		add("nginx", "sh", "-c", "nginx -v 2>&1 | sed 's,.*nginx/,x x ,'")
-	}
-	return append(found, moduleVersions()...)
-}
-
-// moduleVersions are those of the modules that this program has in common with the service.
-func moduleVersions() []string {
-	var found []string
-	info, _ := debug.ReadBuildInfo()
-	if info == nil {
-		return nil
-	}
-	for _, module := range info.Deps {
-		switch module.Path {
-		case "modernc.org/sqlite", "github.com/jackc/pgx/v5":
-			found = append(found, module.Path+" "+module.Version)
-		}
-	}
-	return found
-}
-
 func processor() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(text)) {
@@ -100,6 +68,15 @@ func processor() string {
 		}
 	}
 	return runtime.GOARCH
+}
+
+// busyness is how many processes were busy in the last minute, by the system's count.
+func busyness() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "an unknown number of"
+	}
+	return strings.Fields(string(text))[0]
 }
 
 func sortedNames(m map[string]string) []string {

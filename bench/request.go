@@ -124,4 +124,5 @@ func (a answer) items() int {
 type sample struct {
 	perSecond float64
 	p50, p99  time.Duration
+	creates   float64 // each second, done beside it
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -38,7 +39,6 @@ type httpTarget struct {
 	request request
 	warm    request // what it is warmed up with
 	creates int     // so many animals are added each second beside the load
-	note    func(format string, args ...any)
 }
 
 func (t *httpTarget) stop() error { return t.process.stop() }
@@ -50,13 +50,8 @@ func (t *httpTarget) load(ctx context.Context, connections int, duration time.Du
 	writer := startWriter(ctx, t.base, t.creates)
 	s, err := load(ctx, t.dir, t.base, t.request, connections, duration)
 	rate, writeErr := writer.stop()
-	if err == nil {
-		err = writeErr
-	}
-	if rate < 0.95*float64(t.creates) {
-		t.note("of %d creates a second beside the list only %.0f were done", t.creates, rate)
-	}
-	return s, err
+	s.creates = rate
+	return s, errors.Join(err, writeErr)
 }
 
 // prepare waits for a program, checks that it answers what is to be measured, and warms it up.
