@@ -36,7 +36,7 @@ fuzz: ## Fuzz every decoder for FUZZTIME each (30s).
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package || exit 1; done || exit 1; done
 
 .PHONY: bench
-bench: ## Measure it beside baselines and a peer, BENCH_ROUNDS (3) times BENCH_SECONDS (3) for each figure; writes bench/RESULTS.md.
+bench: ## Measure it beside baselines and a peer, BENCH_ROUNDS (3) times for BENCH_SECONDS (3) each, into bench/RESULTS.md.
 	@scripts/need wrk wrk
 	@scripts/need nginx nginx || echo "bench: it goes on without nginx" >&2
 	@scripts/need pkill procps

@@ -2,15 +2,9 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
@@ -40,60 +34,6 @@ func petOf(id int64) shop.NewPet {
 func available(animals int) int { return animals / 10 * 8 }
 
 func availableID(n int) int64 { return int64(n/8*10 + n%8 + 1) }
-
-// cache keeps filled stores between runs: to fill one takes longer than to measure it.
-type cache struct{ dir string }
-
-// openCache opens the folder for stores of this schema; another schema has another one.
-func openCache(root string) (cache, error) {
-	user, err := os.UserCacheDir()
-	if err != nil {
-		user = os.TempDir()
-	}
-	sum := sha256.New()
-	for _, part := range []string{"internal/sqlstore/migrations/sqlite", "bench/fill.go", "bench/pocketbase/main.go", "bench/pocketbase/go.mod"} {
-		err := filepath.WalkDir(filepath.Join(root, part), func(path string, entry fs.DirEntry, err error) error {
-			if err != nil || entry.IsDir() {
-				return err
-			}
-			text, err := os.ReadFile(path)
-			sum.Write(text)
-			return err
-		})
-		if err != nil {
-			return cache{}, err
-		}
-	}
-	dir := filepath.Join(user, "animalstore-bench", hex.EncodeToString(sum.Sum(nil)[:6]))
-	return cache{dir}, os.MkdirAll(dir, 0o700)
-}
-
-// folder returns a folder of the cache, which make fills where there is none yet. One that was not filled to the end does
-// not count.
-func (c cache) folder(name string, make func(dir string) error) (string, error) {
-	dir := filepath.Join(c.dir, name)
-	if _, err := os.Stat(dir); err == nil {
-		return dir, nil
-	}
-	fmt.Fprintf(os.Stderr, "bench: filling %s, once\n", dir)
-	unfinished, err := os.MkdirTemp(c.dir, name+".unfinished-")
-	if err != nil {
-		return "", err
-	}
-	if err := make(unfinished); err != nil {
-		return "", errors.Join(err, os.RemoveAll(unfinished))
-	}
-	return dir, os.Rename(unfinished, dir)
-}
-
-const databaseName = "animalstore.db"
-
-// store returns the folder of a store with so many animals.
-func (c cache) store(ctx context.Context, animals int) (string, error) {
-	return c.folder(fmt.Sprintf("animals-%d", animals), func(dir string) error {
-		return fill(ctx, filepath.Join(dir, databaseName), animals)
-	})
-}
 
 // fill makes a store with so many animals. They are written as the service writes them, with their events and counts, but
 // many in one transaction.
@@ -144,36 +84,4 @@ func enter(tx shop.WriteTx, what shop.EventType, subject string, current any) er
 		return err
 	}
 	return tx.InsertEvent(shop.NewEvent{Type: what, Subject: subject, Actor: "system", Data: data})
-}
-
-// copyFolder copies the files of a folder, to the disk: what the system would write later would slow down what is measured.
-func copyFolder(from, to string) error {
-	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		name, err := filepath.Rel(from, path)
-		if err != nil {
-			return err
-		}
-		target := filepath.Join(to, name)
-		if entry.IsDir() {
-			return os.MkdirAll(target, 0o700)
-		}
-		return copyFile(path, target)
-	})
-}
-
-func copyFile(from, to string) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.Create(to)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Sync(), out.Close())
 }

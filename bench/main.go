@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -78,8 +77,10 @@ func (b *bench) run(ctx context.Context) (err error) {
 		}
 	}
 	inPostgres, err := b.playPostgres(ctx)
-	if err != nil {
-		return err
+	if ctx.Err() != nil {
+		return ctx.Err()
+	} else if err != nil {
+		b.results.fail("PostgreSQL", "every subject", err)
 	}
 	return b.report(ctx, append(trials, inPostgres...))
 }
@@ -107,28 +108,6 @@ func (b *bench) play(ctx context.Context, round int, trials []trial) error {
 	return nil
 }
 
-// playPostgres plays all rounds of the trials that need a server, so that it runs beside no other.
-func (b *bench) playPostgres(ctx context.Context) (trials []trial, err error) {
-	if len(b.wanted((&postgres{}).trials(b))) == 0 {
-		return nil, nil
-	}
-	server, err := b.startPostgres(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, server.stop()) }()
-	if b.postgresVersion, err = server.version(ctx); err != nil {
-		return nil, err
-	}
-	trials = b.wanted(server.trials(b))
-	for round := range b.rounds {
-		if err := b.play(ctx, round, trials); err != nil {
-			return nil, err
-		}
-	}
-	return trials, nil
-}
-
 // measure starts one subject afresh, drives it, and stops it.
 func (b *bench) measure(ctx context.Context, t trial, c contestant) (err error) {
 	dir, err := os.MkdirTemp(b.work, "subject-")
@@ -148,25 +127,6 @@ func (b *bench) measure(ctx context.Context, t trial, c contestant) (err error) 
 		}
 		b.say("  %-32s %4d connections %10.0f /s", c.subject, connections, s.perSecond)
 		b.results.add(t.name, c.subject, connections, s)
-	}
-	return nil
-}
-
-// measureStarts measures one start with each number of animals.
-func (b *bench) measureStarts(ctx context.Context) error {
-	if !strings.Contains("starts", b.only) {
-		return nil
-	}
-	b.say("start")
-	for _, animals := range []int{none, small, large} {
-		born, err := b.measureStart(ctx, animals)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		} else if err != nil {
-			b.results.fail("start", fmt.Sprintf("%d animals", animals), err)
-			continue
-		}
-		b.births[animals] = append(b.births[animals], born)
 	}
 	return nil
 }
@@ -195,40 +155,6 @@ func (b *bench) answerTo(ctx context.Context, animals int, r request) (a answer,
 	}
 	b.answers[name] = a
 	return a, nil
-}
-
-// build builds the programs that are measured, as `make build` does.
-func (b *bench) build(ctx context.Context) error {
-	for name, dir := range map[string]string{"animalstore": "cmd/animalstore", "bare": "bench/bare"} {
-		if err := b.buildOne(ctx, name, dir); err != nil {
-			return err
-		}
-	}
-	if err := b.buildOne(ctx, "pocketbase", "bench/pocketbase"); err != nil {
-		b.missing[pocketbase] = "it could not be built"
-		b.say("%v", err)
-	}
-	if _, err := exec.LookPath("nginx"); err != nil {
-		b.missing[nginx] = "it is not installed"
-	}
-	return ctx.Err()
-}
-
-func (b *bench) buildOne(ctx context.Context, name, dir string) error {
-	return run(ctx, filepath.Join(b.root, dir), "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-o", b.program(name), ".")
-}
-
-// program is the path of a program that was built.
-func (b *bench) program(name string) string { return filepath.Join(b.work, name) }
-
-// run runs a command to its end.
-func run(ctx context.Context, dir, name string, args ...string) error {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = dir
-	if output, err := cmd.CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w\n%s", cmd, err, output)
-	}
-	return nil
 }
 
 // say tells whoever waits how far it is.

@@ -46,6 +46,7 @@ func (h *holder) Error(args ...any) {
 func (h *holder) Logf(string, ...any) {}
 func (h *holder) Fatal(args ...any)   { panic(holderError{errors.New(fmt.Sprint(args...))}) }
 
+// holderError is what Fatal ends the start of a server with.
 type holderError struct{ error }
 
 func (h *holder) stop() error {
@@ -69,8 +70,12 @@ func (b *bench) startPostgres(ctx context.Context) (p *postgres, err error) {
 	}
 	p = &postgres{}
 	defer func() {
-		if fatal, is := recover().(holderError); is {
-			err = errors.Join(fatal.error, p.stop())
+		switch reason := recover().(type) {
+		case nil:
+		case holderError:
+			err = errors.Join(reason, p.stop())
+		default:
+			panic(reason)
 		}
 	}()
 	server := pgtest.Start(p, append([]string{"shared_buffers=128MB"}, pgtest.Durable...)...)
@@ -91,6 +96,28 @@ func (p *postgres) fresh(ctx context.Context) (string, error) {
 	err := execute(ctx, at("template1"), "DROP DATABASE IF EXISTS measured WITH (FORCE)",
 		"CREATE DATABASE measured TEMPLATE animalstore STRATEGY FILE_COPY", "CHECKPOINT")
 	return at("measured"), err
+}
+
+// playPostgres plays all rounds of the trials that need a server, so that it runs beside no other.
+func (b *bench) playPostgres(ctx context.Context) (trials []trial, err error) {
+	if len(b.wanted((&postgres{}).trials(b))) == 0 {
+		return nil, nil
+	}
+	server, err := b.startPostgres(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, server.stop()) }()
+	if b.postgresVersion, err = server.version(ctx); err != nil {
+		return nil, err
+	}
+	trials = b.wanted(server.trials(b))
+	for round := range b.rounds {
+		if err := b.play(ctx, round, trials); err != nil {
+			return nil, err
+		}
+	}
+	return trials, nil
 }
 
 func (p *postgres) version(ctx context.Context) (version string, err error) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -35,7 +36,7 @@ func startProcess(ctx context.Context, dir string, variables []string, program s
 	defer log.Close()
 	p.cmd = exec.CommandContext(ctx, program, args...)
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, log, log
-	p.cmd.Env = append(os.Environ(), variables...)
+	p.cmd.Env = append(slices.DeleteFunc(os.Environ(), isSetting), variables...)
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
 	p.cmd.WaitDelay = patience
 	p.began = time.Now()
@@ -48,6 +49,9 @@ func startProcess(ctx context.Context, dir string, variables []string, program s
 	}()
 	return p, nil
 }
+
+// isSetting tells whether a variable would set up the service: a developer's own do not matter here.
+func isSetting(variable string) bool { return strings.HasPrefix(variable, "ANIMALSTORE_") }
 
 // stop ends the program by its process id, and waits until it is gone.
 func (p *process) stop() error {

@@ -23,13 +23,16 @@ is no success, or with a broken connection, gives no figure.
 - **PocketBase** has the same 100,000 animals, an index on their status, and rules that ask for a token. Its list leaves the total
   out and is sorted by row; its log of requests is off. Its commits do not wait for the disk (synchronous=NORMAL); those of
   animalstore do, and it logs every request to a file.
-- **depth of the page** asks for pages at 2,000 positions from the first animal on, and at 2,000 from the thousandth page on.
+- **depth of the page** asks for pages at 2,000 positions from the first animal on, and at 2,000 from the thousandth page on;
+  the ratio says how much more a page costs there.
+- **plain pgx loop** sends the queries of the request to the same server over as many connections as a node has, without HTTP.
+  A commit waits for the disk.
 `
 
 // report prints the table, and writes it down where the whole was measured.
 func (b *bench) report(ctx context.Context, trials []trial) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "# How fast it is\n\nMeasured by `make bench` on %s: %d rounds of %d s for each figure, on %d cores (%s), with the load on the same machine. "+
+	fmt.Fprintf(&text, "# How fast it is\n\nMeasured by `make bench` on %s: %d times %d s for each figure, on %d cores (%s), with the load on the same machine. "+
 		"Before it began, %s processes were busy on average.\n\n",
 		time.Now().UTC().Format("2 January 2006"), b.rounds, b.seconds, runtime.NumCPU(), processor(), b.busy)
 	text.WriteString(b.results.table(trials))

@@ -57,6 +57,25 @@ func (b *bench) measureStart(ctx context.Context, animals int) (born birth, err 
 	return born, err
 }
 
+// measureStarts measures one start with each number of animals.
+func (b *bench) measureStarts(ctx context.Context) error {
+	if !strings.Contains("starts", b.only) {
+		return nil
+	}
+	b.say("start")
+	for _, animals := range []int{none, small, large} {
+		born, err := b.measureStart(ctx, animals)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil {
+			b.results.fail("start", fmt.Sprintf("%d animals", animals), err)
+			continue
+		}
+		b.births[animals] = append(b.births[animals], born)
+	}
+	return nil
+}
+
 // startTable writes the medians of all starts.
 func startTable(births map[int][]birth) string {
 	var b strings.Builder

@@ -59,13 +59,9 @@ func (t *httpTarget) prepare(ctx context.Context, ready string) error {
 	if _, _, err := t.process.waitFor(t.base+ready, t.request.key); err != nil {
 		return err
 	}
-	for _, part := range []int{0, max(0, len(t.warm.parts)-1)} {
-		if _, err := t.warm.once(t.base, part); err != nil {
-			return err
-		}
-		if len(t.warm.parts) == 0 || t.warm.method != "GET" {
-			break
-		}
+	last := max(0, len(t.warm.parts)-1) // the load begins with the first, and an animal can be ordered once
+	if _, err := t.warm.once(t.base, last); err != nil {
+		return err
 	}
 	_, err := load(ctx, t.dir, t.base, t.warm, 64, time.Second)
 	return err
