@@ -2,6 +2,8 @@
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
+BENCH_SECONDS ?= 3
+BENCH_ROUNDS ?= 3
 
 .PHONY: help
 help: ## List what can be made.
@@ -32,6 +34,14 @@ fuzz: ## Fuzz every decoder for FUZZTIME each (30s).
 	@for package in ./internal/httpapi ./client; do \
 		go test -list '^Fuzz' $$package | grep ^Fuzz | while read target; do \
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package || exit 1; done || exit 1; done
+
+.PHONY: bench
+bench: ## Measure it beside baselines and a peer, BENCH_ROUNDS (3) times for BENCH_SECONDS (3) each, into bench/RESULTS.md.
+	@scripts/need wrk wrk
+	@scripts/need nginx nginx || echo "bench: it goes on without nginx" >&2
+	@scripts/need pkill procps
+	@scripts/need-postgres
+	cd bench && go run . -seconds $(BENCH_SECONDS) -rounds $(BENCH_ROUNDS)
 
 # What the tests use beside Go: the race detector needs a C compiler, one test pastes a curl line, and PostgreSQL is real.
 .PHONY: needs

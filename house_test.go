@@ -36,6 +36,9 @@ func TestImports(t *testing.T) {
 	t.Parallel()
 	rooms := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && path == "bench" { // another house, with a module of its own
+			return fs.SkipDir
+		}
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}

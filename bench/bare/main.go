@@ -1,0 +1,117 @@
+// bare is the baseline: a net/http handler that does nothing but answer. It writes bytes that the service once answered, or
+// decodes a body and answers in the shape that the service would.
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	jsonv2 "github.com/go-json-experiment/json"
+)
+
+// answer is what the service answered.
+type answer struct {
+	Status int
+	Header http.Header
+	Body   []byte
+}
+
+func main() {
+	addr := flag.String("addr", "127.0.0.1:0", "where to listen")
+	file := flag.String("answer", "", "the file with the answer of the service")
+	decode := flag.String("decode", "", "pet or order: decode the body and answer with one")
+	flag.Parse()
+	text, err := os.ReadFile(*file)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var a answer
+	if err := json.Unmarshal(text, &a); err != nil {
+		log.Fatal(err)
+	}
+	if *decode != "" {
+		a.Header.Del("Content-Length") // each body has its own
+	}
+	handler, known := map[string]http.HandlerFunc{"": a.send, "pet": a.createPet, "order": a.placeOrder}[*decode]
+	if !known {
+		log.Fatalf("there is no decoder %q", *decode)
+	}
+	log.Fatal(http.ListenAndServe(*addr, handler))
+}
+
+func (a answer) send(w http.ResponseWriter, _ *http.Request) { a.write(w, a.Body) }
+
+// write shares the values of the header among all answers: a baseline must not be slower than it has to be.
+func (a answer) write(w http.ResponseWriter, body []byte) {
+	header := w.Header()
+	for name, values := range a.Header {
+		header[name] = values
+	}
+	w.WriteHeader(a.Status)
+	w.Write(body)
+}
+
+type newPet struct {
+	Name       string `json:"name"`
+	CategoryID int64  `json:"categoryId"`
+	Status     string `json:"status"`
+}
+
+type pet struct {
+	ID         int64  `json:"id"`
+	Name       string `json:"name"`
+	CategoryID int64  `json:"categoryId"`
+	Status     string `json:"status"`
+}
+
+type newOrder struct {
+	PetID int64 `json:"petId"`
+}
+
+type order struct {
+	ID            int64     `json:"id"`
+	PetID         int64     `json:"petId"`
+	Status        string    `json:"status"`
+	CreatedAt     time.Time `json:"createdAt"`
+	UpdatedAt     time.Time `json:"updatedAt"`
+	HoldExpiresAt time.Time `json:"holdExpiresAt"`
+}
+
+var last atomic.Int64
+
+func (a answer) createPet(w http.ResponseWriter, r *http.Request) {
+	decodeAndAnswer(a, w, r, func(n newPet) pet { return pet{last.Add(1), n.Name, n.CategoryID, n.Status} })
+}
+
+func (a answer) placeOrder(w http.ResponseWriter, r *http.Request) {
+	decodeAndAnswer(a, w, r, func(n newOrder) order {
+		now := time.Now().UTC().Truncate(time.Microsecond)
+		return order{last.Add(1), n.PetID, "placed", now, now, now.Add(72 * time.Hour)}
+	})
+}
+
+// decodeAndAnswer uses the decoder of the service.
+func decodeAndAnswer[In, Out any](a answer, w http.ResponseWriter, r *http.Request, make func(In) Out) {
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	var in In
+	if err := jsonv2.Unmarshal(text, &in); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	body, err := jsonv2.Marshal(make(in))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	a.write(w, body)
+}

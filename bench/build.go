@@ -1,0 +1,42 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+)
+
+// build builds the programs that are measured, as `make build` does.
+func (b *bench) build(ctx context.Context) error {
+	for name, dir := range map[string]string{"animalstore": "cmd/animalstore", "bare": "bench/bare"} {
+		if err := b.buildOne(ctx, name, dir); err != nil {
+			return err
+		}
+	}
+	if err := b.buildOne(ctx, "pocketbase", "bench/pocketbase"); err != nil {
+		b.missing[pocketbase] = "it could not be built"
+		b.say("%v", err)
+	}
+	if _, err := exec.LookPath("nginx"); err != nil {
+		b.missing[nginx] = "it is not installed"
+	}
+	return ctx.Err()
+}
+
+func (b *bench) buildOne(ctx context.Context, name, dir string) error {
+	return run(ctx, filepath.Join(b.root, dir), "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-o", b.program(name), ".")
+}
+
+// program is the path of a program that was built.
+func (b *bench) program(name string) string { return filepath.Join(b.work, name) }
+
+// run runs a command to its end.
+func run(ctx context.Context, dir, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", cmd, err, output)
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// cache keeps filled stores between runs: to fill one takes longer than to measure it.
+type cache struct{ dir string }
+
+// openCache opens the folder for stores of this schema, and removes those of other ones.
+func openCache(root string) (cache, error) {
+	user, err := os.UserCacheDir()
+	if err != nil {
+		user = os.TempDir()
+	}
+	sum := sha256.New()
+	for _, part := range []string{"internal/sqlstore/migrations/sqlite", "bench/fill.go", "bench/pocketbase/main.go", "bench/pocketbase/go.mod"} {
+		err := filepath.WalkDir(filepath.Join(root, part), func(path string, entry fs.DirEntry, err error) error {
+			if err != nil || entry.IsDir() {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			sum.Write(text)
+			return err
+		})
+		if err != nil {
+			return cache{}, err
+		}
+	}
+	parent, name := filepath.Join(user, "animalstore-bench"), hex.EncodeToString(sum.Sum(nil)[:6])
+	if err := removeOthers(parent, name); err != nil {
+		return cache{}, err
+	}
+	dir := filepath.Join(parent, name)
+	return cache{dir}, os.MkdirAll(dir, 0o700)
+}
+
+// removeOthers removes what is of no use any more: it takes hundreds of megabytes.
+func removeOthers(parent, name string) error {
+	folders, err := filepath.Glob(filepath.Join(parent, "*"))
+	if err != nil {
+		return err
+	}
+	for _, folder := range folders {
+		if filepath.Base(folder) != name {
+			err = errors.Join(err, os.RemoveAll(folder))
+		}
+	}
+	return err
+}
+
+// folder returns a folder of the cache, which make fills where there is none yet. One that was not filled to the end does
+// not count.
+func (c cache) folder(name string, make func(dir string) error) (string, error) {
+	dir := filepath.Join(c.dir, name)
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
+	fmt.Fprintf(os.Stderr, "bench: filling %s, once\n", dir)
+	unfinished := dir + ".unfinished" // there may be one of a run that was killed
+	if err := errors.Join(os.RemoveAll(unfinished), os.Mkdir(unfinished, 0o700)); err != nil {
+		return "", err
+	}
+	if err := make(unfinished); err != nil {
+		return "", errors.Join(err, os.RemoveAll(unfinished))
+	}
+	return dir, os.Rename(unfinished, dir)
+}
+
+const databaseName = "animalstore.db"
+
+// store returns the folder of a store with so many animals.
+func (c cache) store(ctx context.Context, animals int) (string, error) {
+	return c.folder(fmt.Sprintf("animals-%d", animals), func(dir string) error {
+		return fill(ctx, filepath.Join(dir, databaseName), animals)
+	})
+}
+
+// copyFolder copies the files of a folder, to the disk: what the system would write later would slow down what is measured.
+func copyFolder(from, to string) error {
+	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, name)
+		if entry.IsDir() {
+			return os.MkdirAll(target, 0o700)
+		}
+		return copyFile(path, target)
+	})
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, out.Sync(), out.Close())
+}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/url"
+)
+
+// trial is one case: the same question to several subjects. All others are compared with the first.
+type trial struct {
+	name        string
+	connections []int
+	contestants []contestant
+	bars        []bar
+}
+
+// contestant is a subject of a trial.
+type contestant struct {
+	subject string
+	start   func(ctx context.Context, dir string) (target, error)
+	creates int // so many are to be done each second beside its load
+}
+
+// bar is what the ratio of the first subject of a trial to another one is to be, at 64 connections.
+type bar struct {
+	beside      string
+	least, most float64 // 0: no matter
+}
+
+func atLeast(least float64, beside string) bar { return bar{beside: beside, least: least} }
+func atMost(most float64, beside string) bar   { return bar{beside: beside, most: most} }
+
+// The subjects of the trial of depth.
+const (
+	firstPages      = service + ", first pages"
+	thousandthPages = service + ", thousandth page on"
+)
+
+// trials are all cases of HTTP against the embedded database.
+func (b *bench) trials() []trial {
+	every, busy := []int{1, 64, 256}, []int{64}
+	list := listRequest()
+	deep := list
+	deep.path += "&cursor=" + gap
+	random, first, thousandth := deep, deep, deep
+	random.parts = randomCursors(large)
+	top := available(large)
+	first.parts = cursors(2000, func(i int) int64 { return availableID(top - 1 - i) })
+	thousandth.parts = cursors(2000, func(i int) int64 { return availableID(top - 999*20 - i) })
+	get := request{method: "GET", path: fmt.Sprintf("/v1/pets/%d", small/2), key: serviceKey, status: 200}
+	getAny := get
+	getAny.path = "/v1/pets/" + gap
+	getAny.parts = parts(50_000, func(int) string { return fmt.Sprint(small/10 + rand.IntN(small-small/10)) })
+	create := createRequest()
+	order := request{method: "POST", path: "/v1/store/orders", key: serviceKey, status: 201, body: `{"petId":` + gap + `}`,
+		parts: parts(available(small), func(i int) string { return fmt.Sprintf("%6d", availableID(i)) })}
+
+	records := "/api/collections/pets/records"
+	peerList := request{method: "GET", status: 200, items: 20, path: records + "?perPage=20&skipTotal=1&sort=-@rowid&filter=" +
+		url.QueryEscape("status='available'")}
+	peerGet := request{method: "GET", status: 200, path: records + fmt.Sprintf("/animal%09d", small/2)}
+	peerGetAny := request{method: "GET", status: 200, path: records + "/animal0000" + gap, parts: getAny.parts}
+	peerCreate := create
+	peerCreate.path, peerCreate.status = records, 200
+
+	return []trial{
+		{"list, first page", every, []contestant{
+			b.service(small, list), b.bare(small, list, ""), b.nginx(small, list), b.peer(peerList),
+		}, []bar{atLeast(0.90, bare), atLeast(20, pocketbase)}},
+		{"list, random cursors, a million animals", busy, []contestant{
+			b.service(large, random), b.bare(large, random, ""),
+		}, []bar{atLeast(0.30, bare)}},
+		{"list, depth of the page, a million animals", busy, []contestant{
+			b.service(large, first).named(firstPages), b.service(large, thousandth).named(thousandthPages),
+		}, []bar{atMost(1.2, thousandthPages)}},
+		{"list beside 100 creates a second", busy, []contestant{
+			b.serviceBeside(100, list), b.bare(small, list, ""),
+		}, nil},
+		{"list beside 1,000 creates a second", busy, []contestant{
+			b.serviceBeside(1000, list), b.bare(small, list, ""),
+		}, []bar{atLeast(0.70, bare)}},
+		{"get, one animal", every, []contestant{
+			b.service(small, get), b.bare(small, get, ""), b.nginx(small, get), b.peer(peerGet),
+		}, []bar{atLeast(0.90, bare), atLeast(8, pocketbase)}},
+		{"get, random animals", busy, []contestant{
+			b.service(small, getAny), b.bare(small, getAny, ""), b.peer(peerGetAny),
+		}, nil},
+		{"create", every, []contestant{
+			b.service(small, create), b.bare(small, create, "pet"), b.peer(peerCreate),
+		}, []bar{atLeast(0.45, bare), atLeast(6, pocketbase)}},
+		{"place orders", busy, []contestant{
+			b.service(small, order), b.bare(small, order, "order"),
+		}, nil},
+	}
+}
+
+func listRequest() request {
+	return request{method: "GET", path: "/v1/pets?status=available&limit=20", key: serviceKey, status: 200, items: 20}
+}
+
+func createRequest() request {
+	return request{method: "POST", path: "/v1/pets", key: serviceKey, status: 201,
+		body:  `{"name":"Newcomer ` + gap + `","categoryId":7,"status":"available"}`,
+		parts: parts(10_000, func(i int) string { return fmt.Sprintf("%05d", i) })}
+}
+
+func parts(n int, part func(i int) string) []string {
+	made := make([]string, n)
+	for i := range made {
+		made[i] = part(i)
+	}
+	return made
+}
+
+func cursors(n int, position func(i int) int64) []string {
+	return parts(n, func(i int) string { return formatCursor(position(i)) })
+}
+
+// randomCursors are positions anywhere in a list, but for its very end: every page is a whole one.
+func randomCursors(animals int) []string {
+	return cursors(50_000, func(int) int64 { return 100 + rand.Int64N(int64(animals-100)) })
+}
+
+// formatCursor writes a position in a list as the service does: Crockford's base32 of its 64 bits, the sign flipped.
+func formatCursor(position int64) string {
+	const digits = "0123456789abcdefghjkmnpqrstvwxyz"
+	n := uint64(position) ^ 1<<63
+	var text [13]byte
+	for i := len(text) - 1; i >= 0; i-- {
+		text[i] = digits[n&31]
+		n >>= 5
+	}
+	return string(text[:])
+}
+
+func (c contestant) named(subject string) contestant {
+	c.subject = subject
+	return c
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+)
+
+// The stores that are measured: how many animals they have.
+const (
+	none       = 0
+	small      = 100_000
+	large      = 1_000_000
+	categories = 20
+)
+
+// petOf is the animal with an id. Of ten, eight are available.
+func petOf(id int64) shop.NewPet {
+	status := shop.Available
+	switch (id - 1) % 10 {
+	case 8:
+		status = shop.Pending
+	case 9:
+		status = shop.Sold
+	}
+	return shop.NewPet{Name: fmt.Sprintf("Animal %d", id), CategoryID: id%categories + 1, Status: status}
+}
+
+// available are how many of a store's animals are, and availableID is the id of one of these, counted from 0.
+func available(animals int) int { return animals / 10 * 8 }
+
+func availableID(n int) int64 { return int64(n/8*10 + n%8 + 1) }
+
+// fill makes a store with so many animals. They are written as the service writes them, with their events and counts, but
+// many in one transaction.
+func fill(ctx context.Context, path string, animals int) (err error) {
+	store, err := sqlstore.Open(ctx, path, sqlstore.Options{Exclusive: true})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if _, err := shop.Open(ctx, store, shop.Options{Environment: "production"}); err != nil {
+		return err
+	}
+	const atOnce = 20_000
+	for done := 0; done < animals; done += atOnce {
+		err := store.Write(ctx, func(tx shop.WriteTx) error {
+			for i := range min(atOnce, animals-done) {
+				if err := insert(tx, petOf(int64(done+i+1))); err != nil {
+					return err
+				}
+			}
+			return ctx.Err()
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func insert(tx shop.WriteTx, n shop.NewPet) error {
+	created, err := tx.EnsureCategory(n.CategoryID)
+	if err == nil && created {
+		err = enter(tx, shop.CategoryCreated, fmt.Sprintf("categories/%d", n.CategoryID), shop.Category{ID: n.CategoryID})
+	}
+	if err != nil {
+		return err
+	}
+	pet, err := tx.InsertPet(n)
+	if err != nil {
+		return err
+	}
+	return enter(tx, shop.PetCreated, fmt.Sprintf("pets/%d", pet.ID), pet)
+}
+
+func enter(tx shop.WriteTx, what shop.EventType, subject string, current any) error {
+	data, err := json.Marshal(map[string]any{"current": current, "previous": nil})
+	if err != nil {
+		return err
+	}
+	return tx.InsertEvent(shop.NewEvent{Type: what, Subject: subject, Actor: "system", Data: data})
+}

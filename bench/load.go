@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// script tells wrk what to send, and prints at the end what the run was like in one line. Each thread takes every so-manieth
+// part, so that no two requests of a run share one until all are used.
+const script = `
+local threads = 0
+function setup(thread)
+	thread:set("first", threads)
+	threads = threads + 1
+end
+local before, after, parts, width, count, stride = %q, %q, %q, %d, %d, %d
+if count == 0 then
+	function request() return before end
+else
+	local sub, at = string.sub, nil
+	function request()
+		at = at or first
+		local part = sub(parts, at * width + 1, at * width + width)
+		at = at + stride
+		if at >= count then at = first end
+		return before .. part .. after
+	end
+end
+function done(summary, latency)
+	local e = summary.errors
+	io.write(string.format("RESULT %%d %%d %%d %%d %%d %%d %%d %%d %%d\n", summary.requests, summary.duration,
+		latency:percentile(50), latency:percentile(99), e.connect, e.read, e.write, e.timeout, e.status))
+end
+`
+
+// load drives one server for a while with wrk. An answer that is no 2xx, or a broken connection, makes the figure
+// meaningless: then there is none.
+func load(ctx context.Context, dir, base string, r request, connections int, duration time.Duration) (sample, error) {
+	threads := min(connections, 2) // wrk asks for whole seconds and at least one connection for each thread
+	before, after := r.raw(strings.TrimPrefix(base, "http://"))
+	width := 0
+	if len(r.parts) > 0 {
+		width = len(r.parts[0])
+	}
+	text := fmt.Sprintf(script, before, after, strings.Join(r.parts, ""), width, len(r.parts), threads)
+	path := filepath.Join(dir, "load.lua")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return sample{}, err
+	}
+	seconds := max(1, int(duration.Round(time.Second).Seconds()))
+	limit, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+patience)
+	defer cancel()
+	cmd := exec.CommandContext(limit, "wrk", "-t", strconv.Itoa(threads), "-c", strconv.Itoa(connections),
+		"-d", strconv.Itoa(seconds), "--timeout", "10", "-s", path, base)
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		return sample{}, fmt.Errorf("wrk: %w\n%s", err, output)
+	}
+	return parseResult(string(output))
+}
+
+func parseResult(output string) (sample, error) {
+	_, line, found := strings.Cut(output, "RESULT ")
+	var requests, micros, p50, p99, connect, read, write, timeout, status int64
+	if _, err := fmt.Sscan(line, &requests, &micros, &p50, &p99, &connect, &read, &write, &timeout, &status); !found || err != nil {
+		return sample{}, fmt.Errorf("wrk did not say how it went:\n%s", output)
+	}
+	if connect+read+write+timeout+status > 0 {
+		return sample{}, fmt.Errorf("of %d requests %d got an answer that was no success, and connections failed: "+
+			"%d at connecting, %d at reading, %d at writing, %d for time", requests, status, connect, read, write, timeout)
+	}
+	if requests == 0 {
+		return sample{}, fmt.Errorf("no request was answered")
+	}
+	return sample{
+		perSecond: float64(requests) / (float64(micros) / 1e6),
+		p50:       time.Duration(p50) * time.Microsecond,
+		p99:       time.Duration(p99) * time.Microsecond,
+	}, nil
+}

@@ -1,0 +1,168 @@
+// bench measures the real service on a real database, beside baselines and a peer, with the same load, and writes what it
+// found to RESULTS.md. `make bench` runs it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// bench is one run.
+type bench struct {
+	root    string // of the repository
+	work    string // a folder that goes with the run
+	cache   cache
+	seconds int
+	rounds  int
+	only    string
+	answers map[string]answer
+	missing map[string]string // subjects that cannot be had here, and why
+	results results
+	births  map[int][]birth // by how many animals there are
+	busy    string          // how busy the machine was before
+
+	postgresVersion string
+	notes           []string
+}
+
+func main() {
+	b := &bench{answers: map[string]answer{}, missing: map[string]string{}, births: map[int][]birth{}}
+	flag.IntVar(&b.seconds, "seconds", 3, "how long each measurement takes")
+	flag.IntVar(&b.rounds, "rounds", 3, "how many rounds there are; medians are reported")
+	flag.StringVar(&b.only, "only", "", "measure only the cases whose names contain this, and write no file")
+	flag.StringVar(&b.root, "root", "..", "the folder of the repository")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := b.run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func (b *bench) run(ctx context.Context) (err error) {
+	if b.seconds < 1 || b.rounds < 1 {
+		return errors.New("there must be at least one second and one round")
+	}
+	b.busy = busyness()
+	if b.root, err = filepath.Abs(b.root); err != nil {
+		return err
+	}
+	if b.cache, err = openCache(b.root); err != nil {
+		return err
+	}
+	if b.work, err = os.MkdirTemp("", "animalstore-bench-"); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(b.work)) }()
+	if err := b.build(ctx); err != nil {
+		return err
+	}
+	trials := b.wanted(b.trials())
+	for round := range b.rounds {
+		if err := b.play(ctx, round, trials); err != nil {
+			return err
+		}
+		if err := b.measureStarts(ctx); err != nil {
+			return err
+		}
+	}
+	inPostgres, err := b.playPostgres(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	} else if err != nil {
+		b.results.fail("PostgreSQL", "every subject", err)
+	}
+	return b.report(ctx, append(trials, inPostgres...))
+}
+
+// wanted leaves out the trials that nobody asked for.
+func (b *bench) wanted(trials []trial) []trial {
+	return slices.DeleteFunc(trials, func(t trial) bool { return !strings.Contains(t.name, b.only) })
+}
+
+// play goes through all subjects of all trials once. What fails is reported at the end; the rest goes on.
+func (b *bench) play(ctx context.Context, round int, trials []trial) error {
+	for _, t := range trials {
+		b.say("round %d of %d: %s", round+1, b.rounds, t.name)
+		for _, c := range t.contestants {
+			if _, isMissing := b.missing[c.subject]; isMissing {
+				continue
+			}
+			if err := b.measure(ctx, t, c); ctx.Err() != nil {
+				return ctx.Err()
+			} else if err != nil {
+				b.results.fail(t.name, c.subject, err)
+			}
+		}
+	}
+	return nil
+}
+
+// measure starts one subject afresh, drives it, and stops it.
+func (b *bench) measure(ctx context.Context, t trial, c contestant) (err error) {
+	dir, err := os.MkdirTemp(b.work, "subject-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	running, err := c.start(ctx, dir)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, running.stop()) }()
+	for _, connections := range t.connections {
+		s, err := running.load(ctx, connections, time.Duration(b.seconds)*time.Second)
+		if err != nil {
+			return fmt.Errorf("at %d connections: %w", connections, err)
+		}
+		b.say("  %-32s %4d connections %10.0f /s", c.subject, connections, s.perSecond)
+		b.results.add(t.name, c.subject, connections, s)
+	}
+	return nil
+}
+
+// answerTo is what the service answers to a request, asked once.
+func (b *bench) answerTo(ctx context.Context, animals int, r request) (a answer, err error) {
+	name := fmt.Sprint(animals, r.method, r.path)
+	if a, known := b.answers[name]; known {
+		return a, nil
+	}
+	dir, err := os.MkdirTemp(b.work, "answer-")
+	if err != nil {
+		return answer{}, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	p, base, err := b.startService(ctx, dir, animals)
+	if err != nil {
+		return answer{}, err
+	}
+	defer func() { err = errors.Join(err, p.stop()) }()
+	if _, _, err := p.waitFor(base+"/readyz", ""); err != nil {
+		return answer{}, err
+	}
+	if a, err = r.once(base, 0); err != nil {
+		return answer{}, err
+	}
+	b.answers[name] = a
+	return a, nil
+}
+
+// say tells whoever waits how far it is.
+func (b *bench) say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+
+// note keeps something that a reader of the results must know, once.
+func (b *bench) note(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !slices.Contains(b.notes, text) {
+		b.notes = append(b.notes, text)
+	}
+}

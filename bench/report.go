@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sort"
+	"strings"
+	"time"
+)
+
+// how says how the figures came about, for those who want to judge them.
+const how = `Every subject runs alone, is started afresh on a copy of its data, answers once as expected, and is warmed up for a second; then
+wrk drives it from the same machine, so that the load takes its share of the cores. The rounds are interleaved: each goes
+through all subjects of all cases. The figures are medians over the rounds; a ratio is that of two medians. A run with an answer that
+is no success, or with a broken connection, gives no figure.
+
+- **bare net/http** writes the very bytes and headers that animalstore answered; for creates and orders it decodes the body
+  and answers in the same shape. It checks no key, and keeps nothing. Beside creates it stands alone, with none.
+- **nginx** serves the same body as a static file, with the same headers and no log.
+- **PocketBase** has the same 100,000 animals, an index on their status, and rules that ask for a token. Its list leaves the total
+  out and is sorted by row; its log of requests is off. Its commits do not wait for the disk (synchronous=NORMAL); those of
+  animalstore do, and it logs every request to a file.
+- **depth of the page** asks for pages at 2,000 positions from the first animal on, and at 2,000 from the thousandth page on;
+  the ratio says how much more a page costs there.
+- **plain pgx loop** sends the queries of the request to the same server over as many connections as a node has, without HTTP.
+  A commit waits for the disk.
+`
+
+// report prints the table, and writes it down where the whole was measured.
+func (b *bench) report(ctx context.Context, trials []trial) error {
+	var text strings.Builder
+	fmt.Fprintf(&text, "# How fast it is\n\nMeasured by `make bench` on %s: %d times %d s for each figure, on %d cores (%s), with the load on the same machine. "+
+		"Before it began, %s processes were busy on average.\n\n",
+		time.Now().UTC().Format("2 January 2006"), b.rounds, b.seconds, runtime.NumCPU(), processor(), b.busy)
+	text.WriteString(b.results.table(trials))
+	text.WriteString("\n" + startTable(b.births))
+	text.WriteString("\nimport: not built yet, so there is no figure.\n")
+	for _, name := range sortedNames(b.missing) {
+		b.note("%s is not in the table: %s", name, b.missing[name])
+	}
+	for _, failure := range b.results.failures {
+		b.note("no figure for %s", failure)
+	}
+	if len(b.notes) > 0 {
+		text.WriteString("\n## What to know\n\n")
+		for _, note := range b.notes {
+			fmt.Fprintf(&text, "- %s\n", strings.ReplaceAll(strings.TrimSpace(note), "\n", " "))
+		}
+	}
+	fmt.Fprintf(&text, "\n## How it was measured\n\n%s\nVersions: %s.\n", how, strings.Join(b.versions(ctx), ", "))
+	fmt.Print(text.String())
+	if b.only == "" {
+		if err := os.WriteFile(filepath.Join(b.root, "bench", "RESULTS.md"), []byte(text.String()), 0o644); err != nil {
+			return err
+		}
+	}
+	if len(b.results.failures) > 0 {
+		return fmt.Errorf("%d measurements failed", len(b.results.failures))
+	}
+	return nil
+}
+
+func processor() string {
+	text, _ := os.ReadFile("/proc/cpuinfo")
+	for line := range strings.Lines(string(text)) {
+		if name, value, found := strings.Cut(line, ":"); found && strings.TrimSpace(name) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}
+
+// busyness is how many processes were busy in the last minute, by the system's count.
+func busyness() string {
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return "an unknown number of"
+	}
+	return strings.Fields(string(text))[0]
+}
+
+func sortedNames(m map[string]string) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// The subjects, as the table names them.
+const (
+	service    = "animalstore"
+	bare       = "bare net/http"
+	nginx      = "nginx, static file"
+	pocketbase = "PocketBase"
+	pgxLoop    = "plain pgx loop"
+)
+
+const serviceKey = "Bearer the-key-of-the-benchmark"
+
+// target is a subject that runs and can be loaded.
+type target interface {
+	// load drives it for a while over so many connections.
+	load(ctx context.Context, connections int, duration time.Duration) (sample, error)
+	// stop ends it.
+	stop() error
+}
+
+// httpTarget is a program that answers HTTP.
+type httpTarget struct {
+	process *process
+	dir     string
+	base    string
+	request request
+	warm    request // what it is warmed up with
+	creates int     // so many animals are added each second beside the load
+}
+
+func (t *httpTarget) stop() error { return t.process.stop() }
+
+func (t *httpTarget) load(ctx context.Context, connections int, duration time.Duration) (sample, error) {
+	if t.creates == 0 {
+		return load(ctx, t.dir, t.base, t.request, connections, duration)
+	}
+	writer := startWriter(ctx, t.base, t.creates)
+	s, err := load(ctx, t.dir, t.base, t.request, connections, duration)
+	rate, writeErr := writer.stop()
+	s.creates = rate
+	return s, errors.Join(err, writeErr)
+}
+
+// prepare waits for a program, checks that it answers what is to be measured, and warms it up.
+func (t *httpTarget) prepare(ctx context.Context, ready string) error {
+	if _, _, err := t.process.waitFor(t.base+ready, t.request.key); err != nil {
+		return err
+	}
+	last := max(0, len(t.warm.parts)-1) // the load begins with the first, and an animal can be ordered once
+	if _, err := t.warm.once(t.base, last); err != nil {
+		return err
+	}
+	_, err := load(ctx, t.dir, t.base, t.warm, 64, time.Second)
+	return err
+}
+
+// startService starts the program on a copy of the store with so many animals.
+func (b *bench) startService(ctx context.Context, dir string, animals int) (*process, string, error) {
+	store, err := b.cache.store(ctx, animals)
+	if err != nil {
+		return nil, "", err
+	}
+	if err := copyFolder(store, dir); err != nil {
+		return nil, "", err
+	}
+	return b.startOn(ctx, dir, filepath.Join(dir, databaseName))
+}
+
+// startOn starts the program on a database.
+func (b *bench) startOn(ctx context.Context, dir, database string) (*process, string, error) {
+	addr, err := freeAddress()
+	if err != nil {
+		return nil, "", err
+	}
+	p, err := startProcess(ctx, dir, []string{"ANIMALSTORE_API_KEY=" + strings.TrimPrefix(serviceKey, "Bearer ")},
+		b.program("animalstore"), "serve", "--addr", addr, "--database", database)
+	return p, "http://" + addr, err
+}
+
+// startBare starts the bare handler with an answer of the service.
+func (b *bench) startBare(ctx context.Context, dir string, a answer, decode string) (*process, string, error) {
+	addr, err := freeAddress()
+	if err != nil {
+		return nil, "", err
+	}
+	text, err := json.Marshal(a)
+	if err != nil {
+		return nil, "", err
+	}
+	file := filepath.Join(dir, "answer.json")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		return nil, "", err
+	}
+	p, err := startProcess(ctx, dir, nil, b.program("bare"), "-addr", addr, "-answer", file, "-decode", decode)
+	return p, "http://" + addr, err
+}
+
+// nginxSettings are what its users set for speed: no log of requests, sendfile, files kept open, connections kept long.
+const nginxSettings = `%s
+daemon off;
+worker_processes %d;
+pid %[3]s/nginx.pid;
+error_log %[3]s/error.log;
+events { worker_connections 1024; }
+http {
+	access_log off;
+	sendfile on;
+	tcp_nopush on;
+	open_file_cache max=16;
+	keepalive_requests 100000000;
+	client_body_temp_path %[3]s/t1; proxy_temp_path %[3]s/t2; fastcgi_temp_path %[3]s/t3; uwsgi_temp_path %[3]s/t4; scgi_temp_path %[3]s/t5;
+	default_type application/json;
+	server {
+		listen %[4]s;
+		root %[3]s;
+		location / {
+			try_files /answer.json =404;
+%[5]s		}
+	}
+}
+`
+
+// startNginx starts nginx with the body of an answer as a file, and with the answer's headers.
+func (b *bench) startNginx(ctx context.Context, dir string, a answer) (*process, string, error) {
+	addr, err := freeAddress()
+	if err != nil {
+		return nil, "", err
+	}
+	user := ""
+	if os.Getuid() == 0 {
+		user = "user root;" // another user could not read the folder
+	}
+	var headers strings.Builder
+	for name, values := range a.Header {
+		switch name {
+		case "Content-Type", "Content-Length", "Etag": // nginx writes its own
+		default:
+			fmt.Fprintf(&headers, "\t\t\tadd_header %s '%s';\n", name, strings.ReplaceAll(strings.Join(values, ", "), "'", `\'`))
+		}
+	}
+	settings := fmt.Sprintf(nginxSettings, user, runtime.NumCPU(), dir, addr, headers.String())
+	config := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(config, []byte(settings), 0o600); err != nil {
+		return nil, "", err
+	}
+	if err := os.WriteFile(filepath.Join(dir, "answer.json"), a.Body, 0o600); err != nil {
+		return nil, "", err
+	}
+	p, err := startProcess(ctx, dir, nil, "nginx", "-p", dir, "-e", filepath.Join(dir, "error.log"), "-c", config)
+	return p, "http://" + addr, err
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// results are the measurements of all rounds.
+type results struct {
+	samples  map[place][]sample
+	failures []string
+}
+
+// place is where a measurement stands in the table.
+type place struct {
+	trial, subject string
+	connections    int
+}
+
+func (r *results) add(trial, subject string, connections int, s sample) {
+	if r.samples == nil {
+		r.samples = map[place][]sample{}
+	}
+	at := place{trial, subject, connections}
+	r.samples[at] = append(r.samples[at], s)
+}
+
+func (r *results) fail(trial, subject string, err error) {
+	r.failures = append(r.failures, fmt.Sprintf("%s, %s: %v", trial, subject, err))
+}
+
+// median returns the medians of a place's measurements, and whether there are any.
+func (r *results) median(at place) (sample, bool) {
+	samples := r.samples[at]
+	if len(samples) == 0 {
+		return sample{}, false
+	}
+	return sample{
+		perSecond: medianOf(samples, func(s sample) float64 { return s.perSecond }),
+		p50:       medianOf(samples, func(s sample) time.Duration { return s.p50 }),
+		p99:       medianOf(samples, func(s sample) time.Duration { return s.p99 }),
+		creates:   medianOf(samples, func(s sample) float64 { return s.creates }),
+	}, true
+}
+
+// medianOf is the middle one, the lower of two.
+func medianOf[S any, V cmp.Ordered](samples []S, value func(S) V) V {
+	var values []V
+	for _, s := range samples {
+		values = append(values, value(s))
+	}
+	slices.Sort(values)
+	return values[(len(values)-1)/2]
+}
+
+// table writes the medians of all trials, and beside each other subject the ratio of the first to it, and the bar.
+func (r *results) table(trials []trial) string {
+	var b strings.Builder
+	b.WriteString("| case | connections | subject | each second | p50 | p99 | animalstore ÷ it | to reach | reached |\n")
+	b.WriteString("|---|--:|---|--:|--:|--:|--:|--:|---|\n")
+	for _, t := range trials {
+		for _, connections := range t.connections {
+			first, measured := r.median(place{t.name, t.contestants[0].subject, connections})
+			for i, c := range t.contestants {
+				s, ok := r.median(place{t.name, c.subject, connections})
+				if !ok {
+					continue
+				}
+				ratio, wanted, reached := "", "", ""
+				if i > 0 && measured {
+					value := first.perSecond / s.perSecond
+					ratio = fmt.Sprintf("%.2f", value)
+					wanted, reached = t.judge(c.subject, connections, value, first)
+				}
+				name := c.subject
+				if s.creates > 0 {
+					name += fmt.Sprintf(" (%.0f creates/s done)", s.creates)
+				}
+				fmt.Fprintf(&b, "| %s | %d | %s | %.0f | %s | %s | %s | %s | %s |\n", t.name, connections, name,
+					s.perSecond, milliseconds(s.p50), milliseconds(s.p99), ratio, wanted, reached)
+			}
+		}
+	}
+	return b.String()
+}
+
+// judge says what a ratio is to be, and whether it is. Where not all creates were done beside it, it is not.
+func (t trial) judge(subject string, connections int, ratio float64, first sample) (wanted, reached string) {
+	for _, bar := range t.bars {
+		if bar.beside != subject || connections != 64 {
+			continue
+		}
+		done := first.creates >= 0.95*float64(t.contestants[0].creates)
+		if bar.most > 0 {
+			return fmt.Sprintf("≤ %.2f", bar.most), yesNo(done && ratio <= bar.most)
+		}
+		return fmt.Sprintf("≥ %.2f", bar.least), yesNo(done && ratio >= bar.least)
+	}
+	return "", ""
+}
+
+func yesNo(reached bool) string {
+	if reached {
+		return "yes"
+	}
+	return "**no**"
+}
+
+func milliseconds(d time.Duration) string {
+	return fmt.Sprintf("%.2f ms", float64(d.Microseconds())/1000)
+}

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	"debug/buildinfo"
+	"os/exec"
+	"regexp"
+	"runtime"
+	"strings"
+
+	_ "modernc.org/sqlite"
+)
+
+// versions are those of everything that the figures depend on.
+func (b *bench) versions(ctx context.Context) []string {
+	found := []string{"Go " + strings.TrimPrefix(runtime.Version(), "go")}
+	for _, name := range []string{"wrk", "nginx"} {
+		if version := versionOf(ctx, name); version != "" {
+			found = append(found, name+" "+version)
+		}
+	}
+	if version := sqliteVersion(ctx); version != "" {
+		found = append(found, "SQLite "+version)
+	}
+	if b.postgresVersion != "" {
+		found = append(found, "PostgreSQL "+b.postgresVersion)
+	}
+	return append(found, b.peerVersions()...)
+}
+
+// versionOf is the first number that a program says with -v, which for wrk is also a mistake.
+func versionOf(ctx context.Context, program string) string {
+	output, _ := exec.CommandContext(ctx, program, "-v").CombinedOutput()
+	return regexp.MustCompile(`\d+\.\d+(\.\d+)*`).FindString(string(output))
+}
+
+// sqliteVersion is that of the service, too: its module decides which this one has.
+func sqliteVersion(ctx context.Context) (version string) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return ""
+	}
+	defer db.Close()
+	db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version)
+	return version
+}
+
+// peerVersions reads from the peer's program what it was built of.
+func (b *bench) peerVersions() []string {
+	info, err := buildinfo.ReadFile(b.program("pocketbase"))
+	if err != nil {
+		return nil
+	}
+	var found []string
+	for _, module := range info.Deps {
+		switch module.Path {
+		case "github.com/pocketbase/pocketbase":
+			found = append(found, "PocketBase "+module.Version)
+		case "modernc.org/sqlite":
+			found = append(found, "with its own "+module.Path+" "+module.Version)
+		}
+	}
+	return found
+}
