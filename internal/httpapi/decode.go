@@ -187,11 +187,15 @@ func (o *object) scopes(name string) []shop.Scope {
 		o.problems.Add(name, "is required")
 		return nil
 	}
-	var scopes []shop.Scope
-	if value.Kind() != '[' || json.Unmarshal(value, &scopes) != nil {
+	return words[shop.Scope](o, name, value)
+}
+
+// words reads a member that must be an array of strings.
+func words[T ~string](o *object, name string, value jsontext.Value) (list []T) {
+	if value.Kind() != '[' || json.Unmarshal(value, &list) != nil {
 		o.problems.Add(name, "must be an array of strings")
 	}
-	return scopes
+	return list
 }
 
 // address returns a member that must be there and be a string; what is an address, the shop says.
@@ -214,11 +218,7 @@ func (o *object) eventTypes(name string) []shop.EventType {
 	if !given || value.Kind() == 'n' {
 		return nil
 	}
-	var types []shop.EventType
-	if value.Kind() != '[' || json.Unmarshal(value, &types) != nil {
-		o.problems.Add(name, "must be an array of strings")
-	}
-	return types
+	return words[shop.EventType](o, name, value)
 }
 
 // boolean returns a member that must be true or false.

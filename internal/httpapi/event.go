@@ -25,19 +25,19 @@ func (a *API) listEvents(c *call) error {
 	if err != nil {
 		return err
 	}
-	first := url.Values{"limit": {strconv.Itoa(window.Limit)}}
+	query := url.Values{"limit": {strconv.Itoa(window.Limit)}}
 	for _, t := range filter.Types {
-		first.Add("type", string(t))
+		query.Add("type", string(t))
 	}
 	if filter.Subject != "" {
-		first.Set("subject", filter.Subject)
+		query.Set("subject", filter.Subject)
 	}
-	links := [2]string{first.Encode()}
+	first, next := query.Encode(), ""
 	if page.More {
-		first.Set("after", page.Items[len(page.Items)-1].ID)
-		links[1] = first.Encode()
+		query.Set("after", page.Items[len(page.Items)-1].ID)
+		next = query.Encode()
 	}
-	a.link(c, "/events", links[0], links[1])
+	a.link(c, "/events", first, next)
 	sendPage(c, page)
 	return nil
 }
