@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -44,11 +46,18 @@ const (
 	maxHeader     = 64 << 10
 )
 
+// gcPercent lets the heap, which is small, grow to several times its size before garbage is collected. Under load Go's own
+// setting collects so often that reads cost a third more.
+const gcPercent = 400
+
 // Run opens the shop, serves it, and closes it again when the context ends.
 func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 	settings, err := s.settings()
 	if err != nil {
 		return err
+	}
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
 	log, end := newLog(t.err)
 	defer end()

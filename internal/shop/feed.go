@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// feed keeps the newest events in memory, so that any number of readers can follow them without asking the store. It never
-// waits for a reader: one that falls behind reads from the store again.
+// feed keeps the newest events in memory while somebody follows them, so that any number of readers can do so without asking
+// the store. It never waits for a reader: one that falls behind reads from the store again.
 type feed struct {
 	mu      sync.Mutex
 	recent  []Event       // in their order, none left out
@@ -17,6 +17,7 @@ type feed struct {
 	last    int64         // and ends with this one
 	fresh   time.Time     // it had all that there was at this time
 	changed chan struct{} // closed when there is more
+	awaited bool          // by somebody, since it was made
 }
 
 const (
@@ -24,6 +25,8 @@ const (
 	feedSize = 1000
 	// feedPage is how many are read at a time.
 	feedPage = 100
+	// feedRest is how long the feed is left alone while nobody waits for it.
+	feedRest = 200 * time.Millisecond
 )
 
 // newFeed begins with nothing: until its first events are there, every reader is one that has fallen behind.
@@ -43,6 +46,30 @@ func (f *feed) begin(position int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.recent, f.before, f.last = nil, position, position
+	f.wake()
+}
+
+// wake tells whoever waits that there may be more.
+func (f *feed) wake() {
+	if f.awaited {
+		close(f.changed)
+		f.changed, f.awaited = make(chan struct{}), false
+	}
+}
+
+// news returns a channel that is closed when there may be more.
+func (f *feed) news() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.awaited = true
+	return f.changed
+}
+
+// idle tells whether nobody waits, and whether the feed was up to date a moment ago.
+func (f *feed) idle() (idle, fresh bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return !f.awaited, time.Since(f.fresh) < feedRest
 }
 
 // add adds what came after the last.
@@ -58,8 +85,7 @@ func (f *feed) add(events []Event) {
 		f.before = f.recent[excess-1].position
 		f.recent = append([]Event(nil), f.recent[excess:]...) // readers may still hold the old ones
 	}
-	close(f.changed)
-	f.changed = make(chan struct{})
+	f.wake()
 }
 
 // after returns the events after a position, and the position that they reach; false where it is too long ago.
@@ -87,7 +113,11 @@ func (s *Service) pullEvents(ctx context.Context) error {
 		return err
 	}
 	last, begun := s.feed.begun()
-	if !begun {
+	idle, fresh := s.feed.idle()
+	if begun && idle && fresh {
+		return nil
+	}
+	if !begun || idle { // nobody would read what came meanwhile; to keep it up took a tenth of the time of many creates
 		last, err := read(ctx, s, ReadTx.LastEvent)
 		if err == nil {
 			s.feed.begin(last)
@@ -136,11 +166,7 @@ func (s *Service) LastEvent(ctx context.Context) (int64, error) {
 }
 
 // News returns a channel that is closed when there are more events than now. Whoever waits takes it before looking.
-func (s *Service) News() <-chan struct{} {
-	s.feed.mu.Lock()
-	defer s.feed.mu.Unlock()
-	return s.feed.changed
-}
+func (s *Service) News() <-chan struct{} { return s.feed.news() }
 
 // EventsAfter returns the next events after a position, oldest first, and the position to go on from. There may be more
 // where it returns any. It returns events_expired where some have been removed for their age.

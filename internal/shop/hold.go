@@ -78,6 +78,13 @@ func readSettled[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, err
 		value T
 		due   bool
 	}
+	settled, err := s.isSettled(ctx)
+	if err != nil {
+		return *new(T), err
+	}
+	if settled {
+		return read(ctx, s, fn)
+	}
 	for {
 		got, err := read(ctx, s, func(tx ReadTx) (result, error) {
 			if due, err := hasDue(tx); err != nil || due {

@@ -28,7 +28,7 @@ const longestTerm = time.Second
 
 // TermFrom returns for how long something holds that is read after a moment: until the catalogue changes, or a hold runs out.
 func (s *Service) TermFrom(ctx context.Context, m Moment) (Term, error) {
-	next, err := read(ctx, s, ReadTx.NextHold)
+	next, err := s.nextHold(ctx, m)
 	if err != nil {
 		return Term{}, err
 	}
@@ -37,4 +37,33 @@ func (s *Service) TermFrom(ctx context.Context, m Moment) (Term, error) {
 		until = next
 	}
 	return Term{m.Changes, until}, nil
+}
+
+// hold is when the next hold runs out, as long as the catalogue does not change: a new hold changes its animal. One that
+// ends sooner than planned may not; then this is too early, and whoever goes by it looks again.
+type hold struct {
+	term Term
+	next time.Time
+}
+
+// nextHold returns when the next hold runs out of those that there are at a moment, or the zero time.
+func (s *Service) nextHold(ctx context.Context, m Moment) (time.Time, error) {
+	if known := s.hold.Load(); known != nil && known.term.Holds(m) {
+		return known.next, nil
+	}
+	next, err := read(ctx, s, ReadTx.NextHold)
+	if err == nil {
+		s.hold.Store(&hold{Term{m.Changes, m.Time.Add(longestTerm)}, next})
+	}
+	return next, err
+}
+
+// isSettled tells whether no hold is over, where that is known without reading.
+func (s *Service) isSettled(ctx context.Context) (bool, error) {
+	now, ok := s.Moment()
+	if !ok {
+		return false, nil
+	}
+	next, err := s.nextHold(ctx, now)
+	return !passed(next, now.Time), err
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 )
 
@@ -56,6 +57,7 @@ type Service struct {
 	source          string
 	eventRetention  time.Duration
 	feed            *feed
+	hold            atomic.Pointer[hold] // nil: not known yet
 	keyring         *keyring
 	uses            *uses
 	running         *running

@@ -31,7 +31,13 @@ func (t *tx) CategoryInUse(id int64) (bool, error) {
 }
 
 func (t *tx) EnsureCategory(id int64) (created bool, err error) {
+	if known, err := t.findCategory(id); err != nil || known {
+		return false, err
+	}
 	_, created, err = one(t, scanValue[int64], "INSERT INTO categories (id) VALUES ($1) ON CONFLICT (id) DO NOTHING RETURNING id", id)
+	if err == nil {
+		t.learnCategory(id)
+	}
 	return created, err
 }
 
@@ -63,5 +69,6 @@ func (t *tx) AssignCategoryID() (int64, error) {
 }
 
 func (t *tx) DeleteCategory(category shop.Category) error {
+	t.forgetCategories()
 	return t.exec("DELETE FROM categories WHERE id = $1", category.ID)
 }

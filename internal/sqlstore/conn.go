@@ -2,27 +2,37 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
+	"database/sql/driver"
 )
 
 // maxStatements bounds the prepared statements of a connection; the texts of lists vary with their filters.
-const maxStatements = 100
+const maxStatements = 200
 
-// conn is one connection of SQLite with its prepared statements. It opens when it is first used, and again after it was given up.
+// conn is one connection of SQLite with its prepared statements. It opens when it is first used, and again after it was
+// given up. It speaks to the driver itself: going through database/sql, a page took half as long again.
 type conn struct {
-	db         *sql.DB
-	open       *sql.Conn
-	statements map[string]*sql.Stmt
+	connect    func() (driver.Conn, error)
+	open       driver.Conn
+	statements map[string]statement
 }
 
-func newConn(db *sql.DB) *conn { return &conn{db: db, statements: map[string]*sql.Stmt{}} }
+// statement is what the driver of SQLite prepares.
+type statement interface {
+	driver.Stmt
+	driver.StmtExecContext
+	driver.StmtQueryContext
+}
 
-func (c *conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
-	if statement, ok := c.statements[query]; ok {
-		return statement, nil
+func newConn(connect func() (driver.Conn, error)) *conn {
+	return &conn{connect: connect, statements: map[string]statement{}}
+}
+
+func (c *conn) prepare(ctx context.Context, query string) (statement, error) {
+	if prepared, ok := c.statements[query]; ok {
+		return prepared, nil
 	}
 	if c.open == nil {
-		open, err := c.db.Conn(ctx)
+		open, err := c.connect()
 		if err != nil {
 			return nil, err
 		}
@@ -31,33 +41,46 @@ func (c *conn) prepare(ctx context.Context, query string) (*sql.Stmt, error) {
 	if len(c.statements) >= maxStatements {
 		c.forget()
 	}
-	statement, err := c.open.PrepareContext(ctx, query)
+	made, err := c.open.(driver.ConnPrepareContext).PrepareContext(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	c.statements[query] = statement
-	return statement, nil
+	prepared := made.(statement)
+	c.statements[query] = prepared
+	return prepared, nil
 }
 
 func (c *conn) exec(ctx context.Context, query string, args []any) error {
-	statement, err := c.prepare(ctx, query)
+	prepared, err := c.prepare(ctx, query)
+	if err != nil {
+		return err
+	}
+	values, err := bind(args)
 	if err == nil {
-		_, err = statement.ExecContext(ctx, args...)
+		_, err = prepared.ExecContext(ctx, values)
 	}
 	return err
 }
 
-func (c *conn) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
-	statement, err := c.prepare(ctx, query)
+func (c *conn) query(ctx context.Context, query string, args []any) (rows, error) {
+	prepared, err := c.prepare(ctx, query)
 	if err != nil {
 		return nil, err
 	}
-	return statement.QueryContext(ctx, args...)
+	values, err := bind(args)
+	if err != nil {
+		return nil, err
+	}
+	found, err := prepared.QueryContext(ctx, values)
+	if err != nil {
+		return nil, err
+	}
+	return &sqliteRows{ctx: ctx, rows: found, row: make([]driver.Value, len(found.Columns()))}, nil
 }
 
 func (c *conn) forget() {
-	for _, statement := range c.statements {
-		statement.Close()
+	for _, prepared := range c.statements {
+		prepared.Close()
 	}
 	clear(c.statements)
 }
@@ -75,4 +98,17 @@ func (c *conn) close() {
 		c.open.Close()
 		c.open = nil
 	}
+}
+
+// bind makes arguments fit for a driver.
+func bind(args []any) ([]driver.NamedValue, error) {
+	values := make([]driver.NamedValue, len(args))
+	for i, arg := range args {
+		value, err := driver.DefaultParameterConverter.ConvertValue(arg)
+		if err != nil {
+			return nil, err
+		}
+		values[i] = driver.NamedValue{Ordinal: i + 1, Value: value}
+	}
+	return values, nil
 }

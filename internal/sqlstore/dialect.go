@@ -125,5 +125,9 @@ func (t *tx) Tidy() (more bool, err error) {
 // count keeps the inventory in step with the animals.
 func (t *tx) count(status shop.Status, change int) error {
 	t.changed = true
+	if t.group != nil {
+		t.added.count(status, change)
+		return t.failed
+	}
 	return t.exec(t.dialect.count, change, status)
 }

@@ -27,6 +27,10 @@ func (t *tx) InsertEvent(e shop.NewEvent) error {
 		if err != nil {
 			return err
 		}
+		if t.group != nil {
+			t.added.addEvent(e, micros(now))
+			return t.failed
+		}
 		args = append(args, micros(now))
 	}
 	return t.exec("INSERT INTO "+t.dialect.inbox+" (type, subject, actor, data, at) VALUES ($1, $2, $3, $4, "+t.dialect.eventTime+")", args...)
@@ -61,7 +65,7 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.Window) (query stri
 		c.equal("type", kind)
 		parts = append(parts, fmt.Sprintf("SELECT * FROM (%s) AS of%d", page(), i))
 	}
-	return strings.Join(parts, " UNION ALL ") + " ORDER BY id LIMIT " + c.place(w.Limit), c.args
+	return strings.Join(parts, " UNION ALL ") + " ORDER BY id LIMIT " + strconv.Itoa(w.Limit), c.args
 }
 
 func (t *tx) LastEvent() (int64, error) {

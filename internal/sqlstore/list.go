@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"animalstore/internal/shop"
@@ -41,7 +42,8 @@ func (c *conditions) place(value any) string {
 	return fmt.Sprintf("$%d", len(c.args))
 }
 
-// page writes the query for one window of a list; after is the condition of what follows a position in its order.
+// page writes the query for one window of a list; after is the condition of what follows a position in its order. The limit
+// stands in the text: where it is bound, SQLite plans the query anew for each value, which took a third of the time.
 func (c *conditions) page(selection string, w shop.Window, after, order string) (query string, args []any) {
 	if c.byRow && len(c.exact) > 0 {
 		order = c.seek(w.From, strings.HasSuffix(order, " DESC"))
@@ -57,7 +59,7 @@ func (c *conditions) page(selection string, w shop.Window, after, order string) 
 	if len(c.texts) > 0 {
 		query += " WHERE " + strings.Join(c.texts, " AND ")
 	}
-	query += " ORDER BY " + order + " LIMIT " + c.place(w.Limit)
+	query += " ORDER BY " + order + " LIMIT " + strconv.Itoa(w.Limit)
 	return query, c.args
 }
 

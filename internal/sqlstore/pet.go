@@ -51,6 +51,9 @@ func (t *tx) HasPets() (bool, error) {
 }
 
 func (t *tx) InsertPet(n shop.NewPet) (shop.Pet, error) {
+	if t.knowsCategory(n.CategoryID) {
+		return t.addPet(n)
+	}
 	pet, _, err := one(t, scanPet,
 		"INSERT INTO pets (name, name_folded, category_id, status) VALUES ($1, $2, $3, $4) RETURNING "+petColumns,
 		n.Name, shop.Fold(n.Name), n.CategoryID, nullable(n.Status))

@@ -118,7 +118,7 @@ func (r sqlRunner) exec(ctx context.Context, query string, args []any) error {
 	return err
 }
 
-func (r sqlRunner) query(ctx context.Context, query string, args []any) (*sql.Rows, error) {
+func (r sqlRunner) query(ctx context.Context, query string, args []any) (rows, error) {
 	return r.tx.QueryContext(ctx, query, args...)
 }
 

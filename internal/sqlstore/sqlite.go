@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"runtime"
@@ -68,7 +69,7 @@ func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err er
 	if s.db, err = sql.Open("sqlite", dsn(path, settings(o)...)); err != nil {
 		return err
 	}
-	s.db.SetMaxIdleConns(0) // connections are pooled here, each with its prepared statements
+	s.db.SetMaxIdleConns(0) // it is for the migrations; all else has connections with prepared statements
 	if err := checkSQLite(ctx, s.db); err != nil {
 		return err
 	}
@@ -84,10 +85,11 @@ func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err er
 		return err
 	}
 	s.readers = make(chan *conn, max(4, 2*runtime.GOMAXPROCS(0)))
+	connect := func() (driver.Conn, error) { return s.db.Driver().Open(dsn(path, settings(o)...)) }
 	for range cap(s.readers) {
-		s.readers <- newConn(s.db)
+		s.readers <- newConn(connect)
 	}
-	s.writer = startWriter(newConn(s.db), s.file, s.dialect)
+	s.writer = startWriter(newConn(connect), s.file, s.dialect)
 	return nil
 }
 

@@ -181,25 +181,24 @@ func TestOddPaths(t *testing.T) {
 func TestSettingsOfEveryConnection(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
-	check := func(db interface {
-		QueryRowContext(context.Context, string, ...any) *sql.Row
-	}) {
+	check := func(c *conn) {
 		t.Helper()
-		for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": "5000"} {
-			var got string
-			if err := db.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil || got != want {
-				t.Errorf("%s is %q (%v), want %q", pragma, got, err, want)
+		for pragma, want := range map[string]any{"journal_mode": "wal", "synchronous": int64(2), "foreign_keys": int64(1), "busy_timeout": int64(5000)} {
+			rows, err := c.query(t.Context(), "PRAGMA "+pragma, nil)
+			if err != nil {
+				t.Fatal(err)
 			}
+			if !rows.Next() || rows.(*sqliteRows).row[0] != want {
+				t.Errorf("%s is %v (%v), want %v", pragma, rows.(*sqliteRows).row[0], rows.Err(), want)
+			}
+			rows.Close()
 		}
 	}
 	addPets(t, store, 1)
-	check(sqliteOf(store).writer.conn.open)
+	check(sqliteOf(store).writer.conn)
 	reader := <-sqliteOf(store).readers
 	defer func() { sqliteOf(store).readers <- reader }()
-	if _, err := reader.prepare(t.Context(), "SELECT 1"); err != nil {
-		t.Fatal(err)
-	}
-	check(reader.open)
+	check(reader)
 }
 
 func TestOpenRefusals(t *testing.T) {

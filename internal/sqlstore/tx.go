@@ -14,12 +14,23 @@ type tx struct {
 	dialect *dialect
 	changed bool // the catalogue
 	failed  error
+	group   *group // nil: it has the transaction to itself
+	saved   bool   // it is behind a savepoint
+	added   batch  // what it has added and is not in the database yet
 }
 
 // runner runs statements in the transaction of its connection.
 type runner interface {
 	exec(ctx context.Context, query string, args []any) error
-	query(ctx context.Context, query string, args []any) (*sql.Rows, error)
+	query(ctx context.Context, query string, args []any) (rows, error)
+}
+
+// rows are what a query found, one after the other.
+type rows interface {
+	Next() bool
+	Scan(columns ...any) error
+	Err() error
+	Close() error
 }
 
 // run runs a closure over the transaction. A closure that went on after a failed statement has failed all the same:
@@ -44,6 +55,9 @@ func (t *tx) exec(query string, args ...any) error {
 	if t.failed != nil {
 		return t.failed
 	}
+	if err := t.settle(); err != nil {
+		return t.fail(err)
+	}
 	if err := t.runner.exec(t.ctx, query, args); err != nil {
 		return t.fail(err)
 	}
@@ -57,6 +71,9 @@ type scanner func(columns ...any) error
 func all[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	if t.failed != nil {
 		return nil, t.failed
+	}
+	if err := t.settle(); err != nil {
+		return nil, t.fail(err)
 	}
 	rows, err := t.runner.query(t.ctx, query, args)
 	if err != nil {

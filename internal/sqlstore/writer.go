@@ -14,15 +14,16 @@ const maxBatch = 256
 
 // writer runs all writes of a store, one after the other, on the one connection that writes.
 //
-// It commits in groups: writes that wait together share one transaction, each behind a savepoint of its own, and are
-// answered after the one fsync. A member that fails undoes only itself. Answers wait for the commit also where a member
-// failed: what it saw may have been written by the members before it.
+// It commits in groups: writes that wait together share one transaction and are answered after the one fsync. Answers wait
+// for the commit also where a member failed: what it saw may have been written by the members before it.
 type writer struct {
-	conn    *conn
-	file    *file
-	dialect *dialect
-	queue   chan *member
-	stopped chan struct{} // closed when the last accepted write has been answered
+	conn         *conn
+	file         *file
+	dialect      *dialect
+	insertPets   inserter
+	insertEvents inserter
+	queue        chan *member
+	stopped      chan struct{} // closed when the last accepted write has been answered
 
 	mu     sync.RWMutex // held for reading while a member is handed over
 	closed bool
@@ -38,7 +39,11 @@ type member struct {
 }
 
 func startWriter(c *conn, f *file, d *dialect) *writer {
-	w := &writer{conn: c, file: f, dialect: d, queue: make(chan *member, maxBatch), stopped: make(chan struct{})}
+	w := &writer{
+		conn: c, file: f, dialect: d, queue: make(chan *member, maxBatch), stopped: make(chan struct{}),
+		insertPets:   newInserter("pets (id, name, name_folded, category_id, status)", 5),
+		insertEvents: newInserter("events (type, subject, actor, data, at)", 5),
+	}
 	go w.loop()
 	return w
 }
@@ -94,35 +99,34 @@ func (w *writer) loop() {
 // commit runs a group, joined by what arrives meanwhile, in one transaction. It returns the members that must run again
 // because another one took the whole transaction down with it (a full disk does that); those it does not return have
 // been answered.
-func (w *writer) commit(group []*member) (again []*member) {
-	whole := &tx{ctx: context.Background(), runner: w.conn, dialect: w.dialect}
-	err := w.file.check()
-	if err == nil {
-		if err = whole.exec("BEGIN IMMEDIATE"); err != nil {
-			w.conn.rollback()
-		}
-	}
-	if err != nil {
-		for range len(w.queue) { // those who wait meanwhile are not made to wait as long again
-			group = w.join(group)
-		}
-		answer(group, err)
-		return nil
-	}
-	for i := 0; i < len(group); i++ {
-		if alive := w.run(group[i]); !alive {
-			w.conn.rollback()
-			answer(group[i:i+1], nil)
-			return append(group[:i:i], group[i+1:]...)
-		}
-		if i == len(group)-1 && len(group) < maxBatch {
-			group = w.join(group)
-		}
-	}
-	if err = whole.exec("COMMIT"); err != nil {
+func (w *writer) commit(members []*member) (again []*member) {
+	g := &group{writer: w, known: map[int64]bool{}}
+	if err := w.file.check(); err != nil {
+		g.err = err
+	} else if g.exec("BEGIN IMMEDIATE") != nil {
 		w.conn.rollback()
 	}
-	answer(group, err)
+	if g.err != nil {
+		for range len(w.queue) { // those who wait meanwhile are not made to wait as long again
+			members = w.join(members)
+		}
+		answer(members, g.err)
+		return nil
+	}
+	for i := 0; i < len(members); i++ {
+		if alive := g.run(members[i]); !alive {
+			w.conn.rollback()
+			answer(members[i:i+1], nil)
+			return append(members[:i:i], members[i+1:]...)
+		}
+		if i == len(members)-1 && len(members) < maxBatch {
+			members = w.join(members)
+		}
+	}
+	if g.put(&g.pending) != nil || g.exec("COMMIT") != nil {
+		w.conn.rollback()
+	}
+	answer(members, g.err)
 	return nil
 }
 
@@ -136,35 +140,6 @@ func (w *writer) join(group []*member) []*member {
 	default:
 	}
 	return group
-}
-
-// run runs one member behind its savepoint. It reports whether the transaction around it is still alive: an error can
-// end it, and then the savepoint is gone too.
-func (w *writer) run(m *member) (alive bool) {
-	m.panic = nil // it may run again
-	if err := m.ctx.Err(); err != nil {
-		m.err = shop.UnavailableError(err) // nobody waits for it any more, and nothing of it has begun
-		return true
-	}
-	// The member runs under a context that cannot be cancelled: an interrupted statement would roll back the whole
-	// transaction, and with it the neighbours.
-	tx := &tx{ctx: context.WithoutCancel(m.ctx), runner: w.conn, dialect: w.dialect}
-	if m.err = tx.exec("SAVEPOINT member"); m.err != nil {
-		return false
-	}
-	m.err = tx.run(func() error { return m.call(tx) })
-	after := []string{"RELEASE member"}
-	if m.err != nil || m.panic != nil {
-		after = []string{"ROLLBACK TO member", "RELEASE member"}
-	}
-	tx.failed = nil
-	for _, statement := range after {
-		if err := tx.exec(statement); err != nil {
-			m.err = err // whatever the member said may rest on what is lost now
-			return false
-		}
-	}
-	return true
 }
 
 // call runs the closure; a panic stays with its member.

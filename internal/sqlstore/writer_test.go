@@ -13,9 +13,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// group runs writes so that they share one transaction: the first holds the writer up until all the others wait.
+// together runs writes so that they share one transaction: the first holds the writer up until all the others wait.
 // It returns their errors.
-func group(t *testing.T, store *Store, writes ...func(shop.WriteTx) error) []error {
+func together(t *testing.T, store *Store, writes ...func(shop.WriteTx) error) []error {
 	t.Helper()
 	started, release := make(chan struct{}), make(chan struct{})
 	errs := make([]error, len(writes))
@@ -72,7 +72,7 @@ func TestWritesThatWaitTogetherShareOneCommit(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	var committed string
-	errs := group(t, store, adding("A"), func(shop.WriteTx) error {
+	errs := together(t, store, adding("A"), func(shop.WriteTx) error {
 		committed = names(t, store) // by another connection: what is on the disk so far
 		return nil
 	})
@@ -91,7 +91,7 @@ func TestAMemberThatFailsUndoesOnlyItself(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	onPurpose := errors.New("on purpose")
-	errs := group(t, store, adding("A"),
+	errs := together(t, store, adding("A"),
 		func(tx shop.WriteTx) error { return errors.Join(adding("B")(tx), onPurpose) },
 		adding("C"),
 		func(tx shop.WriteTx) error { // breaks a constraint
@@ -126,7 +126,7 @@ func TestAMemberThatFillsTheDatabase(t *testing.T) {
 		}
 		return nil
 	}
-	errs := group(t, store, adding("A"), flood, adding("B"))
+	errs := together(t, store, adding("A"), flood, adding("B"))
 	wantOutcomes(t, errs, true, false, true)
 	if got := names(t, store); !strings.HasPrefix(got, "B A pet") || strings.Contains(got, "flood") {
 		t.Errorf("found %q, want B A and what was there before", got)
@@ -150,7 +150,7 @@ func TestAMemberThatEndsTheTransaction(t *testing.T) {
 		return tx.exec(`INSERT INTO categories (id)
 			WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n LIMIT 1000000000) SELECT i FROM n`)
 	}
-	errs := group(t, store, adding("A"), adding("B"), interrupted, adding("C"), interrupted, adding("D"))
+	errs := together(t, store, adding("A"), adding("B"), interrupted, adding("C"), interrupted, adding("D"))
 	wantOutcomes(t, errs, true, true, false, true, false, true)
 	if got := names(t, store); got != "D C B A" {
 		t.Errorf("found %q, want D C B A", got)
@@ -168,7 +168,7 @@ func TestACommitThatFails(t *testing.T) {
 		_, err := wtx.InsertPet(shop.NewPet{Name: "orphan", CategoryID: 404})
 		return err
 	}
-	errs := group(t, store, adding("A"), orphan, adding("B"))
+	errs := together(t, store, adding("A"), orphan, adding("B"))
 	for i, err := range errs {
 		if err == nil {
 			t.Errorf("write %d was answered as done", i)
@@ -227,7 +227,7 @@ func wantOutcomes(t *testing.T, errs []error, done ...bool) {
 // pragma changes a setting of the connection that writes.
 func pragma(t *testing.T, store *Store, setting string) {
 	t.Helper()
-	if _, err := sqliteOf(store).writer.conn.open.ExecContext(t.Context(), "PRAGMA "+setting); err != nil {
+	if err := sqliteOf(store).writer.conn.exec(t.Context(), "PRAGMA "+setting, nil); err != nil {
 		t.Fatal(err)
 	}
 }

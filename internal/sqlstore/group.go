@@ -1,0 +1,159 @@
+package sqlstore
+
+import (
+	"context"
+
+	"animalstore/internal/shop"
+)
+
+// group is one transaction that several writes share, its members. Each undoes only itself where it fails: what it has
+// added is forgotten, and what it has changed is behind a savepoint. A member that only adds needs none.
+type group struct {
+	writer  *writer
+	pending batch          // what the members have added that is not in the database yet
+	known   map[int64]bool // categories that there are
+	lastPet int64          // the id that was given last; 0: not known
+	err     error          // of the transaction: it is of no use any more
+}
+
+// run runs one member. It reports whether the transaction is still alive.
+func (g *group) run(m *member) (alive bool) {
+	m.panic = nil // it may run again
+	if err := m.ctx.Err(); err != nil {
+		m.err = shop.UnavailableError(err) // nobody waits for it any more, and nothing of it has begun
+		return true
+	}
+	// The member runs under a context that cannot be cancelled: an interrupted statement would roll back the whole
+	// transaction, and with it the neighbours.
+	tx := &tx{ctx: context.WithoutCancel(m.ctx), runner: g.writer.conn, dialect: g.writer.dialect, group: g}
+	lastPet := g.lastPet
+	m.err = tx.run(func() error { return m.call(tx) })
+	if g.err != nil {
+		m.err = g.err
+		return false
+	}
+	after := []string{"RELEASE member"}
+	if m.err == nil && m.panic == nil {
+		g.pending.take(&tx.added)
+	} else {
+		g.lastPet, g.known = lastPet, map[int64]bool{}
+		after = []string{"ROLLBACK TO member", "RELEASE member"}
+	}
+	if tx.saved {
+		for _, statement := range after {
+			if g.exec(statement) != nil {
+				m.err = tx.failed // what ended the transaction
+				if m.err == nil { // whatever the member said may rest on what is lost now
+					m.err = shop.UnavailableError(g.err)
+				}
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// exec runs a statement of the transaction itself. Where it fails, nothing is left of the transaction.
+func (g *group) exec(statement string) error {
+	return g.fail(g.writer.conn.exec(context.Background(), statement, nil))
+}
+
+func (g *group) fail(err error) error {
+	if err != nil && g.err == nil {
+		g.err = g.writer.dialect.meaning(err)
+	}
+	return g.err
+}
+
+// put puts a batch into the database.
+func (g *group) put(b *batch) error {
+	if b.isEmpty() {
+		return g.err
+	}
+	ctx, w := context.Background(), g.writer
+	err := w.insertPets.insert(ctx, w.conn, b.pets)
+	if err == nil {
+		err = w.insertEvents.insert(ctx, w.conn, b.events)
+	}
+	for status, change := range b.counts {
+		if err == nil && change != 0 {
+			err = w.conn.exec(ctx, w.dialect.count, []any{change, status})
+		}
+	}
+	b.clear()
+	return g.fail(err)
+}
+
+// settle makes the database ready for a statement of a member, which may look at all that was added, and may have to be
+// undone.
+func (t *tx) settle() error {
+	g := t.group
+	if g == nil {
+		return nil
+	}
+	g.lastPet = 0 // who knows what it does
+	if !t.saved {
+		if err := g.put(&g.pending); err != nil {
+			return err
+		}
+		if err := g.exec("SAVEPOINT member"); err != nil {
+			return err
+		}
+		t.saved = true
+	}
+	return g.put(&t.added)
+}
+
+// aside runs a query that changes nothing and looks at nothing that is added in groups.
+func aside[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) (T, bool, error) {
+	defer func(g *group) { t.group = g }(t.group)
+	t.group = nil
+	return one(t, scan, query, args...)
+}
+
+// knowsCategory tells whether a category is there for sure.
+func (t *tx) knowsCategory(id int64) bool { return t.group != nil && t.group.known[id] }
+
+// findCategory looks for a category that is not known yet: most are there, and then nothing has to be settled.
+func (t *tx) findCategory(id int64) (bool, error) {
+	if t.group == nil || t.group.known[id] || t.failed != nil {
+		return t.knowsCategory(id), t.failed
+	}
+	_, found, err := aside(t, scanValue[int64], "SELECT id FROM categories WHERE id = $1", id)
+	if found {
+		t.learnCategory(id)
+	}
+	return found, err
+}
+
+func (t *tx) learnCategory(id int64) {
+	if t.group != nil {
+		t.group.known[id] = true
+	}
+}
+
+func (t *tx) forgetCategories() {
+	if t.group != nil {
+		clear(t.group.known)
+	}
+}
+
+// addPet adds an animal of a category that is there for sure.
+func (t *tx) addPet(n shop.NewPet) (shop.Pet, error) {
+	if t.added.isFull() {
+		if err := t.settle(); err != nil {
+			return shop.Pet{}, err
+		}
+	}
+	if t.group.lastPet == 0 {
+		last, _, err := aside(t, scanValue[int64], "SELECT seq FROM sqlite_sequence WHERE name = 'pets'") // none was ever: 0
+		if err != nil {
+			return shop.Pet{}, err
+		}
+		t.group.lastPet = last
+	}
+	t.group.lastPet++
+	pet := shop.Pet{ID: t.group.lastPet, Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}
+	t.added.addPet(pet)
+	return pet, t.count(n.Status, +1)
+}

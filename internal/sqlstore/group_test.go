@@ -1,0 +1,164 @@
+package sqlstore
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"animalstore/internal/shop"
+)
+
+// totals returns how many animals are counted, and how many there are, and how many events.
+func totals(t *testing.T, store *Store) (counted, pets, events int64) {
+	t.Helper()
+	err := store.Read(t.Context(), func(rtx shop.ReadTx) error {
+		inventory, err := rtx.Inventory()
+		if err != nil {
+			return err
+		}
+		counted = inventory.Available + inventory.Pending + inventory.Sold + inventory.Unspecified
+		if pets, _, err = one(rtx.(*tx), scanValue[int64], "SELECT count(*) FROM pets"); err != nil {
+			return err
+		}
+		events, _, err = one(rtx.(*tx), scanValue[int64], "SELECT count(*) FROM events")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return counted, pets, events
+}
+
+// told adds an animal and its event, as the shop does.
+func told(name string, ids *[]int64) func(shop.WriteTx) error {
+	return func(tx shop.WriteTx) error {
+		if _, err := tx.EnsureCategory(1); err != nil {
+			return err
+		}
+		pet, err := tx.InsertPet(shop.NewPet{Name: name, CategoryID: 1, Status: shop.Available})
+		if err != nil {
+			return err
+		}
+		*ids = append(*ids, pet.ID)
+		return tx.InsertEvent(shop.NewEvent{Type: shop.PetCreated, Subject: fmt.Sprintf("pets/%d", pet.ID), Actor: "test", Data: []byte("{}")})
+	}
+}
+
+// What is added together is numbered without a gap, in the order of the members, and one that fails leaves no number out.
+func TestNumbersOfAGroup(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	addPets(t, store, 3) // 1, 2, 3
+	var first, failed, second, third []int64
+	errs := together(t, store, told("A", &first),
+		func(tx shop.WriteTx) error { return errors.Join(told("B", &failed)(tx), errors.New("on purpose")) },
+		told("C", &second),
+		func(tx shop.WriteTx) error { // it looks before it adds: what others have added is there
+			if pet, found, err := tx.Pet(5); err != nil || !found || pet.Name != "C" {
+				return fmt.Errorf("found %v, %v, %v", pet, found, err)
+			}
+			return told("D", &third)(tx)
+		})
+	for i, want := range []bool{true, false, true, true} {
+		if (errs[i] == nil) != want {
+			t.Errorf("write %d: %v", i, errs[i])
+		}
+	}
+	if got := fmt.Sprint(first, second, third); got != "[4] [5] [6]" {
+		t.Errorf("the ids are %s, want 4, 5 and 6", got)
+	}
+	if got := names(t, store); got != "D C A pet 2 pet 1 pet 0" {
+		t.Errorf("found %q", got)
+	}
+	if counted, pets, events := totals(t, store); counted != 6 || pets != 6 || events != 3 {
+		t.Errorf("%d counted, %d animals, %d events; want 6, 6 and 3", counted, pets, events)
+	}
+	err := store.Read(t.Context(), func(tx shop.ReadTx) error {
+		events, err := tx.Events(shop.EventFilter{}, shop.Window{Limit: 10})
+		for i, want := range []string{"pets/4", "pets/5", "pets/6"} {
+			if events[i].Subject != want || events[i].ID != int64(i+1) {
+				t.Errorf("the event %d is %d of %s, want %s", i+1, events[i].ID, events[i].Subject, want)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A category that a member has brought into being, or removed, is no longer what the next one believes.
+func TestCategoriesOfAGroup(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	var ids []int64
+	errs := together(t, store,
+		func(tx shop.WriteTx) error {
+			created, err := tx.EnsureCategory(7)
+			return errors.Join(err, fmt.Errorf("created %v, and failed", created))
+		},
+		func(tx shop.WriteTx) error { // the one before has left nothing
+			_, err := tx.InsertPet(shop.NewPet{Name: "orphan", CategoryID: 7})
+			return err
+		},
+		func(tx shop.WriteTx) error {
+			if created, err := tx.EnsureCategory(7); err != nil || !created {
+				return fmt.Errorf("created %v, %v", created, err)
+			}
+			return nil
+		},
+		func(tx shop.WriteTx) error {
+			if created, err := tx.EnsureCategory(7); err != nil || created {
+				return fmt.Errorf("created %v again, %v", created, err)
+			}
+			return tx.DeleteCategory(shop.Category{ID: 7})
+		},
+		func(tx shop.WriteTx) error {
+			_, err := tx.InsertPet(shop.NewPet{Name: "orphan", CategoryID: 7})
+			return err
+		},
+		told("A", &ids))
+	for i, want := range []bool{false, false, true, true, false, true} {
+		if (errs[i] == nil) != want {
+			t.Errorf("write %d: %v", i, errs[i])
+		}
+	}
+	if got := names(t, store); got != "A" {
+		t.Errorf("found %q, want A", got)
+	}
+}
+
+// A write may add more than is ever kept back, fail after that, and leave nothing.
+func TestAMemberThatAddsMany(t *testing.T) {
+	t.Parallel()
+	for _, fails := range []bool{false, true} {
+		store := openNew(t)
+		var before, many, after []int64
+		const n = 3*maxPending/10 + 7
+		errs := together(t, store, told("A", &before), func(tx shop.WriteTx) error {
+			many = nil
+			for i := range n {
+				if err := told(fmt.Sprintf("many %d", i), &many)(tx); err != nil {
+					return err
+				}
+			}
+			if fails {
+				return errors.New("on purpose")
+			}
+			return nil
+		}, told("B", &after))
+		want, id := int64(n+2), int64(n+2)
+		if fails {
+			want, id = 2, 2
+		}
+		if errs[0] != nil || errs[2] != nil || (errs[1] != nil) != fails {
+			t.Errorf("got %v", errs)
+		}
+		if counted, pets, events := totals(t, store); counted != want || pets != want || events != want {
+			t.Errorf("%d counted, %d animals, %d events; want %d of each", counted, pets, events, want)
+		}
+		if len(many) != n || many[n-1] != int64(n+1) || after[0] != id {
+			t.Errorf("the last of many is %d, the one after them %d; want %d and %d", many[len(many)-1], after[0], n+1, id)
+		}
+	}
+}
