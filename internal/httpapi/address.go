@@ -25,9 +25,9 @@ func (a *API) base(r *http.Request) string {
 	return scheme + "://" + host + "/v1"
 }
 
-// basePath is the path of the base address. Without a public address it is the same for every request.
-func (a *API) basePath() string {
-	if public, err := url.Parse(a.PublicURL); err == nil && a.PublicURL != "" {
+// basePathOf is the path of the base address.
+func basePathOf(publicURL string) string {
+	if public, err := url.Parse(publicURL); err == nil && publicURL != "" {
 		return public.EscapedPath()
 	}
 	return "/v1"

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net/http"
 	"strings"
 	"time"
@@ -49,6 +50,8 @@ type API struct {
 	limits   *limits
 	shelf    *shelf
 	ids      *requestIDs
+	basePath string      // the path of the base address; without a public one it is the same for every request
+	notice   http.Header // of the removal, on every answer of the operation
 	slots    chan struct{}   // one is held while a request is answered
 	streams  chan struct{}   // one is held by each stream
 	running  context.Context // ends when this node is about to stop
@@ -75,6 +78,7 @@ func New(c Config) (*API, error) {
 	if c.MaxStreams == 0 {
 		c.MaxStreams = defaultStreams
 	}
+	basePath := basePathOf(c.PublicURL)
 	running, stop := context.WithCancel(context.Background())
 	return &API{
 		Config:   c,
@@ -84,6 +88,8 @@ func New(c Config) (*API, error) {
 		limits:   newLimits(c.RateLimit),
 		shelf:    newShelf(c.Service),
 		ids:      newRequestIDs(),
+		basePath: basePath,
+		notice:   noticeOfRemoval(basePath),
 		slots:    make(chan struct{}, c.MaxInFlight),
 		streams:  make(chan struct{}, c.MaxStreams),
 		running:  running,
@@ -101,7 +107,7 @@ func (a *API) isStopping() bool { return a.running.Err() != nil }
 // ServeHTTP answers one request, whatever becomes of it.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := &call{w: &recorder{ResponseWriter: w, unread: r.ContentLength != 0}, r: r, id: a.ids.next()}
-	c.w.Header().Set("X-Request-Id", c.id)
+	c.w.setHeader("X-Request-Id", c.id)
 	a.metrics.inFlight.Inc()
 	start := time.Now()
 	err := a.guard(c)
@@ -138,7 +144,7 @@ func (a *API) serve(c *call) error {
 		c.route, c.params = place.routes[c.r.Method], params
 	}
 	if c.route != nil && c.route.operation == deprecatedOperation {
-		a.announceRemoval(c)
+		maps.Copy(c.w.Header(), a.notice)
 	}
 	// The key comes before everything else that could be said, also that there is no such path.
 	if place != nil && !place.open() || place == nil && isOrBelow(c.r.URL.Path, "/v1") {

@@ -59,7 +59,21 @@ type recorder struct {
 	http.ResponseWriter
 	status int
 	bytes  int
-	unread bool // the request has a body that nobody has read
+	unread bool      // the request has a body that nobody has read
+	values [8]string // of headers
+	set    int       // how many of them
+}
+
+// setHeader sets a header, given by the name in its canonical form. Its value stands in the recorder: to make room for each
+// would cost as much as all else that a short answer needs.
+func (w *recorder) setHeader(name, value string) {
+	if w.set == len(w.values) {
+		w.Header()[name] = []string{value}
+		return
+	}
+	w.values[w.set] = value
+	w.set++
+	w.Header()[name] = w.values[w.set-1 : w.set : w.set]
 }
 
 // WriteHeader closes the connection behind an answer to a request whose body was not read. Otherwise net/http would wait
@@ -96,9 +110,9 @@ const answerTimeout = 30 * time.Second
 
 // send writes a whole answer.
 func (c *call) send(status int, contentType string, body []byte) {
-	http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(answerTimeout)) // what has none needs none
-	c.w.Header().Set("Content-Type", contentType)
-	c.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	http.NewResponseController(c.w.ResponseWriter).SetWriteDeadline(time.Now().Add(answerTimeout)) // what has none needs none
+	c.w.setHeader("Content-Type", contentType)
+	c.w.setHeader("Content-Length", strconv.Itoa(len(body)))
 	c.w.WriteHeader(status)
 	c.leave() // the work is done: a client that is slow to read takes nobody's place
 	if c.r.Method != http.MethodHead {
@@ -108,7 +122,7 @@ func (c *call) send(status int, contentType string, body []byte) {
 
 // sendJSON writes an answer that nobody may keep.
 func (c *call) sendJSON(status int, body []byte) {
-	c.w.Header().Set("Cache-Control", "no-store")
+	c.w.setHeader("Cache-Control", "no-store")
 	c.send(status, "application/json", line(body))
 }
 
@@ -125,8 +139,8 @@ func (c *call) sendNothing() { c.w.WriteHeader(http.StatusNoContent) }
 
 // sendTagged writes an answer that a client may keep and ask for again by its tag.
 func (c *call) sendTagged(cacheControl, contentType, tag string, body []byte) {
-	c.w.Header().Set("Cache-Control", cacheControl)
-	c.w.Header().Set("ETag", tag)
+	c.w.setHeader("Cache-Control", cacheControl)
+	c.w.setHeader("Etag", tag)
 	if matchesTag(c.r.Header.Values("If-None-Match"), tag, true) {
 		c.w.WriteHeader(http.StatusNotModified)
 		return

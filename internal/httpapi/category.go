@@ -30,7 +30,7 @@ func (a *API) createCategory(c *call) error {
 	}
 	return once(c, func(ctx context.Context) (shop.Category, error) { return a.Service.CreateCategory(ctx, name) },
 		func(category shop.Category) shop.Answer {
-			location := fmt.Sprintf("%s/categories/%d", a.basePath(), category.ID)
+			location := fmt.Sprintf("%s/categories/%d", a.basePath, category.ID)
 			return shop.Answer{Status: 201, Header: map[string]string{"Location": location}, Body: encode(category)}
 		})
 }
@@ -75,7 +75,7 @@ func (a *API) putCategory(c *call) error {
 	status := 200
 	if created {
 		status = 201
-		c.w.Header().Set("Location", fmt.Sprintf("%s/categories/%d", a.basePath(), id))
+		c.w.Header().Set("Location", fmt.Sprintf("%s/categories/%d", a.basePath, id))
 	}
 	c.sendJSON(status, encode(category))
 	return nil

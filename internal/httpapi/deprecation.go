@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 
 	"animalstore/internal/shop"
@@ -19,15 +20,15 @@ var (
 // removed tells whether the day of the removal has come.
 func (a *API) removed() bool { return !a.Today().Before(removal) }
 
-// announceRemoval tells of the removal, in words that machines read, on every answer of the operation.
-func (a *API) announceRemoval(c *call) {
-	h := c.w.Header()
+// noticeOfRemoval tells of the removal, in words that machines read.
+func noticeOfRemoval(base string) http.Header {
+	h := http.Header{}
 	h.Set("Deprecation", fmt.Sprintf("@%d", deprecatedSince.Unix()))
 	h.Set("Sunset", removal.Format("Mon, 02 Jan 2006 15:04:05 GMT"))
-	base := a.basePath()
 	h.Set("Link", fmt.Sprintf(
 		`<%s/openapi.yaml>; rel="deprecation"; type="application/yaml", <%s/openapi.yaml>; rel="sunset"; type="application/yaml", <%s/pets>; rel="successor-version"`,
 		base, base, base))
+	return h
 }
 
 func errRemoved() error {

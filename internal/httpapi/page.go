@@ -38,7 +38,7 @@ func (a *API) link(c *call, path string, first, next string) {
 	if next != "" {
 		links = "<" + address + "?" + next + `>; rel="next", ` + links
 	}
-	c.w.Header().Set("Link", links)
+	c.w.setHeader("Link", links)
 }
 
 // pageTag is the entity tag of a page. A page that has become the last one is another page.

@@ -187,9 +187,9 @@ func (a *API) deletePet(c *call) error {
 // petLocation is where an animal can be fetched: by the deprecated operation as long as there is one.
 func (a *API) petLocation(id int64) string {
 	if a.removed() {
-		return fmt.Sprintf("%s/pets?id=%d", a.basePath(), id)
+		return fmt.Sprintf("%s/pets?id=%d", a.basePath, id)
 	}
-	return fmt.Sprintf("%s/pets/%d", a.basePath(), id)
+	return fmt.Sprintf("%s/pets/%d", a.basePath, id)
 }
 
 // petTag is the entity tag of one animal, the same wherever it is answered alone.
