@@ -81,10 +81,11 @@ func (a *API) createPet(c *call) error {
 	}
 	return once(c, func(ctx context.Context) (shop.Pet, error) { return a.Service.CreatePet(ctx, n) },
 		func(pet shop.Pet) shop.Answer {
+			body := encode(pet)
 			return shop.Answer{
 				Status: 201,
-				Header: map[string]string{"Location": a.petLocation(pet.ID), "ETag": petTag(pet)},
-				Body:   encode(pet),
+				Header: map[string]string{"Location": a.petLocation(pet.ID), "ETag": entityTag(body)},
+				Body:   body,
 			}
 		})
 }

@@ -28,7 +28,7 @@ func (b *batch) addPet(pet shop.Pet) {
 }
 
 func (b *batch) addEvent(e shop.NewEvent, at int64) {
-	b.events = append(b.events, e.Type, e.Subject, e.Actor, string(e.Data), at)
+	b.events = append(b.events, string(e.Type), e.Subject, e.Actor, string(e.Data), at) // a driver knows strings at sight
 }
 
 func (b *batch) count(status shop.Status, change int) {

@@ -14,6 +14,7 @@ type conn struct {
 	connect    func() (driver.Conn, error)
 	open       driver.Conn
 	statements map[string]statement
+	values     []driver.NamedValue // of the statement at hand
 }
 
 // statement is what the driver of SQLite prepares.
@@ -55,7 +56,7 @@ func (c *conn) exec(ctx context.Context, query string, args []any) error {
 	if err != nil {
 		return err
 	}
-	values, err := bind(args)
+	values, err := c.bind(args)
 	if err == nil {
 		_, err = prepared.ExecContext(ctx, values)
 	}
@@ -67,7 +68,7 @@ func (c *conn) query(ctx context.Context, query string, args []any) (rows, error
 	if err != nil {
 		return nil, err
 	}
-	values, err := bind(args)
+	values, err := c.bind(args)
 	if err != nil {
 		return nil, err
 	}
@@ -100,15 +101,16 @@ func (c *conn) close() {
 	}
 }
 
-// bind makes arguments fit for a driver.
-func bind(args []any) ([]driver.NamedValue, error) {
-	values := make([]driver.NamedValue, len(args))
+// bind makes arguments fit for the driver, which does not keep them.
+func (c *conn) bind(args []any) ([]driver.NamedValue, error) {
+	clear(c.values)
+	c.values = c.values[:0]
 	for i, arg := range args {
 		value, err := driver.DefaultParameterConverter.ConvertValue(arg)
 		if err != nil {
 			return nil, err
 		}
-		values[i] = driver.NamedValue{Ordinal: i + 1, Value: value}
+		c.values = append(c.values, driver.NamedValue{Ordinal: i + 1, Value: value})
 	}
-	return values, nil
+	return c.values, nil
 }

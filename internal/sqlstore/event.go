@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -21,15 +22,16 @@ func scanEvent(scan scanner) (shop.StoredEvent, error) {
 }
 
 func (t *tx) InsertEvent(e shop.NewEvent) error {
+	if t.group != nil {
+		now, err := t.Now()
+		t.added.addEvent(e, micros(now))
+		return errors.Join(err, t.failed)
+	}
 	args := []any{e.Type, e.Subject, e.Actor, string(e.Data)}
 	if t.dialect.eventTime == "$5" {
 		now, err := t.Now()
 		if err != nil {
 			return err
-		}
-		if t.group != nil {
-			t.added.addEvent(e, micros(now))
-			return t.failed
 		}
 		args = append(args, micros(now))
 	}
