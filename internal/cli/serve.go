@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -112,7 +113,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, se
 	if connections.most < s.MaxConnections {
 		log.Warn("the limit of open files leaves room for fewer connections", "wanted", s.MaxConnections, "connections", connections.most)
 	}
-	collectors := append(dispatcher.Collectors(), connections.collectors()...)
+	collectors := slices.Concat(store.Collectors(), dispatcher.Collectors(), connections.collectors())
 	if settings.certificate != nil {
 		collectors = append(collectors, settings.certificate.collectors()...)
 	}
