@@ -175,7 +175,7 @@ func exactTimes() openapi3.SchemaValidationOption {
 
 // checkNames refuses headers that the document does not have, but for those that HTTP itself and browsers need.
 func checkNames(response *openapi3.Response, header http.Header) error {
-	known := []string{"Content-Length", "Content-Type", "Date", "Vary", "X-Content-Type-Options"}
+	known := []string{"Content-Length", "Content-Type", "Date", "Strict-Transport-Security", "Vary", "X-Content-Type-Options"}
 	for name := range response.Headers {
 		known = append(known, http.CanonicalHeaderKey(name))
 	}

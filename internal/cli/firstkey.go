@@ -19,7 +19,7 @@ import (
 
 // firstKey sees to it that somebody can get in: a new store's first key is made and shown on a terminal; elsewhere it
 // would end up in a log, so the log only says how to make one.
-func firstKey(ctx context.Context, service *shop.Service, t terminal, log *slog.Logger, database string, addr net.Addr) error {
+func firstKey(ctx context.Context, service *shop.Service, t terminal, log *slog.Logger, database, address string) error {
 	has, err := service.HasKeys(ctx)
 	if err != nil || has {
 		return err
@@ -39,9 +39,9 @@ Your first key. It may do everything, and it is shown only now: keep it.
 
 Try it:
 
-    curl -H "Authorization: Bearer %s" http://%s/v1/pets
+    curl -H "Authorization: Bearer %s" %s/v1/pets
 
-`, key.Secret, key.Secret, reachable(addr))
+`, key.Secret, key.Secret, address)
 	return err
 }
 
@@ -63,13 +63,20 @@ func quoteShell(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// reachable is an address that this machine reaches the listener at.
-func reachable(addr net.Addr) string {
+// reachable is where this machine reaches the service: with TLS under a name that the certificate is good for.
+func reachable(addr net.Addr, certificate *certificate) string {
 	tcp, ok := addr.(*net.TCPAddr)
-	if !ok || !tcp.IP.IsUnspecified() {
-		return addr.String()
+	host, scheme := addr.String(), "http"
+	if ok && tcp.IP.IsUnspecified() {
+		host = fmt.Sprintf("127.0.0.1:%d", tcp.Port)
 	}
-	return fmt.Sprintf("127.0.0.1:%d", tcp.Port)
+	if certificate != nil {
+		scheme = "https"
+		if name := certificate.name(); ok && name != "" {
+			host = fmt.Sprintf("%s:%d", name, tcp.Port)
+		}
+	}
+	return scheme + "://" + host
 }
 
 func isTerminal(w io.Writer) bool {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,6 +22,9 @@ import (
 // serveCommand runs the service until it is told to stop.
 type serveCommand struct {
 	Addr                string        `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (default ${default})."`
+	TLSCert             string        `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with the certificate in this file (PEM, with those that lead to it); it is read again when it changes."`
+	TLSKey              string        `name:"tls-key" env:"ANIMALSTORE_TLS_KEY" placeholder:"FILE" help:"The file with the certificate's private key."`
+	MaxConnections      int           `name:"max-connections" env:"ANIMALSTORE_MAX_CONNECTIONS" default:"10000" placeholder:"N" help:"How many clients may be connected (default ${default})."`
 	Database            string        `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"The database: a file, which is made where there is none, or a postgres:// URL that several nodes may share (default ${default})."`
 	Environment         string        `env:"ANIMALSTORE_ENVIRONMENT" default:"production" enum:"production,staging" placeholder:"NAME" help:"production or staging; a database stays with the one it was made for (default ${default})."`
 	PublicURL           string        `name:"public-url" env:"ANIMALSTORE_PUBLIC_URL" placeholder:"URL" help:"The base address as clients see it, ending in /v1; set it behind a proxy (default: as each request says)."`
@@ -44,6 +48,9 @@ const (
 	stopTimeout   = 90 * time.Second
 	stopNotice    = time.Second // for a load balancer to see that one of several nodes is not ready any more
 	maxHeader     = 64 << 10
+	// writeTimeout is how long a client of HTTP/2 may take none of what it is sent. Its answers have limits of their own, but
+	// even to say that one has ended takes a client that reads.
+	writeTimeout = 15 * time.Second
 )
 
 // gcPercent lets the heap, which is small, grow to several times its size before garbage is collected. Under load Go's own
@@ -102,6 +109,14 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, se
 		AllowPrivate: s.WebhookAllowPrivate,
 		Report:       func(err error) { log.Error("webhooks", "error", err) },
 	})
+	connections := newConnections(connectionLimit(s.MaxConnections))
+	if connections.most < s.MaxConnections {
+		log.Warn("the limit of open files leaves room for fewer connections", "wanted", s.MaxConnections, "connections", connections.most)
+	}
+	collectors := slices.Concat(store.Collectors(), dispatcher.Collectors(), connections.collectors())
+	if settings.certificate != nil {
+		collectors = append(collectors, settings.certificate.collectors()...)
+	}
 	api, err := httpapi.New(httpapi.Config{
 		Service:    service,
 		Log:        log,
@@ -111,7 +126,8 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, se
 		RateLimit:  settings.rateLimit,
 		Today:      settings.today,
 		Version:    buildVersion(),
-		Collectors: dispatcher.Collectors(),
+		TLS:        settings.certificate != nil,
+		Collectors: collectors,
 	})
 	if err != nil {
 		return err
@@ -120,10 +136,11 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, se
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
+	connections.Listener = listener
 	log.Info("listening", "addr", listener.Addr().String(), "database", shown(s.Database), "environment", s.Environment,
-		"version", buildVersion())
+		"version", buildVersion(), "tls", settings.certificate != nil)
 	if settings.configuredKey == "" {
-		if err := firstKey(ctx, service, t, log, s.Database, listener.Addr()); err != nil {
+		if err := firstKey(ctx, service, t, log, s.Database, reachable(listener.Addr(), settings.certificate)); err != nil {
 			return errors.Join(err, listener.Close())
 		}
 	}
@@ -132,6 +149,9 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, se
 	var work sync.WaitGroup
 	work.Go(func() { service.Work(working, func(err error) { log.Error("work", "error", err) }) })
 	work.Go(func() { dispatcher.Run(delivering) })
+	if settings.certificate != nil {
+		work.Go(func() { settings.certificate.watch(working, log) })
+	}
 	defer work.Wait()
 	defer done()
 	defer stop()
@@ -139,23 +159,33 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, se
 	if sqlstore.IsURL(s.Database) {
 		notice = stopNotice
 	}
-	return serve(ctx, listener, api, log, notice)
+	return serve(ctx, connections, settings.certificate, api, log, notice)
 }
 
 // serve answers requests until the context ends. It then says so for a while, takes no more requests, and leaves when those
 // it took are answered.
-func serve(ctx context.Context, listener net.Listener, api *httpapi.API, log *slog.Logger, notice time.Duration) error {
+func serve(ctx context.Context, connections *connections, certificate *certificate, api *httpapi.API, log *slog.Logger, notice time.Duration) error {
 	server := &http.Server{
-		Handler:           api,
+		Handler:           connections.mark(api),
+		ConnContext:       connections.remember,
+		ConnState:         connections.changed,
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		// OPTIONS * is answered as everything else is, with a request id and a line in the log.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		HTTP2:                        &http.HTTP2Config{WriteByteTimeout: writeTimeout},
 	}
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(listener) }()
+	go func() {
+		if certificate == nil {
+			ended <- server.Serve(connections)
+			return
+		}
+		server.TLSConfig = certificate.config()
+		ended <- server.ServeTLS(connections, "", "")
+	}()
 	select {
 	case err := <-ended:
 		return err

@@ -19,6 +19,7 @@ type settings struct {
 	rateLimit      int              // 0: none
 	today          func() time.Time // nil: the clock's
 	eventRetention time.Duration    // 0: for ever
+	certificate    *certificate     // nil: no TLS
 }
 
 // settings checks every flag before anything is touched.
@@ -44,6 +45,9 @@ func (s *serveCommand) settings() (settings, error) {
 	if err := checkHold(s.OrderHold); err != nil {
 		return made, usagef("--order-hold: %w", err)
 	}
+	if s.MaxConnections < 1 {
+		return made, usagef("--max-connections: %d is no number from 1 on", s.MaxConnections)
+	}
 	var err error
 	if made.rateLimit, err = parseRate(s.RateLimit); err != nil {
 		return made, usagef("--rate-limit: %w", err)
@@ -57,6 +61,14 @@ func (s *serveCommand) settings() (settings, error) {
 			return made, usagef("--api-date: %q is no date such as 2030-12-05", s.APIDate)
 		}
 		made.today = func() time.Time { return date }
+	}
+	if (s.TLSCert == "") != (s.TLSKey == "") {
+		return made, usagef("--tls-cert and --tls-key: one is of no use without the other")
+	}
+	if s.TLSCert != "" {
+		if made.certificate, err = loadCertificate(s.TLSCert, s.TLSKey); err != nil {
+			return made, usagef("--tls-cert, --tls-key: %w", err)
+		}
 	}
 	made.configuredKey, err = configuredKey(s.APIKeyFile)
 	return made, err

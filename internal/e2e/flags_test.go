@@ -45,6 +45,9 @@ func TestWrongValues(t *testing.T) {
 		{"--event-retention", "ANIMALSTORE_EVENT_RETENTION", []string{
 			"never", "0", "-1h", "59m", "3600", "720", "30d", "1h ", "300000000h",
 		}},
+		{"--max-connections", "ANIMALSTORE_MAX_CONNECTIONS", []string{"0", "-1", "many", "1e4", "10000000000000000000"}},
+		{"--tls-cert", "ANIMALSTORE_TLS_CERT", []string{"alone.pem"}},
+		{"--tls-key", "ANIMALSTORE_TLS_KEY", []string{"alone.pem"}},
 		{"--webhook-allow-private", "ANIMALSTORE_WEBHOOK_ALLOW_PRIVATE", []string{"maybe", "2"}},
 		{"--demo", "ANIMALSTORE_DEMO", []string{"maybe", "2"}},
 	}
@@ -71,7 +74,7 @@ func TestWrongValues(t *testing.T) {
 func TestMissingValues(t *testing.T) {
 	t.Parallel()
 	for flag := range strings.FieldsSeq("--addr= --database= --environment= --addr --database --environment --public-url " +
-		"--staging-url --api-key-file --cors-origin --api-date --event-retention= --event-retention") {
+		"--staging-url --api-key-file --cors-origin --api-date --event-retention= --event-retention --tls-cert --tls-key --max-connections") {
 		t.Run(flag, func(t *testing.T) {
 			expectUsageError(t, newFolder(t), strings.TrimSuffix(flag, "="), "serve", flag)
 		})

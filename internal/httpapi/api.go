@@ -31,10 +31,13 @@ type Config struct {
 	RateLimit int
 	// MaxInFlight is how many requests may be answered at once; 0: as many as usually make sense.
 	MaxInFlight int
-	// MaxStreams is how many clients may follow the events at once; 0: as many as usually make sense.
-	MaxStreams int
+	// MaxStreams is how many clients may follow the events at once, and MaxKeyStreams how many of them with the same key; 0: as
+	// many as usually make sense.
+	MaxStreams, MaxKeyStreams int
 	// Today is the date on which the interface stands; nil: that of the clock.
 	Today func() time.Time
+	// TLS tells that the requests come over TLS, which ends here and not at a proxy.
+	TLS bool
 	// Version is shown in the metrics.
 	Version string
 	// Collectors are shown in the metrics, too: what others do beside the interface.
@@ -50,10 +53,11 @@ type API struct {
 	limits   *limits
 	shelf    *shelf
 	ids      *requestIDs
-	basePath string      // the path of the base address; without a public one it is the same for every request
-	notice   http.Header // of the removal, on every answer of the operation
-	slots    chan struct{}   // one is held while a request is answered
-	streams  chan struct{}   // one is held by each stream
+	basePath string        // the path of the base address; without a public one it is the same for every request
+	always   http.Header   // of every answer
+	notice   http.Header   // of the removal, on every answer of the operation
+	slots    chan struct{} // one is held while a request is answered
+	streams  *streamPlaces
 	running  context.Context // ends when this node is about to stop
 	stop     context.CancelFunc
 	pace     streamPace
@@ -78,6 +82,9 @@ func New(c Config) (*API, error) {
 	if c.MaxStreams == 0 {
 		c.MaxStreams = defaultStreams
 	}
+	if c.MaxKeyStreams == 0 {
+		c.MaxKeyStreams = defaultKeyStreams
+	}
 	basePath := basePathOf(c.PublicURL)
 	running, stop := context.WithCancel(context.Background())
 	return &API{
@@ -89,9 +96,10 @@ func New(c Config) (*API, error) {
 		shelf:    newShelf(c.Service),
 		ids:      newRequestIDs(),
 		basePath: basePath,
+		always:   alwaysSent(c),
 		notice:   noticeOfRemoval(basePath),
 		slots:    make(chan struct{}, c.MaxInFlight),
-		streams:  make(chan struct{}, c.MaxStreams),
+		streams:  newStreamPlaces(c.MaxStreams, c.MaxKeyStreams),
 		running:  running,
 		stop:     stop,
 		pace:     streamPace{heartbeat, streamPatience},
@@ -106,8 +114,9 @@ func (a *API) isStopping() bool { return a.running.Err() != nil }
 
 // ServeHTTP answers one request, whatever becomes of it.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{w: &recorder{ResponseWriter: w, unread: r.ContentLength != 0}, r: r, id: a.ids.next()}
+	c := &call{w: &recorder{ResponseWriter: w, unread: r.ContentLength != 0 && r.ProtoMajor == 1}, r: r, id: a.ids.next()}
 	c.w.setHeader("X-Request-Id", c.id)
+	maps.Copy(w.Header(), a.always) // shared by all, and changed by none
 	a.metrics.inFlight.Inc()
 	start := time.Now()
 	err := a.guard(c)

@@ -59,7 +59,7 @@ type recorder struct {
 	http.ResponseWriter
 	status int
 	bytes  int
-	unread bool      // the request has a body that nobody has read
+	unread bool      // the request has a body that nobody has read, and the connection is its own
 	values [8]string // of headers
 	set    int       // how many of them
 }
@@ -108,12 +108,17 @@ const unreadTimeout = time.Second
 // answerTimeout is how long a client may take to read an answer.
 const answerTimeout = 30 * time.Second
 
+// begin writes the beginning of an answer, and gives the client its time to read it all.
+func (c *call) begin(status int) {
+	http.NewResponseController(c.w).SetWriteDeadline(time.Now().Add(answerTimeout)) // what has none needs none
+	c.w.WriteHeader(status)
+}
+
 // send writes a whole answer.
 func (c *call) send(status int, contentType string, body []byte) {
-	http.NewResponseController(c.w.ResponseWriter).SetWriteDeadline(time.Now().Add(answerTimeout)) // what has none needs none
 	c.w.setHeader("Content-Type", contentType)
 	c.w.setHeader("Content-Length", strconv.Itoa(len(body)))
-	c.w.WriteHeader(status)
+	c.begin(status)
 	c.leave() // the work is done: a client that is slow to read takes nobody's place
 	if c.r.Method != http.MethodHead {
 		c.w.Write(body) // an error means that the client has gone
@@ -135,14 +140,14 @@ func (c *call) sendAnswer(a shop.Answer) {
 }
 
 // sendNothing says that it is done.
-func (c *call) sendNothing() { c.w.WriteHeader(http.StatusNoContent) }
+func (c *call) sendNothing() { c.begin(http.StatusNoContent) }
 
 // sendTagged writes an answer that a client may keep and ask for again by its tag.
 func (c *call) sendTagged(cacheControl, contentType, tag string, body []byte) {
 	c.w.setHeader("Cache-Control", cacheControl)
 	c.w.setHeader("Etag", tag)
 	if matchesTag(c.r.Header.Values("If-None-Match"), tag, true) {
-		c.w.WriteHeader(http.StatusNotModified)
+		c.begin(http.StatusNotModified)
 		return
 	}
 	c.send(http.StatusOK, contentType, body)

@@ -164,6 +164,13 @@ func (s *faultyStore) Write(ctx context.Context, fn func(shop.WriteTx) error) er
 	return s.Store.Write(ctx, fn)
 }
 
+func (s *faultyStore) Ready(ctx context.Context) error {
+	if err := s.check(false); err != nil {
+		return err
+	}
+	return s.Store.Ready(ctx)
+}
+
 // safeBuffer is a log that can be read while it is written.
 type safeBuffer struct {
 	mu     sync.Mutex

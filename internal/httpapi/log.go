@@ -41,6 +41,9 @@ func (a *API) note(c *call, took time.Duration, err error) {
 	if actor := c.principal.Actor(); actor != "" {
 		line.AddAttrs(slog.String("key", actor))
 	}
+	if trace, ok := traceOf(c.r.Header["Traceparent"]); ok {
+		line.AddAttrs(slog.String("trace_id", trace.id), slog.String("span_id", trace.span))
+	}
 	if err != nil {
 		line.AddAttrs(slog.String("error", a.Service.Redact(err.Error())))
 	}

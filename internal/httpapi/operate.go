@@ -16,7 +16,8 @@ func (a *API) livez(c *call) error {
 	return nil
 }
 
-// readyz says that it can serve: that it is not about to stop, and that the store answers.
+// readyz says that it can serve: that it is not about to stop, and that the store can be read and written. Otherwise it says
+// what is wrong.
 func (a *API) readyz(c *call) error {
 	if a.isStopping() {
 		return shop.Errorf(shop.Unavailable, "This node is about to stop; send requests to another one.")
@@ -24,7 +25,10 @@ func (a *API) readyz(c *call) error {
 	ctx, cancel := context.WithTimeout(c.r.Context(), readyTimeout)
 	defer cancel()
 	if err := a.Service.Ready(ctx); err != nil {
-		return shop.UnavailableError(err)
+		if shop.AsError(err).Code != shop.Unavailable {
+			err = shop.UnavailableError(err)
+		}
+		return err
 	}
 	c.sendJSON(http.StatusOK, []byte(`{"status":"ok"}`))
 	return nil

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -22,8 +23,6 @@ const (
 	stopPatience = time.Second
 	// streamRetry is how soon a browser comes back to a stream that has ended.
 	streamRetry = 2 * time.Second
-	// defaultStreams is how many streams a node serves at once: each costs a connection and little more.
-	defaultStreams = 4096
 	// streamBuffer is how much is sent to a reader at a time: one that takes nothing costs no more than this.
 	streamBuffer = 16 << 10
 )
@@ -49,12 +48,12 @@ func (a *API) streamEvents(c *call, filter shop.EventFilter, after *int64) error
 	if a.isStopping() {
 		return shop.Errorf(shop.Unavailable, "This node is about to stop; try again shortly.")
 	}
-	select {
-	case a.streams <- struct{}{}:
-		defer func() { <-a.streams }()
-	default:
-		return shop.Errorf(shop.Unavailable, "There are too many streams at once; try again later.")
+	leave, err := a.streams.take(c.principal.ID())
+	if err != nil {
+		c.w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
+		return err
 	}
+	defer leave()
 	position, err := a.streamStart(c, after)
 	if err != nil {
 		return err
@@ -65,7 +64,7 @@ func (a *API) streamEvents(c *call, filter shop.EventFilter, after *int64) error
 	h.Set("X-Accel-Buffering", "no") // nginx would keep events back
 	c.leave()
 	if c.r.Method == http.MethodHead {
-		c.w.WriteHeader(http.StatusOK)
+		c.begin(http.StatusOK)
 		return nil
 	}
 	c.streamed = true
@@ -183,14 +182,19 @@ func (s *stream) id() string {
 	return fmt.Sprintf("id: %d\n", s.position)
 }
 
-// write sends some whole blocks, and tells whether the client took them.
+// write sends some whole blocks, and tells whether the client took them. There is no limit on what comes after that: HTTP/2
+// would end a stream that is silent for that long.
 func (s *stream) write(blocks []byte) bool {
 	s.mu.Lock()
 	s.limit()
 	s.mu.Unlock()
 	s.written = time.Now()
 	_, err := s.w.Write(blocks)
-	return err == nil && http.NewResponseController(s.w).Flush() == nil
+	taken := err == nil && http.NewResponseController(s.w).Flush() == nil
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	http.NewResponseController(s.w).SetWriteDeadline(time.Time{})
+	return taken
 }
 
 // limit says until when the client must have taken what it is sent.
@@ -208,9 +212,11 @@ func (s *stream) hurry() {
 	}
 }
 
-// end lets nobody touch the connection any more: it may belong to another request.
+// end lets nobody touch the connection any more: it may belong to another request. The last bytes, which say that this was
+// all, are still to be taken.
 func (s *stream) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.limit()
 	s.ended = true
 }

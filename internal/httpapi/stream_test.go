@@ -333,6 +333,33 @@ func TestStreamLimits(t *testing.T) {
 	s.follow("").wantStart("0")
 }
 
+// One key gets no more than its share, and the others get theirs.
+func TestStreamsOfOneKey(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, func(c *Config) { c.MaxStreams, c.MaxKeyStreams = 3, 2 })
+	s.work()
+	greedy, modest := s.key(shop.EventsRead), s.key(shop.EventsRead)
+	first, second := s.follow("", bearing(greedy)), s.follow("", bearing(greedy))
+	first.wantStart("2")
+	second.wantStart("2")
+	for range 5 { // being refused costs no place
+		got := s.ask("GET", "/v1/events", "", "Accept: text/event-stream", bearing(greedy))
+		got.wantError(t, 429, shop.RateLimited)
+		if got.Header.Get("Retry-After") == "" || !strings.Contains(got.message(t), "2") {
+			t.Errorf("%v %s", got.Header, got.body)
+		}
+	}
+	s.ask("GET", "/v1/events", "", bearing(greedy)).want(t, 200, "") // pages are no streams
+	s.follow("", bearing(modest)).wantStart("2")
+	s.ask("GET", "/v1/events", "", "Accept: text/event-stream", bearing(s.key(shop.EventsRead))).wantError(t, 503, shop.Unavailable)
+	first.close()
+	s.await("a place", func() bool { return s.metric("animalstore_event_streams") == 2 })
+	s.follow("", bearing(greedy)).wantStart("3")
+	if n := len(s.api.streams.byKey); n != 2 {
+		t.Errorf("%d keys are remembered", n)
+	}
+}
+
 // Who comes back too late is told so, and goes on with what there is.
 func TestStreamReset(t *testing.T) {
 	t.Parallel()

@@ -64,6 +64,11 @@ func UnavailableError(cause error) *Error {
 	return &Error{Code: Unavailable, Message: "The store cannot be reached right now; try again shortly.", cause: cause}
 }
 
+// NotReady wraps a failure of the database for somebody who asks what is wrong with it.
+func NotReady(message string, cause error) *Error {
+	return &Error{Code: Unavailable, Message: message, cause: cause}
+}
+
 // InternalError wraps a failure that is our own fault; nothing of it shows.
 func InternalError(cause error) *Error {
 	return &Error{Code: Internal, Message: "Something went wrong on our side; the X-Request-Id names it in the log.", cause: cause}

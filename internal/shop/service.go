@@ -117,13 +117,8 @@ func settle(ctx context.Context, store Store, wanted Environment) (stored Enviro
 // Environment is the deployment that this shop belongs to.
 func (s *Service) Environment() Environment { return s.environment }
 
-// Ready returns an error where the store cannot be asked.
-func (s *Service) Ready(ctx context.Context) error {
-	return s.store.Read(ctx, func(tx ReadTx) error {
-		_, err := tx.Environment()
-		return err
-	})
-}
+// Ready returns unavailable where the store cannot be read or would not be written; its message says why, to anybody.
+func (s *Service) Ready(ctx context.Context) error { return s.store.Ready(ctx) }
 
 // now is the time as it is stored: in UTC, to the microsecond.
 func (s *Service) now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }

@@ -17,6 +17,10 @@ type Store interface {
 	Read(ctx context.Context, fn func(ReadTx) error) error
 	Write(ctx context.Context, fn func(WriteTx) error) error
 
+	// Ready returns unavailable where the store cannot be read or would not be written, with a message that says what is
+	// wrong in plain words and without a secret.
+	Ready(ctx context.Context) error
+
 	// Moment tells which catalogue there is now. ok is false where others may change it without this store knowing.
 	Moment() (m Moment, ok bool)
 

@@ -29,6 +29,7 @@ type postgresEngine struct {
 	db       *sql.DB
 	config   *pgx.ConnConfig
 	dialect  *dialect
+	metrics  *metrics
 	patience time.Duration // pgPatience, where nobody says otherwise
 	closed   atomic.Bool
 	// turn is held by the one write of this node that runs again after a conflict.
@@ -52,13 +53,13 @@ const (
 	pgPingTimeout = time.Second
 )
 
-func openPostgres(ctx context.Context, url string, o Options) (*postgresEngine, error) {
+func openPostgres(ctx context.Context, url string, o Options, m *metrics) (*postgresEngine, error) {
 	config, pool, err := parsePostgresURL(url)
 	if err != nil {
 		return nil, err
 	}
 	p := &postgresEngine{
-		config: config, dialect: postgresDialect(o.Now), patience: cmp.Or(o.Patience, pgPatience), turn: make(chan struct{}, 1),
+		config: config, dialect: postgresDialect(o.Now), metrics: m, patience: cmp.Or(o.Patience, pgPatience), turn: make(chan struct{}, 1),
 	}
 	p.db = stdlib.OpenDB(*config, stdlib.OptionBeforeConnect(p.prepare), stdlib.OptionShouldPing(p.ping), stdlib.OptionResetSession(p.refuseOld))
 	pool.apply(p.db)
@@ -92,6 +93,14 @@ func parsePostgresURL(url string) (*pgx.ConnConfig, pool, error) {
 	}
 	if config.ValidateConnect == nil { // of several servers, only one that can be written is of use
 		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	}
+	validate := config.ValidateConnect
+	config.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
+		err := validate(ctx, conn)
+		if err != nil && pgCode(err) == "" && !isBroken(err) { // it was asked, and is not the one that writes
+			err = fmt.Errorf("%w: %w", errReadOnly, err)
+		}
+		return err
 	}
 	if config.RuntimeParams["application_name"] == "" {
 		config.RuntimeParams["application_name"] = "animalstore"
@@ -188,7 +197,7 @@ func (p *postgresEngine) transaction(ctx context.Context, o sql.TxOptions, fn fu
 	defer sqlTx.Rollback() // after a commit it does nothing
 	err = fn(&tx{ctx: ctx, runner: sqlRunner{sqlTx}, dialect: p.dialect}, func() error {
 		state.committing.Store(true)
-		return sqlTx.Commit()
+		return p.metrics.commit(sqlTx.Commit)
 	})
 	if err != nil && mayPass(err) && !isConflict(err) {
 		sqlTx.Rollback()
@@ -244,6 +253,7 @@ func (p *postgresEngine) patiently(ctx context.Context, fn func(context.Context)
 		if err == nil || !mayPass(err) || violations > maxViolations || ctx.Err() != nil || !pause(limit, try) {
 			return err
 		}
+		p.metrics.retries.WithLabelValues(string(troubleOf(err))).Inc()
 		if try == 0 && isConflict(err) {
 			leave = p.takeTurn(limit)
 		}

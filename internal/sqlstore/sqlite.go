@@ -25,17 +25,18 @@ type sqliteEngine struct {
 	closed  chan struct{}
 	file    *file
 	dialect *dialect
+	metrics *metrics
 }
 
 // errLocked is what lockFile returns while another process holds the lock.
 var errLocked = errors.New("another animalstore serves it")
 
-func openSQLite(ctx context.Context, path string, o Options) (*sqliteEngine, error) {
+func openSQLite(ctx context.Context, path string, o Options, m *metrics) (*sqliteEngine, error) {
 	path, err := prepareFile(path, o.Existing)
 	if err != nil {
 		return nil, err
 	}
-	s := &sqliteEngine{dialect: sqliteDialect(o.Now), closed: make(chan struct{})}
+	s := &sqliteEngine{dialect: sqliteDialect(o.Now), metrics: m, closed: make(chan struct{})}
 	if o.Exclusive {
 		if s.lock, err = lockFile(path + ".lock"); err != nil {
 			return nil, fmt.Errorf("cannot have the database %s alone: %w", path, err)
@@ -89,7 +90,7 @@ func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err er
 	for range cap(s.readers) {
 		s.readers <- newConn(connect)
 	}
-	s.writer = startWriter(newConn(connect), s.file, s.dialect)
+	s.writer = startWriter(newConn(connect), s.file, s.dialect, s.metrics)
 	return nil
 }
 

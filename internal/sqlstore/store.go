@@ -10,13 +10,17 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"animalstore/internal/shop"
 )
 
 // Store is a shop.Store on one of the engines.
 type Store struct {
 	engine  engine
+	metrics *metrics
 	notices chan struct{}
+	failing atomic.Bool      // the last write failed, for no fault of the writer's
 	changes atomic.Int64     // of the catalogue
 	clock   func() time.Time // by which holds run out; nil: others change the catalogue, too
 	listen  sync.Once
@@ -32,6 +36,9 @@ type engine interface {
 	publish(ctx context.Context) error
 	// listen calls heard when another node may have written, until the context ends.
 	listen(ctx context.Context, heard func())
+	// ready returns an error where nothing can be read, or nothing would be written.
+	ready(ctx context.Context) error
+	collectors() []prometheus.Collector
 	close() error
 }
 
@@ -58,12 +65,12 @@ func IsURL(database string) bool {
 // Open opens the store in a file, which it makes where there is none, or on the server at a URL. The schema is brought up
 // to date.
 func Open(ctx context.Context, database string, o Options) (*Store, error) {
-	s := &Store{notices: make(chan struct{}, 1)}
+	s := &Store{notices: make(chan struct{}, 1), metrics: newMetrics()}
 	var err error
 	if IsURL(database) {
-		s.engine, err = openPostgres(ctx, database, o)
+		s.engine, err = openPostgres(ctx, database, o, s.metrics)
 	} else {
-		s.engine, err = openSQLite(ctx, database, o)
+		s.engine, err = openSQLite(ctx, database, o, s.metrics)
 		if s.clock = o.Now; s.clock == nil {
 			s.clock = time.Now
 		}
@@ -86,13 +93,15 @@ func (s *Store) Close() error {
 
 // Read runs fn over one consistent state of the database.
 func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
-	return s.engine.read(ctx, func(tx *tx) error { return fn(tx) })
+	err := s.engine.read(ctx, func(tx *tx) error { return fn(tx) })
+	s.metrics.note(ctx, err)
+	return err
 }
 
 // Write runs fn as if alone. What it wrote is durable when Write returns nil.
 func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	changed := false
-	err := s.engine.write(ctx, func(tx *tx) error {
+	err := s.write(ctx, func(tx *tx) error {
 		defer func() { changed = changed || tx.changed }()
 		return fn(tx)
 	})
@@ -101,6 +110,18 @@ func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	}
 	if err == nil {
 		s.notice()
+	}
+	return err
+}
+
+// write runs fn in a write, and notes whether the database does its work.
+func (s *Store) write(ctx context.Context, fn func(*tx) error) error {
+	s.metrics.writes.Inc()
+	defer s.metrics.writes.Dec()
+	err := s.engine.write(ctx, fn)
+	s.metrics.note(ctx, err)
+	if failing := isTrouble(ctx, err); failing != s.failing.Load() && (failing || err == nil) {
+		s.failing.Store(failing)
 	}
 	return err
 }

@@ -20,6 +20,7 @@ type writer struct {
 	conn         *conn
 	file         *file
 	dialect      *dialect
+	metrics      *metrics
 	insertPets   inserter
 	insertEvents inserter
 	queue        chan *member
@@ -38,9 +39,9 @@ type member struct {
 	answer chan struct{}
 }
 
-func startWriter(c *conn, f *file, d *dialect) *writer {
+func startWriter(c *conn, f *file, d *dialect, m *metrics) *writer {
 	w := &writer{
-		conn: c, file: f, dialect: d, queue: make(chan *member, maxBatch), stopped: make(chan struct{}),
+		conn: c, file: f, dialect: d, metrics: m, queue: make(chan *member, maxBatch), stopped: make(chan struct{}),
 		insertPets:   newInserter("pets (id, name, name_folded, category_id, status)", 5),
 		insertEvents: newInserter("events (type, subject, actor, data, at)", 5),
 	}
@@ -123,7 +124,8 @@ func (w *writer) commit(members []*member) (again []*member) {
 			members = w.join(members)
 		}
 	}
-	if g.put(&g.pending) != nil || g.exec("COMMIT") != nil {
+	w.metrics.group.Observe(float64(len(members)))
+	if g.put(&g.pending) != nil || w.metrics.commit(func() error { return g.exec("COMMIT") }) != nil {
 		w.conn.rollback()
 	}
 	answer(members, g.err)

@@ -13,6 +13,15 @@ import (
 var errOnPurpose = errors.New("on purpose")
 
 var transactionCases = []testCase{
+	{"a store that works is ready, whatever callers did wrong", func(t *testing.T, store shop.Store) {
+		for range 2 {
+			if err := store.Ready(t.Context()); err != nil {
+				t.Error(err)
+			}
+			store.Write(t.Context(), func(shop.WriteTx) error { return errOnPurpose })
+		}
+	}},
+
 	{"a failed write leaves nothing", func(t *testing.T, store shop.Store) {
 		err := store.Write(t.Context(), func(tx shop.WriteTx) error {
 			if _, err := insert(tx, shop.NewPet{Name: "Ghost", CategoryID: 1}); err != nil {

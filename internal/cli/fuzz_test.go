@@ -1,0 +1,86 @@
+package cli
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+// FuzzSettings: whatever an operator sets, it is taken within its limits or refused in plain words.
+func FuzzSettings(f *testing.F) {
+	for _, text := range []string{"", "off", "1", "0", "-1", "1e3", "1000001", "720h", "59m", "1h", "-1h", "9999999h", "127.0.0.1:8080", ":0", "[::1]:65536", "x:01",
+		"https://pets.example.com/v1", "https://a<b/v1", "https://x:443", "*", "https://shop.example.com", "2027-01-31", "2027-01-31T18:00:00Z"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if n, err := parseRate(text); err == nil && (n < 0 || n > 1_000_000 || n == 0 && text != "off") {
+			t.Fatalf("%q is the rate %d", text, n)
+		}
+		if d, err := parseRetention(text); err == nil && (d != 0 && d < time.Hour || d == 0 && text != "off") {
+			t.Fatalf("%q is the retention %v", text, d)
+		}
+		if at, err := parseTime(text); err == nil && at.IsZero() != (text == "") {
+			t.Fatalf("%q is the time %v", text, at)
+		}
+		if err := checkBaseURL(text); err == nil && text != "" && !(strings.HasPrefix(text, "http") && strings.HasSuffix(text, "/v1") && !strings.ContainsAny(text, "<>\"?# ")) {
+			t.Fatalf("%q is taken for an address", text)
+		}
+		if err := checkOrigin(text); err == nil && text != "*" && (!strings.HasPrefix(text, "http") || strings.HasSuffix(text, "/") || strings.ContainsAny(text, "<>\"?#* ")) {
+			t.Fatalf("%q is taken for an origin", text)
+		}
+		if err := checkAddr(text); err == nil && !strings.Contains(text, ":") {
+			t.Fatalf("%q is taken for an address to listen at", text)
+		}
+	})
+}
+
+// FuzzDatabase: the password of a server is never shown, neither in what is refused nor in what is taken.
+func FuzzDatabase(f *testing.F) {
+	for _, password := range []string{"hunter-2-the-secret", "p%40ss-word-secret", "a:b/c@d-secret-00", "secret-with-é-0000", "secret?x=y&z-0000", "secret#fragment-00", "secret with a space"} {
+		f.Add("animalstore", password, "db1,db2", "animalstore?target_session_attrs=read-write")
+		f.Add("", password, "", "?password="+password)
+	}
+	f.Fuzz(func(t *testing.T, user, password, host, rest string) {
+		if len(password) < 12 || !utf8.ValidString(password) || strings.Contains(user+host+rest, password) {
+			return // nobody could tell it from something else
+		}
+		for _, url := range []string{
+			"postgres://" + user + ":" + password + "@" + host + "/" + rest,
+			"postgresql://" + host + "/" + user + "?password=" + password,
+			"postgres://" + host + "/" + user + "?sslmode=disable&sslpassword=" + password,
+		} {
+			err := checkDatabase(url, databaseVariable)
+			if err != nil {
+				if strings.Contains(err.Error(), password) {
+					t.Fatalf("the refusal of %q shows the password: %v", url, err)
+				}
+				continue
+			}
+			if text := shown(url); strings.Contains(text, password) {
+				t.Fatalf("%q is shown as %q", url, text)
+			}
+		}
+	})
+}
+
+// FuzzRequestLine: whatever a text holds, a line of the log stays one line, and its words stay apart.
+func FuzzRequestLine(f *testing.F) {
+	for _, text := range []string{"", "plain", "a b", "a\nlevel=ERROR msg=\"all is lost\"", "\x1b[2J", `a"b=c`, "\xff\xfe", "\u2028", "\u202eabc", "\x7f"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		record := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0)
+		record.AddAttrs(slog.String("text", text), slog.Int("status", 200))
+		line := string(requestLine(nil, record))
+		if strings.Count(line, "\n") != 1 || !strings.HasSuffix(line, " status=200\n") || strings.ContainsFunc(line[:len(line)-1], func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			t.Fatalf("%q is written as %q", text, line)
+		}
+		var plain bytes.Buffer
+		if err := slog.NewTextHandler(&plain, nil).Handle(t.Context(), record); err != nil || strings.Count(plain.String(), "\n") != 1 {
+			t.Fatalf("%q is written by slog as %q, %v", text, plain.String(), err)
+		}
+	})
+}

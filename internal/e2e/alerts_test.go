@@ -1,0 +1,171 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// series is a line of a scrape: a name and its labels.
+type series struct {
+	name   string
+	labels map[string]string
+}
+
+var (
+	seriesLine = regexp.MustCompile(`(?m)^([a-z_:]+)(?:\{(.*)\})? \S+$`)
+	seriesPair = regexp.MustCompile(`([a-z_]+)="((?:[^"\\]|\\.)*)"`)
+)
+
+// scrape is all that an operator can ask for, of a service that has done a little of everything.
+func (p *program) scrape() (all []series) {
+	p.t.Helper()
+	created, _ := p.create(pet{Name: "Rex"})
+	p.get(fmt.Sprintf("/v1/pets/%d", created.ID))
+	for _, line := range seriesLine.FindAllStringSubmatch(p.get("/metrics").body, -1) {
+		labels := map[string]string{"job": "animalstore", "instance": p.url} // Prometheus adds these
+		for _, pair := range seriesPair.FindAllStringSubmatch(line[2], -1) {
+			labels[pair[1]] = pair[2]
+		}
+		all = append(all, series{line[1], labels})
+	}
+	return all
+}
+
+var (
+	selector  = regexp.MustCompile(`\b((?:animalstore|process|go|promhttp)_[a-z_]+|up)\b(?:\{([^}]*)\})?`)
+	matcher   = regexp.MustCompile(`([a-z_]+)\s*(=~|!~|!=|=)\s*"([^"]*)"`)
+	grouping  = regexp.MustCompile(`\b(?:by|on|without|ignoring)\s*\(([^)]*)\)`)
+	mentioned = regexp.MustCompile(`\$labels\.([a-z_]+)`)
+)
+
+// TestAlertsNameWhatThereIs holds every alert to metrics, labels and values that a real service has.
+func TestAlertsNameWhatThereIs(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "alerts.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	manual, err := os.ReadFile(filepath.Join("..", "..", "docs", "operating.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Groups []struct {
+			Rules []struct {
+				Alert, Expr string
+				Annotations struct{ Summary string }
+				Labels      struct{ Severity string }
+			}
+		}
+	}
+	if err := yaml.Unmarshal(content, &file); err != nil {
+		t.Fatal(err)
+	}
+	shared, _ := newSharedFolder(t)
+	there := []series{{"up", map[string]string{"job": "animalstore", "instance": ""}}}
+	there = append(there, newFolderWithKey(t).serveTLS(newAuthority(t)).scrape()...)
+	there = append(there, shared.serve().scrape()...)
+
+	rules := file.Groups[0].Rules
+	if len(rules) < 15 {
+		t.Errorf("there are %d rules", len(rules))
+	}
+	for _, rule := range rules {
+		if !slices.Contains([]string{"critical", "warning", "info"}, rule.Labels.Severity) || rule.Annotations.Summary == "" {
+			t.Errorf("%s has the severity %q and says %q", rule.Alert, rule.Labels.Severity, rule.Annotations.Summary)
+		}
+		if !strings.Contains(string(manual), "`"+rule.Alert+"`") {
+			t.Errorf("%s is not in the manual", rule.Alert)
+		}
+		found := selector.FindAllStringSubmatch(rule.Expr, -1)
+		if len(found) == 0 {
+			t.Errorf("%s asks for nothing: %s", rule.Alert, rule.Expr)
+		}
+		var labels []string // those that what was found has
+		for _, s := range found {
+			candidates := slices.DeleteFunc(slices.Clone(there), func(one series) bool { return one.name != s[1] })
+			if len(candidates) == 0 {
+				t.Errorf("%s asks for %s, which there is not", rule.Alert, s[1])
+				continue
+			}
+			for name := range candidates[0].labels {
+				labels = append(labels, name)
+			}
+			for _, m := range matcher.FindAllStringSubmatch(s[2], -1) {
+				checkMatcher(t, rule.Alert, candidates, m[1], m[2], m[3])
+			}
+		}
+		for _, list := range grouping.FindAllStringSubmatch(rule.Expr, -1) {
+			for name := range strings.SplitSeq(list[1], ",") {
+				if !slices.Contains(labels, strings.TrimSpace(name)) {
+					t.Errorf("%s groups by %s, which there is not", rule.Alert, name)
+				}
+			}
+		}
+		for _, name := range mentioned.FindAllStringSubmatch(rule.Annotations.Summary, -1) {
+			if !slices.Contains(labels, name[1]) {
+				t.Errorf("%s says %s, which there is not", rule.Alert, name[1])
+			}
+		}
+	}
+}
+
+// checkMatcher expects that there is a label, and each of its values that an alert looks for. A status of a failure is
+// taken at its word: nothing has failed here.
+func checkMatcher(t *testing.T, alert string, candidates []series, label, operator, wanted string) {
+	t.Helper()
+	values := []string{wanted}
+	if strings.HasSuffix(operator, "~") {
+		values = strings.Split(wanted, "|")
+	}
+	for _, value := range values {
+		whole, err := regexp.Compile("^(?:" + value + ")$")
+		if err != nil {
+			t.Errorf("%s: %v", alert, err)
+			continue
+		}
+		known := slices.ContainsFunc(candidates, func(one series) bool {
+			got, has := one.labels[label]
+			return has && (whole.MatchString(got) || label == "status" || label == "operation" && operator == "!~")
+		})
+		if !known {
+			t.Errorf("%s looks for %s%s%q, which there is not", alert, label, operator, value)
+		}
+	}
+}
+
+// TestEveryMetricSaysWhatItIs holds our own metrics to a help text, and to no labels that anybody can fill.
+func TestEveryMetricSaysWhatItIs(t *testing.T) {
+	t.Parallel()
+	p := newFolderWithKey(t).serve()
+	p.scrape()
+	for _, path := range []string{"/v1/nothing", "/v1/pets/<script>", "/v1/pets/1?x=y", "/%0a", "/v1/pets/99999"} {
+		p.send("GET", path, adminKey, "")
+		p.send("BREW", path, adminKey, "")
+	}
+	body := p.get("/metrics").body
+	count := func() int { return strings.Count(p.get("/metrics").body, "\nanimalstore_http_requests_total{") }
+	before := count()
+	for i := range 20 {
+		p.send("GET", "/v1/nothing/"+strings.Repeat("x", i+1), adminKey, "")
+		p.send("BREW"+strings.Repeat("X", i), "/v1/pets", adminKey, "")
+	}
+	if after := count(); after > before+1 {
+		t.Errorf("what clients send makes new series: %d, then %d", before, after)
+	}
+	if strings.Contains(body, "<script") {
+		t.Error("what a client sent is in the metrics")
+	}
+	for _, name := range regexp.MustCompile(`(?m)^# TYPE (animalstore_[a-z_]+)`).FindAllStringSubmatch(body, -1) {
+		if !strings.Contains(body, "# HELP "+name[1]+" ") {
+			t.Errorf("%s does not say what it is", name[1])
+		}
+	}
+}

@@ -1,0 +1,173 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// knock connects and says something that is not a request yet.
+func (p *program) knock(says string) net.Conn {
+	p.t.Helper()
+	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { connection.Close() })
+	io.WriteString(connection, says) // it may have been closed already
+	return connection
+}
+
+// follow opens a stream of events and reads its beginning.
+func (p *program) follow(ctx context.Context) *bufio.Reader {
+	p.t.Helper()
+	request, err := http.NewRequestWithContext(ctx, "GET", p.url+"/v1/events", nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	request.Header = http.Header{"Authorization": {"Bearer " + adminKey}, "Accept": {"text/event-stream"}}
+	response, err := p.client.Do(request)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { response.Body.Close() })
+	lines := bufio.NewReader(response.Body)
+	if line, err := lines.ReadString('\n'); err != nil || !strings.HasPrefix(line, "retry: ") {
+		p.t.Fatalf("a stream begins with %q, %v", line, err)
+	}
+	return lines
+}
+
+// metric is the value of a metric without labels.
+func (p *program) metric(name string) float64 {
+	p.t.Helper()
+	_, rest, found := strings.Cut(p.get("/metrics").body, "\n"+name+" ")
+	text, _, _ := strings.Cut(rest, "\n")
+	value, err := strconv.ParseFloat(text, 64)
+	if !found || err != nil {
+		p.t.Fatalf("there is no metric %s: %v", name, err)
+	}
+	return value
+}
+
+// TestTooManyConnections fills the service with connections that do nothing, or little; whoever has something to say is served.
+func TestTooManyConnections(t *testing.T) {
+	t.Parallel()
+	const most = 20
+	p := newFolderWithKey(t).serve("--max-connections", strconv.Itoa(most))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	stream := p.follow(ctx)
+	var served sync.WaitGroup
+	for range 3 {
+		served.Go(func() {
+			hurried := &program{t: t, url: p.url, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}}
+			for i := range 30 {
+				if a, err := hurried.try("POST", "/v1/pets", adminKey, pet{Name: "Rex"}.json()); err != nil || a.status != http.StatusCreated {
+					t.Errorf("request %d: %v %v", i, a, err)
+				}
+			}
+		})
+	}
+	for i := range 10 * most {
+		p.knock([]string{"", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ", "\x16\x03\x01"}[i%3])
+	}
+	served.Wait()
+	if open := p.metric("animalstore_connections"); open > most {
+		t.Errorf("%v connections are open", open)
+	}
+	if dropped := p.metric(`animalstore_connections_dropped_total{reason="waiting"}`); dropped < 8*most {
+		t.Errorf("%v connections made room", dropped)
+	}
+	for { // what was being answered all the time has gone on
+		line, err := stream.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(line, `"subject":"pets/90"`) {
+			break
+		}
+	}
+}
+
+// TestAllConnectionsInUse has a client on every connection who is being answered: nobody is cut off for another.
+func TestAllConnectionsInUse(t *testing.T) {
+	t.Parallel()
+	const most = 3
+	p := newFolderWithKey(t).serve("--max-connections", strconv.Itoa(most))
+	p.client.CloseIdleConnections()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	first, leave := context.WithCancel(ctx)
+	defer leave()
+	p.follow(first)
+	for range most - 1 {
+		p.follow(ctx)
+	}
+	connection := p.knock("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+	if answer, err := io.ReadAll(connection); len(answer) > 0 {
+		t.Errorf("there was no room, and still %q, %v", answer, err)
+	}
+	leave()
+	await(t, "room", func() bool {
+		a, err := p.try("GET", "/livez", "", "")
+		return err == nil && a.status == http.StatusOK
+	})
+	if refused := p.metric(`animalstore_connections_dropped_total{reason="refused"}`); refused < 1 {
+		t.Errorf("%v connections were refused", refused)
+	}
+}
+
+// stuck is a connection from which nothing more is read once it is told so.
+type stuck struct {
+	net.Conn
+	still chan struct{}
+}
+
+func (s stuck) Read(p []byte) (int, error) {
+	select {
+	case <-s.still:
+		select {} // the goroutine ends with the test program
+	default:
+	}
+	return s.Conn.Read(p)
+}
+
+// TestStopWithStuckReaders stops a service some of whose clients take nothing any more, over HTTP/2: they are cut off, and it
+// ends in peace.
+func TestStopWithStuckReaders(t *testing.T) {
+	t.Parallel()
+	a, f := newAuthority(t), newFolderWithKey(t)
+	p := f.serveTLS(a)
+	still := make(chan struct{})
+	transport := a.transport()
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		connection, err := (&net.Dialer{}).DialContext(ctx, network, address)
+		if err == nil {
+			connection.(*net.TCPConn).SetReadBuffer(4 << 10)
+		}
+		return stuck{connection, still}, err
+	}
+	readers := &program{t: t, url: p.url, client: &http.Client{Transport: transport}}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	for range 20 { // they share a connection
+		readers.follow(ctx)
+	}
+	close(still)
+	for i := range 1000 { // of which each reader is sent two events of some 1,000 bytes: more than the connection holds
+		p.create(pet{Name: fmt.Sprintf("%d %s", i, strings.Repeat("é", 190)), CategoryID: int64(i)})
+	}
+	p.signal(syscall.SIGTERM)
+	if code := p.exitCode(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}

@@ -1,0 +1,69 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"animalstore/internal/pgtest"
+)
+
+// TestReadyBeforeAWriteFails makes a server read-only: the service says so before anybody has tried to write.
+func TestReadyBeforeAWriteFails(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	p := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+server.URL()).serve()
+	p.bereft = true
+	expectStatus(t, p.send("GET", "/readyz", "", ""), http.StatusOK)
+	operate := func(statements ...string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		operator, err := pgx.Connect(ctx, server.URL())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer operator.Close(ctx)
+		for _, statement := range statements {
+			if _, err := operator.Exec(ctx, statement); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	operate("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
+	await(t, "it to say so", func() bool {
+		a := p.send("GET", "/readyz", "", "")
+		return a.status == http.StatusServiceUnavailable && strings.Contains(a.body, "can be read, but not written")
+	})
+	if strings.Contains(p.send("GET", "/readyz", "", "").body, "postgres://") {
+		t.Error("it says where the database is")
+	}
+	expectStatus(t, p.send("GET", "/livez", "", ""), http.StatusOK)
+	operate("SET default_transaction_read_only = off", "ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()")
+	await(t, "it to be ready", func() bool { return p.send("GET", "/readyz", "", "").status == http.StatusOK })
+	p.create(pet{Name: "Rex"})
+}
+
+// TestReadyWithoutItsFile takes the database's file away.
+func TestReadyWithoutItsFile(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	p := f.serve()
+	p.bereft = true
+	if err := os.Rename(f.path("animalstore.db"), f.path("elsewhere.db")); err != nil {
+		t.Fatal(err)
+	}
+	a := p.send("GET", "/readyz", "", "")
+	expectError(t, a, http.StatusServiceUnavailable, "unavailable")
+	if !strings.Contains(a.body, "removed or replaced") || strings.Contains(a.body, f.dir) {
+		t.Errorf("it says %s", a.body)
+	}
+	if err := os.Rename(f.path("elsewhere.db"), f.path("animalstore.db")); err != nil {
+		t.Fatal(err)
+	}
+	expectStatus(t, p.send("GET", "/readyz", "", ""), http.StatusOK)
+}

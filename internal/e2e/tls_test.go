@@ -1,0 +1,337 @@
+package e2e
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"animalstore/client"
+)
+
+// authority issues certificates that its clients trust.
+type authority struct {
+	t    *testing.T
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	last int64
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	a := &authority{t: t}
+	a.cert, a.key = a.sign(&x509.Certificate{IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign, NotAfter: time.Now().Add(time.Hour)})
+	return a
+}
+
+// sign makes a certificate with the next number, and its key.
+func (a *authority) sign(wanted *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
+	a.t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	a.last++
+	wanted.SerialNumber, wanted.NotBefore, wanted.Subject = big.NewInt(a.last), time.Now().Add(-time.Hour), pkix.Name{CommonName: "animals"}
+	parent, by := a.cert, a.key
+	if parent == nil {
+		parent, by = wanted, key
+	}
+	encoded, err := x509.CreateCertificate(rand.Reader, wanted, parent, key.Public(), by)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	made, err := x509.ParseCertificate(encoded)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return made, key
+}
+
+// issue returns a new certificate for this machine and its key, as files have them.
+func (a *authority) issue(until time.Duration) (cert, key string) {
+	a.t.Helper()
+	made, private := a.sign(&x509.Certificate{
+		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().Add(until),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	})
+	encoded, err := x509.MarshalPKCS8PrivateKey(private)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	block := func(kind string, bytes []byte) string {
+		return string(pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: bytes}))
+	}
+	return block("CERTIFICATE", made.Raw), block("PRIVATE KEY", encoded)
+}
+
+// transport trusts the authority.
+func (a *authority) transport() *http.Transport {
+	roots := x509.NewCertPool()
+	roots.AddCert(a.cert)
+	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
+}
+
+// serveTLS starts the service with a certificate, in the files cert.pem and key.pem unless args say otherwise.
+func (f *folder) serveTLS(a *authority, args ...string) *program {
+	f.t.Helper()
+	if len(args) == 0 {
+		cert, key := a.issue(time.Hour)
+		args = []string{"--tls-cert", f.write("cert.pem", cert), "--tls-key", f.write("key.pem", key)}
+	}
+	p := f.start(args...)
+	p.awaitOutput("the line that says where it listens", listening.MatchString)
+	p.url = "https://" + listening.FindStringSubmatch(p.output.String())[1]
+	p.client.Transport = a.transport()
+	expectStatus(f.t, p.send("GET", "/livez", "", ""), http.StatusOK)
+	return p
+}
+
+// serial is the number of the certificate that a new client is shown.
+func (a *authority) serial(p *program) int64 {
+	a.t.Helper()
+	connection, err := tls.Dial("tcp", strings.TrimPrefix(p.url, "https://"), a.transport().TLSClientConfig)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	defer connection.Close()
+	return connection.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
+}
+
+func TestTLS(t *testing.T) {
+	t.Parallel()
+	a := newAuthority(t)
+	p := newFolderWithKey(t).serveTLS(a)
+	p.create(pet{Name: "Rex", CategoryID: 1})
+	if link := p.get("/v1/pets").header.Get("Link"); !strings.HasPrefix(link, "<"+p.url+"/v1/pets") {
+		t.Errorf("Link is %q", link)
+	}
+	response, err := p.client.Get(p.url + "/livez")
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.ProtoMajor != 2 {
+		t.Errorf("it speaks %s", response.Proto)
+	}
+	old := a.transport()
+	old.ForceAttemptHTTP2, old.TLSClientConfig.NextProtos = false, []string{"http/1.1"}
+	p.client.Transport = old
+	expectStatus(t, p.send("GET", "/livez", "", ""), http.StatusOK)
+	address := strings.TrimPrefix(p.url, "https://")
+	for version, taken := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+		config := a.transport().TLSClientConfig
+		config.MinVersion, config.MaxVersion = version, version
+		connection, err := tls.Dial("tcp", address, config)
+		if (err == nil) != taken {
+			t.Errorf("%s: %v", tls.VersionName(version), err)
+		}
+		if err == nil {
+			connection.Close()
+		}
+	}
+	if plain, err := http.Get("http://" + address + "/livez"); err == nil { // net/http says what is wrong, in its own words
+		plain.Body.Close()
+		if plain.StatusCode != http.StatusBadRequest {
+			t.Errorf("without TLS it is %d", plain.StatusCode)
+		}
+	}
+}
+
+// TestTLSReload replaces the files in all the ways in which it is done, and asks which certificate a new client gets.
+func TestTLSReload(t *testing.T) {
+	t.Parallel()
+	put := func(t *testing.T, f *folder, cert, key string) {
+		f.write("cert.pem", cert)
+		f.write("key.pem", key)
+	}
+	rename := func(t *testing.T, f *folder, cert, key string) { // as careful programs do
+		for name, content := range map[string]string{"cert.pem": cert, "key.pem": key} {
+			if err := os.Rename(f.write(name+".new", content), f.path(name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	link := func(t *testing.T, f *folder, cert, key string) { // as Kubernetes does with what a container sees
+		name := fmt.Sprintf("..%d", len(f.names()))
+		if err := os.Mkdir(f.path(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		put(t, &folder{t: t, dir: f.path(name)}, cert, key)
+		for from, to := range map[string]string{"cert.pem": "..data/cert.pem", "key.pem": "..data/key.pem", "..new": name} {
+			if err := os.Symlink(to, f.path(from)); err != nil && !os.IsExist(err) {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Rename(f.path("..new"), f.path("..data")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, replace := range map[string]func(t *testing.T, f *folder, cert, key string){"written over": put, "renamed": rename, "linked": link} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a, f := newAuthority(t), newFolderWithKey(t)
+			cert, key := a.issue(time.Hour)
+			replace(t, f, cert, key)
+			p := f.serveTLS(a, "--tls-cert", "cert.pem", "--tls-key", "key.pem")
+			for range 2 {
+				before := a.serial(p)
+				cert, key = a.issue(2 * time.Hour)
+				replace(t, f, cert, key)
+				await(t, "the new certificate", func() bool { return a.serial(p) == a.last })
+				if a.last == before {
+					t.Fatal("there is no new certificate")
+				}
+			}
+			expires := fmt.Sprintf("animalstore_tls_certificate_expires_timestamp_seconds %s\n", seconds(a.expiry(cert)))
+			if metrics := p.get("/metrics").body; !strings.Contains(metrics, expires) {
+				t.Errorf("the metrics do not have %s", expires)
+			}
+		})
+	}
+}
+
+func (a *authority) expiry(cert string) time.Time {
+	block, _ := pem.Decode([]byte(cert))
+	made, err := x509.ParseCertificate(block.Bytes)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	return made.NotAfter
+}
+
+// seconds is a time as the metrics have it.
+func seconds(at time.Time) string { return strconv.FormatFloat(float64(at.Unix()), 'g', -1, 64) }
+
+// TestTLSReloadOfWhatIsBroken puts files there that are of no use: the certificate stays, and the log says so once.
+func TestTLSReloadOfWhatIsBroken(t *testing.T) {
+	t.Parallel()
+	a, f := newAuthority(t), newFolderWithKey(t)
+	p := f.serveTLS(a)
+	first := a.last
+	failing := func(want string) {
+		t.Helper()
+		await(t, "the metric", func() bool {
+			return strings.Contains(p.get("/metrics").body, "animalstore_tls_reload_failing "+want+"\n")
+		})
+	}
+	failing("0")
+	cert, _ := a.issue(time.Hour)
+	_, otherKey := a.issue(time.Hour)
+	for i, broken := range []func(){
+		func() { f.write("cert.pem", cert); f.write("key.pem", otherKey) }, // they do not belong together
+		func() { f.write("cert.pem", "no certificate") },
+		func() {
+			if err := os.Remove(filepath.Join(f.dir, "key.pem")); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		broken()
+		lines := func() int { return strings.Count(p.output.String(), "of no use") }
+		await(t, "the line that says so", func() bool { return lines() == i+1 })
+		failing("1")
+		p.client.CloseIdleConnections()
+		if got := a.serial(p); got != first {
+			t.Errorf("the certificate %d is served, want %d", got, first)
+		}
+		time.Sleep(3 * time.Second) // it looks every second: that it says nothing more is what must be seen
+		if lines() != i+1 {
+			t.Errorf("it says so again:\n%s", p.output.String())
+		}
+	}
+	cert, key := a.issue(time.Hour)
+	f.write("cert.pem", cert)
+	f.write("key.pem", key)
+	await(t, "the new certificate", func() bool { return a.serial(p) == a.last })
+	failing("0")
+}
+
+func TestTLSRefusals(t *testing.T) {
+	t.Parallel()
+	a, f := newAuthority(t), newFolderWithKey(t)
+	cert, key := a.issue(time.Hour)
+	_, otherKey := a.issue(time.Hour)
+	f.write("cert.pem", cert)
+	f.write("key.pem", key)
+	f.write("other.pem", otherKey)
+	f.write("text.pem", "hello\n")
+	for _, c := range []struct{ cert, key, says string }{
+		{"cert.pem", "", "--tls-key"}, {"", "key.pem", "--tls-cert"},
+		{"missing.pem", "key.pem", "missing.pem: no such file"}, {"cert.pem", "missing.pem", "missing.pem: no such file"},
+		{"cert.pem", "other.pem", "does not match"}, {"key.pem", "cert.pem", "switched"},
+		{"text.pem", "key.pem", "text.pem"}, {"cert.pem", "text.pem", "text.pem"}, {".", "key.pem", "directory"},
+	} {
+		args := []string{"serve", "--addr", takenAddr(t)}
+		if c.cert != "" {
+			args = append(args, "--tls-cert", c.cert)
+		}
+		if c.key != "" {
+			args = append(args, "--tls-key", c.key)
+		}
+		expectRefusal(t, f.run(args...), 2, "--tls-", c.says)
+	}
+	byVariable := newFolder(t, "ANIMALSTORE_TLS_CERT=missing.pem", "ANIMALSTORE_TLS_KEY=missing.pem")
+	expectRefusal(t, byVariable.run("serve", "--addr", takenAddr(t)), 2, "--tls-cert", "missing.pem")
+}
+
+// TestClientOverTLS uses the Go client, which speaks HTTP/2 then: calls, a stream that goes on after a restart, and a stop.
+func TestClientOverTLS(t *testing.T) {
+	t.Parallel()
+	a, f := newAuthority(t), newFolderWithKey(t)
+	cert, key := a.issue(time.Hour)
+	args := []string{"--tls-cert", f.write("cert.pem", cert), "--tls-key", f.write("key.pem", key)}
+	p := f.serveTLS(a, args...)
+	transport := a.transport()
+	defer transport.CloseIdleConnections()
+	c, err := client.New(p.url+"/v1", adminKey, client.WithHTTPClient(&http.Client{Transport: transport, Timeout: 30 * time.Second}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	seen := make(chan client.EventType)
+	go func() {
+		defer close(seen)
+		for event, err := range c.Follow(ctx, "0", client.EventFilter{}) {
+			if err != nil {
+				return
+			}
+			seen <- event.Type
+		}
+	}()
+	if _, err := c.CreatePet(ctx, client.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []client.EventType{"category.created", "pet.created"} {
+		if got := <-seen; got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	p.stop()
+	restarted := f.serveTLS(a, append(args, "--addr", strings.TrimPrefix(p.url, "https://"))...)
+	if _, err := c.CreatePet(ctx, client.NewPet{Name: "Luna", CategoryID: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-seen; got != "pet.created" {
+		t.Errorf("after the restart: %s", got)
+	}
+	cancel()
+	for range seen {
+	}
+	restarted.stop()
+}

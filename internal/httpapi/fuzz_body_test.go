@@ -1,0 +1,123 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"animalstore/internal/shop"
+)
+
+// wantRefusal expects an error that a body may have: one of two codes, and one line of plain text.
+func wantRefusal(t *testing.T, body []byte, err error) {
+	t.Helper()
+	e := shop.AsError(err)
+	if e.Code != shop.InvalidJSON && e.Code != shop.ValidationFailed {
+		t.Fatalf("%q: %v", body, err)
+	}
+	wantLine(t, e.Message)
+}
+
+// wantLine expects a text that can stand in a line, of a log or a page.
+func wantLine(t *testing.T, text string) {
+	t.Helper()
+	for _, r := range text {
+		if r < ' ' || r == 0x7f || r == utf8.RuneError {
+			t.Fatalf("the text is %q", text)
+		}
+	}
+}
+
+// members reads an object as the standard library does.
+func members(t *testing.T, body []byte) (m map[string]json.RawMessage) {
+	t.Helper()
+	if err := json.Unmarshal(body, &m); err != nil {
+		t.Fatalf("%q was taken: %v", body, err)
+	}
+	return m
+}
+
+// addAll adds the bodies that are wrong in every operation, and those that are right in one.
+func addAll(f *testing.F, bodies ...string) {
+	for _, body := range append(bodies, ``, `{}`, `null`, `[]`, `""`, `{"a":{"b":[[[[]]]]}}`, "\xef\xbb\xbf{}", "{\"name\":\"\xff\"}", `{"a":1,"a":1}`, `{} {}`) {
+		f.Add([]byte(body))
+	}
+}
+
+// FuzzPetChange: a change that is taken changes only what was sent, to what an animal may be.
+func FuzzPetChange(f *testing.F) {
+	addAll(f, `{"name":"Rex"}`, `{"categoryId":7.0}`, `{"status":"sold"}`, `{"name":null}`, `{"name":"Rex","categoryId":-1,"status":"pending"}`)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		change, problems, err := decodePetChange(body)
+		if err == nil {
+			err = problems.Err()
+		}
+		if err != nil {
+			wantRefusal(t, body, err)
+			return
+		}
+		sent := members(t, body)
+		for name, taken := range map[string]bool{"name": change.Name != nil, "categoryId": change.CategoryID != nil, "status": change.Status != nil} {
+			if _, was := sent[name]; was != taken {
+				t.Fatalf("%q: %s was sent: %v, and taken: %v", body, name, was, taken)
+			}
+		}
+		if change.Name != nil && shop.TextProblem(*change.Name) != "" {
+			t.Fatalf("%q gave the name %q", body, *change.Name)
+		}
+	})
+}
+
+// FuzzCategory: a name that is taken keeps the rule of all texts.
+func FuzzCategory(f *testing.F) {
+	addAll(f, `{"name":"Dogs"}`, `{"name":" "}`, `{"name":"a\u0000"}`, `{"name":7}`)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		name, err := decodeCategoryName(body)
+		if err != nil {
+			wantRefusal(t, body, err)
+		} else if shop.TextProblem(name) != "" {
+			t.Fatalf("%q gave the name %q", body, name)
+		}
+	})
+}
+
+// FuzzOrder: what is taken is an order, or a step of one.
+func FuzzOrder(f *testing.F) {
+	addAll(f, `{"petId":7}`, `{"petId":7,"reference":"A-1"}`, `{"petId":"7"}`, `{"petId":7,"reference":null}`, `{"status":"approved"}`, `{"status":"lost"}`)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		order, err := decodeNewOrder(body)
+		if err != nil {
+			wantRefusal(t, body, err)
+		} else if _, given := members(t, body)["reference"]; given && shop.TextProblem(order.Reference) != "" || !given && order.Reference != "" {
+			t.Fatalf("%q gave the reference %q", body, order.Reference)
+		}
+		status, err := decodeOrderStatus(body)
+		if err != nil {
+			wantRefusal(t, body, err)
+		} else if shop.OrderStatusProblem(string(status)) != "" {
+			t.Fatalf("%q gave the status %q", body, status)
+		}
+	})
+}
+
+// FuzzKey: what is taken is a key that may be made, or an overlap that may be had.
+func FuzzKey(f *testing.F) {
+	addAll(f, `{"name":"partner","scopes":["pets:read"]}`, `{"name":"partner","scopes":["admin","admin"]}`, `{"name":"p","scopes":[]}`,
+		`{"name":"p","scopes":["admin"],"expiresAt":"2999-01-31T18:00:00Z"}`, `{"name":"p","scopes":["admin"],"expiresAt":"9999-12-31T23:59:60+14:00"}`,
+		`{"overlapSeconds":0}`, `{"overlapSeconds":1e400}`, `{"overlapSeconds":9223372036854775807}`, `{"overlapSeconds":null}`)
+	f.Fuzz(func(t *testing.T, body []byte) {
+		key, err := decodeNewKey(body)
+		if err != nil {
+			wantRefusal(t, body, err)
+		} else if problems := key.Problems(time.Now()).Err(); problems != nil {
+			t.Fatalf("%q was taken: %v", body, problems)
+		}
+		overlap, err := decodeOverlap(body)
+		if err != nil {
+			wantRefusal(t, body, err)
+		} else if overlap < 0 || overlap > 30*24*time.Hour {
+			t.Fatalf("%q gave the overlap %v", body, overlap)
+		}
+	})
+}

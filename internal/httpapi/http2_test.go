@@ -1,0 +1,131 @@
+package httpapi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httptrace"
+	"strings"
+	"testing"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// overHTTP2 moves a shop to a listener that speaks TLS and HTTP/2.
+func (s *openShop) overHTTP2() {
+	s.t.Helper()
+	server := httptest.NewUnstartedServer(s.api)
+	server.EnableHTTP2 = true
+	server.Config.DisableGeneralOptionsHandler = true
+	server.StartTLS()
+	s.t.Cleanup(server.Close)
+	s.url, s.client = server.URL, server.Client()
+	if got := s.ask("GET", "/v1/pets", ""); got.ProtoMajor != 2 {
+		s.t.Fatalf("it is %s", got.Proto)
+	}
+}
+
+// Over HTTP/2 a stream may be silent for longer than its reader may take with what it is sent.
+func TestStreamOverHTTP2(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.work()
+	s.overHTTP2()
+	s.api.pace.patience = 50 * time.Millisecond
+	r := s.follow("")
+	r.wantStart("0")
+	time.Sleep(4 * s.api.pace.patience) // nothing can be waited for: that nothing happens is what must be seen
+	s.add(`{"name":"Rex","categoryId":1}`)
+	r.wantEvents("category.created categories/1", "pet.created pets/1")
+	s.api.Stopping()
+	r.wantEnd()
+}
+
+// A reader that takes nothing is cut off, and the other requests of its connection go on.
+func TestSlowReaderOverHTTP2(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.work()
+	s.overHTTP2()
+	s.trusted = true
+	s.api.pace.patience = time.Second
+	slow := s.follow("?after=0")
+	slow.wantStart("0")
+	const events = 400 // of 32 KiB: more than the client lets come before it is read
+	for i := range events / 50 {
+		s.tell(50*i+1, 50, strings.Repeat("x", 32<<10))
+	}
+	s.await("its end", func() bool { return s.metric("animalstore_event_streams") == 0 })
+	for {
+		if _, err := slow.next(); errors.Is(err, io.EOF) {
+			t.Fatal("it was told that this was all")
+		} else if err != nil {
+			break // it knows that it has to resume
+		}
+	}
+	s.ask("GET", "/v1/pets", "").want(t, 200, "[]")
+}
+
+// What is refused without its body being read leaves the connection to the others who share it.
+func TestUnreadBodyOverHTTP2(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.overHTTP2()
+	var connections []string
+	for range 3 {
+		request, err := http.NewRequest("POST", s.url+"/v1/pets", io.LimitReader(endless{}, 1<<20))
+		if err != nil {
+			t.Fatal(err)
+		}
+		trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { connections = append(connections, i.Conn.LocalAddr().String()) }}
+		got, err := s.send(request.WithContext(httptrace.WithClientTrace(t.Context(), trace)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got.wantError(t, 401, shop.MissingAPIKey)
+	}
+	if connections[0] != connections[2] {
+		t.Errorf("the requests came over %q", connections)
+	}
+	large := s.ask("POST", "/v1/pets", strings.Repeat(" ", maxBody+1))
+	large.wantError(t, 413, shop.PayloadTooLarge)
+	s.ask("POST", "/v1/pets", fmt.Sprintf(`{"name":"Rex","categoryId":1%s}`, strings.Repeat(" ", maxBody/2))).want(t, 201, "")
+}
+
+// endless is a body that never ends.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+// Every answer says that its type is what it says; and where this service has a name for itself, that it is reached by TLS alone.
+func TestHeadersOfEveryAnswer(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		tls      bool
+		public   string
+		strictly string
+	}{
+		{false, "", ""}, {true, "", ""}, {false, "https://pets.example.com/v1", ""}, {true, "https://pets.example.com:8443/v1", ""},
+		{true, "https://pets.example.com/v1", "max-age=31536000"},
+	} {
+		s := newShop(t, func(config *Config) { config.TLS, config.PublicURL = c.tls, c.public })
+		for _, got := range []answer{
+			s.ask("GET", "/v1/pets", ""), s.ask("GET", "/v1/nothing", ""), s.ask("GET", "/v1/pets", "", "Authorization: "), s.ask("OPTIONS", "/v1/pets", ""),
+			s.ask("PUT", "/v1/pets", ""), s.ask("GET", "/livez", ""), s.ask("GET", "/metrics", ""), s.ask("GET", "/debug/pprof/", ""),
+			s.ask("GET", "/v1/openapi.json", ""), s.ask("GET", "/v1/openapi.json", "", "If-None-Match: *"), s.ask("HEAD", "/v1/events", "", "Accept: text/event-stream"),
+		} {
+			if h := got.Header; h.Get("X-Content-Type-Options") != "nosniff" || len(h.Values("X-Content-Type-Options")) != 1 || h.Get("Strict-Transport-Security") != c.strictly {
+				t.Errorf("%+v: %s: %v", c, got.Request.URL.Path, h)
+			}
+		}
+		s.close()
+	}
+}

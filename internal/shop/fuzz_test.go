@@ -1,0 +1,39 @@
+package shop
+
+import (
+	"strings"
+	"testing"
+)
+
+// FuzzSecret: what has the form of a key is redacted, and the key of another environment is none.
+func FuzzSecret(f *testing.F) {
+	for _, text := range []string{"", "ask_live_", newSecret(Production), newSecret(Staging), newSecret(Production) + "x", "ask_live_" + strings.Repeat("0", 30) + "_000000"} {
+		f.Add(text)
+	}
+	s := &Service{configuredText: "the-operators-own-key"}
+	f.Fuzz(func(t *testing.T, text string) {
+		live, test := wellFormed(text, Production), wellFormed(text, Staging)
+		if live && test {
+			t.Fatalf("%q is a key of both environments", text)
+		}
+		shown := s.Redact("before " + text + " after the-operators-own-key.")
+		if live && strings.Contains(shown, text[9:39]) || strings.Contains(shown, "the-operators-own-key") {
+			t.Fatalf("%q is shown as %q", text, shown)
+		}
+	})
+}
+
+// FuzzText: a text that is taken is short, can be read, and is in one line.
+func FuzzText(f *testing.F) {
+	for _, text := range []string{"", " ", "Rex", "a\x00", "a\n", "\x7f", "\xff", strings.Repeat("é", 200), strings.Repeat("é", 201), "\u202e", "<b>"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if TextProblem(text) != "" {
+			return
+		}
+		if n := len([]rune(text)); n < 1 || n > 200 || strings.Trim(text, " ") == "" || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			t.Fatalf("%q is taken", text)
+		}
+	})
+}

@@ -1,0 +1,164 @@
+package sqlstore
+
+import (
+	"context"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+)
+
+// wantReady expects that a store is ready, or says with these words why it is not.
+func wantReady(t *testing.T, store *Store, words string) {
+	t.Helper()
+	err := store.Ready(t.Context())
+	if err == nil && words == "" {
+		return
+	}
+	if e := shop.AsError(err); err == nil || words == "" || e.Code != shop.Unavailable || !strings.Contains(e.Message, words) {
+		t.Errorf("it is ready: %v, want %q", err, words)
+	}
+}
+
+// A file that takes no writes is not ready from the first that failed to the first that would not.
+func TestReadyFile(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	if err := store.Write(t.Context(), func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Production) }); err != nil {
+		t.Fatal(err)
+	}
+	wantReady(t, store, "")
+	straight := sqliteOf(store).db // the file itself cannot be made to refuse: what is open stays open
+	exec(t, straight, "CREATE TRIGGER no_settings BEFORE UPDATE ON settings BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
+	wantReady(t, store, "") // nobody has tried
+	pragma(t, store, "query_only = 1")
+	err := store.Write(t.Context(), adding("A"))
+	if got := troubleOf(err); got != readOnly {
+		t.Errorf("%v is %s", err, got)
+	}
+	pragma(t, store, "query_only = 0")
+	wantReady(t, store, "the log says why")
+	wantReady(t, store, "the log says why")
+	exec(t, straight, "DROP TRIGGER no_settings")
+	wantReady(t, store, "")
+	wantReady(t, store, "")
+	pragma(t, store, "max_page_count = 20")
+	err = store.Write(t.Context(), func(tx shop.WriteTx) error {
+		for range 10000 {
+			if err := adding("flood")(tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if got := troubleOf(err); got != diskFull {
+		t.Errorf("%v is %s", err, got)
+	}
+	pragma(t, store, "max_page_count = 100000")
+	wantReady(t, store, "")
+	for kind, n := range map[trouble]float64{diskFull: 1, readOnly: 1, ourFault: 2, away: 0} { // to ask is to try
+		if got := measured(t, store, "animalstore_database_errors_total", string(kind)); got != n {
+			t.Errorf("%s was counted %v times, want %v", kind, got, n)
+		}
+	}
+	if err := os.Remove(sqliteOf(store).file.path); err != nil {
+		t.Fatal(err)
+	}
+	wantReady(t, store, "removed or replaced")
+}
+
+// A server that turns read-only is not ready before a write has failed; when another one takes its place, it is found.
+func TestReadyServer(t *testing.T) {
+	t.Parallel()
+	primary, replica := pgtest.StartWithReplica(t, false)
+	store := open(t, pgtest.FailoverURL(primary, replica), Options{})
+	fillPool(t, store)
+	wantReady(t, store, "")
+	old := openStraight(t, primary.URL())
+	exec(t, old, "CHECKPOINT")
+	awaitRow(t, old, "the replica to have it all", "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication")
+	exec(t, old, "ALTER SYSTEM SET default_transaction_read_only = on")
+	exec(t, old, "SELECT pg_reload_conf()")
+	awaitRow(t, old, "the server to be read-only", "SELECT current_setting('default_transaction_read_only') = 'on'")
+	store.engine.(*postgresEngine).patience = time.Second
+	wantReady(t, store, "but not written") // over a connection that was there
+	wantReady(t, store, "but not written") // over a new one
+	replica.Promote(t)
+	store.engine.(*postgresEngine).patience = ample
+	wantReady(t, store, "")
+	if err := store.Write(t.Context(), adding("after")); err != nil {
+		t.Error(err)
+	}
+	if n := measured(t, store, "animalstore_database_errors_total", string(readOnly)); n != 0 {
+		t.Errorf("%v reads or writes failed", n)
+	}
+}
+
+func TestReadyWithoutAServer(t *testing.T) {
+	t.Parallel()
+	b := newBench(t)
+	wantReady(t, b.store, "")
+	b.proxy.Cut()
+	b.engine().patience = time.Second
+	wantReady(t, b.store, "cannot be reached")
+	b.proxy.Heal()
+	b.engine().patience = ample
+	wantReady(t, b.store, "")
+}
+
+// What is measured is what was done.
+func TestMetrics(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	entered, leave := make(chan struct{}), make(chan struct{})
+	var writing sync.WaitGroup
+	writing.Go(func() {
+		store.Write(context.Background(), func(tx shop.WriteTx) error {
+			close(entered)
+			<-leave
+			return nil
+		})
+	})
+	<-entered
+	if n := measured(t, store, "animalstore_database_writes_in_progress", ""); n != 1 {
+		t.Errorf("%v writes are in progress", n)
+	}
+	close(leave)
+	writing.Wait()
+	for range 3 {
+		if err := store.Write(t.Context(), adding("A")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"animalstore_database_write_group_size", "animalstore_database_commit_duration_seconds"} {
+		if n := measured(t, store, name, ""); n != 4 {
+			t.Errorf("%s has seen %v", name, n)
+		}
+	}
+}
+
+// measured is the value of a metric, for a kind where it has some; of a histogram, how much it has seen.
+func measured(t *testing.T, store *Store, name, kind string) float64 {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(store.Collectors()...)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			if labels := metric.GetLabel(); family.GetName() == name && (kind == "" || labels[0].GetValue() == kind) {
+				return metric.GetCounter().GetValue() + metric.GetGauge().GetValue() + float64(metric.GetHistogram().GetSampleCount())
+			}
+		}
+	}
+	t.Fatalf("there is no metric %s of the kind %q", name, kind)
+	return 0
+}
