@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"sync"
 
@@ -121,6 +122,9 @@ func (w *writer) commit(members []*member) (again []*member) {
 			return append(members[:i:i], members[i+1:]...)
 		}
 		if i == len(members)-1 && len(members) < maxBatch {
+			if len(w.queue) == 0 {
+				runtime.Gosched() // those who are about to write come before a commit that they would have to wait for
+			}
 			members = w.join(members)
 		}
 	}
