@@ -8,6 +8,7 @@ import (
 // Moment is a state of the catalogue, seen from outside: how often it has changed, and when that was.
 type Moment struct {
 	Changes int64
+	Orders  int64     // how often orders have changed
 	Time    time.Time // of the clock by which holds run out
 }
 
@@ -39,8 +40,7 @@ func (s *Service) TermFrom(ctx context.Context, m Moment) (Term, error) {
 	return Term{m.Changes, until}, nil
 }
 
-// hold is when the next hold runs out, as long as the catalogue does not change: a new hold changes its animal. One that
-// ends sooner than planned may not; then this is too early, and whoever goes by it looks again.
+// hold is when the next hold runs out, as long as no order changes.
 type hold struct {
 	term Term
 	next time.Time
@@ -48,6 +48,7 @@ type hold struct {
 
 // nextHold returns when the next hold runs out of those that there are at a moment, or the zero time.
 func (s *Service) nextHold(ctx context.Context, m Moment) (time.Time, error) {
+	m.Changes = m.Orders // it does not depend on others
 	if known := s.hold.Load(); known != nil && known.term.Holds(m) {
 		return known.next, nil
 	}

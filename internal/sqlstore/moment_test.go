@@ -4,6 +4,7 @@ import (
 	"errors"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
@@ -39,6 +40,42 @@ func TestMoment(t *testing.T) {
 		err := write(c.fn)
 		if after := moment(); (after != before) != c.counted {
 			t.Errorf("%s: from %d to %d (%v)", name, before, after, err)
+		}
+	}
+}
+
+// Changes of orders are counted by themselves.
+func TestMomentOfOrders(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	addPets(t, store, 1)
+	count := func() int64 {
+		m, _ := store.Moment()
+		return m.Orders
+	}
+	var order shop.Order
+	for _, c := range []struct {
+		name    string
+		fn      func(shop.WriteTx) error
+		counted bool
+	}{
+		{"placed", func(tx shop.WriteTx) (err error) {
+			order, err = tx.InsertOrder(shop.Order{PetID: 1, Status: shop.Placed, CreatedAt: time.Now(), UpdatedAt: time.Now(), HoldExpiresAt: time.Now()})
+			return err
+		}, true},
+		{"an animal", adding("Rex"), false},
+		{"ended", func(tx shop.WriteTx) error {
+			after := order
+			after.Status, after.HoldExpiresAt = shop.Cancelled, time.Time{}
+			return tx.UpdateOrder(order, after)
+		}, true},
+	} {
+		before := count()
+		if err := store.Write(t.Context(), c.fn); err != nil {
+			t.Fatal(c.name, err)
+		}
+		if after := count(); (after != before) != c.counted {
+			t.Errorf("%s: from %d to %d", c.name, before, after)
 		}
 	}
 }

@@ -22,6 +22,7 @@ type Store struct {
 	notices chan struct{}
 	failing atomic.Bool      // the last write failed, for no fault of the writer's
 	changes atomic.Int64     // of the catalogue
+	orders  atomic.Int64     // changes of orders
 	clock   func() time.Time // by which holds run out; nil: others change the catalogue, too
 	listen  sync.Once
 	closed  context.Context // ends with the store
@@ -100,12 +101,15 @@ func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
 
 // Write runs fn as if alone. What it wrote is durable when Write returns nil.
 func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
-	changed := false
+	changed, ordered := false, false
 	err := s.write(ctx, func(tx *tx) error {
-		defer func() { changed = changed || tx.changed }()
+		defer func() { changed, ordered = changed || tx.changed, ordered || tx.ordered }()
 		return fn(tx)
 	})
-	if changed { // also after an error: nobody may know what became of it
+	if ordered { // also after an error: nobody may know what became of it
+		s.orders.Add(1)
+	}
+	if changed {
 		s.changes.Add(1)
 	}
 	if err == nil {
@@ -132,7 +136,7 @@ func (s *Store) Moment() (shop.Moment, bool) {
 	if s.clock == nil {
 		return shop.Moment{}, false
 	}
-	return shop.Moment{Changes: s.changes.Load(), Time: s.clock()}, true
+	return shop.Moment{Changes: s.changes.Load(), Orders: s.orders.Load(), Time: s.clock()}, true
 }
 
 // Publish makes the events of all writes that are done readable.

@@ -13,6 +13,7 @@ type tx struct {
 	runner  runner
 	dialect *dialect
 	changed bool // the catalogue
+	ordered bool // an order has changed
 	failed  error
 	group   *group // nil: it has the transaction to itself
 	saved   bool   // it is behind a savepoint
