@@ -43,10 +43,12 @@ bench: ## Measure it beside baselines and a peer, BENCH_ROUNDS (3) times for BEN
 	@scripts/need-postgres
 	cd bench && go run . -seconds $(BENCH_SECONDS) -rounds $(BENCH_ROUNDS)
 
-# What the tests use beside Go: the race detector needs a C compiler, one test pastes a curl line, and PostgreSQL is real.
+# What the tests use beside Go: the race detector needs a C compiler, some tests paste curl lines, and PostgreSQL and the browser
+# are real.
 .PHONY: needs
 needs:
 	@scripts/need gcc gcc libc6-dev
 	@scripts/need curl curl
 	@scripts/need pkill procps
+	@scripts/need chromium-headless-shell chromium-headless-shell
 	@scripts/need-postgres

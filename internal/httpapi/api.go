@@ -48,6 +48,7 @@ type Config struct {
 type API struct {
 	Config
 	document *api.Document
+	docs     *docs
 	places   *places
 	metrics  *metrics
 	limits   *limits
@@ -66,6 +67,10 @@ type API struct {
 // New makes the interface.
 func New(c Config) (*API, error) {
 	document, err := api.NewDocument()
+	if err != nil {
+		return nil, err
+	}
+	docs, err := newDocs(c)
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +95,7 @@ func New(c Config) (*API, error) {
 	return &API{
 		Config:   c,
 		document: document,
+		docs:     docs,
 		places:   places,
 		metrics:  newMetrics(c.Version, c.Service, c.Collectors...),
 		limits:   newLimits(c.RateLimit),

@@ -70,6 +70,8 @@ func routes() []route {
 		{"GET", "/v1/openapi.json", "getOpenapiJson", noKey, nil, (*API).getOpenapiJSON},
 		{"GET", "/v1/openapi.yaml", "getOpenapiYaml", noKey, nil, (*API).getOpenapiYAML},
 
+		{"GET", "/docs", "docs", noKey, nil, (*API).getReference},
+		{"GET", "/docs/{file}", "docsFile", noKey, nil, (*API).getDocsFile},
 		{"GET", "/livez", "livez", noKey, nil, (*API).livez},
 		{"GET", "/readyz", "readyz", noKey, nil, (*API).readyz},
 		{"GET", "/metrics", "metrics", shop.Admin, nil, (*API).getMetrics},

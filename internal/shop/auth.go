@@ -19,13 +19,19 @@ func HashSecret(secret string) SecretHash { return sha256.Sum256([]byte(secret))
 func hint(secret string) string { return secret[len(secret)-4:] }
 
 // Principal is who makes a request: the holder of a key. The configured key, which is stored nowhere, has the id 0.
-type Principal struct {
-	key   Key
-	actor string
-}
+type Principal struct{ key Key }
 
-// Actor names the principal in logs and metrics; "" is nobody.
-func (p Principal) Actor() string { return p.actor }
+// Actor names the principal in logs and metrics.
+func (p Principal) Actor() string {
+	switch {
+	case p.key.Name == "":
+		return "" // nobody
+	case p.key.ID == 0:
+		return "configured"
+	default:
+		return p.key.subject()
+	}
+}
 
 // ID is the key's id; 0 for the configured key.
 func (p Principal) ID() int64 { return p.key.ID }
@@ -42,7 +48,6 @@ func (p Principal) May(scope Scope) bool {
 type Credential struct {
 	Key   Key
 	Until time.Time // when the secret stops working, whatever the key does; zero: never
-	actor string
 }
 
 func (c Credential) opens(now time.Time) bool {
@@ -53,7 +58,7 @@ func (c Credential) opens(now time.Time) bool {
 func (s *Service) Authenticate(ctx context.Context, secret string) (Principal, error) {
 	hash := HashSecret(secret)
 	if s.configured != nil && subtle.ConstantTimeCompare(hash[:], s.configuredHash[:]) == 1 {
-		return Principal{*s.configured, "configured"}, nil
+		return Principal{*s.configured}, nil
 	}
 	if !wellFormed(secret, s.environment) {
 		return Principal{}, errInvalidKey()
@@ -67,7 +72,7 @@ func (s *Service) Authenticate(ctx context.Context, secret string) (Principal, e
 		return Principal{}, errInvalidKey()
 	}
 	s.uses.note(credential.Key.ID, now)
-	return Principal{credential.Key, credential.actor}, nil
+	return Principal{credential.Key}, nil
 }
 
 func errInvalidKey() error {
@@ -79,7 +84,6 @@ func (s *Service) findCredential(ctx context.Context, hash SecretHash) (c Creden
 		c, found, err = tx.Credential(hash)
 		return err
 	})
-	c.actor = c.Key.subject()
 	return c, found, err
 }
 

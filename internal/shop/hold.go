@@ -8,6 +8,9 @@ import (
 // DefaultOrderHold is how long a placed order holds its animal.
 const DefaultOrderHold = 72 * time.Hour
 
+// OrderHold is how long a placed order holds its animal in this shop.
+func (s *Service) OrderHold() time.Duration { return s.orderHold }
+
 func (o Order) holdIsOver(now time.Time) bool {
 	return o.Status == Placed && !now.Before(o.HoldExpiresAt)
 }

@@ -2,7 +2,7 @@ package shop
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 )
 
 // ledger is a transaction that enters every change with its event. All that changes the shop goes through it, so that
@@ -42,11 +42,13 @@ func (l *ledger) bySystem(change func() error) error {
 	return change()
 }
 
-func (p Pet) subject() string      { return fmt.Sprintf("pets/%d", p.ID) }
-func (c Category) subject() string { return fmt.Sprintf("categories/%d", c.ID) }
-func (o Order) subject() string    { return fmt.Sprintf("store/orders/%d", o.ID) }
-func (k Key) subject() string      { return fmt.Sprintf("keys/%d", k.ID) }
-func (w Webhook) subject() string  { return fmt.Sprintf("webhooks/%d", w.ID) }
+func (p Pet) subject() string      { return subject("pets/", p.ID) }
+func (c Category) subject() string { return subject("categories/", c.ID) }
+func (o Order) subject() string    { return subject("store/orders/", o.ID) }
+func (k Key) subject() string      { return subject("keys/", k.ID) }
+func (w Webhook) subject() string  { return subject("webhooks/", w.ID) }
+
+func subject(of string, id int64) string { return of + strconv.FormatInt(id, 10) }
 
 func (l *ledger) InsertPet(n NewPet) (Pet, error) {
 	pet, err := l.WriteTx.InsertPet(n)

@@ -1,0 +1,40 @@
+package api_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"animalstore/api"
+)
+
+// The files of others are as they were published, and all of them are accounted for.
+func TestDocsFilesOfOthers(t *testing.T) {
+	sums, err := os.ReadFile("docs/SHA256SUMS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{}
+	for line := range strings.Lines(string(sums)) {
+		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		known[name] = true
+		text, err := api.DocsFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%x", sha256.Sum256(text)); got != sum {
+			t.Errorf("%s has the checksum %s, want %s", name, got, sum)
+		}
+	}
+	files, err := os.ReadDir("docs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if strings.Contains(file.Name(), "swagger") && !known[file.Name()] {
+			t.Errorf("%s has no checksum", file.Name())
+		}
+	}
+}

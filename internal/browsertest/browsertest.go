@@ -1,0 +1,118 @@
+// Package browsertest drives a real browser in tests: Chromium without a window.
+package browsertest
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// patience only keeps a page that is broken from hanging the tests.
+const patience = 2 * time.Minute
+
+// Page is a page in a browser of its own.
+type Page struct {
+	t   *testing.T
+	ctx context.Context
+
+	mu       sync.Mutex
+	troubles []string
+}
+
+// Open starts a browser with a window of this size. Whatever a page in it writes to the console as an error, or throws, fails
+// the test at its end.
+func Open(t *testing.T, width, height int) *Page {
+	t.Helper()
+	program, err := find()
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := append(chromedp.DefaultExecAllocatorOptions[:],
+		chromedp.ExecPath(program), chromedp.WindowSize(width, height), chromedp.UserDataDir(t.TempDir()))
+	if os.Getuid() == 0 {
+		options = append(options, chromedp.NoSandbox)
+	}
+	limited, stop := context.WithTimeout(context.Background(), patience)
+	allocated, release := chromedp.NewExecAllocator(limited, options...)
+	ctx, end := chromedp.NewContext(allocated)
+	p := &Page{t: t, ctx: ctx}
+	t.Cleanup(func() {
+		chromedp.Cancel(ctx) // waits for the browser's end
+		end()
+		release()
+		stop()
+		for _, trouble := range p.Troubles() {
+			t.Errorf("the console says: %s", trouble)
+		}
+	})
+	chromedp.ListenTarget(ctx, p.hear)
+	p.Run(log.Enable(), runtime.Enable())
+	return p
+}
+
+func find() (string, error) {
+	for _, name := range []string{"chromium-headless-shell", "chromium", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("there is no Chromium to test the pages with; install chromium-headless-shell, as make test does")
+}
+
+func (p *Page) hear(event any) {
+	trouble := ""
+	switch event := event.(type) {
+	case *runtime.EventExceptionThrown:
+		trouble = event.ExceptionDetails.Error()
+	case *runtime.EventConsoleAPICalled:
+		if event.Type == runtime.APITypeError {
+			var parts []string
+			for _, arg := range event.Args {
+				parts = append(parts, strings.TrimSpace(string(arg.Value)+" "+arg.Description))
+			}
+			trouble = strings.Join(parts, " ")
+		}
+	case *log.EventEntryAdded: // also what the policy of a page has refused
+		if event.Entry.Level == log.LevelError {
+			trouble = event.Entry.Text + " " + event.Entry.URL
+		}
+	}
+	if trouble != "" {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.troubles = append(p.troubles, trouble)
+	}
+}
+
+// Troubles returns the errors on the console since it was last asked.
+func (p *Page) Troubles() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	troubles := p.troubles
+	p.troubles = nil
+	return troubles
+}
+
+// Run does one thing after the other on the page.
+func (p *Page) Run(actions ...chromedp.Action) {
+	p.t.Helper()
+	if err := chromedp.Run(p.ctx, actions...); err != nil {
+		p.t.Fatalf("%v; the console says %q", err, p.Troubles())
+	}
+}
+
+// Eval runs an expression on the page, waits for what it promises, and returns it.
+func Eval[T any](p *Page, expression string) (value T) {
+	p.t.Helper()
+	p.Run(chromedp.Evaluate(expression, &value, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))
+	return value
+}

@@ -1,0 +1,111 @@
+package e2e
+
+import (
+	"fmt"
+	"html"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"animalstore/internal/browsertest"
+)
+
+// Whatever the guides say can be pasted works when it is.
+func TestGuidesWhenPasted(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	p := f.serve()
+	guides := p.send("GET", "/docs/guides", "", "").body
+	examples := regexp.MustCompile(`(?s)<code class="run">(.*?)</code>`).FindAllStringSubmatch(guides, -1)
+	if len(examples) < 8 {
+		t.Fatalf("found %d examples", len(examples))
+	}
+	f.variables = append(f.variables, "KEY="+adminKey)
+	for _, example := range examples {
+		script := html.UnescapeString(example[1])
+		// An answer that is an error fails the example, and so does anything else in it.
+		got := f.runCommand("bash", "-euc", "curl() { command curl --fail-with-body \"$@\"; }\n"+script)
+		if got.code != 0 || strings.Contains(got.stdout, `"code":`) || !strings.Contains(got.stdout, `"id":`) {
+			t.Errorf("%s\nended with %d: %s%s", script, got.code, got.stdout, got.stderr)
+		}
+	}
+}
+
+// helpers open one operation of the reference at a time: all of them at once take a browser minutes to draw.
+const helpers = `
+	const blocks = () => [...document.querySelectorAll(".opblock")];
+	const nameOf = block => block.querySelector(".opblock-summary-method").textContent + " " + block.querySelector("[data-path]").dataset.path;
+	const find = async (block, selector) => {
+		for (;;) {
+			const found = block.querySelector(selector);
+			if (found) return found;
+			await new Promise(done => setTimeout(done, 20));
+		}
+	};
+	const toggle = block => block.querySelector(".opblock-summary-control").click();
+	const panelOf = async i => {
+		const block = blocks()[i];
+		toggle(block);
+		await find(block, ".responses-wrapper"); // the last part of it
+		const panel = block.querySelector(".try-out__btn") ? "" : " disabled";
+		toggle(block);
+		return nameOf(block) + panel;
+	};
+	const tryOut = async name => {
+		const block = blocks().find(block => nameOf(block) === name);
+		toggle(block);
+		(await find(block, ".try-out__btn")).click();
+		(await find(block, ".btn.execute")).click();
+		const status = (await find(block, ".live-responses-table tr.response .response-col_status")).textContent;
+		toggle(block);
+		return status;
+	};
+`
+
+// In the reference every operation can be tried with the key entered once, but for the one whose panel is disabled.
+func TestReference(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	p := f.serve("--demo")
+	page := browsertest.Open(t, 1280, 2000)
+	page.Run(
+		chromedp.Navigate(p.url+"/docs"),
+		// While the page is still being drawn, its parts move away from under a pointer.
+		chromedp.WaitVisible(".opblock", chromedp.ByQuery),
+		chromedp.Evaluate(`document.querySelector(".btn.authorize").click()`, nil),
+		chromedp.SendKeys("#auth-bearer-value", adminKey, chromedp.ByQuery),
+		chromedp.Evaluate(`document.querySelector(".auth-btn-wrapper .authorize").click()`, nil),
+		chromedp.WaitReady(`[aria-label="Remove authorization"]`, chromedp.ByQuery),
+		chromedp.Evaluate(`document.querySelector(".auth-btn-wrapper .btn-done").click()`, nil),
+	)
+	page.Run(chromedp.Evaluate(helpers, nil))
+	operations := []string{}
+	for i := range browsertest.Eval[int](page, `document.querySelectorAll(".opblock").length`) {
+		operations = append(operations, browsertest.Eval[string](page, fmt.Sprintf("panelOf(%d)", i)))
+	}
+	documented := strings.Count(p.send("GET", "/v1/openapi.yaml", "", "").body, "operationId:")
+	if len(operations) < 25 || len(operations) > documented {
+		t.Errorf("the reference shows %d operations of %d", len(operations), documented)
+	}
+	for _, operation := range operations {
+		isOurs := strings.Contains(operation, " /") // and no message that we send
+		if strings.HasSuffix(operation, " disabled") && isOurs && operation != "GET /store/orders disabled" {
+			t.Errorf("the test panel of %s", operation)
+		}
+	}
+	if !slices.Contains(operations, "GET /store/orders disabled") {
+		t.Errorf("GET /store/orders is not among %q", operations)
+	}
+	for _, try := range []struct{ method, path, want string }{
+		{"GET", "/pets", "200"}, {"GET", "/store/inventory", "200"}, {"POST", "/pets", "201"}, {"GET", "/keys/current", "200"},
+		{"GET", "/categories", "200"}, {"GET", "/events", "200"}, {"POST", "/categories", "201"}, {"POST", "/pets", "201"},
+	} {
+		got := browsertest.Eval[string](page, fmt.Sprintf("tryOut(%q)", try.method+" "+try.path))
+		if !strings.HasPrefix(strings.TrimSpace(got), try.want) {
+			t.Errorf("%s %s was answered %q, want %s", try.method, try.path, got, try.want)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package httpapi
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// Nobody needs a key to read about the interface.
+func TestDocs(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for path, want := range map[string]string{
+		"/docs":                        "text/html; charset=utf-8",
+		"/docs/guides":                 "text/html; charset=utf-8",
+		"/docs/docs.css":               "text/css; charset=utf-8",
+		"/docs/docs.js":                "text/javascript; charset=utf-8",
+		"/docs/swagger-ui-bundle.js":   "text/javascript; charset=utf-8",
+		"/docs/swagger-ui.css":         "text/css; charset=utf-8",
+		"/docs/swagger-ui.LICENSE.txt": "text/plain; charset=utf-8",
+	} {
+		got := s.ask("GET", path, "", "Authorization: ")
+		if got.StatusCode != 200 || got.Header.Get("Content-Type") != want || len(got.body) == 0 {
+			t.Errorf("%s: %d, a %s of %d bytes, want a %s", path, got.StatusCode, got.Header.Get("Content-Type"), len(got.body), want)
+		}
+		if again := s.ask("GET", path, "", "If-None-Match: "+got.Header.Get("ETag")); again.StatusCode != 304 {
+			t.Errorf("%s: %d for the same again, want 304", path, again.StatusCode)
+		}
+	}
+	for _, path := range []string{"/docs/", "/docs/nothing", "/docs/README.md", "/docs/reference.html", "/docs/..%2fopenapi.yaml", "/docs/guides/more"} {
+		s.ask("GET", path, "").wantError(t, 404, shop.NotFound)
+	}
+}
+
+// The pages run no script but ours, and call no address but those of the document.
+func TestDocsPolicy(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, func(c *Config) {
+		c.PublicURL, c.StagingURL = "https://pets.example.com/shop/v1", "https://staging.example.com:8443/v1"
+	})
+	for _, path := range []string{"/docs", "/docs/guides"} {
+		got := s.ask("GET", path, "")
+		policy := got.Header.Get("Content-Security-Policy")
+		for _, want := range []string{
+			"default-src 'none'", "script-src 'self';", "frame-ancestors 'none'",
+			"connect-src 'self' https://pets.example.com https://staging.example.com:8443;",
+		} {
+			if !strings.Contains(policy, want) {
+				t.Errorf("%s: the policy %q lacks %q", path, policy, want)
+			}
+		}
+		if inline := regexp.MustCompile(`(?i)<script(?: [^>]*)?>[^<]|<style|\son[a-z]+=|\sstyle=|(?:src|href)="/`).FindString(string(got.body)); inline != "" {
+			t.Errorf("%s has %q", path, inline)
+		}
+	}
+	if guides := s.ask("GET", "/docs/guides", ""); !strings.Contains(string(guides.body), "https://pets.example.com/shop/v1/pets") {
+		t.Error("the examples name another address than clients use")
+	}
+}
+
+func TestGuides(t *testing.T) {
+	t.Parallel()
+	guides := string(newShop(t).ask("GET", "/docs/guides", "").body)
+	for code, status := range statusOf {
+		if row := fmt.Sprintf("<td><code>%s</code></td><td>%d</td><td>%c", code, status, advice[code][0]); !strings.Contains(guides, row) {
+			t.Errorf("the guides do not say what to do about %s", code)
+		}
+	}
+	for code := range advice {
+		if statusOf[code] == 0 {
+			t.Errorf("there is no error %s", code)
+		}
+	}
+	if !strings.Contains(guides, "(72 hours here)") {
+		t.Error("the guides do not say how long an order holds its animal here")
+	}
+	if strings.Contains(guides, "Staging") {
+		t.Error("a shop that is no staging says that it is")
+	}
+}
+
+func TestPlainDuration(t *testing.T) {
+	t.Parallel()
+	for want, d := range map[string]time.Duration{"72 hours": 72 * time.Hour, "1h0m0s": time.Hour, "90ms": 90 * time.Millisecond, "1h30m0s": 90 * time.Minute} {
+		if got := plainDuration(d); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
+	}
+}
