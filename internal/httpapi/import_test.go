@@ -104,7 +104,7 @@ func TestImportOfBadFiles(t *testing.T) {
 		{asCSV, "name,status\nRex,sold\n", "The first line does not name the column categoryId; " + columns},
 		{asCSV, "Rex,1\n", `The first line names a column "Rex" that animals do not have; ` + columns},
 		{asCSV, "name,categoryId,Name\nRex,1,Mia\n", `The first line names the column "Name" twice; name each once.`},
-		{asCSV, "", "The file is empty; its first line must name the columns: " + columns},
+		{asCSV, "", "The file is empty; begin it with a line that names the columns: " + strings.TrimPrefix(columns, "the columns are ")},
 		{asCSV, "\"name,categoryId\n", "The first line, which names the columns, has a value in quotes that does not end as it should; write each quote in it twice."},
 		{asCSV, "\xff\xfen\x00a\x00", "The file is UTF-16; save it as CSV in UTF-8."},
 		{"", "{\"name\":\"Rex\",\"categoryId\":1}\n\n{\"name\":7}\n[]\n{\"name\":\"a\",\"name\":\"b\",\"categoryId\":1}\n{", because + "4 rows are not valid: " +

@@ -17,7 +17,7 @@ import (
 // Columns are those that are written, in their order. Read takes them in any order; id is ignored, and status may be missing.
 func Columns() []string { return []string{"id", "name", "categoryId", "status"} }
 
-const expected = "the columns are name, categoryId and, where you like, status; id may be there and is ignored"
+const expected = "name, categoryId and, where you like, status; id may be there and is ignored"
 
 // Read reads a file of animals. The first line names its columns; commas, semicolons or tabs separate them. What is wrong
 // with a row stands in the row. It returns validation_failed where the file as a whole cannot be read.
@@ -35,7 +35,7 @@ func Read(file []byte) ([]shop.ImportRow, error) {
 	reader.ReuseRecord = true
 	header, err := reader.Read()
 	if err == io.EOF {
-		return nil, shop.Errorf(shop.ValidationFailed, "The file is empty; its first line must name the columns: %s.", expected)
+		return nil, shop.Errorf(shop.ValidationFailed, "The file is empty; begin it with a line that names the columns: %s.", expected)
 	}
 	if err != nil {
 		return nil, shop.Errorf(shop.ValidationFailed, "The first line, which names the columns, %s.", broken(err))
@@ -88,7 +88,7 @@ func columnsOf(header []string) (columns, error) {
 		case title == "": // nothing may stand below it
 			continue
 		case place == nil:
-			return c, shop.Errorf(shop.ValidationFailed, "The first line names a column %s that animals do not have; %s.", shown(title), expected)
+			return c, shop.Errorf(shop.ValidationFailed, "The first line names a column %s that animals do not have; the columns are %s.", shown(title), expected)
 		case *place >= 0:
 			return c, shop.Errorf(shop.ValidationFailed, "The first line names the column %s twice; name each once.", shown(title))
 		}
@@ -96,7 +96,7 @@ func columnsOf(header []string) (columns, error) {
 	}
 	for _, required := range []string{"name", "categoryId"} {
 		if *places[strings.ToLower(required)] < 0 {
-			return c, shop.Errorf(shop.ValidationFailed, "The first line does not name the column %s; %s.", required, expected)
+			return c, shop.Errorf(shop.ValidationFailed, "The first line does not name the column %s; the columns are %s.", required, expected)
 		}
 	}
 	return c, nil

@@ -127,7 +127,7 @@ type WriteTx interface {
 
 	// EnsureCategory brings a category into being where there is none with this id.
 	EnsureCategory(id int64) (created bool, err error)
-	// EnsureCategories is EnsureCategory for many, each given once; it returns those that it created.
+	// EnsureCategories is EnsureCategory for many, in ascending order and each once; it returns those that it created.
 	EnsureCategories(ids []int64) (created []int64, err error)
 	// InsertCategory adds a category under an id that no other has.
 	InsertCategory(Category) error

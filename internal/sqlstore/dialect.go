@@ -18,10 +18,6 @@ type dialect struct {
 	now func(*tx) (time.Time, error)
 	// count notes that there are so many more animals of a status.
 	count string
-	// places makes places for values of the $ in a text.
-	places func(text string) string
-	// petIDs returns so many ids for animals, larger than any before, in ascending order.
-	petIDs func(t *tx, n int) ([]int64, error)
 	// inventory sums up what was noted.
 	inventory string
 	// inbox is the table that events are written to.
@@ -53,8 +49,6 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		contains:  "instr(name_folded, %s) > 0",
 		now:       clockOf(clock),
 		count:     "UPDATE inventory SET n = n + $1 WHERE status = $2",
-		places:    unnumbered,
-		petIDs:    sqlitePetIDs,
 		inventory: "SELECT status, n FROM inventory",
 		inbox:     "events",
 		events:    "SELECT " + eventColumns + " FROM events",
@@ -71,8 +65,6 @@ func postgresDialect(clock func() time.Time) *dialect {
 		byRow:     true,
 		now:       serverTime,
 		count:     "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)",
-		places:    numbered,
-		petIDs:    postgresPetIDs,
 		inventory: "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory UNION ALL SELECT status, n FROM inventory_changes) AS notes GROUP BY status",
 		inbox:     "event_inbox",
 		events:    "SELECT " + eventColumns + " FROM events UNION ALL SELECT (" + fmt.Sprintf(copyPostgres.last, "events") + ") + row_number() OVER (ORDER BY id), at, type, subject, actor, data FROM event_inbox",

@@ -76,12 +76,12 @@ var importCases = []testCase{
 		for id := int64(100); id < 350; id++ {
 			ids = append(ids, id)
 		}
+		slices.Sort(ids)
 		old := []int64{-1, 7, 120, 349}
 		for _, id := range old {
 			ensureCategory(t, store, id)
 		}
 		want := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return slices.Contains(old, id) })
-		slices.Sort(want)
 		for _, want := range [][]int64{want, nil} {
 			write(t, store, func(tx shop.WriteTx) error {
 				created, err := tx.EnsureCategories(ids)
