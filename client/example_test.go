@@ -202,14 +202,14 @@ func ExampleClient_ExportFile() {
 		log.Fatal(err)
 	}
 	// A name of your own for the import makes it safe to run this program again.
-	n, err := c.ImportPets(ctx, []client.NewPet{
+	imported, err := c.ImportPets(ctx, []client.NewPet{
 		{Name: "Rex", CategoryID: 1, Status: client.PetAvailable},
 		{Name: "Mia", CategoryID: 2},
 	}, client.IdempotencyKey("delivery 4711"))
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(n, "animals")
+	fmt.Println(imported.Created, "animals")
 	if _, err := c.ExportFile(ctx, client.NDJSON, os.Stdout); err != nil {
 		log.Fatal(err)
 	}

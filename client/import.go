@@ -46,30 +46,35 @@ type file struct {
 	content   []byte
 }
 
-// ImportPets adds up to [MaxImport] animals in one step, all of them or none, and returns how many. It fails with
-// [CodeValidationFailed], and then the message names the first wrong ones by their lines, the first animal being line 1.
-func (c *Client) ImportPets(ctx context.Context, pets []NewPet, options ...PostOption) (created int, err error) {
+// Imported is what became of an import.
+type Imported struct {
+	Created  int  `json:"created"` // how many animals were added
+	Replayed bool `json:"-"`       // it had happened before, under the same [IdempotencyKey]; nothing was added now
+}
+
+// ImportPets adds up to [MaxImport] animals in one step, all of them or none. It fails with [CodeValidationFailed], and
+// then the message names the first wrong ones by their lines, the first animal being line 1.
+func (c *Client) ImportPets(ctx context.Context, pets []NewPet, options ...PostOption) (Imported, error) {
 	var lines bytes.Buffer
 	encoder := json.NewEncoder(&lines)
 	for _, pet := range pets {
 		if err := encoder.Encode(pet); err != nil {
-			return 0, err
+			return Imported{}, err
 		}
 	}
 	return c.ImportFile(ctx, NDJSON, lines.Bytes(), options...)
 }
 
-// ImportFile adds the animals of a file, at most [MaxImport] in [MaxImportSize] bytes, all of them or none, and returns how
-// many. It fails with [CodeValidationFailed], and then the message names the first wrong rows by their lines, and with
-// [CodePayloadTooLarge].
-func (c *Client) ImportFile(ctx context.Context, format Format, content []byte, options ...PostOption) (created int, err error) {
+// ImportFile adds the animals of a file, at most [MaxImport] in [MaxImportSize] bytes, all of them or none. It fails with
+// [CodeValidationFailed], and then the message names the first wrong rows by their lines, and with [CodePayloadTooLarge].
+func (c *Client) ImportFile(ctx context.Context, format Format, content []byte, options ...PostOption) (imported Imported, err error) {
 	mediaType, err := format.mediaType()
 	if err != nil {
-		return 0, err
+		return Imported{}, err
 	}
-	var answered struct{ Created int }
-	_, err = c.patient().post(ctx, "/imports", file{mediaType, content}, options, &answered)
-	return answered.Created, err
+	got, err := c.patient().post(ctx, "/imports", file{mediaType, content}, options, &imported)
+	imported.Replayed = got.header.Get("Idempotency-Replayed") == "true"
+	return imported, err
 }
 
 // CheckFile says whether ImportFile would take a file, and adds nothing. It fails as ImportFile does.
@@ -78,11 +83,11 @@ func (c *Client) CheckFile(ctx context.Context, format Format, content []byte) e
 	if err != nil {
 		return err
 	}
-	var answered struct{ Created int }
+	var none Imported
 	// Without an idempotency key: nothing happens, so it may happen twice.
 	_, err = c.patient().do(ctx, request{
 		method: http.MethodPost, path: "/imports", query: url.Values{"dryRun": {"true"}}, body: file{mediaType, content},
-	}, &answered)
+	}, &none)
 	return err
 }
 

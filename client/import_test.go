@@ -30,11 +30,11 @@ func TestImport(t *testing.T) {
 	s := newShop(t)
 	c := s.client()
 	n, err := c.ImportPets(t.Context(), []client.NewPet{{Name: "Rex <&>", CategoryID: 1, Status: client.PetSold}, {Name: "Mia\u2028", CategoryID: -2}})
-	if err != nil || n != 2 {
-		t.Errorf("got %d %v", n, err)
+	if err != nil || n.Created != 2 || n.Replayed {
+		t.Errorf("got %+v %v", n, err)
 	}
-	if n, err = c.ImportFile(t.Context(), client.CSV, []byte("name;categoryId\nTom;3\n")); err != nil || n != 1 {
-		t.Errorf("got %d %v", n, err)
+	if n, err = c.ImportFile(t.Context(), client.CSV, []byte("name;categoryId\nTom;3\n")); err != nil || n.Created != 1 || n.Replayed {
+		t.Errorf("got %+v %v", n, err)
 	}
 	if err := c.CheckFile(t.Context(), client.CSV, []byte("name;categoryId\nTom;3\n")); err != nil {
 		t.Error(err)
@@ -70,15 +70,15 @@ func TestImportRepeats(t *testing.T) {
 	s := newShop(t)
 	s.next(isLost, losesAnswer, losesHalf)
 	n, err := s.client().ImportPets(t.Context(), []client.NewPet{{Name: "Rex", CategoryID: 1}})
-	if err != nil || n != 1 {
-		t.Errorf("got %d %v", n, err)
+	if err != nil || n.Created != 1 || !n.Replayed {
+		t.Errorf("got %+v %v", n, err)
 	}
 	s.next(losesAnswer)
-	if n, err = s.client().ImportFile(t.Context(), client.NDJSON, []byte(`{"name":"Mia","categoryId":1}`), client.IdempotencyKey("mine")); err != nil || n != 1 {
-		t.Errorf("got %d %v", n, err)
+	if n, err = s.client().ImportFile(t.Context(), client.NDJSON, []byte(`{"name":"Mia","categoryId":1}`), client.IdempotencyKey("mine")); err != nil || n.Created != 1 || !n.Replayed {
+		t.Errorf("got %+v %v", n, err)
 	}
-	if n, err = s.client().ImportFile(t.Context(), client.NDJSON, []byte(`{"name":"Mia","categoryId":1}`), client.IdempotencyKey("mine")); err != nil || n != 1 {
-		t.Errorf("got %d %v", n, err)
+	if n, err = s.client().ImportFile(t.Context(), client.NDJSON, []byte(`{"name":"Mia","categoryId":1}`), client.IdempotencyKey("mine")); err != nil || n.Created != 1 || !n.Replayed {
+		t.Errorf("got %+v %v", n, err)
 	}
 	s.next(losesAnswer)
 	if err := s.client().CheckFile(t.Context(), client.CSV, []byte("name,categoryId\nTom,1\n")); err != nil {
