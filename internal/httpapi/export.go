@@ -2,9 +2,9 @@ package httpapi
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"time"
 
@@ -50,7 +50,7 @@ func (a *API) export(c *call, name, contentType string, head []byte, write func(
 		h.Set("Content-Type", contentType)
 		h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
 		h.Set("Cache-Control", "no-store")
-		c.w.WriteHeader(http.StatusOK)
+		c.begin(http.StatusOK)
 		c.leave()
 	}
 	if c.r.Method == http.MethodHead {
@@ -109,8 +109,12 @@ func (c *call) breakOff() {
 	if err != nil {
 		return
 	}
-	if plain, ok := conn.(*net.TCPConn); ok {
+	under := conn
+	if secure, ok := conn.(*tls.Conn); ok {
+		under = secure.NetConn()
+	}
+	if plain, ok := under.(interface{ SetLinger(int) error }); ok {
 		plain.SetLinger(0)
 	}
-	conn.Close()
+	under.Close()
 }
