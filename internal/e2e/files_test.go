@@ -3,6 +3,7 @@ package e2e
 import (
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os/exec"
 	"strings"
@@ -19,13 +20,13 @@ func TestProgressOnATerminal(t *testing.T) {
 	p := f.serve()
 	f.variables = append(f.variables, "ANIMALSTORE_KEY="+adminKey, "ANIMALSTORE_URL="+p.url+"/v1", "TERM=xterm")
 	var lines strings.Builder
-	for i := range 12_000 {
+	for i := range 6000 {
 		fmt.Fprintf(&lines, "{\"name\":\"Animal %d\",\"categoryId\":1}\n", i)
 	}
 	f.write("pets.ndjson", lines.String())
 	for _, c := range []struct{ command, bar, result string }{
-		{"import", "Importing", "Imported 12000 animals."},
-		{"export", "Exporting", "Exported 12000 animals."},
+		{"import", "Importing", "Imported 6000 animals."},
+		{"export", "Exporting", "Exported 6000 animals."},
 	} {
 		command := exec.Command(binary, c.command, "pets.ndjson")
 		command.Dir, command.Env = f.dir, f.environment()
@@ -51,10 +52,10 @@ func TestStopDuringAnExport(t *testing.T) {
 	f := newFolderWithKey(t)
 	p := f.serve()
 	f.variables = append(f.variables, "ANIMALSTORE_KEY="+adminKey, "ANIMALSTORE_URL="+p.url+"/v1")
-	name := strings.Repeat("x", 190)
+	name := strings.Repeat("🐈", 200)
 	var lines strings.Builder
-	for range 60_000 { // more than the buffers of a connection hold
-		fmt.Fprintf(&lines, "{\"name\":%q,\"categoryId\":1}\n", name)
+	for range 9000 { // more than the buffers of a connection hold
+		fmt.Fprintf(&lines, "{\"name\":\"%s\",\"categoryId\":1}\n", name)
 	}
 	f.write("pets.ndjson", lines.String())
 	if r := f.run("import", "pets.ndjson"); r.code != 0 {
@@ -65,7 +66,12 @@ func TestStopDuringAnExport(t *testing.T) {
 		t.Fatal(err)
 	}
 	request.Header.Set("Authorization", "Bearer "+adminKey)
-	response, err := p.client.Do(request)
+	dialer := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
+		return c.Control(func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
+	}}
+	slow := &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext}, Timeout: patience}
+	defer slow.CloseIdleConnections()
+	response, err := slow.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +83,7 @@ func TestStopDuringAnExport(t *testing.T) {
 	}()
 	p.awaitOutput("the line that says that it stops", func(output string) bool { return strings.Contains(output, "msg=stopping") })
 	body, err := io.ReadAll(response.Body)
-	if n := strings.Count(string(body), "\n"); err != nil || n != 60_001 {
+	if n := strings.Count(string(body), "\n"); err != nil || n != 9001 {
 		t.Errorf("%d lines came, and %v", n, err)
 	}
 	if code := <-stopped; code != 0 {

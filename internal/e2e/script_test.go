@@ -111,19 +111,23 @@ func scriptEnds(ts *testscript.TestScript, _ bool, args []string) {
 	command.Stdout, command.Stderr = &stdout, &stderr
 	proxy := httputil.NewSingleHostReverseProxy(service)
 	var imports atomic.Int64
+	started := make(chan struct{})
 	road := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Query().Has("dryRun") || imports.Add(1) != last {
 			proxy.ServeHTTP(w, r)
 			return
 		}
 		proxy.ServeHTTP(httptest.NewRecorder(), r)
+		<-started
 		command.Process.Signal(signal)
 		<-r.Context().Done() // the program has gone
 	}))
 	defer road.Close()
 	command.Dir = ts.MkAbs(".")
 	command.Env = append(scriptEnvironment(ts), "ANIMALSTORE_URL="+road.URL+"/v1")
-	err = command.Run()
+	ts.Check(command.Start())
+	close(started)
+	err = command.Wait()
 	if _, ended := errors.AsType[*exec.ExitError](err); !ended {
 		ts.Fatalf("it was not ended: %v", err)
 	}
