@@ -27,15 +27,16 @@ type bench struct {
 	answers map[string]answer
 	missing map[string]string // subjects that cannot be had here, and why
 	results results
-	births  map[int][]birth // by how many animals there are
-	busy    string          // how busy the machine was before
+	births  map[int][]birth     // by how many animals there are
+	intakes map[string][]intake // by subject
+	busy    string              // how busy the machine was before
 
 	postgresVersion string
 	notes           []string
 }
 
 func main() {
-	b := &bench{answers: map[string]answer{}, missing: map[string]string{}, births: map[int][]birth{}}
+	b := &bench{answers: map[string]answer{}, missing: map[string]string{}, births: map[int][]birth{}, intakes: map[string][]intake{}}
 	flag.IntVar(&b.seconds, "seconds", 3, "how long each measurement takes")
 	flag.IntVar(&b.rounds, "rounds", 3, "how many rounds there are; medians are reported")
 	flag.StringVar(&b.only, "only", "", "measure only the cases whose names contain this, and write no file")
@@ -73,6 +74,9 @@ func (b *bench) run(ctx context.Context) (err error) {
 			return err
 		}
 		if err := b.measureStarts(ctx); err != nil {
+			return err
+		}
+		if err := b.measureImports(ctx); err != nil {
 			return err
 		}
 	}

@@ -25,6 +25,8 @@ is no success, or with a broken connection, gives no figure.
   animalstore do, and it logs every request to a file.
 - **depth of the page** asks for pages at 2,000 positions from the first animal on, and at 2,000 from the thousandth page on;
   the ratio says how much more a page costs there.
+- **bare SQLite loop** inserts the same animals and their events with two prepared statements, in one transaction, into a store of
+  the same schema. The import is the whole command: it reads a CSV file and has every part checked before the first is written.
 - **plain pgx loop** sends the queries of the request to the same server over as many connections as a node has, without HTTP.
   A commit waits for the disk.
 `
@@ -37,7 +39,7 @@ func (b *bench) report(ctx context.Context, trials []trial) error {
 		time.Now().UTC().Format("2 January 2006"), b.rounds, b.seconds, runtime.NumCPU(), processor(), b.busy)
 	text.WriteString(b.results.table(trials))
 	text.WriteString("\n" + startTable(b.births))
-	text.WriteString("\nimport: not built yet, so there is no figure.\n")
+	text.WriteString("\n" + importTable(b.intakes))
 	for _, name := range sortedNames(b.missing) {
 		b.note("%s is not in the table: %s", name, b.missing[name])
 	}

@@ -20,6 +20,8 @@
 //		...
 //	}
 //
+// Many animals at once come and go as a list ([Client.ImportPets]) or as files ([Client.ImportFile], [Client.ExportFile]).
+//
 // A program that is told of events by a webhook needs no Client: [VerifyWebhook] checks what it receives.
 //
 // # Errors
@@ -74,8 +76,8 @@ type Client struct {
 type Option func(*Client)
 
 // WithHTTPClient sends the requests through h, with its transport and its timeout, which is that of one attempt; a stream
-// of events must only begin within it. The default gives each attempt 30 seconds. Redirects are never followed, whatever h
-// says: the key would go with them.
+// of events, or an export, must only begin within it. The default gives each attempt 30 seconds, and an import two
+// minutes. Redirects are never followed, whatever h says: the key would go with them.
 func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
 
 // WithUserAgent sets the User-Agent header.
@@ -178,7 +180,10 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, into an
 // prepare makes the request that every attempt is a copy of.
 func (c *Client) prepare(ctx context.Context, r request) (*http.Request, error) {
 	var body []byte
-	if r.body != nil {
+	contentType := "application/json"
+	if sent, ok := r.body.(file); ok {
+		contentType, body = sent.mediaType, sent.content
+	} else if r.body != nil {
 		var err error
 		if body, err = json.Marshal(r.body); err != nil {
 			return nil, fmt.Errorf("animalstore: %w", err)
@@ -197,7 +202,7 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, error) 
 	header.Set("Accept", "application/json")
 	header.Set("User-Agent", c.userAgent)
 	if r.body != nil {
-		header.Set("Content-Type", "application/json")
+		header.Set("Content-Type", contentType)
 	}
 	if r.idempotencyKey != "" {
 		header.Set("Idempotency-Key", `"`+quoter.Replace(r.idempotencyKey)+`"`)

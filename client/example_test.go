@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
 
 	"animalstore/client"
 )
@@ -188,4 +189,32 @@ func ExampleClient_CreateKey() {
 	_, err = website.CreatePet(ctx, client.NewPet{Name: "Rex", CategoryID: 1})
 	fmt.Println(client.IsCode(err, client.CodeInsufficientScope))
 	// Output: true
+}
+
+// Bring in many animals in one step, and write all of them to a file.
+func ExampleClient_ExportFile() {
+	shop, closeShop := serveExample()
+	defer closeShop()
+
+	ctx := context.Background()
+	c, err := client.New(shop.URL, shop.Key)
+	if err != nil {
+		log.Fatal(err)
+	}
+	// A name of your own for the import makes it safe to run this program again.
+	imported, err := c.ImportPets(ctx, []client.NewPet{
+		{Name: "Rex", CategoryID: 1, Status: client.PetAvailable},
+		{Name: "Mia", CategoryID: 2},
+	}, client.IdempotencyKey("delivery 4711"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(imported.Created, "animals")
+	if _, err := c.ExportFile(ctx, client.NDJSON, os.Stdout); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// 2 animals
+	// {"id":1,"name":"Rex","categoryId":1,"status":"available"}
+	// {"id":2,"name":"Mia","categoryId":2}
 }

@@ -56,8 +56,32 @@ func (v *Validator) Check(req *http.Request, status int, header http.Header, bod
 		checkNames(response, header),
 		checkNumbers(header, body),
 		checkEmpty(empty, body),
-		v.checkContent(response, header, body, empty || isStream(response, header)),
+		v.checkContent(response, header, body, empty || isStream(response, header) || isLines(response, header)),
+		v.checkLines(response, header, body),
 	)
+}
+
+// isLines tells whether the answer is lines of animals, which the document has. The library does not know their type.
+func isLines(response *openapi3.Response, header http.Header) bool {
+	return header.Get("Content-Type") == lines && response.Content[lines] != nil
+}
+
+const lines = "application/x-ndjson"
+
+func (v *Validator) checkLines(response *openapi3.Response, header http.Header, body []byte) error {
+	if !isLines(response, header) || len(body) == 0 {
+		return nil
+	}
+	text, ended := bytes.CutSuffix(body, []byte("\n"))
+	if !ended {
+		return fmt.Errorf("the last line of %q has no end", body)
+	}
+	for line := range bytes.SplitSeq(text, []byte("\n")) {
+		if err := v.CheckSchema("Pet", line); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // isStream tells whether the answer is a stream that the document has. It has no end, so it cannot be checked whole:

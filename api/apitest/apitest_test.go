@@ -51,6 +51,12 @@ var stream = http.Header{
 	"X-Accel-Buffering": {"no"},
 }
 
+var lines = http.Header{
+	"Content-Type":        {"application/x-ndjson"},
+	"Cache-Control":       {"no-store"},
+	"Content-Disposition": {`attachment; filename="pets.ndjson"`},
+}
+
 func with(base http.Header, changes ...http.Header) http.Header {
 	all := base.Clone()
 	for _, change := range changes {
@@ -119,6 +125,12 @@ func TestCheck(t *testing.T) {
 		{"stream, another header", "GET /events", 200, with(stream, http.Header{"X-Accel-Buffering": {"yes"}}), "", "X-Accel-Buffering"},
 		{"stream that may be kept", "GET /events", 200, with(stream, http.Header{"Cache-Control": {}}), "", `"Cache-Control" missing`},
 		{"stream where there is none", "GET /pets", 200, with(page, http.Header{"Content-Type": {"text/event-stream"}}), "", "text/event-stream"},
+
+		{"lines", "GET /exports/pets.ndjson", 200, lines, `{"id":1,"name":"Rex","categoryId":1}` + "\n", ""},
+		{"no lines", "GET /exports/pets.ndjson", 200, lines, "", ""},
+		{"line of something else", "GET /exports/pets.ndjson", 200, lines, `{"id":1}` + "\n", "name"},
+		{"line without an end", "GET /exports/pets.ndjson", 200, lines, `{"id":1,"name":"Rex","categoryId":1}`, "has no end"},
+		{"lines where there are none", "GET /exports/pets.csv", 200, lines, "", "application/x-ndjson"},
 
 		{"unknown path", "GET /nothing", 404, failed, failure("not_found", 404), ""},
 		{"unknown path without a key", "GET /nothing", 401, with(failed, challenge), failure("invalid_api_key", 401), ""},

@@ -27,6 +27,8 @@ const (
 type commands struct {
 	Serve   serveCommand   `cmd:"" help:"Run the service."`
 	Keys    keysCommands   `cmd:"" help:"Manage API keys, straight on the database."`
+	Import  importCommand  `cmd:"" help:"Bring the animals of a CSV or NDJSON file into a running store."`
+	Export  exportCommand  `cmd:"" help:"Write all animals of a running store to a CSV or NDJSON file."`
 	Copy    copyCommand    `cmd:"" help:"Copy a whole store into another, empty database: from a file to PostgreSQL, or back."`
 	Version versionCommand `cmd:"" help:"Say which version this is."`
 }

@@ -59,6 +59,8 @@ type API struct {
 	notice   http.Header   // of the removal, on every answer of the operation
 	slots    chan struct{} // one is held while a request is answered
 	streams  *streamPlaces
+	imports  chan struct{}   // one is held by each import
+	exports  chan struct{}   // and one by each export
 	running  context.Context // ends when this node is about to stop
 	stop     context.CancelFunc
 	pace     streamPace
@@ -106,6 +108,8 @@ func New(c Config) (*API, error) {
 		notice:   noticeOfRemoval(basePath),
 		slots:    make(chan struct{}, c.MaxInFlight),
 		streams:  newStreamPlaces(c.MaxStreams, c.MaxKeyStreams),
+		imports:  make(chan struct{}, importsAtOnce),
+		exports:  make(chan struct{}, exportsAtOnce),
 		running:  running,
 		stop:     stop,
 		pace:     streamPace{heartbeat, streamPatience},
@@ -185,6 +189,14 @@ func (a *API) serve(c *call) error {
 
 // work does what was asked for: with the body read, once where the client says so, and not more at a time than is good.
 func (a *API) work(c *call) error {
+	if c.route.operation == importOperation {
+		select {
+		case a.imports <- struct{}{}:
+			defer func() { <-a.imports }()
+		default:
+			return shop.Errorf(shop.Unavailable, "There are too many imports at once; try again shortly.")
+		}
+	}
 	if c.route.body != nil {
 		if err := c.readBody(); err != nil {
 			return err

@@ -5,7 +5,7 @@ import "slices"
 // What a page on another origin may send, and what it may read of the answer beyond the body.
 const (
 	corsRequestHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID"
-	corsExposedHeaders = "Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
+	corsExposedHeaders = "Allow, Content-Disposition, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
 	corsMaxAge         = "600"
 )
 

@@ -25,19 +25,29 @@ const maxBody = 64 << 10
 // bodyTimeout is how long a client may take to send a body.
 const bodyTimeout = 30 * time.Second
 
+// bodyRule is what a route asks of a body.
+type bodyRule struct {
+	types  []string // the media types that it takes
+	what   string   // they are, in words
+	typed  bool     // one of them must be named; else none at all is taken for the right one
+	most   int64    // bytes
+	within time.Duration
+}
+
 // readBody reads the whole body of a request, which must be of a type that its route takes.
 func (c *call) readBody() (err error) {
-	if !takes(c.route.body, c.r.Header) {
-		return shop.Errorf(shop.UnsupportedMediaType, "The body must be plain JSON; send it with Content-Type: %s.", strings.Join(c.route.body, " or "))
+	rule := c.route.body
+	if !rule.takes(c.r.Header) {
+		return shop.Errorf(shop.UnsupportedMediaType, "The body must be %s; send it with Content-Type: %s.", rule.what, strings.Join(rule.types, " or "))
 	}
-	if c.r.ContentLength > maxBody {
-		return errTooLarge() // without asking for any of it
+	if c.r.ContentLength > rule.most {
+		return rule.errTooLarge() // without asking for any of it
 	}
 	control := http.NewResponseController(c.w)
-	control.SetReadDeadline(time.Now().Add(bodyTimeout)) // what has no deadline needs none
-	c.body, err = io.ReadAll(http.MaxBytesReader(c.w.ResponseWriter, c.r.Body, maxBody))
+	control.SetReadDeadline(time.Now().Add(rule.within)) // what has no deadline needs none
+	c.body, err = io.ReadAll(http.MaxBytesReader(c.w.ResponseWriter, c.r.Body, rule.most))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return errTooLarge()
+		return rule.errTooLarge()
 	}
 	if err != nil {
 		return shop.Errorf(shop.InvalidJSON, "The body broke off before its end; send all of it.")
@@ -47,13 +57,12 @@ func (c *call) readBody() (err error) {
 	return nil
 }
 
-func errTooLarge() error {
-	return shop.Errorf(shop.PayloadTooLarge, "The body is too large; send at most %d bytes.", maxBody)
+func (rule *bodyRule) errTooLarge() error {
+	return shop.Errorf(shop.PayloadTooLarge, "The body is too large; send at most %d bytes.", rule.most)
 }
 
-// takes tells whether the headers announce one of these media types, as it is and not compressed. Without a type, it is
-// taken for the right one.
-func takes(mediaTypes []string, h http.Header) bool {
+// takes tells whether the headers announce one of the media types, as it is and not compressed. A text is UTF-8.
+func (rule *bodyRule) takes(h http.Header) bool {
 	for _, coding := range h.Values("Content-Encoding") {
 		if coding != "" && !strings.EqualFold(coding, "identity") {
 			return false
@@ -61,10 +70,12 @@ func takes(mediaTypes []string, h http.Header) bool {
 	}
 	switch types := h.Values("Content-Type"); {
 	case len(types) == 0, len(types) == 1 && types[0] == "":
-		return true
+		return !rule.typed
 	case len(types) == 1:
-		mediaType, _, err := mime.ParseMediaType(types[0])
-		return err == nil && slices.Contains(mediaTypes, mediaType)
+		mediaType, parameters, err := mime.ParseMediaType(types[0])
+		charset := strings.ToLower(parameters["charset"])
+		return err == nil && slices.Contains(rule.types, mediaType) &&
+			(mediaType != "text/csv" || slices.Contains([]string{"", "utf-8", "utf8", "us-ascii"}, charset))
 	default:
 		return false
 	}

@@ -104,7 +104,7 @@ func TestExamplesWork(t *testing.T) {
 		}
 		bodies := bodyExamples(t, operation)
 		for _, body := range bodies {
-			send("", body)
+			send("", body.text, body.contentType)
 		}
 		if method == "DELETE" {
 			return // it is gone
@@ -119,7 +119,7 @@ func TestExamplesWork(t *testing.T) {
 					send(queries[len(queries)-1], "")
 				case "header":
 					s.unsell()
-					send("", bodies[0], p.Name+": "+fmt.Sprint(example))
+					send("", bodies[0].text, bodies[0].contentType, p.Name+": "+fmt.Sprint(example))
 				}
 			}
 		}
@@ -141,23 +141,32 @@ func (s *openShop) unsell() {
 	s.ask("PATCH", "/v1/pets/1", `{"status":"available"}`)
 }
 
+// bodyExample is a body with its header.
+type bodyExample struct{ contentType, text string }
+
 // bodyExamples are the bodies to send to an operation; one that takes none, or need not have one, is sent without, too.
-func bodyExamples(t *testing.T, operation *openapi3.Operation) (bodies []string) {
+func bodyExamples(t *testing.T, operation *openapi3.Operation) (bodies []bodyExample) {
 	t.Helper()
 	if operation.RequestBody == nil {
-		return []string{""}
+		return []bodyExample{{}}
 	}
 	if !operation.RequestBody.Value.Required {
-		bodies = append(bodies, "")
+		bodies = append(bodies, bodyExample{})
 	}
-	examples := operation.RequestBody.Value.Content["application/json"].Examples
-	for _, name := range slices.Sorted(maps.Keys(examples)) {
-		example := examples[name]
-		encoded, err := json.Marshal(example.Value.Value)
-		if err != nil {
-			t.Fatalf("%s %s: %v", operation.OperationID, name, err)
+	content := operation.RequestBody.Value.Content
+	for _, contentType := range slices.Sorted(maps.Keys(content)) {
+		examples := content[contentType].Examples
+		for _, name := range slices.Sorted(maps.Keys(examples)) {
+			text, isText := examples[name].Value.Value.(string)
+			if !isText {
+				encoded, err := json.Marshal(examples[name].Value.Value)
+				if err != nil {
+					t.Fatalf("%s %s: %v", operation.OperationID, name, err)
+				}
+				text = string(encoded)
+			}
+			bodies = append(bodies, bodyExample{"Content-Type: " + contentType, text})
 		}
-		bodies = append(bodies, string(encoded))
 	}
 	return bodies
 }

@@ -31,6 +31,9 @@ func everyRequest() []request {
 		{"updateOrder", "PATCH", "/v1/store/orders/1", `{"status":"approved"}`},
 		{"getInventory", "GET", "/v1/store/inventory", ""},
 		{"listEvents", "GET", "/v1/events", ""},
+		{"importPets", "POST", "/v1/imports", `{"name":"Rex","categoryId":1}`},
+		{"exportPetsCsv", "GET", "/v1/exports/pets.csv", ""},
+		{"exportPetsNdjson", "GET", "/v1/exports/pets.ndjson", ""},
 		{"listKeys", "GET", "/v1/keys", ""},
 		{"createKey", "POST", "/v1/keys", `{"name":"x","scopes":["admin"]}`},
 		{"getCurrentKey", "GET", "/v1/keys/current", ""},
@@ -123,7 +126,7 @@ func TestEveryBody(t *testing.T) {
 	s.stock()
 	before := s.everything()
 	for _, r := range everyRequest() {
-		if r.body == "" {
+		if r.body == "" || r.operation == importOperation { // which takes other bodies
 			continue
 		}
 		s.ask(r.method, r.path, `[]`).wantError(t, 400, shop.InvalidJSON)

@@ -216,7 +216,9 @@ func (s *openShop) try(method, path, body string, headers ...string) (answer, er
 		return answer{}, err
 	}
 	request.Header.Set("Authorization", "Bearer "+adminKey)
-	if body != "" {
+	if strings.HasPrefix(path, "/v1/imports") {
+		request.Header.Set("Content-Type", "application/x-ndjson")
+	} else if body != "" {
 		request.Header.Set("Content-Type", "application/json")
 	}
 	for _, header := range headers {

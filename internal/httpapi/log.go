@@ -24,7 +24,7 @@ func (a *API) note(c *call, took time.Duration, err error) {
 	}
 	a.metrics.count(operation, status, took, c.streamed)
 	level := slog.LevelInfo
-	if status >= 500 && !(operation == "readyz" && a.isStopping()) { // that it stops is no fault
+	if c.cut && status != statusGone || status >= 500 && !(operation == "readyz" && a.isStopping()) { // that it stops is no fault
 		level = slog.LevelError
 	} else if status < 400 && c.route != nil && !isOrBelow(c.r.URL.Path, "/v1") {
 		level = slog.LevelDebug

@@ -105,6 +105,15 @@ func (q *query) oneOf(name string, problem func(string) string) string {
 	return text
 }
 
+// boolean returns true or false, which it is where neither was given.
+func (q *query) boolean(name string) bool {
+	text, given := q.once(name)
+	if given && text != "true" && text != "false" {
+		q.fail(name, "must be true or false")
+	}
+	return text == "true"
+}
+
 // cursor returns the position to go on from, or nil where none was given.
 func (q *query) cursor() *int64 {
 	text, given := q.once("cursor")

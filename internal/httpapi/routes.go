@@ -16,7 +16,7 @@ type route struct {
 	path      string
 	operation string
 	scope     shop.Scope
-	body      []string // the media types that it takes; nil: none
+	body      *bodyRule // nil: it takes none
 	handle    func(*API, *call) error
 }
 
@@ -28,8 +28,9 @@ const (
 
 // routes is the whole map of the interface. HEAD goes wherever GET goes, and OPTIONS everywhere.
 func routes() []route {
-	json := []string{"application/json"}
-	patch := []string{"application/merge-patch+json", "application/json"}
+	json := &bodyRule{[]string{"application/json"}, "plain JSON", false, maxBody, bodyTimeout}
+	patch := &bodyRule{[]string{"application/merge-patch+json", "application/json"}, "plain JSON", false, maxBody, bodyTimeout}
+	file := &bodyRule{[]string{"text/csv", "application/x-ndjson"}, "CSV or NDJSON, in UTF-8", true, maxImport, importTimeout}
 	return []route{
 		{"GET", "/v1/pets", "listPets", shop.PetsRead, nil, (*API).listPets},
 		{"POST", "/v1/pets", "createPet", shop.PetsWrite, json, (*API).createPet},
@@ -50,6 +51,10 @@ func routes() []route {
 		{"GET", "/v1/store/inventory", "getInventory", shop.PetsRead, nil, (*API).getInventory},
 
 		{"GET", "/v1/events", "listEvents", shop.EventsRead, nil, (*API).listEvents},
+
+		{"POST", "/v1/imports", importOperation, shop.PetsWrite, file, (*API).importPets},
+		{"GET", "/v1/exports/pets.csv", "exportPetsCsv", shop.PetsRead, nil, (*API).exportCSV},
+		{"GET", "/v1/exports/pets.ndjson", "exportPetsNdjson", shop.PetsRead, nil, (*API).exportNDJSON},
 
 		{"GET", "/v1/keys", "listKeys", shop.Admin, nil, (*API).listKeys},
 		{"POST", "/v1/keys", "createKey", shop.Admin, json, (*API).createKey},

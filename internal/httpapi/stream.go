@@ -166,9 +166,14 @@ func (a *API) mayGoOn(s *stream) bool {
 		return s.r.Context().Err() == nil && !a.isStopping()
 	}
 	s.checked = time.Now()
-	secret, err := bearer(s.r.Header.Values("Authorization"))
+	return a.stillOpens(s.call)
+}
+
+// stillOpens tells whether the key of a request is still a good one, as far as the store can tell.
+func (a *API) stillOpens(c *call) bool {
+	secret, err := bearer(c.r.Header.Values("Authorization"))
 	if err == nil {
-		_, err = a.Service.Authenticate(s.r.Context(), secret)
+		_, err = a.Service.Authenticate(c.r.Context(), secret)
 	}
 	return err == nil || shop.AsError(err).Code == shop.Unavailable
 }

@@ -32,10 +32,12 @@ func (s *Service) categoryProblems(tx ReadTx, id int64) (p Problems, err error) 
 	}
 	_, found, err := tx.Category(id)
 	if err == nil && !found {
-		p.Add("categoryId", "must be the id of a category that there is")
+		p.Add("categoryId", unknownCategory)
 	}
 	return p, err
 }
+
+const unknownCategory = "must be the id of a category that there is"
 
 // ListCategories returns one page of the categories, by ascending id.
 func (s *Service) ListCategories(ctx context.Context, w Window) (Page[Category], error) {

@@ -87,7 +87,7 @@ type Problems []problem
 
 type problem struct{ member, reason string }
 
-// Add notes a reason against a member. The first reason stands: what comes later usually follows from it.
+// Add notes a reason against a member, or against the whole where that is "". The first reason stands: what comes later usually follows from it.
 func (p *Problems) Add(member, reason string) {
 	for _, known := range *p {
 		if known.member == member {
@@ -120,9 +120,16 @@ func (p Problems) Err() error {
 	if len(p) == 0 {
 		return nil
 	}
+	return Errorf(ValidationFailed, "The body is not valid: %s.", p.join("; "))
+}
+
+// String names the problems in one line.
+func (p Problems) String() string { return p.join(", ") }
+
+func (p Problems) join(separator string) string {
 	var parts []string
 	for member, reason := range p.All() {
-		parts = append(parts, member+" "+reason)
+		parts = append(parts, strings.TrimPrefix(member+" "+reason, " "))
 	}
-	return Errorf(ValidationFailed, "The body is not valid: %s.", strings.Join(parts, "; "))
+	return strings.Join(parts, separator)
 }

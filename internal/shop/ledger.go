@@ -31,7 +31,11 @@ func actorOf(ctx context.Context) string {
 
 // enter writes the event of a change: what it is now, and what it was before; nil where there is none.
 func (l *ledger) enter(what EventType, subject string, current, previous any) error {
-	return l.InsertEvent(NewEvent{Type: what, Subject: subject, Actor: l.actor, Data: eventData(current, previous)})
+	return l.InsertEvent(l.event(what, subject, current, previous))
+}
+
+func (l *ledger) event(what EventType, subject string, current, previous any) NewEvent {
+	return NewEvent{Type: what, Subject: subject, Actor: l.actor, Data: eventData(current, previous)}
 }
 
 // bySystem makes changes that nobody asked for.
@@ -58,6 +62,18 @@ func (l *ledger) InsertPet(n NewPet) (Pet, error) {
 	return pet, l.enter(PetCreated, pet.subject(), pet, nil)
 }
 
+func (l *ledger) InsertPets(n []NewPet) ([]Pet, error) {
+	pets, err := l.WriteTx.InsertPets(n)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]NewEvent, len(pets))
+	for i, pet := range pets {
+		events[i] = l.event(PetCreated, pet.subject(), pet, nil)
+	}
+	return pets, l.InsertEvents(events)
+}
+
 func (l *ledger) UpdatePet(before, after Pet) error {
 	if err := l.WriteTx.UpdatePet(before, after); err != nil {
 		return err
@@ -78,6 +94,18 @@ func (l *ledger) EnsureCategory(id int64) (created bool, err error) {
 	}
 	category := Category{ID: id}
 	return true, l.enter(CategoryCreated, category.subject(), category, nil)
+}
+
+func (l *ledger) EnsureCategories(ids []int64) (created []int64, err error) {
+	if created, err = l.WriteTx.EnsureCategories(ids); err != nil {
+		return nil, err
+	}
+	events := make([]NewEvent, len(created))
+	for i, id := range created {
+		category := Category{ID: id}
+		events[i] = l.event(CategoryCreated, category.subject(), category, nil)
+	}
+	return created, l.InsertEvents(events)
 }
 
 func (l *ledger) InsertCategory(category Category) error {

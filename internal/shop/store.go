@@ -11,6 +11,8 @@ import (
 // A closure may run more than once, so it has no effect outside its transaction and keeps nothing from a run before.
 // After a failed statement the transaction is lost: every later call in it fails too.
 //
+// Both take no longer than a caller should wait, or than WithPatience says.
+//
 // Both return what the closure returned; unavailable where the database cannot be asked right now; and any other error
 // for a fault of ours.
 type Store interface {
@@ -45,6 +47,8 @@ type ReadTx interface {
 	Pet(id int64) (Pet, bool, error)
 	// Pets returns at most list.Limit animals, in descending order of their ids.
 	Pets(list PetList) ([]Pet, error)
+	// PetsUpTo returns at most w.Limit animals with an id of last or less, in ascending order of their ids.
+	PetsUpTo(last int64, w Window) ([]Pet, error)
 	// HasPets tells whether there is any animal.
 	HasPets() (bool, error)
 	// Inventory counts the animals by status, exactly.
@@ -54,6 +58,8 @@ type ReadTx interface {
 	Category(id int64) (Category, bool, error)
 	// Categories returns at most w.Limit categories, in ascending order of their ids.
 	Categories(w Window) ([]Category, error)
+	// KnownCategories returns those of these ids that are categories. Each is given once.
+	KnownCategories(ids []int64) ([]int64, error)
 	// CategoryInUse tells whether an animal names the category.
 	CategoryInUse(id int64) (bool, error)
 
@@ -112,6 +118,8 @@ type WriteTx interface {
 
 	// InsertPet adds an animal of an existing category under an id larger than any before.
 	InsertPet(NewPet) (Pet, error)
+	// InsertPets is InsertPet for many, in their order.
+	InsertPets([]NewPet) ([]Pet, error)
 	// UpdatePet changes an animal from what it was to what it is.
 	UpdatePet(before, after Pet) error
 	// DeletePet removes an animal as it was.
@@ -119,6 +127,8 @@ type WriteTx interface {
 
 	// EnsureCategory brings a category into being where there is none with this id.
 	EnsureCategory(id int64) (created bool, err error)
+	// EnsureCategories is EnsureCategory for many, in ascending order and each once; it returns those that it created.
+	EnsureCategories(ids []int64) (created []int64, err error)
 	// InsertCategory adds a category under an id that no other has.
 	InsertCategory(Category) error
 	// UpdateCategory names a category anew.
@@ -136,6 +146,8 @@ type WriteTx interface {
 	// InsertEvent writes an event, after the change that it tells of. Events of changes that cannot have happened at once
 	// get positions in the order of the changes.
 	InsertEvent(NewEvent) error
+	// InsertEvents is InsertEvent for many, in their order.
+	InsertEvents([]NewEvent) error
 	// RemoveEvents removes some of the oldest events, which were written before a time, and tells whether there may be more.
 	RemoveEvents(before time.Time) (more bool, err error)
 

@@ -240,7 +240,7 @@ func (p *postgresEngine) patiently(ctx context.Context, fn func(context.Context)
 	if p.closed.Load() {
 		return shop.UnavailableError(errClosed)
 	}
-	limit, cancel := context.WithTimeout(ctx, p.patience)
+	limit, cancel := context.WithTimeout(ctx, max(p.patience, shop.PatienceOf(ctx)))
 	defer cancel()
 	violations := 0
 	leave := func() {}

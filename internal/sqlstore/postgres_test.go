@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -26,5 +27,21 @@ func TestPatience(t *testing.T) {
 		if got := store.engine.(*postgresEngine).patience; got != want {
 			t.Errorf("told %v, it has the patience of %v", given, got)
 		}
+	}
+}
+
+// A write that is the work of many may take longer than others.
+func TestPatienceForOne(t *testing.T) {
+	t.Parallel()
+	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{})
+	store.engine.(*postgresEngine).patience = 500 * time.Millisecond
+	slow := func(ctx context.Context) error {
+		return store.Write(ctx, func(wtx shop.WriteTx) error { return wtx.(*tx).exec("SELECT pg_sleep(1)") })
+	}
+	if err := slow(t.Context()); err == nil || shop.AsError(err).Code != shop.Unavailable {
+		t.Errorf("without patience: %v", err)
+	}
+	if err := slow(shop.WithPatience(t.Context(), time.Hour)); err != nil {
+		t.Errorf("with patience: %v", err)
 	}
 }

@@ -15,6 +15,7 @@ func Run(t *testing.T, open func(t *testing.T) shop.Store) {
 	}{
 		{"transactions", transactionCases},
 		{"pets", petCases},
+		{"imports", importCases},
 		{"categories", categoryCases},
 		{"orders", orderCases},
 		{"keys", keyCases},

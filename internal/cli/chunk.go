@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+
+	"animalstore/client"
+)
+
+const (
+	// chunkAnimals is how many animals are sent at a time. The service takes twice as many; but while it writes them, all
+	// others wait. Another number gives the chunks of a file other keys, and who goes on with an import after an upgrade
+	// would add animals twice.
+	chunkAnimals = 5000
+	// maxRecord is how large one animal may be. What is larger has a quote that does not end.
+	maxRecord = 1 << 20
+)
+
+// chunk is a part of a file, fit to be sent.
+type chunk struct {
+	content []byte // valid until the next chunk is read
+	animals int    // or a few less: the service knows more of what is blank
+	shift   int    // a line of the chunk stands so much later in the file
+}
+
+// chunker cuts a file into chunks. Each chunk of a CSV file begins with the line that names the columns.
+type chunker struct {
+	in     *bufio.Reader
+	format client.Format
+	header []byte
+	lines  int    // that were read
+	ahead  []byte // a record that did not fit any more
+	buffer []byte
+	begun  bool
+	ended  bool
+}
+
+func newChunker(in io.Reader, format client.Format) (*chunker, error) {
+	c := &chunker{in: bufio.NewReaderSize(in, 64<<10), format: format}
+	if c.format == "" {
+		c.format = guessFormat(c.in)
+	}
+	for c.format == client.CSV && isBlankRecord(c.header) {
+		record, err := c.record()
+		if err == io.EOF {
+			c.ended = true
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		c.header = append(c.header, record...)
+	}
+	return c, nil
+}
+
+// next returns the next chunk, or io.EOF. There is always a first one, so that the service can say what it thinks of a file
+// that has no animals.
+func (c *chunker) next() (chunk, error) {
+	first := !c.begun
+	c.begun = true
+	c.buffer = append(c.buffer[:0], c.header...)
+	made := chunk{shift: c.lines - bytes.Count(c.ahead, newline) - bytes.Count(c.header, newline)}
+	for made.animals < chunkAnimals && !c.ended {
+		record := c.ahead
+		c.ahead = nil
+		if record == nil {
+			read, err := c.record()
+			if err == io.EOF {
+				c.ended = true
+				break
+			}
+			if err != nil {
+				return chunk{}, err
+			}
+			record = read
+		}
+		if len(c.buffer)+len(record) > client.MaxImportSize {
+			c.ahead = bytes.Clone(record)
+			break
+		}
+		c.buffer = append(c.buffer, record...)
+		if !isBlankRecord(record) {
+			made.animals++
+		}
+	}
+	if made.animals == 0 && !first {
+		return chunk{}, io.EOF
+	}
+	made.content = c.buffer
+	return made, nil
+}
+
+var newline = []byte("\n")
+
+func isBlankRecord(record []byte) bool { return len(bytes.Trim(record, " ,;\t\r\n\ufeff")) == 0 }
+
+// record reads the lines of one animal: in CSV, a value in quotes may have more than one.
+func (c *chunker) record() ([]byte, error) {
+	var record []byte
+	start, quotes := c.lines+1, 0
+	for {
+		part, err := c.in.ReadSlice('\n')
+		record = append(record, part...)
+		quotes += bytes.Count(part, []byte(`"`))
+		switch {
+		case len(record) > maxRecord:
+			return nil, fmt.Errorf("line %d: this animal is larger than %d bytes; is there a quote that does not end?", start, maxRecord)
+		case err == bufio.ErrBufferFull:
+			continue
+		case err == io.EOF && len(record) > 0:
+			c.lines++
+			return append(record, '\n'), nil
+		case err != nil:
+			return nil, err
+		}
+		c.lines++
+		if c.format == client.CSV && quotes%2 == 1 {
+			continue
+		}
+		return record, nil
+	}
+}

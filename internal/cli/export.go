@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"animalstore/client"
+)
+
+// exportCommand writes all animals to a file, which is there when it is whole and not before.
+type exportCommand struct {
+	onAPI
+	File   string `arg:"" help:"The file to write; - is the standard output."`
+	Format string `enum:",csv,ndjson" default:"" placeholder:"FORMAT" help:"csv or ndjson (default: what the file's name says; csv for the standard output)."`
+}
+
+func (e *exportCommand) Run(ctx context.Context, t terminal) error {
+	format := formatOf(e.Format, e.File)
+	if format == "" && e.File != "-" {
+		return usagef("the name of the file ends neither in .csv nor in .ndjson; say which with --format")
+	}
+	if format == "" {
+		format = client.CSV
+	}
+	c, err := e.client()
+	if err != nil {
+		return err
+	}
+	inventory, err := c.Inventory(ctx) // to show how far it is
+	if err != nil {
+		return plainly(err)
+	}
+	to, finish, err := e.open(t)
+	if err != nil {
+		return err
+	}
+	of := inventory.Available + inventory.Pending + inventory.Sold + inventory.Unspecified
+	counted := &countedLines{to: to, shown: newProgress(t.err, "Exporting", of)}
+	_, err = c.ExportFile(ctx, format, counted)
+	counted.shown.end()
+	if err = finish(err); err != nil {
+		if ctx.Err() != nil {
+			return errors.New("interrupted: nothing was written")
+		}
+		return plainly(err)
+	}
+	if format == client.CSV {
+		counted.lines-- // the one that names the columns
+	}
+	_, err = fmt.Fprintf(t.err, "Exported %s.\n", animals(counted.lines))
+	return err
+}
+
+// open makes the file to write to. finish makes it the target, or clears it away where there is an error.
+func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error, err error) {
+	if e.File == "-" {
+		return t.out, func(err error) error { return err }, nil
+	}
+	target := e.File
+	if real, err := filepath.EvalSymlinks(target); err == nil {
+		target = real
+	}
+	mode := os.FileMode(0o666)
+	if info, err := os.Stat(target); err == nil {
+		if mode = info.Mode().Perm(); info.IsDir() {
+			return nil, nil, usagef("%s is a folder", e.File)
+		}
+		if !info.Mode().IsRegular() { // a pipe or a device, which stays what it is
+			file, err := os.OpenFile(target, os.O_WRONLY, 0)
+			if err != nil {
+				return nil, nil, usagef("%w", err)
+			}
+			return file, func(err error) error { return errors.Join(err, file.Close()) }, nil
+		}
+	}
+	part := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+"."+rand.Text()[:8]+".part")
+	file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if why, ok := errors.AsType[*os.PathError](err); ok {
+		return nil, nil, usagef("cannot write to the folder of %s: %w", e.File, why.Err)
+	} else if err != nil {
+		return nil, nil, err
+	}
+	return file, func(err error) error {
+		if err == nil {
+			err = file.Sync()
+		}
+		if closed := file.Close(); err == nil {
+			err = closed
+		}
+		if err == nil {
+			err = os.Rename(part, target)
+		}
+		if err != nil {
+			os.Remove(part)
+		}
+		return err
+	}, nil
+}
+
+// countedLines counts the lines that pass: no name has a line break.
+type countedLines struct {
+	to    io.Writer
+	lines int
+	shown *progress
+}
+
+func (c *countedLines) Write(p []byte) (int, error) {
+	n := bytes.Count(p, newline)
+	c.lines += n
+	c.shown.add(n)
+	return c.to.Write(p)
+}

@@ -1,0 +1,138 @@
+package e2e
+
+import (
+	"bytes"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The commands are used as people use them, in the scripts of testdata/script.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			env.Vars = append(env.Vars, "PATH="+filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH"),
+				"ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_KEY="+adminKey, "GORACE=atexit_sleep_ms=0", "no_proxy=*")
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"serve":   scriptServe,
+			"exits":   scriptExits,
+			"animals": scriptAnimals,
+			"ends":    scriptEnds,
+		},
+	})
+}
+
+// scriptServe starts the service: serve [ARG...]. Later commands find it.
+func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
+	command := exec.Command(binary, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
+	command.Dir, command.Env = ts.MkAbs("."), scriptEnvironment(ts)
+	output := &transcript{}
+	command.Stdout, command.Stderr = output, output
+	ts.Check(command.Start())
+	exited := make(chan struct{})
+	go func() {
+		defer close(exited)
+		command.Wait()
+	}()
+	ts.Defer(func() {
+		command.Process.Signal(syscall.SIGTERM)
+		<-exited
+		if log := output.String(); strings.Contains(log, "DATA RACE") || strings.Contains(log, "level=ERROR") || command.ProcessState.ExitCode() != 0 {
+			ts.Fatalf("the service wrote:\n%s", log)
+		}
+	})
+	for deadline := time.Now().Add(patience); !listening.MatchString(output.String()); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			ts.Fatalf("the service does not start: %s", output.String())
+		}
+	}
+	ts.Setenv("ANIMALSTORE_URL", "http://"+listening.FindStringSubmatch(output.String())[1]+"/v1")
+}
+
+func scriptEnvironment(ts *testscript.TestScript) (variables []string) {
+	for _, name := range []string{"PATH", "HOME", "TMPDIR", "ANIMALSTORE_API_KEY", "ANIMALSTORE_KEY", "ANIMALSTORE_URL", "GORACE", "no_proxy"} {
+		variables = append(variables, name+"="+ts.Getenv(name))
+	}
+	return variables
+}
+
+// scriptExits runs a command that must end with a code: exits CODE COMMAND [ARG...].
+func scriptExits(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	code := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		ended, ok := errors.AsType[*exec.ExitError](err)
+		if !ok {
+			ts.Fatalf("%v", err)
+		}
+		code = ended.ExitCode()
+	}
+	if code != want {
+		ts.Fatalf("it exits with %d, not with %d", code, want)
+	}
+}
+
+// scriptAnimals checks how many animals the service has: animals N.
+func scriptAnimals(ts *testscript.TestScript, _ bool, args []string) {
+	ts.Check(ts.Exec("animalstore", "export", "--format", "ndjson", "-"))
+	if got := strconv.Itoa(strings.Count(ts.ReadFile("stdout"), "\n")); got != args[0] {
+		ts.Fatalf("there are %s animals, not %s", got, args[0])
+	}
+}
+
+// scriptEnds ends the program with a signal when the service has written its Nth import, and before the program hears of it:
+// ends SIGNAL N [ARG...]. What it wrote is in the file ended.
+func scriptEnds(ts *testscript.TestScript, _ bool, args []string) {
+	signal := map[string]os.Signal{"INT": syscall.SIGINT, "KILL": syscall.SIGKILL}[args[0]]
+	last, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	service, err := url.Parse(strings.TrimSuffix(ts.Getenv("ANIMALSTORE_URL"), "/v1"))
+	ts.Check(err)
+	command := exec.Command(binary, args[2:]...)
+	var stdout, stderr bytes.Buffer
+	command.Stdout, command.Stderr = &stdout, &stderr
+	proxy := httputil.NewSingleHostReverseProxy(service)
+	var imports atomic.Int64
+	started := make(chan struct{})
+	road := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("dryRun") || imports.Add(1) != last {
+			proxy.ServeHTTP(w, r)
+			return
+		}
+		proxy.ServeHTTP(httptest.NewRecorder(), r)
+		<-started
+		command.Process.Signal(signal)
+		<-r.Context().Done() // the program has gone
+	}))
+	defer road.Close()
+	command.Dir = ts.MkAbs(".")
+	command.Env = append(scriptEnvironment(ts), "ANIMALSTORE_URL="+road.URL+"/v1")
+	ts.Check(command.Start())
+	close(started)
+	err = command.Wait()
+	if _, ended := errors.AsType[*exec.ExitError](err); !ended {
+		ts.Fatalf("it was not ended: %v", err)
+	}
+	if n := imports.Load(); n != last {
+		ts.Fatalf("it was ended after %d imports, not after %d", n, last)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs("ended"), []byte(stdout.String()+stderr.String()), 0o600))
+}

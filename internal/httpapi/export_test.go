@@ -1,0 +1,232 @@
+package httpapi
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+func TestExport(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.ask("GET", "/v1/exports/pets.ndjson", "").want(t, 200, "")
+	s.ask("GET", "/v1/exports/pets.csv", "").want(t, 200, "id,name,categoryId,status\r")
+	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
+	s.add(`{"name":"a \"b\", c","categoryId":-9223372036854775808}`)
+	s.add(`{"name":"=HYPERLINK(1)","categoryId":9223372036854775807,"status":"sold"}`)
+	s.ask("DELETE", "/v1/pets/1", "").want(t, 204, "")
+	s.add(`{"name":" Žofka","categoryId":1}`)
+	got := s.ask("GET", "/v1/exports/pets.csv", "")
+	got.want(t, 200, "id,name,categoryId,status\r\n2,\"a \"\"b\"\", c\",-9223372036854775808,\r\n3,'=HYPERLINK(1),9223372036854775807,sold\r\n4,\" Žofka\",1,\r")
+	for name, want := range map[string]string{"Content-Type": "text/csv; charset=utf-8; header=present", "Content-Disposition": `attachment; filename="pets.csv"`, "Cache-Control": "no-store"} {
+		if got.Header.Get(name) != want {
+			t.Errorf("%s is %q", name, got.Header.Get(name))
+		}
+	}
+	got = s.ask("GET", "/v1/exports/pets.ndjson", "")
+	got.want(t, 200, `{"id":2,"name":"a \"b\", c","categoryId":-9223372036854775808}`+"\n"+
+		`{"id":3,"name":"=HYPERLINK(1)","categoryId":9223372036854775807,"status":"sold"}`+"\n"+`{"id":4,"name":" Žofka","categoryId":1}`)
+	if got.Header.Get("Content-Type") != "application/x-ndjson" {
+		t.Errorf("Content-Type is %q", got.Header.Get("Content-Type"))
+	}
+	for _, path := range []string{"/v1/exports/pets.csv", "/v1/exports/pets.ndjson"} {
+		s.ask("HEAD", path, "").want(t, 200, "")
+		s.ask("GET", path, "", bearing(s.key(shop.PetsWrite))).wantError(t, 403, shop.InsufficientScope)
+	}
+	s.ask("GET", "/v1/exports/pets.xml", "").wantError(t, 404, shop.NotFound)
+}
+
+// A hold that has run out is over in an export, too.
+func TestExportAfterAHold(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
+	s.ask("POST", "/v1/store/orders", `{"petId":1}`).want(t, 201, "")
+	s.clock.forward(73 * time.Hour)
+	s.ask("GET", "/v1/exports/pets.ndjson", "").want(t, 200, `{"id":1,"name":"Rex","categoryId":1,"status":"available"}`)
+}
+
+// What is exported can be imported again, and is then the same but for the ids.
+func TestExportAndImport(t *testing.T) {
+	t.Parallel()
+	from := newShop(t)
+	statuses := []shop.Status{"", shop.Available, shop.Pending, shop.Sold}
+	var rows []shop.ImportRow
+	for i, name := range []string{"Rex", "=1", "'=1", "''=1", "'Rex", "+", "-5", "@x", "＝1", `"`, `a "b" c`, " a", "b ", "a,b", "a;b", "🐈", "1", "null"} {
+		rows = append(rows, shop.ImportRow{NewPet: shop.NewPet{Name: name, CategoryID: int64(i-9) * 1e18, Status: statuses[i%4]}})
+	}
+	if _, err := from.service.ImportPets(t.Context(), rows, false); err != nil {
+		t.Fatal(err)
+	}
+	from.ask("DELETE", "/v1/pets/1", "").want(t, 204, "")
+	want := from.ask("GET", "/v1/pets?limit=100", "").pets(t)
+	for path, header := range map[string]string{"/v1/exports/pets.csv": asCSV, "/v1/exports/pets.ndjson": "Content-Type: application/x-ndjson"} {
+		to := newShop(t)
+		to.ask("POST", "/v1/imports", string(from.ask("GET", path, "").body), header).want(t, 200, fmt.Sprintf(`{"created":%d}`, len(want)))
+		got := to.ask("GET", "/v1/pets?limit=100", "").pets(t)
+		for i := range got {
+			got[i].ID++
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: got %+v\nwant %+v", path, got, want)
+		}
+	}
+}
+
+// fill adds many animals, so that an export has several pieces.
+func (s *openShop) fill(n int) {
+	s.t.Helper()
+	rows := make([]shop.ImportRow, n)
+	for i := range rows {
+		rows[i].NewPet = shop.NewPet{Name: strings.Repeat("x", 150) + fmt.Sprint(i), CategoryID: 1}
+	}
+	if _, err := s.service.ImportPets(s.t.Context(), rows, false); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// What is added, changed or removed during an export does not disturb what stays, and what is added makes it no longer.
+func TestExportBesideChanges(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.fill(5000)
+	response := s.begin(t, "/v1/exports/pets.ndjson")
+	lines := bufio.NewScanner(response.Body)
+	seen := map[int64]bool{}
+	for i := 0; lines.Scan(); i++ {
+		var pet shop.Pet
+		if err := json.Unmarshal(lines.Bytes(), &pet); err != nil || seen[pet.ID] {
+			t.Fatalf("%s %v, seen before: %v", lines.Bytes(), err, seen[pet.ID])
+		}
+		seen[pet.ID] = true
+		if i == 0 {
+			s.add(`{"name":"late","categoryId":1}`)
+			s.ask("DELETE", "/v1/pets/4999", "").want(t, 204, "")
+		}
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	for id := int64(1); id <= 5000; id++ {
+		if !seen[id] && id != 4999 {
+			t.Errorf("%d is missing", id)
+		}
+	}
+	if seen[5001] {
+		t.Error("what was added later is there")
+	}
+}
+
+// begin sends a request whose answer is read by the test.
+func (s *openShop) begin(t *testing.T, path string) *http.Response {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), "GET", s.url+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+adminKey)
+	response, err := s.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { response.Body.Close() })
+	return response
+}
+
+// failLater makes the store fail after some reads.
+func (s *openShop) failLater(reads int64) {
+	var n atomic.Int64
+	s.store.failWith(func(bool) error {
+		if n.Add(1) > reads {
+			return shop.UnavailableError(errSecret)
+		}
+		return nil
+	})
+}
+
+// An export that cannot begin is an error like any other; one that cannot be finished does not look whole.
+func TestExportThatFails(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.fill(3000)
+	s.ask("GET", "/v1/pets?limit=1", "").want(t, 200, "")
+	s.failLater(1)
+	s.ask("GET", "/v1/exports/pets.csv", "").wantError(t, 503, shop.Unavailable)
+	s.failLater(3)
+	response := s.begin(t, "/v1/exports/pets.csv")
+	body, err := io.ReadAll(response.Body)
+	if response.StatusCode != 200 || len(body) == 0 || !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%d, %d bytes, %v", response.StatusCode, len(body), err)
+	}
+	if log := s.log.String(); !strings.Contains(log, "level=ERROR msg=request") || !strings.Contains(log, "operation=exportPetsCsv status=200") {
+		t.Errorf("the log says nothing of it: %s", log)
+	}
+	// HTTP/1.0 has no other sign of an end than that of the connection: it is reset.
+	s.failLater(3)
+	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "GET /v1/exports/pets.csv HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n", adminKey)
+	if answer, err := io.ReadAll(conn); err == nil {
+		t.Errorf("an answer of %d bytes looks whole", len(answer))
+	}
+}
+
+// An export ends with its key.
+func TestExportOfARevokedKey(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.fill(10_000)
+	for range 4 { // more than the buffers of a connection hold
+		s.fill(10_000)
+	}
+	key, err := s.service.CreateKey(t.Context(), shop.NewKey{Name: "partner", Scopes: []shop.Scope{shop.PetsRead}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	request, _ := http.NewRequestWithContext(t.Context(), "GET", s.url+"/v1/exports/pets.ndjson", nil)
+	request.Header.Set("Authorization", "Bearer "+key.Secret)
+	response, err := s.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	s.ask("DELETE", fmt.Sprintf("/v1/keys/%d", key.ID), "").want(t, 204, "")
+	time.Sleep(streamCheck)
+	if n, err := io.Copy(io.Discard, response.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("%d bytes came, and %v", n, err)
+	}
+}
+
+// A node writes some exports at a time, and a client that has gone gives its place to another.
+func TestTooManyExports(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	for range 5 {
+		s.fill(10_000)
+	}
+	var open []*http.Response
+	for range exportsAtOnce {
+		open = append(open, s.begin(t, "/v1/exports/pets.ndjson"))
+	}
+	s.ask("GET", "/v1/exports/pets.csv", "").wantError(t, 503, shop.Unavailable)
+	for _, response := range open {
+		response.Body.Close()
+	}
+	for s.ask("HEAD", "/v1/exports/pets.csv", "").StatusCode != 200 {
+		time.Sleep(10 * time.Millisecond)
+	}
+}

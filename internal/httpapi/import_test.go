@@ -1,0 +1,230 @@
+package httpapi
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"animalstore/internal/shop"
+)
+
+const asCSV = "Content-Type: text/csv"
+
+// csvOf is a file of animals in plain lines.
+func csvOf(lines ...string) string { return "name,categoryId,status\n" + strings.Join(lines, "\n") }
+
+// wantPets checks what the store holds, oldest first, as "name categoryId status".
+func (s *openShop) wantPets(t *testing.T, want ...string) {
+	t.Helper()
+	var got []string
+	for _, pet := range s.ask("GET", "/v1/pets?limit=100", "").pets(t) {
+		got = append([]string{strings.TrimSuffix(fmt.Sprintf("%s %d %s", pet.Name, pet.CategoryID, pet.Status), " ")}, got...)
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("there are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// CSV comes as people have it.
+func TestImportCSV(t *testing.T) {
+	t.Parallel()
+	for name, file := range map[string]string{
+		"plain":                       "name,categoryId,status\nRex,1,available\nMia,2,\n",
+		"without an end":              "name,categoryId,status\nRex,1,available\nMia,2",
+		"from Excel":                  "\ufeffName;CategoryId;Status\r\nRex;1;available\r\nMia;2;\r\n",
+		"tabs":                        "name\tcategoryId\tstatus\nRex\t1\tavailable\nMia\t2\t\n",
+		"columns in any order":        "STATUS,id,CATEGORYID,Name\navailable,77,1,Rex\n,77,2,Mia\n",
+		"spaces":                      "name, categoryId, status\nRex, 1, available \nMia, 2\n",
+		"quotes":                      "\"name\",\"categoryId\",\"status\"\n\"Rex\",\"1\",\"available\"\n\"Mia\",\"2\",\"\"\n",
+		"blank lines":                 "\n\nname,categoryId,status\n\nRex,1,available\n\r\n,,\n \nMia,2,\n\n\n",
+		"empty columns":               "name;categoryId;status;;\nRex;1;available;;\nMia;2;;;;;\n",
+		"old Macs":                    "name,categoryId,status\rRex,1,available\rMia,2,\r",
+		"numbers as tables have them": "name,categoryId,status\nRex,1.0,available\nMia,002,\n",
+		"exported":                    "id,name,categoryId,status\r\n1,Rex,1,available\r\n9,Mia,2,\r\n",
+	} {
+		s := newShop(t)
+		if got := s.ask("POST", "/v1/imports", file, asCSV); got.StatusCode != 200 || string(got.body) != "{\"created\":2}\n" {
+			t.Errorf("%s: %d %s", name, got.StatusCode, got.body)
+		}
+		s.wantPets(t, "Rex 1 available", "Mia 2")
+		s.ask("GET", "/v1/store/inventory", "").want(t, 200, `{"available":1,"pending":0,"sold":0,"unspecified":1}`)
+	}
+}
+
+// Names stay as they are, also those that mean something to CSV or to a spreadsheet.
+func TestImportNames(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	file := "name,categoryId\n\"Rex, \"\"the\"\" dog\",1\n\"  a;b  \",1\n'=1+1,1\n''@x,1\n=2,1\n'Rex',1\n" + strings.Repeat("🐈", 200) + ",-9223372036854775808\n"
+	s.ask("POST", "/v1/imports", file, asCSV).want(t, 200, `{"created":7}`)
+	s.wantPets(t, `Rex, "the" dog 1`, "  a;b   1", "=1+1 1", "'@x 1", "=2 1", "'Rex' 1", strings.Repeat("🐈", 200)+" -9223372036854775808")
+}
+
+func TestImportNDJSON(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	file := "\ufeff{\"name\":\"Rex\",\"categoryId\":1,\"status\":\"available\"}\r\n\n  \n{\"id\":77,\"name\":\"Mia\",\"categoryId\":2e0,\"age\":3}"
+	s.ask("POST", "/v1/imports", file).want(t, 200, `{"created":2}`)
+	s.wantPets(t, "Rex 1 available", "Mia 2")
+	s.ask("POST", "/v1/imports", "").want(t, 200, `{"created":0}`)
+	s.ask("POST", "/v1/imports", "name,categoryId\n", asCSV).want(t, 200, `{"created":0}`)
+	s.wantPets(t, "Rex 1 available", "Mia 2")
+}
+
+// A file with anything wrong in it adds nothing, and its first bad rows are named by their lines.
+func TestImportOfBadFiles(t *testing.T) {
+	t.Parallel()
+	const because = "Nothing was imported, because "
+	const columns = "the columns are name, categoryId and, where you like, status; id may be there and is ignored."
+	var many, named []string
+	for i := range 25 {
+		many = append(many, "Rex,1,gone")
+		if i < 20 {
+			named = append(named, fmt.Sprintf("line %d: status must be one of available, pending, sold", i+2))
+		}
+	}
+	s := newShop(t)
+	for _, c := range []struct{ contentType, file, message string }{
+		{asCSV, "name,categoryId,status\nRex,1,sold\n,x,\nMia,2,gone\n",
+			because + "2 rows are not valid: line 3: name is required, categoryId must be an integer of 64 bits; line 4: status must be one of available, pending, sold."},
+		{asCSV, csvOf("\"Rex\nthe\nsecond\",1,", "Mia,,"),
+			because + "2 rows are not valid: line 2: name must not have control characters (U+0000 to U+001F, U+007F); line 5: categoryId is required."},
+		{asCSV, csvOf("Rex \"the\" dog,1,", "Mia,1.5,"),
+			because + "2 rows are not valid: line 2: has a quote inside a value; put the whole value in quotes and write each quote in it twice; line 3: categoryId must be an integer of 64 bits."},
+		{asCSV, csvOf("Mia,1,", "\"Rex,1,"),
+			because + "a row is not valid: line 3: has a value in quotes that does not end as it should; write each quote in it twice."},
+		{asCSV, csvOf("Rex,1,sold,5"), because + "a row is not valid: line 2: has a value in column 4, which the first line does not name."},
+		{asCSV, csvOf("Rex,1.23457E+17,"), because + "a row is not valid: line 2: categoryId must be an integer of 64 bits."},
+		{asCSV, csvOf("Rex,+1,"), because + "a row is not valid: line 2: categoryId must be an integer of 64 bits."},
+		{asCSV, csvOf("Rex,9223372036854775808,"), because + "a row is not valid: line 2: categoryId must be an integer of 64 bits."},
+		{asCSV, csvOf("R\xe9x,1,"), because + "a row is not valid: line 2: name must be valid UTF-8."},
+		{asCSV, csvOf(many...), because + "25 rows are not valid, of which these are the first 20: " + strings.Join(named, "; ") + "."},
+		{asCSV, "breed,name,categoryId\nx,Rex,1\n", `The first line names a column "breed" that animals do not have; ` + columns},
+		{asCSV, "name,status\nRex,sold\n", "The first line does not name the column categoryId; " + columns},
+		{asCSV, "Rex,1\n", `The first line names a column "Rex" that animals do not have; ` + columns},
+		{asCSV, "name,categoryId,Name\nRex,1,Mia\n", `The first line names the column "Name" twice; name each once.`},
+		{asCSV, "", "The file is empty; begin it with a line that names the columns: " + strings.TrimPrefix(columns, "the columns are ")},
+		{asCSV, "\"name,categoryId\n", "The first line, which names the columns, has a value in quotes that does not end as it should; write each quote in it twice."},
+		{asCSV, "\xff\xfen\x00a\x00", "The file is UTF-16; save it as CSV in UTF-8."},
+		{"", "{\"name\":\"Rex\",\"categoryId\":1}\n\n{\"name\":7}\n[]\n{\"name\":\"a\",\"name\":\"b\",\"categoryId\":1}\n{", because + "4 rows are not valid: " +
+			"line 3: name must be a string, categoryId is required; line 4: is no JSON object, or names a member twice; " +
+			"line 5: is no JSON object, or names a member twice; line 6: is no JSON object, or names a member twice."},
+		{"", `{"name":"Rex","categoryId":1,"status":null}`, because + "a row is not valid: line 1: status must be one of available, pending, sold."},
+	} {
+		for _, path := range []string{"/v1/imports", "/v1/imports?dryRun=true"} {
+			headers := []string{}
+			if c.contentType != "" {
+				headers = append(headers, c.contentType)
+			}
+			got := s.ask("POST", path, c.file, headers...)
+			got.wantError(t, 400, shop.ValidationFailed)
+			if message := got.message(t); message != c.message {
+				t.Errorf("%q is refused with\n%s\nwant\n%s", c.file, message, c.message)
+			}
+		}
+	}
+	s.wantPets(t)
+	if events := s.trail(t, 0); len(events) > 0 {
+		t.Errorf("there are events: %v", events)
+	}
+}
+
+// Where only known categories are allowed, the unknown ones are named with all else, and no row brings one into being.
+func TestImportOfKnownCategories(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.service = s.open(shop.Options{KnownCategories: true})
+	s.api.Service = s.service
+	s.ask("PUT", "/v1/categories/1", `{"name":"Dogs"}`).want(t, 201, "")
+	file := csvOf("Rex,1,", "Mia,2,", ",3,gone", "Leo,1,", "\"Tom\"x,1,")
+	for _, path := range []string{"/v1/imports", "/v1/imports?dryRun=true"} {
+		got := s.ask("POST", path, file, asCSV)
+		got.wantError(t, 400, shop.ValidationFailed)
+		want := "Nothing was imported, because 3 rows are not valid: line 3: categoryId must be the id of a category that there is; " +
+			"line 4: name is required, status must be one of available, pending, sold, categoryId must be the id of a category that there is; " +
+			"line 6: has a value in quotes that does not end as it should; write each quote in it twice."
+		if got.message(t) != want {
+			t.Errorf("got  %s\nwant %s", got.message(t), want)
+		}
+	}
+	s.ask("POST", "/v1/imports", csvOf("Rex,1,", "Mia,2,"), asCSV).wantError(t, 400, shop.ValidationFailed)
+	s.ask("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).want(t, 200, `{"created":1}`)
+	s.wantPets(t, "Rex 1")
+	s.ask("GET", "/v1/categories", "").want(t, 200, `[{"id":1,"name":"Dogs"}]`)
+}
+
+func TestImportLimits(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	file := csvOf(strings.Split(strings.TrimSuffix(strings.Repeat("Rex,1,sold\n", shop.MaxImport), "\n"), "\n")...)
+	got := s.ask("POST", "/v1/imports", file+"\nRex,1,sold", asCSV)
+	got.wantError(t, 413, shop.PayloadTooLarge)
+	if want := "The import has 10001 animals; send at most 10000 at once."; got.message(t) != want {
+		t.Errorf("got %s", got.message(t))
+	}
+	s.wantPets(t)
+	s.ask("POST", "/v1/imports", file, asCSV).want(t, 200, `{"created":10000}`)
+	s.ask("GET", "/v1/store/inventory", "").want(t, 200, `{"available":0,"pending":0,"sold":10000,"unspecified":0}`)
+
+	s.ask("POST", "/v1/imports", csvOf("Rex,1,")+strings.Repeat("\n", maxImport), asCSV).wantError(t, 413, shop.PayloadTooLarge)
+	fits := csvOf("Rex,1,")
+	s.ask("POST", "/v1/imports", fits+strings.Repeat("\n", maxImport-len(fits)), asCSV).want(t, 200, `{"created":1}`)
+	for _, header := range []string{"Content-Type: application/json", "Content-Type: text/plain", "Content-Type: text/csv; charset=iso-8859-1", "Content-Type: "} {
+		s.ask("POST", "/v1/imports", fits, header).wantError(t, 415, shop.UnsupportedMediaType)
+	}
+	s.ask("POST", "/v1/imports", fits, asCSV, "Content-Encoding: gzip").wantError(t, 415, shop.UnsupportedMediaType)
+	s.ask("POST", "/v1/imports", fits, "Content-Type: text/csv; charset=UTF-8; header=present").want(t, 200, `{"created":1}`)
+	for _, query := range []string{"dryRun=", "dryRun=1", "dryRun=TRUE", "dryRun=true&dryRun=true"} {
+		s.ask("POST", "/v1/imports?"+query, fits, asCSV).wantError(t, 400, shop.InvalidParameter)
+	}
+	s.ask("POST", "/v1/imports?dryRun=false", fits, asCSV).want(t, 200, `{"created":1}`)
+}
+
+// An import happens once, however often it is sent under the same key; a dry run is another request.
+func TestImportOnce(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	file := csvOf("Rex,1,", "Mia,2,")
+	var clients sync.WaitGroup
+	for range 5 {
+		clients.Go(func() {
+			if got, err := s.try("POST", "/v1/imports", file, asCSV, "Idempotency-Key: a"); err != nil || string(got.body) != "{\"created\":2}\n" {
+				t.Errorf("%v %s", err, got.body)
+			}
+		})
+	}
+	clients.Wait()
+	s.wantPets(t, "Rex 1", "Mia 2")
+	s.ask("POST", "/v1/imports?dryRun=true", file, asCSV, "Idempotency-Key: a").wantError(t, 422, shop.IdempotencyKeyReused)
+	s.ask("POST", "/v1/imports", file+"\n", asCSV, "Idempotency-Key: a").wantError(t, 422, shop.IdempotencyKeyReused)
+	for _, replayed := range []string{"", "true"} {
+		got := s.ask("POST", "/v1/imports?dryRun=true", file, asCSV, "Idempotency-Key: b")
+		if got.want(t, 200, `{"created":0}`); got.Header.Get("Idempotency-Replayed") != replayed {
+			t.Errorf("replayed is %q", got.Header.Get("Idempotency-Replayed"))
+		}
+	}
+	s.ask("POST", "/v1/imports", csvOf("Rex,,"), asCSV, "Idempotency-Key: c").wantError(t, 400, shop.ValidationFailed)
+	s.ask("POST", "/v1/imports", file, asCSV, "Idempotency-Key: c").want(t, 200, `{"created":2}`) // what failed is not kept
+	s.wantPets(t, "Rex 1", "Mia 2", "Rex 1", "Mia 2")
+}
+
+// A node takes a few imports at a time, and refuses more at once.
+func TestTooManyImports(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	entered, release := s.store.holdWrites()
+	var clients sync.WaitGroup
+	for range importsAtOnce {
+		clients.Go(func() {
+			if got, err := s.try("POST", "/v1/imports", csvOf("Rex,1,"), asCSV); err != nil || got.StatusCode != 200 {
+				t.Errorf("%v %s", err, got.body)
+			}
+		})
+		<-entered
+	}
+	s.ask("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).wantError(t, 503, shop.Unavailable)
+	release()
+	clients.Wait()
+	s.ask("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).want(t, 200, `{"created":1}`)
+}

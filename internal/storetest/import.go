@@ -1,0 +1,164 @@
+package storetest
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"animalstore/internal/shop"
+)
+
+var importCases = []testCase{
+	{"many animals come back as they were, under ids that grow", func(t *testing.T, store shop.Store) {
+		last := add(t, store, shop.NewPet{Name: "the first", CategoryID: 1}).ID
+		statuses := []shop.Status{"", shop.Available, shop.Pending, shop.Sold}
+		for _, n := range []int{0, 1, 9, 10, 99, 100, 257, 1000} {
+			want := make([]shop.NewPet, n)
+			for i := range want {
+				want[i] = shop.NewPet{Name: fmt.Sprintf("Žofka %d of %d '%%$", i, n), CategoryID: 1, Status: statuses[i%4]}
+			}
+			var pets []shop.Pet
+			write(t, store, func(tx shop.WriteTx) (err error) {
+				pets, err = tx.InsertPets(want)
+				return err
+			})
+			if len(pets) != n {
+				t.Fatalf("%d animals became %d", n, len(pets))
+			}
+			for i, pet := range pets {
+				if pet.ID <= last || (shop.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}) != want[i] {
+					t.Fatalf("after %d, %+v became %+v", last, want[i], pet)
+				}
+				last = pet.ID
+			}
+			slices.Reverse(pets)
+			if n > 0 {
+				found := list(t, store, shop.PetList{Window: shop.Window{Limit: n}, PetFilter: shop.PetFilter{Query: "žOFKA"}})
+				if diff := cmp.Diff(pets, found); diff != "" {
+					t.Fatalf("(-want +got)\n%s", diff)
+				}
+			}
+		}
+		if next := add(t, store, shop.NewPet{Name: "the last", CategoryID: 1}).ID; next <= last {
+			t.Errorf("the id %d came after %d", next, last)
+		}
+		wantInventory(t, store, shop.Inventory{Available: 369, Pending: 368, Sold: 367, Unspecified: 374})
+	}},
+
+	{"many animals of a category that there is not are not added", func(t *testing.T, store shop.Store) {
+		err := store.Write(t.Context(), func(tx shop.WriteTx) error {
+			_, err := tx.InsertPets([]shop.NewPet{{Name: "Rex", CategoryID: 77}, {Name: "Mia", CategoryID: 77}})
+			return err
+		})
+		if err == nil || len(list(t, store, shop.PetList{})) != 0 {
+			t.Errorf("got %v, and %d animals", err, len(list(t, store, shop.PetList{})))
+		}
+		wantInventory(t, store, shop.Inventory{})
+	}},
+
+	{"an animal that was removed does not give its id to many others", func(t *testing.T, store shop.Store) {
+		gone := add(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
+		write(t, store, func(tx shop.WriteTx) error { return tx.DeletePet(gone) })
+		write(t, store, func(tx shop.WriteTx) error {
+			pets, err := tx.InsertPets([]shop.NewPet{{Name: "Mia", CategoryID: 1}})
+			if err == nil && pets[0].ID <= gone.ID {
+				t.Errorf("the id %d came after %d", pets[0].ID, gone.ID)
+			}
+			return err
+		})
+	}},
+
+	{"many categories come into being, each once", func(t *testing.T, store shop.Store) {
+		ids := []int64{math.MinInt64, -1, 0, 7, math.MaxInt64}
+		for id := int64(100); id < 350; id++ {
+			ids = append(ids, id)
+		}
+		slices.Sort(ids)
+		old := []int64{-1, 7, 120, 349}
+		for _, id := range old {
+			ensureCategory(t, store, id)
+		}
+		want := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return slices.Contains(old, id) })
+		for _, want := range [][]int64{want, nil} {
+			write(t, store, func(tx shop.WriteTx) error {
+				created, err := tx.EnsureCategories(ids)
+				if !slices.Equal(created, want) {
+					t.Errorf("created %v, want %v", created, want)
+				}
+				return err
+			})
+		}
+		read(t, store, func(tx shop.ReadTx) error {
+			known, err := tx.KnownCategories(append(slices.Clone(ids), -77, 99, 350))
+			slices.Sort(ids)
+			slices.Sort(known)
+			if !slices.Equal(known, ids) {
+				t.Errorf("known are %v", known)
+			}
+			return err
+		})
+	}},
+
+	{"many events are told in their order", func(t *testing.T, store shop.Store) {
+		var want []shop.NewEvent
+		for i := range 233 {
+			want = append(want, shop.NewEvent{Type: shop.PetCreated, Subject: fmt.Sprintf("pets/%d", i), Actor: "keys/1", Data: []byte(`{"current":null,"previous":null}`)})
+		}
+		write(t, store, func(tx shop.WriteTx) error { return tx.InsertEvents(want) })
+		if err := store.Publish(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		read(t, store, func(tx shop.ReadTx) error {
+			stored, err := tx.Events(shop.EventFilter{}, shop.Window{Limit: 1000})
+			var got []shop.NewEvent
+			for i, event := range stored {
+				got = append(got, event.NewEvent)
+				if event.Time.IsZero() || i > 0 && event.ID <= stored[i-1].ID {
+					t.Errorf("the event %+v follows %+v", event, stored[max(0, i-1)])
+				}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			return err
+		})
+	}},
+
+	{"animals can be walked from the oldest to one that was the newest", func(t *testing.T, store shop.Store) {
+		var ids []int64
+		for range 6 {
+			ids = append(ids, add(t, store, shop.NewPet{Name: "Rex", CategoryID: 1}).ID)
+		}
+		for _, c := range []struct {
+			last int64
+			w    shop.Window
+			want []int64
+		}{
+			{ids[4], shop.Window{Limit: 3}, ids[:3]},
+			{ids[4], shop.Window{Limit: 3, From: &ids[2]}, ids[3:5]},
+			{ids[4], shop.Window{Limit: 3, From: &ids[4]}, nil},
+			{math.MaxInt64, shop.Window{Limit: 10}, ids},
+			{0, shop.Window{Limit: 10}, nil},
+		} {
+			read(t, store, func(tx shop.ReadTx) error {
+				pets, err := tx.PetsUpTo(c.last, c.w)
+				wantIDs(t, pets, c.want)
+				return err
+			})
+		}
+	}},
+}
+
+func wantInventory(t *testing.T, store shop.Store, want shop.Inventory) {
+	t.Helper()
+	read(t, store, func(tx shop.ReadTx) error {
+		got, err := tx.Inventory()
+		if got != want {
+			t.Errorf("the inventory is %+v, want %+v", got, want)
+		}
+		return err
+	})
+}
