@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
+	"math"
 
 	"animalstore/internal/shop"
 )
@@ -151,6 +153,9 @@ func (t *tx) addPet(n shop.NewPet) (shop.Pet, error) {
 			return shop.Pet{}, err
 		}
 		t.group.lastPet = last
+	}
+	if t.group.lastPet == math.MaxInt64 {
+		return shop.Pet{}, t.fail(errors.New("all ids of animals are given"))
 	}
 	t.group.lastPet++
 	pet := shop.Pet{ID: t.group.lastPet, Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}
