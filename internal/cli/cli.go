@@ -28,6 +28,9 @@ type commands struct {
 	Serve   serveCommand   `cmd:"" help:"Run the service."`
 	Keys    keysCommands   `cmd:"" help:"Manage API keys, straight on the database."`
 	Copy    copyCommand    `cmd:"" help:"Copy a whole store into another, empty database: from a file to PostgreSQL, or back."`
+	Backup  backupCommand  `cmd:"" help:"Write the store in a file into another file, also while it is served."`
+	Restore restoreCommand `cmd:"" help:"Put a backup in the place of a store."`
+	Check   checkCommand   `cmd:"" help:"Look through a whole store for damage and broken rules, also while it is served."`
 	Version versionCommand `cmd:"" help:"Say which version this is."`
 }
 
