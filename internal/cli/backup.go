@@ -59,8 +59,8 @@ func (r *restoreCommand) Run(ctx context.Context, t terminal) error {
 	if done.Kept != "" {
 		fmt.Fprintf(t.err, "The store that was there is kept in %s.\n", done.Kept)
 	}
-	if done.Skipped > 0 {
-		fmt.Fprintf(t.err, "It is not known which ids were given out after the backup: new ones go on %d later.\n", done.Skipped)
+	if done.GoOn > 0 {
+		fmt.Fprintf(t.err, "It is not known which ids were given out after the backup: new ones go on after %d, above all of them.\n", done.GoOn)
 	}
 	for _, key := range done.Keys {
 		fmt.Fprintln(t.err, "Key "+plainLine(key)+".")

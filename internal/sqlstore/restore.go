@@ -12,9 +12,9 @@ import (
 // Restored is what an operator has to know of a restore.
 type Restored struct {
 	Kept string // where the store is that was there before; empty: there was none
-	// Skipped is by how much ids go on later than they would have, because nobody could tell which were given out after the
-	// backup; 0: that was known.
-	Skipped int64
+	// GoOn is the number after which new ids go on, because nobody could tell which were given out after the backup; 0: that
+	// was known.
+	GoOn int64
 	// Keys are those that open the store again as they did at the time of the backup, and did not any more.
 	Keys []string
 }

@@ -6,16 +6,16 @@ import (
 	"database/sql"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
+	"time"
 
 	"animalstore/internal/shop"
 )
 
-// idsApart is by how much ids go on later where nobody can tell which were given out since the backup: more than a store
-// gives out between two backups.
-const idsApart = 1_000_000_000
+// unusedIDs returns a number above all ids that a store has ever given out, whatever became of it since a backup: it gives out
+// less than one in a microsecond, and begins with 1, or with the time of a restore.
+func unusedIDs() int64 { return time.Now().UnixMicro() }
 
 // marks are how far a store has come with what it gives out.
 type marks struct {
@@ -42,7 +42,7 @@ func goOnFrom(ctx context.Context, fresh, path string, sound bool) (done Restore
 	}
 	known := backup.event != nil && old.event != nil
 	if !known {
-		done.Skipped = idsApart
+		done.GoOn = unusedIDs()
 	}
 	db, err := openAlone(fresh)
 	if err != nil {
@@ -59,9 +59,9 @@ func goOnFrom(ctx context.Context, fresh, path string, sound bool) (done Restore
 		return done, err
 	}
 	for _, table := range copiedTables {
-		last := later(max(backup.last[table.name], old.last[table.name]), done.Skipped)
+		last := max(backup.last[table.name], old.last[table.name], done.GoOn)
 		if table.name == "events" && last > backup.last[table.name] {
-			last = later(last, 1) // a place that no event has, to go on from
+			last++ // a place that no event has, to go on from
 			undone := addUndone(backup.undone, undoneEvents{backup.last[table.name], last})
 			if err := setOn(ctx, conn, undoneSetting, undoneText(undone)); err != nil {
 				return done, err
@@ -71,7 +71,7 @@ func goOnFrom(ctx context.Context, fresh, path string, sound bool) (done Restore
 			return done, err
 		}
 	}
-	if category := later(max(backup.category, old.category), done.Skipped); category > backup.category {
+	if category := max(backup.category, old.category, done.GoOn); category > backup.category {
 		if err := setOn(ctx, conn, "last_category_id", strconv.FormatInt(category, 10)); err != nil {
 			return done, err
 		}
@@ -85,14 +85,6 @@ func goOnFrom(ctx context.Context, fresh, path string, sound bool) (done Restore
 func setOn(ctx context.Context, conn *sql.Conn, name, value string) error {
 	_, err := conn.ExecContext(ctx, "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
 	return err
-}
-
-// later is a number that much larger, as far as there are numbers.
-func later(n, by int64) int64 {
-	if n > math.MaxInt64-by {
-		return math.MaxInt64
-	}
-	return n + by
 }
 
 // revived names the keys that a restore makes good again.
