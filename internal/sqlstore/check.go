@@ -34,7 +34,6 @@ type checker struct {
 	tell    func(finding string)
 	found   Findings
 	horizon int64 // events up to this one were removed for their age
-	last    map[string]int64
 }
 
 // Findings is how much is wrong with a store.
@@ -51,7 +50,7 @@ func Check(ctx context.Context, database string, tell func(finding string)) (Fin
 		return Findings{}, err
 	}
 	defer l.close()
-	c := &checker{look: l, tell: tell, last: map[string]int64{}}
+	c := &checker{look: l, tell: tell}
 	err = c.check(ctx)
 	return c.found, err
 }
