@@ -24,8 +24,9 @@ const (
 	longestPause = 30 * time.Second
 )
 
-// ResetError tells a follower that the service has removed events that it has not seen, for their age. What it knows from
-// events may be wrong now, and must be read again. [IsCode] finds [CodeEventsExpired] in it.
+// ResetError tells a follower that the service has removed events that it has not seen, for their age, or that events which it
+// has seen were undone, because the store was restored from a backup. What it knows from events may be wrong now, and must
+// be read again. [IsCode] finds [CodeEventsExpired] in it.
 type ResetError struct {
 	After string // the events after this one are there
 	cause *Error

@@ -30,6 +30,9 @@ type commands struct {
 	Import  importCommand  `cmd:"" help:"Bring the animals of a CSV or NDJSON file into a running store."`
 	Export  exportCommand  `cmd:"" help:"Write all animals of a running store to a CSV or NDJSON file."`
 	Copy    copyCommand    `cmd:"" help:"Copy a whole store into another, empty database: from a file to PostgreSQL, or back."`
+	Backup  backupCommand  `cmd:"" help:"Write the store in a file into another file, also while it is served."`
+	Restore restoreCommand `cmd:"" help:"Put a backup in the place of a store."`
+	Check   checkCommand   `cmd:"" help:"Look through a whole store for damage and broken rules, also while it is served."`
 	Version versionCommand `cmd:"" help:"Say which version this is."`
 }
 

@@ -174,7 +174,7 @@ func serve(ctx context.Context, connections *connections, certificate *certifica
 		MaxHeaderBytes:    maxHeader,
 		// OPTIONS * is answered as everything else is, with a request id and a line in the log.
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		ErrorLog:                     calmLog(log),
 		HTTP2:                        &http.HTTP2Config{WriteByteTimeout: writeTimeout},
 	}
 	ended := make(chan error, 1)

@@ -150,13 +150,14 @@ func (a *API) sendEvents(s *stream, filter shop.EventFilter) (sent, ok bool) {
 	return len(events) > 0, true
 }
 
-// reset tells a client that some of what it has not seen is gone, and goes on with the oldest that is there.
+// reset tells a client that some of what it has not seen is gone, or that some of what it has seen was undone, and goes on with
+// the oldest that it can go on with.
 func (a *API) reset(s *stream, expired error) (sent, ok bool) {
-	horizon, err := a.Service.EventHorizon(s.r.Context())
+	goOn, err := a.Service.GoOnAfter(s.r.Context(), s.position)
 	if err != nil {
 		return false, true
 	}
-	s.position = max(s.position, horizon)
+	s.position = goOn
 	return true, s.write(fmt.Appendf(nil, "event: reset\n%sdata: %s\n\n", s.id(), encode(bodyOf(shop.AsError(expired)))))
 }
 

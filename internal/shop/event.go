@@ -103,14 +103,14 @@ func (f EventFilter) matches(e Event) bool {
 }
 
 // ListEvents returns one page of the feed, oldest first. It returns events_expired where some that would follow the
-// window's position have been removed for their age.
+// window's position have been removed for their age, or those up to it undone.
 func (s *Service) ListEvents(ctx context.Context, filter EventFilter, w Window) (Page[Event], error) {
 	if err := s.store.Publish(ctx); err != nil { // so that all that was answered before is told
 		return Page[Event]{}, err
 	}
 	return read(ctx, s, func(tx ReadTx) (Page[Event], error) {
 		if w.From != nil {
-			if err := checkHorizon(tx, *w.From); err != nil {
+			if _, err := goOnAfter(tx, *w.From); err != nil {
 				return Page[Event]{}, err
 			}
 		}
@@ -127,13 +127,21 @@ func (s *Service) events(tx ReadTx, filter EventFilter, w Window) ([]Event, erro
 	return events, err
 }
 
-// checkHorizon returns events_expired where events after a position are gone.
-func checkHorizon(tx ReadTx, after int64) error {
+// goOnAfter returns the position from which a reader goes on that has come to another. It returns events_expired where that is
+// not the same: because events after it are gone, or because it has seen some that never happened, after a restore.
+func goOnAfter(tx ReadTx, position int64) (int64, error) {
 	horizon, err := tx.EventHorizon()
-	if err == nil && after < horizon {
-		err = Errorf(EventsExpired, "Events after this one have been removed for their age; read what there is now, and go on after %d.", horizon)
+	if err != nil {
+		return 0, err
 	}
-	return err
+	if position < horizon {
+		return horizon, Errorf(EventsExpired, "Events after this one have been removed for their age; read what there is now, and go on after %d.", horizon)
+	}
+	goOn, err := tx.UndoneEvents(position)
+	if err != nil || goOn == 0 {
+		return position, err
+	}
+	return goOn, Errorf(EventsExpired, "Events up to this one were undone when the store was restored from a backup; read what there is now, and go on after %d.", goOn)
 }
 
 // RemoveEvents removes the events that are older than the retention.

@@ -13,7 +13,7 @@ func (s *Service) FanOut(ctx context.Context, hook Webhook, after int64) (reache
 	after = max(after, hook.Position)
 	events, reached, err := s.EventsAfter(ctx, EventFilter{Types: hook.Types}, after)
 	if err != nil && AsError(err).Code == EventsExpired {
-		return s.EventHorizon(ctx) // what is gone cannot be told any more
+		return s.GoOnAfter(ctx, after) // what is gone cannot be told any more
 	}
 	if err != nil || len(events) == 0 {
 		return reached, err // where nothing concerns it, nothing is noted: its filter may be narrow, and the feed long

@@ -169,7 +169,7 @@ func (s *Service) LastEvent(ctx context.Context) (int64, error) {
 func (s *Service) News() <-chan struct{} { return s.feed.news() }
 
 // EventsAfter returns the next events after a position, oldest first, and the position to go on from. There may be more
-// where it returns any. It returns events_expired where some have been removed for their age.
+// where it returns any. It returns events_expired where some have been removed for their age, or undone.
 func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position int64) ([]Event, int64, error) {
 	if recent, reached, ok := s.feed.after(position); ok {
 		events := []Event{}
@@ -188,7 +188,7 @@ func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position 
 		reached int64
 	}
 	got, err := read(ctx, s, func(tx ReadTx) (part, error) {
-		if err := checkHorizon(tx, position); err != nil {
+		if _, err := goOnAfter(tx, position); err != nil {
 			return part{}, err
 		}
 		events, err := s.events(tx, filter, Window{Limit: feedPage, From: &position})
@@ -204,7 +204,13 @@ func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position 
 	return got.events, got.reached, err
 }
 
-// EventHorizon returns the position before which events have been removed for their age.
-func (s *Service) EventHorizon(ctx context.Context) (int64, error) {
-	return read(ctx, s, ReadTx.EventHorizon)
+// GoOnAfter returns the position from which a reader goes on whose own is gone.
+func (s *Service) GoOnAfter(ctx context.Context, position int64) (int64, error) {
+	return read(ctx, s, func(tx ReadTx) (int64, error) {
+		goOn, err := goOnAfter(tx, position)
+		if err != nil && AsError(err).Code == EventsExpired {
+			err = nil
+		}
+		return goOn, err
+	})
 }

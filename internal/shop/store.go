@@ -77,10 +77,13 @@ type ReadTx interface {
 	// Events returns at most w.Limit events, in ascending order of their positions. What it returns never changes behind
 	// a reader: whatever is published later has a larger position.
 	Events(filter EventFilter, w Window) ([]StoredEvent, error)
-	// LastEvent returns the position of the newest event, also where it has been removed; 0 where there was none.
+	// LastEvent returns the position of the newest event, also where it has been removed or undone; 0 where there was none.
 	LastEvent() (int64, error)
 	// EventHorizon returns the position of the last event that was removed, or 0.
 	EventHorizon() (int64, error)
+	// UndoneEvents returns from where the feed goes on for a reader at a position whose events a restore has undone; 0 where
+	// it stands.
+	UndoneEvents(position int64) (int64, error)
 
 	// Webhook returns one webhook and whether there is one.
 	Webhook(id int64) (Webhook, bool, error)

@@ -76,6 +76,13 @@ func (t *tx) LastEvent() (int64, error) {
 		return 0, err
 	}
 	horizon, err := t.EventHorizon()
+	if err != nil {
+		return 0, err
+	}
+	undone, err := t.undone()
+	if n := len(undone); n > 0 {
+		horizon = max(horizon, undone[n-1].goOn)
+	}
 	return max(last, horizon), err
 }
 

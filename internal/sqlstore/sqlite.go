@@ -90,7 +90,34 @@ func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err er
 	for range cap(s.readers) {
 		s.readers <- newConn(connect)
 	}
-	s.writer = startWriter(newConn(connect), s.file, s.dialect, s.metrics)
+	writing := newConn(connect)
+	if o.Exclusive {
+		if err := s.connect(ctx, writing); err != nil {
+			return err
+		}
+	}
+	s.writer = startWriter(writing, s.file, s.dialect, s.metrics)
+	return nil
+}
+
+// connect opens all connections before they are needed: clients may use up the descriptors of the process, and are served all
+// the same.
+func (s *sqliteEngine) connect(ctx context.Context, writing *conn) error {
+	all := []*conn{writing}
+	for range cap(s.readers) {
+		c := <-s.readers
+		all = append(all, c)
+		s.readers <- c
+	}
+	for _, c := range all {
+		if err := c.exec(ctx, "BEGIN", nil); err != nil {
+			for _, open := range all {
+				open.close()
+			}
+			return err
+		}
+		c.rollback()
+	}
 	return nil
 }
 
@@ -186,6 +213,8 @@ func plainError(err error) error {
 		return errors.New("the file is not a database")
 	case sqliteCorrupt:
 		return fmt.Errorf("the file is damaged: %w", err)
+	case sqliteCantOpen:
+		return fmt.Errorf("it cannot be read or written by this user, or its folder cannot: %w", err)
 	}
 	return err
 }

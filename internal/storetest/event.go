@@ -54,6 +54,13 @@ func wantHorizon(t *testing.T, store shop.Store, last, horizon int64) {
 		if gotLast != last || gotHorizon != horizon {
 			t.Errorf("the last event is %d and the horizon %d, want %d and %d", gotLast, gotHorizon, last, horizon)
 		}
+		if err != nil {
+			return err
+		}
+		goOn, err := tx.UndoneEvents(last)
+		if goOn != 0 {
+			t.Errorf("nobody has restored it, and events up to %d were undone", goOn)
+		}
 		return err
 	})
 }

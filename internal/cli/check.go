@@ -1,0 +1,32 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"animalstore/internal/sqlstore"
+)
+
+// checkCommand looks through a whole store, and changes nothing.
+type checkCommand struct {
+	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"The store: a file, or a backup of one, or a postgres:// URL (default ${default})."`
+}
+
+// Run prints each finding in a line of its own.
+func (c *checkCommand) Run(ctx context.Context, t terminal) error {
+	if err := checkDatabase(c.Database, databaseVariable); err != nil {
+		return usagef("--database: %w", err)
+	}
+	found, err := sqlstore.Check(ctx, c.Database, tellTo(t.out))
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return errors.New("interrupted: not all was looked at")
+	case found.All > 0:
+		return errors.Join(fmt.Errorf("%s has %d findings", shown(c.Database), found.All), err)
+	case err != nil:
+		return err
+	}
+	_, err = fmt.Fprintf(t.err, "Nothing is wrong with %s.\n", shown(c.Database))
+	return err
+}

@@ -1,0 +1,199 @@
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// mustRun runs the program, and expects that it works.
+func (f *folder) mustRun(args ...string) result {
+	f.t.Helper()
+	r := f.run(args...)
+	if r.code != 0 {
+		f.t.Fatalf("%q: %+v", args, r)
+	}
+	return r
+}
+
+// TestBackupUnderLoad makes backups while clients add animals. Each backup has all that was acknowledged before it began, as it
+// was sent, and is a store that can be served.
+func TestBackupUnderLoad(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	p := f.serve()
+	var during []*ledger
+	s := &storm{program: p, name: "storm", clients: 8, after: 3000, end: func() { p.signal(syscall.SIGTERM) }}
+	var backing sync.WaitGroup
+	backing.Go(func() {
+		for i := 0; s.ended.Load() == 0; i++ {
+			before := newLedger()
+			s.mu.Lock()
+			for _, animal := range s.acknowledged {
+				before.acknowledged[animal.ID] = animal
+			}
+			s.mu.Unlock()
+			r := f.run("backup", fmt.Sprintf("backup-%d.db", i))
+			if r.code != 0 {
+				t.Errorf("%+v", r)
+				return
+			}
+			during = append(during, before)
+		}
+	})
+	s.run()
+	backing.Wait()
+	p.exitCode()
+	for _, problem := range s.problems {
+		t.Error(problem)
+	}
+	if t.Failed() {
+		return
+	}
+	for i, book := range during {
+		name := fmt.Sprintf("backup-%d.db", i)
+		if info, err := os.Stat(f.path(name)); err != nil || info.Mode() != 0o600 {
+			t.Errorf("%v, %v", info, err)
+		}
+		if i > 0 && i < len(during)-1 && i != len(during)/2 {
+			continue // each has been looked through by the command itself
+		}
+		checkIntegrity(t, f.path(name))
+		q := f.serve("--database", name)
+		book.sent = s.sent
+		book.check(t, q.walk())
+		q.stop()
+		f.mustRun("check", "--database", name)
+		t.Logf("%s: %d animals were acknowledged before it began, %d are there", name, len(book.acknowledged), book.present)
+	}
+	for _, name := range f.names() {
+		if strings.Contains(name, "partial") {
+			t.Errorf("%s was left behind", name)
+		}
+	}
+}
+
+func TestRecoverRefusals(t *testing.T) {
+	t.Parallel()
+	const secret = "swordfish"
+	for names, args := range map[string][]string{
+		"<file>":                     {"backup"},
+		"\"<file>\"":                 {"restore"},
+		"pg_dump":                    {"backup", "--database", "postgres://u:" + secret + "@h/db", "b.db"},
+		"pg_restore":                 {"restore", "--database", "postgres://u:" + secret + "@h/db", "b.db"},
+		"--database: it must":        {"check", "--database", "mysql://h/" + secret},
+		"--database: the file's":     {"backup", "--database", "", "b.db"},
+		"unexpected argument c.db":   {"backup", "b.db", "c.db"},
+		"unexpected argument b.db":   {"check", "b.db"},
+		"belongs into the variable ": {"check", "--database", "postgres://u:" + secret + "@h/db"},
+	} {
+		if r := expectUsageError(t, newFolder(t), names, args...); strings.Contains(r.stderr, secret) {
+			t.Errorf("%q shows the password", r.stderr)
+		}
+	}
+	f := newFolder(t)
+	for _, args := range [][]string{{"backup", "b.db"}, {"check"}} {
+		expectRefusal(t, f.run(args...), 1, "animalstore.db", "no such file")
+	}
+	expectRefusal(t, f.run("restore", "missing.db"), 1, "missing.db", "no such file")
+	f.write("letter.txt", strings.Repeat("Dear aunt,\n", 500))
+	expectRefusal(t, f.run("restore", "letter.txt"), 1, "letter.txt", "not a database")
+	f.makeDatabase("songs.db", "CREATE TABLE songs (title TEXT)")
+	expectRefusal(t, f.run("restore", "songs.db"), 1, "songs.db", "another program")
+	f.write("empty.db", "")
+	expectRefusal(t, f.run("restore", "empty.db"), 1, "no store in it")
+	names := slices.DeleteFunc(f.names(), func(name string) bool { return name == "animalstore.db.lock" })
+	if want := []string{"empty.db", "letter.txt", "songs.db"}; !slices.Equal(names, want) {
+		t.Errorf("there are %q, want %q", names, want)
+	}
+
+	f.createKey("--name", "n")
+	f.mustRun("backup", "b.db")
+	expectRefusal(t, f.run("backup", "b.db"), 1, "b.db is there already", "--force")
+	f.mustRun("backup", "--force", "b.db")
+	expectRefusal(t, f.run("backup", "--force", "animalstore.db"), 1, "the store itself")
+	expectRefusal(t, f.run("restore", "--force", f.path("animalstore.db")), 1, "the store itself")
+	expectRefusal(t, f.run("backup", "."), 1, "is a directory")
+	expectRefusal(t, f.run("backup", "nowhere/b.db"), 1, "no such file or directory")
+	other := f.serve("--database", "other.db", "--api-key-file", f.write("key", adminKey))
+	other.create(pet{Name: "Rex"})
+	expectRefusal(t, f.run("backup", "--force", "other.db"), 1, "a database in use")
+	other.stop()
+
+	// A backup that breaks rules is told of, and restored only by force; one that is damaged, never.
+	f.makeDatabase("b.db", "UPDATE inventory SET n = 5")
+	r := f.run("restore", "--database", "new.db", "b.db")
+	if r.code != 1 || !strings.Contains(r.stderr, "inventory sold: it says 5, and there are 0\n") || !strings.Contains(r.stderr, "breaks rules") {
+		t.Errorf("%+v", r)
+	}
+	f.mustRun("restore", "--database", "new.db", "--force", "b.db")
+	if r := f.run("backup", "--database", "new.db", "again.db"); r.code != 1 || !strings.Contains(r.stderr, "the backup is whole, but the store breaks rules: 4 findings") {
+		t.Errorf("%+v", r)
+	}
+	content := []byte(f.read("b.db"))
+	for i := len(content) / 2; i < len(content); i++ {
+		content[i] = byte(i)
+	}
+	f.write("b.db", string(content))
+	if r := f.run("restore", "--force", "--database", "newer.db", "b.db"); r.code != 1 || !strings.Contains(r.stderr, "damaged") {
+		t.Errorf("%+v", r)
+	}
+	if _, err := os.Stat(f.path("newer.db")); err == nil {
+		t.Error("a damaged backup was restored")
+	}
+}
+
+// TestBackupInterrupted ends backups on their way: nothing of them stays.
+func TestBackupInterrupted(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	f.serve("--demo").stop()
+	f.makeDatabase("animalstore.db", `
+		WITH RECURSIVE counted (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < 50000)
+		INSERT INTO events (at, type, subject, actor, data) SELECT 1, 'pet.updated', 'pets/0', 'system', '{}' FROM counted`)
+	for interrupted := 0; interrupted < 3; {
+		command := exec.Command(binary, "backup", "b.db")
+		command.Dir, command.Env = f.dir, f.environment()
+		var output transcript
+		command.Stderr = &output
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		await(t, "the backup to begin", func() bool {
+			found, err := filepath.Glob(f.path(".b.db.*.partial"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return len(found) > 0 && fileSize(found[0]) > 0 || fileSize(f.path("b.db")) > 0
+		})
+		command.Process.Signal(os.Interrupt)
+		err := command.Wait()
+		if err == nil { // it was quicker
+			os.Remove(f.path("b.db"))
+			continue
+		}
+		interrupted++
+		if !strings.Contains(output.String(), "interrupted: nothing was changed") {
+			t.Fatalf("%v: %s", err, output.String())
+		}
+		for _, name := range f.names() {
+			if strings.Contains(name, "b.db") && name != "animalstore.db" && !strings.HasPrefix(name, "animalstore.db-") && name != "animalstore.db.lock" {
+				t.Errorf("%s was left behind", name)
+			}
+		}
+	}
+}
+
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}

@@ -1,0 +1,83 @@
+package e2e
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// TestDescriptorsUsedUp opens more connections than the service may have files: clients are served all the same, also by a
+// database that nobody had needed before, and the log is not flooded.
+func TestDescriptorsUsedUp(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	const limit, clients = 100, 16
+	command := exec.Command("sh", "-c", fmt.Sprintf("ulimit -n %d; exec animalstore serve --addr 127.0.0.1:0", limit))
+	command.Dir, command.Env = f.dir, append(f.environment(), "GOMAXPROCS=2") // of which the number of its own connections depends
+	output := &transcript{}
+	command.Stdout, command.Stderr = output, output
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p := f.watch(command, output)
+	p.awaitReady()
+	served := make([]*program, clients)
+	for i := range served { // each has one connection, and has done nothing with the database yet
+		own := *p
+		own.client = &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1}, Timeout: patience}
+		t.Cleanup(own.client.CloseIdleConnections)
+		expectStatus(t, own.send("GET", "/livez", "", ""), 200)
+		served[i] = &own
+	}
+	var flood sync.WaitGroup
+	for range 3 * limit { // they do nothing, and some of them may be closed for others
+		flood.Go(func() {
+			conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(func() { conn.Close() })
+		})
+	}
+	var working sync.WaitGroup
+	for i, p := range served {
+		working.Go(func() {
+			// A connection that waits for its next request may be closed for another, and its client then comes again.
+			ask := func(method, path, body string) (a answer) {
+				await(t, "an answer", func() (answered bool) {
+					var err error
+					a, err = p.try(method, path, adminKey, body, "Idempotency-Key: "+fmt.Sprint(i, "-", body))
+					return err == nil
+				})
+				return a
+			}
+			for n := range 20 {
+				if a := ask("POST", "/v1/pets", pet{Name: fmt.Sprintf("%d of %d", n, i)}.json()); a.status != 201 {
+					t.Errorf("%v", a)
+					return
+				}
+				if a := ask("GET", fmt.Sprintf("/v1/pets?q=%d+of+%d", n, i), ""); a.status != 200 || !strings.Contains(a.body, `"name"`) {
+					t.Errorf("%v", a)
+					return
+				}
+			}
+		})
+	}
+	working.Wait()
+	flood.Wait()
+	p.client.CloseIdleConnections()
+	expectStatus(t, p.send("GET", "/v1/pets", adminKey, ""), 200)
+	if n := strings.Count(output.String(), "level=WARN"); n > 3 {
+		t.Errorf("the log warns %d times", n)
+	}
+	if entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", command.Process.Pid)); err != nil || len(entries) >= limit {
+		t.Errorf("%d descriptors are open, %v", len(entries), err)
+	}
+	p.stop()
+}

@@ -1,0 +1,164 @@
+package e2e
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"unsafe"
+)
+
+// TestFullDisk fills the disk under a running service: what is written is refused and leaves nothing, what is read goes on, and
+// when there is room again, it goes on as if nothing had been.
+func TestFullDisk(t *testing.T) {
+	t.Parallel()
+	t.Run("a limit of the size of files", func(t *testing.T) { // which needs no rights
+		t.Parallel()
+		f := newFolderWithKey(t)
+		p := f.serve("--demo")
+		fullDisk(t, f, p, "animalstore.db",
+			func() { limitFiles(t, p, uint64(fileSize(f.path("animalstore.db-wal")))) },
+			func() { limitFiles(t, p, math.MaxUint64) })
+	})
+	f := newFolderWithKey(t)
+	if err := os.Mkdir(f.path("disk"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	err := syscall.Mount("tmpfs", f.path("disk"), "tmpfs", 0, "size=4m")
+	if errors.Is(err, syscall.EPERM) {
+		return // only an administrator can have a disk that small
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // after the end of the program
+		if err := syscall.Unmount(f.path("disk"), 0); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("a file system without room", func(t *testing.T) {
+		f.t = t
+		p := f.serve("--demo", "--database", "disk/animalstore.db")
+		ballast := f.path("disk/ballast")
+		fullDisk(t, f, p, "disk/animalstore.db", func() {
+			file, err := os.OpenFile(ballast, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer file.Close()
+			for err == nil {
+				_, err = file.Write(make([]byte, 4096))
+			}
+			if !errors.Is(err, syscall.ENOSPC) {
+				t.Fatal(err)
+			}
+			expectRefusal(t, f.run("backup", "--database", "disk/animalstore.db", "disk/backup.db"), 1, "cannot write the backup", "full")
+			if left, err := filepath.Glob(f.path("disk/*backup*")); err != nil || len(left) > 0 {
+				t.Errorf("%q was left behind, %v", left, err)
+			}
+			if left, err := filepath.Glob(f.path("disk/.*")); err != nil || len(left) > 0 {
+				t.Errorf("%q was left behind, %v", left, err)
+			}
+		}, func() {
+			if err := os.Remove(ballast); err != nil {
+				t.Fatal(err)
+			}
+		})
+	})
+}
+
+// limitFiles lets a running program write no file beyond a size.
+func limitFiles(t *testing.T, p *program, size uint64) {
+	t.Helper()
+	limit := syscall.Rlimit{Cur: size, Max: math.MaxUint64}
+	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(p.command.Process.Pid), syscall.RLIMIT_FSIZE, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
+	if errno != 0 {
+		t.Fatal(errno)
+	}
+}
+
+func fullDisk(t *testing.T, f *folder, p *program, database string, fill, free func()) {
+	p.bereft = true
+	partner := f.createKey("--name", "partner", "--database", database)
+	wanted, _ := p.create(pet{Name: "wanted", Status: "available"})
+	order := fmt.Sprintf(`{"petId":%d}`, wanted.ID)
+	there := len(p.walk())
+	expectStatus(t, p.send("GET", "/v1/pets", partner, ""), 200)
+	for round := range 3 {
+		fill()
+		refused := 0
+		for i := 0; refused < 20; i++ {
+			name := fmt.Sprintf("round %d, animal %d", round, i)
+			a := p.send("POST", "/v1/pets", partner, pet{Name: name, CategoryID: int64(1000 + i)}.json(), "Content-Type: application/json",
+				"Idempotency-Key: "+strings.ReplaceAll(name, " ", "-"))
+			switch a.status {
+			case http.StatusCreated:
+				there++
+			case http.StatusServiceUnavailable:
+				expectError(t, a, 503, "unavailable")
+				if a.header.Get("Retry-After") == "" {
+					t.Error("no Retry-After")
+				}
+				refused++
+			default:
+				t.Fatalf("%v", a)
+			}
+			if a := p.send("GET", "/v1/pets?limit=1&q="+fmt.Sprint(round, "-", i), partner, ""); a.status != 200 { // asked for the first time
+				t.Fatalf("a read: %v", a)
+			}
+		}
+		if a := p.send("POST", "/v1/store/orders", partner, order); a.status == 201 {
+			expectStatus(t, p.send("PATCH", "/v1/store/orders/"+fmt.Sprint(decode[pet](t, a.body).ID), partner, `{"status":"cancelled"}`, "Content-Type: application/merge-patch+json"), 200)
+		} else {
+			expectError(t, a, 503, "unavailable")
+			if a := p.get("/v1/store/orders"); round == 0 && a.body != "[]\n" {
+				t.Errorf("an order was refused, and there is %v", a)
+			}
+		}
+		if got := len(p.walk()); got != there {
+			t.Errorf("%d animals were acknowledged, and %d are there", there, got)
+		}
+		expectStatus(t, p.send("GET", "/livez", "", ""), 200)
+		free()
+		p.create(pet{Name: fmt.Sprint("after round ", round)}) // at once, and without a restart
+		there++
+		a := p.send("POST", "/v1/store/orders", partner, order)
+		expectStatus(t, a, 201)
+		expectStatus(t, p.send("PATCH", "/v1/store/orders/"+fmt.Sprint(decode[pet](t, a.body).ID), partner, `{"status":"cancelled"}`, "Content-Type: application/merge-patch+json"), 200)
+		f.mustRun("check", "--database", database)
+	}
+	if got := len(p.walk()); got != there {
+		t.Errorf("%d animals were acknowledged, and %d are there", there, got)
+	}
+	p.stop()
+	f.mustRun("check", "--database", database)
+	q := f.serve("--database", database)
+	if got := len(q.walk()); got != there {
+		t.Errorf("after a restart, %d animals of %d are there", got, there)
+	}
+	q.stop()
+}
+
+// TestBackupOnFullDisk leaves nothing of a backup that there is no room for, also for those who cannot mount a disk.
+func TestBackupOnFullDisk(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	f.serve("--demo").stop()
+	f.mustRun("backup", "whole.db")
+	before := f.names()
+	r := f.shell("ulimit -f 64; animalstore backup b.db")
+	expectRefusal(t, r, 1, "cannot write the backup")
+	r = f.shell("ulimit -f 64; animalstore restore --force whole.db")
+	expectRefusal(t, r, 1, "whole.db")
+	for _, name := range f.names() {
+		if !slices.Contains(before, name) && !strings.HasPrefix(name, "animalstore.db-") {
+			t.Errorf("%s was left behind", name)
+		}
+	}
+	f.mustRun("check")
+}

@@ -1,0 +1,360 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"animalstore/client"
+)
+
+// TestRestore goes back to a backup, with everybody who has seen more than that: readers, receivers, and those with ids and keys.
+func TestRestore(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]bool{"over the store": false, "after the store was lost": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFolderWithKey(t)
+			goBack(t, f, lost)
+		})
+	}
+}
+
+func goBack(t *testing.T, f *folder, lost bool) {
+	p := f.serve("--webhook-allow-private")
+	unknown := time.Now().UnixMicro()
+	partner := f.createKey("--name", "partner")
+	f.createKey("--name", "other")
+	hook := newReceiver(t)
+	hook.subscribe(p)
+	once := func(p *program, key, name string) answer {
+		a := p.send("POST", "/v1/pets", adminKey, pet{Name: name, Status: "available"}.json(), "Idempotency-Key: "+key, "Content-Type: application/json")
+		expectStatus(t, a, 201)
+		return a
+	}
+	kept := once(p, "kept", "kept")
+	expectStatus(t, p.send("POST", "/v1/categories", adminKey, `{"name":"Dogs"}`), 201)
+	expectStatus(t, p.send("POST", "/v1/store/orders", adminKey, `{"petId":1}`), 201)
+	hook.awaitNoted(p)
+	f.mustRun("backup", "backup.db")
+	last := lastEvent(t, p)
+
+	undone := once(p, "undone", "undone")
+	expectStatus(t, p.send("POST", "/v1/categories", adminKey, `{"name":"Cats"}`), 201)
+	expectStatus(t, p.send("PATCH", "/v1/store/orders/1", adminKey, `{"status":"cancelled"}`, "Content-Type: application/merge-patch+json"), 200)
+	expectStatus(t, p.send("POST", "/v1/store/orders", adminKey, `{"petId":2}`), 201)
+	if r := f.run("keys", "revoke", "1"); r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	f.mustRun("keys", "rotate", "2")
+	f.createKey("--name", "newest")
+	hook.awaitNoted(p)
+	newest := lastEvent(t, p)
+	expectRefusal(t, f.run("restore", "--force", "backup.db"), 1, "another animalstore serves it")
+	p.stop()
+
+	if lost {
+		for _, name := range f.names() {
+			if strings.HasPrefix(name, "animalstore.db") {
+				if err := os.Remove(f.path(name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	} else {
+		expectRefusal(t, f.run("restore", "backup.db"), 1, "there is a store in", "--force")
+	}
+	r := f.mustRun("restore", "--force", "backup.db")
+	told := map[string]bool{
+		"is kept in " + f.path("animalstore.db.before-"):                                                 !lost,
+		"It is not known which ids were given out after the backup: new ones go on after ":               lost,
+		"Key 1 (partner): it was revoked after the backup, and works again.\n":                           !lost,
+		"Key 2 (other): it was rotated after the backup, and its secrets are again those from before.\n": !lost,
+		"Restored animalstore.db from backup.db.\n":                                                      true,
+	}
+	for words, want := range told {
+		if strings.Contains(r.stderr, words) != want {
+			t.Errorf("%q: want %v in\n%s", words, want, r.stderr)
+		}
+	}
+	f.mustRun("check")
+
+	p = f.serve("--webhook-allow-private")
+	if got := p.walk(); len(got) != 1 || got[0].Status != "pending" {
+		t.Errorf("there are %+v", got)
+	}
+	expectStatus(t, p.send("GET", "/v1/pets", partner, ""), 200) // as the operator was told
+	if again := once(p, "kept", "kept"); again.body != kept.body || again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("%v", again)
+	}
+	// What was undone happens when it is asked for again, under ids that nobody has seen.
+	anew := once(p, "undone", "undone")
+	expectHeader(t, anew, "Idempotency-Replayed", "")
+	for what, seen := range map[string][2]int64{
+		"animal":   {decode[pet](t, undone.body).ID, decode[pet](t, anew.body).ID},
+		"order":    {2, decode[pet](t, p.send("POST", "/v1/store/orders", adminKey, fmt.Sprintf(`{"petId":%d}`, decode[pet](t, anew.body).ID)).body).ID},
+		"category": {2, decode[pet](t, p.send("POST", "/v1/categories", adminKey, `{"name":"Birds"}`).body).ID},
+		"event":    {newest, lastEvent(t, p)},
+	} {
+		if lost && seen[1] <= unknown || seen[1] <= seen[0] || !lost && seen[1] > seen[0]+20 {
+			t.Errorf("the last %s was %d, and the next is %d", what, seen[0], seen[1])
+		}
+	}
+
+	// Readers who have seen no more than the backup go on; all others are told, also those at the very end.
+	var after []int64
+	for _, event := range decode[[]struct {
+		ID int64 `json:"id,string"`
+	}](t, p.get(fmt.Sprintf("/v1/events?after=%d", last)).body) {
+		after = append(after, event.ID)
+	}
+	if len(after) < 4 || after[0] <= newest+1 {
+		t.Errorf("after %d come %v; %d was the last before the restore", last, after, newest)
+	}
+	for place := last + 1; place <= newest; place++ {
+		a := p.send("GET", fmt.Sprintf("/v1/events?after=%d", place), adminKey, "")
+		expectError(t, a, 410, "events_expired")
+		goOn := goOnAfter.FindStringSubmatch(a.body)
+		if goOn == nil {
+			t.Fatalf("%v does not say where to go on", a)
+		}
+		if got := decode[[]struct {
+			ID int64 `json:"id,string"`
+		}](t, p.get("/v1/events?after="+goOn[1]).body); len(got) != len(after) || got[0].ID != after[0] {
+			t.Errorf("from %s on there are %v, want %v", goOn[1], got, after)
+		}
+	}
+	for _, place := range []int64{last + 1, newest} {
+		if got := firstOfStream(t, p, place); !strings.HasPrefix(got[0], "event: reset") || !strings.Contains(got[1], fmt.Sprintf("id: %d\n", after[0])) {
+			t.Errorf("a reader who comes back at %d gets %q", place, got)
+		}
+	}
+	if got := firstOfStream(t, p, last); !strings.Contains(got[0], fmt.Sprintf("id: %d\n", after[0])) {
+		t.Errorf("a reader who comes back at %d gets %q", last, got)
+	}
+	followAfterRestore(t, p, newest, after)
+	for _, id := range after { // no message has the id of another: the receiver looks at that
+		await(t, "the webhook to be told", func() bool { return hook.has(fmt.Sprint("evt_", id)) > 0 })
+	}
+	hook.awaitNoted(p)
+	p.stop()
+	f.mustRun("check")
+}
+
+// followAfterRestore follows the feed with the client, from the last event before the restore: it is told, and then goes on.
+func followAfterRestore(t *testing.T, p *program, place int64, want []int64) {
+	t.Helper()
+	c, err := client.New(p.url+"/v1", adminKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	resets, got := 0, []string{}
+	for event, err := range c.Follow(ctx, fmt.Sprint(place), client.EventFilter{}) {
+		if _, reset := errors.AsType[*client.ResetError](err); reset {
+			resets++
+			continue
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		if got = append(got, event.ID); len(got) == len(want) {
+			break
+		}
+	}
+	if resets != 1 || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("a follower was told %d times, and then of %v, want %v", resets, got, want)
+	}
+}
+
+var goOnAfter = regexp.MustCompile(`undone when the store was restored from a backup; read what there is now, and go on after (\d+)\.`)
+
+// lastEvent is the id of the newest event.
+func lastEvent(t *testing.T, p *program) int64 {
+	t.Helper()
+	events := p.feed()
+	return decode[struct {
+		ID int64 `json:"id,string"`
+	}](t, events[len(events)-1]).ID
+}
+
+// firstOfStream returns the first two messages that a stream tells a reader who comes back.
+func firstOfStream(t *testing.T, p *program, place int64) (blocks [2]string) {
+	t.Helper()
+	request, err := http.NewRequest("GET", p.url+"/v1/events", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header = http.Header{"Authorization": {"Bearer " + adminKey}, "Accept": {"text/event-stream"}, "Last-Event-Id": {fmt.Sprint(place)}}
+	response, err := p.client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	reader, block := bufio.NewReader(response.Body), ""
+	for n := 0; n < len(blocks); {
+		line, err := reader.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if block += line; line == "\n" {
+			if strings.Contains(block, "data: ") {
+				blocks[n] = block
+				n++
+			}
+			block = ""
+		}
+	}
+	return blocks
+}
+
+// TestRestoreOverDamage restores over a store that cannot be read: it is kept as it was, with its log.
+func TestRestoreOverDamage(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	p := f.serve()
+	p.create(pet{Name: "Rex"})
+	f.mustRun("backup", "backup.db")
+	p.create(pet{Name: "late"})
+	p.kill() // which leaves its log
+	header := strings.Repeat("\xff", 200)
+	broken := header + f.read("animalstore.db")[200:]
+	f.write("animalstore.db", broken)
+	log := f.read("animalstore.db-wal")
+	if log == "" {
+		t.Fatal("there is no log to keep")
+	}
+	if r := f.run("check"); r.code != 1 || !strings.Contains(r.stderr, "not a database") {
+		t.Errorf("%+v", r)
+	}
+	expectRefusal(t, f.run("restore", "backup.db"), 1, "--force")
+	r := f.mustRun("restore", "--force", "backup.db")
+	kept := keptStore.FindString(r.stderr)
+	if kept == "" || f.read(kept) != broken || f.read(kept+"-wal") != log || !strings.Contains(r.stderr, "It is not known which ids") {
+		t.Errorf("kept in %q: %+v", kept, r)
+	}
+	f.mustRun("check")
+	if got := f.serve().walk(); len(got) != 1 || got[0].Name != "Rex" {
+		t.Errorf("there are %+v", got)
+	}
+}
+
+var keptStore = regexp.MustCompile(`animalstore\.db\.before-[^/]*Z`)
+
+// TestRestoreKilled kills restores at any moment: what is there then is the one store or the other, whole.
+func TestRestoreKilled(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	p := f.serve("--demo")
+	f.mustRun("backup", "backup.db")
+	p.create(pet{Name: "late"})
+	p.kill()
+	whole := f.copyOf("animalstore.db", "animalstore.db-wal")
+	start := time.Now()
+	f.mustRun("restore", "--force", "backup.db")
+	takes := time.Since(start)
+	// The moments: any; when the new store begins to be; when the old one has taken its log in; when it has its second name.
+	there := func(pattern string) bool { found, _ := filepath.Glob(f.path(pattern)); return len(found) > 0 }
+	moments := []func(deadline time.Time) bool{
+		func(deadline time.Time) bool { return time.Now().After(deadline) },
+		func(time.Time) bool { return there("*.restoring") },
+		func(time.Time) bool { return !there("animalstore.db-wal") },
+		func(time.Time) bool { return there("*.before-*") },
+	}
+	outcomes := map[int]int{}
+	const rounds = 24
+	for round := range rounds {
+		for _, name := range f.names() {
+			if strings.HasPrefix(name, "animalstore.db") {
+				os.Remove(f.path(name))
+			}
+		}
+		for name, content := range whole {
+			f.write(name, content)
+		}
+		command := exec.Command(binary, "restore", "--force", "backup.db")
+		command.Dir, command.Env = f.dir, f.environment()
+		if err := command.Start(); err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			command.Wait()
+		}()
+		for at := time.Now().Add(time.Duration(rand.Int64N(int64(takes) + 1))); !moments[round%len(moments)](at); {
+			select {
+			case <-ended: // it was quicker
+				at, round = time.Time{}, 0
+			default:
+			}
+		}
+		command.Process.Kill()
+		<-ended
+		checkIntegrity(t, f.path("animalstore.db"))
+		db := openDatabase(t, f.path("animalstore.db"))
+		var pets int
+		if err := db.QueryRow("SELECT count(*) FROM pets").Scan(&pets); err != nil {
+			t.Fatal(err)
+		}
+		db.Close()
+		outcomes[pets]++
+	}
+	if outcomes[42]+outcomes[43] != rounds {
+		t.Errorf("%v", outcomes)
+	}
+	t.Logf("%d times it was the old store, %d times the new one", outcomes[43], outcomes[42])
+	f.mustRun("check")
+	f.mustRun("restore", "--force", "backup.db")
+	f.mustRun("check")
+	for _, name := range f.names() {
+		if strings.Contains(name, "restoring") {
+			t.Errorf("%s was left behind", name)
+		}
+	}
+}
+
+// copyOf reads some files of the folder.
+func (f *folder) copyOf(names ...string) map[string]string {
+	f.t.Helper()
+	contents := map[string]string{}
+	for _, name := range names {
+		contents[name] = f.read(name)
+	}
+	return contents
+}
+
+// TestRestoreBesideOthers: somebody who has the store open is not left with a file that is no longer there.
+func TestRestoreBesideOthers(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	f.createKey("--name", "n")
+	f.mustRun("backup", "backup.db")
+	db := openDatabase(t, f.path("animalstore.db"))
+	defer db.Close()
+	rows, err := db.Query("SELECT id FROM events")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows.Next()
+	before := append(f.names(), "animalstore.db.lock") // which stays, as always
+	slices.Sort(before)
+	expectRefusal(t, f.run("restore", "--force", "backup.db"), 1, "another program has it open")
+	if after := f.names(); !slices.Equal(after, before) {
+		t.Errorf("there were %q, and now there are %q", before, after)
+	}
+	rows.Close()
+	db.Close()
+	f.mustRun("restore", "--force", "backup.db")
+}

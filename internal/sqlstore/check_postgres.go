@@ -1,0 +1,78 @@
+package sqlstore
+
+import (
+	"context"
+	"maps"
+	"regexp"
+	"slices"
+)
+
+var serverChecks = checkEngine{
+	name:   "postgres",
+	begin:  copyPostgres.read,
+	feed:   "(SELECT 0 AS waits, id, type, subject, data FROM events UNION ALL SELECT 1, id, type, subject, data FROM event_inbox)",
+	newest: "e.waits DESC, e.id DESC",
+	later:  "(d.waits, d.id) > (e.waits, e.id)",
+	// CASE keeps the cast from texts that it would fail on.
+	idOf:      "CASE WHEN e.subject ~ '^%[1]s-?[0-9]{1,19}$' THEN CAST(substr(e.subject, %[2]d) AS BIGINT) END",
+	last:      copyPostgres.last,
+	counts:    postgresDialect(nil).inventory,
+	schema:    checkServerSchema,
+	integrity: func(context.Context, *checker) error { return nil }, // the server's own work: see amcheck
+}
+
+var madeByMigrations = regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?(TABLE|INDEX) (\w+)`)
+
+// checkServerSchema looks for what the migrations make: tables with their columns, and indexes. Constraints that were put off and
+// indexes that failed to build hold nothing.
+func checkServerSchema(ctx context.Context, c *checker) (usable bool, err error) {
+	steps, err := readMigrations("postgres")
+	if err != nil {
+		return false, err
+	}
+	want := map[string]string{}
+	for _, step := range steps[:c.version] {
+		for _, made := range madeByMigrations.FindAllStringSubmatch(step, -1) {
+			want[map[string]string{"TABLE": "table ", "INDEX": "index "}[made[1]]+made[2]] = ""
+		}
+	}
+	if c.version == len(steps) {
+		kinds := map[kind]string{integer: "bigint", text: "text", blob: "bytea"}
+		for _, table := range copiedTables {
+			for _, column := range table.columns {
+				want["table column "+table.name+"."+column.name] = kinds[column.kind]
+			}
+		}
+	}
+	got := map[string]string{}
+	err = c.each(ctx, `
+		SELECT CASE relkind WHEN 'r' THEN 'table ' ELSE 'index ' END || relname, '' FROM pg_class
+		WHERE relnamespace = CAST(current_schema() AS regnamespace) AND relkind IN ('r', 'i')
+		UNION ALL
+		SELECT 'table column ' || table_name || '.' || column_name, data_type FROM information_schema.columns
+		WHERE table_schema = current_schema()`, func(scan scanner) error {
+		var name, kind string
+		err := scan(&name, &kind)
+		if _, wanted := want[name]; wanted { // others may put their own beside ours
+			got[name] = kind
+		}
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	usable = c.compareSchemas(want, got)
+	return usable, c.each(ctx, `
+		SELECT 'index ' || CAST(indexrelid AS regclass) FROM pg_index JOIN pg_class ON pg_class.oid = indrelid
+		WHERE relnamespace = CAST(current_schema() AS regnamespace) AND NOT indisvalid
+		UNION ALL
+		SELECT 'constraint ' || conname FROM pg_constraint WHERE connamespace = CAST(current_schema() AS regnamespace) AND NOT convalidated`,
+		func(scan scanner) error {
+			var name string
+			err := scan(&name)
+			c.finding("schema: the %s holds nothing: it is not valid", name)
+			return err
+		})
+}
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

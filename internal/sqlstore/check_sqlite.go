@@ -1,0 +1,122 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+var fileChecks = checkEngine{
+	name:      "sqlite",
+	begin:     "BEGIN",
+	feed:      "events",
+	newest:    "e.id DESC",
+	later:     "d.id > e.id",
+	idOf:      "CAST(substr(e.subject, %[2]d) AS INTEGER)",
+	last:      copySQLite.last,
+	counts:    sqliteDialect(nil).inventory,
+	schema:    checkFileSchema,
+	integrity: checkFile,
+}
+
+// schemaOf returns what a database is made of: the statements that make it, by kind and name.
+func schemaOf(each func(query string, fn func(scanner) error) error) (map[string]string, error) {
+	made := map[string]string{}
+	err := each("SELECT type || ' ' || name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'", func(scan scanner) error {
+		var name string
+		var statement sql.NullString
+		err := scan(&name, &statement)
+		made[name] = statement.String
+		return err
+	})
+	return made, err
+}
+
+// checkFileSchema compares the schema with one that the same migrations make anew.
+func checkFileSchema(ctx context.Context, c *checker) (usable bool, err error) {
+	steps, err := readMigrations("sqlite")
+	if err != nil {
+		return false, err
+	}
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return false, err
+	}
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer conn.Close()
+	for _, step := range steps[:c.version] {
+		if _, err := conn.ExecContext(ctx, step); err != nil {
+			return false, err
+		}
+	}
+	fresh := &look{conn: conn}
+	want, err := schemaOf(func(query string, fn func(scanner) error) error { return fresh.each(ctx, query, fn) })
+	if err != nil {
+		return false, err
+	}
+	got, err := schemaOf(func(query string, fn func(scanner) error) error { return c.each(ctx, query, fn) })
+	if err != nil {
+		return false, c.survive(err)
+	}
+	return c.compareSchemas(want, got), nil
+}
+
+// compareSchemas tells what is missing, different or too much. The rules can be asked for while all tables are as they should be.
+func (c *checker) compareSchemas(want, got map[string]string) (usable bool) {
+	usable = true
+	for _, name := range sortedKeys(want) {
+		statement, found := got[name]
+		switch {
+		case !found:
+			c.finding("schema: the %s is missing", name)
+		case statement != want[name]:
+			c.finding("schema: the %s is not as the migrations make it", name)
+		default:
+			continue
+		}
+		usable = usable && name[:5] != "table"
+	}
+	for _, name := range sortedKeys(got) {
+		if _, known := want[name]; !known {
+			c.finding("schema: the %s is none of ours", name)
+		}
+	}
+	return usable
+}
+
+// checkFile lets SQLite look for damage, in the pages, in the rows and between them.
+func checkFile(ctx context.Context, c *checker) error {
+	err := c.each(ctx, "PRAGMA integrity_check(100)", func(scan scanner) error {
+		var found string
+		if err := scan(&found); err != nil {
+			return err
+		}
+		if found != "ok" {
+			c.damage("integrity: %s", found)
+		}
+		return nil
+	})
+	if err := c.survive(err); err != nil {
+		return err
+	}
+	few := some{checker: c}
+	err = c.each(ctx, "PRAGMA foreign_key_check", func(scan scanner) error {
+		var table, parent string
+		var row sql.NullInt64
+		var key int
+		if err := scan(&table, &row, &parent, &key); err != nil {
+			return err
+		}
+		name := table
+		if row.Valid {
+			name = fmt.Sprintf("%s %d", table, row.Int64)
+		}
+		few.finding("%s: it refers to a row of %s that is not there", name, parent)
+		return nil
+	})
+	return c.survive(err)
+}

@@ -1,0 +1,163 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// unusedIDs returns a number above all ids that a store has ever given out, whatever became of it since a backup: it gives out
+// less than one in a microsecond, and begins with 1, or with the time of a restore.
+func unusedIDs() int64 { return time.Now().UnixMicro() }
+
+// marks are how far a store has come with what it gives out.
+type marks struct {
+	last     map[string]int64 // ids, by table
+	category int64
+	undone   []undoneEvents
+	event    *shop.StoredEvent // the newest
+	keys     map[int64]string  // names
+	secrets  map[int64]string  // all hashes of each key, as one text
+}
+
+// goOnFrom lets a restored store go on after all that was given out before, and tells what comes back with it.
+func goOnFrom(ctx context.Context, fresh, path string, sound bool) (done Restored, err error) {
+	backup, err := marksOf(ctx, fresh, nil)
+	if err != nil {
+		return done, err
+	}
+	var old *marks
+	if sound {
+		old, err = marksOf(ctx, path, backup.event)
+	}
+	if old == nil || err != nil { // it is damaged, or no store at all: nobody knows
+		old = &marks{}
+	}
+	known := backup.event != nil && old.event != nil
+	if !known {
+		done.GoOn = unusedIDs()
+	}
+	db, err := openAlone(fresh)
+	if err != nil {
+		return done, err
+	}
+	defer db.Close()
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return done, err
+	}
+	defer conn.Close() // ends an open transaction, too
+	e := &end{engine: &copySQLite, conn: conn}
+	if err := e.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return done, err
+	}
+	for _, table := range copiedTables {
+		last := max(backup.last[table.name], old.last[table.name], done.GoOn)
+		if table.name == "events" && last > backup.last[table.name] {
+			last++ // a place that no event has, to go on from
+			undone := addUndone(backup.undone, undoneEvents{backup.last[table.name], last})
+			if err := setOn(ctx, conn, undoneSetting, undoneText(undone)); err != nil {
+				return done, err
+			}
+		}
+		if err := e.setLastID(ctx, &table, last); err != nil {
+			return done, err
+		}
+	}
+	if category := max(backup.category, old.category, done.GoOn); category > backup.category {
+		if err := setOn(ctx, conn, "last_category_id", strconv.FormatInt(category, 10)); err != nil {
+			return done, err
+		}
+	}
+	if known {
+		done.Keys = revived(backup, old)
+	}
+	return done, e.exec(ctx, "COMMIT")
+}
+
+func setOn(ctx context.Context, conn *sql.Conn, name, value string) error {
+	_, err := conn.ExecContext(ctx, "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
+	return err
+}
+
+// revived names the keys that a restore makes good again.
+func revived(backup, old *marks) (names []string) {
+	for _, id := range slices.Sorted(maps.Keys(backup.keys)) {
+		switch _, still := old.keys[id]; {
+		case !still:
+			names = append(names, fmt.Sprintf("%d (%s): it was revoked after the backup, and works again", id, backup.keys[id]))
+		case old.secrets[id] != backup.secrets[id]:
+			names = append(names, fmt.Sprintf("%d (%s): it was rotated after the backup, and its secrets are again those from before", id, backup.keys[id]))
+		}
+	}
+	return names
+}
+
+// marksOf reads how far a store has come. The event of another store is returned as its own only where it has the same:
+// then it is that store, at a later time.
+func marksOf(ctx context.Context, path string, same *shop.StoredEvent) (*marks, error) {
+	l, err := lookAt(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer l.close()
+	m := &marks{last: map[string]int64{}, keys: map[int64]string{}, secrets: map[int64]string{}}
+	if err := l.each(ctx, "SELECT name, seq FROM sqlite_sequence", func(scan scanner) error {
+		var name string
+		var last int64
+		err := scan(&name, &last)
+		m.last[name] = last
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	if err := l.each(ctx, "SELECT name, value FROM settings", func(scan scanner) error {
+		var name, value string
+		err := scan(&name, &value)
+		switch {
+		case err != nil:
+		case name == "last_category_id":
+			m.category, err = strconv.ParseInt(value, 10, 64)
+		case name == undoneSetting:
+			m.undone, err = parseUndone(value)
+		}
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	if err := m.readKeys(ctx, l); err != nil {
+		return nil, err
+	}
+	query := "SELECT " + eventColumns + " FROM events ORDER BY id DESC LIMIT 1"
+	if same != nil {
+		query = "SELECT " + eventColumns + " FROM events WHERE id = " + strconv.FormatInt(same.ID, 10)
+	}
+	err = l.each(ctx, query, func(scan scanner) error {
+		event, err := scanEvent(scan)
+		if same == nil || event.Time.Equal(same.Time) && event.Type == same.Type && event.Subject == same.Subject &&
+			event.Actor == same.Actor && bytes.Equal(event.Data, same.Data) {
+			m.event = &event
+		}
+		return err
+	})
+	return m, err
+}
+
+func (m *marks) readKeys(ctx context.Context, l *look) error {
+	return l.each(ctx, "SELECT id, name, hex(hash) FROM keys LEFT JOIN key_secrets ON key_id = id ORDER BY id, hash", func(scan scanner) error {
+		var id int64
+		var name string
+		var hash sql.NullString
+		err := scan(&id, &name, &hash)
+		m.keys[id] = name
+		m.secrets[id] += hash.String + " "
+		return err
+	})
+}
