@@ -15,19 +15,20 @@ import (
 // mayImport says which rooms of the house each room may enter. Imports point one way, from the door to the shop, which
 // enters none and uses the standard library alone.
 var mayImport = map[string][]string{
-	"cmd/animalstore":    {"internal/cli"},
-	"internal/cli":       {"internal/httpapi", "internal/webhook", "internal/sqlstore", "internal/shop", "client"},
-	"internal/httpapi":   {"internal/shop", "internal/petcsv", "api"},
-	"internal/petcsv":    {"internal/shop"}, // the file that people have
-	"internal/webhook":   {"internal/shop"},
-	"internal/sqlstore":  {"internal/shop"},
-	"internal/pgtest":    {},                // real servers for tests
-	"internal/leaktest":  {},                // the end of a package's tests
-	"internal/storetest": {"internal/shop"}, // a suite that tests of stores run
-	"internal/shop":      {},
-	"client":             {}, // the public one: it must not know the house
-	"api":                {},
-	"api/apitest":        {}, // the check that tests of the interface use
+	"cmd/animalstore":      {"internal/cli"},
+	"internal/cli":         {"internal/httpapi", "internal/webhook", "internal/sqlstore", "internal/shop", "client"},
+	"internal/httpapi":     {"internal/shop", "internal/petcsv", "api"},
+	"internal/petcsv":      {"internal/shop"}, // the file that people have
+	"internal/webhook":     {"internal/shop"},
+	"internal/sqlstore":    {"internal/shop"},
+	"internal/browsertest": {},                // a real browser for tests
+	"internal/pgtest":      {},                // real servers for tests
+	"internal/leaktest":    {},                // the end of a package's tests
+	"internal/storetest":   {"internal/shop"}, // a suite that tests of stores run
+	"internal/shop":        {},
+	"client":               {}, // the public one: it must not know the house
+	"api":                  {},
+	"api/apitest":          {}, // the check that tests of the interface use
 }
 
 // standardOnly are the rooms that nothing from outside may enter.
