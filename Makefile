@@ -1,7 +1,10 @@
 # What a contributor can do. `make` alone lists it.
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+REDOCLY = 2.73.0
+SPECTRAL = 6.16.3
 FUZZTIME ?= 30s
+ATTACK_SECONDS ?= 30
 BENCH_SECONDS ?= 3
 BENCH_ROUNDS ?= 3
 
@@ -31,9 +34,19 @@ vet: ## Check the code without running it: format, vet, staticcheck, and a build
 
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder for FUZZTIME each (30s).
-	@for package in ./internal/httpapi ./internal/petcsv ./client; do \
+	@for package in ./internal/httpapi ./internal/petcsv ./client ./internal/cli ./internal/shop; do \
 		go test -list '^Fuzz' $$package | grep ^Fuzz | while read target; do \
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package || exit 1; done || exit 1; done
+
+.PHONY: attack
+attack: ## Attack the service with slow clients for ATTACK_SECONDS each (30), while others are served.
+	scripts/slow-attack $(ATTACK_SECONDS)
+
+.PHONY: lint-api
+lint-api: ## Check the OpenAPI document with public linters, from npm.
+	@scripts/need npx npm
+	cd api && npx --yes @redocly/cli@$(REDOCLY) lint --max-problems 1000 openapi.yaml
+	cd api && npx --yes @stoplight/spectral-cli@$(SPECTRAL) lint --fail-severity hint openapi.yaml
 
 .PHONY: bench
 bench: ## Measure it beside baselines and a peer, BENCH_ROUNDS (3) times for BENCH_SECONDS (3) each, into bench/RESULTS.md.

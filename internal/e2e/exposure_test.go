@@ -1,0 +1,158 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// TestKeysInWrongPlaces sends keys where they do not belong: none comes back in an answer, or is written anywhere.
+func TestKeysInWrongPlaces(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	p := f.serve()
+	p.create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
+	issued := f.createKey("--name", "partner")
+	webhook := p.send("POST", "/v1/webhooks", adminKey, `{"url":"https://example.com/hook"}`)
+	expectStatus(t, webhook, http.StatusCreated)
+	signing := decode[struct{ Secret string }](t, webhook.body).Secret
+	if !strings.HasPrefix(signing, "whsec_") {
+		t.Fatalf("there is no secret in %v", webhook)
+	}
+	written := map[string]string{}
+	for _, secret := range []string{adminKey, issued} {
+		note := func(what string, a answer) {
+			written["the answer to "+what] += a.body
+			for name, values := range a.header {
+				written["the header "+name+" of the answer to "+what] += strings.Join(values, " ")
+			}
+		}
+		for _, header := range []string{"X-Api-Key", "Api-Key", "Token", "Proxy-Authorization", "Cookie", "Referer", "User-Agent", "Origin", "Accept", "Content-Type", "Content-Encoding",
+			"Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID", "Traceparent", "Tracestate", "X-Request-Id", "X-Forwarded-For"} {
+			for _, to := range []string{"GET /v1/pets", "POST /v1/pets", "PATCH /v1/pets/1", "OPTIONS /v1/pets", "GET /v1/nothing", "GET /v1/events"} {
+				method, path, _ := strings.Cut(to, " ")
+				note(to+" with "+header, p.send(method, path, issued, `{"status":"none"}`, header+": "+secret))
+			}
+		}
+		for _, parameter := range []string{"limit", "status", "cursor", "categoryId", "id", "petId", "after", "type"} {
+			note("a parameter", p.send("GET", "/v1/events?"+parameter+"="+secret, issued, ""))
+			note("a parameter", p.send("GET", "/v1/store/orders?"+parameter+"="+secret, issued, ""))
+		}
+		for _, member := range []string{"categoryId", "status", "petId", "overlapSeconds", "expiresAt", "scopes", "types", "url", "enabled", secret} {
+			for _, path := range []string{"/v1/pets", "/v1/store/orders", "/v1/keys", "/v1/webhooks", "/v1/keys/1/rotate"} {
+				body := fmt.Sprintf(`{%q:%q}`, member, secret)
+				if path == "/v1/keys/1/rotate" && member != "overlapSeconds" {
+					continue // a body without what is known rotates the key
+				}
+				note(path+" with "+member, p.send("POST", path, issued, body))
+			}
+		}
+		note("a body that is a key", p.send("POST", "/v1/pets", issued, secret))
+		note("a password", p.send("GET", "/v1/pets", "", "", "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("me:"+secret))))
+		if a, err := p.shout("GET /v1/pets HTTP/1.1\r\nHost: " + secret + "x/y\r\n\r\n"); err == nil {
+			note("a host", a)
+		}
+	}
+	written["the metrics"] = p.get("/metrics").body
+	written["the profiles"] = p.get("/debug/pprof/cmdline").body + p.get("/debug/pprof/goroutine?debug=2").body
+	listed, err := exec.Command("ps", "-o", "args=", "-p", fmt.Sprint(p.command.Process.Pid)).Output()
+	if err != nil || !strings.Contains(string(listed), "serve") {
+		t.Errorf("the list of processes has %q: %v", listed, err)
+	}
+	written["the list of processes"] = string(listed)
+	written["the events"] = p.get("/v1/events?limit=100").body
+	written["the keys"] = p.get("/v1/keys").body
+	written["the webhooks"] = p.get("/v1/webhooks").body + p.get("/v1/webhooks/1").body + p.get("/v1/webhooks/1/deliveries").body
+	p.stop()
+	written["the log"] = p.output.String()
+	for where, text := range written {
+		for _, secret := range []string{adminKey, issued, issued[9:30], signing, base64.StdEncoding.EncodeToString([]byte("me:" + issued))} {
+			if strings.Contains(text, secret) {
+				t.Errorf("a secret stands in %s: …%q…", where, around(text, secret))
+			}
+		}
+	}
+}
+
+// TestFilesAreTheOwners makes databases where everybody may read everything that does not say otherwise.
+func TestFilesAreTheOwners(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	r := f.shell("umask 000 && animalstore keys create --name me && animalstore copy --to copy.db && " +
+		"{ animalstore serve --addr 127.0.0.1:0 2>log & until grep -q listening log; do sleep 0.05; done; kill -9 $!; }; umask 077; rm log")
+	if r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	names := f.names()
+	for _, want := range []string{"animalstore.db", "animalstore.db-shm", "animalstore.db-wal", "animalstore.db.lock", "copy.db"} {
+		if !strings.Contains(" "+strings.Join(names, " ")+" ", " "+want+" ") {
+			t.Errorf("there is no %s among %q", want, names)
+		}
+	}
+	for _, name := range names {
+		info, err := os.Stat(f.path(name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode() != 0o600 {
+			t.Errorf("%s has the mode %v", name, info.Mode())
+		}
+	}
+}
+
+// TestThousandStreams asks for twice as many streams as one key may have: it gets its share and a clear refusal, and
+// the others notice nothing.
+func TestThousandStreams(t *testing.T) {
+	t.Parallel()
+	const share = 512
+	f := newFolderWithKey(t)
+	p := f.serve()
+	greedy := f.createKey("--name", "greedy", "--scope", "events:read")
+	request := "GET /v1/events HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nAuthorization: Bearer " + greedy + "\r\n\r\n"
+	statuses := make(chan int, 2*share)
+	var open sync.Map
+	var asking sync.WaitGroup
+	for i := range 2 * share {
+		asking.Go(func() {
+			connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			open.Store(i, connection)
+			io.WriteString(connection, request)
+			response, err := http.ReadResponse(bufio.NewReader(connection), nil)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			statuses <- response.StatusCode
+		})
+	}
+	asking.Wait()
+	defer open.Range(func(_, connection any) bool { return connection.(net.Conn).Close() == nil })
+	close(statuses)
+	count := map[int]int{}
+	for status := range statuses {
+		count[status]++
+	}
+	if count[200] != share || count[429] != share {
+		t.Errorf("the answers are %v", count)
+	}
+	a := p.send("GET", "/v1/events", greedy, "", "Accept: text/event-stream")
+	expectError(t, a, http.StatusTooManyRequests, "rate_limited")
+	if !strings.Contains(a.body, "512") || a.header.Get("Retry-After") == "" {
+		t.Errorf("%v %v", a, a.header)
+	}
+	p.create(pet{Name: "Rex"})
+	p.follow(t.Context())
+	expectStatus(t, p.send("GET", "/v1/events", greedy, ""), http.StatusOK)
+}
