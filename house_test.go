@@ -2,10 +2,14 @@
 package house
 
 import (
+	"fmt"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +37,48 @@ var mayImport = map[string][]string{
 
 // standardOnly are the rooms that nothing from outside may enter.
 var standardOnly = []string{"internal/shop", "cmd/animalstore", "client"}
+
+// What SECURITY.md promises is held by tests, which it names; each of them exists, and each of the ten risks has some.
+func TestSecurityNamesItsTests(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := map[string]bool{}
+	err = filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, declaration := range file.Decls {
+			if function, ok := declaration.(*ast.FuncDecl); ok && function.Recv == nil {
+				declared[function.Name.Name] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9]*)`")
+	for _, name := range named.FindAllStringSubmatch(string(content), -1) {
+		if !declared[name[1]] {
+			t.Errorf("SECURITY.md names %s, which there is not", name[1])
+		}
+	}
+	for risk := range 10 {
+		label := fmt.Sprintf("| API%d ", risk+1)
+		_, rest, found := strings.Cut(string(content), label)
+		row, _, _ := strings.Cut(rest, "\n")
+		if !found || !named.MatchString(row) {
+			t.Errorf("SECURITY.md has no test for API%d", risk+1)
+		}
+	}
+}
 
 func TestImports(t *testing.T) {
 	t.Parallel()
