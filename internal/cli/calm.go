@@ -32,6 +32,9 @@ type complaint struct {
 // Write takes one line.
 func (c *calm) Write(line []byte) (int, error) {
 	text := strings.TrimSpace(string(line))
+	if isLook(text) {
+		return len(line), nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	kind := kindOf(text)
@@ -47,6 +50,12 @@ func (c *calm) Write(line []byte) (int, error) {
 	}
 	c.said[kind] = &complaint{at: c.now()}
 	return len(line), nil
+}
+
+// isLook tells whether somebody connected and went away again without a word: load balancers look that way whether a port is
+// open.
+func isLook(text string) bool {
+	return strings.HasPrefix(text, "http: TLS handshake error ") && (strings.HasSuffix(text, ": EOF") || strings.HasSuffix(text, ": connection reset by peer"))
 }
 
 // kindOf is what a line has in common with others that say the same of another connection; a crash is always news.

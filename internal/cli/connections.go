@@ -46,8 +46,9 @@ const (
 	// dropAmong is among how many the one is looked for that makes room: a flood must not cost more than it does to those who
 	// send it.
 	dropAmong = 64
-	// dropAfter is how long everybody may take to say what they want. While all are as new as that, the next waits.
-	dropAfter = 500 * time.Millisecond
+	// dropAfter is how long everybody may take to say what they want, on a slow road too. While all are as new as that, the
+	// next waits.
+	dropAfter = 2 * time.Second
 	dropEvery = 10 * time.Millisecond
 )
 

@@ -144,11 +144,20 @@ func TestTLS(t *testing.T) {
 			connection.Close()
 		}
 	}
+	knocked, err := net.Dial("tcp", address) // as a load balancer does
+	if err != nil {
+		t.Fatal(err)
+	}
+	knocked.Close()
 	if plain, err := http.Get("http://" + address + "/livez"); err == nil { // net/http says what is wrong, in its own words
 		plain.Body.Close()
 		if plain.StatusCode != http.StatusBadRequest {
 			t.Errorf("without TLS it is %d", plain.StatusCode)
 		}
+	}
+	p.stop()
+	if log := p.output.String(); strings.Contains(log, "EOF") || !strings.Contains(log, "TLS handshake error") {
+		t.Errorf("the log says:\n%s", log)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"log/slog"
 	"strconv"
 	"time"
+
+	"animalstore/internal/shop"
 )
 
 // statusGone stands in the log and the metrics for a client that went away before its answer: no fault of ours.
@@ -24,7 +26,7 @@ func (a *API) note(c *call, took time.Duration, err error) {
 	}
 	a.metrics.count(operation, status, took, c.streamed)
 	level := slog.LevelInfo
-	if c.cut && status != statusGone || status >= 500 && !(operation == "readyz" && a.isStopping()) { // that it stops is no fault
+	if c.cut && status != statusGone || status >= 500 && !(a.isStopping() && isRefusal(err)) { // that it stops is no fault
 		level = slog.LevelError
 	} else if status < 400 && c.route != nil && !isOrBelow(c.r.URL.Path, "/v1") {
 		level = slog.LevelDebug
@@ -51,6 +53,12 @@ func (a *API) note(c *call, took time.Duration, err error) {
 		line.AddAttrs(slog.String("stack", c.stack))
 	}
 	a.Log.Handler().Handle(ctx, line) // nobody could be told of an error
+}
+
+// isRefusal tells whether an error is one that nothing has caused but the state of this node.
+func isRefusal(err error) bool {
+	e := shop.AsError(err)
+	return e.Code == shop.Unavailable && e.Unwrap() == nil
 }
 
 // printable makes a text of the client's fit for a line of ours: short, in visible characters, without a key.
