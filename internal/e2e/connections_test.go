@@ -3,16 +3,19 @@ package e2e
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // knock connects and says something that is not a request yet.
@@ -152,6 +155,30 @@ func TestAllConnectionsInUse(t *testing.T) {
 	})
 	if refused := p.metric(`animalstore_connections_dropped_total{reason="refused"}`); refused < 1 {
 		t.Errorf("%v connections were refused", refused)
+	}
+}
+
+// TestReadersOfNothing asks again and again for what needs no key and has no body, and reads none of the answers: it is cut off.
+func TestReadersOfNothing(t *testing.T) {
+	t.Parallel()
+	p := newFolderWithKey(t).serve()
+	for _, request := range []string{"OPTIONS /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", "GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\nIf-None-Match: *\r\n\r\n"} {
+		t.Run(strings.Fields(request)[0], func(t *testing.T) {
+			t.Parallel()
+			connection := p.knock("")
+			connection.(*net.TCPConn).SetReadBuffer(4 << 10)
+			connection.SetWriteDeadline(time.Now().Add(patience))
+			many := []byte(strings.Repeat(request, 1000))
+			for {
+				_, err := connection.Write(many)
+				if errors.Is(err, os.ErrDeadlineExceeded) {
+					t.Fatal("nobody cuts it off")
+				}
+				if err != nil {
+					return
+				}
+			}
+		})
 	}
 }
 
