@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	mathrand "math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -79,10 +80,10 @@ func CheckURL(url string) error {
 func parsePostgresURL(url string) (*pgx.ConnConfig, pool, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil {
-		return nil, pool{}, err // it shows no password
+		return nil, pool{}, errors.New(partsOfURL.ReplaceAllString(err.Error(), "$1…"))
 	}
 	if hasAt(config) { // what was taken for a host is the end of a password: it is not shown
-		return nil, pool{}, errors.New("there is an @ too many before the host; in a password it is written as %40")
+		return nil, pool{}, errors.New("there is an @ in the wrong place; a URL is postgres://USER:PASSWORD@HOST/DATABASE, and in a password an @ is written as %40")
 	}
 	own, err := poolOf(config)
 	if err != nil {
@@ -108,9 +109,13 @@ func parsePostgresURL(url string) (*pgx.ConnConfig, pool, error) {
 	return config, own, nil
 }
 
-// hasAt tells whether there is a host that cannot be one.
+// partsOfURL are what the driver repeats of a URL that it cannot read. It hides a password only where it finds one, and in such
+// a URL it may be anywhere.
+var partsOfURL = regexp.MustCompile("(?s)^(cannot parse )`.*`|\"(?:[^\"\\\\]|\\\\.)*\"")
+
+// hasAt tells whether there is a host, or a database, that cannot be one.
 func hasAt(config *pgx.ConnConfig) bool {
-	return strings.Contains(config.Host, "@") ||
+	return strings.Contains(config.Host, "@") || strings.Contains(config.Database, "@") ||
 		slices.ContainsFunc(config.Fallbacks, func(f *pgconn.FallbackConfig) bool { return strings.Contains(f.Host, "@") })
 }
 
