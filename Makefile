@@ -7,6 +7,7 @@ FUZZTIME ?= 30s
 ATTACK_SECONDS ?= 30
 BENCH_SECONDS ?= 3
 BENCH_ROUNDS ?= 3
+SOAK ?= 10m
 
 .PHONY: help
 help: ## List what can be made.
@@ -47,6 +48,11 @@ lint-api: ## Check the OpenAPI document with public linters, from npm.
 	@scripts/need npx npm
 	cd api && npx --yes @redocly/cli@$(REDOCLY) lint --max-problems 1000 openapi.yaml
 	cd api && npx --yes @stoplight/spectral-cli@$(SPECTRAL) lint --fail-severity hint openapi.yaml
+
+.PHONY: soak
+soak: ## Let everything happen at once for SOAK (10m): kills, full disks, cut connections; then check all that is left.
+	@scripts/need-postgres
+	SOAK=$(SOAK) go test -count 1 -run '^TestSoak$$' -timeout 0 -v ./internal/e2e
 
 .PHONY: bench
 bench: ## Measure it beside baselines and a peer, BENCH_ROUNDS (3) times for BENCH_SECONDS (3) each, into bench/RESULTS.md.
