@@ -35,7 +35,7 @@ func TestSoak(t *testing.T) {
 		t.Parallel()
 		f := newFolderWithKey(t)
 		s := newSoak(t, f, seed, 1)
-		s.faults = append(s.faults, s.fillDisk, s.killOnFullDisk)
+		s.faults, s.mild = append(s.faults, s.fillDisk, s.killOnFullDisk), append(s.mild, s.fillDisk)
 		s.run(length)
 		checkIntegrity(t, f.path("animalstore.db"))
 	})

@@ -25,6 +25,7 @@ type soak struct {
 	nodes  []*program
 	busy   bool // its database may be away, and then reads fail, too
 	faults []func()
+	mild   []func() // those of them that leave the process alive
 
 	road, longRoad *road // of visitors, whose connections break often; and of witnesses
 	visitors       []*visitor
@@ -54,7 +55,7 @@ func newSoak(t *testing.T, f *folder, seed uint64, nodes int) *soak {
 	for i := range nodes {
 		s.open(i)
 	}
-	s.faults = []func(){s.kill, s.kill, s.stop, s.cut}
+	s.faults, s.mild = []func(){s.kill, s.kill, s.stop, s.cut}, []func(){s.cut}
 	c, err := client.New(s.nodes[0].url+"/v1", adminKey, client.WithHTTPClient(s.nodes[0].client))
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +161,7 @@ func (s *soak) run(length time.Duration) {
 	leave = s.come()
 	for good := time.Now().Add(length / 4); time.Now().Before(good) && !s.wrong(); {
 		s.pause(500, 1500)
-		s.cut()
+		s.mild[s.dice.IntN(len(s.mild))]()
 	}
 	leave()
 	after := s.returns(before)
