@@ -37,7 +37,8 @@ func (t *teller) deed(mark, subject string, v verdict) {
 func tell() *teller {
 	t := &teller{}
 	one, two := client.Category{ID: 1}, client.Category{ID: 2, Name: "cats"}
-	rex, tom := client.Pet{ID: 1, Name: "Rex", CategoryID: 1, Status: client.PetAvailable}, client.Pet{ID: 2, Name: "Tom", CategoryID: 2}
+	rex := client.Pet{ID: 1, Name: "Rex", CategoryID: 1, Status: client.PetAvailable}
+	tom := client.Pet{ID: 2, Name: "Tom", CategoryID: 2}
 	t.event(client.EventCategoryCreated, "categories/1", one, nil)
 	t.event(client.EventPetCreated, "pets/1", rex, nil)
 	t.deed("add Rex", "pets/1", done)
@@ -127,9 +128,11 @@ func TestSoakChecker(t *testing.T) {
 		"the feed goes back": {"the event 1 comes after 17", func(s *teller) { s.events = append(s.events[1:], s.events[0]) }},
 		"the feed is not in the order of time": {`"add Tom" was acknowledged before "name cats" was sent`,
 			func(s *teller) { s.find("add Tom").answered = 1 }},
-		"sold twice":             {"the animal 1 was sold 2 times, and came back 0 times", func(s *teller) { s.find("rename Max").comesBack = 0 }},
+		"sold twice": {"the animal 1 was sold 2 times, and came back 0 times",
+			func(s *teller) { s.find("rename Max").comesBack = 0 }},
 		"an animal is not there": {"found: {ID:0", func(s *teller) { s.pets = nil }},
-		"an animal has no event": {"Name:Eve CategoryID:1 Status: ETag:} is there, and no event", func(s *teller) { s.pets = append(s.pets, eve) }},
+		"an animal has no event": {"Name:Eve CategoryID:1 Status: ETag:} is there, and no event",
+			func(s *teller) { s.pets = append(s.pets, eve) }},
 		"an animal is not as told": {"found: {ID:1 Name:Max CategoryID:1 Status:available",
 			func(s *teller) { s.pets[0].Status = client.PetAvailable }},
 		"an animal is listed twice": {"is listed twice", func(s *teller) { s.pets = append(s.pets, s.pets[0]) }},

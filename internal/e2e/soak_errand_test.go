@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"slices"
+	"sync"
 
 	"animalstore/client"
 )
@@ -62,6 +63,35 @@ func (v *visitor) fleeting(ctx context.Context) {
 	}
 }
 
+// wander takes an animal through two categories that it brings into being, while both are removed and others come to them, all at
+// once: what one member of a transaction has learnt of a category may be wrong for the next.
+func (v *visitor) wander(ctx context.Context) {
+	categories := [2]int64{int64(10_000_000 + 1_000_000*v.id + 2*v.n), int64(10_000_001 + 1_000_000*v.id + 2*v.n)}
+	pet, ok := v.bring(ctx, client.NewPet{Name: v.name("Nomad"), CategoryID: 1})
+	if !ok {
+		return
+	}
+	var wandering sync.WaitGroup
+	for i, category := range categories {
+		name := v.name(fmt.Sprint("Nomad in ", i))
+		wandering.Go(func() {
+			v.try(ctx, &deed{mark: "rename " + name, once: true}, func(ctx context.Context) (string, error) {
+				_, err := v.c.UpdatePet(ctx, pet.ID, client.PetUpdate{Name: &name, CategoryID: &category})
+				return fmt.Sprint("pets/", pet.ID), err
+			})
+		})
+		wandering.Go(func() { v.removeCategory(ctx, category) })
+		guest := client.NewPet{Name: v.name(fmt.Sprint("Guest in ", i)), CategoryID: category}
+		wandering.Go(func() {
+			v.try(ctx, &deed{mark: "add " + guest.Name}, func(ctx context.Context) (string, error) {
+				added, err := v.c.CreatePet(ctx, guest, client.IdempotencyKey(guest.Name))
+				return fmt.Sprint("pets/", added.ID), err
+			})
+		})
+	}
+	wandering.Wait()
+}
+
 // removeCategory is never asked for twice: a second time, it might find another one under the same id.
 func (v *visitor) removeCategory(ctx context.Context, id int64) {
 	subject := fmt.Sprint("categories/", id)
@@ -98,13 +128,13 @@ func (v *visitor) category(ctx context.Context) {
 func (v *visitor) mistake(ctx context.Context) {
 	name := v.name("Nobody")
 	d := &deed{mark: "add " + name}
-	create := func(n client.NewPet, key string) func(context.Context) (string, error) {
+	create := func(n client.NewPet, key string) act {
 		return func(ctx context.Context) (string, error) {
 			_, err := v.c.CreatePet(ctx, n, client.IdempotencyKey(key))
 			return "", err
 		}
 	}
-	change := func(id int64, conditions ...client.Condition) func(context.Context) (string, error) {
+	change := func(id int64, conditions ...client.Condition) act {
 		return func(ctx context.Context) (string, error) {
 			_, err := v.c.UpdatePet(ctx, id, client.PetUpdate{Name: &name}, conditions...)
 			return "", err
@@ -144,7 +174,8 @@ func (v *visitor) repeat(ctx context.Context) {
 	again, err := v.c.CreatePet(context.WithoutCancel(ctx), p.pet, client.IdempotencyKey(p.key))
 	e, answered := errors.AsType[*client.Error](err)
 	switch {
-	case err == nil && again.ID != p.id || answered && e.Status != http.StatusServiceUnavailable && e.Code != client.CodeIdempotencyKeyInUse:
+	case err == nil && again.ID != p.id,
+		answered && e.Status != http.StatusServiceUnavailable && e.Code != client.CodeIdempotencyKeyInUse:
 		v.s.problem("%+v was answered with %d, and then with %+v, %v", p.pet, p.id, again, err)
 	case err == nil:
 		v.s.repeats.Add(1)
@@ -187,10 +218,13 @@ func (v *visitor) look(ctx context.Context) {
 			v.s.problem("the available animals are %+v", list)
 		}
 	}
-	v.s.looks.Add(1)
-	if e, answered := errors.AsType[*client.Error](err); answered && !(v.s.busy && e.Status == http.StatusServiceUnavailable) {
-		v.s.problem("a read got %v", err) // whatever is the matter with the disk
-	} else if err != nil {
+	e, answered := errors.AsType[*client.Error](err)
+	switch {
+	case err == nil:
+		v.s.looks.Add(1)
+	case answered && !(v.s.busy && e.Status == http.StatusServiceUnavailable): // whatever is the matter with the disk
+		v.s.problem("a read got %v", err)
+	default:
 		v.rest(ctx)
 	}
 }

@@ -111,7 +111,10 @@ type letterbox struct {
 }
 
 // letters are the events that it is told of.
-var letters = []client.EventType{client.EventOrderPlaced, client.EventOrderApproved, client.EventOrderDelivered, client.EventOrderCancelled, client.EventOrderExpired}
+var letters = []client.EventType{
+	client.EventOrderPlaced, client.EventOrderApproved, client.EventOrderDelivered, client.EventOrderCancelled,
+	client.EventOrderExpired,
+}
 
 func newLetterbox(s *soak, c *client.Client) *letterbox {
 	l := &letterbox{s: s, dice: rand.New(rand.NewPCG(s.seed, 2000)), failed: map[string]bool{}, taken: map[string]int{}}

@@ -2,12 +2,10 @@ package e2e
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"strconv"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -55,16 +53,21 @@ func TestSoak(t *testing.T) {
 	})
 }
 
-// limitFiles lets a running program write no file beyond a size. It then gets an error from the system, as on a full disk, for
-// which no rights are needed.
+// limitFiles lets a running program write no file beyond a size, which needs no rights. It then gets an error from the system, as
+// on a full disk.
 func (p *program) limitFiles(size uint64) {
 	p.t.Helper()
-	limit := syscall.Rlimit{Cur: size, Max: math.MaxUint64}
-	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(p.command.Process.Pid), syscall.RLIMIT_FSIZE,
-		uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
-	if errno != 0 {
-		p.t.Fatal(errno)
+	var limit syscall.Rlimit
+	prlimit := func(changed, was *syscall.Rlimit) {
+		_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(p.command.Process.Pid), syscall.RLIMIT_FSIZE,
+			uintptr(unsafe.Pointer(changed)), uintptr(unsafe.Pointer(was)), 0, 0)
+		if errno != 0 {
+			p.t.Fatal(errno)
+		}
 	}
+	prlimit(nil, &limit)
+	limit.Cur = min(size, limit.Max)
+	prlimit(&limit, nil)
 }
 
 // fillDisk leaves no room for a while: for some writes, which may stop in the middle of a transaction, and then for none.
@@ -95,48 +98,4 @@ func (s *soak) fill() {
 	s.nodes[0].limitFiles(0)
 	s.await("what is written to be refused", &s.unavailable, 20)
 	s.await("reads to go on", &s.looks, 20)
-}
-
-// measures are those of a process at rest that must not grow for ever.
-type measures struct{ goroutines, descriptors, heap, resident float64 }
-
-func (m measures) String() string {
-	return fmt.Sprintf("%g goroutines, %g descriptors, %.1f MiB in the heap and %.1f MiB resident", m.goroutines, m.descriptors, m.heap/(1<<20), m.resident/(1<<20))
-}
-
-// measure reads the metrics of the first node after a collection of what nobody needs any more.
-func (s *soak) measure() (m measures) {
-	s.t.Helper()
-	s.nodes[0].get("/debug/pprof/heap?gc=1")
-	s.nodes[0].client.CloseIdleConnections()
-	wanted := map[string]*float64{
-		"go_goroutines": &m.goroutines, "process_open_fds": &m.descriptors,
-		"go_memstats_heap_inuse_bytes": &m.heap, "process_resident_memory_bytes": &m.resident,
-	}
-	for line := range strings.Lines(s.nodes[0].get("/metrics").body) {
-		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
-		if into := wanted[name]; into != nil {
-			var err error
-			if *into, err = strconv.ParseFloat(value, 64); err != nil {
-				s.t.Fatal(err)
-			}
-			delete(wanted, name)
-		}
-	}
-	if len(wanted) > 0 {
-		s.t.Fatalf("there is no metric for %v", wanted)
-	}
-	return m
-}
-
-// returns waits until a process that has nothing to do is as it was before. It may take its time for it, and keep a little: what
-// it never gives back grows with every request, and there are thousands.
-func (s *soak) returns(before measures) (after measures) {
-	s.t.Helper()
-	await(s.t, "goroutines, descriptors and memory to come back", func() bool {
-		after = s.measure()
-		return after.goroutines <= before.goroutines+20 && after.descriptors <= before.descriptors+20 &&
-			after.heap <= before.heap+16<<20 && after.resident <= before.resident+128<<20
-	})
-	return after
 }

@@ -20,7 +20,8 @@ type replay struct {
 }
 
 func newReplay(problem func(string, ...any)) *replay {
-	return &replay{problem: problem, pets: map[int64]client.Pet{}, orders: map[int64]client.Order{}, categories: map[int64]client.Category{},
+	return &replay{problem: problem,
+		pets: map[int64]client.Pet{}, orders: map[int64]client.Order{}, categories: map[int64]client.Category{},
 		members: map[int64]int{}, holds: map[int64]int64{}, expected: map[int64]client.PetStatus{}, used: map[int64]bool{}}
 }
 
@@ -98,7 +99,7 @@ func (r *replay) takePet(e client.Event, current, previous *client.Pet) {
 		delete(r.expected, current.ID)
 	default: // it was made by hand
 		if current.Status != previous.Status && r.holds[current.ID] != 0 {
-			r.problem("the event %s makes the animal %d %q while the order %d holds it", e.ID, current.ID, current.Status, r.holds[current.ID])
+			r.problem("the event %s makes %+v of the animal, which the order %d holds", e.ID, *current, r.holds[current.ID])
 		}
 		if current.Status == "" && previous.Status != "" || current.Status == client.PetPending && previous.Status == client.PetSold {
 			r.problem("the event %s makes the animal %d %q, and it was %q", e.ID, current.ID, current.Status, previous.Status)

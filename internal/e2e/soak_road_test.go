@@ -13,7 +13,6 @@ import (
 // road leads clients to whichever nodes there are at the moment, under one address. Connections on it break: after so many bytes,
 // in the middle of a request or of an answer, or all at once.
 type road struct {
-	t        *testing.T
 	listener net.Listener
 	cuts     atomic.Int64
 	broken   sync.WaitGroup
@@ -34,7 +33,8 @@ func newRoad(t *testing.T, seed uint64, nodes, fray int) *road {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &road{t: t, listener: listener, dice: rand.New(rand.NewPCG(seed, uint64(fray))), nodes: make([]string, nodes), links: map[*link]bool{}, fray: fray}
+	r := &road{listener: listener, dice: rand.New(rand.NewPCG(seed, uint64(fray))), nodes: make([]string, nodes),
+		links: map[*link]bool{}, fray: fray}
 	r.broken.Go(r.accept)
 	t.Cleanup(func() {
 		listener.Close()

@@ -51,6 +51,11 @@ const (
 func newSoak(t *testing.T, f *folder, seed uint64, nodes int) *soak {
 	t.Helper()
 	s := &soak{t: t, seed: seed, dice: rand.New(rand.NewPCG(seed, 3000)), begun: time.Now(), folder: f, nodes: make([]*program, nodes)}
+	t.Cleanup(func() { // the last of all
+		if len(s.problems) > 0 {
+			t.Errorf("%d problems:\n%s", len(s.problems), few(s.problems))
+		}
+	})
 	s.road, s.longRoad = newRoad(t, seed, nodes, shortFray), newRoad(t, seed, nodes, longFray)
 	for i := range nodes {
 		s.open(i)
@@ -167,9 +172,6 @@ func (s *soak) run(length time.Duration) {
 	after := s.returns(before)
 	s.t.Logf("at rest before some load, and after it: %v, %v", before, after)
 	s.check()
-	if len(s.problems) > 0 {
-		s.t.Errorf("%d problems:\n%s", len(s.problems), few(s.problems))
-	}
 	for _, node := range s.nodes {
 		node.stop()
 	}
@@ -203,8 +205,10 @@ func (s *soak) check() {
 		}
 		told = here
 	}
-	s.checkWitnesses(told.events)
 	s.report(told)
+	if !s.wrong() {
+		s.checkWitnesses(told.events)
+	}
 }
 
 func collect[T any](t *testing.T, all iter.Seq2[T, error]) (list []T) {
@@ -232,16 +236,22 @@ func (s *soak) checkWitnesses(events []client.Event) {
 	}
 	last := events[len(events)-1].ID
 	for _, w := range s.witnesses {
-		await(s.t, "a witness", func() bool { return !comesAfter(last, w.reached()) || s.wrong() })
+		await(s.t, "a witness", func() bool { return !comesAfter(last, w.reached()) })
 	}
 	stop()
 	following.Wait()
+	resumed := 0
 	for i, w := range s.witnesses {
+		resumed += w.resumed
 		if difference := w.seen.differs(want); difference != "" {
 			s.problem("the witness %d was told something else: %s", i, difference)
 		}
 	}
-	await(s.t, "the last letters", func() bool { return s.letterbox.missing(events) == "" || s.wrong() })
+	await(s.t, "the last letters", func() bool { return s.letterbox.missing(events) == "" })
+	s.letterbox.mu.Lock()
+	defer s.letterbox.mu.Unlock()
+	s.t.Logf("%d witnesses, begun %d times, saw every event; %d letters came %d times, of which %d were not taken",
+		len(s.witnesses), resumed, len(s.letterbox.taken), s.letterbox.times, len(s.letterbox.failed))
 }
 
 // report says how bad the times were.
@@ -252,15 +262,10 @@ func (s *soak) report(told story) {
 	}
 	s.t.Logf("%d requests, of which %d had no answer, and %d writes a 503; %v; %d answers of before, and %d reads",
 		s.requests.Load(), s.unanswered.Load(), s.unavailable.Load(), verdicts, s.repeats.Load(), s.looks.Load())
-	s.t.Logf("%d kills, %d stops, %d full disks, %d times no database, %d connections cut", s.kills, s.stops, s.fullDisks, s.databaseCuts,
-		s.road.cuts.Load()+s.longRoad.cuts.Load())
-	resumed := 0
-	for _, w := range s.witnesses {
-		resumed += w.resumed
-	}
-	s.t.Logf("%d events, which %d witnesses saw once and in order, begun %d times; %d letters, sent %d times, of which %d were not taken",
-		len(told.events), len(s.witnesses), resumed, len(s.letterbox.taken), s.letterbox.times, len(s.letterbox.failed))
-	s.t.Logf("%d animals, %d orders, %d categories are there", len(told.pets), len(told.orders), len(told.categories))
+	s.t.Logf("%d kills, %d stops, %d full disks, %d times no database, %d connections cut",
+		s.kills, s.stops, s.fullDisks, s.databaseCuts, s.road.cuts.Load()+s.longRoad.cuts.Load())
+	s.t.Logf("%d events; %d animals, %d orders and %d categories are there",
+		len(told.events), len(told.pets), len(told.orders), len(told.categories))
 }
 
 // problem notes what is wrong.

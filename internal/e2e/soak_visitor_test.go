@@ -44,7 +44,7 @@ type posted struct {
 
 func newVisitor(s *soak, id int) *visitor {
 	v := &visitor{s: s, id: id, insists: id%2 == 0, dice: rand.New(rand.NewPCG(s.seed, uint64(id)))}
-	v.http = &http.Client{Transport: counted{&http.Transport{}, s}, Timeout: patience}
+	v.http = &http.Client{Transport: counted{&http.Transport{MaxIdleConnsPerHost: 6}, s}, Timeout: patience}
 	c, err := client.New(s.road.url()+"/v1", adminKey, client.WithHTTPClient(v.http), client.WithRetries(0))
 	if err != nil {
 		s.t.Fatal(err)
@@ -80,6 +80,8 @@ func (v *visitor) come(ctx context.Context) {
 	for ctx.Err() == nil {
 		v.n++
 		switch dice := v.dice.IntN(100); {
+		case dice < 4:
+			v.wander(ctx)
 		case dice < 24:
 			v.add(ctx)
 		case dice < 36:
@@ -104,9 +106,12 @@ func (v *visitor) come(ctx context.Context) {
 	}
 }
 
+// act asks for a change, and returns the subject of its event where the answer tells.
+type act func(context.Context) (subject string, err error)
+
 // try makes a change, and writes down what came of it. Whoever insists asks until there is an answer; a refusal after a silence
 // may be because of what was done then. No refusal but these is as it should be.
-func (v *visitor) try(ctx context.Context, d *deed, act func(context.Context) (subject string, err error), refusals ...client.Code) bool {
+func (v *visitor) try(ctx context.Context, d *deed, act act, refusals ...client.Code) bool {
 	d.sent, d.verdict = time.Since(v.s.begun), lost
 	v.s.note(d)
 	for first := true; ; first = false {
@@ -137,7 +142,7 @@ func (v *visitor) try(ctx context.Context, d *deed, act func(context.Context) (s
 // rest is a moment in which somebody else may do something.
 func (v *visitor) rest(ctx context.Context) {
 	select {
-	case <-time.After(time.Duration(5+v.dice.IntN(45)) * time.Millisecond):
+	case <-time.After(time.Duration(5+rand.IntN(45)) * time.Millisecond):
 	case <-ctx.Done():
 	}
 }
@@ -159,7 +164,7 @@ func (v *visitor) anyCategory() int64 {
 }
 
 func (v *visitor) add(ctx context.Context) {
-	status := []client.PetStatus{"", client.PetAvailable, client.PetAvailable, client.PetAvailable, client.PetPending, client.PetSold}[v.dice.IntN(6)]
+	status := []client.PetStatus{"", client.PetPending, client.PetSold, client.PetAvailable}[min(3, v.dice.IntN(6))]
 	n := client.NewPet{Name: v.name("Rex 🐢"), CategoryID: v.anyCategory(), Status: status}
 	if pet, ok := v.bring(ctx, n); ok {
 		sells := status == client.PetAvailable && v.dice.IntN(4) > 0
