@@ -162,7 +162,7 @@ func (s *soak) run(length time.Duration) {
 	leave = s.come() // until all is warm
 	time.Sleep(length / 12)
 	leave()
-	before := s.measure()
+	before := s.settled()
 	leave = s.come()
 	for good := time.Now().Add(length / 4); time.Now().Before(good) && !s.wrong(); {
 		s.pause(500, 1500)
