@@ -188,7 +188,8 @@ func (v *visitor) repeat(ctx context.Context) {
 func (v *visitor) look(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	var err error
-	switch dice := v.dice.IntN(6); {
+	mayWait := v.s.busy
+	switch dice := v.dice.IntN(7); {
 	case dice < 2 && len(v.own) > 0:
 		want := v.own[v.dice.IntN(len(v.own))]
 		var got client.Pet
@@ -211,6 +212,9 @@ func (v *visitor) look(ctx context.Context) {
 		_, err = v.c.Inventory(ctx)
 	case dice == 4:
 		_, _, err = v.c.ListOrders(ctx, client.OrderQuery{Limit: 10})
+	case dice == 5:
+		_, err = v.c.LastEventID(ctx) // which begins a stream, and ends it
+		mayWait = true                // a node that is about to stop begins none
 	default:
 		var list []client.Pet
 		list, _, err = v.c.ListPets(ctx, client.PetQuery{Status: client.PetAvailable, Text: fmt.Sprint("rex 🐢 ", v.id), Limit: 10})
@@ -222,7 +226,7 @@ func (v *visitor) look(ctx context.Context) {
 	switch {
 	case err == nil:
 		v.s.looks.Add(1)
-	case answered && !(v.s.busy && e.Status == http.StatusServiceUnavailable): // whatever is the matter with the disk
+	case answered && !(mayWait && e.Status == http.StatusServiceUnavailable): // whatever is the matter with the disk
 		v.s.problem("a read got %v", err)
 	default:
 		v.rest(ctx)
