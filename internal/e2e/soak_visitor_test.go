@@ -55,13 +55,13 @@ func newVisitor(s *soak, id int) *visitor {
 
 // counted counts what was sent, and what became of it.
 type counted struct {
-	http.RoundTripper
+	*http.Transport
 	s *soak
 }
 
 func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.s.requests.Add(1)
-	response, err := c.RoundTripper.RoundTrip(r)
+	response, err := c.Transport.RoundTrip(r)
 	switch {
 	case err != nil:
 		c.s.unanswered.Add(1)
