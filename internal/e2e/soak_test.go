@@ -169,9 +169,8 @@ func (s *soak) run(length time.Duration) {
 		s.mild[s.dice.IntN(len(s.mild))]()
 	}
 	leave()
-	after := s.returns(before)
-	s.t.Logf("at rest before some load, and after it: %v, %v", before, after)
 	s.check()
+	s.t.Logf("at rest, before some load: %v; after it: %v", before, s.returns(before))
 	for _, node := range s.nodes {
 		node.stop()
 	}
