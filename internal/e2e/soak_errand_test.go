@@ -45,8 +45,9 @@ func (v *visitor) advance(ctx context.Context) {
 		}
 	}
 	subject := fmt.Sprint("store/orders/", order.ID)
-	ok := v.try(ctx, &deed{mark: string(what) + " " + subject}, func(ctx context.Context) (_ string, err error) {
-		order, err = act(ctx, order.ID)
+	ok := v.try(ctx, &deed{mark: string(what) + " " + subject}, func(ctx context.Context) (string, error) {
+		after, err := act(ctx, order.ID)
+		order.Status = after.Status
 		return subject, err
 	}, client.CodeInvalidTransition)
 	if ok && order.Status == client.OrderApproved {

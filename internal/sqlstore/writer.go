@@ -91,17 +91,18 @@ func (w *writer) loop() {
 	defer close(w.stopped)
 	defer w.conn.close()
 	for first := range w.queue {
-		group := []*member{first}
-		for len(group) > 0 {
-			group = w.commit(group)
+		again := w.commit([]*member{first}, true)
+		for len(again) > 0 {
+			again = w.commit(again, false) // each time there are fewer
 		}
 	}
 }
 
-// commit runs a group, joined by what arrives meanwhile, in one transaction. It returns the members that must run again
-// because another one took the whole transaction down with it (a full disk does that); those it does not return have
-// been answered.
-func (w *writer) commit(members []*member) (again []*member) {
+// commit runs a group in one transaction; where it is open, joined by what arrives meanwhile. It returns the members that must
+// run again because another one took the whole transaction down with it (a full disk does that); those it does not return
+// have been answered. Nobody joins those who run again: whoever comes to a full disk takes the transaction down once more, and
+// they would never be answered.
+func (w *writer) commit(members []*member, open bool) (again []*member) {
 	g := &group{writer: w, known: map[int64]bool{}}
 	if err := w.file.check(); err != nil {
 		g.err = err
@@ -121,7 +122,7 @@ func (w *writer) commit(members []*member) (again []*member) {
 			answer(members[i:i+1], nil)
 			return append(members[:i:i], members[i+1:]...)
 		}
-		if i == len(members)-1 && len(members) < maxBatch {
+		if open && i == len(members)-1 && len(members) < maxBatch {
 			if len(w.queue) == 0 {
 				runtime.Gosched() // those who are about to write come before a commit that they would have to wait for
 			}

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -154,6 +155,50 @@ func TestAMemberThatEndsTheTransaction(t *testing.T) {
 	wantOutcomes(t, errs, true, true, false, true, false, true)
 	if got := names(t, store); got != "D C B A" {
 		t.Errorf("found %q, want D C B A", got)
+	}
+}
+
+// On a full disk, whoever changes something ends the transaction, and comes again. That must not keep the others from their
+// answer.
+func TestMembersThatEndOneTransactionAfterTheOther(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	queue := sqliteOf(store).writer.queue
+	var waiting sync.WaitGroup
+	var answered atomic.Bool
+	const most = 100
+	ends := 0
+	var ruin func(shop.WriteTx) error
+	come := func(fn func(shop.WriteTx) error, then func(error)) {
+		before := len(queue)
+		waiting.Go(func() { then(store.Write(t.Context(), fn)) })
+		for len(queue) == before {
+			runtime.Gosched()
+		}
+	}
+	refused := func(err error) {
+		if err == nil {
+			t.Error("a write that ended its transaction was answered as done")
+		}
+	}
+	ruin = func(wtx shop.WriteTx) error {
+		if ends++; ends == 1 {
+			come(adding("A"), func(err error) {
+				answered.Store(true)
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		if ends < most && !answered.Load() {
+			come(ruin, refused)
+		}
+		return wtx.(*tx).exec("ROLLBACK")
+	}
+	refused(store.Write(t.Context(), ruin))
+	waiting.Wait()
+	if ends >= most || names(t, store) != "A" {
+		t.Errorf("%d others came before it was answered; found %q", ends, names(t, store))
 	}
 }
 
