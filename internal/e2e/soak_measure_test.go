@@ -59,8 +59,8 @@ func (s *soak) returns(before measures) (after measures) {
 	s.t.Helper()
 	await(s.t, "goroutines, descriptors and memory to come back", func() bool {
 		after = s.measure()
-		return after.goroutines <= before.goroutines+20 && after.descriptors <= before.descriptors+20 &&
-			after.heap <= before.heap+16<<20 && after.resident <= before.resident+128<<20
+		return after.goroutines <= before.goroutines+10 && after.descriptors <= before.descriptors+10 &&
+			after.heap <= before.heap+16<<20 && after.resident <= before.resident+256<<20
 	})
 	return after
 }
