@@ -72,14 +72,20 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// limitFiles lets a running program write no file beyond a size.
+// limitFiles lets a running program write no file beyond a size, which needs no rights.
 func limitFiles(t *testing.T, p *program, size uint64) {
 	t.Helper()
-	limit := syscall.Rlimit{Cur: size, Max: math.MaxUint64}
-	_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(p.command.Process.Pid), syscall.RLIMIT_FSIZE, uintptr(unsafe.Pointer(&limit)), 0, 0, 0)
-	if errno != 0 {
-		t.Fatal(errno)
+	var limit syscall.Rlimit
+	prlimit := func(changed, was *syscall.Rlimit) {
+		_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(p.command.Process.Pid), syscall.RLIMIT_FSIZE,
+			uintptr(unsafe.Pointer(changed)), uintptr(unsafe.Pointer(was)), 0, 0)
+		if errno != 0 {
+			t.Fatal(errno)
+		}
 	}
+	prlimit(nil, &limit)
+	limit.Cur = min(size, limit.Max) // more than the machine allows cannot be asked for
+	prlimit(&limit, nil)
 }
 
 func fullDisk(t *testing.T, f *folder, p *program, database string, fill, free func()) {

@@ -6,10 +6,8 @@ import (
 	"math/rand/v2"
 	"os"
 	"strconv"
-	"syscall"
 	"testing"
 	"time"
-	"unsafe"
 
 	"animalstore/internal/pgtest"
 )
@@ -35,7 +33,7 @@ func TestSoak(t *testing.T) {
 		s := newSoak(t, f, seed, 1)
 		s.faults, s.mild = append(s.faults, s.fillDisk, s.killOnFullDisk), append(s.mild, s.fillDisk)
 		s.run(length)
-		checkIntegrity(t, f.path("animalstore.db"))
+		f.mustRun("check")
 	})
 	t.Run("server", func(t *testing.T) {
 		t.Parallel()
@@ -53,29 +51,12 @@ func TestSoak(t *testing.T) {
 	})
 }
 
-// limitFiles lets a running program write no file beyond a size, which needs no rights. It then gets an error from the system, as
-// on a full disk.
-func (p *program) limitFiles(size uint64) {
-	p.t.Helper()
-	var limit syscall.Rlimit
-	prlimit := func(changed, was *syscall.Rlimit) {
-		_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(p.command.Process.Pid), syscall.RLIMIT_FSIZE,
-			uintptr(unsafe.Pointer(changed)), uintptr(unsafe.Pointer(was)), 0, 0)
-		if errno != 0 {
-			p.t.Fatal(errno)
-		}
-	}
-	prlimit(nil, &limit)
-	limit.Cur = min(size, limit.Max)
-	prlimit(&limit, nil)
-}
-
 // fillDisk leaves no room for a while: for some writes, which may stop in the middle of a transaction, and then for none.
 // What is written is refused, and reads go on, which is for the visitors to find out. It goes on by itself when there is room.
 func (s *soak) fillDisk() {
 	s.t.Helper()
 	s.fill()
-	s.nodes[0].limitFiles(math.MaxUint64)
+	limitFiles(s.t, s.nodes[0], math.MaxUint64)
 	s.await("what is written to be acknowledged again", &s.acknowledged, 20)
 }
 
@@ -93,9 +74,9 @@ func (s *soak) fill() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.nodes[0].limitFiles(uint64(log.Size()) + uint64(s.dice.IntN(100_000)))
+	limitFiles(s.t, s.nodes[0], uint64(log.Size()) + uint64(s.dice.IntN(100_000)))
 	s.pause(0, 200)
-	s.nodes[0].limitFiles(0)
+	limitFiles(s.t, s.nodes[0], 0)
 	s.await("what is written to be refused", &s.unavailable, 20)
 	s.await("reads to go on", &s.looks, 20)
 }
