@@ -74,7 +74,7 @@ func (s *soak) fill() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	limitFiles(s.t, s.nodes[0], uint64(log.Size()) + uint64(s.dice.IntN(100_000)))
+	limitFiles(s.t, s.nodes[0], uint64(log.Size())+uint64(s.dice.IntN(100_000)))
 	s.pause(0, 200)
 	limitFiles(s.t, s.nodes[0], 0)
 	s.await("what is written to be refused", &s.unavailable, 20)
