@@ -1,8 +1,6 @@
 package cli
 
 import (
-	"bytes"
-	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -62,25 +60,6 @@ func FuzzDatabase(f *testing.F) {
 			if text := shown(url); strings.Contains(text, password) {
 				t.Fatalf("%q is shown as %q", url, text)
 			}
-		}
-	})
-}
-
-// FuzzRequestLine: whatever a text holds, a line of the log stays one line, and its words stay apart.
-func FuzzRequestLine(f *testing.F) {
-	for _, text := range []string{"", "plain", "a b", "a\nlevel=ERROR msg=\"all is lost\"", "\x1b[2J", `a"b=c`, "\xff\xfe", "\u2028", "\u202eabc", "\x7f"} {
-		f.Add(text)
-	}
-	f.Fuzz(func(t *testing.T, text string) {
-		record := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0)
-		record.AddAttrs(slog.String("text", text), slog.Int("status", 200))
-		line := string(requestLine(nil, record))
-		if strings.Count(line, "\n") != 1 || !strings.HasSuffix(line, " status=200\n") || strings.ContainsFunc(line[:len(line)-1], func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			t.Fatalf("%q is written as %q", text, line)
-		}
-		var plain bytes.Buffer
-		if err := slog.NewTextHandler(&plain, nil).Handle(t.Context(), record); err != nil || strings.Count(plain.String(), "\n") != 1 {
-			t.Fatalf("%q is written by slog as %q, %v", text, plain.String(), err)
 		}
 	})
 }

@@ -3,12 +3,9 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"log/slog"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // safeBuffer can be read while it is written.
@@ -33,7 +30,7 @@ func (b *safeBuffer) String() string {
 func TestLog(t *testing.T) {
 	t.Parallel()
 	var out safeBuffer
-	log, end := newLog(&out)
+	log, _, end := newLog(&out)
 	for i := range 3 {
 		log.Info("request", "n", i)
 	}
@@ -59,7 +56,7 @@ func TestLog(t *testing.T) {
 func TestLogOfMany(t *testing.T) {
 	t.Parallel()
 	var out safeBuffer
-	log, end := newLog(&out)
+	log, _, end := newLog(&out)
 	var writing sync.WaitGroup
 	const writers, each = 8, 500
 	for w := range writers {
@@ -83,23 +80,6 @@ func TestLogOfMany(t *testing.T) {
 	for w, n := range next {
 		if n != each {
 			t.Errorf("of the writer %d there are %d lines", w, n)
-		}
-	}
-}
-
-// A line of a request is what slog's own handler would have written.
-func TestRequestLine(t *testing.T) {
-	t.Parallel()
-	for _, text := range []string{"", "plain", "with space", `a"b`, `a\b`, "a=b", "line\nbreak", "ä", "\x7f", "\x00", "/v1/pets"} {
-		record := slog.NewRecord(time.Now(), slog.LevelInfo, "request", 0)
-		record.AddAttrs(slog.String("text", text), slog.Int("n", -7), slog.Duration("took", 1234567), slog.Bool("yes", true))
-		var want bytes.Buffer
-		if err := slog.NewTextHandler(&want, nil).Handle(t.Context(), record); err != nil {
-			t.Fatal(err)
-		}
-		// Where slog does not see a need for quotes, ours do no harm.
-		if got := string(requestLine(nil, record)); got != want.String() && strings.ReplaceAll(got, strconv.Quote(text), text) != want.String() {
-			t.Errorf("got  %swant %s", got, want.String())
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -66,16 +67,16 @@ func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 	}
-	log, end := newLog(t.err)
+	log, lines, end := newLog(t.err)
 	defer end()
-	err = s.run(ctx, t, log, settings)
+	err = s.run(ctx, t, log, lines, settings)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // it was told to stop before it had started
 	}
 	return err
 }
 
-func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, settings settings) error {
+func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, lines io.Writer, settings settings) error {
 	store, err := sqlstore.Open(ctx, s.Database, sqlstore.Options{Exclusive: true})
 	if err != nil {
 		return err
@@ -120,6 +121,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, se
 	api, err := httpapi.New(httpapi.Config{
 		Service:    service,
 		Log:        log,
+		Lines:      lines,
 		PublicURL:  s.PublicURL,
 		StagingURL: s.StagingURL,
 		Origins:    s.CORSOrigin,

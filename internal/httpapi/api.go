@@ -5,6 +5,7 @@ package httpapi
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"maps"
 	"net/http"
@@ -21,6 +22,8 @@ import (
 type Config struct {
 	Service *shop.Service
 	Log     *slog.Logger
+	// Lines takes the lines of requests that went well, each in one Write; nil: Log does.
+	Lines io.Writer
 	// PublicURL is the base address as clients see it, ending in /v1; empty: as each request says.
 	PublicURL string
 	// StagingURL is listed beside it in the document; empty: none.

@@ -35,6 +35,10 @@ func (a *API) note(c *call, took time.Duration, err error) {
 	if !a.Log.Enabled(ctx, level) {
 		return
 	}
+	if level == slog.LevelInfo && err == nil && a.Lines != nil {
+		a.Lines.Write(a.line(c, time.Now(), operation, status, took)) // nobody could be told of an error
+		return
+	}
 	line := slog.NewRecord(time.Now(), level, "request", 0) // where it is written is no news
 	line.AddAttrs(
 		slog.String("id", c.id), slog.String("method", a.printable(c.r.Method)), slog.String("path", a.printable(c.r.URL.Path)),
