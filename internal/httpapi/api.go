@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -67,6 +68,7 @@ type API struct {
 	running  context.Context // ends when this node is about to stop
 	stop     context.CancelFunc
 	pace     streamPace
+	rooms    *sync.Pool // for lines of the log
 }
 
 // New makes the interface.
@@ -115,6 +117,7 @@ func New(c Config) (*API, error) {
 		exports:  make(chan struct{}, exportsAtOnce),
 		running:  running,
 		stop:     stop,
+		rooms:    &sync.Pool{New: func() any { return new([]byte) }},
 		pace:     streamPace{heartbeat, streamPatience},
 	}, nil
 }
@@ -134,7 +137,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := time.Now()
 	err := a.guard(c)
 	a.metrics.inFlight.Dec()
-	a.note(c, time.Since(start), err)
+	end := time.Now()
+	a.note(c, end, end.Sub(start), err)
 	if c.cut {
 		panic(http.ErrAbortHandler) // the answer had begun: the client must not take it for whole
 	}

@@ -6,8 +6,8 @@ import (
 )
 
 // line is the line of a request that went well, as slog's handler would write it, at a fifth of its cost.
-func (a *API) line(c *call, at time.Time, operation string, status int, took time.Duration) []byte {
-	line := append(make([]byte, 0, 384), "time="...)
+func (a *API) line(line []byte, c *call, at time.Time, operation string, status int, took time.Duration) []byte {
+	line = append(line, "time="...)
 	line = at.AppendFormat(line, "2006-01-02T15:04:05.000Z07:00")
 	line = append(line, " level=INFO msg=request id="...)
 	line = append(line, c.id...)

@@ -35,8 +35,8 @@ func TestLine(t *testing.T) {
 			slow.Log = slog.New(slog.NewTextHandler(&plain, nil))
 			fast := slow
 			fast.Lines = &quick
-			slow.note(c, 1234567*time.Nanosecond, nil)
-			fast.note(c, 1234567*time.Nanosecond, nil)
+			slow.note(c, time.Now(), 1234567*time.Nanosecond, nil)
+			fast.note(c, time.Now(), 1234567*time.Nanosecond, nil)
 			_, want, _ := strings.Cut(plain.String(), " ")
 			at, got, _ := strings.Cut(quick.String(), " ")
 			if got != want {

@@ -15,7 +15,7 @@ const statusGone = 499
 
 // note counts a request and writes its line into the log. What happens outside the interface, and well, is not worth a
 // line: health checks come every second.
-func (a *API) note(c *call, took time.Duration, err error) {
+func (a *API) note(c *call, at time.Time, took time.Duration, err error) {
 	operation := "none"
 	if c.route != nil {
 		operation = c.route.operation
@@ -36,10 +36,13 @@ func (a *API) note(c *call, took time.Duration, err error) {
 		return
 	}
 	if level == slog.LevelInfo && err == nil && a.Lines != nil {
-		a.Lines.Write(a.line(c, time.Now(), operation, status, took)) // nobody could be told of an error
+		room := a.rooms.Get().(*[]byte)
+		*room = a.line((*room)[:0], c, at, operation, status, took)
+		a.Lines.Write(*room) // nobody could be told of an error
+		a.rooms.Put(room)
 		return
 	}
-	line := slog.NewRecord(time.Now(), level, "request", 0) // where it is written is no news
+	line := slog.NewRecord(at, level, "request", 0) // where it is written is no news
 	line.AddAttrs(
 		slog.String("id", c.id), slog.String("method", a.printable(c.r.Method)), slog.String("path", a.printable(c.r.URL.Path)),
 		slog.String("operation", operation), slog.Int("status", status), slog.Int("bytes", c.w.bytes),

@@ -19,7 +19,7 @@ func (a *API) listPets(c *call) error {
 	if err != nil {
 		return err
 	}
-	a.link(c, "/pets", page.first, page.next)
+	a.linkReady(c, "/pets", page)
 	c.sendReady(page)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"animalstore/internal/shop"
 )
@@ -20,10 +21,11 @@ type shelf struct {
 
 // ready is an answer without what differs from client to client.
 type ready struct {
-	tag   string
-	body  []byte
-	first string // the query of the first page of the same list
-	next  string // that of the next page, or ""
+	tag    string
+	body   []byte
+	first  string // the query of the first page of the same list
+	next   string // that of the next page, or ""
+	linked *atomic.Pointer[linked]
 }
 
 type kept struct {
