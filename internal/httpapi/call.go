@@ -165,6 +165,12 @@ func (c *call) sendKept(tag string, body []byte) {
 
 // encode is the one way from a value to its JSON.
 func encode(value any) []byte {
+	switch value := value.(type) {
+	case shop.Pet:
+		return appendPet(nil, value)
+	case []shop.Pet:
+		return appendPets(nil, value)
+	}
 	body, err := json.Marshal(value)
 	if err != nil {
 		panic(err) // our own types always encode

@@ -1,19 +1,16 @@
 package sqlstore
 
 import (
-	"database/sql"
 	"errors"
 
 	"animalstore/internal/shop"
 )
 
-const petColumns = "id, name, category_id, status"
+const petColumns = "id, name, category_id, coalesce(status, '')"
 
 func scanPet(scan scanner) (shop.Pet, error) {
 	var pet shop.Pet
-	var status sql.Null[shop.Status]
-	err := scan(&pet.ID, &pet.Name, &pet.CategoryID, &status)
-	pet.Status = status.V
+	err := scan(&pet.ID, &pet.Name, &pet.CategoryID, (*string)(&pet.Status))
 	return pet, err
 }
 

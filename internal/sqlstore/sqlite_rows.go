@@ -47,6 +47,16 @@ func (r *sqliteRows) Scan(columns ...any) error {
 
 func assign(to any, value driver.Value) error {
 	switch to := to.(type) {
+	case *int64:
+		if value, ok := value.(int64); ok {
+			*to = value
+			return nil
+		}
+	case *string:
+		if value, ok := value.(string); ok {
+			*to = value
+			return nil
+		}
 	case interface{ Scan(any) error }: // what may be NULL
 		return to.Scan(value)
 	case *[]byte:
@@ -54,7 +64,7 @@ func assign(to any, value driver.Value) error {
 			*to = value
 			return nil
 		}
-	default: // numbers, texts, and the shop's own kinds of them
+	default: // the shop's own kinds of numbers and texts
 		into := reflect.ValueOf(to).Elem()
 		switch value := value.(type) {
 		case string:
