@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -37,7 +38,7 @@ func Open(t *testing.T, width, height int) *Page {
 		t.Fatal(err)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(program), chromedp.WindowSize(width, height), chromedp.UserDataDir(t.TempDir()))
+		chromedp.ExecPath(program), chromedp.WindowSize(width, height), chromedp.UserDataDir(t.TempDir()), chromedp.ModifyCmdFunc(alone))
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
@@ -57,6 +58,12 @@ func Open(t *testing.T, width, height int) *Page {
 	chromedp.ListenTarget(ctx, p.hear)
 	p.Run(log.Enable(), runtime.Enable())
 	return p
+}
+
+// alone gives the browser a group of its own, which ends as a whole: the program may be a script that starts it.
+func alone(command *exec.Cmd) {
+	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 }
 
 func find() (string, error) {
