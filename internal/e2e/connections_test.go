@@ -167,7 +167,7 @@ func TestReadersOfNothing(t *testing.T) {
 			t.Parallel()
 			connection := p.knock("")
 			connection.(*net.TCPConn).SetReadBuffer(4 << 10)
-			connection.SetWriteDeadline(time.Now().Add(patience))
+			connection.SetWriteDeadline(time.Now().Add(5 * patience)) // all that the network keeps has to be filled first
 			many := []byte(strings.Repeat(request, 1000))
 			for {
 				_, err := connection.Write(many)
