@@ -109,6 +109,8 @@ type ReadTx interface {
 	Keys(w Window) ([]Key, error)
 	// Credential returns the key that a secret opens and whether there is one, also where its time has passed.
 	Credential(hash SecretHash) (Credential, bool, error)
+	// Session returns what a token's hash stands for and whether there is such a session, also where its time has passed.
+	Session(token SecretHash) (Session, bool, error)
 	// CountAdmins returns how many keys have the scope admin and have not expired.
 	CountAdmins(now time.Time) (int, error)
 }
@@ -201,4 +203,11 @@ type WriteTx interface {
 	TouchKey(id int64, at time.Time) error
 	// DeleteKey removes a key with its secrets.
 	DeleteKey(Key) error
+
+	// InsertSession adds a session under the hash of its token.
+	InsertSession(token SecretHash, session Session) error
+	// DeleteSession removes a session. There may be none.
+	DeleteSession(token SecretHash) error
+	// RemoveSessions removes some of the sessions whose time has passed, and tells whether there may be more.
+	RemoveSessions(now time.Time) (more bool, err error)
 }

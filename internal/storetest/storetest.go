@@ -19,6 +19,7 @@ func Run(t *testing.T, open func(t *testing.T) shop.Store) {
 		{"categories", categoryCases},
 		{"orders", orderCases},
 		{"keys", keyCases},
+		{"sessions", sessionCases},
 		{"events", eventCases},
 		{"webhooks", webhookCases},
 		{"deliveries", deliveryCases},
