@@ -24,6 +24,7 @@ func Run(t *testing.T, open func(t *testing.T) shop.Store) {
 		{"webhooks", webhookCases},
 		{"deliveries", deliveryCases},
 		{"repeats", repeatCases},
+		{"staff", staffCases},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {
