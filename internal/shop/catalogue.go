@@ -67,7 +67,7 @@ func listingsOf(tx ReadTx, pets []Pet) ([]Listing, error) {
 	for _, order := range orders {
 		holding[order.PetID] = &order
 	}
-	categories, err := categoriesOf(tx, used)
+	categories, err := categoriesByID(tx, used)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func listingsOf(tx ReadTx, pets []Pet) ([]Listing, error) {
 	return listings, nil
 }
 
-func categoriesOf(tx ReadTx, ids []int64) (map[int64]Category, error) {
+func categoriesByID(tx ReadTx, ids []int64) (map[int64]Category, error) {
 	found, err := tx.CategoriesByID(ids)
 	categories := map[int64]Category{}
 	for _, category := range found {
@@ -167,5 +167,21 @@ func (s *Service) KeyNames(ctx context.Context, actors []string) (map[string]str
 			}
 		}
 		return names, nil
+	})
+}
+
+// CategoriesByID returns those categories of some ids that there are.
+func (s *Service) CategoriesByID(ctx context.Context, ids []int64) (map[int64]Category, error) {
+	return read(ctx, s, func(tx ReadTx) (map[int64]Category, error) { return categoriesByID(tx, ids) })
+}
+
+// History returns one page of the events of an animal, newest first: as far as they are kept.
+func (s *Service) History(ctx context.Context, petID int64, w Window) (Page[Event], error) {
+	if err := s.store.Publish(ctx); err != nil { // so that all that was answered before is told
+		return Page[Event]{}, err
+	}
+	return read(ctx, s, func(tx ReadTx) (Page[Event], error) {
+		filter := EventFilter{Subject: Pet{ID: petID}.subject(), Newest: true}
+		return pageOf(w, func(w Window) ([]Event, error) { return s.events(tx, filter, w) })
 	})
 }
