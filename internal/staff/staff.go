@@ -204,7 +204,7 @@ func (p *Pages) note(v *visit, took time.Duration, err error) {
 		level = slog.LevelDebug
 	}
 	attributes := []slog.Attr{
-		slog.String("id", v.id), slog.String("method", v.r.Method), slog.String("path", p.Service.Redact(v.r.URL.Path)),
+		slog.String("id", v.id), slog.String("method", p.printable(v.r.Method)), slog.String("path", p.printable(v.r.URL.Path)),
 		slog.String("operation", "staff."+v.route.page), slog.Int("status", v.w.status), slog.Duration("took", took),
 		slog.String("remote", v.r.RemoteAddr),
 	}
@@ -215,4 +215,15 @@ func (p *Pages) note(v *visit, took time.Duration, err error) {
 		attributes = append(attributes, slog.String("error", p.Service.Redact(err.Error())))
 	}
 	p.Log.LogAttrs(v.r.Context(), level, "request", attributes...)
+}
+
+// printable makes a text of the browser's fit for a line of ours: short, in visible characters, without a key.
+func (p *Pages) printable(text string) string {
+	const most = 200
+	text = p.Service.Redact(text)
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	quoted := strconv.QuoteToASCII(text)
+	return quoted[1 : len(quoted)-1]
 }
