@@ -49,6 +49,10 @@ func routes() []route {
 		{"POST", "/staff/categories/{id}", "category-save", shop.PetsWrite, (*Pages).saveCategory},
 		{"POST", "/staff/categories/{id}/delete", "category-delete", shop.PetsWrite, (*Pages).deleteCategory},
 
+		{"GET", "/staff/import", "import", shop.PetsRead, (*Pages).importForm},
+		{"POST", "/staff/import", "import-file", shop.PetsWrite, (*Pages).importPets},
+		{"GET", "/staff/export/animals.csv", "export", shop.PetsRead, (*Pages).exportPets},
+
 		{"GET", "/staff/keys", "keys", shop.Admin, (*Pages).keys},
 		{"POST", "/staff/keys", "key-add", shop.Admin, (*Pages).addKey},
 		{"POST", "/staff/keys/{id}/rotate", "key-rotate", shop.Admin, (*Pages).rotateKey},

@@ -40,6 +40,8 @@ type Pages struct {
 	durations *prometheus.HistogramVec
 	slots     chan struct{}   // one is held while a page is made
 	streams   chan struct{}   // one is held by each page that follows what happens
+	imports   chan struct{}   // one is held by each import
+	exports   chan struct{}   // and by each export
 	running   context.Context // ends when this node is about to stop
 	stop      context.CancelFunc
 }
@@ -65,6 +67,7 @@ func New(c Config) (*Pages, error) {
 	p := &Pages{
 		Config: c, base: strings.TrimSuffix(public.EscapedPath(), "/v1"), secure: c.TLS || public.Scheme == "https", files: files,
 		mux: http.NewServeMux(), slots: make(chan struct{}, maxAtOnce), streams: make(chan struct{}, maxStreams),
+		imports: make(chan struct{}, importsAtOnce), exports: make(chan struct{}, exportsAtOnce),
 		running: running, stop: stop,
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "animalstore_staff_request_duration_seconds",
@@ -187,7 +190,7 @@ func (p *Pages) guard(v *visit) (err error) {
 			return shop.Errorf(shop.InsufficientScope, "Your key may not do that; it takes one with the scope %s.", to.scope)
 		}
 	}
-	if v.r.Method == http.MethodPost {
+	if v.r.Method == http.MethodPost && v.route.page != "import-file" { // whose form has a file
 		if err := v.readForm(); err != nil {
 			return err
 		}

@@ -140,6 +140,43 @@ func TestKeysAndWebhooks(t *testing.T) {
 	})
 }
 
+func TestImportAFile(t *testing.T) {
+	t.Parallel()
+	bothWidths(t, func(t *testing.T, width int) {
+		s := newShop(t, shop.Production)
+		p := s.visit(width, s.key(workerScopes()...).Secret)
+		p.open("/staff/import")
+		p.accessible("importing")
+		choose := func(content string) {
+			t.Helper()
+			file := t.TempDir() + "/animals.csv"
+			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p.Run(chromedp.SetUploadFiles("#file", []string{file}, chromedp.ByQuery))
+			p.click("#check")
+		}
+		choose("name,categoryId,status\nRex,1,available\nMax,1,gone\n")
+		p.says("#result", "1 of 2 rows cannot be imported")
+		p.says("#result", "must be one of available, pending, sold")
+		p.accessible("a file with a bad row")
+		if p.has("#import-now") {
+			t.Error("a file with a bad row can be imported")
+		}
+		choose("name,categoryId,status\n" + strings.Repeat("Rex <b>,1,available\n", 9000))
+		p.says("#result", "9000 animals, and all of them can be imported")
+		p.accessible("a good file")
+		p.until(`(window.bar = 0, new MutationObserver(() => window.bar++).observe(document.getElementById("progress"), {attributes: true}), true)`)
+		p.click("#import-now")
+		p.says("#result", "9000 animals were added")
+		if changes := browsertest.Eval[int](p.Page, "window.bar"); changes < 2 {
+			t.Errorf("the bar changed %d times", changes)
+		}
+		p.open("/staff/pets")
+		p.says("#pet-9000", "Rex <b>")
+	})
+}
+
 func TestTheCheckerIsWhatItWas(t *testing.T) {
 	t.Parallel()
 	sums, err := os.ReadFile("testdata/SHA256SUMS")

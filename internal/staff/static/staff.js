@@ -175,6 +175,20 @@
     navigator.clipboard?.writeText(secret.textContent).then(() => say("Copied.", "notice"), () => {});
   });
 
+  // Another file has not been looked at: what was said of the last one goes. The bar shows how far a file has come.
+  body.addEventListener("change", (event) => event.target.id === "file" && document.getElementById("result").replaceChildren());
+  const bar = document.getElementById("progress");
+  if (bar) {
+    const form = document.getElementById("import");
+    form.addEventListener("htmx:beforeRequest", () => { bar.value = 0; bar.hidden = false; });
+    form.addEventListener("htmx:xhr:progress", (event) => {
+      const { loaded, total } = event.detail;
+      if (loaded < total) bar.value = (100 * loaded) / total;
+      else bar.removeAttribute("value"); // all of it is there, and the shop works on it
+    });
+    form.addEventListener("htmx:afterRequest", () => (bar.hidden = true));
+  }
+
   // "/" looks for an animal, "n" adds one, Escape leaves what is being changed.
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
