@@ -27,14 +27,14 @@ const configuredKey = "configured-key-of-the-tests"
 
 // openShop is a shop on a real store, with its pages behind a real listener.
 type openShop struct {
-	t       *testing.T
+	t       testing.TB
 	store   *sqlstore.Store
 	service *shop.Service
 	ahead   atomic.Int64 // how far the store's clock is
 	url     string
 }
 
-func newShop(t *testing.T, change ...func(*Config)) *openShop {
+func newShop(t testing.TB, change ...func(*Config)) *openShop {
 	t.Helper()
 	s := &openShop{t: t}
 	now := func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
@@ -61,7 +61,7 @@ func (s *openShop) open() *shop.Service {
 // serve serves the pages of a service.
 func (s *openShop) serve(service *shop.Service, change ...func(*Config)) (url string) {
 	s.t.Helper()
-	config := Config{Service: service, Log: slog.New(slog.NewTextHandler(s.t.Output(), nil))}
+	config := Config{Service: service, Log: s.log()}
 	for _, fn := range change {
 		fn(&config)
 	}
@@ -76,6 +76,8 @@ func (s *openShop) serve(service *shop.Service, change ...func(*Config)) (url st
 	})
 	return server.URL
 }
+
+func (s *openShop) log() *slog.Logger { return slog.New(slog.NewTextHandler(s.t.Output(), nil)) }
 
 // key makes a key with some scopes.
 func (s *openShop) key(scopes ...shop.Scope) shop.IssuedKey {
@@ -98,7 +100,7 @@ func (s *openShop) add(name string, category int64, status shop.Status) shop.Pet
 
 // browser is somebody's: it keeps cookies, and follows no redirects by itself.
 type browser struct {
-	t      *testing.T
+	t      testing.TB
 	url    string
 	client *http.Client
 	script bool // it asks as htmx does

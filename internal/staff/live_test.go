@@ -14,7 +14,7 @@ import (
 
 // following is a page that follows what happens.
 type following struct {
-	t     *testing.T
+	t     testing.TB
 	lines *bufio.Scanner
 }
 
