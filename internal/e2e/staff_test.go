@@ -81,6 +81,16 @@ func TestNodesShareSessions(t *testing.T) {
 			t.Errorf("a node sent it to %s", path)
 		}
 	}
+	admin := staffBrowser(t, nodes[1], adminKey)
+	expectStatus(t, nodes[0].send("POST", "/v1/pets", adminKey, `{"name":"Rex","categoryId":1,"status":"available"}`), 201)
+	expectStatus(t, nodes[0].send("POST", "/v1/store/orders", adminKey, `{"petId":1}`), 201)
+	for _, path := range []string{"/", "/staff/pets?status=pending&category=1", "/staff/pets/1", "/staff/orders", "/staff/categories", "/staff/keys", "/staff/webhooks", "/staff/export/animals.csv"} {
+		got, err := admin.Get(nodes[0].url + path)
+		if err != nil || got.StatusCode != 200 {
+			t.Fatalf("%s got %v %v", path, got, err)
+		}
+		got.Body.Close()
+	}
 	expectStatus(t, nodes[1].send("DELETE", "/v1/keys/1", adminKey, ""), 204)
 	for _, node := range nodes {
 		await(t, "the end of the session", func() bool { return at(node) == "/staff/sign-in" })

@@ -127,6 +127,7 @@ func (v *visit) readFile() (name string, content []byte, err error) {
 	}
 	defer v.r.MultipartForm.RemoveAll()
 	control.SetReadDeadline(time.Time{})
+	v.w.unread = false
 	v.r.PostForm = v.r.MultipartForm.Value
 	file, header, err := v.r.FormFile("file")
 	if err != nil {

@@ -1,6 +1,9 @@
 package staff
 
 import (
+	"fmt"
+	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -225,4 +228,25 @@ func TestLargeFormsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.signedIn(configuredKey).post("/staff/pets", "name", strings.Repeat("x", maxForm)).want(t, http.StatusRequestEntityTooLarge, "too large")
+}
+
+// Who announces a form and does not send it gets an answer, and keeps no connection.
+func TestFormsThatNeverCome(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	address, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", address.Host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(time.Minute))
+	fmt.Fprintf(conn, "POST /staff/pets HTTP/1.1\r\nHost: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\nname=", address.Host)
+	got, err := io.ReadAll(conn) // until the other side closes
+	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 303") || !strings.Contains(string(got), "Connection: close") {
+		t.Errorf("%v %s", err, got)
+	}
 }

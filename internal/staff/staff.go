@@ -150,7 +150,7 @@ func errNoPage() error {
 
 // serve answers one request by its route: who asks, may they, and then the work.
 func (p *Pages) serve(w http.ResponseWriter, r *http.Request, to route) {
-	v := &visit{Pages: p, w: &recorder{ResponseWriter: w, status: http.StatusOK}, r: r, route: to, id: newID()}
+	v := &visit{Pages: p, w: &recorder{ResponseWriter: w, status: http.StatusOK, unread: r.ContentLength != 0}, r: r, route: to, id: newID()}
 	v.w.Header().Set("X-Request-Id", v.id)
 	start := time.Now()
 	err := p.guard(v)

@@ -139,7 +139,7 @@ func left(d time.Duration) string {
 		return "run out"
 	case d < 2*time.Minute:
 		return fmt.Sprintf("%d s", int(d.Seconds()))
-	case d < 2*time.Hour:
+	case d < time.Hour:
 		return fmt.Sprintf("%d min", int(d.Minutes()))
 	case d < 48*time.Hour:
 		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)

@@ -36,15 +36,27 @@ type recorder struct {
 	http.ResponseWriter
 	status  int
 	written bool
+	unread  bool // the request has a body that nobody has read
 }
 
+// unreadTimeout is how long a connection stays open behind an answer to a request whose body was not read.
+const unreadTimeout = time.Second
+
+// WriteHeader closes the connection behind an answer to a request whose body was not read. Otherwise net/http would wait
+// for all of the body first, for as long as its sender likes.
 func (w *recorder) WriteHeader(status int) {
 	w.status, w.written = status, true
+	if w.unread {
+		w.Header().Set("Connection", "close")
+		http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(unreadTimeout))
+	}
 	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *recorder) Write(p []byte) (int, error) {
-	w.written = true
+	if !w.written {
+		w.WriteHeader(http.StatusOK)
+	}
 	return w.ResponseWriter.Write(p)
 }
 
@@ -82,6 +94,7 @@ func (v *visit) readForm() error {
 		return shop.Errorf(shop.InvalidParameter, "The form cannot be read; open the page again and send it from there.")
 	}
 	control.SetReadDeadline(time.Time{})
+	v.w.unread = false
 	return nil
 }
 

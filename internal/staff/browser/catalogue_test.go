@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -46,7 +47,7 @@ func TestWorkInTheCatalogue(t *testing.T) {
 		p.accessible("an empty catalogue")
 
 		// Add two, with the keyboard alone.
-		p.Run(chromedp.KeyEvent("n"))
+		p.Run(chromedp.KeyEvent("n", chromedp.KeyModifiers(input.ModifierAlt)))
 		p.until(`document.activeElement.id === "add-name"`)
 		p.Run(chromedp.KeyEvent("Rex" + kb.Tab + "Dogs" + kb.Tab + "avail" + kb.Tab + kb.Enter))
 		p.says("#pet-1 .name", "Rex")

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -33,11 +34,14 @@ type openShop struct {
 	service *shop.Service
 	url     string
 	keys    int
+	ahead   atomic.Int64 // how far the store's clock is
 }
 
 func newShop(t *testing.T, environment shop.Environment) *openShop {
 	t.Helper()
-	store, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{Exclusive: true})
+	s := &openShop{t: t}
+	now := func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+	store, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{Exclusive: true, Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +65,8 @@ func newShop(t *testing.T, environment shop.Environment) *openShop {
 		<-working
 		store.Close()
 	})
-	return &openShop{t: t, service: service, url: server.URL}
+	s.service, s.url = service, server.URL
+	return s
 }
 
 // key makes a key with some scopes.

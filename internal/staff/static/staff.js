@@ -106,7 +106,7 @@
     const s = Math.floor(ms / 1000), min = Math.floor(s / 60), h = Math.floor(min / 60);
     if (ms <= 0) return "run out";
     if (s < 120) return s + " s";
-    if (min < 120) return min + " min";
+    if (min < 60) return min + " min";
     if (h < 48) return h + " h " + (min % 60) + " min";
     return Math.floor(h / 24) + " days " + (h % 24) + " h";
   }
@@ -146,7 +146,7 @@
       ...size(),
       tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), "UTC"),
       cursor: { y: false, drag: { x: false, y: false } },
-      scales: { y: { range: (_, min, max) => [0, Math.max(max * 1.1, 4)] } },
+      scales: { x: { range: (_, min, max) => [min - 43200, max + 43200] }, y: { range: (_, min, max) => [0, Math.max(max * 1.1, 4)] } },
       axes: [{ ...axis, values: (_, times) => times.map((t) => day.format(t * 1000)) }, { ...axis, values: (_, ns) => ns.map((n) => (Number.isInteger(n) ? n : "")), size: 45 }],
       series: [
         { label: "Day", value: (_, t) => (t === null ? "" : day.format(t * 1000)) },
@@ -189,23 +189,12 @@
     form.addEventListener("htmx:afterRequest", () => (bar.hidden = true));
   }
 
-  // "/" looks for an animal, "n" adds one, Escape leaves what is being changed.
+  // Escape leaves what is being changed.
   addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const writing = event.target.closest?.("input, select, textarea");
-    if (event.key === "Escape") {
-      const cancel = event.target.closest?.("tr")?.querySelector(".cancel");
-      if (cancel) cancel.click();
-      else event.target.closest?.("details[open]")?.querySelector("summary")?.click();
-      return;
-    }
-    if (writing) return;
-    const field = document.querySelector(`[aria-keyshortcuts="${CSS.escape(event.key)}"]`);
-    if (!field) return;
-    event.preventDefault();
-    const around = field.closest("details");
-    if (around) around.open = true;
-    field.focus();
+    if (event.key !== "Escape") return;
+    const cancel = event.target.closest?.("tr")?.querySelector(".cancel");
+    if (cancel) cancel.click();
+    else event.target.closest?.("details[open]")?.querySelector("summary")?.click();
   });
   for (const details of document.querySelectorAll("details.adding")) {
     details.addEventListener("toggle", () => details.open && details.querySelector("input")?.focus());
