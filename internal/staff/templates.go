@@ -64,6 +64,7 @@ type view struct {
 	Live      int64  // the place in the feed before which the page was made
 	Now       time.Time
 	Data      any
+	section   string
 	principal shop.Principal
 }
 
@@ -73,12 +74,26 @@ func (v view) With(data any) *view {
 	return &v
 }
 
+// In says how the page belongs to a part of the pages, as assistive technology has it: it is its first page, one of it, or none.
+func (v *view) In(section string) string {
+	switch {
+	case v.Page == section:
+		return "page"
+	case v.section == section:
+		return "true"
+	}
+	return ""
+}
+
 // May tells whether who looks at the page may do something.
 func (v *view) May(scope string) bool { return v.principal.May(shop.Scope(scope)) }
 
 func (v *visit) view(title string, data any) *view {
 	made := &view{
 		Title: title, Page: v.route.page, Staging: v.Service.Environment() == shop.Staging, Now: time.Now(), Data: data, principal: v.principal,
+	}
+	if rest, ok := strings.CutPrefix(v.r.URL.Path, "/staff/"); ok {
+		made.section, _, _ = strings.Cut(rest, "/")
 	}
 	if v.principal.Actor() != "" {
 		made.Who, made.Live = v.principal.Name(), v.liveFrom

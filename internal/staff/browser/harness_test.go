@@ -206,8 +206,10 @@ func (p *person) accessible(what string) {
 	if !browsertest.Eval[bool](p.Page, "!!window.axe") {
 		p.Run(chromedp.Evaluate(string(source)+";0", nil))
 	}
-	found := browsertest.Eval[string](p.Page, `axe.run(document, {resultTypes: ["violations"]}).then(r => JSON.stringify(r.violations
-		.filter(v => v.impact === "serious" || v.impact === "critical")
+	// What has the colour of its background it takes for hidden on purpose, and is not sure.
+	found := browsertest.Eval[string](p.Page, `axe.run(document, {resultTypes: ["violations", "incomplete"]}).then(r => JSON.stringify([
+		...r.violations.filter(v => v.impact === "serious" || v.impact === "critical"),
+		...r.incomplete.map(v => ({...v, nodes: v.nodes.filter(n => n.any.some(a => a.message.includes("1:1 contrast")))})).filter(v => v.nodes.length > 0)]
 		.map(v => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map(n => n.html + " " + (n.any[0]||{}).message).join(" | "))))`)
 	var problems []string
 	if err := json.Unmarshal([]byte(found), &problems); err != nil {
