@@ -17,6 +17,8 @@ const (
 	liveCheck = 500 * time.Millisecond
 	// liveSilence is how long a stream is silent at most, so that everybody on the way knows that it lives.
 	liveSilence = 15 * time.Second
+	// livePace is how often a page is told of what happens at most: much may happen at once.
+	livePace = 250 * time.Millisecond
 	// livePatience is how long a browser may take with what it was sent.
 	livePatience = 15 * time.Second
 	// liveMost is how many things are named in one message; where more have changed, a page looks at all that it shows.
@@ -79,8 +81,16 @@ func (s *liveStream) follow() {
 	checked := time.Now()
 	for {
 		news := s.Service.News() // before looking: what comes after that is not missed
+		told := s.written
 		if !s.tellNews() {
 			return
+		}
+		if s.written != told {
+			select {
+			case <-time.After(livePace):
+			case <-s.running.Done():
+			case <-s.r.Context().Done():
+			}
 		}
 		if time.Since(checked) >= liveCheck {
 			checked = time.Now()

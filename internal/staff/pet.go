@@ -53,7 +53,13 @@ func readPetQuery(values url.Values) (petQuery, shop.PetFilter) {
 
 // Next is the address of the page after an animal, with the same filters.
 func (q petQuery) Next(from int64) string {
-	values := url.Values{"from": {strconv.FormatInt(from, 10)}}
+	return q.path(url.Values{"from": {strconv.FormatInt(from, 10)}})
+}
+
+// Path is the address of the first page.
+func (q petQuery) Path() string { return q.path(url.Values{}) }
+
+func (q petQuery) path(values url.Values) string {
 	for name, value := range map[string]string{"name": q.Name, "status": q.Status, "category": q.Category} {
 		if value != "" {
 			values.Set(name, value)
@@ -68,7 +74,7 @@ type catalogue struct {
 	Rows    []shop.Listing
 	More    int64 // the last animal of the page, where others follow; 0: none
 	Newest  int64 // the first animal of the first page
-	Later   bool  // it is not the first page
+	Later   bool  // it is not the first page, or not the first rows any more
 	Choices choices
 	Add     petForm
 }
@@ -136,8 +142,8 @@ func (p *Pages) freshPets(v *visit) error {
 			shown.Newest = max(shown.Newest, listing.ID)
 		}
 	}
-	if len(shown.Rows) == pageLength && page.More { // more than a page has come: look at all of it anew
-		v.w.Header().Set("HX-Refresh", "true")
+	if len(shown.Rows) == pageLength && page.More { // more than a page has come: what is between is not shown
+		shown.Rows, shown.Later = nil, true
 	}
 	return v.showPart("pet-fresh", shown)
 }

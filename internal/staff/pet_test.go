@@ -79,8 +79,8 @@ func TestFreshAnimals(t *testing.T) {
 	for range pageLength + 1 {
 		s.add("many", 1, "")
 	}
-	if got := b.see("/staff/pets/fresh?newest=3"); got.header.Get("HX-Refresh") != "true" {
-		t.Error("more than a page came, and the page is not loaded anew")
+	if got := b.see("/staff/pets/fresh?newest=3&status=&name=m").want(t, 200, "Many animals have come in: show them"); len(got.names()) > 0 || !strings.Contains(got.body, `value="54"`) || !strings.Contains(got.body, `href="/staff/pets?name=m"`) {
+		t.Errorf("%s", got.body)
 	}
 }
 

@@ -21,7 +21,8 @@ const (
 func routes() []route {
 	return []route{
 		{"GET", "/{$}", "today", signedIn, (*Pages).today},
-		{"GET", "/staff/{$}", "home", anyone, func(_ *Pages, v *visit) error { return v.goTo("/") }},
+		{"GET", "/staff", "home", anyone, func(_ *Pages, v *visit) error { return v.goTo("/") }},
+		{"GET", "/staff/{$}", "home-of-staff", anyone, func(_ *Pages, v *visit) error { return v.goTo("/") }},
 		{"GET", "/staff/sign-in", "sign-in", anyone, (*Pages).signInPage},
 		{"POST", "/staff/sign-in", "sign-in", anyone, (*Pages).signIn},
 		{"POST", "/staff/sign-out", "sign-out", anyone, (*Pages).signOut},

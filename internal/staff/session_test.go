@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -209,7 +210,7 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 		}
 	}
 	b.get("/staff/nowhere").want(t, http.StatusNotFound, "no such page")
-	b.get("/staff").wantTo(t, "/staff/")
+	b.get("/staff").wantTo(t, "/")
 	b.get("/staff/").wantTo(t, "/")
 	if got := b.do(b.request("DELETE", "/staff/pets")); got.status != http.StatusMethodNotAllowed {
 		t.Errorf("DELETE got %d", got.status)
@@ -248,5 +249,50 @@ func TestFormsThatNeverCome(t *testing.T) {
 	got, err := io.ReadAll(conn) // until the other side closes
 	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 303") || !strings.Contains(string(got), "Connection: close") {
 		t.Errorf("%v %s", err, got)
+	}
+}
+
+// Behind a proxy that gives the service a place below its own, every link leads there.
+func TestBelowAPrefix(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, func(c *Config) { c.PublicURL = "http://pets.example.com/shop/v1" })
+	s.add("Rex", 1, shop.Available)
+	token, err := s.service.SignIn(t.Context(), configuredKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := s.browser()
+	b.post("/staff/sign-in", "key", configuredKey, "next", "/staff/pets?status=sold").wantTo(t, "/shop/staff/pets?status=sold")
+	b.get("/staff/pets").wantTo(t, "/shop/staff/sign-in?next=%2Fstaff%2Fpets")
+	address := regexp.MustCompile(`(?:href|src|action|hx-get|hx-post|data-live|data-sign-in)="([^"]*)"`)
+	for _, page := range []string{"/", "/staff/pets", "/staff/pets/1", "/staff/orders", "/staff/categories", "/staff/import", "/staff/keys", "/staff/webhooks"} {
+		r := b.request("GET", page)
+		r.AddCookie(&http.Cookie{Name: "animalstore_production", Value: token}) // which the browser keeps for /shop/
+		got := b.do(r).want(t, 200)
+		for _, found := range address.FindAllStringSubmatch(got.body, -1) {
+			if !strings.HasPrefix(found[1], "/shop/") && found[1] != "#main" {
+				t.Errorf("%s leads to %s", page, found[1])
+			}
+		}
+	}
+	r := b.request("POST", "/staff/pets", "name", "Max", "category", "1")
+	r.AddCookie(&http.Cookie{Name: "animalstore_production", Value: token})
+	r.Header.Set("Origin", "http://pets.example.com") // not the name that the proxy calls us by
+	b.do(r).wantTo(t, "/shop/staff/pets")
+}
+
+// A store that is away is no fault of who asks, and nothing inside shows.
+func TestWithoutTheStore(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	b := s.signedIn(configuredKey)
+	s.store.Close()
+	for _, page := range []string{"/", "/staff/pets"} {
+		if got := b.get(page); got.status < 500 || strings.Contains(got.body, "closed") || !strings.Contains(got.text(), "That did not work") {
+			t.Errorf("%s got %d %s", page, got.status, got.text())
+		}
+	}
+	if got := b.withScript().get("/staff/pets/1/row"); got.status < 500 || !strings.Contains(got.header.Get("HX-Trigger"), "problem") {
+		t.Errorf("a script got %d %v", got.status, got.header)
 	}
 }

@@ -64,6 +64,7 @@ type view struct {
 	Live      int64  // the place in the feed before which the page was made
 	Now       time.Time
 	Data      any
+	Request   string // its name in the log
 	section   string
 	principal shop.Principal
 }
@@ -90,7 +91,8 @@ func (v *view) May(scope string) bool { return v.principal.May(shop.Scope(scope)
 
 func (v *visit) view(title string, data any) *view {
 	made := &view{
-		Title: title, Page: v.route.page, Staging: v.Service.Environment() == shop.Staging, Now: time.Now(), Data: data, principal: v.principal,
+		Title: title, Page: v.route.page, Staging: v.Service.Environment() == shop.Staging, Now: time.Now(), Data: data,
+		Request: v.id, principal: v.principal,
 	}
 	if rest, ok := strings.CutPrefix(v.r.URL.Path, "/staff/"); ok {
 		made.section, _, _ = strings.Cut(rest, "/")

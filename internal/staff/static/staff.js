@@ -25,13 +25,19 @@
   for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(() => (pressed = false)), true);
   addEventListener("pointermove", (event) => event.target.closest?.("table.list") && (moved = performance.now()), true);
   const waiting = new Set(); // names of what has changed
+  const passed = new Map(); // when something was passed on, by its name
+  let later = 0;
   function passOn() {
+    const now = performance.now();
     for (const name of waiting) {
-      if (pressed || (/-created$|-placed$/.test(name) && performance.now() - moved < 1000)) continue;
+      if (pressed || (/-created$|-placed$/.test(name) && now - moved < 1000)) continue;
+      if (/^(pets|orders)$/.test(name) && now - (passed.get(name) ?? -9999) < 3000) continue; // for whole pages, which cost more
       waiting.delete(name);
+      passed.set(name, now);
       body.dispatchEvent(new CustomEvent(name));
     }
-    if (waiting.size > 0) setTimeout(passOn, 200);
+    clearTimeout(later);
+    if (waiting.size > 0) later = setTimeout(passOn, 200);
   }
 
   // The stream names what has changed. Whatever shows it waits for an event of that name.
@@ -82,9 +88,10 @@
   body.addEventListener("htmx:afterSettle", (event) => {
     const since = asked.get(event.detail.xhr);
     for (const [name, at] of news) {
-      if (at > since) body.dispatchEvent(new CustomEvent(name));
+      if (at > since) waiting.add(name);
       if (performance.now() - at > 60000) news.delete(name);
     }
+    passOn();
     asked.delete(event.detail.xhr); // it settles once for each of its elements
   });
 
