@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -82,7 +83,8 @@ func (p *Pages) saveCategory(v *visit) error {
 		if err != nil {
 			return err
 		}
-		return v.showCategories(http.StatusConflict, "", "Somebody else has named category "+strconv.FormatInt(id, 10)+" “"+now.Name+"” meanwhile; your “"+wanted.Name+"” was not saved.")
+		return v.showCategories(http.StatusConflict, "", fmt.Sprintf(
+			"Somebody else has named category %d “%s” meanwhile; your “%s” was not saved.", id, now.Name, wanted.Name))
 	}
 	if problem := problemOf(err); err != nil && problem != "" {
 		return v.showCategories(http.StatusUnprocessableEntity, "", problem)
