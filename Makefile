@@ -54,6 +54,11 @@ soak: ## Let everything happen at once for SOAK (10m): kills, full disks, cut co
 	@scripts/need-postgres
 	SOAK=$(SOAK) go test -count 1 -run '^TestSoak$$' -timeout 0 -v ./internal/e2e
 
+.PHONY: screenshots
+screenshots: ## Take the pictures of the staff pages into docs.
+	@scripts/need chromium-headless-shell chromium-headless-shell
+	go test -count=1 -run TestScreenshots ./internal/staff/browser -screenshots $(CURDIR)/docs
+
 .PHONY: bench
 bench: ## Measure it beside baselines and a peer, BENCH_ROUNDS (3) times for BENCH_SECONDS (3) each, into bench/RESULTS.md.
 	@scripts/need wrk wrk

@@ -41,7 +41,9 @@ Try it:
 
     curl -H "Authorization: Bearer %s" %s/v1/pets
 
-`, key.Secret, key.Secret, address)
+Or open %s/ in a browser, and sign in with it.
+
+`, key.Secret, key.Secret, address, address)
 	return err
 }
 

@@ -17,6 +17,7 @@ import (
 	"animalstore/internal/httpapi"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
+	"animalstore/internal/staff"
 	"animalstore/internal/webhook"
 )
 
@@ -118,6 +119,11 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, li
 	if settings.certificate != nil {
 		collectors = append(collectors, settings.certificate.collectors()...)
 	}
+	pages, err := staff.New(staff.Config{Service: service, Log: log, PublicURL: s.PublicURL, TLS: settings.certificate != nil})
+	if err != nil {
+		return err
+	}
+	collectors = append(collectors, pages.Collectors()...)
 	api, err := httpapi.New(httpapi.Config{
 		Service:    service,
 		Log:        log,
@@ -161,14 +167,35 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, li
 	if sqlstore.IsURL(s.Database) {
 		notice = stopNotice
 	}
-	return serve(ctx, connections, settings.certificate, api, log, notice)
+	return serve(ctx, connections, settings.certificate, front{api, pages}, log, notice)
+}
+
+// front is where requests come in: those of people go to the pages, all others to the interface, which answers also where there
+// is nothing.
+type front struct {
+	api   *httpapi.API
+	pages *staff.Pages
+}
+
+func (f front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if staff.Serves(r.URL.Path) {
+		f.pages.ServeHTTP(w, r)
+		return
+	}
+	f.api.ServeHTTP(w, r)
+}
+
+// stopping lets both say that this node will stop.
+func (f front) stopping() {
+	f.api.Stopping()
+	f.pages.Stopping()
 }
 
 // serve answers requests until the context ends. It then says so for a while, takes no more requests, and leaves when those
 // it took are answered.
-func serve(ctx context.Context, connections *connections, certificate *certificate, api *httpapi.API, log *slog.Logger, notice time.Duration) error {
+func serve(ctx context.Context, connections *connections, certificate *certificate, door front, log *slog.Logger, notice time.Duration) error {
 	server := &http.Server{
-		Handler:           connections.mark(api),
+		Handler:           connections.mark(door),
 		ConnContext:       connections.remember,
 		ConnState:         connections.changed,
 		ReadHeaderTimeout: headerTimeout,
@@ -194,7 +221,7 @@ func serve(ctx context.Context, connections *connections, certificate *certifica
 	case <-ctx.Done():
 	}
 	log.Info("stopping")
-	api.Stopping()
+	door.stopping()
 	time.Sleep(notice)
 	limit, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()

@@ -57,11 +57,20 @@ func (c Credential) opens(now time.Time) bool {
 // Authenticate finds who holds a secret. It returns invalid_api_key, or unavailable where the store cannot be asked.
 func (s *Service) Authenticate(ctx context.Context, secret string) (Principal, error) {
 	hash := HashSecret(secret)
-	if s.configured != nil && subtle.ConstantTimeCompare(hash[:], s.configuredHash[:]) == 1 {
-		return Principal{*s.configured}, nil
-	}
-	if !wellFormed(secret, s.environment) {
+	if !s.isConfigured(hash) && !wellFormed(secret, s.environment) {
 		return Principal{}, errInvalidKey()
+	}
+	return s.principal(ctx, hash)
+}
+
+func (s *Service) isConfigured(hash SecretHash) bool {
+	return s.configured != nil && subtle.ConstantTimeCompare(hash[:], s.configuredHash[:]) == 1
+}
+
+// principal finds who holds the secret with a hash. It returns the same errors as Authenticate.
+func (s *Service) principal(ctx context.Context, hash SecretHash) (Principal, error) {
+	if s.isConfigured(hash) {
+		return Principal{*s.configured}, nil
 	}
 	credential, found, err := s.keyring.find(hash, func() (Credential, bool, error) { return s.findCredential(ctx, hash) })
 	if err != nil {

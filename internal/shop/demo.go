@@ -8,10 +8,17 @@ func (s *Service) FillDemo(ctx context.Context) (int, error) {
 		if has, err := tx.HasPets(); err != nil || has {
 			return 0, err
 		}
-		for _, pet := range demoPets() {
-			if _, err := tx.EnsureCategory(pet.CategoryID); err != nil {
+		for i, name := range demoCategories() {
+			category := Category{int64(i) + 1, name}
+			_, found, err := tx.Category(category.ID)
+			if err == nil && !found {
+				err = tx.InsertCategory(category)
+			}
+			if err != nil {
 				return 0, err
 			}
+		}
+		for _, pet := range demoPets() {
 			if _, err := tx.InsertPet(pet); err != nil {
 				return 0, err
 			}
@@ -20,8 +27,12 @@ func (s *Service) FillDemo(ctx context.Context) (int, error) {
 	})
 }
 
-// demoPets are the animals of a small shop: dogs (1), cats (2), rabbits (3), birds (4), reptiles (5) and fish (6).
-// They come in one by one, so the order mixes them; some have just arrived and carry no status yet.
+// demoCategories are those of a small shop, from 1 on.
+func demoCategories() []string {
+	return []string{"Dogs", "Cats", "Rabbits", "Birds", "Reptiles", "Fish"}
+}
+
+// demoPets are its animals. They come in one by one, so the order mixes them; some have just arrived and carry no status yet.
 func demoPets() []NewPet {
 	return []NewPet{
 		{"Bella", 1, Sold}, {"Simba", 2, Sold}, {"Coco", 4, Sold}, {"Rocky", 1, Sold}, {"Nemo", 6, Sold},

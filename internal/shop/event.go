@@ -96,6 +96,7 @@ func (s *Service) event(e StoredEvent) Event {
 type EventFilter struct {
 	Types   []EventType
 	Subject string
+	Newest  bool // first, in place of the oldest
 }
 
 func (f EventFilter) matches(e Event) bool {

@@ -39,15 +39,9 @@ const (
 // the first bad rows by their lines, or payload_too_large.
 func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, dryRun bool) (Imported, error) {
 	if len(rows) > MaxImport {
-		return Imported{}, Errorf(PayloadTooLarge, "The import has %d animals; send at most %d at once.", len(rows), MaxImport)
+		return Imported{}, errImportTooLarge(rows)
 	}
-	readable := true
-	for i := range rows {
-		if !rows[i].unreadable() {
-			rows[i].Problems.Merge(rows[i].NewPet.Problems())
-		}
-		readable = readable && len(rows[i].Problems) == 0
-	}
+	readable := mergeProblems(rows)
 	ctx = WithPatience(ctx, importPatience)
 	if !readable || dryRun && repeatOf(ctx) == nil {
 		return read(ctx, s, func(tx ReadTx) (Imported, error) { return Imported{}, s.checkImport(tx, rows) })
@@ -68,40 +62,72 @@ func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, dryRun bool)
 	})
 }
 
-// checkImport returns validation_failed where a row cannot become an animal.
-func (s *Service) checkImport(tx ReadTx, rows []ImportRow) error {
+// CheckImport returns the rows of an import that cannot become animals, each with all that is wrong with it. Nothing is
+// written. It returns payload_too_large.
+func (s *Service) CheckImport(ctx context.Context, rows []ImportRow) ([]ImportRow, error) {
+	if len(rows) > MaxImport {
+		return nil, errImportTooLarge(rows)
+	}
+	mergeProblems(rows)
+	return read(WithPatience(ctx, importPatience), s, func(tx ReadTx) ([]ImportRow, error) { return s.badRows(tx, rows) })
+}
+
+func errImportTooLarge(rows []ImportRow) error {
+	return Errorf(PayloadTooLarge, "The import has %d animals; send at most %d at once.", len(rows), MaxImport)
+}
+
+// mergeProblems adds what is wrong with the animals to what was wrong with reading them, and tells whether nothing is.
+func mergeProblems(rows []ImportRow) (readable bool) {
+	readable = true
+	for i := range rows {
+		if !rows[i].unreadable() {
+			rows[i].Problems.Merge(rows[i].NewPet.Problems())
+		}
+		readable = readable && len(rows[i].Problems) == 0
+	}
+	return readable
+}
+
+// badRows returns the rows that cannot become animals, with all that is wrong with each.
+func (s *Service) badRows(tx ReadTx, rows []ImportRow) (bad []ImportRow, err error) {
 	var known []int64
 	if s.knownCategories {
-		var err error
 		if known, err = tx.KnownCategories(categoriesOf(rows)); err != nil {
-			return err
+			return nil, err
 		}
 		slices.Sort(known)
 	}
-	bad, named := 0, []string{}
 	for _, row := range rows {
-		problems := slices.Clone(row.Problems) // a closure may run again
+		row.Problems = slices.Clone(row.Problems) // a closure may run again
 		if s.knownCategories && !row.unreadable() {
 			if _, found := slices.BinarySearch(known, row.CategoryID); !found {
-				problems.Add("categoryId", unknownCategory)
+				row.Problems.Add("categoryId", unknownCategory)
 			}
 		}
-		if len(problems) == 0 {
-			continue
+		if len(row.Problems) > 0 {
+			bad = append(bad, row)
 		}
-		if bad++; bad <= namedRows {
-			named = append(named, fmt.Sprintf("line %d: %s", row.Line, problems))
-		}
+	}
+	return bad, nil
+}
+
+// checkImport returns validation_failed where a row cannot become an animal.
+func (s *Service) checkImport(tx ReadTx, rows []ImportRow) error {
+	bad, err := s.badRows(tx, rows)
+	if err != nil || len(bad) == 0 {
+		return err
+	}
+	named := []string{}
+	for _, row := range bad[:min(len(bad), namedRows)] {
+		named = append(named, fmt.Sprintf("line %d: %s", row.Line, row.Problems))
 	}
 	switch {
-	case bad == 0:
-		return nil
-	case bad == 1:
+	case len(bad) == 1:
 		return Errorf(ValidationFailed, "Nothing was imported, because a row is not valid: %s.", named[0])
-	case bad > namedRows:
-		return Errorf(ValidationFailed, "Nothing was imported, because %d rows are not valid, of which these are the first %d: %s.", bad, namedRows, strings.Join(named, "; "))
+	case len(bad) > namedRows:
+		return Errorf(ValidationFailed, "Nothing was imported, because %d rows are not valid, of which these are the first %d: %s.", len(bad), namedRows, strings.Join(named, "; "))
 	}
-	return Errorf(ValidationFailed, "Nothing was imported, because %d rows are not valid: %s.", bad, strings.Join(named, "; "))
+	return Errorf(ValidationFailed, "Nothing was imported, because %d rows are not valid: %s.", len(bad), strings.Join(named, "; "))
 }
 
 // categoriesOf returns the categories of all animals, each once, in ascending order: whoever takes several takes them in

@@ -3,6 +3,7 @@ package shop
 import (
 	"context"
 	"strconv"
+	"strings"
 )
 
 // ledger is a transaction that enters every change with its event. All that changes the shop goes through it, so that
@@ -53,6 +54,13 @@ func (k Key) subject() string      { return subject("keys/", k.ID) }
 func (w Webhook) subject() string  { return subject("webhooks/", w.ID) }
 
 func subject(of string, id int64) string { return of + strconv.FormatInt(id, 10) }
+
+// keyOf is the id of the key that an actor stands for, and whether it does for one.
+func keyOf(actor string) (id int64, ok bool) {
+	text, ok := strings.CutPrefix(actor, "keys/")
+	id, err := strconv.ParseInt(text, 10, 64)
+	return id, ok && err == nil
+}
 
 func (l *ledger) InsertPet(n NewPet) (Pet, error) {
 	pet, err := l.WriteTx.InsertPet(n)

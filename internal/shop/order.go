@@ -37,6 +37,9 @@ var orderMoves = map[OrderStatus][]OrderStatus{
 	Approved: {Delivered, Cancelled},
 }
 
+// Moves are the steps that a client can take with an order in this status.
+func (s OrderStatus) Moves() []OrderStatus { return slices.Clone(orderMoves[s]) }
+
 // afterOrder is what becomes of the animal with a step of its order; a step that is not here leaves it as it is.
 var afterOrder = map[OrderStatus]Status{
 	Placed:    Pending,

@@ -131,6 +131,9 @@ var moves = map[Status][]Status{
 	Sold:      {Available}, // the animal came back
 }
 
+// Moves are the statuses that an animal can be given by hand, while no order holds it.
+func (s Status) Moves() []Status { return slices.Clone(moves[s]) }
+
 // UpdatePet changes an animal. It returns not_found, precondition_failed, validation_failed, invalid_transition, or
 // pet_has_open_order for a change of status while an order holds the animal.
 func (s *Service) UpdatePet(ctx context.Context, id int64, change PetChange, match Match[Pet]) (Pet, error) {

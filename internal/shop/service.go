@@ -61,6 +61,7 @@ type Service struct {
 	keyring         *keyring
 	uses            *uses
 	running         *running
+	tallies         tallies
 }
 
 // Open opens the shop on a store. It refuses one of another environment.

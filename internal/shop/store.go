@@ -53,6 +53,8 @@ type ReadTx interface {
 	HasPets() (bool, error)
 	// Inventory counts the animals by status, exactly.
 	Inventory() (Inventory, error)
+	// CountPets counts the animals by category and status. It takes as long as there are animals.
+	CountPets() ([]PetCount, error)
 
 	// Category returns one category and whether there is one.
 	Category(id int64) (Category, bool, error)
@@ -60,6 +62,8 @@ type ReadTx interface {
 	Categories(w Window) ([]Category, error)
 	// KnownCategories returns those of these ids that are categories. Each is given once.
 	KnownCategories(ids []int64) ([]int64, error)
+	// CategoriesByID returns those categories of some ids that there are, in no order.
+	CategoriesByID(ids []int64) ([]Category, error)
 	// CategoryInUse tells whether an animal names the category.
 	CategoryInUse(id int64) (bool, error)
 
@@ -69,14 +73,19 @@ type ReadTx interface {
 	Orders(list OrderList) ([]Order, error)
 	// OpenOrder returns the order that holds an animal and whether there is one.
 	OpenOrder(petID int64) (Order, bool, error)
+	// OpenOrders returns the orders that hold some animals, in no order.
+	OpenOrders(petIDs []int64) ([]Order, error)
 	// NextHold returns when the first of all holds runs out, or the zero time where there is none.
 	NextHold() (time.Time, error)
 	// DueOrders returns some of the placed orders whose hold has run out at a time, longest ago first.
 	DueOrders(now time.Time) ([]Order, error)
 
-	// Events returns at most w.Limit events, in ascending order of their positions. What it returns never changes behind
-	// a reader: whatever is published later has a larger position.
+	// Events returns at most w.Limit events, in ascending order of their positions, or the newest first. What it returns
+	// never changes behind a reader: whatever is published later has a larger position.
 	Events(filter EventFilter, w Window) ([]StoredEvent, error)
+	// CountEvents counts what came and went by the day, of the events after one position and up to another. Every day on which
+	// any event was written is there, the oldest first.
+	CountEvents(after, upTo int64) ([]DayCount, error)
 	// LastEvent returns the position of the newest event, also where it has been removed or undone; 0 where there was none.
 	LastEvent() (int64, error)
 	// EventHorizon returns the position of the last event that was removed, or 0.
@@ -109,6 +118,8 @@ type ReadTx interface {
 	Keys(w Window) ([]Key, error)
 	// Credential returns the key that a secret opens and whether there is one, also where its time has passed.
 	Credential(hash SecretHash) (Credential, bool, error)
+	// Session returns what a token's hash stands for and whether there is such a session, also where its time has passed.
+	Session(token SecretHash) (Session, bool, error)
 	// CountAdmins returns how many keys have the scope admin and have not expired.
 	CountAdmins(now time.Time) (int, error)
 }
@@ -201,4 +212,11 @@ type WriteTx interface {
 	TouchKey(id int64, at time.Time) error
 	// DeleteKey removes a key with its secrets.
 	DeleteKey(Key) error
+
+	// InsertSession adds a session under the hash of its token.
+	InsertSession(token SecretHash, session Session) error
+	// DeleteSession removes a session. There may be none.
+	DeleteSession(token SecretHash) error
+	// RemoveSessions removes some of the sessions whose time has passed, and tells whether there may be more.
+	RemoveSessions(now time.Time) (more bool, err error)
 }

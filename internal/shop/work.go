@@ -21,6 +21,7 @@ func (s *Service) Work(ctx context.Context, report func(error)) {
 		{time.Minute, nil, s.ForgetAnswers},
 		{time.Minute, nil, s.RemoveEvents},
 		{time.Minute, nil, s.RemoveDeliveries},
+		{time.Minute, nil, s.RemoveSessions},
 		{10 * time.Second, nil, s.Tidy},
 	} {
 		wg.Go(func() {

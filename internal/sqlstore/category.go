@@ -25,6 +25,15 @@ func (t *tx) Categories(w shop.Window) ([]shop.Category, error) {
 	return all(t, scanCategory, query, args...)
 }
 
+func (t *tx) CategoriesByID(ids []int64) ([]shop.Category, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	var c conditions
+	addIn(&c, "id", ids)
+	return all(t, scanCategory, "SELECT id, name FROM categories WHERE "+c.texts[0], c.args...)
+}
+
 func (t *tx) CategoryInUse(id int64) (bool, error) {
 	_, found, err := one(t, scanValue[int64], "SELECT id FROM pets WHERE category_id = $1 LIMIT 1", id)
 	return found, err

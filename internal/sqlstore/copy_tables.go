@@ -42,6 +42,7 @@ var copiedTables = []copiedTable{
 		{"id", integer}, {"name", text}, {"scopes", text}, {"hint", text}, {"created_at", integer}, {"expires_at", integer},
 		{"last_used_at", integer}}},
 	{name: "key_secrets", key: 1, columns: []copiedColumn{{"hash", blob}, {"key_id", integer}, {"ends_at", integer}}},
+	{name: "sessions", key: 1, columns: []copiedColumn{{"hash", blob}, {"secret_hash", blob}, {"ends_at", integer}}},
 	{name: "kept_answers", key: 2, columns: []copiedColumn{
 		{"principal", integer}, {"key", text}, {"fingerprint", blob}, {"status", integer}, {"header", text}, {"body", blob},
 		{"kept_at", integer}}},

@@ -126,6 +126,7 @@ func fillStore(t *testing.T, database string) {
 		do(tx.InsertSecret(3, lostSecret))
 		do(tx.DeleteKey(shop.Key{ID: 3}))
 		do(tx.TouchKey(2, copyNow))
+		do(tx.InsertSession(shop.HashSecret("token"), shop.Session{Secret: newSecret, EndsAt: copyNow.Add(time.Hour)}))
 		for i, key := range keptKeys {
 			do(tx.Keep(int64(i%2)*math.MaxInt64, key, shop.KeptAnswer{Fingerprint: newSecret, Answer: shop.Answer{Status: 201,
 				Header: map[string]string{"Location": "/pets/ä"}, Body: []byte("\x00\xff" + key)}}, copyNow))
@@ -193,6 +194,8 @@ func answers(t *testing.T, database string) []any {
 			credential, found, err := tx.Credential(secret)
 			keep([]any{credential, found}, err)
 		}
+		session, signedIn, err := tx.Session(shop.HashSecret("token"))
+		keep([]any{session, signedIn}, err)
 		for i, key := range append(keptKeys, "no body") {
 			kept, found, err := tx.Kept([]int64{int64(i%2) * math.MaxInt64, 7}[i/len(keptKeys)], key, copyNow.Add(-time.Second))
 			kept.Body = append([]byte{}, kept.Body...) // none is none, however a driver says it

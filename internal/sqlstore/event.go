@@ -48,7 +48,11 @@ func (t *tx) Events(filter shop.EventFilter, w shop.Window) ([]shop.StoredEvent,
 func eventsQuery(d *dialect, filter shop.EventFilter, w shop.Window) (query string, args []any) {
 	c := conditions{byRow: d.byRow}
 	page := func() string {
-		query, c.args = c.page("SELECT "+eventColumns+" FROM events", w, "id > %s", "id")
+		after, order := "id > %s", "id"
+		if filter.Newest {
+			after, order = "id < %s", "id DESC"
+		}
+		query, c.args = c.page("SELECT "+eventColumns+" FROM events", w, after, order)
 		return query
 	}
 	switch {
@@ -67,8 +71,29 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.Window) (query stri
 		c.equal("type", kind)
 		parts = append(parts, fmt.Sprintf("SELECT * FROM (%s) AS of%d", page(), i))
 	}
-	return strings.Join(parts, " UNION ALL ") + " ORDER BY id LIMIT " + strconv.Itoa(w.Limit), c.args
+	order := " ORDER BY id LIMIT "
+	if filter.Newest {
+		order = " ORDER BY id DESC LIMIT "
+	}
+	return strings.Join(parts, " UNION ALL ") + order + strconv.Itoa(w.Limit), c.args
 }
+
+// CountEvents tells a sale by the end of what was before and after it: the status is the last member of an animal, and no
+// name can look so, because its quotes are escaped.
+func (t *tx) CountEvents(after, upTo int64) ([]shop.DayCount, error) {
+	return all(t, func(scan scanner) (count shop.DayCount, err error) {
+		var day int64
+		err = scan(&day, &count.Arrivals, &count.Sales)
+		count.Day = fromMicros(day * microsADay)
+		return count, err
+	}, `
+		SELECT at / 86400000000 AS day, CAST(sum(CASE WHEN type = 'pet.created' THEN 1 ELSE 0 END) AS BIGINT),
+			CAST(sum(CASE WHEN type = 'pet.updated' AND data LIKE '%"status":"sold"},"previous":%' AND data NOT LIKE '%"status":"sold"}}' THEN 1 ELSE 0 END) AS BIGINT)
+		FROM events WHERE id > $1 AND id <= $2 GROUP BY 1 ORDER BY 1`, after, upTo)
+}
+
+// microsADay is how long a day is, as times are stored.
+const microsADay = 24 * 60 * 60 * 1_000_000
 
 func (t *tx) LastEvent() (int64, error) {
 	last, _, err := one(t, scanValue[int64], "SELECT coalesce(max(id), 0) FROM events")

@@ -44,6 +44,15 @@ func (t *tx) OpenOrder(petID int64) (shop.Order, bool, error) {
 	return one(t, scanOrder, "SELECT "+orderColumns+" FROM orders WHERE pet_id = $1 AND status IN ('placed', 'approved')", petID)
 }
 
+func (t *tx) OpenOrders(petIDs []int64) ([]shop.Order, error) {
+	if len(petIDs) == 0 {
+		return nil, nil
+	}
+	var c conditions
+	addIn(&c, "pet_id", petIDs)
+	return all(t, scanOrder, "SELECT "+orderColumns+" FROM orders WHERE "+c.texts[0]+" AND status IN ('placed', 'approved')", c.args...)
+}
+
 func (t *tx) NextHold() (time.Time, error) {
 	next, _, err := one(t, scanValue[sql.Null[int64]], "SELECT min(hold_expires_at) FROM orders WHERE status = 'placed'")
 	return fromMicros(next.V), err

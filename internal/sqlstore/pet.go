@@ -42,6 +42,14 @@ func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	return c.page("SELECT "+petColumns+" FROM pets", list.Window, "id < %s", "id DESC")
 }
 
+// CountPets reads the index that has just the two columns, in their order.
+func (t *tx) CountPets() ([]shop.PetCount, error) {
+	return all(t, func(scan scanner) (count shop.PetCount, err error) {
+		err = scan(&count.CategoryID, (*string)(&count.Status), &count.N)
+		return count, err
+	}, "SELECT category_id, coalesce(status, ''), count(*) FROM pets GROUP BY category_id, status")
+}
+
 func (t *tx) HasPets() (bool, error) {
 	_, found, err := one(t, scanValue[int64], "SELECT id FROM pets LIMIT 1")
 	return found, err

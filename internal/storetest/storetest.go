@@ -19,10 +19,12 @@ func Run(t *testing.T, open func(t *testing.T) shop.Store) {
 		{"categories", categoryCases},
 		{"orders", orderCases},
 		{"keys", keyCases},
+		{"sessions", sessionCases},
 		{"events", eventCases},
 		{"webhooks", webhookCases},
 		{"deliveries", deliveryCases},
 		{"repeats", repeatCases},
+		{"staff", staffCases},
 	} {
 		t.Run(group.name, func(t *testing.T) {
 			for _, c := range group.cases {

@@ -1,0 +1,60 @@
+package shop
+
+import (
+	"context"
+	"crypto/rand"
+	"time"
+)
+
+// SessionLength is how long somebody who signed in stays so: a working day.
+const SessionLength = 12 * time.Hour
+
+// Session is what is stored of somebody who signed in with a key. It lives in the store, so that every node knows it, and
+// ends no later than the secret that it was opened with.
+type Session struct {
+	Secret SecretHash // that it was opened with
+	EndsAt time.Time
+}
+
+// SignIn opens a session for the holder of a secret, and returns the token that stands for it: it is random, holds nothing,
+// and only its hash is stored. It returns invalid_api_key, or unavailable where the store cannot be asked.
+func (s *Service) SignIn(ctx context.Context, secret string) (token string, err error) {
+	if _, err := s.Authenticate(ctx, secret); err != nil {
+		return "", err
+	}
+	token = rand.Text()
+	err = s.store.Write(ctx, func(tx WriteTx) error {
+		return tx.InsertSession(HashSecret(token), Session{HashSecret(secret), s.now().Add(SessionLength)})
+	})
+	return token, err
+}
+
+// SignedIn finds who a session belongs to. It returns invalid_api_key where the session is over, or its key is; or
+// unavailable where the store cannot be asked.
+func (s *Service) SignedIn(ctx context.Context, token string) (Principal, error) {
+	type result struct {
+		session Session
+		found   bool
+	}
+	got, err := read(ctx, s, func(tx ReadTx) (result, error) {
+		session, found, err := tx.Session(HashSecret(token))
+		return result{session, found}, err
+	})
+	if err != nil {
+		return Principal{}, err
+	}
+	if !got.found || passed(got.session.EndsAt, s.now()) {
+		return Principal{}, errInvalidKey()
+	}
+	return s.principal(ctx, got.session.Secret)
+}
+
+// SignOut ends a session, also one that there is not.
+func (s *Service) SignOut(ctx context.Context, token string) error {
+	return s.store.Write(ctx, func(tx WriteTx) error { return tx.DeleteSession(HashSecret(token)) })
+}
+
+// RemoveSessions removes the sessions whose time is over.
+func (s *Service) RemoveSessions(ctx context.Context) error {
+	return s.inParts(ctx, func(tx WriteTx) (bool, error) { return tx.RemoveSessions(s.now()) })
+}

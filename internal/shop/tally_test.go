@@ -1,0 +1,36 @@
+package shop_test
+
+import (
+	"testing"
+
+	"animalstore/internal/shop"
+)
+
+// What a small shop counts is what there is now; what came on which day is counted once, whoever asks.
+func TestTallies(t *testing.T) {
+	t.Parallel()
+	service, err := shop.Open(t.Context(), openStore(t), shop.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want := range int64(3) {
+		counts, err := service.CountPets(t.Context())
+		if err != nil || want == 0 && len(counts) != 0 || want > 0 && (len(counts) != 1 || counts[0] != shop.PetCount{CategoryID: 7, Status: shop.Sold, N: want}) {
+			t.Errorf("with %d animals the counts are %v %v", want, counts, err)
+		}
+		days, err := service.CountDays(t.Context())
+		if err != nil || len(days) != 30 {
+			t.Fatalf("%v %v", days, err)
+		}
+		arrivals, sales := int64(0), int64(0)
+		for _, day := range days { // midnight may have passed
+			arrivals, sales = arrivals+day.Arrivals, sales+day.Sales
+		}
+		if arrivals != want || sales != 0 { // one that comes in sold is no sale
+			t.Errorf("with %d animals there were %d arrivals and %d sales", want, arrivals, sales)
+		}
+		if _, err := service.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 7, Status: shop.Sold}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,256 @@
+package browser
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"animalstore/internal/browsertest"
+	"animalstore/internal/shop"
+)
+
+// bothWidths runs a test at a desk and on a phone.
+func bothWidths(t *testing.T, test func(t *testing.T, width int)) {
+	for name, width := range map[string]int{"desk": desk, "phone": phone} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, width)
+		})
+	}
+}
+
+const worker = "pets:read pets:write orders:read orders:write events:read"
+
+func workerScopes() (scopes []shop.Scope) {
+	for scope := range strings.FieldsSeq(worker) {
+		scopes = append(scopes, shop.Scope(scope))
+	}
+	return scopes
+}
+
+func TestWorkInTheCatalogue(t *testing.T) {
+	t.Parallel()
+	bothWidths(t, func(t *testing.T, width int) {
+		s := newShop(t, shop.Staging)
+		if _, err := s.service.CreateCategory(t.Context(), "Dogs"); err != nil {
+			t.Fatal(err)
+		}
+		p := s.visit(width, s.key(workerScopes()...).Secret)
+		p.says(".staging", "not the real animals")
+		p.open("/staff/pets")
+		p.accessible("an empty catalogue")
+
+		// Add two, with the keyboard alone.
+		p.Run(chromedp.KeyEvent("n", chromedp.KeyModifiers(input.ModifierAlt)))
+		p.until(`document.activeElement.id === "add-name"`)
+		p.Run(chromedp.KeyEvent("Rex" + kb.Tab + "Dogs" + kb.Tab + "avail" + kb.Tab + kb.Enter))
+		p.says("#pet-1 .name", "Rex")
+		p.says("#notices", "Rex was added as number 1.")
+		p.write("#add-name", "Bella <b>"+kb.Enter)
+		p.says("#pet-2 .name", "Bella <b>")
+		p.accessible("a catalogue")
+
+		// Change one in its place, and think better of another change.
+		p.click("#pet-1-edit")
+		p.until(`document.activeElement.id === "edit-1-name"`)
+		p.accessible("a row that is changed")
+		p.write("#edit-1-name", "Rexo"+kb.Enter)
+		p.says("#pet-1-name", "Rexo")
+		p.click("#pet-1-edit")
+		p.until(`document.activeElement.id === "edit-1-name"`)
+		p.Run(chromedp.KeyEvent("other" + kb.Escape))
+		p.says("#pet-1-name", "Rexo")
+
+		// Exactly the moves that are allowed.
+		if got := moves(p, 1); !slices.Equal(got, []string{"pending", "sold"}) {
+			t.Errorf("an available animal offers %v", got)
+		}
+		p.click("#pet-1-to-sold")
+		p.says("#pet-1 .badge", "sold")
+		if got := moves(p, 1); !slices.Equal(got, []string{"available"}) {
+			t.Errorf("a sold animal offers %v", got)
+		}
+
+		// Filters, which the address keeps.
+		p.write("#filter-name", "BELL")
+		p.until(`!document.querySelector("#pet-1") && !!document.querySelector("#pet-2") && location.search.includes("name=BELL")`)
+		p.Run(chromedp.Reload())
+		p.see("#pet-2")
+		if p.has("#pet-1") {
+			t.Error("the filter is lost")
+		}
+	})
+}
+
+// moves are the statuses that a row offers.
+func moves(p *person, id int64) []string {
+	p.t.Helper()
+	return browsertest.Eval[[]string](p.Page, fmt.Sprintf(`[...document.querySelectorAll("#pet-%d .move")].map(b => b.value)`, id))
+}
+
+func TestRemoveAndUndo(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	rex, bella := s.add("Rex", shop.Available), s.add("Bella", shop.Available)
+	p := s.visit(desk, s.key(workerScopes()...).Secret)
+	p.open("/staff/pets")
+	p.click("#pet-1-delete")
+	p.says("#pet-1", "Rex will be removed")
+	p.accessible("an animal that is about to be removed")
+	p.click("#pet-1-undo")
+	p.says("#pet-1-name", "Rex")
+	p.click("#pet-2-delete")
+	p.until(`!document.querySelector("#pet-2")`) // by itself, after its time
+	p.says("#notices", "Bella was removed.")
+	if _, err := s.service.Pet(t.Context(), bella.ID); err == nil {
+		t.Error("it is still there")
+	}
+	if _, err := s.service.Pet(t.Context(), rex.ID); err != nil {
+		t.Errorf("the one that was to stay: %v", err)
+	}
+	p.click("#pet-1-delete")
+	p.open("/staff/pets") // leaving keeps it
+	p.says("#pet-1-name", "Rex")
+}
+
+func TestEndlessScrolling(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	for i := range 120 {
+		s.add(fmt.Sprint("Rex ", i), shop.Available)
+	}
+	p := s.visit(desk, s.key(shop.PetsRead).Secret)
+	p.open("/staff/pets")
+	p.see("#pet-120")
+	p.until(`(scrollTo(0, document.body.scrollHeight), !!document.querySelector("#pet-1"))`)
+	if n := browsertest.Eval[int](p.Page, `new Set([...document.querySelectorAll("tr[id^=pet-]")].map(r => r.id)).size`); n != 120 {
+		t.Errorf("%d animals are there", n)
+	}
+}
+
+// Two people at once: what one does, the other sees; and who is second is told.
+func TestTwoPeople(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	s.add("Rex", shop.Available)
+	one, two := s.visit(desk, s.key(workerScopes()...).Secret), s.visit(phone, s.key(workerScopes()...).Secret)
+	for _, p := range []*person{one, two} {
+		p.open("/staff/pets")
+		p.see("#pet-1")
+	}
+	one.click("#pet-1-to-pending")
+	two.says("#pet-1 .badge", "pending")
+	s.add("Bella", shop.Available)
+	for _, p := range []*person{one, two} {
+		p.says("#pet-2-name", "Bella")
+	}
+
+	// Both change the same animal.
+	one.click("#pet-1-edit")
+	two.click("#pet-1-edit")
+	one.see("#edit-1-name")
+	two.see("#edit-1-name")
+	one.write("#edit-1-name", "Rexo"+kb.Enter)
+	one.says("#pet-1-name", "Rexo")
+	two.write("#edit-1-name", "Max"+kb.Enter)
+	two.says("#pet-1 .conflict", "Somebody else changed this animal first")
+	if text := two.text("#pet-1 .conflict table"); !strings.Contains(text, "Rexo") || !strings.Contains(text, "Max") {
+		t.Errorf("the conflict shows %q", text)
+	}
+	two.accessible("a conflict")
+	two.Run(chromedp.Click("#pet-1 button.primary", chromedp.ByQuery)) // and saves all the same
+	one.says("#pet-1-name", "Max")
+
+	// Somebody removes what another one looks at.
+	if err := s.service.DeletePet(t.Context(), 2, nil); err != nil {
+		t.Fatal(err)
+	}
+	one.says("#pet-2", "This animal was removed.")
+
+	// An animal that somebody writes a note about is not swept away under their hands.
+	s.change(1, shop.PetChange{Status: ptr(shop.Available)})
+	two.open("/staff/pets/1")
+	two.see("#reserve-reference")
+	two.Run(chromedp.Focus("#reserve-reference", chromedp.ByQuery), chromedp.KeyEvent("Mrs N"))
+	s.change(1, shop.PetChange{Name: ptr("Renamed")})
+	two.says("#notices", "changed elsewhere while you were writing")
+	if text := browsertest.Eval[string](two.Page, `document.querySelector("#reserve-reference").value`); text != "Mrs N" {
+		t.Errorf("the note has become %q", text)
+	}
+}
+
+func ptr[T any](value T) *T { return &value }
+
+func TestASessionEndsOnTheScreen(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	s.key(shop.Admin)
+	key := s.key(shop.PetsRead)
+	p := s.visit(desk, key.Secret)
+	p.open("/staff/pets")
+	p.see("#catalogue")
+	if err := s.service.RevokeKey(t.Context(), key.ID); err != nil {
+		t.Fatal(err)
+	}
+	p.see(`[name="key"]`) // by itself
+	if next := browsertest.Eval[string](p.Page, `document.querySelector("[name=next]").value`); next != "/staff/pets" {
+		t.Errorf("it goes back to %q", next)
+	}
+	p.accessible("signing in")
+}
+
+// What a name looks like is not what it does.
+func TestHTMLInNamesNeverRuns(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	evil := `<img src=x onerror="window.evil=1"><script>window.evil=1</script>`
+	pet := s.add(evil, shop.Available)
+	if _, err := s.service.PutCategory(t.Context(), shop.Category{ID: 1, Name: evil}, nil); err != nil {
+		t.Fatal(err)
+	}
+	p := s.visit(desk, s.key(shop.Admin).Secret)
+	for _, page := range []string{"/", "/staff/pets", "/staff/pets/1", "/staff/categories"} {
+		p.open(page)
+		p.see("main")
+		if browsertest.Eval[bool](p.Page, `!!window.evil || !!document.querySelector("main img")`) {
+			t.Errorf("it ran on %s", page)
+		}
+	}
+	p.open("/staff/pets")
+	p.click("#pet-1-to-pending") // a notice with the name, and a new row
+	p.says("#notices", evil+" is pending now.")
+	s.change(pet.ID, shop.PetChange{Name: ptr(evil + "!")})
+	p.says("#pet-1-name", evil+"!")
+	if browsertest.Eval[bool](p.Page, `!!window.evil || !!document.querySelector("img")`) {
+		t.Error("it ran in a part")
+	}
+}
+
+// Without scripts the pages can be read, and the basic forms work.
+func TestWithoutScripts(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, shop.Production)
+	s.add("Rex", shop.Available)
+	p := s.visit(desk, s.key(workerScopes()...).Secret)
+	p.Run(emulation.SetScriptExecutionDisabled(true))
+	p.open("/staff/pets")
+	p.click("#pet-1-to-pending")
+	p.seeStill("#pet-1 .s-pending.badge")
+	p.click("#pet-1-edit")
+	p.seeStill(`form.stack [name="name"]`)
+	p.Run(chromedp.SendKeys(`form.stack [name="name"]`, "o", chromedp.ByQuery))
+	p.click("form.stack button.primary")
+	p.seeStill("#animal")
+	if pet, err := s.service.Pet(t.Context(), 1); err != nil || pet.Status != shop.Pending || !strings.Contains(pet.Name, "o") {
+		t.Errorf("%v %v", pet, err)
+	}
+	p.click(`a[href="/staff/pets/1/delete"]`)
+	p.click("button.danger")
+	p.seeStill(".empty")
+}

@@ -1,0 +1,224 @@
+// Package browser tests the staff pages as people use them: in a real browser, on a real store.
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log/slog"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"animalstore/internal/browsertest"
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+	"animalstore/internal/staff"
+)
+
+// screenshots is where TestScreenshots puts its pictures; empty: nowhere that stays.
+var screenshots = flag.String("screenshots", "", "the folder for the pictures of the pages")
+
+// openShop is a shop with its staff pages behind a real listener.
+type openShop struct {
+	t       *testing.T
+	service *shop.Service
+	url     string
+	keys    int
+	ahead   atomic.Int64 // how far the store's clock is
+}
+
+func newShop(t *testing.T, environment shop.Environment) *openShop {
+	t.Helper()
+	s := &openShop{t: t}
+	now := func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+	store, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{Exclusive: true, Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := shop.Open(t.Context(), store, shop.Options{Environment: environment})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages, err := staff.New(staff.Config{Service: service, Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	working := make(chan struct{})
+	go func() {
+		defer close(working)
+		service.Work(t.Context(), func(err error) { t.Log("work:", err) })
+	}()
+	server := httptest.NewServer(pages)
+	t.Cleanup(func() {
+		pages.Stopping()
+		server.Close()
+		<-working
+		store.Close()
+	})
+	s.service, s.url = service, server.URL
+	return s
+}
+
+// key makes a key with some scopes.
+func (s *openShop) key(scopes ...shop.Scope) shop.IssuedKey {
+	s.t.Helper()
+	s.keys++
+	key, err := s.service.CreateKey(s.t.Context(), shop.NewKey{Name: fmt.Sprintf("key %d of the tests", s.keys), Scopes: scopes})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return key
+}
+
+// add adds an animal, as somebody elsewhere does.
+func (s *openShop) add(name string, status shop.Status) shop.Pet {
+	s.t.Helper()
+	pet, err := s.service.CreatePet(s.t.Context(), shop.NewPet{Name: name, CategoryID: 1, Status: status})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return pet
+}
+
+// change changes an animal, as somebody elsewhere does.
+func (s *openShop) change(id int64, change shop.PetChange) {
+	s.t.Helper()
+	if _, err := s.service.UpdatePet(s.t.Context(), id, change, nil); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// person is somebody in front of a browser.
+type person struct {
+	*browsertest.Page
+	t    *testing.T
+	shop *openShop
+}
+
+const (
+	desk  = 1280
+	phone = 360
+)
+
+// visit opens a browser and signs in.
+func (s *openShop) visit(width int, key string) *person {
+	s.t.Helper()
+	p := &person{browsertest.Open(s.t, width, 900), s.t, s}
+	p.Run(emulation.SetDeviceMetricsOverride(int64(width), 900, 1, width == phone))
+	p.open("/")
+	p.write(`[name="key"]`, key+kb.Enter)
+	p.see(".who")
+	return p
+}
+
+func (p *person) open(path string) {
+	p.t.Helper()
+	p.Run(chromedp.Navigate(p.shop.url + path))
+}
+
+// click clicks on the one thing that a selector finds, once it is there. A row may be replaced by a newer one just then.
+func (p *person) click(selector string) {
+	p.t.Helper()
+	p.Run(chromedp.ActionFunc(func(ctx context.Context) error {
+		for {
+			err := chromedp.Click(selector, chromedp.ByQuery, chromedp.NodeVisible).Do(ctx)
+			if err == nil || !strings.Contains(err.Error(), "node") {
+				return err
+			}
+		}
+	}))
+}
+
+// write writes into a field, in the place of what is there.
+func (p *person) write(selector, text string) {
+	p.t.Helper()
+	p.see(selector)
+	p.Run(chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%[1]q).focus(), document.querySelector(%[1]q).select()`, selector), nil), chromedp.KeyEvent(text))
+}
+
+// see waits until there is something to be seen.
+func (p *person) see(selector string) {
+	p.t.Helper()
+	p.until(`!!document.querySelector(%[1]q) && document.querySelector(%[1]q).checkVisibility()`, selector)
+}
+
+// seeStill is see on a page without scripts.
+func (p *person) seeStill(selector string) {
+	p.t.Helper()
+	p.Run(chromedp.WaitVisible(selector, chromedp.ByQuery))
+}
+
+// until waits until an expression is true, also while the page is replaced by another.
+func (p *person) until(expression string, args ...any) {
+	p.t.Helper()
+	expression = fmt.Sprintf(expression, args...)
+	p.Run(chromedp.ActionFunc(func(ctx context.Context) error {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+			var done bool
+			if err := chromedp.Evaluate(expression, &done).Do(ctx); err == nil && done {
+				return nil
+			}
+			if err := chromedp.Sleep(30 * time.Millisecond).Do(ctx); err != nil {
+				return err
+			}
+		}
+		var body string
+		chromedp.Evaluate("location + ' ' + document.activeElement.outerHTML.slice(0, 300) + ' ' + document.querySelector('main').innerText", &body).Do(ctx)
+		return fmt.Errorf("it never became true that %s, on a page that says %s", expression, body)
+	}))
+}
+
+// says waits until the page has a text.
+func (p *person) says(selector, text string) {
+	p.t.Helper()
+	p.until(`[...document.querySelectorAll(%q)].some(e => e.textContent.includes(%q))`, selector, text)
+}
+
+// text is what a part of the page says.
+func (p *person) text(selector string) string {
+	p.t.Helper()
+	return browsertest.Eval[string](p.Page, fmt.Sprintf(`(document.querySelector(%q) || {textContent: ""}).textContent.replace(/\s+/g, " ").trim()`, selector))
+}
+
+// has tells whether there is something now.
+func (p *person) has(selector string) bool {
+	p.t.Helper()
+	return browsertest.Eval[bool](p.Page, fmt.Sprintf(`!!document.querySelector(%q)`, selector))
+}
+
+// accessible runs axe on the page: nothing that would keep somebody from using it may be found.
+func (p *person) accessible(what string) {
+	p.t.Helper()
+	source, err := os.ReadFile("testdata/axe.min.js")
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	if !browsertest.Eval[bool](p.Page, "!!window.axe") {
+		p.Run(chromedp.Evaluate(string(source)+";0", nil))
+	}
+	// What has the colour of its background it takes for hidden on purpose, and is not sure.
+	found := browsertest.Eval[string](p.Page, `axe.run(document, {resultTypes: ["violations", "incomplete"]}).then(r => JSON.stringify([
+		...r.violations.filter(v => v.impact === "serious" || v.impact === "critical"),
+		...r.incomplete.map(v => ({...v, nodes: v.nodes.filter(n => n.any.some(a => a.message.includes("1:1 contrast")))})).filter(v => v.nodes.length > 0)]
+		.map(v => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map(n => n.html + " " + (n.any[0]||{}).message).join(" | "))))`)
+	var problems []string
+	if err := json.Unmarshal([]byte(found), &problems); err != nil {
+		p.t.Fatal(err)
+	}
+	if len(problems) > 0 {
+		p.t.Errorf("%s:\n%s", what, strings.Join(problems, "\n"))
+	}
+	if wide := browsertest.Eval[int](p.Page, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+		p.t.Errorf("%s: the page is %d pixels wider than the screen", what, wide)
+	}
+}

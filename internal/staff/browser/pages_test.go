@@ -1,0 +1,211 @@
+package browser
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"animalstore/internal/browsertest"
+	"animalstore/internal/leaktest"
+	"animalstore/internal/shop"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+func TestOneAnimalFromItsReservationToItsReturn(t *testing.T) {
+	t.Parallel()
+	bothWidths(t, func(t *testing.T, width int) {
+		s := newShop(t, shop.Production)
+		s.add("Rex", shop.Available)
+		p := s.visit(width, s.key(workerScopes()...).Secret)
+		p.open("/staff/pets/1")
+		p.write("#reserve-reference", "Mrs Novák"+kb.Enter)
+		p.says("#order-1", "placed")
+		p.says("#order-1", "2 days 23 h")
+		p.accessible("an animal with an order")
+		p.click("#order-1-approved")
+		p.says("#order-1 .badge", "approved")
+		p.click("#order-1-delivered")
+		p.says(".head .badge", "sold")
+		p.click("#move-available")
+		p.says(".head .badge", "available")
+		p.write("#reserve-reference", kb.Enter)
+		p.says("#order-2", "placed")
+		p.click("#order-2-cancelled")
+		p.says("#order-2 .badge", "cancelled")
+		p.says(".head .badge", "available")
+		if history := p.text(".history"); strings.Count(history, "key 1 of the tests changed") != 5 || !strings.Contains(history, "sold → available") {
+			t.Errorf("the history is %s", history)
+		}
+		p.accessible("an animal with a history")
+	})
+}
+
+func TestOrdersAndTheFirstPage(t *testing.T) {
+	t.Parallel()
+	bothWidths(t, func(t *testing.T, width int) {
+		s := newShop(t, shop.Production)
+		if _, err := s.service.FillDemo(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		p := s.visit(width, s.key(workerScopes()...).Secret)
+		p.see(".plot canvas")
+		p.says(".tiles", "42 in all")
+		p.accessible("the first page")
+		s.add("Rex", shop.Available)
+		p.says(".tiles", "43 in all") // by itself
+		p.see(".plot canvas")
+		p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
+		p.open("/") // colours change slowly
+		p.accessible("the first page in the dark")
+
+		p.open("/staff/orders")
+		p.says("#orders", "There is no order like that")
+		order, err := s.service.PlaceOrder(t.Context(), shop.NewOrder{PetID: 6})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.says("#order-1", "Luna") // by itself
+		p.accessible("the orders in the dark")
+		p.click("#order-1-approved")
+		p.says("#order-1 .badge", "approved")
+		if _, err := s.service.UpdateOrder(t.Context(), order.ID, shop.Cancelled, nil); err != nil {
+			t.Fatal(err)
+		}
+		p.says("#order-1 .badge", "cancelled")
+
+		p.open("/staff/categories")
+		p.accessible("the categories in the dark")
+		p.write(`#category-6 [name="name"]`, "Fishes"+kb.Enter)
+		p.until(`!!document.querySelector('#category-6 [name="was-name"][value="Fishes"]')`)
+		p.open("/staff/pets")
+		p.see("#pet-43")
+		p.accessible("the catalogue in the dark")
+	})
+}
+
+func TestKeysAndWebhooks(t *testing.T) {
+	t.Parallel()
+	bothWidths(t, func(t *testing.T, width int) {
+		s := newShop(t, shop.Production)
+		receiver := httptest.NewServer(http.NotFoundHandler())
+		defer receiver.Close()
+		p := s.visit(width, s.key(shop.Admin).Secret)
+		p.open("/staff/keys")
+		p.click("details.adding summary")
+		p.write(`form.stack [name="name"]`, "till")
+		p.accessible("making a key")
+		p.click("form.stack button.primary")
+		p.see("#secret")
+		p.accessible("a new key")
+		secret := p.text("#secret")
+		till := s.visit(phone, secret)
+		till.open("/staff/pets")
+		till.see("#catalogue")
+		if till.has(`a[href="/staff/keys"]`) {
+			t.Error("keys are offered to who may not have them")
+		}
+		p.click("#key-2 details.menu:nth-of-type(1) summary")
+		p.click("#key-2 details.menu:nth-of-type(1) button")
+		p.says(".secret", "has a new secret")
+		if again := p.text("#secret"); again == secret || again == "" {
+			t.Errorf("the new secret is %q", again)
+		}
+		p.click("#key-2 details.menu:nth-of-type(2) summary")
+		p.accessible("revoking a key")
+		p.click("#key-2 details.menu:nth-of-type(2) button")
+		p.until(`document.readyState === "complete" && !document.querySelector("#key-2")`)
+		till.see(`[name="key"]`)
+
+		p.open("/staff/webhooks")
+		p.click("details.adding summary")
+		p.write(`[name="url"]`, receiver.URL)
+		p.accessible("adding a webhook")
+		p.click("form.stack button.primary")
+		p.see("#secret")
+		p.open("/staff/webhooks/1")
+		p.click(".toolbar form button")
+		p.says("#delivery-1", "webhook.test")
+		p.accessible("a webhook")
+		p.click("#delivery-1 button")
+		p.says("#delivery-2", "webhook.test")
+	})
+}
+
+func TestImportAFile(t *testing.T) {
+	t.Parallel()
+	bothWidths(t, func(t *testing.T, width int) {
+		s := newShop(t, shop.Production)
+		p := s.visit(width, s.key(workerScopes()...).Secret)
+		p.open("/staff/import")
+		p.accessible("importing")
+		choose := func(content string) {
+			t.Helper()
+			file := t.TempDir() + "/animals.csv"
+			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			p.Run(chromedp.SetUploadFiles("#file", []string{file}, chromedp.ByQuery))
+			p.click("#check")
+		}
+		choose("name,categoryId,status\nRex,1,available\nMax,1,gone\n")
+		p.says("#result", "1 of 2 rows cannot be imported")
+		p.says("#result", "must be one of available, pending, sold")
+		p.accessible("a file with a bad row")
+		if p.has("#import-now") {
+			t.Error("a file with a bad row can be imported")
+		}
+		choose("name,categoryId,status\n" + strings.Repeat("Rex <b>,1,available\n", 9000))
+		p.says("#result", "9000 animals, and all of them can be imported")
+		p.accessible("a good file")
+		p.until(`(window.bar = 0, new MutationObserver(() => window.bar++).observe(document.getElementById("progress"), {attributes: true}), true)`)
+		p.click("#import-now")
+		p.says("#result", "9000 animals were added")
+		if changes := browsertest.Eval[int](p.Page, "window.bar"); changes < 2 {
+			t.Errorf("the bar changed %d times", changes)
+		}
+		p.open("/staff/pets")
+		p.says("#pet-9000", "Rex <b>")
+	})
+}
+
+func TestTheCheckerIsWhatItWas(t *testing.T) {
+	t.Parallel()
+	sums, err := os.ReadFile("testdata/SHA256SUMS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(sums)) {
+		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		content, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%x", sha256.Sum256(content)); got != sum {
+			t.Errorf("%s has the sum %s, want %s", name, got, sum)
+		}
+	}
+	// And it finds what is wrong.
+	s := newShop(t, shop.Production)
+	p := s.visit(desk, s.key(shop.PetsRead).Secret)
+	p.Run(chromedp.Evaluate(string(must(os.ReadFile("testdata/axe.min.js")))+";0", nil),
+		chromedp.Evaluate(`document.querySelector("main").insertAdjacentHTML("beforeend", "<input><button></button>")`, nil))
+	if n := browsertest.Eval[int](p.Page, `axe.run().then(r => r.violations.filter(v => v.impact === "critical").length)`); n < 2 {
+		t.Errorf("it found %d", n)
+	}
+}
+
+func must(content []byte, err error) []byte {
+	if err != nil {
+		panic(err)
+	}
+	return content
+}

@@ -1,0 +1,111 @@
+package staff
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"animalstore/internal/shop"
+)
+
+// categoryBook is what the page of the categories shows.
+type categoryBook struct {
+	Rows    []categoryRow
+	More    int64 // the last one of the page, where others follow
+	HasMore bool
+	Name    string // of one that could not be added
+	Problem string
+}
+
+type categoryRow struct {
+	shop.Category
+	Counts map[string]int64 // of its animals, by status, and in "all"
+}
+
+// UpToPending and UpToSold are how many animals stand before the next status, in a bar of all of them.
+func (r categoryRow) UpToPending() int64 { return r.Counts["available"] + r.Counts["pending"] }
+func (r categoryRow) UpToSold() int64    { return r.UpToPending() + r.Counts["sold"] }
+
+func (p *Pages) categories(v *visit) error { return v.showCategories(http.StatusOK, "", "") }
+
+func (v *visit) showCategories(status int, name, problem string) error {
+	window := shop.Window{Limit: pageLength}
+	if from, err := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64); err == nil {
+		window.From = &from
+	}
+	page, err := v.Service.ListCategories(v.r.Context(), window)
+	if err != nil {
+		return err
+	}
+	counts, err := v.Service.CountPets(v.r.Context())
+	if err != nil {
+		return err
+	}
+	book := categoryBook{Name: name, Problem: problem, HasMore: page.More}
+	for _, category := range page.Items {
+		row := categoryRow{category, map[string]int64{}}
+		for _, count := range counts {
+			if count.CategoryID == category.ID {
+				row.Counts["all"] += count.N
+				row.Counts[string(count.Status)] += count.N
+			}
+		}
+		book.Rows = append(book.Rows, row)
+		book.More = category.ID
+	}
+	return v.show(status, "categories", "Categories", book)
+}
+
+func (p *Pages) addCategory(v *visit) error {
+	name := strings.TrimSpace(v.field("name"))
+	if _, err := p.Service.CreateCategory(v.context(), name); err != nil {
+		problem := problemOf(err)
+		if problem == "" {
+			return err
+		}
+		return v.showCategories(http.StatusUnprocessableEntity, name, problem)
+	}
+	return v.goTo("/staff/categories")
+}
+
+// saveCategory names a category, unless somebody else has given it another name than the page showed.
+func (p *Pages) saveCategory(v *visit) error {
+	id, err := v.thing()
+	if err != nil {
+		return err
+	}
+	was := shop.Category{ID: id, Name: v.field("was-name")}
+	wanted := shop.Category{ID: id, Name: strings.TrimSpace(v.field("name"))}
+	_, err = p.Service.PutCategory(v.context(), wanted, func(now shop.Category) bool { return now == was })
+	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
+		now, err := p.Service.Category(v.r.Context(), id)
+		if err != nil {
+			return err
+		}
+		return v.showCategories(http.StatusConflict, "", fmt.Sprintf(
+			"Somebody else has named category %d “%s” meanwhile; your “%s” was not saved.", id, now.Name, wanted.Name))
+	}
+	if problem := problemOf(err); err != nil && problem != "" {
+		return v.showCategories(http.StatusUnprocessableEntity, "", problem)
+	}
+	if err != nil {
+		return err
+	}
+	return v.goTo("/staff/categories")
+}
+
+func (p *Pages) deleteCategory(v *visit) error {
+	id, err := v.thing()
+	if err != nil {
+		return err
+	}
+	if err := p.Service.DeleteCategory(v.context(), id, nil); err != nil {
+		problem := problemOf(err)
+		if problem == "" {
+			return err
+		}
+		return v.showCategories(http.StatusConflict, "", problem)
+	}
+	return v.goTo("/staff/categories")
+}

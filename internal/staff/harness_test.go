@@ -1,0 +1,224 @@
+package staff
+
+import (
+	"html"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/cookiejar"
+	"net/http/httptest"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"animalstore/internal/leaktest"
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+// configuredKey is that of every shop in these tests.
+const configuredKey = "configured-key-of-the-tests"
+
+// openShop is a shop on a real store, with its pages behind a real listener.
+type openShop struct {
+	t       testing.TB
+	store   *sqlstore.Store
+	service *shop.Service
+	ahead   atomic.Int64 // how far the store's clock is
+	url     string
+}
+
+func newShop(t testing.TB, change ...func(*Config)) *openShop {
+	t.Helper()
+	s := &openShop{t: t}
+	now := func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+	var err error
+	if s.store, err = sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{Exclusive: true, Now: now}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.store.Close() })
+	s.service = s.open()
+	s.url = s.serve(s.service, change...)
+	return s
+}
+
+// open opens the shop on the same store, as it is on another node.
+func (s *openShop) open() *shop.Service {
+	s.t.Helper()
+	service, err := shop.Open(s.t.Context(), s.store, shop.Options{ConfiguredKey: configuredKey})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return service
+}
+
+// serve serves the pages of a service.
+func (s *openShop) serve(service *shop.Service, change ...func(*Config)) (url string) {
+	s.t.Helper()
+	config := Config{Service: service, Log: s.log()}
+	for _, fn := range change {
+		fn(&config)
+	}
+	pages, err := New(config)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	server := httptest.NewServer(pages)
+	s.t.Cleanup(func() {
+		pages.Stopping()
+		server.Close()
+	})
+	return server.URL
+}
+
+func (s *openShop) log() *slog.Logger { return slog.New(slog.NewTextHandler(s.t.Output(), nil)) }
+
+// key makes a key with some scopes.
+func (s *openShop) key(scopes ...shop.Scope) shop.IssuedKey {
+	s.t.Helper()
+	key, err := s.service.CreateKey(s.t.Context(), shop.NewKey{Name: "Žofie <at the till>", Scopes: scopes})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return key
+}
+
+func (s *openShop) add(name string, category int64, status shop.Status) shop.Pet {
+	s.t.Helper()
+	pet, err := s.service.CreatePet(s.t.Context(), shop.NewPet{Name: name, CategoryID: category, Status: status})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return pet
+}
+
+// browser is somebody's: it keeps cookies, and follows no redirects by itself.
+type browser struct {
+	t      testing.TB
+	url    string
+	client *http.Client
+	script bool // it asks as htmx does
+}
+
+func (s *openShop) browser() *browser {
+	s.t.Helper()
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	transport := &http.Transport{}
+	s.t.Cleanup(transport.CloseIdleConnections)
+	return &browser{t: s.t, url: s.url, client: &http.Client{Jar: jar, Transport: transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+}
+
+// signedIn is a browser in which somebody has signed in.
+func (s *openShop) signedIn(key string) *browser {
+	s.t.Helper()
+	b := s.browser()
+	if got := b.post("/staff/sign-in", "key", key); got.status != http.StatusSeeOther {
+		s.t.Fatalf("signing in got %d: %s", got.status, got.text())
+	}
+	return b
+}
+
+// withScript is the same browser where htmx asks.
+func (b *browser) withScript() *browser {
+	other := *b
+	other.script = true
+	return &other
+}
+
+// answer is what a browser got.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// text is what people read of it.
+func (a answer) text() string {
+	text := regexp.MustCompile(`(?s)<head>.*?</head>|<[^>]*>`).ReplaceAllString(a.body, " ")
+	return strings.Join(strings.Fields(html.UnescapeString(text)), " ")
+}
+
+func (b *browser) do(r *http.Request) answer {
+	b.t.Helper()
+	if b.script {
+		r.Header.Set("HX-Request", "true")
+	}
+	got, err := b.client.Do(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer got.Body.Close()
+	body, err := io.ReadAll(got.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return answer{got.StatusCode, got.Header, string(body)}
+}
+
+func (b *browser) request(method, path string, fields ...string) *http.Request {
+	b.t.Helper()
+	form := url.Values{}
+	for i := 0; i+1 < len(fields); i += 2 {
+		form.Add(fields[i], fields[i+1])
+	}
+	r, err := http.NewRequestWithContext(b.t.Context(), method, b.url+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	return r
+}
+
+func (b *browser) get(path string) answer {
+	b.t.Helper()
+	return b.do(b.request("GET", path))
+}
+
+// see gets a page that must be there.
+func (b *browser) see(path string) answer {
+	b.t.Helper()
+	got := b.get(path)
+	if got.status != http.StatusOK {
+		b.t.Fatalf("%s got %d: %s", path, got.status, got.text())
+	}
+	return got
+}
+
+func (b *browser) post(path string, fields ...string) answer {
+	b.t.Helper()
+	return b.do(b.request("POST", path, fields...))
+}
+
+// want checks the status of an answer and what it says.
+func (a answer) want(t *testing.T, status int, texts ...string) answer {
+	t.Helper()
+	if a.status != status {
+		t.Errorf("got %d, want %d: %s", a.status, status, a.text())
+	}
+	for _, text := range texts {
+		if !strings.Contains(a.text()+a.header.Get("HX-Trigger"), text) {
+			t.Errorf("%q is not said: %s %s", text, a.header.Get("HX-Trigger"), a.text())
+		}
+	}
+	return a
+}
+
+// wantTo checks that an answer sends the browser somewhere.
+func (a answer) wantTo(t *testing.T, place string) {
+	t.Helper()
+	if got := a.header.Get("Location") + a.header.Get("HX-Redirect"); got != place {
+		t.Errorf("got %d to %q, want %q: %s", a.status, got, place, a.text())
+	}
+}

@@ -1,0 +1,102 @@
+package staff
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// following is a page that follows what happens.
+type following struct {
+	t     testing.TB
+	lines *bufio.Scanner
+}
+
+func (b *browser) follow(path string, header ...string) *following {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	b.t.Cleanup(cancel)
+	r := b.request("GET", path).WithContext(ctx)
+	for i := 0; i+1 < len(header); i += 2 {
+		r.Header.Set(header[i], header[i+1])
+	}
+	got, err := b.client.Do(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { got.Body.Close() })
+	if got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != "text/event-stream" {
+		b.t.Fatalf("got %d %v", got.StatusCode, got.Header)
+	}
+	return &following{b.t, bufio.NewScanner(got.Body)}
+}
+
+// until reads the stream until it has said each of some names.
+func (f *following) until(names ...string) {
+	f.t.Helper()
+	missing := map[string]bool{}
+	for _, name := range names {
+		missing[name] = true
+	}
+	for len(missing) > 0 {
+		if !f.lines.Scan() {
+			f.t.Fatalf("the stream ended without %v: %v", missing, f.lines.Err())
+		}
+		if data, ok := strings.CutPrefix(f.lines.Text(), "data: "); ok {
+			for name := range strings.FieldsSeq(data) {
+				delete(missing, name)
+			}
+		}
+	}
+}
+
+func TestLive(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	working, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.service.Work(working, func(err error) { t.Log(err) })
+	}()
+	defer func() { stop(); <-done }()
+	key := s.key(shop.PetsRead, shop.PetsWrite)
+	b := s.signedIn(key.Secret)
+	all := s.signedIn(configuredKey).follow("/staff/live")
+	some := b.follow("/staff/live")
+	pet := s.add("Rex", 1, shop.Available)
+	some.until("pets-created", "pets", "category-1")
+	if _, err := s.service.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID}); err != nil {
+		t.Fatal(err)
+	}
+	some.until("pet-1")
+	all.until("pets-created", "order-1", "orders", "orders-placed", "pet-1")
+	last, err := s.service.LastEvent(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	// One who comes back goes on where it was; one who was away for long looks at everything.
+	b.follow("/staff/live?after=0", "Last-Event-ID", fmt.Sprint(last-1)).until("pet-1")
+	for range 2 * liveMost {
+		s.add("many", 1, "")
+		name := "more"
+		if _, err := s.service.UpdatePet(t.Context(), pet.ID, shop.PetChange{Name: &name}, nil); err != nil {
+			t.Fatal(err)
+		}
+		pet.ID++
+	}
+	b.follow("/staff/live?after=0").until("everything")
+	if err := s.service.RevokeKey(t.Context(), key.ID); err != nil {
+		t.Fatal(err)
+	}
+	some.until("ended")
+	if some.lines.Scan(); some.lines.Scan() {
+		t.Errorf("it goes on with %q", some.lines.Text())
+	}
+}

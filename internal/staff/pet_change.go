@@ -1,0 +1,268 @@
+package staff
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"animalstore/internal/shop"
+)
+
+// petForm is an animal on its way in or being changed, as people have written it.
+type petForm struct {
+	ID       int64
+	Name     string
+	Category string
+	Status   string
+	Was      shop.Pet // as it was when it was shown
+	Problem  string
+	Conflict *shop.Listing // what it has become meanwhile; nil: nothing
+	Choices  choices
+	InTable  bool
+	Moves    []shop.Status
+}
+
+// readPetForm reads what people wrote.
+func (v *visit) readPetForm() petForm {
+	return petForm{Name: strings.TrimSpace(v.field("name")), Category: strings.TrimSpace(v.field("category")), Status: v.field("status")}
+}
+
+// category reads the category of a form.
+func (f petForm) category() (int64, error) {
+	id, err := strconv.ParseInt(f.Category, 10, 64)
+	if err != nil {
+		return 0, shop.Errorf(shop.ValidationFailed, "Choose a category.")
+	}
+	return id, nil
+}
+
+// problemOf is what people can do something about, or "". Anything else is an error of the whole request.
+func problemOf(err error) string {
+	e := shop.AsError(err)
+	if e.Code == shop.Unavailable || e.Code == shop.Internal {
+		return ""
+	}
+	return plain(e.Message)
+}
+
+// plain says what is wrong with a form in the words of the page: it has no body and no members.
+func plain(message string) string {
+	message = strings.TrimPrefix(message, "The body is not valid: ")
+	for member, word := range map[string]string{"categoryId ": "the category ", "expiresAt ": "the time ", "url ": "the address "} {
+		if rest, ok := strings.CutPrefix(message, member); ok {
+			message = word + rest
+		}
+	}
+	if message == "" {
+		return ""
+	}
+	return strings.ToUpper(message[:1]) + message[1:]
+}
+
+func (p *Pages) addPet(v *visit) error {
+	form := v.readPetForm()
+	id, err := form.category()
+	if err == nil {
+		var pet shop.Pet
+		pet, err = p.Service.CreatePet(v.context(), shop.NewPet{Name: form.Name, CategoryID: id, Status: shop.Status(form.Status)})
+		if err == nil {
+			return v.added(pet, form)
+		}
+	}
+	if form.Problem = problemOf(err); form.Problem == "" {
+		return err
+	}
+	if form.Choices, err = v.choices(); err != nil {
+		return err
+	}
+	if v.partial() {
+		return v.showPart("pet-add", form)
+	}
+	return v.show(http.StatusUnprocessableEntity, "pet-add-page", "Add an animal", form)
+}
+
+// added goes on after an animal has come: the form is free for the next one of its kind.
+func (v *visit) added(pet shop.Pet, form petForm) (err error) {
+	if !v.partial() {
+		return v.goTo("/staff/pets")
+	}
+	next := petForm{Category: form.Category, Status: form.Status}
+	if next.Choices, err = v.choices(); err != nil {
+		return err
+	}
+	v.tell("notice", "%s was added as number %d.", pet.Name, pet.ID)
+	v.w.Header().Set("HX-Trigger-After-Swap", "pets-created")
+	return v.showPart("pet-add", next)
+}
+
+// petRow answers with one row of the table.
+func (p *Pages) petRow(v *visit) error {
+	id, err := v.thing()
+	if err != nil {
+		return err
+	}
+	return v.showRow(id)
+}
+
+// showRow answers with the row of an animal as it is now.
+func (v *visit) showRow(id int64) error {
+	listing, err := v.Service.Listing(v.r.Context(), id)
+	if err != nil {
+		if shop.AsError(err).Code != shop.NotFound {
+			return err
+		}
+		return v.showPart("pet-gone", id)
+	}
+	return v.showPart("pet-row", listing)
+}
+
+func (p *Pages) editPet(v *visit) error {
+	id, err := v.thing()
+	if err != nil {
+		return err
+	}
+	listing, err := p.Service.Listing(v.r.Context(), id)
+	if err != nil {
+		return err
+	}
+	return v.showEdit(http.StatusOK, petForm{
+		ID: id, Name: listing.Name, Category: strconv.FormatInt(listing.CategoryID, 10), Was: listing.Pet, Moves: listing.Moves(),
+	})
+}
+
+// showEdit answers with the form of an animal, in its row or on a page of its own.
+func (v *visit) showEdit(status int, form petForm) (err error) {
+	if form.Choices, err = v.choices(); err != nil {
+		return err
+	}
+	if v.partial() {
+		form.InTable = true
+		return v.showPart("pet-edit", form)
+	}
+	return v.show(status, "pet-edit-page", "Change "+form.Was.Name, form)
+}
+
+// wasPet is the animal as a form has shown it.
+func (v *visit) wasPet(id int64) shop.Pet {
+	category, _ := strconv.ParseInt(v.field("was-category"), 10, 64) // where it is none, it matches nothing
+	return shop.Pet{ID: id, Name: v.field("was-name"), CategoryID: category, Status: shop.Status(v.field("was-status"))}
+}
+
+func (p *Pages) savePet(v *visit) error {
+	id, err := v.thing()
+	if err != nil {
+		return err
+	}
+	form, was := v.readPetForm(), v.wasPet(id)
+	form.ID, form.Was = id, was
+	var category int64
+	if category, err = form.category(); err == nil {
+		change := shop.PetChange{Name: &form.Name, CategoryID: &category}
+		var pet shop.Pet
+		// Its status may have moved on: that is another matter, and not overwritten here.
+		pet, err = p.Service.UpdatePet(v.context(), id, change, func(now shop.Pet) bool {
+			return now.Name == was.Name && now.CategoryID == was.CategoryID
+		})
+		if err == nil {
+			v.tell("notice", "%s was saved.", pet.Name)
+			return v.afterPet(id)
+		}
+	}
+	if shop.AsError(err).Code == shop.PreconditionFailed {
+		return v.showConflict(form)
+	}
+	if form.Problem = problemOf(err); form.Problem == "" || shop.AsError(err).Code == shop.NotFound {
+		return err
+	}
+	return v.showEdit(http.StatusUnprocessableEntity, form)
+}
+
+// showConflict says that somebody else was quicker, and shows both; saving again is then a choice.
+func (v *visit) showConflict(form petForm) error {
+	listing, err := v.Service.Listing(v.r.Context(), form.ID)
+	if err != nil {
+		return err
+	}
+	form.Conflict, form.Was = &listing, listing.Pet
+	return v.showEdit(http.StatusConflict, form)
+}
+
+// afterPet shows an animal after it has changed: its row in the table, or its page.
+func (v *visit) afterPet(id int64) error {
+	if v.partial() && v.r.Header.Get("HX-Target") != "animal" {
+		return v.showRow(id)
+	}
+	if v.partial() {
+		return v.showAnimal(id)
+	}
+	if v.field("back") == "list" {
+		return v.goTo("/staff/pets")
+	}
+	return v.goTo("/staff/pets/" + strconv.FormatInt(id, 10))
+}
+
+// movePet gives an animal another status, unless it has another one already than the page showed.
+func (p *Pages) movePet(v *visit) error {
+	id, err := v.thing()
+	if err != nil {
+		return err
+	}
+	was, to := shop.Status(v.field("was")), shop.Status(v.field("to"))
+	pet, err := p.Service.UpdatePet(v.context(), id, shop.PetChange{Status: &to}, func(now shop.Pet) bool { return now.Status == was })
+	switch code := shop.AsError(err).Code; {
+	case err == nil:
+		v.tell("notice", "%s is %s now.", pet.Name, pet.Status)
+	case !v.partial() || code == shop.Unavailable || code == shop.Internal:
+		if code == shop.PreconditionFailed {
+			return shop.Errorf(code, "Somebody else has changed its status meanwhile, and nothing was changed. Look at it again and decide anew.")
+		}
+		return err
+	case code == shop.PreconditionFailed:
+		v.tell("problem", "Somebody else has changed its status meanwhile, and nothing was changed. You see what it is now.")
+	default:
+		v.tell("problem", "%s", plain(shop.AsError(err).Message))
+	}
+	return v.afterPet(id)
+}
+
+// leavePet shows that an animal is about to be removed. Nothing has happened yet: it is removed when the page says so some
+// seconds later, and until then it can stay, with its number and its history.
+func (p *Pages) leavePet(v *visit) error {
+	id, err := v.thing()
+	if err != nil {
+		return err
+	}
+	listing, err := p.Service.Listing(v.r.Context(), id)
+	if err != nil {
+		return err
+	}
+	if v.partial() {
+		return v.showPart("pet-leaving", listing)
+	}
+	return v.show(http.StatusOK, "pet-delete", "Remove "+listing.Name, listing)
+}
+
+func (p *Pages) deletePet(v *visit) error {
+	id, err := v.thing()
+	if err != nil {
+		return err
+	}
+	was := v.wasPet(id)
+	err = p.Service.DeletePet(v.context(), id, func(now shop.Pet) bool { return now == was })
+	if err == nil {
+		v.tell("notice", "%s was removed.", was.Name)
+		if v.partial() {
+			return v.send(http.StatusOK, "text/html; charset=utf-8", nil)
+		}
+		return v.goTo("/staff/pets")
+	}
+	e := shop.AsError(err)
+	if e.Code == shop.PreconditionFailed {
+		e = shop.Errorf(e.Code, "Somebody else has changed %s meanwhile, so it was not removed. Look at it again and decide anew.", was.Name)
+	}
+	if !v.partial() || e.Code == shop.Unavailable || e.Code == shop.Internal {
+		return e
+	}
+	v.tell("problem", "%s", e.Message)
+	return v.showRow(id)
+}

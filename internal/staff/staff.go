@@ -1,0 +1,232 @@
+// Package staff is the pages that the shop's own people work with: the catalogue, its orders, and for those who may the keys
+// and the webhooks. It turns clicks into calls of the shop's service. routes.go is its map.
+package staff
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"animalstore/internal/shop"
+)
+
+// Config is what the pages are told when they are made.
+type Config struct {
+	Service *shop.Service
+	Log     *slog.Logger
+	// PublicURL is the base address of the interface as clients see it, ending in /v1; empty: as each request says.
+	PublicURL string
+	// TLS tells that all requests come over HTTPS.
+	TLS bool
+}
+
+// Pages answers the requests of browsers.
+type Pages struct {
+	Config
+	base      string // what comes before every path of ours
+	secure    bool   // cookies go over HTTPS alone
+	mux       *http.ServeMux
+	guarded   http.Handler // the mux, behind the check of where a request comes from
+	templates *templates
+	files     *files
+	durations *prometheus.HistogramVec
+	slots     chan struct{}   // one is held while a page is made
+	streams   chan struct{}   // one is held by each page that follows what happens
+	imports   chan struct{}   // one is held by each import
+	exports   chan struct{}   // and by each export
+	running   context.Context // ends when this node is about to stop
+	stop      context.CancelFunc
+}
+
+const (
+	// maxAtOnce is how many pages are made at once, more than the machine can work on.
+	maxAtOnce = 256
+	// maxStreams is how many pages may follow what happens at once.
+	maxStreams = 2048
+)
+
+// New makes the pages.
+func New(c Config) (*Pages, error) {
+	public, err := url.Parse(c.PublicURL)
+	if err != nil {
+		return nil, err
+	}
+	files, err := newFiles()
+	if err != nil {
+		return nil, err
+	}
+	running, stop := context.WithCancel(context.Background())
+	p := &Pages{
+		Config: c, base: strings.TrimSuffix(public.EscapedPath(), "/v1"), secure: c.TLS || public.Scheme == "https", files: files,
+		mux: http.NewServeMux(), slots: make(chan struct{}, maxAtOnce), streams: make(chan struct{}, maxStreams),
+		imports: make(chan struct{}, importsAtOnce), exports: make(chan struct{}, exportsAtOnce),
+		running: running, stop: stop,
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "animalstore_staff_request_duration_seconds",
+			Help:    "Time to answer a request of the staff pages, by page and status.",
+			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
+		}, []string{"page", "status"}),
+	}
+	if p.templates, err = newTemplates(p); err != nil {
+		return nil, err
+	}
+	for _, r := range routes() {
+		p.mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) { p.serve(w, req, r) })
+	}
+	origins := http.NewCrossOriginProtection()
+	if public.Host != "" { // a proxy may tell us another name of this host
+		if err := origins.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
+			return nil, err
+		}
+	}
+	origins.SetDenyHandler(http.HandlerFunc(p.refuse))
+	p.guarded = origins.Handler(p.mux)
+	return p, nil
+}
+
+// Serves tells whether a path is one of the pages.
+func Serves(path string) bool {
+	return path == "/" || path == "/staff" || strings.HasPrefix(path, "/staff/")
+}
+
+// Collectors are the metrics of the pages.
+func (p *Pages) Collectors() []prometheus.Collector { return []prometheus.Collector{p.durations} }
+
+// Stopping ends the streams, to go on on another node.
+func (p *Pages) Stopping() { p.stop() }
+
+// contentPolicy lets pages use what this service serves and nothing else; no script or style stands inside a page.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// ServeHTTP answers one request, whatever becomes of it.
+func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h := w.Header()
+	h.Set("Content-Security-Policy", contentPolicy)
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "same-origin")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+	if !p.takes(r, r.Method) {
+		p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *visit) error { return p.noPage(r) }})
+		return
+	}
+	p.guarded.ServeHTTP(w, r)
+}
+
+// takes tells whether there is something at a path for a method.
+func (p *Pages) takes(r *http.Request, method string) bool {
+	_, pattern := p.mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host})
+	return pattern != ""
+}
+
+// noPage is what is said of a path that has nothing for the method of a request.
+func (p *Pages) noPage(r *http.Request) error {
+	if p.takes(r, http.MethodGet) || p.takes(r, http.MethodPost) {
+		return shop.Errorf(shop.MethodNotAllowed, "This page cannot be used in that way; open it, and send what is on it.")
+	}
+	return errNoPage()
+}
+
+// refuse answers a form that another site has sent.
+func (p *Pages) refuse(w http.ResponseWriter, r *http.Request) {
+	p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *visit) error {
+		return shop.Errorf(shop.InsufficientScope, "This request came from another site; open the page here and try again.")
+	}})
+}
+
+func errNoPage() error {
+	return shop.Errorf(shop.NotFound, "There is no such page; the links at the top lead to those that there are.")
+}
+
+// serve answers one request by its route: who asks, may they, and then the work.
+func (p *Pages) serve(w http.ResponseWriter, r *http.Request, to route) {
+	v := &visit{Pages: p, w: &recorder{ResponseWriter: w, status: http.StatusOK, unread: r.ContentLength != 0}, r: r, route: to, id: newID()}
+	v.w.Header().Set("X-Request-Id", v.id)
+	start := time.Now()
+	err := p.guard(v)
+	took := time.Since(start)
+	if !v.streamed {
+		p.durations.WithLabelValues(to.page, strconv.Itoa(v.w.status)).Observe(took.Seconds())
+	}
+	p.note(v, took, err)
+	if v.cut {
+		panic(http.ErrAbortHandler) // the answer had begun: the browser must not take it for whole
+	}
+}
+
+// guard answers a request; what fails or panics on the way becomes a page that says so. It returns the error.
+func (p *Pages) guard(v *visit) (err error) {
+	defer func() {
+		if problem := recover(); problem != nil {
+			err = fmt.Errorf("panic: %v\n%s", problem, debug.Stack())
+			v.cut = v.w.written
+		}
+		if err != nil && !v.cut {
+			v.showError(shop.AsError(err))
+		}
+	}()
+	select {
+	case p.slots <- struct{}{}:
+		v.held = true
+		defer v.leave()
+	default:
+		return shop.Errorf(shop.Unavailable, "Too many people are using the pages at once; try again shortly.")
+	}
+	if to := v.route; to.scope != anyone {
+		if err := v.identify(); err != nil {
+			return err
+		}
+		if to.scope != signedIn && !v.May(to.scope) {
+			return shop.Errorf(shop.InsufficientScope, "Your key may not do that; it takes one with the scope %s.", to.scope)
+		}
+	}
+	if v.r.Method == http.MethodPost && v.route.page != "import-file" { // whose form has a file
+		if err := v.readForm(); err != nil {
+			return err
+		}
+	}
+	return v.route.handle(p, v)
+}
+
+// note writes a request's line into the log.
+func (p *Pages) note(v *visit, took time.Duration, err error) {
+	level := slog.LevelInfo
+	if v.w.status >= 500 {
+		level = slog.LevelError
+	} else if v.route.page == "static" || v.route.page == "live" {
+		level = slog.LevelDebug
+	}
+	attributes := []slog.Attr{
+		slog.String("id", v.id), slog.String("method", p.printable(v.r.Method)), slog.String("path", p.printable(v.r.URL.Path)),
+		slog.String("operation", "staff."+v.route.page), slog.Int("status", v.w.status), slog.Duration("took", took),
+		slog.String("remote", v.r.RemoteAddr),
+	}
+	if actor := v.principal.Actor(); actor != "" {
+		attributes = append(attributes, slog.String("key", actor))
+	}
+	if err != nil {
+		attributes = append(attributes, slog.String("error", p.Service.Redact(err.Error())))
+	}
+	p.Log.LogAttrs(v.r.Context(), level, "request", attributes...)
+}
+
+// printable makes a text of the browser's fit for a line of ours: short, in visible characters, without a key.
+func (p *Pages) printable(text string) string {
+	const most = 200
+	text = p.Service.Redact(text)
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	quoted := strconv.QuoteToASCII(text)
+	return quoted[1 : len(quoted)-1]
+}

@@ -1,0 +1,75 @@
+package staff
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+	"path"
+	"strings"
+	"sync"
+)
+
+//go:embed static
+var static embed.FS
+
+// files are what the pages load, each under an address that changes with its content.
+type files struct {
+	names map[string]string // the address of each file, by its name
+	byURL map[string]*file
+}
+
+type file struct {
+	contentType string
+	content     []byte
+	packed      func() []byte
+}
+
+func newFiles() (*files, error) {
+	f := &files{map[string]string{}, map[string]*file{}}
+	types := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+	err := fs.WalkDir(static, "static", func(name string, entry fs.DirEntry, err error) error {
+		contentType := types[path.Ext(name)]
+		if err != nil || entry.IsDir() || contentType == "" {
+			return err
+		}
+		content, err := static.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		sum := sha256.Sum256(content)
+		address := hex.EncodeToString(sum[:8]) + "/" + path.Base(name)
+		f.names[path.Base(name)] = address
+		f.byURL[address] = &file{contentType, content, sync.OnceValue(func() []byte { return pack(content) })}
+		return nil
+	})
+	return f, err
+}
+
+func pack(content []byte) []byte {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	w.Write(content) // into memory: it cannot fail
+	w.Close()
+	return packed.Bytes()
+}
+
+// file serves one of the files. A browser asks once: another content has another address.
+func (p *Pages) file(v *visit) error {
+	file, found := p.files.byURL[v.r.PathValue("sum")+"/"+v.r.PathValue("name")]
+	if !found {
+		return errNoPage()
+	}
+	h := v.w.Header()
+	h.Set("Cache-Control", "public, max-age=31536000, immutable")
+	h.Set("Vary", "Accept-Encoding")
+	content := file.content
+	if strings.Contains(v.r.Header.Get("Accept-Encoding"), "gzip") {
+		h.Set("Content-Encoding", "gzip")
+		content = file.packed()
+	}
+	return v.send(http.StatusOK, file.contentType, content)
+}

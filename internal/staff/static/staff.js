@@ -1,0 +1,209 @@
+// What the pages do beyond htmx: follow what happens elsewhere, say what has happened, and help the hands.
+"use strict";
+
+(() => {
+  const body = document.body;
+
+  // Notices: the server names them in a header, htmx turns them into events.
+  const notices = document.getElementById("notices");
+  function say(text, kind) {
+    const note = document.createElement("p");
+    note.className = kind;
+    note.textContent = text;
+    notices.append(note);
+    while (notices.children.length > 4) notices.firstChild.remove();
+    setTimeout(() => note.remove(), kind === "problem" ? 15000 : 6000);
+  }
+  body.addEventListener("notice", (event) => say(event.detail.value, "notice"));
+  body.addEventListener("problem", (event) => say(event.detail.value, "problem"));
+  body.addEventListener("htmx:sendError", () => say("The shop cannot be reached. Nothing was changed; try again.", "problem"));
+
+  // Nothing moves under a hand that is about to press: new rows wait until it rests, all else until it has let go.
+  let pressed = false;
+  let moved = 0;
+  addEventListener("pointerdown", () => (pressed = true), true);
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(() => (pressed = false)), true);
+  addEventListener("pointermove", (event) => event.target.closest?.("table.list") && (moved = performance.now()), true);
+  const waiting = new Set(); // names of what has changed
+  const passed = new Map(); // when something was passed on, by its name
+  let later = 0;
+  function passOn() {
+    const now = performance.now();
+    for (const name of waiting) {
+      if (pressed || (/-created$|-placed$/.test(name) && now - moved < 1000)) continue;
+      if (/^(pets|orders)$/.test(name) && now - (passed.get(name) ?? -9999) < 3000) continue; // for whole pages, which cost more
+      waiting.delete(name);
+      passed.set(name, now);
+      body.dispatchEvent(new CustomEvent(name));
+    }
+    clearTimeout(later);
+    if (waiting.size > 0) later = setTimeout(passOn, 200);
+  }
+
+  // The stream names what has changed. Whatever shows it waits for an event of that name.
+  let source = null;
+  let position = body.dataset.after;
+  let retry = 0;
+  const news = new Map(); // when a change was heard of, by its name
+  function follow() {
+    clearTimeout(retry);
+    if (source || !body.dataset.live) return;
+    source = new EventSource(body.dataset.live + "?after=" + position);
+    source.onmessage = (event) => {
+      position = event.lastEventId || position;
+      for (const name of event.data.split(" ")) {
+        news.set(name, performance.now());
+        waiting.add(name);
+      }
+      passOn();
+    };
+    source.addEventListener("ended", () => {
+      source.close();
+      location.assign(body.dataset.signIn + "?next=" + encodeURIComponent(location.pathname.slice(body.dataset.signIn.length - "/staff/sign-in".length) + location.search));
+    });
+    source.onerror = () => {
+      if (source.readyState !== EventSource.CLOSED) return; // it comes back by itself
+      rest();
+      retry = setTimeout(follow, 5000);
+    };
+  }
+  function rest() {
+    if (source) source.close();
+    source = null;
+  }
+  // A browser has few connections to one server: pages that nobody looks at give theirs back.
+  let hidden = 0;
+  document.addEventListener("visibilitychange", () => {
+    clearTimeout(hidden);
+    if (document.hidden) hidden = setTimeout(rest, 20000);
+    else follow();
+  });
+  addEventListener("pagehide", rest);
+  addEventListener("pageshow", follow);
+  follow();
+
+  // What was asked for before something changed may be old when it comes: then whoever waits for the change asks again.
+  const asked = new WeakMap();
+  body.addEventListener("htmx:beforeRequest", (event) => asked.set(event.detail.xhr, performance.now()));
+  body.addEventListener("htmx:afterSettle", (event) => {
+    const since = asked.get(event.detail.xhr);
+    for (const [name, at] of news) {
+      if (at > since) waiting.add(name);
+      if (performance.now() - at > 60000) news.delete(name);
+    }
+    passOn();
+    asked.delete(event.detail.xhr); // it settles once for each of its elements
+  });
+
+  // What somebody is writing is not swept away by what happens elsewhere.
+  body.addEventListener("htmx:beforeSwap", (event) => {
+    const cause = event.detail.requestConfig.triggeringEvent;
+    const writing = document.activeElement;
+    if (!(cause instanceof CustomEvent) || cause.target !== body || !writing || !("defaultValue" in writing)) return;
+    if (event.detail.target.contains(writing) && writing.value !== writing.defaultValue) {
+      event.detail.shouldSwap = false;
+      say("This has changed elsewhere while you were writing. Load the page again to see it.", "problem");
+    }
+  });
+
+  // Times stand on the page in UTC; people see their own.
+  const clockAhead = Date.parse(body.dataset.now) - Date.now();
+  const shown = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  function left(ms) {
+    const s = Math.floor(ms / 1000), min = Math.floor(s / 60), h = Math.floor(min / 60);
+    if (ms <= 0) return "run out";
+    if (s < 120) return s + " s";
+    if (min < 60) return min + " min";
+    if (h < 48) return h + " h " + (min % 60) + " min";
+    return Math.floor(h / 24) + " days " + (h % 24) + " h";
+  }
+  function refreshTimes(root) {
+    for (const time of root.querySelectorAll("time[datetime]")) {
+      const at = Date.parse(time.dateTime);
+      if (time.classList.contains("left")) {
+        const remaining = at - Date.now() - clockAhead;
+        time.textContent = left(remaining);
+        time.classList.toggle("soon", remaining < 3600000);
+      } else if (!time.dataset.local) {
+        time.dataset.local = "yes";
+        time.title = time.textContent;
+        time.textContent = shown.format(at);
+      }
+    }
+  }
+  setInterval(() => refreshTimes(document), 1000);
+
+  // An animal that is about to be removed shows how long it still stays.
+  setInterval(() => {
+    for (const count of document.querySelectorAll(".countdown")) count.textContent = Math.max(0, Number(count.textContent) - 1);
+  }, 1000);
+
+  function draw(root) {
+    const figure = root.querySelector(".plot");
+    if (!figure || !window.uPlot) return;
+    const data = JSON.parse(figure.dataset.plot);
+    const colour = (name) => getComputedStyle(figure).getPropertyValue(name).trim();
+    const axis = { stroke: colour("--pico-muted-color"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
+    const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
+    const bars = uPlot.paths.bars({ size: [0.42, 22], align: 1 });
+    const barsLeft = uPlot.paths.bars({ size: [0.42, 22], align: -1 });
+    const size = () => ({ width: figure.clientWidth, height: 220 });
+    figure.replaceChildren();
+    const plot = new uPlot({
+      ...size(),
+      tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), "UTC"),
+      cursor: { y: false, drag: { x: false, y: false } },
+      scales: { x: { range: (_, min, max) => [min - 43200, max + 43200] }, y: { range: (_, min, max) => [0, Math.max(max * 1.1, 4)] } },
+      axes: [{ ...axis, values: (_, times) => times.map((t) => day.format(t * 1000)) }, { ...axis, values: (_, ns) => ns.map((n) => (Number.isInteger(n) ? n : "")), size: 45 }],
+      series: [
+        { label: "Day", value: (_, t) => (t === null ? "" : day.format(t * 1000)) },
+        { label: "Arrivals", width: 0, stroke: colour("--arrivals"), fill: colour("--arrivals"), paths: barsLeft, points: { show: false } },
+        { label: "Sales", width: 0, stroke: colour("--sales"), fill: colour("--sales"), paths: bars, points: { show: false } },
+      ],
+    }, [data.Times, data.Arrivals, data.Sales], figure);
+    new ResizeObserver(() => plot.setSize(size())).observe(figure);
+  }
+
+  // Everything that is on the page, and everything that comes later.
+  function settle(root) {
+    refreshTimes(root);
+    draw(root);
+    for (const button of root.querySelectorAll("[data-copy]")) button.hidden = false;
+  }
+  settle(document);
+  body.addEventListener("htmx:afterSettle", (event) => settle(event.target.isConnected ? event.target : document));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw(document));
+
+  body.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-copy]");
+    if (!button) return;
+    const secret = document.querySelector(button.dataset.copy);
+    getSelection().selectAllChildren(secret);
+    navigator.clipboard?.writeText(secret.textContent).then(() => say("Copied.", "notice"), () => {});
+  });
+
+  // Another file has not been looked at: what was said of the last one goes. The bar shows how far a file has come.
+  body.addEventListener("change", (event) => event.target.id === "file" && document.getElementById("result").replaceChildren());
+  const bar = document.getElementById("progress");
+  if (bar) {
+    const form = document.getElementById("import");
+    form.addEventListener("htmx:beforeRequest", () => { bar.value = 0; bar.hidden = false; });
+    form.addEventListener("htmx:xhr:progress", (event) => {
+      const { loaded, total } = event.detail;
+      if (loaded < total) bar.value = (100 * loaded) / total;
+      else bar.removeAttribute("value"); // all of it is there, and the shop works on it
+    });
+    form.addEventListener("htmx:afterRequest", () => (bar.hidden = true));
+  }
+
+  // Escape leaves what is being changed.
+  addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    const cancel = event.target.closest?.("tr")?.querySelector(".cancel");
+    if (cancel) cancel.click();
+    else event.target.closest?.("details[open]")?.querySelector("summary")?.click();
+  });
+  for (const details of document.querySelectorAll("details.adding")) {
+    details.addEventListener("toggle", () => details.open && details.querySelector("input")?.focus());
+  }
+})();

@@ -1,0 +1,174 @@
+package staff
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+//go:embed templates/*.html
+var sources embed.FS
+
+// templates are the pages, each with the frame around it, and the parts that pages share.
+type templates struct {
+	pages  map[string]*template.Template
+	shared *template.Template
+}
+
+// newTemplates reads all templates. Those whose names begin with an underscore are shared.
+func newTemplates(p *Pages) (*templates, error) {
+	shared, err := template.New("").Funcs(p.functions()).ParseFS(sources, "templates/_*.html")
+	if err != nil {
+		return nil, err
+	}
+	names, err := fs.Glob(sources, "templates/[a-z]*.html")
+	if err != nil {
+		return nil, err
+	}
+	t := &templates{map[string]*template.Template{}, shared}
+	for _, name := range names {
+		page, err := shared.Clone()
+		if err == nil {
+			page, err = page.ParseFS(sources, name)
+		}
+		if err != nil {
+			return nil, err
+		}
+		t.pages[strings.TrimSuffix(path.Base(name), ".html")] = page
+	}
+	return t, nil
+}
+
+func (t *templates) page(w io.Writer, name string, v *view) error {
+	return t.pages[name].ExecuteTemplate(w, "layout", v)
+}
+
+func (t *templates) part(w io.Writer, name string, v *view) error {
+	return t.shared.ExecuteTemplate(w, name, v)
+}
+
+// view is what a template sees: the page around, who looks at it, and what it is about.
+type view struct {
+	Title     string
+	Page      string
+	Staging   bool
+	Who       string // the name of the key; empty: nobody is signed in
+	Live      int64  // the place in the feed before which the page was made
+	Now       time.Time
+	Data      any
+	Request   string // its name in the log
+	section   string
+	principal shop.Principal
+}
+
+// With is the same view on something else.
+func (v view) With(data any) *view {
+	v.Data = data
+	return &v
+}
+
+// In says how the page belongs to a part of the pages, as assistive technology has it: it is its first page, one of it, or none.
+func (v *view) In(section string) string {
+	switch {
+	case v.Page == section:
+		return "page"
+	case v.section == section:
+		return "true"
+	}
+	return ""
+}
+
+// May tells whether who looks at the page may do something.
+func (v *view) May(scope string) bool { return v.principal.May(shop.Scope(scope)) }
+
+func (v *visit) view(title string, data any) *view {
+	made := &view{
+		Title: title, Page: v.route.page, Staging: v.Service.Environment() == shop.Staging, Now: time.Now(), Data: data,
+		Request: v.id, principal: v.principal,
+	}
+	if rest, ok := strings.CutPrefix(v.r.URL.Path, "/staff/"); ok {
+		made.section, _, _ = strings.Cut(rest, "/")
+	}
+	if v.principal.Actor() != "" {
+		made.Who, made.Live = v.principal.Name(), v.liveFrom
+	}
+	return made
+}
+
+// functions are what templates can call.
+func (p *Pages) functions() template.FuncMap {
+	return template.FuncMap{
+		"at":            func(path string, args ...any) string { return p.At(fmt.Sprintf(path, args...)) },
+		"static":        func(name string) string { return p.At("/staff/static/" + p.files.names[name]) },
+		"time":          func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
+		"machine":       func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"left":          func(until, now time.Time) string { return left(until.Sub(now)) },
+		"category":      categoryName,
+		"number":        number,
+		"json":          func(v any) (string, error) { text, err := json.Marshal(v); return string(text), err },
+		"dict":          dict,
+		"scopes":        shop.Scopes,
+		"types":         shop.EventTypes,
+		"statuses":      shop.Statuses,
+		"orderStatuses": shop.OrderStatuses,
+		"status": func(s any) string {
+			if text := fmt.Sprint(s); text != "" {
+				return text
+			}
+			return "no status"
+		},
+	}
+}
+
+// dict gives a part several things at once.
+func dict(pairs ...any) (map[string]any, error) {
+	made := map[string]any{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		name, ok := pairs[i].(string)
+		if !ok {
+			return nil, fmt.Errorf("%v is no name", pairs[i])
+		}
+		made[name] = pairs[i+1]
+	}
+	return made, nil
+}
+
+// categoryName is what people call a category.
+func categoryName(c shop.Category, id int64) string {
+	if c.Name != "" {
+		return c.Name
+	}
+	return fmt.Sprintf("category %d", id)
+}
+
+// left says how long something lasts, as exactly as people care.
+func left(d time.Duration) string {
+	switch {
+	case d <= 0:
+		return "run out"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%d s", int(d.Seconds()))
+	case d < time.Hour:
+		return fmt.Sprintf("%d min", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d days %d h", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// number writes a number so that large ones can be read.
+func number(n int64) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
+		text = text[:i] + "\u2009" + text[i:] // a thin space
+	}
+	return text
+}

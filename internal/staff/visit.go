@@ -1,0 +1,253 @@
+package staff
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// visit is one request of a browser, and its answer.
+type visit struct {
+	*Pages
+	w         *recorder
+	r         *http.Request
+	route     route
+	id        string
+	token     string // of the session
+	principal shop.Principal
+	liveFrom  int64 // the place in the feed before anything was read
+	held      bool  // a slot
+	streamed  bool  // the answer went on for as long as both sides liked
+	cut       bool  // the answer cannot be finished
+}
+
+// recorder remembers what was answered.
+type recorder struct {
+	http.ResponseWriter
+	status  int
+	written bool
+	unread  bool // the request has a body that nobody has read
+}
+
+// unreadTimeout is how long a connection stays open behind an answer to a request whose body was not read.
+const unreadTimeout = time.Second
+
+// WriteHeader closes the connection behind an answer to a request whose body was not read. Otherwise net/http would wait
+// for all of the body first, for as long as its sender likes.
+func (w *recorder) WriteHeader(status int) {
+	w.status, w.written = status, true
+	if w.unread {
+		w.Header().Set("Connection", "close")
+		http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(unreadTimeout))
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+func (w *recorder) Write(p []byte) (int, error) {
+	if !w.written {
+		w.WriteHeader(http.StatusOK)
+	}
+	return w.ResponseWriter.Write(p)
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func newID() string { return strings.ToLower(rand.Text()) }
+
+// leave gives the place to another.
+func (v *visit) leave() {
+	if v.held {
+		v.held = false
+		<-v.slots
+	}
+}
+
+const (
+	// maxForm is how large a form may be, and formTimeout how long a browser may take to send it.
+	maxForm     = 64 << 10
+	formTimeout = 30 * time.Second
+	// answerTimeout is how long a browser may take to read an answer.
+	answerTimeout = 30 * time.Second
+)
+
+// readForm reads what a form sent.
+func (v *visit) readForm() error {
+	control := http.NewResponseController(v.w)
+	control.SetReadDeadline(time.Now().Add(formTimeout)) // what has no deadline needs none
+	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
+	err := v.r.ParseForm()
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return shop.Errorf(shop.PayloadTooLarge, "The form is too large; send at most %d bytes.", maxForm)
+	}
+	if err != nil {
+		return shop.Errorf(shop.InvalidParameter, "The form cannot be read; open the page again and send it from there.")
+	}
+	control.SetReadDeadline(time.Time{})
+	v.w.unread = false
+	return nil
+}
+
+// context is that of the request, in which changes are entered as those of who is signed in.
+func (v *visit) context() context.Context { return shop.WithPrincipal(v.r.Context(), v.principal) }
+
+// May tells whether who is signed in may do something.
+func (v *visit) May(scope shop.Scope) bool { return v.principal.May(scope) }
+
+// partial tells whether a script asks for a part of a page, and not a browser for a whole one.
+func (v *visit) partial() bool {
+	return v.r.Header.Get("HX-Request") == "true" && v.r.Header.Get("HX-History-Restore-Request") != "true"
+}
+
+// thing returns the id of a thing from the path.
+func (v *visit) thing() (int64, error) { return v.idIn("id") }
+
+func (v *visit) idIn(name string) (int64, error) {
+	id, err := strconv.ParseInt(v.r.PathValue(name), 10, 64)
+	if err != nil {
+		return 0, errNoPage()
+	}
+	return id, nil
+}
+
+// field returns what a form sent under a name.
+func (v *visit) field(name string) string { return v.r.PostForm.Get(name) }
+
+// At is the address of one of our paths.
+func (p *Pages) At(path string) string { return p.base + path }
+
+// tell has the page say something, beside what else is answered. Headers are ASCII.
+func (v *visit) tell(kind, format string, args ...any) {
+	text, err := json.Marshal(map[string]string{kind: fmt.Sprintf(format, args...)})
+	if err != nil {
+		panic(err) // texts always encode
+	}
+	var ascii strings.Builder
+	for _, r := range string(text) {
+		switch {
+		case r < 0x80:
+			ascii.WriteRune(r)
+		case r < 0x10000:
+			fmt.Fprintf(&ascii, `\u%04x`, r)
+		default:
+			r -= 0x10000
+			fmt.Fprintf(&ascii, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		}
+	}
+	v.w.Header().Set("HX-Trigger", ascii.String())
+}
+
+// send writes a whole answer.
+func (v *visit) send(status int, contentType string, body []byte) error {
+	v.leave() // the work is done: a browser that is slow to read takes nobody's place
+	http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(answerTimeout))
+	h := v.w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	v.w.WriteHeader(status)
+	v.w.Write(body) // an error means that the browser has gone
+	return nil
+}
+
+// show answers with a whole page.
+func (v *visit) show(status int, page, title string, data any) error {
+	var body bytes.Buffer
+	if err := v.templates.page(&body, page, v.view(title, data)); err != nil {
+		return err
+	}
+	return v.send(status, "text/html; charset=utf-8", body.Bytes())
+}
+
+// showPart answers with parts of a page.
+func (v *visit) showPart(part string, data any) error {
+	var body bytes.Buffer
+	if err := v.templates.part(&body, part, v.view("", data)); err != nil {
+		return err
+	}
+	return v.send(http.StatusOK, "text/html; charset=utf-8", body.Bytes())
+}
+
+// goTo sends the browser to another of our pages.
+func (v *visit) goTo(path string) error {
+	if v.partial() {
+		v.w.Header().Set("HX-Redirect", v.At(path))
+		return v.send(http.StatusOK, "text/html; charset=utf-8", nil)
+	}
+	http.Redirect(v.w, v.r, v.At(path), http.StatusSeeOther)
+	return nil
+}
+
+// showError says what went wrong: on a page of its own, or as a notice where a script has asked.
+func (v *visit) showError(e *shop.Error) {
+	status := statusOf(e.Code)
+	if e.Code == shop.InvalidAPIKey && v.route.scope != anyone {
+		v.askToSignIn()
+		return
+	}
+	if e.Code == shop.Unavailable {
+		v.w.Header().Set("Retry-After", "1")
+	}
+	if v.partial() {
+		v.tell("problem", "%s", e.Message)
+		v.w.Header().Set("HX-Reswap", "none")
+		if status < 500 { // a browser would write it into its console as a failure, and none it is
+			status = http.StatusOK
+		}
+		v.send(status, "text/html; charset=utf-8", nil)
+		return
+	}
+	if err := v.show(status, "error", "That did not work", e); err != nil {
+		v.send(status, "text/plain; charset=utf-8", []byte(e.Message+"\n"))
+	}
+}
+
+// askToSignIn sends somebody whose session is over to the form, and back from there.
+func (v *visit) askToSignIn() {
+	back := v.r.URL.RequestURI()
+	if v.r.Method != http.MethodGet || v.partial() {
+		back = ""
+		if current, err := url.Parse(v.r.Header.Get("HX-Current-URL")); err == nil && v.partial() {
+			back = strings.TrimPrefix(current.RequestURI(), v.base)
+		}
+	}
+	target := "/staff/sign-in"
+	if isOurs(back) && back != "/" {
+		target += "?next=" + url.QueryEscape(back)
+	}
+	v.goTo(target)
+}
+
+// statusOf is the status of the page that tells of an error.
+func statusOf(code shop.Code) int {
+	switch code {
+	case shop.NotFound, shop.PetNotFound:
+		return http.StatusNotFound
+	case shop.MethodNotAllowed:
+		return http.StatusMethodNotAllowed
+	case shop.InvalidAPIKey, shop.MissingAPIKey:
+		return http.StatusUnauthorized
+	case shop.InsufficientScope:
+		return http.StatusForbidden
+	case shop.ValidationFailed, shop.InvalidParameter:
+		return http.StatusUnprocessableEntity
+	case shop.PayloadTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case shop.Unavailable:
+		return http.StatusServiceUnavailable
+	case shop.Internal:
+		return http.StatusInternalServerError
+	case shop.PreconditionFailed:
+		return http.StatusPreconditionFailed
+	}
+	return http.StatusConflict
+}

@@ -1,0 +1,175 @@
+package staff
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"animalstore/internal/shop"
+)
+
+// webhookBook is what the page of the webhooks shows.
+type webhookBook struct {
+	Page    shop.Page[shop.Webhook]
+	More    int64 // the last one of the page, where others follow; 0: none
+	URL     string
+	Chosen  map[shop.EventType]bool
+	Problem string
+}
+
+func (p *Pages) webhooks(v *visit) error { return v.showWebhooks(http.StatusOK, webhookBook{}) }
+
+func (v *visit) showWebhooks(status int, book webhookBook) (err error) {
+	window := shop.Window{Limit: pageLength}
+	if from, err := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64); err == nil {
+		window.From = &from
+	}
+	if book.Page, err = v.Service.ListWebhooks(v.r.Context(), window); err != nil {
+		return err
+	}
+	if items := book.Page.Items; book.Page.More {
+		book.More = items[len(items)-1].ID
+	}
+	return v.show(status, "webhooks", "Webhooks", book)
+}
+
+// chosenTypes are the types of events that a form has ticked; none: all.
+func (v *visit) chosenTypes() (types []shop.EventType, chosen map[shop.EventType]bool) {
+	chosen = map[shop.EventType]bool{}
+	for _, t := range v.r.PostForm["type"] {
+		types = append(types, shop.EventType(t))
+		chosen[shop.EventType(t)] = true
+	}
+	return types, chosen
+}
+
+func (p *Pages) addWebhook(v *visit) error {
+	types, chosen := v.chosenTypes()
+	book := webhookBook{URL: strings.TrimSpace(v.field("url")), Chosen: chosen}
+	issued, err := p.Service.CreateWebhook(v.context(), shop.NewWebhook{URL: book.URL, Types: types})
+	if err != nil {
+		if book.Problem = problemOf(err); book.Problem == "" {
+			return err
+		}
+		return v.showWebhooks(http.StatusUnprocessableEntity, book)
+	}
+	return v.showWebhook(http.StatusOK, issued.ID, webhookPage{Secret: issued.Secret})
+}
+
+// webhookPage is what the page of one webhook shows.
+type webhookPage struct {
+	shop.Webhook
+	Chosen     map[shop.EventType]bool
+	Deliveries shop.Page[shop.Delivery]
+	Status     string // that the log is narrowed to
+	More       string // the address of the next page of the log; empty: none
+	Secret     string // a new one
+	Problem    string
+}
+
+// DeliveryStatuses are what the log can be narrowed to.
+func (webhookPage) DeliveryStatuses() []string {
+	return []string{string(shop.DeliveryPending), string(shop.DeliverySucceeded), string(shop.DeliveryFailed)}
+}
+
+func (p *Pages) webhook(v *visit) error {
+	id, err := v.thing()
+	if err != nil {
+		return err
+	}
+	return v.showWebhook(http.StatusOK, id, webhookPage{})
+}
+
+func (v *visit) showWebhook(status int, id int64, page webhookPage) (err error) {
+	if page.Webhook, err = v.Service.Webhook(v.r.Context(), id); err != nil {
+		return err
+	}
+	page.Chosen = map[shop.EventType]bool{}
+	for _, t := range page.Types {
+		page.Chosen[t] = true
+	}
+	query := v.r.URL.Query()
+	list := shop.DeliveryList{WebhookID: id, Window: shop.Window{Limit: pageLength}}
+	if text := query.Get("status"); shop.DeliveryStatusProblem(text) == "" {
+		page.Status, list.Status = text, shop.DeliveryStatus(text)
+	}
+	if from, err := strconv.ParseInt(query.Get("from"), 10, 64); err == nil {
+		list.From = &from
+	}
+	if page.Deliveries, err = v.Service.ListDeliveries(v.r.Context(), list); err != nil {
+		return err
+	}
+	if items := page.Deliveries.Items; page.Deliveries.More {
+		page.More = fmt.Sprintf("/staff/webhooks/%d?status=%s&from=%d", id, page.Status, items[len(items)-1].ID)
+	}
+	return v.show(status, "webhook", "Webhook "+strconv.FormatInt(id, 10), page)
+}
+
+// onWebhook does something with the webhook of the path and shows it again; what people can do something about is said there.
+func (v *visit) onWebhook(do func(id int64) (secret string, err error)) error {
+	id, err := v.thing()
+	if err != nil {
+		return err
+	}
+	secret, err := do(id)
+	if err != nil {
+		problem := problemOf(err)
+		if problem == "" || shop.AsError(err).Code == shop.NotFound {
+			return err
+		}
+		return v.showWebhook(statusOf(shop.AsError(err).Code), id, webhookPage{Problem: problem})
+	}
+	if secret != "" {
+		return v.showWebhook(http.StatusOK, id, webhookPage{Secret: secret})
+	}
+	return v.goTo("/staff/webhooks/" + strconv.FormatInt(id, 10))
+}
+
+func (p *Pages) saveWebhook(v *visit) error {
+	return v.onWebhook(func(id int64) (string, error) {
+		types, _ := v.chosenTypes()
+		url, enabled := strings.TrimSpace(v.field("url")), v.field("enabled") == "on"
+		_, err := p.Service.UpdateWebhook(v.context(), id, shop.WebhookChange{URL: &url, Types: &types, Enabled: &enabled}, nil)
+		return "", err
+	})
+}
+
+func (p *Pages) rotateWebhook(v *visit) error {
+	return v.onWebhook(func(id int64) (string, error) {
+		overlap, err := overlapOf(v.field("overlap"))
+		if err != nil {
+			return "", err
+		}
+		issued, err := p.Service.RotateWebhook(v.context(), id, overlap)
+		return issued.Secret, err
+	})
+}
+
+func (p *Pages) testWebhook(v *visit) error {
+	return v.onWebhook(func(id int64) (string, error) {
+		_, err := p.Service.TestWebhook(v.context(), id)
+		return "", err
+	})
+}
+
+func (p *Pages) redeliver(v *visit) error {
+	return v.onWebhook(func(id int64) (string, error) {
+		delivery, err := v.idIn("delivery")
+		if err == nil {
+			_, err = p.Service.Redeliver(v.context(), id, delivery)
+		}
+		return "", err
+	})
+}
+
+func (p *Pages) deleteWebhook(v *visit) error {
+	id, err := v.thing()
+	if err != nil {
+		return err
+	}
+	if err := p.Service.DeleteWebhook(v.context(), id, nil); err != nil {
+		return err
+	}
+	return v.goTo("/staff/webhooks")
+}

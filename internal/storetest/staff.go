@@ -1,0 +1,118 @@
+package storetest
+
+import (
+	"cmp"
+	"slices"
+	"testing"
+	"time"
+
+	diff "github.com/google/go-cmp/cmp"
+
+	"animalstore/internal/shop"
+)
+
+// staffCases are what the staff pages read beside the lists.
+var staffCases = []testCase{
+	{"animals are counted by category and status", func(t *testing.T, store shop.Store) {
+		for _, pet := range []shop.NewPet{
+			{Name: "a", CategoryID: 1, Status: shop.Sold}, {Name: "b", CategoryID: 1, Status: shop.Sold}, {Name: "c", CategoryID: 1}, {Name: "d", CategoryID: -2},
+		} {
+			add(t, store, pet)
+		}
+		read(t, store, func(tx shop.ReadTx) error {
+			got, err := tx.CountPets()
+			slices.SortFunc(got, func(a, b shop.PetCount) int {
+				return cmp.Or(cmp.Compare(a.CategoryID, b.CategoryID), cmp.Compare(a.Status, b.Status))
+			})
+			if diff := diff.Diff([]shop.PetCount{{CategoryID: -2, N: 1}, {CategoryID: 1, N: 1}, {CategoryID: 1, Status: shop.Sold, N: 2}}, got); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+			return err
+		})
+	}},
+
+	{"categories and open orders are found for several at once", func(t *testing.T, store shop.Store) {
+		now := keyNow()
+		ensureCategory(t, store, 3)
+		write(t, store, func(tx shop.WriteTx) error { return tx.InsertCategory(shop.Category{ID: 5, Name: "Žofky"}) })
+		open := addOrder(t, store, shop.Order{PetID: 7, Status: shop.Placed, CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(time.Hour)})
+		approved := addOrder(t, store, shop.Order{PetID: 8, Status: shop.Approved, CreatedAt: now, UpdatedAt: now})
+		addOrder(t, store, shop.Order{PetID: 9, Status: shop.Cancelled, CreatedAt: now, UpdatedAt: now})
+		addOrder(t, store, shop.Order{PetID: 10, Status: shop.Approved, CreatedAt: now, UpdatedAt: now})
+		read(t, store, func(tx shop.ReadTx) error {
+			categories, err := tx.CategoriesByID([]int64{5, 4, 3})
+			slices.SortFunc(categories, func(a, b shop.Category) int { return cmp.Compare(a.ID, b.ID) })
+			if diff := diff.Diff([]shop.Category{{ID: 3}, {ID: 5, Name: "Žofky"}}, categories); diff != "" || err != nil {
+				t.Errorf("%v (-want +got)\n%s", err, diff)
+			}
+			orders, err := tx.OpenOrders([]int64{9, 8, 7})
+			slices.SortFunc(orders, func(a, b shop.Order) int { return cmp.Compare(a.ID, b.ID) })
+			if diff := diff.Diff([]shop.Order{open, approved}, orders); diff != "" || err != nil {
+				t.Errorf("%v (-want +got)\n%s", err, diff)
+			}
+			none, err := tx.CategoriesByID(nil)
+			if len(none) > 0 || err != nil {
+				t.Errorf("%v %v", none, err)
+			}
+			nothing, err := tx.OpenOrders(nil)
+			if len(nothing) > 0 {
+				t.Errorf("%v", nothing)
+			}
+			return err
+		})
+	}},
+
+	{"the newest events can come first", func(t *testing.T, store shop.Store) {
+		tell(t, store, event(shop.PetCreated, "pets/1"), event(shop.PetUpdated, "pets/2"), event(shop.PetUpdated, "pets/1"), event(shop.PetDeleted, "pets/1"))
+		all := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 9})
+		for _, c := range []struct {
+			filter shop.EventFilter
+			want   []int // of all, after the newest of them
+		}{
+			{shop.EventFilter{Newest: true}, []int{2, 1}},
+			{shop.EventFilter{Newest: true, Subject: "pets/1"}, []int{2, 0}},
+			{shop.EventFilter{Newest: true, Types: []shop.EventType{shop.PetCreated, shop.PetUpdated}}, []int{2, 1}},
+		} {
+			var want []shop.StoredEvent
+			for _, i := range c.want {
+				want = append(want, all[i])
+			}
+			if diff := diff.Diff(want, feed(t, store, c.filter, shop.Window{Limit: 2, From: &all[3].ID})); diff != "" {
+				t.Errorf("%+v (-want +got)\n%s", c.filter, diff)
+			}
+		}
+	}},
+
+	{"arrivals and sales are counted by the day", func(t *testing.T, store shop.Store) {
+		data := func(kind shop.EventType, text string) shop.NewEvent {
+			return shop.NewEvent{Type: kind, Subject: "pets/1", Actor: "system", Data: []byte(text)}
+		}
+		tell(t, store,
+			data(shop.PetCreated, `{"current":{"id":1,"name":"x","categoryId":1,"status":"sold"},"previous":null}`),
+			data(shop.PetUpdated, `{"current":{"id":1,"name":"x","categoryId":1,"status":"sold"},"previous":{"id":1,"name":"x","categoryId":1,"status":"pending"}}`),
+			data(shop.PetUpdated, `{"current":{"id":1,"name":"x","categoryId":1,"status":"sold"},"previous":{"id":1,"name":"x","categoryId":1}}`),
+			data(shop.PetUpdated, `{"current":{"id":1,"name":"y","categoryId":1,"status":"sold"},"previous":{"id":1,"name":"x","categoryId":1,"status":"sold"}}`),
+			data(shop.PetUpdated, `{"current":{"id":1,"name":"x","categoryId":1,"status":"available"},"previous":{"id":1,"name":"x","categoryId":1,"status":"sold"}}`),
+			data(shop.PetUpdated, `{"current":{"id":1,"name":"\"status\":\"sold\"},\"previous\":","categoryId":1},"previous":{"id":1,"name":"x","categoryId":1}}`),
+			data(shop.CategoryCreated, `{}`))
+		events := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 9})
+		read(t, store, func(tx shop.ReadTx) error {
+			counts, err := tx.CountEvents(events[0].ID, events[len(events)-1].ID)
+			var arrivals, sales int64
+			for _, count := range counts { // midnight may have passed
+				arrivals, sales = arrivals+count.Arrivals, sales+count.Sales
+				if first, last := events[0].Time.Truncate(24*time.Hour), events[len(events)-1].Time; count.Day.Before(first) || count.Day.After(last) || !count.Day.Equal(count.Day.Truncate(24*time.Hour)) {
+					t.Errorf("the day is %s", count.Day)
+				}
+			}
+			if arrivals != 0 || sales != 2 { // the first is before
+				t.Errorf("%d arrivals and %d sales", arrivals, sales)
+			}
+			counts, err2 := tx.CountEvents(0, events[0].ID)
+			if err2 != nil || len(counts) != 1 || counts[0].Arrivals != 1 || counts[0].Sales != 0 {
+				t.Errorf("the first: %v %v", counts, err2)
+			}
+			return err
+		})
+	}},
+}
