@@ -32,7 +32,7 @@ const show = async (reference) => {
     spec: withoutOptionalExamples(await response.json()),
     domNode: reference,
     plugins: [disabledPanels],
-    deepLinking: true,
+    deepLinking: false, // its links stand inside of buttons, where a keyboard and a screen reader stumble over them
     docExpansion: "list",
     defaultModelsExpandDepth: 0,
     displayRequestDuration: true,
@@ -40,4 +40,10 @@ const show = async (reference) => {
   });
 };
 
-show(document.getElementById("reference"));
+const reference = document.getElementById("reference");
+
+// The choice of a server has no name that a screen reader could say.
+new MutationObserver(() => reference.querySelector("#servers:not([aria-label])")?.setAttribute("aria-label", "Server"))
+  .observe(reference, { childList: true, subtree: true });
+
+show(reference);

@@ -34,6 +34,19 @@ func TestGuidesWhenPasted(t *testing.T) {
 	}
 }
 
+// The pages for developers can be used by everybody, on a phone too.
+func TestDocsForEverybody(t *testing.T) {
+	t.Parallel()
+	p := newFolderWithKey(t).serve()
+	for _, width := range []int64{390, 1280} {
+		page := browsertest.Open(t, int(width), 900)
+		page.Run(chromedp.EmulateViewport(width, 900), chromedp.Navigate(p.url+"/docs/guides"))
+		page.Accessible(fmt.Sprintf("the guides at %d pixels", width))
+		page.Run(chromedp.Navigate(p.url+"/docs"), chromedp.WaitVisible(".opblock", chromedp.ByQuery))
+		page.Accessible(fmt.Sprintf("the reference at %d pixels", width))
+	}
+}
+
 // helpers open one operation of the reference at a time: all of them at once take a browser minutes to draw.
 const helpers = `
 	const blocks = () => [...document.querySelectorAll(".opblock")];

@@ -44,7 +44,7 @@ func TestWorkInTheCatalogue(t *testing.T) {
 		p := s.visit(width, s.key(workerScopes()...).Secret)
 		p.says(".staging", "not the real animals")
 		p.open("/staff/pets")
-		p.accessible("an empty catalogue")
+		p.Accessible("an empty catalogue")
 
 		// Add two, with the keyboard alone.
 		p.Run(chromedp.KeyEvent("n", chromedp.KeyModifiers(input.ModifierAlt)))
@@ -54,12 +54,12 @@ func TestWorkInTheCatalogue(t *testing.T) {
 		p.says("#notices", "Rex was added as number 1.")
 		p.write("#add-name", "Bella <b>"+kb.Enter)
 		p.says("#pet-2 .name", "Bella <b>")
-		p.accessible("a catalogue")
+		p.Accessible("a catalogue")
 
 		// Change one in its place, and think better of another change.
 		p.click("#pet-1-edit")
 		p.until(`document.activeElement.id === "edit-1-name"`)
-		p.accessible("a row that is changed")
+		p.Accessible("a row that is changed")
 		p.write("#edit-1-name", "Rexo"+kb.Enter)
 		p.says("#pet-1-name", "Rexo")
 		p.click("#pet-1-edit")
@@ -102,7 +102,7 @@ func TestRemoveAndUndo(t *testing.T) {
 	p.open("/staff/pets")
 	p.click("#pet-1-delete")
 	p.says("#pet-1", "Rex will be removed")
-	p.accessible("an animal that is about to be removed")
+	p.Accessible("an animal that is about to be removed")
 	p.click("#pet-1-undo")
 	p.says("#pet-1-name", "Rex")
 	p.click("#pet-2-delete")
@@ -163,7 +163,7 @@ func TestTwoPeople(t *testing.T) {
 	if text := two.text("#pet-1 .conflict table"); !strings.Contains(text, "Rexo") || !strings.Contains(text, "Max") {
 		t.Errorf("the conflict shows %q", text)
 	}
-	two.accessible("a conflict")
+	two.Accessible("a conflict")
 	two.Run(chromedp.Click("#pet-1 button.primary", chromedp.ByQuery)) // and saves all the same
 	one.says("#pet-1-name", "Max")
 
@@ -202,7 +202,7 @@ func TestASessionEndsOnTheScreen(t *testing.T) {
 	if next := browsertest.Eval[string](p.Page, `document.querySelector("[name=next]").value`); next != "/staff/pets" {
 		t.Errorf("it goes back to %q", next)
 	}
-	p.accessible("signing in")
+	p.Accessible("signing in")
 }
 
 // What a name looks like is not what it does.

@@ -3,12 +3,10 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"log/slog"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -194,31 +192,4 @@ func (p *person) text(selector string) string {
 func (p *person) has(selector string) bool {
 	p.t.Helper()
 	return browsertest.Eval[bool](p.Page, fmt.Sprintf(`!!document.querySelector(%q)`, selector))
-}
-
-// accessible runs axe on the page: nothing that would keep somebody from using it may be found.
-func (p *person) accessible(what string) {
-	p.t.Helper()
-	source, err := os.ReadFile("testdata/axe.min.js")
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	if !browsertest.Eval[bool](p.Page, "!!window.axe") {
-		p.Run(chromedp.Evaluate(string(source)+";0", nil))
-	}
-	// What has the colour of its background it takes for hidden on purpose, and is not sure.
-	found := browsertest.Eval[string](p.Page, `axe.run(document, {resultTypes: ["violations", "incomplete"]}).then(r => JSON.stringify([
-		...r.violations.filter(v => v.impact === "serious" || v.impact === "critical"),
-		...r.incomplete.map(v => ({...v, nodes: v.nodes.filter(n => n.any.some(a => a.message.includes("1:1 contrast")))})).filter(v => v.nodes.length > 0)]
-		.map(v => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map(n => n.html + " " + (n.any[0]||{}).message).join(" | "))))`)
-	var problems []string
-	if err := json.Unmarshal([]byte(found), &problems); err != nil {
-		p.t.Fatal(err)
-	}
-	if len(problems) > 0 {
-		p.t.Errorf("%s:\n%s", what, strings.Join(problems, "\n"))
-	}
-	if wide := browsertest.Eval[int](p.Page, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
-		p.t.Errorf("%s: the page is %d pixels wider than the screen", what, wide)
-	}
 }

@@ -1,8 +1,6 @@
 package browser
 
 import (
-	"crypto/sha256"
-	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -30,7 +28,7 @@ func TestOneAnimalFromItsReservationToItsReturn(t *testing.T) {
 		p.write("#reserve-reference", "Mrs Novák"+kb.Enter)
 		p.says("#order-1", "placed")
 		p.says("#order-1", "2 days 23 h")
-		p.accessible("an animal with an order")
+		p.Accessible("an animal with an order")
 		p.click("#order-1-approved")
 		p.says("#order-1 .badge", "approved")
 		p.click("#order-1-delivered")
@@ -45,7 +43,7 @@ func TestOneAnimalFromItsReservationToItsReturn(t *testing.T) {
 		if history := p.text(".history"); strings.Count(history, "key 1 of the tests changed") != 5 || !strings.Contains(history, "sold → available") {
 			t.Errorf("the history is %s", history)
 		}
-		p.accessible("an animal with a history")
+		p.Accessible("an animal with a history")
 	})
 }
 
@@ -59,13 +57,13 @@ func TestOrdersAndTheFirstPage(t *testing.T) {
 		p := s.visit(width, s.key(workerScopes()...).Secret)
 		p.see(".plot canvas")
 		p.says(".tiles", "42 in all")
-		p.accessible("the first page")
+		p.Accessible("the first page")
 		s.add("Rex", shop.Available)
 		p.says(".tiles", "43 in all") // by itself
 		p.see(".plot canvas")
 		p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
 		p.open("/") // colours change slowly
-		p.accessible("the first page in the dark")
+		p.Accessible("the first page in the dark")
 
 		p.open("/staff/orders")
 		p.says("#orders", "There is no order like that")
@@ -74,7 +72,7 @@ func TestOrdersAndTheFirstPage(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.says("#order-1", "Luna") // by itself
-		p.accessible("the orders in the dark")
+		p.Accessible("the orders in the dark")
 		p.click("#order-1-approved")
 		p.says("#order-1 .badge", "approved")
 		if _, err := s.service.UpdateOrder(t.Context(), order.ID, shop.Cancelled, nil); err != nil {
@@ -83,12 +81,12 @@ func TestOrdersAndTheFirstPage(t *testing.T) {
 		p.says("#order-1 .badge", "cancelled")
 
 		p.open("/staff/categories")
-		p.accessible("the categories in the dark")
+		p.Accessible("the categories in the dark")
 		p.write(`#category-6 [name="name"]`, "Fishes"+kb.Enter)
 		p.until(`!!document.querySelector('#category-6 [name="was-name"][value="Fishes"]')`)
 		p.open("/staff/pets")
 		p.see("#pet-43")
-		p.accessible("the catalogue in the dark")
+		p.Accessible("the catalogue in the dark")
 	})
 }
 
@@ -102,10 +100,10 @@ func TestKeysAndWebhooks(t *testing.T) {
 		p.open("/staff/keys")
 		p.click("details.adding summary")
 		p.write(`form.stack [name="name"]`, "till")
-		p.accessible("making a key")
+		p.Accessible("making a key")
 		p.click("form.stack button.primary")
 		p.see("#secret")
-		p.accessible("a new key")
+		p.Accessible("a new key")
 		secret := p.text("#secret")
 		till := s.visit(phone, secret)
 		till.open("/staff/pets")
@@ -120,7 +118,7 @@ func TestKeysAndWebhooks(t *testing.T) {
 			t.Errorf("the new secret is %q", again)
 		}
 		p.click("#key-2 details.menu:nth-of-type(2) summary")
-		p.accessible("revoking a key")
+		p.Accessible("revoking a key")
 		p.click("#key-2 details.menu:nth-of-type(2) button")
 		p.until(`document.readyState === "complete" && !document.querySelector("#key-2")`)
 		till.see(`[name="key"]`)
@@ -128,13 +126,13 @@ func TestKeysAndWebhooks(t *testing.T) {
 		p.open("/staff/webhooks")
 		p.click("details.adding summary")
 		p.write(`[name="url"]`, receiver.URL)
-		p.accessible("adding a webhook")
+		p.Accessible("adding a webhook")
 		p.click("form.stack button.primary")
 		p.see("#secret")
 		p.open("/staff/webhooks/1")
 		p.click(".toolbar form button")
 		p.says("#delivery-1", "webhook.test")
-		p.accessible("a webhook")
+		p.Accessible("a webhook")
 		p.click("#delivery-1 button")
 		p.says("#delivery-2", "webhook.test")
 	})
@@ -146,7 +144,7 @@ func TestImportAFile(t *testing.T) {
 		s := newShop(t, shop.Production)
 		p := s.visit(width, s.key(workerScopes()...).Secret)
 		p.open("/staff/import")
-		p.accessible("importing")
+		p.Accessible("importing")
 		choose := func(content string) {
 			t.Helper()
 			file := t.TempDir() + "/animals.csv"
@@ -159,13 +157,13 @@ func TestImportAFile(t *testing.T) {
 		choose("name,categoryId,status\nRex,1,available\nMax,1,gone\n")
 		p.says("#result", "1 of 2 rows cannot be imported")
 		p.says("#result", "must be one of available, pending, sold")
-		p.accessible("a file with a bad row")
+		p.Accessible("a file with a bad row")
 		if p.has("#import-now") {
 			t.Error("a file with a bad row can be imported")
 		}
 		choose("name,categoryId,status\n" + strings.Repeat("Rex <b>,1,available\n", 9000))
 		p.says("#result", "9000 animals, and all of them can be imported")
-		p.accessible("a good file")
+		p.Accessible("a good file")
 		p.until(`(window.bar = 0, new MutationObserver(() => window.bar++).observe(document.getElementById("progress"), {attributes: true}), true)`)
 		p.click("#import-now")
 		p.says("#result", "9000 animals were added")
@@ -175,37 +173,4 @@ func TestImportAFile(t *testing.T) {
 		p.open("/staff/pets")
 		p.says("#pet-9000", "Rex <b>")
 	})
-}
-
-func TestTheCheckerIsWhatItWas(t *testing.T) {
-	t.Parallel()
-	sums, err := os.ReadFile("testdata/SHA256SUMS")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for line := range strings.Lines(string(sums)) {
-		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
-		content, err := os.ReadFile("testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := fmt.Sprintf("%x", sha256.Sum256(content)); got != sum {
-			t.Errorf("%s has the sum %s, want %s", name, got, sum)
-		}
-	}
-	// And it finds what is wrong.
-	s := newShop(t, shop.Production)
-	p := s.visit(desk, s.key(shop.PetsRead).Secret)
-	p.Run(chromedp.Evaluate(string(must(os.ReadFile("testdata/axe.min.js")))+";0", nil),
-		chromedp.Evaluate(`document.querySelector("main").insertAdjacentHTML("beforeend", "<input><button></button>")`, nil))
-	if n := browsertest.Eval[int](p.Page, `axe.run().then(r => r.violations.filter(v => v.impact === "critical").length)`); n < 2 {
-		t.Errorf("it found %d", n)
-	}
-}
-
-func must(content []byte, err error) []byte {
-	if err != nil {
-		panic(err)
-	}
-	return content
 }

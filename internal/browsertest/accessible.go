@@ -1,0 +1,36 @@
+package browsertest
+
+import (
+	_ "embed"
+	"strings"
+
+	"github.com/chromedp/chromedp"
+)
+
+//go:embed axe/axe.min.js
+var axe string
+
+// Accessible runs axe on the page: nothing that would keep somebody from using it may be found, and all of it fits the width of
+// the screen.
+func (p *Page) Accessible(what string) {
+	p.t.Helper()
+	if problems := p.AccessProblems(); len(problems) > 0 {
+		p.t.Errorf("%s:\n%s", what, strings.Join(problems, "\n"))
+	}
+	if wide := Eval[int](p, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
+		p.t.Errorf("%s: the page is %d pixels wider than the screen", what, wide)
+	}
+}
+
+// AccessProblems returns what axe finds serious or worse.
+func (p *Page) AccessProblems() []string {
+	p.t.Helper()
+	if !Eval[bool](p, "!!window.axe") {
+		p.Run(chromedp.Evaluate(axe+";0", nil))
+	}
+	// What has the colour of its background it takes for hidden on purpose, and is not sure.
+	return Eval[[]string](p, `axe.run(document, {resultTypes: ["violations", "incomplete"]}).then(r => [
+		...r.violations.filter(v => v.impact === "serious" || v.impact === "critical"),
+		...r.incomplete.map(v => ({...v, nodes: v.nodes.filter(n => n.any.some(a => a.message.includes("1:1 contrast")))})).filter(v => v.nodes.length > 0)]
+		.map(v => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map(n => n.html + " " + (n.any[0]||{}).message).join(" | ")))`)
+}

@@ -1,0 +1,35 @@
+package browsertest
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// axe is as it was published, and finds what is wrong.
+func TestAxe(t *testing.T) {
+	t.Parallel()
+	sums, err := os.ReadFile("axe/SHA256SUMS")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(sums)) {
+		sum, name, _ := strings.Cut(strings.TrimSpace(line), "  ")
+		content, err := os.ReadFile("axe/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%x", sha256.Sum256(content)); got != sum {
+			t.Errorf("%s has the sum %s, want %s", name, got, sum)
+		}
+	}
+	page := Open(t, 300, 300)
+	page.Run(chromedp.Navigate(`data:text/html,<html lang=en><title>a</title><main><h1>b</h1><input><button></button>`))
+	if problems := page.AccessProblems(); len(problems) < 2 {
+		t.Errorf("it found %q", problems)
+	}
+}
