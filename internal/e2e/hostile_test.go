@@ -183,7 +183,8 @@ func TestHostileHeadersAndParameters(t *testing.T) {
 		if err != nil || a.status >= 500 && a.status != http.StatusNotImplemented {
 			t.Errorf("%s: %v %v", what, a, err)
 		}
-		if a.status >= 400 && a.header.Get("X-Request-Id") != "" && !json.Valid([]byte(a.body)) {
+		isPage := strings.HasPrefix(a.header.Get("Content-Type"), "text/html") // that of the staff says it in its own way
+		if a.status >= 400 && a.header.Get("X-Request-Id") != "" && !isPage && !json.Valid([]byte(a.body)) {
 			t.Errorf("%s: %v", what, a)
 		}
 	}

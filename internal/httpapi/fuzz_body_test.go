@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
 	"time"
@@ -118,6 +119,32 @@ func FuzzKey(f *testing.F) {
 			wantRefusal(t, body, err)
 		} else if overlap < 0 || overlap > 30*24*time.Hour {
 			t.Fatalf("%q gave the overlap %v", body, overlap)
+		}
+	})
+}
+
+// FuzzImport: whatever lines are sent, each that is not blank is one row, and a row without problems is an animal that can be
+// added alone.
+func FuzzImport(f *testing.F) {
+	f.Add([]byte("{\"name\":\"Rex\",\"categoryId\":1}\n\n{\"name\":\"\"}\r\n[]\n{\"name\":\"a\",\"name\":\"b\"}"))
+	f.Add([]byte("\ufeff{\"name\":\"Rex\",\"categoryId\":9007199254740993,\"status\":\"sold\"}"))
+	f.Add([]byte("\xff\n\x00\n\"\n"))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		rows, err := decodeImport("application/x-ndjson", body)
+		if err != nil {
+			wantRefusal(t, body, err)
+			return
+		}
+		last := 0
+		for _, row := range rows {
+			if row.Line <= last || row.Line > 1+bytes.Count(body, []byte("\n")) {
+				t.Fatalf("%q: the line %d follows %d", body, row.Line, last)
+			}
+			last = row.Line
+			wantLine(t, row.Problems.String())
+			if len(row.Problems) == 0 && len(row.NewPet.Problems()) == 0 && !utf8.ValidString(row.Name) {
+				t.Fatalf("%q: an animal called %q", body, row.Name)
+			}
 		}
 	})
 }

@@ -42,7 +42,7 @@ type making struct {
 }
 
 // maxShelf is how much is kept, in bytes; for more, all that is kept makes room.
-const maxShelf = 32 << 20
+const maxShelf = 8 << 20
 
 func newShelf(service *shop.Service) *shelf {
 	return &shelf{service: service, kept: map[string]*kept{}, making: map[making]*kept{}}
