@@ -115,6 +115,7 @@ func TestReference(t *testing.T) {
 	for _, try := range []struct{ method, path, want string }{
 		{"GET", "/pets", "200"}, {"GET", "/store/inventory", "200"}, {"POST", "/pets", "201"}, {"GET", "/keys/current", "200"},
 		{"GET", "/categories", "200"}, {"GET", "/events", "200"}, {"POST", "/categories", "201"}, {"POST", "/pets", "201"},
+		{"GET", "/pets/{petId}", "200"}, {"GET", "/keys", "200"}, {"GET", "/webhooks", "200"}, {"POST", "/imports", "200"}, {"GET", "/exports/pets.csv", "200"},
 	} {
 		got := browsertest.Eval[string](page, fmt.Sprintf("tryOut(%q)", try.method+" "+try.path))
 		if !strings.HasPrefix(strings.TrimSpace(got), try.want) {
