@@ -201,7 +201,7 @@ func (s *Server) pidFile() []string {
 	return strings.Split(string(text), "\n")
 }
 
-// showLog shows what the server logged for a database (all of them: ""), if the test has failed.
+// showLog shows the last of what the server logged for a database (all of them: ""), if the test has failed.
 func (s *Server) showLog(t testing.TB, database string) error {
 	if !t.Failed() {
 		return nil
@@ -210,12 +210,14 @@ func (s *Server) showLog(t testing.TB, database string) error {
 	if err != nil {
 		return err
 	}
-	var lines strings.Builder
+	const most = 40
+	var lines []string
 	for line := range strings.Lines(string(text)) {
 		if strings.Contains(line, database) {
-			lines.WriteString(line)
+			lines = append(lines, line)
 		}
 	}
-	t.Logf("the log of PostgreSQL on port %d:\n%s", s.port, lines.String())
+	last := lines[max(0, len(lines)-most):]
+	t.Logf("the last of %d lines that PostgreSQL on port %d logged:\n%s", len(lines), s.port, strings.Join(last, ""))
 	return nil
 }

@@ -42,8 +42,6 @@ type postgresEngine struct {
 const (
 	// pgPatience is how long one read or write goes on trying before it is refused.
 	pgPatience = 5 * time.Second
-	// pgTurn is how long a write that met a conflict waits for the others that did.
-	pgTurn = time.Second
 	// pgConnections is how many connections a node has at most, where the URL does not say so.
 	pgConnections = 32
 	// maxViolations is how many broken constraints of one write are taken for conflicts, before they are taken for our fault.
@@ -266,10 +264,10 @@ func (p *postgresEngine) patiently(ctx context.Context, fn func(context.Context)
 }
 
 // takeTurn waits until no other write of this node runs again after a conflict. All at once they would meet each other
-// anew, and again: PostgreSQL sees conflicts by the page, so that neighbours meet who share no row. Whoever has waited too
-// long goes on all the same: the one before it may have to wait for something else.
+// anew, and again: PostgreSQL sees conflicts by the page, so that neighbours meet who share no row. Whoever has waited for a
+// fifth of its patience goes on all the same: the one before it may have to wait for something else.
 func (p *postgresEngine) takeTurn(ctx context.Context) (leave func()) {
-	limit, cancel := context.WithTimeout(ctx, pgTurn)
+	limit, cancel := context.WithTimeout(ctx, p.patience/5)
 	defer cancel()
 	select {
 	case p.turn <- struct{}{}:

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"database/sql"
@@ -26,7 +27,7 @@ const ample = time.Minute
 
 func open(t *testing.T, path string, o Options) *Store {
 	t.Helper()
-	o.Patience = ample
+	o.Patience = cmp.Or(o.Patience, ample)
 	store, err := Open(t.Context(), path, o)
 	if err != nil {
 		t.Fatal(err)
