@@ -69,6 +69,7 @@ type API struct {
 	stop     context.CancelFunc
 	pace     streamPace
 	rooms    *sync.Pool // for lines of the log
+	stamp    *stamp     // of those lines
 }
 
 // New makes the interface.
@@ -118,6 +119,7 @@ func New(c Config) (*API, error) {
 		running:  running,
 		stop:     stop,
 		rooms:    &sync.Pool{New: func() any { return new([]byte) }},
+		stamp:    new(stamp),
 		pace:     streamPace{heartbeat, streamPatience},
 	}, nil
 }

@@ -31,7 +31,7 @@ func (a *API) createCategory(c *call) error {
 	return once(c, func(ctx context.Context) (shop.Category, error) { return a.Service.CreateCategory(ctx, name) },
 		func(category shop.Category) shop.Answer {
 			location := fmt.Sprintf("%s/categories/%d", a.basePath, category.ID)
-			return shop.Answer{Status: 201, Header: map[string]string{"Location": location}, Body: encode(category)}
+			return shop.Answer{Status: 201, Location: location, Body: encode(category)}
 		})
 }
 

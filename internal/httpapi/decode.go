@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -21,6 +22,9 @@ import (
 
 // maxBody is how large the body of a request may be.
 const maxBody = 64 << 10
+
+// smallBody is how much room is made for a body as soon as its length is said; for a longer one, as it comes.
+const smallBody = 4 << 10
 
 // bodyTimeout is how long a client may take to send a body.
 const bodyTimeout = 30 * time.Second
@@ -45,7 +49,12 @@ func (c *call) readBody() (err error) {
 	}
 	control := http.NewResponseController(c.w)
 	control.SetReadDeadline(time.Now().Add(rule.within)) // what has no deadline needs none
-	c.body, err = io.ReadAll(http.MaxBytesReader(c.w.ResponseWriter, c.r.Body, rule.most))
+	if c.r.ContentLength >= 0 && c.r.ContentLength <= smallBody {
+		c.body = make([]byte, c.r.ContentLength)
+		_, err = io.ReadFull(c.r.Body, c.body)
+	} else {
+		c.body, err = io.ReadAll(http.MaxBytesReader(c.w.ResponseWriter, c.r.Body, rule.most))
+	}
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return rule.errTooLarge()
 	}
@@ -71,6 +80,8 @@ func (rule *bodyRule) takes(h http.Header) bool {
 	switch types := h.Values("Content-Type"); {
 	case len(types) == 0, len(types) == 1 && types[0] == "":
 		return !rule.typed
+	case len(types) == 1 && types[0] == rule.types[0]: // as nearly all write it
+		return true
 	case len(types) == 1:
 		mediaType, parameters, err := mime.ParseMediaType(types[0])
 		charset := strings.ToLower(parameters["charset"])
@@ -83,8 +94,48 @@ func (rule *bodyRule) takes(h http.Header) bool {
 
 // object is a JSON object whose members are read one by one. It collects what is wrong with them.
 type object struct {
-	members  map[string]jsontext.Value
+	members  []member
 	problems shop.Problems
+}
+
+type member struct {
+	name  string
+	value jsontext.Value
+}
+
+// UnmarshalJSONFrom reads the members in their order. There are few of them: a map would cost more than all else here.
+func (o *object) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	if d.PeekKind() != '{' {
+		return cmp.Or(d.SkipValue(), errNoObject)
+	}
+	o.members = make([]member, 0, 4)
+	for begin := true; ; begin = false {
+		token, err := d.ReadToken()
+		if err != nil || token.Kind() == '}' {
+			return err
+		}
+		if begin {
+			continue
+		}
+		name := token.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		o.members = append(o.members, member{name, value.Clone()})
+	}
+}
+
+var errNoObject = errors.New("it is no object")
+
+// member returns one of the members, and whether it was sent.
+func (o *object) member(name string) (value jsontext.Value, given bool) {
+	for _, m := range o.members {
+		if m.name == name {
+			return m.value, true
+		}
+	}
+	return nil, false
 }
 
 // parseObject reads a body that must be one JSON object, strictly.
@@ -93,11 +144,8 @@ func parseObject(body []byte) (*object, error) {
 	if len(body) == 0 {
 		return nil, shop.Errorf(shop.InvalidJSON, "The body is empty; send a JSON object.")
 	}
-	if err := json.Unmarshal(body, &o.members); err != nil {
+	if err := json.Unmarshal(body, o); err != nil {
 		return nil, shop.Errorf(shop.InvalidJSON, "%s", whyInvalid(body, err))
-	}
-	if o.members == nil { // null
-		return nil, shop.Errorf(shop.InvalidJSON, "The body is JSON but no object; send a JSON object.")
 	}
 	return o, nil
 }
@@ -126,7 +174,7 @@ func whyInvalid(body []byte, err error) string {
 
 // text returns a member that must be there and be a text.
 func (o *object) text(name string) string {
-	value, given := o.members[name]
+	value, given := o.member(name)
 	if !given {
 		o.problems.Add(name, "is required")
 		return ""
@@ -142,13 +190,13 @@ func (o *object) text(name string) string {
 
 // has tells whether a member was sent.
 func (o *object) has(name string) bool {
-	_, given := o.members[name]
+	_, given := o.member(name)
 	return given
 }
 
 // integer returns a member that must be there and be an integer of 64 bits.
 func (o *object) integer(name string) int64 {
-	value, given := o.members[name]
+	value, given := o.member(name)
 	if !given {
 		o.problems.Add(name, "is required")
 		return 0
@@ -162,7 +210,7 @@ func (o *object) integer(name string) int64 {
 
 // seconds returns a member that may be missing and must else be a whole number of seconds.
 func (o *object) seconds(name string, preset time.Duration) time.Duration {
-	value, given := o.members[name]
+	value, given := o.member(name)
 	if !given {
 		return preset
 	}
@@ -179,7 +227,7 @@ var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz
 
 // time returns a member that may be missing and must else be a time as RFC 3339 writes it.
 func (o *object) time(name string) time.Time {
-	value, given := o.members[name]
+	value, given := o.member(name)
 	if !given {
 		return time.Time{}
 	}
@@ -193,7 +241,7 @@ func (o *object) time(name string) time.Time {
 
 // scopes returns a member that must be there and be an array of scopes.
 func (o *object) scopes(name string) []shop.Scope {
-	value, given := o.members[name]
+	value, given := o.member(name)
 	if !given {
 		o.problems.Add(name, "is required")
 		return nil
@@ -211,7 +259,7 @@ func words[T ~string](o *object, name string, value jsontext.Value) (list []T) {
 
 // address returns a member that must be there and be a string; what is an address, the shop says.
 func (o *object) address(name string) string {
-	value, given := o.members[name]
+	value, given := o.member(name)
 	if !given {
 		o.problems.Add(name, "is required")
 		return ""
@@ -225,7 +273,7 @@ func (o *object) address(name string) string {
 
 // eventTypes returns a member that may be missing or null, which is none of them, and must else be an array of types.
 func (o *object) eventTypes(name string) []shop.EventType {
-	value, given := o.members[name]
+	value, given := o.member(name)
 	if !given || value.Kind() == 'n' {
 		return nil
 	}
@@ -234,7 +282,8 @@ func (o *object) eventTypes(name string) []shop.EventType {
 
 // boolean returns a member that must be true or false.
 func (o *object) boolean(name string) bool {
-	kind := o.members[name].Kind()
+	value, _ := o.member(name)
+	kind := value.Kind()
 	if kind != 't' && kind != 'f' {
 		o.problems.Add(name, "must be true or false")
 	}
@@ -243,7 +292,7 @@ func (o *object) boolean(name string) bool {
 
 // oneOf returns a member that must be there and be a text in which problem finds nothing wrong.
 func (o *object) oneOf(name string, problem func(string) string) string {
-	value, given := o.members[name]
+	value, given := o.member(name)
 	if !given {
 		o.problems.Add(name, "is required")
 		return ""
@@ -265,6 +314,9 @@ func asInt64(value jsontext.Value) (int64, bool) {
 func asString(value jsontext.Value) (text string, ok bool) {
 	if value.Kind() != '"' {
 		return "", false
+	}
+	if bytes.IndexByte(value, '\\') < 0 { // it stands there as it is
+		return string(value[1 : len(value)-1]), true
 	}
 	return text, json.Unmarshal(value, &text) == nil
 }

@@ -48,7 +48,7 @@ func (a *API) placeOrder(c *call) error {
 	return once(c, func(ctx context.Context) (shop.Order, error) { return a.Service.PlaceOrder(ctx, n) },
 		func(order shop.Order) shop.Answer {
 			location := fmt.Sprintf("%s/store/orders/%d", a.basePath, order.ID)
-			return shop.Answer{Status: 201, Header: map[string]string{"Location": location}, Body: encode(order)}
+			return shop.Answer{Status: 201, Location: location, Body: encode(order)}
 		})
 }
 

@@ -2,12 +2,9 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"animalstore/internal/shop"
 )
@@ -85,11 +82,7 @@ func (a *API) createPet(c *call) error {
 	return once(c, func(ctx context.Context) (shop.Pet, error) { return a.Service.CreatePet(ctx, n) },
 		func(pet shop.Pet) shop.Answer {
 			body := encode(pet)
-			return shop.Answer{
-				Status: 201,
-				Header: map[string]string{"Location": a.petLocation(pet.ID), "ETag": entityTag(body)},
-				Body:   body,
-			}
+			return shop.Answer{Status: 201, Location: a.petLocation(pet.ID), Tag: entityTag(body), Body: body}
 		})
 }
 
@@ -191,27 +184,13 @@ func (a *API) deletePet(c *call) error {
 // petLocation is where an animal can be fetched: by the deprecated operation as long as there is one.
 func (a *API) petLocation(id int64) string {
 	if a.removed() {
-		return fmt.Sprintf("%s/pets?id=%d", a.basePath, id)
+		return a.basePath + "/pets?id=" + strconv.FormatInt(id, 10)
 	}
-	return fmt.Sprintf("%s/pets/%d", a.basePath, id)
+	return a.basePath + "/pets/" + strconv.FormatInt(id, 10)
 }
 
 // petTag is the entity tag of one animal, the same wherever it is answered alone.
 func petTag(pet shop.Pet) string { return thingTag(pet) }
-
-// appendPet writes an animal as json.Marshal would, which takes six times as long: a tenth of the time of a page.
-func appendPet(body []byte, pet shop.Pet) []byte {
-	body = strconv.AppendInt(append(body, `{"id":`...), pet.ID, 10)
-	body, err := jsontext.AppendQuote(append(body, `,"name":`...), pet.Name)
-	if err != nil {
-		panic(err) // a name is valid UTF-8
-	}
-	body = strconv.AppendInt(append(body, `,"categoryId":`...), pet.CategoryID, 10)
-	if pet.Status != "" {
-		body = append(append(append(body, `,"status":"`...), pet.Status...), '"')
-	}
-	return append(body, '}')
-}
 
 func appendPets(body []byte, pets []shop.Pet) []byte {
 	body = append(slices.Grow(body, 100*len(pets)+2), '[')
@@ -219,7 +198,7 @@ func appendPets(body []byte, pets []shop.Pet) []byte {
 		if i > 0 {
 			body = append(body, ',')
 		}
-		body = appendPet(body, pet)
+		body = pet.AppendJSON(body)
 	}
 	return append(body, ']')
 }

@@ -31,7 +31,7 @@ func (a *API) createWebhook(c *call) error {
 	create := func(ctx context.Context) (shop.IssuedWebhook, error) { return a.Service.CreateWebhook(ctx, n) }
 	return onceSecret(c, create, withoutWebhookSecret, func(hook shop.IssuedWebhook) shop.Answer {
 		location := fmt.Sprintf("%s/webhooks/%d", a.basePath, hook.ID)
-		return shop.Answer{Status: 201, Header: map[string]string{"Location": location}, Body: encode(hook)}
+		return shop.Answer{Status: 201, Location: location, Body: encode(hook)}
 	})
 }
 

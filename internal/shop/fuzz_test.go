@@ -1,8 +1,10 @@
 package shop
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // FuzzSecret: what has the form of a key is redacted, and the key of another environment is none.
@@ -25,10 +27,19 @@ func FuzzSecret(f *testing.F) {
 
 // FuzzText: a text that is taken is short, can be read, and is in one line.
 func FuzzText(f *testing.F) {
-	for _, text := range []string{"", " ", "Rex", "a\x00", "a\n", "\x7f", "\xff", strings.Repeat("é", 200), strings.Repeat("é", 201), "\u202e", "<b>"} {
+	for _, text := range []string{"", " ", "Rex", "a\x00", "a\n", "\x7f", "\xff", strings.Repeat("é", 200), strings.Repeat("é", 201), "\u202e", "\u2028", "<b>", `a"b\c`, "ZkKsſAz[`{@"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		if foldRunes(text) != Fold(text) {
+			t.Fatalf("%q is folded into %q", text, Fold(text))
+		}
+		pet := Pet{ID: -7, Name: strings.ToValidUTF8(text, "?"), Status: Sold}
+		data := eventData(pet, nil)
+		var read struct{ Current, Previous *Pet }
+		if err := json.Unmarshal(data, &read); err != nil || *read.Current != pet || read.Previous != nil {
+			t.Fatalf("%q is written as %s: %v", text, data, err)
+		}
 		if TextProblem(text) != "" {
 			return
 		}
@@ -36,4 +47,15 @@ func FuzzText(f *testing.F) {
 			t.Fatalf("%q is taken", text)
 		}
 	})
+}
+
+// foldRunes is Fold as its rule says, letter by letter.
+func foldRunes(text string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		return least
+	}, text)
 }

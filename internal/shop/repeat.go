@@ -26,9 +26,10 @@ type Repeat struct {
 
 // Answer is what was answered, to be answered again byte for byte. The shop does not look inside.
 type Answer struct {
-	Status int
-	Header map[string]string
-	Body   []byte
+	Status   int
+	Location string // of what was made; "" where it has none
+	Tag      string // the entity tag; "" where it has none
+	Body     []byte
 }
 
 // KeptAnswer is an answer with the request that it belongs to.

@@ -28,6 +28,31 @@ func TextProblem(s string) string {
 	return ""
 }
 
+// appendQuoted writes a text as a string of JSON. The text is valid UTF-8, as all that the shop takes in.
+func appendQuoted(to []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	const short = "btn\x00fr" // of those from U+0008 on
+	to = append(to, '"')
+	done := 0
+	for i := range len(s) {
+		b := s[i]
+		if b >= ' ' && b != '"' && b != '\\' {
+			continue
+		}
+		to = append(append(to, s[done:i]...), '\\')
+		switch n := int(b) - '\b'; {
+		case b >= ' ':
+			to = append(to, b)
+		case n >= 0 && n < len(short) && short[n] != 0:
+			to = append(to, short[n])
+		default:
+			to = append(to, 'u', '0', '0', hex[b>>4], hex[b&15])
+		}
+		done = i + 1
+	}
+	return append(append(to, s[done:]...), '"')
+}
+
 // joined lists words for people.
 func joined[T ~string](words []T, separator string) string {
 	texts := make([]string, len(words))
@@ -53,6 +78,12 @@ func Fold(s string) string {
 
 // foldRune picks the smallest of the runes that are equal but for case.
 func foldRune(r rune) rune {
+	if r < utf8.RuneSelf { // the same, at once
+		if 'a' <= r && r <= 'z' {
+			r -= 'a' - 'A'
+		}
+		return r
+	}
 	least := r
 	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
 		least = min(least, next)

@@ -13,7 +13,13 @@ import (
 type batch struct {
 	pets   []any // the columns of one row after the other
 	events []any
-	counts map[shop.Status]int
+	counts []statusCount
+}
+
+// statusCount is by how many the animals of a status have become more.
+type statusCount struct {
+	status shop.Status
+	change int
 }
 
 // maxPending is how many columns a batch holds at most.
@@ -24,7 +30,11 @@ func (b *batch) isEmpty() bool { return len(b.pets)+len(b.events)+len(b.counts) 
 func (b *batch) isFull() bool { return len(b.pets)+len(b.events) > maxPending }
 
 func (b *batch) addPet(pet shop.Pet) {
-	b.pets = append(b.pets, pet.ID, pet.Name, shop.Fold(pet.Name), pet.CategoryID, nullable(pet.Status))
+	var status any
+	if pet.Status != "" {
+		status = string(pet.Status)
+	}
+	b.pets = append(b.pets, pet.ID, pet.Name, shop.Fold(pet.Name), pet.CategoryID, status)
 }
 
 func (b *batch) addEvent(e shop.NewEvent, at int64) {
@@ -32,17 +42,20 @@ func (b *batch) addEvent(e shop.NewEvent, at int64) {
 }
 
 func (b *batch) count(status shop.Status, change int) {
-	if b.counts == nil {
-		b.counts = map[shop.Status]int{}
+	for i := range b.counts {
+		if b.counts[i].status == status {
+			b.counts[i].change += change
+			return
+		}
 	}
-	b.counts[status] += change
+	b.counts = append(b.counts, statusCount{status, change})
 }
 
 // take moves all of another batch to the end of this one.
 func (b *batch) take(other *batch) {
 	b.pets, b.events = append(b.pets, other.pets...), append(b.events, other.events...)
-	for status, change := range other.counts {
-		b.count(status, change)
+	for _, c := range other.counts {
+		b.count(c.status, c.change)
 	}
 	other.clear()
 }
@@ -50,8 +63,7 @@ func (b *batch) take(other *batch) {
 func (b *batch) clear() {
 	clear(b.pets) // the names and texts are not kept any longer
 	clear(b.events)
-	clear(b.counts)
-	b.pets, b.events = b.pets[:0], b.events[:0]
+	b.pets, b.events, b.counts = b.pets[:0], b.events[:0], b.counts[:0]
 }
 
 // inserter writes statements that insert several rows at once.

@@ -129,7 +129,7 @@ func fillStore(t *testing.T, database string) {
 		do(tx.InsertSession(shop.HashSecret("token"), shop.Session{Secret: newSecret, EndsAt: copyNow.Add(time.Hour)}))
 		for i, key := range keptKeys {
 			do(tx.Keep(int64(i%2)*math.MaxInt64, key, shop.KeptAnswer{Fingerprint: newSecret, Answer: shop.Answer{Status: 201,
-				Header: map[string]string{"Location": "/pets/ä"}, Body: []byte("\x00\xff" + key)}}, copyNow))
+				Location: "/pets/ä", Tag: `"ä"`, Body: []byte("\x00\xff" + key)}}, copyNow))
 		}
 		for _, subject := range []string{"pets/1", "categories/ä"} {
 			do(tx.InsertEvent(shop.NewEvent{Type: shop.PetCreated, Subject: subject, Actor: "keys/1", Data: []byte(`{"current":"🐈","previous":null}`)}))

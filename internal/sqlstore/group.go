@@ -77,9 +77,9 @@ func (g *group) put(b *batch) error {
 	if err == nil {
 		err = w.insertEvents.insert(ctx, w.conn, b.events)
 	}
-	for status, change := range b.counts {
-		if err == nil && change != 0 {
-			err = w.conn.exec(ctx, w.dialect.count, []any{change, status})
+	for _, c := range b.counts {
+		if err == nil && c.change != 0 {
+			err = w.conn.exec(ctx, w.dialect.count, []any{c.change, c.status})
 		}
 	}
 	b.clear()

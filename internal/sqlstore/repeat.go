@@ -8,6 +8,12 @@ import (
 	"animalstore/internal/shop"
 )
 
+// keptHeader is how the headers of an answer are kept.
+type keptHeader struct {
+	Location string `json:",omitempty"`
+	ETag     string `json:",omitempty"`
+}
+
 func scanKept(scan scanner) (shop.KeptAnswer, error) {
 	var kept shop.KeptAnswer
 	var fingerprint []byte
@@ -16,7 +22,10 @@ func scanKept(scan scanner) (shop.KeptAnswer, error) {
 		return kept, err
 	}
 	copy(kept.Fingerprint[:], fingerprint)
-	return kept, json.Unmarshal([]byte(header), &kept.Header)
+	var h keptHeader
+	err := json.Unmarshal([]byte(header), &h)
+	kept.Location, kept.Tag = h.Location, h.ETag
+	return kept, err
 }
 
 func (t *tx) Kept(principal int64, key string, since time.Time) (shop.KeptAnswer, bool, error) {
@@ -26,7 +35,7 @@ func (t *tx) Kept(principal int64, key string, since time.Time) (shop.KeptAnswer
 }
 
 func (t *tx) Keep(principal int64, key string, kept shop.KeptAnswer, now time.Time) error {
-	header, err := json.Marshal(kept.Header)
+	header, err := json.Marshal(keptHeader{kept.Location, kept.Tag})
 	if err != nil {
 		return err
 	}

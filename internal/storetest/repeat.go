@@ -14,7 +14,7 @@ var repeatCases = []testCase{
 		now := keyNow()
 		answer := shop.KeptAnswer{
 			Fingerprint: [32]byte{1, 2, 3},
-			Answer:      shop.Answer{Status: 201, Header: map[string]string{"Location": `/v1/"x"`}, Body: []byte("{\"x\":\"\x00🐈\"}")},
+			Answer:      shop.Answer{Status: 201, Location: `/v1/"x"`, Tag: `"t"`, Body: []byte("{\"x\":\"\x00🐈\"}")},
 		}
 		write(t, store, func(tx shop.WriteTx) error { return tx.Keep(7, "k", answer, now) })
 		want := func(principal int64, key string, since time.Time, want *shop.KeptAnswer) {
