@@ -66,7 +66,8 @@ func (b *batch) clear() {
 	b.pets, b.events, b.counts = b.pets[:0], b.events[:0], b.counts[:0]
 }
 
-// inserter writes statements that insert several rows at once.
+// inserter writes statements that insert several rows at once. What fails ends the whole transaction, so that they need not be
+// ready to undo themselves alone (OR FAIL), which takes a seventh of their time.
 type inserter struct {
 	columns int
 	texts   []string // for 1, 2, 4, … rows
@@ -79,7 +80,7 @@ func newInserter(into string, columns int) inserter {
 	row := ", (?" + strings.Repeat(", ?", columns-1) + ")"
 	i := inserter{columns: columns}
 	for n := 1; n <= maxRows; n *= 2 {
-		i.texts = append(i.texts, "INSERT INTO "+into+" VALUES "+strings.Repeat(row, n)[2:])
+		i.texts = append(i.texts, "INSERT OR FAIL INTO "+into+" VALUES "+strings.Repeat(row, n)[2:])
 	}
 	return i
 }
