@@ -69,7 +69,8 @@ func pageTag(body []byte, more bool) string { return entityTag(body, strconv.App
 // readyPage makes a page ready to be sent, but for its links.
 func readyPage[T any](page shop.Page[T]) ready {
 	body := encode(page.Items)
-	return ready{tag: pageTag(body, page.More), body: line(body), linked: new(atomic.Pointer[linked])}
+	tag := pageTag(body, page.More)
+	return ready{tag: tag, body: append(body, '\n'), linked: new(atomic.Pointer[linked])} // it is nobody else's
 }
 
 // sendPage writes a page that a client may keep.
