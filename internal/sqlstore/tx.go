@@ -81,9 +81,9 @@ func all[T any](t *tx, scan func(scanner) (T, error), query string, args ...any)
 		return nil, t.fail(err)
 	}
 	defer rows.Close()
-	values := []T{}
+	values, columns := []T{}, rows.Scan
 	for rows.Next() {
-		value, err := scan(rows.Scan)
+		value, err := scan(columns)
 		if err != nil {
 			return nil, t.fail(err)
 		}
