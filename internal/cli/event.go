@@ -55,7 +55,11 @@ func (e *eventsCommand) filter() client.EventFilter {
 }
 
 func (e *eventsCommand) none(t terminal) error {
-	_, err := fmt.Fprintln(t.err, "There are no events like that.")
+	things := "events"
+	if e.After != "" || e.Type != nil || e.Subject != "" {
+		things += " like that"
+	}
+	_, err := fmt.Fprintf(t.err, "There are no %s.\n", things)
 	return err
 }
 

@@ -59,7 +59,9 @@ func TestCommandsAreDocumented(t *testing.T) {
 // Every way in which a call can end has its exit code, and only a change that may have been made says so.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
-	answer := func(status int, code client.Code) error { return &client.Error{Code: code, Status: status, Message: "No."} }
+	answer := func(status int, code client.Code) error {
+		return &client.Error{Code: code, Status: status, Message: "No."}
+	}
 	dial := &url.Error{Op: "Get", URL: "http://a/v1/pets", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
 	interrupted, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -70,7 +70,7 @@ func (p *petsShow) Run(ctx context.Context, t terminal) error {
 				category += " (" + known.Name + ")"
 			}
 		}
-		return p.card(t, pet, []string{"ID", number(pet.ID)}, []string{"STATUS", orDash(string(pet.Status))},
-			[]string{"CATEGORY", category}, []string{"NAME", pet.Name}, []string{"ETAG", pet.ETag})
+		return p.card(t, pet, []string{"ID", number(pet.ID)}, []string{"NAME", pet.Name}, []string{"CATEGORY", category},
+			[]string{"STATUS", orDash(string(pet.Status))}, []string{"ETAG", pet.ETag})
 	})
 }

@@ -4,6 +4,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os/exec"
 	"strings"
 	"syscall"
@@ -77,6 +79,73 @@ func TestEventsCommandEndsWithItsKey(t *testing.T) {
 	}
 }
 
+// After a restore, who follows events is told that some were undone, and goes on; who lists them gets the latest all the same.
+func TestEventsCommandAfterRestore(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	p := f.serve()
+	f.variables = append(f.variables, "ANIMALSTORE_KEY="+adminKey, "ANIMALSTORE_URL="+p.url+"/v1")
+	p.create(pet{Name: "Rex"})
+	if r := f.run("backup", "backup.db"); r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	p.create(pet{Name: "Mia"})
+	follower := f.begin("events", "--follow", "--after", "0")
+	follower.awaitOutput("what will be undone", func(output string) bool { return strings.Contains(output, "name Mia") })
+	undone := strings.Fields(f.run("events", "--limit", "1").stdout)[6] // the first word below the header
+	p.stop()
+	if r := f.run("restore", "--force", "backup.db"); r.code != 0 {
+		t.Fatalf("%+v", r)
+	}
+	p = f.serve("--addr", strings.TrimPrefix(p.url, "http://"))
+	p.create(pet{Name: "Leo"})
+	follower.awaitOutput("what came after", func(output string) bool { return strings.Contains(output, "name Leo") })
+	if !strings.Contains(follower.output.String(), "animalstore: Events up to this one were undone when the store was restored from a backup") {
+		t.Errorf("it does not tell of the restore: %s", follower.output)
+	}
+	follower.signal(syscall.SIGINT)
+	if code := follower.exitCode(); code != 0 {
+		t.Errorf("interrupted, it exits with %d", code)
+	}
+	for _, limit := range []string{"1", "2", "20"} {
+		if r := f.run("events", "--limit", limit, "--type", "pet.created"); r.code != 0 || !strings.Contains(r.stdout, "name Leo") || strings.Contains(r.stdout, "Mia") {
+			t.Errorf("%+v", r)
+		}
+	}
+	expectRefusal(t, f.run("events", "--after", undone), 5, "were undone", "go on after ")
+}
+
+// An animal that somebody changes between the look and the change of pets set is left alone.
+func TestSetLosesNoChange(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	p := f.serve()
+	rex, _ := p.create(pet{Name: "Rex"})
+	service, err := url.Parse(p.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(service)
+	road := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPatch {
+			if a := p.send("PATCH", r.URL.Path, adminKey, `{"name":"Rexina"}`); a.status != http.StatusOK {
+				t.Errorf("%+v", a)
+			}
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	defer road.Close()
+	f.variables = append(f.variables, "ANIMALSTORE_KEY="+adminKey, "ANIMALSTORE_URL="+road.URL+"/v1")
+	expectRefusal(t, f.run("pets", "set", "1", "--name", "Max"), 5, "animal 1 has been changed meanwhile")
+	rex.Name = "Rexina"
+	if pets := p.walk(); len(pets) != 1 || pets[0] != rex {
+		t.Errorf("there is %+v", pets)
+	}
+	if r := f.run("pets", "set", "1", "--name", "Max", "--if-match", "*"); r.code != 0 || p.walk()[0].Name != "Max" {
+		t.Errorf("%+v", r)
+	}
+}
+
 // On a terminal one is told that something is waited for, and how to end it. Ctrl-C does.
 func TestEventsCommandOnTerminal(t *testing.T) {
 	t.Parallel()
@@ -121,7 +190,6 @@ func TestCommandsOnAnotherServer(t *testing.T) {
 		}
 	}))
 	defer other.Close()
-	other.Config.ErrorLog = nil
 	f := newFolder(t, "ANIMALSTORE_KEY=x", "ANIMALSTORE_URL="+other.URL+"/v1")
 	expectRefusal(t, f.run("pets", "list"), 6, "cannot be used: it is not the service's own. Is --url, or ANIMALSTORE_URL, the address")
 	expectRefusal(t, f.run("inventory"), 5, `\u001b[2J\u009b2J Beware.`)
