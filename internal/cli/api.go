@@ -17,7 +17,7 @@ type onAPI struct {
 }
 
 // client makes the client that the flags ask for. No message shows anything of the key.
-func (o onAPI) client() (*client.Client, error) {
+func (o onAPI) client(options ...client.Option) (*client.Client, error) {
 	source, key := "ANIMALSTORE_KEY", os.Getenv("ANIMALSTORE_KEY")
 	if o.KeyFile != "" {
 		content, err := os.ReadFile(o.KeyFile)
@@ -27,12 +27,12 @@ func (o onAPI) client() (*client.Client, error) {
 		source, key = "--key-file", strings.TrimSpace(string(content))
 	}
 	if key == "" {
-		return nil, usagef("there is no API key: put it into the variable ANIMALSTORE_KEY, or into a file that --key-file names")
+		return nil, usagef("there is no API key: put it into the variable ANIMALSTORE_KEY, or into a file that --key-file names (animalstore keys create makes one)")
 	}
 	if err := checkBaseURL(o.URL); err != nil || o.URL == "" {
 		return nil, usagef("--url: it must be an address such as http://127.0.0.1:8080/v1")
 	}
-	c, err := client.New(o.URL, key, client.WithUserAgent("animalstore-cli/"+buildVersion()))
+	c, err := client.New(o.URL, key, append(options, client.WithUserAgent("animalstore-cli/"+buildVersion()))...)
 	if err != nil {
 		return nil, usagef("%s: the key must have visible ASCII characters only, and no spaces", source)
 	}

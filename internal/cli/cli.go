@@ -16,16 +16,16 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Exit codes that scripts may rely on.
-const (
-	exitOK    = 0
-	exitError = 1
-	exitUsage = 2
-)
-
 // commands is everything that can be said on the command line.
 type commands struct {
-	Serve   serveCommand   `cmd:"" help:"Run the service."`
+	Serve serveCommand `cmd:"" help:"Run the service."`
+
+	Pets       petsCommands       `cmd:"" help:"List, add, change and remove the animals of a running store."`
+	Categories categoriesCommands `cmd:"" help:"List, add, name and remove the categories of a running store."`
+	Orders     ordersCommands     `cmd:"" help:"List, place, approve, deliver and cancel the orders of a running store."`
+	Events     eventsCommand      `cmd:"" help:"Show what happened in a running store, or follow what happens."`
+	Inventory  inventoryCommand   `cmd:"" help:"Count the animals of a running store by status."`
+
 	Keys    keysCommands   `cmd:"" help:"Manage API keys, straight on the database."`
 	Import  importCommand  `cmd:"" help:"Bring the animals of a CSV or NDJSON file into a running store."`
 	Export  exportCommand  `cmd:"" help:"Write all animals of a running store to a CSV or NDJSON file."`
@@ -55,7 +55,7 @@ func Run(args []string, out, errs io.Writer) int {
 	parser, err := kong.New(&commands{},
 		kong.Name("animalstore"),
 		kong.Description("Keeps the catalogue of the animals held by a store.\n\nStart with: animalstore serve"),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		kong.Writers(out, errs),
 		kong.Exit(func(int) { helped = true }),
 		kong.BindTo(ctx, (*context.Context)(nil)),
@@ -69,7 +69,7 @@ func Run(args []string, out, errs io.Writer) int {
 		return exitOK
 	}
 	if err != nil {
-		return fail(errs, usagef("%w (see animalstore --help)", err))
+		return misread(errs, err)
 	}
 	err = command.Run()
 	if errors.Is(err, shop.ErrOtherEnvironment) {
@@ -81,10 +81,33 @@ func Run(args []string, out, errs io.Writer) int {
 	return exitOK
 }
 
+// misread says what is wrong with what was typed; whoever named no command sees which there are.
+func misread(errs io.Writer, err error) int {
+	command := "animalstore"
+	if wrong, ok := errors.AsType[*kong.ParseError](err); ok {
+		at := wrong.Context.Model.Node
+		if selected := wrong.Context.Selected(); selected != nil {
+			at, command = selected, command+" "+selected.Path()
+		}
+		if last := wrong.Context.Args; at.Type != kong.ArgumentNode && len(at.Children) > 0 && (len(last) == 0 || last[len(last)-1] == at.Name) {
+			wrong.Context.Stdout = errs
+			wrong.Context.PrintUsage(false) // nobody could be told of an error
+			return exitUsage
+		}
+	}
+	return fail(errs, usagef("%w (see %s --help)", err, command))
+}
+
 // fail says in one line why a command ends.
 func fail(errs io.Writer, err error) int {
-	fmt.Fprintln(errs, "animalstore:", strings.Join(strings.Fields(err.Error()), " "))
-	if _, usage := errors.AsType[usageError](err); usage {
+	if done, ok := errors.AsType[said](err); ok {
+		return done.code
+	}
+	fmt.Fprintln(errs, "animalstore:", visible(strings.Join(strings.Fields(err.Error()), " ")))
+	if why, ok := errors.AsType[failure](err); ok {
+		return why.code
+	}
+	if isUsage(err) {
 		return exitUsage
 	}
 	return exitError

@@ -118,14 +118,35 @@ func TestWrongCommands(t *testing.T) {
 	for names, args := range map[string][]string{
 		"--frobnicate": {"serve", "--frobnicate"},
 		"frobnicate":   {"frobnicate"},
-		"serve":        {},
 		"extra":        {"serve", "extra"},
-		"create":       {"keys"},
 		"mend":         {"keys", "mend"},
 		"--name":       {"keys", "create"},
 		"--api-key":    {"serve", "--api-key", adminKey}, // a secret in the process list
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) { expectUsageError(t, newFolder(t), names, args...) })
+	}
+}
+
+// Who names no command, or only the first half of one, sees which there are.
+func TestBareCommands(t *testing.T) {
+	t.Parallel()
+	for words, args := range map[string][]string{
+		"serve pets orders keys import --help": {},
+		"create list rotate revoke":            {"keys"},
+		"list show add set remove":             {"pets"},
+		"list add set remove":                  {"categories"},
+		"list show place approve cancel":       {"orders"},
+	} {
+		f := newFolder(t)
+		r := f.run(args...)
+		if r.code != 2 || r.stdout != "" || strings.Count(r.stderr, "Usage:") != 1 || len(f.names()) != 0 {
+			t.Errorf("%q: %+v", args, r)
+		}
+		for word := range strings.FieldsSeq(words) {
+			if !strings.Contains(r.stderr, word) {
+				t.Errorf("%q does not name %q:\n%s", args, word, r.stderr)
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package e2e
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -98,8 +99,8 @@ func scriptAnimals(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// scriptEnds ends the program with a signal when the service has written its Nth import, and before the program hears of it:
-// ends SIGNAL N [ARG...]. What it wrote is in the file ended.
+// scriptEnds ends the program with a signal when the service has answered its Nth call (dry runs do not count), and before the
+// program hears of it: ends SIGNAL N [ARG...]. What it wrote is in the file ended, and then its exit code.
 func scriptEnds(ts *testscript.TestScript, _ bool, args []string) {
 	signal := map[string]os.Signal{"INT": syscall.SIGINT, "KILL": syscall.SIGKILL}[args[0]]
 	last, err := strconv.ParseInt(args[1], 10, 64)
@@ -110,10 +111,10 @@ func scriptEnds(ts *testscript.TestScript, _ bool, args []string) {
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
 	proxy := httputil.NewSingleHostReverseProxy(service)
-	var imports atomic.Int64
+	var calls atomic.Int64
 	started := make(chan struct{})
 	road := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Has("dryRun") || imports.Add(1) != last {
+		if r.URL.Query().Has("dryRun") || calls.Add(1) != last {
 			proxy.ServeHTTP(w, r)
 			return
 		}
@@ -131,8 +132,9 @@ func scriptEnds(ts *testscript.TestScript, _ bool, args []string) {
 	if _, ended := errors.AsType[*exec.ExitError](err); !ended {
 		ts.Fatalf("it was not ended: %v", err)
 	}
-	if n := imports.Load(); n != last {
-		ts.Fatalf("it was ended after %d imports, not after %d", n, last)
+	if n := calls.Load(); n != last {
+		ts.Fatalf("it was ended after %d calls, not after %d", n, last)
 	}
-	ts.Check(os.WriteFile(ts.MkAbs("ended"), []byte(stdout.String()+stderr.String()), 0o600))
+	text := fmt.Sprintf("%s%sexits with %d\n", &stdout, &stderr, command.ProcessState.ExitCode())
+	ts.Check(os.WriteFile(ts.MkAbs("ended"), []byte(text), 0o600))
 }

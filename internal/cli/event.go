@@ -1,0 +1,171 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"animalstore/client"
+)
+
+type eventsCommand struct {
+	exitCodesHelp
+	onStore
+	Follow  bool     `short:"f" help:"Go on with what happens, until Ctrl-C or --limit ends it; without --after or --all it begins now."`
+	After   string   `placeholder:"ID" help:"Only what came after this event; 0 is before the first (default: the latest)."`
+	Type    []string `placeholder:"TYPE" help:"Only this type, such as order.placed; can be given several times."`
+	Subject string   `placeholder:"PATH" help:"Only what happened to this, such as pets/7 or store/orders/3."`
+	some
+}
+
+func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
+	if err := e.check(); err != nil {
+		return err
+	}
+	if strings.Trim(e.After, "0123456789") != "" || len(e.After) > 18 {
+		return usagef("--after must be the id of an event, which has 1 to 18 digits")
+	}
+	if e.After != "" && e.All {
+		return usagef("--after and --all do not go together: --all begins with the first event")
+	}
+	if err := checkFlags(optionalProblem("--subject", e.Subject)); err != nil {
+		return err
+	}
+	return e.look(ctx, func(c *client.Client) error {
+		p := newPrinter(t, e.output, eventRow, "ID", "TIME", "TYPE", "SUBJECT", "BY", "WHAT")
+		switch {
+		case e.Follow:
+			return e.follow(ctx, c, t, p)
+		case e.After != "" || e.All:
+			return e.list(ctx, c, t, p)
+		}
+		return e.latest(ctx, c, t, p)
+	})
+}
+
+func (e *eventsCommand) filter() client.EventFilter {
+	filter := client.EventFilter{Subject: e.Subject}
+	for _, name := range e.Type {
+		filter.Types = append(filter.Types, client.EventType(name))
+	}
+	return filter
+}
+
+func (e *eventsCommand) none(t terminal) error {
+	things := "events"
+	if e.After != "" || e.Type != nil || e.Subject != "" {
+		things += " like that"
+	}
+	_, err := fmt.Fprintf(t.err, "There are no %s.\n", things)
+	return err
+}
+
+// list shows what came after an event.
+func (e *eventsCommand) list(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
+	n, next, err := showPages(e.some, p, func(limit int, from string) ([]client.Event, string, error) {
+		if from == "" {
+			from = e.After
+		}
+		return c.ListEvents(ctx, client.EventQuery{EventFilter: e.filter(), After: from, Limit: limit})
+	})
+	if err == nil && n == 0 {
+		return e.none(t)
+	}
+	if err == nil && next != "" {
+		fmt.Fprintf(t.err, "There are more events: go on with --after %s.\n", next)
+	}
+	return err
+}
+
+// latest shows the last events. The feed is read forwards, so it begins so many events before its end, and further before it
+// where a filter lets little through.
+func (e *eventsCommand) latest(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
+	text, err := c.LastEventID(ctx)
+	if err != nil {
+		return err
+	}
+	last, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return err
+	}
+	for back := int64(e.limit()); ; back *= 10 {
+		query := client.EventQuery{EventFilter: e.filter()}
+		if back < last {
+			query.After = number(last - back)
+		}
+		found, err := lastOf(ctx, c, query, e.limit())
+		if client.IsCode(err, client.CodeEventsExpired) { // the oldest that are kept came later
+			query.After = ""
+			found, err = lastOf(ctx, c, query, e.limit())
+		}
+		if err != nil {
+			return err
+		}
+		if len(found) < e.limit() && query.After != "" {
+			continue
+		}
+		for _, event := range found {
+			if err := p.print(event); err != nil {
+				return err
+			}
+		}
+		if len(found) == 0 {
+			return e.none(t)
+		}
+		return p.flush()
+	}
+}
+
+// lastOf walks events and keeps the last of them.
+func lastOf(ctx context.Context, c *client.Client, query client.EventQuery, limit int) (found []client.Event, err error) {
+	for event, err := range c.Events(ctx, query) {
+		if err != nil {
+			return nil, err
+		}
+		if found = append(found, event); len(found) > 2*limit {
+			found = slices.Delete(found, 0, len(found)-limit)
+		}
+	}
+	return found[max(0, len(found)-limit):], nil
+}
+
+// follow shows what happens as it happens. To be interrupted is its usual end.
+func (e *eventsCommand) follow(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
+	if p.table != nil {
+		p.table.atLeast(6, 23, 16, 15, 10) // what comes later should stand below
+	}
+	after, n := e.After, 0
+	if e.All {
+		after = "0"
+	}
+	if isTerminal(t.err) {
+		fmt.Fprintln(t.err, "Waiting for what happens; Ctrl-C ends it.")
+	}
+	for event, err := range c.Follow(ctx, after, e.filter()) {
+		if reset, ok := errors.AsType[*client.ResetError](err); ok {
+			fmt.Fprintln(t.err, "animalstore:", visible(plainly(reset).Error()))
+			continue
+		}
+		if err != nil && ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(p.print(event), p.flush()); err != nil {
+			return err
+		}
+		if n++; e.Limit != nil && n == *e.Limit {
+			return nil
+		}
+	}
+	return nil
+}
+
+func eventRow(event client.Event) []string {
+	return []string{event.ID, event.Time.UTC().Format("2006-01-02 15:04:05 UTC"), string(event.Type), event.Subject, event.Actor,
+		changeText(event.Data.Current, event.Data.Previous)}
+}

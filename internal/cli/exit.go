@@ -1,0 +1,125 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+
+	"animalstore/client"
+)
+
+// Exit codes that scripts may rely on. Those after exitUsage are of the commands for daily use; all others fail with exitError.
+const (
+	exitOK          = 0
+	exitError       = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitKey         = 4   // the key is not accepted, or may not do that
+	exitRefused     = 5   // the rules of the shop are against it
+	exitUnreachable = 6   // there is no service, or it has no time
+	exitInterrupted = 130 // as shells have it
+)
+
+// exitCodesHelp is part of the help of commands that have these codes.
+type exitCodesHelp struct{}
+
+func (exitCodesHelp) Help() string {
+	return "Exit codes: 0 done, 1 failed, 2 wrong use, 3 not found, 4 key not accepted, 5 refused by the rules of the shop, " +
+		"6 service not reached, 130 interrupted."
+}
+
+// failure is an error with an exit code of its own.
+type failure struct {
+	error
+	code int
+}
+
+func (f failure) Unwrap() error { return f.error }
+
+// said is a failure that has been told already.
+type said struct{ code int }
+
+func (said) Error() string { return "" }
+
+// explained says what became of a call in one line that also says what to do next. A call that changes something may have done
+// so although no answer came.
+func explained(ctx context.Context, err error, changes bool) error {
+	if err == nil || isUsage(err) || errors.As(err, new(said)) || errors.As(err, new(failure)) {
+		return err
+	}
+	maybe := ""
+	if changes && mayBeDone(err) {
+		maybe = "; it may have been done all the same: look before you run it again"
+	}
+	if ctx.Err() != nil {
+		return failure{errors.New("interrupted" + maybe), exitInterrupted}
+	}
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		return failure{fmt.Errorf("%w%s%s", plainly(err), hint(e), maybe), codeOf(e)}
+	}
+	if isNetwork(err) {
+		const next = "; start it with animalstore serve, or say where it is with --url or ANIMALSTORE_URL"
+		return failure{fmt.Errorf("%w%s%s", plainly(err), next, maybe), exitUnreachable}
+	}
+	return plainly(err)
+}
+
+// hint says what to do next, where the service cannot know it.
+func hint(e *client.Error) string {
+	switch {
+	case codeOf(e) == exitKey:
+		return " It was taken from ANIMALSTORE_KEY, or from --key-file; animalstore keys create makes another."
+	case e.Code == client.CodeUnexpectedAnswer:
+		return " Is --url, or ANIMALSTORE_URL, the address of the service?"
+	}
+	return ""
+}
+
+// codeOf is the exit code of an answer.
+func codeOf(e *client.Error) int {
+	if e.Code == client.CodeUnexpectedAnswer {
+		return exitUnreachable
+	}
+	switch e.Status {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
+		return exitUsage
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return exitKey
+	case http.StatusNotFound:
+		return exitNotFound
+	case http.StatusConflict, http.StatusGone, http.StatusPreconditionFailed, http.StatusUnprocessableEntity:
+		return exitRefused
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return exitUnreachable
+	}
+	return exitError
+}
+
+// mayBeDone tells whether the service may have done what was asked, although it did not say so.
+func mayBeDone(err error) bool {
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		return e.Status >= 500 || e.Status < 300
+	}
+	operation, ok := errors.AsType[*net.OpError](err)
+	return !ok || operation.Op != "dial"
+}
+
+// isNetwork tells whether there was no answer, or half of one. What failed on a file, such as the output, is another matter.
+func isNetwork(err error) bool {
+	if _, file := errors.AsType[*fs.PathError](err); file {
+		return false
+	}
+	_, sending := errors.AsType[*url.Error](err)
+	_, reading := errors.AsType[net.Error](err)
+	return sending || reading || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
+}
+
+func isUsage(err error) bool {
+	_, usage := errors.AsType[usageError](err)
+	return usage
+}

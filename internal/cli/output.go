@@ -1,0 +1,116 @@
+package cli
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+)
+
+// output is the flag of commands that show things.
+type output struct {
+	Output string `short:"o" enum:"table,json" default:"table" placeholder:"FORMAT" help:"table, or json: one object on each line, as the API answers it (default ${default})."`
+}
+
+func (o output) isJSON() bool { return o.Output == "json" }
+
+// say prints one thing as JSON, or else a sentence about it.
+func (o output) say(t terminal, thing any, format string, args ...any) error {
+	if o.isJSON() {
+		return printJSON(t.out, thing)
+	}
+	_, err := fmt.Fprintln(t.out, visible(fmt.Sprintf(format, args...)))
+	return err
+}
+
+// done prints a sentence about something of which there is no more to show, and no JSON.
+func (o output) done(t terminal, format string, args ...any) error {
+	if o.isJSON() {
+		return nil
+	}
+	return o.say(t, nil, format, args...)
+}
+
+// card prints one thing as JSON, or else as lines of a name and a value each.
+func (o output) card(t terminal, thing any, lines ...[]string) error {
+	if o.isJSON() {
+		return printJSON(t.out, thing)
+	}
+	list := newTable(t.out)
+	for _, line := range lines {
+		list.add(line...)
+	}
+	return list.flush()
+}
+
+// printer prints things as they come: as rows of a table, or as lines of JSON.
+type printer[T any] struct {
+	out   *bufio.Writer
+	table *table // nil: JSON
+	row   func(T) []string
+}
+
+func newPrinter[T any](t terminal, o output, row func(T) []string, header ...string) *printer[T] {
+	p := &printer[T]{out: bufio.NewWriter(t.out), row: row}
+	if !o.isJSON() {
+		p.table = newTable(p.out, header...)
+	}
+	return p
+}
+
+func (p *printer[T]) print(thing T) error {
+	if p.table == nil {
+		return printJSON(p.out, thing)
+	}
+	p.table.add(p.row(thing)...)
+	return nil
+}
+
+func (p *printer[T]) flush() error {
+	if p.table != nil {
+		if err := p.table.flush(); err != nil {
+			return err
+		}
+	}
+	return p.out.Flush()
+}
+
+// printJSON writes one line. It has the text that the API sends, but for what a terminal could take as a command.
+func printJSON(to io.Writer, thing any) error {
+	var line strings.Builder
+	encoder := json.NewEncoder(&line)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(thing); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintln(to, visible(strings.TrimSuffix(line.String(), "\n")))
+	return err
+}
+
+// visible makes characters visible that would command a terminal, or turn around what stands beside them. In a text of JSON
+// it means the same then.
+func visible(text string) string {
+	if !strings.ContainsFunc(text, isUnseen) {
+		return text
+	}
+	var seen strings.Builder
+	for _, r := range text {
+		if !isUnseen(r) {
+			seen.WriteRune(r)
+			continue
+		}
+		for _, unit := range utf16.AppendRune(nil, r) {
+			fmt.Fprintf(&seen, `\u%04x`, unit)
+		}
+	}
+	return seen.String()
+}
+
+// isUnseen leaves alone what joins letters of Persian, and parts of an emoji.
+func isUnseen(r rune) bool {
+	const nonJoiner, joiner = '\u200c', '\u200d'
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != nonJoiner && r != joiner
+}

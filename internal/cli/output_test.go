@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// What could command a terminal, or turn a text around, is shown as what it is; all else stays.
+func TestVisible(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Rex":                           "Rex",
+		"Ñoño Жужа 小白":                  "Ñoño Жужа 小白",
+		"a\\u009b":                      "a\\u009b",
+		"\x1b[31mred\x07":               `\u001b[31mred\u0007`,
+		"a\u009b2J\u0085\x7f":           `a\u009b2J\u0085\u007f`,
+		"a\u202eb\u2066c\u200e":         `a\u202eb\u2066c\u200e`,
+		"a\u2028b\ufeffc\u00ad":         `a\u2028b\ufeffc\u00ad`,
+		"\U000e0001tag":                 `\udb40\udc01tag`,
+		"👩\u200d🚀 علی\u200cرضا":         "👩\u200d🚀 علی\u200cرضا",
+		"e\u0301 \u00a0 \u3000 ☃\ufe0f": "e\u0301 \u00a0 \u3000 ☃\ufe0f",
+	} {
+		if got := visible(text); got != want {
+			t.Errorf("%q is shown as %q, not as %q", text, got, want)
+		}
+	}
+}
+
+// Made visible, a text of JSON is the same text.
+func TestPrintJSON(t *testing.T) {
+	t.Parallel()
+	name := "<a href='x'>&\u009b2J\u202e\U000e0001 小白\""
+	var line strings.Builder
+	if err := printJSON(&line, map[string]string{"name": name}); err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"name":"<a href='x'>&\u009b2J\u202e\udb40\udc01 小白\""}` + "\n"; line.String() != want {
+		t.Errorf("it is %s", line.String())
+	}
+	var back struct{ Name string }
+	if err := json.Unmarshal([]byte(line.String()), &back); err != nil || back.Name != name {
+		t.Errorf("%q came back as %q: %v", name, back.Name, err)
+	}
+}
+
+// Columns are aligned, also with rows that come later; a long text at the end spreads nothing.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	list := newTable(&out, "ID", "STATUS", "NAME")
+	list.add("7", "-", strings.Repeat("小", 200))
+	list.add("1000", "available", "a\tb")
+	if err := list.flush(); err != nil {
+		t.Fatal(err)
+	}
+	list.add("10000", "sold", "")
+	list.add("3", "sold", "Rex")
+	if err := list.flush(); err != nil {
+		t.Fatal(err)
+	}
+	want := "ID     STATUS      NAME\n" +
+		"7      -           " + strings.Repeat("小", 200) + "\n" +
+		"1000   available   a\\u0009b\n" +
+		"10000   sold\n" +
+		"3       sold        Rex\n"
+	if out.String() != want {
+		t.Errorf("it is\n%s", out.String())
+	}
+}
+
+// A change is told in a line: all of what came or went, and else what is different.
+func TestChangeText(t *testing.T) {
+	t.Parallel()
+	const rex = `{"id":1,"name":"Rex","categoryId":1}`
+	for _, c := range []struct{ current, previous, want string }{
+		{rex, "", "name Rex, categoryId 1"},
+		{"", rex, "name Rex, categoryId 1"},
+		{`{"id":1,"name":"Max","categoryId":1,"status":"sold"}`, rex, "name Rex → Max, status sold"},
+		{rex, rex, ""},
+		{`{"id":9,"name":"a, b","scopes":["admin","x"],"on":true,"expiresAt":"2027-01-31T18:00:00.123Z","createdAt":"2027-01-31T18:00:00Z"}`, "",
+			`name "a, b", scopes admin x, on true, expiresAt 2027-01-31 18:00 UTC`},
+		{"[1]", "", ""},
+		{`{"name":`, "", ""},
+		{"", "", ""},
+	} {
+		if got := changeText([]byte(c.current), []byte(c.previous)); got != c.want {
+			t.Errorf("%s after %s is %q, not %q", c.current, c.previous, got, c.want)
+		}
+	}
+}

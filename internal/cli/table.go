@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// table aligns columns. The last one is not filled up, so a text of any length and width stands there. What was flushed is gone
+// from memory: a table may be endless.
+type table struct {
+	out    io.Writer
+	widths []int
+	rows   [][]string
+}
+
+// newTable begins with a header, which is shown with the first rows.
+func newTable(out io.Writer, header ...string) *table {
+	t := &table{out: out}
+	if len(header) > 0 {
+		t.add(header...)
+	}
+	return t
+}
+
+func (t *table) add(cells ...string) {
+	for i, cell := range cells {
+		cells[i] = visible(cell)
+		if i == len(t.widths) {
+			t.widths = append(t.widths, 0)
+		}
+		t.widths[i] = max(t.widths[i], utf8.RuneCountInString(cells[i]))
+	}
+	t.rows = append(t.rows, cells)
+}
+
+// flush writes the rows that came since the last time.
+func (t *table) flush() error {
+	for _, row := range t.rows {
+		var line strings.Builder
+		for i, cell := range row {
+			line.WriteString(cell)
+			if i < len(row)-1 {
+				line.WriteString(strings.Repeat(" ", t.widths[i]-utf8.RuneCountInString(cell)+3))
+			}
+		}
+		if _, err := fmt.Fprintln(t.out, strings.TrimRight(line.String(), " ")); err != nil {
+			return err
+		}
+	}
+	t.rows = t.rows[:0]
+	return nil
+}
+
+// atLeast widens columns before the first rows are known.
+func (t *table) atLeast(widths ...int) {
+	for i, width := range widths {
+		t.widths[i] = max(t.widths[i], width)
+	}
+}

@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"strconv"
+
+	"animalstore/client"
+	"animalstore/internal/shop"
+)
+
+// once is the flag of commands that add something.
+type once struct {
+	IdempotencyKey string `name:"idempotency-key" placeholder:"KEY" help:"A name of your own for this: run again with the same within 24 hours, it is not done twice."`
+}
+
+func (o once) options() []client.PostOption {
+	if o.IdempotencyKey == "" {
+		return nil // the client makes one, for its own repeats
+	}
+	return []client.PostOption{client.IdempotencyKey(o.IdempotencyKey)}
+}
+
+func (o once) problem() string {
+	for _, c := range []byte(o.IdempotencyKey) {
+		if c < ' ' || c > '~' || len(o.IdempotencyKey) > 255 {
+			return "--idempotency-key must have 1 to 255 printable ASCII characters"
+		}
+	}
+	return ""
+}
+
+// checkFlags returns the first of some problems, each "" or a flag and what is wrong with its value.
+func checkFlags(problems ...string) error {
+	for _, problem := range problems {
+		if problem != "" {
+			return usagef("%s", problem)
+		}
+	}
+	return nil
+}
+
+func textProblem(flag, text string) string {
+	if reason := shop.TextProblem(text); reason != "" {
+		return flag + " " + reason
+	}
+	return ""
+}
+
+// optionalProblem is that of a text that may be left out.
+func optionalProblem(flag, text string) string {
+	if text == "" {
+		return ""
+	}
+	return textProblem(flag, text)
+}
+
+// statusProblem is that of a status which may be left out; check knows the values.
+func statusProblem(status string, check func(string) string) string {
+	if status == "" {
+		return ""
+	}
+	if reason := check(status); reason != "" {
+		return "--status " + reason
+	}
+	return ""
+}
+
+func number(n int64) string { return strconv.FormatInt(n, 10) }
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}
