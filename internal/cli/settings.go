@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -106,6 +107,9 @@ var noFile = regexp.MustCompile(`(?i)^\s*postgres(ql)?:|\b(host|dbname|password)
 
 // checkServer checks the URL of a server. No password is taken as a flag, where the list of processes shows it.
 func checkServer(database, variable string) error {
+	if strings.Contains(database, "#") { // often of a password, the rest of which would be shown
+		return errors.New("what stands behind a # is not read; write each # in the URL as %23")
+	}
 	if err := sqlstore.CheckURL(database); err != nil {
 		return err
 	}
@@ -120,17 +124,18 @@ func hasPassword(database string) bool {
 	return passwords.MatchString(database) || passwordSettings.MatchString(database)
 }
 
-// shown is a database as it may be shown: without a password.
+// shown is a database as it may be shown: without a password, and without settings, one of which may be a piece of one.
 func shown(database string) string {
 	if !sqlstore.IsURL(database) {
 		return database
 	}
-	return passwordSettings.ReplaceAllString(passwords.ReplaceAllString(database, "${1}:REDACTED@"), "${1}REDACTED")
+	server, _, _ := strings.Cut(passwords.ReplaceAllString(database, "${1}:REDACTED@"), "?")
+	return server
 }
 
 var (
 	passwords        = regexp.MustCompile(`^(postgres(?:ql)?://[^:/@]*):[^/]*@`)
-	passwordSettings = regexp.MustCompile(`([?&](?:ssl)?password=)[^&#]+`)
+	passwordSettings = regexp.MustCompile(`([?&](?:ssl)?password=)[^&]+`)
 )
 
 // checkBaseURL checks an address of the interface; empty is none.

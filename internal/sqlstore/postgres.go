@@ -77,6 +77,9 @@ func CheckURL(url string) error {
 
 func parsePostgresURL(url string) (*pgx.ConnConfig, pool, error) {
 	config, err := pgx.ParseConfig(url)
+	if err != nil && strings.Contains(err.Error(), "failed to parse as URL") { // whatever the driver says of it may be a piece of a password
+		return nil, pool{}, errors.New("it cannot be read; a URL is postgres://USER:PASSWORD@HOST/DATABASE, and in a password a space is written as %20, a # as %23, a % as %25, a / as %2F and an @ as %40")
+	}
 	if err != nil {
 		return nil, pool{}, errors.New(partsOfURL.ReplaceAllString(err.Error(), "$1…"))
 	}
