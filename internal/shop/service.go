@@ -43,6 +43,8 @@ type Options struct {
 	Source string
 	// EventRetention is how long events are kept; zero: for ever.
 	EventRetention time.Duration
+	// Now is the clock; nil: the system's. Holds, events and deliveries go by the store's own.
+	Now func() time.Time
 }
 
 // Service is the shop, open. Everything that a client, a page or a command does goes through it.
@@ -56,6 +58,7 @@ type Service struct {
 	orderHold       time.Duration
 	source          string
 	eventRetention  time.Duration
+	clock           func() time.Time
 	feed            *feed
 	hold            atomic.Pointer[hold] // nil: not known yet
 	keyring         *keyring
@@ -72,7 +75,7 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	}
 	s := &Service{
 		store: store, environment: environment, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
-		source: o.Source, eventRetention: o.EventRetention,
+		source: o.Source, eventRetention: o.EventRetention, clock: o.Now,
 		keyring: newKeyring(), uses: newUses(), running: newRunning(), feed: newFeed(),
 	}
 	if s.source == "" {
@@ -80,6 +83,9 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	}
 	if s.orderHold == 0 {
 		s.orderHold = DefaultOrderHold
+	}
+	if s.clock == nil {
+		s.clock = time.Now
 	}
 	if o.ConfiguredKey != "" {
 		s.configured = &Key{Name: "configured", Scopes: []Scope{Admin}, Hint: hint(o.ConfiguredKey), CreatedAt: s.now()}
@@ -122,4 +128,4 @@ func (s *Service) Environment() Environment { return s.environment }
 func (s *Service) Ready(ctx context.Context) error { return s.store.Ready(ctx) }
 
 // now is the time as it is stored: in UTC, to the microsecond.
-func (s *Service) now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
