@@ -65,6 +65,7 @@ type Service struct {
 	uses            *uses
 	running         *running
 	tallies         tallies
+	steady          *steady
 }
 
 // Open opens the shop on a store. It refuses one of another environment.
@@ -78,6 +79,11 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 		source: o.Source, eventRetention: o.EventRetention, clock: o.Now,
 		keyring: newKeyring(), uses: newUses(), running: newRunning(), feed: newFeed(),
 	}
+	now, err := read(ctx, s, ReadTx.Now)
+	if err != nil {
+		return nil, err
+	}
+	s.steady = newSteady(now)
 	if s.source == "" {
 		s.source = DefaultSource
 	}
@@ -126,6 +132,9 @@ func (s *Service) Environment() Environment { return s.environment }
 
 // Ready returns unavailable where the store cannot be read or would not be written; its message says why, to anybody.
 func (s *Service) Ready(ctx context.Context) error { return s.store.Ready(ctx) }
+
+// Now is the time by the clock of this node.
+func (s *Service) Now() time.Time { return s.clock() }
 
 // now is the time as it is stored: in UTC, to the microsecond.
 func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
