@@ -37,7 +37,8 @@
 // has too much to do (429, 502, 503, 504; Retry-After is honoured), and where the first request of the same
 // [IdempotencyKey] still runs. That is safe: every POST carries an idempotency key, so that however often it is sent
 // it happens once, and to set or to remove the same thing again changes nothing. A removal whose answer was lost, and
-// whose repeat finds nothing to remove, counts as done. A call never waits past the deadline of its context; it then
+// whose repeat finds nothing to remove, counts as done. An attempt that was held up on its way may still arrive after its
+// repeat, and after what was changed since, which it then undoes: [IfMatch] keeps it from that. A call never waits past the deadline of its context; it then
 // returns the error that it would have waited for.
 package client
 

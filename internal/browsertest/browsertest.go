@@ -18,7 +18,7 @@ import (
 )
 
 // patience only keeps a page that is broken from hanging the tests.
-const patience = 2 * time.Minute
+const patience = 5 * time.Minute
 
 // Page is a page in a browser of its own.
 type Page struct {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // TestDescriptorsUsedUp opens more connections than the service may have files: clients are served all the same, also by a
@@ -24,6 +25,7 @@ func TestDescriptorsUsedUp(t *testing.T) {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
+	begun := time.Now()
 	p := f.watch(command, output)
 	p.awaitReady()
 	served := make([]*program, clients)
@@ -73,8 +75,9 @@ func TestDescriptorsUsedUp(t *testing.T) {
 	flood.Wait()
 	p.client.CloseIdleConnections()
 	expectStatus(t, p.send("GET", "/v1/pets", adminKey, ""), 200)
-	if n := strings.Count(output.String(), "level=WARN"); n > 3 {
-		t.Errorf("the log warns %d times", n)
+	// The same complaint comes once in ten seconds at most, and there are not many kinds.
+	if n, most := strings.Count(output.String(), "level=WARN"), 3+3*int(time.Since(begun)/(10*time.Second)); n > most {
+		t.Errorf("the log warns %d times, more than %d", n, most)
 	}
 	if entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", command.Process.Pid)); err != nil || len(entries) >= limit {
 		t.Errorf("%d descriptors are open, %v", len(entries), err)

@@ -59,7 +59,7 @@ func TestNodesAreLinearizable(t *testing.T) {
 
 	history := c.recorded
 	begun := time.Now()
-	verdict, info := porcupine.CheckOperationsVerbose(animalModel, history, patience)
+	verdict, info := porcupine.CheckOperationsVerbose(animalModel, history, 5*patience)
 	t.Logf("%d operations in %v (%d done, %d refused, %d unknown of which %d were answered 503; %d sent again), %d kills; checked in %v: %s", len(history),
 		took, c.accepted, c.refused, c.lost, c.unavailable, c.again, kills, time.Since(begun), verdict)
 	if verdict != porcupine.Ok {

@@ -98,6 +98,12 @@ func TestSoakChecker(t *testing.T) {
 	if problems := tell().check(); len(problems) > 0 {
 		t.Fatalf("it finds fault with a true story:\n%s", few(problems))
 	}
+	for file, want := range map[string]string{"id,name\n1,a\n3,b\n": "", "id,name\n1,a\n1,b\n": "1 comes after 1", "id,name\n2,a\n1,b\n3": "1 comes after 2",
+		"id,name\n1,a\n1": ""} {
+		if _, err := exportedIDs(client.CSV, []byte(file)); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("%q: %v", file, err)
+		}
+	}
 	eve := client.Pet{ID: 3, Name: "Eve", CategoryID: 1}
 	late := client.Order{ID: 3, PetID: 1, Status: client.OrderPlaced, Reference: "too late store/orders/1"}
 	for name, test := range map[string]struct {
@@ -140,8 +146,12 @@ func TestSoakChecker(t *testing.T) {
 		"the inventory is wrong":    {"the inventory is {Available:1", func(s *teller) { s.inventory.Available = 1 }},
 		"a category is not there":   {"of the category 1, which is not there", func(s *teller) { s.drop(client.EventCategoryCreated) }},
 		"a category is needed":      {"removes the category 2, which 1 animals have", func(s *teller) { s.drop(client.EventPetDeleted) }},
-		"half an order":             {"should have become", func(s *teller) { s.drop(client.EventPetUpdated) }},
-		"the past is another":       {"says that", func(s *teller) { s.events[5].Data.Previous = s.events[3].Data.Current }},
+		"half an import": {`of the 2 animals of "b", 1 are there`,
+			func(s *teller) { s.find("add Tom").batch, s.find("add Bob").batch = "b", "b" }},
+		"an export lacks one": {`"add Rex" was acknowledged after 9ns, and is not in the export`,
+			func(s *teller) { s.exports = []export{{begun: 1000}} }},
+		"half an order":       {"should have become", func(s *teller) { s.drop(client.EventPetUpdated) }},
+		"the past is another": {"says that", func(s *teller) { s.events[5].Data.Previous = s.events[3].Data.Current }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := tell()

@@ -26,8 +26,9 @@ type deed struct {
 	subject        string // of the event, as far as the answer told
 	sent, answered time.Duration
 	verdict        verdict
-	comesBack      int64 // the animal that can be sold again by it
-	once           bool  // it is not asked for again, because it might happen again
+	comesBack      int64  // the animal that can be sold again by it
+	once           bool   // it is not asked for again, because it might happen again
+	batch          string // all deeds of one are done, or none
 }
 
 // story is all that there is to know when everything has come to rest.
@@ -38,6 +39,7 @@ type story struct {
 	orders     []client.Order
 	categories []client.Category
 	inventory  client.Inventory
+	exports    []export
 }
 
 // markOf says by what a deed knows its event. Names and references are used once only. What follows from something else, such as
@@ -98,6 +100,7 @@ func (s story) check() (problems []string) {
 	s.checkDeeds(at, problem)
 	s.checkOrderOfTime(at, problem)
 	s.checkSales(problem)
+	s.checkFiles(at, problem)
 	replay := newReplay(problem)
 	for _, e := range s.events {
 		replay.take(e)

@@ -31,6 +31,7 @@ type soak struct {
 	visitors       []*visitor
 	witnesses      []*witness
 	letterbox      *letterbox
+	clerk          *clerk
 	running        sync.WaitGroup
 
 	requests, unanswered, unavailable, acknowledged, repeats, looks atomic.Int64
@@ -40,6 +41,8 @@ type soak struct {
 	deeds    []*deed
 	market   []int64 // the newest animals that were offered for sale
 	problems []string
+	exports  []export // the newest
+	exported int
 }
 
 const (
@@ -72,6 +75,7 @@ func newSoak(t *testing.T, f *folder, seed uint64, nodes int) *soak {
 	for i := range soakWitnesses {
 		s.witnesses = append(s.witnesses, newWitness(s, i))
 	}
+	s.clerk = newClerk(s)
 	return s
 }
 
@@ -136,6 +140,7 @@ func (s *soak) come() (leave func()) {
 	for _, w := range s.witnesses {
 		s.running.Go(func() { w.follow(ctx) })
 	}
+	s.running.Go(func() { s.clerk.write(ctx) })
 	leave = func() {
 		cancel()
 		s.running.Wait()
@@ -191,7 +196,7 @@ func (s *soak) check() {
 			orders, _, err := c.ListOrders(s.t.Context(), client.OrderQuery{Status: client.OrderPlaced})
 			return err == nil && len(orders) == 0
 		})
-		here := story{deeds: s.deeds}
+		here := story{deeds: s.deeds, exports: s.exports}
 		here.events = collect(s.t, c.Events(s.t.Context(), client.EventQuery{Limit: 100}))
 		here.pets = collect(s.t, c.Pets(s.t.Context(), client.PetQuery{Limit: 100}))
 		here.orders = collect(s.t, c.Orders(s.t.Context(), client.OrderQuery{Limit: 100}))
@@ -263,8 +268,8 @@ func (s *soak) report(told story) {
 		s.requests.Load(), s.unanswered.Load(), s.unavailable.Load(), verdicts, s.repeats.Load(), s.looks.Load())
 	s.t.Logf("%d kills, %d stops, %d full disks, %d times no database, %d connections cut",
 		s.kills, s.stops, s.fullDisks, s.databaseCuts, s.road.cuts.Load()+s.longRoad.cuts.Load())
-	s.t.Logf("%d events; %d animals, %d orders and %d categories are there",
-		len(told.events), len(told.pets), len(told.orders), len(told.categories))
+	s.t.Logf("%d events; %d animals, %d orders and %d categories are there; %d exports came whole",
+		len(told.events), len(told.pets), len(told.orders), len(told.categories), s.exported)
 }
 
 // problem notes what is wrong.

@@ -61,6 +61,8 @@ type counted struct {
 
 func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.s.requests.Add(1)
+	r = r.Clone(r.Context())
+	r.GetBody = nil // else the transport itself sends again what has an idempotency key, and nobody knows that there was no answer
 	response, err := c.Transport.RoundTrip(r)
 	switch {
 	case err != nil:
@@ -82,6 +84,8 @@ func (v *visitor) come(ctx context.Context) {
 		switch dice := v.dice.IntN(100); {
 		case dice < 4:
 			v.wander(ctx)
+		case dice < 6:
+			v.bringMany(ctx)
 		case dice < 24:
 			v.add(ctx)
 		case dice < 36:
@@ -224,6 +228,10 @@ func (v *visitor) change(ctx context.Context) {
 	name := v.name("Tom")
 	update := client.PetUpdate{Name: &name}
 	d := &deed{mark: "rename " + name, once: true} // one that was lost may come after the next, and undo it
+	var conditions []client.Condition
+	if v.insists { // it cannot, because it would find another animal then
+		d.once, conditions = false, []client.Condition{client.IfMatch(pet.ETag)}
+	}
 	if v.dice.IntN(3) == 0 {
 		category := v.anyCategory()
 		update.CategoryID = &category
@@ -235,16 +243,24 @@ func (v *visitor) change(ctx context.Context) {
 			d.comesBack = pet.ID
 		}
 	}
+	refusals := []client.Code{client.CodeInvalidTransition, client.CodePetHasOpenOrder}
+	if pet.forSale { // an order may have changed it
+		refusals = append(refusals, client.CodePreconditionFailed)
+	}
 	var after client.Pet
 	ok = v.try(ctx, d, func(ctx context.Context) (subject string, err error) {
-		after, err = v.c.UpdatePet(ctx, pet.ID, update)
+		after, err = v.c.UpdatePet(ctx, pet.ID, update, conditions...)
 		return fmt.Sprint("pets/", pet.ID), err
-	}, client.CodeInvalidTransition, client.CodePetHasOpenOrder)
+	}, refusals...)
 	switch {
 	case ok:
 		pet.Pet = after
 	case d.verdict == lost:
 		return // it is not known what the animal is now
+	case pet.forSale:
+		if now, err := v.c.GetPet(context.WithoutCancel(ctx), pet.ID); err == nil {
+			pet.Pet = now
+		}
 	}
 	v.own = append(v.own, pet)
 }

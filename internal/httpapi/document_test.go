@@ -83,9 +83,14 @@ func TestErrorCodesAgree(t *testing.T) {
 func TestExamplesWork(t *testing.T) {
 	t.Parallel()
 	sent := 0
-	eachOperation(newShop(t).checks.Doc, func(method, path string, operation *openapi3.Operation) {
-		s := newShop(t) // each operation has its own: some examples take something away
-		s.stock()
+	looked := newShop(t)
+	looked.stock()
+	eachOperation(looked.checks.Doc, func(method, path string, operation *openapi3.Operation) {
+		s := looked
+		if method != "GET" { // each has its own: some examples take something away
+			s = newShop(t)
+			s.stock()
+		}
 		send := func(query, body string, headers ...string) {
 			t.Helper()
 			sent++

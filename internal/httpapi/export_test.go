@@ -85,11 +85,20 @@ func TestExportAndImport(t *testing.T) {
 }
 
 // fill adds many animals, so that an export has several pieces.
-func (s *openShop) fill(n int) {
+func (s *openShop) fill(n int) { s.fillWith(n, strings.Repeat("x", 150)) }
+
+// flood adds so many animals that an export of them is more than the buffers of a connection hold.
+func (s *openShop) flood() {
+	for range 2 {
+		s.fillWith(7000, strings.Repeat("🐈", 190)) // 800 bytes each
+	}
+}
+
+func (s *openShop) fillWith(n int, name string) {
 	s.t.Helper()
 	rows := make([]shop.ImportRow, n)
 	for i := range rows {
-		rows[i].NewPet = shop.NewPet{Name: strings.Repeat("x", 150) + fmt.Sprint(i), CategoryID: 1}
+		rows[i].NewPet = shop.NewPet{Name: name + fmt.Sprint(i), CategoryID: 1}
 	}
 	if _, err := s.service.ImportPets(s.t.Context(), rows, false); err != nil {
 		s.t.Fatal(err)
@@ -189,10 +198,7 @@ func TestExportThatFails(t *testing.T) {
 func TestExportOfARevokedKey(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.fill(10_000)
-	for range 4 { // more than the buffers of a connection hold
-		s.fill(10_000)
-	}
+	s.flood()
 	key, err := s.service.CreateKey(t.Context(), shop.NewKey{Name: "partner", Scopes: []shop.Scope{shop.PetsRead}})
 	if err != nil {
 		t.Fatal(err)
@@ -215,9 +221,7 @@ func TestExportOfARevokedKey(t *testing.T) {
 func TestTooManyExports(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	for range 5 {
-		s.fill(10_000)
-	}
+	s.flood()
 	var open []*http.Response
 	for range exportsAtOnce {
 		open = append(open, s.begin(t, "/v1/exports/pets.ndjson"))

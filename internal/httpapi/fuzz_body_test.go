@@ -108,7 +108,7 @@ func FuzzKey(f *testing.F) {
 		`{"name":"p","scopes":["admin"],"expiresAt":"2999-01-31T18:00:00Z"}`, `{"name":"p","scopes":["admin"],"expiresAt":"9999-12-31T23:59:60+14:00"}`,
 		`{"overlapSeconds":0}`, `{"overlapSeconds":1e400}`, `{"overlapSeconds":9223372036854775807}`, `{"overlapSeconds":null}`)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		key, err := decodeNewKey(body)
+		key, err := decodeNewKey(body, time.Now())
 		if err != nil {
 			wantRefusal(t, body, err)
 		} else if problems := key.Problems(time.Now()).Err(); problems != nil {

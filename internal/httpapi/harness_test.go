@@ -44,6 +44,11 @@ type openShop struct {
 
 func newShop(t *testing.T, change ...func(*Config)) *openShop {
 	t.Helper()
+	return newShopWith(t, shop.Options{}, change...)
+}
+
+func newShopWith(t *testing.T, o shop.Options, change ...func(*Config)) *openShop {
+	t.Helper()
 	s := &openShop{t: t, log: &safeBuffer{}, clock: &clock{}}
 	database := filepath.Join(t.TempDir(), "test.db")
 	if onPostgres {
@@ -55,7 +60,7 @@ func newShop(t *testing.T, change ...func(*Config)) *openShop {
 		t.Fatal(err)
 	}
 	s.store = &faultyStore{Store: sql}
-	s.service = s.open(shop.Options{})
+	s.service = s.open(o)
 	config := Config{Service: s.service, Log: slog.New(slog.NewTextHandler(s.log, nil)), Version: "test"}
 	for _, fn := range change {
 		fn(&config)
@@ -97,6 +102,9 @@ var documentChecks = sync.OnceValues(func() (*apitest.Validator, error) {
 func (s *openShop) open(o shop.Options) *shop.Service {
 	s.t.Helper()
 	o.Environment, o.ConfiguredKey = shop.Production, adminKey
+	if o.Now == nil {
+		o.Now = s.clock.now
+	}
 	service, err := shop.Open(s.t.Context(), s.store, o)
 	if err != nil {
 		s.t.Fatal(err)
@@ -104,10 +112,10 @@ func (s *openShop) open(o shop.Options) *shop.Service {
 	return service
 }
 
-// clock is that of the store; it can be set forward, so that holds run out.
+// clock is that of the store and of the service; it can be set forward, so that holds run out, and back.
 type clock struct{ ahead atomic.Int64 }
 
-func (c *clock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *clock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())).Round(0) }
 func (c *clock) forward(d time.Duration) { c.ahead.Add(int64(d)) }
 
 // faultyStore is the real store, which can be told to fail.

@@ -24,7 +24,7 @@ func (a *API) listKeys(c *call) error {
 }
 
 func (a *API) createKey(c *call) error {
-	n, err := decodeNewKey(c.body)
+	n, err := decodeNewKey(c.body, a.Service.Now())
 	if err != nil {
 		return err
 	}
@@ -34,13 +34,13 @@ func (a *API) createKey(c *call) error {
 
 func withoutKeySecret(key shop.IssuedKey) shop.IssuedKey { return shop.IssuedKey{Key: key.Key} }
 
-func decodeNewKey(body []byte) (shop.NewKey, error) {
+func decodeNewKey(body []byte, now time.Time) (shop.NewKey, error) {
 	o, err := parseObject(body)
 	if err != nil {
 		return shop.NewKey{}, err
 	}
 	n := shop.NewKey{Name: o.text("name"), Scopes: o.scopes("scopes"), ExpiresAt: o.time("expiresAt")}
-	o.problems.Merge(n.Problems(time.Now()))
+	o.problems.Merge(n.Problems(now))
 	return n, o.problems.Err()
 }
 

@@ -92,6 +92,15 @@ func TestBurst(t *testing.T) {
 	}
 }
 
+// What comes back does so as time passes, whatever is done to the clock on the wall: put back, that would hold everybody up until the
+// old time comes again.
+func TestLimitsMindNoClock(t *testing.T) {
+	t.Parallel()
+	if now := newLimits(1).now(); now == now.Round(0) {
+		t.Errorf("%v is a time of the wall alone", now)
+	}
+}
+
 // A client that does not read its answers takes nobody's place, with a key or without.
 func TestClientsThatDoNotRead(t *testing.T) {
 	t.Parallel()

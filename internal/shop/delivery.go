@@ -268,6 +268,9 @@ func jitter(wait time.Duration) time.Duration {
 	return wait + time.Duration((rand.Float64()*0.2-0.1)*float64(wait))
 }
 
+// jitterMost is the most that jitter makes of a wait.
+func jitterMost(wait time.Duration) time.Duration { return wait + wait/10 }
+
 // judge notes whether a webhook takes what it is sent, and disables one that is gone, or that took nothing for as long as
 // a delivery is tried.
 func (s *Service) judge(tx *ledger, hook Webhook, delivery Delivery, attempt Attempt, now time.Time) error {
@@ -306,6 +309,6 @@ func (s *Service) RemoveDeliveries(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		return tx.RemoveDeliveries(now.Add(-keepDeliveries))
+		return tx.RemoveDeliveries(s.steady.before(now, keepDeliveries), now)
 	})
 }

@@ -155,7 +155,7 @@ func (s *Service) RemoveEvents(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		return tx.RemoveEvents(now.Add(-s.eventRetention))
+		return tx.RemoveEvents(s.steady.before(now, s.eventRetention), now)
 	})
 }
 

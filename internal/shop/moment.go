@@ -17,12 +17,14 @@ func (s *Service) Moment() (m Moment, ok bool) { return s.store.Moment() }
 
 // Term is for how long something holds that was read from the catalogue.
 type Term struct {
-	changes int64
-	until   time.Time
+	changes     int64
+	from, until time.Time
 }
 
-// Holds tells whether what was read is still so.
-func (t Term) Holds(now Moment) bool { return t.changes == now.Changes && now.Time.Before(t.until) }
+// Holds tells whether what was read is still so. Nothing holds before it was read: the clock was put back.
+func (t Term) Holds(now Moment) bool {
+	return t.changes == now.Changes && !now.Time.Before(t.from) && now.Time.Before(t.until)
+}
 
 // longestTerm bounds how long something holds, whatever is known: somebody may have changed the file by hand.
 const longestTerm = time.Second
@@ -37,7 +39,7 @@ func (s *Service) TermFrom(ctx context.Context, m Moment) (Term, error) {
 	if !next.IsZero() && next.Before(until) {
 		until = next
 	}
-	return Term{m.Changes, until}, nil
+	return Term{m.Changes, m.Time, until}, nil
 }
 
 // hold is when the next hold runs out, as long as no order changes.
@@ -54,7 +56,7 @@ func (s *Service) nextHold(ctx context.Context, m Moment) (time.Time, error) {
 	}
 	next, err := read(ctx, s, ReadTx.NextHold)
 	if err == nil {
-		s.hold.Store(&hold{Term{m.Changes, m.Time.Add(longestTerm)}, next})
+		s.hold.Store(&hold{Term{m.Changes, m.Time, m.Time.Add(longestTerm)}, next})
 	}
 	return next, err
 }

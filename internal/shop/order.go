@@ -184,7 +184,7 @@ func (s *Service) UpdateOrder(ctx context.Context, id int64, to OrderStatus, mat
 // advance takes an order to its next status, and its animal with it.
 func advance(tx *ledger, before Order, to OrderStatus, now time.Time) (Order, error) {
 	order := before
-	order.Status, order.UpdatedAt, order.HoldExpiresAt = to, now, time.Time{}
+	order.Status, order.UpdatedAt, order.HoldExpiresAt = to, latest(now, before.UpdatedAt), time.Time{}
 	if err := tx.UpdateOrder(before, order); err != nil {
 		return Order{}, err
 	}

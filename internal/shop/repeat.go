@@ -35,6 +35,7 @@ type Answer struct {
 // KeptAnswer is an answer with the request that it belongs to.
 type KeptAnswer struct {
 	Fingerprint [32]byte
+	At          time.Time // by the store's clock
 	Answer
 }
 
@@ -56,12 +57,15 @@ func repeatOf(ctx context.Context) *Repeat {
 }
 
 // check returns a Replay where the write has happened, or idempotency_key_reused where another has under this key.
-func (r *Repeat) check(tx ReadTx, now time.Time) error {
+func (s *Service) check(tx ReadTx, r *Repeat) error {
 	if r == nil {
 		return nil
 	}
-	kept, found, err := tx.Kept(r.Principal, r.Key, now.Add(-keepFor))
+	kept, found, err := tx.Kept(r.Principal, r.Key)
 	if err != nil || !found {
+		return err
+	}
+	if over, err := s.longPast(tx, keepFor); err != nil || !kept.At.After(over) {
 		return err
 	}
 	if kept.Fingerprint != r.Fingerprint {
@@ -73,7 +77,7 @@ func (r *Repeat) check(tx ReadTx, now time.Time) error {
 // Replayed returns the answer of a request that was answered before, and whether it was. It returns
 // idempotency_key_reused where another request was answered under the same key.
 func (s *Service) Replayed(ctx context.Context, r *Repeat) (Answer, bool, error) {
-	err := s.store.Read(ctx, func(tx ReadTx) error { return r.check(tx, s.now()) })
+	err := s.store.Read(ctx, func(tx ReadTx) error { return s.check(tx, r) })
 	if replay, ok := errors.AsType[*Replay](err); ok {
 		return replay.Answer, true, nil
 	}
@@ -81,16 +85,22 @@ func (s *Service) Replayed(ctx context.Context, r *Repeat) (Answer, bool, error)
 }
 
 // keep keeps the answer in the transaction of the write.
-func (r *Repeat) keep(tx WriteTx, result any, now time.Time) error {
+func (r *Repeat) keep(tx WriteTx, result any) error {
 	if r == nil {
 		return nil
 	}
-	return tx.Keep(r.Principal, r.Key, KeptAnswer{r.Fingerprint, r.Answer(result)}, now)
+	return tx.Keep(r.Principal, r.Key, KeptAnswer{Fingerprint: r.Fingerprint, Answer: r.Answer(result)})
 }
 
 // ForgetAnswers removes the answers whose time is over.
 func (s *Service) ForgetAnswers(ctx context.Context) error {
-	return s.inParts(ctx, func(tx WriteTx) (bool, error) { return tx.Forget(s.now().Add(-keepFor)) })
+	return s.inParts(ctx, func(tx WriteTx) (bool, error) {
+		over, err := s.longPast(tx, keepFor)
+		if err != nil {
+			return false, err
+		}
+		return tx.Forget(over)
+	})
 }
 
 // running knows the idempotency keys of the writes that run on this node, so that a repeat waits for the first.

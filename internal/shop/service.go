@@ -43,6 +43,8 @@ type Options struct {
 	Source string
 	// EventRetention is how long events are kept; zero: for ever.
 	EventRetention time.Duration
+	// Now is the clock; nil: the system's. Holds, events and deliveries go by the store's own.
+	Now func() time.Time
 }
 
 // Service is the shop, open. Everything that a client, a page or a command does goes through it.
@@ -56,12 +58,14 @@ type Service struct {
 	orderHold       time.Duration
 	source          string
 	eventRetention  time.Duration
+	clock           func() time.Time
 	feed            *feed
 	hold            atomic.Pointer[hold] // nil: not known yet
 	keyring         *keyring
 	uses            *uses
 	running         *running
 	tallies         tallies
+	steady          *steady
 }
 
 // Open opens the shop on a store. It refuses one of another environment.
@@ -72,14 +76,22 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	}
 	s := &Service{
 		store: store, environment: environment, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
-		source: o.Source, eventRetention: o.EventRetention,
+		source: o.Source, eventRetention: o.EventRetention, clock: o.Now,
 		keyring: newKeyring(), uses: newUses(), running: newRunning(), feed: newFeed(),
 	}
+	now, err := read(ctx, s, ReadTx.Now)
+	if err != nil {
+		return nil, err
+	}
+	s.steady = newSteady(now)
 	if s.source == "" {
 		s.source = DefaultSource
 	}
 	if s.orderHold == 0 {
 		s.orderHold = DefaultOrderHold
+	}
+	if s.clock == nil {
+		s.clock = time.Now
 	}
 	if o.ConfiguredKey != "" {
 		s.configured = &Key{Name: "configured", Scopes: []Scope{Admin}, Hint: hint(o.ConfiguredKey), CreatedAt: s.now()}
@@ -121,5 +133,8 @@ func (s *Service) Environment() Environment { return s.environment }
 // Ready returns unavailable where the store cannot be read or would not be written; its message says why, to anybody.
 func (s *Service) Ready(ctx context.Context) error { return s.store.Ready(ctx) }
 
+// Now is the time by the clock of this node.
+func (s *Service) Now() time.Time { return s.clock() }
+
 // now is the time as it is stored: in UTC, to the microsecond.
-func (s *Service) now() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }

@@ -109,8 +109,8 @@ type ReadTx interface {
 	// claimed, longest due first.
 	DueDeliveries(webhookID int64, now time.Time, limit int) ([]Delivery, error)
 
-	// Kept returns what was kept under an idempotency key, and whether it was since a time.
-	Kept(principal int64, key string, since time.Time) (KeptAnswer, bool, error)
+	// Kept returns what was kept under an idempotency key and whether anything was, however long ago.
+	Kept(principal int64, key string) (KeptAnswer, bool, error)
 
 	// Key returns one key and whether there is one.
 	Key(id int64) (Key, bool, error)
@@ -163,7 +163,8 @@ type WriteTx interface {
 	// InsertEvents is InsertEvent for many, in their order.
 	InsertEvents([]NewEvent) error
 	// RemoveEvents removes some of the oldest events, which were written before a time, and tells whether there may be more.
-	RemoveEvents(before time.Time) (more bool, err error)
+	// One that bears a time to come is as old as the one after it.
+	RemoveEvents(before, now time.Time) (more bool, err error)
 
 	// InsertWebhook adds a webhook under an id larger than any before; its ID is ignored.
 	InsertWebhook(Webhook) (Webhook, error)
@@ -189,14 +190,18 @@ type WriteTx interface {
 	ParkDeliveries(webhookID int64) error
 	ResumeDeliveries(webhookID int64, at time.Time) error
 	// RemoveDeliveries removes some of the oldest deliveries, which were made before a time, and tells whether there may
-	// be more.
-	RemoveDeliveries(before time.Time) (more bool, err error)
+	// be more. One that bears a time to come is as old as the one after it.
+	RemoveDeliveries(before, now time.Time) (more bool, err error)
 
-	// Tidy does some of the store's own housekeeping, and tells whether there may be more.
-	Tidy() (more bool, err error)
+	// Tidy does some of the store's own housekeeping, and tells whether there may be more. What it only needs for a while
+	// is not needed any more where it is from before a time.
+	Tidy(before time.Time) (more bool, err error)
 
-	// Keep keeps an answer in the place of any before it.
-	Keep(principal int64, key string, answer KeptAnswer, now time.Time) error
+	// SetBack mends what a clock has written that was put back to now: what could not be so far ahead is brought near.
+	SetBack(now time.Time, most Ahead) error
+
+	// Keep keeps an answer in the place of any before it, from its time on, or from now on where it has none.
+	Keep(principal int64, key string, answer KeptAnswer) error
 	// Forget removes some of the answers that were kept before a time, and tells whether there may be more.
 	Forget(before time.Time) (more bool, err error)
 

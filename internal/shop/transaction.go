@@ -28,13 +28,13 @@ func write[T any](ctx context.Context, s *Service, fn func(*ledger) (T, error)) 
 	}
 	var value T
 	err := s.change(ctx, func(l *ledger) (err error) {
-		if err := repeat.check(l, s.now()); err != nil {
+		if err := s.check(l, repeat); err != nil {
 			return err
 		}
 		if value, err = fn(l); err != nil {
 			return err
 		}
-		return repeat.keep(l, value, s.now())
+		return repeat.keep(l, value)
 	})
 	if err != nil {
 		return *new(T), err

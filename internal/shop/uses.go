@@ -59,6 +59,19 @@ func (s *Service) SaveUses(ctx context.Context) error {
 	return err
 }
 
+// setBack takes no use for later than a time: the clock that noted it was put back.
+func (u *uses) setBack(to time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, noted := range []map[int64]time.Time{u.last, u.unsaved} {
+		for id, at := range noted {
+			if at.After(to) {
+				noted[id] = to
+			}
+		}
+	}
+}
+
 // forget drops what was noted of a key that is no more.
 func (u *uses) forget(id int64) {
 	u.mu.Lock()

@@ -203,7 +203,7 @@ func (s *Service) changeWebhook(tx *ledger, before, hook Webhook) (Webhook, erro
 	if hook.URL != before.URL {
 		hook.FailingSince = time.Time{} // the new address has not failed yet
 	}
-	hook.UpdatedAt = now
+	hook.UpdatedAt = latest(now, before.UpdatedAt.Add(time.Microsecond)) // a rotation shows in nothing else
 	return hook, tx.UpdateWebhook(before, hook)
 }
 

@@ -23,6 +23,7 @@ func (s *Service) Work(ctx context.Context, report func(error)) {
 		{time.Minute, nil, s.RemoveDeliveries},
 		{time.Minute, nil, s.RemoveSessions},
 		{10 * time.Second, nil, s.Tidy},
+		{10 * time.Second, nil, s.WatchClock},
 	} {
 		wg.Go(func() {
 			ticker := time.NewTicker(chore.every)
@@ -48,16 +49,16 @@ func (s *Service) Work(ctx context.Context, report func(error)) {
 	wg.Wait()
 }
 
+// tidyAfter is how long the store needs what it notes for itself: many times as long as a write goes on.
+const tidyAfter = time.Hour
+
 // Tidy lets the store do its housekeeping, a part at a time: others wait while it happens.
 func (s *Service) Tidy(ctx context.Context) error {
-	for more := true; more; {
-		err := s.store.Write(ctx, func(tx WriteTx) (err error) {
-			more, err = tx.Tidy()
-			return err
-		})
+	return s.inParts(ctx, func(tx WriteTx) (bool, error) {
+		over, err := s.longPast(tx, tidyAfter)
 		if err != nil {
-			return err
+			return false, err
 		}
-	}
-	return nil
+		return tx.Tidy(over)
+	})
 }

@@ -110,7 +110,10 @@ func TestCheckOfWhatIsRight(t *testing.T) {
 		t.Parallel()
 		database := copyEngines["file"](t)
 		fillShop(t, database)
-		with(t, database, func(tx shop.WriteTx) error { _, err := tx.RemoveEvents(time.Now().Add(time.Hour)); return err })
+		with(t, database, func(tx shop.WriteTx) error {
+			_, err := tx.RemoveEvents(time.Now().Add(time.Hour), time.Now())
+			return err
+		})
 		if found := findings(t, database); len(found) > 0 {
 			t.Errorf("%q", found)
 		}

@@ -128,8 +128,8 @@ func fillStore(t *testing.T, database string) {
 		do(tx.TouchKey(2, copyNow))
 		do(tx.InsertSession(shop.HashSecret("token"), shop.Session{Secret: newSecret, EndsAt: copyNow.Add(time.Hour)}))
 		for i, key := range keptKeys {
-			do(tx.Keep(int64(i%2)*math.MaxInt64, key, shop.KeptAnswer{Fingerprint: newSecret, Answer: shop.Answer{Status: 201,
-				Location: "/pets/ä", Tag: `"ä"`, Body: []byte("\x00\xff" + key)}}, copyNow))
+			do(tx.Keep(int64(i%2)*math.MaxInt64, key, shop.KeptAnswer{Fingerprint: newSecret, At: copyNow, Answer: shop.Answer{Status: 201,
+				Location: "/pets/ä", Tag: `"ä"`, Body: []byte("\x00\xff" + key)}}))
 		}
 		for _, subject := range []string{"pets/1", "categories/ä"} {
 			do(tx.InsertEvent(shop.NewEvent{Type: shop.PetCreated, Subject: subject, Actor: "keys/1", Data: []byte(`{"current":"🐈","previous":null}`)}))
@@ -146,7 +146,7 @@ func fillStore(t *testing.T, database string) {
 				Attempts: []shop.Attempt{{At: copyNow, Status: 500, Answer: "ä\x00"}}})
 			do(err)
 		}
-		do(tx.Keep(7, "no body", shop.KeptAnswer{Answer: shop.Answer{Status: 204, Body: []byte{}}}, copyNow))
+		do(tx.Keep(7, "no body", shop.KeptAnswer{At: copyNow, Answer: shop.Answer{Status: 204, Body: []byte{}}}))
 		return errors.Join(steps...)
 	})
 }
@@ -197,7 +197,7 @@ func answers(t *testing.T, database string) []any {
 		session, signedIn, err := tx.Session(shop.HashSecret("token"))
 		keep([]any{session, signedIn}, err)
 		for i, key := range append(keptKeys, "no body") {
-			kept, found, err := tx.Kept([]int64{int64(i%2) * math.MaxInt64, 7}[i/len(keptKeys)], key, copyNow.Add(-time.Second))
+			kept, found, err := tx.Kept([]int64{int64(i%2) * math.MaxInt64, 7}[i/len(keptKeys)], key)
 			kept.Body = append([]byte{}, kept.Body...) // none is none, however a driver says it
 			keep([]any{kept, found}, err)
 		}

@@ -89,10 +89,7 @@ func (t *tx) ResumeDeliveries(webhookID int64, at time.Time) error {
 		micros(at), webhookID)
 }
 
-func (t *tx) RemoveDeliveries(before time.Time) (more bool, err error) {
-	removed, err := all(t, scanValue[int64], `
-		DELETE FROM deliveries WHERE id IN (
-			SELECT id FROM (SELECT id, created_at FROM deliveries ORDER BY id LIMIT $2) AS oldest WHERE created_at < $1)
-		RETURNING id`, micros(before), removeAtOnce)
+func (t *tx) RemoveDeliveries(before, now time.Time) (more bool, err error) {
+	removed, err := t.removeOldest("deliveries", "created_at", before, now)
 	return len(removed) == removeAtOnce, err
 }

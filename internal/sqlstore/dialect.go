@@ -24,10 +24,10 @@ type dialect struct {
 	inbox string
 	// events are all that were written, also those that nobody has published yet.
 	events string
-	// eventTime is when an event is written; $5 stands for now.
-	eventTime string
+	// time is what stands for now in a statement, without asking for it first; empty: it must be asked for.
+	time string
 	// tidy does some of what has to be done from time to time, and tells whether there may be more; nil: nothing.
-	tidy func(*tx) (more bool, err error)
+	tidy func(t *tx, before time.Time) (more bool, err error)
 	// meaning says what a failure of the driver means for the caller: whether the database is away, or we are wrong.
 	meaning func(error) error
 }
@@ -52,7 +52,6 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		inventory: "SELECT status, n FROM inventory",
 		inbox:     "events",
 		events:    "SELECT " + eventColumns + " FROM events",
-		eventTime: "$5",
 		meaning:   sqliteError,
 	}
 }
@@ -68,12 +67,12 @@ func postgresDialect(clock func() time.Time) *dialect {
 		inventory: "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory UNION ALL SELECT status, n FROM inventory_changes) AS notes GROUP BY status",
 		inbox:     "event_inbox",
 		events:    "SELECT " + eventColumns + " FROM events UNION ALL SELECT (" + fmt.Sprintf(copyPostgres.last, "events") + ") + row_number() OVER (ORDER BY id), at, type, subject, actor, data FROM event_inbox",
-		eventTime: serverMicros, // without asking for it first
+		time:      serverMicros,
 		tidy:      tidyPostgres,
 		meaning:   postgresError,
 	}
 	if clock != nil {
-		d.now, d.eventTime = clockOf(clock), "$5"
+		d.now, d.time = clockOf(clock), ""
 	}
 	return d
 }
@@ -90,7 +89,7 @@ func serverTime(t *tx) (time.Time, error) {
 const tidyAtOnce = 10_000
 
 // tidyPostgres folds what was counted, and forgets the commits whose fate nobody asks for any more.
-func tidyPostgres(t *tx) (more bool, err error) {
+func tidyPostgres(t *tx, before time.Time) (more bool, err error) {
 	folded, _, err := one(t, scanValue[int64], `
 		WITH folded AS (
 			DELETE FROM inventory_changes WHERE id = ANY (ARRAY(SELECT id FROM inventory_changes ORDER BY id LIMIT $1))
@@ -103,23 +102,19 @@ func tidyPostgres(t *tx) (more bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	now, err := serverTime(t)
-	if err != nil {
-		return false, err
-	}
 	forgotten, _, err := one(t, scanValue[int64], `
 		WITH forgotten AS (
 			DELETE FROM commits WHERE id = ANY (ARRAY(SELECT id FROM commits WHERE at < $1 ORDER BY at LIMIT $2)) RETURNING 1
-		) SELECT count(*) FROM forgotten`, micros(now.Add(-time.Hour)), tidyAtOnce)
+		) SELECT count(*) FROM forgotten`, micros(before), tidyAtOnce)
 	return max(folded, forgotten) == tidyAtOnce, err
 }
 
 // Tidy does some of the store's own housekeeping.
-func (t *tx) Tidy() (more bool, err error) {
+func (t *tx) Tidy(before time.Time) (more bool, err error) {
 	if t.dialect.tidy == nil {
 		return false, nil
 	}
-	return t.dialect.tidy(t)
+	return t.dialect.tidy(t, before)
 }
 
 // count keeps the inventory in step with the animals.

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -27,15 +28,15 @@ func (t *tx) InsertEvent(e shop.NewEvent) error {
 		t.added.addEvent(e, micros(now))
 		return errors.Join(err, t.failed)
 	}
-	args := []any{e.Type, e.Subject, e.Actor, string(e.Data)}
-	if t.dialect.eventTime == "$5" {
+	args, at := []any{e.Type, e.Subject, e.Actor, string(e.Data)}, t.dialect.time
+	if at == "" {
 		now, err := t.Now()
 		if err != nil {
 			return err
 		}
-		args = append(args, micros(now))
+		at, args = "$5", append(args, micros(now))
 	}
-	return t.exec("INSERT INTO "+t.dialect.inbox+" (type, subject, actor, data, at) VALUES ($1, $2, $3, $4, "+t.dialect.eventTime+")", args...)
+	return t.exec("INSERT INTO "+t.dialect.inbox+" (type, subject, actor, data, at) VALUES ($1, $2, $3, $4, "+at+")", args...)
 }
 
 func (t *tx) Events(filter shop.EventFilter, w shop.Window) ([]shop.StoredEvent, error) {
@@ -123,25 +124,32 @@ func (t *tx) EventHorizon() (int64, error) {
 const removeAtOnce = 1000
 
 // RemoveEvents goes by the positions: one that was written earlier than the one before it stays until that one goes.
-func (t *tx) RemoveEvents(before time.Time) (more bool, err error) {
-	type event struct{ id, at int64 }
-	oldest, err := all(t, func(scan scanner) (e event, err error) {
-		err = scan(&e.id, &e.at)
-		return e, err
-	}, "SELECT id, at FROM events ORDER BY id LIMIT $1", removeAtOnce)
-	if err != nil {
+func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
+	removed, err := t.removeOldest("events", "at", before, now)
+	if err != nil || len(removed) == 0 {
 		return false, err
+	}
+	return len(removed) == removeAtOnce, t.set("event_horizon", strconv.FormatInt(slices.Max(removed), 10))
+}
+
+// removeOldest removes the first rows of a table, up to the last of those from before a time that all come before it. Rows from a
+// time to come are passed over: a clock has written them that was put back, and they are older than what follows them.
+func (t *tx) removeOldest(table, column string, before, now time.Time) (removed []int64, err error) {
+	type row struct{ id, at int64 }
+	oldest, err := all(t, func(scan scanner) (r row, err error) {
+		err = scan(&r.id, &r.at)
+		return r, err
+	}, "SELECT id, "+column+" FROM "+table+" WHERE "+column+" <= $1 ORDER BY id LIMIT $2", micros(now.Add(time.Minute)), removeAtOnce)
+	if err != nil {
+		return nil, err
 	}
 	n := 0
 	for n < len(oldest) && oldest[n].at < micros(before) {
 		n++
 	}
 	if n == 0 {
-		return false, nil
+		return nil, nil
 	}
-	horizon := oldest[n-1].id
-	if err := t.exec("DELETE FROM events WHERE id <= $1", horizon); err != nil {
-		return false, err
-	}
-	return n == removeAtOnce, t.set("event_horizon", strconv.FormatInt(horizon, 10))
+	return all(t, scanValue[int64], "DELETE FROM "+table+" WHERE id IN (SELECT id FROM "+table+" WHERE id <= $1 ORDER BY id LIMIT $2) RETURNING id",
+		oldest[n-1].id, removeAtOnce)
 }

@@ -78,8 +78,8 @@ func (t *tx) InsertEvents(events []shop.NewEvent) error {
 		_, err := each(events, func(e shop.NewEvent) (struct{}, error) { return struct{}{}, t.InsertEvent(e) })
 		return err
 	}
-	row, at := "($, $, $, $, "+t.dialect.eventTime+")", []any{}
-	if t.dialect.eventTime == "$5" {
+	row, at := "($, $, $, $, "+t.dialect.time+")", []any{}
+	if t.dialect.time == "" {
 		now, err := t.Now()
 		if err != nil {
 			return err

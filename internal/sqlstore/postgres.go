@@ -138,19 +138,20 @@ func (r sqlRunner) query(ctx context.Context, query string, args []any) (rows, e
 }
 
 func (p *postgresEngine) read(ctx context.Context, fn func(*tx) error) error {
-	return p.patiently(ctx, func(ctx context.Context) error {
+	return p.patiently(ctx, ctx, func(ctx context.Context) error {
 		return p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, func(t *tx, _ func() error) error {
 			return t.run(func() error { return fn(t) })
 		})
 	})
 }
 
-// write does not end with its caller: a transaction that is nearly done is worth more than one that is begun again.
+// write does not end with its caller: a transaction that is nearly done is worth more than one that is begun again. But it is not
+// begun again for a caller that has gone, and that may have asked another node meanwhile.
 func (p *postgresEngine) write(ctx context.Context, fn func(*tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return shop.UnavailableError(err)
 	}
-	return p.patiently(context.WithoutCancel(ctx), func(ctx context.Context) error {
+	return p.patiently(ctx, context.WithoutCancel(ctx), func(ctx context.Context) error {
 		name := make([]byte, 16)
 		rand.Read(name)
 		var lost error // of a COMMIT that may have arrived
@@ -241,8 +242,8 @@ var (
 	errUnknown = errors.New("it is not known whether the write was done")
 )
 
-// patiently runs fn again while what it failed of may pass, for a bounded time.
-func (p *postgresEngine) patiently(ctx context.Context, fn func(context.Context) error) error {
+// patiently runs fn again while what it failed of may pass, for a bounded time and as long as its caller waits for it.
+func (p *postgresEngine) patiently(caller, ctx context.Context, fn func(context.Context) error) error {
 	if p.closed.Load() {
 		return shop.UnavailableError(errClosed)
 	}
@@ -256,7 +257,7 @@ func (p *postgresEngine) patiently(ctx context.Context, fn func(context.Context)
 		if isViolation(err) {
 			violations++
 		}
-		if err == nil || !mayPass(err) || violations > maxViolations || ctx.Err() != nil || !pause(limit, try) {
+		if err == nil || !mayPass(err) || violations > maxViolations || caller.Err() != nil || !pause(limit, try) {
 			return err
 		}
 		p.metrics.retries.WithLabelValues(string(troubleOf(err))).Inc()

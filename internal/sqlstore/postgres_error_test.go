@@ -32,7 +32,7 @@ func TestMayPass(t *testing.T) {
 func TestViolationsAmongConflicts(t *testing.T) {
 	t.Parallel()
 	run := func(codes ...string) (tries int, err error) {
-		err = (&postgresEngine{patience: time.Minute, turn: make(chan struct{}, 1), metrics: newMetrics()}).patiently(t.Context(), func(context.Context) error {
+		err = (&postgresEngine{patience: time.Minute, turn: make(chan struct{}, 1), metrics: newMetrics()}).patiently(t.Context(), t.Context(), func(context.Context) error {
 			if tries++; tries > len(codes) {
 				return nil
 			}

@@ -190,7 +190,7 @@ func TestSessionThatIsEnded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			exec(t, b.straight, "ALTER DATABASE "+b.database()+" SET idle_in_transaction_session_timeout = '300ms'")
+			exec(t, b.straight, "ALTER DATABASE "+b.database()+" SET idle_in_transaction_session_timeout = '1s'")
 			b.proxy.Cut()
 			b.proxy.Heal()
 			runs := 0

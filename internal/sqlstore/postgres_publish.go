@@ -28,7 +28,7 @@ const publishing = `
 	COMMIT`
 
 func (p *postgresEngine) publish(ctx context.Context) error {
-	return p.patiently(ctx, func(ctx context.Context) error {
+	return p.patiently(ctx, ctx, func(ctx context.Context) error {
 		for {
 			waiting, err := p.hasInbox(ctx)
 			if err != nil || !waiting {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
@@ -53,7 +54,7 @@ func TestTidyMindsNoNodesClock(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := tidying.Write(t.Context(), func(tx shop.WriteTx) error { _, err := tx.Tidy(); return err }); err != nil {
+	if err := tidying.Write(t.Context(), func(tx shop.WriteTx) error { _, err := tx.Tidy(time.Now().Add(-time.Hour)); return err }); err != nil {
 		t.Fatal(err)
 	}
 	var names int

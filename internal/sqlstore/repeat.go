@@ -18,34 +18,44 @@ func scanKept(scan scanner) (shop.KeptAnswer, error) {
 	var kept shop.KeptAnswer
 	var fingerprint []byte
 	var header string
-	if err := scan(&fingerprint, &kept.Status, &header, &kept.Body); err != nil {
+	var at int64
+	if err := scan(&fingerprint, &kept.Status, &header, &kept.Body, &at); err != nil {
 		return kept, err
 	}
 	copy(kept.Fingerprint[:], fingerprint)
+	kept.At = fromMicros(at)
 	var h keptHeader
 	err := json.Unmarshal([]byte(header), &h)
 	kept.Location, kept.Tag = h.Location, h.ETag
 	return kept, err
 }
 
-func (t *tx) Kept(principal int64, key string, since time.Time) (shop.KeptAnswer, bool, error) {
-	return one(t, scanKept, `
-		SELECT fingerprint, status, header, body FROM kept_answers
-		WHERE principal = $1 AND key = $2 AND kept_at > $3`, principal, key, micros(since))
+func (t *tx) Kept(principal int64, key string) (shop.KeptAnswer, bool, error) {
+	return one(t, scanKept, "SELECT fingerprint, status, header, body, kept_at FROM kept_answers WHERE principal = $1 AND key = $2",
+		principal, key)
 }
 
-func (t *tx) Keep(principal int64, key string, kept shop.KeptAnswer, now time.Time) error {
+func (t *tx) Keep(principal int64, key string, kept shop.KeptAnswer) error {
 	header, err := json.Marshal(keptHeader{kept.Location, kept.Tag})
 	if err != nil {
 		return err
 	}
+	args := []any{principal, key, kept.Fingerprint[:], kept.Status, string(header), kept.Body}
+	at := t.dialect.time
+	if at == "" || !kept.At.IsZero() {
+		if kept.At.IsZero() {
+			if kept.At, err = t.Now(); err != nil {
+				return err
+			}
+		}
+		at, args = "$7", append(args, micros(kept.At))
+	}
 	return t.exec(`
 		INSERT INTO kept_answers (principal, key, fingerprint, status, header, body, kept_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)
+		VALUES ($1, $2, $3, $4, $5, $6, `+at+`)
 		ON CONFLICT (principal, key) DO UPDATE SET
 			fingerprint = excluded.fingerprint, status = excluded.status, header = excluded.header, body = excluded.body,
-			kept_at = excluded.kept_at`,
-		principal, key, kept.Fingerprint[:], kept.Status, string(header), kept.Body, micros(now))
+			kept_at = excluded.kept_at`, args...)
 }
 
 // forgetAtOnce is how many answers are removed at a time.

@@ -131,12 +131,12 @@ func (s *Store) write(ctx context.Context, fn func(*tx) error) error {
 }
 
 // Moment tells which catalogue there is. Every change is counted before it is answered, so whoever sees the same number has
-// seen all that anybody was told of.
+// seen all that anybody was told of. Its time is that of the clock on the wall, by which holds run out, also where that was set.
 func (s *Store) Moment() (shop.Moment, bool) {
 	if s.clock == nil {
 		return shop.Moment{}, false
 	}
-	return shop.Moment{Changes: s.changes.Load(), Orders: s.orders.Load(), Time: s.clock()}, true
+	return shop.Moment{Changes: s.changes.Load(), Orders: s.orders.Load(), Time: s.clock().Round(0)}, true
 }
 
 // Publish makes the events of all writes that are done readable.

@@ -20,7 +20,7 @@ type following struct {
 
 func (b *browser) follow(path string, header ...string) *following {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(b.t.Context(), 5*time.Minute) // where it hangs
 	b.t.Cleanup(cancel)
 	r := b.request("GET", path).WithContext(ctx)
 	for i := 0; i+1 < len(header); i += 2 {

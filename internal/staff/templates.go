@@ -91,7 +91,7 @@ func (v *view) May(scope string) bool { return v.principal.May(shop.Scope(scope)
 
 func (v *visit) view(title string, data any) *view {
 	made := &view{
-		Title: title, Page: v.route.page, Staging: v.Service.Environment() == shop.Staging, Now: time.Now(), Data: data,
+		Title: title, Page: v.route.page, Staging: v.Service.Environment() == shop.Staging, Now: v.Service.Now(), Data: data,
 		Request: v.id, principal: v.principal,
 	}
 	if rest, ok := strings.CutPrefix(v.r.URL.Path, "/staff/"); ok {

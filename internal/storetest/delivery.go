@@ -171,7 +171,7 @@ var deliveryCases = []testCase{
 		})
 		for _, want := range []bool{true, false, false} {
 			write(t, store, func(tx shop.WriteTx) error {
-				more, err := tx.RemoveDeliveries(now.Add(time.Minute))
+				more, err := tx.RemoveDeliveries(now.Add(time.Minute), now.Add(2*time.Hour))
 				if more != want {
 					t.Errorf("more: %v, want %v", more, want)
 				}

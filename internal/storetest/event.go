@@ -135,7 +135,7 @@ var eventCases = []testCase{
 		remove := func(before time.Time) {
 			t.Helper()
 			write(t, store, func(tx shop.WriteTx) error {
-				more, err := tx.RemoveEvents(before)
+				more, err := tx.RemoveEvents(before, time.Now())
 				if more {
 					t.Error("there is more to remove")
 				}
@@ -167,7 +167,7 @@ var eventCases = []testCase{
 		feed(t, store, shop.EventFilter{}, shop.Window{Limit: 1})
 		for _, want := range []bool{true, false} {
 			write(t, store, func(tx shop.WriteTx) error {
-				more, err := tx.RemoveEvents(time.Now().Add(time.Hour))
+				more, err := tx.RemoveEvents(time.Now().Add(time.Hour), time.Now())
 				if more != want {
 					t.Errorf("more: %v, want %v", more, want)
 				}

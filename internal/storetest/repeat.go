@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -13,14 +14,14 @@ var repeatCases = []testCase{
 	{"an answer is kept for whom it was, and for a time", func(t *testing.T, store shop.Store) {
 		now := keyNow()
 		answer := shop.KeptAnswer{
-			Fingerprint: [32]byte{1, 2, 3},
-			Answer:      shop.Answer{Status: 201, Location: `/v1/"x"`, Tag: `"t"`, Body: []byte("{\"x\":\"\x00🐈\"}")},
+			Fingerprint: [32]byte{1, 2, 3}, At: now,
+			Answer: shop.Answer{Status: 201, Location: `/v1/"x"`, Tag: `"t"`, Body: []byte("{\"x\":\"\x00🐈\"}")},
 		}
-		write(t, store, func(tx shop.WriteTx) error { return tx.Keep(7, "k", answer, now) })
-		want := func(principal int64, key string, since time.Time, want *shop.KeptAnswer) {
+		write(t, store, func(tx shop.WriteTx) error { return tx.Keep(7, "k", answer) })
+		want := func(principal int64, key string, want *shop.KeptAnswer) {
 			t.Helper()
 			read(t, store, func(tx shop.ReadTx) error {
-				got, found, err := tx.Kept(principal, key, since)
+				got, found, err := tx.Kept(principal, key)
 				if found != (want != nil) {
 					t.Errorf("%d %q: found %v", principal, key, found)
 				} else if diff := cmp.Diff(want, &got); found && diff != "" {
@@ -29,13 +30,12 @@ var repeatCases = []testCase{
 				return err
 			})
 		}
-		want(7, "k", now.Add(-time.Second), &answer)
-		want(7, "k", now, nil)
-		want(7, "K", time.Time{}, nil)
-		want(0, "k", time.Time{}, nil)
-		other := shop.KeptAnswer{Fingerprint: [32]byte{9}, Answer: shop.Answer{Status: 200, Body: []byte("x")}}
-		write(t, store, func(tx shop.WriteTx) error { return tx.Keep(7, "k", other, now.Add(time.Hour)) })
-		want(7, "k", now, &other)
+		want(7, "k", &answer)
+		want(7, "K", nil)
+		want(0, "k", nil)
+		other := shop.KeptAnswer{Fingerprint: [32]byte{9}, At: now.Add(time.Hour), Answer: shop.Answer{Status: 200, Body: []byte("x")}}
+		write(t, store, func(tx shop.WriteTx) error { return tx.Keep(7, "k", other) })
+		want(7, "k", &other)
 		forget := func(before time.Time) {
 			t.Helper()
 			write(t, store, func(tx shop.WriteTx) error {
@@ -47,8 +47,22 @@ var repeatCases = []testCase{
 			})
 		}
 		forget(now.Add(time.Hour - time.Microsecond))
-		want(7, "k", now, &other)
+		want(7, "k", &other)
 		forget(now.Add(time.Hour))
-		want(7, "k", time.Time{}, nil)
+		want(7, "k", nil)
+	}},
+	{"an answer is kept from now on by the store's clock", func(t *testing.T, store shop.Store) {
+		write(t, store, func(tx shop.WriteTx) error {
+			before, err := tx.Now()
+			if err == nil {
+				err = tx.Keep(7, "k", shop.KeptAnswer{Answer: shop.Answer{Status: 204, Body: []byte{}}})
+			}
+			kept, found, keptErr := tx.Kept(7, "k")
+			after, afterErr := tx.Now()
+			if !found || kept.At.Before(before) || kept.At.After(after) {
+				t.Errorf("between %v and %v: %v, %v", before, after, kept.At, found)
+			}
+			return errors.Join(err, keptErr, afterErr)
+		})
 	}},
 }

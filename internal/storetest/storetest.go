@@ -24,6 +24,7 @@ func Run(t *testing.T, open func(t *testing.T) shop.Store) {
 		{"webhooks", webhookCases},
 		{"deliveries", deliveryCases},
 		{"repeats", repeatCases},
+		{"clock", clockCases},
 		{"staff", staffCases},
 	} {
 		t.Run(group.name, func(t *testing.T) {

@@ -41,7 +41,9 @@ func New(c Config) *Dispatcher {
 	if c.AllowPrivate {
 		check = nil
 	}
-	return &Dispatcher{c.Service, newSender(c.Version, check, nil), newMetrics(), newTroubles(c.Report)}
+	sender := newSender(c.Version, check, nil)
+	sender.now = c.Service.Now
+	return &Dispatcher{c.Service, sender, newMetrics(), newTroubles(c.Report)}
 }
 
 // Collectors are what the metrics show of the deliveries.

@@ -33,6 +33,7 @@ type sender struct {
 	transport *http.Transport
 	agent     string
 	timeout   time.Duration
+	now       func() time.Time
 }
 
 // newSender makes a sender that asks check before it connects to an address; nil allows all. The resolver looks names up; nil
@@ -52,6 +53,7 @@ func newSender(version string, check func(netip.Addr) error, resolver *net.Resol
 	return &sender{
 		agent:   "animalstore/" + strings.Trim(version, "()"), // of which a version has none
 		timeout: attemptTimeout,
+		now:     time.Now,
 		transport: &http.Transport{
 			DialContext:            dialer.DialContext,
 			TLSHandshakeTimeout:    attemptTimeout,
@@ -72,7 +74,7 @@ func (s *sender) send(ctx context.Context, claim shop.Claim) (attempt shop.Attem
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
 	start := time.Now()
-	attempt.At = start.UTC().Truncate(time.Microsecond)
+	attempt.At = s.now().UTC().Truncate(time.Microsecond)
 	response, err := s.post(ctx, claim, attempt.At)
 	if err == nil {
 		hurry := time.AfterFunc(bodyTimeout, cancel)
@@ -81,7 +83,7 @@ func (s *sender) send(ctx context.Context, claim shop.Claim) (attempt shop.Attem
 		if attempt.Status != http.StatusSwitchingProtocols { // behind that comes no answer, and no context ends the reading
 			attempt.Answer = beginning(response.Body)
 		}
-		after = retryAfter(response.Header.Get("Retry-After"), time.Now())
+		after = retryAfter(response.Header.Get("Retry-After"), s.now())
 		response.Body.Close()
 	} else {
 		attempt.Error = plainly(err, s.timeout)

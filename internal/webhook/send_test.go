@@ -110,6 +110,36 @@ func TestSend(t *testing.T) {
 	}
 }
 
+// A message is signed with the time at which it is sent, by the clock of the service. What was sent by a wrong one is refused, and is
+// good the next time, when the clock is right.
+func TestClockOfAMessage(t *testing.T) {
+	t.Parallel()
+	server := newReceiver(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		verifier, _ := standardwebhooks.NewWebhook(testSecret)
+		if verifier.Verify(body, r.Header) != nil {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	})
+	off := time.Duration(0)
+	service, err := shop.Open(t.Context(), newOffice(t).store, shop.Options{Now: func() time.Time { return time.Now().Add(off) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Config{Service: service, AllowPrivate: true}).sender
+	defer s.close()
+	for _, step := range []struct {
+		off    time.Duration
+		status int
+	}{{-time.Hour, 401}, {0, 200}, {24 * time.Hour, 401}, {0, 200}} {
+		off = step.off
+		attempt, _ := s.send(t.Context(), message(server.URL))
+		if attempt.Status != step.status || attempt.At.Sub(service.Now()).Abs() > time.Minute || attempt.Duration < 0 || attempt.Duration > time.Minute {
+			t.Errorf("%v off: %+v", step.off, attempt)
+		}
+	}
+}
+
 // A redirect is an answer like any other; where it leads is not asked.
 func TestRedirects(t *testing.T) {
 	t.Parallel()
@@ -189,6 +219,7 @@ func TestSlowReceivers(t *testing.T) {
 	if attempt, _ := s.send(t.Context(), message(newReceiver(t, hang).URL)); attempt.Status != 0 || attempt.Error != "there was no answer within 200ms" {
 		t.Errorf("one that hangs: %+v", attempt)
 	}
+	s.timeout = time.Minute // what it says is waited for no longer than for the rest of any answer
 	drip := func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "a beginning")
 		w.(http.Flusher).Flush()
@@ -204,7 +235,7 @@ func TestSlowReceivers(t *testing.T) {
 func TestOtherProtocol(t *testing.T) {
 	t.Parallel()
 	s := anywhere(t)
-	s.timeout = 5 * time.Second
+	s.timeout = time.Minute
 	release := make(chan struct{})
 	defer close(release)
 	silent := newReceiver(t, func(w http.ResponseWriter, r *http.Request) {

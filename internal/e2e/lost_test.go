@@ -1,0 +1,107 @@
+package e2e
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"animalstore/client"
+)
+
+// begin sends a PATCH but for its last byte, and returns what sends that. It is on its way until then, however long its sender waits.
+func (p *program) begin(path, body string, fields ...string) (connection net.Conn, arrive func()) {
+	p.t.Helper()
+	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { connection.Close() })
+	connection.SetDeadline(time.Now().Add(patience))
+	say := func(text string) {
+		p.t.Helper()
+		if _, err := io.WriteString(connection, text); err != nil {
+			p.t.Fatal(err)
+		}
+	}
+	say(fmt.Sprintf("PATCH %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n",
+		path, adminKey, len(body)) + strings.Join(append(fields, "\r\n"), "\r\n") + body[:len(body)-1])
+	return connection, func() { say(body[len(body)-1:]) }
+}
+
+// renames are the names that the feed tells of.
+func (p *program) renames() string {
+	p.t.Helper()
+	var names []string
+	for _, text := range p.feed() {
+		event := decode[client.Event](p.t, text)
+		current, previous, err := event.Pet()
+		if event.Type == client.EventPetUpdated && err == nil && previous.Name != current.Name {
+			names = append(names, current.Name)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// TestLostPatch loses the answer to a change, and the change itself on its way. Asked for again, it is one change, unless the lost
+// one arrives after another: it then undoes that, and the feed tells of both. If-Match is what keeps it from it.
+func TestLostPatch(t *testing.T) {
+	t.Parallel()
+	for engine, start := range map[string]func(t *testing.T) *program{
+		"file": func(t *testing.T) *program { return newFolderWithKey(t).serve() },
+		"server": func(t *testing.T) *program {
+			f, _ := newSharedFolder(t)
+			return f.serveNodes(1)[0]
+		},
+	} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			p := start(t)
+			p.create(pet{Name: "Rex"})
+			rename := func(name string, fields ...string) answer {
+				t.Helper()
+				a := p.send("PATCH", "/v1/pets/1", adminKey, fmt.Sprintf(`{"name":%q}`, name), append(fields, "Content-Type: application/json")...)
+				expectStatus(t, a, 200)
+				return a
+			}
+			expectRenames := func(want string) {
+				t.Helper()
+				if got := p.renames(); got != want {
+					t.Errorf("the feed tells of %q, want %q", got, want)
+				}
+			}
+			cut, arrive := p.begin("/v1/pets/1", `{"name":"A"}`)
+			arrive()
+			await(t, "the change", func() bool { return p.renames() == "A" })
+			cut.(*net.TCPConn).SetLinger(0)
+			cut.Close() // without having read the answer
+			first := rename("A")
+			if again := rename("A"); again.body != first.body || again.header.Get("ETag") != first.header.Get("ETag") {
+				t.Errorf("%v, and then %v", first, again)
+			}
+			expectRenames("A")
+
+			held, arrive := p.begin("/v1/pets/1", `{"name":"B"}`)
+			rename("B") // its sender has given up waiting
+			rename("C")
+			arrive()
+			if answer, err := io.ReadAll(held); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 200 ") {
+				t.Fatalf("%s, %v", answer, err)
+			}
+			expectRenames("A B C B")
+
+			match := "If-Match: " + p.get("/v1/pets?id=1").header.Get("ETag")
+			held, arrive = p.begin("/v1/pets/1", `{"name":"D"}`, match)
+			rename("D", match)
+			rename("E")
+			arrive()
+			if answer, err := io.ReadAll(held); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 412 ") {
+				t.Fatalf("%s, %v", answer, err)
+			}
+			expectRenames("A B C B D E")
+			p.stop()
+		})
+	}
+}

@@ -1,0 +1,29 @@
+package sqlstore
+
+import (
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// SetBack lets nothing wait for a time that a wrong clock has written. Deliveries are sought by their webhooks: there is an index of
+// those that wait.
+func (t *tx) SetBack(now time.Time, most shop.Ahead) error {
+	const waiting = "webhook_id IN (SELECT id FROM webhooks) AND next_at IS NOT NULL AND "
+	for _, mend := range []struct {
+		statement string
+		to, over  time.Time
+	}{
+		{"UPDATE kept_answers SET kept_at = $1 WHERE kept_at > $2", now, now},
+		{"UPDATE keys SET last_used_at = $1 WHERE last_used_at > $2", now, now},
+		{"UPDATE sessions SET ends_at = $1 WHERE ends_at > $2", now.Add(most.Session), now.Add(most.Session)},
+		{"UPDATE deliveries SET claimed_until = $1 WHERE " + waiting + "claimed_until > $2", now, now.Add(most.Claim)},
+		{"UPDATE deliveries SET next_at = $1 WHERE " + waiting + "next_at > $2 AND attempts = '[]'", now, now},
+		{"UPDATE deliveries SET next_at = $1 WHERE " + waiting + "next_at > $2", now, now.Add(most.Retry)},
+	} {
+		if err := t.exec(mend.statement, micros(mend.to), micros(mend.over.Add(most.Jump))); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+var clockCases = []testCase{
+	{"a clock that was put back leaves nothing to wait for", func(t *testing.T, store shop.Store) {
+		now, most := keyNow(), shop.Ahead{Jump: time.Minute, Session: time.Hour, Retry: 10 * time.Hour, Claim: 5 * time.Minute}
+		const near, far = 59 * time.Second, 61 * time.Second
+		var hook shop.Webhook
+		var key shop.Key
+		tried := []shop.Attempt{{At: now, Status: 500}}
+		write(t, store, func(tx shop.WriteTx) (err error) {
+			if hook, err = tx.InsertWebhook(shop.Webhook{URL: "https://example.com/hook", Enabled: true, CreatedAt: now, UpdatedAt: now}); err != nil {
+				return err
+			}
+			if key, err = tx.InsertKey(shop.Key{Name: "k", Scopes: []shop.Scope{shop.Admin}, CreatedAt: now}); err != nil {
+				return err
+			}
+			for _, d := range []shop.Delivery{
+				{NextAttemptAt: now.Add(far)}, // is due
+				{NextAttemptAt: now.Add(near)},
+				{NextAttemptAt: now.Add(far), Attempts: tried},
+				{NextAttemptAt: now.Add(10*time.Hour + near), Attempts: tried},
+				{NextAttemptAt: now.Add(10*time.Hour + far), Attempts: tried},            // is due
+				{NextAttemptAt: now, ClaimedUntil: now.Add(5*time.Minute + far)},         // is due
+				{NextAttemptAt: now, ClaimedUntil: now.Add(5*time.Minute + near)},        // somebody has it
+				{NextAttemptAt: time.Time{}, ClaimedUntil: now.Add(5*time.Minute + far)}, // waits until its webhook is enabled
+			} {
+				d.WebhookID, d.MessageID, d.EventType, d.Status, d.CreatedAt, d.Body = hook.ID, "m", shop.PetCreated, shop.DeliveryPending, now, []byte("{}")
+				if _, err := tx.InsertDelivery(d); err != nil {
+					return err
+				}
+			}
+			kept := func(key string, at time.Time) error {
+				return tx.Keep(7, key, shop.KeptAnswer{At: at, Answer: shop.Answer{Body: []byte{}}})
+			}
+			session := func(token string, ends time.Time) error {
+				return tx.InsertSession(shop.HashSecret(token), shop.Session{EndsAt: ends})
+			}
+			return errors.Join(kept("near", now.Add(near)), kept("far", now.Add(far)), session("near", now.Add(time.Hour+near)),
+				session("far", now.Add(time.Hour+far)), tx.TouchKey(key.ID, now.Add(far)))
+		})
+		write(t, store, func(tx shop.WriteTx) error { return tx.SetBack(now, most) })
+		read(t, store, func(tx shop.ReadTx) error {
+			due, err := tx.DueDeliveries(hook.ID, now, 10)
+			var ids []int64
+			for _, d := range due {
+				ids = append(ids, d.ID-due[0].ID)
+			}
+			if len(ids) != 3 || ids[1] != 4 || ids[2] != 5 {
+				t.Errorf("the deliveries %v are due", ids)
+			}
+			for name, want := range map[string]time.Duration{"near": near, "far": 0} {
+				answer, _, keptErr := tx.Kept(7, name)
+				session, _, sessionErr := tx.Session(shop.HashSecret(name))
+				if err = errors.Join(err, keptErr, sessionErr); !answer.At.Equal(now.Add(want)) || !session.EndsAt.Equal(now.Add(time.Hour+want)) {
+					t.Errorf("at %v: %s: an answer of %v, and a session until %v", now, name, answer.At, session.EndsAt)
+				}
+			}
+			key, _, keyErr := tx.Key(key.ID)
+			if !key.LastUsedAt.Equal(now) {
+				t.Errorf("at %v: %+v", now, key)
+			}
+			return errors.Join(err, keyErr)
+		})
+	}},
+
+	{"what bears a time to come is as old as what follows it", func(t *testing.T, store shop.Store) {
+		now := keyNow()
+		year := 365 * 24 * time.Hour
+		var ids []int64
+		write(t, store, func(tx shop.WriteTx) error {
+			for _, created := range []time.Duration{year, -2 * time.Hour, year, 2 * year, -time.Hour, year, -3 * time.Hour} {
+				d, err := tx.InsertDelivery(shop.Delivery{WebhookID: 1, MessageID: "m", EventType: shop.PetCreated,
+					Status: shop.DeliveryFailed, CreatedAt: now.Add(created), Body: []byte("{}")})
+				if err != nil {
+					return err
+				}
+				ids = append(ids, d.ID)
+			}
+			return nil
+		})
+		for _, step := range []struct {
+			before time.Duration
+			left   int
+		}{{-3 * time.Hour, 7}, {-90 * time.Minute, 5}, {-time.Minute, 0}} {
+			write(t, store, func(tx shop.WriteTx) error {
+				_, err := tx.RemoveDeliveries(now.Add(step.before), now)
+				return err
+			})
+			read(t, store, func(tx shop.ReadTx) error {
+				rest, err := tx.Deliveries(shop.DeliveryList{WebhookID: 1, Window: shop.Window{Limit: 10}})
+				if len(rest) != step.left || step.left > 0 && rest[step.left-1].ID != ids[7-step.left] {
+					t.Errorf("%v: %d are left of %v", step.before, len(rest), ids)
+				}
+				return err
+			})
+		}
+	}},
+}
