@@ -33,6 +33,7 @@ type commands struct {
 	Backup  backupCommand  `cmd:"" help:"Write the store in a file into another file, also while it is served."`
 	Restore restoreCommand `cmd:"" help:"Put a backup in the place of a store."`
 	Check   checkCommand   `cmd:"" help:"Look through a whole store for damage and broken rules, also while it is served."`
+	Health  healthCommand  `cmd:"" help:"Ask the service on this machine whether it is ready."`
 	Version versionCommand `cmd:"" help:"Say which version this is."`
 }
 

@@ -1,0 +1,53 @@
+package e2e
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestHealth asks services how they are, as containers are asked: by the variables that the service itself has.
+func TestHealth(t *testing.T) {
+	t.Parallel()
+	plain := newFolderWithKey(t)
+	p := plain.serve()
+	address := strings.TrimPrefix(p.url, "http://")
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, addr := range []string{address, "0.0.0.0:" + port, ":" + port} { // as services are told to listen
+		if r := newFolder(t, "ANIMALSTORE_ADDR="+addr).run("health"); r.code != 0 || r.stdout != "ready\n" || r.stderr != "" {
+			t.Errorf("%s: %+v", addr, r)
+		}
+	}
+	expectRefusal(t, newFolder(t, "ANIMALSTORE_TLS_CERT=cert.pem").run("health", "--addr", address), 1, "cannot be reached")
+
+	secure := newFolderWithKey(t)
+	address = strings.TrimPrefix(secure.serveTLS(newAuthority(t)).url, "https://")
+	if r := newFolder(t, "ANIMALSTORE_ADDR="+address, "ANIMALSTORE_TLS_CERT=cert.pem").run("health"); r.code != 0 || r.stdout != "ready\n" {
+		t.Errorf("over HTTPS: %+v", r)
+	}
+}
+
+func TestHealthOfWhatIsNotWell(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	p := f.serve()
+	p.bereft = true
+	if err := os.Rename(f.path("animalstore.db"), f.path("elsewhere.db")); err != nil {
+		t.Fatal(err)
+	}
+	address := strings.TrimPrefix(p.url, "http://")
+	expectRefusal(t, newFolder(t).run("health", "--addr", address), 1, "not ready: ")
+	p.stop()
+	expectRefusal(t, newFolder(t).run("health", "--addr", address), 1, "cannot be reached")
+
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("hello")) }))
+	defer other.Close()
+	expectRefusal(t, newFolder(t).run("health", "--addr", strings.TrimPrefix(other.URL, "http://")), 1, "is no animalstore")
+	expectRefusal(t, newFolder(t).run("health", "--addr", "8080"), 2, "--addr")
+}
