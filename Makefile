@@ -11,7 +11,7 @@ SOAK ?= 10m
 
 .PHONY: help
 help: ## List what can be made.
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: ## Run the service in this folder.
@@ -53,6 +53,18 @@ lint-api: ## Check the OpenAPI document with public linters, from npm.
 soak: ## Let everything happen at once for SOAK (10m): kills, full disks, cut connections; then check all that is left.
 	@scripts/need-postgres
 	SOAK=$(SOAK) go test -count 1 -run '^TestSoak$$' -timeout 0 -v ./internal/e2e
+
+.PHONY: dist
+dist: ## Make what is given to people, into dist: archives, Debian packages, SBOMs, checksums.
+	go run ./internal/dist
+
+.PHONY: dist-check
+dist-check: ## Make it twice, under other circumstances, and compare byte by byte.
+	scripts/dist-check
+
+.PHONY: package-test
+package-test: ## Install, upgrade, remove and purge the Debian package on a small Debian with systemd (as root).
+	scripts/try-package
 
 .PHONY: screenshots
 screenshots: ## Take the pictures of the staff pages into docs.

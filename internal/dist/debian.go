@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/md5"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// maintainer is who a package says it is from.
+const maintainer = "The animalstore maintainers <maintainers@animalstore.invalid>"
+
+// inPackage says where files of this repository go in the Debian package. What is in /etc belongs to the operator: dpkg asks
+// before it replaces what was changed there.
+var inPackage = []struct {
+	from, to string
+	mode     int64
+}{
+	{"packaging/debian/animalstore.env", "etc/animalstore/animalstore.env", 0o640}, // it may hold a password
+	{"packaging/debian/animalstore.service", "usr/lib/systemd/system/animalstore.service", 0o644},
+	{"packaging/debian/sysusers.conf", "usr/lib/sysusers.d/animalstore.conf", 0o644},
+	{"packaging/debian/animalstore-admin", "usr/sbin/animalstore-admin", 0o755},
+	{"packaging/animalstore.1", "usr/share/man/man1/animalstore.1.gz", 0o644},
+	{"packaging/debian/animalstore-admin.8", "usr/share/man/man8/animalstore-admin.8.gz", 0o644},
+	{"packaging/debian/copyright", "usr/share/doc/animalstore/copyright", 0o644},
+	{"packaging/debian/lintian-overrides", "usr/share/lintian/overrides/animalstore", 0o644},
+	{"CHANGELOG.md", "usr/share/doc/animalstore/CHANGELOG.md.gz", 0o644},
+	{"docs/operating.md", "usr/share/doc/animalstore/operating.md.gz", 0o644},
+	{"docs/installing.md", "usr/share/doc/animalstore/installing.md.gz", 0o644},
+}
+
+// debian makes the Debian package. It is written here and not by dpkg-deb, so that it can be made on every system, and with the
+// same bytes.
+func (r *release) debian() (file, error) {
+	version := debianVersion(r.version)
+	files := []file{{"usr/bin/animalstore", r.binary, 0o755}}
+	for _, f := range inPackage {
+		content, err := os.ReadFile(f.from)
+		if err != nil {
+			return file{}, err
+		}
+		files = append(files, file{f.to, content, f.mode})
+	}
+	files = append(files,
+		file{"usr/share/doc/animalstore/changelog.gz", fmt.Appendf(nil,
+			"animalstore (%s) stable; urgency=medium\n\n  * CHANGELOG.md says what is new.\n\n -- %s  %s\n", version, maintainer, r.time.UTC().Format(time.RFC1123Z)), 0o644},
+		file{"usr/share/doc/animalstore/sbom.cdx.json.gz", r.sbom, 0o644},
+		file{"usr/share/doc/animalstore/THIRD_PARTY_LICENSES.gz", r.licences, 0o644})
+	size := 0
+	var sums, settings bytes.Buffer
+	for i := range files {
+		if strings.HasSuffix(files[i].name, ".gz") {
+			compressed, err := gzipped(files[i].content)
+			if err != nil {
+				return file{}, err
+			}
+			files[i].content = compressed
+		}
+		size += (len(files[i].content) + 1023) / 1024
+		if strings.HasPrefix(files[i].name, "etc/") {
+			fmt.Fprintf(&settings, "/%s\n", files[i].name)
+		}
+		fmt.Fprintf(&sums, "%x  %s\n", md5.Sum(files[i].content), files[i].name)
+	}
+	control, err := os.ReadFile("packaging/debian/control")
+	if err != nil {
+		return file{}, err
+	}
+	about := []file{
+		{"control", fmt.Appendf(nil, "Package: animalstore\nVersion: %s\nArchitecture: %s\nMaintainer: %s\nInstalled-Size: %d\n%s",
+			version, r.platform.processor, maintainer, size, control), 0o644},
+		{"md5sums", sums.Bytes(), 0o644},
+		{"conffiles", settings.Bytes(), 0o644},
+	}
+	for _, script := range []string{"postinst", "prerm", "postrm"} {
+		content, err := os.ReadFile("packaging/debian/" + script)
+		if err != nil {
+			return file{}, err
+		}
+		about = append(about, file{script, content, 0o755})
+	}
+	controls, err := tarball("./", about, r.time)
+	if err != nil {
+		return file{}, err
+	}
+	data, err := tarball("./", files, r.time)
+	if err != nil {
+		return file{}, err
+	}
+	members := []file{{"debian-binary", []byte("2.0\n"), 0o644}, {"control.tar.gz", controls, 0o644}, {"data.tar.gz", data, 0o644}}
+	return file{fmt.Sprintf("animalstore_%s_%s.deb", version, r.platform.processor), ar(members, r.time), 0o644}, nil
+}
+
+// debianVersion writes a version so that Debian sorts it as Go does: what comes before 1.1.0 has a tilde.
+func debianVersion(version string) string {
+	release, before, _ := strings.Cut(version, "-")
+	if before == "" {
+		return release
+	}
+	return release + "~" + strings.ReplaceAll(before, "-", ".")
+}
+
+// ar packs files into the oldest of archives, which Debian's packages are.
+func ar(files []file, at time.Time) []byte {
+	var out bytes.Buffer
+	out.WriteString("!<arch>\n")
+	for _, f := range files {
+		fmt.Fprintf(&out, "%-16s%-12d%-6d%-6d%-8o%-10d`\n", f.name, at.Unix(), 0, 0, 0o100000|f.mode, len(f.content))
+		out.Write(f.content)
+		if len(f.content)%2 == 1 {
+			out.WriteByte('\n')
+		}
+	}
+	return out.Bytes()
+}
+
+func gzipped(content []byte) ([]byte, error) {
+	var out bytes.Buffer
+	compressed, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := compressed.Write(content); err != nil {
+		return nil, err
+	}
+	if err := compressed.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func sample() ([]file, time.Time) {
+	return []file{{"usr/bin/a", []byte("program"), 0o755}, {"usr/share/b", []byte("text\n"), 0o640}},
+		time.Date(2026, 11, 15, 10, 0, 0, 0, time.FixedZone("", 3600))
+}
+
+// entries lists what a tar has, as: mode owner time name content.
+func entries(t *testing.T, packed []byte) (found []string) {
+	t.Helper()
+	content, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive := tar.NewReader(content)
+	for {
+		header, err := archive.Next()
+		if err == io.EOF {
+			return found
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := io.ReadAll(archive)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, strings.Join([]string{header.FileInfo().Mode().String(), header.Uname, header.ModTime.UTC().Format(time.RFC3339), header.Name, string(text)}, " "))
+	}
+}
+
+func TestTarball(t *testing.T) {
+	t.Parallel()
+	files, at := sample()
+	packed, err := tarball("./", files, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{
+		"drwxr-xr-x root 2026-11-15T09:00:00Z ./ ",
+		"drwxr-xr-x root 2026-11-15T09:00:00Z ./usr/ ",
+		"drwxr-xr-x root 2026-11-15T09:00:00Z ./usr/bin/ ",
+		"-rwxr-xr-x root 2026-11-15T09:00:00Z ./usr/bin/a program",
+		"drwxr-xr-x root 2026-11-15T09:00:00Z ./usr/share/ ",
+		"-rw-r----- root 2026-11-15T09:00:00Z ./usr/share/b text\n",
+	}
+	if diff := cmp.Diff(want, entries(t, packed)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The same files and the same moment, told in another zone, make the same bytes.
+func TestArchivesAreTheSameAgain(t *testing.T) {
+	t.Parallel()
+	files, at := sample()
+	for name, archive := range map[string]func(string, []file, time.Time) ([]byte, error){"tar": tarball, "zip": zipped} {
+		one, err := archive("a/", files, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		two, err := archive("a/", files, at.UTC())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(one, two) {
+			t.Errorf("%s: two archives of the same files differ", name)
+		}
+	}
+}
+
+func TestZip(t *testing.T) {
+	t.Parallel()
+	files, at := sample()
+	packed, err := zipped("a/", files, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	archive, err := zip.NewReader(bytes.NewReader(packed), int64(len(packed)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(archive.File) != 2 || archive.File[0].Name != "a/usr/bin/a" || archive.File[0].Mode() != 0o755 || !archive.File[0].Modified.Equal(at) {
+		t.Errorf("%+v", archive.File[0])
+	}
+}
+
+// The package holds what an operator needs, says which files are the operator's, and is written as ar has it.
+func TestDebian(t *testing.T) {
+	t.Chdir("../..")
+	_, at := sample()
+	r := &release{platform: platform{"linux", "arm64"}, version: "1.2.3-rc.1", time: at, binary: []byte("program"), sbom: []byte("{}"), licences: []byte("text")}
+	made, err := r.debian()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made.name != "animalstore_1.2.3~rc.1_arm64.deb" {
+		t.Errorf("it is called %s", made.name)
+	}
+	members := map[string][]byte{}
+	rest, ok := bytes.CutPrefix(made.content, []byte("!<arch>\n"))
+	for ok && len(rest) > 0 {
+		header := strings.Fields(string(rest[:60]))
+		size := 0
+		for _, digit := range header[5] {
+			size = size*10 + int(digit-'0')
+		}
+		members[header[0]] = rest[60 : 60+size]
+		rest = rest[60+size+size%2:]
+	}
+	if string(members["debian-binary"]) != "2.0\n" {
+		t.Fatalf("it is no package: %q", made.content[:70])
+	}
+	control := strings.Join(entries(t, members["control.tar.gz"]), "")
+	for _, want := range []string{"Version: 1.2.3~rc.1\n", "Architecture: arm64\n", "conffiles /etc/animalstore/animalstore.env\n", "./postinst #!/bin/sh\n", "  usr/bin/animalstore\n"} {
+		if !strings.Contains(control, want) {
+			t.Errorf("%q is missing in %s", want, control)
+		}
+	}
+	data := strings.Join(entries(t, members["data.tar.gz"]), "")
+	for _, want := range []string{"-rwxr-xr-x root 2026-11-15T09:00:00Z ./usr/bin/animalstore program", "-rw-r----- root 2026-11-15T09:00:00Z ./etc/animalstore/animalstore.env #"} {
+		if !strings.Contains(data, want) {
+			t.Errorf("%q is missing in %s", want, data)
+		}
+	}
+}
+
+// Debian sorts a tilde before the end of a version: what Go takes for older, it must, too.
+func TestDebianVersion(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]string{
+		"1.0.0": "1.0.0", "1.1.0-rc.1": "1.1.0~rc.1", "1.0.0+dirty": "1.0.0+dirty",
+		"1.0.1-0.20261115100318-6dc91316aebe": "1.0.1~0.20261115100318.6dc91316aebe",
+	} {
+		if got := debianVersion(version); got != want {
+			t.Errorf("%s became %s, not %s", version, got, want)
+		}
+	}
+}
+
+func TestStamp(t *testing.T) {
+	t.Parallel()
+	info := &debug.BuildInfo{Main: debug.Module{Version: "v1.0.0"}, Settings: []debug.BuildSetting{{Key: "vcs.time", Value: "2026-11-15T09:00:00Z"}}}
+	version, at, err := stamp(info)
+	if _, want := sample(); err != nil || version != "1.0.0" || !at.Equal(want) {
+		t.Errorf("%s of %s, %v", version, at, err)
+	}
+	info.Settings = nil
+	if _, _, err := stamp(info); err == nil {
+		t.Error("a binary that says nothing of its commit was taken")
+	}
+}
+
+// What is embedded has in the table the version that its README has.
+func TestEmbeddedFilesAreListed(t *testing.T) {
+	t.Chdir("../..")
+	for _, e := range embedded {
+		readme, err := os.ReadFile(filepath.Join(e.dir, "README.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		row := strings.NewReplacer("` | ", "` ", "\n", " ").Replace(string(readme))
+		if !strings.Contains(row, "`"+e.name+"` "+e.version) {
+			t.Errorf("%s/README.md does not have %s %s", e.dir, e.name, e.version)
+		}
+	}
+}
+
+// The licences of modules, of Go and of what is embedded are found and known.
+func TestLicences(t *testing.T) {
+	t.Chdir("../..")
+	info := &debug.BuildInfo{GoVersion: "go1.26.0", Deps: []*debug.Module{
+		{Path: "modernc.org/sqlite", Version: "v1"}, {Path: "go.yaml.in/yaml/v3", Version: "v3"}, {Path: "github.com/prometheus/client_golang", Version: "v1"},
+	}}
+	parts, err := partsOf(info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, p := range parts {
+		got[p.name] = strings.Join(p.ids, " ")
+	}
+	for name, want := range map[string]string{
+		"stdlib": "BSD-3-Clause", "modernc.org/sqlite": "Apache-2.0 BSD-3-Clause MIT", "go.yaml.in/yaml/v3": "Apache-2.0 MIT",
+		"htmx.org": "0BSD", "@picocss/pico": "MIT", "swagger-ui-dist": "Apache-2.0 MIT",
+	} {
+		if got[name] != want {
+			t.Errorf("%s has %q, not %q", name, got[name], want)
+		}
+	}
+	if text := string(licenceTexts(parts)); !strings.Contains(text, "The Go Authors") || !strings.Contains(text, "\nuplot 1.6.32 (MIT)\n") {
+		t.Error("licences are missing in the text")
+	}
+	if licenceIDs([]text{{"LICENSE", "Do what you want."}}) != nil {
+		t.Error("an unknown licence was recognized")
+	}
+}

@@ -1,0 +1,90 @@
+// Command dist makes what is given to people: binaries for each system in archives, Debian packages, lists of what is in them
+// (SBOM), and checksums. It is run in the folder of the repository. What it writes depends on the commit and on Go's version
+// alone, so that anybody can make it again and compare.
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+func main() {
+	out := flag.String("out", "dist", "the folder to write everything to, anew")
+	wanted := flag.String("platforms", "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64", "what to build for")
+	unpacked := flag.Bool("unpacked", false, "write the content of the archive, and no archive: for an image")
+	flag.Parse()
+	if err := run(*out, strings.Fields(*wanted), *unpacked); err != nil {
+		fmt.Fprintln(os.Stderr, "dist:", err)
+		os.Exit(1)
+	}
+}
+
+func run(out string, wanted []string, unpacked bool) error {
+	if err := os.RemoveAll(out); err != nil {
+		return err
+	}
+	var sums bytes.Buffer
+	add := func(f file) error {
+		fmt.Fprintf(&sums, "%x  %s\n", sha256.Sum256(f.content), f.name)
+		fmt.Println(f.name)
+		return write(out, f)
+	}
+	for _, name := range wanted {
+		system, processor, _ := strings.Cut(name, "/")
+		one, err := build(platform{system, processor})
+		if err != nil {
+			return err
+		}
+		made, err := one.files()
+		if err == nil && !unpacked {
+			made, err = one.pack(made)
+		}
+		if err != nil {
+			return err
+		}
+		for _, f := range made {
+			if err := add(f); err != nil {
+				return err
+			}
+		}
+	}
+	if unpacked {
+		return nil
+	}
+	return write(out, file{"SHA256SUMS", sums.Bytes(), 0o644})
+}
+
+// pack makes the files that one binary is given to people in.
+func (r *release) pack(content []file) ([]file, error) {
+	archive, ending := tarball, ".tar.gz"
+	if r.platform.system == "windows" { // its people have no tar at hand
+		archive, ending = zipped, ".zip"
+	}
+	packed, err := archive(r.name()+"/", content, r.time)
+	if err != nil {
+		return nil, err
+	}
+	made := []file{{r.name() + ending, packed, 0o644}, {r.name() + ".cdx.json", r.sbom, 0o644}}
+	if r.platform.system != "linux" {
+		return made, nil
+	}
+	debian, err := r.debian()
+	return append(made, debian), err
+}
+
+func write(out string, f file) error {
+	path := filepath.Join(out, f.name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	mode := os.FileMode(f.mode)
+	if err := os.WriteFile(path, f.content, mode); err != nil {
+		return err
+	}
+	return os.Chmod(path, mode) // whatever the umask
+}
