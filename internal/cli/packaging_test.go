@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// grammar is the command line as kong has it.
+func grammar(t *testing.T) *kong.Kong {
+	t.Helper()
+	parser, err := kong.New(&commands{}, kong.Name("animalstore"), kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return parser
+}
+
+func fileOf(t *testing.T, name string) string {
+	t.Helper()
+	content, err := os.ReadFile("../../" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+// variablesOf lists the variables of a command's flags.
+func variablesOf(t *testing.T, parser *kong.Kong, command string) (variables []string) {
+	t.Helper()
+	for _, node := range parser.Model.Children {
+		if node.Name == command {
+			for _, flag := range node.Flags {
+				variables = append(variables, flag.Envs...)
+			}
+		}
+	}
+	return append(variables, "ANIMALSTORE_API_KEY") // no flag takes a key
+}
+
+// What we ship to run the service with says nothing that the program does not know.
+func TestPackagingUsesWhatThereIs(t *testing.T) {
+	t.Parallel()
+	parser := grammar(t)
+	known := variablesOf(t, parser, "serve")
+	variable := regexp.MustCompile(`\bANIMALSTORE_[A-Z_]+`)
+	for _, name := range []string{"Dockerfile", "compose.yaml", ".env.example", "packaging/debian/animalstore.env", "packaging/debian/animalstore.service", "packaging/debian/animalstore-admin"} {
+		for _, used := range variable.FindAllString(fileOf(t, name), -1) {
+			if !slices.Contains(known, used) {
+				t.Errorf("%s has %s, which serve does not know", name, used)
+			}
+		}
+	}
+	settings := fileOf(t, "packaging/debian/animalstore.env")
+	for _, name := range known {
+		if !regexp.MustCompile(`(?m)^#?` + name + `=`).MatchString(settings) {
+			t.Errorf("animalstore.env does not have %s", name)
+		}
+	}
+	for name, pattern := range map[string]string{
+		"packaging/debian/animalstore.service": `(?m)^ExecStart=/usr/bin/animalstore (.*)$`,
+		"packaging/debian/postinst":            `animalstore-admin (keys[^"]*)`,
+		"compose.yaml":                         `exec node1 animalstore (.*)`,
+	} {
+		found := regexp.MustCompile(pattern).FindStringSubmatch(fileOf(t, name))
+		if found == nil {
+			t.Errorf("%s runs nothing", name)
+			continue
+		}
+		if _, err := parser.Parse(strings.Fields(found[1])); err != nil {
+			t.Errorf("%s: animalstore %s: %v", name, found[1], err)
+		}
+	}
+}
+
+// The commands of the image are given as lists, since it has no shell.
+func TestDockerfile(t *testing.T) {
+	t.Parallel()
+	dockerfile := fileOf(t, "Dockerfile")
+	list := func(instruction string) (words []string) {
+		found := regexp.MustCompile(`(?m)^` + instruction + `.*?(\[.*\])$`).FindStringSubmatch(dockerfile)
+		if found == nil {
+			t.Fatalf("there is no %s with a list", instruction)
+		}
+		if err := json.Unmarshal([]byte(found[1]), &words); err != nil {
+			t.Fatal(err)
+		}
+		return words
+	}
+	entry := list("ENTRYPOINT")
+	health := list("HEALTHCHECK")
+	for _, args := range [][]string{list("CMD"), health[1:]} {
+		if _, err := grammar(t).Parse(args); err != nil {
+			t.Errorf("animalstore %q: %v", args, err)
+		}
+	}
+	if len(entry) != 1 || health[0] != entry[0] {
+		t.Errorf("it runs %q, and asks %q", entry, health)
+	}
+	if !regexp.MustCompile(`(?m)^USER [1-9][0-9]*:[1-9][0-9]*$`).MatchString(dockerfile) {
+		t.Error("it does not run as a user with a number other than root's")
+	}
+}
+
+// The version in an image comes from git: what git has must not be kept from it.
+func TestDockerIgnoresWhatGitIgnores(t *testing.T) {
+	t.Parallel()
+	lines := func(name string) (patterns []string) {
+		for line := range strings.Lines(fileOf(t, name)) {
+			if line = strings.TrimPrefix(strings.TrimSpace(line), "/"); line != "" && line[0] != '#' {
+				patterns = append(patterns, line)
+			}
+		}
+		return patterns
+	}
+	ignored := lines(".gitignore")
+	for _, pattern := range lines(".dockerignore") {
+		if !slices.Contains(ignored, pattern) {
+			t.Errorf("%s is kept from the image, and git has it", pattern)
+		}
+	}
+}
+
+// The manual names every command.
+func TestManual(t *testing.T) {
+	t.Parallel()
+	manual := fileOf(t, "packaging/animalstore.1")
+	for _, command := range grammar(t).Model.Children {
+		if !strings.Contains(manual, "\n.B "+command.Name+"\n"+command.Help+"\n") {
+			t.Errorf("animalstore.1 does not have %s: %s", command.Name, command.Help)
+		}
+	}
+}
+
+// systemd must give a stop the time that it takes.
+func TestUnitWaitsForTheStop(t *testing.T) {
+	t.Parallel()
+	if longest := stopTimeout + stopNotice; longest >= 100*time.Second {
+		t.Errorf("a stop may take %s: TimeoutStopSec and stop_grace_period must be longer", longest)
+	}
+	if !strings.Contains(fileOf(t, "packaging/debian/animalstore.service"), "\nTimeoutStopSec=100s\n") || !strings.Contains(fileOf(t, "compose.yaml"), "\n  stop_grace_period: 100s ") {
+		t.Error("TimeoutStopSec or stop_grace_period is not 100s")
+	}
+}
