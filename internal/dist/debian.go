@@ -30,6 +30,7 @@ var inPackage = []struct {
 	{"CHANGELOG.md", "usr/share/doc/animalstore/CHANGELOG.md.gz", 0o644},
 	{"docs/operating.md", "usr/share/doc/animalstore/operating.md.gz", 0o644},
 	{"docs/installing.md", "usr/share/doc/animalstore/installing.md.gz", 0o644},
+	{"docs/commands.md", "usr/share/doc/animalstore/commands.md.gz", 0o644},
 }
 
 // debian makes the Debian package. It is written here and not by dpkg-deb, so that it can be made on every system, and with the
