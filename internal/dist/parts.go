@@ -40,17 +40,18 @@ func partsOf(info *debug.BuildInfo) ([]part, error) {
 	}
 	goVersion := strings.TrimPrefix(info.GoVersion, "go")
 	parts := []part{{name: "stdlib", version: goVersion, purl: "pkg:golang/stdlib@" + goVersion}}
-	dirs := []string{strings.TrimSpace(root)}
+	ask := []string{"list", "-m", "-f", "{{.Dir}}"}
 	for _, module := range info.Deps {
-		if module.Replace != nil {
-			module = module.Replace
-		}
-		dir, err := output("go", "list", "-m", "-f", "{{.Dir}}", module.Path)
-		if err != nil {
-			return nil, err
-		}
 		parts = append(parts, part{name: module.Path, version: module.Version, purl: purl("golang", module.Path, module.Version)})
-		dirs = append(dirs, strings.TrimSpace(dir))
+		ask = append(ask, module.Path)
+	}
+	found, err := output("go", ask...)
+	if err != nil {
+		return nil, err
+	}
+	dirs := strings.Split(strings.TrimSpace(root+found), "\n")
+	if len(dirs) != len(parts) {
+		return nil, fmt.Errorf("go list found %d of %d modules", len(dirs)-1, len(parts)-1)
 	}
 	for i := range parts {
 		if parts[i].texts, err = licenceFiles(dirs[i], i == 0); err != nil {
