@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
@@ -53,6 +54,27 @@ func TestEnvironment(t *testing.T) {
 		if err != nil || service.Environment() != c.want {
 			t.Errorf("%q then %q: %v", c.first, c.then, err)
 		}
+	}
+}
+
+// The service goes by the clock that it is given.
+func TestServiceClock(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 2, 28, 23, 59, 59, 999_999_999, time.UTC)
+	service, err := shop.Open(t.Context(), openStore(t), shop.Options{Now: func() time.Time { return at }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := service.CreateKey(t.Context(), shop.NewKey{Name: "old", Scopes: []shop.Scope{shop.Admin}, ExpiresAt: at.Add(time.Hour)})
+	if err != nil || !key.CreatedAt.Equal(at.Truncate(time.Microsecond)) {
+		t.Errorf("the key was made at %v, %v", key.CreatedAt, err)
+	}
+	if _, err := service.Authenticate(t.Context(), key.Secret); err != nil {
+		t.Error(err)
+	}
+	at = at.Add(time.Hour)
+	if _, err := service.Authenticate(t.Context(), key.Secret); shop.AsError(err).Code != shop.InvalidAPIKey {
+		t.Errorf("an hour later: %v", err)
 	}
 }
 
