@@ -77,33 +77,3 @@ func TestServiceClock(t *testing.T) {
 		t.Errorf("an hour later: %v", err)
 	}
 }
-
-func TestDemo(t *testing.T) {
-	t.Parallel()
-	service, err := shop.Open(t.Context(), openStore(t), shop.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	n, err := service.FillDemo(t.Context())
-	if err != nil || n < 30 {
-		t.Fatalf("%d animals, %v", n, err)
-	}
-	for _, status := range shop.Statuses() {
-		page, err := service.ListPets(t.Context(), shop.PetList{PetFilter: shop.PetFilter{Status: status}, Window: shop.Window{Limit: 1}})
-		if err != nil || len(page.Items) == 0 {
-			t.Errorf("no animal is %s (%v)", status, err)
-		}
-	}
-	page, err := service.ListPets(t.Context(), shop.PetList{Window: shop.Window{Limit: 100}})
-	if err != nil || len(page.Items) != n {
-		t.Fatalf("%d animals of %d, %v", len(page.Items), n, err)
-	}
-	for _, pet := range page.Items {
-		if err := (shop.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}).Problems().Err(); err != nil {
-			t.Error(err)
-		}
-	}
-	if again, err := service.FillDemo(t.Context()); err != nil || again != 0 {
-		t.Errorf("a store that has animals got %d more (%v)", again, err)
-	}
-}
