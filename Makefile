@@ -79,12 +79,13 @@ bench: ## Measure it beside baselines and a peer, BENCH_ROUNDS (3) times for BEN
 	@scripts/need-postgres
 	cd bench && go run . -seconds $(BENCH_SECONDS) -rounds $(BENCH_ROUNDS)
 
-# What the tests use beside Go: the race detector needs a C compiler, some tests paste curl lines, and PostgreSQL and the browser
-# are real.
+# What the tests use beside Go: the race detector needs a C compiler, some tests paste curl lines, PostgreSQL and the browser are
+# real, and the example in TypeScript is checked and run.
 .PHONY: needs
 needs:
 	@scripts/need gcc gcc libc6-dev
 	@scripts/need curl curl
 	@scripts/need pkill procps
+	@scripts/need npm nodejs npm
 	@scripts/need chromium-headless-shell chromium-headless-shell
 	@scripts/need-postgres

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -17,14 +18,10 @@ import (
 
 // Know which animals are free, and go on knowing it: read what there is, and then follow what changes.
 func ExampleClient_Follow() {
-	shop, closeShop := serveExample()
+	c, closeShop := openExample() // a client of a real service, in this process
 	defer closeShop()
 
 	ctx := context.Background()
-	c, err := client.New(shop.URL, shop.Key)
-	if err != nil {
-		log.Fatal(err)
-	}
 	last, err := c.LastEventID(ctx) // first: what changes while the animals are read is told afterwards
 	if err != nil {
 		log.Fatal(err)
@@ -72,6 +69,63 @@ func ExampleClient_Follow() {
 	// Output:
 	// Rex came in and is available
 	// Rex was available and is pending
+}
+
+// Have every sale told to an address of yours.
+func ExampleClient_CreateWebhook() {
+	c, closeShop := openExample() // a client of a real service, in this process
+	defer closeShop()
+
+	ctx := context.Background()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		log.Fatal(err)
+	}
+	hook, err := c.CreateWebhook(ctx, client.NewWebhook{
+		URL:   "http://" + listener.Addr().String() + "/animals", // a service outside your own network wants https
+		Types: []client.EventType{client.EventOrderDelivered},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	sales := make(chan client.Order, 10) // a message may come more than once
+	receiver := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
+		if err != nil {
+			http.Error(w, "The body cannot be read.", http.StatusBadRequest)
+			return
+		}
+		event, err := client.VerifyWebhook(r.Header, body, hook.Secret)
+		if err != nil {
+			http.Error(w, "The message is not from the shop.", http.StatusUnauthorized)
+			return
+		}
+		w.WriteHeader(http.StatusNoContent)
+		if order, _, err := event.Order(); err == nil && order != nil {
+			sales <- *order
+		}
+	})}
+	go receiver.Serve(listener)
+	defer receiver.Close()
+
+	pet, err := c.CreatePet(ctx, client.NewPet{Name: "Rex", CategoryID: 1, Status: client.PetAvailable})
+	if err != nil {
+		log.Fatal(err)
+	}
+	order, err := c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID, Reference: "web-17"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := c.ApproveOrder(ctx, order.ID); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := c.DeliverOrder(ctx, order.ID); err != nil {
+		log.Fatal(err)
+	}
+	sold := <-sales
+	fmt.Println(sold.Reference, "is", sold.Status)
+	// Output: web-17 is delivered
 }
 
 // Receive the messages of a webhook: verify each, and deal with each once.

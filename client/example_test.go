@@ -48,14 +48,10 @@ func Example() {
 
 // Walk all the animals that fit, however many pages they fill.
 func ExampleClient_Pets() {
-	shop, closeShop := serveExample()
+	c, closeShop := openExample() // a client of a real service, in this process
 	defer closeShop()
 
 	ctx := context.Background()
-	c, err := client.New(shop.URL, shop.Key)
-	if err != nil {
-		log.Fatal(err)
-	}
 	for _, name := range []string{"Rex", "Mia", "Max"} {
 		if _, err := c.CreatePet(ctx, client.NewPet{Name: name, CategoryID: 7}); err != nil {
 			log.Fatal(err)
@@ -72,16 +68,43 @@ func ExampleClient_Pets() {
 	// 2 Mia
 }
 
-// Change only what is given.
-func ExampleClient_UpdatePet() {
-	shop, closeShop := serveExample()
+// One page after the other, for a program that shows pages itself.
+func ExampleClient_ListPets() {
+	c, closeShop := openExample() // a client of a real service, in this process
 	defer closeShop()
 
 	ctx := context.Background()
-	c, err := client.New(shop.URL, shop.Key)
-	if err != nil {
-		log.Fatal(err)
+	for _, name := range []string{"Rex", "Mia", "Max"} {
+		if _, err := c.CreatePet(ctx, client.NewPet{Name: name, CategoryID: 1}); err != nil {
+			log.Fatal(err)
+		}
 	}
+	query := client.PetQuery{Limit: 2}
+	for page := 1; ; page++ {
+		pets, next, err := c.ListPets(ctx, query)
+		if err != nil {
+			log.Fatal(err)
+		}
+		for _, pet := range pets {
+			fmt.Println("page", page, pet.Name)
+		}
+		if next == "" {
+			break
+		}
+		query.Cursor = next
+	}
+	// Output:
+	// page 1 Max
+	// page 1 Mia
+	// page 2 Rex
+}
+
+// Change only what is given.
+func ExampleClient_UpdatePet() {
+	c, closeShop := openExample() // a client of a real service, in this process
+	defer closeShop()
+
+	ctx := context.Background()
 	pet, err := c.CreatePet(ctx, client.NewPet{Name: "Rex", CategoryID: 1})
 	if err != nil {
 		log.Fatal(err)
@@ -96,14 +119,10 @@ func ExampleClient_UpdatePet() {
 
 // Change an animal only as long as nobody else has.
 func ExampleIfMatch() {
-	shop, closeShop := serveExample()
+	c, closeShop := openExample() // a client of a real service, in this process
 	defer closeShop()
 
 	ctx := context.Background()
-	c, err := client.New(shop.URL, shop.Key)
-	if err != nil {
-		log.Fatal(err)
-	}
 	seen, err := c.CreatePet(ctx, client.NewPet{Name: "Rex", CategoryID: 1})
 	if err != nil {
 		log.Fatal(err)
@@ -126,7 +145,7 @@ func ExampleIfMatch() {
 
 // With a name of its own, a request happens once, even where the program that sends it is started again.
 func ExampleIdempotencyKey() {
-	shop, closeShop := serveExample()
+	shop, closeShop := serveExample() // a real service, in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -146,15 +165,12 @@ func ExampleIdempotencyKey() {
 	// 1 Rex
 }
 
+// Programs decide by the code of an error; the message is for people.
 func ExampleError() {
-	shop, closeShop := serveExample()
+	c, closeShop := openExample() // a client of a real service, in this process
 	defer closeShop()
 
-	c, err := client.New(shop.URL, shop.Key)
-	if err != nil {
-		log.Fatal(err)
-	}
-	_, err = c.CreatePet(context.Background(), client.NewPet{CategoryID: 1})
+	_, err := c.CreatePet(context.Background(), client.NewPet{CategoryID: 1})
 	var e *client.Error
 	if errors.As(err, &e) {
 		fmt.Println(e.Status, e.Code)
@@ -167,7 +183,7 @@ func ExampleError() {
 
 // A key shows its secret once, when it is made.
 func ExampleClient_CreateKey() {
-	shop, closeShop := serveExample()
+	shop, closeShop := serveExample() // a real service, in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -193,14 +209,10 @@ func ExampleClient_CreateKey() {
 
 // Bring in many animals in one step, and write all of them to a file.
 func ExampleClient_ExportFile() {
-	shop, closeShop := serveExample()
+	c, closeShop := openExample() // a client of a real service, in this process
 	defer closeShop()
 
 	ctx := context.Background()
-	c, err := client.New(shop.URL, shop.Key)
-	if err != nil {
-		log.Fatal(err)
-	}
 	// A name of your own for the import makes it safe to run this program again.
 	imported, err := c.ImportPets(ctx, []client.NewPet{
 		{Name: "Rex", CategoryID: 1, Status: client.PetAvailable},

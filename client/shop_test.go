@@ -21,6 +21,7 @@ import (
 	"animalstore/internal/leaktest"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
+	"animalstore/internal/webhook"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -233,14 +234,33 @@ func serveExample() (_ exampleShop, close func()) {
 	if err != nil {
 		panic(err)
 	}
-	handler, store, err := openService(context.Background(), folder, settings{})
+	api, store, err := openService(context.Background(), folder, settings{})
 	if err != nil {
 		panic(err)
 	}
-	server := httptest.NewServer(handler)
+	report := func(err error) { fmt.Println("The service has an error:", err) } // which no example expects
+	working, stop := context.WithCancel(context.Background())
+	var work sync.WaitGroup
+	work.Go(func() { api.Service.Work(working, report) })
+	work.Go(func() {
+		webhook.New(webhook.Config{Service: api.Service, AllowPrivate: true, Report: report}).Run(working)
+	})
+	server := httptest.NewServer(api)
 	return exampleShop{server.URL + "/v1", adminKey}, func() {
 		server.Close()
+		stop()
+		work.Wait()
 		store.Close()
 		os.RemoveAll(folder)
 	}
+}
+
+// openExample is a client of a service that runs until close is called.
+func openExample() (c *client.Client, close func()) {
+	shop, close := serveExample()
+	c, err := client.New(shop.URL, shop.Key)
+	if err != nil {
+		panic(err)
+	}
+	return c, close
 }

@@ -18,10 +18,10 @@ import (
 )
 
 // firstKey sees to it that somebody can get in: a new store's first key is made and shown on a terminal; elsewhere it
-// would end up in a log, so the log only says how to make one.
-func firstKey(ctx context.Context, service *shop.Service, t terminal, log *slog.Logger, database, address string) error {
+// would end up in a log, so the log only says how to make one. The keys of a new demo do not count: nobody knows their secrets.
+func firstKey(ctx context.Context, service *shop.Service, t terminal, log *slog.Logger, database, address string, demoAnimals int) error {
 	has, err := service.HasKeys(ctx)
-	if err != nil || has {
+	if err != nil || has && demoAnimals == 0 {
 		return err
 	}
 	if !isTerminal(t.out) {
@@ -31,6 +31,14 @@ func firstKey(ctx context.Context, service *shop.Service, t terminal, log *slog.
 	key, err := service.CreateKey(ctx, shop.NewKey{Name: "first", Scopes: []shop.Scope{shop.Admin}})
 	if err != nil {
 		return err
+	}
+	if demoAnimals > 0 {
+		if _, err := fmt.Fprintf(t.out, `
+This is a demo: a shop with %d animals, orders in every state and five weeks of history, all of it made up. It is kept in
+%s; remove that when you have seen enough.
+`, demoAnimals, shown(database)); err != nil {
+			return err
+		}
 	}
 	_, err = fmt.Fprintf(t.out, `
 Your first key. It may do everything, and it is shown only now: keep it.

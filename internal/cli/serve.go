@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"animalstore/internal/demo"
 	"animalstore/internal/httpapi"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
@@ -39,7 +40,7 @@ type serveCommand struct {
 	APIDate             string        `name:"api-date" env:"ANIMALSTORE_API_DATE" placeholder:"YYYY-MM-DD" help:"Serve the interface as it will stand on that day, to rehearse a removal."`
 	EventRetention      string        `name:"event-retention" env:"ANIMALSTORE_EVENT_RETENTION" default:"off" placeholder:"DURATION" help:"How long events are kept, such as 720h; off keeps them for ever (default ${default})."`
 	WebhookAllowPrivate bool          `name:"webhook-allow-private" env:"ANIMALSTORE_WEBHOOK_ALLOW_PRIVATE" help:"Let webhooks name machines of your own network: private, loopback and link-local addresses."`
-	Demo                bool          `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with sample animals."`
+	Demo                bool          `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with five weeks of a made-up shop; one that was filled goes on."`
 }
 
 // How long a client may take with its headers, and between two requests; bodies and answers have limits of their own, in
@@ -98,12 +99,14 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, li
 	if err != nil {
 		return err
 	}
+	demoAnimals := 0
 	if s.Demo {
-		n, err := service.FillDemo(ctx)
-		if err != nil {
+		if demoAnimals, err = demo.Fill(ctx, store, s.Database); errors.Is(err, demo.ErrNotEmpty) {
+			return fmt.Errorf("--demo fills an empty database only, and %s is none: %w; leave --demo out to serve it, or name another with --database", shown(s.Database), err)
+		} else if err != nil {
 			return err
 		}
-		log.Info("demo", "animals_added", n)
+		log.Info("demo: everything in this store is made up", "animals_added", demoAnimals)
 	}
 	dispatcher := webhook.New(webhook.Config{
 		Service:      service,
@@ -148,7 +151,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, li
 	log.Info("listening", "addr", listener.Addr().String(), "database", shown(s.Database), "environment", s.Environment,
 		"version", buildVersion(), "tls", settings.certificate != nil)
 	if settings.configuredKey == "" {
-		if err := firstKey(ctx, service, t, log, s.Database, reachable(listener.Addr(), settings.certificate)); err != nil {
+		if err := firstKey(ctx, service, t, log, s.Database, reachable(listener.Addr(), settings.certificate), demoAnimals); err != nil {
 			return errors.Join(err, listener.Close())
 		}
 	}

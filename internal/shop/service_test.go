@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
@@ -56,32 +57,23 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-func TestDemo(t *testing.T) {
+// The service goes by the clock that it is given.
+func TestServiceClock(t *testing.T) {
 	t.Parallel()
-	service, err := shop.Open(t.Context(), openStore(t), shop.Options{})
+	at := time.Date(2026, 2, 28, 23, 59, 59, 999_999_999, time.UTC)
+	service, err := shop.Open(t.Context(), openStore(t), shop.Options{Now: func() time.Time { return at }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := service.FillDemo(t.Context())
-	if err != nil || n < 30 {
-		t.Fatalf("%d animals, %v", n, err)
+	key, err := service.CreateKey(t.Context(), shop.NewKey{Name: "old", Scopes: []shop.Scope{shop.Admin}, ExpiresAt: at.Add(time.Hour)})
+	if err != nil || !key.CreatedAt.Equal(at.Truncate(time.Microsecond)) {
+		t.Errorf("the key was made at %v, %v", key.CreatedAt, err)
 	}
-	for _, status := range shop.Statuses() {
-		page, err := service.ListPets(t.Context(), shop.PetList{PetFilter: shop.PetFilter{Status: status}, Window: shop.Window{Limit: 1}})
-		if err != nil || len(page.Items) == 0 {
-			t.Errorf("no animal is %s (%v)", status, err)
-		}
+	if _, err := service.Authenticate(t.Context(), key.Secret); err != nil {
+		t.Error(err)
 	}
-	page, err := service.ListPets(t.Context(), shop.PetList{Window: shop.Window{Limit: 100}})
-	if err != nil || len(page.Items) != n {
-		t.Fatalf("%d animals of %d, %v", len(page.Items), n, err)
-	}
-	for _, pet := range page.Items {
-		if err := (shop.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}).Problems().Err(); err != nil {
-			t.Error(err)
-		}
-	}
-	if again, err := service.FillDemo(t.Context()); err != nil || again != 0 {
-		t.Errorf("a store that has animals got %d more (%v)", again, err)
+	at = at.Add(time.Hour)
+	if _, err := service.Authenticate(t.Context(), key.Secret); shop.AsError(err).Code != shop.InvalidAPIKey {
+		t.Errorf("an hour later: %v", err)
 	}
 }

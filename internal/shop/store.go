@@ -39,6 +39,8 @@ type Store interface {
 type ReadTx interface {
 	// Environment returns what SetEnvironment wrote, or "".
 	Environment() (Environment, error)
+	// Demo tells whether SetDemo was called.
+	Demo() (bool, error)
 
 	// Now is the time by which holds run out: one for all who share the database.
 	Now() (time.Time, error)
@@ -129,6 +131,8 @@ type WriteTx interface {
 	ReadTx
 
 	SetEnvironment(Environment) error
+	// SetDemo marks a store whose contents are made up.
+	SetDemo() error
 
 	// InsertPet adds an animal of an existing category under an id larger than any before.
 	InsertPet(NewPet) (Pet, error)

@@ -11,6 +11,13 @@ func (t *tx) SetEnvironment(e shop.Environment) error {
 	return t.exec("INSERT INTO settings (name, value) VALUES ('environment', $1)", e)
 }
 
+func (t *tx) Demo() (bool, error) {
+	_, found, err := one(t, scanValue[string], "SELECT value FROM settings WHERE name = 'demo'")
+	return found, err
+}
+
+func (t *tx) SetDemo() error { return t.set("demo", "filled") }
+
 // set writes a setting in the place of any before it.
 func (t *tx) set(name, value string) error {
 	return t.exec("INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)

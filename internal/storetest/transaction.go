@@ -224,4 +224,23 @@ var transactionCases = []testCase{
 			t.Errorf("got %q, want staging", e)
 		}
 	}},
+
+	{"a demo is marked", func(t *testing.T, store shop.Store) {
+		isDemo := func() (demo bool) {
+			read(t, store, func(tx shop.ReadTx) (err error) {
+				demo, err = tx.Demo()
+				return err
+			})
+			return demo
+		}
+		if isDemo() {
+			t.Error("a new store is a demo")
+		}
+		for range 2 { // also again
+			write(t, store, func(tx shop.WriteTx) error { return tx.SetDemo() })
+			if !isDemo() {
+				t.Error("the mark was not kept")
+			}
+		}
+	}},
 }

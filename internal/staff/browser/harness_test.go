@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"path/filepath"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"animalstore/internal/browsertest"
+	"animalstore/internal/demo"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
 	"animalstore/internal/staff"
@@ -32,14 +32,14 @@ type openShop struct {
 	service *shop.Service
 	url     string
 	keys    int
-	ahead   atomic.Int64 // how far the store's clock is
+	fill    func() int // makes it the demo, and returns how many animals that has
 }
 
 func newShop(t *testing.T, environment shop.Environment) *openShop {
 	t.Helper()
 	s := &openShop{t: t}
-	now := func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
-	store, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{Exclusive: true, Now: now})
+	database := filepath.Join(t.TempDir(), "test.db")
+	store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,6 +64,14 @@ func newShop(t *testing.T, environment shop.Environment) *openShop {
 		store.Close()
 	})
 	s.service, s.url = service, server.URL
+	s.fill = func() int {
+		t.Helper()
+		n, err := demo.Fill(t.Context(), store, database)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
 	return s
 }
 

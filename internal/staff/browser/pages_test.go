@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -51,41 +52,43 @@ func TestOrdersAndTheFirstPage(t *testing.T) {
 	t.Parallel()
 	bothWidths(t, func(t *testing.T, width int) {
 		s := newShop(t, shop.Production)
-		if _, err := s.service.FillDemo(t.Context()); err != nil {
-			t.Fatal(err)
-		}
 		p := s.visit(width, s.key(workerScopes()...).Secret)
+		p.open("/staff/orders")
+		p.says("#orders", "There is no order like that")
+		n := s.fill()
+		p.open("/")
 		p.see(".plot canvas")
-		p.says(".tiles", "42 in all")
+		p.says(".tiles", fmt.Sprint(n, " in all"))
 		p.Accessible("the first page")
-		s.add("Rex", shop.Available)
-		p.says(".tiles", "43 in all") // by itself
+		rex := s.add("Rex", shop.Available)
+		p.says(".tiles", fmt.Sprint(n+1, " in all")) // by itself
 		p.see(".plot canvas")
 		p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
 		p.open("/") // colours change slowly
 		p.Accessible("the first page in the dark")
 
 		p.open("/staff/orders")
-		p.says("#orders", "There is no order like that")
-		order, err := s.service.PlaceOrder(t.Context(), shop.NewOrder{PetID: 6})
+		p.says("#orders", "delivered")
+		order, err := s.service.PlaceOrder(t.Context(), shop.NewOrder{PetID: rex.ID})
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.says("#order-1", "Luna") // by itself
+		row := fmt.Sprint("#order-", order.ID)
+		p.says(row, "Rex") // by itself
 		p.Accessible("the orders in the dark")
-		p.click("#order-1-approved")
-		p.says("#order-1 .badge", "approved")
+		p.click(row + "-approved")
+		p.says(row+" .badge", "approved")
 		if _, err := s.service.UpdateOrder(t.Context(), order.ID, shop.Cancelled, nil); err != nil {
 			t.Fatal(err)
 		}
-		p.says("#order-1 .badge", "cancelled")
+		p.says(row+" .badge", "cancelled")
 
 		p.open("/staff/categories")
 		p.Accessible("the categories in the dark")
 		p.write(`#category-6 [name="name"]`, "Fishes"+kb.Enter)
 		p.until(`!!document.querySelector('#category-6 [name="was-name"][value="Fishes"]')`)
 		p.open("/staff/pets")
-		p.see("#pet-43")
+		p.see(fmt.Sprint("#pet-", rex.ID))
 		p.Accessible("the catalogue in the dark")
 	})
 }

@@ -1,10 +1,10 @@
 package browser
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -16,7 +16,7 @@ import (
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
-	s.liveThrough(30)
+	s.fill()
 	folder := t.TempDir()
 	if *screenshots != "" {
 		folder = *screenshots
@@ -40,59 +40,27 @@ func TestScreenshots(t *testing.T) {
 	p := s.visit(desk, anna.Secret)
 	take(p, "staff", "/staff/pets", ".pets .name")
 	take(p, "staff-today", "/", ".plot canvas")
-	take(p, "staff-animal", "/staff/pets/6", ".history li")
+	take(p, "staff-animal", fmt.Sprint("/staff/pets/", s.busiest()), ".history li")
 	p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
 	p.Run(emulation.SetDeviceMetricsOverride(phone, 740, 2, true))
 	take(p, "staff-phone", "/staff/pets", ".pets .name")
 }
 
-// liveThrough lets the demo shop live through some days, up to now.
-func (s *openShop) liveThrough(days int) {
+// busiest is an animal that an order holds, the one that was ordered most often.
+func (s *openShop) busiest() (id int64) {
 	s.t.Helper()
-	ctx := s.t.Context()
-	check := func(err error) {
-		s.t.Helper()
-		if err != nil {
-			s.t.Fatal(err)
+	orders, err := s.service.ListOrders(s.t.Context(), shop.OrderList{Window: shop.Window{Limit: 1000}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	times, most := map[int64]int{}, 0
+	for _, order := range orders.Items {
+		times[order.PetID]++
+	}
+	for _, order := range orders.Items {
+		if order.Status == shop.Placed && times[order.PetID] > most {
+			id, most = order.PetID, times[order.PetID]
 		}
 	}
-	till, err := s.service.CreateKey(ctx, shop.NewKey{Name: "Ben, at the till", Scopes: workerScopes()})
-	check(err)
-	as, err := s.service.Authenticate(ctx, till.Secret)
-	check(err)
-	ctx = shop.WithPrincipal(ctx, as)
-	names := []string{"Archie", "Bailey", "Cleo", "Dexter", "Ella", "Fritz", "Gizmo", "Holly", "Ivy", "Jasper", "Koko", "Leo", "Mia", "Nala", "Otto", "Poppy"}
-	s.ahead.Store(int64(-time.Duration(days) * 24 * time.Hour))
-	_, err = s.service.FillDemo(ctx)
-	check(err)
-	for day := days - 1; day >= 0; day-- {
-		s.ahead.Store(int64(-time.Duration(day) * 24 * time.Hour))
-		for i := range (day*7 + 3) % 5 {
-			pet, err := s.service.CreatePet(ctx, shop.NewPet{Name: names[(day*3+i)%len(names)], CategoryID: int64(1 + (day+i)%6), Status: shop.Available})
-			check(err)
-			if i > 0 && day > 2 {
-				order, err := s.service.PlaceOrder(ctx, shop.NewOrder{PetID: pet.ID})
-				check(err)
-				for _, step := range []shop.OrderStatus{shop.Approved, shop.Delivered} {
-					_, err = s.service.UpdateOrder(ctx, order.ID, step, nil)
-					check(err)
-				}
-			}
-		}
-	}
-	for _, hold := range []struct {
-		pet       int64
-		ago       time.Duration
-		reference string
-		approved  bool
-	}{{6, 70 * time.Hour, "Mrs Novák, calls on Friday", false}, {8, 60 * time.Hour, "Ben", false}, {13, 3 * time.Hour, "", false}, {15, time.Hour, "Family Okafor", true}} {
-		s.ahead.Store(int64(-hold.ago))
-		order, err := s.service.PlaceOrder(ctx, shop.NewOrder{PetID: hold.pet, Reference: hold.reference})
-		check(err)
-		if hold.approved {
-			_, err = s.service.UpdateOrder(ctx, order.ID, shop.Approved, nil)
-			check(err)
-		}
-	}
-	s.ahead.Store(0)
+	return id
 }

@@ -1,0 +1,136 @@
+package client_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"testing"
+
+	"animalstore/api"
+	"animalstore/client"
+)
+
+// notCalled are the operations that no method of the client needs.
+var notCalled = []string{
+	"getPet",                           // it is deprecated, and GetPet asks for what takes its place
+	"getOpenapiJson", "getOpenapiYaml", // for those who make clients
+	"receiveEvent", // the service is the one who calls; see VerifyWebhook
+}
+
+// Every operation of the document can be reached by a method of the client, and every method is here: the service itself says
+// which operation each came to.
+func TestEveryOperation(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	c := s.client()
+	calls := map[string]func(context.Context){
+		"ListPets":   func(ctx context.Context) { c.ListPets(ctx, client.PetQuery{}) },
+		"Pets":       func(ctx context.Context) { c.Pets(ctx, client.PetQuery{})(enough) },
+		"GetPet":     func(ctx context.Context) { c.GetPet(ctx, 1) },
+		"CreatePet":  func(ctx context.Context) { c.CreatePet(ctx, client.NewPet{Name: "Rex"}) },
+		"UpdatePet":  func(ctx context.Context) { c.UpdatePet(ctx, 1, client.PetUpdate{}) },
+		"DeletePet":  func(ctx context.Context) { c.DeletePet(ctx, 1) },
+		"Inventory":  func(ctx context.Context) { c.Inventory(ctx) },
+		"ImportPets": func(ctx context.Context) { c.ImportPets(ctx, []client.NewPet{{Name: "Mia"}}) },
+		"ImportFile": func(ctx context.Context) { c.ImportFile(ctx, client.NDJSON, []byte("{}")) },
+		"CheckFile":  func(ctx context.Context) { c.CheckFile(ctx, client.NDJSON, []byte("{}")) },
+		"ExportFile": func(ctx context.Context) {
+			c.ExportFile(ctx, client.CSV, io.Discard)
+			c.ExportFile(ctx, client.NDJSON, io.Discard)
+		},
+		"Categories":     func(ctx context.Context) { c.Categories(ctx)(enough) },
+		"GetCategory":    func(ctx context.Context) { c.GetCategory(ctx, 1) },
+		"PutCategory":    func(ctx context.Context) { c.PutCategory(ctx, 1, "Dogs") },
+		"ListOrders":     func(ctx context.Context) { c.ListOrders(ctx, client.OrderQuery{}) },
+		"Orders":         func(ctx context.Context) { c.Orders(ctx, client.OrderQuery{})(enough) },
+		"GetOrder":       func(ctx context.Context) { c.GetOrder(ctx, 1) },
+		"PlaceOrder":     func(ctx context.Context) { c.PlaceOrder(ctx, client.NewOrder{PetID: 1}) },
+		"ApproveOrder":   func(ctx context.Context) { c.ApproveOrder(ctx, 1) },
+		"DeliverOrder":   func(ctx context.Context) { c.DeliverOrder(ctx, 1) },
+		"CancelOrder":    func(ctx context.Context) { c.CancelOrder(ctx, 1) },
+		"ListEvents":     func(ctx context.Context) { c.ListEvents(ctx, client.EventQuery{}) },
+		"Events":         func(ctx context.Context) { c.Events(ctx, client.EventQuery{})(enough) },
+		"LastEventID":    func(ctx context.Context) { c.LastEventID(ctx) },
+		"Keys":           func(ctx context.Context) { c.Keys(ctx)(enough) },
+		"CurrentKey":     func(ctx context.Context) { c.CurrentKey(ctx) },
+		"RotateKey":      func(ctx context.Context) { c.RotateKey(ctx, 7, 0) },
+		"RevokeKey":      func(ctx context.Context) { c.RevokeKey(ctx, 7) },
+		"Webhooks":       func(ctx context.Context) { c.Webhooks(ctx)(enough) },
+		"GetWebhook":     func(ctx context.Context) { c.GetWebhook(ctx, 1) },
+		"TestWebhook":    func(ctx context.Context) { c.TestWebhook(ctx, 1) },
+		"Deliveries":     func(ctx context.Context) { c.Deliveries(ctx, 1, client.DeliveryQuery{})(enough) },
+		"Redeliver":      func(ctx context.Context) { c.Redeliver(ctx, 1, 1) },
+		"CreateCategory": func(ctx context.Context) { c.CreateCategory(ctx, "Cats") },
+		"DeleteCategory": func(ctx context.Context) { c.DeleteCategory(ctx, 9) },
+		"CreateKey":      func(ctx context.Context) { c.CreateKey(ctx, client.NewKey{}) },
+		"CreateWebhook":  func(ctx context.Context) { c.CreateWebhook(ctx, client.NewWebhook{}) },
+		"UpdateWebhook":  func(ctx context.Context) { c.UpdateWebhook(ctx, 1, client.WebhookUpdate{}) },
+		"DeleteWebhook":  func(ctx context.Context) { c.DeleteWebhook(ctx, 1) },
+		"RotateWebhook":  func(ctx context.Context) { c.RotateWebhook(ctx, 1, 0) },
+		"ListDeliveries": func(ctx context.Context) { c.ListDeliveries(ctx, 1, client.DeliveryQuery{}) },
+		"Follow": func(ctx context.Context) {
+			s.add("Rex")
+			c.Follow(ctx, "0", client.EventFilter{})(enough)
+		},
+	}
+	kind := reflect.TypeFor[*client.Client]()
+	for i := range kind.NumMethod() {
+		name := kind.Method(i).Name
+		if calls[name] == nil {
+			t.Errorf("%s is not called here", name)
+			continue
+		}
+		s.requests()
+		calls[name](t.Context()) // how it is answered does not matter
+		if len(s.requests()) == 0 {
+			t.Errorf("%s sent nothing", name)
+		}
+		delete(calls, name)
+	}
+	for name := range calls {
+		t.Errorf("there is no %s", name)
+	}
+
+	document, err := api.NewDocument()
+	if err != nil {
+		t.Fatal(err)
+	}
+	documented := all(regexp.MustCompile(`operationId: (\w+)`), document.YAML(nil))
+	request, err := http.NewRequestWithContext(t.Context(), "GET", s.url[:len(s.url)-len("/v1")]+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+adminKey)
+	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	metrics, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	called := all(regexp.MustCompile(`requests_total\{operation="(\w+)"`), metrics)
+	for _, operation := range documented {
+		if slices.Contains(called, operation) == slices.Contains(notCalled, operation) {
+			t.Errorf("the operation %s is called: %v", operation, slices.Contains(called, operation))
+		}
+	}
+	if len(documented) < 30 {
+		t.Errorf("the document has %d operations", len(documented))
+	}
+}
+
+// enough takes the first thing of a list, and no more.
+func enough[T any](T, error) bool { return false }
+
+// all are the first groups of all matches.
+func all(pattern *regexp.Regexp, text []byte) (found []string) {
+	for _, match := range pattern.FindAllSubmatch(text, -1) {
+		found = append(found, string(match[1]))
+	}
+	return found
+}

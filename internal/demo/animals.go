@@ -1,0 +1,36 @@
+package demo
+
+// sorts are the categories of the shop, from 1 on, with the kinds of animals in each and how often one comes.
+var sorts = []struct {
+	name  string
+	often int
+	kinds []string
+}{
+	{"Dogs", 17, []string{"Beagle", "Border Collie", "Cocker Spaniel", "Dachshund", "Golden Retriever", "Jack Russell", "Labrador", "Pug", "Shiba Inu", "Whippet", "mongrel"}},
+	{"Cats", 21, []string{"Bengal", "British Shorthair", "European Shorthair", "Maine Coon", "Norwegian Forest", "Persian", "Ragdoll", "Russian Blue", "Siamese", "Sphynx"}},
+	{"Rabbits", 14, []string{"Dutch", "English Angora", "Flemish Giant", "Lionhead", "Mini Lop", "Netherland Dwarf", "Rex rabbit"}},
+	{"Birds", 14, []string{"African Grey", "budgerigar", "canary", "cockatiel", "Gouldian finch", "lovebird", "zebra finch"}},
+	{"Reptiles", 8, []string{"bearded dragon", "chameleon", "corn snake", "crested gecko", "Hermann's tortoise", "leopard gecko"}},
+	{"Fish", 14, []string{"angelfish", "betta", "clownfish", "discus", "fantail goldfish", "koi", "pearl gourami"}},
+	{"Small animals", 12, []string{"chinchilla", "degu", "ferret", "guinea pig", "Roborovski hamster", "Syrian hamster", "fancy rat"}},
+}
+
+// petNames are what people call them. Every category uses each at most once.
+var petNames = []string{
+	"Ada", "Alfie", "Amber", "Anouk", "Archie", "Arlo", "Bailey", "Barney", "Basil", "Bella", "Biscuit", "Bonnie", "Bruno",
+	"Bubbles", "Buddy", "Casper", "Čenda", "Charlie", "Chloé", "Clementine", "Cleo", "Clover", "Coco", "Cookie", "Daisy", "Dexter",
+	"Django", "Dory", "Ella", "Elvis", "Felix", "Fiver", "Flocke", "Freya", "Fritz", "Frodo", "Ginger", "Gizmo", "Gustav", "Hazel",
+	"Henri", "Holly", "Honey", "Hugo", "Iggy", "Indie", "Ingrid", "Ivy", "Jasper", "Juno", "Kaa", "Kiwi", "Koko", "Lady", "Leo", "Lilo",
+	"Lola", "Loki", "Lotte", "Lucky", "Luna", "Mabel", "Maja", "Mango", "Marlin", "Max", "Mia", "Milo", "Minka", "Misty", "Mochi",
+	"Momo", "Moritz", "Murphy", "Nala", "Nemo", "Ñoño", "Nugget", "Ōji", "Olive", "Ophelia", "Oreo", "Oskar", "Otis", "Otto", "Pablo",
+	"Peach", "Pepper", "Pippa", "Poppy", "Puck", "Pumpkin", "Rango", "Rex", "Rio", "Rocky", "Rosie", "Ruby", "Rufus", "Saffron",
+	"Sasha", "Shadow", "Shelly", "Simba", "Smokey", "Søren", "Stella", "Teddy", "Thor", "Tilly", "Toffee", "Tweety", "Urs", "Vanilla",
+	"Waffles", "Willow", "Winnie", "Yuki", "Ziggy", "Zoë", "Zorro", "Żabka", "Жужа", "小白",
+}
+
+// customers are whom an animal is held for.
+var customers = []string{
+	"Mrs Novák, calls on Friday", "Family Okafor", "Mr Lindqvist", "J. Moreau", "Priya S.", "Haruto, after school", "The Garcías",
+	"Ms Fitzgerald", "deposit paid, Kowalski", "Dr Haas", "Amélie, with her father", "Family Ndiaye", "Mr and Mrs Rossi", "O'Brien, farm",
+	"Yılmaz, will ring first", "T. Petrov", "the school in Mill Lane", "Sana K.", "birthday, keep quiet!", "Vet. practice Dr Berg",
+}

@@ -1,0 +1,93 @@
+// Package demo fills an empty store with five weeks of a pet shop's life, so that the first minute with it shows everything.
+// None of it is true, but all of it went through the shop's own rules.
+package demo
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+)
+
+// ErrNotEmpty is what Fill returns for a store with something of its own: the two must never mix.
+var ErrNotEmpty = errors.New("it has animals, categories or orders of its own")
+
+// patience is how long all of it may take, on a server that is far away.
+const patience = 5 * time.Minute
+
+// Fill fills an empty store, which is open already, and returns how many animals are there now. It happens as one write, so
+// that a start that is interrupted, or several at once, leave all of it or nothing. A store that it has filled before stays as
+// it is, whatever became of it, and 0 is returned.
+func Fill(ctx context.Context, store shop.Store, database string) (animals int, err error) {
+	var now time.Time
+	var filled bool
+	err = store.Read(ctx, func(tx shop.ReadTx) error {
+		if now, err = tx.Now(); err != nil {
+			return err
+		}
+		filled, err = isFilled(tx)
+		return err
+	})
+	if err != nil || filled {
+		return 0, err
+	}
+	// What happened in the past is written by a store whose clock is there.
+	calendar := &calendar{now}
+	past, err := sqlstore.Open(ctx, database, sqlstore.Options{Existing: true, Now: calendar.now})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, past.Close()) }()
+	err = past.Write(shop.WithPatience(ctx, patience), func(tx shop.WriteTx) error {
+		animals = 0
+		if filled, err := isFilled(tx); err != nil || filled {
+			return err
+		}
+		if animals, err = live(ctx, tx, calendar, now); err != nil {
+			return err
+		}
+		return tx.SetDemo()
+	})
+	if err != nil {
+		return 0, err
+	}
+	return animals, past.Publish(ctx)
+}
+
+// isFilled tells whether a store was filled before. It returns ErrNotEmpty where it must not be.
+func isFilled(tx shop.ReadTx) (bool, error) {
+	if demo, err := tx.Demo(); err != nil || demo {
+		return demo, err
+	}
+	one := shop.Window{Limit: 1}
+	pets, err := tx.HasPets()
+	if err != nil {
+		return false, err
+	}
+	categories, err := tx.Categories(one)
+	if err != nil {
+		return false, err
+	}
+	orders, err := tx.Orders(shop.OrderList{Window: one})
+	if err == nil && (pets || len(categories)+len(orders) > 0) {
+		err = ErrNotEmpty
+	}
+	return false, err
+}
+
+// calendar is a clock that shows the time to which it is turned.
+type calendar struct{ at time.Time }
+
+func (c *calendar) now() time.Time { return c.at }
+
+// within is a store inside one write of another: all that a service does there is part of that write.
+type within struct{ tx shop.WriteTx }
+
+func (w within) Read(_ context.Context, fn func(shop.ReadTx) error) error   { return fn(w.tx) }
+func (w within) Write(_ context.Context, fn func(shop.WriteTx) error) error { return fn(w.tx) }
+func (w within) Ready(context.Context) error                                { return nil }
+func (w within) Moment() (shop.Moment, bool)                                { return shop.Moment{}, false }
+func (w within) Publish(context.Context) error                              { return nil }
+func (w within) Notices() <-chan struct{}                                   { return nil }

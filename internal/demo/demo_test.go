@@ -1,0 +1,303 @@
+package demo
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"animalstore/internal/leaktest"
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+// onBothEngines runs a test on an empty store of each engine.
+func onBothEngines(t *testing.T, run func(t *testing.T, database string, store *sqlstore.Store, service *shop.Service)) {
+	for engine, database := range map[string]func(t *testing.T) string{
+		"file":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db") },
+		"server": func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) },
+	} {
+		t.Run(engine, func(t *testing.T) {
+			t.Parallel()
+			database := database(t)
+			store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true, Patience: time.Minute})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() {
+				if err := store.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			service, err := shop.Open(t.Context(), store, shop.Options{Environment: shop.Staging})
+			if err != nil {
+				t.Fatal(err)
+			}
+			run(t, database, store, service)
+		})
+	}
+}
+
+// everything is all of a list.
+func everything[T any](t *testing.T, list func(w shop.Window) (shop.Page[T], error)) []T {
+	t.Helper()
+	page, err := list(shop.Window{Limit: 10_000})
+	if err != nil || page.More {
+		t.Fatalf("%d items, and more: %v, %v", len(page.Items), page.More, err)
+	}
+	return page.Items
+}
+
+// The demo shows everything that a shop can have, keeps every rule, and happens once.
+func TestFill(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, func(t *testing.T, database string, store *sqlstore.Store, service *shop.Service) {
+		ctx := t.Context()
+		if _, err := service.CreateKey(ctx, shop.NewKey{Name: "made before", Scopes: []shop.Scope{shop.Admin}}); err != nil { // a key does not hinder it
+			t.Fatal(err)
+		}
+		before := time.Now()
+		n, err := Fill(ctx, store, database)
+		if err != nil || n < 250 || n > 400 {
+			t.Fatalf("%d animals, %v", n, err)
+		}
+		findings, err := sqlstore.Check(ctx, database, func(finding string) { t.Error(finding) })
+		if err != nil || findings.All != 0 {
+			t.Errorf("%d findings, %v", findings.All, err)
+		}
+
+		inventory, err := service.Inventory(ctx)
+		if err != nil || inventory.Available < 60 || inventory.Pending < 8 || inventory.Sold < 60 || inventory.Unspecified < 2 {
+			t.Errorf("the inventory is %+v, %v", inventory, err)
+		}
+		categories := map[int64]int{}
+		for _, pet := range everything(t, func(w shop.Window) (shop.Page[shop.Pet], error) {
+			return service.ListPets(ctx, shop.PetList{Window: w})
+		}) {
+			categories[pet.CategoryID]++
+			if err := (shop.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}).Problems().Err(); err != nil {
+				t.Error(err)
+			}
+			if name, kind, found := strings.Cut(pet.Name, ", "); !found || name == "" || kind == "" {
+				t.Errorf("%q is no name with a kind", pet.Name)
+			}
+			n--
+		}
+		if n != 0 {
+			t.Errorf("%d animals more were said than there are", n)
+		}
+		for _, category := range everything(t, func(w shop.Window) (shop.Page[shop.Category], error) { return service.ListCategories(ctx, w) }) {
+			if category.Name == "" || categories[category.ID] < 10 {
+				t.Errorf("the category %+v has %d animals", category, categories[category.ID])
+			}
+			delete(categories, category.ID)
+		}
+		if len(categories) > 0 {
+			t.Errorf("%v are no categories", categories)
+		}
+		checkOrders(t, service, before)
+		checkEvents(t, service, before)
+
+		last, err := service.LastEvent(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := Fill(ctx, store, database); err != nil || again != 0 {
+			t.Errorf("filled again: %d, %v", again, err)
+		}
+		if now, err := service.LastEvent(ctx); err != nil || now != last {
+			t.Errorf("filling again wrote %d events, %v", now-last, err)
+		}
+	})
+}
+
+func checkOrders(t *testing.T, service *shop.Service, before time.Time) {
+	t.Helper()
+	orders := map[shop.OrderStatus]int{}
+	soon, referenced := 0, 0
+	for _, order := range everything(t, func(w shop.Window) (shop.Page[shop.Order], error) {
+		return service.ListOrders(t.Context(), shop.OrderList{Window: w})
+	}) {
+		orders[order.Status]++
+		if order.Status == shop.Placed && order.HoldExpiresAt.Before(before.Add(24*time.Hour)) {
+			soon++
+		}
+		if order.Reference != "" {
+			referenced++
+		}
+		if order.CreatedAt.After(time.Now()) || order.UpdatedAt.After(time.Now()) || order.UpdatedAt.Before(order.CreatedAt) {
+			t.Errorf("the order %+v is not of the past", order)
+		}
+	}
+	for status, least := range map[shop.OrderStatus]int{shop.Placed: 6, shop.Approved: 2, shop.Delivered: 40, shop.Cancelled: 10, shop.Expired: 5} {
+		if orders[status] < least {
+			t.Errorf("%d orders are %s", orders[status], status)
+		}
+	}
+	if soon < 2 || referenced < 20 {
+		t.Errorf("%d holds end within a day, and %d orders have a reference", soon, referenced)
+	}
+}
+
+func checkEvents(t *testing.T, service *shop.Service, before time.Time) {
+	t.Helper()
+	kinds, actors := map[shop.EventType]int{}, map[string]int{}
+	var first, last time.Time
+	for i, event := range everything(t, func(w shop.Window) (shop.Page[shop.Event], error) {
+		return service.ListEvents(t.Context(), shop.EventFilter{}, w)
+	}) {
+		if i == 0 {
+			continue // of the key that was there before
+		}
+		if i == 1 {
+			first, last = event.Time, event.Time
+		}
+		if event.Time.Before(last) {
+			t.Errorf("the event %s is of %v, and one before it of %v", event.ID, event.Time, last)
+		}
+		last = event.Time
+		kinds[event.Type]++
+		actors[event.Actor]++
+	}
+	if first.After(before.AddDate(0, 0, -30)) || last.Before(before.Add(-time.Hour)) || last.After(time.Now()) {
+		t.Errorf("the history goes from %v to %v", first, last)
+	}
+	for _, kind := range shop.EventTypes() {
+		if kinds[kind] == 0 && (strings.HasPrefix(string(kind), "pet.") || strings.HasPrefix(string(kind), "order.")) {
+			t.Errorf("there is no event %s", kind)
+		}
+	}
+	if len(actors) != 4 || actors["system"] < 5 { // three who work there, and holds that ran out
+		t.Errorf("the actors are %v", actors)
+	}
+	days, err := service.CountDays(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	busy := 0
+	for _, day := range days {
+		if day.Arrivals > 0 && day.Sales > 0 {
+			busy++
+		}
+		if day.Arrivals > 30 || day.Sales > 30 {
+			t.Errorf("%+v dwarfs all other days", day)
+		}
+	}
+	if busy < len(days)*2/3 {
+		t.Errorf("on %d of %d days something came and went", busy, len(days))
+	}
+}
+
+// Two demos are the same shop, at another time.
+func TestFillIsTheSame(t *testing.T) {
+	t.Parallel()
+	var shops [][]string
+	for range 2 {
+		database := filepath.Join(t.TempDir(), "test.db")
+		store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		service, err := shop.Open(t.Context(), store, shop.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Fill(t.Context(), store, database); err != nil {
+			t.Fatal(err)
+		}
+		var told []string
+		for _, event := range everything(t, func(w shop.Window) (shop.Page[shop.Event], error) {
+			return service.ListEvents(t.Context(), shop.EventFilter{Types: []shop.EventType{shop.PetCreated, shop.PetUpdated, shop.PetDeleted}}, w)
+		}) {
+			told = append(told, string(event.Type)+" "+string(event.Data))
+		}
+		shops = append(shops, told)
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if strings.Join(shops[0], "\n") != strings.Join(shops[1], "\n") {
+		t.Error("the second demo is another shop")
+	}
+}
+
+// What somebody has entered is never mixed with what is made up.
+func TestFillRefuses(t *testing.T) {
+	t.Parallel()
+	for name, enter := range map[string]func(*testing.T, *shop.Service) error{
+		"an animal": func(t *testing.T, s *shop.Service) error {
+			_, err := s.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1})
+			return err
+		},
+		"a category": func(t *testing.T, s *shop.Service) error {
+			_, err := s.CreateCategory(t.Context(), "Dogs")
+			return err
+		},
+		"an order of an animal that is gone": func(t *testing.T, s *shop.Service) error {
+			pet, err := s.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available})
+			if err != nil {
+				return err
+			}
+			order, err := s.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID})
+			if err != nil {
+				return err
+			}
+			_, err = s.UpdateOrder(t.Context(), order.ID, shop.Cancelled, nil)
+			return errors.Join(err, s.DeletePet(t.Context(), pet.ID, nil), s.DeleteCategory(t.Context(), 1, nil))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			onBothEngines(t, func(t *testing.T, database string, store *sqlstore.Store, service *shop.Service) {
+				if err := enter(t, service); err != nil {
+					t.Fatal(err)
+				}
+				last, err := service.LastEvent(t.Context())
+				if err != nil {
+					t.Fatal(err)
+				}
+				if n, err := Fill(t.Context(), store, database); !errors.Is(err, ErrNotEmpty) {
+					t.Errorf("%d animals, %v", n, err)
+				}
+				if now, err := service.LastEvent(t.Context()); err != nil || now != last {
+					t.Errorf("%d events were written, %v", now-last, err)
+				}
+			})
+		})
+	}
+}
+
+// Nodes that start at once fill a store once.
+func TestFillAtOnce(t *testing.T) {
+	t.Parallel()
+	onBothEngines(t, func(t *testing.T, database string, store *sqlstore.Store, service *shop.Service) {
+		const nodes = 3
+		filled := make(chan int, nodes)
+		for range nodes {
+			go func() {
+				n, err := Fill(t.Context(), store, database)
+				if err != nil {
+					t.Error(err)
+				}
+				filled <- n
+			}()
+		}
+		sum := 0
+		for range nodes {
+			sum += <-filled
+		}
+		pets := everything(t, func(w shop.Window) (shop.Page[shop.Pet], error) {
+			return service.ListPets(t.Context(), shop.PetList{Window: w})
+		})
+		if sum != len(pets) || sum == 0 {
+			t.Errorf("%d nodes added %d animals, and there are %d", nodes, sum, len(pets))
+		}
+		if _, err := sqlstore.Check(t.Context(), database, func(finding string) { t.Error(finding) }); err != nil {
+			t.Error(err)
+		}
+	})
+}
