@@ -250,10 +250,15 @@ func (p *postgresEngine) patiently(caller, ctx context.Context, fn func(context.
 	limit, cancel := context.WithTimeout(ctx, max(p.patience, shop.PatienceOf(ctx)))
 	defer cancel()
 	violations := 0
+	var before error // what it failed of the last time
 	leave := func() {}
 	defer func() { leave() }()
 	for try := 0; ; try++ {
 		err := fn(limit)
+		if before != nil && limit.Err() != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errUnknown) {
+			return before // it says why, where this one says that the time is over
+		}
+		before = err
 		if isViolation(err) {
 			violations++
 		}
