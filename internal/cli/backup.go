@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
-	"unicode"
 
 	"animalstore/internal/sqlstore"
 )
@@ -63,7 +61,7 @@ func (r *restoreCommand) Run(ctx context.Context, t terminal) error {
 		fmt.Fprintf(t.err, "It is not known which ids were given out after the backup: new ones go on after %d, above all of them.\n", done.GoOn)
 	}
 	for _, key := range done.Keys {
-		fmt.Fprintln(t.err, "Key "+plainLine(key)+".")
+		fmt.Fprintln(t.err, "Key "+visible(key)+".")
 	}
 	return nil
 }
@@ -89,15 +87,5 @@ func interrupted(ctx context.Context, err error) error {
 
 // tellTo writes each finding in a line of its own.
 func tellTo(w io.Writer) func(string) {
-	return func(finding string) { fmt.Fprintln(w, plainLine(finding)) }
-}
-
-// plainLine is a text without what would break its line, or do something to a terminal.
-func plainLine(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return unicode.ReplacementChar
-		}
-		return r
-	}, text)
+	return func(finding string) { fmt.Fprintln(w, visible(finding)) }
 }

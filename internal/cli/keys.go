@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"animalstore/internal/shop"
@@ -75,7 +74,7 @@ func (k *keysCreate) Run(ctx context.Context, t terminal) error {
 			return err
 		}
 		fmt.Fprintf(t.err, "Made key %d (%s) for the %s environment, with %s. It is shown only now.\n",
-			key.ID, key.Name, service.Environment(), shop.ScopesText(key.Scopes))
+			key.ID, visible(key.Name), service.Environment(), shop.ScopesText(key.Scopes))
 		_, err = fmt.Fprintln(t.out, key.Secret)
 		return err
 	})
@@ -85,8 +84,7 @@ type keysList struct{ onDatabase }
 
 func (k *keysList) Run(ctx context.Context, t terminal) error {
 	return k.withService(ctx, false, func(service *shop.Service) error {
-		table := tabwriter.NewWriter(t.out, 0, 0, 3, ' ', 0)
-		fmt.Fprintln(table, "ID\tNAME\tSCOPES\tHINT\tCREATED\tEXPIRES\tLAST USED")
+		list := newTable(t.out, "ID", "NAME", "SCOPES", "HINT", "CREATED", "EXPIRES", "LAST USED")
 		window := shop.Window{Limit: 100}
 		for {
 			page, err := service.ListKeys(ctx, window)
@@ -94,12 +92,12 @@ func (k *keysList) Run(ctx context.Context, t terminal) error {
 				return err
 			}
 			for _, key := range page.Items {
-				fmt.Fprintf(table, "%d\t%s\t%s\t…%s\t%s\t%s\t%s\n", key.ID, key.Name, shop.ScopesText(key.Scopes), key.Hint,
+				list.add(number(key.ID), key.Name, shop.ScopesText(key.Scopes), "…"+key.Hint,
 					timeText(key.CreatedAt, ""), timeText(key.ExpiresAt, "never"), timeText(key.LastUsedAt, "not yet"))
 				window.From = &key.ID
 			}
 			if !page.More {
-				return table.Flush()
+				return list.flush()
 			}
 		}
 	})
@@ -121,7 +119,7 @@ func (k *keysRotate) Run(ctx context.Context, t terminal) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(t.err, "Key %d (%s) has a new secret, shown only now. The old one works for another %s.\n", key.ID, key.Name, k.Overlap)
+		fmt.Fprintf(t.err, "Key %d (%s) has a new secret, shown only now. The old one works for another %s.\n", key.ID, visible(key.Name), k.Overlap)
 		_, err = fmt.Fprintln(t.out, key.Secret)
 		return err
 	})

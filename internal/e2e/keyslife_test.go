@@ -67,6 +67,18 @@ func TestKeysFromAnotherProcess(t *testing.T) {
 	clients.Wait()
 }
 
+// Whoever may make keys must not reach into the terminal of whoever looks at them.
+func TestNamesOfKeysCommandNoTerminal(t *testing.T) {
+	t.Parallel()
+	f := newFolder(t)
+	made := f.run("keys", "create", "--name", "a\u009b31mred \u202ex")
+	for _, r := range []result{made, f.run("keys", "list"), f.run("keys", "rotate", "1")} {
+		if said := r.stdout + r.stderr; r.code != 0 || !strings.Contains(said, `a\u009b31mred \u202ex`) || strings.ContainsAny(said, "\u009b\u202e") {
+			t.Errorf("%d: %q", r.code, said)
+		}
+	}
+}
+
 func TestKeysList(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
