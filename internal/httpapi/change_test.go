@@ -8,7 +8,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Every move of the status by hand: those that the table of the contract has, and no other.
+// Every move of the status by hand: those that the table of the document has, and no other.
 func TestMoves(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
