@@ -27,6 +27,8 @@
 //		}
 //	}
 //
+// In a module of your own, say first where this one is: `go mod edit -replace animalstore=FOLDER`, then `go get animalstore/client`.
+//
 // Make one [Client] and share it; it is safe for concurrent use. There is a method for every operation of the service, but for the
 // deprecated one, which [Client.GetPet] does without:
 //
