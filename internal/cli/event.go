@@ -125,7 +125,7 @@ func lastOf(ctx context.Context, c *client.Client, query client.EventQuery, limi
 		if err != nil {
 			return nil, err
 		}
-		if found = append(found, event); len(found) > 2*limit {
+		if found = append(found, event); len(found)/2 > limit {
 			found = slices.Delete(found, 0, len(found)-limit)
 		}
 	}

@@ -115,3 +115,16 @@ func TestExitCodes(t *testing.T) {
 		}
 	}
 }
+
+// Of several things the highest code counts, also where the last one ended it all.
+func TestHighestCodeCounts(t *testing.T) {
+	t.Parallel()
+	statuses := []int{404, 409, 401, 409}
+	var told strings.Builder
+	err := each(t.Context(), terminal{io.Discard, &told}, []int64{1, 2, 3, 4}, func(id int64) error {
+		return &client.Error{Status: statuses[id-1], Message: fmt.Sprintf("Refused %d.", id)}
+	})
+	if err != (said{exitRefused}) || strings.Count(told.String(), "\n") != 3 {
+		t.Errorf("it ends with %#v, and told %q", err, &told)
+	}
+}

@@ -50,7 +50,7 @@ func each(ctx context.Context, t terminal, ids []int64, do func(id int64) error)
 		case exitNotFound, exitRefused:
 			code = max(code, now)
 		default:
-			return said{now} // it would be the same with the next
+			return said{max(code, now)} // it would be the same with the next
 		}
 	}
 	if code != exitOK {

@@ -37,7 +37,7 @@ type petsSet struct {
 	Name     *string `placeholder:"NAME" help:"Its new name."`
 	Category *int64  `placeholder:"ID" help:"Its new category."`
 	Status   string  `placeholder:"STATUS" help:"available, pending or sold."`
-	IfMatch  string  `name:"if-match" placeholder:"ETAG" help:"Only while it is as it was when pets show gave this ETAG; * is whatever it is now (default: as it is when the command starts)."`
+	IfMatch  *string `name:"if-match" placeholder:"ETAG" help:"Only while it is as it was when pets show gave this ETAG; * is whatever it is now (default: as it is when the command starts)."`
 }
 
 func (p *petsSet) Run(ctx context.Context, t terminal) error {
@@ -53,12 +53,15 @@ func (p *petsSet) Run(ctx context.Context, t terminal) error {
 	if p.Status != "" {
 		update.Status = new(client.PetStatus(p.Status))
 	}
-	if err := checkFlags(statusProblem(p.Status, shop.StatusProblem)); err != nil {
+	if err := checkFlags(statusProblem(p.Status, shop.StatusProblem), etagProblem(p.IfMatch)); err != nil {
 		return err
 	}
 	return p.change(ctx, func(c *client.Client) error {
-		before, etag := client.Pet{}, quotedETag(p.IfMatch)
-		if p.IfMatch == "" {
+		var before client.Pet
+		var etag string
+		if p.IfMatch != nil {
+			etag = quotedETag(*p.IfMatch)
+		} else {
 			var err error
 			if before, err = c.GetPet(ctx, p.ID); err != nil {
 				return explained(ctx, err, false)
@@ -86,16 +89,19 @@ func (p *petsSet) Run(ctx context.Context, t terminal) error {
 type petsRemove struct {
 	onStore
 	IDs     []int64 `arg:"" name:"id" help:"The animals' numbers, as pets list shows them."`
-	IfMatch string  `name:"if-match" placeholder:"ETAG" help:"Only while the animal is as it was when pets show gave this ETAG."`
+	IfMatch *string `name:"if-match" placeholder:"ETAG" help:"Only while the animal is as it was when pets show gave this ETAG."`
 }
 
 func (p *petsRemove) Run(ctx context.Context, t terminal) error {
 	var conditions []client.Condition
-	if p.IfMatch != "" {
+	if err := checkFlags(etagProblem(p.IfMatch)); err != nil {
+		return err
+	}
+	if p.IfMatch != nil {
 		if len(p.IDs) > 1 {
 			return usagef("--if-match: it is the ETAG of one animal; remove them one by one")
 		}
-		conditions = append(conditions, client.IfMatch(quotedETag(p.IfMatch)))
+		conditions = append(conditions, client.IfMatch(quotedETag(*p.IfMatch)))
 	}
 	return p.change(ctx, func(c *client.Client) error {
 		return each(ctx, t, p.IDs, func(id int64) error {
@@ -115,9 +121,17 @@ func changedMeanwhile(id int64) error {
 	return fmt.Errorf("animal %d has been changed meanwhile, so it was left as it is: look at it (animalstore pets show %d) and try again", id, id)
 }
 
+// etagProblem is that of an ETAG which may be left out. An empty one is a variable that was never set: nobody meant no condition.
+func etagProblem(etag *string) string {
+	if etag != nil && *etag == "" {
+		return "--if-match must be an ETAG as pets show prints it, or *"
+	}
+	return ""
+}
+
 // quotedETag adds the quotes, which a shell takes away.
 func quotedETag(etag string) string {
-	if etag == "" || etag == "*" || strings.HasSuffix(etag, `"`) {
+	if etag == "*" || strings.HasSuffix(etag, `"`) {
 		return etag
 	}
 	return `"` + etag + `"`

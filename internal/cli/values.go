@@ -2,6 +2,7 @@ package cli
 
 import (
 	"strconv"
+	"strings"
 
 	"animalstore/client"
 	"animalstore/internal/shop"
@@ -9,21 +10,23 @@ import (
 
 // once is the flag of commands that add something.
 type once struct {
-	IdempotencyKey string `name:"idempotency-key" placeholder:"KEY" help:"A name of your own for this: run again with the same within 24 hours, it is not done twice."`
+	IdempotencyKey *string `name:"idempotency-key" placeholder:"KEY" help:"A name of your own for this: run again with the same within 24 hours, it is not done twice."`
 }
 
 func (o once) options() []client.PostOption {
-	if o.IdempotencyKey == "" {
+	if o.IdempotencyKey == nil {
 		return nil // the client makes one, for its own repeats
 	}
-	return []client.PostOption{client.IdempotencyKey(o.IdempotencyKey)}
+	return []client.PostOption{client.IdempotencyKey(*o.IdempotencyKey)}
 }
 
 func (o once) problem() string {
-	for _, c := range []byte(o.IdempotencyKey) {
-		if c < ' ' || c > '~' || len(o.IdempotencyKey) > 255 {
-			return "--idempotency-key must have 1 to 255 printable ASCII characters"
-		}
+	if o.IdempotencyKey == nil {
+		return ""
+	}
+	key := *o.IdempotencyKey // an empty one is a variable that was never set: to go on without would do it twice
+	if len(key) < 1 || len(key) > 255 || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return "--idempotency-key must have 1 to 255 printable ASCII characters"
 	}
 	return ""
 }

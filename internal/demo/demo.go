@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNotEmpty is what Fill returns for a store with something of its own: the two must never mix.
-var ErrNotEmpty = errors.New("it has animals, categories or orders of its own")
+var ErrNotEmpty = errors.New("it has animals, categories, orders or webhooks of its own")
 
 // patience is how long all of it may take, on a server that is far away.
 const patience = 5 * time.Minute
@@ -70,8 +70,12 @@ func isFilled(tx shop.ReadTx) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	webhooks, err := tx.Webhooks(one) // they would be told of all that is made up
+	if err != nil {
+		return false, err
+	}
 	orders, err := tx.Orders(shop.OrderList{Window: one})
-	if err == nil && (pets || len(categories)+len(orders) > 0) {
+	if err == nil && (pets || len(categories)+len(webhooks)+len(orders) > 0) {
 		err = ErrNotEmpty
 	}
 	return false, err

@@ -237,6 +237,10 @@ func TestFillRefuses(t *testing.T) {
 			_, err := s.CreateCategory(t.Context(), "Dogs")
 			return err
 		},
+		"a webhook": func(t *testing.T, s *shop.Service) error {
+			_, err := s.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://hooks.example.com/"})
+			return err
+		},
 		"an order of an animal that is gone": func(t *testing.T, s *shop.Service) error {
 			pet, err := s.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available})
 			if err != nil {

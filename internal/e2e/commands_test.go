@@ -107,7 +107,7 @@ func TestEventsCommandAfterRestore(t *testing.T) {
 	if code := follower.exitCode(); code != 0 {
 		t.Errorf("interrupted, it exits with %d", code)
 	}
-	for _, limit := range []string{"1", "2", "20"} {
+	for _, limit := range []string{"1", "2", "20", "9223372036854775807"} {
 		if r := f.run("events", "--limit", limit, "--type", "pet.created"); r.code != 0 || !strings.Contains(r.stdout, "name Leo") || strings.Contains(r.stdout, "Mia") {
 			t.Errorf("%+v", r)
 		}
@@ -143,6 +143,25 @@ func TestSetLosesNoChange(t *testing.T) {
 	}
 	if r := f.run("pets", "set", "1", "--name", "Max", "--if-match", "*"); r.code != 0 || p.walk()[0].Name != "Max" {
 		t.Errorf("%+v", r)
+	}
+}
+
+// A condition or a key that is empty is a variable that a script has not set: nothing is done without it.
+func TestEmptyConditions(t *testing.T) {
+	t.Parallel()
+	f := newFolderWithKey(t)
+	p := f.serve()
+	rex, _ := p.create(pet{Name: "Rex"})
+	f.variables = append(f.variables, "ANIMALSTORE_KEY="+adminKey, "ANIMALSTORE_URL="+p.url+"/v1")
+	expectRefusal(t, f.run("pets", "remove", "1", "--if-match", ""), 2, "--if-match must be an ETAG")
+	expectRefusal(t, f.run("pets", "set", "1", "--name", "Max", "--if-match", ""), 2, "--if-match must be an ETAG")
+	for _, command := range [][]string{
+		{"pets", "add", "--name", "Max", "--category", "1"}, {"categories", "add", "--name", "Dogs"}, {"orders", "place", "--pet", "1"},
+	} {
+		expectRefusal(t, f.run(append(command, "--idempotency-key", "")...), 2, "--idempotency-key must have 1 to 255")
+	}
+	if pets := p.walk(); len(pets) != 1 || pets[0] != rex {
+		t.Errorf("there is %+v", pets)
 	}
 }
 

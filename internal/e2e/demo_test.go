@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"net"
 	"strings"
 	"testing"
 
@@ -59,7 +60,27 @@ func TestDemoElsewhere(t *testing.T) {
 	if strings.Contains(p.output.String(), "ask_") {
 		t.Error("the log shows a key")
 	}
-	expectStatus(t, p.send("GET", "/v1/pets", f.createKey("--name", "me"), ""), 200)
+	p.stop()
+	second := f.serve("--demo")
+	second.awaitOutput("how to make a key, again", func(output string) bool { return strings.Contains(output, "animalstore keys create") })
+	expectStatus(t, second.send("GET", "/v1/pets", f.createKey("--name", "me"), ""), 200)
+}
+
+// TestDemoFoundNoPlace: a start that fills the store, and then cannot listen, has shown no key. The next one does.
+func TestDemoFoundNoPlace(t *testing.T) {
+	t.Parallel()
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	f := newFolder(t)
+	if r := f.run("serve", "--demo", "--addr", taken.Addr().String()); r.code != 1 || !strings.Contains(r.stderr, "cannot listen") {
+		t.Errorf("%+v", r)
+	}
+	p := f.serveOnTerminal("--demo")
+	p.awaitOutput("the curl line", func(output string) bool { return strings.Contains(output, "/v1/pets\r\n") })
+	expectStatus(t, p.send("GET", "/metrics", liveKey.FindString(p.output.String()), ""), 200)
 }
 
 // TestDemoRefused: what somebody has entered is never mixed with what is made up.

@@ -185,8 +185,19 @@ func existingKey(tx ReadTx, id int64) (Key, error) {
 	return key, err
 }
 
-// HasKeys tells whether there is any key.
+// HasKeys tells whether there is any key that somebody can know. Nobody knows those that a demo came with, and none of them is
+// an admin's.
 func (s *Service) HasKeys(ctx context.Context) (bool, error) {
-	page, err := s.ListKeys(ctx, Window{Limit: 1})
-	return len(page.Items) > 0, err
+	return read(ctx, s, func(tx ReadTx) (bool, error) {
+		demo, err := tx.Demo()
+		if err != nil {
+			return false, err
+		}
+		if demo {
+			admins, err := tx.CountAdmins(s.now())
+			return admins > 0, err
+		}
+		keys, err := tx.Keys(Window{Limit: 1})
+		return len(keys) > 0, err
+	})
 }
