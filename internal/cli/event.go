@@ -15,7 +15,7 @@ type eventsCommand struct {
 	exitCodesHelp
 	onStore
 	Follow  bool     `short:"f" help:"Go on with what happens, until Ctrl-C or --limit ends it; without --after or --all it begins now."`
-	After   string   `placeholder:"ID" help:"Only what came after this event; 0 is before the first (default: the latest)."`
+	After   *string  `placeholder:"ID" help:"Only what came after this event; 0 is before the first (default: the latest)."`
 	Type    []string `placeholder:"TYPE" help:"Only this type, such as order.placed; can be given several times."`
 	Subject string   `placeholder:"PATH" help:"Only what happened to this, such as pets/7 or store/orders/3."`
 	some
@@ -25,10 +25,10 @@ func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
 	if err := e.check(); err != nil {
 		return err
 	}
-	if strings.Trim(e.After, "0123456789") != "" || len(e.After) > 18 {
-		return usagef("--after must be the id of an event, which has 1 to 18 digits")
+	if e.After != nil && (*e.After == "" || strings.Trim(*e.After, "0123456789") != "" || len(*e.After) > 18) {
+		return usagef("--after must be the id of an event, which has 1 to 18 digits") // an empty one was lost, and events with it
 	}
-	if e.After != "" && e.All {
+	if e.After != nil && e.All {
 		return usagef("--after and --all do not go together: --all begins with the first event")
 	}
 	if err := checkFlags(optionalProblem("--subject", e.Subject)); err != nil {
@@ -39,11 +39,19 @@ func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
 		switch {
 		case e.Follow:
 			return e.follow(ctx, c, t, p)
-		case e.After != "" || e.All:
+		case e.After != nil || e.All:
 			return e.list(ctx, c, t, p)
 		}
 		return e.latest(ctx, c, t, p)
 	})
+}
+
+// after is the event after which to begin, or "".
+func (e *eventsCommand) after() string {
+	if e.After == nil {
+		return ""
+	}
+	return *e.After
 }
 
 func (e *eventsCommand) filter() client.EventFilter {
@@ -56,7 +64,7 @@ func (e *eventsCommand) filter() client.EventFilter {
 
 func (e *eventsCommand) none(t terminal) error {
 	things := "events"
-	if e.After != "" || e.Type != nil || e.Subject != "" {
+	if e.After != nil || e.Type != nil || e.Subject != "" {
 		things += " like that"
 	}
 	_, err := fmt.Fprintf(t.err, "There are no %s.\n", things)
@@ -67,7 +75,7 @@ func (e *eventsCommand) none(t terminal) error {
 func (e *eventsCommand) list(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
 	n, next, err := showPages(e.some, p, func(limit int, from string) ([]client.Event, string, error) {
 		if from == "" {
-			from = e.After
+			from = e.after()
 		}
 		return c.ListEvents(ctx, client.EventQuery{EventFilter: e.filter(), After: from, Limit: limit})
 	})
@@ -137,7 +145,7 @@ func (e *eventsCommand) follow(ctx context.Context, c *client.Client, t terminal
 	if p.table != nil {
 		p.table.atLeast(6, 23, 16, 15, 10) // what comes later should stand below
 	}
-	after, n := e.After, 0
+	after, n := e.after(), 0
 	if e.All {
 		after = "0"
 	}

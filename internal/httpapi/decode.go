@@ -50,8 +50,7 @@ func (c *call) readBody() (err error) {
 	control := http.NewResponseController(c.w)
 	control.SetReadDeadline(time.Now().Add(rule.within)) // what has no deadline needs none
 	if c.r.ContentLength >= 0 && c.r.ContentLength <= smallBody {
-		c.body = make([]byte, c.r.ContentLength)
-		_, err = io.ReadFull(c.r.Body, c.body)
+		c.body, err = readExactly(c.r.Body, int(c.r.ContentLength))
 	} else {
 		c.body, err = io.ReadAll(http.MaxBytesReader(c.w.ResponseWriter, c.r.Body, rule.most))
 	}
@@ -65,6 +64,21 @@ func (c *call) readBody() (err error) {
 	c.w.unread = false
 	return nil
 }
+
+// readExactly reads a body to its end, which must come after so many bytes.
+func readExactly(body io.Reader, length int) ([]byte, error) {
+	room := make([]byte, length+1) // over HTTP/2 there could be more than was said
+	n, err := io.ReadFull(body, room)
+	switch {
+	case n == length && (err == io.EOF || err == io.ErrUnexpectedEOF):
+		return room[:n], nil
+	case err == nil:
+		return nil, errTooMuch
+	}
+	return nil, err
+}
+
+var errTooMuch = errors.New("there is more of the body than was said")
 
 func (rule *bodyRule) errTooLarge() error {
 	return shop.Errorf(shop.PayloadTooLarge, "The body is too large; send at most %d bytes.", rule.most)
