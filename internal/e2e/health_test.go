@@ -4,7 +4,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 )
@@ -37,10 +36,7 @@ func TestHealthOfWhatIsNotWell(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
-	p.bereft = true
-	if err := os.Rename(f.path("animalstore.db"), f.path("elsewhere.db")); err != nil {
-		t.Fatal(err)
-	}
+	f.takeAway(p)
 	address := strings.TrimPrefix(p.url, "http://")
 	expectRefusal(t, newFolder(t).run("health", "--addr", address), 1, "not ready: ")
 	p.stop()

@@ -48,15 +48,21 @@ func TestReadyBeforeAWriteFails(t *testing.T) {
 	p.create(pet{Name: "Rex"})
 }
 
+// takeAway takes the database's file from the program that serves it.
+func (f *folder) takeAway(p *program) {
+	f.t.Helper()
+	p.bereft = true
+	if err := os.Rename(f.path("animalstore.db"), f.path("elsewhere.db")); err != nil {
+		f.t.Fatal(err)
+	}
+}
+
 // TestReadyWithoutItsFile takes the database's file away.
 func TestReadyWithoutItsFile(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
-	p.bereft = true
-	if err := os.Rename(f.path("animalstore.db"), f.path("elsewhere.db")); err != nil {
-		t.Fatal(err)
-	}
+	f.takeAway(p)
 	a := p.send("GET", "/readyz", "", "")
 	expectError(t, a, http.StatusServiceUnavailable, "unavailable")
 	if !strings.Contains(a.body, "removed or replaced") || strings.Contains(a.body, f.dir) {

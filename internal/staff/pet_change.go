@@ -104,6 +104,15 @@ func (p *Pages) petRow(v *visit) error {
 	return v.showRow(id)
 }
 
+// listing returns the animal that the path names.
+func (v *visit) listing() (shop.Listing, error) {
+	id, err := v.thing()
+	if err != nil {
+		return shop.Listing{}, err
+	}
+	return v.Service.Listing(v.r.Context(), id)
+}
+
 // showRow answers with the row of an animal as it is now.
 func (v *visit) showRow(id int64) error {
 	listing, err := v.Service.Listing(v.r.Context(), id)
@@ -117,16 +126,12 @@ func (v *visit) showRow(id int64) error {
 }
 
 func (p *Pages) editPet(v *visit) error {
-	id, err := v.thing()
-	if err != nil {
-		return err
-	}
-	listing, err := p.Service.Listing(v.r.Context(), id)
+	listing, err := v.listing()
 	if err != nil {
 		return err
 	}
 	return v.showEdit(http.StatusOK, petForm{
-		ID: id, Name: listing.Name, Category: strconv.FormatInt(listing.CategoryID, 10), Was: listing.Pet, Moves: listing.Moves(),
+		ID: listing.ID, Name: listing.Name, Category: strconv.FormatInt(listing.CategoryID, 10), Was: listing.Pet, Moves: listing.Moves(),
 	})
 }
 
@@ -228,11 +233,7 @@ func (p *Pages) movePet(v *visit) error {
 // leavePet shows that an animal is about to be removed. Nothing has happened yet: it is removed when the page says so some
 // seconds later, and until then it can stay, with its number and its history.
 func (p *Pages) leavePet(v *visit) error {
-	id, err := v.thing()
-	if err != nil {
-		return err
-	}
-	listing, err := p.Service.Listing(v.r.Context(), id)
+	listing, err := v.listing()
 	if err != nil {
 		return err
 	}
