@@ -5,44 +5,36 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-
-	"animalstore/internal/pgtest"
 )
 
 // TestCheckBesideService looks through a store while it is written, on both engines, and tells what is wrong with which row.
 func TestCheckBesideService(t *testing.T) {
 	t.Parallel()
-	for name, database := range map[string]string{"file": "animalstore.db", "server": ""} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFolderWithKey(t)
-			if database == "" {
-				database = pgtest.Shared(t).NewDatabase(t)
-			}
-			f.variables = append(f.variables, "ANIMALSTORE_DATABASE="+database)
-			p := f.serve("--demo")
-			s := &storm{program: p, name: "storm", clients: 4, after: 1000, end: func() { p.signal(syscall.SIGTERM) }}
-			var checking sync.WaitGroup
-			checking.Go(func() {
-				for s.ended.Load() == 0 {
-					if r := f.run("check"); r.code != 0 || r.stdout != "" || !strings.HasPrefix(r.stderr, "Nothing is wrong with ") {
-						t.Errorf("%+v", r)
-						return
-					}
-				}
-			})
-			s.run()
-			checking.Wait()
-			p.exitCode()
-			if name == "file" {
-				f.makeDatabase(database, "UPDATE pets SET name_folded = 'X' || char(27) WHERE id = 7; UPDATE inventory SET n = -1 WHERE status = 'sold'")
-				r := f.run("check")
-				lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
-				if r.code != 1 || len(lines) != 2 || !strings.HasPrefix(lines[0], "inventory sold: it says -1, and there are ") ||
-					!strings.HasPrefix(lines[1], `pets 7: it is searched for as "X\x1b", and its name is `) || r.stderr != "animalstore: animalstore.db has 2 findings\n" {
+	onBothEngines(t, func(t *testing.T, database string) {
+		f := newFolderWithKey(t)
+		f.variables = append(f.variables, "ANIMALSTORE_DATABASE="+database)
+		p := f.serve("--demo")
+		s := &storm{program: p, name: "storm", clients: 4, after: 1000, end: func() { p.signal(syscall.SIGTERM) }}
+		var checking sync.WaitGroup
+		checking.Go(func() {
+			for s.ended.Load() == 0 {
+				if r := f.run("check"); r.code != 0 || r.stdout != "" || !strings.HasPrefix(r.stderr, "Nothing is wrong with ") {
 					t.Errorf("%+v", r)
+					return
 				}
 			}
 		})
-	}
+		s.run()
+		checking.Wait()
+		p.exitCode()
+		if database == "animalstore.db" {
+			f.makeDatabase(database, "UPDATE pets SET name_folded = 'X' || char(27) WHERE id = 7; UPDATE inventory SET n = -1 WHERE status = 'sold'")
+			r := f.run("check")
+			lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
+			if r.code != 1 || len(lines) != 2 || !strings.HasPrefix(lines[0], "inventory sold: it says -1, and there are ") ||
+				!strings.HasPrefix(lines[1], `pets 7: it is searched for as "X\x1b", and its name is `) || r.stderr != "animalstore: animalstore.db has 2 findings\n" {
+				t.Errorf("%+v", r)
+			}
+		}
+	})
 }

@@ -4,51 +4,43 @@ import (
 	"net"
 	"strings"
 	"testing"
-
-	"animalstore/internal/pgtest"
 )
 
 // TestDemo starts the demo as a newcomer does, takes what it shows at its word, and starts it again.
 func TestDemo(t *testing.T) {
 	t.Parallel()
-	for name, database := range map[string]string{"file": "animalstore.db", "server": ""} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFolder(t)
-			if database == "" {
-				database = pgtest.Shared(t).NewDatabase(t)
-				f.variables = append(f.variables, "ANIMALSTORE_DATABASE="+database)
-			}
-			p := f.serveOnTerminal("--demo")
-			p.awaitOutput("the curl line", func(output string) bool { return strings.Contains(output, "/v1/pets\r\n") })
-			output := p.output.String()
-			if !strings.Contains(output, "This is a demo: a shop with ") {
-				t.Error("it does not say that it is a demo")
-			}
-			_, line, _ := strings.Cut(output, "    curl ")
-			line, _, _ = strings.Cut(line, "\r\n")
-			if r := f.shell("curl -sS " + line); r.code != 0 || strings.Count(r.stdout, `"name":`) != 20 {
-				t.Errorf("curl %s: %+v", line, r)
-			}
-			key := liveKey.FindString(output)
-			expectStatus(t, p.send("GET", "/metrics", key, ""), 200) // it may do everything
-			if r := f.run("check"); r.code != 0 {
-				t.Errorf("%+v", r)
-			}
-			const inventory, last = "/v1/store/inventory", "/v1/events?limit=1&type=key.created&after=20"
-			before := p.send("GET", inventory, key, "").body + p.send("GET", last, key, "").body
-			p.stop()
+	onBothEngines(t, func(t *testing.T, database string) {
+		f := newFolder(t)
+		f.variables = append(f.variables, "ANIMALSTORE_DATABASE="+database)
+		p := f.serveOnTerminal("--demo")
+		p.awaitOutput("the curl line", func(output string) bool { return strings.Contains(output, "/v1/pets\r\n") })
+		output := p.output.String()
+		if !strings.Contains(output, "This is a demo: a shop with ") {
+			t.Error("it does not say that it is a demo")
+		}
+		_, line, _ := strings.Cut(output, "    curl ")
+		line, _, _ = strings.Cut(line, "\r\n")
+		if r := f.shell("curl -sS " + line); r.code != 0 || strings.Count(r.stdout, `"name":`) != 20 {
+			t.Errorf("curl %s: %+v", line, r)
+		}
+		key := liveKey.FindString(output)
+		expectStatus(t, p.send("GET", "/metrics", key, ""), 200) // it may do everything
+		if r := f.run("check"); r.code != 0 {
+			t.Errorf("%+v", r)
+		}
+		const inventory, last = "/v1/store/inventory", "/v1/events?limit=1&type=key.created&after=20"
+		before := p.send("GET", inventory, key, "").body + p.send("GET", last, key, "").body
+		p.stop()
 
-			second := f.serveOnTerminal("--demo")
-			if got := second.send("GET", inventory, key, "").body + second.send("GET", last, key, "").body; got != before {
-				t.Errorf("the second start changed %s to %s", before, got)
-			}
-			second.stop()
-			if output := second.output.String(); strings.Contains(output, "ask_") || !strings.Contains(output, "animals_added=0") {
-				t.Errorf("the second start says %s", output)
-			}
-		})
-	}
+		second := f.serveOnTerminal("--demo")
+		if got := second.send("GET", inventory, key, "").body + second.send("GET", last, key, "").body; got != before {
+			t.Errorf("the second start changed %s to %s", before, got)
+		}
+		second.stop()
+		if output := second.output.String(); strings.Contains(output, "ask_") || !strings.Contains(output, "animals_added=0") {
+			t.Errorf("the second start says %s", output)
+		}
+	})
 }
 
 // TestDemoElsewhere: without a terminal it says how to make a key, although those of the demo are there.
@@ -86,21 +78,15 @@ func TestDemoFoundNoPlace(t *testing.T) {
 // TestDemoRefused: what somebody has entered is never mixed with what is made up.
 func TestDemoRefused(t *testing.T) {
 	t.Parallel()
-	for name, database := range map[string]string{"file": "animalstore.db", "server": ""} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			f := newFolderWithKey(t)
-			if database == "" {
-				database = pgtest.Shared(t).NewDatabase(t)
-			}
-			f.variables = append(f.variables, "ANIMALSTORE_DATABASE="+database)
-			p := f.serve()
-			p.create(pet{Name: "Rex"})
-			p.stop()
-			expectRefusal(t, f.run("serve", "--addr", "127.0.0.1:0", "--demo"), 1, "--demo fills an empty database only", "of its own", "--database")
-			if got := f.serve().walk(); len(got) != 1 || got[0].Name != "Rex" {
-				t.Errorf("the store has %d animals", len(got))
-			}
-		})
-	}
+	onBothEngines(t, func(t *testing.T, database string) {
+		f := newFolderWithKey(t)
+		f.variables = append(f.variables, "ANIMALSTORE_DATABASE="+database)
+		p := f.serve()
+		p.create(pet{Name: "Rex"})
+		p.stop()
+		expectRefusal(t, f.run("serve", "--addr", "127.0.0.1:0", "--demo"), 1, "--demo fills an empty database only", "of its own", "--database")
+		if got := f.serve().walk(); len(got) != 1 || got[0].Name != "Rex" {
+			t.Errorf("the store has %d animals", len(got))
+		}
+	})
 }

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"animalstore/internal/pgtest"
 )
 
 // patience is how long a test waits for what must happen. It only keeps a broken program from hanging the tests.
@@ -39,6 +41,19 @@ func newFolder(t *testing.T, variables ...string) *folder {
 func newFolderWithKey(t *testing.T) *folder {
 	t.Helper()
 	return newFolder(t, "ANIMALSTORE_API_KEY="+adminKey)
+}
+
+// onBothEngines runs a test with a file as the database, and with a server.
+func onBothEngines(t *testing.T, test func(t *testing.T, database string)) {
+	t.Helper()
+	t.Run("file", func(t *testing.T) {
+		t.Parallel()
+		test(t, "animalstore.db")
+	})
+	t.Run("server", func(t *testing.T) {
+		t.Parallel()
+		test(t, pgtest.Shared(t).NewDatabase(t))
+	})
 }
 
 // path is the path of a file in the folder.
