@@ -62,7 +62,7 @@ func (c *checker) checkPets(ctx context.Context) error {
 		folded string
 	}
 	return checkThings(ctx, c, "pets", petColumns+", name_folded", func(scan scanner, told *sql.NullString) (p pet, id int64, err error) {
-		p.Pet, err = scanPet(func(columns ...any) error { return scan(append(columns, &p.folded, told)...) })
+		p.Pet, err = scanPets()(func(columns ...any) error { return scan(append(columns, &p.folded, told)...) })
 		return p, p.ID, err
 	}, func(p pet) string {
 		if problem := shop.TextProblem(p.Name); problem != "" {

@@ -3,32 +3,27 @@ package sqlstore
 import (
 	"context"
 	"database/sql/driver"
+	"fmt"
+
+	"animalstore/internal/sqlite"
 )
 
 // maxStatements bounds the prepared statements of a connection; the texts of lists vary with their filters.
 const maxStatements = 200
 
 // conn is one connection of SQLite with its prepared statements. It opens when it is first used, and again after it was
-// given up. It speaks to the driver itself: going through database/sql, a page took half as long again.
+// given up.
 type conn struct {
-	connect    func() (driver.Conn, error)
-	open       driver.Conn
-	statements map[string]statement
-	values     []driver.NamedValue // of the statement at hand
+	connect    func() (*sqlite.Conn, error)
+	open       *sqlite.Conn
+	statements map[string]*sqlite.Stmt
 }
 
-// statement is what the driver of SQLite prepares.
-type statement interface {
-	driver.Stmt
-	driver.StmtExecContext
-	driver.StmtQueryContext
+func newConn(connect func() (*sqlite.Conn, error)) *conn {
+	return &conn{connect: connect, statements: map[string]*sqlite.Stmt{}}
 }
 
-func newConn(connect func() (driver.Conn, error)) *conn {
-	return &conn{connect: connect, statements: map[string]statement{}}
-}
-
-func (c *conn) prepare(ctx context.Context, query string) (statement, error) {
+func (c *conn) prepare(query string) (*sqlite.Stmt, error) {
 	if prepared, ok := c.statements[query]; ok {
 		return prepared, nil
 	}
@@ -42,41 +37,91 @@ func (c *conn) prepare(ctx context.Context, query string) (statement, error) {
 	if len(c.statements) >= maxStatements {
 		c.forget()
 	}
-	made, err := c.open.(driver.ConnPrepareContext).PrepareContext(ctx, query)
+	prepared, err := c.open.Prepare(query)
 	if err != nil {
 		return nil, err
 	}
-	prepared := made.(statement)
 	c.statements[query] = prepared
 	return prepared, nil
 }
 
-func (c *conn) exec(ctx context.Context, query string, args []any) error {
-	prepared, err := c.prepare(ctx, query)
+// bound prepares a statement with its values.
+func (c *conn) bound(ctx context.Context, query string, args []any) (*sqlite.Stmt, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	prepared, err := c.prepare(query)
+	if err != nil {
+		return nil, err
+	}
+	if n := prepared.Parameters(); n != len(args) {
+		return nil, fmt.Errorf("%d values are given for %d", len(args), n)
+	}
+	for i, arg := range args {
+		if err := bind(prepared, i+1, arg); err != nil {
+			return nil, err
+		}
+	}
+	return prepared, nil
+}
+
+func bind(to *sqlite.Stmt, parameter int, value any) error {
+	switch value := value.(type) {
+	case int64:
+		return to.BindInt64(parameter, value)
+	case string:
+		return to.BindText(parameter, value)
+	case []byte:
+		return to.BindBlob(parameter, value)
+	case nil:
+		return to.BindNull(parameter)
+	case bool, float64: // which the converter makes of others
+		return fmt.Errorf("a %T is no value of a column", value)
+	}
+	plain, err := driver.DefaultParameterConverter.ConvertValue(value)
 	if err != nil {
 		return err
 	}
-	values, err := c.bind(args)
+	return bind(to, parameter, plain)
+}
+
+func (c *conn) exec(ctx context.Context, query string, args []any) error {
+	prepared, err := c.bound(ctx, query, args)
 	if err == nil {
-		_, err = prepared.ExecContext(ctx, values)
+		err = prepared.Run()
 	}
-	return err
+	return interrupted(ctx, err)
 }
 
 func (c *conn) query(ctx context.Context, query string, args []any) (rows, error) {
-	prepared, err := c.prepare(ctx, query)
+	prepared, err := c.bound(ctx, query, args)
 	if err != nil {
 		return nil, err
 	}
-	values, err := c.bind(args)
-	if err != nil {
-		return nil, err
+	return &sqliteRows{ctx: ctx, stmt: prepared, texts: make([]string, prepared.Columns())}, nil
+}
+
+// heed makes the statement that is running fail when the context ends. The connection is not given back before stop returns:
+// whoever has it next must not be made to fail.
+func (c *conn) heed(ctx context.Context) (stop func()) {
+	done := make(chan struct{})
+	forget := context.AfterFunc(ctx, func() {
+		defer close(done)
+		c.open.Interrupt()
+	})
+	return func() {
+		if !forget() {
+			<-done
+		}
 	}
-	found, err := prepared.QueryContext(ctx, values)
-	if err != nil {
-		return nil, err
+}
+
+// interrupted says why a statement failed that was made to.
+func interrupted(ctx context.Context, err error) error {
+	if ctx.Err() != nil && primaryCode(err) == sqliteInterrupt {
+		return ctx.Err()
 	}
-	return &sqliteRows{ctx: ctx, rows: found, row: make([]driver.Value, len(found.Columns()))}, nil
+	return err
 }
 
 func (c *conn) forget() {
@@ -99,18 +144,4 @@ func (c *conn) close() {
 		c.open.Close()
 		c.open = nil
 	}
-}
-
-// bind makes arguments fit for the driver, which does not keep them.
-func (c *conn) bind(args []any) ([]driver.NamedValue, error) {
-	clear(c.values)
-	c.values = c.values[:0]
-	for i, arg := range args {
-		value, err := driver.DefaultParameterConverter.ConvertValue(arg)
-		if err != nil {
-			return nil, err
-		}
-		c.values = append(c.values, driver.NamedValue{Ordinal: i + 1, Value: value})
-	}
-	return c.values, nil
 }

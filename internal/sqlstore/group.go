@@ -72,14 +72,14 @@ func (g *group) put(b *batch) error {
 	if b.isEmpty() {
 		return g.err
 	}
-	ctx, w := context.Background(), g.writer
-	err := w.insertPets.insert(ctx, w.conn, b.pets)
+	w := g.writer
+	err := w.insertPets.insert(w.conn, b.pets)
 	if err == nil {
-		err = w.insertEvents.insert(ctx, w.conn, b.events)
+		err = w.insertEvents.insert(w.conn, b.events)
 	}
 	for _, c := range b.counts {
 		if err == nil && c.change != 0 {
-			err = w.conn.exec(ctx, w.dialect.count, []any{c.change, c.status})
+			err = w.conn.exec(context.Background(), w.dialect.count, []any{c.change, c.status})
 		}
 	}
 	b.clear()
@@ -159,6 +159,6 @@ func (t *tx) addPet(n shop.NewPet) (shop.Pet, error) {
 	}
 	t.group.lastPet++
 	pet := shop.Pet{ID: t.group.lastPet, Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}
-	t.added.addPet(pet)
+	t.added.pets = append(t.added.pets, pet)
 	return pet, t.count(n.Status, +1)
 }

@@ -3,16 +3,16 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 	"runtime"
 	"sync"
 	"time"
 
-	"modernc.org/sqlite"
+	_ "modernc.org/sqlite" // the driver, for migrations and whatever else is not done all the time
 
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlite"
 )
 
 // sqliteEngine is one SQLite file: one connection that writes, and a pool of others that read beside it.
@@ -86,7 +86,7 @@ func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err er
 		return err
 	}
 	s.readers = make(chan *conn, max(4, 2*runtime.GOMAXPROCS(0)))
-	connect := func() (driver.Conn, error) { return s.db.Driver().Open(dsn(path, settings(o)...)) }
+	connect := func() (*sqlite.Conn, error) { return sqlite.Open(dsn(path), settings(o)...) }
 	for range cap(s.readers) {
 		s.readers <- newConn(connect)
 	}
@@ -158,6 +158,7 @@ func (s *sqliteEngine) read(ctx context.Context, fn func(*tx) error) error {
 	if err := tx.exec("BEGIN"); err != nil {
 		return err
 	}
+	defer c.heed(ctx)()
 	return tx.run(func() error { return fn(tx) })
 }
 
@@ -187,7 +188,11 @@ const (
 )
 
 func primaryCode(err error) int {
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+	type coded interface { // ours, and the driver's
+		error
+		Code() int
+	}
+	if e, ok := errors.AsType[coded](err); ok {
 		return e.Code() & 0xff
 	}
 	return 0

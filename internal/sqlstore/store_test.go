@@ -189,8 +189,8 @@ func TestSettingsOfEveryConnection(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !rows.Next() || rows.(*sqliteRows).row[0] != want {
-				t.Errorf("%s is %v (%v), want %v", pragma, rows.(*sqliteRows).row[0], rows.Err(), want)
+			if !rows.Next() || rows.(*sqliteRows).value(0) != want {
+				t.Errorf("%s is %v (%v), want %v", pragma, rows.(*sqliteRows).value(0), rows.Err(), want)
 			}
 			rows.Close()
 		}

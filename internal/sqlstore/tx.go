@@ -70,6 +70,11 @@ type scanner func(columns ...any) error
 
 // all returns every row of a query, made into a value by scan.
 func all[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	return atMost(t, 0, scan, query, args...)
+}
+
+// atMost is all where it is known how many there are at most; 0: it is not.
+func atMost[T any](t *tx, most int, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	if t.failed != nil {
 		return nil, t.failed
 	}
@@ -81,7 +86,7 @@ func all[T any](t *tx, scan func(scanner) (T, error), query string, args ...any)
 		return nil, t.fail(err)
 	}
 	defer rows.Close()
-	values, columns := []T{}, rows.Scan
+	values, columns := make([]T, 0, most), rows.Scan
 	for rows.Next() {
 		value, err := scan(columns)
 		if err != nil {

@@ -22,8 +22,8 @@ type writer struct {
 	file         *file
 	dialect      *dialect
 	metrics      *metrics
-	insertPets   inserter
-	insertEvents inserter
+	insertPets   inserter[shop.Pet]
+	insertEvents inserter[addedEvent]
 	queue        chan *member
 	stopped      chan struct{} // closed when the last accepted write has been answered
 
@@ -43,8 +43,7 @@ type member struct {
 func startWriter(c *conn, f *file, d *dialect, m *metrics) *writer {
 	w := &writer{
 		conn: c, file: f, dialect: d, metrics: m, queue: make(chan *member, maxBatch), stopped: make(chan struct{}),
-		insertPets:   newInserter("pets (id, name, name_folded, category_id, status)", 5),
-		insertEvents: newInserter("events (type, subject, actor, data, at)", 5),
+		insertPets: petInserter(), insertEvents: eventInserter(),
 	}
 	go w.loop()
 	return w

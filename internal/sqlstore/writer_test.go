@@ -148,6 +148,7 @@ func TestAMemberThatEndsTheTransaction(t *testing.T) {
 		var cancel context.CancelFunc
 		tx.ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
+		defer tx.runner.(*conn).heed(tx.ctx)()
 		return tx.exec(`INSERT INTO categories (id)
 			WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n LIMIT 1000000000) SELECT i FROM n`)
 	}
