@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"database/sql"
+	"errors"
+	"fmt"
 	"strconv"
 
 	"animalstore/internal/shop"
@@ -79,5 +81,10 @@ func (t *tx) AssignCategoryID() (int64, error) {
 
 func (t *tx) DeleteCategory(category shop.Category) error {
 	t.forgetCategories()
+	if t.group != nil {
+		if used, err := t.CategoryInUse(category.ID); err != nil || used { // as in needCategory
+			return errors.Join(err, t.fail(fmt.Errorf("there are animals of the category %d", category.ID)))
+		}
+	}
 	return t.exec("DELETE FROM categories WHERE id = $1", category.ID)
 }

@@ -188,9 +188,9 @@ var onFile = map[string]struct{ statements, want string }{
 	"an odd status of a delivery":  {"PRAGMA ignore_check_constraints = 1; UPDATE deliveries SET status = 'lost'", "deliveries 1: there is no such status of a delivery, lost"},
 	"a hold of what is over":       {"PRAGMA ignore_check_constraints = 1; UPDATE orders SET hold_expires_at = 1 WHERE id = 4", "orders 4: it is cancelled, and its hold does not fit that"},
 	"an odd status":                {"PRAGMA ignore_check_constraints = 1; UPDATE pets SET status = 'lost' WHERE id = 5", "pets 5: there is no status lost"},
-	"a row out of its index": {"PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(sql, '(category_id, id)', '(name, id)') WHERE name = 'pets_category'" +
-		"| INSERT INTO pets (name, name_folded, category_id) VALUES ('x', 'x', 0) | PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(sql, '(name, id)', '(category_id, id)') WHERE name = 'pets_category'",
-		"missing from index pets_category"},
+	"a row out of its index": {"PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(sql, '(category_id, status, id)', '(name, status, id)') WHERE name = 'pets_category_status'" +
+		"| INSERT INTO pets (name, name_folded, category_id) VALUES ('x', 'x', 0) | PRAGMA writable_schema = 1; UPDATE sqlite_schema SET sql = replace(sql, '(name, status, id)', '(category_id, status, id)') WHERE name = 'pets_category_status'",
+		"missing from index pets_category_status"},
 	"another table":  {"ALTER TABLE pets ADD COLUMN colour TEXT", "schema: the table pets is not as the migrations make it"},
 	"another index":  {"DROP INDEX orders_open; CREATE INDEX orders_open ON orders (pet_id)", "schema: the index orders_open is not as the migrations make it"},
 	"a stranger":     {"CREATE TABLE songs (title TEXT)", "schema: the table songs is none of ours"},

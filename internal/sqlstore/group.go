@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 
 	"animalstore/internal/shop"
@@ -113,19 +114,31 @@ func aside[T any](t *tx, scan func(scanner) (T, error), query string, args ...an
 	return one(t, scan, query, args...)
 }
 
-// knowsCategory tells whether a category is there for sure.
-func (t *tx) knowsCategory(id int64) bool { return t.group != nil && t.group.known[id] }
-
 // findCategory looks for a category that is not known yet: most are there, and then nothing has to be settled.
 func (t *tx) findCategory(id int64) (bool, error) {
-	if t.group == nil || t.group.known[id] || t.failed != nil {
-		return t.knowsCategory(id), t.failed
+	if t.group == nil || t.failed != nil {
+		return false, t.failed
+	}
+	if t.group.known[id] {
+		return true, nil
 	}
 	_, found, err := aside(t, scanValue[int64], "SELECT id FROM categories WHERE id = $1", id)
 	if found {
 		t.learnCategory(id)
 	}
 	return found, err
+}
+
+// needCategory fails where a category is not there. A file by itself would find that with the commit, and fail others, too.
+func (t *tx) needCategory(id int64) error {
+	if t.group == nil {
+		return nil
+	}
+	found, err := t.findCategory(id)
+	if err == nil && !found {
+		err = t.fail(fmt.Errorf("there is no category %d", id))
+	}
+	return err
 }
 
 func (t *tx) learnCategory(id int64) {

@@ -89,6 +89,33 @@ var categoryCases = []testCase{
 		inUse(8, true)
 	}},
 
+	{"no animal is of a category that is not there", func(t *testing.T, store shop.Store) {
+		pet := add(t, store, shop.NewPet{Name: "Rex", CategoryID: 7})
+		moved := pet
+		moved.CategoryID = 404
+		for name, change := range map[string]func(shop.WriteTx) error{
+			"a new one": func(tx shop.WriteTx) error {
+				_, err := tx.InsertPet(shop.NewPet{Name: "Orphan", CategoryID: 404})
+				return err
+			},
+			"one that is moved":       func(tx shop.WriteTx) error { return tx.UpdatePet(pet, moved) },
+			"one whose category goes": func(tx shop.WriteTx) error { return tx.DeleteCategory(shop.Category{ID: 7}) },
+		} {
+			err := store.Write(t.Context(), func(tx shop.WriteTx) error {
+				if err := change(tx); err == nil {
+					t.Errorf("%s was taken", name)
+				}
+				return nil
+			})
+			if err == nil {
+				t.Errorf("%s was written", name)
+			}
+		}
+		if pets := list(t, store, shop.PetList{}); len(pets) != 1 || pets[0] != pet {
+			t.Errorf("found %v, want %v", pets, pet)
+		}
+	}},
+
 	{"assigned ids grow, past those that are taken", func(t *testing.T, store shop.Store) {
 		for _, id := range []int64{2, 3, 4, 6} {
 			ensureCategory(t, store, id)
