@@ -100,6 +100,7 @@ func (b *bench) ready(ctx context.Context, t *httpTarget, path string) (target, 
 	if strings.HasSuffix(t.request.path, "/orders") { // an animal can be ordered once
 		const warming = 20_000
 		t.warm.parts, t.request.parts = t.request.parts[:warming], t.request.parts[warming:]
+		t.spends = b.seconds
 	}
 	if err := t.prepare(ctx, path); err != nil {
 		return nil, closing(t, err)

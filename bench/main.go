@@ -37,7 +37,7 @@ type bench struct {
 
 func main() {
 	b := &bench{answers: map[string]answer{}, missing: map[string]string{}, births: map[int][]birth{}, intakes: map[string][]intake{}}
-	flag.IntVar(&b.seconds, "seconds", 3, "how long each measurement takes")
+	flag.IntVar(&b.seconds, "seconds", 3, "how often each subject has its turn of a second in a round")
 	flag.IntVar(&b.rounds, "rounds", 3, "how many rounds there are; medians are reported")
 	flag.StringVar(&b.only, "only", "", "measure only the cases whose names contain this, and write no file")
 	flag.StringVar(&b.root, "root", "..", "the folder of the repository")
@@ -94,45 +94,79 @@ func (b *bench) wanted(trials []trial) []trial {
 	return slices.DeleteFunc(trials, func(t trial) bool { return !strings.Contains(t.name, b.only) })
 }
 
-// play goes through all subjects of all trials once. What fails is reported at the end; the rest goes on.
+// play goes through all trials once. What fails is reported at the end; the rest goes on.
 func (b *bench) play(ctx context.Context, round int, trials []trial) error {
 	for _, t := range trials {
 		b.say("round %d of %d: %s", round+1, b.rounds, t.name)
-		for _, c := range t.contestants {
-			if _, isMissing := b.missing[c.subject]; isMissing {
-				continue
-			}
-			if err := b.measure(ctx, t, c); ctx.Err() != nil {
-				return ctx.Err()
-			} else if err != nil {
-				b.results.fail(t.name, c.subject, err)
+		if err := b.playTrial(ctx, t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// playTrial starts all subjects of a trial afresh and lets them take turns, a second each: what slows the machine down for
+// a while slows all of them.
+func (b *bench) playTrial(ctx context.Context, t trial) (err error) {
+	var running []*player
+	defer func() {
+		for _, p := range running {
+			err = errors.Join(err, p.stop(), os.RemoveAll(p.dir))
+		}
+	}()
+	for _, c := range t.contestants {
+		if _, isMissing := b.missing[c.subject]; isMissing {
+			continue
+		}
+		p, err := b.start(ctx, c)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		} else if err != nil {
+			b.results.fail(t.name, c.subject, err)
+			continue
+		}
+		running = append(running, p)
+	}
+	for _, connections := range t.connections {
+		for range b.seconds {
+			for _, p := range running {
+				if p.failed {
+					continue
+				}
+				s, err := p.load(ctx, connections, time.Second)
+				if ctx.Err() != nil {
+					return ctx.Err()
+				} else if err != nil {
+					p.failed = true
+					b.results.fail(t.name, p.subject, fmt.Errorf("at %d connections: %w", connections, err))
+					continue
+				}
+				b.say("  %-32s %4d connections %10.0f /s", p.subject, connections, s.perSecond)
+				b.results.add(t.name, p.subject, connections, s)
 			}
 		}
 	}
 	return nil
 }
 
-// measure starts one subject afresh, drives it, and stops it.
-func (b *bench) measure(ctx context.Context, t trial, c contestant) (err error) {
+// player is a subject that runs.
+type player struct {
+	target
+	subject string
+	dir     string
+	failed  bool
+}
+
+func (b *bench) start(ctx context.Context, c contestant) (*player, error) {
 	dir, err := os.MkdirTemp(b.work, "subject-")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	running, err := c.start(ctx, dir)
 	if err != nil {
-		return err
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	defer func() { err = errors.Join(err, running.stop()) }()
-	for _, connections := range t.connections {
-		s, err := running.load(ctx, connections, time.Duration(b.seconds)*time.Second)
-		if err != nil {
-			return fmt.Errorf("at %d connections: %w", connections, err)
-		}
-		b.say("  %-32s %4d connections %10.0f /s", c.subject, connections, s.perSecond)
-		b.results.add(t.name, c.subject, connections, s)
-	}
-	return nil
+	return &player{target: running, subject: c.subject, dir: dir}, nil
 }
 
 // answerTo is what the service answers to a request, asked once.

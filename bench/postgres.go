@@ -90,12 +90,12 @@ func (b *bench) startPostgres(ctx context.Context) (p *postgres, err error) {
 	return p, nil
 }
 
-// fresh makes a new copy of the database and returns its address. The one before it is dropped.
-func (p *postgres) fresh(ctx context.Context) (string, error) {
+// fresh makes a new copy of the database under a name and returns its address. The one before it is dropped.
+func (p *postgres) fresh(ctx context.Context, name string) (string, error) {
 	at := func(database string) string { return strings.Replace(p.url, "/animalstore?", "/"+database+"?", 1) }
-	err := execute(ctx, at("template1"), "DROP DATABASE IF EXISTS measured WITH (FORCE)",
-		"CREATE DATABASE measured TEMPLATE animalstore STRATEGY FILE_COPY", "CHECKPOINT")
-	return at("measured"), err
+	err := execute(ctx, at("template1"), "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)",
+		"CREATE DATABASE "+name+" TEMPLATE animalstore STRATEGY FILE_COPY", "CHECKPOINT")
+	return at(name), err
 }
 
 // playPostgres plays all rounds of the trials that need a server, so that it runs beside no other.
@@ -146,7 +146,7 @@ func execute(ctx context.Context, url string, statements ...string) error {
 
 func (p *postgres) service(b *bench, r request) contestant {
 	return contestant{subject: service, start: func(ctx context.Context, dir string) (target, error) {
-		url, err := p.fresh(ctx)
+		url, err := p.fresh(ctx, "served")
 		if err != nil {
 			return nil, err
 		}
@@ -160,7 +160,7 @@ func (p *postgres) service(b *bench, r request) contestant {
 
 func (p *postgres) loop(do query) contestant {
 	return contestant{subject: pgxLoop, start: func(ctx context.Context, _ string) (target, error) {
-		url, err := p.fresh(ctx)
+		url, err := p.fresh(ctx, "looped")
 		if err != nil {
 			return nil, err
 		}

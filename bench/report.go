@@ -12,10 +12,11 @@ import (
 )
 
 // how says how the figures came about, for those who want to judge them.
-const how = `Every subject runs alone, is started afresh on a copy of its data, answers once as expected, and is warmed up for a second; then
-wrk drives it from the same machine, so that the load takes its share of the cores. The rounds are interleaved: each goes
-through all subjects of all cases. The figures are medians over the rounds; a ratio is that of two medians. A run with an answer that
-is no success, or with a broken connection, gives no figure.
+const how = `In each round every subject of a case is started afresh on a copy of its data, answers once as expected, and is warmed up for
+a second. Then they take turns: wrk drives one after the other for a second each, from the same machine, so that the load takes its
+share of the cores. The figures are medians over all turns; a ratio is the median of those of turns that came one after the other,
+so that a machine that is slower for a while changes it little. A turn with an answer that is no success, or with a broken
+connection, gives no figure.
 
 - **bare net/http** writes the very bytes and headers that animalstore answered; for creates and orders it decodes the body
   and answers in the same shape. It checks no key, and keeps nothing. Beside creates it stands alone, with none.
@@ -34,7 +35,7 @@ is no success, or with a broken connection, gives no figure.
 // report prints the table, and writes it down where the whole was measured.
 func (b *bench) report(ctx context.Context, trials []trial) error {
 	var text strings.Builder
-	fmt.Fprintf(&text, "# How fast it is\n\nMeasured by `make bench` on %s: %d times %d s for each figure, on %d cores (%s), with the load on the same machine. "+
+	fmt.Fprintf(&text, "# How fast it is\n\nMeasured by `make bench` on %s: %d rounds of %d turns of a second for each figure, on %d cores (%s), with the load on the same machine. "+
 		"Before it began, %s processes were busy on average.\n\n",
 		time.Now().UTC().Format("2 January 2006"), b.rounds, b.seconds, runtime.NumCPU(), processor(), b.busy)
 	text.WriteString(b.results.table(trials))

@@ -39,19 +39,32 @@ type httpTarget struct {
 	request request
 	warm    request // what it is warmed up with
 	creates int     // so many animals are added each second beside the load
+	spends  int     // for so many turns the parts have to do, where each works once; 0: they may come again
+	turn    int
 }
 
 func (t *httpTarget) stop() error { return t.process.stop() }
 
 func (t *httpTarget) load(ctx context.Context, connections int, duration time.Duration) (sample, error) {
 	if t.creates == 0 {
-		return load(ctx, t.dir, t.base, t.request, connections, duration)
+		return load(ctx, t.dir, t.base, t.next(), connections, duration)
 	}
 	writer := startWriter(ctx, t.base, t.creates)
 	s, err := load(ctx, t.dir, t.base, t.request, connections, duration)
 	rate, writeErr := writer.stop()
 	s.creates = rate
 	return s, errors.Join(err, writeErr)
+}
+
+// next is what the next turn asks for.
+func (t *httpTarget) next() request {
+	r := t.request
+	if t.spends > 0 {
+		share := len(r.parts) / t.spends
+		r.parts = r.parts[t.turn*share:][:share]
+		t.turn++
+	}
+	return r
 }
 
 // prepare waits for a program, checks that it answers what is to be measured, and warms it up.

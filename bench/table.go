@@ -46,6 +46,17 @@ func (r *results) median(at place) (sample, bool) {
 	}, true
 }
 
+// ratio is how many times as much one subject does as another: the median over their turns, which came one after the other.
+func (r *results) ratio(one, other place) float64 {
+	var ratios []float64
+	for i, s := range r.samples[one] {
+		if i < len(r.samples[other]) { // one that failed has fewer
+			ratios = append(ratios, s.perSecond/r.samples[other][i].perSecond)
+		}
+	}
+	return medianOf(ratios, func(r float64) float64 { return r })
+}
+
 // medianOf is the middle one, the lower of two.
 func medianOf[S any, V cmp.Ordered](samples []S, value func(S) V) V {
 	var values []V
@@ -71,7 +82,7 @@ func (r *results) table(trials []trial) string {
 				}
 				ratio, wanted, reached := "", "", ""
 				if i > 0 && measured {
-					value := first.perSecond / s.perSecond
+					value := r.ratio(place{t.name, t.contestants[0].subject, connections}, place{t.name, c.subject, connections})
 					ratio = fmt.Sprintf("%.2f", value)
 					wanted, reached = t.judge(c.subject, connections, value, first)
 				}
