@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -56,12 +56,13 @@ type API struct {
 	places   *places
 	metrics  *metrics
 	limits   *limits
-	shelf    *shelf
+	pages    *shelf // of pages of animals
+	pets     *shelf // of single ones
 	ids      *requestIDs
-	basePath string        // the path of the base address; without a public one it is the same for every request
-	always   http.Header   // of every answer
-	notice   http.Header   // of the removal, on every answer of the operation
-	slots    chan struct{} // one is held while a request is answered
+	basePath string   // the path of the base address; without a public one it is the same for every request
+	always   []header // of every answer
+	notice   []header // of the removal, on every answer of the operation
+	slots    *slots   // one is held while a request is answered
 	streams  *streamPlaces
 	imports  chan struct{}   // one is held by each import
 	exports  chan struct{}   // and one by each export
@@ -69,7 +70,8 @@ type API struct {
 	stop     context.CancelFunc
 	pace     streamPace
 	rooms    *sync.Pool // for lines of the log
-	stamp    *stamp     // of those lines
+	calls    *sync.Pool
+	stamp    *stamp // of those lines
 }
 
 // New makes the interface.
@@ -107,18 +109,20 @@ func New(c Config) (*API, error) {
 		places:   places,
 		metrics:  newMetrics(c.Version, c.Service, c.Collectors...),
 		limits:   newLimits(c.RateLimit),
-		shelf:    newShelf(c.Service),
+		pages:    newShelf(c.Service),
+		pets:     newShelf(c.Service),
 		ids:      newRequestIDs(),
 		basePath: basePath,
 		always:   alwaysSent(c),
 		notice:   noticeOfRemoval(basePath),
-		slots:    make(chan struct{}, c.MaxInFlight),
+		slots:    &slots{most: int64(c.MaxInFlight)},
 		streams:  newStreamPlaces(c.MaxStreams, c.MaxKeyStreams),
 		imports:  make(chan struct{}, importsAtOnce),
 		exports:  make(chan struct{}, exportsAtOnce),
 		running:  running,
 		stop:     stop,
 		rooms:    &sync.Pool{New: func() any { return new([]byte) }},
+		calls:    &sync.Pool{New: func() any { return new(call) }},
 		stamp:    new(stamp),
 		pace:     streamPace{heartbeat, streamPatience},
 	}, nil
@@ -132,17 +136,22 @@ func (a *API) isStopping() bool { return a.running.Err() != nil }
 
 // ServeHTTP answers one request, whatever becomes of it.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{w: &recorder{ResponseWriter: w, unread: r.ContentLength != 0 && r.ProtoMajor == 1}, r: r, id: a.ids.next()}
+	c := a.calls.Get().(*call)
+	*c = call{r: r, id: a.ids.next(), recorder: recorder{ResponseWriter: w, unread: r.ContentLength != 0 && r.ProtoMajor == 1}}
+	c.w = &c.recorder
 	c.w.setHeader("X-Request-Id", c.id)
-	maps.Copy(w.Header(), a.always) // shared by all, and changed by none
-	a.metrics.inFlight.Inc()
+	setAll(w.Header(), a.always)
+	a.metrics.inFlight.Add(1)
 	start := time.Now()
 	err := a.guard(c)
-	a.metrics.inFlight.Dec()
+	a.metrics.inFlight.Add(-1)
 	end := time.Now()
 	a.note(c, end, end.Sub(start), err)
 	if c.cut {
 		panic(http.ErrAbortHandler) // the answer had begun: the client must not take it for whole
+	}
+	if !c.streamed { // whatever hurries a stream may still have it in hand
+		a.calls.Put(c)
 	}
 }
 
@@ -163,7 +172,7 @@ func (a *API) guard(c *call) (err error) {
 
 // serve is the way of a request: where does it go, who asks, may they, and then the work.
 func (a *API) serve(c *call) error {
-	place, params := a.places.find(c.r.URL.EscapedPath())
+	place, params := a.places.find(c.r.URL.EscapedPath(), c.segments[:0])
 	a.allowOrigin(c)
 	if c.r.Method == http.MethodOptions {
 		return a.options(c, place)
@@ -172,7 +181,7 @@ func (a *API) serve(c *call) error {
 		c.route, c.params = place.routes[c.r.Method], params
 	}
 	if c.route != nil && c.route.operation == deprecatedOperation {
-		maps.Copy(c.w.Header(), a.notice)
+		setAll(c.w.Header(), a.notice)
 	}
 	// The key comes before everything else that could be said, also that there is no such path.
 	if place != nil && !place.open() || place == nil && isOrBelow(c.r.URL.Path, "/v1") {
@@ -212,13 +221,11 @@ func (a *API) work(c *call) error {
 		}
 	}
 	if isOrBelow(c.route.path, "/v1") {
-		select {
-		case a.slots <- struct{}{}:
-			c.slots = a.slots
-			defer c.leave()
-		default:
+		if !a.slots.take() {
 			return shop.Errorf(shop.Unavailable, "There are too many requests at once; try again shortly.")
 		}
+		c.slots = a.slots
+		defer c.leave()
 	}
 	if replayed, err := a.replay(c); err != nil || replayed {
 		return err
@@ -244,6 +251,21 @@ func (a *API) options(c *call, place *place) error {
 	a.allowRequest(c, place)
 	c.sendNothing()
 	return nil
+}
+
+// slots are the places of requests in flight.
+type slots struct {
+	most  int64
+	taken atomic.Int64
+}
+
+// take takes a place where there is one.
+func (s *slots) take() bool {
+	if s.taken.Add(1) > s.most {
+		s.taken.Add(-1)
+		return false
+	}
+	return true
 }
 
 // defaultInFlight is far more than the machine can work on at once, and few enough to be served within a second or so.

@@ -9,7 +9,7 @@ import (
 
 // authenticate finds out who asks.
 func (a *API) authenticate(c *call) error {
-	secret, err := bearer(c.r.Header.Values("Authorization"))
+	secret, err := bearer(c.r.Header["Authorization"])
 	if err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (a *API) authorize(c *call) error {
 		return shop.Errorf(shop.InsufficientScope, "This API key may not do that; use one with the scope %s.", c.route.scope)
 	}
 	if c.route.operation == deprecatedOperation {
-		a.metrics.deprecated.WithLabelValues(c.route.operation, c.principal.Actor(), c.principal.Name()).Inc()
+		a.metrics.countDeprecated(c.route.operation, c.principal)
 	}
 	return nil
 }

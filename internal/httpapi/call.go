@@ -15,26 +15,28 @@ import (
 	"animalstore/internal/shop"
 )
 
-// call is one request on its way through the house, and its answer.
+// call is one request on its way through the house, and its answer. It is over when the request is, and used for another one.
 type call struct {
 	w         *recorder
+	recorder  recorder // which w is
 	r         *http.Request
 	id        string
 	route     *route // nil where no operation was found
 	params    []string
+	segments  [8]string // room for those of the path
 	principal shop.Principal
-	body      []byte        // of a request that has one
-	repeat    *shop.Repeat  // where the client wants it done once
-	slots     chan struct{} // of which it holds one; nil: it holds none
-	stack     string        // of a panic
-	streamed  bool          // the answer went on for as long as both sides liked
-	cut       bool          // the answer cannot be finished
+	body      []byte       // of a request that has one
+	repeat    *shop.Repeat // where the client wants it done once
+	slots     *slots       // of which it holds one; nil: it holds none
+	stack     string       // of a panic
+	streamed  bool         // the answer went on for as long as both sides liked
+	cut       bool         // the answer cannot be finished
 }
 
 // leave gives the place of a request in flight to another.
 func (c *call) leave() {
 	if c.slots != nil {
-		<-c.slots
+		c.slots.taken.Add(-1)
 		c.slots = nil
 	}
 }
@@ -155,7 +157,7 @@ func (c *call) sendNothing() { c.begin(http.StatusNoContent) }
 func (c *call) sendTagged(cacheControl, contentType, tag string, body []byte) {
 	c.w.setHeader("Cache-Control", cacheControl)
 	c.w.setHeader("Etag", tag)
-	if matchesTag(c.r.Header.Values("If-None-Match"), tag, true) {
+	if matchesTag(c.r.Header["If-None-Match"], tag, true) {
 		c.begin(http.StatusNotModified)
 		return
 	}
@@ -207,7 +209,7 @@ func thingTag[T any](thing T) string { return entityTag(encode(thing)) }
 
 // ifMatch is the condition that a client puts on a thing by its entity tag; nil: none.
 func ifMatch[T any](c *call) shop.Match[T] {
-	fields := c.r.Header.Values("If-Match")
+	fields := c.r.Header["If-Match"]
 	if len(fields) == 0 {
 		return nil
 	}

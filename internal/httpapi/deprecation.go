@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"fmt"
-	"net/http"
 	"time"
 
 	"animalstore/internal/shop"
@@ -21,14 +20,14 @@ var (
 func (a *API) removed() bool { return !a.Today().Before(removal) }
 
 // noticeOfRemoval tells of the removal, in words that machines read.
-func noticeOfRemoval(base string) http.Header {
-	h := http.Header{}
-	h.Set("Deprecation", fmt.Sprintf("@%d", deprecatedSince.Unix()))
-	h.Set("Sunset", removal.Format("Mon, 02 Jan 2006 15:04:05 GMT"))
-	h.Set("Link", fmt.Sprintf(
-		`<%s/openapi.yaml>; rel="deprecation"; type="application/yaml", <%s/openapi.yaml>; rel="sunset"; type="application/yaml", <%s/pets>; rel="successor-version"`,
-		base, base, base))
-	return h
+func noticeOfRemoval(base string) []header {
+	return []header{
+		{"Deprecation", []string{fmt.Sprintf("@%d", deprecatedSince.Unix())}},
+		{"Sunset", []string{removal.Format("Mon, 02 Jan 2006 15:04:05 GMT")}},
+		{"Link", []string{fmt.Sprintf(
+			`<%s/openapi.yaml>; rel="deprecation"; type="application/yaml", <%s/openapi.yaml>; rel="sunset"; type="application/yaml", <%s/pets>; rel="successor-version"`,
+			base, base, base)}},
+	}
 }
 
 func errRemoved() error {

@@ -144,7 +144,7 @@ func FuzzPath(f *testing.F) {
 		f.Add(path)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
-		place, params := all.find(path)
+		place, params := all.find(path, nil)
 		if place == nil {
 			return
 		}

@@ -17,7 +17,7 @@ func (a *API) replay(c *call) (bool, error) {
 	if c.r.Method != http.MethodPost {
 		return false, nil
 	}
-	key, err := idempotencyKey(c.r.Header.Values("Idempotency-Key"))
+	key, err := idempotencyKey(c.r.Header["Idempotency-Key"])
 	if err != nil || key == "" {
 		return false, err
 	}
