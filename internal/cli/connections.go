@@ -30,8 +30,7 @@ type connection struct {
 	all    *connections
 	since  time.Time
 	state  atomic.Int32
-	served atomic.Bool               // it was answered at least once
-	until  atomic.Pointer[time.Time] // the deadline of what is written
+	served atomic.Bool // it was answered at least once
 }
 
 // What a connection is at.
@@ -51,8 +50,6 @@ const (
 	// next waits.
 	dropAfter = 2 * time.Second
 	dropEvery = 10 * time.Millisecond
-	// deadlineStep is by how much earlier an answer may have to be taken than was said.
-	deadlineStep = time.Second
 )
 
 func newConnections(most int) *connections {
@@ -161,23 +158,6 @@ func (c *connection) before(other *connection) bool {
 		return others
 	}
 	return c.since.Before(other.since)
-}
-
-// SetWriteDeadline leaves the deadline as it is where the new one is hardly later: every answer sets one, and to do so took
-// a fiftieth of its time.
-func (c *connection) SetWriteDeadline(until time.Time) error {
-	if set := c.until.Load(); set != nil && !set.IsZero() && !until.Before(*set) && until.Sub(*set) < deadlineStep {
-		return nil
-	}
-	set := until
-	c.until.Store(&set)
-	return c.TCPConn.SetWriteDeadline(until)
-}
-
-// SetDeadline sets both deadlines.
-func (c *connection) SetDeadline(until time.Time) error {
-	c.until.Store(&until)
-	return c.TCPConn.SetDeadline(until)
 }
 
 // Close gives the place back.

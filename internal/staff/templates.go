@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"animalstore/internal/shop"
@@ -17,13 +18,14 @@ import (
 //go:embed templates/*.html
 var sources embed.FS
 
-// templates are the pages, each with the frame around it, and the parts that pages share.
+// templates are the pages, each with the frame around it, and the parts that pages share. Each is made when it is first asked
+// for: all together they take as much memory as the rest of a service, and many serve no pages.
 type templates struct {
-	pages  map[string]*template.Template
-	shared *template.Template
+	pages map[string]func() (*template.Template, error)
+	parts func() (*template.Template, error)
 }
 
-// newTemplates reads all templates. Those whose names begin with an underscore are shared.
+// newTemplates reads what is shared: the templates whose names begin with an underscore.
 func newTemplates(p *Pages) (*templates, error) {
 	shared, err := template.New("").Funcs(p.functions()).ParseFS(sources, "templates/_*.html")
 	if err != nil {
@@ -33,26 +35,33 @@ func newTemplates(p *Pages) (*templates, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &templates{map[string]*template.Template{}, shared}
+	t := &templates{map[string]func() (*template.Template, error){}, sync.OnceValues(shared.Clone)}
 	for _, name := range names {
-		page, err := shared.Clone()
-		if err == nil {
-			page, err = page.ParseFS(sources, name)
-		}
-		if err != nil {
-			return nil, err
-		}
-		t.pages[strings.TrimSuffix(path.Base(name), ".html")] = page
+		t.pages[strings.TrimSuffix(path.Base(name), ".html")] = sync.OnceValues(func() (*template.Template, error) {
+			page, err := shared.Clone()
+			if err != nil {
+				return nil, err
+			}
+			return page.ParseFS(sources, name)
+		})
 	}
 	return t, nil
 }
 
 func (t *templates) page(w io.Writer, name string, v *view) error {
-	return t.pages[name].ExecuteTemplate(w, "layout", v)
+	page, err := t.pages[name]()
+	if err != nil {
+		return err
+	}
+	return page.ExecuteTemplate(w, "layout", v)
 }
 
 func (t *templates) part(w io.Writer, name string, v *view) error {
-	return t.shared.ExecuteTemplate(w, name, v)
+	parts, err := t.parts()
+	if err != nil {
+		return err
+	}
+	return parts.ExecuteTemplate(w, name, v)
 }
 
 // view is what a template sees: the page around, who looks at it, and what it is about.
