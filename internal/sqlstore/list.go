@@ -26,7 +26,7 @@ func (c *conditions) equal(column string, value any) {
 
 // add adds a condition with one value, which stands for %s in it.
 func (c *conditions) add(condition string, value any) {
-	c.texts = append(c.texts, fmt.Sprintf(condition, c.place(value)))
+	c.texts = append(c.texts, strings.Replace(condition, "%s", c.place(value), 1))
 }
 
 func addIn[T any](c *conditions, column string, values []T) {
@@ -39,7 +39,7 @@ func addIn[T any](c *conditions, column string, values []T) {
 
 func (c *conditions) place(value any) string {
 	c.args = append(c.args, value)
-	return fmt.Sprintf("$%d", len(c.args))
+	return "$" + strconv.Itoa(len(c.args))
 }
 
 // page writes the query for one window of a list; after is the condition of what follows a position in its order. The limit
