@@ -137,7 +137,8 @@ func (a *API) isStopping() bool { return a.running.Err() != nil }
 // ServeHTTP answers one request, whatever becomes of it.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := a.calls.Get().(*call)
-	*c = call{r: r, id: a.ids.next(), recorder: recorder{ResponseWriter: w, unread: r.ContentLength != 0 && r.ProtoMajor == 1}}
+	c.r, c.id = r, a.ids.next()
+	c.recorder.ResponseWriter, c.recorder.unread = w, r.ContentLength != 0 && r.ProtoMajor == 1
 	c.w = &c.recorder
 	c.w.setHeader("X-Request-Id", c.id)
 	setAll(w.Header(), a.always)
@@ -151,6 +152,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // the answer had begun: the client must not take it for whole
 	}
 	if !c.streamed { // whatever hurries a stream may still have it in hand
+		*c = call{}
 		a.calls.Put(c)
 	}
 }
