@@ -17,6 +17,7 @@ import (
 type connections struct {
 	net.Listener
 	most    int
+	now     atomic.Pointer[time.Time] // when deadlines were looked through last
 	mu      sync.Mutex
 	open    map[*connection]struct{}
 	closed  chan struct{}
@@ -31,6 +32,8 @@ type connection struct {
 	since  time.Time
 	state  atomic.Int32
 	served atomic.Bool // it was answered at least once
+
+	reading, writing deadline
 }
 
 // What a connection is at.
@@ -60,6 +63,7 @@ func newConnections(most int) *connections {
 			Help: "Connections closed because there were too many: waiting, which made room for another; refused, while all others were being answered.",
 		}, []string{"reason"}),
 	}
+	c.now.Store(new(time.Now()))
 	for _, reason := range []string{dropWaiting, dropRefused} {
 		c.dropped.WithLabelValues(reason) // shown from the beginning, so that a first one is an increase
 	}
