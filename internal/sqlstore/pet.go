@@ -95,8 +95,10 @@ func (t *tx) InsertPet(n shop.NewPet) (shop.Pet, error) {
 
 func (t *tx) UpdatePet(before, after shop.Pet) error {
 	t.changed = true
-	if err := t.needCategory(after.CategoryID); err != nil {
-		return err
+	if before.CategoryID != after.CategoryID {
+		if err := t.needCategory(after.CategoryID); err != nil {
+			return err
+		}
 	}
 	if before.Status != after.Status {
 		if err := errors.Join(t.count(before.Status, -1), t.count(after.Status, +1)); err != nil {
