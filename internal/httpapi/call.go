@@ -61,21 +61,22 @@ type recorder struct {
 	http.ResponseWriter
 	status int
 	bytes  int
-	unread bool      // the request has a body that nobody has read, and the connection is its own
-	values [8]string // of headers
-	set    int       // how many of them
+	unread bool     // the request has a body that nobody has read, and the connection is its own
+	values []string // room for those of headers
 }
 
-// setHeader sets a header, given by the name in its canonical form. Its value stands in the recorder: to make room for each
-// would cost as much as all else that a short answer needs.
+// usualHeaders is how many headers most answers have at most.
+const usualHeaders = 8
+
+// setHeader sets a header, given by the name in its canonical form. All values of an answer share one room, which whoever wraps
+// us may still look at when it is done: to make room for each would cost as much as all else that a short answer needs.
 func (w *recorder) setHeader(name, value string) {
-	if w.set == len(w.values) {
-		w.Header()[name] = []string{value}
-		return
+	if len(w.values) == cap(w.values) {
+		w.values = make([]string, 0, usualHeaders)
 	}
-	w.values[w.set] = value
-	w.set++
-	w.Header()[name] = w.values[w.set-1 : w.set : w.set]
+	w.values = append(w.values, value)
+	last := len(w.values)
+	w.Header()[name] = w.values[last-1 : last : last]
 }
 
 // WriteHeader closes the connection behind an answer to a request whose body was not read. Otherwise net/http would wait

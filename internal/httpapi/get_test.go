@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -110,5 +111,27 @@ func TestDeprecatedCallsAreCountedByKey(t *testing.T) {
 		if !strings.Contains(metrics, want+"\n") {
 			t.Errorf("the metrics do not say %s", want)
 		}
+	}
+}
+
+// Whoever wraps the interface may look at an answer's headers after it is done, also when others are being answered.
+func TestHeadersOutliveTheAnswer(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.add(`{"name":"Rex","categoryId":1}`)
+	s.add(`{"name":"Luna","categoryId":1}`)
+	var answers []*httptest.ResponseRecorder
+	for _, path := range []string{"/v1/pets/1", "/v1/pets/2", "/v1/pets/1"} {
+		request := httptest.NewRequest("GET", path, nil)
+		request.Header.Set("Authorization", "Bearer "+adminKey)
+		answers = append(answers, httptest.NewRecorder())
+		s.api.ServeHTTP(answers[len(answers)-1], request)
+	}
+	first, second, third := answers[0].Header(), answers[1].Header(), answers[2].Header()
+	if first.Get("ETag") == "" || first.Get("ETag") != third.Get("ETag") || first.Get("ETag") == second.Get("ETag") {
+		t.Errorf("the tags are %q, %q and %q", first.Get("ETag"), second.Get("ETag"), third.Get("ETag"))
+	}
+	if first.Get("X-Request-Id") == "" || first.Get("X-Request-Id") == third.Get("X-Request-Id") {
+		t.Errorf("the ids are %q and %q", first.Get("X-Request-Id"), third.Get("X-Request-Id"))
 	}
 }
