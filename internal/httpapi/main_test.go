@@ -21,12 +21,12 @@ var reached sync.Map
 // TestMain runs the tests on both engines and then asks for what no single one can show: that together they have seen every answer that
 // the document promises, with the very messages of its examples, and that nothing is left running.
 func TestMain(m *testing.M) {
-	flag.Set("rapid.checks", "50") // the command line may say otherwise
+	flag.Set("rapid.checks", "30") // the command line may say otherwise
 	code := m.Run()
 	if code == 0 && flag.Lookup("test.fuzz").Value.String() == "" {
 		fmt.Println("once more, on PostgreSQL")
 		onPostgres = true
-		flag.Set("rapid.checks", "20") // each has a database of its own, which takes its time
+		flag.Set("rapid.checks", "12") // each has a database of its own, which takes its time
 		code = m.Run()
 	}
 	everything := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == ""
