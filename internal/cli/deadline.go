@@ -64,24 +64,7 @@ func (c *connection) SetDeadline(at time.Time) error {
 
 // keepTime looks for deadlines that have passed, until it is told to stop.
 func (c *connections) keepTime() (stop func()) {
-	ended := make(chan struct{})
-	var keeping sync.WaitGroup
-	keeping.Go(func() {
-		ticker := time.NewTicker(deadlineEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				c.pass(time.Now())
-			case <-ended:
-				return
-			}
-		}
-	})
-	return func() {
-		close(ended)
-		keeping.Wait()
-	}
+	return every(deadlineEvery, func() { c.pass(time.Now()) })
 }
 
 // pass ends what has waited for too long at a time.

@@ -67,23 +67,9 @@ func (h logHandler) Handle(ctx context.Context, r slog.Record) error {
 // newLog makes the log of a service, and what takes whole lines of it. When end returns, all of it is written.
 func newLog(out io.Writer) (log *slog.Logger, lines *lineBuffer, end func()) {
 	lines = &lineBuffer{out: out}
-	ended := make(chan struct{})
-	var flushing sync.WaitGroup
-	flushing.Go(func() {
-		ticker := time.NewTicker(linesEvery)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				lines.Flush()
-			case <-ended:
-				lines.Flush()
-				return
-			}
-		}
-	})
-	return slog.New(logHandler{slog.NewTextHandler(lines, nil), lines}), lines, sync.OnceFunc(func() {
-		close(ended)
-		flushing.Wait()
-	})
+	stop := every(linesEvery, lines.Flush)
+	return slog.New(logHandler{slog.NewTextHandler(lines, nil), lines}), lines, func() {
+		stop()
+		lines.Flush()
+	}
 }

@@ -64,8 +64,8 @@ type API struct {
 	notice   []header // of the removal, on every answer of the operation
 	slots    *slots   // one is held while a request is answered
 	streams  *streamPlaces
-	imports  chan struct{}   // one is held by each import
-	exports  chan struct{}   // and one by each export
+	imports  *slots          // one is held by each import
+	exports  *slots          // and one by each export
 	running  context.Context // ends when this node is about to stop
 	stop     context.CancelFunc
 	pace     streamPace
@@ -117,12 +117,12 @@ func New(c Config) (*API, error) {
 		notice:   noticeOfRemoval(basePath),
 		slots:    &slots{most: int64(c.MaxInFlight)},
 		streams:  newStreamPlaces(c.MaxStreams, c.MaxKeyStreams),
-		imports:  make(chan struct{}, importsAtOnce),
-		exports:  make(chan struct{}, exportsAtOnce),
+		imports:  &slots{most: importsAtOnce},
+		exports:  &slots{most: exportsAtOnce},
 		running:  running,
 		stop:     stop,
 		rooms:    &sync.Pool{New: func() any { return new([]byte) }},
-		calls:    &sync.Pool{New: func() any { return new(call) }},
+		calls:    &sync.Pool{New: func() any { return &call{w: new(recorder)} }},
 		stamp:    new(stamp),
 		pace:     streamPace{heartbeat, streamPatience},
 	}, nil
@@ -138,8 +138,7 @@ func (a *API) isStopping() bool { return a.running.Err() != nil }
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c := a.calls.Get().(*call)
 	c.r, c.id = r, a.ids.next()
-	c.recorder.ResponseWriter, c.recorder.unread = w, r.ContentLength != 0 && r.ProtoMajor == 1
-	c.w = &c.recorder
+	c.w.ResponseWriter, c.w.unread = w, r.ContentLength != 0 && r.ProtoMajor == 1
 	c.w.setHeader("X-Request-Id", c.id)
 	setAll(w.Header(), a.always)
 	a.metrics.inFlight.Add(1)
@@ -152,7 +151,8 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler) // the answer had begun: the client must not take it for whole
 	}
 	if !c.streamed { // whatever hurries a stream may still have it in hand
-		*c = call{}
+		*c.w = recorder{}
+		*c = call{w: c.w}
 		a.calls.Put(c)
 	}
 }
@@ -210,12 +210,10 @@ func (a *API) serve(c *call) error {
 // work does what was asked for: with the body read, once where the client says so, and not more at a time than is good.
 func (a *API) work(c *call) error {
 	if c.route.operation == importOperation {
-		select {
-		case a.imports <- struct{}{}:
-			defer func() { <-a.imports }()
-		default:
+		if !a.imports.take() {
 			return shop.Errorf(shop.Unavailable, "There are too many imports at once; try again shortly.")
 		}
+		defer a.imports.leave()
 	}
 	if c.route.body != nil {
 		if err := c.readBody(); err != nil {
@@ -255,7 +253,7 @@ func (a *API) options(c *call, place *place) error {
 	return nil
 }
 
-// slots are the places of requests in flight.
+// slots are the places for what is done at once.
 type slots struct {
 	most  int64
 	taken atomic.Int64
@@ -264,11 +262,13 @@ type slots struct {
 // take takes a place where there is one.
 func (s *slots) take() bool {
 	if s.taken.Add(1) > s.most {
-		s.taken.Add(-1)
+		s.leave()
 		return false
 	}
 	return true
 }
+
+func (s *slots) leave() { s.taken.Add(-1) }
 
 // defaultInFlight is far more than the machine can work on at once, and few enough to be served within a second or so.
 const defaultInFlight = 1024

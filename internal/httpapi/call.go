@@ -18,7 +18,6 @@ import (
 // call is one request on its way through the house, and its answer. It is over when the request is, and used for another one.
 type call struct {
 	w         *recorder
-	recorder  recorder // which w is
 	r         *http.Request
 	id        string
 	route     *route // nil where no operation was found
@@ -36,7 +35,7 @@ type call struct {
 // leave gives the place of a request in flight to another.
 func (c *call) leave() {
 	if c.slots != nil {
-		c.slots.taken.Add(-1)
+		c.slots.leave()
 		c.slots = nil
 	}
 }

@@ -39,12 +39,10 @@ var (
 // export writes all animals, a piece at a time. What goes wrong after the beginning cuts the answer off, so that no client
 // takes it for whole.
 func (a *API) export(c *call, name, contentType string, head []byte, write func([]byte, shop.Pet) []byte) error {
-	select {
-	case a.exports <- struct{}{}:
-		defer func() { <-a.exports }()
-	default:
+	if !a.exports.take() {
 		return shop.Errorf(shop.Unavailable, "There are too many exports at once; try again shortly.")
 	}
+	defer a.exports.leave()
 	begin := func() {
 		h := c.w.Header()
 		h.Set("Content-Type", contentType)

@@ -13,15 +13,11 @@ import (
 const maxIDs = 100
 
 func (a *API) listPets(c *call) error {
-	page, found := a.pages.find(c.r.URL.RawQuery)
-	if !found {
-		var err error
-		page, err = a.pages.get(c.r.Context(), c.r.URL.RawQuery, func() (ready, error) {
-			return a.makePetPage(c.r.Context(), c.r.URL.RawQuery)
-		})
-		if err != nil {
-			return err
-		}
+	page, err := a.pages.get(c.r.Context(), c.r.URL.RawQuery, func() (ready, error) {
+		return a.makePetPage(c.r.Context(), c.r.URL.RawQuery)
+	})
+	if err != nil {
+		return err
 	}
 	a.linkReady(c, "/pets", page)
 	c.sendReady(page)
@@ -119,19 +115,16 @@ func (a *API) getPet(c *call) error {
 	if a.removed() {
 		return errRemoved()
 	}
-	answer, found := a.pets.find(c.params[0])
-	if !found {
-		id, err := c.idOf("animal")
-		if err != nil {
-			return err
-		}
-		answer, err = a.pets.get(c.r.Context(), c.params[0], func() (ready, error) {
-			pet, err := a.Service.Pet(c.r.Context(), id)
-			return ready{tag: petTag(pet), body: line(encode(pet))}, err
-		})
-		if err != nil {
-			return err
-		}
+	id, err := c.idOf("animal")
+	if err != nil {
+		return err
+	}
+	answer, err := a.pets.get(c.r.Context(), c.params[0], func() (ready, error) {
+		pet, err := a.Service.Pet(c.r.Context(), id)
+		return ready{tag: petTag(pet), body: line(encode(pet))}, err
+	})
+	if err != nil {
+		return err
 	}
 	c.sendReady(answer)
 	return nil

@@ -48,27 +48,18 @@ func newShelf(service *shop.Service) *shelf {
 	return &shelf{service: service, kept: map[string]*kept{}, making: map[making]*kept{}}
 }
 
-// find returns the answer to a request where it is on the shelf and holds.
-func (s *shelf) find(request string) (ready, bool) {
-	now, ok := s.service.Moment()
-	if !ok {
-		return ready{}, false
-	}
-	s.mu.RLock()
-	known := s.kept[request]
-	s.mu.RUnlock()
-	if known == nil || !known.term.Holds(now) {
-		return ready{}, false
-	}
-	return known.ready, true
-}
-
-// get has an answer made that was not found, and keeps it. Those who ask for the same at once wait for one of them, but only
-// where nothing has changed since that one began: whoever knows of a change must see it.
+// get returns the answer to a request from the shelf, or has it made. Those who ask for the same at once wait for one of them,
+// but only where nothing has changed since that one began: whoever knows of a change must see it.
 func (s *shelf) get(ctx context.Context, request string, makeIt func() (ready, error)) (ready, error) {
 	now, ok := s.service.Moment()
 	if !ok {
 		return makeIt()
+	}
+	s.mu.RLock()
+	known := s.kept[request]
+	s.mu.RUnlock()
+	if known != nil && known.term.Holds(now) {
+		return known.ready, nil
 	}
 	key := making{request, now.Changes}
 	s.mu.Lock()

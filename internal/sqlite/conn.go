@@ -70,14 +70,14 @@ func (c *Conn) Close() {
 func (c *Conn) Interrupt() { sqlite3.Xsqlite3_interrupt(nil, c.db) }
 
 // handle returns what a function of SQLite makes and leaves at an address. It is made also by some that fail, to say why.
-func (c *Conn) handle(make func(into uintptr) int32) (uintptr, error) {
+func (c *Conn) handle(call func(into uintptr) int32) (uintptr, error) {
 	into := sqlite3.Xsqlite3_malloc(c.tls, 8)
 	if into == 0 {
 		return 0, c.failure(sqlite3.SQLITE_NOMEM, 0)
 	}
 	defer sqlite3.Xsqlite3_free(c.tls, into)
 	clear(libc.GoBytes(into, 8))
-	code := make(into)
+	code := call(into)
 	made := libc.AtomicLoadPUintptr(into)
 	if code != sqlite3.SQLITE_OK {
 		if c.db != 0 {

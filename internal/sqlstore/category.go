@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 	"strconv"
 
@@ -81,9 +80,13 @@ func (t *tx) AssignCategoryID() (int64, error) {
 
 func (t *tx) DeleteCategory(category shop.Category) error {
 	t.forgetCategories()
-	if t.group != nil {
-		if used, err := t.CategoryInUse(category.ID); err != nil || used { // as in needCategory
-			return errors.Join(err, t.fail(fmt.Errorf("there are animals of the category %d", category.ID)))
+	if t.group != nil { // as in needCategory
+		used, err := t.CategoryInUse(category.ID)
+		if err != nil {
+			return err
+		}
+		if used {
+			return t.fail(fmt.Errorf("there are animals of the category %d", category.ID))
 		}
 	}
 	return t.exec("DELETE FROM categories WHERE id = $1", category.ID)

@@ -76,7 +76,7 @@ func (r *sqliteRows) assign(to any, column int) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("a %v is read into a %T", r.value(column), to)
+	return fmt.Errorf("a %T is read into a %T", r.value(column), to)
 }
 
 // text returns a text, which is that of the row before where it says the same.
