@@ -130,23 +130,26 @@ func (b *bench) playTrial(ctx context.Context, t trial) (err error) {
 	for _, connections := range t.connections {
 		for range b.seconds {
 			for _, p := range running {
-				if p.failed {
-					continue
-				}
-				s, err := p.load(ctx, connections, time.Second)
-				if ctx.Err() != nil {
-					return ctx.Err()
-				} else if err != nil {
-					p.failed = true
-					b.results.fail(t.name, p.subject, fmt.Errorf("at %d connections: %w", connections, err))
-					continue
-				}
-				b.say("  %-32s %4d connections %10.0f /s", p.subject, connections, s.perSecond)
-				b.results.add(t.name, p.subject, connections, s)
+				b.takeTurn(ctx, t, p, connections)
 			}
 		}
 	}
-	return nil
+	return ctx.Err()
+}
+
+// takeTurn drives a subject for a second. One that has failed has no more turns.
+func (b *bench) takeTurn(ctx context.Context, t trial, p *player, connections int) {
+	if p.failed || ctx.Err() != nil {
+		return
+	}
+	s, err := p.load(ctx, connections, time.Second)
+	if err != nil {
+		p.failed = true
+		b.results.fail(t.name, p.subject, fmt.Errorf("at %d connections: %w", connections, err))
+		return
+	}
+	b.say("  %-32s %4d connections %10.0f /s", p.subject, connections, s.perSecond)
+	b.results.add(t.name, p.subject, connections, s)
 }
 
 // player is a subject that runs.

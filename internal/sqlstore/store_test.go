@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -68,101 +66,6 @@ func addPets(t *testing.T, store *Store, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// A page costs the same wherever it stands: each list seeks in an index that has its order, and none is sorted.
-func TestEveryPageSeeksInAnIndex(t *testing.T) {
-	t.Parallel()
-	store := openNew(t)
-	addPets(t, store, 300)
-	category, position := new(int64(1)), new(int64(150))
-	for name, filter := range map[string]shop.PetFilter{
-		"all":                 {},
-		"status":              {Status: shop.Available},
-		"category":            {CategoryID: category},
-		"status and category": {Status: shop.Sold, CategoryID: category},
-		"ids":                 {IDs: []int64{3, 1, 2}},
-		"ids and status":      {Status: shop.Sold, IDs: []int64{3, 1, 2}},
-	} {
-		for page, before := range map[string]*int64{"first": nil, "later": position} {
-			t.Run(name+"/"+page, func(t *testing.T) {
-				query, args := petsQuery(sqliteDialect(nil), shop.PetList{PetFilter: filter, Window: shop.Window{Limit: 21, From: before}})
-				plan := explain(t, store, query, args)
-				if strings.Contains(plan, "TEMP B-TREE") {
-					t.Errorf("the list is sorted:\n%s", plan)
-				}
-				// Only the very first page of everything may scan: from the end of the table, as far as its limit.
-				if name+page != "allfirst" && !strings.Contains(plan, "SEARCH pets") {
-					t.Errorf("the list is not sought in an index:\n%s", plan)
-				}
-				if before != nil && filter.IDs == nil && !strings.Contains(plan, "rowid<?") && !strings.Contains(plan, "id<?") {
-					t.Errorf("the position is not sought in the index:\n%s", plan)
-				}
-			})
-		}
-	}
-}
-
-func TestEveryPageOfOrdersSeeksInAnIndex(t *testing.T) {
-	t.Parallel()
-	store := openNew(t)
-	for name, list := range map[string]shop.OrderList{
-		"status": {Status: shop.Placed}, "pet": {PetID: new(int64(1))}, "pet and status": {PetID: new(int64(1)), Status: shop.Placed},
-	} {
-		for page, from := range map[string]*int64{"first": nil, "later": new(int64(150))} {
-			list.Window = shop.Window{Limit: 21, From: from}
-			query, args := ordersQuery(sqliteDialect(nil), list)
-			plan := explain(t, store, query, args)
-			if strings.Contains(plan, "TEMP B-TREE") || !strings.Contains(plan, "SEARCH orders") || from != nil && !strings.Contains(plan, "id<?") {
-				t.Errorf("%s, %s page:\n%s", name, page, plan)
-			}
-		}
-	}
-}
-
-func TestEveryPageOfEventsAndDeliveriesSeeksInAnIndex(t *testing.T) {
-	t.Parallel()
-	store, d := openNew(t), sqliteDialect(nil)
-	for page, from := range map[string]*int64{"first": nil, "later": new(int64(150))} {
-		window := shop.Window{Limit: 21, From: from}
-		for name, filter := range map[string]shop.EventFilter{
-			"type": {Types: []shop.EventType{shop.PetCreated}}, "types": {Types: shop.EventTypes()}, "subject": {Subject: "pets/1"},
-			"subject and types": {Subject: "pets/1", Types: shop.EventTypes()},
-		} {
-			query, args := eventsQuery(d, filter, window)
-			plan := explain(t, store, query, args)
-			sorted := strings.Contains(plan, "TEMP B-TREE") && name != "types" // what is merged is no longer than its parts
-			if sorted || strings.Contains(plan, "SCAN events") || from != nil && !strings.Contains(plan, "id>?") {
-				t.Errorf("events by %s, %s page:\n%s", name, page, plan)
-			}
-		}
-		for _, status := range []shop.DeliveryStatus{"", shop.DeliveryFailed} {
-			query, args := deliveriesQuery(d, shop.DeliveryList{WebhookID: 1, Status: status, Window: window})
-			plan := explain(t, store, query, args)
-			if strings.Contains(plan, "TEMP B-TREE") || !strings.Contains(plan, "SEARCH deliveries") || from != nil && !strings.Contains(plan, "id<?") {
-				t.Errorf("deliveries %s, %s page:\n%s", status, page, plan)
-			}
-		}
-	}
-}
-
-func explain(t *testing.T, store *Store, query string, args []any) string {
-	t.Helper()
-	rows, err := sqliteOf(store).db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer rows.Close()
-	var plan strings.Builder
-	for rows.Next() {
-		var id, parent, unused int
-		var detail string
-		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-			t.Fatal(err)
-		}
-		plan.WriteString(detail + "\n")
-	}
-	return plan.String()
 }
 
 // Any character may stand in a path, also those that mean something in a URI.
@@ -391,36 +294,4 @@ func TestFileThatWasRemoved(t *testing.T) {
 	}
 	open(t, path, Options{}) // somebody makes a new one in its place
 	want("replaced", true)
-}
-
-// A migration that has run somewhere never changes: a change is a new migration.
-func TestMigrationsNeverChange(t *testing.T) {
-	t.Parallel()
-	known := map[string][]string{
-		"sqlite": {
-			"e0f1a2f0e497eef7f8e6576b561693a8d444f6bf612f8861be1bec081783f555",
-			"e7dd7af9a4b6ce5768cbff8c9c098f71229823ba075c1264adb768096a4620f0",
-			"9e4a3d0c78b429dfd9f1b5125b8d090f18246b447c80e5bc9a15e9d10d8a3f58",
-			"97c48fde2898f9d809226b1eee9adeb41060905cfcc081c3936b3e16a64fafe0",
-			"bfb84b6a1e03834e9408d46e5472b3624b0ba5f96275116901a7992cc6e155df",
-		},
-		"postgres": {
-			"3863a34239d7d348583e3449f03fc3770911376282464427a3e0bbfe64775093",
-			"22feab7376139660cf2f0be914b0075db15a2b21a22028c46a4a0544ad500697",
-			"6b20657e1f97822876b434c48ab520bcff26901756b5561cfcbc4ddb05510342",
-		},
-	}
-	for engine, want := range known {
-		var got []string
-		steps, err := readMigrations(engine)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, step := range steps {
-			got = append(got, fmt.Sprintf("%x", sha256.Sum256([]byte(step))))
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("the migrations of %s have the sums %q, want %q", engine, got, want)
-		}
-	}
 }

@@ -1,0 +1,87 @@
+package sqlstore
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"animalstore/internal/shop"
+)
+
+// A migration that has run somewhere never changes: a change is a new migration.
+func TestMigrationsNeverChange(t *testing.T) {
+	t.Parallel()
+	known := map[string][]string{
+		"sqlite": {
+			"e0f1a2f0e497eef7f8e6576b561693a8d444f6bf612f8861be1bec081783f555",
+			"e7dd7af9a4b6ce5768cbff8c9c098f71229823ba075c1264adb768096a4620f0",
+			"9e4a3d0c78b429dfd9f1b5125b8d090f18246b447c80e5bc9a15e9d10d8a3f58",
+			"97c48fde2898f9d809226b1eee9adeb41060905cfcc081c3936b3e16a64fafe0",
+			"bfb84b6a1e03834e9408d46e5472b3624b0ba5f96275116901a7992cc6e155df",
+		},
+		"postgres": {
+			"3863a34239d7d348583e3449f03fc3770911376282464427a3e0bbfe64775093",
+			"22feab7376139660cf2f0be914b0075db15a2b21a22028c46a4a0544ad500697",
+			"6b20657e1f97822876b434c48ab520bcff26901756b5561cfcbc4ddb05510342",
+		},
+	}
+	for engine, want := range known {
+		var got []string
+		steps, err := readMigrations(engine)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, step := range steps {
+			got = append(got, fmt.Sprintf("%x", sha256.Sum256([]byte(step))))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("the migrations of %s have the sums %q, want %q", engine, got, want)
+		}
+	}
+}
+
+// A file of any earlier version becomes what a new one is, with all that is in it.
+func TestEveryVersionOfAFileIsBroughtUpToDate(t *testing.T) {
+	t.Parallel()
+	steps, err := readMigrations("sqlite")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for version := 1; version < len(steps); version++ {
+		t.Run(fmt.Sprint(version), func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "old.db")
+			execFile(t, path, strings.Join(steps[:version], ";\n")+fmt.Sprintf(`;
+				INSERT INTO categories (id) VALUES (7), (8);
+				INSERT INTO pets (name, name_folded, category_id, status)
+				VALUES ('Rex', 'REX', 7, 'sold'), ('Mia', 'MIA', 7, NULL), ('Tom', 'TOM', 8, 'sold');
+				UPDATE inventory SET n = 2 WHERE status = 'sold'; UPDATE inventory SET n = 1 WHERE status = '';
+				PRAGMA application_id = %d; PRAGMA user_version = %d`, applicationID, version))
+			store := open(t, path, Options{Exclusive: true})
+			err := store.Read(t.Context(), func(tx shop.ReadTx) error {
+				pets, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{CategoryID: new(int64(7))}, Window: shop.Window{Limit: 10}})
+				if len(pets) != 2 || pets[0].Name != "Mia" || pets[1].Name != "Rex" {
+					t.Errorf("found %v", pets)
+				}
+				return err
+			})
+			if err != nil {
+				t.Error(err)
+			}
+			err = store.Write(t.Context(), func(wtx shop.WriteTx) error {
+				return wtx.(*tx).exec("INSERT INTO pets (name, name_folded, category_id) VALUES ('orphan', 'ORPHAN', 404)")
+			})
+			if err == nil {
+				t.Error("an animal of no category was written")
+			}
+			for _, finding := range findings(t, path) {
+				if strings.HasPrefix(finding, "schema") {
+					t.Error(finding)
+				}
+			}
+		})
+	}
+}
