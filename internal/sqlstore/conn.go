@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"fmt"
+	"time"
 
 	"animalstore/internal/sqlite"
 )
@@ -75,7 +76,7 @@ func bind(to *sqlite.Stmt, parameter int, value any) error {
 		return to.BindBlob(parameter, value)
 	case nil:
 		return to.BindNull(parameter)
-	case bool, float64: // which the converter makes of others
+	case bool, float64, time.Time: // which the converter makes of others, or leaves as it is
 		return fmt.Errorf("a %T is no value of a column", value)
 	}
 	plain, err := driver.DefaultParameterConverter.ConvertValue(value)

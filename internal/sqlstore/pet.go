@@ -30,7 +30,7 @@ func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
 }
 
 // petsQuery writes the query of a list. In a file, one index serves a category with a status and without: its animals are looked
-// for in each status by themselves, and merged. Another index would make each new animal a quarter dearer.
+// for in each status by themselves, and merged. Another index would make each new animal a sixth dearer.
 func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	if list.CategoryID == nil || list.Status != "" || d.byRow {
 		return petConditions(d, list).page("SELECT "+petColumns+" FROM pets", list.Window, "id < %s", "id DESC")
