@@ -84,6 +84,21 @@ func TestSecurityNamesItsTests(t *testing.T) {
 	}
 }
 
+// A newcomer finds every room in the list, by its own name or with the one that it is part of.
+func TestContributingNamesEveryRoom(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("CONTRIBUTING.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := func(room string) bool { return strings.Contains(string(content), "| `"+room+"` |") }
+	for room := range mayImport {
+		if !named(room) && !named(filepath.ToSlash(filepath.Dir(room))) {
+			t.Errorf("CONTRIBUTING.md does not name %s", room)
+		}
+	}
+}
+
 func TestImports(t *testing.T) {
 	t.Parallel()
 	rooms := map[string]bool{}
