@@ -126,6 +126,7 @@ func (c *connections) admit(accepted *net.TCPConn) (admitted *connection, soon b
 		delete(c.open, instead)
 	}
 	admitted = &connection{TCPConn: accepted, all: c, since: time.Now()}
+	admitted.writing.waiting = 1 // always: net/http may write past us
 	c.open[admitted] = struct{}{}
 	c.mu.Unlock()
 	if instead != nil {

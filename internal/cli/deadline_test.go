@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -75,13 +76,26 @@ func TestDeadlines(t *testing.T) {
 	set(time.Now().Add(10 * time.Millisecond)) // has a timer of its own
 	passed("a deadline that is near")
 
-	waiting := make(chan error, 1)
-	set(at(200))
-	go func() { waiting <- read() }()
-	all.pass(at(200))
-	if err := <-waiting; !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("what waited: %v", err)
+	// ends reads, and sets the deadline meanwhile.
+	ends := func(when string, deadline func()) {
+		t.Helper()
+		set(time.Time{})
+		waiting := make(chan error, 1)
+		go func() { waiting <- read() }()
+		for range 1000 { // most times it waits by then
+			runtime.Gosched()
+		}
+		deadline()
+		if err := <-waiting; !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: %v", when, err)
+		}
 	}
+	ends("a far one, for what waited", func() { set(at(200)); all.pass(at(200)) })
+	all.pass(time.Now())
+	ends("a near one, for what waited", func() { set(time.Now().Add(10 * time.Millisecond)) })
+	ends("one that is over, for what waited", func() { set(time.Unix(1, 0)) })
+	set(time.Time{})
+	stands("after all that")
 }
 
 // A client that does not read is not waited for, and both directions have their own deadlines.
