@@ -21,6 +21,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 			"9e4a3d0c78b429dfd9f1b5125b8d090f18246b447c80e5bc9a15e9d10d8a3f58",
 			"97c48fde2898f9d809226b1eee9adeb41060905cfcc081c3936b3e16a64fafe0",
 			"bfb84b6a1e03834e9408d46e5472b3624b0ba5f96275116901a7992cc6e155df",
+			"9e398d6d2b6dbbb4a612c590f1513931964827d469fcb5045f455090c9426c30",
 		},
 		"postgres": {
 			"3863a34239d7d348583e3449f03fc3770911376282464427a3e0bbfe64775093",
@@ -71,11 +72,17 @@ func TestEveryVersionOfAFileIsBroughtUpToDate(t *testing.T) {
 			if err != nil {
 				t.Error(err)
 			}
-			err = store.Write(t.Context(), func(wtx shop.WriteTx) error {
-				return wtx.(*tx).exec("INSERT INTO pets (name, name_folded, category_id) VALUES ('orphan', 'ORPHAN', 404)")
-			})
-			if err == nil {
-				t.Error("an animal of no category was written")
+			for what, statement := range map[string]string{
+				"an animal of no category":    "INSERT INTO pets (name, name_folded, category_id) VALUES ('orphan', 'ORPHAN', 404)",
+				"an animal of no such status": "INSERT INTO pets (name, name_folded, category_id, status) VALUES ('Rex', 'REX', 7, 'lost')",
+				"an order of no such status":  "INSERT INTO orders (pet_id, status, created_at, updated_at) VALUES (1, 'lost', 1, 1)",
+				"a delivery of no such status": `INSERT INTO deliveries (webhook_id, message_id, event_type, status, attempts, created_at, body)
+					VALUES (1, 'm', 't', 'lost', '[]', 1, '')`,
+			} {
+				err := store.Write(t.Context(), func(wtx shop.WriteTx) error { return wtx.(*tx).exec(statement) })
+				if err == nil {
+					t.Errorf("%s was written", what)
+				}
 			}
 			for _, finding := range findings(t, path) {
 				if strings.HasPrefix(finding, "schema") {
