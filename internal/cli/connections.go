@@ -31,7 +31,8 @@ type connection struct {
 	all    *connections
 	since  time.Time
 	state  atomic.Int32
-	served atomic.Bool // it was answered at least once
+	served atomic.Bool                        // it was answered at least once
+	leave  atomic.Pointer[context.CancelFunc] // ends its requests
 
 	reading, writing deadline
 }
@@ -40,6 +41,7 @@ type connection struct {
 const (
 	waiting   int32 = iota // for a request, or for the rest of its headers
 	answering              // from the beginning of a request's work to the end of its answer
+	unwatched              // the same, while net/http does not notice whether the client goes away
 	dropped                // for another one
 )
 
@@ -175,9 +177,12 @@ func (c *connection) Close() error {
 
 type connectionKey struct{}
 
-// remember lets a request find its connection.
+// remember lets a request find its connection, and end with it.
 func (c *connections) remember(ctx context.Context, conn net.Conn) context.Context {
-	return context.WithValue(ctx, connectionKey{}, connectionOf(conn))
+	one := connectionOf(conn)
+	ctx, leave := context.WithCancel(context.WithValue(ctx, connectionKey{}, one))
+	one.leave.Store(&leave)
+	return ctx
 }
 
 func connectionOf(conn net.Conn) *connection {
@@ -192,7 +197,9 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	if state == http.StateIdle {
 		one := connectionOf(conn)
 		one.served.Store(true)
-		one.state.CompareAndSwap(answering, waiting)
+		if !one.state.CompareAndSwap(answering, waiting) {
+			one.state.CompareAndSwap(unwatched, waiting)
+		}
 	}
 }
 

@@ -78,15 +78,6 @@ func (d *deadline) tell(now time.Time, tell func(time.Time) error) error {
 	return tell(d.at)
 }
 
-// Read reads what the client sends.
-func (c *connection) Read(p []byte) (int, error) {
-	if err := c.reading.begin(*c.all.now.Load(), c.TCPConn.SetReadDeadline); err != nil {
-		return 0, err
-	}
-	defer c.reading.end()
-	return c.TCPConn.Read(p)
-}
-
 func (c *connection) SetReadDeadline(at time.Time) error {
 	return c.reading.change(at, *c.all.now.Load(), c.TCPConn.SetReadDeadline)
 }
@@ -102,12 +93,12 @@ func (c *connection) SetDeadline(at time.Time) error {
 	return c.SetWriteDeadline(at)
 }
 
-// keepTime looks for deadlines that have passed, until it is told to stop.
+// keepTime looks for deadlines that have passed and clients that have gone, until it is told to stop.
 func (c *connections) keepTime() (stop func()) {
 	return every(deadlineEvery, func() { c.pass(time.Now()) })
 }
 
-// pass ends what has waited for too long at a time.
+// pass ends what has waited for too long at a time, and what nobody waits for.
 func (c *connections) pass(now time.Time) {
 	c.now.Store(&now)
 	c.mu.Lock()
@@ -119,5 +110,6 @@ func (c *connections) pass(now time.Time) {
 	for _, one := range all {
 		one.reading.pass(now, one.TCPConn.SetReadDeadline)
 		one.writing.pass(now, one.TCPConn.SetWriteDeadline)
+		one.look()
 	}
 }
