@@ -108,13 +108,14 @@ func (rule *bodyRule) takes(h http.Header) bool {
 
 // object is a JSON object whose members are read one by one. It collects what is wrong with them.
 type object struct {
+	body     []byte
 	members  []member
 	problems shop.Problems
 }
 
 type member struct {
 	name  string
-	value jsontext.Value
+	value jsontext.Value // a part of the body
 }
 
 // UnmarshalJSONFrom reads the members in their order. There are few of them: a map would cost more than all else here.
@@ -136,7 +137,8 @@ func (o *object) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		if err != nil {
 			return err
 		}
-		o.members = append(o.members, member{name, value.Clone()})
+		end := int(d.InputOffset()) // the decoder may use its own value again
+		o.members = append(o.members, member{name, o.body[end-len(value) : end]})
 	}
 }
 
@@ -154,7 +156,7 @@ func (o *object) member(name string) (value jsontext.Value, given bool) {
 
 // parseObject reads a body that must be one JSON object, strictly.
 func parseObject(body []byte) (*object, error) {
-	o := &object{}
+	o := &object{body: body}
 	if len(body) == 0 {
 		return nil, shop.Errorf(shop.InvalidJSON, "The body is empty; send a JSON object.")
 	}

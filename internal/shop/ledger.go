@@ -53,7 +53,9 @@ func (o Order) subject() string    { return subject("store/orders/", o.ID) }
 func (k Key) subject() string      { return subject("keys/", k.ID) }
 func (w Webhook) subject() string  { return subject("webhooks/", w.ID) }
 
-func subject(of string, id int64) string { return of + strconv.FormatInt(id, 10) }
+func subject(of string, id int64) string {
+	return string(strconv.AppendInt(append(make([]byte, 0, 32), of...), id, 10))
+}
 
 // keyOf is the id of the key that an actor stands for, and whether it does for one.
 func keyOf(actor string) (id int64, ok bool) {
