@@ -10,13 +10,23 @@ import (
 )
 
 // group is one transaction that several writes share, its members. Each undoes only itself where it fails: what it has
-// added is forgotten, and what it has changed is behind a savepoint. A member that only adds needs none.
+// added is forgotten, and what it has changed is behind a savepoint. A member that only adds needs none. It is used again for
+// the next one.
 type group struct {
 	writer  *writer
 	pending batch          // what the members have added that is not in the database yet
 	known   map[int64]bool // categories that there are
 	lastPet int64          // the id that was given last; 0: not known
+	part    tx             // of the member whose turn it is
 	err     error          // of the transaction: it is of no use any more
+}
+
+// begin forgets the last transaction.
+func (g *group) begin() {
+	clear(g.known)
+	g.pending.clear()
+	g.part.added.clear()
+	g.lastPet, g.err = 0, nil
 }
 
 // run runs one member. It reports whether the transaction is still alive.
@@ -28,7 +38,8 @@ func (g *group) run(m *member) (alive bool) {
 	}
 	// The member runs under a context that cannot be cancelled: an interrupted statement would roll back the whole
 	// transaction, and with it the neighbours.
-	tx := &tx{ctx: context.WithoutCancel(m.ctx), runner: g.writer.conn, dialect: g.writer.dialect, group: g}
+	g.part = tx{ctx: context.Background(), runner: g.writer.conn, dialect: g.writer.dialect, group: g, added: g.part.added}
+	tx := &g.part
 	lastPet := g.lastPet
 	m.err = tx.run(func() error { return m.call(tx) })
 	if g.err != nil {
@@ -39,7 +50,9 @@ func (g *group) run(m *member) (alive bool) {
 	if m.err == nil && m.panic == nil {
 		g.pending.take(&tx.added)
 	} else {
-		g.lastPet, g.known = lastPet, map[int64]bool{}
+		tx.added.clear()
+		g.lastPet = lastPet
+		clear(g.known)
 		after = []string{"ROLLBACK TO member", "RELEASE member"}
 	}
 	if tx.saved {

@@ -101,15 +101,15 @@ func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
 
 // Write runs fn as if alone. What it wrote is durable when Write returns nil.
 func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
-	changed, ordered := false, false
+	var did struct{ change, order bool }
 	err := s.write(ctx, func(tx *tx) error {
-		defer func() { changed, ordered = changed || tx.changed, ordered || tx.ordered }()
+		defer func() { did.change, did.order = did.change || tx.changed, did.order || tx.ordered }()
 		return fn(tx)
 	})
-	if ordered { // also after an error: nobody may know what became of it
+	if did.order { // also after an error: nobody may know what became of it
 		s.orders.Add(1)
 	}
-	if changed {
+	if did.change {
 		s.changes.Add(1)
 	}
 	if err == nil {

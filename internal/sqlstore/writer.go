@@ -24,6 +24,9 @@ type writer struct {
 	metrics      *metrics
 	insertPets   inserter[shop.Pet]
 	insertEvents inserter[addedEvent]
+	group        group
+	most         int // of those who wrote at once lately: half of them go on while the others are committed
+	members      sync.Pool
 	queue        chan *member
 	stopped      chan struct{} // closed when the last accepted write has been answered
 
@@ -31,35 +34,41 @@ type writer struct {
 	closed bool
 }
 
-// member is one write that takes part in a group.
+// member is one write that takes part in a group. It is used again for another one.
 type member struct {
 	ctx    context.Context
 	fn     func(*tx) error
 	err    error
 	panic  any
-	answer chan struct{}
+	answer chan struct{} // has room for one
 }
 
 func startWriter(c *conn, f *file, d *dialect, m *metrics) *writer {
 	w := &writer{
 		conn: c, file: f, dialect: d, metrics: m, queue: make(chan *member, maxBatch), stopped: make(chan struct{}),
 		insertPets: petInserter(), insertEvents: eventInserter(),
+		members: sync.Pool{New: func() any { return &member{answer: make(chan struct{}, 1)} }},
 	}
+	w.group = group{writer: w, known: map[int64]bool{}}
 	go w.loop()
 	return w
 }
 
 // do hands a closure to the writer and waits for its answer.
 func (w *writer) do(ctx context.Context, fn func(*tx) error) error {
-	m := &member{ctx: ctx, fn: fn, answer: make(chan struct{})}
+	m := w.members.Get().(*member)
+	m.ctx, m.fn = ctx, fn
 	if err := w.accept(m); err != nil {
 		return shop.UnavailableError(err)
 	}
 	<-m.answer
-	if m.panic != nil {
-		panic(m.panic) // where it belongs: in the goroutine of the caller
+	err, trouble := m.err, m.panic
+	*m = member{answer: m.answer}
+	w.members.Put(m)
+	if trouble != nil {
+		panic(trouble) // where it belongs: in the goroutine of the caller
 	}
-	return m.err
+	return err
 }
 
 func (w *writer) accept(m *member) error {
@@ -67,6 +76,11 @@ func (w *writer) accept(m *member) error {
 	defer w.mu.RUnlock()
 	if w.closed {
 		return errClosed
+	}
+	select {
+	case w.queue <- m:
+		return nil
+	default: // to ask for the end of the context has its price
 	}
 	select {
 	case w.queue <- m:
@@ -102,7 +116,8 @@ func (w *writer) loop() {
 // have been answered. Nobody joins those who run again: whoever comes to a full disk takes the transaction down once more, and
 // they would never be answered.
 func (w *writer) commit(members []*member, open bool) (again []*member) {
-	g := &group{writer: w, known: map[int64]bool{}}
+	g := &w.group
+	g.begin()
 	if err := w.file.check(); err != nil {
 		g.err = err
 	} else if g.exec("BEGIN IMMEDIATE") != nil {
@@ -122,13 +137,14 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 			return append(members[:i:i], members[i+1:]...)
 		}
 		if open && i == len(members)-1 && len(members) < maxBatch {
-			if len(w.queue) == 0 {
+			if len(w.queue) == 0 && len(members) <= w.most/2 {
 				runtime.Gosched() // those who are about to write come before a commit that they would have to wait for
 			}
 			members = w.join(members)
 		}
 	}
 	w.metrics.group.Observe(float64(len(members)))
+	w.most = max(len(members)+len(w.queue), w.most-w.most/16)
 	if g.put(&g.pending) != nil || w.metrics.commit(func() error { return g.exec("COMMIT") }) != nil {
 		w.conn.rollback()
 	}
@@ -164,6 +180,6 @@ func answer(group []*member, err error) {
 		if err != nil {
 			m.err = err
 		}
-		close(m.answer)
+		m.answer <- struct{}{}
 	}
 }
