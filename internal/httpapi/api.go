@@ -84,9 +84,6 @@ func New(c Config) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.Today == nil {
-		c.Today = time.Now
-	}
 	places, err := newPlaces(routes())
 	if err != nil {
 		return nil, err
@@ -142,11 +139,13 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.w.setHeader("X-Request-Id", c.id)
 	setAll(w.Header(), a.always)
 	a.metrics.inFlight.Add(1)
-	start := time.Now()
+	c.start = time.Now()
 	err := a.guard(c)
 	a.metrics.inFlight.Add(-1)
-	end := time.Now()
-	a.note(c, end, end.Sub(start), err)
+	if c.ready.IsZero() {
+		c.ready = time.Now()
+	}
+	a.note(c, c.ready, c.ready.Sub(c.start), err)
 	if c.cut {
 		panic(http.ErrAbortHandler) // the answer had begun: the client must not take it for whole
 	}

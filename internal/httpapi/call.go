@@ -20,6 +20,8 @@ type call struct {
 	w         *recorder
 	r         *http.Request
 	id        string
+	start     time.Time
+	ready     time.Time // when the answer was, where nothing of it had to wait for the client
 	route     *route // nil where no operation was found
 	params    []string
 	segments  [8]string // room for those of the path
@@ -111,9 +113,11 @@ const unreadTimeout = time.Second
 const answerTimeout = 30 * time.Second
 
 // begin writes the beginning of an answer, and gives the client its time to read it all.
-func (c *call) begin(status int) {
-	http.NewResponseController(c.w.ResponseWriter).SetWriteDeadline(time.Now().Add(answerTimeout)) // what has none needs none
+func (c *call) begin(status int) (at time.Time) {
+	at = time.Now()
+	http.NewResponseController(c.w.ResponseWriter).SetWriteDeadline(at.Add(answerTimeout)) // what has none needs none
 	c.w.WriteHeader(status)
+	return at
 }
 
 // maxCounted is the size up to which net/http keeps a body back until the handler is done, counts it, and says its length
@@ -126,7 +130,10 @@ func (c *call) send(status int, contentType string, body []byte) {
 	if len(body) > maxCounted || c.r.Method == http.MethodHead {
 		c.w.setHeader("Content-Length", strconv.Itoa(len(body)))
 	}
-	c.begin(status)
+	at := c.begin(status)
+	if len(body) <= maxCounted {
+		c.ready = at // asking for the time again would cost half a hundredth of a short answer
+	}
 	c.leave() // the work is done: a client that is slow to read takes nobody's place
 	if c.r.Method != http.MethodHead {
 		c.w.Write(body) // an error means that the client has gone

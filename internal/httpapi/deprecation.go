@@ -16,8 +16,14 @@ var (
 	removal         = time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
 )
 
-// removed tells whether the day of the removal has come.
-func (a *API) removed() bool { return !a.Today().Before(removal) }
+// removed tells whether the day of the removal had come when a call did.
+func (a *API) removed(c *call) bool {
+	today := c.start
+	if a.Today != nil {
+		today = a.Today()
+	}
+	return !today.Before(removal)
+}
 
 // noticeOfRemoval tells of the removal, in words that machines read.
 func noticeOfRemoval(base string) []header {

@@ -82,7 +82,7 @@ func (a *API) createPet(c *call) error {
 	return once(c, func(ctx context.Context) (shop.Pet, error) { return a.Service.CreatePet(ctx, n) },
 		func(pet shop.Pet) shop.Answer {
 			body := encode(pet)
-			return shop.Answer{Status: 201, Location: a.petLocation(pet.ID), Tag: entityTag(body), Body: body}
+			return shop.Answer{Status: 201, Location: a.petLocation(c, pet.ID), Tag: entityTag(body), Body: body}
 		})
 }
 
@@ -112,7 +112,7 @@ func (a *API) refuse(c *call, problems shop.Problems, categoryID *int64) error {
 }
 
 func (a *API) getPet(c *call) error {
-	if a.removed() {
+	if a.removed(c) {
 		return errRemoved()
 	}
 	id, err := c.idOf("animal")
@@ -182,8 +182,8 @@ func (a *API) deletePet(c *call) error {
 }
 
 // petLocation is where an animal can be fetched: by the deprecated operation as long as there is one.
-func (a *API) petLocation(id int64) string {
-	if a.removed() {
+func (a *API) petLocation(c *call, id int64) string {
+	if a.removed(c) {
 		return a.basePath + "/pets?id=" + strconv.FormatInt(id, 10)
 	}
 	return a.basePath + "/pets/" + strconv.FormatInt(id, 10)
