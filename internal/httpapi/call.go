@@ -22,7 +22,7 @@ type call struct {
 	id        string
 	start     time.Time
 	ready     time.Time // when the answer was, where nothing of it had to wait for the client
-	route     *route // nil where no operation was found
+	route     *route    // nil where no operation was found
 	params    []string
 	segments  [8]string // room for those of the path
 	principal shop.Principal
