@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -63,7 +64,10 @@ func explained(ctx context.Context, err error, changes bool) error {
 		return failure{fmt.Errorf("%w%s%s", plainly(err), hint(e), maybe), codeOf(e)}
 	}
 	if isNetwork(err) {
-		const next = "; start it with animalstore serve, or say where it is with --url or ANIMALSTORE_URL"
+		next := "; start it with animalstore serve, or say where it is with --url or ANIMALSTORE_URL"
+		if isUntrusted(err) {
+			next = "; use the name that its certificate is for, or let this system trust who signed it (on Linux, SSL_CERT_FILE can name a file of them)"
+		}
 		return failure{fmt.Errorf("%w%s%s", plainly(err), next, maybe), exitUnreachable}
 	}
 	return plainly(err)
@@ -106,7 +110,13 @@ func mayBeDone(err error) bool {
 		return e.Status >= 500 || e.Status < 300
 	}
 	operation, ok := errors.AsType[*net.OpError](err)
-	return !ok || operation.Op != "dial"
+	return !isUntrusted(err) && (!ok || operation.Op != "dial")
+}
+
+// isUntrusted tells whether nothing was sent, because whoever answers could not show that it is the service.
+func isUntrusted(err error) bool {
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	return untrusted
 }
 
 // isNetwork tells whether there was no answer, or half of one. What failed on a file, such as the output, is another matter.

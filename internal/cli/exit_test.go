@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"io/fs"
@@ -63,6 +65,7 @@ func TestExitCodes(t *testing.T) {
 		return &client.Error{Code: code, Status: status, Message: "No."}
 	}
 	dial := &url.Error{Op: "Get", URL: "http://a/v1/pets", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
+	untrusted := &url.Error{Op: "Get", URL: "https://a/v1/pets", Err: &tls.CertificateVerificationError{Err: x509.UnknownAuthorityError{}}}
 	interrupted, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, c := range []struct {
@@ -86,6 +89,7 @@ func TestExitCodes(t *testing.T) {
 		{nil, answer(500, client.CodeInternal), 1, true},
 		{nil, answer(503, client.CodeUnavailable), 6, true},
 		{nil, fmt.Errorf("animalstore: %w", dial), 6, false},
+		{nil, fmt.Errorf("animalstore: %w", untrusted), 6, false},
 		{nil, fmt.Errorf("animalstore: the answer broke off: %w", io.ErrUnexpectedEOF), 6, true},
 		{nil, &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}, 1, false},
 		{interrupted, fmt.Errorf("animalstore: %w", context.Canceled), 130, true},
