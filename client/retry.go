@@ -82,19 +82,29 @@ func (c *Client) sendUntilAnswered(ctx context.Context, prepared *http.Request) 
 			}
 		}
 		if try == c.retries || ctx.Err() != nil || !mayPass(err) {
-			return got, err
+			return got, undecided(lost, err)
 		}
 		if mayBeDone(err) {
 			lost = err
 		}
 		wait := waitBefore(try+1, err)
 		if deadline, ok := ctx.Deadline(); wait > patience || ok && time.Until(deadline) <= wait {
-			return got, err
+			return got, undecided(lost, err)
 		}
 		if ended := sleep(ctx, wait); ended != nil {
-			return got, fmt.Errorf("animalstore: %w before this could be tried again: %w", ended, err)
+			return got, fmt.Errorf("animalstore: %w before this could be tried again: %w", ended, undecided(lost, err))
 		}
 	}
+}
+
+// undecided is the error of the last attempt. Where that one was not carried out, but an earlier one may have been, it is that one's:
+// whoever is told that nothing was done does it again.
+func undecided(lost, err error) error {
+	_, answered := errors.AsType[*Error](err)
+	if lost == nil || mayBeDone(err) || answered && !mayPass(err) {
+		return err
+	}
+	return fmt.Errorf("%w; sent again: %v", lost, err)
 }
 
 // mayPass tells whether the same request may fare better later.
@@ -106,8 +116,13 @@ func mayPass(err error) bool {
 		}
 		return e.Code == CodeIdempotencyKeyInUse
 	}
+	return !isUntrusted(err)
+}
+
+// isUntrusted tells whether nothing was sent, because whoever answers could not show that it is the service.
+func isUntrusted(err error) bool {
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-	return !untrusted
+	return untrusted
 }
 
 // mayBeDone tells whether the service may have done what was asked, although it did not say so.
@@ -116,7 +131,7 @@ func mayBeDone(err error) bool {
 		return e.Status >= 500
 	}
 	operation, ok := errors.AsType[*net.OpError](err)
-	return !ok || operation.Op != "dial"
+	return !isUntrusted(err) && (!ok || operation.Op != "dial")
 }
 
 // waitBefore is how long to wait before the nth repeat.

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -29,141 +28,7 @@ func (s *openShop) count() (n int) {
 }
 
 // A create whose answer is lost on the way is sent again with the same Idempotency-Key: one animal.
-func TestLostCreate(t *testing.T) {
-	t.Parallel()
-	for name, fates := range map[string][]fate{
-		"the request is lost":         {isLost},
-		"the answer is lost":          {losesAnswer},
-		"half of the answer is lost":  {losesHalf},
-		"a proxy gives up":            {getsAfter(502)},
-		"the service has no time":     {getsAfter(503)},
-		"a proxy does not wait":       {getsAfter(504)},
-		"one thing after the other":   {losesAnswer, isLost, losesHalf, getsAfter(504)},
-		"the first one is still busy": {gets(409, apiError(409, client.CodeIdempotencyKeyInUse))},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newShop(t)
-			s.next(fates...)
-			pet := must(s.client().CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
-			sent := s.requests()
-			if len(sent) != len(fates)+1 {
-				t.Errorf("%d requests were sent", len(sent))
-			}
-			for _, r := range sent {
-				if r.header.Get("Idempotency-Key") != sent[0].header.Get("Idempotency-Key") || r.body != sent[0].body || r.body == "" {
-					t.Errorf("the repeat %+v differs from %+v", r, sent[0])
-				}
-			}
-			if got := must(s.client().GetPet(t.Context(), pet.ID))(t); got != pet || s.count() != 1 {
-				t.Errorf("got %+v, want %+v; there are %d animals", got, pet, s.count())
-			}
-		})
-	}
-}
-
-func TestLostOrder(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	c, ctx, pet := s.client(), t.Context(), s.add("Rex")
-	s.next(losesAnswer)
-	order := must(c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID}))(t)
-	for _, step := range []struct {
-		to   client.OrderStatus
-		take func(context.Context, int64) (client.Order, error)
-	}{{client.OrderApproved, c.ApproveOrder}, {client.OrderDelivered, c.DeliverOrder}} {
-		s.next(losesAnswer, losesHalf)
-		if order = must(step.take(ctx, order.ID))(t); order.Status != step.to {
-			t.Errorf("the order is %+v, want it %s", order, step.to)
-		}
-	}
-	orders, _, err := c.ListOrders(ctx, client.OrderQuery{})
-	if err != nil || !slices.Equal(orders, []client.Order{order}) {
-		t.Errorf("got %+v, %v, want %+v", orders, err, order)
-	}
-}
-
-func TestLostUpdate(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	c, ctx, pet := s.client(), t.Context(), s.add("Rex")
-	s.next(losesAnswer)
-	changed := must(c.UpdatePet(ctx, pet.ID, client.PetUpdate{Status: new(client.PetSold)}))(t)
-	if changed.Status != client.PetSold || changed.ETag == pet.ETag {
-		t.Errorf("changed to %+v", changed)
-	}
-	s.next(losesAnswer)
-	category, created, err := c.PutCategory(ctx, 7, "Dogs")
-	if err != nil || created || category.Name != "Dogs" { // created, but by the attempt before
-		t.Errorf("put %+v, %v, %v", category, created, err)
-	}
-}
-
 // Under a condition, a repeat may be refused because the lost attempt was carried out. That is not "not done".
-func TestLostConditionalUpdate(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	c, ctx, pet := s.client(), t.Context(), s.add("Rex")
-	rename := func(name string) (client.Pet, error) {
-		pet = must(c.GetPet(ctx, pet.ID))(t)
-		return c.UpdatePet(ctx, pet.ID, client.PetUpdate{Name: &name}, client.IfMatch(pet.ETag))
-	}
-	s.next(arrives, isLost) // the first is the get
-	if got := must(rename("A"))(t); got.Name != "A" {
-		t.Errorf("got %+v", got)
-	}
-	s.next(arrives, losesAnswer)
-	if _, err := rename("B"); err == nil || client.IsCode(err, client.CodePreconditionFailed) || !strings.Contains(err.Error(), "first attempt") {
-		t.Errorf("got %v", err)
-	}
-	s.next(arrives, getsAfter(503))
-	_, err := rename("C")
-	wantCode(t, err, client.CodeUnexpectedAnswer)
-	if got := must(c.GetPet(ctx, pet.ID))(t); got.Name != "C" {
-		t.Errorf("got %+v", got)
-	}
-	s.next(gets(429, apiError(429, client.CodeRateLimited))) // that one was not carried out
-	_, err = c.UpdatePet(ctx, pet.ID, client.PetUpdate{}, client.IfMatch(`"stale"`))
-	wantCode(t, err, client.CodePreconditionFailed)
-}
-
-func TestLostDelete(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	c, ctx := s.client(), t.Context()
-	pet, tagged := s.add("Rex"), s.add("Mia")
-	category := must(c.CreateCategory(ctx, "Fish"))(t)
-	key := must(c.CreateKey(ctx, client.NewKey{Name: "x", Scopes: []client.Scope{client.ScopePetsRead}}))(t)
-	for name, remove := range map[string]func() error{
-		"pet":             func() error { return c.DeletePet(ctx, pet.ID) },
-		"unchanged pet":   func() error { return c.DeletePet(ctx, tagged.ID, client.IfMatch(tagged.ETag)) },
-		"category":        func() error { return c.DeleteCategory(ctx, category.ID) },
-		"key":             func() error { return c.RevokeKey(ctx, key.ID) },
-		"pet, once again": func() error { return c.DeletePet(ctx, s.add("Bo").ID) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			if strings.HasSuffix(name, "again") {
-				s.next(arrives, getsAfter(502)) // the first adds it
-			} else {
-				s.next(losesAnswer)
-			}
-			if err := remove(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
-	if s.count() != 0 {
-		t.Errorf("there are %d animals", s.count())
-	}
-	// Where no attempt can have removed it, it was not there.
-	wantCode(t, c.DeletePet(ctx, pet.ID), client.CodeNotFound)
-	s.next(gets(429, apiError(429, client.CodeRateLimited)))
-	wantCode(t, c.DeletePet(ctx, pet.ID), client.CodeNotFound)
-	// Nor does another server's 404 say anything about it.
-	s.next(losesAnswer, gets(404, proxyPage))
-	wantCode(t, c.DeletePet(ctx, pet.ID), client.CodeUnexpectedAnswer)
-}
-
 // refuseFirst makes a transport whose first connections are refused.
 func refuseFirst(n int) (*http.Transport, *int) {
 	dials := 0

@@ -66,7 +66,7 @@ func explained(ctx context.Context, err error, changes bool) error {
 	if isNetwork(err) {
 		next := "; start it with animalstore serve, or say where it is with --url or ANIMALSTORE_URL"
 		if isUntrusted(err) {
-			next = "; use the name that its certificate is for, or let this system trust who signed it (on Linux, SSL_CERT_FILE can name a file of them)"
+			next = "; use the name that its certificate is for, renew one that has run out, or let this system trust who signed it (on Linux, SSL_CERT_FILE can name a file of them)"
 		}
 		return failure{fmt.Errorf("%w%s%s", plainly(err), next, maybe), exitUnreachable}
 	}

@@ -90,6 +90,7 @@ func TestExitCodes(t *testing.T) {
 		{nil, answer(503, client.CodeUnavailable), 6, true},
 		{nil, fmt.Errorf("animalstore: %w", dial), 6, false},
 		{nil, fmt.Errorf("animalstore: %w", untrusted), 6, false},
+		{nil, fmt.Errorf("animalstore: %w; sent again: %v", &url.Error{Op: "Post", URL: dial.URL, Err: io.EOF}, dial), 6, true},
 		{nil, fmt.Errorf("animalstore: the answer broke off: %w", io.ErrUnexpectedEOF), 6, true},
 		{nil, &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}, 1, false},
 		{interrupted, fmt.Errorf("animalstore: %w", context.Canceled), 130, true},
