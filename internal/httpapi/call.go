@@ -21,7 +21,7 @@ type call struct {
 	r         *http.Request
 	id        string
 	start     time.Time
-	ready     time.Time // when the answer was, where nothing of it had to wait for the client
+	ready     time.Time // when the answer was
 	route     *route    // nil where no operation was found
 	params    []string
 	segments  [8]string // room for those of the path
@@ -132,7 +132,7 @@ func (c *call) send(status int, contentType string, body []byte) {
 	}
 	at := c.begin(status)
 	if len(body) <= maxCounted {
-		c.ready = at // asking for the time again would cost half a hundredth of a short answer
+		c.ready = at // nothing of it waits for the client before the work is over
 	}
 	c.leave() // the work is done: a client that is slow to read takes nobody's place
 	if c.r.Method != http.MethodHead {

@@ -144,7 +144,7 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 		}
 	}
 	w.metrics.group.Observe(float64(len(members)))
-	w.most = max(len(members)+len(w.queue), w.most-w.most/16)
+	w.most = max(len(members)+len(w.queue), w.most-(w.most+15)/16)
 	if g.put(&g.pending) != nil || w.metrics.commit(func() error { return g.exec("COMMIT") }) != nil {
 		w.conn.rollback()
 	}
