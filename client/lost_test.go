@@ -2,7 +2,8 @@ package client_test
 
 import (
 	"context"
-	"errors"
+	"crypto/tls"
+	"io"
 	"net"
 	"slices"
 	"strings"
@@ -165,7 +166,26 @@ func TestLostAndThenNobodyThere(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "; sent again: ") {
 		t.Errorf("the error is %v", err)
 	}
-	if operation, ok := errors.AsType[*net.OpError](err); ok && operation.Op == "dial" {
-		t.Errorf("%v says that nothing was sent", err)
+	if !client.MayBeDone(err) {
+		t.Errorf("%v says that nothing was done", err)
+	}
+}
+
+func TestMayBeDone(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]bool{
+		nil:                                   false,
+		io.EOF:                                true,
+		io.ErrClosedPipe:                      true,
+		&net.OpError{Op: "dial", Err: io.EOF}: false,
+		&net.OpError{Op: "read", Err: io.EOF}: true,
+		&tls.CertificateVerificationError{Err: io.EOF}:                false,
+		&client.Error{Status: 409}:                                    false,
+		&client.Error{Status: 503}:                                    true,
+		&client.Error{Status: 200, Code: client.CodeUnexpectedAnswer}: true,
+	} {
+		if got := client.MayBeDone(err); got != want {
+			t.Errorf("%v: %v", err, got)
+		}
 	}
 }

@@ -84,7 +84,7 @@ func (c *Client) sendUntilAnswered(ctx context.Context, prepared *http.Request) 
 		if try == c.retries || ctx.Err() != nil || !mayPass(err) {
 			return got, undecided(lost, err)
 		}
-		if mayBeDone(err) {
+		if MayBeDone(err) {
 			lost = err
 		}
 		wait := waitBefore(try+1, err)
@@ -101,7 +101,7 @@ func (c *Client) sendUntilAnswered(ctx context.Context, prepared *http.Request) 
 // whoever is told that nothing was done does it again.
 func undecided(lost, err error) error {
 	_, answered := errors.AsType[*Error](err)
-	if lost == nil || mayBeDone(err) || answered && !mayPass(err) {
+	if lost == nil || MayBeDone(err) || answered && !mayPass(err) {
 		return err
 	}
 	return fmt.Errorf("%w; sent again: %v", lost, err)
@@ -125,13 +125,14 @@ func isUntrusted(err error) bool {
 	return untrusted
 }
 
-// mayBeDone tells whether the service may have done what was asked, although it did not say so.
-func mayBeDone(err error) bool {
+// MayBeDone tells whether the service may have done what a call asked for, although it ended with this error: look before you ask
+// for it again by another call.
+func MayBeDone(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Status >= 500
+		return e.Status >= 500 || e.Status < 300 // an answer that nobody could read
 	}
 	operation, ok := errors.AsType[*net.OpError](err)
-	return !isUntrusted(err) && (!ok || operation.Op != "dial")
+	return err != nil && !isUntrusted(err) && (!ok || operation.Op != "dial")
 }
 
 // waitBefore is how long to wait before the nth repeat.

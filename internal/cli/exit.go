@@ -54,7 +54,7 @@ func explained(ctx context.Context, err error, changes bool) error {
 		return err
 	}
 	maybe := ""
-	if changes && mayBeDone(err) {
+	if changes && client.MayBeDone(err) {
 		maybe = "; it may have been done all the same: look before you run it again"
 	}
 	if ctx.Err() != nil {
@@ -104,16 +104,7 @@ func codeOf(e *client.Error) int {
 	return exitError
 }
 
-// mayBeDone tells whether the service may have done what was asked, although it did not say so.
-func mayBeDone(err error) bool {
-	if e, ok := errors.AsType[*client.Error](err); ok {
-		return e.Status >= 500 || e.Status < 300
-	}
-	operation, ok := errors.AsType[*net.OpError](err)
-	return !isUntrusted(err) && (!ok || operation.Op != "dial")
-}
-
-// isUntrusted tells whether nothing was sent, because whoever answers could not show that it is the service.
+// isUntrusted tells whether whoever answers could not show that it is the service.
 func isUntrusted(err error) bool {
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	return untrusted
