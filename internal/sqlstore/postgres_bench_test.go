@@ -139,8 +139,10 @@ func checkCounts(t *testing.T, straight *sql.DB, pets int) {
 	}
 }
 
-// awaitRow asks until the answer is yes.
-func awaitRow(t *testing.T, db *sql.DB, what, query string) {
+// awaitRow asks a database, or one connection to it, until the answer is yes.
+func awaitRow(t *testing.T, db interface {
+	QueryRowContext(context.Context, string, ...any) *sql.Row
+}, what, query string) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * ample); ; time.Sleep(5 * time.Millisecond) {
 		var yes bool

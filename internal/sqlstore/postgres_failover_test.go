@@ -40,12 +40,7 @@ func TestDemotedServer(t *testing.T) {
 	primary, replica := pgtest.StartWithReplica(t, false)
 	store := open(t, pgtest.FailoverURL(primary, replica), Options{})
 	fillPool(t, store)
-	old := openStraight(t, primary.URL())
-	exec(t, old, "CHECKPOINT")
-	awaitRow(t, old, "the replica to have it all", "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication")
-	exec(t, old, "ALTER SYSTEM SET default_transaction_read_only = on")
-	exec(t, old, "SELECT pg_reload_conf()")
-	awaitRow(t, old, "the server to be read-only", "SELECT current_setting('default_transaction_read_only') = 'on'")
+	demote(t, store, primary)
 	replica.Promote(t)
 
 	begin := time.Now()
@@ -54,6 +49,25 @@ func TestDemotedServer(t *testing.T) {
 	}
 	t.Logf("the write took %v", time.Since(begin))
 	check(t, settled(t, openStraight(t, replica.URL())), map[string]error{"after": nil})
+}
+
+// demote makes a server read-only once its replica has all that it has. Each connection hears of that by itself: it waits
+// until all those of the store have, whose pool is full.
+func demote(t *testing.T, store *Store, primary *pgtest.Server) {
+	t.Helper()
+	old := openStraight(t, primary.URL())
+	exec(t, old, "CHECKPOINT")
+	awaitRow(t, old, "the replica to have it all", "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication")
+	exec(t, old, "ALTER SYSTEM SET default_transaction_read_only = on")
+	exec(t, old, "SELECT pg_reload_conf()")
+	for range pgConnections {
+		conn, err := store.engine.(*postgresEngine).db.Conn(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close() // not before all were asked: the next one would be this one again
+		awaitRow(t, conn, "a connection to be read-only", "SELECT current_setting('default_transaction_read_only') = 'on'")
+	}
 }
 
 // While the synchronous replica is away, a COMMIT waits for it, and nobody sees what a failover could still undo. Somebody

@@ -80,12 +80,7 @@ func TestReadyServer(t *testing.T) {
 	store := open(t, pgtest.FailoverURL(primary, replica), Options{})
 	fillPool(t, store)
 	wantReady(t, store, "")
-	old := openStraight(t, primary.URL())
-	exec(t, old, "CHECKPOINT")
-	awaitRow(t, old, "the replica to have it all", "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication")
-	exec(t, old, "ALTER SYSTEM SET default_transaction_read_only = on")
-	exec(t, old, "SELECT pg_reload_conf()")
-	awaitRow(t, old, "the server to be read-only", "SELECT current_setting('default_transaction_read_only') = 'on'")
+	demote(t, store, primary)
 	store.engine.(*postgresEngine).patience = 5 * time.Second // so that also a busy machine gets an answer
 	wantReady(t, store, "but not written")                    // over a connection that was there
 	wantReady(t, store, "but not written")                    // over a new one
