@@ -19,16 +19,18 @@ type Conn struct {
 }
 
 // Open opens a database, given by its URI, and applies settings, each what would stand behind PRAGMA.
-func Open(uri string, settings ...string) (*Conn, error) {
+func Open(uri string, settings ...string) (*Conn, error) { return open(uri, 0, settings) }
+
+func open(uri string, vfs uintptr, settings []string) (*Conn, error) {
 	c := &Conn{tls: libc.NewTLS()}
-	if err := c.open(uri, settings); err != nil {
+	if err := c.open(uri, vfs, settings); err != nil {
 		c.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *Conn) open(uri string, settings []string) error {
+func (c *Conn) open(uri string, vfs uintptr, settings []string) error {
 	at, err := put(c, uri)
 	if err != nil {
 		return err
@@ -36,7 +38,7 @@ func (c *Conn) open(uri string, settings []string) error {
 	// No lock of its own: whoever uses a connection has it alone.
 	const flags = sqlite3.SQLITE_OPEN_READWRITE | sqlite3.SQLITE_OPEN_CREATE | sqlite3.SQLITE_OPEN_URI |
 		sqlite3.SQLITE_OPEN_NOMUTEX | sqlite3.SQLITE_OPEN_EXRESCODE
-	if c.db, err = c.handle(func(into uintptr) int32 { return sqlite3.Xsqlite3_open_v2(c.tls, at, into, flags, 0) }); err != nil {
+	if c.db, err = c.handle(func(into uintptr) int32 { return sqlite3.Xsqlite3_open_v2(c.tls, at, into, flags, vfs) }); err != nil {
 		return err
 	}
 	for _, setting := range settings {

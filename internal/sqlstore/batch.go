@@ -105,8 +105,10 @@ func (i inserter[T]) insert(c *conn, rows []T) error {
 
 func petInserter() inserter[shop.Pet] {
 	return newInserter("pets (id, name, name_folded, category_id, status)", 5, func(s *sqlite.Stmt, first int, pet shop.Pet) error {
-		status := s.BindNull(first + 4)
-		if pet.Status != "" {
+		var status error
+		if pet.Status == "" {
+			status = s.BindNull(first + 4)
+		} else {
 			status = s.BindText(first+4, string(pet.Status))
 		}
 		return errors.Join(s.BindInt64(first, pet.ID), s.BindText(first+1, pet.Name), s.BindText(first+2, shop.Fold(pet.Name)),

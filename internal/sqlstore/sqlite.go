@@ -86,11 +86,10 @@ func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err er
 		return err
 	}
 	s.readers = make(chan *conn, max(4, 2*runtime.GOMAXPROCS(0)))
-	connect := func() (*sqlite.Conn, error) { return sqlite.Open(dsn(path), settings(o)...) }
 	for range cap(s.readers) {
-		s.readers <- newConn(connect)
+		s.readers <- newConn(func() (*sqlite.Conn, error) { return sqlite.Open(dsn(path), settings(o)...) })
 	}
-	writing := newConn(connect)
+	writing := newConn(func() (*sqlite.Conn, error) { return sqlite.OpenWriter(dsn(path), settings(o)...) })
 	if o.Exclusive {
 		if err := s.connect(ctx, writing); err != nil {
 			return err
