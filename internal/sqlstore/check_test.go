@@ -174,7 +174,7 @@ var damages = map[string]struct{ statements, want string }{
 	"an event of nothing":               {"UPDATE events SET subject = 'x' WHERE id = 2", `events 2: nothing of the type "pet.created" happens to "x"`},
 	"an event behind the horizon":       {"INSERT INTO settings (name, value) VALUES ('event_horizon', '1')", "events 1: it is there, but those up to 1 were removed for their age"},
 	"an event that was undone":          {"INSERT INTO settings (name, value) VALUES ('undone_events', '2-4')", "events 3: it is there, but a restore has undone it"},
-	"a missing index":                   {"DROP INDEX pets_status", "schema: the index pets_status is missing"},
+	"a missing index":                   {"DROP INDEX pets_category_status", "schema: the index pets_category_status is missing"},
 	"a missing table":                   {"DROP TABLE kept_answers", "schema: the table kept_answers is missing"},
 }
 

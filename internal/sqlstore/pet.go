@@ -36,9 +36,9 @@ func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 		return petConditions(d, list).page("SELECT "+petColumns+" FROM pets", list.Window, "id < %s", "id DESC")
 	}
 	var parts []string
-	for _, status := range []string{"status IS NULL", "status = 'available'", "status = 'pending'", "status = 'sold'"} {
+	for _, status := range []shop.Status{"", shop.Available, shop.Pending, shop.Sold} {
 		c := petConditions(d, list)
-		c.texts = append(c.texts, status)
+		c.texts = append(c.texts, statusIs(status))
 		query, args = c.page("SELECT id FROM pets", list.Window, "id < %s", "id DESC") // the same values for each
 		parts = append(parts, "SELECT id FROM ("+query+")")
 	}
@@ -52,8 +52,12 @@ func petConditions(d *dialect, list shop.PetList) *conditions {
 	if list.CategoryID != nil {
 		c.equal("category_id", *list.CategoryID)
 	}
-	if list.Status != "" {
+	switch {
+	case list.Status == "":
+	case d.byRow:
 		c.equal("status", list.Status)
+	default:
+		c.texts = append(c.texts, statusIs(list.Status))
 	}
 	if list.Query != "" {
 		c.add(d.contains, shop.Fold(list.Query))
@@ -62,6 +66,20 @@ func petConditions(d *dialect, list shop.PetList) *conditions {
 		addIn(c, "id", list.IDs)
 	}
 	return c
+}
+
+// statusIs is the condition that an animal has a status, or none. It stands in the text: a file has an index for each status.
+func statusIs(status shop.Status) string {
+	switch status {
+	case shop.Available:
+		return "status = 'available'"
+	case shop.Pending:
+		return "status = 'pending'"
+	case shop.Sold:
+		return "status = 'sold'"
+	default:
+		return "status IS NULL"
+	}
 }
 
 // CountPets reads the index that has just the two columns, in their order.
