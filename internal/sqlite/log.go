@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -13,9 +14,12 @@ import (
 // to its log in two parts: more than forty writes for a group of animals. Here they are collected, and written before the log
 // is synced or looked at; docs/decisions/020-straight-to-sqlite.md says what that is worth.
 //
-// Others are told of a commit after the log was synced, and so written: synchronous is FULL, whatever the settings say.
+// Nothing is ever left collected. Others are told of a commit after the log was synced: synchronous is FULL, whatever the settings
+// say. And only a commit writes: a transaction stays in memory until then, however large it is (cache_spill). The URI must not
+// have psow=0: SQLite would write on after the sync.
 func OpenWriter(uri string, settings ...string) (*Conn, error) {
-	return open(uri, collector(), append(settings, "journal_mode(WAL)", "synchronous(FULL)"))
+	settings = slices.Concat(settings, []string{"journal_mode(WAL)", "synchronous(FULL)", "cache_spill(0)"})
+	return open(uri, collector(), settings)
 }
 
 // collector makes a VFS, as SQLite calls what it reaches files through, and returns its name. It collects what is written to a
@@ -64,10 +68,6 @@ func openFile(tls *libc.TLS, vfs, name, file uintptr, flags int32, outFlags uint
 	}
 	f := at[sqlite3.Tsqlite3_file](file)
 	methods := *at[sqlite3.Tsqlite3_io_methods](f.FpMethods)
-	traits := function[func(tls *libc.TLS, file uintptr) int32](methods.FxDeviceCharacteristics)(tls, file)
-	if traits&sqlite3.SQLITE_IOCAP_POWERSAFE_OVERWRITE == 0 {
-		return code // SQLite goes on writing to such a log when it has synced it
-	}
 	room := sqlite3.Xsqlite3_malloc(tls, logRoom)
 	if room == 0 {
 		return code
@@ -102,7 +102,7 @@ func writeLog(tls *libc.TLS, file, from uintptr, length int32, offset int64) int
 // transfer is how reading and writing look.
 type transfer = func(tls *libc.TLS, file, memory uintptr, length int32, offset int64) int32
 
-// flush writes what is collected. What cannot be written is not kept: SQLite gives the commit up.
+// flush writes what is collected. What cannot be written is forgotten, as SQLite gives up the commit that it is part of.
 func (l *log) flush(tls *libc.TLS, file uintptr) int32 {
 	length := l.used
 	if length == 0 {
@@ -144,7 +144,7 @@ func sizeOfLog(tls *libc.TLS, file, into uintptr) int32 {
 	return function[func(tls *libc.TLS, file, into uintptr) int32](own.FxFileSize)(tls, file, into)
 }
 
-// closeLog forgets what is collected still: it was never synced, and nobody was told of it.
+// closeLog forgets what is collected, if anything: nobody was told of it.
 func closeLog(tls *libc.TLS, file uintptr) int32 {
 	l, own := logOf(file)
 	sqlite3.Xsqlite3_free(tls, l.room)

