@@ -42,6 +42,7 @@ func (g *group) run(m *member) (alive bool) {
 	tx := &g.part
 	lastPet := g.lastPet
 	m.err = tx.run(func() error { return m.call(tx) })
+	m.did.add(tx.effects)
 	if g.err != nil {
 		m.err = g.err
 		return false

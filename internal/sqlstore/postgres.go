@@ -147,15 +147,16 @@ func (p *postgresEngine) read(ctx context.Context, fn func(*tx) error) error {
 
 // write does not end with its caller: a transaction that is nearly done is worth more than one that is begun again. But it is not
 // begun again for a caller that has gone, and that may have asked another node meanwhile.
-func (p *postgresEngine) write(ctx context.Context, fn func(*tx) error) error {
+func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error) (did effects, err error) {
 	if err := ctx.Err(); err != nil {
-		return shop.UnavailableError(err)
+		return did, shop.UnavailableError(err)
 	}
-	return p.patiently(ctx, context.WithoutCancel(ctx), func(ctx context.Context) error {
+	err = p.patiently(ctx, context.WithoutCancel(ctx), func(ctx context.Context) error {
 		name := make([]byte, 16)
 		rand.Read(name)
 		var lost error // of a COMMIT that may have arrived
 		err := p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelSerializable}, func(t *tx, commit func() error) error {
+			defer func() { did.add(t.effects) }()
 			err := t.run(func() error {
 				if err := fn(t); err != nil {
 					return err
@@ -178,6 +179,7 @@ func (p *postgresEngine) write(ctx context.Context, fn func(*tx) error) error {
 		}
 		return err
 	})
+	return did, err
 }
 
 // transaction runs fn in one transaction of one connection. A connection on which something broke is not used again.

@@ -16,7 +16,7 @@ import (
 func (s *Store) Ready(ctx context.Context) error {
 	err := s.engine.ready(ctx)
 	if err == nil && s.failing.Load() {
-		err = s.write(ctx, (*tx).touch)
+		_, err = s.write(ctx, touch)
 	}
 	if err == nil {
 		return nil
@@ -25,8 +25,8 @@ func (s *Store) Ready(ctx context.Context) error {
 }
 
 // touch writes something that changes nothing.
-func (t *tx) touch() error {
-	return t.exec("UPDATE settings SET value = value WHERE name = 'environment'")
+func touch(w shop.WriteTx) error {
+	return w.(*tx).exec("UPDATE settings SET value = value WHERE name = 'environment'")
 }
 
 func (s *sqliteEngine) ready(ctx context.Context) error {

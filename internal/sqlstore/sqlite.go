@@ -161,7 +161,7 @@ func (s *sqliteEngine) read(ctx context.Context, fn func(*tx) error) error {
 	return tx.run(func() error { return fn(tx) })
 }
 
-func (s *sqliteEngine) write(ctx context.Context, fn func(*tx) error) error {
+func (s *sqliteEngine) write(ctx context.Context, fn func(shop.WriteTx) error) (effects, error) {
 	return s.writer.do(ctx, fn)
 }
 

@@ -32,7 +32,7 @@ type Store struct {
 // engine runs closures over transactions of its database.
 type engine interface {
 	read(ctx context.Context, fn func(*tx) error) error
-	write(ctx context.Context, fn func(*tx) error) error
+	write(ctx context.Context, fn func(shop.WriteTx) error) (effects, error)
 	// publish gives the events that are written their places.
 	publish(ctx context.Context) error
 	// listen calls heard when another node may have written, until the context ends.
@@ -101,15 +101,11 @@ func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
 
 // Write runs fn as if alone. What it wrote is durable when Write returns nil.
 func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
-	var did struct{ change, order bool }
-	err := s.write(ctx, func(tx *tx) error {
-		defer func() { did.change, did.order = did.change || tx.changed, did.order || tx.ordered }()
-		return fn(tx)
-	})
-	if did.order { // also after an error: nobody may know what became of it
+	did, err := s.write(ctx, fn)
+	if did.ordered { // also after an error: nobody may know what became of it
 		s.orders.Add(1)
 	}
-	if did.change {
+	if did.changed {
 		s.changes.Add(1)
 	}
 	if err == nil {
@@ -119,15 +115,15 @@ func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
 }
 
 // write runs fn in a write, and notes whether the database does its work.
-func (s *Store) write(ctx context.Context, fn func(*tx) error) error {
+func (s *Store) write(ctx context.Context, fn func(shop.WriteTx) error) (effects, error) {
 	s.metrics.writes.Inc()
 	defer s.metrics.writes.Dec()
-	err := s.engine.write(ctx, fn)
+	did, err := s.engine.write(ctx, fn)
 	s.metrics.note(ctx, err)
 	if failing := isTrouble(ctx, err); failing != s.failing.Load() && (failing || err == nil) {
 		s.failing.Store(failing)
 	}
-	return err
+	return did, err
 }
 
 // Moment tells which catalogue there is. Every change is counted before it is answered, so whoever sees the same number has

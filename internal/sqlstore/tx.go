@@ -12,12 +12,21 @@ type tx struct {
 	ctx     context.Context
 	runner  runner
 	dialect *dialect
+	effects
+	failed error
+	group  *group // nil: it has the transaction to itself
+	saved  bool   // it is behind a savepoint
+	added  batch  // what it has added and is not in the database yet
+}
+
+// effects are what a write has changed that others keep in memory.
+type effects struct {
 	changed bool // the catalogue
 	ordered bool // an order has changed
-	failed  error
-	group   *group // nil: it has the transaction to itself
-	saved   bool   // it is behind a savepoint
-	added   batch  // what it has added and is not in the database yet
+}
+
+func (e *effects) add(more effects) {
+	e.changed, e.ordered = e.changed || more.changed, e.ordered || more.ordered
 }
 
 // runner runs statements in the transaction of its connection.

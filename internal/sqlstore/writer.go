@@ -37,7 +37,8 @@ type writer struct {
 // member is one write that takes part in a group. It is used again for another one.
 type member struct {
 	ctx    context.Context
-	fn     func(*tx) error
+	fn     func(shop.WriteTx) error
+	did    effects
 	err    error
 	panic  any
 	answer chan struct{} // has room for one
@@ -55,20 +56,20 @@ func startWriter(c *conn, f *file, d *dialect, m *metrics) *writer {
 }
 
 // do hands a closure to the writer and waits for its answer.
-func (w *writer) do(ctx context.Context, fn func(*tx) error) error {
+func (w *writer) do(ctx context.Context, fn func(shop.WriteTx) error) (effects, error) {
 	m := w.members.Get().(*member)
 	m.ctx, m.fn = ctx, fn
 	if err := w.accept(m); err != nil {
-		return shop.UnavailableError(err)
+		return effects{}, shop.UnavailableError(err)
 	}
 	<-m.answer
-	err, trouble := m.err, m.panic
+	did, err, trouble := m.did, m.err, m.panic
 	*m = member{answer: m.answer}
 	w.members.Put(m)
 	if trouble != nil {
 		panic(trouble) // where it belongs: in the goroutine of the caller
 	}
-	return err
+	return did, err
 }
 
 func (w *writer) accept(m *member) error {
