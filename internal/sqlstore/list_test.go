@@ -45,6 +45,27 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 	}
 }
 
+// A status that there is not has no animals, least of all those without one.
+func TestUnknownStatus(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	if err := store.Write(t.Context(), adding("A")); err != nil {
+		t.Fatal(err)
+	}
+	for _, category := range []*int64{nil, new(int64(1))} {
+		err := store.Read(t.Context(), func(tx shop.ReadTx) error {
+			pets, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{Status: "lost", CategoryID: category}, Window: shop.Window{Limit: 20}})
+			if len(pets) > 0 {
+				t.Errorf("%v were found", pets)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestEveryPageOfOrdersSeeksInAnIndex(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"animalstore/internal/shop"
@@ -36,7 +37,7 @@ func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 		return petConditions(d, list).page("SELECT "+petColumns+" FROM pets", list.Window, "id < %s", "id DESC")
 	}
 	var parts []string
-	for _, status := range []shop.Status{"", shop.Available, shop.Pending, shop.Sold} {
+	for _, status := range append(shop.Statuses(), "") {
 		c := petConditions(d, list)
 		c.texts = append(c.texts, statusIs(status))
 		query, args = c.page("SELECT id FROM pets", list.Window, "id < %s", "id DESC") // the same values for each
@@ -70,15 +71,13 @@ func petConditions(d *dialect, list shop.PetList) *conditions {
 
 // statusIs is the condition that an animal has a status, or none. It stands in the text: a file has an index for each status.
 func statusIs(status shop.Status) string {
-	switch status {
-	case shop.Available:
-		return "status = 'available'"
-	case shop.Pending:
-		return "status = 'pending'"
-	case shop.Sold:
-		return "status = 'sold'"
-	default:
+	switch {
+	case status == "":
 		return "status IS NULL"
+	case slices.Contains(shop.Statuses(), status):
+		return "status = '" + string(status) + "'"
+	default:
+		return "FALSE" // no animal has another
 	}
 }
 
