@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -110,44 +111,71 @@ func (rule *bodyRule) takes(h http.Header) bool {
 type object struct {
 	body     []byte
 	members  []member
+	room     [4]member // most have no more
 	problems shop.Problems
 }
 
 type member struct {
-	name  string
+	name  []byte
 	value jsontext.Value // a part of the body
 }
 
-// UnmarshalJSONFrom reads the members in their order. There are few of them: a map would cost more than all else here.
-func (o *object) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+// decoder reads the tokens of one body after the other.
+type decoder struct {
+	jsontext.Decoder
+	body bytes.Buffer
+}
+
+// decoders are used again: to make one, or to let json.Unmarshal find out how to read an object, takes as long as to read it.
+var decoders = sync.Pool{New: func() any { return new(decoder) }}
+
+// read reads the members of the body in their order. There are few of them: a map would cost more than all else here.
+func (o *object) read() error {
+	d := decoders.Get().(*decoder)
+	defer decoders.Put(d)
+	d.body = *bytes.NewBuffer(o.body)
+	d.Reset(&d.body)
 	if d.PeekKind() != '{' {
-		return cmp.Or(d.SkipValue(), errNoObject)
+		err := d.SkipValue()
+		if err == io.EOF { // all of it is blank
+			err = &jsontext.SyntacticError{ByteOffset: int64(len(o.body))}
+		}
+		return cmp.Or(err, errNoObject)
 	}
-	o.members = make([]member, 0, 4)
-	for begin := true; ; begin = false {
+	d.ReadToken()
+	o.members = o.room[:0]
+	for {
+		start := d.InputOffset()
 		token, err := d.ReadToken()
-		if err != nil || token.Kind() == '}' {
+		if err != nil {
 			return err
 		}
-		if begin {
-			continue
+		if token.Kind() == '}' {
+			break
 		}
-		name := token.String()
+		name := bytes.TrimLeft(o.body[start:d.InputOffset()], blank+",")
 		value, err := d.ReadValue()
 		if err != nil {
 			return err
 		}
 		end := int(d.InputOffset()) // the decoder may use its own value again
-		o.members = append(o.members, member{name, o.body[end-len(value) : end]})
+		o.members = append(o.members, member{unquoted(name), o.body[end-len(value) : end]})
 	}
+	if rest := bytes.TrimLeft(o.body[d.InputOffset():], blank); len(rest) > 0 {
+		return &jsontext.SyntacticError{ByteOffset: int64(len(o.body) - len(rest))}
+	}
+	return nil
 }
+
+// blank is what JSON allows between its tokens.
+const blank = " \t\r\n"
 
 var errNoObject = errors.New("it is no object")
 
 // member returns one of the members, and whether it was sent.
 func (o *object) member(name string) (value jsontext.Value, given bool) {
 	for _, m := range o.members {
-		if m.name == name {
+		if string(m.name) == name {
 			return m.value, true
 		}
 	}
@@ -160,7 +188,7 @@ func parseObject(body []byte) (*object, error) {
 	if len(body) == 0 {
 		return nil, shop.Errorf(shop.InvalidJSON, "The body is empty; send a JSON object.")
 	}
-	if err := json.Unmarshal(body, o); err != nil {
+	if err := o.read(); err != nil {
 		return nil, shop.Errorf(shop.InvalidJSON, "%s", whyInvalid(body, err))
 	}
 	return o, nil
@@ -331,8 +359,17 @@ func asString(value jsontext.Value) (text string, ok bool) {
 	if value.Kind() != '"' {
 		return "", false
 	}
-	if bytes.IndexByte(value, '\\') < 0 { // it stands there as it is
-		return string(value[1 : len(value)-1]), true
+	return string(unquoted(value)), true
+}
+
+// unquoted returns the text of a string, which is a part of the body where it stands there as it is.
+func unquoted(value jsontext.Value) []byte {
+	if bytes.IndexByte(value, '\\') < 0 {
+		return value[1 : len(value)-1]
 	}
-	return text, json.Unmarshal(value, &text) == nil
+	text, err := jsontext.AppendUnquote(nil, value)
+	if err != nil {
+		panic(err) // the decoder takes no string that has no text
+	}
+	return text
 }

@@ -70,7 +70,7 @@ func pageTag(body []byte, more bool) string { return entityTag(body, strconv.App
 func readyPage[T any](page shop.Page[T]) ready {
 	body := encode(page.Items)
 	tag := pageTag(body, page.More)
-	return ready{tag: tag, body: append(body, '\n'), linked: new(atomic.Pointer[linked])} // it is nobody else's
+	return ready{tag: tag, body: line(body), linked: new(atomic.Pointer[linked])}
 }
 
 // sendPage writes a page that a client may keep.

@@ -81,7 +81,7 @@ func (a *API) createPet(c *call) error {
 	}
 	return once(c, func(ctx context.Context) (shop.Pet, error) { return a.Service.CreatePet(ctx, n) },
 		func(pet shop.Pet) shop.Answer {
-			body := encode(pet)
+			body := encodePet(pet)
 			return shop.Answer{Status: 201, Location: a.petLocation(c, pet.ID), Tag: entityTag(body), Body: body}
 		})
 }
@@ -121,7 +121,7 @@ func (a *API) getPet(c *call) error {
 	}
 	answer, err := a.pets.get(c.r.Context(), c.params[0], func() (ready, error) {
 		pet, err := a.Service.Pet(c.r.Context(), id)
-		return ready{tag: petTag(pet), body: line(encode(pet))}, err
+		return ready{tag: petTag(pet), body: line(encodePet(pet))}, err
 	})
 	if err != nil {
 		return err
@@ -147,7 +147,7 @@ func (a *API) updatePet(c *call) error {
 		return err
 	}
 	c.w.Header().Set("ETag", petTag(pet))
-	c.sendJSON(200, encode(pet))
+	c.sendJSON(200, encodePet(pet))
 	return nil
 }
 
@@ -183,14 +183,15 @@ func (a *API) deletePet(c *call) error {
 
 // petLocation is where an animal can be fetched: by the deprecated operation as long as there is one.
 func (a *API) petLocation(c *call, id int64) string {
+	way := "/pets/"
 	if a.removed(c) {
-		return a.basePath + "/pets?id=" + strconv.FormatInt(id, 10)
+		way = "/pets?id="
 	}
-	return a.basePath + "/pets/" + strconv.FormatInt(id, 10)
+	return string(strconv.AppendInt(append(append(make([]byte, 0, 64), a.basePath...), way...), id, 10))
 }
 
 // petTag is the entity tag of one animal, the same wherever it is answered alone.
-func petTag(pet shop.Pet) string { return thingTag(pet) }
+func petTag(pet shop.Pet) string { return entityTag(encodePet(pet)) }
 
 func appendPets(body []byte, pets []shop.Pet) []byte {
 	body = append(slices.Grow(body, 100*len(pets)+2), '[')

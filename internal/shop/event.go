@@ -161,10 +161,6 @@ func (s *Service) RemoveEvents(ctx context.Context) error {
 
 // eventData is what an event says of a thing: what it is now and what it was before; nil where there is none.
 func eventData(current, previous any) []byte {
-	if pet, ok := current.(Pet); ok && previous == nil { // by far the most
-		data := pet.AppendJSON(append(make([]byte, 0, 192), `{"current":`...))
-		return append(data, `,"previous":null}`...)
-	}
 	return encode(struct {
 		Current  any `json:"current"`
 		Previous any `json:"previous"`

@@ -86,9 +86,6 @@ func (s *Service) Replayed(ctx context.Context, r *Repeat) (Answer, bool, error)
 
 // keep keeps the answer in the transaction of the write.
 func (r *Repeat) keep(tx WriteTx, result any) error {
-	if r == nil {
-		return nil
-	}
 	return tx.Keep(r.Principal, r.Key, KeptAnswer{Fingerprint: r.Fingerprint, Answer: r.Answer(result)})
 }
 

@@ -31,7 +31,7 @@ func write[T any](ctx context.Context, s *Service, fn func(*ledger) (T, error)) 
 		if err := s.check(l, repeat); err != nil {
 			return err
 		}
-		if value, err = fn(l); err != nil {
+		if value, err = fn(l); err != nil || repeat == nil {
 			return err
 		}
 		return repeat.keep(l, value)
@@ -44,8 +44,11 @@ func write[T any](ctx context.Context, s *Service, fn func(*ledger) (T, error)) 
 
 // change runs a closure that changes the shop, in the name of the context's principal.
 func (s *Service) change(ctx context.Context, fn func(*ledger) error) error {
-	actor := actorOf(ctx)
-	return s.store.Write(ctx, func(tx WriteTx) error { return fn(&ledger{tx, actor}) })
+	l := &ledger{actor: actorOf(ctx)}
+	return s.store.Write(ctx, func(tx WriteTx) error {
+		l.WriteTx = tx
+		return fn(l)
+	})
 }
 
 // inParts does housekeeping until there is no more of it, a part at a time: others wait while it happens.
