@@ -18,6 +18,7 @@ type feed struct {
 	fresh   time.Time     // it had all that there was at this time
 	changed chan struct{} // closed when there is more
 	awaited bool          // by somebody, since it was made
+	left    time.Time     // when somebody had waited last, who may be about to again
 }
 
 const (
@@ -25,7 +26,7 @@ const (
 	feedSize = 1000
 	// feedPage is how many are read at a time.
 	feedPage = 100
-	// feedRest is how long the feed is left alone while nobody waits for it.
+	// feedRest is how long the feed is left alone while nobody waits for it, and how long after somebody did that begins.
 	feedRest = 200 * time.Millisecond
 )
 
@@ -53,7 +54,7 @@ func (f *feed) begin(position int64) {
 func (f *feed) wake() {
 	if f.awaited {
 		close(f.changed)
-		f.changed, f.awaited = make(chan struct{}), false
+		f.changed, f.awaited, f.left = make(chan struct{}), false, time.Now()
 	}
 }
 
@@ -65,11 +66,11 @@ func (f *feed) news() <-chan struct{} {
 	return f.changed
 }
 
-// idle tells whether nobody waits, and whether the feed was up to date a moment ago.
+// idle tells whether nobody waits or did a moment ago, and whether the feed was up to date a moment ago.
 func (f *feed) idle() (idle, fresh bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return !f.awaited, time.Since(f.fresh) < feedRest
+	return !f.awaited && time.Since(f.left) >= feedRest, time.Since(f.fresh) < feedRest
 }
 
 // add adds what came after the last.

@@ -11,6 +11,56 @@ import (
 	"animalstore/internal/shop"
 )
 
+// alone runs a test with a shop on a file, by a clock of its own.
+func alone(t *testing.T, test func(t *testing.T, s *shop.Service)) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	synctest.Test(t, func(t *testing.T) {
+		store := openStoreAt(t, path)
+		defer store.Close()
+		s, err := shop.Open(t.Context(), store, shop.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		test(t, s)
+	})
+}
+
+// work lets a shop do its work until it is told to stop, and waits until that has begun.
+func work(t *testing.T, s *shop.Service) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() { s.Work(ctx, func(err error) { t.Error(err) }) })
+	time.Sleep(time.Second)
+	return func() { cancel(); wg.Wait() }
+}
+
+// Whoever follows hears of every change at once, also of one that comes while it has not asked for the next yet.
+func TestFollowerThatIsBusy(t *testing.T) {
+	t.Parallel()
+	alone(t, func(t *testing.T, s *shop.Service) {
+		defer work(t, s)()
+		happen := func(name string) {
+			if _, err := s.CreatePet(t.Context(), shop.NewPet{Name: name, CategoryID: 1}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		begin, news := time.Now(), s.News()
+		happen("Rex") // events 1 and 2
+		<-news
+		happen("Luna")
+		if events, reached, err := s.EventsAfter(t.Context(), shop.EventFilter{}, 0); len(events) != 3 || reached != 3 || err != nil {
+			t.Errorf("%+v up to %d, %v", events, reached, err)
+		}
+		news = s.News()
+		happen("Milo")
+		<-news
+		if took := time.Since(begin); took != 0 { // by the clock of the test
+			t.Errorf("it took %v", took)
+		}
+	})
+}
+
 // A node that was away for longer than events are kept has missed some for ever. Whoever followed there is told so, and is not
 // shown what came later as if it were the next.
 func TestNodeThatWasAway(t *testing.T) {
@@ -27,19 +77,12 @@ func TestNodeThatWasAway(t *testing.T) {
 			return s
 		}
 		node, other := open(), open()
-		work := func() (stop func()) {
-			ctx, cancel := context.WithCancel(t.Context())
-			var wg sync.WaitGroup
-			wg.Go(func() { node.Work(ctx, func(err error) { t.Error(err) }) })
-			time.Sleep(time.Second)
-			return func() { cancel(); wg.Wait() }
-		}
 		happen := func(name string) {
 			if _, err := other.CreatePet(t.Context(), shop.NewPet{Name: name, CategoryID: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}
-		awake := work()
+		awake := work(t, node)
 		happen("Rex") // events 1 and 2
 		time.Sleep(time.Second)
 		if events, reached, err := node.EventsAfter(t.Context(), shop.EventFilter{}, 0); len(events) != 2 || reached != 2 || err != nil {
@@ -52,7 +95,7 @@ func TestNodeThatWasAway(t *testing.T) {
 			t.Fatal(err)
 		}
 		happen("Milo")
-		awake = work()
+		awake = work(t, node)
 		defer awake()
 		if events, _, err := node.EventsAfter(t.Context(), shop.EventFilter{}, 2); err == nil || shop.AsError(err).Code != shop.EventsExpired {
 			t.Errorf("after 2 comes %+v, %v; want to hear that 3 has expired", events, err)
@@ -66,14 +109,7 @@ func TestNodeThatWasAway(t *testing.T) {
 // A place beyond the end is kept, also by a node that has nothing in memory: what comes before it was not asked for.
 func TestPlaceBeyondTheEnd(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
-	synctest.Test(t, func(t *testing.T) {
-		store := openStoreAt(t, path)
-		defer store.Close()
-		s, err := shop.Open(t.Context(), store, shop.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+	alone(t, func(t *testing.T, s *shop.Service) {
 		want := func(when string) {
 			if events, reached, err := s.EventsAfter(t.Context(), shop.EventFilter{}, 1000); len(events) != 0 || reached != 1000 || err != nil {
 				t.Errorf("%s: %+v up to %d, %v", when, events, reached, err)
@@ -83,12 +119,7 @@ func TestPlaceBeyondTheEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		want("from the store")
-		ctx, cancel := context.WithCancel(t.Context())
-		var wg sync.WaitGroup
-		wg.Go(func() { s.Work(ctx, func(err error) { t.Error(err) }) })
-		time.Sleep(time.Second)
+		defer work(t, s)()
 		want("from memory")
-		cancel()
-		wg.Wait()
 	})
 }
