@@ -16,6 +16,8 @@ type Conn struct {
 	db   uintptr
 	room uintptr // for what SQLite is given to read: it does not know where Go moves things
 	size int     // of the room
+
+	pages uintptr // where a writer finds how many its log has
 }
 
 // Open opens a database, given by its URI, and applies settings, each what would stand behind PRAGMA.
@@ -64,9 +66,22 @@ func (c *Conn) Close() {
 	if c.db != 0 {
 		sqlite3.Xsqlite3_close_v2(c.tls, c.db)
 	}
+	sqlite3.Xsqlite3_free(c.tls, c.pages)
 	c.empty()
 	c.tls.Close()
 }
+
+// Version is another number after every change of the database that this connection has seen or made; 0: it cannot be told.
+func (c *Conn) Version() int64 {
+	at, err := put(c, "room") // for 32 bits
+	if err != nil || sqlite3.Xsqlite3_file_control(c.tls, c.db, 0, sqlite3.SQLITE_FCNTL_DATA_VERSION, at) != sqlite3.SQLITE_OK {
+		return 0
+	}
+	return 1 + int64(uint32(libc.AtomicLoadPInt32(at)))
+}
+
+// InTransaction tells whether a transaction is open.
+func (c *Conn) InTransaction() bool { return sqlite3.Xsqlite3_get_autocommit(c.tls, c.db) == 0 }
 
 // Interrupt makes the statement that is running fail. It does nothing where none is.
 func (c *Conn) Interrupt() { sqlite3.Xsqlite3_interrupt(nil, c.db) }

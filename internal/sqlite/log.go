@@ -17,9 +17,19 @@ import (
 // Nothing is ever left collected. Others are told of a commit after the log was synced: synchronous is FULL, whatever the settings
 // say. And only a commit writes: a transaction stays in memory until then, however large it is (cache_spill). The URI must not
 // have psow=0: SQLite would write on after the sync.
+//
+// The log is moved to the database by Checkpoint alone, which has to be called behind a commit.
 func OpenWriter(uri string, settings ...string) (*Conn, error) {
 	settings = slices.Concat(settings, []string{"journal_mode(WAL)", "synchronous(FULL)", "cache_spill(0)"})
-	return open(uri, collector(), settings)
+	c, err := open(uri, collector(), settings)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.watchLog(); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
 }
 
 // collector makes a VFS, as SQLite calls what it reaches files through, and returns its name. It collects what is written to a

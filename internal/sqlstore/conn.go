@@ -125,6 +125,19 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
+// version tells one state of the database from another, as the connection sees it in a transaction or behind its own.
+func (c *conn) version() int64 { return c.open.Version() }
+
+// inTransaction tells whether there is a transaction still: some failures end it.
+func (c *conn) inTransaction() bool { return c.open.InTransaction() }
+
+// checkpoint shortens the log where it is long.
+func (c *conn) checkpoint() {
+	if c.open != nil {
+		c.open.Checkpoint()
+	}
+}
+
 func (c *conn) forget() {
 	for _, prepared := range c.statements {
 		prepared.Close()

@@ -17,16 +17,43 @@ type group struct {
 	pending batch          // what the members have added that is not in the database yet
 	known   map[int64]bool // categories that there are
 	lastPet int64          // the id that was given last; 0: not known
+	left    int64          // the version of the database of which that is known, as the last one left it; 0: of none
+	did     effects        // of its members
 	part    tx             // of the member whose turn it is
 	err     error          // of the transaction: it is of no use any more
 }
 
-// begin forgets the last transaction.
-func (g *group) begin() {
-	clear(g.known)
+// begin begins a transaction. What is known from the last one is forgotten where that failed or somebody else has written since.
+func (g *group) begin() error {
 	g.pending.clear()
 	g.part.added.clear()
-	g.lastPet, g.err = 0, nil
+	g.did, g.err = effects{}, nil
+	left := g.left
+	g.left = 0 // until this one has done better
+	if err := g.writer.file.check(); err != nil {
+		g.err = err
+		return err
+	}
+	if g.exec("BEGIN IMMEDIATE") != nil {
+		g.writer.conn.rollback()
+	} else if left == 0 || left != g.writer.conn.version() || len(g.known) > maxKnown {
+		clear(g.known)
+		g.lastPet = 0
+	}
+	return g.err
+}
+
+// maxKnown is how many categories are known at most.
+const maxKnown = 1000
+
+// end puts what is left into the database and commits.
+func (g *group) end() error {
+	if g.put(&g.pending) != nil || g.writer.metrics.commit(func() error { return g.exec("COMMIT") }) != nil {
+		g.writer.conn.rollback()
+	} else {
+		g.left = g.writer.conn.version()
+	}
+	return g.err
 }
 
 // run runs one member. It reports whether the transaction is still alive.
@@ -42,7 +69,10 @@ func (g *group) run(m *member) (alive bool) {
 	tx := &g.part
 	lastPet := g.lastPet
 	m.err = tx.run(func() error { return m.call(tx) })
-	m.did.add(tx.effects)
+	g.did.add(tx.effects)
+	if tx.failed != nil && g.err == nil && !g.writer.conn.inTransaction() {
+		g.err = tx.failed
+	}
 	if g.err != nil {
 		m.err = g.err
 		return false

@@ -3,6 +3,8 @@ package sqlstore
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"testing"
 
 	"animalstore/internal/shop"
@@ -125,6 +127,43 @@ func TestCategoriesOfAGroup(t *testing.T) {
 	}
 	if got := names(t, store); got != "A" {
 		t.Errorf("found %q, want A", got)
+	}
+}
+
+// What a group has learnt of numbers and categories is of use to the next one, and no longer when another process has written.
+func TestAGroupAfterOthers(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "test.db")
+	store, other := open(t, path, Options{Exclusive: true}), open(t, path, Options{})
+	var ids, others []int64
+	for range 3 {
+		for _, err := range []error{
+			store.Write(t.Context(), told("A", &ids)),
+			other.Write(t.Context(), told("B", &others)),
+			store.Write(t.Context(), told("C", &ids)),
+			other.Write(t.Context(), func(tx shop.WriteTx) error {
+				for _, id := range slices.Concat(ids, others) {
+					if pet, found, err := tx.Pet(id); err != nil || found && tx.DeletePet(pet) != nil {
+						return fmt.Errorf("cannot delete %d: %w", id, err)
+					}
+				}
+				return tx.DeleteCategory(shop.Category{ID: 1})
+			}),
+		} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if got := fmt.Sprint(ids, others); got != "[1 3 4 6 7 9] [2 5 8]" {
+		t.Errorf("the ids are %s", got)
+	}
+	err := store.Write(t.Context(), func(tx shop.WriteTx) error {
+		_, err := tx.InsertPet(shop.NewPet{Name: "orphan", CategoryID: 1})
+		return err
+	})
+	if err == nil {
+		t.Error("an animal was taken without its category")
 	}
 }
 

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"errors"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -40,6 +41,29 @@ func TestMoment(t *testing.T) {
 		err := write(c.fn)
 		if after := moment(); (after != before) != c.counted {
 			t.Errorf("%s: from %d to %d (%v)", name, before, after, err)
+		}
+	}
+}
+
+// Whoever is noticed of a change finds it counted, and its events, before the one who made it hears of it.
+func TestMomentOfANotice(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	notices := store.Notices()
+	for n := range 300 {
+		before, _ := store.Moment()
+		var write sync.WaitGroup
+		write.Go(func() {
+			if err := store.Write(t.Context(), adding("Rex")); err != nil {
+				t.Error(err)
+			}
+		})
+		<-notices
+		after, _ := store.Moment()
+		_, pets, _ := totals(t, store)
+		write.Wait()
+		if after.Changes == before.Changes || pets != int64(n+1) {
+			t.Fatalf("change %d: %d are counted as they were, and there are %d animals", n, after.Changes, pets)
 		}
 	}
 }

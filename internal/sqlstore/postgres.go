@@ -31,6 +31,7 @@ type postgresEngine struct {
 	config   *pgx.ConnConfig
 	dialect  *dialect
 	metrics  *metrics
+	tell     func(did effects, done bool)
 	patience time.Duration // pgPatience, where nobody says otherwise
 	closed   atomic.Bool
 	// turn is held by the one write of this node that runs again after a conflict.
@@ -52,13 +53,13 @@ const (
 	pgPingTimeout = time.Second
 )
 
-func openPostgres(ctx context.Context, url string, o Options, m *metrics) (*postgresEngine, error) {
+func openPostgres(ctx context.Context, url string, o Options, m *metrics, tell func(did effects, done bool)) (*postgresEngine, error) {
 	config, pool, err := parsePostgresURL(url)
 	if err != nil {
 		return nil, err
 	}
 	p := &postgresEngine{
-		config: config, dialect: postgresDialect(o.Now), metrics: m, patience: cmp.Or(o.Patience, pgPatience), turn: make(chan struct{}, 1),
+		config: config, dialect: postgresDialect(o.Now), metrics: m, tell: tell, patience: cmp.Or(o.Patience, pgPatience), turn: make(chan struct{}, 1),
 	}
 	p.db = stdlib.OpenDB(*config, stdlib.OptionBeforeConnect(p.prepare), stdlib.OptionShouldPing(p.ping), stdlib.OptionResetSession(p.refuseOld))
 	pool.apply(p.db)
@@ -147,11 +148,12 @@ func (p *postgresEngine) read(ctx context.Context, fn func(*tx) error) error {
 
 // write does not end with its caller: a transaction that is nearly done is worth more than one that is begun again. But it is not
 // begun again for a caller that has gone, and that may have asked another node meanwhile.
-func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error) (did effects, err error) {
+func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	if err := ctx.Err(); err != nil {
-		return did, shop.UnavailableError(err)
+		return shop.UnavailableError(err)
 	}
-	err = p.patiently(ctx, context.WithoutCancel(ctx), func(ctx context.Context) error {
+	var did effects
+	err := p.patiently(ctx, context.WithoutCancel(ctx), func(ctx context.Context) error {
 		name := make([]byte, 16)
 		rand.Read(name)
 		var lost error // of a COMMIT that may have arrived
@@ -179,7 +181,8 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 		}
 		return err
 	})
-	return did, err
+	p.tell(did, err == nil)
+	return err
 }
 
 // transaction runs fn in one transaction of one connection. A connection on which something broke is not used again.

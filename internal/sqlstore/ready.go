@@ -16,7 +16,7 @@ import (
 func (s *Store) Ready(ctx context.Context) error {
 	err := s.engine.ready(ctx)
 	if err == nil && s.failing.Load() {
-		_, err = s.write(ctx, touch)
+		err = s.Write(ctx, touch)
 	}
 	if err == nil {
 		return nil

@@ -26,17 +26,18 @@ type sqliteEngine struct {
 	file    *file
 	dialect *dialect
 	metrics *metrics
+	tell    func(did effects, done bool)
 }
 
 // errLocked is what lockFile returns while another process holds the lock.
 var errLocked = errors.New("another animalstore serves it")
 
-func openSQLite(ctx context.Context, path string, o Options, m *metrics) (*sqliteEngine, error) {
+func openSQLite(ctx context.Context, path string, o Options, m *metrics, tell func(did effects, done bool)) (*sqliteEngine, error) {
 	path, err := prepareFile(path, o.Existing)
 	if err != nil {
 		return nil, err
 	}
-	s := &sqliteEngine{dialect: sqliteDialect(o.Now), metrics: m, closed: make(chan struct{})}
+	s := &sqliteEngine{dialect: sqliteDialect(o.Now), metrics: m, tell: tell, closed: make(chan struct{})}
 	if o.Exclusive {
 		if s.lock, err = lockFile(path + ".lock"); err != nil {
 			return nil, fmt.Errorf("cannot have the database %s alone: %w", path, err)
@@ -95,7 +96,7 @@ func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err er
 			return err
 		}
 	}
-	s.writer = startWriter(writing, s.file, s.dialect, s.metrics)
+	s.writer = startWriter(writing, s.file, s.dialect, s.metrics, s.tell)
 	return nil
 }
 
@@ -161,7 +162,7 @@ func (s *sqliteEngine) read(ctx context.Context, fn func(*tx) error) error {
 	return tx.run(func() error { return fn(tx) })
 }
 
-func (s *sqliteEngine) write(ctx context.Context, fn func(shop.WriteTx) error) (effects, error) {
+func (s *sqliteEngine) write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	return s.writer.do(ctx, fn)
 }
 

@@ -29,10 +29,10 @@ type Store struct {
 	close   context.CancelFunc
 }
 
-// engine runs closures over transactions of its database.
+// engine runs closures over transactions of its database. It tells the store what each has done, before anybody is answered.
 type engine interface {
 	read(ctx context.Context, fn func(*tx) error) error
-	write(ctx context.Context, fn func(shop.WriteTx) error) (effects, error)
+	write(ctx context.Context, fn func(shop.WriteTx) error) error
 	// publish gives the events that are written their places.
 	publish(ctx context.Context) error
 	// listen calls heard when another node may have written, until the context ends.
@@ -69,9 +69,9 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	s := &Store{notices: make(chan struct{}, 1), metrics: newMetrics()}
 	var err error
 	if IsURL(database) {
-		s.engine, err = openPostgres(ctx, database, o, s.metrics)
+		s.engine, err = openPostgres(ctx, database, o, s.metrics, s.tell)
 	} else {
-		s.engine, err = openSQLite(ctx, database, o, s.metrics)
+		s.engine, err = openSQLite(ctx, database, o, s.metrics, s.tell)
 		if s.clock = o.Now; s.clock == nil {
 			s.clock = time.Now
 		}
@@ -101,33 +101,32 @@ func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
 
 // Write runs fn as if alone. What it wrote is durable when Write returns nil.
 func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
-	did, err := s.write(ctx, fn)
-	if did.ordered { // also after an error: nobody may know what became of it
+	s.metrics.writes.Inc()
+	defer s.metrics.writes.Dec()
+	err := s.engine.write(ctx, fn)
+	s.metrics.note(ctx, err)
+	if failing := isTrouble(ctx, err); failing != s.failing.Load() && (failing || err == nil) {
+		s.failing.Store(failing)
+	}
+	return err
+}
+
+// tell counts what a transaction has changed, also one that failed: nobody may know what became of it. Then it gives notice of
+// one that is done.
+func (s *Store) tell(did effects, done bool) {
+	if did.ordered {
 		s.orders.Add(1)
 	}
 	if did.changed {
 		s.changes.Add(1)
 	}
-	if err == nil {
+	if done {
 		s.notice()
 	}
-	return err
 }
 
-// write runs fn in a write, and notes whether the database does its work.
-func (s *Store) write(ctx context.Context, fn func(shop.WriteTx) error) (effects, error) {
-	s.metrics.writes.Inc()
-	defer s.metrics.writes.Dec()
-	did, err := s.engine.write(ctx, fn)
-	s.metrics.note(ctx, err)
-	if failing := isTrouble(ctx, err); failing != s.failing.Load() && (failing || err == nil) {
-		s.failing.Store(failing)
-	}
-	return did, err
-}
-
-// Moment tells which catalogue there is. Every change is counted before it is answered, so whoever sees the same number has
-// seen all that anybody was told of. Its time is that of the clock on the wall, by which holds run out, also where that was set.
+// Moment tells which catalogue there is. Every change is counted before it is answered or noticed, so whoever sees the same
+// number has seen all that anybody was told of. Its time is that of the clock on the wall, by which holds run out, also where that was set.
 func (s *Store) Moment() (shop.Moment, bool) {
 	if s.clock == nil {
 		return shop.Moment{}, false

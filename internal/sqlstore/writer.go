@@ -22,6 +22,7 @@ type writer struct {
 	file         *file
 	dialect      *dialect
 	metrics      *metrics
+	tell         func(did effects, done bool) // once for a group
 	insertPets   inserter[shop.Pet]
 	insertEvents inserter[addedEvent]
 	group        group
@@ -38,15 +39,14 @@ type writer struct {
 type member struct {
 	ctx    context.Context
 	fn     func(shop.WriteTx) error
-	did    effects
 	err    error
 	panic  any
 	answer chan struct{} // has room for one
 }
 
-func startWriter(c *conn, f *file, d *dialect, m *metrics) *writer {
+func startWriter(c *conn, f *file, d *dialect, m *metrics, tell func(did effects, done bool)) *writer {
 	w := &writer{
-		conn: c, file: f, dialect: d, metrics: m, queue: make(chan *member, maxBatch), stopped: make(chan struct{}),
+		conn: c, file: f, dialect: d, metrics: m, tell: tell, queue: make(chan *member, maxBatch), stopped: make(chan struct{}),
 		insertPets: petInserter(), insertEvents: eventInserter(),
 		members: sync.Pool{New: func() any { return &member{answer: make(chan struct{}, 1)} }},
 	}
@@ -56,20 +56,20 @@ func startWriter(c *conn, f *file, d *dialect, m *metrics) *writer {
 }
 
 // do hands a closure to the writer and waits for its answer.
-func (w *writer) do(ctx context.Context, fn func(shop.WriteTx) error) (effects, error) {
+func (w *writer) do(ctx context.Context, fn func(shop.WriteTx) error) error {
 	m := w.members.Get().(*member)
 	m.ctx, m.fn = ctx, fn
 	if err := w.accept(m); err != nil {
-		return effects{}, shop.UnavailableError(err)
+		return shop.UnavailableError(err)
 	}
 	<-m.answer
-	did, err, trouble := m.did, m.err, m.panic
+	err, trouble := m.err, m.panic
 	*m = member{answer: m.answer}
 	w.members.Put(m)
 	if trouble != nil {
 		panic(trouble) // where it belongs: in the goroutine of the caller
 	}
-	return did, err
+	return err
 }
 
 func (w *writer) accept(m *member) error {
@@ -118,13 +118,7 @@ func (w *writer) loop() {
 // they would never be answered.
 func (w *writer) commit(members []*member, open bool) (again []*member) {
 	g := &w.group
-	g.begin()
-	if err := w.file.check(); err != nil {
-		g.err = err
-	} else if g.exec("BEGIN IMMEDIATE") != nil {
-		w.conn.rollback()
-	}
-	if g.err != nil {
+	if g.begin() != nil {
 		for range len(w.queue) { // those who wait meanwhile are not made to wait as long again
 			members = w.join(members)
 		}
@@ -146,10 +140,10 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 	}
 	w.metrics.group.Observe(float64(len(members)))
 	w.most = max(len(members)+len(w.queue), w.most-(w.most+15)/16)
-	if g.put(&g.pending) != nil || w.metrics.commit(func() error { return g.exec("COMMIT") }) != nil {
-		w.conn.rollback()
-	}
-	answer(members, g.err)
+	err := g.end()
+	w.tell(g.did, err == nil)
+	answer(members, err)
+	w.conn.checkpoint() // while they go on
 	return nil
 }
 

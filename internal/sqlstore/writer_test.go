@@ -159,6 +159,21 @@ func TestAMemberThatEndsTheTransaction(t *testing.T) {
 	}
 }
 
+// A read that fails ends the transaction, too, where the disk is at fault; there is no savepoint yet to tell.
+func TestAReadThatEndsTheTransaction(t *testing.T) {
+	t.Parallel()
+	store := openNew(t)
+	wantOutcomes(t, together(t, store, adding("A"), func(w shop.WriteTx) error {
+		t := w.(*tx)
+		t.runner.exec(t.ctx, "ROLLBACK", nil)
+		t.failed = shop.UnavailableError(errors.New("as if the disk had failed"))
+		return t.failed
+	}, adding("B")), true, false, true)
+	if got := names(t, store); got != "B A" {
+		t.Errorf("found %q, want B and A", got)
+	}
+}
+
 // On a full disk, whoever changes something ends the transaction, and comes again. That must not keep the others from their
 // answer.
 func TestMembersThatEndOneTransactionAfterTheOther(t *testing.T) {
