@@ -105,6 +105,15 @@ func createRequest() request {
 		parts: parts(10_000, func(i int) string { return fmt.Sprintf("%05d", i) })}
 }
 
+// besideRequest adds so many animals a second, to the categories whose ids have two digits.
+func besideRequest(pace int) request {
+	r := createRequest()
+	r.body = `{"name":"Beside ` + gap + `,"status":"available"}`
+	r.parts = parts(10_000, func(i int) string { return fmt.Sprintf(`%05d","categoryId":%d`, i, categories-i%10) })
+	r.pace = pace
+	return r
+}
+
 func parts(n int, part func(i int) string) []string {
 	made := make([]string, n)
 	for i := range made {

@@ -22,7 +22,7 @@ func (b *bench) serviceWith(animals int, r request, creates int) contestant {
 		if err != nil {
 			return nil, err
 		}
-		return b.ready(ctx, &httpTarget{process: p, dir: dir, base: base, request: r, creates: creates}, "/v1/pets?limit=1")
+		return b.ready(ctx, &httpTarget{process: p, dir: dir, base: base, request: r, beside: besideRequest(creates)}, "/v1/pets?limit=1")
 	}}
 }
 

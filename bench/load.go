@@ -12,7 +12,8 @@ import (
 )
 
 // script tells wrk what to send, and prints at the end what the run was like in one line. Each thread takes every so-manieth
-// part, so that no two requests of a run share one until all are used.
+// part, so that no two requests of a run share one until all are used. With a pace there is one thread, and each request has its
+// time; one that is late is not left out.
 const script = `
 local threads = 0
 function setup(thread)
@@ -32,6 +33,19 @@ else
 		return before .. part .. after
 	end
 end
+local pace = %d
+if pace > 0 then
+	local ffi = require("ffi")
+	ffi.cdef("typedef struct { long seconds, nanoseconds; } moment; int clock_gettime(int clock, moment *now);")
+	local now, begun, turn = ffi.new("moment"), nil, 0
+	function delay()
+		ffi.C.clock_gettime(1, now)
+		local ms = tonumber(now.seconds) * 1000 + tonumber(now.nanoseconds) / 1e6
+		begun = begun or ms
+		turn = turn + 1
+		return math.max(0, begun + turn * 1000 / pace - ms)
+	end
+end
 function done(summary, latency)
 	local e = summary.errors
 	io.write(string.format("RESULT %%d %%d %%d %%d %%d %%d %%d %%d %%d\n", summary.requests, summary.duration,
@@ -43,13 +57,16 @@ end
 // meaningless: then there is none.
 func load(ctx context.Context, dir, base string, r request, connections int, duration time.Duration) (sample, error) {
 	threads := min(connections, 2) // wrk asks for whole seconds and at least one connection for each thread
+	if r.pace > 0 {
+		threads = 1
+	}
 	before, after := r.raw(strings.TrimPrefix(base, "http://"))
 	width := 0
 	if len(r.parts) > 0 {
 		width = len(r.parts[0])
 	}
-	text := fmt.Sprintf(script, before, after, strings.Join(r.parts, ""), width, len(r.parts), threads)
-	path := filepath.Join(dir, "load.lua")
+	text := fmt.Sprintf(script, before, after, strings.Join(r.parts, ""), width, len(r.parts), threads, r.pace)
+	path := filepath.Join(dir, fmt.Sprintf("load-%d.lua", r.pace))
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		return sample{}, err
 	}

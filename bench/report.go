@@ -19,7 +19,8 @@ so that a machine that is slower for a while changes it little. A turn with an a
 connection, gives no figure.
 
 - **bare net/http** writes the very bytes and headers that animalstore answered; for creates and orders it decodes the body
-  and answers in the same shape. It checks no key, and keeps nothing. Beside creates it stands alone, with none.
+  and answers in the same shape. It checks no key, and keeps nothing. Beside creates it stands alone, with none:
+  they come from another wrk, at an even pace.
 - **nginx** serves the same body as a static file, with the same headers and no log.
 - **PocketBase** has the same 100,000 animals, an index on their status, and rules that ask for a token. Its list leaves the total
   out and is sorted by row; its log of requests is off. Its commits do not wait for the disk (synchronous=NORMAL); those of

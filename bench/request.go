@@ -19,6 +19,7 @@ type request struct {
 	key    string // the Authorization header
 	body   string
 	parts  []string
+	pace   int // so many a second, evenly; 0: as many as there can be
 	status int // what the answer must be
 	items  int // how many the answer must list; 0: it is no list
 }

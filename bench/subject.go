@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -38,7 +39,7 @@ type httpTarget struct {
 	base    string
 	request request
 	warm    request // what it is warmed up with
-	creates int     // so many animals are added each second beside the load
+	beside  request // runs beside the load, where it has a pace
 	spends  int     // for so many turns the parts have to do, where each works once; 0: they may come again
 	turn    int
 }
@@ -46,14 +47,18 @@ type httpTarget struct {
 func (t *httpTarget) stop() error { return t.process.stop() }
 
 func (t *httpTarget) load(ctx context.Context, connections int, duration time.Duration) (sample, error) {
-	if t.creates == 0 {
+	if t.beside.pace == 0 {
 		return load(ctx, t.dir, t.base, t.next(), connections, duration)
 	}
-	writer := startWriter(ctx, t.base, t.creates)
-	s, err := load(ctx, t.dir, t.base, t.request, connections, duration)
-	rate, writeErr := writer.stop()
-	s.creates = rate
-	return s, errors.Join(err, writeErr)
+	var beside sample
+	var besideErr error
+	var both sync.WaitGroup
+	both.Go(func() { beside, besideErr = load(ctx, t.dir, t.base, t.beside, connections, duration+time.Second) })
+	time.Sleep(time.Second / 2) // so that it goes on from before the load until after it
+	s, err := load(ctx, t.dir, t.base, t.next(), connections, duration)
+	both.Wait()
+	s.creates = beside.perSecond
+	return s, errors.Join(err, besideErr)
 }
 
 // next is what the next turn asks for.
