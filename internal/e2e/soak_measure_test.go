@@ -55,12 +55,13 @@ func (s *soak) settled() measures {
 
 // returns waits until a process that has nothing to do is as it was before. It may take its time for it, and keep a little: what
 // it never gives back grows with every request, and there are thousands.
-func (s *soak) returns(before measures) (after measures) {
+func (s *soak) returns(before measures) {
 	s.t.Helper()
+	var after measures
+	defer func() { s.t.Logf("at rest, before some load: %v; after it: %v", before, after) }()
 	await(s.t, "goroutines, descriptors and memory to come back", func() bool {
 		after = s.measure()
 		return after.goroutines <= before.goroutines+10 && after.descriptors <= before.descriptors+10 &&
 			after.heap <= before.heap+16<<20 && after.resident <= before.resident+256<<20
 	})
-	return after
 }

@@ -175,7 +175,7 @@ func (s *soak) run(length time.Duration) {
 	}
 	leave()
 	s.check()
-	s.t.Logf("at rest, before some load: %v; after it: %v", before, s.returns(before))
+	s.returns(before)
 	for _, node := range s.nodes {
 		node.stop()
 	}
