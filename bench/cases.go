@@ -37,24 +37,16 @@ const (
 	thousandthPages = service + ", thousandth page on"
 )
 
+// every is over how many connections each case is measured.
+var every = []int{1, 64, 256}
+
 // trials are all cases of HTTP against the embedded database.
 func (b *bench) trials() []trial {
-	every, busy := []int{1, 64, 256}, []int{64}
-	list := listRequest()
-	deep := list
-	deep.path += "&cursor=" + gap
-	random, first, thousandth := deep, deep, deep
-	random.parts = randomCursors(large)
+	list, create, order, get, getAny := listRequest(), createRequest(), orderRequest(large), getRequest(), getAnyRequest()
 	top := available(large)
-	first.parts = cursors(2000, func(i int) int64 { return availableID(top - 1 - i) })
-	thousandth.parts = cursors(2000, func(i int) int64 { return availableID(top - 999*20 - i) })
-	get := request{method: "GET", path: fmt.Sprintf("/v1/pets/%d", small/2), key: serviceKey, status: 200}
-	getAny := get
-	getAny.path = "/v1/pets/" + gap
-	getAny.parts = parts(50_000, func(int) string { return fmt.Sprint(small/10 + rand.IntN(small-small/10)) })
-	create := createRequest()
-	order := request{method: "POST", path: "/v1/store/orders", key: serviceKey, status: 201, body: `{"petId":` + gap + `}`,
-		parts: parts(available(small), func(i int) string { return fmt.Sprintf("%6d", availableID(i)) })}
+	random := listFrom(randomCursors(large))
+	first := listFrom(cursors(2000, func(i int) int64 { return availableID(top - 1 - i) }))
+	thousandth := listFrom(cursors(2000, func(i int) int64 { return availableID(top - 999*20 - i) }))
 
 	records := "/api/collections/pets/records"
 	peerList := request{method: "GET", status: 200, items: 20, path: records + "?perPage=20&skipTotal=1&sort=-@rowid&filter=" +
@@ -68,35 +60,63 @@ func (b *bench) trials() []trial {
 		{"list, first page", every, []contestant{
 			b.service(small, list), b.bare(small, list, ""), b.nginx(small, list), b.peer(peerList),
 		}, []bar{atLeast(0.90, bare), atLeast(20, pocketbase)}},
-		{"list, random cursors, a million animals", busy, []contestant{
+		{"list, random cursors, a million animals", every, []contestant{
 			b.service(large, random), b.bare(large, random, ""),
 		}, []bar{atLeast(0.30, bare)}},
-		{"list, depth of the page, a million animals", busy, []contestant{
+		{"list, depth of the page, a million animals", every, []contestant{
 			b.service(large, first).named(firstPages), b.service(large, thousandth).named(thousandthPages),
 		}, []bar{atMost(1.2, thousandthPages)}},
-		{"list beside 100 creates a second", busy, []contestant{
+		{"list beside 100 creates a second", every, []contestant{
 			b.serviceBeside(100, list), b.bare(small, list, ""),
 		}, nil},
-		{"list beside 1,000 creates a second", busy, []contestant{
+		{"list beside 1,000 creates a second", every, []contestant{
 			b.serviceBeside(1000, list), b.bare(small, list, ""),
 		}, []bar{atLeast(0.70, bare)}},
 		{"get, one animal", every, []contestant{
 			b.service(small, get), b.bare(small, get, ""), b.nginx(small, get), b.peer(peerGet),
 		}, []bar{atLeast(0.90, bare), atLeast(8, pocketbase)}},
-		{"get, random animals", busy, []contestant{
+		{"get, random animals", every, []contestant{
 			b.service(small, getAny), b.bare(small, getAny, ""), b.peer(peerGetAny),
 		}, nil},
 		{"create", every, []contestant{
 			b.service(small, create), b.bare(small, create, "pet"), b.peer(peerCreate),
 		}, []bar{atLeast(0.45, bare), atLeast(6, pocketbase)}},
-		{"place orders", busy, []contestant{
-			b.service(small, order), b.bare(small, order, "order"),
+		{"place orders", every, []contestant{
+			b.service(large, order), b.bare(large, order, "order"),
 		}, nil},
 	}
 }
 
 func listRequest() request {
 	return request{method: "GET", path: "/v1/pets?status=available&limit=20", key: serviceKey, status: 200, items: 20}
+}
+
+// listFrom asks for pages from cursors on.
+func listFrom(cursors []string) request {
+	r := listRequest()
+	r.path += "&cursor=" + gap
+	r.parts = cursors
+	return r
+}
+
+func getRequest() request {
+	return request{method: "GET", path: fmt.Sprintf("/v1/pets/%d", small/2), key: serviceKey, status: 200}
+}
+
+func getAnyRequest() request {
+	r := getRequest()
+	r.path = "/v1/pets/" + gap
+	r.parts = parts(50_000, func(int) string { return fmt.Sprint(anyID()) })
+	return r
+}
+
+// anyID is the id of some animal, of five digits.
+func anyID() int64 { return small/10 + rand.Int64N(small-small/10) }
+
+// orderRequest takes one animal after the other, of so many.
+func orderRequest(animals int) request {
+	return request{method: "POST", path: "/v1/store/orders", key: serviceKey, status: 201, body: `{"petId":` + gap + `}`,
+		parts: parts(available(animals), func(i int) string { return fmt.Sprintf("%6d", availableID(i)) })}
 }
 
 func createRequest() request {
@@ -128,8 +148,10 @@ func cursors(n int, position func(i int) int64) []string {
 
 // randomCursors are positions anywhere in a list, but for its very end: every page is a whole one.
 func randomCursors(animals int) []string {
-	return cursors(50_000, func(int) int64 { return 100 + rand.Int64N(int64(animals-100)) })
+	return cursors(50_000, func(int) int64 { return randomPosition(animals) })
 }
+
+func randomPosition(animals int) int64 { return 100 + rand.Int64N(int64(animals-100)) }
 
 // formatCursor writes a position in a list as the service does: Crockford's base32 of its 64 bits, the sign flipped.
 func formatCursor(position int64) string {

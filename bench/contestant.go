@@ -8,17 +8,19 @@ import (
 	"strings"
 )
 
-// service is the program itself.
-func (b *bench) service(animals int, r request) contestant { return b.serviceWith(animals, r, 0) }
+// service is the program itself, on a file.
+func (b *bench) service(animals int, r request) contestant {
+	return b.serviceOn(b.file(), animals, r, 0)
+}
 
 // serviceBeside is the program while animals are added.
 func (b *bench) serviceBeside(creates int, r request) contestant {
-	return b.serviceWith(small, r, creates)
+	return b.serviceOn(b.file(), small, r, creates)
 }
 
-func (b *bench) serviceWith(animals int, r request, creates int) contestant {
+func (b *bench) serviceOn(e engine, animals int, r request, creates int) contestant {
 	return contestant{subject: service, creates: creates, start: func(ctx context.Context, dir string) (target, error) {
-		p, base, err := b.startService(ctx, dir, animals)
+		p, base, err := e.start(ctx, dir, animals)
 		if err != nil {
 			return nil, err
 		}
@@ -100,7 +102,7 @@ func (b *bench) ready(ctx context.Context, t *httpTarget, path string) (target, 
 	if strings.HasSuffix(t.request.path, "/orders") { // an animal can be ordered once
 		const warming = 20_000
 		t.warm.parts, t.request.parts = t.request.parts[:warming], t.request.parts[warming:]
-		t.spends = b.seconds
+		t.spends = b.seconds * len(every)
 	}
 	if err := t.prepare(ctx, path); err != nil {
 		return nil, closing(t, err)

@@ -23,46 +23,60 @@ const bareInserts = "bare SQLite loop"
 // leastImport is how fast an import is to be, beside a loop that inserts the same rows in one transaction.
 const leastImport = 0.5
 
+// intakeBy is who imports, and into which kind of database.
+type intakeBy struct{ cases, subject string }
+
 // intake is one import of a million animals.
 type intake struct {
 	took   time.Duration
 	memory int64 // resident in the service, in bytes, after it
 }
 
+// imports is the name of the case, in every kind of database.
+const imports = "import"
+
 // measureImports imports the same animals with the command, over HTTP, and with a loop without anything around it.
-func (b *bench) measureImports(ctx context.Context) error {
-	if !strings.Contains("import", b.only) {
+func (b *bench) measureImports(ctx context.Context, e engine) error {
+	if !b.wants(e.cases + imports) {
 		return nil
 	}
-	b.say("import")
-	for subject, measure := range map[string]func(context.Context, string) (intake, error){service: b.importFile, bareInserts: insertAll} {
-		dir, err := os.MkdirTemp(b.work, "import-")
-		if err != nil {
-			return err
-		}
-		taken, err := measure(ctx, dir)
-		if err := os.RemoveAll(dir); err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		} else if err != nil {
-			b.results.fail("import", subject, err)
-			continue
-		}
-		b.say("  %-32s %10.0f animals/s", subject, large/taken.took.Seconds())
-		b.intakes[subject] = append(b.intakes[subject], taken)
+	b.say(e.cases + imports)
+	byCommand := func(ctx context.Context, dir string) (intake, error) { return b.importFile(ctx, e, dir, large) }
+	byLoop := func(ctx context.Context, dir string) (intake, error) {
+		took, err := e.insert(ctx, dir, large)
+		return intake{took: took}, err
 	}
+	return errors.Join(b.measureImport(ctx, e, service, byCommand), b.measureImport(ctx, e, e.baseline, byLoop))
+}
+
+func (b *bench) measureImport(ctx context.Context, e engine, subject string, measure func(context.Context, string) (intake, error)) error {
+	dir, err := os.MkdirTemp(b.work, "import-")
+	if err != nil {
+		return err
+	}
+	taken, err := measure(ctx, dir)
+	if err := os.RemoveAll(dir); err != nil {
+		return err
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	} else if err != nil {
+		b.results.fail(e.cases+imports, subject, err)
+		return nil
+	}
+	b.say("  %-32s %10.0f animals/s", subject, large/taken.took.Seconds())
+	by := intakeBy{e.cases, subject}
+	b.intakes[by] = append(b.intakes[by], taken)
 	return nil
 }
 
 // importFile runs the command on a file, as people do.
-func (b *bench) importFile(ctx context.Context, dir string) (taken intake, err error) {
+func (b *bench) importFile(ctx context.Context, e engine, dir string, animals int) (taken intake, err error) {
 	file := filepath.Join(dir, "pets.csv")
-	if err := writeCSV(file, large); err != nil {
+	if err := writeCSV(file, animals); err != nil {
 		return intake{}, err
 	}
-	p, base, err := b.startService(ctx, dir, none)
+	p, base, err := e.start(ctx, dir, none)
 	if err != nil {
 		return intake{}, err
 	}
@@ -96,68 +110,73 @@ func writeCSV(path string, animals int) (err error) {
 }
 
 // insertAll inserts the rows of the animals and of their events, in a store that the service would open, in one transaction.
-func insertAll(ctx context.Context, dir string) (taken intake, err error) {
+func insertAll(ctx context.Context, dir string, animals int) (took time.Duration, err error) {
 	path := filepath.Join(dir, "loop.db")
 	if err := fill(ctx, path, none); err != nil {
-		return intake{}, err
+		return 0, err
 	}
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=synchronous(full)&_pragma=foreign_keys(1)")
 	if err != nil {
-		return intake{}, err
+		return 0, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	began := time.Now()
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
-		return intake{}, err
+		return 0, err
 	}
 	defer tx.Rollback() // after a commit it does nothing
 	for id := range categories {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO categories (id) VALUES (?)", id+1); err != nil {
-			return intake{}, err
+			return 0, err
 		}
 	}
 	pets, err := tx.PrepareContext(ctx, "INSERT INTO pets (name, name_folded, category_id, status) VALUES (?, ?, ?, ?)")
 	if err != nil {
-		return intake{}, err
+		return 0, err
 	}
 	events, err := tx.PrepareContext(ctx, "INSERT INTO events (type, subject, actor, data, at) VALUES (?, ?, ?, ?, ?)")
 	if err != nil {
-		return intake{}, err
+		return 0, err
 	}
-	for id := range int64(large) {
+	for id := range int64(animals) {
 		n := petOf(id + 1)
 		data, err := json.Marshal(map[string]any{"current": shop.Pet{ID: id + 1, Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}, "previous": nil})
 		if err != nil {
-			return intake{}, err
+			return 0, err
 		}
 		if _, err := pets.ExecContext(ctx, n.Name, shop.Fold(n.Name), n.CategoryID, n.Status); err != nil {
-			return intake{}, err
+			return 0, err
 		}
 		if _, err := events.ExecContext(ctx, shop.PetCreated, fmt.Sprintf("pets/%d", id+1), "configured", string(data), time.Now().UnixMicro()); err != nil {
-			return intake{}, err
+			return 0, err
 		}
 	}
 	if err := tx.Commit(); err != nil {
-		return intake{}, err
+		return 0, err
 	}
-	return intake{took: time.Since(began)}, nil
+	return time.Since(began), nil
 }
 
-// importTable writes the medians of all imports.
-func importTable(intakes map[string][]intake) string {
-	took := func(subject string) time.Duration {
-		return medianOf(intakes[subject], func(i intake) time.Duration { return i.took })
-	}
-	if len(intakes[service]) == 0 || len(intakes[bareInserts]) == 0 {
-		return ""
-	}
-	ratio := took(bareInserts).Seconds() / took(service).Seconds()
-	memory := megabytes(medianOf(intakes[service], func(i intake) int64 { return i.memory }))
+// importTable writes the medians of all imports. There is a bar for a file alone.
+func importTable(intakes map[intakeBy][]intake) string {
 	var b strings.Builder
 	b.WriteString("| import of a million animals | took | animals a second | resident after it | animalstore ÷ it | to reach | reached |\n")
 	b.WriteString("|---|--:|--:|--:|--:|---|---|\n")
-	fmt.Fprintf(&b, "| animalstore import | %.1f s | %.0f | %s | | | |\n", took(service).Seconds(), large/took(service).Seconds(), memory)
-	fmt.Fprintf(&b, "| %s | %.1f s | %.0f | | %.2f | ≥ %.2f | %s |\n", bareInserts, took(bareInserts).Seconds(), large/took(bareInserts).Seconds(), ratio, leastImport, yesNo(ratio >= leastImport))
+	for _, by := range []intakeBy{{"", bareInserts}, {inPostgres, pgxLoop}} {
+		command, loop := intakes[intakeBy{by.cases, service}], intakes[by]
+		if len(command) == 0 || len(loop) == 0 {
+			continue
+		}
+		took := func(i intake) time.Duration { return i.took }
+		mine, its := medianOf(command, took).Seconds(), medianOf(loop, took).Seconds()
+		memory := megabytes(medianOf(command, func(i intake) int64 { return i.memory }))
+		wanted, reached := "", ""
+		if by.cases == "" {
+			wanted, reached = fmt.Sprintf("≥ %.2f", leastImport), yesNo(its/mine >= leastImport)
+		}
+		fmt.Fprintf(&b, "| %sanimalstore import | %.1f s | %.0f | %s | | | |\n", by.cases, mine, large/mine, memory)
+		fmt.Fprintf(&b, "| %s%s | %.1f s | %.0f | | %.2f | %s | %s |\n", by.cases, by.subject, its, large/its, its/mine, wanted, reached)
+	}
 	return b.String()
 }

@@ -3,36 +3,87 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
-
-	"animalstore/internal/shop"
 )
 
-// query does on a connection what the service does for one request.
-type query func(ctx context.Context, pool *pgxpool.Pool) error
-
-// loop sends the queries of a request again and again, without HTTP.
-type loop struct {
-	pool *pgxpool.Pool
-	do   query
+// errand is what the service does in its database for a request: one transaction.
+type errand struct {
+	writes bool
+	do     func(ctx context.Context, tx pgx.Tx) error
 }
 
-func (l loop) stop() error {
+// loop does the errands of a request again and again, without HTTP.
+type loop struct {
+	pool   *pgxpool.Pool
+	errand errand
+	beside errand
+	pace   int // so many of those beside are done each second
+}
+
+// loop is a loop on a database of its own.
+func (p *postgres) loop(d duel) contestant {
+	return contestant{subject: pgxLoop, creates: d.creates, start: func(ctx context.Context, _ string) (target, error) {
+		l, err := p.startLoop(ctx, d.animals)
+		if err != nil {
+			return nil, err
+		}
+		l.errand, l.beside, l.pace = d.errand(), create(), d.creates
+		if _, err := l.load(ctx, 64, time.Second); err != nil { // to warm up
+			return nil, closing(l, err)
+		}
+		return l, nil
+	}}
+}
+
+// startLoop connects a loop without errands to a new database.
+func (p *postgres) startLoop(ctx context.Context, animals int) (*loop, error) {
+	url, err := p.fresh(ctx, looped, animals)
+	if err != nil {
+		return nil, err
+	}
+	config, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	config.MaxConns = 32 // as many as a node has
+	pool, err := pgxpool.NewWithConfig(ctx, config)
+	return &loop{pool: pool}, err
+}
+
+func (l *loop) stop() error {
 	l.pool.Close()
 	return nil
 }
 
-func (l loop) load(ctx context.Context, connections int, duration time.Duration) (sample, error) {
+func (l *loop) load(ctx context.Context, connections int, duration time.Duration) (sample, error) {
 	limit, cancel := context.WithTimeout(ctx, duration+patience)
 	defer cancel()
+	if l.pace == 0 {
+		return l.measure(limit, connections, duration)
+	}
+	besides, stop := context.WithCancel(limit)
+	var beside paced
+	var both sync.WaitGroup
+	both.Go(func() { beside = l.keepPace(limit, besides.Done()) })
+	time.Sleep(time.Second / 2) // as it is done to the service
+	s, err := l.measure(limit, connections, duration)
+	time.Sleep(time.Second / 2)
+	stop()
+	both.Wait()
+	s.creates = beside.perSecond
+	return s, errors.Join(err, beside.err)
+}
+
+// measure does errands for a while, so many at a time.
+func (l *loop) measure(ctx context.Context, connections int, duration time.Duration) (sample, error) {
 	began := time.Now()
 	took := make([][]time.Duration, connections)
 	failed := make([]error, connections)
@@ -40,7 +91,7 @@ func (l loop) load(ctx context.Context, connections int, duration time.Duration)
 	for i := range connections {
 		workers.Go(func() {
 			for begin := time.Now(); begin.Sub(began) < duration; begin = time.Now() {
-				if failed[i] = l.do(limit, l.pool); failed[i] != nil {
+				if failed[i] = l.run(ctx, l.errand); failed[i] != nil {
 					return
 				}
 				took[i] = append(took[i], time.Since(begin))
@@ -57,77 +108,64 @@ func (l loop) load(ctx context.Context, connections int, duration time.Duration)
 	return sample{perSecond: float64(len(all)) / whole.Seconds(), p50: all[len(all)/2], p99: all[len(all)*99/100]}, nil
 }
 
-// What follows are the queries of internal/sqlstore for these requests, in their order and in their transactions. It must be
-// kept in step with pet.go, order.go, event.go, dialect.go and postgres.go there.
-
-const serverMicros = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
-
-func listLoop(ctx context.Context, pool *pgxpool.Pool) error {
-	return pgx.BeginTxFunc(ctx, pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		var now int64
-		if err := tx.QueryRow(ctx, "SELECT "+serverMicros).Scan(&now); err != nil {
-			return err
-		}
-		due, err := tx.Query(ctx, "SELECT id, pet_id, status, reference, created_at, updated_at, hold_expires_at FROM orders "+
-			"WHERE status = 'placed' AND hold_expires_at <= $1 ORDER BY hold_expires_at LIMIT 100", now)
-		if err != nil {
-			return err
-		}
-		due.Close()
-		rows, err := tx.Query(ctx, "SELECT id, name, category_id, status FROM pets "+
-			"WHERE (status, id) >= ($1, -9223372036854775808) AND (status, id) <= ($1, 9223372036854775807) "+
-			"ORDER BY status DESC, id DESC LIMIT $2", "available", 21)
-		if err != nil {
-			return err
-		}
-		pets, err := pgx.CollectRows(rows, pgx.RowToStructByPos[struct {
-			ID         int64
-			Name       string
-			CategoryID int64
-			Status     *string
-		}])
-		if err == nil && len(pets) != 21 {
-			err = fmt.Errorf("the list has %d animals in place of 21", len(pets))
-		}
-		return err
-	})
+// paced is what came of errands at a pace.
+type paced struct {
+	perSecond float64
+	err       error
 }
 
-// createLoop runs again where it got in the way of another, as the service does.
-func createLoop(ctx context.Context, pool *pgxpool.Pool) error {
-	for {
-		err := pgx.BeginTxFunc(ctx, pool, pgx.TxOptions{IsoLevel: pgx.Serializable}, func(tx pgx.Tx) error { return createPet(ctx, tx) })
+// keepPace does the errands beside, each at its time or as soon as it can, until it is told to stop.
+func (l *loop) keepPace(ctx context.Context, stop <-chan struct{}) paced {
+	began := time.Now()
+	var turn, done atomic.Int64
+	failed := make([]error, besideConnections)
+	var workers sync.WaitGroup
+	for i := range besideConnections {
+		workers.Go(func() {
+			for failed[i] == nil {
+				at := began.Add(time.Duration(turn.Add(1)) * time.Second / time.Duration(l.pace))
+				select {
+				case <-stop:
+					return
+				case <-time.After(time.Until(at)):
+				}
+				if failed[i] = l.run(ctx, l.beside); failed[i] == nil {
+					done.Add(1)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return paced{float64(done.Load()) / time.Since(began).Seconds(), errors.Join(failed...)}
+}
+
+// run does an errand, again where it got in the way of another: after a random while, which grows, as the service does.
+func (l *loop) run(ctx context.Context, e errand) error {
+	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
+	if e.writes {
+		options = pgx.TxOptions{IsoLevel: pgx.Serializable}
+	}
+	for longest := time.Millisecond; ; longest = min(2*longest, 200*time.Millisecond) {
+		err := l.try(ctx, options, e)
 		var refused *pgconn.PgError
 		if !errors.As(err, &refused) || refused.Code != "40001" && refused.Code != "40P01" {
 			return err
 		}
+		time.Sleep(rand.N(longest))
 	}
 }
 
-func createPet(ctx context.Context, tx pgx.Tx) error {
-	if _, err := tx.Exec(ctx, "INSERT INTO categories (id) VALUES ($1) ON CONFLICT (id) DO NOTHING RETURNING id", 7); err != nil {
-		return err
-	}
-	name := fmt.Sprintf("Newcomer %05d", rand.IntN(10_000))
-	var id int64
-	err := tx.QueryRow(ctx, "INSERT INTO pets (name, name_folded, category_id, status) VALUES ($1, $2, $3, $4) RETURNING id, name, category_id, status",
-		name, shop.Fold(name), 7, "available").Scan(&id, nil, nil, nil)
+func (l *loop) try(ctx context.Context, options pgx.TxOptions, e errand) error {
+	tx, err := l.pool.BeginTx(ctx, options)
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)", 1, "available"); err != nil {
+	defer tx.Rollback(ctx) // after a commit it does nothing
+	if err := e.do(ctx, tx); err != nil || !e.writes {
 		return err
 	}
-	_, err = tx.Exec(ctx, "INSERT INTO event_inbox (type, subject, actor, data, at) VALUES ($1, $2, $3, $4, "+serverMicros+")",
-		"pet.created", fmt.Sprintf("pets/%d", id), "configured",
-		fmt.Sprintf(`{"current":{"id":%d,"name":%q,"categoryId":7,"status":"available"},"previous":null}`, id, name))
-	if err != nil {
+	if err := signCommit(ctx, tx); err != nil {
 		return err
 	}
-	mark := make([]byte, 16)
-	for i := range mark {
-		mark[i] = byte(rand.Uint32())
-	}
-	_, err = tx.Exec(ctx, "INSERT INTO commits (id, at, done) VALUES ($1, "+serverMicros+", TRUE)", mark)
-	return err
+	return tx.Commit(ctx)
 }

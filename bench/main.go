@@ -27,16 +27,16 @@ type bench struct {
 	answers map[string]answer
 	missing map[string]string // subjects that cannot be had here, and why
 	results results
-	births  map[int][]birth     // by how many animals there are
-	intakes map[string][]intake // by subject
-	busy    string              // how busy the machine was before
+	births  map[birthplace][]birth
+	intakes map[intakeBy][]intake
+	busy    string // how busy the machine was before
 
 	postgresVersion string
 	notes           []string
 }
 
 func main() {
-	b := &bench{answers: map[string]answer{}, missing: map[string]string{}, births: map[int][]birth{}, intakes: map[string][]intake{}}
+	b := &bench{answers: map[string]answer{}, missing: map[string]string{}, births: map[birthplace][]birth{}, intakes: map[intakeBy][]intake{}}
 	flag.IntVar(&b.seconds, "seconds", 3, "how often each subject has its turn of a second in a round")
 	flag.IntVar(&b.rounds, "rounds", 3, "how many rounds there are; medians are reported")
 	flag.StringVar(&b.only, "only", "", "measure only the cases whose names contain this, and write no file")
@@ -69,21 +69,14 @@ func (b *bench) run(ctx context.Context) (err error) {
 		return err
 	}
 	trials := b.wanted(b.trials())
-	for round := range b.rounds {
-		if err := b.play(ctx, round, trials); err != nil {
-			return err
-		}
-		if err := b.measureStarts(ctx); err != nil {
-			return err
-		}
-		if err := b.measureImports(ctx); err != nil {
-			return err
-		}
+	if err := b.playAll(ctx, b.file(), trials); err != nil {
+		return err
 	}
 	inPostgres, err := b.playPostgres(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	} else if err != nil {
+		b.say("%v", err)
 		b.results.fail("PostgreSQL", "every subject", err)
 	}
 	return b.report(ctx, append(trials, inPostgres...))
@@ -91,7 +84,25 @@ func (b *bench) run(ctx context.Context) (err error) {
 
 // wanted leaves out the trials that nobody asked for.
 func (b *bench) wanted(trials []trial) []trial {
-	return slices.DeleteFunc(trials, func(t trial) bool { return !strings.Contains(t.name, b.only) })
+	return slices.DeleteFunc(trials, func(t trial) bool { return !b.wants(t.name) })
+}
+
+func (b *bench) wants(name string) bool { return strings.Contains(name, b.only) }
+
+// playAll plays all rounds of one kind of database.
+func (b *bench) playAll(ctx context.Context, e engine, trials []trial) error {
+	for round := range b.rounds {
+		if err := b.play(ctx, round, trials); err != nil {
+			return err
+		}
+		if err := b.measureStarts(ctx, e); err != nil {
+			return err
+		}
+		if err := b.measureImports(ctx, e); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // play goes through all trials once. What fails is reported at the end; the rest goes on.
@@ -183,7 +194,7 @@ func (b *bench) answerTo(ctx context.Context, animals int, r request) (a answer,
 		return answer{}, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	p, base, err := b.startService(ctx, dir, animals)
+	p, base, err := b.startOnFile(ctx, dir, animals)
 	if err != nil {
 		return answer{}, err
 	}

@@ -8,26 +8,44 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"animalstore/internal/pgtest"
 	"animalstore/internal/sqlstore"
 )
 
-// trials are the cases against a PostgreSQL server: one node, beside a plain loop that sends the same queries.
-func (p *postgres) trials(b *bench) []trial {
-	connections := []int{1, 64}
-	return []trial{
-		{"PostgreSQL: list, first page", connections, []contestant{
-			p.service(b, listRequest()), p.loop(listLoop),
-		}, []bar{atLeast(0.5, pgxLoop)}},
-		{"PostgreSQL: create", connections, []contestant{
-			p.service(b, createRequest()), p.loop(createLoop),
-		}, []bar{atLeast(0.5, pgxLoop)}},
+// inPostgres is how the names of the cases against a PostgreSQL server begin.
+const inPostgres = "PostgreSQL: "
+
+// duel is a case of one node on a server, beside a plain loop that sends the same queries.
+type duel struct {
+	name    string
+	animals int
+	request request
+	errand  func() errand
+	creates int // each second, beside it
+	bars    []bar
+}
+
+func duels() []duel {
+	half := []bar{atLeast(0.5, pgxLoop)}
+	return []duel{
+		{"list, first page", small, listRequest(), listFirst, 0, half},
+		{"list, random cursors, a million animals", large, listFrom(randomCursors(large)), listAnywhere, 0, nil},
+		{"list beside 100 creates a second", small, listRequest(), listFirst, 100, nil},
+		{"list beside 1,000 creates a second", small, listRequest(), listFirst, 1000, nil},
+		{"get, one animal", small, getRequest(), getOne, 0, nil},
+		{"get, random animals", small, getAnyRequest(), getAny, 0, nil},
+		{"create", small, createRequest(), create, 0, half},
+		{"place orders", small, orderRequest(small), placeOrder, 0, nil},
 	}
+}
+
+func (p *postgres) trial(d duel) trial {
+	return trial{inPostgres + d.name, every, []contestant{
+		p.bench.serviceOn(p.engine(), d.animals, d.request, d.creates), p.loop(d),
+	}, d.bars}
 }
 
 // holder lets a server of the tests live in a program that is no test.
@@ -56,19 +74,18 @@ func (h *holder) stop() error {
 	return h.failed
 }
 
-// postgres is one server for all cases, with a database that each of them gets a copy of.
+// postgres is one server for all cases, with a database for each number of animals, that they get copies of.
 type postgres struct {
 	holder
-	url string
+	bench  *bench
+	url    string
+	filled map[int]bool // by how many animals there are
+	logs   bool         // what is sent to a new database
 }
 
-// startPostgres starts a server that waits for the disk at every commit, and copies the animals into it.
-func (b *bench) startPostgres(ctx context.Context) (p *postgres, err error) {
-	store, err := b.cache.store(ctx, small)
-	if err != nil {
-		return nil, err
-	}
-	p = &postgres{}
+// startPostgres starts a server that waits for the disk at every commit.
+func (b *bench) startPostgres() (p *postgres, err error) {
+	p = &postgres{bench: b, filled: map[int]bool{}}
 	defer func() {
 		switch reason := recover().(type) {
 		case nil:
@@ -78,32 +95,63 @@ func (b *bench) startPostgres(ctx context.Context) (p *postgres, err error) {
 			panic(reason)
 		}
 	}()
-	server := pgtest.Start(p, append([]string{"shared_buffers=128MB"}, pgtest.Durable...)...)
+	server := pgtest.Start(p, append([]string{"shared_buffers=128MB", "max_wal_size=4GB"}, pgtest.Durable...)...)
 	p.url = server.URL()
-	_, err = sqlstore.Copy(ctx, filepath.Join(store, databaseName), p.url, func(sqlstore.CopyProgress) {})
-	if err == nil { // what the server would do by itself after a while, in the midst of what is measured
-		err = execute(ctx, p.url, "VACUUM ANALYZE")
-	}
-	if err != nil {
-		return nil, errors.Join(err, p.stop())
-	}
 	return p, nil
 }
 
-// fresh makes a new copy of the database under a name and returns its address. The one before it is dropped.
-func (p *postgres) fresh(ctx context.Context, name string) (string, error) {
-	at := func(database string) string { return strings.Replace(p.url, "/animalstore?", "/"+database+"?", 1) }
-	err := execute(ctx, at("template1"), "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)",
-		"CREATE DATABASE "+name+" TEMPLATE animalstore STRATEGY FILE_COPY", "CHECKPOINT")
-	return at(name), err
+// at is the address of a database.
+func (p *postgres) at(database string) string {
+	return strings.Replace(p.url, "/animalstore?", "/"+database+"?", 1)
+}
+
+// The names of the databases: of the service, of the loop, and of those that theirs are copies of.
+const served, looped, original = "served", "looped", "animals_%d"
+
+// fresh makes a new database with so many animals under a name, and returns its address. The one before it is dropped.
+func (p *postgres) fresh(ctx context.Context, name string, animals int) (string, error) {
+	if err := p.fill(ctx, animals); err != nil {
+		return "", err
+	}
+	statements := []string{
+		"DROP DATABASE IF EXISTS " + name + " WITH (FORCE)",
+		fmt.Sprintf("CREATE DATABASE %s TEMPLATE "+original+" STRATEGY FILE_COPY", name, animals),
+		"CHECKPOINT",
+	}
+	if p.logs {
+		statements = append(statements, "ALTER DATABASE "+name+" SET log_statement = 'all'", "ALTER DATABASE "+name+" SET log_parameter_max_length = 0")
+	}
+	return p.at(name), p.execute(ctx, "animalstore", statements...)
+}
+
+// fill copies a store to the server, once.
+func (p *postgres) fill(ctx context.Context, animals int) error {
+	if p.filled[animals] {
+		return nil
+	}
+	p.bench.say("copying %d animals to PostgreSQL, once", animals)
+	name := fmt.Sprintf(original, animals)
+	store, err := p.bench.cache.store(ctx, animals)
+	if err != nil {
+		return err
+	}
+	if err := p.execute(ctx, "animalstore", "CREATE DATABASE "+name); err != nil {
+		return err
+	}
+	if _, err := sqlstore.Copy(ctx, filepath.Join(store, databaseName), p.at(name), func(sqlstore.CopyProgress) {}); err != nil {
+		return err
+	}
+	p.filled[animals] = true
+	return p.execute(ctx, name, "VACUUM ANALYZE") // what the server would do by itself after a while, in the midst of what is measured
 }
 
 // playPostgres plays all rounds of the trials that need a server, so that it runs beside no other.
 func (b *bench) playPostgres(ctx context.Context) (trials []trial, err error) {
-	if len(b.wanted((&postgres{}).trials(b))) == 0 {
+	wanted := slices.DeleteFunc(duels(), func(d duel) bool { return !b.wants(inPostgres + d.name) })
+	if len(wanted) == 0 && !b.wants(inPostgres+starts) && !b.wants(inPostgres+imports) {
 		return nil, nil
 	}
-	server, err := b.startPostgres(ctx)
+	server, err := b.startPostgres()
 	if err != nil {
 		return nil, err
 	}
@@ -111,13 +159,13 @@ func (b *bench) playPostgres(ctx context.Context) (trials []trial, err error) {
 	if b.postgresVersion, err = server.version(ctx); err != nil {
 		return nil, err
 	}
-	trials = b.wanted(server.trials(b))
-	for round := range b.rounds {
-		if err := b.play(ctx, round, trials); err != nil {
-			return nil, err
-		}
+	if err := server.rehearse(ctx, wanted); err != nil {
+		return nil, err
 	}
-	return trials, nil
+	for _, d := range wanted {
+		trials = append(trials, server.trial(d))
+	}
+	return trials, b.playAll(ctx, server.engine(), trials)
 }
 
 func (p *postgres) version(ctx context.Context) (version string, err error) {
@@ -130,8 +178,8 @@ func (p *postgres) version(ctx context.Context) (version string, err error) {
 	return version, err
 }
 
-func execute(ctx context.Context, url string, statements ...string) error {
-	conn, err := pgx.Connect(ctx, url)
+func (p *postgres) execute(ctx context.Context, database string, statements ...string) error {
+	conn, err := pgx.Connect(ctx, p.at(database))
 	if err != nil {
 		return err
 	}
@@ -144,39 +192,15 @@ func execute(ctx context.Context, url string, statements ...string) error {
 	return nil
 }
 
-func (p *postgres) service(b *bench, r request) contestant {
-	return contestant{subject: service, start: func(ctx context.Context, dir string) (target, error) {
-		url, err := p.fresh(ctx, "served")
-		if err != nil {
-			return nil, err
-		}
-		process, base, err := b.startOn(ctx, dir, url)
-		if err != nil {
-			return nil, err
-		}
-		return b.ready(ctx, &httpTarget{process: process, dir: dir, base: base, request: r}, "/v1/pets?limit=1")
-	}}
+func (p *postgres) engine() engine {
+	return engine{inPostgres, p.startService, p.insertAll, pgxLoop}
 }
 
-func (p *postgres) loop(do query) contestant {
-	return contestant{subject: pgxLoop, start: func(ctx context.Context, _ string) (target, error) {
-		url, err := p.fresh(ctx, "looped")
-		if err != nil {
-			return nil, err
-		}
-		config, err := pgxpool.ParseConfig(url)
-		if err != nil {
-			return nil, err
-		}
-		config.MaxConns = 32 // as many as a node has
-		pool, err := pgxpool.NewWithConfig(ctx, config)
-		if err != nil {
-			return nil, err
-		}
-		t := loop{pool, do}
-		if _, err := t.load(ctx, 64, time.Second); err != nil { // to warm up
-			return nil, closing(t, err)
-		}
-		return t, nil
-	}}
+// startService starts one node on a database of its own.
+func (p *postgres) startService(ctx context.Context, dir string, animals int) (*process, string, error) {
+	url, err := p.fresh(ctx, served, animals)
+	if err != nil {
+		return nil, "", err
+	}
+	return p.bench.startOn(ctx, dir, url)
 }

@@ -29,8 +29,11 @@ connection, gives no figure.
   the ratio says how much more a page costs there.
 - **bare SQLite loop** inserts the same animals and their events with two prepared statements, in one transaction, into a store of
   the same schema. The import is the whole command: it reads a CSV file and has every part checked before the first is written.
-- **plain pgx loop** sends the queries of the request to the same server over as many connections as a node has, without HTTP.
-  A commit waits for the disk.
+- **plain pgx loop** sends the queries of the request to the same server over as many connections as a node has, without HTTP;
+  "connections" are how many it does at a time. Before the first round, the server's log of one request and of one turn of the loop
+  is compared: they are the same statements. The loop does nothing behind them (the service gives every event its place, and
+  folds its counts), and does its own creates beside a list. It tries again after a random while where two get in each
+  other's way; those of the service take turns then. A commit waits for the disk.
 `
 
 // report prints the table, and writes it down where the whole was measured.

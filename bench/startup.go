@@ -9,11 +9,20 @@ import (
 	"time"
 )
 
+// starts is the name of the case, in every kind of database.
+const starts = "starts"
+
 // The bar for a start with a million animals.
 const (
 	mostStart  = 200 * time.Millisecond
 	mostMemory = 100 << 20
 )
+
+// birthplace is where the service starts.
+type birthplace struct {
+	cases   string // of the engine
+	animals int
+}
 
 // birth is one start of the service.
 type birth struct {
@@ -22,13 +31,13 @@ type birth struct {
 }
 
 // measureStart starts the service on a store with so many animals, and looks at it before and after a load.
-func (b *bench) measureStart(ctx context.Context, animals int) (born birth, err error) {
+func (b *bench) measureStart(ctx context.Context, e engine, animals int) (born birth, err error) {
 	dir, err := os.MkdirTemp(b.work, "start-")
 	if err != nil {
 		return birth{}, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	p, base, err := b.startService(ctx, dir, animals)
+	p, base, err := e.start(ctx, dir, animals)
 	if err != nil {
 		return birth{}, err
 	}
@@ -58,31 +67,33 @@ func (b *bench) measureStart(ctx context.Context, animals int) (born birth, err 
 }
 
 // measureStarts measures one start with each number of animals.
-func (b *bench) measureStarts(ctx context.Context) error {
-	if !strings.Contains("starts", b.only) {
+func (b *bench) measureStarts(ctx context.Context, e engine) error {
+	if !b.wants(e.cases + starts) {
 		return nil
 	}
-	b.say("start")
+	b.say(e.cases + starts)
 	for _, animals := range []int{none, small, large} {
-		born, err := b.measureStart(ctx, animals)
+		born, err := b.measureStart(ctx, e, animals)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		} else if err != nil {
-			b.results.fail("start", fmt.Sprintf("%d animals", animals), err)
+			b.results.fail(e.cases+starts, fmt.Sprintf("%d animals", animals), err)
 			continue
 		}
-		b.births[animals] = append(b.births[animals], born)
+		at := birthplace{e.cases, animals}
+		b.say("  %-32s %s", fmt.Sprintf("%d animals", animals), milliseconds(born.took))
+		b.births[at] = append(b.births[at], born)
 	}
 	return nil
 }
 
-// startTable writes the medians of all starts.
-func startTable(births map[int][]birth) string {
+// startTable writes the medians of all starts. There is a bar for a file alone.
+func startTable(births map[birthplace][]birth) string {
 	var b strings.Builder
 	b.WriteString("| start with | first answer | resident then | after a second of lists at 64 connections | to reach | reached |\n")
 	b.WriteString("|---|--:|--:|--:|---|---|\n")
-	for _, animals := range []int{none, small, large} {
-		of := births[animals]
+	for _, at := range []birthplace{{"", none}, {"", small}, {"", large}, {inPostgres, none}, {inPostgres, small}, {inPostgres, large}} {
+		of := births[at]
 		if len(of) == 0 {
 			continue
 		}
@@ -90,11 +101,11 @@ func startTable(births map[int][]birth) string {
 		memory := medianOf(of, func(o birth) int64 { return o.memory })
 		loaded := medianOf(of, func(o birth) int64 { return o.loaded })
 		wanted, reached := "", ""
-		if animals == large {
+		if at == (birthplace{"", large}) {
 			wanted = "< 200 ms, < 100 MB"
 			reached = yesNo(took < mostStart && memory < mostMemory && loaded < mostMemory)
 		}
-		fmt.Fprintf(&b, "| %d animals | %s | %s | %s | %s | %s |\n", animals, milliseconds(took), megabytes(memory), megabytes(loaded), wanted, reached)
+		fmt.Fprintf(&b, "| %s%d animals | %s | %s | %s | %s | %s |\n", at.cases, at.animals, milliseconds(took), megabytes(memory), megabytes(loaded), wanted, reached)
 	}
 	return b.String()
 }

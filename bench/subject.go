@@ -44,6 +44,9 @@ type httpTarget struct {
 	turn    int
 }
 
+// besideConnections is over how many connections animals are added beside a load.
+const besideConnections = 64
+
 func (t *httpTarget) stop() error { return t.process.stop() }
 
 func (t *httpTarget) load(ctx context.Context, connections int, duration time.Duration) (sample, error) {
@@ -53,7 +56,9 @@ func (t *httpTarget) load(ctx context.Context, connections int, duration time.Du
 	var beside sample
 	var besideErr error
 	var both sync.WaitGroup
-	both.Go(func() { beside, besideErr = load(ctx, t.dir, t.base, t.beside, connections, duration+time.Second) })
+	both.Go(func() {
+		beside, besideErr = load(ctx, t.dir, t.base, t.beside, besideConnections, duration+time.Second)
+	})
 	time.Sleep(time.Second / 2) // so that it goes on from before the load until after it
 	s, err := load(ctx, t.dir, t.base, t.next(), connections, duration)
 	both.Wait()
@@ -85,8 +90,22 @@ func (t *httpTarget) prepare(ctx context.Context, ready string) error {
 	return err
 }
 
-// startService starts the program on a copy of the store with so many animals.
-func (b *bench) startService(ctx context.Context, dir string, animals int) (*process, string, error) {
+// engine is a kind of database, on which the program is measured.
+type engine struct {
+	cases string // how the names of its cases begin
+	// start starts the program on a copy of the store with so many animals.
+	start func(ctx context.Context, dir string, animals int) (*process, string, error)
+	// insert imports animals without the program, as the baseline of that name does, and tells how long it took.
+	insert   func(ctx context.Context, dir string, animals int) (time.Duration, error)
+	baseline string
+}
+
+// file is the embedded database.
+func (b *bench) file() engine {
+	return engine{"", b.startOnFile, insertAll, bareInserts}
+}
+
+func (b *bench) startOnFile(ctx context.Context, dir string, animals int) (*process, string, error) {
 	store, err := b.cache.store(ctx, animals)
 	if err != nil {
 		return nil, "", err

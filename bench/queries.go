@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	mathrand "math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"animalstore/internal/shop"
+)
+
+// What follows are the queries of internal/sqlstore for the requests that are measured, in their order. Before they are, a
+// rehearsal sees that it is what the service sends.
+
+const (
+	serverMicros = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
+	petColumns   = "id, name, category_id, coalesce(status, '')"
+	orderColumns = "id, pet_id, status, reference, created_at, updated_at, hold_expires_at"
+)
+
+// signCommit is the last of every write.
+func signCommit(ctx context.Context, tx pgx.Tx) error {
+	name := make([]byte, 16)
+	rand.Read(name)
+	_, err := tx.Exec(ctx, "INSERT INTO commits (id, at, done) VALUES ($1, "+serverMicros+", TRUE)", name)
+	return err
+}
+
+// now asks the server for the time.
+func now(ctx context.Context, tx pgx.Tx) (micros int64, err error) {
+	err = tx.QueryRow(ctx, "SELECT "+serverMicros).Scan(&micros)
+	return micros, err
+}
+
+// look is the beginning of every read of animals: holds that are over would change what is read.
+func look(ctx context.Context, tx pgx.Tx) error {
+	if _, err := now(ctx, tx); err != nil {
+		return err
+	}
+	var hold *int64
+	return tx.QueryRow(ctx, "SELECT min(hold_expires_at) FROM orders WHERE status = 'placed'").Scan(&hold)
+}
+
+func listFirst() errand {
+	return errand{do: func(ctx context.Context, tx pgx.Tx) error {
+		return list(ctx, tx, "(status, id) <= ($1, 9223372036854775807)", shop.Available)
+	}}
+}
+
+func listAnywhere() errand {
+	return errand{do: func(ctx context.Context, tx pgx.Tx) error {
+		return list(ctx, tx, "(status, id) < ($1, $2)", shop.Available, randomPosition(large))
+	}}
+}
+
+func list(ctx context.Context, tx pgx.Tx, upTo string, args ...any) error {
+	if err := look(ctx, tx); err != nil {
+		return err
+	}
+	rows, err := tx.Query(ctx, "SELECT "+petColumns+" FROM pets WHERE (status, id) >= ($1, -9223372036854775808) AND "+upTo+
+		" ORDER BY status DESC, id DESC LIMIT 21", args...)
+	if err != nil {
+		return err
+	}
+	pets, err := pgx.CollectRows(rows, pgx.RowToStructByPos[shop.Pet])
+	if err == nil && len(pets) != 21 {
+		err = fmt.Errorf("the list has %d animals in place of 21", len(pets))
+	}
+	return err
+}
+
+func getOne() errand {
+	return errand{do: func(ctx context.Context, tx pgx.Tx) error { return get(ctx, tx, small/2) }}
+}
+
+func getAny() errand {
+	return errand{do: func(ctx context.Context, tx pgx.Tx) error { return get(ctx, tx, anyID()) }}
+}
+
+func get(ctx context.Context, tx pgx.Tx, id int64) error {
+	if err := look(ctx, tx); err != nil {
+		return err
+	}
+	_, err := pet(ctx, tx, id)
+	return err
+}
+
+func pet(ctx context.Context, tx pgx.Tx, id int64) (p shop.Pet, err error) {
+	err = tx.QueryRow(ctx, "SELECT "+petColumns+" FROM pets WHERE id = $1", id).Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status)
+	return p, err
+}
+
+func create() errand {
+	return errand{writes: true, do: func(ctx context.Context, tx pgx.Tx) error {
+		n := shop.NewPet{Name: fmt.Sprintf("Newcomer %05d", mathrand.IntN(10_000)), CategoryID: 7, Status: shop.Available}
+		if _, err := ensureCategory(ctx, tx, n.CategoryID); err != nil {
+			return err
+		}
+		var p shop.Pet
+		err := tx.QueryRow(ctx, "INSERT INTO pets (name, name_folded, category_id, status) VALUES ($1, $2, $3, $4) RETURNING "+petColumns,
+			n.Name, shop.Fold(n.Name), n.CategoryID, n.Status).Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status)
+		if err != nil {
+			return err
+		}
+		return errors.Join(count(ctx, tx, p.Status, +1), tell(ctx, tx, shop.PetCreated, subjectOf(p), saying(p, "null")))
+	}}
+}
+
+// ensureCategory adds a category where there is none.
+func ensureCategory(ctx context.Context, tx pgx.Tx, id int64) (created bool, err error) {
+	err = tx.QueryRow(ctx, "INSERT INTO categories (id) VALUES ($1) ON CONFLICT (id) DO NOTHING RETURNING id", id).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+func count(ctx context.Context, tx pgx.Tx, status shop.Status, change int) error {
+	_, err := tx.Exec(ctx, "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)", change, status)
+	return err
+}
+
+func tell(ctx context.Context, tx pgx.Tx, what shop.EventType, subject, data string) error {
+	_, err := tx.Exec(ctx, "INSERT INTO event_inbox (type, subject, actor, data, at) VALUES ($1, $2, $3, $4, "+serverMicros+")",
+		what, subject, "configured", data)
+	return err
+}
+
+func subjectOf(p shop.Pet) string { return fmt.Sprintf("pets/%d", p.ID) }
+
+// saying is what an event says of an animal: what it is now and what it was before.
+func saying(p shop.Pet, before string) string {
+	return `{"current":` + string(p.AppendJSON(nil)) + `,"previous":` + before + `}`
+}
+
+// placeOrder takes one animal after the other.
+func placeOrder() errand {
+	var next atomic.Int64
+	return errand{writes: true, do: func(ctx context.Context, tx pgx.Tx) error {
+		n := int(next.Add(1)) - 1
+		if n >= available(small) {
+			return errors.New("every animal is taken")
+		}
+		id := availableID(n)
+		if _, err := now(ctx, tx); err != nil {
+			return err
+		}
+		rows, err := tx.Query(ctx, "SELECT "+orderColumns+" FROM orders WHERE pet_id = $1 AND status IN ('placed', 'approved')", id)
+		if err != nil {
+			return err
+		}
+		if rows.Close(); rows.CommandTag().RowsAffected() > 0 {
+			return fmt.Errorf("the animal %d is taken", id)
+		}
+		if _, err := pet(ctx, tx, id); err != nil {
+			return err
+		}
+		at, err := now(ctx, tx)
+		if err != nil {
+			return err
+		}
+		var order int64
+		err = tx.QueryRow(ctx, "INSERT INTO orders (pet_id, status, reference, created_at, updated_at, hold_expires_at) "+
+			"VALUES ($1, $2, $3, $4, $5, $6) RETURNING "+orderColumns, id, shop.Placed, nil, at, at, at+int64(15*time.Minute/time.Microsecond),
+		).Scan(&order, nil, nil, nil, nil, nil, nil)
+		if err != nil {
+			return err
+		}
+		if err := tell(ctx, tx, shop.OrderPlaced, fmt.Sprintf("orders/%d", order),
+			fmt.Sprintf(`{"current":{"id":%d,"petId":%d,"status":"placed"},"previous":null}`, order, id)); err != nil {
+			return err
+		}
+		before, err := pet(ctx, tx, id)
+		if err != nil {
+			return err
+		}
+		after := before
+		after.Status = shop.Pending
+		if err := errors.Join(count(ctx, tx, before.Status, -1), count(ctx, tx, after.Status, +1)); err != nil {
+			return err
+		}
+		if _, err := tx.Exec(ctx, "UPDATE pets SET name = $1, name_folded = $2, category_id = $3, status = $4 WHERE id = $5",
+			after.Name, shop.Fold(after.Name), after.CategoryID, after.Status, id); err != nil {
+			return err
+		}
+		return tell(ctx, tx, shop.PetUpdated, subjectOf(after), saying(after, string(before.AppendJSON(nil))))
+	}}
+}
