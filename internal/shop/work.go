@@ -13,28 +13,30 @@ func (s *Service) Work(ctx context.Context, report func(error)) {
 	for _, chore := range []struct {
 		every  time.Duration
 		sooner <-chan struct{}
+		rest   time.Duration // at least, before the next time
 		do     func(context.Context) error
 	}{
-		{500 * time.Millisecond, nil, s.ExpireHolds},              // a hold that is over ends within a second
-		{250 * time.Millisecond, s.store.Notices(), s.pullEvents}, // an event is told within a second, on every node
-		{20 * time.Second, nil, s.SaveUses},                       // a last use is exact to a minute
-		{time.Minute, nil, s.ForgetAnswers},
-		{time.Minute, nil, s.RemoveEvents},
-		{time.Minute, nil, s.RemoveDeliveries},
-		{time.Minute, nil, s.RemoveSessions},
-		{10 * time.Second, nil, s.Tidy},
-		{10 * time.Second, nil, s.WatchClock},
+		{500 * time.Millisecond, nil, 0, s.ExpireHolds},                     // a hold that is over ends within a second
+		{250 * time.Millisecond, s.store.Notices(), pullRest, s.pullEvents}, // an event is told within a second, on every node
+		{20 * time.Second, nil, 0, s.SaveUses},                              // a last use is exact to a minute
+		{time.Minute, nil, 0, s.ForgetAnswers},
+		{time.Minute, nil, 0, s.RemoveEvents},
+		{time.Minute, nil, 0, s.RemoveDeliveries},
+		{time.Minute, nil, 0, s.RemoveSessions},
+		{10 * time.Second, nil, 0, s.Tidy},
+		{10 * time.Second, nil, 0, s.WatchClock},
 	} {
 		wg.Go(func() {
 			ticker := time.NewTicker(chore.every)
 			defer ticker.Stop()
 			var last string // what went wrong is told once, not every time
-			for ctx.Err() == nil {
+			for over := false; !over; {
 				select {
 				case <-ticker.C:
 				case <-chore.sooner:
 				case <-ctx.Done():
 				}
+				over = ctx.Err() != nil
 				err := chore.do(context.WithoutCancel(ctx))
 				if err != nil && err.Error() != last {
 					report(err)
@@ -42,6 +44,9 @@ func (s *Service) Work(ctx context.Context, report func(error)) {
 				last = ""
 				if err != nil {
 					last = err.Error()
+				}
+				if chore.rest > 0 && !over {
+					time.Sleep(chore.rest)
 				}
 			}
 		})
