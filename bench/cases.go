@@ -115,7 +115,7 @@ func anyID() int64 { return small/10 + rand.Int64N(small-small/10) }
 
 // orderRequest takes one animal after the other, of so many.
 func orderRequest(animals int) request {
-	return request{method: "POST", path: "/v1/store/orders", key: serviceKey, status: 201, body: `{"petId":` + gap + `}`,
+	return request{method: "POST", path: "/v1/store/orders", key: serviceKey, status: 201, body: `{"petId":` + gap + `}`, spends: true,
 		parts: parts(available(animals), func(i int) string { return fmt.Sprintf("%6d", availableID(i)) })}
 }
 

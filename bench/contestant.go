@@ -98,12 +98,7 @@ func (b *bench) peerData(ctx context.Context) (string, error) {
 
 // ready prepares a target that was started, and stops it where that fails.
 func (b *bench) ready(ctx context.Context, t *httpTarget, path string) (target, error) {
-	t.warm = t.request
-	if strings.HasSuffix(t.request.path, "/orders") { // an animal can be ordered once
-		const warming = 20_000
-		t.warm.parts, t.request.parts = t.request.parts[:warming], t.request.parts[warming:]
-		t.spends = b.seconds * len(every)
-	}
+	t.turns = 1 + b.seconds*len(every) // the first is to warm up
 	if err := t.prepare(ctx, path); err != nil {
 		return nil, closing(t, err)
 	}

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -35,7 +34,7 @@ type intake struct {
 // imports is the name of the case, in every kind of database.
 const imports = "import"
 
-// measureImports imports the same animals with the command, over HTTP, and with a loop without anything around it.
+// measureImports imports the same animals with the command, which talks HTTP, and then with a loop that has nothing around it.
 func (b *bench) measureImports(ctx context.Context, e engine) error {
 	if !b.wants(e.cases + imports) {
 		return nil
@@ -54,10 +53,12 @@ func (b *bench) measureImport(ctx context.Context, e engine, subject string, mea
 	if err != nil {
 		return err
 	}
-	taken, err := measure(ctx, dir)
-	if err := os.RemoveAll(dir); err != nil {
-		return err
+	err = e.clear(ctx)
+	var taken intake
+	if err == nil {
+		taken, err = measure(ctx, dir)
 	}
+	err = errors.Join(err, os.RemoveAll(dir))
 	if ctx.Err() != nil {
 		return ctx.Err()
 	} else if err != nil {
@@ -141,14 +142,11 @@ func insertAll(ctx context.Context, dir string, animals int) (took time.Duration
 	}
 	for id := range int64(animals) {
 		n := petOf(id + 1)
-		data, err := json.Marshal(map[string]any{"current": shop.Pet{ID: id + 1, Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}, "previous": nil})
-		if err != nil {
-			return 0, err
-		}
+		pet := shop.Pet{ID: id + 1, Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}
 		if _, err := pets.ExecContext(ctx, n.Name, shop.Fold(n.Name), n.CategoryID, n.Status); err != nil {
 			return 0, err
 		}
-		if _, err := events.ExecContext(ctx, shop.PetCreated, fmt.Sprintf("pets/%d", id+1), "configured", string(data), time.Now().UnixMicro()); err != nil {
+		if _, err := events.ExecContext(ctx, shop.PetCreated, subjectOf(pet), "configured", saying(pet, "null"), time.Now().UnixMicro()); err != nil {
 			return 0, err
 		}
 	}
@@ -165,17 +163,21 @@ func importTable(intakes map[intakeBy][]intake) string {
 	b.WriteString("|---|--:|--:|--:|--:|---|---|\n")
 	for _, by := range []intakeBy{{"", bareInserts}, {inPostgres, pgxLoop}} {
 		command, loop := intakes[intakeBy{by.cases, service}], intakes[by]
-		if len(command) == 0 || len(loop) == 0 {
+		if len(command) == 0 {
 			continue
 		}
 		took := func(i intake) time.Duration { return i.took }
-		mine, its := medianOf(command, took).Seconds(), medianOf(loop, took).Seconds()
+		mine := medianOf(command, took).Seconds()
 		memory := megabytes(medianOf(command, func(i intake) int64 { return i.memory }))
+		fmt.Fprintf(&b, "| %sanimalstore import | %.1f s | %.0f | %s | | | |\n", by.cases, mine, large/mine, memory)
+		if len(loop) == 0 {
+			continue
+		}
+		its := medianOf(loop, took).Seconds()
 		wanted, reached := "", ""
 		if by.cases == "" {
 			wanted, reached = fmt.Sprintf("≥ %.2f", leastImport), yesNo(its/mine >= leastImport)
 		}
-		fmt.Fprintf(&b, "| %sanimalstore import | %.1f s | %.0f | %s | | | |\n", by.cases, mine, large/mine, memory)
 		fmt.Fprintf(&b, "| %s%s | %.1f s | %.0f | | %.2f | %s | %s |\n", by.cases, by.subject, its, large/its, its/mine, wanted, reached)
 	}
 	return b.String()

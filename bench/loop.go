@@ -14,15 +14,16 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// errand is what the service does in its database for a request: one transaction.
+// errand is what the service does in its database for a request: one transaction. It is told how many the loop has begun before.
 type errand struct {
 	writes bool
-	do     func(ctx context.Context, tx pgx.Tx) error
+	do     func(ctx context.Context, tx pgx.Tx, n int64) error
 }
 
 // loop does the errands of a request again and again, without HTTP.
 type loop struct {
 	pool   *pgxpool.Pool
+	begun  atomic.Int64
 	errand errand
 	beside errand
 	pace   int // so many of those beside are done each second
@@ -30,12 +31,12 @@ type loop struct {
 
 // loop is a loop on a database of its own.
 func (p *postgres) loop(d duel) contestant {
-	return contestant{subject: pgxLoop, creates: d.creates, start: func(ctx context.Context, _ string) (target, error) {
+	return contestant{subject: pgxLoop, start: func(ctx context.Context, _ string) (target, error) {
 		l, err := p.startLoop(ctx, d.animals)
 		if err != nil {
 			return nil, err
 		}
-		l.errand, l.beside, l.pace = d.errand(), create(), d.creates
+		l.errand, l.beside, l.pace = d.errand, createBeside, d.creates
 		if _, err := l.load(ctx, 64, time.Second); err != nil { // to warm up
 			return nil, closing(l, err)
 		}
@@ -139,14 +140,15 @@ func (l *loop) keepPace(ctx context.Context, stop <-chan struct{}) paced {
 	return paced{float64(done.Load()) / time.Since(began).Seconds(), errors.Join(failed...)}
 }
 
-// run does an errand, again where it got in the way of another: after a random while, which grows, as the service does.
+// run does an errand, again where it got in the way of another: after a random while, which grows.
 func (l *loop) run(ctx context.Context, e errand) error {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	if e.writes {
 		options = pgx.TxOptions{IsoLevel: pgx.Serializable}
 	}
+	n := l.begun.Add(1) - 1
 	for longest := time.Millisecond; ; longest = min(2*longest, 200*time.Millisecond) {
-		err := l.try(ctx, options, e)
+		err := l.try(ctx, options, e, n)
 		var refused *pgconn.PgError
 		if !errors.As(err, &refused) || refused.Code != "40001" && refused.Code != "40P01" {
 			return err
@@ -155,13 +157,13 @@ func (l *loop) run(ctx context.Context, e errand) error {
 	}
 }
 
-func (l *loop) try(ctx context.Context, options pgx.TxOptions, e errand) error {
+func (l *loop) try(ctx context.Context, options pgx.TxOptions, e errand, n int64) error {
 	tx, err := l.pool.BeginTx(ctx, options)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback(ctx) // after a commit it does nothing
-	if err := e.do(ctx, tx); err != nil || !e.writes {
+	if err := e.do(ctx, tx, n); err != nil || !e.writes {
 		return err
 	}
 	if err := signCommit(ctx, tx); err != nil {

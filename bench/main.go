@@ -109,20 +109,20 @@ func (b *bench) playAll(ctx context.Context, e engine, trials []trial) error {
 func (b *bench) play(ctx context.Context, round int, trials []trial) error {
 	for _, t := range trials {
 		b.say("round %d of %d: %s", round+1, b.rounds, t.name)
-		if err := b.playTrial(ctx, t); err != nil {
-			return err
-		}
+		b.playTrial(ctx, round, t)
 	}
-	return nil
+	return ctx.Err()
 }
 
 // playTrial starts all subjects of a trial afresh and lets them take turns, a second each: what slows the machine down for
 // a while slows all of them.
-func (b *bench) playTrial(ctx context.Context, t trial) (err error) {
+func (b *bench) playTrial(ctx context.Context, round int, t trial) {
 	var running []*player
 	defer func() {
 		for _, p := range running {
-			err = errors.Join(err, p.stop(), os.RemoveAll(p.dir))
+			if err := errors.Join(p.stop(), os.RemoveAll(p.dir)); err != nil {
+				b.results.fail(t.name, p.subject, err)
+			}
 		}
 	}()
 	for _, c := range t.contestants {
@@ -130,26 +130,23 @@ func (b *bench) playTrial(ctx context.Context, t trial) (err error) {
 			continue
 		}
 		p, err := b.start(ctx, c)
-		if ctx.Err() != nil {
-			return ctx.Err()
-		} else if err != nil {
+		if err != nil {
 			b.results.fail(t.name, c.subject, err)
 			continue
 		}
 		running = append(running, p)
 	}
 	for _, connections := range t.connections {
-		for range b.seconds {
+		for i := range b.seconds {
 			for _, p := range running {
-				b.takeTurn(ctx, t, p, connections)
+				b.takeTurn(ctx, t, p, connections, round*b.seconds+i)
 			}
 		}
 	}
-	return ctx.Err()
 }
 
 // takeTurn drives a subject for a second. One that has failed has no more turns.
-func (b *bench) takeTurn(ctx context.Context, t trial, p *player, connections int) {
+func (b *bench) takeTurn(ctx context.Context, t trial, p *player, connections, turn int) {
 	if p.failed || ctx.Err() != nil {
 		return
 	}
@@ -160,6 +157,7 @@ func (b *bench) takeTurn(ctx context.Context, t trial, p *player, connections in
 		return
 	}
 	b.say("  %-32s %4d connections %10.0f /s", p.subject, connections, s.perSecond)
+	s.turn = turn
 	b.results.add(t.name, p.subject, connections, s)
 }
 

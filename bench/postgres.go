@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -23,7 +24,7 @@ type duel struct {
 	name    string
 	animals int
 	request request
-	errand  func() errand
+	errand  errand
 	creates int // each second, beside it
 	bars    []bar
 }
@@ -38,7 +39,7 @@ func duels() []duel {
 		{"get, one animal", small, getRequest(), getOne, 0, nil},
 		{"get, random animals", small, getAnyRequest(), getAny, 0, nil},
 		{"create", small, createRequest(), create, 0, half},
-		{"place orders", small, orderRequest(small), placeOrder, 0, nil},
+		{"place orders", large, orderRequest(large), placeOrder, 0, nil},
 	}
 }
 
@@ -114,7 +115,7 @@ func (p *postgres) fresh(ctx context.Context, name string, animals int) (string,
 		return "", err
 	}
 	statements := []string{
-		"DROP DATABASE IF EXISTS " + name + " WITH (FORCE)",
+		dropping(name),
 		fmt.Sprintf("CREATE DATABASE %s TEMPLATE "+original+" STRATEGY FILE_COPY", name, animals),
 		"CHECKPOINT",
 	}
@@ -122,6 +123,13 @@ func (p *postgres) fresh(ctx context.Context, name string, animals int) (string,
 		statements = append(statements, "ALTER DATABASE "+name+" SET log_statement = 'all'", "ALTER DATABASE "+name+" SET log_parameter_max_length = 0")
 	}
 	return p.at(name), p.execute(ctx, "animalstore", statements...)
+}
+
+func dropping(database string) string { return "DROP DATABASE IF EXISTS " + database + " WITH (FORCE)" }
+
+// clear drops the databases of those who were measured before: the server would tidy them up after a while.
+func (p *postgres) clear(ctx context.Context) error {
+	return p.execute(ctx, "animalstore", dropping(served), dropping(looped))
 }
 
 // fill copies a store to the server, once.
@@ -135,14 +143,15 @@ func (p *postgres) fill(ctx context.Context, animals int) error {
 	if err != nil {
 		return err
 	}
-	if err := p.execute(ctx, "animalstore", "CREATE DATABASE "+name); err != nil {
+	if err := p.execute(ctx, "animalstore", "DROP DATABASE IF EXISTS "+name, "CREATE DATABASE "+name); err != nil {
 		return err
 	}
 	if _, err := sqlstore.Copy(ctx, filepath.Join(store, databaseName), p.at(name), func(sqlstore.CopyProgress) {}); err != nil {
 		return err
 	}
-	p.filled[animals] = true
-	return p.execute(ctx, name, "VACUUM ANALYZE") // what the server would do by itself after a while, in the midst of what is measured
+	err = p.execute(ctx, name, "VACUUM ANALYZE") // what the server would do by itself after a while, in the midst of what is measured
+	p.filled[animals] = err == nil
+	return err
 }
 
 // playPostgres plays all rounds of the trials that need a server, so that it runs beside no other.
@@ -159,13 +168,20 @@ func (b *bench) playPostgres(ctx context.Context) (trials []trial, err error) {
 	if b.postgresVersion, err = server.version(ctx); err != nil {
 		return nil, err
 	}
-	if err := server.rehearse(ctx, wanted); err != nil {
-		return nil, err
-	}
 	for _, d := range wanted {
+		if err := server.rehearse(ctx, d); err != nil {
+			b.results.fail(inPostgres+d.name, pgxLoop, err)
+			continue
+		}
 		trials = append(trials, server.trial(d))
 	}
-	return trials, b.playAll(ctx, server.engine(), trials)
+	e := server.engine()
+	if b.wants(inPostgres + imports) {
+		if err := server.rehearseImport(ctx); err != nil {
+			e.insert = func(context.Context, string, int) (time.Duration, error) { return 0, err }
+		}
+	}
+	return trials, b.playAll(ctx, e, trials)
 }
 
 func (p *postgres) version(ctx context.Context) (version string, err error) {
@@ -193,7 +209,7 @@ func (p *postgres) execute(ctx context.Context, database string, statements ...s
 }
 
 func (p *postgres) engine() engine {
-	return engine{inPostgres, p.startService, p.insertAll, pgxLoop}
+	return engine{inPostgres, p.startService, p.insertAll, pgxLoop, p.clear}
 }
 
 // startService starts one node on a database of its own.

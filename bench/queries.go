@@ -3,10 +3,9 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,6 +36,16 @@ func now(ctx context.Context, tx pgx.Tx) (micros int64, err error) {
 	return micros, err
 }
 
+// rowsOf reads what a query finds, and tells how many rows it is.
+func rowsOf(ctx context.Context, tx pgx.Tx, query string, args ...any) (int64, error) {
+	rows, err := tx.Query(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	rows.Close()
+	return rows.CommandTag().RowsAffected(), rows.Err()
+}
+
 // look is the beginning of every read of animals: holds that are over would change what is read.
 func look(ctx context.Context, tx pgx.Tx) error {
 	if _, err := now(ctx, tx); err != nil {
@@ -46,17 +55,13 @@ func look(ctx context.Context, tx pgx.Tx) error {
 	return tx.QueryRow(ctx, "SELECT min(hold_expires_at) FROM orders WHERE status = 'placed'").Scan(&hold)
 }
 
-func listFirst() errand {
-	return errand{do: func(ctx context.Context, tx pgx.Tx) error {
-		return list(ctx, tx, "(status, id) <= ($1, 9223372036854775807)", shop.Available)
-	}}
-}
+var listFirst = errand{do: func(ctx context.Context, tx pgx.Tx, _ int64) error {
+	return list(ctx, tx, "(status, id) <= ($1, 9223372036854775807)", shop.Available)
+}}
 
-func listAnywhere() errand {
-	return errand{do: func(ctx context.Context, tx pgx.Tx) error {
-		return list(ctx, tx, "(status, id) < ($1, $2)", shop.Available, randomPosition(large))
-	}}
-}
+var listAnywhere = errand{do: func(ctx context.Context, tx pgx.Tx, _ int64) error {
+	return list(ctx, tx, "(status, id) < ($1, $2)", shop.Available, randomPosition(large))
+}}
 
 func list(ctx context.Context, tx pgx.Tx, upTo string, args ...any) error {
 	if err := look(ctx, tx); err != nil {
@@ -74,13 +79,9 @@ func list(ctx context.Context, tx pgx.Tx, upTo string, args ...any) error {
 	return err
 }
 
-func getOne() errand {
-	return errand{do: func(ctx context.Context, tx pgx.Tx) error { return get(ctx, tx, small/2) }}
-}
+var getOne = errand{do: func(ctx context.Context, tx pgx.Tx, _ int64) error { return get(ctx, tx, small/2) }}
 
-func getAny() errand {
-	return errand{do: func(ctx context.Context, tx pgx.Tx) error { return get(ctx, tx, anyID()) }}
-}
+var getAny = errand{do: func(ctx context.Context, tx pgx.Tx, _ int64) error { return get(ctx, tx, anyID()) }}
 
 func get(ctx context.Context, tx pgx.Tx, id int64) error {
 	if err := look(ctx, tx); err != nil {
@@ -95,20 +96,28 @@ func pet(ctx context.Context, tx pgx.Tx, id int64) (p shop.Pet, err error) {
 	return p, err
 }
 
-func create() errand {
-	return errand{writes: true, do: func(ctx context.Context, tx pgx.Tx) error {
-		n := shop.NewPet{Name: fmt.Sprintf("Newcomer %05d", mathrand.IntN(10_000)), CategoryID: 7, Status: shop.Available}
-		if _, err := ensureCategory(ctx, tx, n.CategoryID); err != nil {
-			return err
-		}
-		var p shop.Pet
-		err := tx.QueryRow(ctx, "INSERT INTO pets (name, name_folded, category_id, status) VALUES ($1, $2, $3, $4) RETURNING "+petColumns,
-			n.Name, shop.Fold(n.Name), n.CategoryID, n.Status).Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status)
-		if err != nil {
-			return err
-		}
-		return errors.Join(count(ctx, tx, p.Status, +1), tell(ctx, tx, shop.PetCreated, subjectOf(p), saying(p, "null")))
-	}}
+var create = errand{writes: true, do: func(ctx context.Context, tx pgx.Tx, n int64) error {
+	return insertPet(ctx, tx, shop.NewPet{Name: fmt.Sprintf("Newcomer %05d", n%10_000), CategoryID: 7, Status: shop.Available})
+}}
+
+var createBeside = errand{writes: true, do: func(ctx context.Context, tx pgx.Tx, n int64) error {
+	return insertPet(ctx, tx, shop.NewPet{Name: fmt.Sprintf("Beside %05d", n%10_000), CategoryID: categories - n%10, Status: shop.Available})
+}}
+
+func insertPet(ctx context.Context, tx pgx.Tx, n shop.NewPet) error {
+	if _, err := ensureCategory(ctx, tx, n.CategoryID); err != nil {
+		return err
+	}
+	var p shop.Pet
+	err := tx.QueryRow(ctx, "INSERT INTO pets (name, name_folded, category_id, status) VALUES ($1, $2, $3, $4) RETURNING "+petColumns,
+		n.Name, shop.Fold(n.Name), n.CategoryID, n.Status).Scan(&p.ID, &p.Name, &p.CategoryID, &p.Status)
+	if err != nil {
+		return err
+	}
+	if err := count(ctx, tx, p.Status, +1); err != nil {
+		return err
+	}
+	return tell(ctx, tx, shop.PetCreated, subjectOf(p), saying(p, "null"))
 }
 
 // ensureCategory adds a category where there is none.
@@ -139,55 +148,66 @@ func saying(p shop.Pet, before string) string {
 }
 
 // placeOrder takes one animal after the other.
-func placeOrder() errand {
-	var next atomic.Int64
-	return errand{writes: true, do: func(ctx context.Context, tx pgx.Tx) error {
-		n := int(next.Add(1)) - 1
-		if n >= available(small) {
-			return errors.New("every animal is taken")
-		}
-		id := availableID(n)
-		if _, err := now(ctx, tx); err != nil {
-			return err
-		}
-		rows, err := tx.Query(ctx, "SELECT "+orderColumns+" FROM orders WHERE pet_id = $1 AND status IN ('placed', 'approved')", id)
-		if err != nil {
-			return err
-		}
-		if rows.Close(); rows.CommandTag().RowsAffected() > 0 {
-			return fmt.Errorf("the animal %d is taken", id)
-		}
-		if _, err := pet(ctx, tx, id); err != nil {
-			return err
-		}
-		at, err := now(ctx, tx)
-		if err != nil {
-			return err
-		}
-		var order int64
-		err = tx.QueryRow(ctx, "INSERT INTO orders (pet_id, status, reference, created_at, updated_at, hold_expires_at) "+
-			"VALUES ($1, $2, $3, $4, $5, $6) RETURNING "+orderColumns, id, shop.Placed, nil, at, at, at+int64(15*time.Minute/time.Microsecond),
-		).Scan(&order, nil, nil, nil, nil, nil, nil)
-		if err != nil {
-			return err
-		}
-		if err := tell(ctx, tx, shop.OrderPlaced, fmt.Sprintf("orders/%d", order),
-			fmt.Sprintf(`{"current":{"id":%d,"petId":%d,"status":"placed"},"previous":null}`, order, id)); err != nil {
-			return err
-		}
-		before, err := pet(ctx, tx, id)
-		if err != nil {
-			return err
-		}
-		after := before
-		after.Status = shop.Pending
-		if err := errors.Join(count(ctx, tx, before.Status, -1), count(ctx, tx, after.Status, +1)); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(ctx, "UPDATE pets SET name = $1, name_folded = $2, category_id = $3, status = $4 WHERE id = $5",
-			after.Name, shop.Fold(after.Name), after.CategoryID, after.Status, id); err != nil {
-			return err
-		}
-		return tell(ctx, tx, shop.PetUpdated, subjectOf(after), saying(after, string(before.AppendJSON(nil))))
-	}}
+var placeOrder = errand{writes: true, do: func(ctx context.Context, tx pgx.Tx, n int64) error {
+	if int(n) >= available(large) {
+		return errors.New("every animal is taken")
+	}
+	id := availableID(int(n))
+	if _, err := now(ctx, tx); err != nil {
+		return err
+	}
+	open, err := rowsOf(ctx, tx, "SELECT "+orderColumns+" FROM orders WHERE pet_id = $1 AND status IN ('placed', 'approved')", id)
+	if err != nil {
+		return err
+	}
+	if open > 0 {
+		return fmt.Errorf("the animal %d is taken", id)
+	}
+	if _, err := pet(ctx, tx, id); err != nil {
+		return err
+	}
+	if err := insertOrder(ctx, tx, id); err != nil {
+		return err
+	}
+	before, err := pet(ctx, tx, id)
+	if err != nil {
+		return err
+	}
+	after := before
+	after.Status = shop.Pending
+	return updatePet(ctx, tx, before, after)
+}}
+
+func insertOrder(ctx context.Context, tx pgx.Tx, petID int64) error {
+	micros, err := now(ctx, tx)
+	if err != nil {
+		return err
+	}
+	at := time.UnixMicro(micros).UTC()
+	order := shop.Order{PetID: petID, Status: shop.Placed, CreatedAt: at, UpdatedAt: at, HoldExpiresAt: at.Add(shop.DefaultOrderHold)}
+	err = tx.QueryRow(ctx, "INSERT INTO orders (pet_id, status, reference, created_at, updated_at, hold_expires_at) "+
+		"VALUES ($1, $2, $3, $4, $5, $6) RETURNING "+orderColumns, petID, order.Status, nil, micros, micros, order.HoldExpiresAt.UnixMicro(),
+	).Scan(&order.ID, nil, nil, nil, nil, nil, nil)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(map[string]any{"current": order, "previous": nil})
+	if err != nil {
+		return err
+	}
+	return tell(ctx, tx, shop.OrderPlaced, fmt.Sprintf("store/orders/%d", order.ID), string(data))
+}
+
+func updatePet(ctx context.Context, tx pgx.Tx, before, after shop.Pet) error {
+	if err := count(ctx, tx, before.Status, -1); err != nil {
+		return err
+	}
+	if err := count(ctx, tx, after.Status, +1); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, "UPDATE pets SET name = $1, name_folded = $2, category_id = $3, status = $4 WHERE id = $5",
+		after.Name, shop.Fold(after.Name), after.CategoryID, after.Status, after.ID); err != nil {
+		return err
+	}
+	return tell(ctx, tx, shop.PetUpdated, subjectOf(after), saying(after, string(before.AppendJSON(nil))))
 }

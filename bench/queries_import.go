@@ -19,7 +19,10 @@ const (
 	importRows = 500   // animals, or their events, that one statement inserts
 )
 
-// insertAll imports animals with the queries of the service, a part of them in each transaction.
+// checkPart is what is asked before a part of an import is written: nothing, where new categories are welcome.
+var checkPart = errand{do: func(context.Context, pgx.Tx, int64) error { return nil }}
+
+// insertAll imports animals with the queries of the service, a part of them in each transaction. All are checked before.
 func (p *postgres) insertAll(ctx context.Context, _ string, animals int) (took time.Duration, err error) {
 	l, err := p.startLoop(ctx, none)
 	if err != nil {
@@ -27,14 +30,21 @@ func (p *postgres) insertAll(ctx context.Context, _ string, animals int) (took t
 	}
 	defer func() { err = errors.Join(err, l.stop()) }()
 	began := time.Now()
+	for range animals / importPart {
+		if err := l.run(ctx, checkPart); err != nil {
+			return 0, err
+		}
+	}
 	for done := 0; done < animals; done += importPart {
 		part := make([]shop.NewPet, importPart)
 		for i := range part {
 			part[i] = petOf(int64(done + i + 1))
 		}
 		key := fmt.Sprintf("part-%d", done)
-		if err := errors.Join(l.run(ctx, askForKept(key)), l.run(ctx, insertPart(key, part))); err != nil {
-			return 0, err
+		for _, e := range []errand{askForKept(key), insertPart(key, part)} {
+			if err := l.run(ctx, e); err != nil {
+				return 0, err
+			}
 		}
 	}
 	return time.Since(began), nil
@@ -42,19 +52,15 @@ func (p *postgres) insertAll(ctx context.Context, _ string, animals int) (took t
 
 // askForKept looks whether a part was sent before.
 func askForKept(key string) errand {
-	return errand{do: func(ctx context.Context, tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, "SELECT fingerprint, status, header, body, kept_at FROM kept_answers WHERE principal = $1 AND key = $2", 0, key)
-		if err != nil {
-			return err
-		}
-		rows.Close()
-		return rows.Err()
+	return errand{do: func(ctx context.Context, tx pgx.Tx, _ int64) error {
+		_, err := rowsOf(ctx, tx, "SELECT fingerprint, status, header, body, kept_at FROM kept_answers WHERE principal = $1 AND key = $2", 0, key)
+		return err
 	}}
 }
 
 func insertPart(key string, part []shop.NewPet) errand {
-	return errand{writes: true, do: func(ctx context.Context, tx pgx.Tx) error {
-		if err := askForKept(key).do(ctx, tx); err != nil {
+	return errand{writes: true, do: func(ctx context.Context, tx pgx.Tx, n int64) error {
+		if err := askForKept(key).do(ctx, tx, n); err != nil {
 			return err
 		}
 		if err := ensureCategories(ctx, tx, part); err != nil {
@@ -121,10 +127,15 @@ func insertPets(ctx context.Context, tx pgx.Tx, part []shop.NewPet) ([]shop.Pet,
 	err = insertRows(ctx, tx, "pets (id, name, name_folded, category_id, status)", "($, $, $, $, $)", pets, func(p shop.Pet) []any {
 		return []any{p.ID, p.Name, shop.Fold(p.Name), p.CategoryID, p.Status}
 	})
-	for status, n := range counts {
-		err = errors.Join(err, count(ctx, tx, status, n))
+	if err != nil {
+		return nil, err
 	}
-	return pets, err
+	for status, n := range counts {
+		if err := count(ctx, tx, status, n); err != nil {
+			return nil, err
+		}
+	}
+	return pets, nil
 }
 
 // insertRows inserts a row for each animal, many with one statement. Each $ of a row is one of its values.

@@ -9,65 +9,105 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
 
-// rehearse does everything once, and fails where a loop does not send what the service sends.
-func (p *postgres) rehearse(ctx context.Context, duels []duel) (err error) {
-	for _, d := range duels {
-		if unlike := p.rehearseDuel(ctx, d); unlike != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", d.name, unlike))
-		}
-	}
-	if p.bench.wants(inPostgres + imports) {
-		if unlike := p.rehearseImport(ctx); unlike != nil {
-			err = errors.Join(err, fmt.Errorf("%s: %w", imports, unlike))
-		}
-	}
-	return err
-}
-
-func (p *postgres) rehearseDuel(ctx context.Context, d duel) error {
-	byService, err := p.overhear(ctx, served, func(dir string) (err error) {
-		process, base, err := p.startService(ctx, dir, d.animals)
-		if err != nil {
+// rehearse does the request of a case once, and the errand of its loop, and fails where they are not the same to the server.
+func (p *postgres) rehearse(ctx context.Context, d duel) error {
+	asked, err := p.overhear(ctx, served, func(dir string) error {
+		return p.serveFor(ctx, dir, d.animals, func(base string) error {
+			_, err := d.request.once(base, 0)
+			if err == nil && d.creates > 0 {
+				_, err = besideRequest(d.creates).once(base, 0)
+			}
 			return err
-		}
-		defer func() { err = errors.Join(err, process.stop()) }()
-		if _, _, err := process.waitFor(base+"/readyz", ""); err != nil {
-			return err
-		}
-		_, err = d.request.once(base, 0)
-		return err
+		})
 	})
 	if err != nil {
 		return err
 	}
-	byLoop, err := p.overhear(ctx, looped, func(string) error {
+	looped, err := p.overhear(ctx, looped, func(string) error {
 		l, err := p.startLoop(ctx, d.animals)
 		if err != nil {
 			return err
 		}
-		return errors.Join(l.run(ctx, d.errand()), l.stop())
+		err = l.run(ctx, d.errand)
+		if err == nil && d.creates > 0 {
+			err = l.run(ctx, createBeside)
+		}
+		return errors.Join(err, l.stop())
 	})
-	return errors.Join(err, sameQueries(byService, byLoop))
+	if err != nil {
+		return err
+	}
+	return p.compare(ctx, asked, looped)
 }
 
 // rehearseImport imports two parts: the first one also brings the categories.
 func (p *postgres) rehearseImport(ctx context.Context) error {
-	byService, err := p.overhear(ctx, served, func(dir string) error {
+	asked, err := p.overhear(ctx, served, func(dir string) error {
 		_, err := p.bench.importFile(ctx, p.engine(), dir, 2*importPart)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	byLoop, err := p.overhear(ctx, looped, func(dir string) error {
+	looped, err := p.overhear(ctx, looped, func(dir string) error {
 		_, err := p.insertAll(ctx, dir, 2*importPart)
 		return err
 	})
-	return errors.Join(err, sameQueries(byService, byLoop))
+	if err != nil {
+		return err
+	}
+	return p.compare(ctx, asked, looped)
+}
+
+// compare fails where a loop has sent a transaction that the service did not send when it was asked, or the service one that the
+// loop has not sent, and that it does not send by itself either.
+func (p *postgres) compare(ctx context.Context, asked, looped [][]string) error {
+	alone, err := p.overhear(ctx, served, func(dir string) error {
+		return p.serveFor(ctx, dir, none, func(string) error {
+			time.Sleep(time.Second)
+			return nil
+		})
+	})
+	if err != nil {
+		return err
+	}
+	var unlike []error
+	for _, sent := range looped {
+		if !contains(asked, sent) {
+			unlike = append(unlike, fmt.Errorf("the loop alone sends:\n  %s", strings.Join(sent, "\n  ")))
+		}
+	}
+	for _, sent := range asked {
+		if !contains(looped, sent) && !contains(alone, sent) {
+			unlike = append(unlike, fmt.Errorf("the service alone sends:\n  %s", strings.Join(sent, "\n  ")))
+		}
+	}
+	if len(looped) == 0 {
+		unlike = append(unlike, errors.New("the loop sends nothing"))
+	}
+	return errors.Join(unlike...)
+}
+
+func contains(transactions [][]string, sent []string) bool {
+	return slices.ContainsFunc(transactions, func(t []string) bool { return slices.Equal(t, sent) })
+}
+
+// serveFor runs the service while something is done with it.
+func (p *postgres) serveFor(ctx context.Context, dir string, animals int, do func(base string) error) (err error) {
+	process, base, err := p.startService(ctx, dir, animals)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, process.stop()) }()
+	if _, _, err := process.waitFor(base+"/readyz", ""); err != nil {
+		return err
+	}
+	return do(base)
 }
 
 // overhear returns the transactions that the server gets for a database that is made meanwhile, each as the texts of its
@@ -127,18 +167,4 @@ func transactionsIn(log, database string) (transactions [][]string) {
 		}
 	}
 	return transactions
-}
-
-// sameQueries fails where a loop sends nothing, or a transaction that the service does not.
-func sameQueries(byService, byLoop [][]string) error {
-	if len(byLoop) == 0 {
-		return errors.New("the loop sends no transaction")
-	}
-	for _, sent := range byLoop {
-		if !slices.ContainsFunc(byService, func(t []string) bool { return slices.Equal(t, sent) }) {
-			return fmt.Errorf("the loop sends what the service does not:\n  %s\nThe service sends:\n  %s",
-				strings.Join(sent, "\n  "), strings.Join(slices.Concat(byService...), "\n  "))
-		}
-	}
-	return nil
 }

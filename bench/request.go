@@ -19,9 +19,10 @@ type request struct {
 	key    string // the Authorization header
 	body   string
 	parts  []string
-	pace   int // so many a second, evenly; 0: as many as there can be
-	status int // what the answer must be
-	items  int // how many the answer must list; 0: it is no list
+	spends bool // each part works once
+	pace   int  // so many a second, evenly; 0: as many as there can be
+	status int  // what the answer must be
+	items  int  // how many the answer must list; 0: it is no list
 }
 
 const gap = "{}"
@@ -123,6 +124,7 @@ func (a answer) items() int {
 
 // sample is one measurement.
 type sample struct {
+	turn      int // those of the same number, of the same case and connections, came one after the other
 	perSecond float64
 	p50, p99  time.Duration
 	creates   float64 // each second, done beside it

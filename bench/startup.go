@@ -32,6 +32,9 @@ type birth struct {
 
 // measureStart starts the service on a store with so many animals, and looks at it before and after a load.
 func (b *bench) measureStart(ctx context.Context, e engine, animals int) (born birth, err error) {
+	if err := e.clear(ctx); err != nil {
+		return birth{}, err
+	}
 	dir, err := os.MkdirTemp(b.work, "start-")
 	if err != nil {
 		return birth{}, err

@@ -38,10 +38,9 @@ type httpTarget struct {
 	dir     string
 	base    string
 	request request
-	warm    request // what it is warmed up with
 	beside  request // runs beside the load, where it has a pace
-	spends  int     // for so many turns the parts have to do, where each works once; 0: they may come again
-	turn    int
+	turns   int     // there are so many
+	turn    int     // the next
 }
 
 // besideConnections is over how many connections animals are added beside a load.
@@ -66,11 +65,11 @@ func (t *httpTarget) load(ctx context.Context, connections int, duration time.Du
 	return s, errors.Join(err, besideErr)
 }
 
-// next is what the next turn asks for.
+// next is what the next turn asks for. Where each part works once, it has its share of them.
 func (t *httpTarget) next() request {
 	r := t.request
-	if t.spends > 0 {
-		share := len(r.parts) / t.spends
+	if r.spends {
+		share := len(r.parts) / t.turns
 		r.parts = r.parts[t.turn*share:][:share]
 		t.turn++
 	}
@@ -82,11 +81,11 @@ func (t *httpTarget) prepare(ctx context.Context, ready string) error {
 	if _, _, err := t.process.waitFor(t.base+ready, t.request.key); err != nil {
 		return err
 	}
-	last := max(0, len(t.warm.parts)-1) // the load begins with the first, and an animal can be ordered once
-	if _, err := t.warm.once(t.base, last); err != nil {
+	last := max(0, len(t.request.parts)-1) // of the last turn, which will hardly come so far
+	if _, err := t.request.once(t.base, last); err != nil {
 		return err
 	}
-	_, err := load(ctx, t.dir, t.base, t.warm, 64, time.Second)
+	_, err := t.load(ctx, 64, time.Second)
 	return err
 }
 
@@ -98,11 +97,13 @@ type engine struct {
 	// insert imports animals without the program, as the baseline of that name does, and tells how long it took.
 	insert   func(ctx context.Context, dir string, animals int) (time.Duration, error)
 	baseline string
+	// clear removes what others have left that could still make work.
+	clear func(ctx context.Context) error
 }
 
 // file is the embedded database.
 func (b *bench) file() engine {
-	return engine{"", b.startOnFile, insertAll, bareInserts}
+	return engine{"", b.startOnFile, insertAll, bareInserts, func(context.Context) error { return nil }}
 }
 
 func (b *bench) startOnFile(ctx context.Context, dir string, animals int) (*process, string, error) {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -49,10 +50,15 @@ func (r *results) median(at place) (sample, bool) {
 // ratio is how many times as much one subject does as another: the median over their turns, which came one after the other.
 func (r *results) ratio(one, other place) float64 {
 	var ratios []float64
-	for i, s := range r.samples[one] {
-		if i < len(r.samples[other]) { // one that failed has fewer
-			ratios = append(ratios, s.perSecond/r.samples[other][i].perSecond)
+	for _, s := range r.samples[one] {
+		for _, o := range r.samples[other] {
+			if o.turn == s.turn { // one that has failed has not all of them
+				ratios = append(ratios, s.perSecond/o.perSecond)
+			}
 		}
+	}
+	if len(ratios) == 0 {
+		return math.NaN()
 	}
 	return medianOf(ratios, func(r float64) float64 { return r })
 }

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"regexp"
 	"runtime"
+	"runtime/debug"
 	"strings"
 
 	_ "modernc.org/sqlite"
@@ -25,6 +26,13 @@ func (b *bench) versions(ctx context.Context) []string {
 	}
 	if b.postgresVersion != "" {
 		found = append(found, "PostgreSQL "+b.postgresVersion)
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, module := range info.Deps {
+			if module.Path == "github.com/jackc/pgx/v5" {
+				found = append(found, "pgx "+module.Version)
+			}
+		}
 	}
 	return append(found, b.peerVersions()...)
 }
