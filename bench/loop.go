@@ -70,17 +70,18 @@ func (l *loop) load(ctx context.Context, connections int, duration time.Duration
 	if l.pace == 0 {
 		return l.measure(limit, connections, duration)
 	}
-	besides, stop := context.WithCancel(limit)
-	var beside paced
+	stop := make(chan struct{})
+	var creates float64
+	var besideErr error
 	var both sync.WaitGroup
-	both.Go(func() { beside = l.keepPace(limit, besides.Done()) })
+	both.Go(func() { creates, besideErr = l.keepPace(limit, stop) })
 	time.Sleep(time.Second / 2) // as it is done to the service
 	s, err := l.measure(limit, connections, duration)
 	time.Sleep(time.Second / 2)
-	stop()
+	close(stop)
 	both.Wait()
-	s.creates = beside.perSecond
-	return s, errors.Join(err, beside.err)
+	s.creates = creates
+	return s, errors.Join(err, besideErr)
 }
 
 // measure does errands for a while, so many at a time.
@@ -109,14 +110,8 @@ func (l *loop) measure(ctx context.Context, connections int, duration time.Durat
 	return sample{perSecond: float64(len(all)) / whole.Seconds(), p50: all[len(all)/2], p99: all[len(all)*99/100]}, nil
 }
 
-// paced is what came of errands at a pace.
-type paced struct {
-	perSecond float64
-	err       error
-}
-
-// keepPace does the errands beside, each at its time or as soon as it can, until it is told to stop.
-func (l *loop) keepPace(ctx context.Context, stop <-chan struct{}) paced {
+// keepPace does the errands beside, each at its time or as soon as it can, until it is told to stop. It tells how many it did.
+func (l *loop) keepPace(ctx context.Context, stop <-chan struct{}) (perSecond float64, err error) {
 	began := time.Now()
 	var turn, done atomic.Int64
 	failed := make([]error, besideConnections)
@@ -137,7 +132,7 @@ func (l *loop) keepPace(ctx context.Context, stop <-chan struct{}) paced {
 		})
 	}
 	workers.Wait()
-	return paced{float64(done.Load()) / time.Since(began).Seconds(), errors.Join(failed...)}
+	return float64(done.Load()) / time.Since(began).Seconds(), errors.Join(failed...)
 }
 
 // run does an errand, again where it got in the way of another: after a random while, which grows.
