@@ -114,8 +114,8 @@ func (b *bench) play(ctx context.Context, round int, trials []trial) error {
 	return ctx.Err()
 }
 
-// playTrial starts all subjects of a trial afresh and lets them take turns, a second each: what slows the machine down for
-// a while slows all of them.
+// playTrial starts all subjects of a trial afresh and lets them take turns, a second each, to and fro: what slows the machine down
+// for a while slows all of them.
 func (b *bench) playTrial(ctx context.Context, round int, t trial) {
 	var running []*player
 	defer func() {
@@ -141,6 +141,7 @@ func (b *bench) playTrial(ctx context.Context, round int, t trial) {
 			for _, p := range running {
 				b.takeTurn(ctx, t, p, connections, round*b.seconds+i)
 			}
+			slices.Reverse(running) // so that nobody has always the same one before it, with what that one leaves to be done
 		}
 	}
 }
