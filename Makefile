@@ -72,7 +72,7 @@ screenshots: ## Take the pictures of the staff pages into docs.
 	go test -count=1 -run TestScreenshots ./internal/staff/browser -screenshots $(CURDIR)/docs
 
 .PHONY: bench
-bench: ## Measure it beside baselines and a peer, in BENCH_ROUNDS (3) rounds of BENCH_SECONDS (3) turns of a second, into bench/RESULTS.md.
+bench: ## Measure it beside baselines and a peer, in BENCH_ROUNDS (3) rounds of BENCH_SECONDS (3) turns of a second, into bench/RESULTS.md; half an hour.
 	@scripts/need wrk wrk
 	@scripts/need nginx nginx || echo "bench: it goes on without nginx" >&2
 	@scripts/need pkill procps
