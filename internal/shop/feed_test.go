@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -57,6 +58,48 @@ func TestFollowerThatIsBusy(t *testing.T) {
 		<-news
 		if took := time.Since(begin); took != 60*time.Millisecond {
 			t.Errorf("it took %v, want three times what was waited for", took)
+		}
+	})
+}
+
+// publishings is a store that counts how often it is told to publish.
+type publishings struct {
+	shop.Store
+	n atomic.Int64
+}
+
+func (p *publishings) Publish(ctx context.Context) error {
+	p.n.Add(1)
+	return p.Store.Publish(ctx)
+}
+
+// However many changes come at once, they are told together, soon, and also the last of them.
+func TestChangesThatComeAtOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "test.db")
+	synctest.Test(t, func(t *testing.T) {
+		file := openStoreAt(t, path)
+		defer file.Close()
+		store := &publishings{Store: file}
+		s, err := shop.Open(t.Context(), store, shop.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer work(t, s)()
+		s.News() // somebody follows
+		before := store.n.Load()
+		for range 20 {
+			if _, err := s.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+		}
+		time.Sleep(20 * time.Millisecond)
+		if n := store.n.Load() - before; n < 1 || n > 3 {
+			t.Errorf("20 changes were told in %d turns", n)
+		}
+		if _, reached, err := s.EventsAfter(t.Context(), shop.EventFilter{}, 0); reached != 21 || err != nil {
+			t.Errorf("after 20 ms the events up to %d are told, %v", reached, err)
 		}
 	})
 }

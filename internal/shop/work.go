@@ -45,9 +45,7 @@ func (s *Service) Work(ctx context.Context, report func(error)) {
 				if err != nil {
 					last = err.Error()
 				}
-				if chore.rest > 0 && !over {
-					time.Sleep(chore.rest)
-				}
+				time.Sleep(chore.rest)
 			}
 		})
 	}
