@@ -10,7 +10,6 @@ import (
 // trial is one case: the same question to several subjects. All others are compared with the first.
 type trial struct {
 	name        string
-	connections []int
 	contestants []contestant
 	bars        []bar
 }
@@ -57,31 +56,31 @@ func (b *bench) trials() []trial {
 	peerCreate.path, peerCreate.status = records, 200
 
 	return []trial{
-		{"list, first page", every, []contestant{
+		{"list, first page", []contestant{
 			b.service(small, list), b.bare(small, list, ""), b.nginx(small, list), b.peer(peerList),
 		}, []bar{atLeast(0.90, bare), atLeast(20, pocketbase)}},
-		{"list, random cursors, a million animals", every, []contestant{
+		{"list, random cursors, a million animals", []contestant{
 			b.service(large, random), b.bare(large, random, ""),
 		}, []bar{atLeast(0.30, bare)}},
-		{"list, depth of the page, a million animals", every, []contestant{
+		{"list, depth of the page, a million animals", []contestant{
 			b.service(large, first).named(firstPages), b.service(large, thousandth).named(thousandthPages),
 		}, []bar{atMost(1.2, thousandthPages)}},
-		{"list beside 100 creates a second", every, []contestant{
+		{"list beside 100 creates a second", []contestant{
 			b.serviceBeside(100, list), b.bare(small, list, ""),
 		}, nil},
-		{"list beside 1,000 creates a second", every, []contestant{
+		{"list beside 1,000 creates a second", []contestant{
 			b.serviceBeside(1000, list), b.bare(small, list, ""),
 		}, []bar{atLeast(0.70, bare)}},
-		{"get, one animal", every, []contestant{
+		{"get, one animal", []contestant{
 			b.service(small, get), b.bare(small, get, ""), b.nginx(small, get), b.peer(peerGet),
 		}, []bar{atLeast(0.90, bare), atLeast(8, pocketbase)}},
-		{"get, random animals", every, []contestant{
+		{"get, random animals", []contestant{
 			b.service(small, getAny), b.bare(small, getAny, ""), b.peer(peerGetAny),
 		}, nil},
-		{"create", every, []contestant{
+		{"create", []contestant{
 			b.service(small, create), b.bare(small, create, "pet"), b.peer(peerCreate),
 		}, []bar{atLeast(0.45, bare), atLeast(6, pocketbase)}},
-		{"place orders", every, []contestant{
+		{"place orders", []contestant{
 			b.service(large, order), b.bare(large, order, "order"),
 		}, nil},
 	}

@@ -136,7 +136,7 @@ func (b *bench) playTrial(ctx context.Context, round int, t trial) {
 		}
 		running = append(running, p)
 	}
-	for _, connections := range t.connections {
+	for _, connections := range every {
 		for i := range b.seconds {
 			for _, p := range running {
 				b.takeTurn(ctx, t, p, connections, round*b.seconds+i)

@@ -44,7 +44,7 @@ func duels() []duel {
 }
 
 func (p *postgres) trial(d duel) trial {
-	return trial{inPostgres + d.name, every, []contestant{
+	return trial{inPostgres + d.name, []contestant{
 		p.bench.serviceOn(p.engine(), d.animals, d.request, d.creates), p.loop(d),
 	}, d.bars}
 }
@@ -82,6 +82,7 @@ type postgres struct {
 	url    string
 	filled map[int]bool // by how many animals there are
 	logs   bool         // what is sent to a new database
+	alone  [][]string   // transactions of a service that nobody asks for anything
 }
 
 // startPostgres starts a server that waits for the disk at every commit.

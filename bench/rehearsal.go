@@ -16,7 +16,7 @@ import (
 
 // rehearse does the request of a case once, and the errand of its loop, and fails where they are not the same to the server.
 func (p *postgres) rehearse(ctx context.Context, d duel) error {
-	asked, err := p.overhear(ctx, served, func(dir string) error {
+	return p.compare(ctx, func(dir string) error {
 		return p.serveFor(ctx, dir, d.animals, func(base string) error {
 			_, err := d.request.once(base, 0)
 			if err == nil && d.creates > 0 {
@@ -24,11 +24,7 @@ func (p *postgres) rehearse(ctx context.Context, d duel) error {
 			}
 			return err
 		})
-	})
-	if err != nil {
-		return err
-	}
-	looped, err := p.overhear(ctx, looped, func(string) error {
+	}, func(string) error {
 		l, err := p.startLoop(ctx, d.animals)
 		if err != nil {
 			return err
@@ -39,40 +35,39 @@ func (p *postgres) rehearse(ctx context.Context, d duel) error {
 		}
 		return errors.Join(err, l.stop())
 	})
-	if err != nil {
-		return err
-	}
-	return p.compare(ctx, asked, looped)
 }
 
 // rehearseImport imports two parts: the first one also brings the categories.
 func (p *postgres) rehearseImport(ctx context.Context) error {
-	asked, err := p.overhear(ctx, served, func(dir string) error {
+	return p.compare(ctx, func(dir string) error {
 		_, err := p.bench.importFile(ctx, p.engine(), dir, 2*importPart)
 		return err
-	})
-	if err != nil {
-		return err
-	}
-	looped, err := p.overhear(ctx, looped, func(dir string) error {
+	}, func(dir string) error {
 		_, err := p.insertAll(ctx, dir, 2*importPart)
 		return err
 	})
+}
+
+// compare fails where a loop sends a transaction that the service does not send when it is asked, or the service one that the
+// loop does not send, and that it does not send by itself either.
+func (p *postgres) compare(ctx context.Context, ask, loop func(dir string) error) error {
+	if p.alone == nil {
+		alone, err := p.overhear(ctx, served, func(dir string) error {
+			return p.serveFor(ctx, dir, none, func(string) error {
+				time.Sleep(time.Second) // what it does by itself comes every half second, and when it stops
+				return nil
+			})
+		})
+		if err != nil {
+			return err
+		}
+		p.alone = alone
+	}
+	asked, err := p.overhear(ctx, served, ask)
 	if err != nil {
 		return err
 	}
-	return p.compare(ctx, asked, looped)
-}
-
-// compare fails where a loop has sent a transaction that the service did not send when it was asked, or the service one that the
-// loop has not sent, and that it does not send by itself either.
-func (p *postgres) compare(ctx context.Context, asked, looped [][]string) error {
-	alone, err := p.overhear(ctx, served, func(dir string) error {
-		return p.serveFor(ctx, dir, none, func(string) error {
-			time.Sleep(time.Second)
-			return nil
-		})
-	})
+	looped, err := p.overhear(ctx, looped, loop)
 	if err != nil {
 		return err
 	}
@@ -83,7 +78,7 @@ func (p *postgres) compare(ctx context.Context, asked, looped [][]string) error 
 		}
 	}
 	for _, sent := range asked {
-		if !contains(looped, sent) && !contains(alone, sent) {
+		if !contains(looped, sent) && !contains(p.alone, sent) {
 			unlike = append(unlike, fmt.Errorf("the service alone sends:\n  %s", strings.Join(sent, "\n  ")))
 		}
 	}

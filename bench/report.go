@@ -13,7 +13,7 @@ import (
 
 // how says how the figures came about, for those who want to judge them.
 const how = `In each round every subject of a case is started afresh on a copy of its data, answers once as expected, and is warmed up for
-a second. Then they take turns: wrk drives one after the other for a second each, from the same machine, so that the load takes its
+a second. Then they take turns, to and fro: wrk drives one after the other for a second each, from the same machine, so that the load takes its
 share of the cores. The figures are medians over all turns; a ratio is the median of those of turns that came one after the other,
 so that a machine that is slower for a while changes it little. A turn with an answer that is no success, or with a broken
 connection, gives no figure.

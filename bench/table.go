@@ -79,7 +79,7 @@ func (r *results) table(trials []trial) string {
 	b.WriteString("| case | connections | subject | each second | p50 | p99 | animalstore ÷ it | to reach | reached |\n")
 	b.WriteString("|---|--:|---|--:|--:|--:|--:|--:|---|\n")
 	for _, t := range trials {
-		for _, connections := range t.connections {
+		for _, connections := range every {
 			first, measured := r.median(place{t.name, t.contestants[0].subject, connections})
 			for i, c := range t.contestants {
 				s, ok := r.median(place{t.name, c.subject, connections})
