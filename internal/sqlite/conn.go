@@ -16,23 +16,19 @@ type Conn struct {
 	db   uintptr
 	room uintptr // for what SQLite is given to read: it does not know where Go moves things
 	size int     // of the room
-
-	pages uintptr // where a writer finds how many its log has
 }
 
 // Open opens a database, given by its URI, and applies settings, each what would stand behind PRAGMA.
-func Open(uri string, settings ...string) (*Conn, error) { return open(uri, 0, settings) }
-
-func open(uri string, vfs uintptr, settings []string) (*Conn, error) {
+func Open(uri string, settings ...string) (*Conn, error) {
 	c := &Conn{tls: libc.NewTLS()}
-	if err := c.open(uri, vfs, settings); err != nil {
+	if err := c.open(uri, settings); err != nil {
 		c.Close()
 		return nil, err
 	}
 	return c, nil
 }
 
-func (c *Conn) open(uri string, vfs uintptr, settings []string) error {
+func (c *Conn) open(uri string, settings []string) error {
 	at, err := put(c, uri)
 	if err != nil {
 		return err
@@ -40,7 +36,7 @@ func (c *Conn) open(uri string, vfs uintptr, settings []string) error {
 	// No lock of its own: whoever uses a connection has it alone.
 	const flags = sqlite3.SQLITE_OPEN_READWRITE | sqlite3.SQLITE_OPEN_CREATE | sqlite3.SQLITE_OPEN_URI |
 		sqlite3.SQLITE_OPEN_NOMUTEX | sqlite3.SQLITE_OPEN_EXRESCODE
-	if c.db, err = c.handle(func(into uintptr) int32 { return sqlite3.Xsqlite3_open_v2(c.tls, at, into, flags, vfs) }); err != nil {
+	if c.db, err = c.handle(func(into uintptr) int32 { return sqlite3.Xsqlite3_open_v2(c.tls, at, into, flags, 0) }); err != nil {
 		return err
 	}
 	for _, setting := range settings {
@@ -66,7 +62,6 @@ func (c *Conn) Close() {
 	if c.db != 0 {
 		sqlite3.Xsqlite3_close_v2(c.tls, c.db)
 	}
-	sqlite3.Xsqlite3_free(c.tls, c.pages)
 	c.empty()
 	c.tls.Close()
 }

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"time"
 
@@ -131,11 +132,29 @@ func (c *conn) version() int64 { return c.open.Version() }
 // inTransaction tells whether there is a transaction still: some failures end it.
 func (c *conn) inTransaction() bool { return c.open.InTransaction() }
 
-// checkpoint shortens the log where it is long.
+// checkpointFrames is the length of the WAL, in frames, at which it is moved to the database: SQLite's own default.
+const checkpointFrames = 1000
+
+// checkpoint moves the frames of a long WAL to the database. Where readers still need older pages it moves what it can, and the
+// next checkpoint the rest. An error is ignored: the commits are durable in the WAL.
 func (c *conn) checkpoint() {
-	if c.open != nil {
-		c.open.Checkpoint()
+	if frames, err := c.walFrames(); err == nil && frames >= checkpointFrames {
+		c.exec(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)", nil)
 	}
+}
+
+// walFrames returns the number of frames in the WAL.
+func (c *conn) walFrames() (frames int64, err error) {
+	rows, err := c.query(context.Background(), "PRAGMA wal_checkpoint(NOOP)", nil)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	var busy, checkpointed int64
+	if rows.Next() {
+		err = rows.Scan(&busy, &frames, &checkpointed)
+	}
+	return frames, errors.Join(err, rows.Err())
 }
 
 func (c *conn) forget() {

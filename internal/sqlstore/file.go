@@ -64,6 +64,10 @@ func settings(o Options) []string {
 	}
 }
 
+// noAutocheckpoint is a setting of the writer, which checkpoints after it has answered. With SQLite's own checkpoint, at the end
+// of COMMIT, readers would see a commit some milliseconds before the writer counts it.
+const noAutocheckpoint = "wal_autocheckpoint(0)"
+
 // dsn carries the settings, so that no connection can be without them.
 func dsn(path string, settings ...string) string {
 	query := url.Values{"_pragma": settings}

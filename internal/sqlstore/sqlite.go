@@ -90,7 +90,7 @@ func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err er
 	for range cap(s.readers) {
 		s.readers <- newConn(func() (*sqlite.Conn, error) { return sqlite.Open(dsn(path), settings(o)...) })
 	}
-	writing := newConn(func() (*sqlite.Conn, error) { return sqlite.OpenWriter(dsn(path), settings(o)...) })
+	writing := newConn(func() (*sqlite.Conn, error) { return sqlite.Open(dsn(path), append(settings(o), noAutocheckpoint)...) })
 	if o.Exclusive {
 		if err := s.connect(ctx, writing); err != nil {
 			return err

@@ -85,9 +85,11 @@ func TestOddPaths(t *testing.T) {
 func TestSettingsOfEveryConnection(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
-	check := func(c *conn) {
+	check := func(c *conn, autocheckpoint int64) {
 		t.Helper()
-		for pragma, want := range map[string]any{"journal_mode": "wal", "synchronous": int64(2), "foreign_keys": int64(1), "busy_timeout": int64(5000)} {
+		for pragma, want := range map[string]any{
+			"journal_mode": "wal", "synchronous": int64(2), "foreign_keys": int64(1), "busy_timeout": int64(5000), "wal_autocheckpoint": autocheckpoint,
+		} {
 			rows, err := c.query(t.Context(), "PRAGMA "+pragma, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -99,10 +101,10 @@ func TestSettingsOfEveryConnection(t *testing.T) {
 		}
 	}
 	addPets(t, store, 1)
-	check(sqliteOf(store).writer.conn)
+	check(sqliteOf(store).writer.conn, 0)
 	reader := <-sqliteOf(store).readers
 	defer func() { sqliteOf(store).readers <- reader }()
-	check(reader)
+	check(reader, 1000)
 }
 
 func TestOpenRefusals(t *testing.T) {

@@ -143,7 +143,9 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 	err := g.end()
 	w.tell(g.did, err == nil)
 	answer(members, err)
-	w.conn.checkpoint() // while they go on
+	if err == nil {
+		w.conn.checkpoint() // while they go on
+	}
 	return nil
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -286,5 +288,69 @@ func pragma(t *testing.T, store *Store, setting string) {
 	t.Helper()
 	if err := sqliteOf(store).writer.conn.exec(t.Context(), "PRAGMA "+setting, nil); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The WAL grows until the writer checkpoints it, and is then written from its start again. A reader of an older snapshot
+// delays that and keeps its snapshot.
+func TestWriterCheckpointsLongWAL(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "test.db")
+	store := open(t, path, Options{Exclusive: true})
+	large, n := strings.Repeat("x", 40_000), 0 // some ten pages
+	write := func(commits int) {
+		t.Helper()
+		for range commits {
+			n++
+			if err := store.Write(t.Context(), func(w shop.WriteTx) error { return w.(*tx).set(fmt.Sprint(n), large) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// The last checkpoint may still run: a write waits for it.
+		if err := store.Write(t.Context(), func(shop.WriteTx) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	size := func(suffix string) int64 {
+		t.Helper()
+		info, err := os.Stat(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	count := func(r shop.ReadTx) int64 {
+		t.Helper()
+		rows, _, err := one(r.(*tx), scanValue[int64], "SELECT count(*) FROM settings")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	before := size("")
+	write(40)
+	if after := size(""); after != before {
+		t.Errorf("the database grew from %d to %d bytes before the WAL was long", before, after)
+	}
+	write(260)
+	if data, wal := size(""), size("-wal"); data < 7_000_000 || wal > 6_000_000 {
+		t.Errorf("of 12 MB, %d bytes are in the database; the WAL has %d", data, wal)
+	}
+	var grown int64
+	err := store.Read(t.Context(), func(r shop.ReadTx) error {
+		first := count(r)
+		write(120)
+		if again := count(r); again != first {
+			t.Errorf("one snapshot has %d rows, then %d", first, again)
+		}
+		grown = size("-wal")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(260)
+	if wal := size("-wal"); wal > grown+6_000_000 {
+		t.Errorf("the WAL has %d bytes; it had %d when its last reader ended", wal, grown)
 	}
 }
