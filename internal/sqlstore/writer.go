@@ -27,7 +27,6 @@ type writer struct {
 	insertEvents inserter[addedEvent]
 	group        group
 	most         int // of those who wrote at once lately: half of them go on while the others are committed
-	members      sync.Pool
 	queue        chan *member
 	stopped      chan struct{} // closed when the last accepted write has been answered
 
@@ -35,20 +34,19 @@ type writer struct {
 	closed bool
 }
 
-// member is one write that takes part in a group. It is used again for another one.
+// member is one write that takes part in a group.
 type member struct {
 	ctx    context.Context
 	fn     func(shop.WriteTx) error
 	err    error
 	panic  any
-	answer chan struct{} // has room for one
+	answer chan struct{}
 }
 
 func startWriter(c *conn, f *file, d *dialect, m *metrics, tell func(did effects, done bool)) *writer {
 	w := &writer{
 		conn: c, file: f, dialect: d, metrics: m, tell: tell, queue: make(chan *member, maxBatch), stopped: make(chan struct{}),
 		insertPets: petInserter(), insertEvents: eventInserter(),
-		members: sync.Pool{New: func() any { return &member{answer: make(chan struct{}, 1)} }},
 	}
 	w.group = group{writer: w, known: map[int64]bool{}}
 	go w.loop()
@@ -57,19 +55,15 @@ func startWriter(c *conn, f *file, d *dialect, m *metrics, tell func(did effects
 
 // do hands a closure to the writer and waits for its answer.
 func (w *writer) do(ctx context.Context, fn func(shop.WriteTx) error) error {
-	m := w.members.Get().(*member)
-	m.ctx, m.fn = ctx, fn
+	m := &member{ctx: ctx, fn: fn, answer: make(chan struct{})}
 	if err := w.accept(m); err != nil {
 		return shop.UnavailableError(err)
 	}
 	<-m.answer
-	err, trouble := m.err, m.panic
-	*m = member{answer: m.answer}
-	w.members.Put(m)
-	if trouble != nil {
-		panic(trouble) // where it belongs: in the goroutine of the caller
+	if m.panic != nil {
+		panic(m.panic) // where it belongs: in the goroutine of the caller
 	}
-	return err
+	return m.err
 }
 
 func (w *writer) accept(m *member) error {
@@ -177,6 +171,6 @@ func answer(group []*member, err error) {
 		if err != nil {
 			m.err = err
 		}
-		m.answer <- struct{}{}
+		close(m.answer)
 	}
 }
