@@ -66,15 +66,6 @@ func (c *Conn) Close() {
 	c.tls.Close()
 }
 
-// Version is another number after every change of the database that this connection has seen or made; 0: it cannot be told.
-func (c *Conn) Version() int64 {
-	at, err := put(c, "room") // for 32 bits
-	if err != nil || sqlite3.Xsqlite3_file_control(c.tls, c.db, 0, sqlite3.SQLITE_FCNTL_DATA_VERSION, at) != sqlite3.SQLITE_OK {
-		return 0
-	}
-	return 1 + int64(uint32(libc.AtomicLoadPInt32(at)))
-}
-
 // InTransaction tells whether a transaction is open.
 func (c *Conn) InTransaction() bool { return sqlite3.Xsqlite3_get_autocommit(c.tls, c.db) == 0 }
 

@@ -126,9 +126,6 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// version tells one state of the database from another, as the connection sees it in a transaction or behind its own.
-func (c *conn) version() int64 { return c.open.Version() }
-
 // inTransaction tells whether there is a transaction still: some failures end it.
 func (c *conn) inTransaction() bool { return c.open.InTransaction() }
 

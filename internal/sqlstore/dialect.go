@@ -121,7 +121,7 @@ func (t *tx) Tidy(before time.Time) (more bool, err error) {
 func (t *tx) count(status shop.Status, change int) error {
 	t.changed = true
 	if t.group != nil {
-		t.added.count(status, change)
+		t.group.added.count(status, change)
 		return t.failed
 	}
 	return t.exec(t.dialect.count, change, status)

@@ -25,7 +25,7 @@ func scanEvent(scan scanner) (shop.StoredEvent, error) {
 func (t *tx) InsertEvent(e shop.NewEvent) error {
 	if t.group != nil {
 		now, err := t.Now()
-		t.added.events = append(t.added.events, addedEvent{e, micros(now)})
+		t.group.added.events = append(t.group.added.events, addedEvent{e, micros(now)})
 		return errors.Join(err, t.failed)
 	}
 	args, at := []any{e.Type, e.Subject, e.Actor, string(e.Data)}, t.dialect.time

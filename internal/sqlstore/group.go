@@ -10,48 +10,33 @@ import (
 )
 
 // group is one transaction that several writes share, its members. Each undoes only itself where it fails: what it has
-// added is forgotten, and what it has changed is behind a savepoint. A member that only adds needs none. It is used again for
-// the next one.
+// added is forgotten, and what it has changed is behind a savepoint. A member that only adds needs none.
 type group struct {
 	writer  *writer
-	pending batch          // what the members have added that is not in the database yet
+	pending batch          // what the members before this one have added that is not in the database yet
+	added   batch          // what the member whose turn it is has added
 	known   map[int64]bool // categories that there are
 	lastPet int64          // the id that was given last; 0: not known
-	left    int64          // the version of the database of which that is known, as the last one left it; 0: of none
 	did     effects        // of its members
-	part    tx             // of the member whose turn it is
 	err     error          // of the transaction: it is of no use any more
 }
 
-// begin begins a transaction. What is known from the last one is forgotten where that failed or somebody else has written since.
+// begin begins a transaction.
 func (g *group) begin() error {
-	g.pending.clear()
-	g.part.added.clear()
-	g.did, g.err = effects{}, nil
-	left := g.left
-	g.left = 0 // until this one has done better
 	if err := g.writer.file.check(); err != nil {
 		g.err = err
 		return err
 	}
 	if g.exec("BEGIN IMMEDIATE") != nil {
 		g.writer.conn.rollback()
-	} else if left == 0 || left != g.writer.conn.version() || len(g.known) > maxKnown {
-		clear(g.known)
-		g.lastPet = 0
 	}
 	return g.err
 }
-
-// maxKnown is how many categories are known at most.
-const maxKnown = 1000
 
 // end puts what is left into the database and commits.
 func (g *group) end() error {
 	if g.put(&g.pending) != nil || g.writer.metrics.commit(func() error { return g.exec("COMMIT") }) != nil {
 		g.writer.conn.rollback()
-	} else {
-		g.left = g.writer.conn.version()
 	}
 	return g.err
 }
@@ -65,8 +50,7 @@ func (g *group) run(m *member) (alive bool) {
 	}
 	// The member runs under a context that cannot be cancelled: an interrupted statement would roll back the whole
 	// transaction, and with it the neighbours.
-	g.part = tx{ctx: context.Background(), runner: g.writer.conn, dialect: g.writer.dialect, group: g, added: g.part.added}
-	tx := &g.part
+	tx := &tx{ctx: context.Background(), runner: g.writer.conn, dialect: g.writer.dialect, group: g}
 	lastPet := g.lastPet
 	m.err = tx.run(func() error { return m.call(tx) })
 	g.did.add(tx.effects)
@@ -79,9 +63,9 @@ func (g *group) run(m *member) (alive bool) {
 	}
 	after := []string{"RELEASE member"}
 	if m.err == nil && m.panic == nil {
-		g.pending.take(&tx.added)
+		g.pending.take(&g.added)
 	} else {
-		tx.added.clear()
+		g.added.clear()
 		g.lastPet = lastPet
 		clear(g.known)
 		after = []string{"ROLLBACK TO member", "RELEASE member"}
@@ -148,7 +132,7 @@ func (t *tx) settle() error {
 		}
 		t.saved = true
 	}
-	return g.put(&t.added)
+	return g.put(&g.added)
 }
 
 // aside runs a query that changes nothing and looks at nothing that is added in groups.
@@ -199,7 +183,7 @@ func (t *tx) forgetCategories() {
 
 // addPet adds an animal of a category that is there for sure.
 func (t *tx) addPet(n shop.NewPet) (shop.Pet, error) {
-	if t.added.isFull() {
+	if t.group.added.isFull() {
 		if err := t.settle(); err != nil {
 			return shop.Pet{}, err
 		}
@@ -216,6 +200,6 @@ func (t *tx) addPet(n shop.NewPet) (shop.Pet, error) {
 	}
 	t.group.lastPet++
 	pet := shop.Pet{ID: t.group.lastPet, Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}
-	t.added.pets = append(t.added.pets, pet)
+	t.group.added.pets = append(t.group.added.pets, pet)
 	return pet, t.count(n.Status, +1)
 }

@@ -130,8 +130,8 @@ func TestCategoriesOfAGroup(t *testing.T) {
 	}
 }
 
-// What a group has learnt of numbers and categories is of use to the next one, and no longer when another process has written.
-func TestAGroupAfterOthers(t *testing.T) {
+// A group relies on nothing that an earlier group has read: another process may have written in between.
+func TestGroupSeesWritesOfOtherProcesses(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	store, other := open(t, path, Options{Exclusive: true}), open(t, path, Options{})

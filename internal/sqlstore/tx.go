@@ -16,7 +16,6 @@ type tx struct {
 	failed error
 	group  *group // nil: it has the transaction to itself
 	saved  bool   // it is behind a savepoint
-	added  batch  // what it has added and is not in the database yet
 }
 
 // effects are what a write has changed that others keep in memory.

@@ -25,7 +25,6 @@ type writer struct {
 	tell         func(did effects, done bool) // once for a group
 	insertPets   inserter[shop.Pet]
 	insertEvents inserter[addedEvent]
-	group        group
 	most         int // of those who wrote at once lately: half of them go on while the others are committed
 	queue        chan *member
 	stopped      chan struct{} // closed when the last accepted write has been answered
@@ -48,7 +47,6 @@ func startWriter(c *conn, f *file, d *dialect, m *metrics, tell func(did effects
 		conn: c, file: f, dialect: d, metrics: m, tell: tell, queue: make(chan *member, maxBatch), stopped: make(chan struct{}),
 		insertPets: petInserter(), insertEvents: eventInserter(),
 	}
-	w.group = group{writer: w, known: map[int64]bool{}}
 	go w.loop()
 	return w
 }
@@ -111,7 +109,7 @@ func (w *writer) loop() {
 // have been answered. Nobody joins those who run again: whoever comes to a full disk takes the transaction down once more, and
 // they would never be answered.
 func (w *writer) commit(members []*member, open bool) (again []*member) {
-	g := &w.group
+	g := &group{writer: w, known: map[int64]bool{}}
 	if g.begin() != nil {
 		for range len(w.queue) { // those who wait meanwhile are not made to wait as long again
 			members = w.join(members)
