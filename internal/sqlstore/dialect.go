@@ -24,6 +24,8 @@ type dialect struct {
 	inbox string
 	// events are all that were written, also those that nobody has published yet.
 	events string
+	// statusIn is the status in the member %s of an event's data, or NULL.
+	statusIn string
 	// time is what stands for now in a statement, without asking for it first; empty: it must be asked for.
 	time string
 	// tidy does some of what has to be done from time to time, and tells whether there may be more; nil: nothing.
@@ -52,6 +54,7 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		inventory: "SELECT status, n FROM inventory",
 		inbox:     "events",
 		events:    "SELECT " + eventColumns + " FROM events",
+		statusIn:  "data ->> '$.%s.status'",
 		meaning:   sqliteError,
 	}
 }
@@ -67,6 +70,7 @@ func postgresDialect(clock func() time.Time) *dialect {
 		inventory: "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory UNION ALL SELECT status, n FROM inventory_changes) AS notes GROUP BY status",
 		inbox:     "event_inbox",
 		events:    "SELECT " + eventColumns + " FROM events UNION ALL SELECT (" + fmt.Sprintf(copyPostgres.last, "events") + ") + row_number() OVER (ORDER BY id), at, type, subject, actor, data FROM event_inbox",
+		statusIn:  "CAST(data AS json) #>> '{%s,status}'",
 		time:      serverMicros,
 		tidy:      tidyPostgres,
 		meaning:   postgresError,

@@ -79,9 +79,9 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.Window) (query stri
 	return strings.Join(parts, " UNION ALL ") + order + strconv.Itoa(w.Limit), c.args
 }
 
-// CountEvents tells a sale by the end of what was before and after it: the status is the last member of an animal, and no
-// name can look so, because its quotes are escaped.
+// CountEvents counts, for each day, the pets that were created and those that became sold.
 func (t *tx) CountEvents(after, upTo int64) ([]shop.DayCount, error) {
+	current, previous := fmt.Sprintf(t.dialect.statusIn, "current"), fmt.Sprintf(t.dialect.statusIn, "previous")
 	return all(t, func(scan scanner) (count shop.DayCount, err error) {
 		var day int64
 		err = scan(&day, &count.Arrivals, &count.Sales)
@@ -89,7 +89,8 @@ func (t *tx) CountEvents(after, upTo int64) ([]shop.DayCount, error) {
 		return count, err
 	}, `
 		SELECT at / 86400000000 AS day, CAST(sum(CASE WHEN type = 'pet.created' THEN 1 ELSE 0 END) AS BIGINT),
-			CAST(sum(CASE WHEN type = 'pet.updated' AND data LIKE '%"status":"sold"},"previous":%' AND data NOT LIKE '%"status":"sold"}}' THEN 1 ELSE 0 END) AS BIGINT)
+			CAST(sum(CASE WHEN type <> 'pet.updated' THEN 0
+				WHEN `+current+` = 'sold' AND `+previous+` IS DISTINCT FROM 'sold' THEN 1 ELSE 0 END) AS BIGINT)
 		FROM events WHERE id > $1 AND id <= $2 GROUP BY 1 ORDER BY 1`, after, upTo)
 }
 
