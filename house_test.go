@@ -27,8 +27,7 @@ var mayImport = map[string][]string{
 	"internal/petcsv":      {"internal/shop"}, // the file that people have
 	"internal/webhook":     {"internal/shop"},
 	"internal/dist":        {}, // makes what is given to people
-	"internal/sqlstore":    {"internal/shop", "internal/sqlite"},
-	"internal/sqlite":      {},
+	"internal/sqlstore":    {"internal/shop"},
 	"internal/browsertest": {},                // a real browser for tests
 	"internal/pgtest":      {},                // real servers for tests
 	"internal/leaktest":    {},                // the end of a package's tests

@@ -34,7 +34,7 @@ func Backup(ctx context.Context, database, file string, force bool, tell func(fi
 	}
 	partial.Close()
 	defer removeDatabase(partial.Name()) // where it has got its name, there is nothing left to remove
-	if _, err := source.db.ExecContext(ctx, "VACUUM INTO $1", partial.Name()); err != nil {
+	if err := source.writeTo(ctx, partial.Name()); err != nil {
 		return found, fmt.Errorf("cannot write the backup: %w", plainError(err))
 	}
 	found, err = Check(ctx, partial.Name(), tell)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"zombiezen.com/go/sqlite"
 )
 
 // ErrOlderSchema is what Check returns for a store that an older version has made: the rules are those of this one.
@@ -103,7 +105,7 @@ func (c *checker) rules(ctx context.Context) error {
 
 // survive makes a finding of damage that keeps SQLite from reading on.
 func (c *checker) survive(err error) error {
-	if code := primaryCode(err); code == sqliteCorrupt || code == sqliteNotADB {
+	if code := primaryCode(err); code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB {
 		c.damage("it cannot be read: %v", err)
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"animalstore/internal/shop"
 )
@@ -68,30 +69,22 @@ func rowRules(e *checkEngine) []rowRule {
 }
 
 func (c *checker) checkRule(ctx context.Context, rule rowRule) error {
-	rows, err := c.conn.QueryContext(ctx, rule.query)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	names, err := rows.Columns()
-	if err != nil {
-		return err
-	}
 	few := some{checker: c}
-	for rows.Next() {
-		values, places, texts := make([]sql.NullString, len(names)), make([]any, len(names)), make([]any, len(names))
+	columns := strings.Count(rule.says, "%s")
+	return c.each(ctx, rule.query, func(scan scanner) error {
+		values, places, texts := make([]sql.NullString, columns), make([]any, columns), make([]any, columns)
 		for i := range values {
 			places[i] = &values[i]
 		}
-		if err := rows.Scan(places...); err != nil {
+		if err := scan(places...); err != nil {
 			return err
 		}
 		for i, value := range values {
 			texts[i] = value.String
 		}
 		few.finding(rule.says, texts...)
-	}
-	return rows.Err()
+		return nil
+	})
 }
 
 // checkSettings looks at what the store knows of itself.

@@ -20,9 +20,9 @@ var fileChecks = checkEngine{
 }
 
 // schemaOf returns what a database is made of: the statements that make it, by kind and name.
-func schemaOf(each func(query string, fn func(scanner) error) error) (map[string]string, error) {
+func schemaOf(ctx context.Context, r runner) (map[string]string, error) {
 	made := map[string]string{}
-	err := each("SELECT type || ' ' || name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'", func(scan scanner) error {
+	err := eachRow(ctx, r, "SELECT type || ' ' || name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'", func(scan scanner) error {
 		var name string
 		var statement sql.NullString
 		err := scan(&name, &statement)
@@ -38,27 +38,18 @@ func checkFileSchema(ctx context.Context, c *checker) (usable bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	db, err := sql.Open("sqlite", ":memory:")
-	if err != nil {
-		return false, err
-	}
-	defer db.Close()
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer conn.Close()
+	fresh := newConn(":memory:", 0)
+	defer fresh.close()
 	for _, step := range steps[:c.version] {
-		if _, err := conn.ExecContext(ctx, step); err != nil {
+		if err := fresh.script(ctx, step); err != nil {
 			return false, err
 		}
 	}
-	fresh := &look{conn: conn}
-	want, err := schemaOf(func(query string, fn func(scanner) error) error { return fresh.each(ctx, query, fn) })
+	want, err := schemaOf(ctx, fresh)
 	if err != nil {
 		return false, err
 	}
-	got, err := schemaOf(func(query string, fn func(scanner) error) error { return c.each(ctx, query, fn) })
+	got, err := schemaOf(ctx, c)
 	if err != nil {
 		return false, c.survive(err)
 	}

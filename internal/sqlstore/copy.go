@@ -110,7 +110,7 @@ func copyTable(ctx context.Context, source, target *end, table *copiedTable, pro
 		return Copied{}, err
 	}
 	defer rows.rows.Close()
-	if err := target.engine.insert(ctx, target.conn, table, rows.next); err != nil {
+	if err := target.engine.insert(ctx, target.session, table, rows.next); err != nil {
 		return Copied{}, err
 	}
 	copied := rows.copied(table)

@@ -2,17 +2,16 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 )
 
 // end is the source or the target of a copy: one connection with one transaction.
 type end struct {
+	session
 	store   *Store
 	engine  *copyEngine
 	dialect *dialect
-	conn    *sql.Conn
 }
 
 // copyEngine is what a copy does differently on each engine. In its texts %[1]s is a table, and %[2]d an id.
@@ -25,7 +24,7 @@ type copyEngine struct {
 	goOnAfter []string // lets a table give out larger ids only; undone with the transaction
 	filled    []string // done when all is copied
 	// insert adds all rows that next returns, until it returns none.
-	insert func(ctx context.Context, conn *sql.Conn, table *copiedTable, next func() ([]any, error)) error
+	insert func(ctx context.Context, s session, table *copiedTable, next func() ([]any, error)) error
 }
 
 func openEnd(ctx context.Context, database string, o Options) (*end, error) {
@@ -34,25 +33,28 @@ func openEnd(ctx context.Context, database string, o Options) (*end, error) {
 		return nil, err
 	}
 	e := &end{store: store}
-	var db *sql.DB
 	switch engine := store.engine.(type) {
 	case *sqliteEngine:
-		e.engine, e.dialect, db = &copySQLite, engine.dialect, engine.db
+		e.engine, e.dialect, e.session = &copySQLite, engine.dialect, storeConn(engine.file.path, o)
 	case *postgresEngine:
-		e.engine, e.dialect, db = &copyPostgres, engine.dialect, engine.db
-	}
-	if e.conn, err = db.Conn(ctx); err != nil {
-		return nil, errors.Join(err, store.Close())
+		conn, err := engine.db.Conn(ctx)
+		if err != nil {
+			return nil, errors.Join(err, store.Close())
+		}
+		e.engine, e.dialect, e.session = &copyPostgres, engine.dialect, &serverSession{conn: conn}
 	}
 	return e, nil
 }
 
 // close ends the transaction, too: what was not committed is undone.
-func (e *end) close() error { return errors.Join(e.conn.Close(), e.store.Close()) }
+func (e *end) close() error {
+	e.session.close()
+	return e.store.Close()
+}
 
 // beginRead begins to read one state of a store. A database that nobody has ever served is none: its name was mistyped.
 func (e *end) beginRead(ctx context.Context) error {
-	if err := e.exec(ctx, e.engine.read); err != nil {
+	if err := e.exec(ctx, e.engine.read, nil); err != nil {
 		return err
 	}
 	used, err := e.exists(ctx, "SELECT 1 FROM settings WHERE name = 'environment'")
@@ -64,7 +66,7 @@ func (e *end) beginRead(ctx context.Context) error {
 
 // beginWrite begins to fill a database in which there is nothing.
 func (e *end) beginWrite(ctx context.Context) error {
-	if err := e.exec(ctx, e.engine.write...); err != nil {
+	if err := execAll(ctx, e, e.engine.write...); err != nil {
 		return err
 	}
 	for _, table := range copiedTables {
@@ -77,7 +79,7 @@ func (e *end) beginWrite(ctx context.Context) error {
 			return err
 		}
 	}
-	return e.exec(ctx, "DELETE FROM inventory") // the zeros; the copy brings its own rows
+	return e.exec(ctx, "DELETE FROM inventory", nil) // the zeros; the copy brings its own rows
 }
 
 func (e *end) expectNone(ctx context.Context, table, condition string) error {
@@ -90,11 +92,7 @@ func (e *end) expectNone(ctx context.Context, table, condition string) error {
 
 func (e *end) exists(ctx context.Context, query string) (bool, error) {
 	var one int
-	err := e.conn.QueryRowContext(ctx, query).Scan(&one)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil, err
+	return firstRow(ctx, e, query, &one)
 }
 
 // sameServer is a query for what tells a store on a server from all others, by whatever address it is reached.
@@ -109,23 +107,15 @@ func (e *end) sameAs(ctx context.Context, other *end) (bool, error) {
 		started          int64
 	}
 	var a, b identity
-	err := errors.Join(
-		e.conn.QueryRowContext(ctx, sameServer).Scan(&a.database, &a.schema, &a.started),
-		other.conn.QueryRowContext(ctx, sameServer).Scan(&b.database, &b.schema, &b.started))
+	_, err := firstRow(ctx, e, sameServer, &a.database, &a.schema, &a.started)
+	if err == nil {
+		_, err = firstRow(ctx, other, sameServer, &b.database, &b.schema, &b.started)
+	}
 	return a == b, err
 }
 
-func (e *end) exec(ctx context.Context, statements ...string) error {
-	for _, statement := range statements {
-		if _, err := e.conn.ExecContext(ctx, statement); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (e *end) number(ctx context.Context, query string) (n int64, err error) {
-	err = e.conn.QueryRowContext(ctx, query).Scan(&n)
+	_, err = firstRow(ctx, e, query, &n)
 	return n, err
 }
 
@@ -141,7 +131,7 @@ func (e *end) setLastID(ctx context.Context, table *copiedTable, last int64) err
 		return nil
 	}
 	for _, statement := range e.engine.goOnAfter {
-		if err := e.exec(ctx, fmt.Sprintf(statement, table.name, last)); err != nil {
+		if err := e.exec(ctx, fmt.Sprintf(statement, table.name, last), nil); err != nil {
 			return err
 		}
 	}
@@ -150,10 +140,10 @@ func (e *end) setLastID(ctx context.Context, table *copiedTable, last int64) err
 
 // commit does not end half way with its caller.
 func (e *end) commit(ctx context.Context) error {
-	if err := e.exec(ctx, e.engine.filled...); err != nil {
+	if err := execAll(ctx, e, e.engine.filled...); err != nil {
 		return fmt.Errorf("nothing was copied: %w", err)
 	}
-	if err := e.exec(context.WithoutCancel(ctx), "COMMIT"); err != nil {
+	if err := e.exec(context.WithoutCancel(ctx), "COMMIT", nil); err != nil {
 		return fmt.Errorf("the target now has all or nothing, and it did not say which: %w", err)
 	}
 	return nil

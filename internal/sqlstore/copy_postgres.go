@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -21,8 +20,8 @@ var copyPostgres = copyEngine{
 	insert:    insertPostgres,
 }
 
-func insertPostgres(ctx context.Context, conn *sql.Conn, table *copiedTable, next func() ([]any, error)) error {
-	return conn.Raw(func(driver any) error {
+func insertPostgres(ctx context.Context, s session, table *copiedTable, next func() ([]any, error)) error {
+	return s.(*serverSession).conn.Raw(func(driver any) error {
 		_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{table.name}, table.columnNames(), pgx.CopyFromFunc(next))
 		return err
 	})

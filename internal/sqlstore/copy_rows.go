@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/binary"
 	"fmt"
 	"hash"
@@ -12,7 +11,7 @@ import (
 // rowReader reads a table from its first row to its last, one at a time, and sums up what it has read. The sum is the
 // same wherever the rows are: it is over their values in the order of the primary key, and not over what an engine stores.
 type rowReader struct {
-	rows   *sql.Rows
+	rows   rows
 	values []any // of the row at hand
 	places []any // where they are scanned to
 	sum    hash.Hash
@@ -23,7 +22,7 @@ type rowReader struct {
 }
 
 func (e *end) rows(ctx context.Context, table *copiedTable, tell func(rows int64)) (*rowReader, error) {
-	rows, err := e.conn.QueryContext(ctx, table.selection(e.dialect, e.engine.collation))
+	rows, err := e.query(ctx, table.selection(e.dialect, e.engine.collation), nil)
 	if err != nil {
 		return nil, err
 	}
@@ -45,10 +44,7 @@ func (r *rowReader) next() ([]any, error) {
 		return nil, err
 	}
 	r.text = r.text[:0]
-	for i, value := range r.values {
-		if none, isBlob := value.([]byte); isBlob && none == nil {
-			r.values[i] = []byte{} // SQLite's driver says so for a blob without bytes; PostgreSQL's takes it for NULL
-		}
+	for _, value := range r.values {
 		if err := r.add(value); err != nil {
 			return nil, err
 		}

@@ -1,9 +1,6 @@
 package sqlstore
 
-import (
-	"context"
-	"database/sql"
-)
+import "context"
 
 // copySQLite takes the file's write lock at both ends. The lock beside the file keeps other services out; this one keeps
 // out commands that work beside a service, such as those for keys.
@@ -18,20 +15,16 @@ var copySQLite = copyEngine{
 	insert: insertSQLite,
 }
 
-func insertSQLite(ctx context.Context, conn *sql.Conn, table *copiedTable, next func() ([]any, error)) error {
-	statement, err := conn.PrepareContext(ctx, table.insertion())
-	if err != nil {
-		return err
-	}
-	defer statement.Close()
-	// The reader notices when the caller goes away. A context that can end costs every statement a goroutine.
+func insertSQLite(ctx context.Context, s session, table *copiedTable, next func() ([]any, error)) error {
+	insertion := table.insertion()
+	// The reader notices when the caller goes away.
 	lasting := context.WithoutCancel(ctx)
 	for {
 		row, err := next()
 		if err != nil || row == nil {
 			return err
 		}
-		if _, err := statement.ExecContext(lasting, row...); err != nil {
+		if err := s.exec(lasting, insertion, row); err != nil {
 			return err
 		}
 	}

@@ -64,7 +64,7 @@ func execOn(t *testing.T, database string, statements ...string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(e.exec(t.Context(), statements...), e.close()); err != nil {
+	if err := errors.Join(execAll(t.Context(), e, statements...), e.close()); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,62 +49,41 @@ func patience(o Options) time.Duration {
 	return time.Minute
 }
 
-func busyTimeout(o Options) string {
-	return fmt.Sprintf("busy_timeout(%d)", patience(o).Milliseconds())
-}
-
-// settings are those of every connection. The timeout comes first: the others may have to wait.
-func settings(o Options) []string {
-	return []string{
-		busyTimeout(o),
-		"journal_mode(WAL)",
-		"synchronous(FULL)", // a commit that was answered survives a power cut
-		"foreign_keys(1)",
-	}
+// storeConn returns a connection to a store. A commit that was acknowledged survives a power cut (synchronous is FULL).
+func storeConn(path string, o Options, more ...pragma) *conn {
+	pragmas := []pragma{{"journal_mode", "wal"}, {"synchronous", "2"}, {"foreign_keys", "1"}}
+	return newConn(fileURI(path), patience(o), append(pragmas, more...)...)
 }
 
 // noAutocheckpoint is a setting of the writer, which checkpoints after it has answered. With SQLite's own checkpoint, at the end
 // of COMMIT, readers would see a commit some milliseconds before the writer counts it.
-const noAutocheckpoint = "wal_autocheckpoint(0)"
+var noAutocheckpoint = pragma{"wal_autocheckpoint", "0"}
 
-// dsn carries the settings, so that no connection can be without them.
-func dsn(path string, settings ...string) string {
-	query := url.Values{"_pragma": settings}
-	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: query.Encode()}).String()
+// fileURI returns the URI of a database, with parameters such as mode=ro.
+func fileURI(path string, parameters ...string) string {
+	query := strings.Join(parameters, "&")
+	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: query}).String()
 }
 
 // leastSQLite is the first version without a bug in WAL mode that could corrupt a database.
 const leastSQLite = "3.51.3"
 
-func checkSQLite(ctx context.Context, db *sql.DB) error {
-	var version, mode string
-	if err := db.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
+func checkSQLite(ctx context.Context, c *conn) error {
+	var version string
+	if _, err := firstRow(ctx, c, "SELECT sqlite_version()", &version); err != nil {
 		return plainError(err)
 	}
 	if versionLess(version, leastSQLite) {
 		return fmt.Errorf("SQLite %s can corrupt it; %s or newer is needed", version, leastSQLite)
 	}
-	if err := db.QueryRowContext(ctx, "PRAGMA journal_mode").Scan(&mode); err != nil {
-		return plainError(err)
-	}
-	if mode != "wal" {
-		return fmt.Errorf("its journal mode is %q and cannot be changed to \"wal\"", mode)
-	}
 	return nil
 }
 
 // checkWritable refuses a database that can be read but not written: it would start as if all were well.
-func checkWritable(ctx context.Context, db *sql.DB) error {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
+func checkWritable(ctx context.Context, c *conn) error {
 	// SQLite begins a transaction on such a database without a word, and refuses the first statement that would write.
-	for _, statement := range []string{"BEGIN IMMEDIATE", "DELETE FROM settings WHERE name = ''", "ROLLBACK"} {
-		if _, err := conn.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("it cannot be written: %w", err)
-		}
+	if err := execAll(ctx, c, "BEGIN IMMEDIATE", "DELETE FROM settings WHERE name = ''", "ROLLBACK"); err != nil {
+		return fmt.Errorf("it cannot be written: %w", err)
 	}
 	return nil
 }

@@ -111,7 +111,9 @@ func TestEveryPageOfEventsAndDeliveriesSeeksInAnIndex(t *testing.T) {
 
 func explain(t *testing.T, store *Store, query string, args []any) string {
 	t.Helper()
-	rows, err := sqliteOf(store).db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+	c := storeConn(sqliteOf(store).file.path, Options{})
+	defer c.close()
+	rows, err := c.query(t.Context(), "EXPLAIN QUERY PLAN "+query, args)
 	if err != nil {
 		t.Fatal(err)
 	}

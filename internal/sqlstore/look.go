@@ -2,21 +2,21 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 
 	"github.com/jackc/pgx/v5/stdlib"
+	"zombiezen.com/go/sqlite"
 )
 
 // look is one state of a store, which is only read: nothing is made, migrated or written, and a service may go on beside it.
 type look struct {
-	db      *sql.DB
-	conn    *sql.Conn
+	session
 	engine  *checkEngine
-	version int // how many migrations have run
+	version int    // how many migrations have run
+	uri     string // of a file
 }
 
 // lookAt begins to read a store. It refuses what is none, and one that a newer version has written.
@@ -32,7 +32,9 @@ func lookAt(ctx context.Context, database string) (*look, error) {
 		err = l.begin(ctx)
 	}
 	if err != nil {
-		l.close()
+		if l.session != nil {
+			l.close()
+		}
 		return nil, err
 	}
 	return l, nil
@@ -44,10 +46,18 @@ func (l *look) openServer(ctx context.Context, url string) error {
 		return err
 	}
 	config.ValidateConnect = nil // a standby will do
-	l.db, l.engine = stdlib.OpenDB(*config), &serverChecks
-	if l.version, err = versionOf(ctx, l.db); err != nil {
+	l.engine = &serverChecks
+	db := stdlib.OpenDB(*config)
+	if l.version, err = versionOf(ctx, db); err != nil {
+		db.Close()
 		return fmt.Errorf("cannot open the database: %w", err)
 	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		db.Close()
+		return err
+	}
+	l.session = &serverSession{conn, db}
 	return nil
 }
 
@@ -57,10 +67,10 @@ func (l *look) openFile(ctx context.Context, path string) error {
 		return err
 	}
 	l.engine = &fileChecks
-	err = l.readFile(ctx, dsn(path, busyTimeout(Options{}))+"&mode=ro")
-	if code := primaryCode(err); (code == sqliteCantOpen || code == sqliteReadOnly) && noLog(path) {
-		l.db.Close()
-		err = l.readFile(ctx, dsn(path)+"?immutable=1") // SQLite wants to put files beside it, and may not
+	err = l.readFile(ctx, fileURI(path, "mode=ro"))
+	if code := primaryCode(err); (code == sqlite.ResultCantOpen || code == sqlite.ResultReadOnly) && noLog(path) {
+		l.close()
+		err = l.readFile(ctx, fileURI(path, "immutable=1")) // SQLite wants to put files beside it, and may not
 	}
 	if err != nil {
 		return fmt.Errorf("cannot read the database %s: %w", path, err)
@@ -68,16 +78,9 @@ func (l *look) openFile(ctx context.Context, path string) error {
 	return nil
 }
 
-func (l *look) readFile(ctx context.Context, dsn string) (err error) {
-	if l.db, err = sql.Open("sqlite", dsn); err != nil {
-		return err
-	}
-	conn, err := l.db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	l.version, err = schemaVersion(ctx, conn)
+func (l *look) readFile(ctx context.Context, uri string) (err error) {
+	l.uri, l.session = uri, newConn(uri, patience(Options{}))
+	l.version, err = schemaVersion(ctx, l)
 	return err
 }
 
@@ -98,40 +101,23 @@ func (l *look) begin(ctx context.Context) (err error) {
 	case l.version > len(steps):
 		return errNewer(l.version, len(steps))
 	}
-	if l.conn, err = l.db.Conn(ctx); err != nil {
-		return err
-	}
-	_, err = l.conn.ExecContext(ctx, l.engine.begin)
-	return err
+	return l.exec(ctx, l.engine.begin, nil)
 }
 
-// close ends the transaction, too.
-func (l *look) close() {
-	if l.conn != nil {
-		l.conn.Close()
-	}
-	if l.db != nil {
-		l.db.Close()
-	}
+// writeTo writes the file, as it is now, into another one. It needs a connection without a transaction.
+func (l *look) writeTo(ctx context.Context, path string) error {
+	c := newConn(l.uri, patience(Options{}))
+	defer c.close()
+	return c.exec(ctx, "VACUUM INTO $1", []any{path})
 }
 
 // each calls fn for every row of a query.
 func (l *look) each(ctx context.Context, query string, fn func(scanner) error) error {
-	rows, err := l.conn.QueryContext(ctx, query)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := fn(rows.Scan); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return eachRow(ctx, l, query, fn)
 }
 
 // number returns the first column of the first row of a query; 0 where there is none.
 func (l *look) number(ctx context.Context, query string) (n int64, err error) {
-	err = l.each(ctx, query, func(scan scanner) error { return scan(&n) })
+	_, err = firstRow(ctx, l, query, &n)
 	return n, err
 }

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -34,61 +33,49 @@ const applicationID = 0x616e6d6c
 
 // migrateSQLite brings the schema up to date. All of it happens in one transaction that no other process can enter, so any
 // number may start at once. The number of migrations that have run is the file's user_version.
-func migrateSQLite(ctx context.Context, db *sql.DB) error {
+func migrateSQLite(ctx context.Context, c *conn) error {
 	migrations, err := readMigrations("sqlite")
 	if err != nil {
 		return err
 	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return plainError(err)
-	}
-	defer conn.Close() // ends an open transaction, too
-	version, err := schemaVersion(ctx, conn)
+	version, err := schemaVersion(ctx, c)
 	if err != nil || version == len(migrations) {
 		return err
 	}
 	if version > len(migrations) {
 		return errNewer(version, len(migrations))
 	}
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+	if err := c.exec(ctx, "BEGIN IMMEDIATE", nil); err != nil {
 		return plainError(err)
 	}
-	if version, err = schemaVersion(ctx, conn); err != nil { // again: another process may have been quicker
-		return err
+	if version, err = schemaVersion(ctx, c); err == nil { // again: another process may have been quicker
+		err = applyMigrations(ctx, c, version, migrations)
 	}
+	if err != nil {
+		c.rollback()
+	}
+	return err
+}
+
+// applyMigrations runs the migrations after a version and commits.
+func applyMigrations(ctx context.Context, c *conn, version int, migrations []string) error {
 	for i, statements := range migrations[min(version, len(migrations)):] {
-		if _, err := conn.ExecContext(ctx, statements); err != nil {
+		if err := c.script(ctx, statements); err != nil {
 			return fmt.Errorf("migration %d: %w", version+i+1, err)
 		}
 	}
-	marks := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", applicationID, max(version, len(migrations)))
-	_, err = conn.ExecContext(ctx, marks)
-	return err
-}
-
-// checkOwner refuses the database of another program before any setting of ours changes it.
-func checkOwner(ctx context.Context, dsn string) error {
-	db, err := sql.Open("sqlite", dsn)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return plainError(err)
-	}
-	defer conn.Close()
-	_, err = schemaVersion(ctx, conn)
-	return err
+	return execAll(ctx, c,
+		fmt.Sprintf("PRAGMA application_id = %d", applicationID),
+		fmt.Sprintf("PRAGMA user_version = %d", max(version, len(migrations))),
+		"COMMIT")
 }
 
 // schemaVersion returns how many migrations have run. It refuses a database of another program.
-func schemaVersion(ctx context.Context, conn *sql.Conn) (version int, err error) {
+func schemaVersion(ctx context.Context, r runner) (version int, err error) {
 	var application, tables int
-	err = conn.QueryRowContext(ctx, `
+	_, err = firstRow(ctx, r, `
 		SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
-		       (SELECT count(*) FROM sqlite_schema)`).Scan(&application, &version, &tables)
+		       (SELECT count(*) FROM sqlite_schema)`, &application, &version, &tables)
 	if err != nil {
 		return 0, plainError(err)
 	}

@@ -34,21 +34,21 @@ func TestReadyFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantReady(t, store, "")
-	straight := sqliteOf(store).db // the file itself cannot be made to refuse: what is open stays open
-	exec(t, straight, "CREATE TRIGGER no_settings BEFORE UPDATE ON settings BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
+	path := sqliteOf(store).file.path // the file itself cannot be made to refuse: what is open stays open
+	execFile(t, path, "CREATE TRIGGER no_settings BEFORE UPDATE ON settings BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
 	wantReady(t, store, "") // nobody has tried
-	pragma(t, store, "query_only = 1")
+	setPragma(t, store, "query_only = 1")
 	err := store.Write(t.Context(), adding("A"))
 	if got := troubleOf(err); got != readOnly {
 		t.Errorf("%v is %s", err, got)
 	}
-	pragma(t, store, "query_only = 0")
+	setPragma(t, store, "query_only = 0")
 	wantReady(t, store, "the log says why")
 	wantReady(t, store, "the log says why")
-	exec(t, straight, "DROP TRIGGER no_settings")
+	execFile(t, path, "DROP TRIGGER no_settings")
 	wantReady(t, store, "")
 	wantReady(t, store, "")
-	pragma(t, store, "max_page_count = 20")
+	setPragma(t, store, "max_page_count = 20")
 	err = store.Write(t.Context(), func(tx shop.WriteTx) error {
 		for range 10000 {
 			if err := adding("flood")(tx); err != nil {
@@ -60,14 +60,14 @@ func TestReadyFile(t *testing.T) {
 	if got := troubleOf(err); got != diskFull {
 		t.Errorf("%v is %s", err, got)
 	}
-	pragma(t, store, "max_page_count = 100000")
+	setPragma(t, store, "max_page_count = 100000")
 	wantReady(t, store, "")
 	for kind, n := range map[trouble]float64{diskFull: 1, readOnly: 1, ourFault: 2, away: 0} { // to ask is to try
 		if got := measured(t, store, "animalstore_database_errors_total", string(kind)); got != n {
 			t.Errorf("%s was counted %v times, want %v", kind, got, n)
 		}
 	}
-	if err := os.Remove(sqliteOf(store).file.path); err != nil {
+	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	wantReady(t, store, "removed or replaced")

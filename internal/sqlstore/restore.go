@@ -109,15 +109,12 @@ func unpack(ctx context.Context, file, fresh, path string) error {
 	if err := empty.Close(); err != nil {
 		return err
 	}
-	if _, err := backup.db.ExecContext(ctx, "VACUUM INTO $1", fresh); err != nil {
+	if err := backup.writeTo(ctx, fresh); err != nil {
 		return fmt.Errorf("cannot restore %s: %w", file, plainError(err))
 	}
-	db, err := openAlone(fresh)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	if err := migrateSQLite(ctx, db); err != nil {
+	c := openAlone(fresh)
+	defer c.close()
+	if err := migrateSQLite(ctx, c); err != nil {
 		return err
 	}
 	return errors.Join(giveTo(path, fresh), giveTo(path, path+".lock"))

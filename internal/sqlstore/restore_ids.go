@@ -44,18 +44,9 @@ func goOnFrom(ctx context.Context, fresh, path string, sound bool) (done Restore
 	if !known {
 		done.GoOn = unusedIDs()
 	}
-	db, err := openAlone(fresh)
-	if err != nil {
-		return done, err
-	}
-	defer db.Close()
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return done, err
-	}
-	defer conn.Close() // ends an open transaction, too
-	e := &end{engine: &copySQLite, conn: conn}
-	if err := e.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+	e := &end{engine: &copySQLite, session: openAlone(fresh)}
+	defer e.session.close()
+	if err := e.exec(ctx, "BEGIN IMMEDIATE", nil); err != nil {
 		return done, err
 	}
 	for _, table := range copiedTables {
@@ -63,7 +54,7 @@ func goOnFrom(ctx context.Context, fresh, path string, sound bool) (done Restore
 		if table.name == "events" && last > backup.last[table.name] {
 			last++ // a place that no event has, to go on from
 			undone := addUndone(backup.undone, undoneEvents{backup.last[table.name], last})
-			if err := setOn(ctx, conn, undoneSetting, undoneText(undone)); err != nil {
+			if err := setOn(ctx, e, undoneSetting, undoneText(undone)); err != nil {
 				return done, err
 			}
 		}
@@ -72,19 +63,18 @@ func goOnFrom(ctx context.Context, fresh, path string, sound bool) (done Restore
 		}
 	}
 	if category := max(backup.category, old.category, done.GoOn); category > backup.category {
-		if err := setOn(ctx, conn, "last_category_id", strconv.FormatInt(category, 10)); err != nil {
+		if err := setOn(ctx, e, "last_category_id", strconv.FormatInt(category, 10)); err != nil {
 			return done, err
 		}
 	}
 	if known {
 		done.Keys = revived(backup, old)
 	}
-	return done, e.exec(ctx, "COMMIT")
+	return done, e.exec(ctx, "COMMIT", nil)
 }
 
-func setOn(ctx context.Context, conn *sql.Conn, name, value string) error {
-	_, err := conn.ExecContext(ctx, "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
-	return err
+func setOn(ctx context.Context, r runner, name, value string) error {
+	return r.exec(ctx, setSetting, []any{name, value})
 }
 
 // revived names the keys that a restore makes good again.

@@ -2,21 +2,22 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"zombiezen.com/go/sqlite"
 )
 
 // errInUse is what replace returns while another process has the store open.
 var errInUse = errors.New("another program has it open")
 
 // openAlone opens a database that nobody else uses, in one file without a log beside it.
-func openAlone(path string) (*sql.DB, error) {
-	return sql.Open("sqlite", dsn(path, "busy_timeout(5000)", "synchronous(FULL)"))
+func openAlone(path string) *conn {
+	return newConn(fileURI(path), 5*time.Second, pragma{"synchronous", "2"})
 }
 
 // replace puts a new database in the place of another, and returns where that is kept.
@@ -54,14 +55,11 @@ func replace(ctx context.Context, fresh, path string, there, sound bool) (kept s
 // isSound tells whether a file is a database that SQLite finds no damage in. It only reads: SQLite would mend what it can, and
 // the damage is to be kept as it is.
 func isSound(ctx context.Context, path string) (bool, error) {
-	db, err := sql.Open("sqlite", dsn(path, busyTimeout(Options{}))+"&mode=ro")
-	if err != nil {
-		return false, err
-	}
-	defer db.Close()
+	c := newConn(fileURI(path, "mode=ro"), patience(Options{}))
+	defer c.close()
 	var verdict string
-	err = db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict)
-	if code := primaryCode(err); code == sqliteCorrupt || code == sqliteNotADB {
+	_, err := firstRow(ctx, c, "PRAGMA quick_check(1)", &verdict)
+	if code := primaryCode(err); code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB {
 		return false, nil
 	}
 	return verdict == "ok", err
@@ -69,31 +67,19 @@ func isSound(ctx context.Context, path string) (bool, error) {
 
 // holdAlone makes a database one whole file, and keeps everybody out of it until it is released.
 func holdAlone(ctx context.Context, path string) (release func(), err error) {
-	db, err := openAlone(path)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		db.Close()
-		return nil, err
-	}
-	release = func() {
-		conn.Close() // ends the transaction, too
-		db.Close()
-	}
+	c := openAlone(path)
 	var mode string
-	if err = conn.QueryRowContext(ctx, "PRAGMA journal_mode = DELETE").Scan(&mode); err == nil {
-		_, err = conn.ExecContext(ctx, "BEGIN EXCLUSIVE")
+	if _, err = firstRow(ctx, c, "PRAGMA journal_mode = DELETE", &mode); err == nil {
+		err = c.exec(ctx, "BEGIN EXCLUSIVE", nil)
 	}
-	if primaryCode(err) == sqliteBusy || err == nil && mode != "delete" {
+	if primaryCode(err) == sqlite.ResultBusy || err == nil && mode != "delete" {
 		err = errInUse
 	}
 	if err != nil {
-		release()
+		c.close()
 		return nil, err
 	}
-	return release, nil
+	return c.close, nil
 }
 
 // moveBeside moves the files beside a database to where the database will be kept.

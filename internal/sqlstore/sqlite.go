@@ -2,22 +2,19 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"runtime"
 	"sync"
 	"time"
 
-	_ "modernc.org/sqlite" // the driver, for migrations and whatever else is not done all the time
+	"zombiezen.com/go/sqlite"
 
 	"animalstore/internal/shop"
-	"animalstore/internal/sqlite"
 )
 
 // sqliteEngine is one SQLite file: one connection that writes, and a pool of others that read beside it.
 type sqliteEngine struct {
-	db      *sql.DB
 	lock    *lock
 	readers chan *conn
 	writer  *writer
@@ -54,49 +51,54 @@ func openSQLite(ctx context.Context, path string, o Options, m *metrics, tell fu
 func (s *sqliteEngine) openPatiently(ctx context.Context, path string, o Options) error {
 	for end := time.Now().Add(patience(o)); ; {
 		err := s.open(ctx, path, o)
-		if err == nil || primaryCode(err) != sqliteBusy || time.Now().After(end) || ctx.Err() != nil {
+		if err == nil || primaryCode(err) != sqlite.ResultBusy || time.Now().After(end) || ctx.Err() != nil {
 			return err
-		}
-		if s.db != nil {
-			s.db.Close()
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 }
 
 func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err error) {
-	if err := checkOwner(ctx, dsn(path, busyTimeout(o))); err != nil {
+	if err := prepareSchema(ctx, path, o); err != nil {
 		return err
-	}
-	if s.db, err = sql.Open("sqlite", dsn(path, settings(o)...)); err != nil {
-		return err
-	}
-	s.db.SetMaxIdleConns(0) // it is for the migrations; all else has connections with prepared statements
-	if err := checkSQLite(ctx, s.db); err != nil {
-		return err
-	}
-	if err := migrateSQLite(ctx, s.db); err != nil {
-		return err
-	}
-	if o.Exclusive {
-		if err := checkWritable(ctx, s.db); err != nil {
-			return err
-		}
 	}
 	if s.file, err = watchFile(path); err != nil {
 		return err
 	}
 	s.readers = make(chan *conn, max(4, 2*runtime.GOMAXPROCS(0)))
 	for range cap(s.readers) {
-		s.readers <- newConn(func() (*sqlite.Conn, error) { return sqlite.Open(dsn(path), settings(o)...) })
+		s.readers <- storeConn(path, o)
 	}
-	writing := newConn(func() (*sqlite.Conn, error) { return sqlite.Open(dsn(path), append(settings(o), noAutocheckpoint)...) })
+	writing := storeConn(path, o, noAutocheckpoint)
 	if o.Exclusive {
 		if err := s.connect(ctx, writing); err != nil {
 			return err
 		}
 	}
 	s.writer = startWriter(writing, s.file, s.dialect, s.metrics, s.tell)
+	return nil
+}
+
+// prepareSchema brings the schema of a file up to date. It refuses the database of another program before any setting of ours
+// changes it.
+func prepareSchema(ctx context.Context, path string, o Options) error {
+	plain := newConn(fileURI(path), patience(o))
+	_, err := schemaVersion(ctx, plain)
+	plain.close()
+	if err != nil {
+		return err
+	}
+	c := storeConn(path, o)
+	defer c.close()
+	if err := checkSQLite(ctx, c); err != nil {
+		return err
+	}
+	if err := migrateSQLite(ctx, c); err != nil {
+		return err
+	}
+	if o.Exclusive {
+		return checkWritable(ctx, c)
+	}
 	return nil
 }
 
@@ -130,10 +132,7 @@ func (s *sqliteEngine) close() (err error) {
 				(<-s.readers).close()
 			}
 		}
-		if s.db != nil {
-			err = s.db.Close()
-		}
-		err = errors.Join(err, s.lock.release())
+		err = s.lock.release()
 	})
 	return err
 }
@@ -155,10 +154,9 @@ func (s *sqliteEngine) read(ctx context.Context, fn func(*tx) error) error {
 	// The state was only read, so the way out is always a rollback. It runs after a failure, after a panic and for a
 	// caller who has gone, too: the next one gets a clean connection.
 	defer c.rollback()
-	if err := tx.exec("BEGIN"); err != nil {
-		return err
+	if err := c.exec(context.Background(), "BEGIN", nil); err != nil { // it takes no lock
+		return tx.fail(err)
 	}
-	defer c.heed(ctx)()
 	return tx.run(func() error { return fn(tx) })
 }
 
@@ -172,40 +170,17 @@ func (s *sqliteEngine) publish(context.Context) error { return nil }
 // listen hears nothing: the commands that write beside a service are found when it looks.
 func (s *sqliteEngine) listen(context.Context, func()) {}
 
-// SQLite's primary result codes, as its documentation numbers them.
-const (
-	sqliteBusy      = 5
-	sqliteLocked    = 6
-	sqliteNoMem     = 7
-	sqliteReadOnly  = 8
-	sqliteInterrupt = 9
-	sqliteIOErr     = 10
-	sqliteCorrupt   = 11
-	sqliteFull      = 13
-	sqliteCantOpen  = 14
-	sqliteProtocol  = 15
-	sqliteNotADB    = 26
-)
-
-func primaryCode(err error) int {
-	type coded interface { // ours, and the driver's
-		error
-		Code() int
-	}
-	if e, ok := errors.AsType[coded](err); ok {
-		return e.Code() & 0xff
-	}
-	return 0
-}
+// primaryCode returns SQLite's primary result code; ResultError for an error that is not SQLite's.
+func primaryCode(err error) sqlite.ResultCode { return sqlite.ErrCode(err).ToPrimary() }
 
 // sqliteError says what a failure of the driver means for the caller: whether the database is away, or we are wrong.
 func sqliteError(err error) error {
 	switch primaryCode(err) {
-	case sqliteBusy, sqliteLocked, sqliteNoMem, sqliteReadOnly, sqliteInterrupt, sqliteIOErr, sqliteCorrupt, sqliteFull,
-		sqliteCantOpen, sqliteProtocol, sqliteNotADB:
+	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultNoMem, sqlite.ResultReadOnly, sqlite.ResultInterrupt,
+		sqlite.ResultIOErr, sqlite.ResultCorrupt, sqlite.ResultFull, sqlite.ResultCantOpen, sqlite.ResultProtocol, sqlite.ResultNotADB:
 		return shop.UnavailableError(err)
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sql.ErrConnDone) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return shop.UnavailableError(err)
 	}
 	return shop.InternalError(err)
@@ -214,11 +189,11 @@ func sqliteError(err error) error {
 // plainError says in plain words what an operator can mend when a database does not open.
 func plainError(err error) error {
 	switch primaryCode(err) {
-	case sqliteNotADB:
+	case sqlite.ResultNotADB:
 		return errors.New("the file is not a database")
-	case sqliteCorrupt:
+	case sqlite.ResultCorrupt:
 		return fmt.Errorf("the file is damaged: %w", err)
-	case sqliteCantOpen:
+	case sqlite.ResultCantOpen:
 		return fmt.Errorf("it cannot be read or written by this user, or its folder cannot: %w", err)
 	}
 	return err

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -85,7 +84,7 @@ func TestOddPaths(t *testing.T) {
 func TestSettingsOfEveryConnection(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
-	check := func(c *conn, autocheckpoint int64) {
+	check := func(c runner, autocheckpoint int64) {
 		t.Helper()
 		for pragma, want := range map[string]any{
 			"journal_mode": "wal", "synchronous": int64(2), "foreign_keys": int64(1), "busy_timeout": int64(5000), "wal_autocheckpoint": autocheckpoint,
@@ -101,7 +100,13 @@ func TestSettingsOfEveryConnection(t *testing.T) {
 		}
 	}
 	addPets(t, store, 1)
-	check(sqliteOf(store).writer.conn, 0)
+	err := store.Write(t.Context(), func(w shop.WriteTx) error {
+		check(w.(*tx).runner, 0)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	reader := <-sqliteOf(store).readers
 	defer func() { sqliteOf(store).readers <- reader }()
 	check(reader, 1000)
@@ -152,12 +157,9 @@ func TestOpenRefusals(t *testing.T) {
 
 func execFile(t *testing.T, path, statement string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+	c := newConn(fileURI(path), time.Second)
+	defer c.close()
+	if err := c.script(t.Context(), statement); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -252,12 +254,9 @@ func TestReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	open(t, path, Options{}).Close()
-	db, err := sql.Open("sqlite", dsn(path)+"?mode=ro")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if err := checkWritable(t.Context(), db); err == nil || !strings.Contains(err.Error(), "cannot be written") {
+	c := newConn(fileURI(path, "mode=ro"), time.Second)
+	defer c.close()
+	if err := checkWritable(t.Context(), c); err == nil || !strings.Contains(err.Error(), "cannot be written") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"strings"
 
+	"zombiezen.com/go/sqlite"
+
 	"animalstore/internal/shop"
 )
 
@@ -54,15 +56,15 @@ func troubleOf(err error) trouble {
 		return readOnly
 	}
 	switch primaryCode(err) {
-	case sqliteReadOnly:
+	case sqlite.ResultReadOnly:
 		return readOnly
-	case sqliteFull:
+	case sqlite.ResultFull:
 		return diskFull
-	case sqliteIOErr, sqliteCantOpen:
+	case sqlite.ResultIOErr, sqlite.ResultCantOpen:
 		return ioFailed
-	case sqliteCorrupt, sqliteNotADB:
+	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
 		return corrupt
-	case sqliteBusy, sqliteLocked, sqliteProtocol, sqliteNoMem:
+	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultProtocol, sqlite.ResultNoMem:
 		return overloaded
 	}
 	switch code := pgCode(err); {

@@ -28,20 +28,6 @@ func (e *effects) add(more effects) {
 	e.changed, e.ordered = e.changed || more.changed, e.ordered || more.ordered
 }
 
-// runner runs statements in the transaction of its connection.
-type runner interface {
-	exec(ctx context.Context, query string, args []any) error
-	query(ctx context.Context, query string, args []any) (rows, error)
-}
-
-// rows are what a query found, one after the other.
-type rows interface {
-	Next() bool
-	Scan(columns ...any) error
-	Err() error
-	Close() error
-}
-
 // run runs a closure over the transaction. A closure that went on after a failed statement has failed all the same:
 // PostgreSQL has then aborted its transaction, and SQLite may have ended it.
 func (t *tx) run(fn func() error) error {
@@ -72,9 +58,6 @@ func (t *tx) exec(query string, args ...any) error {
 	}
 	return nil
 }
-
-// scanner reads the columns of the row at hand.
-type scanner func(columns ...any) error
 
 // all returns every row of a query, made into a value by scan.
 func all[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {

@@ -120,7 +120,7 @@ func TestAMemberThatFillsTheDatabase(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	addPets(t, store, 10)
-	pragma(t, store, "max_page_count = 20")
+	setPragma(t, store, "max_page_count = 20")
 	flood := func(tx shop.WriteTx) error {
 		for i := range 10000 {
 			if err := adding(fmt.Sprintf("flood%d", i))(tx); err != nil {
@@ -134,7 +134,7 @@ func TestAMemberThatFillsTheDatabase(t *testing.T) {
 	if got := names(t, store); !strings.HasPrefix(got, "B A pet") || strings.Contains(got, "flood") {
 		t.Errorf("found %q, want B A and what was there before", got)
 	}
-	pragma(t, store, "max_page_count = 100000")
+	setPragma(t, store, "max_page_count = 100000")
 	if err := store.Write(t.Context(), adding("later")); err != nil {
 		t.Errorf("when there is room again: %v", err)
 	}
@@ -150,7 +150,6 @@ func TestAMemberThatEndsTheTransaction(t *testing.T) {
 		var cancel context.CancelFunc
 		tx.ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		defer tx.runner.(*conn).heed(tx.ctx)()
 		return tx.exec(`INSERT INTO categories (id)
 			WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n LIMIT 1000000000) SELECT i FROM n`)
 	}
@@ -246,13 +245,10 @@ func TestADatabaseThatIsHeld(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	addPets(t, store, 1)
-	pragma(t, store, "busy_timeout = 1")
-	other, err := sqliteOf(store).db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+	setPragma(t, store, "busy_timeout = 1")
+	other := storeConn(sqliteOf(store).file.path, Options{})
+	defer other.close()
+	if err := other.exec(t.Context(), "BEGIN IMMEDIATE", nil); err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
@@ -265,9 +261,7 @@ func TestADatabaseThatIsHeld(t *testing.T) {
 	if got := names(t, store); got != "pet 0" {
 		t.Errorf("reads find %q, want pet 0", got)
 	}
-	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
+	other.rollback()
 	if err := store.Write(t.Context(), adding("A")); err != nil {
 		t.Errorf("when the database is free again: %v", err)
 	}
@@ -283,10 +277,13 @@ func wantOutcomes(t *testing.T, errs []error, done ...bool) {
 	}
 }
 
-// pragma changes a setting of the connection that writes.
-func pragma(t *testing.T, store *Store, setting string) {
+// setPragma changes a setting of the writer's connection.
+func setPragma(t *testing.T, store *Store, setting string) {
 	t.Helper()
-	if err := sqliteOf(store).writer.conn.exec(t.Context(), "PRAGMA "+setting, nil); err != nil {
+	err := sqliteOf(store).write(t.Context(), func(w shop.WriteTx) error { // not beside the writer, which may be checkpointing
+		return w.(*tx).runner.exec(t.Context(), "PRAGMA "+setting, nil)
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 }
