@@ -3,8 +3,6 @@ package sqlstore
 import (
 	"fmt"
 	"time"
-
-	"animalstore/internal/shop"
 )
 
 // dialect is what differs between the engines, beside how they run transactions and what their migrations say.
@@ -16,8 +14,8 @@ type dialect struct {
 	byRow bool
 	// now is the time by which holds run out.
 	now func(*tx) (time.Time, error)
-	// count notes that there are so many more animals of a status.
-	count string
+	// addInventory adds $1 pets to the count of the status $2.
+	addInventory string
 	// inventory sums up what was noted.
 	inventory string
 	// inbox is the table that events are written to.
@@ -48,14 +46,14 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		clock = time.Now
 	}
 	return &dialect{
-		contains:  "instr(name_folded, %s) > 0",
-		now:       clockOf(clock),
-		count:     "UPDATE inventory SET n = n + $1 WHERE status = $2",
-		inventory: "SELECT status, n FROM inventory",
-		inbox:     "events",
-		events:    "SELECT " + eventColumns + " FROM events",
-		statusIn:  "data ->> '$.%s.status'",
-		meaning:   sqliteError,
+		contains:     "instr(name_folded, %s) > 0",
+		now:          clockOf(clock),
+		addInventory: "UPDATE inventory SET n = n + $1 WHERE status = $2",
+		inventory:    "SELECT status, n FROM inventory",
+		inbox:        "events",
+		events:       "SELECT " + eventColumns + " FROM events",
+		statusIn:     "data ->> '$.%s.status'",
+		meaning:      sqliteError,
 	}
 }
 
@@ -63,17 +61,17 @@ func sqliteDialect(clock func() time.Time) *dialect {
 // fail. The clock is the server's, the one that all nodes share.
 func postgresDialect(clock func() time.Time) *dialect {
 	d := &dialect{
-		contains:  "strpos(name_folded, %s) > 0",
-		byRow:     true,
-		now:       serverTime,
-		count:     "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)",
-		inventory: "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory UNION ALL SELECT status, n FROM inventory_changes) AS notes GROUP BY status",
-		inbox:     "event_inbox",
-		events:    "SELECT " + eventColumns + " FROM events UNION ALL SELECT (" + fmt.Sprintf(copyPostgres.last, "events") + ") + row_number() OVER (ORDER BY id), at, type, subject, actor, data FROM event_inbox",
-		statusIn:  "CAST(data AS json) #>> '{%s,status}'",
-		time:      serverMicros,
-		tidy:      tidyPostgres,
-		meaning:   postgresError,
+		contains:     "strpos(name_folded, %s) > 0",
+		byRow:        true,
+		now:          serverTime,
+		addInventory: "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)",
+		inventory:    "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory UNION ALL SELECT status, n FROM inventory_changes) AS notes GROUP BY status",
+		inbox:        "event_inbox",
+		events:       "SELECT " + eventColumns + " FROM events UNION ALL SELECT (" + fmt.Sprintf(copyPostgres.last, "events") + ") + row_number() OVER (ORDER BY id), at, type, subject, actor, data FROM event_inbox",
+		statusIn:     "CAST(data AS json) #>> '{%s,status}'",
+		time:         serverMicros,
+		tidy:         tidyPostgres,
+		meaning:      postgresError,
 	}
 	if clock != nil {
 		d.now, d.time = clockOf(clock), ""
@@ -119,14 +117,4 @@ func (t *tx) Tidy(before time.Time) (more bool, err error) {
 		return false, nil
 	}
 	return t.dialect.tidy(t, before)
-}
-
-// count keeps the inventory in step with the animals.
-func (t *tx) count(status shop.Status, change int) error {
-	t.changed = true
-	if t.group != nil {
-		t.group.added.count(status, change)
-		return t.failed
-	}
-	return t.exec(t.dialect.count, change, status)
 }

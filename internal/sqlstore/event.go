@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,22 +21,9 @@ func scanEvent(scan scanner) (shop.StoredEvent, error) {
 	return event, err
 }
 
-func (t *tx) InsertEvent(e shop.NewEvent) error {
-	if t.group != nil {
-		now, err := t.Now()
-		t.group.added.events = append(t.group.added.events, addedEvent{e, micros(now)})
-		return errors.Join(err, t.failed)
-	}
-	args, at := []any{e.Type, e.Subject, e.Actor, string(e.Data)}, t.dialect.time
-	if at == "" {
-		now, err := t.Now()
-		if err != nil {
-			return err
-		}
-		at, args = "$5", append(args, micros(now))
-	}
-	return t.exec("INSERT INTO "+t.dialect.inbox+" (type, subject, actor, data, at) VALUES ($1, $2, $3, $4, "+at+")", args...)
-}
+func (t *tx) InsertEvent(e shop.NewEvent) error { return t.InsertEvents([]shop.NewEvent{e}) }
+
+func (t *tx) InsertEvents(events []shop.NewEvent) error { return t.rowWriter().insertEvents(events) }
 
 func (t *tx) Events(filter shop.EventFilter, w shop.Window) ([]shop.StoredEvent, error) {
 	query, args := eventsQuery(t.dialect, filter, w)

@@ -95,30 +95,27 @@ func (t *tx) HasPets() (bool, error) {
 }
 
 func (t *tx) InsertPet(n shop.NewPet) (shop.Pet, error) {
-	if err := t.needCategory(n.CategoryID); err != nil {
-		return shop.Pet{}, err
-	}
-	if t.group != nil {
-		return t.addPet(n)
-	}
-	pet, _, err := one(t, scanPets(),
-		"INSERT INTO pets (name, name_folded, category_id, status) VALUES ($1, $2, $3, $4) RETURNING "+petColumns,
-		n.Name, shop.Fold(n.Name), n.CategoryID, nullable(n.Status))
+	pets, err := t.InsertPets([]shop.NewPet{n})
 	if err != nil {
 		return shop.Pet{}, err
 	}
-	return pet, t.count(n.Status, +1)
+	return pets[0], nil
+}
+
+func (t *tx) InsertPets(list []shop.NewPet) ([]shop.Pet, error) {
+	t.changed = true
+	return t.rowWriter().insertPets(list)
 }
 
 func (t *tx) UpdatePet(before, after shop.Pet) error {
 	t.changed = true
 	if before.CategoryID != after.CategoryID {
-		if err := t.needCategory(after.CategoryID); err != nil {
+		if err := t.rowWriter().requireCategory(after.CategoryID); err != nil {
 			return err
 		}
 	}
 	if before.Status != after.Status {
-		if err := errors.Join(t.count(before.Status, -1), t.count(after.Status, +1)); err != nil {
+		if err := errors.Join(t.addInventory(before.Status, -1), t.addInventory(after.Status, +1)); err != nil {
 			return err
 		}
 	}
@@ -127,33 +124,8 @@ func (t *tx) UpdatePet(before, after shop.Pet) error {
 }
 
 func (t *tx) DeletePet(pet shop.Pet) error {
-	if err := t.count(pet.Status, -1); err != nil {
+	if err := t.addInventory(pet.Status, -1); err != nil {
 		return err
 	}
 	return t.exec("DELETE FROM pets WHERE id = $1", pet.ID)
-}
-
-func (t *tx) Inventory() (shop.Inventory, error) {
-	type count struct {
-		status shop.Status
-		n      int64
-	}
-	counts, err := all(t, func(scan scanner) (c count, err error) {
-		err = scan(&c.status, &c.n)
-		return c, err
-	}, t.dialect.inventory)
-	var inventory shop.Inventory
-	for _, c := range counts {
-		switch c.status {
-		case shop.Available:
-			inventory.Available = c.n
-		case shop.Pending:
-			inventory.Pending = c.n
-		case shop.Sold:
-			inventory.Sold = c.n
-		default:
-			inventory.Unspecified = c.n
-		}
-	}
-	return inventory, err
 }

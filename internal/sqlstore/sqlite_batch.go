@@ -9,13 +9,13 @@ import (
 // batch is what a write has added to the tables that grow with every new animal. It is put into the database many rows at a
 // time, before anybody could look for it there: row by row, that took three times as long.
 type batch struct {
-	pets   []shop.Pet
-	events []addedEvent
-	counts []statusCount
+	pets      []shop.Pet
+	events    []queuedEvent
+	inventory []statusCount
 }
 
-// addedEvent is an event and when it happened.
-type addedEvent struct {
+// queuedEvent is an event and when it happened.
+type queuedEvent struct {
 	shop.NewEvent
 	at int64
 }
@@ -29,25 +29,25 @@ type statusCount struct {
 // maxPending is how many rows a batch holds at most.
 const maxPending = 2_000
 
-func (b *batch) isEmpty() bool { return len(b.pets)+len(b.events)+len(b.counts) == 0 }
+func (b *batch) isEmpty() bool { return len(b.pets)+len(b.events)+len(b.inventory) == 0 }
 
 func (b *batch) isFull() bool { return len(b.pets)+len(b.events) > maxPending }
 
-func (b *batch) count(status shop.Status, change int) {
-	for i := range b.counts {
-		if b.counts[i].status == status {
-			b.counts[i].change += change
+func (b *batch) addInventory(status shop.Status, change int) {
+	for i := range b.inventory {
+		if b.inventory[i].status == status {
+			b.inventory[i].change += change
 			return
 		}
 	}
-	b.counts = append(b.counts, statusCount{status, change})
+	b.inventory = append(b.inventory, statusCount{status, change})
 }
 
 // take moves all of another batch to the end of this one.
 func (b *batch) take(other *batch) {
 	b.pets, b.events = append(b.pets, other.pets...), append(b.events, other.events...)
-	for _, c := range other.counts {
-		b.count(c.status, c.change)
+	for _, c := range other.inventory {
+		b.addInventory(c.status, c.change)
 	}
 	other.clear()
 }
@@ -55,7 +55,7 @@ func (b *batch) take(other *batch) {
 func (b *batch) clear() {
 	clear(b.pets) // the names and texts are not kept any longer
 	clear(b.events)
-	b.pets, b.events, b.counts = b.pets[:0], b.events[:0], b.counts[:0]
+	b.pets, b.events, b.inventory = b.pets[:0], b.events[:0], b.inventory[:0]
 }
 
 // inserter inserts several rows with one statement. What fails ends the whole transaction, so that it need not be ready to undo
@@ -112,8 +112,8 @@ func petInserter() inserter[shop.Pet] {
 	})
 }
 
-func eventInserter() inserter[addedEvent] {
-	return newInserter("events (type, subject, actor, data, at)", 5, func(s *statement, first int, e addedEvent) {
+func eventInserter() inserter[queuedEvent] {
+	return newInserter("events (type, subject, actor, data, at)", 5, func(s *statement, first int, e queuedEvent) {
 		s.BindText(first, string(e.Type))
 		s.BindText(first+1, e.Subject)
 		s.BindText(first+2, e.Actor)

@@ -2,60 +2,61 @@ package sqlstore
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"math"
 
 	"animalstore/internal/shop"
 )
 
-// group is one transaction that several writes share, its members. Each undoes only itself where it fails: what it has
-// added is forgotten, and what it has changed is behind a savepoint. A member that only adds needs none.
+// group is one transaction that several writes, its members, share. The members run one after the other.
+//
+// New pets, events and counts are not inserted one by one: they are queued, and inserted many rows at a time before a statement
+// that could see them, and before COMMIT. The rows of members that are done are in queued: a later member cannot undo them. The
+// rows of the running member are in current: they are dropped where it fails.
+//
+// So a member that only adds rows needs no savepoint. The first other statement of a member opens one (memberWriter.flush).
+// Nothing that a group has read is kept for the next group: another process may write in between.
 type group struct {
-	writer  *writer
-	pending batch          // what the members before this one have added that is not in the database yet
-	added   batch          // what the member whose turn it is has added
-	known   map[int64]bool // categories that there are
-	lastPet int64          // the id that was given last; 0: not known
-	did     effects        // of its members
-	err     error          // of the transaction: it is of no use any more
+	writer     *writer
+	queued     batch
+	current    batch
+	categories map[int64]bool // categories that exist in this transaction
+	lastPet    int64          // the id of the newest pet, also of a queued one; 0: it must be read
+	did        effects        // of all members
+	err        error          // why the transaction is dead
 }
 
-// begin begins a transaction.
 func (g *group) begin() error {
-	if err := g.writer.file.check(); err != nil {
-		g.err = err
-		return err
-	}
-	if g.exec("BEGIN IMMEDIATE") != nil {
+	if g.err = g.writer.file.check(); g.err == nil && g.exec("BEGIN IMMEDIATE") != nil {
 		g.writer.conn.rollback()
 	}
 	return g.err
 }
 
-// end puts what is left into the database and commits.
-func (g *group) end() error {
-	if g.put(&g.pending) != nil || g.writer.metrics.commit(func() error { return g.exec("COMMIT") }) != nil {
+// commit inserts the queued rows and commits.
+func (g *group) commit() error {
+	if g.insert(&g.queued) != nil || g.writer.metrics.commit(func() error { return g.exec("COMMIT") }) != nil {
 		g.writer.conn.rollback()
 	}
 	return g.err
 }
 
-// run runs one member. It reports whether the transaction is still alive.
+// run runs one member. Where the member fails, it undoes what the member did and no more. It reports whether the transaction
+// is still alive: some errors, such as a full disk, make SQLite roll all of it back.
 func (g *group) run(m *member) (alive bool) {
-	m.panic = nil // it may run again
+	m.panic = nil // of an earlier run
 	if err := m.ctx.Err(); err != nil {
-		m.err = shop.UnavailableError(err) // nobody waits for it any more, and nothing of it has begun
+		m.err = shop.UnavailableError(err) // its client has gone, and nothing of it has begun
 		return true
 	}
-	// The member runs under a context that cannot be cancelled: an interrupted statement would roll back the whole
-	// transaction, and with it the neighbours.
-	tx := &tx{ctx: context.Background(), runner: g.writer.conn, dialect: g.writer.dialect, group: g}
+	// The member runs under a context that cannot end: an interrupted statement would roll back the whole transaction, and its
+	// neighbours with it.
+	t := &tx{ctx: context.Background(), runner: g.writer.conn, dialect: g.writer.dialect}
+	w := &memberWriter{tx: t, group: g}
+	t.rows = w
 	lastPet := g.lastPet
-	m.err = tx.run(func() error { return m.call(tx) })
-	g.did.add(tx.effects)
-	if tx.failed != nil && g.err == nil && !g.writer.conn.inTransaction() {
-		g.err = tx.failed
+	m.err = t.run(func() error { return m.call(t) })
+	g.did.add(t.effects)
+	if t.failed != nil && g.err == nil && !g.writer.conn.inTransaction() {
+		g.err = t.failed
 	}
 	if g.err != nil {
 		m.err = g.err
@@ -63,28 +64,28 @@ func (g *group) run(m *member) (alive bool) {
 	}
 	after := []string{"RELEASE member"}
 	if m.err == nil && m.panic == nil {
-		g.pending.take(&g.added)
+		g.queued.take(&g.current)
 	} else {
-		g.added.clear()
+		g.current.clear()
 		g.lastPet = lastPet
-		clear(g.known)
+		clear(g.categories) // it may have created some
 		after = []string{"ROLLBACK TO member", "RELEASE member"}
 	}
-	if tx.saved {
-		for _, statement := range after {
-			if g.exec(statement) != nil {
-				m.err = tx.failed // what ended the transaction
-				if m.err == nil { // whatever the member said may rest on what is lost now
-					m.err = shop.UnavailableError(g.err)
-				}
-				return false
+	if !w.saved {
+		return true
+	}
+	for _, statement := range after {
+		if g.exec(statement) != nil {
+			if m.err = t.failed; m.err == nil { // its own response may rest on rows that are lost now
+				m.err = shop.UnavailableError(g.err)
 			}
+			return false
 		}
 	}
 	return true
 }
 
-// exec runs a statement of the transaction itself. Where it fails, nothing is left of the transaction.
+// exec executes a statement of the transaction itself. An error means that the transaction is dead.
 func (g *group) exec(statement string) error {
 	return g.fail(g.writer.conn.exec(context.Background(), statement, nil))
 }
@@ -96,8 +97,8 @@ func (g *group) fail(err error) error {
 	return g.err
 }
 
-// put puts a batch into the database.
-func (g *group) put(b *batch) error {
+// insert inserts the rows of a batch, and empties it.
+func (g *group) insert(b *batch) error {
 	if b.isEmpty() {
 		return g.err
 	}
@@ -106,100 +107,11 @@ func (g *group) put(b *batch) error {
 	if err == nil {
 		err = w.insertEvents.insert(w.conn, b.events)
 	}
-	for _, c := range b.counts {
+	for _, c := range b.inventory {
 		if err == nil && c.change != 0 {
-			err = w.conn.exec(context.Background(), w.dialect.count, []any{c.change, c.status})
+			err = w.conn.exec(context.Background(), w.dialect.addInventory, []any{c.change, c.status})
 		}
 	}
 	b.clear()
 	return g.fail(err)
-}
-
-// settle makes the database ready for a statement of a member, which may look at all that was added, and may have to be
-// undone.
-func (t *tx) settle() error {
-	g := t.group
-	if g == nil {
-		return nil
-	}
-	g.lastPet = 0 // who knows what it does
-	if !t.saved {
-		if err := g.put(&g.pending); err != nil {
-			return err
-		}
-		if err := g.exec("SAVEPOINT member"); err != nil {
-			return err
-		}
-		t.saved = true
-	}
-	return g.put(&g.added)
-}
-
-// aside runs a query that changes nothing and looks at nothing that is added in groups.
-func aside[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) (T, bool, error) {
-	defer func(g *group) { t.group = g }(t.group)
-	t.group = nil
-	return one(t, scan, query, args...)
-}
-
-// findCategory looks for a category that is not known yet: most are there, and then nothing has to be settled.
-func (t *tx) findCategory(id int64) (bool, error) {
-	if t.group == nil || t.failed != nil {
-		return false, t.failed
-	}
-	if t.group.known[id] {
-		return true, nil
-	}
-	_, found, err := aside(t, scanValue[int64], "SELECT id FROM categories WHERE id = $1", id)
-	if found {
-		t.learnCategory(id)
-	}
-	return found, err
-}
-
-// needCategory fails where a category is not there. A file by itself would find that with the commit, and fail others, too.
-func (t *tx) needCategory(id int64) error {
-	if t.group == nil {
-		return nil
-	}
-	found, err := t.findCategory(id)
-	if err == nil && !found {
-		err = t.fail(fmt.Errorf("there is no category %d", id))
-	}
-	return err
-}
-
-func (t *tx) learnCategory(id int64) {
-	if t.group != nil {
-		t.group.known[id] = true
-	}
-}
-
-func (t *tx) forgetCategories() {
-	if t.group != nil {
-		clear(t.group.known)
-	}
-}
-
-// addPet adds an animal of a category that is there for sure.
-func (t *tx) addPet(n shop.NewPet) (shop.Pet, error) {
-	if t.group.added.isFull() {
-		if err := t.settle(); err != nil {
-			return shop.Pet{}, err
-		}
-	}
-	if t.group.lastPet == 0 {
-		last, _, err := aside(t, scanValue[int64], "SELECT seq FROM sqlite_sequence WHERE name = 'pets'") // none was ever: 0
-		if err != nil {
-			return shop.Pet{}, err
-		}
-		t.group.lastPet = last
-	}
-	if t.group.lastPet == math.MaxInt64 {
-		return shop.Pet{}, t.fail(errors.New("all ids of animals are given"))
-	}
-	t.group.lastPet++
-	pet := shop.Pet{ID: t.group.lastPet, Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}
-	t.group.added.pets = append(t.group.added.pets, pet)
-	return pet, t.count(n.Status, +1)
 }

@@ -24,7 +24,7 @@ type writer struct {
 	metrics      *metrics
 	tell         func(did effects, done bool) // once for a group
 	insertPets   inserter[shop.Pet]
-	insertEvents inserter[addedEvent]
+	insertEvents inserter[queuedEvent]
 	most         int // of those who wrote at once lately: half of them go on while the others are committed
 	queue        chan *member
 	stopped      chan struct{} // closed when the last accepted write has been answered
@@ -109,7 +109,7 @@ func (w *writer) loop() {
 // have been answered. Nobody joins those who run again: whoever comes to a full disk takes the transaction down once more, and
 // they would never be answered.
 func (w *writer) commit(members []*member, open bool) (again []*member) {
-	g := &group{writer: w, known: map[int64]bool{}}
+	g := &group{writer: w, categories: map[int64]bool{}}
 	if g.begin() != nil {
 		for range len(w.queue) { // those who wait meanwhile are not made to wait as long again
 			members = w.join(members)
@@ -132,7 +132,7 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 	}
 	w.metrics.group.Observe(float64(len(members)))
 	w.most = max(len(members)+len(w.queue), w.most-(w.most+15)/16)
-	err := g.end()
+	err := g.commit()
 	w.tell(g.did, err == nil)
 	answer(members, err)
 	if err == nil {

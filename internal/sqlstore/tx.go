@@ -14,8 +14,7 @@ type tx struct {
 	dialect *dialect
 	effects
 	failed error
-	group  *group // nil: it has the transaction to itself
-	saved  bool   // it is behind a savepoint
+	rows   rowWriter // nil: directWriter
 }
 
 // effects are what a write has changed that others keep in memory.
@@ -50,7 +49,7 @@ func (t *tx) exec(query string, args ...any) error {
 	if t.failed != nil {
 		return t.failed
 	}
-	if err := t.settle(); err != nil {
+	if err := t.rowWriter().flush(); err != nil {
 		return t.fail(err)
 	}
 	if err := t.runner.exec(t.ctx, query, args); err != nil {
@@ -69,7 +68,7 @@ func atMost[T any](t *tx, most int, scan func(scanner) (T, error), query string,
 	if t.failed != nil {
 		return nil, t.failed
 	}
-	if err := t.settle(); err != nil {
+	if err := t.rowWriter().flush(); err != nil {
 		return nil, t.fail(err)
 	}
 	rows, err := t.runner.query(t.ctx, query, args)
