@@ -20,10 +20,10 @@ func Backup(ctx context.Context, database, file string, force bool, tell func(fi
 	if IsURL(database) {
 		return found, errServerBackup
 	}
-	if err := checkPlace(database, file, force); err != nil {
+	if err := checkTarget(database, file, force); err != nil {
 		return found, err
 	}
-	source, err := lookAt(ctx, database)
+	source, err := openSnapshot(ctx, database)
 	if err != nil {
 		return found, err
 	}
@@ -34,8 +34,8 @@ func Backup(ctx context.Context, database, file string, force bool, tell func(fi
 	}
 	partial.Close()
 	defer removeDatabase(partial.Name()) // where it has got its name, there is nothing left to remove
-	if err := source.writeTo(ctx, partial.Name()); err != nil {
-		return found, fmt.Errorf("cannot write the backup: %w", plainError(err))
+	if err := source.vacuumInto(ctx, partial.Name()); err != nil {
+		return found, fmt.Errorf("cannot write the backup: %w", describeOpenError(err))
 	}
 	found, err = Check(ctx, partial.Name(), tell)
 	switch {
@@ -54,8 +54,8 @@ func Backup(ctx context.Context, database, file string, force bool, tell func(fi
 	return found, syncFolder(file)
 }
 
-// checkPlace refuses to put a backup where something else is.
-func checkPlace(database, file string, force bool) error {
+// checkTarget refuses to put a backup where something else is.
+func checkTarget(database, file string, force bool) error {
 	if sameFile(database, file) {
 		return fmt.Errorf("%s is the store itself", file)
 	}
@@ -67,18 +67,18 @@ func checkPlace(database, file string, force bool) error {
 		return fmt.Errorf("%s is a directory; name the file to write", file)
 	case !force:
 		return fmt.Errorf("%s is there already; --force replaces it", file)
-	case !noLog(file):
+	case !walIsEmpty(file):
 		return fmt.Errorf("%s is a database in use; nothing else can take its place", file)
 	}
 	return nil
 }
 
-// beside are the files that SQLite puts beside a database.
-var beside = []string{"-wal", "-shm", "-journal"}
+// sidecars are the files that SQLite puts beside a database.
+var sidecars = []string{"-wal", "-shm", "-journal"}
 
 // removeDatabase removes a database that nobody uses, where there is one.
 func removeDatabase(path string) error {
-	for _, suffix := range append([]string{""}, beside...) {
+	for _, suffix := range append([]string{""}, sidecars...) {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}

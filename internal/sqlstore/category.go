@@ -49,7 +49,7 @@ func (t *tx) EnsureCategories(ids []int64) (created []int64, err error) {
 }
 
 func (t *tx) KnownCategories(ids []int64) (known []int64, err error) {
-	err = inParts(ids, "$", func(part []int64, places string) error {
+	err = inChunks(ids, "$", func(part []int64, places string) error {
 		some, err := all(t, scanValue[int64], "SELECT id FROM categories WHERE id IN ("+places+")", anys(part)...)
 		known = append(known, some...)
 		return err

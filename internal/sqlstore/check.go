@@ -11,8 +11,8 @@ import (
 // ErrOlderSchema is what Check returns for a store that an older version has made: the rules are those of this one.
 var ErrOlderSchema = errors.New("its schema is that of an older animalstore, and is brought up to date when this one serves it; its rules were not looked at")
 
-// tellAtMost is how many rows that break one rule are told.
-const tellAtMost = 20
+// maxFindings is how many rows that break one rule are told.
+const maxFindings = 20
 
 // checkEngine is what a check does differently on each engine.
 type checkEngine struct {
@@ -32,8 +32,8 @@ type checkEngine struct {
 
 // checker looks through a store, and tells what is wrong with it.
 type checker struct {
-	*look
-	tell    func(finding string)
+	*snapshot
+	report  func(finding string)
 	found   Findings
 	horizon int64 // events up to this one were removed for their age
 }
@@ -47,19 +47,19 @@ type Findings struct {
 // Check looks through a whole store: its schema, the engine's own integrity, and every rule that holds between its rows. It
 // calls tell for each finding. It only reads one state, beside a service that may go on.
 func Check(ctx context.Context, database string, tell func(finding string)) (Findings, error) {
-	l, err := lookAt(ctx, database)
+	l, err := openSnapshot(ctx, database)
 	if err != nil {
 		return Findings{}, err
 	}
 	defer l.close()
-	c := &checker{look: l, tell: tell}
+	c := &checker{snapshot: l, report: tell}
 	err = c.check(ctx)
 	return c.found, err
 }
 
 func (c *checker) finding(format string, args ...any) {
 	c.found.All++
-	c.tell(fmt.Sprintf(format, args...))
+	c.report(fmt.Sprintf(format, args...))
 }
 
 func (c *checker) damage(format string, args ...any) {
@@ -96,15 +96,15 @@ func (c *checker) rules(ctx context.Context) error {
 	}
 	checks = append(checks, c.checkPets, c.checkCategories, c.checkOrders, c.checkKeys, c.checkWebhooks, c.checkDeliveries, c.checkAnswers, c.checkEvents)
 	for _, check := range checks {
-		if err := c.survive(check(ctx)); err != nil {
+		if err := c.tolerateDamage(check(ctx)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// survive makes a finding of damage that keeps SQLite from reading on.
-func (c *checker) survive(err error) error {
+// tolerateDamage makes a finding of damage that keeps SQLite from reading on.
+func (c *checker) tolerateDamage(err error) error {
 	if code := primaryCode(err); code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB {
 		c.damage("it cannot be read: %v", err)
 		return nil
@@ -112,16 +112,16 @@ func (c *checker) survive(err error) error {
 	return err
 }
 
-// some tells of the first rows that break a rule, and that there are more.
-type some struct {
+// limitedFindings tells of the first rows that break a rule, and that there are more.
+type limitedFindings struct {
 	*checker
 	n int
 }
 
-func (s *some) finding(format string, args ...any) {
-	if s.n++; s.n <= tellAtMost {
+func (s *limitedFindings) finding(format string, args ...any) {
+	if s.n++; s.n <= maxFindings {
 		s.checker.finding(format, args...)
-	} else if s.n == tellAtMost+1 {
+	} else if s.n == maxFindings+1 {
 		s.checker.finding("there are more of these")
 	}
 }

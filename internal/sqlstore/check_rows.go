@@ -12,14 +12,14 @@ import (
 	"animalstore/internal/shop"
 )
 
-// told is the newest event of a row, as a column of its own.
-func (c *checker) told(table, begins string) string {
+// newestEvent is the newest event of a row, as a column of its own.
+func (c *checker) newestEvent(table, begins string) string {
 	return "(SELECT data FROM " + c.engine.feed + " e WHERE e.subject = '" + begins + "' || " + table + ".id ORDER BY " + c.engine.newest + " LIMIT 1)"
 }
 
-// checkThings goes through all things of one kind, one by one: look is what its own rules find, and its newest event must
+// checkResources goes through all things of one kind, one by one: look is what its own rules find, and its newest event must
 // tell of it as it is. scan reads a thing, and the columns that follow it.
-func checkThings[T any](ctx context.Context, c *checker, table, columns string, scan func(scan scanner, told *sql.NullString) (T, int64, error),
+func checkResources[T any](ctx context.Context, c *checker, table, columns string, scan func(scan scanner, told *sql.NullString) (T, int64, error),
 	look func(T) string, same func(row, told T) bool) error {
 	begins := ""
 	for _, s := range subjects {
@@ -27,8 +27,8 @@ func checkThings[T any](ctx context.Context, c *checker, table, columns string, 
 			begins = s.begins
 		}
 	}
-	few := some{checker: c}
-	return c.each(ctx, "SELECT "+columns+", "+c.told(table, begins)+" FROM "+table+" ORDER BY id", func(row scanner) error {
+	few := limitedFindings{checker: c}
+	return c.each(ctx, "SELECT "+columns+", "+c.newestEvent(table, begins)+" FROM "+table+" ORDER BY id", func(row scanner) error {
 		var told sql.NullString
 		thing, id, err := scan(row, &told)
 		if err != nil {
@@ -61,7 +61,7 @@ func (c *checker) checkPets(ctx context.Context) error {
 		shop.Pet
 		folded string
 	}
-	return checkThings(ctx, c, "pets", petColumns+", name_folded", func(scan scanner, told *sql.NullString) (p pet, id int64, err error) {
+	return checkResources(ctx, c, "pets", petColumns+", name_folded", func(scan scanner, told *sql.NullString) (p pet, id int64, err error) {
 		p.Pet, err = scanPets()(func(columns ...any) error { return scan(append(columns, &p.folded, told)...) })
 		return p, p.ID, err
 	}, func(p pet) string {
@@ -76,7 +76,7 @@ func (c *checker) checkPets(ctx context.Context) error {
 }
 
 func (c *checker) checkCategories(ctx context.Context) error {
-	return checkThings(ctx, c, "categories", "id, name", func(scan scanner, told *sql.NullString) (shop.Category, int64, error) {
+	return checkResources(ctx, c, "categories", "id, name", func(scan scanner, told *sql.NullString) (shop.Category, int64, error) {
 		category, err := scanCategory(func(columns ...any) error { return scan(append(columns, told)...) })
 		return category, category.ID, err
 	}, func(category shop.Category) string {
@@ -88,7 +88,7 @@ func (c *checker) checkCategories(ctx context.Context) error {
 }
 
 func (c *checker) checkOrders(ctx context.Context) error {
-	return checkThings(ctx, c, "orders", orderColumns, func(scan scanner, told *sql.NullString) (shop.Order, int64, error) {
+	return checkResources(ctx, c, "orders", orderColumns, func(scan scanner, told *sql.NullString) (shop.Order, int64, error) {
 		order, err := scanOrder(func(columns ...any) error { return scan(append(columns, told)...) })
 		return order, order.ID, err
 	}, func(order shop.Order) string {
@@ -100,11 +100,11 @@ func (c *checker) checkOrders(ctx context.Context) error {
 }
 
 func (c *checker) checkKeys(ctx context.Context) error {
-	return checkThings(ctx, c, "keys", keyColumns, func(scan scanner, told *sql.NullString) (shop.Key, int64, error) {
+	return checkResources(ctx, c, "keys", keyColumns, func(scan scanner, told *sql.NullString) (shop.Key, int64, error) {
 		key, err := scanKeyWith(scan, told)
 		return key, key.ID, err
 	}, func(key shop.Key) string {
-		return firstOf(shop.NewKey{Name: key.Name, Scopes: key.Scopes}.Problems(key.CreatedAt)) // its end may have passed
+		return firstProblem(shop.NewKey{Name: key.Name, Scopes: key.Scopes}.Problems(key.CreatedAt)) // its end may have passed
 	}, func(row, told shop.Key) bool {
 		row.LastUsedAt, told.LastUsedAt = time.Time{}, time.Time{} // a use is no change
 		return slices.Equal(row.Scopes, told.Scopes) && fmt.Sprint(row) == fmt.Sprint(told)
@@ -112,11 +112,11 @@ func (c *checker) checkKeys(ctx context.Context) error {
 }
 
 func (c *checker) checkWebhooks(ctx context.Context) error {
-	return checkThings(ctx, c, "webhooks", webhookColumns, func(scan scanner, told *sql.NullString) (shop.Webhook, int64, error) {
+	return checkResources(ctx, c, "webhooks", webhookColumns, func(scan scanner, told *sql.NullString) (shop.Webhook, int64, error) {
 		hook, err := scanWebhook(func(columns ...any) error { return scan(append(columns, told)...) })
 		return hook, hook.ID, err
 	}, func(hook shop.Webhook) string {
-		return firstOf(shop.NewWebhook{URL: hook.URL, Types: hook.Types}.Problems())
+		return firstProblem(shop.NewWebhook{URL: hook.URL, Types: hook.Types}.Problems())
 	}, func(row, told shop.Webhook) bool {
 		row.FailingSince, told.FailingSince = time.Time{}, time.Time{} // nor is an attempt
 		row.Position, told.Position = 0, 0
@@ -124,8 +124,8 @@ func (c *checker) checkWebhooks(ctx context.Context) error {
 	})
 }
 
-// firstOf says the first of what is wrong with a thing, or "".
-func firstOf(problems shop.Problems) string {
+// firstProblem says the first of what is wrong with a thing, or "".
+func firstProblem(problems shop.Problems) string {
 	for member, reason := range problems.All() {
 		return member + " " + reason
 	}
@@ -133,7 +133,7 @@ func firstOf(problems shop.Problems) string {
 }
 
 func (c *checker) checkDeliveries(ctx context.Context) error {
-	few := some{checker: c}
+	few := limitedFindings{checker: c}
 	return c.each(ctx, "SELECT id, attempts, body FROM deliveries ORDER BY id", func(scan scanner) error {
 		var id int64
 		var attempts, body string
@@ -152,7 +152,7 @@ func (c *checker) checkDeliveries(ctx context.Context) error {
 }
 
 func (c *checker) checkAnswers(ctx context.Context) error {
-	few := some{checker: c}
+	few := limitedFindings{checker: c}
 	return c.each(ctx, "SELECT principal, key, status, header, length(fingerprint) FROM kept_answers ORDER BY principal, key", func(scan scanner) error {
 		var principal, status, length int64
 		var key, header string
@@ -169,17 +169,17 @@ func (c *checker) checkAnswers(ctx context.Context) error {
 
 // checkEvents looks at what each event says, and where it stands.
 func (c *checker) checkEvents(ctx context.Context) error {
-	var undone []undoneEvents
-	err := c.each(ctx, "SELECT value FROM settings WHERE name = '"+undoneSetting+"'", func(scan scanner) error {
+	var undone []rewind
+	err := c.each(ctx, "SELECT value FROM settings WHERE name = '"+rewindSetting+"'", func(scan scanner) error {
 		var text string
 		err := scan(&text)
-		undone, _ = parseUndone(text)
+		undone, _ = parseRewinds(text)
 		return err
 	})
 	if err != nil {
 		return err
 	}
-	few := some{checker: c}
+	few := limitedFindings{checker: c}
 	return c.each(ctx, "SELECT "+eventColumns+" FROM events ORDER BY id", func(scan scanner) error {
 		event, err := scanEvent(scan)
 		if err != nil {
@@ -189,19 +189,19 @@ func (c *checker) checkEvents(ctx context.Context) error {
 		switch err := json.Unmarshal(event.Data, &data); {
 		case err != nil || data["current"] == nil || data["previous"] == nil:
 			few.finding("events %d: its data does not say what is now and what was before", event.ID)
-		case !fits(event):
+		case !typeFitsSubject(event):
 			few.finding("events %d: nothing of the type %q happens to %q", event.ID, event.Type, event.Subject)
 		case event.ID <= c.horizon:
 			few.finding("events %d: it is there, but those up to %d were removed for their age", event.ID, c.horizon)
-		case findUndone(undone, event.ID) > 0:
+		case resumeAfter(undone, event.ID) > 0:
 			few.finding("events %d: it is there, but a restore has undone it", event.ID)
 		}
 		return nil
 	})
 }
 
-// fits tells whether such a thing can happen to its subject.
-func fits(event shop.StoredEvent) bool {
+// typeFitsSubject tells whether such a thing can happen to its subject.
+func typeFitsSubject(event shop.StoredEvent) bool {
 	for _, s := range subjects {
 		if strings.HasPrefix(event.Subject, s.begins) {
 			return strings.HasPrefix(string(event.Type), s.kinds) && shop.EventTypeProblem(string(event.Type)) == ""

@@ -69,7 +69,7 @@ func rowRules(e *checkEngine) []rowRule {
 }
 
 func (c *checker) checkRule(ctx context.Context, rule rowRule) error {
-	few := some{checker: c}
+	few := limitedFindings{checker: c}
 	columns := strings.Count(rule.says, "%s")
 	return c.each(ctx, rule.query, func(scan scanner) error {
 		values, places, texts := make([]sql.NullString, columns), make([]any, columns), make([]any, columns)
@@ -106,8 +106,8 @@ func (c *checker) checkSettings(ctx context.Context) error {
 			if name == "event_horizon" {
 				c.horizon = n
 			}
-		case undoneSetting:
-			if _, err := parseUndone(value); err != nil {
+		case rewindSetting:
+			if _, err := parseRewinds(value); err != nil {
 				c.finding("settings %s: %v", name, err)
 			}
 		}
@@ -122,7 +122,7 @@ func (c *checker) checkSettings(ctx context.Context) error {
 // checkIDs sees to it that no id can be given out twice.
 func (c *checker) checkIDs(ctx context.Context) error {
 	for _, table := range copiedTables {
-		if !table.counts {
+		if !table.hasSequence {
 			continue
 		}
 		last, err := c.number(ctx, fmt.Sprintf(c.engine.last, table.name))

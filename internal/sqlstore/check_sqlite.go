@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-var fileChecks = checkEngine{
+var sqliteChecks = checkEngine{
 	name:      "sqlite",
 	begin:     "BEGIN",
 	feed:      "events",
@@ -15,12 +15,12 @@ var fileChecks = checkEngine{
 	idOf:      "CAST(substr(e.subject, %[2]d) AS INTEGER)",
 	last:      copySQLite.last,
 	counts:    sqliteDialect(nil).inventory,
-	schema:    checkFileSchema,
-	integrity: checkFile,
+	schema:    checkSQLiteSchema,
+	integrity: checkSQLiteIntegrity,
 }
 
-// schemaOf returns what a database is made of: the statements that make it, by kind and name.
-func schemaOf(ctx context.Context, r runner) (map[string]string, error) {
+// sqliteSchema returns what a database is made of: the statements that make it, by kind and name.
+func sqliteSchema(ctx context.Context, r runner) (map[string]string, error) {
 	made := map[string]string{}
 	err := eachRow(ctx, r, "SELECT type || ' ' || name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'", func(scan scanner) error {
 		var name string
@@ -32,8 +32,8 @@ func schemaOf(ctx context.Context, r runner) (map[string]string, error) {
 	return made, err
 }
 
-// checkFileSchema compares the schema with one that the same migrations make anew.
-func checkFileSchema(ctx context.Context, c *checker) (usable bool, err error) {
+// checkSQLiteSchema compares the schema with one that the same migrations make anew.
+func checkSQLiteSchema(ctx context.Context, c *checker) (usable bool, err error) {
 	steps, err := readMigrations("sqlite")
 	if err != nil {
 		return false, err
@@ -45,13 +45,13 @@ func checkFileSchema(ctx context.Context, c *checker) (usable bool, err error) {
 			return false, err
 		}
 	}
-	want, err := schemaOf(ctx, fresh)
+	want, err := sqliteSchema(ctx, fresh)
 	if err != nil {
 		return false, err
 	}
-	got, err := schemaOf(ctx, c)
+	got, err := sqliteSchema(ctx, c)
 	if err != nil {
-		return false, c.survive(err)
+		return false, c.tolerateDamage(err)
 	}
 	return c.compareSchemas(want, got), nil
 }
@@ -79,8 +79,8 @@ func (c *checker) compareSchemas(want, got map[string]string) (usable bool) {
 	return usable
 }
 
-// checkFile lets SQLite look for damage, in the pages, in the rows and between them.
-func checkFile(ctx context.Context, c *checker) error {
+// checkSQLiteIntegrity lets SQLite look for damage, in the pages, in the rows and between them.
+func checkSQLiteIntegrity(ctx context.Context, c *checker) error {
 	err := c.each(ctx, "PRAGMA integrity_check(100)", func(scan scanner) error {
 		var found string
 		if err := scan(&found); err != nil {
@@ -91,10 +91,10 @@ func checkFile(ctx context.Context, c *checker) error {
 		}
 		return nil
 	})
-	if err := c.survive(err); err != nil {
+	if err := c.tolerateDamage(err); err != nil {
 		return err
 	}
-	few := some{checker: c}
+	few := limitedFindings{checker: c}
 	err = c.each(ctx, "PRAGMA foreign_key_check", func(scan scanner) error {
 		var table, parent string
 		var row sql.NullInt64
@@ -109,5 +109,5 @@ func checkFile(ctx context.Context, c *checker) error {
 		few.finding("%s: it refers to a row of %s that is not there", name, parent)
 		return nil
 	})
-	return c.survive(err)
+	return c.tolerateDamage(err)
 }

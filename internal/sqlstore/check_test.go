@@ -241,7 +241,7 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 // Every rule between rows is broken by one of the damages above.
 func TestCheckOfEveryRule(t *testing.T) {
 	t.Parallel()
-	for _, rule := range rowRules(&fileChecks) {
+	for _, rule := range rowRules(&sqliteChecks) {
 		_, words, _ := strings.Cut(rule.says, "%s: ")
 		words, _, _ = strings.Cut(words, "%s")
 		broken := false
@@ -265,7 +265,7 @@ func TestCheckOfManyFindings(t *testing.T) {
 		WITH RECURSIVE counted (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < 5000)
 		INSERT INTO pets (name, name_folded, category_id) SELECT 'Rex', 'rex', 0 FROM counted`)
 	found := findings(t, database)
-	if len(found) > 2*tellAtMost || !slices.Contains(found, "there are more of these") {
+	if len(found) > 2*maxFindings || !slices.Contains(found, "there are more of these") {
 		t.Errorf("%d findings: %q", len(found), found)
 	}
 }

@@ -35,7 +35,7 @@ func Copy(ctx context.Context, from, to string, progress func(CopyProgress)) ([]
 	if sameFile(from, to) {
 		return nil, errSameDatabase
 	}
-	source, err := openEnd(ctx, from, Options{Exclusive: true, Existing: true})
+	source, err := openEndpoint(ctx, from, Options{Exclusive: true, Existing: true})
 	if err != nil {
 		return nil, fmt.Errorf("the source: %w", err)
 	}
@@ -43,7 +43,7 @@ func Copy(ctx context.Context, from, to string, progress func(CopyProgress)) ([]
 	if err := source.beginRead(ctx); err != nil {
 		return nil, fmt.Errorf("the source: %w", err)
 	}
-	target, err := openEnd(ctx, to, Options{Exclusive: true})
+	target, err := openEndpoint(ctx, to, Options{Exclusive: true})
 	if err != nil {
 		return nil, fmt.Errorf("the target: %w", err)
 	}
@@ -71,7 +71,7 @@ func sameFile(a, b string) bool {
 }
 
 // copyStore copies between two open ends, in one transaction of the target.
-func copyStore(ctx context.Context, source, target *end, progress func(CopyProgress)) ([]Copied, error) {
+func copyStore(ctx context.Context, source, target *endpoint, progress func(CopyProgress)) ([]Copied, error) {
 	same, err := source.sameAs(ctx, target)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func copyStore(ctx context.Context, source, target *end, progress func(CopyProgr
 	return copied, target.commit(ctx)
 }
 
-func copyTable(ctx context.Context, source, target *end, table *copiedTable, progress func(CopyProgress)) (Copied, error) {
+func copyTable(ctx context.Context, source, target *endpoint, table *copiedTable, progress func(CopyProgress)) (Copied, error) {
 	of, err := source.number(ctx, "SELECT count(*) FROM "+table.name)
 	if err != nil {
 		return Copied{}, err
@@ -118,14 +118,14 @@ func copyTable(ctx context.Context, source, target *end, table *copiedTable, pro
 	if copied.Last, err = source.lastID(ctx, table); err != nil {
 		return Copied{}, err
 	}
-	if table.counts && copied.Rows > 0 { // what was not published yet has an id that the source will give out
+	if table.hasSequence && copied.Rows > 0 { // what was not published yet has an id that the source will give out
 		copied.Last = max(copied.Last, rows.last.(int64))
 	}
 	return copied, target.setLastID(ctx, table, copied.Last)
 }
 
 // readTable reads a table only to sum it up.
-func readTable(ctx context.Context, e *end, table *copiedTable, tell func(rows int64)) (Copied, error) {
+func readTable(ctx context.Context, e *endpoint, table *copiedTable, tell func(rows int64)) (Copied, error) {
 	rows, err := e.rows(ctx, table, tell)
 	if err != nil {
 		return Copied{}, err

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// end is the source or the target of a copy: one connection with one transaction.
-type end struct {
+// endpoint is the source or the target of a copy: one connection with one transaction.
+type endpoint struct {
 	session
 	store   *Store
 	engine  *copyEngine
@@ -27,12 +27,12 @@ type copyEngine struct {
 	insert func(ctx context.Context, s session, table *copiedTable, next func() ([]any, error)) error
 }
 
-func openEnd(ctx context.Context, database string, o Options) (*end, error) {
+func openEndpoint(ctx context.Context, database string, o Options) (*endpoint, error) {
 	store, err := Open(ctx, database, o)
 	if err != nil {
 		return nil, err
 	}
-	e := &end{store: store}
+	e := &endpoint{store: store}
 	switch engine := store.engine.(type) {
 	case *sqliteEngine:
 		e.engine, e.dialect, e.session = &copySQLite, engine.dialect, storeConn(engine.file.path, o)
@@ -47,13 +47,13 @@ func openEnd(ctx context.Context, database string, o Options) (*end, error) {
 }
 
 // close ends the transaction, too: what was not committed is undone.
-func (e *end) close() error {
+func (e *endpoint) close() error {
 	e.session.close()
 	return e.store.Close()
 }
 
 // beginRead begins to read one state of a store. A database that nobody has ever served is none: its name was mistyped.
-func (e *end) beginRead(ctx context.Context) error {
+func (e *endpoint) beginRead(ctx context.Context) error {
 	if err := e.exec(ctx, e.engine.read, nil); err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (e *end) beginRead(ctx context.Context) error {
 }
 
 // beginWrite begins to fill a database in which there is nothing.
-func (e *end) beginWrite(ctx context.Context) error {
+func (e *endpoint) beginWrite(ctx context.Context) error {
 	if err := execAll(ctx, e, e.engine.write...); err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (e *end) beginWrite(ctx context.Context) error {
 	return e.exec(ctx, "DELETE FROM inventory", nil) // the zeros; the copy brings its own rows
 }
 
-func (e *end) expectNone(ctx context.Context, table, condition string) error {
+func (e *endpoint) expectNone(ctx context.Context, table, condition string) error {
 	found, err := e.exists(ctx, "SELECT 1 FROM "+table+" WHERE "+condition+" LIMIT 1")
 	if err == nil && found {
 		err = fmt.Errorf("it is not empty: there are rows in %s", table)
@@ -90,7 +90,7 @@ func (e *end) expectNone(ctx context.Context, table, condition string) error {
 	return err
 }
 
-func (e *end) exists(ctx context.Context, query string) (bool, error) {
+func (e *endpoint) exists(ctx context.Context, query string) (bool, error) {
 	var one int
 	return firstRow(ctx, e, query, &one)
 }
@@ -98,7 +98,7 @@ func (e *end) exists(ctx context.Context, query string) (bool, error) {
 // sameServer is a query for what tells a store on a server from all others, by whatever address it is reached.
 const sameServer = "SELECT current_database(), current_schema(), CAST(extract(epoch FROM pg_postmaster_start_time()) * 1000000 AS BIGINT)"
 
-func (e *end) sameAs(ctx context.Context, other *end) (bool, error) {
+func (e *endpoint) sameAs(ctx context.Context, other *endpoint) (bool, error) {
 	if e.engine != &copyPostgres || other.engine != &copyPostgres {
 		return false, nil // two files are told apart before they are opened
 	}
@@ -114,20 +114,20 @@ func (e *end) sameAs(ctx context.Context, other *end) (bool, error) {
 	return a == b, err
 }
 
-func (e *end) number(ctx context.Context, query string) (n int64, err error) {
+func (e *endpoint) number(ctx context.Context, query string) (n int64, err error) {
 	_, err = firstRow(ctx, e, query, &n)
 	return n, err
 }
 
-func (e *end) lastID(ctx context.Context, table *copiedTable) (int64, error) {
-	if !table.counts {
+func (e *endpoint) lastID(ctx context.Context, table *copiedTable) (int64, error) {
+	if !table.hasSequence {
 		return 0, nil
 	}
 	return e.number(ctx, fmt.Sprintf(e.engine.last, table.name))
 }
 
-func (e *end) setLastID(ctx context.Context, table *copiedTable, last int64) error {
-	if !table.counts {
+func (e *endpoint) setLastID(ctx context.Context, table *copiedTable, last int64) error {
+	if !table.hasSequence {
 		return nil
 	}
 	for _, statement := range e.engine.goOnAfter {
@@ -139,7 +139,7 @@ func (e *end) setLastID(ctx context.Context, table *copiedTable, last int64) err
 }
 
 // commit does not end half way with its caller.
-func (e *end) commit(ctx context.Context) error {
+func (e *endpoint) commit(ctx context.Context) error {
 	if err := execAll(ctx, e, e.engine.filled...); err != nil {
 		return fmt.Errorf("nothing was copied: %w", err)
 	}

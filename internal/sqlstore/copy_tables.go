@@ -7,10 +7,10 @@ import (
 
 // copiedTable is a table that a copy moves, row by row.
 type copiedTable struct {
-	name    string
-	key     int // so many of the first columns are the primary key
-	columns []copiedColumn
-	counts  bool // it has an id that only grows, whose last value is kept beside the rows
+	name        string
+	key         int // so many of the first columns are the primary key
+	columns     []copiedColumn
+	hasSequence bool // it has an id that only grows, whose last value is kept beside the rows
 }
 
 type copiedColumn struct {
@@ -32,13 +32,13 @@ const (
 var copiedTables = []copiedTable{
 	{name: "settings", key: 1, columns: []copiedColumn{{"name", text}, {"value", text}}},
 	{name: "categories", key: 1, columns: []copiedColumn{{"id", integer}, {"name", text}}},
-	{name: "pets", key: 1, counts: true, columns: []copiedColumn{
+	{name: "pets", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"name", text}, {"name_folded", text}, {"category_id", integer}, {"status", text}}},
 	{name: "inventory", key: 1, columns: []copiedColumn{{"status", text}, {"n", integer}}},
-	{name: "orders", key: 1, counts: true, columns: []copiedColumn{
+	{name: "orders", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"pet_id", integer}, {"status", text}, {"reference", text}, {"created_at", integer},
 		{"updated_at", integer}, {"hold_expires_at", integer}}},
-	{name: "keys", key: 1, counts: true, columns: []copiedColumn{
+	{name: "keys", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"name", text}, {"scopes", text}, {"hint", text}, {"created_at", integer}, {"expires_at", integer},
 		{"last_used_at", integer}}},
 	{name: "key_secrets", key: 1, columns: []copiedColumn{{"hash", blob}, {"key_id", integer}, {"ends_at", integer}}},
@@ -46,14 +46,14 @@ var copiedTables = []copiedTable{
 	{name: "kept_answers", key: 2, columns: []copiedColumn{
 		{"principal", integer}, {"key", text}, {"fingerprint", blob}, {"status", integer}, {"header", text}, {"body", blob},
 		{"kept_at", integer}}},
-	{name: "events", key: 1, counts: true, columns: []copiedColumn{
+	{name: "events", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"at", integer}, {"type", text}, {"subject", text}, {"actor", text}, {"data", text}}},
-	{name: "webhooks", key: 1, counts: true, columns: []copiedColumn{
+	{name: "webhooks", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"url", text}, {"types", text}, {"enabled", integer}, {"disabled_reason", text},
 		{"failing_since", integer}, {"created_at", integer}, {"updated_at", integer}, {"position", integer}}},
 	{name: "webhook_secrets", key: 2, columns: []copiedColumn{
 		{"webhook_id", integer}, {"secret", text}, {"created_at", integer}, {"ends_at", integer}}},
-	{name: "deliveries", key: 1, counts: true, columns: []copiedColumn{
+	{name: "deliveries", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"webhook_id", integer}, {"message_id", text}, {"event_id", text}, {"event_type", text},
 		{"status", text}, {"attempts", text}, {"created_at", integer}, {"next_at", integer}, {"body", text},
 		{"claimed_until", integer}}},

@@ -40,11 +40,11 @@ func TestCopyKnowsTheSchemas(t *testing.T) {
 					if key > table.key {
 						key = 0
 					}
-					want = append(want, schemaLine(table.name, column.name, c.kinds[column.kind], key, table.counts))
+					want = append(want, schemaLine(table.name, column.name, c.kinds[column.kind], key, table.hasSequence))
 				}
 			}
 			got := []string{}
-			e, err := openEnd(t.Context(), copyEngines[name](t), Options{})
+			e, err := openEndpoint(t.Context(), copyEngines[name](t), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

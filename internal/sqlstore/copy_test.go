@@ -60,7 +60,7 @@ func with(t *testing.T, database string, fn func(shop.WriteTx) error) {
 // execOn runs statements behind the store's back, after its schema was made.
 func execOn(t *testing.T, database string, statements ...string) {
 	t.Helper()
-	e, err := openEnd(t.Context(), database, Options{})
+	e, err := openEndpoint(t.Context(), database, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -387,7 +387,7 @@ func TestCopyInterrupted(t *testing.T) {
 
 func expectEmpty(t *testing.T, database string) {
 	t.Helper()
-	e, err := openEnd(t.Context(), database, Options{})
+	e, err := openEndpoint(t.Context(), database, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,47 +10,47 @@ import (
 	"animalstore/internal/shop"
 )
 
-// trouble is what can be wrong with a database, as the metrics name it.
-type trouble string
+// errorKind is what can be wrong with a database, as the metrics name it.
+type errorKind string
 
 const (
-	readOnly   trouble = "read_only"
-	diskFull   trouble = "disk_full"
-	ioFailed   trouble = "io"
-	corrupt    trouble = "corrupt"
-	replaced   trouble = "replaced"
-	overloaded trouble = "busy"
-	conflict   trouble = "conflict"
-	away       trouble = "away"
-	slow       trouble = "timeout"
-	unknown    trouble = "unknown_outcome"
-	ourFault   trouble = "other"
+	readOnly       errorKind = "read_only"
+	diskFull       errorKind = "disk_full"
+	ioFailed       errorKind = "io"
+	corrupt        errorKind = "corrupt"
+	replaced       errorKind = "replaced"
+	busy           errorKind = "busy"
+	conflict       errorKind = "conflict"
+	unreachable    errorKind = "away"
+	timedOut       errorKind = "timeout"
+	unknownOutcome errorKind = "unknown_outcome"
+	otherError     errorKind = "other"
 )
 
-// plainWords say what is wrong to whoever asks whether the store is ready. They need no key for that, so nothing is named.
-var plainWords = map[trouble]string{
-	readOnly:   "The database can be read, but not written: a failover may be under way, or its operator has made it read-only.",
-	diskFull:   "The database cannot be written: its disk is full.",
-	ioFailed:   "The database's disk or files failed; the log says how.",
-	corrupt:    "The database is damaged; restore a backup.",
-	replaced:   "The database's file was removed or replaced while it was open; put it back, or start again.",
-	overloaded: "The database is busy with something else, or has no room for more clients.",
-	conflict:   "The database is busy: writes get in each other's way.",
-	away:       "The database cannot be reached.",
-	slow:       "The database takes too long to answer.",
-	unknown:    "The connection to the database broke during a write.",
-	ourFault:   "The database refused what it was asked; the log says why.",
+// readyMessages say what is wrong to whoever asks whether the store is ready. They need no key for that, so nothing is named.
+var readyMessages = map[errorKind]string{
+	readOnly:       "The database can be read, but not written: a failover may be under way, or its operator has made it read-only.",
+	diskFull:       "The database cannot be written: its disk is full.",
+	ioFailed:       "The database's disk or files failed; the log says how.",
+	corrupt:        "The database is damaged; restore a backup.",
+	replaced:       "The database's file was removed or replaced while it was open; put it back, or start again.",
+	busy:           "The database is busy with something else, or has no room for more clients.",
+	conflict:       "The database is busy: writes get in each other's way.",
+	unreachable:    "The database cannot be reached.",
+	timedOut:       "The database takes too long to answer.",
+	unknownOutcome: "The connection to the database broke during a write.",
+	otherError:     "The database refused what it was asked; the log says why.",
 }
 
 // errReadOnly is a server that would take no write.
 var errReadOnly = errors.New("the server is read-only")
 
-// troubleOf finds out what an error of an engine comes from.
-func troubleOf(err error) trouble {
+// classify finds out what an error of an engine comes from.
+func classify(err error) errorKind {
 	switch {
 	case errors.Is(err, errUnknown):
-		return unknown
-	case errors.Is(err, errOtherFile):
+		return unknownOutcome
+	case errors.Is(err, errFileReplaced):
 		return replaced
 	case errors.Is(err, errReadOnly):
 		return readOnly
@@ -65,7 +65,7 @@ func troubleOf(err error) trouble {
 	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
 		return corrupt
 	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultProtocol, sqlite.ResultNoMem:
-		return overloaded
+		return busy
 	}
 	switch code := pgCode(err); {
 	case code == pgReadOnly:
@@ -73,7 +73,7 @@ func troubleOf(err error) trouble {
 	case code == "53100":
 		return diskFull
 	case strings.HasPrefix(code, "53"):
-		return overloaded
+		return busy
 	case strings.HasPrefix(code, "58"):
 		return ioFailed
 	case strings.HasPrefix(code, "XX"):
@@ -81,19 +81,19 @@ func troubleOf(err error) trouble {
 	case isConflict(err):
 		return conflict
 	case isAway(err), isFatal(err), isRefused(err):
-		return away
+		return unreachable
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return slow
+		return timedOut
 	case isBroken(err):
-		return away
+		return unreachable
 	}
-	return ourFault
+	return otherError
 }
 
-// isTrouble tells whether an error is the database's or ours, and no answer to the caller, who may also have gone.
-func isTrouble(ctx context.Context, err error) bool {
+// isFailure tells whether an error is the database's or ours, and no answer to the caller, who may also have gone.
+func isFailure(ctx context.Context, err error) bool {
 	e, ok := errors.AsType[*shop.Error](err)
 	return ok && e.Unwrap() != nil && !errors.Is(err, errClosed) && !(errors.Is(err, context.Canceled) && ctx.Err() != nil)
 }

@@ -92,9 +92,9 @@ func (t *tx) LastEvent() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	undone, err := t.undone()
+	undone, err := t.rewinds()
 	if n := len(undone); n > 0 {
-		horizon = max(horizon, undone[n-1].goOn)
+		horizon = max(horizon, undone[n-1].resume)
 	}
 	return max(last, horizon), err
 }

@@ -29,6 +29,6 @@ func (t *tx) Inventory() (shop.Inventory, error) {
 
 // addInventory keeps the counts in step with the pets.
 func (t *tx) addInventory(status shop.Status, change int) error {
-	t.changed = true
+	t.catalog = true
 	return t.rowWriter().addInventory(status, change)
 }

@@ -21,23 +21,23 @@ type conditions struct {
 
 // equal adds the condition that a column has a value. With several, they come in the order of their index.
 func (c *conditions) equal(column string, value any) {
-	c.exact, c.value = append(c.exact, column), append(c.value, c.place(value))
+	c.exact, c.value = append(c.exact, column), append(c.value, c.placeholder(value))
 }
 
 // add adds a condition with one value, which stands for %s in it.
 func (c *conditions) add(condition string, value any) {
-	c.texts = append(c.texts, strings.Replace(condition, "%s", c.place(value), 1))
+	c.texts = append(c.texts, strings.Replace(condition, "%s", c.placeholder(value), 1))
 }
 
 func addIn[T any](c *conditions, column string, values []T) {
 	places := make([]string, len(values))
 	for i, value := range values {
-		places[i] = c.place(value)
+		places[i] = c.placeholder(value)
 	}
 	c.texts = append(c.texts, column+" IN ("+strings.Join(places, ", ")+")")
 }
 
-func (c *conditions) place(value any) string {
+func (c *conditions) placeholder(value any) string {
 	c.args = append(c.args, value)
 	return "$" + strconv.Itoa(len(c.args))
 }
@@ -69,9 +69,9 @@ func (c *conditions) seek(from *int64, descending bool) (order string) {
 	low, high := fmt.Sprintf(">= (%%s, %d)", math.MinInt64), fmt.Sprintf("<= (%%s, %d)", math.MaxInt64)
 	switch {
 	case from != nil && descending:
-		high = "< (%s, " + c.place(*from) + ")"
+		high = "< (%s, " + c.placeholder(*from) + ")"
 	case from != nil:
-		low = "> (%s, " + c.place(*from) + ")"
+		low = "> (%s, " + c.placeholder(*from) + ")"
 	}
 	columns, values := strings.Join(c.exact, ", "), strings.Join(c.value, ", ")
 	c.texts = append(c.texts, fmt.Sprintf("(%s, id) "+low, columns, values), fmt.Sprintf("(%s, id) "+high, columns, values))

@@ -41,7 +41,7 @@ func newMetrics() *metrics {
 			Help: "Transactions that were run again on a server, by kind of what they failed of.",
 		}, []string{"kind"}),
 	}
-	for kind := range plainWords {
+	for kind := range readyMessages {
 		m.errors.WithLabelValues(string(kind)) // shown from the beginning, so that a first one is an increase
 		m.retries.WithLabelValues(string(kind))
 	}
@@ -54,10 +54,10 @@ func (s *Store) Collectors() []prometheus.Collector {
 	return append(s.engine.collectors(), m.writes, m.group, m.commits, m.errors, m.retries)
 }
 
-// note counts what the database did not do.
-func (m *metrics) note(ctx context.Context, err error) {
-	if err != nil && isTrouble(ctx, err) {
-		m.errors.WithLabelValues(string(troubleOf(err))).Inc()
+// countError counts what the database did not do.
+func (m *metrics) countError(ctx context.Context, err error) {
+	if err != nil && isFailure(ctx, err) {
+		m.errors.WithLabelValues(string(classify(err))).Inc()
 	}
 }
 

@@ -46,7 +46,7 @@ func migrateSQLite(ctx context.Context, c *conn) error {
 		return errNewer(version, len(migrations))
 	}
 	if err := c.exec(ctx, "BEGIN IMMEDIATE", nil); err != nil {
-		return plainError(err)
+		return describeOpenError(err)
 	}
 	if version, err = schemaVersion(ctx, c); err == nil { // again: another process may have been quicker
 		err = applyMigrations(ctx, c, version, migrations)
@@ -77,7 +77,7 @@ func schemaVersion(ctx context.Context, r runner) (version int, err error) {
 		SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
 		       (SELECT count(*) FROM sqlite_schema)`, &application, &version, &tables)
 	if err != nil {
-		return 0, plainError(err)
+		return 0, describeOpenError(err)
 	}
 	if application != applicationID && (application != 0 || version != 0 || tables != 0) {
 		return 0, errors.New("it is the database of another program")

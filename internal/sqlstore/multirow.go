@@ -8,9 +8,9 @@ import (
 // rowsAtOnce is how many rows one statement writes or asks for.
 const rowsAtOnce = 500
 
-// inParts calls a function with parts of a list, and with the places of their values, made of a row such as ($, $). There
+// inChunks calls a function with parts of a list, and with the places of their values, made of a row such as ($, $). There
 // are a few sizes only: each has a statement of its own, to be prepared once.
-func inParts[T any](list []T, row string, fn func(part []T, places string) error) error {
+func inChunks[T any](list []T, row string, fn func(part []T, places string) error) error {
 	for _, size := range []int{rowsAtOnce, rowsAtOnce / 10, 1} {
 		for places := ""; len(list) >= size; list = list[size:] {
 			if places == "" {

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// giveTo gives a new file to the owner of a store, or of the folder that it will be in: an administrator who restores it must
+// chownLike gives a new file to the owner of a store, or of the folder that it will be in: an administrator who restores it must
 // not lock the service out.
-func giveTo(store, path string) error {
+func chownLike(store, path string) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}

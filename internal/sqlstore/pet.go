@@ -27,7 +27,7 @@ func (t *tx) Pet(id int64) (shop.Pet, bool, error) {
 
 func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
 	query, args := petsQuery(t.dialect, list)
-	return atMost(t, list.Limit, scanPets(), query, args...)
+	return allUpTo(t, list.Limit, scanPets(), query, args...)
 }
 
 // petsQuery writes the query of a list. In a file, one index serves a category with a status and without: its animals are looked
@@ -103,12 +103,12 @@ func (t *tx) InsertPet(n shop.NewPet) (shop.Pet, error) {
 }
 
 func (t *tx) InsertPets(list []shop.NewPet) ([]shop.Pet, error) {
-	t.changed = true
+	t.catalog = true
 	return t.rowWriter().insertPets(list)
 }
 
 func (t *tx) UpdatePet(before, after shop.Pet) error {
-	t.changed = true
+	t.catalog = true
 	if before.CategoryID != after.CategoryID {
 		if err := t.rowWriter().requireCategory(after.CategoryID); err != nil {
 			return err

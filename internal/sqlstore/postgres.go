@@ -270,7 +270,7 @@ func (p *postgresEngine) patiently(caller, ctx context.Context, fn func(context.
 		if err == nil || !mayPass(err) || violations > maxViolations || caller.Err() != nil || !pause(limit, try) {
 			return err
 		}
-		p.metrics.retries.WithLabelValues(string(troubleOf(err))).Inc()
+		p.metrics.retries.WithLabelValues(string(classify(err))).Inc()
 		if try == 0 && isConflict(err) {
 			leave = p.takeTurn(limit)
 		}

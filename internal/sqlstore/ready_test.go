@@ -39,7 +39,7 @@ func TestReadyFile(t *testing.T) {
 	wantReady(t, store, "") // nobody has tried
 	setPragma(t, store, "query_only = 1")
 	err := store.Write(t.Context(), adding("A"))
-	if got := troubleOf(err); got != readOnly {
+	if got := classify(err); got != readOnly {
 		t.Errorf("%v is %s", err, got)
 	}
 	setPragma(t, store, "query_only = 0")
@@ -57,12 +57,12 @@ func TestReadyFile(t *testing.T) {
 		}
 		return nil
 	})
-	if got := troubleOf(err); got != diskFull {
+	if got := classify(err); got != diskFull {
 		t.Errorf("%v is %s", err, got)
 	}
 	setPragma(t, store, "max_page_count = 100000")
 	wantReady(t, store, "")
-	for kind, n := range map[trouble]float64{diskFull: 1, readOnly: 1, ourFault: 2, away: 0} { // to ask is to try
+	for kind, n := range map[errorKind]float64{diskFull: 1, readOnly: 1, otherError: 2, unreachable: 0} { // to ask is to try
 		if got := measured(t, store, "animalstore_database_errors_total", string(kind)); got != n {
 			t.Errorf("%s was counted %v times, want %v", kind, got, n)
 		}

@@ -31,7 +31,7 @@ func Restore(ctx context.Context, file, database string, force bool, tell func(f
 	if sameFile(file, database) {
 		return done, fmt.Errorf("%s is the store itself", file)
 	}
-	path, there, err := placeOf(database)
+	path, there, err := resolveTarget(database)
 	if err != nil {
 		return done, err
 	}
@@ -45,7 +45,7 @@ func Restore(ctx context.Context, file, database string, force bool, tell func(f
 	}
 	sound := false
 	if there {
-		if sound, err = isSound(ctx, path); err != nil {
+		if sound, err = isIntact(ctx, path); err != nil {
 			return done, err
 		}
 	}
@@ -54,10 +54,10 @@ func Restore(ctx context.Context, file, database string, force bool, tell func(f
 		return done, err
 	}
 	defer removeDatabase(fresh) // where it has got its name, there is nothing left to remove
-	if err := unpack(ctx, file, fresh, path); err != nil {
+	if err := unpackBackup(ctx, file, fresh, path); err != nil {
 		return done, err
 	}
-	if done, err = goOnFrom(ctx, fresh, path, sound); err != nil {
+	if done, err = continueIDs(ctx, fresh, path, sound); err != nil {
 		return done, err
 	}
 	found, err := Check(ctx, fresh, tell)
@@ -76,8 +76,8 @@ func Restore(ctx context.Context, file, database string, force bool, tell func(f
 	return done, err
 }
 
-// placeOf returns the one path of a database that everybody agrees on, and whether there is anything in it.
-func placeOf(database string) (path string, there bool, err error) {
+// resolveTarget returns the one path of a database that everybody agrees on, and whether there is anything in it.
+func resolveTarget(database string) (path string, there bool, err error) {
 	if path, err = filepath.Abs(database); err != nil {
 		return "", false, err
 	}
@@ -95,9 +95,9 @@ func placeOf(database string) (path string, there bool, err error) {
 	return path, info.Size() > 0, err
 }
 
-// unpack makes a new database of a backup, with the schema of today, for the same owner as the store's.
-func unpack(ctx context.Context, file, fresh, path string) error {
-	backup, err := lookAt(ctx, file)
+// unpackBackup makes a new database of a backup, with the schema of today, for the same owner as the store's.
+func unpackBackup(ctx context.Context, file, fresh, path string) error {
+	backup, err := openSnapshot(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -109,13 +109,13 @@ func unpack(ctx context.Context, file, fresh, path string) error {
 	if err := empty.Close(); err != nil {
 		return err
 	}
-	if err := backup.writeTo(ctx, fresh); err != nil {
-		return fmt.Errorf("cannot restore %s: %w", file, plainError(err))
+	if err := backup.vacuumInto(ctx, fresh); err != nil {
+		return fmt.Errorf("cannot restore %s: %w", file, describeOpenError(err))
 	}
-	c := openAlone(fresh)
+	c := singleConn(fresh)
 	defer c.close()
 	if err := migrateSQLite(ctx, c); err != nil {
 		return err
 	}
-	return errors.Join(giveTo(path, fresh), giveTo(path, path+".lock"))
+	return errors.Join(chownLike(path, fresh), chownLike(path, path+".lock"))
 }

@@ -13,38 +13,38 @@ import (
 	"animalstore/internal/shop"
 )
 
-// unusedIDs returns a number above all ids that a store has ever given out, whatever became of it since a backup: it gives out
+// unusedID returns a number above all ids that a store has ever given out, whatever became of it since a backup: it gives out
 // less than one in a microsecond, and begins with 1, or with the time of a restore.
-func unusedIDs() int64 { return time.Now().UnixMicro() }
+func unusedID() int64 { return time.Now().UnixMicro() }
 
-// marks are how far a store has come with what it gives out.
-type marks struct {
+// highWater are how far a store has come with what it gives out.
+type highWater struct {
 	last     map[string]int64 // ids, by table
 	category int64
-	undone   []undoneEvents
+	undone   []rewind
 	event    *shop.StoredEvent // the newest
 	keys     map[int64]string  // names
 	secrets  map[int64]string  // all hashes of each key, as one text
 }
 
-// goOnFrom lets a restored store go on after all that was given out before, and tells what comes back with it.
-func goOnFrom(ctx context.Context, fresh, path string, sound bool) (done Restored, err error) {
-	backup, err := marksOf(ctx, fresh, nil)
+// continueIDs lets a restored store go on after all that was given out before, and tells what comes back with it.
+func continueIDs(ctx context.Context, fresh, path string, sound bool) (done Restored, err error) {
+	backup, err := readHighWater(ctx, fresh, nil)
 	if err != nil {
 		return done, err
 	}
-	var old *marks
+	var old *highWater
 	if sound {
-		old, err = marksOf(ctx, path, backup.event)
+		old, err = readHighWater(ctx, path, backup.event)
 	}
 	if old == nil || err != nil { // it is damaged, or no store at all: nobody knows
-		old = &marks{}
+		old = &highWater{}
 	}
 	known := backup.event != nil && old.event != nil
 	if !known {
-		done.GoOn = unusedIDs()
+		done.GoOn = unusedID()
 	}
-	e := &end{engine: &copySQLite, session: openAlone(fresh)}
+	e := &endpoint{engine: &copySQLite, session: singleConn(fresh)}
 	defer e.session.close()
 	if err := e.exec(ctx, "BEGIN IMMEDIATE", nil); err != nil {
 		return done, err
@@ -53,8 +53,8 @@ func goOnFrom(ctx context.Context, fresh, path string, sound bool) (done Restore
 		last := max(backup.last[table.name], old.last[table.name], done.GoOn)
 		if table.name == "events" && last > backup.last[table.name] {
 			last++ // a place that no event has, to go on from
-			undone := addUndone(backup.undone, undoneEvents{backup.last[table.name], last})
-			if err := setOn(ctx, e, undoneSetting, undoneText(undone)); err != nil {
+			undone := addRewind(backup.undone, rewind{backup.last[table.name], last})
+			if err := writeSetting(ctx, e, rewindSetting, formatRewinds(undone)); err != nil {
 				return done, err
 			}
 		}
@@ -63,22 +63,22 @@ func goOnFrom(ctx context.Context, fresh, path string, sound bool) (done Restore
 		}
 	}
 	if category := max(backup.category, old.category, done.GoOn); category > backup.category {
-		if err := setOn(ctx, e, "last_category_id", strconv.FormatInt(category, 10)); err != nil {
+		if err := writeSetting(ctx, e, "last_category_id", strconv.FormatInt(category, 10)); err != nil {
 			return done, err
 		}
 	}
 	if known {
-		done.Keys = revived(backup, old)
+		done.Keys = revivedKeys(backup, old)
 	}
 	return done, e.exec(ctx, "COMMIT", nil)
 }
 
-func setOn(ctx context.Context, r runner, name, value string) error {
+func writeSetting(ctx context.Context, r runner, name, value string) error {
 	return r.exec(ctx, setSetting, []any{name, value})
 }
 
-// revived names the keys that a restore makes good again.
-func revived(backup, old *marks) (names []string) {
+// revivedKeys names the keys that a restore makes good again.
+func revivedKeys(backup, old *highWater) (names []string) {
 	for _, id := range slices.Sorted(maps.Keys(backup.keys)) {
 		switch _, still := old.keys[id]; {
 		case !still:
@@ -90,15 +90,15 @@ func revived(backup, old *marks) (names []string) {
 	return names
 }
 
-// marksOf reads how far a store has come. The event of another store is returned as its own only where it has the same:
+// readHighWater reads how far a store has come. The event of another store is returned as its own only where it has the same:
 // then it is that store, at a later time.
-func marksOf(ctx context.Context, path string, same *shop.StoredEvent) (*marks, error) {
-	l, err := lookAt(ctx, path)
+func readHighWater(ctx context.Context, path string, same *shop.StoredEvent) (*highWater, error) {
+	l, err := openSnapshot(ctx, path)
 	if err != nil {
 		return nil, err
 	}
 	defer l.close()
-	m := &marks{last: map[string]int64{}, keys: map[int64]string{}, secrets: map[int64]string{}}
+	m := &highWater{last: map[string]int64{}, keys: map[int64]string{}, secrets: map[int64]string{}}
 	if err := l.each(ctx, "SELECT name, seq FROM sqlite_sequence", func(scan scanner) error {
 		var name string
 		var last int64
@@ -115,8 +115,8 @@ func marksOf(ctx context.Context, path string, same *shop.StoredEvent) (*marks, 
 		case err != nil:
 		case name == "last_category_id":
 			m.category, err = strconv.ParseInt(value, 10, 64)
-		case name == undoneSetting:
-			m.undone, err = parseUndone(value)
+		case name == rewindSetting:
+			m.undone, err = parseRewinds(value)
 		}
 		return err
 	}); err != nil {
@@ -140,7 +140,7 @@ func marksOf(ctx context.Context, path string, same *shop.StoredEvent) (*marks, 
 	return m, err
 }
 
-func (m *marks) readKeys(ctx context.Context, l *look) error {
+func (m *highWater) readKeys(ctx context.Context, l *snapshot) error {
 	return l.each(ctx, "SELECT id, name, hex(hash) FROM keys LEFT JOIN key_secrets ON key_id = id ORDER BY id, hash", func(scan scanner) error {
 		var id int64
 		var name string

@@ -15,8 +15,8 @@ import (
 // errInUse is what replace returns while another process has the store open.
 var errInUse = errors.New("another program has it open")
 
-// openAlone opens a database that nobody else uses, in one file without a log beside it.
-func openAlone(path string) *conn {
+// singleConn opens a database that nobody else uses, in one file without a log beside it.
+func singleConn(path string) *conn {
 	return newConn(fileURI(path), 5*time.Second, pragma{"synchronous", "2"})
 }
 
@@ -25,13 +25,13 @@ func openAlone(path string) *conn {
 // A log beside a database belongs to it alone: under another it would destroy it. So the old one takes its log in first, and
 // is held until it has been replaced, in one step. One that is damaged is moved away as it is.
 func replace(ctx context.Context, fresh, path string, there, sound bool) (kept string, err error) {
-	kept = keptName(path)
+	kept = previousName(path)
 	release := func() {}
 	if sound {
-		if release, err = holdAlone(ctx, path); err != nil {
+		if release, err = lockExclusively(ctx, path); err != nil {
 			return "", fmt.Errorf("cannot have the database %s alone: %w", path, err)
 		}
-	} else if err := moveBeside(path, kept); err != nil { // also where somebody has removed the database alone
+	} else if err := moveSidecars(path, kept); err != nil { // also where somebody has removed the database alone
 		return "", err
 	}
 	defer release()
@@ -52,10 +52,10 @@ func replace(ctx context.Context, fresh, path string, there, sound bool) (kept s
 	return kept, syncFolder(path)
 }
 
-// isSound tells whether a file is a database that SQLite finds no damage in. It only reads: SQLite would mend what it can, and
+// isIntact tells whether a file is a database that SQLite finds no damage in. It only reads: SQLite would mend what it can, and
 // the damage is to be kept as it is.
-func isSound(ctx context.Context, path string) (bool, error) {
-	c := newConn(fileURI(path, "mode=ro"), patience(Options{}))
+func isIntact(ctx context.Context, path string) (bool, error) {
+	c := newConn(fileURI(path, "mode=ro"), lockTimeout(Options{}))
 	defer c.close()
 	var verdict string
 	_, err := firstRow(ctx, c, "PRAGMA quick_check(1)", &verdict)
@@ -65,9 +65,9 @@ func isSound(ctx context.Context, path string) (bool, error) {
 	return verdict == "ok", err
 }
 
-// holdAlone makes a database one whole file, and keeps everybody out of it until it is released.
-func holdAlone(ctx context.Context, path string) (release func(), err error) {
-	c := openAlone(path)
+// lockExclusively makes a database one whole file, and keeps everybody out of it until it is released.
+func lockExclusively(ctx context.Context, path string) (release func(), err error) {
+	c := singleConn(path)
 	var mode string
 	if _, err = firstRow(ctx, c, "PRAGMA journal_mode = DELETE", &mode); err == nil {
 		err = c.exec(ctx, "BEGIN EXCLUSIVE", nil)
@@ -82,9 +82,9 @@ func holdAlone(ctx context.Context, path string) (release func(), err error) {
 	return c.close, nil
 }
 
-// moveBeside moves the files beside a database to where the database will be kept.
-func moveBeside(path, kept string) error {
-	for _, suffix := range beside {
+// moveSidecars moves the files beside a database to where the database will be kept.
+func moveSidecars(path, kept string) error {
+	for _, suffix := range sidecars {
 		if err := os.Rename(path+suffix, kept+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -92,8 +92,8 @@ func moveBeside(path, kept string) error {
 	return nil
 }
 
-// keptName is a name beside a database that nothing has yet.
-func keptName(path string) string {
+// previousName is a name beside a database that nothing has yet.
+func previousName(path string) string {
 	name := path + ".before-" + time.Now().UTC().Format("2006-01-02T15-04-05Z")
 	for n := 2; ; n++ {
 		if _, err := os.Lstat(name); errors.Is(err, os.ErrNotExist) {

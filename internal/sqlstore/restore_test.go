@@ -68,8 +68,8 @@ func (p *place) undone() string {
 	defer store.Close()
 	text := ""
 	err := store.engine.read(p.t.Context(), func(tx *tx) (err error) {
-		list, err := tx.undone()
-		text = undoneText(list)
+		list, err := tx.rewinds()
+		text = formatRewinds(list)
 		return err
 	})
 	if err != nil {

@@ -55,7 +55,7 @@ func (w directWriter) insertPets(list []shop.NewPet) ([]shop.Pet, error) {
 		pets[i] = shop.Pet{ID: ids[i], Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}
 		counts[n.Status]++
 	}
-	err = inParts(pets, "($, $, $, $, $)", func(part []shop.Pet, places string) error {
+	err = inChunks(pets, "($, $, $, $, $)", func(part []shop.Pet, places string) error {
 		args := make([]any, 0, 5*len(part))
 		for _, pet := range part {
 			args = append(args, pet.ID, pet.Name, shop.Fold(pet.Name), pet.CategoryID, nullable(pet.Status))
@@ -89,7 +89,7 @@ func (w directWriter) insertEvents(events []shop.NewEvent) error {
 		}
 		row, at = "($, $, $, $, $)", []any{micros(now)}
 	}
-	return inParts(events, row, func(part []shop.NewEvent, places string) error {
+	return inChunks(events, row, func(part []shop.NewEvent, places string) error {
 		args := make([]any, 0, 5*len(part))
 		for _, e := range part {
 			args = append(append(args, e.Type, e.Subject, e.Actor, string(e.Data)), at...)
@@ -103,7 +103,7 @@ func (w directWriter) addInventory(status shop.Status, change int) error {
 }
 
 func (w directWriter) ensureCategories(ids []int64) (created []int64, err error) {
-	err = inParts(ids, "($)", func(part []int64, places string) error {
+	err = inChunks(ids, "($)", func(part []int64, places string) error {
 		some, err := all(w.tx, scanValue[int64], "INSERT INTO categories (id) VALUES "+places+" ON CONFLICT (id) DO NOTHING RETURNING id", anys(part)...)
 		created = append(created, some...)
 		return err

@@ -11,17 +11,17 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// look is one state of a store, which is only read: nothing is made, migrated or written, and a service may go on beside it.
-type look struct {
+// snapshot is one state of a store, which is only read: nothing is made, migrated or written, and a service may go on beside it.
+type snapshot struct {
 	session
 	engine  *checkEngine
 	version int    // how many migrations have run
 	uri     string // of a file
 }
 
-// lookAt begins to read a store. It refuses what is none, and one that a newer version has written.
-func lookAt(ctx context.Context, database string) (*look, error) {
-	l := &look{}
+// openSnapshot begins to read a store. It refuses what is none, and one that a newer version has written.
+func openSnapshot(ctx context.Context, database string) (*snapshot, error) {
+	l := &snapshot{}
 	var err error
 	if IsURL(database) {
 		err = l.openServer(ctx, database)
@@ -40,7 +40,7 @@ func lookAt(ctx context.Context, database string) (*look, error) {
 	return l, nil
 }
 
-func (l *look) openServer(ctx context.Context, url string) error {
+func (l *snapshot) openServer(ctx context.Context, url string) error {
 	config, _, err := parsePostgresURL(url)
 	if err != nil {
 		return err
@@ -61,14 +61,14 @@ func (l *look) openServer(ctx context.Context, url string) error {
 	return nil
 }
 
-func (l *look) openFile(ctx context.Context, path string) error {
-	path, err := prepareFile(path, true)
+func (l *snapshot) openFile(ctx context.Context, path string) error {
+	path, err := resolveFile(path, true)
 	if err != nil {
 		return err
 	}
-	l.engine = &fileChecks
+	l.engine = &sqliteChecks
 	err = l.readFile(ctx, fileURI(path, "mode=ro"))
-	if code := primaryCode(err); (code == sqlite.ResultCantOpen || code == sqlite.ResultReadOnly) && noLog(path) {
+	if code := primaryCode(err); (code == sqlite.ResultCantOpen || code == sqlite.ResultReadOnly) && walIsEmpty(path) {
 		l.close()
 		err = l.readFile(ctx, fileURI(path, "immutable=1")) // SQLite wants to put files beside it, and may not
 	}
@@ -78,19 +78,19 @@ func (l *look) openFile(ctx context.Context, path string) error {
 	return nil
 }
 
-func (l *look) readFile(ctx context.Context, uri string) (err error) {
-	l.uri, l.session = uri, newConn(uri, patience(Options{}))
+func (l *snapshot) readFile(ctx context.Context, uri string) (err error) {
+	l.uri, l.session = uri, newConn(uri, lockTimeout(Options{}))
 	l.version, err = schemaVersion(ctx, l)
 	return err
 }
 
-// noLog tells whether all of a database is in its file.
-func noLog(path string) bool {
+// walIsEmpty tells whether all of a database is in its file.
+func walIsEmpty(path string) bool {
 	info, err := os.Stat(path + "-wal")
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 }
 
-func (l *look) begin(ctx context.Context) (err error) {
+func (l *snapshot) begin(ctx context.Context) (err error) {
 	steps, err := readMigrations(l.engine.name)
 	if err != nil {
 		return err
@@ -104,20 +104,20 @@ func (l *look) begin(ctx context.Context) (err error) {
 	return l.exec(ctx, l.engine.begin, nil)
 }
 
-// writeTo writes the file, as it is now, into another one. It needs a connection without a transaction.
-func (l *look) writeTo(ctx context.Context, path string) error {
-	c := newConn(l.uri, patience(Options{}))
+// vacuumInto writes the file, as it is now, into another one. It needs a connection without a transaction.
+func (l *snapshot) vacuumInto(ctx context.Context, path string) error {
+	c := newConn(l.uri, lockTimeout(Options{}))
 	defer c.close()
 	return c.exec(ctx, "VACUUM INTO $1", []any{path})
 }
 
 // each calls fn for every row of a query.
-func (l *look) each(ctx context.Context, query string, fn func(scanner) error) error {
+func (l *snapshot) each(ctx context.Context, query string, fn func(scanner) error) error {
 	return eachRow(ctx, l, query, fn)
 }
 
 // number returns the first column of the first row of a query; 0 where there is none.
-func (l *look) number(ctx context.Context, query string) (n int64, err error) {
+func (l *snapshot) number(ctx context.Context, query string) (n int64, err error) {
 	_, err = firstRow(ctx, l, query, &n)
 	return n, err
 }

@@ -15,41 +15,41 @@ import (
 
 // sqliteEngine is one SQLite file: one connection that writes, and a pool of others that read beside it.
 type sqliteEngine struct {
-	lock    *lock
-	readers chan *conn
-	writer  *writer
-	closing sync.Once
-	closed  chan struct{}
-	file    *file
-	dialect *dialect
-	metrics *metrics
-	tell    func(did effects, done bool)
+	lock       *lock
+	readers    chan *conn
+	writer     *writer
+	closing    sync.Once
+	closed     chan struct{}
+	file       *openedFile
+	dialect    *dialect
+	metrics    *metrics
+	afterWrite func(did effects, done bool)
 }
 
 // errLocked is what lockFile returns while another process holds the lock.
 var errLocked = errors.New("another animalstore serves it")
 
-func openSQLite(ctx context.Context, path string, o Options, m *metrics, tell func(did effects, done bool)) (*sqliteEngine, error) {
-	path, err := prepareFile(path, o.Existing)
+func openSQLite(ctx context.Context, path string, o Options, m *metrics, afterWrite func(did effects, done bool)) (*sqliteEngine, error) {
+	path, err := resolveFile(path, o.Existing)
 	if err != nil {
 		return nil, err
 	}
-	s := &sqliteEngine{dialect: sqliteDialect(o.Now), metrics: m, tell: tell, closed: make(chan struct{})}
+	s := &sqliteEngine{dialect: sqliteDialect(o.Now), metrics: m, afterWrite: afterWrite, closed: make(chan struct{})}
 	if o.Exclusive {
 		if s.lock, err = lockFile(path + ".lock"); err != nil {
 			return nil, fmt.Errorf("cannot have the database %s alone: %w", path, err)
 		}
 	}
-	if err := s.openPatiently(ctx, path, o); err != nil {
+	if err := s.openWithRetry(ctx, path, o); err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot open the database %s: %w", path, err), s.close())
 	}
 	return s, nil
 }
 
-// openPatiently opens the database again while others do the same. When several processes turn a new file into a database
+// openWithRetry opens the database again while others do the same. When several processes turn a new file into a database
 // at once, SQLite tells some of them at once that it is busy, whatever patience a connection has.
-func (s *sqliteEngine) openPatiently(ctx context.Context, path string, o Options) error {
-	for end := time.Now().Add(patience(o)); ; {
+func (s *sqliteEngine) openWithRetry(ctx context.Context, path string, o Options) error {
+	for end := time.Now().Add(lockTimeout(o)); ; {
 		err := s.open(ctx, path, o)
 		if err == nil || primaryCode(err) != sqlite.ResultBusy || time.Now().After(end) || ctx.Err() != nil {
 			return err
@@ -62,7 +62,7 @@ func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err er
 	if err := prepareSchema(ctx, path, o); err != nil {
 		return err
 	}
-	if s.file, err = watchFile(path); err != nil {
+	if s.file, err = statOpened(path); err != nil {
 		return err
 	}
 	s.readers = make(chan *conn, max(4, 2*runtime.GOMAXPROCS(0)))
@@ -71,18 +71,18 @@ func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err er
 	}
 	writing := storeConn(path, o, noAutocheckpoint)
 	if o.Exclusive {
-		if err := s.connect(ctx, writing); err != nil {
+		if err := s.connectAll(ctx, writing); err != nil {
 			return err
 		}
 	}
-	s.writer = startWriter(writing, s.file, s.dialect, s.metrics, s.tell)
+	s.writer = startWriter(writing, s.file, s.dialect, s.metrics, s.afterWrite)
 	return nil
 }
 
 // prepareSchema brings the schema of a file up to date. It refuses the database of another program before any setting of ours
 // changes it.
 func prepareSchema(ctx context.Context, path string, o Options) error {
-	plain := newConn(fileURI(path), patience(o))
+	plain := newConn(fileURI(path), lockTimeout(o))
 	_, err := schemaVersion(ctx, plain)
 	plain.close()
 	if err != nil {
@@ -90,7 +90,7 @@ func prepareSchema(ctx context.Context, path string, o Options) error {
 	}
 	c := storeConn(path, o)
 	defer c.close()
-	if err := checkSQLite(ctx, c); err != nil {
+	if err := checkSQLiteVersion(ctx, c); err != nil {
 		return err
 	}
 	if err := migrateSQLite(ctx, c); err != nil {
@@ -102,9 +102,9 @@ func prepareSchema(ctx context.Context, path string, o Options) error {
 	return nil
 }
 
-// connect opens all connections before they are needed: clients may use up the descriptors of the process, and are served all
+// connectAll opens all connections before they are needed: clients may use up the descriptors of the process, and are served all
 // the same.
-func (s *sqliteEngine) connect(ctx context.Context, writing *conn) error {
+func (s *sqliteEngine) connectAll(ctx context.Context, writing *conn) error {
 	all := []*conn{writing}
 	for range cap(s.readers) {
 		c := <-s.readers
@@ -161,7 +161,7 @@ func (s *sqliteEngine) read(ctx context.Context, fn func(*tx) error) error {
 }
 
 func (s *sqliteEngine) write(ctx context.Context, fn func(shop.WriteTx) error) error {
-	return s.writer.do(ctx, fn)
+	return s.writer.write(ctx, fn)
 }
 
 // publish has nothing to do: there is one writer, so events are written in the order in which they are committed.
@@ -186,8 +186,8 @@ func sqliteError(err error) error {
 	return shop.InternalError(err)
 }
 
-// plainError says in plain words what an operator can mend when a database does not open.
-func plainError(err error) error {
+// describeOpenError says in plain words what an operator can mend when a database does not open.
+func describeOpenError(err error) error {
 	switch primaryCode(err) {
 	case sqlite.ResultNotADB:
 		return errors.New("the file is not a database")

@@ -15,9 +15,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// prepareFile makes sure of the database's file and returns the one path that everybody who opens it agrees on. A new
+// resolveFile makes sure of the database's file and returns the one path that everybody who opens it agrees on. A new
 // file is for its owner alone; SQLite gives the files beside it the same permissions.
-func prepareFile(path string, existing bool) (string, error) {
+func resolveFile(path string, existing bool) (string, error) {
 	if !existing {
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 		if err == nil {
@@ -40,9 +40,9 @@ func prepareFile(path string, existing bool) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// patience is how long a connection waits for another process. SQLite's lock is not fair: a command beside a busy service
+// lockTimeout is how long a connection waits for another process. SQLite's lock is not fair: a command beside a busy service
 // may have to wait for long, while the service itself must not keep its clients waiting.
-func patience(o Options) time.Duration {
+func lockTimeout(o Options) time.Duration {
 	if o.Exclusive {
 		return 5 * time.Second
 	}
@@ -52,7 +52,7 @@ func patience(o Options) time.Duration {
 // storeConn returns a connection to a store. A commit that was acknowledged survives a power cut (synchronous is FULL).
 func storeConn(path string, o Options, more ...pragma) *conn {
 	pragmas := []pragma{{"journal_mode", "wal"}, {"synchronous", "2"}, {"foreign_keys", "1"}}
-	return newConn(fileURI(path), patience(o), append(pragmas, more...)...)
+	return newConn(fileURI(path), lockTimeout(o), append(pragmas, more...)...)
 }
 
 // noAutocheckpoint is a setting of the writer, which checkpoints after it has answered. With SQLite's own checkpoint, at the end
@@ -65,16 +65,16 @@ func fileURI(path string, parameters ...string) string {
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: query}).String()
 }
 
-// leastSQLite is the first version without a bug in WAL mode that could corrupt a database.
-const leastSQLite = "3.51.3"
+// minSQLiteVersion is the first version without a bug in WAL mode that could corrupt a database.
+const minSQLiteVersion = "3.51.3"
 
-func checkSQLite(ctx context.Context, c *conn) error {
+func checkSQLiteVersion(ctx context.Context, c *conn) error {
 	var version string
 	if _, err := firstRow(ctx, c, "SELECT sqlite_version()", &version); err != nil {
-		return plainError(err)
+		return describeOpenError(err)
 	}
-	if versionLess(version, leastSQLite) {
-		return fmt.Errorf("SQLite %s can corrupt it; %s or newer is needed", version, leastSQLite)
+	if versionLess(version, minSQLiteVersion) {
+		return fmt.Errorf("SQLite %s can corrupt it; %s or newer is needed", version, minSQLiteVersion)
 	}
 	return nil
 }
@@ -100,24 +100,24 @@ func versionLess(a, b string) bool {
 	return len(as) < len(bs)
 }
 
-// file is the database's file as it was when it was opened. SQLite goes on with a file that somebody has removed, and
+// openedFile is the database's file as it was when it was opened. SQLite goes on with a file that somebody has removed, and
 // what is written into it is lost with the process; a new connection would even open whatever has taken its place.
-type file struct {
+type openedFile struct {
 	path string
 	info os.FileInfo
 }
 
-func watchFile(path string) (*file, error) {
+func statOpened(path string) (*openedFile, error) {
 	info, err := os.Stat(path)
-	return &file{path, info}, err
+	return &openedFile{path, info}, err
 }
 
-var errOtherFile = errors.New("the database's file was removed or replaced while it was open; put it back, or start again")
+var errFileReplaced = errors.New("the database's file was removed or replaced while it was open; put it back, or start again")
 
 // check returns unavailable where the file is no longer the one that was opened.
-func (f *file) check() error {
+func (f *openedFile) check() error {
 	if info, err := os.Stat(f.path); err != nil || !os.SameFile(info, f.info) {
-		return shop.UnavailableError(errOtherFile)
+		return shop.UnavailableError(errFileReplaced)
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ type group struct {
 	current    batch
 	categories map[int64]bool // categories that exist in this transaction
 	lastPet    int64          // the id of the newest pet, also of a queued one; 0: it must be read
-	did        effects        // of all members
+	effects    effects        // of all members
 	err        error          // why the transaction is dead
 }
 
@@ -54,7 +54,7 @@ func (g *group) run(m *member) (alive bool) {
 	t.rows = w
 	lastPet := g.lastPet
 	m.err = t.run(func() error { return m.call(t) })
-	g.did.add(t.effects)
+	g.effects.add(t.effects)
 	if t.failed != nil && g.err == nil && !g.writer.conn.inTransaction() {
 		g.err = t.failed
 	}

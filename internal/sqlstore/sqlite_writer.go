@@ -18,16 +18,16 @@ const maxBatch = 256
 // It commits in groups: writes that wait together share one transaction and are answered after the one fsync. Answers wait
 // for the commit also where a member failed: what it saw may have been written by the members before it.
 type writer struct {
-	conn         *conn
-	file         *file
-	dialect      *dialect
-	metrics      *metrics
-	tell         func(did effects, done bool) // once for a group
-	insertPets   inserter[shop.Pet]
-	insertEvents inserter[queuedEvent]
-	most         int // of those who wrote at once lately: half of them go on while the others are committed
-	queue        chan *member
-	stopped      chan struct{} // closed when the last accepted write has been answered
+	conn          *conn
+	file          *openedFile
+	dialect       *dialect
+	metrics       *metrics
+	afterWrite    func(did effects, done bool) // once for a group
+	insertPets    inserter[shop.Pet]
+	insertEvents  inserter[queuedEvent]
+	recentWriters int // of those who wrote at once lately: half of them go on while the others are committed
+	queue         chan *member
+	stopped       chan struct{} // closed when the last accepted write has been answered
 
 	mu     sync.RWMutex // held for reading while a member is handed over
 	closed bool
@@ -35,29 +35,29 @@ type writer struct {
 
 // member is one write that takes part in a group.
 type member struct {
-	ctx    context.Context
-	fn     func(shop.WriteTx) error
-	err    error
-	panic  any
-	answer chan struct{}
+	ctx   context.Context
+	fn    func(shop.WriteTx) error
+	err   error
+	panic any
+	done  chan struct{}
 }
 
-func startWriter(c *conn, f *file, d *dialect, m *metrics, tell func(did effects, done bool)) *writer {
+func startWriter(c *conn, f *openedFile, d *dialect, m *metrics, afterWrite func(did effects, done bool)) *writer {
 	w := &writer{
-		conn: c, file: f, dialect: d, metrics: m, tell: tell, queue: make(chan *member, maxBatch), stopped: make(chan struct{}),
+		conn: c, file: f, dialect: d, metrics: m, afterWrite: afterWrite, queue: make(chan *member, maxBatch), stopped: make(chan struct{}),
 		insertPets: petInserter(), insertEvents: eventInserter(),
 	}
 	go w.loop()
 	return w
 }
 
-// do hands a closure to the writer and waits for its answer.
-func (w *writer) do(ctx context.Context, fn func(shop.WriteTx) error) error {
-	m := &member{ctx: ctx, fn: fn, answer: make(chan struct{})}
+// write hands a closure to the writer and waits for its answer.
+func (w *writer) write(ctx context.Context, fn func(shop.WriteTx) error) error {
+	m := &member{ctx: ctx, fn: fn, done: make(chan struct{})}
 	if err := w.accept(m); err != nil {
 		return shop.UnavailableError(err)
 	}
-	<-m.answer
+	<-m.done
 	if m.panic != nil {
 		panic(m.panic) // where it belongs: in the goroutine of the caller
 	}
@@ -114,27 +114,27 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 		for range len(w.queue) { // those who wait meanwhile are not made to wait as long again
 			members = w.join(members)
 		}
-		answer(members, g.err)
+		finish(members, g.err)
 		return nil
 	}
 	for i := 0; i < len(members); i++ {
 		if alive := g.run(members[i]); !alive {
 			w.conn.rollback()
-			answer(members[i:i+1], nil)
+			finish(members[i:i+1], nil)
 			return append(members[:i:i], members[i+1:]...)
 		}
 		if open && i == len(members)-1 && len(members) < maxBatch {
-			if len(w.queue) == 0 && len(members) <= w.most/2 {
+			if len(w.queue) == 0 && len(members) <= w.recentWriters/2 {
 				runtime.Gosched() // those who are about to write come before a commit that they would have to wait for
 			}
 			members = w.join(members)
 		}
 	}
 	w.metrics.group.Observe(float64(len(members)))
-	w.most = max(len(members)+len(w.queue), w.most-(w.most+15)/16)
+	w.recentWriters = max(len(members)+len(w.queue), w.recentWriters-(w.recentWriters+15)/16)
 	err := g.commit()
-	w.tell(g.did, err == nil)
-	answer(members, err)
+	w.afterWrite(g.effects, err == nil)
+	finish(members, err)
 	if err == nil {
 		w.conn.checkpoint() // while they go on
 	}
@@ -163,12 +163,12 @@ func (m *member) call(tx *tx) error {
 	return m.fn(tx)
 }
 
-// answer tells the members that it is over; err fails them all.
-func answer(group []*member, err error) {
+// finish tells the members that it is over; err fails them all.
+func finish(group []*member, err error) {
 	for _, m := range group {
 		if err != nil {
 			m.err = err
 		}
-		close(m.answer)
+		close(m.done)
 	}
 }

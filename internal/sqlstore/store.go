@@ -17,16 +17,16 @@ import (
 
 // Store is a shop.Store on one of the engines.
 type Store struct {
-	engine  engine
-	metrics *metrics
-	notices chan struct{}
-	failing atomic.Bool      // the last write failed, for no fault of the writer's
-	changes atomic.Int64     // of the catalogue
-	orders  atomic.Int64     // changes of orders
-	clock   func() time.Time // by which holds run out; nil: others change the catalogue, too
-	listen  sync.Once
-	closed  context.Context // ends with the store
-	close   context.CancelFunc
+	engine         engine
+	metrics        *metrics
+	wakeups        chan struct{}
+	failing        atomic.Bool      // the last write failed, for no fault of the writer's
+	catalogChanges atomic.Int64     // of the catalogue
+	orderChanges   atomic.Int64     // changes of orders
+	clock          func() time.Time // by which holds run out; nil: others change the catalogue, too
+	listen         sync.Once
+	closed         context.Context // ends with the store
+	close          context.CancelFunc
 }
 
 // engine runs closures over transactions of its database. It tells the store what each has done, before anybody is answered.
@@ -66,12 +66,12 @@ func IsURL(database string) bool {
 // Open opens the store in a file, which it makes where there is none, or on the server at a URL. The schema is brought up
 // to date.
 func Open(ctx context.Context, database string, o Options) (*Store, error) {
-	s := &Store{notices: make(chan struct{}, 1), metrics: newMetrics()}
+	s := &Store{wakeups: make(chan struct{}, 1), metrics: newMetrics()}
 	var err error
 	if IsURL(database) {
-		s.engine, err = openPostgres(ctx, database, o, s.metrics, s.tell)
+		s.engine, err = openPostgres(ctx, database, o, s.metrics, s.afterWrite)
 	} else {
-		s.engine, err = openSQLite(ctx, database, o, s.metrics, s.tell)
+		s.engine, err = openSQLite(ctx, database, o, s.metrics, s.afterWrite)
 		if s.clock = o.Now; s.clock == nil {
 			s.clock = time.Now
 		}
@@ -95,7 +95,7 @@ func (s *Store) Close() error {
 // Read runs fn over one consistent state of the database.
 func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
 	err := s.engine.read(ctx, func(tx *tx) error { return fn(tx) })
-	s.metrics.note(ctx, err)
+	s.metrics.countError(ctx, err)
 	return err
 }
 
@@ -104,24 +104,24 @@ func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	s.metrics.writes.Inc()
 	defer s.metrics.writes.Dec()
 	err := s.engine.write(ctx, fn)
-	s.metrics.note(ctx, err)
-	if failing := isTrouble(ctx, err); failing != s.failing.Load() && (failing || err == nil) {
+	s.metrics.countError(ctx, err)
+	if failing := isFailure(ctx, err); failing != s.failing.Load() && (failing || err == nil) {
 		s.failing.Store(failing)
 	}
 	return err
 }
 
-// tell counts what a transaction has changed, also one that failed: nobody may know what became of it. Then it gives notice of
+// afterWrite counts what a transaction has changed, also one that failed: nobody may know what became of it. Then it gives notice of
 // one that is done.
-func (s *Store) tell(did effects, done bool) {
-	if did.ordered {
-		s.orders.Add(1)
+func (s *Store) afterWrite(did effects, done bool) {
+	if did.orders {
+		s.orderChanges.Add(1)
 	}
-	if did.changed {
-		s.changes.Add(1)
+	if did.catalog {
+		s.catalogChanges.Add(1)
 	}
 	if done {
-		s.notice()
+		s.wake()
 	}
 }
 
@@ -131,7 +131,7 @@ func (s *Store) Moment() (shop.Moment, bool) {
 	if s.clock == nil {
 		return shop.Moment{}, false
 	}
-	return shop.Moment{Changes: s.changes.Load(), Orders: s.orders.Load(), Time: s.clock().Round(0)}, true
+	return shop.Moment{Changes: s.catalogChanges.Load(), Orders: s.orderChanges.Load(), Time: s.clock().Round(0)}, true
 }
 
 // Publish makes the events of all writes that are done readable.
@@ -139,13 +139,13 @@ func (s *Store) Publish(ctx context.Context) error { return s.engine.publish(ctx
 
 // Notices receives a value soon after a write. Whoever asks for it makes the store listen to other nodes.
 func (s *Store) Notices() <-chan struct{} {
-	s.listen.Do(func() { go s.engine.listen(s.closed, s.notice) })
-	return s.notices
+	s.listen.Do(func() { go s.engine.listen(s.closed, s.wake) })
+	return s.wakeups
 }
 
-func (s *Store) notice() {
+func (s *Store) wake() {
 	select {
-	case s.notices <- struct{}{}:
+	case s.wakeups <- struct{}{}:
 	default: // one is waiting already
 	}
 }

@@ -19,12 +19,12 @@ type tx struct {
 
 // effects are what a write has changed that others keep in memory.
 type effects struct {
-	changed bool // the catalogue
-	ordered bool // an order has changed
+	catalog bool // the catalogue
+	orders  bool // an order has changed
 }
 
 func (e *effects) add(more effects) {
-	e.changed, e.ordered = e.changed || more.changed, e.ordered || more.ordered
+	e.catalog, e.orders = e.catalog || more.catalog, e.orders || more.orders
 }
 
 // run runs a closure over the transaction. A closure that went on after a failed statement has failed all the same:
@@ -60,11 +60,11 @@ func (t *tx) exec(query string, args ...any) error {
 
 // all returns every row of a query, made into a value by scan.
 func all[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	return atMost(t, 0, scan, query, args...)
+	return allUpTo(t, 0, scan, query, args...)
 }
 
-// atMost is all where it is known how many there are at most; 0: it is not.
-func atMost[T any](t *tx, most int, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+// allUpTo is all where it is known how many there are at most; 0: it is not.
+func allUpTo[T any](t *tx, capacity int, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	if t.failed != nil {
 		return nil, t.failed
 	}
@@ -76,7 +76,7 @@ func atMost[T any](t *tx, most int, scan func(scanner) (T, error), query string,
 		return nil, t.fail(err)
 	}
 	defer rows.Close()
-	values, columns := make([]T, 0, most), rows.Scan
+	values, columns := make([]T, 0, capacity), rows.Scan
 	for rows.Next() {
 		value, err := scan(columns)
 		if err != nil {
