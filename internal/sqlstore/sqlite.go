@@ -90,9 +90,6 @@ func prepareSchema(ctx context.Context, path string, o Options) error {
 	}
 	c := storeConn(path, o)
 	defer c.close()
-	if err := checkSQLiteVersion(ctx, c); err != nil {
-		return err
-	}
 	if err := migrateSQLite(ctx, c); err != nil {
 		return err
 	}

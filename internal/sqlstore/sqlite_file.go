@@ -8,15 +8,14 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
 	"animalstore/internal/shop"
 )
 
-// resolveFile makes sure of the database's file and returns the one path that everybody who opens it agrees on. A new
-// file is for its owner alone; SQLite gives the files beside it the same permissions.
+// resolveFile returns the absolute path of a database file, without symbolic links, so that all processes lock the same name. It
+// creates a missing file unless existing is set. Only the owner may read a new file; SQLite copies its permissions to the WAL.
 func resolveFile(path string, existing bool) (string, error) {
 	if !existing {
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -24,7 +23,7 @@ func resolveFile(path string, existing bool) (string, error) {
 			err = file.Close()
 		}
 		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return "", fmt.Errorf("cannot make the database: %w", err)
+			return "", fmt.Errorf("cannot create the database: %w", err)
 		}
 	}
 	info, err := os.Stat(path)
@@ -40,8 +39,8 @@ func resolveFile(path string, existing bool) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// lockTimeout is how long a connection waits for another process. SQLite's lock is not fair: a command beside a busy service
-// may have to wait for long, while the service itself must not keep its clients waiting.
+// lockTimeout is how long a connection waits for a lock of another process. SQLite's locks are not fair: a command beside a busy
+// service may have to wait for long, while the service must not keep its clients waiting.
 func lockTimeout(o Options) time.Duration {
 	if o.Exclusive {
 		return 5 * time.Second
@@ -49,59 +48,37 @@ func lockTimeout(o Options) time.Duration {
 	return time.Minute
 }
 
-// storeConn returns a connection to a store. A commit that was acknowledged survives a power cut (synchronous is FULL).
+// storeConn returns a connection to a store.
 func storeConn(path string, o Options, more ...pragma) *conn {
-	pragmas := []pragma{{"journal_mode", "wal"}, {"synchronous", "2"}, {"foreign_keys", "1"}}
+	pragmas := []pragma{
+		{"journal_mode", "wal"},
+		{"synchronous", "2"}, // FULL: a commit survives a power cut
+		{"foreign_keys", "1"},
+	}
 	return newConn(fileURI(path), lockTimeout(o), append(pragmas, more...)...)
 }
 
-// noAutocheckpoint is a setting of the writer, which checkpoints after it has answered. With SQLite's own checkpoint, at the end
-// of COMMIT, readers would see a commit some milliseconds before the writer counts it.
+// noAutocheckpoint is set for the writer, which checkpoints after its members have returned. SQLite's own checkpoint runs at the
+// end of COMMIT: readers would see the commit milliseconds before the store's catalog version changes.
 var noAutocheckpoint = pragma{"wal_autocheckpoint", "0"}
 
-// fileURI returns the URI of a database, with parameters such as mode=ro.
+// fileURI returns the URI of a database file, with parameters such as mode=ro.
 func fileURI(path string, parameters ...string) string {
 	query := strings.Join(parameters, "&")
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: query}).String()
 }
 
-// minSQLiteVersion is the first version without a bug in WAL mode that could corrupt a database.
-const minSQLiteVersion = "3.51.3"
-
-func checkSQLiteVersion(ctx context.Context, c *conn) error {
-	var version string
-	if _, err := firstRow(ctx, c, "SELECT sqlite_version()", &version); err != nil {
-		return describeOpenError(err)
-	}
-	if versionLess(version, minSQLiteVersion) {
-		return fmt.Errorf("SQLite %s can corrupt it; %s or newer is needed", version, minSQLiteVersion)
-	}
-	return nil
-}
-
-// checkWritable refuses a database that can be read but not written: it would start as if all were well.
+// checkWritable returns an error for a database that is read-only. BEGIN IMMEDIATE succeeds there: only a statement that would
+// write fails.
 func checkWritable(ctx context.Context, c *conn) error {
-	// SQLite begins a transaction on such a database without a word, and refuses the first statement that would write.
 	if err := execAll(ctx, c, "BEGIN IMMEDIATE", "DELETE FROM settings WHERE name = ''", "ROLLBACK"); err != nil {
 		return fmt.Errorf("it cannot be written: %w", err)
 	}
 	return nil
 }
 
-func versionLess(a, b string) bool {
-	as, bs := strings.Split(a, "."), strings.Split(b, ".")
-	for i := range min(len(as), len(bs)) {
-		x, _ := strconv.Atoi(as[i])
-		y, _ := strconv.Atoi(bs[i])
-		if x != y {
-			return x < y
-		}
-	}
-	return len(as) < len(bs)
-}
-
-// openedFile is the database's file as it was when it was opened. SQLite goes on with a file that somebody has removed, and
-// what is written into it is lost with the process; a new connection would even open whatever has taken its place.
+// openedFile identifies the database file that the store has opened. When the file is removed, SQLite goes on with the open one,
+// whose contents are lost when the process ends, and a new connection would open the file that has taken its place.
 type openedFile struct {
 	path string
 	info os.FileInfo
@@ -112,9 +89,9 @@ func statOpened(path string) (*openedFile, error) {
 	return &openedFile{path, info}, err
 }
 
-var errFileReplaced = errors.New("the database's file was removed or replaced while it was open; put it back, or start again")
+var errFileReplaced = errors.New("the database file was removed or replaced while it was open; put it back, or restart the service")
 
-// check returns unavailable where the file is no longer the one that was opened.
+// check returns an unavailable error when the path no longer leads to the file that was opened.
 func (f *openedFile) check() error {
 	if info, err := os.Stat(f.path); err != nil || !os.SameFile(info, f.info) {
 		return shop.UnavailableError(errFileReplaced)

@@ -173,7 +173,7 @@ func TestAMemberThatAddsMany(t *testing.T) {
 	for _, fails := range []bool{false, true} {
 		store := openNew(t)
 		var before, many, after []int64
-		const n = 3*maxPending/10 + 7
+		const n = 3*maxQueued/10 + 7
 		errs := together(t, store, told("A", &before), func(tx shop.WriteTx) error {
 			many = nil
 			for i := range n {

@@ -10,48 +10,48 @@ import (
 	"animalstore/internal/shop"
 )
 
-// maxBatch bounds how many writes share one commit, and so how long the first of them waits for the last.
-const maxBatch = 256
+// maxGroup bounds how many writes share one commit, and so how long the first of them waits for the last.
+const maxGroup = 256
 
-// writer runs all writes of a store, one after the other, on the one connection that writes.
+// writer runs all writes of a store, one after the other, on the store's one writing connection.
 //
-// It commits in groups: writes that wait together share one transaction and are answered after the one fsync. Answers wait
-// for the commit also where a member failed: what it saw may have been written by the members before it.
+// It uses group commit: writes that wait together share one transaction and one fsync. A write returns only after the commit,
+// even when it failed: its error may depend on rows of members before it, which are not durable until then.
 type writer struct {
 	conn          *conn
 	file          *openedFile
 	dialect       *dialect
 	metrics       *metrics
-	afterWrite    func(did effects, done bool) // once for a group
+	afterWrite    func(did effects, done bool) // called once for each group, before its members return
 	insertPets    inserter[shop.Pet]
 	insertEvents  inserter[queuedEvent]
-	recentWriters int // of those who wrote at once lately: half of them go on while the others are committed
+	recentWriters int // how many writes were running or waiting at once lately
 	queue         chan *member
-	stopped       chan struct{} // closed when the last accepted write has been answered
+	stopped       chan struct{} // closed when the last accepted write has returned
 
-	mu     sync.RWMutex // held for reading while a member is handed over
+	mu     sync.RWMutex // read-locked while a member is queued, so that stop does not close the queue meanwhile
 	closed bool
 }
 
-// member is one write that takes part in a group.
+// member is one write of a group.
 type member struct {
 	ctx   context.Context
 	fn    func(shop.WriteTx) error
 	err   error
 	panic any
-	done  chan struct{}
+	done  chan struct{} // closed when err and panic are final
 }
 
 func startWriter(c *conn, f *openedFile, d *dialect, m *metrics, afterWrite func(did effects, done bool)) *writer {
 	w := &writer{
-		conn: c, file: f, dialect: d, metrics: m, afterWrite: afterWrite, queue: make(chan *member, maxBatch), stopped: make(chan struct{}),
+		conn: c, file: f, dialect: d, metrics: m, afterWrite: afterWrite, queue: make(chan *member, maxGroup), stopped: make(chan struct{}),
 		insertPets: petInserter(), insertEvents: eventInserter(),
 	}
 	go w.loop()
 	return w
 }
 
-// write hands a closure to the writer and waits for its answer.
+// write queues a closure for the writer, and returns when its group is committed or has failed.
 func (w *writer) write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	m := &member{ctx: ctx, fn: fn, done: make(chan struct{})}
 	if err := w.accept(m); err != nil {
@@ -59,7 +59,7 @@ func (w *writer) write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	}
 	<-m.done
 	if m.panic != nil {
-		panic(m.panic) // where it belongs: in the goroutine of the caller
+		panic(m.panic) // in the goroutine of the caller, which can recover it
 	}
 	return m.err
 }
@@ -73,16 +73,12 @@ func (w *writer) accept(m *member) error {
 	select {
 	case w.queue <- m:
 		return nil
-	default: // to ask for the end of the context has its price
-	}
-	select {
-	case w.queue <- m:
-		return nil
 	case <-m.ctx.Done():
 		return m.ctx.Err()
 	}
 }
 
+// stop lets the writer finish what is queued, and refuses later writes.
 func (w *writer) stop() {
 	w.mu.Lock()
 	if !w.closed {
@@ -99,19 +95,20 @@ func (w *writer) loop() {
 	for first := range w.queue {
 		again := w.commit([]*member{first}, true)
 		for len(again) > 0 {
-			again = w.commit(again, false) // each time there are fewer
+			again = w.commit(again, false) // it ends: each time at least one member fewer is left
 		}
 	}
 }
 
-// commit runs a group in one transaction; where it is open, joined by what arrives meanwhile. It returns the members that must
-// run again because another one took the whole transaction down with it (a full disk does that); those it does not return
-// have been answered. Nobody joins those who run again: whoever comes to a full disk takes the transaction down once more, and
-// they would never be answered.
+// commit runs members in one transaction and commits it. While the group is open, it takes in writes that arrive meanwhile.
+//
+// When a member's error ends the whole transaction, as a full disk does, commit finishes that member and returns the others, which
+// must run again. That group is not open: on a full disk every newcomer could end the transaction once more, and the members that
+// run again would wait for ever.
 func (w *writer) commit(members []*member, open bool) (again []*member) {
 	g := &group{writer: w, categories: map[int64]bool{}}
 	if g.begin() != nil {
-		for range len(w.queue) { // those who wait meanwhile are not made to wait as long again
+		for range len(w.queue) { // it may have waited long for a lock: the queued writes fail too, and do not wait as long again
 			members = w.join(members)
 		}
 		finish(members, g.err)
@@ -123,9 +120,9 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 			finish(members[i:i+1], nil)
 			return append(members[:i:i], members[i+1:]...)
 		}
-		if open && i == len(members)-1 && len(members) < maxBatch {
+		if open && i == len(members)-1 && len(members) < maxGroup {
 			if len(w.queue) == 0 && len(members) <= w.recentWriters/2 {
-				runtime.Gosched() // those who are about to write come before a commit that they would have to wait for
+				runtime.Gosched() // let goroutines that are about to write join this commit instead of waiting for it
 			}
 			members = w.join(members)
 		}
@@ -136,12 +133,12 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 	w.afterWrite(g.effects, err == nil)
 	finish(members, err)
 	if err == nil {
-		w.conn.checkpoint() // while they go on
+		w.conn.checkpoint() // after the members have returned
 	}
 	return nil
 }
 
-// join adds one member to the group where one is waiting.
+// join adds the next queued write, if there is one.
 func (w *writer) join(group []*member) []*member {
 	select {
 	case m, ok := <-w.queue:
@@ -153,7 +150,7 @@ func (w *writer) join(group []*member) []*member {
 	return group
 }
 
-// call runs the closure; a panic stays with its member.
+// call runs the closure, and keeps a panic for the member's own caller.
 func (m *member) call(tx *tx) error {
 	defer func() {
 		if p := recover(); p != nil {
@@ -163,7 +160,7 @@ func (m *member) call(tx *tx) error {
 	return m.fn(tx)
 }
 
-// finish tells the members that it is over; err fails them all.
+// finish lets members return. A non-nil err replaces their own results.
 func finish(group []*member, err error) {
 	for _, m := range group {
 		if err != nil {
