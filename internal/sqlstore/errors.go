@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// errorKind is what can be wrong with a database, as the metrics name it.
+// errorKind is the cause of a database error, as the label of a metric.
 type errorKind string
 
 const (
@@ -27,25 +27,25 @@ const (
 	otherError     errorKind = "other"
 )
 
-// readyMessages say what is wrong to whoever asks whether the store is ready. They need no key for that, so nothing is named.
+// readyMessages are the messages of /readyz. It needs no key, so they contain no names or addresses.
 var readyMessages = map[errorKind]string{
-	readOnly:       "The database can be read, but not written: a failover may be under way, or its operator has made it read-only.",
+	readOnly:       "The database can be read, but not written: a failover may be in progress, or an operator has made it read-only.",
 	diskFull:       "The database cannot be written: its disk is full.",
-	ioFailed:       "The database's disk or files failed; the log says how.",
+	ioFailed:       "The disk or the files of the database failed; the log has the error.",
 	corrupt:        "The database is damaged; restore a backup.",
-	replaced:       "The database's file was removed or replaced while it was open; put it back, or start again.",
-	busy:           "The database is busy with something else, or has no room for more clients.",
-	conflict:       "The database is busy: writes get in each other's way.",
+	replaced:       "The database file was removed or replaced while it was open; put it back, or restart the service.",
+	busy:           "The database is busy, or accepts no more connections.",
+	conflict:       "The database is busy: concurrent writes conflict.",
 	unreachable:    "The database cannot be reached.",
-	timedOut:       "The database takes too long to answer.",
+	timedOut:       "The database takes too long to respond.",
 	unknownOutcome: "The connection to the database broke during a write.",
-	otherError:     "The database refused what it was asked; the log says why.",
+	otherError:     "The database refused a statement; the log has the error.",
 }
 
-// errReadOnly is a server that would take no write.
+// errReadOnly is returned for a server that would refuse a write.
 var errReadOnly = errors.New("the server is read-only")
 
-// classify finds out what an error of an engine comes from.
+// classify returns the cause of an error of either engine.
 func classify(err error) errorKind {
 	switch {
 	case errors.Is(err, errUnknown):
@@ -92,7 +92,8 @@ func classify(err error) errorKind {
 	return otherError
 }
 
-// isFailure tells whether an error is the database's or ours, and no answer to the caller, who may also have gone.
+// isFailure reports whether an error is a failure of the database or of this program. An error of the shop's rules is not, nor is a
+// request that its client gave up.
 func isFailure(ctx context.Context, err error) bool {
 	e, ok := errors.AsType[*shop.Error](err)
 	return ok && e.Unwrap() != nil && !errors.Is(err, errClosed) && !(errors.Is(err, context.Canceled) && ctx.Err() != nil)

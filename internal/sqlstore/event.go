@@ -30,8 +30,7 @@ func (t *tx) Events(filter shop.EventFilter, w shop.Window) ([]shop.StoredEvent,
 	return all(t, scanEvent, query, args...)
 }
 
-// eventsQuery looks for the events of each type by themselves and merges them: to look through all for those of some types
-// could take as long as the feed is.
+// eventsQuery merges a page of each type: a scan of the feed for some types could read all of it.
 func eventsQuery(d *dialect, filter shop.EventFilter, w shop.Window) (query string, args []any) {
 	c := conditions{byRow: d.byRow}
 	page := func() string {
@@ -43,7 +42,7 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.Window) (query stri
 		return query
 	}
 	switch {
-	case filter.Subject != "": // it has few
+	case filter.Subject != "": // a subject has few events
 		c.equal("subject", filter.Subject)
 		if len(filter.Types) > 0 {
 			addIn(&c, "type", filter.Types)
@@ -80,7 +79,7 @@ func (t *tx) CountEvents(after, upTo int64) ([]shop.DayCount, error) {
 		FROM events WHERE id > $1 AND id <= $2 GROUP BY 1 ORDER BY 1`, after, upTo)
 }
 
-// microsADay is how long a day is, as times are stored.
+// microsADay is a day in microseconds.
 const microsADay = 24 * 60 * 60 * 1_000_000
 
 func (t *tx) LastEvent() (int64, error) {
@@ -107,10 +106,10 @@ func (t *tx) EventHorizon() (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// removeAtOnce is how many events or deliveries are removed at a time.
+// removeAtOnce bounds the rows that one call removes.
 const removeAtOnce = 1000
 
-// RemoveEvents goes by the positions: one that was written earlier than the one before it stays until that one goes.
+// RemoveEvents removes events in the order of their positions. An old event that follows a newer one stays until that is removed.
 func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 	removed, err := t.removeOldest("events", "at", before, now)
 	if err != nil || len(removed) == 0 {
@@ -119,8 +118,8 @@ func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 	return len(removed) == removeAtOnce, t.set("event_horizon", strconv.FormatInt(slices.Max(removed), 10))
 }
 
-// removeOldest removes the first rows of a table, up to the last of those from before a time that all come before it. Rows from a
-// time to come are passed over: a clock has written them that was put back, and they are older than what follows them.
+// removeOldest removes rows in the order of their ids, up to the first one that is not older than before. It ignores the time of rows
+// in the future: a wrong clock wrote them, and they are older than the rows that follow.
 func (t *tx) removeOldest(table, column string, before, now time.Time) (removed []int64, err error) {
 	type row struct{ id, at int64 }
 	oldest, err := all(t, func(scan scanner) (r row, err error) {

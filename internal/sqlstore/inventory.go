@@ -27,7 +27,7 @@ func (t *tx) Inventory() (shop.Inventory, error) {
 	return inventory, err
 }
 
-// addInventory keeps the counts in step with the pets.
+// addInventory changes the count of a status along with the pets.
 func (t *tx) addInventory(status shop.Status, change int) error {
 	t.catalog = true
 	return t.rowWriter().addInventory(status, change)

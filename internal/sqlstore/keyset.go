@@ -9,22 +9,22 @@ import (
 	"animalstore/internal/shop"
 )
 
-// conditions collects what a list is narrowed by. Only what is asked for stands in the query, so that the planner finds
-// the index that is made for it.
+// conditions builds the WHERE clause of a list that is paged by keyset. It contains only the filters that are set, so that the
+// planner finds the index that is made for them.
 type conditions struct {
 	texts []string
 	args  []any
-	exact []string // columns that have one value
-	value []string // which; both in the order of the index that is made for them
+	exact []string // columns that must equal a value, in the order of their index
+	value []string // the placeholders of those values
 	byRow bool     // dialect.byRow
 }
 
-// equal adds the condition that a column has a value. With several, they come in the order of their index.
+// equal adds the condition that a column equals a value. Several must be added in the order of their index.
 func (c *conditions) equal(column string, value any) {
 	c.exact, c.value = append(c.exact, column), append(c.value, c.placeholder(value))
 }
 
-// add adds a condition with one value, which stands for %s in it.
+// add adds a condition with one value, whose placeholder replaces %s.
 func (c *conditions) add(condition string, value any) {
 	c.texts = append(c.texts, strings.Replace(condition, "%s", c.placeholder(value), 1))
 }
@@ -42,8 +42,8 @@ func (c *conditions) placeholder(value any) string {
 	return "$" + strconv.Itoa(len(c.args))
 }
 
-// page writes the query for one window of a list; after is the condition of what follows a position in its order. The limit
-// stands in the text: where it is bound, SQLite plans the query anew for each value, which took a third of the time.
+// page returns the query for one page of a list; after is the condition that a row follows the position %s. The limit is part of
+// the text: SQLite plans a query again for each value of a bound limit, which took a third of the time.
 func (c *conditions) page(selection string, w shop.Window, after, order string) (query string, args []any) {
 	if c.byRow && len(c.exact) > 0 {
 		order = c.seek(w.From, strings.HasSuffix(order, " DESC"))
@@ -63,8 +63,8 @@ func (c *conditions) page(selection string, w shop.Window, after, order string) 
 	return query, c.args
 }
 
-// seek narrows a list to exact values and to what follows a position, as one range of whole rows. It returns the order. No
-// other index has that order than the one that is made for these columns.
+// seek adds the exact values and the position as one range of row values, and returns the order of that range. Only the index on
+// these columns has that order, so the planner must use it.
 func (c *conditions) seek(from *int64, descending bool) (order string) {
 	low, high := fmt.Sprintf(">= (%%s, %d)", math.MinInt64), fmt.Sprintf("<= (%%s, %d)", math.MaxInt64)
 	switch {

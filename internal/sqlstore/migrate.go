@@ -10,7 +10,7 @@ import (
 //go:embed migrations/sqlite/*.sql migrations/postgres/*.sql
 var migrations embed.FS
 
-// readMigrations returns the migrations of an engine in their order.
+// readMigrations returns the migrations of an engine, in order.
 func readMigrations(engine string) (statements []string, err error) {
 	entries, err := migrations.ReadDir("migrations/" + engine)
 	for _, entry := range entries {
@@ -23,16 +23,16 @@ func readMigrations(engine string) (statements []string, err error) {
 	return statements, err
 }
 
-// errNewer is what a schema says that was made by a later version than this.
+// errNewer is the error for a schema of a later version than this one.
 func errNewer(version, known int) error {
 	return fmt.Errorf("it was written by a newer animalstore (schema %d; this one knows %d)", version, known)
 }
 
-// applicationID marks a file as ours ("anml"), so that nobody's other database is taken for an empty store.
+// applicationID marks a file as ours ("anml"). It tells a new store from the database of another program.
 const applicationID = 0x616e6d6c
 
-// migrateSQLite brings the schema up to date. All of it happens in one transaction that no other process can enter, so any
-// number may start at once. The number of migrations that have run is the file's user_version.
+// migrateSQLite brings the schema up to date. It runs all missing migrations in one BEGIN IMMEDIATE transaction, so that any number of
+// processes may start at once. The user_version of the file is the number of migrations that have run.
 func migrateSQLite(ctx context.Context, c *conn) error {
 	migrations, err := readMigrations("sqlite")
 	if err != nil {
@@ -48,7 +48,7 @@ func migrateSQLite(ctx context.Context, c *conn) error {
 	if err := c.exec(ctx, "BEGIN IMMEDIATE", nil); err != nil {
 		return describeOpenError(err)
 	}
-	if version, err = schemaVersion(ctx, c); err == nil { // again: another process may have been quicker
+	if version, err = schemaVersion(ctx, c); err == nil { // read again under the lock: another process may have been faster
 		err = applyMigrations(ctx, c, version, migrations)
 	}
 	if err != nil {
@@ -70,7 +70,7 @@ func applyMigrations(ctx context.Context, c *conn, version int, migrations []str
 		"COMMIT")
 }
 
-// schemaVersion returns how many migrations have run. It refuses a database of another program.
+// schemaVersion returns the number of migrations that have run. It fails for the database of another program.
 func schemaVersion(ctx context.Context, r runner) (version int, err error) {
 	var application, tables int
 	_, err = firstRow(ctx, r, `
@@ -80,7 +80,7 @@ func schemaVersion(ctx context.Context, r runner) (version int, err error) {
 		return 0, describeOpenError(err)
 	}
 	if application != applicationID && (application != 0 || version != 0 || tables != 0) {
-		return 0, errors.New("it is the database of another program")
+		return 0, errors.New("it belongs to another program")
 	}
 	return version, nil
 }

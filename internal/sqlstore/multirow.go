@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// rowsAtOnce is how many rows one statement writes or asks for.
+// rowsAtOnce bounds the rows of one statement.
 const rowsAtOnce = 500
 
-// inChunks calls a function with parts of a list, and with the places of their values, made of a row such as ($, $). There
-// are a few sizes only: each has a statement of its own, to be prepared once.
+// inChunks calls fn with parts of a list, and with the placeholders for their values, built from a row such as ($, $). Parts have one
+// of three sizes, so that there are three statements to prepare.
 func inChunks[T any](list []T, row string, fn func(part []T, places string) error) error {
 	for _, size := range []int{rowsAtOnce, rowsAtOnce / 10, 1} {
 		for places := ""; len(list) >= size; list = list[size:] {
@@ -24,7 +24,7 @@ func inChunks[T any](list []T, row string, fn func(part []T, places string) erro
 	return nil
 }
 
-// numbered gives each $ of a text its number.
+// numbered numbers each $ of a text.
 func numbered(text string) string {
 	var all strings.Builder
 	for i, part := range strings.Split(text, "$") {

@@ -58,7 +58,7 @@ func (t *tx) NextHold() (time.Time, error) {
 	return fromMicros(next.V), err
 }
 
-// dueOrders is how many holds are ended at a time.
+// dueOrders bounds the holds that expire in one transaction.
 const dueOrders = "100"
 
 func (t *tx) DueOrders(now time.Time) ([]shop.Order, error) {

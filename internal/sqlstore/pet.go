@@ -11,7 +11,7 @@ import (
 
 const petColumns = "id, name, category_id, coalesce(status, '')"
 
-// scanPets reads one animal after the other into the same place: pages of them are read more often than all else.
+// scanPets returns a scan function that reuses its variables for every row: pages of pets are the most frequent query.
 func scanPets() func(scanner) (shop.Pet, error) {
 	var pet shop.Pet
 	columns := []any{&pet.ID, &pet.Name, &pet.CategoryID, (*string)(&pet.Status)}
@@ -30,8 +30,8 @@ func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
 	return allUpTo(t, list.Limit, scanPets(), query, args...)
 }
 
-// petsQuery writes the query of a list. In a file, one index serves a category with a status and without: its animals are looked
-// for in each status by themselves, and merged. Another index would make each new animal a sixth dearer.
+// petsQuery returns the query of a list. SQLite has one index on category and status for both kinds of filter: without a status, the
+// query merges a page of each status. An index on the category alone would make each insert a sixth slower.
 func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	if list.CategoryID == nil || list.Status != "" || d.byRow {
 		return petConditions(d, list).page("SELECT "+petColumns+" FROM pets", list.Window, "id < %s", "id DESC")
@@ -40,14 +40,13 @@ func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	for _, status := range append(shop.Statuses(), "") {
 		c := petConditions(d, list)
 		c.texts = append(c.texts, statusIs(status))
-		query, args = c.page("SELECT id FROM pets", list.Window, "id < %s", "id DESC") // the same values for each
+		query, args = c.page("SELECT id FROM pets", list.Window, "id < %s", "id DESC") // the arguments are the same for each status
 		parts = append(parts, "SELECT id FROM ("+query+")")
 	}
 	return fmt.Sprintf("SELECT %s FROM pets WHERE id IN (%s) ORDER BY id DESC LIMIT %d", petColumns, strings.Join(parts, " UNION ALL "), list.Limit), args
 }
 
-// petConditions are those of a list. Only the filters that are set are among them, so that the planner finds the index that is
-// made for them.
+// petConditions returns the conditions of a list's filters.
 func petConditions(d *dialect, list shop.PetList) *conditions {
 	c := &conditions{byRow: d.byRow}
 	if list.CategoryID != nil {
@@ -69,7 +68,8 @@ func petConditions(d *dialect, list shop.PetList) *conditions {
 	return c
 }
 
-// statusIs is the condition that an animal has a status, or none. It stands in the text: a file has an index for each status.
+// statusIs returns the condition that a pet has a status, or none. The status is part of the text: SQLite has a partial index for
+// each one.
 func statusIs(status shop.Status) string {
 	switch {
 	case status == "":
@@ -77,11 +77,11 @@ func statusIs(status shop.Status) string {
 	case slices.Contains(shop.Statuses(), status):
 		return "status = '" + string(status) + "'"
 	default:
-		return "FALSE" // no animal has another
+		return "FALSE" // no pet has another status
 	}
 }
 
-// CountPets reads the index that has just the two columns, in their order.
+// CountPets groups by the columns of an index, in their order, so that it reads only that index.
 func (t *tx) CountPets() ([]shop.PetCount, error) {
 	return all(t, func(scan scanner) (count shop.PetCount, err error) {
 		err = scan(&count.CategoryID, (*string)(&count.Status), &count.N)

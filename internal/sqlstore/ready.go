@@ -10,9 +10,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Ready returns unavailable where the store cannot be read or written, with a message that says what is wrong in plain words.
+// Ready returns an unavailable error while the store cannot be read or written, with a message for operators.
 //
-// It writes nothing, but where the last write failed: only another one shows that there is room on the disk again.
+// After a failed write it writes too: only that shows whether the disk has space again.
 func (s *Store) Ready(ctx context.Context) error {
 	err := s.engine.ready(ctx)
 	if err == nil && s.failing.Load() {
@@ -24,7 +24,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	return shop.NotReady(readyMessages[classify(err)], err)
 }
 
-// touch writes something that changes nothing.
+// touch writes a row without changing it.
 func touch(w shop.WriteTx) error {
 	return w.(*tx).exec("UPDATE settings SET value = value WHERE name = 'environment'")
 }

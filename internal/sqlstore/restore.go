@@ -9,21 +9,20 @@ import (
 	"path/filepath"
 )
 
-// Restored is what an operator has to know of a restore.
+// Restored describes a restore to the operator.
 type Restored struct {
-	Kept string // where the store is that was there before; empty: there was none
-	// GoOn is the number after which new ids go on, because nobody could tell which were given out after the backup; 0: that
-	// was known.
+	Kept string // the path of the previous store; empty: there was none
+	// GoOn is the id after which new ids continue when the ids since the backup are not known; 0: they are known.
 	GoOn int64
-	// Keys are those that open the store again as they did at the time of the backup, and did not any more.
+	// Keys describes the keys that were revoked or rotated after the backup and are valid again.
 	Keys []string
 }
 
-// Restore puts a backup in the place of a store. Before it touches anything it looks through the backup as Check does, and calls
-// tell for what it finds; damage is refused, and anything else needs force. So does a store that is there already, which is
-// kept beside it. At any moment there is one of the two, whole. Nobody may serve it meanwhile.
+// Restore replaces a store by a backup. It first checks the backup as Check does, and calls tell for each finding. It fails for a
+// damaged backup, and without force also for any other finding, and for a store that already exists. The existing store is kept
+// beside the new one. At any moment the path has one of the two, complete. No service may use the store meanwhile.
 //
-// Ids that were given out after the backup are not given out again, and events that readers have seen since are marked as undone.
+// Ids that were assigned after the backup are not assigned again, and events that were published since are marked as undone.
 func Restore(ctx context.Context, file, database string, force bool, tell func(finding string)) (done Restored, err error) {
 	if IsURL(database) {
 		return done, errServerBackup
@@ -37,11 +36,11 @@ func Restore(ctx context.Context, file, database string, force bool, tell func(f
 	}
 	lock, err := lockFile(path + ".lock")
 	if err != nil {
-		return done, fmt.Errorf("cannot have the database %s alone: %w", path, err)
+		return done, fmt.Errorf("cannot lock the database %s: %w", path, err)
 	}
 	defer lock.release()
 	if there && !force {
-		return done, fmt.Errorf("there is a store in %s already; --force restores over it, and keeps it beside", path)
+		return done, fmt.Errorf("%s already has a store; --force replaces it, and keeps the old one beside it", path)
 	}
 	sound := false
 	if there {
@@ -50,10 +49,10 @@ func Restore(ctx context.Context, file, database string, force bool, tell func(f
 		}
 	}
 	fresh := path + ".restoring"
-	if err := removeDatabase(fresh); err != nil { // of one that was killed
+	if err := removeDatabase(fresh); err != nil { // left by a restore that was killed
 		return done, err
 	}
-	defer removeDatabase(fresh) // where it has got its name, there is nothing left to remove
+	defer removeDatabase(fresh) // does nothing after the rename
 	if err := unpackBackup(ctx, file, fresh, path); err != nil {
 		return done, err
 	}
@@ -67,7 +66,7 @@ func Restore(ctx context.Context, file, database string, force bool, tell func(f
 	case found.Damage > 0:
 		return done, fmt.Errorf("%s cannot be restored: %w", file, errDamaged)
 	case found.All > 0 && !force:
-		return done, fmt.Errorf("%s breaks rules of the store; --force restores it all the same", file)
+		return done, fmt.Errorf("%s violates rules of the store; --force restores it anyway", file)
 	}
 	if err := syncFile(fresh); err != nil {
 		return done, err
@@ -76,7 +75,7 @@ func Restore(ctx context.Context, file, database string, force bool, tell func(f
 	return done, err
 }
 
-// resolveTarget returns the one path of a database that everybody agrees on, and whether there is anything in it.
+// resolveTarget returns the absolute path of a database without symbolic links, and whether the file has any contents.
 func resolveTarget(database string) (path string, there bool, err error) {
 	if path, err = filepath.Abs(database); err != nil {
 		return "", false, err
@@ -95,7 +94,7 @@ func resolveTarget(database string) (path string, there bool, err error) {
 	return path, info.Size() > 0, err
 }
 
-// unpackBackup makes a new database of a backup, with the schema of today, for the same owner as the store's.
+// unpackBackup copies a backup into a new database, migrates it, and gives it to the owner of the store.
 func unpackBackup(ctx context.Context, file, fresh, path string) error {
 	backup, err := openSnapshot(ctx, file)
 	if err != nil {

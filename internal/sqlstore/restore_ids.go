@@ -13,21 +13,21 @@ import (
 	"animalstore/internal/shop"
 )
 
-// unusedID returns a number above all ids that a store has ever given out, whatever became of it since a backup: it gives out
-// less than one in a microsecond, and begins with 1, or with the time of a restore.
+// unusedID returns a number above all ids that a store can have assigned since a backup. Ids start at 1 or at the time of a restore in
+// microseconds, and a store assigns less than one id in a microsecond.
 func unusedID() int64 { return time.Now().UnixMicro() }
 
-// highWater are how far a store has come with what it gives out.
+// highWater is what a store has assigned so far.
 type highWater struct {
-	last     map[string]int64 // ids, by table
+	last     map[string]int64 // the last id of each table
 	category int64
 	undone   []rewind
-	event    *shop.StoredEvent // the newest
-	keys     map[int64]string  // names
-	secrets  map[int64]string  // all hashes of each key, as one text
+	event    *shop.StoredEvent // the newest one
+	keys     map[int64]string  // the name of each key
+	secrets  map[int64]string  // the hashes of each key's secrets, as one text
 }
 
-// continueIDs lets a restored store go on after all that was given out before, and tells what comes back with it.
+// continueIDs makes a restored store assign only ids that the previous store has not, and returns the keys that become valid again.
 func continueIDs(ctx context.Context, fresh, path string, sound bool) (done Restored, err error) {
 	backup, err := readHighWater(ctx, fresh, nil)
 	if err != nil {
@@ -37,7 +37,7 @@ func continueIDs(ctx context.Context, fresh, path string, sound bool) (done Rest
 	if sound {
 		old, err = readHighWater(ctx, path, backup.event)
 	}
-	if old == nil || err != nil { // it is damaged, or no store at all: nobody knows
+	if old == nil || err != nil { // it is damaged, or not a store
 		old = &highWater{}
 	}
 	known := backup.event != nil && old.event != nil
@@ -52,7 +52,7 @@ func continueIDs(ctx context.Context, fresh, path string, sound bool) (done Rest
 	for _, table := range copiedTables {
 		last := max(backup.last[table.name], old.last[table.name], done.GoOn)
 		if table.name == "events" && last > backup.last[table.name] {
-			last++ // a place that no event has, to go on from
+			last++ // a position that no event has
 			undone := addRewind(backup.undone, rewind{backup.last[table.name], last})
 			if err := writeSetting(ctx, e, rewindSetting, formatRewinds(undone)); err != nil {
 				return done, err
@@ -77,7 +77,7 @@ func writeSetting(ctx context.Context, r runner, name, value string) error {
 	return r.exec(ctx, setSetting, []any{name, value})
 }
 
-// revivedKeys names the keys that a restore makes good again.
+// revivedKeys describes the keys that a restore makes valid again.
 func revivedKeys(backup, old *highWater) (names []string) {
 	for _, id := range slices.Sorted(maps.Keys(backup.keys)) {
 		switch _, still := old.keys[id]; {
@@ -90,8 +90,8 @@ func revivedKeys(backup, old *highWater) (names []string) {
 	return names
 }
 
-// readHighWater reads how far a store has come. The event of another store is returned as its own only where it has the same:
-// then it is that store, at a later time.
+// readHighWater reads what a store has assigned. Given the newest event of a backup, it sets event only if the store has the same
+// event: then the backup is of this store.
 func readHighWater(ctx context.Context, path string, same *shop.StoredEvent) (*highWater, error) {
 	l, err := openSnapshot(ctx, path)
 	if err != nil {

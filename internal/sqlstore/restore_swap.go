@@ -12,37 +12,37 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// errInUse is what replace returns while another process has the store open.
+// errInUse is returned while another process has the store open.
 var errInUse = errors.New("another program has it open")
 
-// singleConn opens a database that nobody else uses, in one file without a log beside it.
+// singleConn returns a connection to a database that no one else uses. It does not switch the file to WAL mode.
 func singleConn(path string) *conn {
 	return newConn(fileURI(path), 5*time.Second, pragma{"synchronous", "2"})
 }
 
-// replace puts a new database in the place of another, and returns where that is kept.
+// replace renames a new database to the path of the old one, and returns the path where the old one is kept.
 //
-// A log beside a database belongs to it alone: under another it would destroy it. So the old one takes its log in first, and
-// is held until it has been replaced, in one step. One that is damaged is moved away as it is.
+// A WAL belongs to one database and would destroy another at the same path. So the old WAL is checkpointed first, and the old
+// database stays locked until the rename. A damaged database is moved away as it is, with its WAL.
 func replace(ctx context.Context, fresh, path string, there, sound bool) (kept string, err error) {
 	kept = previousName(path)
 	release := func() {}
 	if sound {
 		if release, err = lockExclusively(ctx, path); err != nil {
-			return "", fmt.Errorf("cannot have the database %s alone: %w", path, err)
+			return "", fmt.Errorf("cannot lock the database %s: %w", path, err)
 		}
-	} else if err := moveSidecars(path, kept); err != nil { // also where somebody has removed the database alone
+	} else if err := moveSidecars(path, kept); err != nil { // also where only the database file was removed
 		return "", err
 	}
 	defer release()
 	if !there {
 		return "", errors.Join(os.Rename(fresh, path), syncFolder(path))
 	}
-	if runtime.GOOS == "windows" { // where nobody can rename what is open
+	if runtime.GOOS == "windows" { // it cannot rename an open file
 		release()
 	}
-	if err := os.Link(path, kept); err != nil { // so that there is a store under its name at any moment
-		if err := os.Rename(path, kept); err != nil { // where there are no links, but for this one
+	if err := os.Link(path, kept); err != nil { // a link, so that the path has a store at any moment
+		if err := os.Rename(path, kept); err != nil { // a file system without links
 			return "", err
 		}
 	}
@@ -52,8 +52,7 @@ func replace(ctx context.Context, fresh, path string, there, sound bool) (kept s
 	return kept, syncFolder(path)
 }
 
-// isIntact tells whether a file is a database that SQLite finds no damage in. It only reads: SQLite would mend what it can, and
-// the damage is to be kept as it is.
+// isIntact reports whether SQLite finds no damage in a file. It opens the file read-only, since a recovery would change the evidence.
 func isIntact(ctx context.Context, path string) (bool, error) {
 	c := newConn(fileURI(path, "mode=ro"), lockTimeout(Options{}))
 	defer c.close()
@@ -65,7 +64,7 @@ func isIntact(ctx context.Context, path string) (bool, error) {
 	return verdict == "ok", err
 }
 
-// lockExclusively makes a database one whole file, and keeps everybody out of it until it is released.
+// lockExclusively moves the WAL into the database file, and locks out all other connections until release is called.
 func lockExclusively(ctx context.Context, path string) (release func(), err error) {
 	c := singleConn(path)
 	var mode string
@@ -82,7 +81,7 @@ func lockExclusively(ctx context.Context, path string) (release func(), err erro
 	return c.close, nil
 }
 
-// moveSidecars moves the files beside a database to where the database will be kept.
+// moveSidecars renames the files beside a database along with it.
 func moveSidecars(path, kept string) error {
 	for _, suffix := range sidecars {
 		if err := os.Rename(path+suffix, kept+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -92,7 +91,7 @@ func moveSidecars(path, kept string) error {
 	return nil
 }
 
-// previousName is a name beside a database that nothing has yet.
+// previousName returns an unused path beside a database, under which the old one is kept.
 func previousName(path string) string {
 	name := path + ".before-" + time.Now().UTC().Format("2006-01-02T15-04-05Z")
 	for n := 2; ; n++ {
@@ -103,9 +102,9 @@ func previousName(path string) string {
 	}
 }
 
-// syncFolder makes sure that the names in the folder of a file survive a power cut.
+// syncFolder makes renames in the folder of a file survive a power cut.
 func syncFolder(path string) error {
-	if runtime.GOOS == "windows" { // which does that itself
+	if runtime.GOOS == "windows" { // it needs no sync, and has none
 		return nil
 	}
 	folder, err := os.Open(filepath.Dir(path))

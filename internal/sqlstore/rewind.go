@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// rewindSetting holds the places of events that a restore has undone, oldest first, as in "12-48 97-1000000098".
+// rewindSetting is the setting that records rewinds, oldest first, as in "12-48 97-1000000098".
 const rewindSetting = "undone_events"
 
-// rewind are places in the feed whose events were given out and then undone: those between the last event that was kept,
-// and a place that no event ever had, from which the feed goes on.
+// rewind is what a restore did to the event feed: the events after last were published and then undone. The feed resumes after
+// resume, a position that no event ever had.
 type rewind struct{ last, resume int64 }
 
-var errBadRewind = errors.New("it does not say which events were undone")
+var errBadRewind = errors.New("invalid range of undone events")
 
 func parseRewinds(text string) (list []rewind, err error) {
 	for part := range strings.FieldsSeq(text) {
@@ -34,7 +34,7 @@ func formatRewinds(list []rewind) string {
 	return strings.Join(texts, " ")
 }
 
-// addRewind adds what a restore undoes now. Those that it goes back behind are among them.
+// addRewind adds a rewind, which replaces those that began at the same position or later.
 func addRewind(list []rewind, u rewind) []rewind {
 	var stay []rewind
 	for _, before := range list {
@@ -45,20 +45,20 @@ func addRewind(list []rewind, u rewind) []rewind {
 	return append(stay, u)
 }
 
-// resumeAfter returns the place from which the feed goes on after those that were undone with this one, or 0 where it stands.
-func resumeAfter(list []rewind, place int64) int64 {
+// resumeAfter returns the position at which a reader resumes whose position was undone, or 0 for a position that stands.
+func resumeAfter(list []rewind, position int64) int64 {
 	for _, u := range list {
-		if u.last < place && place < u.resume {
+		if u.last < position && position < u.resume {
 			return u.resume
 		}
 	}
 	return 0
 }
 
-// UndoneEvents returns the place after which a reader goes on whose own place was undone by a restore; 0 where it stands.
-func (t *tx) UndoneEvents(place int64) (int64, error) {
+// UndoneEvents returns the position after which a reader resumes whose position a restore has undone; 0 for one that stands.
+func (t *tx) UndoneEvents(position int64) (int64, error) {
 	list, err := t.rewinds()
-	return resumeAfter(list, place), err
+	return resumeAfter(list, position), err
 }
 
 func (t *tx) rewinds() ([]rewind, error) {

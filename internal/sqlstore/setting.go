@@ -18,7 +18,7 @@ func (t *tx) Demo() (bool, error) {
 
 func (t *tx) SetDemo() error { return t.set("demo", "filled") }
 
-// set writes a setting in the place of any before it.
+// set inserts or replaces a setting.
 func (t *tx) set(name, value string) error {
 	return t.exec(setSetting, name, value)
 }

@@ -11,15 +11,15 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// snapshot is one state of a store, which is only read: nothing is made, migrated or written, and a service may go on beside it.
+// snapshot is a read transaction on a store. It creates, migrates and writes nothing, and a service may go on beside it.
 type snapshot struct {
 	session
 	engine  *checkEngine
-	version int    // how many migrations have run
-	uri     string // of a file
+	version int    // the number of migrations that have run
+	uri     string // of the file; empty for a server
 }
 
-// openSnapshot begins to read a store. It refuses what is none, and one that a newer version has written.
+// openSnapshot begins to read a store. It fails where there is none, and for a store that a newer version has written.
 func openSnapshot(ctx context.Context, database string) (*snapshot, error) {
 	l := &snapshot{}
 	var err error
@@ -70,7 +70,7 @@ func (l *snapshot) openFile(ctx context.Context, path string) error {
 	err = l.readFile(ctx, fileURI(path, "mode=ro"))
 	if code := primaryCode(err); (code == sqlite.ResultCantOpen || code == sqlite.ResultReadOnly) && walIsEmpty(path) {
 		l.close()
-		err = l.readFile(ctx, fileURI(path, "immutable=1")) // SQLite wants to put files beside it, and may not
+		err = l.readFile(ctx, fileURI(path, "immutable=1")) // SQLite cannot create the files beside it
 	}
 	if err != nil {
 		return fmt.Errorf("cannot read the database %s: %w", path, err)
@@ -84,7 +84,7 @@ func (l *snapshot) readFile(ctx context.Context, uri string) (err error) {
 	return err
 }
 
-// walIsEmpty tells whether all of a database is in its file.
+// walIsEmpty reports whether a database has no WAL, or an empty one.
 func walIsEmpty(path string) bool {
 	info, err := os.Stat(path + "-wal")
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
@@ -104,7 +104,7 @@ func (l *snapshot) begin(ctx context.Context) (err error) {
 	return l.exec(ctx, l.engine.begin, nil)
 }
 
-// vacuumInto writes the file, as it is now, into another one. It needs a connection without a transaction.
+// vacuumInto writes the current contents of the file into another file. VACUUM needs a connection without a transaction.
 func (l *snapshot) vacuumInto(ctx context.Context, path string) error {
 	c := newConn(l.uri, lockTimeout(Options{}))
 	defer c.close()
@@ -116,7 +116,7 @@ func (l *snapshot) each(ctx context.Context, query string, fn func(scanner) erro
 	return eachRow(ctx, l, query, fn)
 }
 
-// number returns the first column of the first row of a query; 0 where there is none.
+// number returns the first column of the first row of a query, or 0 without rows.
 func (l *snapshot) number(ctx context.Context, query string) (n int64, err error) {
 	_, err = firstRow(ctx, l, query, &n)
 	return n, err

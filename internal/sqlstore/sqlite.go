@@ -13,7 +13,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// sqliteEngine is one SQLite file: one connection that writes, and a pool of others that read beside it.
+// sqliteEngine is one SQLite file in WAL mode: one connection that writes, and a pool of connections that read beside it.
 type sqliteEngine struct {
 	lock       *lock
 	readers    chan *conn
@@ -26,8 +26,8 @@ type sqliteEngine struct {
 	afterWrite func(did effects, done bool)
 }
 
-// errLocked is what lockFile returns while another process holds the lock.
-var errLocked = errors.New("another animalstore serves it")
+// errLocked is returned by lockFile while another process holds the lock.
+var errLocked = errors.New("it is already in use by another animalstore")
 
 func openSQLite(ctx context.Context, path string, o Options, m *metrics, afterWrite func(did effects, done bool)) (*sqliteEngine, error) {
 	path, err := resolveFile(path, o.Existing)
@@ -37,7 +37,7 @@ func openSQLite(ctx context.Context, path string, o Options, m *metrics, afterWr
 	s := &sqliteEngine{dialect: sqliteDialect(o.Now), metrics: m, afterWrite: afterWrite, closed: make(chan struct{})}
 	if o.Exclusive {
 		if s.lock, err = lockFile(path + ".lock"); err != nil {
-			return nil, fmt.Errorf("cannot have the database %s alone: %w", path, err)
+			return nil, fmt.Errorf("cannot lock the database %s: %w", path, err)
 		}
 	}
 	if err := s.openWithRetry(ctx, path, o); err != nil {
@@ -46,8 +46,8 @@ func openSQLite(ctx context.Context, path string, o Options, m *metrics, afterWr
 	return s, nil
 }
 
-// openWithRetry opens the database again while others do the same. When several processes turn a new file into a database
-// at once, SQLite tells some of them at once that it is busy, whatever patience a connection has.
+// openWithRetry opens the database, and tries again while it is busy. When several processes create a database in a new file at
+// once, SQLite returns SQLITE_BUSY to some of them at once, whatever their busy timeout is.
 func (s *sqliteEngine) openWithRetry(ctx context.Context, path string, o Options) error {
 	for end := time.Now().Add(lockTimeout(o)); ; {
 		err := s.open(ctx, path, o)
@@ -79,8 +79,8 @@ func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err er
 	return nil
 }
 
-// prepareSchema brings the schema of a file up to date. It refuses the database of another program before any setting of ours
-// changes it.
+// prepareSchema brings the schema of a file up to date. It first looks at the file without our settings: journal_mode would change
+// the database of another program.
 func prepareSchema(ctx context.Context, path string, o Options) error {
 	plain := newConn(fileURI(path), lockTimeout(o))
 	_, err := schemaVersion(ctx, plain)
@@ -99,8 +99,7 @@ func prepareSchema(ctx context.Context, path string, o Options) error {
 	return nil
 }
 
-// connectAll opens all connections before they are needed: clients may use up the descriptors of the process, and are served all
-// the same.
+// connectAll opens all connections at the start: later, clients may have used up the file descriptors of the process.
 func (s *sqliteEngine) connectAll(ctx context.Context, writing *conn) error {
 	all := []*conn{writing}
 	for range cap(s.readers) {
@@ -148,10 +147,9 @@ func (s *sqliteEngine) read(ctx context.Context, fn func(*tx) error) error {
 	}
 	defer func() { s.readers <- c }()
 	tx := &tx{ctx: ctx, runner: c, dialect: s.dialect}
-	// The state was only read, so the way out is always a rollback. It runs after a failure, after a panic and for a
-	// caller who has gone, too: the next one gets a clean connection.
+	// A read always ends with a rollback, also after an error, a panic or an interrupt: the next read gets a clean connection.
 	defer c.rollback()
-	if err := c.exec(context.Background(), "BEGIN", nil); err != nil { // it takes no lock
+	if err := c.exec(context.Background(), "BEGIN", nil); err != nil { // not interrupted: it does no work yet
 		return tx.fail(err)
 	}
 	return tx.run(func() error { return fn(tx) })
@@ -161,16 +159,17 @@ func (s *sqliteEngine) write(ctx context.Context, fn func(shop.WriteTx) error) e
 	return s.writer.write(ctx, fn)
 }
 
-// publish has nothing to do: there is one writer, so events are written in the order in which they are committed.
+// publish has nothing to do: with one writer, events get their ids in commit order.
 func (s *sqliteEngine) publish(context.Context) error { return nil }
 
-// listen hears nothing: the commands that write beside a service are found when it looks.
+// listen reports nothing: SQLite has no notifications. The service polls for writes of other processes.
 func (s *sqliteEngine) listen(context.Context, func()) {}
 
 // primaryCode returns SQLite's primary result code; ResultError for an error that is not SQLite's.
 func primaryCode(err error) sqlite.ResultCode { return sqlite.ErrCode(err).ToPrimary() }
 
-// sqliteError says what a failure of the driver means for the caller: whether the database is away, or we are wrong.
+// sqliteError converts an error of SQLite for the caller: unavailable where it may pass or is the machine's, internal where our
+// statement is wrong.
 func sqliteError(err error) error {
 	switch primaryCode(err) {
 	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultNoMem, sqlite.ResultReadOnly, sqlite.ResultInterrupt,
@@ -183,7 +182,7 @@ func sqliteError(err error) error {
 	return shop.InternalError(err)
 }
 
-// describeOpenError says in plain words what an operator can mend when a database does not open.
+// describeOpenError explains errors on opening a database that an operator can fix.
 func describeOpenError(err error) error {
 	switch primaryCode(err) {
 	case sqlite.ResultNotADB:
@@ -191,7 +190,7 @@ func describeOpenError(err error) error {
 	case sqlite.ResultCorrupt:
 		return fmt.Errorf("the file is damaged: %w", err)
 	case sqlite.ResultCantOpen:
-		return fmt.Errorf("it cannot be read or written by this user, or its folder cannot: %w", err)
+		return fmt.Errorf("it or its folder cannot be read or written by this user: %w", err)
 	}
 	return err
 }

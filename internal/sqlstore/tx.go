@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// tx is one open transaction, or one member's part of a shared one. It implements shop.ReadTx and shop.WriteTx; the
-// methods stand in the file of their resource.
+// tx is one transaction, or one member's part of a write group. It implements shop.ReadTx and shop.WriteTx; the methods are in the
+// files of their resources.
 type tx struct {
 	ctx     context.Context
 	runner  runner
@@ -17,7 +17,7 @@ type tx struct {
 	rows   rowWriter // nil: directWriter
 }
 
-// effects are what a write has changed that others keep in memory.
+// effects are the changes of a write that invalidate cached data.
 type effects struct {
 	catalog bool // the catalogue
 	orders  bool // an order has changed
@@ -27,8 +27,8 @@ func (e *effects) add(more effects) {
 	e.catalog, e.orders = e.catalog || more.catalog, e.orders || more.orders
 }
 
-// run runs a closure over the transaction. A closure that went on after a failed statement has failed all the same:
-// PostgreSQL has then aborted its transaction, and SQLite may have ended it.
+// run runs a closure over the transaction. It returns the error of a failed statement even if the closure ignored it: PostgreSQL
+// has aborted the transaction then, and SQLite may have ended it.
 func (t *tx) run(fn func() error) error {
 	err := fn()
 	if t.failed != nil {
@@ -37,7 +37,7 @@ func (t *tx) run(fn func() error) error {
 	return err
 }
 
-// fail remembers the first failure of the transaction.
+// fail records the first error of the transaction, and returns it.
 func (t *tx) fail(err error) error {
 	if t.failed == nil {
 		t.failed = t.dialect.meaning(err)
@@ -58,7 +58,7 @@ func (t *tx) exec(query string, args ...any) error {
 	return nil
 }
 
-// all returns every row of a query, made into a value by scan.
+// all returns the rows of a query, each converted by scan.
 func all[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	return allUpTo(t, 0, scan, query, args...)
 }
@@ -90,7 +90,7 @@ func allUpTo[T any](t *tx, capacity int, scan func(scanner) (T, error), query st
 	return values, nil
 }
 
-// one returns the first row of a query and whether there is one.
+// one returns the first row of a query, and whether there is one.
 func one[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) (T, bool, error) {
 	values, err := all(t, scan, query, args...)
 	if err != nil || len(values) == 0 {
@@ -99,18 +99,18 @@ func one[T any](t *tx, scan func(scanner) (T, error), query string, args ...any)
 	return values[0], true, nil
 }
 
-// scanValue reads a row of one column.
+// scanValue scans a row of one column.
 func scanValue[T any](scan scanner) (value T, err error) {
 	err = scan(&value)
 	return value, err
 }
 
-// nullable makes the zero value NULL.
+// nullable stores the zero value as NULL.
 func nullable[T comparable](value T) sql.Null[T] {
 	return sql.Null[T]{V: value, Valid: value != *new(T)}
 }
 
-// micros is how a time is stored: microseconds since 1970, UTC; the zero time is 0.
+// micros converts a time to its column: microseconds since 1970, and 0 for the zero time.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0
