@@ -19,7 +19,7 @@ var sqliteChecks = checkEngine{
 	integrity: checkSQLiteIntegrity,
 }
 
-// sqliteSchema returns what a database is made of: the statements that make it, by kind and name.
+// sqliteSchema returns the CREATE statements of a database, by type and name.
 func sqliteSchema(ctx context.Context, r runner) (map[string]string, error) {
 	made := map[string]string{}
 	err := eachRow(ctx, r, "SELECT type || ' ' || name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'", func(scan scanner) error {
@@ -32,7 +32,7 @@ func sqliteSchema(ctx context.Context, r runner) (map[string]string, error) {
 	return made, err
 }
 
-// checkSQLiteSchema compares the schema with one that the same migrations make anew.
+// checkSQLiteSchema compares the schema with that of a new database after the same migrations.
 func checkSQLiteSchema(ctx context.Context, c *checker) (usable bool, err error) {
 	steps, err := readMigrations("sqlite")
 	if err != nil {
@@ -56,7 +56,7 @@ func checkSQLiteSchema(ctx context.Context, c *checker) (usable bool, err error)
 	return c.compareSchemas(want, got), nil
 }
 
-// compareSchemas tells what is missing, different or too much. The rules can be asked for while all tables are as they should be.
+// compareSchemas reports missing, different and foreign objects. The rules can be checked if no table is missing or different.
 func (c *checker) compareSchemas(want, got map[string]string) (usable bool) {
 	usable = true
 	for _, name := range sortedKeys(want) {
@@ -65,7 +65,7 @@ func (c *checker) compareSchemas(want, got map[string]string) (usable bool) {
 		case !found:
 			c.finding("schema: the %s is missing", name)
 		case statement != want[name]:
-			c.finding("schema: the %s is not as the migrations make it", name)
+			c.finding("schema: the %s differs from the migrations", name)
 		default:
 			continue
 		}
@@ -73,13 +73,13 @@ func (c *checker) compareSchemas(want, got map[string]string) (usable bool) {
 	}
 	for _, name := range sortedKeys(got) {
 		if _, known := want[name]; !known {
-			c.finding("schema: the %s is none of ours", name)
+			c.finding("schema: the %s does not belong to the store", name)
 		}
 	}
 	return usable
 }
 
-// checkSQLiteIntegrity lets SQLite look for damage, in the pages, in the rows and between them.
+// checkSQLiteIntegrity reports what SQLite's checks of pages, rows and foreign keys find.
 func checkSQLiteIntegrity(ctx context.Context, c *checker) error {
 	err := c.each(ctx, "PRAGMA integrity_check(100)", func(scan scanner) error {
 		var found string
@@ -106,7 +106,7 @@ func checkSQLiteIntegrity(ctx context.Context, c *checker) error {
 		if row.Valid {
 			name = fmt.Sprintf("%s %d", table, row.Int64)
 		}
-		few.finding("%s: it refers to a row of %s that is not there", name, parent)
+		few.finding("%s: it refers to a row of %s that does not exist", name, parent)
 		return nil
 	})
 	return c.tolerateDamage(err)

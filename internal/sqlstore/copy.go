@@ -7,30 +7,30 @@ import (
 	"os"
 )
 
-// CopyProgress is how far a copy is.
+// CopyProgress is the progress of a copy.
 type CopyProgress struct {
 	Doing string // "copying" or "checking"
 	Table string
 	Rows  int64
-	Of    int64 // how many there were when it was counted
+	Of    int64 // the number of rows at the start
 }
 
-// Copied is a table that is the same in source and target: so many rows, with this SHA-256 over all of them.
+// Copied describes a table that is equal in source and target: its number of rows, and the SHA-256 of them all.
 type Copied struct {
 	Table string
 	Rows  int64
 	Sum   [32]byte
-	// Last is the last id that was given out, also where that row is gone; 0 where the table gives none.
+	// Last is the last id that the table has assigned, even if that row was removed; 0 if it assigns none.
 	Last int64
 }
 
 var errSameDatabase = errors.New("source and target are the same database")
 
-// Copy copies a whole store into an empty database of either engine, with all ids and the numbers that they go on from.
-// The target has all of it, compared with the source row by row, or nothing. progress is called often, from one goroutine at a time.
+// Copy copies a whole store into an empty database of either engine, with all ids and the last assigned ids. It compares every row
+// before it commits: the target has the whole store or nothing. Copy calls progress often, from one goroutine at a time.
 //
-// A file must not be in use meanwhile, as source or as target. A server as the source may be: what is copied is its state
-// at the beginning.
+// A file must not be in use meanwhile, neither as source nor as target. A server as the source may be in use: Copy reads one
+// snapshot.
 func Copy(ctx context.Context, from, to string, progress func(CopyProgress)) ([]Copied, error) {
 	if sameFile(from, to) {
 		return nil, errSameDatabase
@@ -57,7 +57,7 @@ func Copy(ctx context.Context, from, to string, progress func(CopyProgress)) ([]
 	return copied, nil
 }
 
-// sameFile tells whether both are one file, by whatever names.
+// sameFile reports whether two paths lead to the same file.
 func sameFile(a, b string) bool {
 	if IsURL(a) || IsURL(b) {
 		return false
@@ -70,7 +70,7 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// copyStore copies between two open ends, in one transaction of the target.
+// copyStore copies between two endpoints, in one transaction of the target.
 func copyStore(ctx context.Context, source, target *endpoint, progress func(CopyProgress)) ([]Copied, error) {
 	same, err := source.sameAs(ctx, target)
 	if err != nil {
@@ -114,17 +114,17 @@ func copyTable(ctx context.Context, source, target *endpoint, table *copiedTable
 		return Copied{}, err
 	}
 	copied := rows.copied(table)
-	// Read after the rows: a server that goes on may have given out more ids since, and never fewer.
+	// Read after the rows: a server in use may have assigned more ids since, but not fewer.
 	if copied.Last, err = source.lastID(ctx, table); err != nil {
 		return Copied{}, err
 	}
-	if table.hasSequence && copied.Rows > 0 { // what was not published yet has an id that the source will give out
+	if table.hasSequence && copied.Rows > 0 { // unpublished events have ids that the source has yet to assign
 		copied.Last = max(copied.Last, rows.last.(int64))
 	}
 	return copied, target.setLastID(ctx, table, copied.Last)
 }
 
-// readTable reads a table only to sum it up.
+// readTable reads a table to hash it.
 func readTable(ctx context.Context, e *endpoint, table *copiedTable, tell func(rows int64)) (Copied, error) {
 	rows, err := e.rows(ctx, table, tell)
 	if err != nil {
@@ -149,7 +149,7 @@ func counting(progress func(CopyProgress), doing, table string, of int64) func(r
 	return func(rows int64) { progress(CopyProgress{doing, table, rows, of}) }
 }
 
-// String says it in one line.
+// String returns a line for the operator.
 func (c Copied) String() string {
 	line := fmt.Sprintf("%s %d rows, sha256 %x", c.Table, c.Rows, c.Sum)
 	if c.Last > 0 {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// endpoint is the source or the target of a copy: one connection with one transaction.
+// endpoint is the source or the target of a copy, with one transaction.
 type endpoint struct {
 	session
 	store   *Store
@@ -14,16 +14,16 @@ type endpoint struct {
 	dialect *dialect
 }
 
-// copyEngine is what a copy does differently on each engine. In its texts %[1]s is a table, and %[2]d an id.
+// copyEngine has the differences of a copy between the engines. In its statements %[1]s is a table, and %[2]d an id.
 type copyEngine struct {
 	read      string   // begins the transaction of a source
-	write     []string // begins that of a target, and keeps others who would fill it out
-	collation string   // puts texts in the order of their bytes
-	own       []string // the engine's own tables, which are not copied and have no rows in a new store
-	last      string   // the last id that a table has given out
-	goOnAfter []string // lets a table give out larger ids only; undone with the transaction
-	filled    []string // done when all is copied
-	// insert adds all rows that next returns, until it returns none.
+	write     []string // begins the transaction of a target, and locks out other copies and services
+	collation string   // orders texts by their bytes
+	own       []string // the engine's own tables, which are not copied and are empty in a new store
+	last      string   // selects the last id that a table has assigned
+	goOnAfter []string // makes a table assign only larger ids; a rollback undoes it
+	filled    []string // executed after the last row
+	// insert inserts the rows that next returns, until next returns nil.
 	insert func(ctx context.Context, s session, table *copiedTable, next func() ([]any, error)) error
 }
 
@@ -46,13 +46,13 @@ func openEndpoint(ctx context.Context, database string, o Options) (*endpoint, e
 	return e, nil
 }
 
-// close ends the transaction, too: what was not committed is undone.
+// close rolls back what was not committed, and closes the store.
 func (e *endpoint) close() error {
 	e.session.close()
 	return e.store.Close()
 }
 
-// beginRead begins to read one state of a store. A database that nobody has ever served is none: its name was mistyped.
+// beginRead begins to read a snapshot of a store. It fails for a database that no service has used: its name is probably mistyped.
 func (e *endpoint) beginRead(ctx context.Context) error {
 	if err := e.exec(ctx, e.engine.read, nil); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (e *endpoint) beginRead(ctx context.Context) error {
 	return err
 }
 
-// beginWrite begins to fill a database in which there is nothing.
+// beginWrite begins to fill a database, which must be empty.
 func (e *endpoint) beginWrite(ctx context.Context) error {
 	if err := execAll(ctx, e, e.engine.write...); err != nil {
 		return err
@@ -79,7 +79,7 @@ func (e *endpoint) beginWrite(ctx context.Context) error {
 			return err
 		}
 	}
-	return e.exec(ctx, "DELETE FROM inventory", nil) // the zeros; the copy brings its own rows
+	return e.exec(ctx, "DELETE FROM inventory", nil) // the zeros of a new store
 }
 
 func (e *endpoint) expectNone(ctx context.Context, table, condition string) error {
@@ -95,12 +95,12 @@ func (e *endpoint) exists(ctx context.Context, query string) (bool, error) {
 	return firstRow(ctx, e, query, &one)
 }
 
-// sameServer is a query for what tells a store on a server from all others, by whatever address it is reached.
+// sameServer selects the identity of a store on a server, which does not depend on the server's address.
 const sameServer = "SELECT current_database(), current_schema(), CAST(extract(epoch FROM pg_postmaster_start_time()) * 1000000 AS BIGINT)"
 
 func (e *endpoint) sameAs(ctx context.Context, other *endpoint) (bool, error) {
 	if e.engine != &copyPostgres || other.engine != &copyPostgres {
-		return false, nil // two files are told apart before they are opened
+		return false, nil // Copy has compared files by name
 	}
 	type identity struct {
 		database, schema string
@@ -138,13 +138,13 @@ func (e *endpoint) setLastID(ctx context.Context, table *copiedTable, last int64
 	return nil
 }
 
-// commit does not end half way with its caller.
+// commit commits the copy. Its COMMIT does not end with the caller's context.
 func (e *endpoint) commit(ctx context.Context) error {
 	if err := execAll(ctx, e, e.engine.filled...); err != nil {
 		return fmt.Errorf("nothing was copied: %w", err)
 	}
 	if err := e.exec(context.WithoutCancel(ctx), "COMMIT", nil); err != nil {
-		return fmt.Errorf("the target now has all or nothing, and it did not say which: %w", err)
+		return fmt.Errorf("the target has the whole store or nothing, but its response was lost: %w", err)
 	}
 	return nil
 }

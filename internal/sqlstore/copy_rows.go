@@ -8,16 +8,16 @@ import (
 	"hash"
 )
 
-// rowReader reads a table from its first row to its last, one at a time, and sums up what it has read. The sum is the
-// same wherever the rows are: it is over their values in the order of the primary key, and not over what an engine stores.
+// rowReader reads the rows of a table in the order of the primary key, and hashes their values. The hash does not depend on the
+// engine.
 type rowReader struct {
 	rows     rows
-	values   []any // of the row at hand
-	targets  []any // where they are scanned to
+	values   []any // of the current row
+	targets  []any // pointers to the values
 	sum      hash.Hash
-	buffer   []byte // what is added to the sum
+	buffer   []byte // the encoded row
 	n        int64
-	last     any // the first value of the last row
+	last     any // the first column of the last row
 	progress func(rows int64)
 }
 
@@ -34,7 +34,7 @@ func (e *endpoint) rows(ctx context.Context, table *copiedTable, tell func(rows 
 	return r, nil
 }
 
-// next returns the next row, which is good until the one after it, or nil after the last.
+// next returns the next row, or nil after the last one. The row is valid until the next call.
 func (r *rowReader) next() ([]any, error) {
 	if !r.rows.Next() {
 		r.progress(r.n)
@@ -57,7 +57,7 @@ func (r *rowReader) next() ([]any, error) {
 	return r.values, nil
 }
 
-// add writes a value so that no two rows look alike: what it is, how long it is, and itself.
+// add encodes a value with its type and length, so that no two rows have the same encoding.
 func (r *rowReader) add(value any) error {
 	switch v := value.(type) {
 	case nil:
@@ -69,12 +69,12 @@ func (r *rowReader) add(value any) error {
 	case []byte:
 		r.buffer = append(binary.BigEndian.AppendUint64(append(r.buffer, 'b'), uint64(len(v))), v...)
 	default:
-		return fmt.Errorf("there is a %T where a number, a text or bytes were expected", value)
+		return fmt.Errorf("a column has a %T instead of an integer, a text or bytes", value)
 	}
 	return nil
 }
 
-// copied is what was read.
+// copied describes the rows that were read.
 func (r *rowReader) copied(table *copiedTable) Copied {
 	return Copied{Table: table.name, Rows: r.n, Sum: [sha256.Size]byte(r.sum.Sum(nil))}
 }

@@ -2,8 +2,8 @@ package sqlstore
 
 import "context"
 
-// copySQLite takes the file's write lock at both ends. The lock beside the file keeps other services out; this one keeps
-// out commands that work beside a service, such as those for keys.
+// copySQLite takes the write lock of the file, as source and as target. The lock file keeps out other services; this lock keeps out
+// commands that work beside a service, such as those for keys.
 var copySQLite = copyEngine{
 	read:  "BEGIN IMMEDIATE",
 	write: []string{"BEGIN IMMEDIATE"},
@@ -17,8 +17,7 @@ var copySQLite = copyEngine{
 
 func insertSQLite(ctx context.Context, s session, table *copiedTable, next func() ([]any, error)) error {
 	insertion := table.insertion()
-	// The reader notices when the caller goes away.
-	lasting := context.WithoutCancel(ctx)
+	lasting := context.WithoutCancel(ctx) // next fails when the context ends
 	for {
 		row, err := next()
 		if err != nil || row == nil {

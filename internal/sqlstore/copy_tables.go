@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// copiedTable is a table that a copy moves, row by row.
+// copiedTable is a table of a store.
 type copiedTable struct {
 	name        string
-	key         int // so many of the first columns are the primary key
+	key         int // the number of leading columns that are the primary key
 	columns     []copiedColumn
-	hasSequence bool // it has an id that only grows, whose last value is kept beside the rows
+	hasSequence bool // the engine assigns its ids, and stores the last one
 }
 
 type copiedColumn struct {
@@ -18,7 +18,7 @@ type copiedColumn struct {
 	kind kind
 }
 
-// kind is a type that both engines have, each under a name of its own.
+// kind is a column type, which the engines name differently.
 type kind int
 
 const (
@@ -27,8 +27,8 @@ const (
 	blob
 )
 
-// copiedTables are all tables of a store, each after those that its rows refer to. The settings come first: whoever else
-// would open the target as a new store has to write there, and waits. A test holds them against the schemas.
+// copiedTables are all tables of a store, each after the tables that it refers to. The settings come first: another process that
+// opens the target as a new store must write there, and waits. A test compares the list with the schemas.
 var copiedTables = []copiedTable{
 	{name: "settings", key: 1, columns: []copiedColumn{{"name", text}, {"value", text}}},
 	{name: "categories", key: 1, columns: []copiedColumn{{"id", integer}, {"name", text}}},
@@ -67,8 +67,8 @@ func (t *copiedTable) columnNames() []string {
 	return names
 }
 
-// selection is the query for all rows in the order of their primary key; collation is how texts are put in the order of
-// their bytes. The inventory and the events are those of the engine, wherever it keeps them.
+// selection returns the query for all rows in the order of the primary key; collation orders texts by their bytes. The dialect
+// selects inventory and events, which the engines store differently.
 func (t *copiedTable) selection(d *dialect, collation string) string {
 	query := "SELECT " + strings.Join(t.columnNames(), ", ") + " FROM " + t.name
 	switch t.name {
@@ -87,7 +87,7 @@ func (t *copiedTable) selection(d *dialect, collation string) string {
 	return query + " ORDER BY " + strings.Join(order, ", ")
 }
 
-// fresh is the condition that a row is one of those with which a new schema comes.
+// fresh returns the condition that a row belongs to a new schema.
 func (t *copiedTable) fresh() string {
 	if t.name == "inventory" {
 		return "n = 0"
@@ -95,7 +95,7 @@ func (t *copiedTable) fresh() string {
 	return "FALSE"
 }
 
-// insertion is the statement that adds one row.
+// insertion returns the statement that inserts one row.
 func (t *copiedTable) insertion() string {
 	places := make([]string, len(t.columns))
 	for i := range places {

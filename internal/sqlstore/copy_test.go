@@ -333,7 +333,7 @@ func TestCopyRefusals(t *testing.T) {
 		for name, served := range map[string]string{"source": from, "target": to} {
 			if !IsURL(served) {
 				store := open(t, served, Options{Exclusive: true})
-				expect(from, to, "the "+name+": cannot have the database")
+				expect(from, to, "the "+name+": cannot lock the database")
 				store.Close()
 			}
 		}

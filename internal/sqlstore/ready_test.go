@@ -43,8 +43,8 @@ func TestReadyFile(t *testing.T) {
 		t.Errorf("%v is %s", err, got)
 	}
 	setPragma(t, store, "query_only = 0")
-	wantReady(t, store, "the log says why")
-	wantReady(t, store, "the log says why")
+	wantReady(t, store, "the log has the error")
+	wantReady(t, store, "the log has the error")
 	execFile(t, path, "DROP TRIGGER no_settings")
 	wantReady(t, store, "")
 	wantReady(t, store, "")

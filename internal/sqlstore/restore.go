@@ -66,7 +66,7 @@ func Restore(ctx context.Context, file, database string, force bool, tell func(f
 	case found.Damage > 0:
 		return done, fmt.Errorf("%s cannot be restored: %w", file, errDamaged)
 	case found.All > 0 && !force:
-		return done, fmt.Errorf("%s violates rules of the store; --force restores it anyway", file)
+		return done, fmt.Errorf("%s breaks rules of the store; --force restores it anyway", file)
 	}
 	if err := syncFile(fresh); err != nil {
 		return done, err

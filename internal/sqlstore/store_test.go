@@ -132,7 +132,7 @@ func TestOpenRefusals(t *testing.T) {
 			open(t, path, Options{}).Close()
 			execFile(t, path, "PRAGMA user_version = 999")
 		}},
-		{"one that is served", "another animalstore serves it", func(t *testing.T, path string) { open(t, path, Options{Exclusive: true}) }},
+		{"one that is served", "already in use by another animalstore", func(t *testing.T, path string) { open(t, path, Options{Exclusive: true}) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
