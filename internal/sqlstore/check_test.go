@@ -14,7 +14,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// fillShop lets a shop work in a store for a while: every kind of row, and of event, comes from it.
+// fillShop creates every kind of row and event through the shop.
 func fillShop(t *testing.T, database string) {
 	t.Helper()
 	store, err := Open(t.Context(), database, Options{})
@@ -83,7 +83,7 @@ func fillShop(t *testing.T, database string) {
 	do(s.RevokeKey(ctx, 2)) // the last event waits to be published
 }
 
-// findings are what a check tells of a database.
+// findings returns the findings of a check.
 func findings(t *testing.T, database string) []string {
 	t.Helper()
 	found := []string{}
@@ -94,7 +94,7 @@ func findings(t *testing.T, database string) []string {
 	return found
 }
 
-func TestCheckOfWhatIsRight(t *testing.T) {
+func TestCheckFindsNothingInASoundStore(t *testing.T) {
 	t.Parallel()
 	for name, engine := range copyEngines {
 		t.Run(name, func(t *testing.T) {
@@ -120,7 +120,7 @@ func TestCheckOfWhatIsRight(t *testing.T) {
 	})
 }
 
-// damages break each rule, on both engines, and what is then told of it.
+// damages break the rules on both engines; want is part of a finding.
 var damages = map[string]struct{ statements, want string }{
 	"two open orders": {"DROP INDEX orders_open; UPDATE orders SET pet_id = 1 WHERE id = 2",
 		"pets 1: 2 open orders hold it"},
@@ -178,7 +178,7 @@ var damages = map[string]struct{ statements, want string }{
 	"a missing table":                   {"DROP TABLE kept_answers", "schema: the table kept_answers is missing"},
 }
 
-// onFile are damages that only a file can have: a server does not let anybody do that.
+// onFile are damages that only a file can have: a server refuses the statements.
 var onFile = map[string]struct{ statements, want string }{
 	"an id that comes back":        {"UPDATE sqlite_sequence SET seq = 3 WHERE name = 'pets'", "pets 7: its id would be assigned again; the last assigned id is 3"},
 	"no count of a status":         {"DELETE FROM inventory WHERE status = 'pending'", "inventory pending: its count is missing"},
@@ -238,8 +238,8 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 	}
 }
 
-// Every rule between rows is broken by one of the damages above.
-func TestCheckOfEveryRule(t *testing.T) {
+// Each row rule is broken by one of the damages above.
+func TestEveryRuleHasADamageThatBreaksIt(t *testing.T) {
 	t.Parallel()
 	for _, rule := range rowRules(&sqliteChecks) {
 		_, words, _ := strings.Cut(rule.says, "%s: ")
@@ -256,8 +256,8 @@ func TestCheckOfEveryRule(t *testing.T) {
 	}
 }
 
-// Where thousands of rows break a rule, some are told, and that there are more.
-func TestCheckOfManyFindings(t *testing.T) {
+// When thousands of rows break a rule, the check reports some of them, and that there are more.
+func TestCheckLimitsFindingsOfARule(t *testing.T) {
 	t.Parallel()
 	database := copyEngines["file"](t)
 	fillShop(t, database)
@@ -270,8 +270,8 @@ func TestCheckOfManyFindings(t *testing.T) {
 	}
 }
 
-// Damage in the middle of a file is found wherever it is, and ends no check.
-func TestCheckOfBrokenPages(t *testing.T) {
+// A damaged page is found wherever it is.
+func TestCheckFindsDamageInEveryPage(t *testing.T) {
 	t.Parallel()
 	whole := copyEngines["file"](t)
 	fillShop(t, whole)
@@ -296,11 +296,11 @@ func TestCheckOfBrokenPages(t *testing.T) {
 		}
 	}
 	if len(silent) > 0 {
-		t.Errorf("of %d pages, nothing is said when these are broken: %v", len(content)/page, silent)
+		t.Errorf("of %d pages, damage in these is not found: %v", len(content)/page, silent)
 	}
 }
 
-func TestCheckRefusals(t *testing.T) {
+func TestCheckRefusesWhatIsNoStore(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, content string) string {
@@ -329,12 +329,12 @@ func TestCheckRefusals(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(dir, "missing.db")); err == nil {
-		t.Error("a check made a database")
+		t.Error("a check created a database")
 	}
 }
 
-// A store of an older schema is not looked through by rules that it cannot know.
-func TestCheckOfAnOlderSchema(t *testing.T) {
+// The rules of this version do not apply to an older schema.
+func TestCheckSkipsRulesOfAnOlderSchema(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "old.db")
 	steps, err := readMigrations("sqlite")
@@ -351,8 +351,7 @@ func TestCheckOfAnOlderSchema(t *testing.T) {
 	}
 }
 
-// A check that is told to end does so.
-func TestCheckInterrupted(t *testing.T) {
+func TestCancelledCheckEnds(t *testing.T) {
 	t.Parallel()
 	path := copyEngines["file"](t)
 	fillShop(t, path)

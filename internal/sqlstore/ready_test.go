@@ -14,7 +14,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// wantReady expects that a store is ready, or says with these words why it is not.
+// wantReady expects a store to be ready, or its error to contain words.
 func wantReady(t *testing.T, store *Store, words string) {
 	t.Helper()
 	err := store.Ready(t.Context())
@@ -26,8 +26,8 @@ func wantReady(t *testing.T, store *Store, words string) {
 	}
 }
 
-// A file that takes no writes is not ready from the first that failed to the first that would not.
-func TestReadyFile(t *testing.T) {
+// A file is not ready from a failed write until a write would work again.
+func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	if err := store.Write(t.Context(), func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Production) }); err != nil {
@@ -73,7 +73,7 @@ func TestReadyFile(t *testing.T) {
 	wantReady(t, store, "removed or replaced")
 }
 
-// A server that turns read-only is not ready before a write has failed; when another one takes its place, it is found.
+// A server that turns read-only is not ready, even before a write has failed. Its successor is found.
 func TestReadyServer(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, false)
@@ -107,8 +107,7 @@ func TestReadyWithoutAServer(t *testing.T) {
 	wantReady(t, b.store, "")
 }
 
-// What is measured is what was done.
-func TestMetrics(t *testing.T) {
+func TestMetricsCountWritesAndErrors(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	entered, leave := make(chan struct{}), make(chan struct{})
@@ -138,7 +137,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// measured is the value of a metric, for a kind where it has some; of a histogram, how much it has seen.
+// measured returns the value of a metric, or the sample count of a histogram, for a kind if the metric has any.
 func measured(t *testing.T, store *Store, name, kind string) float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()

@@ -8,8 +8,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A restore that goes back behind another one has undone all that was undone then, too.
-func TestAddUndone(t *testing.T) {
+// A restore to a position before an earlier rewind also undoes what that rewind undid.
+func TestLaterRewindReplacesTheOnesItCovers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		before string
@@ -33,7 +33,7 @@ func TestAddUndone(t *testing.T) {
 	}
 }
 
-func TestUndoneEvents(t *testing.T) {
+func TestReaderResumesAfterARewind(t *testing.T) {
 	t.Parallel()
 	for name, engine := range copyEngines {
 		t.Run(name, func(t *testing.T) {

@@ -16,14 +16,13 @@ import (
 	"animalstore/internal/shop"
 )
 
-// together runs writes so that they share one transaction: the first holds the writer up until all the others wait.
-// It returns their errors.
+// together runs writes in one group, and returns their errors. A first write blocks the writer until all others are queued.
 func together(t *testing.T, store *Store, writes ...func(shop.WriteTx) error) []error {
 	t.Helper()
 	started, release := make(chan struct{}), make(chan struct{})
 	errs := make([]error, len(writes))
 	var wg sync.WaitGroup
-	var once sync.Once // a write may run again
+	var once sync.Once // a member may run again
 	wg.Go(func() {
 		store.Write(t.Context(), func(shop.WriteTx) error {
 			once.Do(func() {
@@ -36,7 +35,7 @@ func together(t *testing.T, store *Store, writes ...func(shop.WriteTx) error) []
 	<-started
 	for i, fn := range writes {
 		wg.Go(func() { errs[i] = store.Write(t.Context(), fn) })
-		for len(sqliteOf(store).writer.queue) <= i { // in their order
+		for len(sqliteOf(store).writer.queue) <= i { // queue them in order
 			runtime.Gosched()
 		}
 	}
@@ -71,12 +70,12 @@ func names(t *testing.T, store *Store) string {
 	return strings.Join(names, " ")
 }
 
-func TestWritesThatWaitTogetherShareOneCommit(t *testing.T) {
+func TestWaitingWritesShareOneCommit(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	var committed string
 	errs := together(t, store, adding("A"), func(shop.WriteTx) error {
-		committed = names(t, store) // by another connection: what is on the disk so far
+		committed = names(t, store) // a reader sees what is committed
 		return nil
 	})
 	if err := errors.Join(errs...); err != nil {
@@ -90,7 +89,7 @@ func TestWritesThatWaitTogetherShareOneCommit(t *testing.T) {
 	}
 }
 
-func TestAMemberThatFailsUndoesOnlyItself(t *testing.T) {
+func TestFailedMemberUndoesOnlyItself(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	onPurpose := errors.New("on purpose")
@@ -115,8 +114,8 @@ func TestAMemberThatFailsUndoesOnlyItself(t *testing.T) {
 	}
 }
 
-// A full database refuses a large write, and none of its neighbours.
-func TestAMemberThatFillsTheDatabase(t *testing.T) {
+// A full database fails the large member, and none of its neighbours.
+func TestFullDatabaseFailsOnlyTheLargeMember(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	addPets(t, store, 10)
@@ -140,9 +139,8 @@ func TestAMemberThatFillsTheDatabase(t *testing.T) {
 	}
 }
 
-// An interrupted statement makes SQLite end the whole transaction in the middle of a group. The neighbours of the write
-// that did it must neither get lost nor be answered for nothing.
-func TestAMemberThatEndsTheTransaction(t *testing.T) {
+// An interrupted statement makes SQLite roll back the whole transaction. The neighbours of that member must be committed nevertheless.
+func TestInterruptedMemberDoesNotLoseItsNeighbours(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	interrupted := func(wtx shop.WriteTx) error {
@@ -160,8 +158,8 @@ func TestAMemberThatEndsTheTransaction(t *testing.T) {
 	}
 }
 
-// A read that fails ends the transaction, too, where the disk is at fault; there is no savepoint yet to tell.
-func TestAReadThatEndsTheTransaction(t *testing.T) {
+// A failed read can end the transaction too, before the member has a savepoint.
+func TestFailedReadDoesNotLoseTheGroup(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	wantOutcomes(t, together(t, store, adding("A"), func(w shop.WriteTx) error {
@@ -175,9 +173,8 @@ func TestAReadThatEndsTheTransaction(t *testing.T) {
 	}
 }
 
-// On a full disk, whoever changes something ends the transaction, and comes again. That must not keep the others from their
-// answer.
-func TestMembersThatEndOneTransactionAfterTheOther(t *testing.T) {
+// On a full disk every write ends the transaction, and its client tries again. That must not starve the members that run again.
+func TestMembersThatRunAgainAreNotStarved(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	queue := sqliteOf(store).writer.queue
@@ -195,7 +192,7 @@ func TestMembersThatEndOneTransactionAfterTheOther(t *testing.T) {
 	}
 	refused := func(err error) {
 		if err == nil {
-			t.Error("a write that ended its transaction was answered as done")
+			t.Error("a write that ended its transaction succeeded")
 		}
 	}
 	ruin = func(wtx shop.WriteTx) error {
@@ -215,12 +212,12 @@ func TestMembersThatEndOneTransactionAfterTheOther(t *testing.T) {
 	refused(store.Write(t.Context(), ruin))
 	waiting.Wait()
 	if ends >= most || names(t, store) != "A" {
-		t.Errorf("%d others came before it was answered; found %q", ends, names(t, store))
+		t.Errorf("%d other writes ran before it returned; found %q", ends, names(t, store))
 	}
 }
 
-// A commit that fails fails everybody in it: nothing was written, and nobody is told otherwise.
-func TestACommitThatFails(t *testing.T) {
+// A failed commit fails every member: nothing was written.
+func TestFailedCommitFailsEveryMember(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	orphan := func(wtx shop.WriteTx) error {
@@ -229,7 +226,7 @@ func TestACommitThatFails(t *testing.T) {
 	errs := together(t, store, adding("A"), orphan, adding("B"))
 	for i, err := range errs {
 		if err == nil {
-			t.Errorf("write %d was answered as done", i)
+			t.Errorf("write %d succeeded", i)
 		}
 	}
 	if got := names(t, store); got != "" {
@@ -240,8 +237,8 @@ func TestACommitThatFails(t *testing.T) {
 	}
 }
 
-// While another process holds the database for too long, writes are refused; then they work again.
-func TestADatabaseThatIsHeld(t *testing.T) {
+// Writes are refused while another process holds the write lock for too long.
+func TestLockedDatabaseRefusesWritesUntilReleased(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	addPets(t, store, 1)
@@ -267,12 +264,12 @@ func TestADatabaseThatIsHeld(t *testing.T) {
 	}
 }
 
-// wantOutcomes checks which writes were done, and that the others failed because the database was away.
+// wantOutcomes checks which writes succeeded, and that the others were unavailable.
 func wantOutcomes(t *testing.T, errs []error, done ...bool) {
 	t.Helper()
 	for i, err := range errs {
 		if (err == nil) != done[i] || err != nil && shop.AsError(err).Code != shop.Unavailable {
-			t.Errorf("write %d: got %v, want done %v or else unavailable", i, err, done[i])
+			t.Errorf("write %d: got %v, want success %v or else unavailable", i, err, done[i])
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// ample is how long what must work may take: on a busy machine much longer than a caller should wait.
+// ample is the retry budget of operations that must succeed: a busy machine needs longer than a client would wait.
 const ample = time.Minute
 
 func open(t *testing.T, path string, o Options) *Store {
@@ -49,7 +49,7 @@ func TestSQLite(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) shop.Store { return openNew(t) })
 }
 
-// addPets adds n animals, a third of each status, over four categories.
+// addPets adds n pets, a third of each status, in four categories.
 func addPets(t *testing.T, store *Store, n int) {
 	t.Helper()
 	err := store.Write(t.Context(), func(tx shop.WriteTx) error {
@@ -69,8 +69,8 @@ func addPets(t *testing.T, store *Store, n int) {
 	}
 }
 
-// Any character may stand in a path, also those that mean something in a URI.
-func TestOddPaths(t *testing.T) {
+// A path may contain any character, including those with a meaning in a URI.
+func TestAnyPathIsOpened(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a b.db", "what?.db", "50%.db", "%41.db", "#1.db", "ž🐈.db", "a&b=c.db", "'quoted'.db"} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func TestOddPaths(t *testing.T) {
 	}
 }
 
-func TestSettingsOfEveryConnection(t *testing.T) {
+func TestEveryConnectionHasItsPragmas(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	check := func(c runner, autocheckpoint int64) {
@@ -114,7 +114,7 @@ func TestSettingsOfEveryConnection(t *testing.T) {
 	check(reader, 1000)
 }
 
-func TestOpenRefusals(t *testing.T) {
+func TestOpenRefusesForeignFiles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, want string
@@ -166,8 +166,8 @@ func execFile(t *testing.T, path, statement string) {
 	}
 }
 
-// Any number of processes may find a new file at once.
-func TestOpenTogether(t *testing.T) {
+// Any number of processes may create the same store at once.
+func TestProcessesOpenANewFileAtOnce(t *testing.T) {
 	t.Parallel()
 	for range 3 {
 		path := filepath.Join(t.TempDir(), "test.db")
@@ -195,8 +195,8 @@ func TestSQLiteIsNewEnoughForWAL(t *testing.T) {
 	}
 }
 
-// A reader whose caller goes away in the middle of a query leaves a connection that the next one can use.
-func TestCancelledReads(t *testing.T) {
+// A read that is cancelled during a query leaves a connection that the next read can use.
+func TestCancelledReadLeavesACleanConnection(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	addPets(t, store, 2000)
@@ -226,7 +226,7 @@ func TestCancelledReads(t *testing.T) {
 	}
 }
 
-func TestClosedStore(t *testing.T) {
+func TestClosedStoreIsUnavailable(t *testing.T) {
 	t.Parallel()
 	store, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), Options{})
 	if err != nil {
@@ -243,8 +243,8 @@ func TestClosedStore(t *testing.T) {
 	}
 }
 
-// A database that can be read but not written does not start as if all were well.
-func TestReadOnlyDatabase(t *testing.T) {
+// A service does not start on a read-only database.
+func TestReadOnlyDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	open(t, path, Options{}).Close()
@@ -255,8 +255,8 @@ func TestReadOnlyDatabase(t *testing.T) {
 	}
 }
 
-// What is written into a file that nobody can open any more would be lost; what is read from its successor would be wrong.
-func TestFileThatWasRemoved(t *testing.T) {
+// Writes to a removed file would be lost, and reads of its replacement would be wrong.
+func TestReplacedFileIsUnavailable(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	store := open(t, path, Options{})
