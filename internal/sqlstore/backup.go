@@ -14,9 +14,9 @@ var (
 )
 
 // Backup writes a snapshot of the store in a file into another file, while a service may go on. The backup is checked as by Check
-// before it gets its name: there is a complete backup or none. Backup calls tell for each finding about the store. It replaces
+// before it gets its name: there is a complete backup or none. Backup calls report for each finding about the store. It replaces
 // an existing file only with force.
-func Backup(ctx context.Context, database, file string, force bool, tell func(finding string)) (found Findings, err error) {
+func Backup(ctx context.Context, database, file string, force bool, report func(finding string)) (found Findings, err error) {
 	if IsURL(database) {
 		return found, errServerBackup
 	}
@@ -37,7 +37,7 @@ func Backup(ctx context.Context, database, file string, force bool, tell func(fi
 	if err := source.vacuumInto(ctx, partial.Name()); err != nil {
 		return found, fmt.Errorf("cannot write the backup: %w", describeOpenError(err))
 	}
-	found, err = Check(ctx, partial.Name(), tell)
+	found, err = Check(ctx, partial.Name(), report)
 	switch {
 	case errors.Is(err, ErrOlderSchema): // it will be checked when it is restored
 	case err != nil:

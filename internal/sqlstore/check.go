@@ -44,15 +44,15 @@ type Findings struct {
 	Damage int // those that the engine's own check found: the file is damaged
 }
 
-// Check checks a whole store: its schema, the engine's own integrity check, and the rules between its rows. It calls tell for each
+// Check checks a whole store: its schema, the engine's own integrity check, and the rules between its rows. It calls report for each
 // finding. It reads one snapshot, and a service may go on beside it.
-func Check(ctx context.Context, database string, tell func(finding string)) (Findings, error) {
-	l, err := openSnapshot(ctx, database)
+func Check(ctx context.Context, database string, report func(finding string)) (Findings, error) {
+	s, err := openSnapshot(ctx, database)
 	if err != nil {
 		return Findings{}, err
 	}
-	defer l.close()
-	c := &checker{snapshot: l, report: tell}
+	defer s.close()
+	c := &checker{snapshot: s, report: report}
 	err = c.check(ctx)
 	return c.found, err
 }

@@ -125,8 +125,8 @@ func copyTable(ctx context.Context, source, target *endpoint, table *copiedTable
 }
 
 // readTable reads a table to hash it.
-func readTable(ctx context.Context, e *endpoint, table *copiedTable, tell func(rows int64)) (Copied, error) {
-	rows, err := e.rows(ctx, table, tell)
+func readTable(ctx context.Context, e *endpoint, table *copiedTable, progress func(rows int64)) (Copied, error) {
+	rows, err := e.rows(ctx, table, progress)
 	if err != nil {
 		return Copied{}, err
 	}

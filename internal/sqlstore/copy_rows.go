@@ -21,13 +21,13 @@ type rowReader struct {
 	progress func(rows int64)
 }
 
-func (e *endpoint) rows(ctx context.Context, table *copiedTable, tell func(rows int64)) (*rowReader, error) {
+func (e *endpoint) rows(ctx context.Context, table *copiedTable, progress func(rows int64)) (*rowReader, error) {
 	rows, err := e.query(ctx, table.selection(e.dialect, e.engine.collation), nil)
 	if err != nil {
 		return nil, err
 	}
 	n := len(table.columns)
-	r := &rowReader{rows: rows, values: make([]any, n), targets: make([]any, n), sum: sha256.New(), progress: tell}
+	r := &rowReader{rows: rows, values: make([]any, n), targets: make([]any, n), sum: sha256.New(), progress: progress}
 	for i := range r.values {
 		r.targets[i] = &r.values[i]
 	}

@@ -18,19 +18,19 @@ type Restored struct {
 	Keys []string
 }
 
-// Restore replaces a store by a backup. It first checks the backup as Check does, and calls tell for each finding. It fails for a
+// Restore replaces a store by a backup. It first checks the backup as Check does, and calls report for each finding. It fails for a
 // damaged backup, and without force also for any other finding, and for a store that already exists. The existing store is kept
 // beside the new one. At any moment the path has one of the two, complete. No service may use the store meanwhile.
 //
 // Ids that were assigned after the backup are not assigned again, and events that were published since are marked as undone.
-func Restore(ctx context.Context, file, database string, force bool, tell func(finding string)) (done Restored, err error) {
+func Restore(ctx context.Context, file, database string, force bool, report func(finding string)) (done Restored, err error) {
 	if IsURL(database) {
 		return done, errServerBackup
 	}
 	if sameFile(file, database) {
 		return done, fmt.Errorf("%s is the store itself", file)
 	}
-	path, there, err := resolveTarget(database)
+	path, exists, err := resolveTarget(database)
 	if err != nil {
 		return done, err
 	}
@@ -39,12 +39,12 @@ func Restore(ctx context.Context, file, database string, force bool, tell func(f
 		return done, fmt.Errorf("cannot lock the database %s: %w", path, err)
 	}
 	defer lock.release()
-	if there && !force {
+	if exists && !force {
 		return done, fmt.Errorf("%s already has a store; --force replaces it, and keeps the old one beside it", path)
 	}
-	sound := false
-	if there {
-		if sound, err = isIntact(ctx, path); err != nil {
+	intact := false
+	if exists {
+		if intact, err = isIntact(ctx, path); err != nil {
 			return done, err
 		}
 	}
@@ -56,10 +56,10 @@ func Restore(ctx context.Context, file, database string, force bool, tell func(f
 	if err := unpackBackup(ctx, file, fresh, path); err != nil {
 		return done, err
 	}
-	if done, err = continueIDs(ctx, fresh, path, sound); err != nil {
+	if done, err = continueIDs(ctx, fresh, path, intact); err != nil {
 		return done, err
 	}
-	found, err := Check(ctx, fresh, tell)
+	found, err := Check(ctx, fresh, report)
 	switch {
 	case err != nil:
 		return done, err
@@ -71,12 +71,12 @@ func Restore(ctx context.Context, file, database string, force bool, tell func(f
 	if err := syncFile(fresh); err != nil {
 		return done, err
 	}
-	done.Kept, err = replace(ctx, fresh, path, there, sound)
+	done.Kept, err = replace(ctx, fresh, path, exists, intact)
 	return done, err
 }
 
 // resolveTarget returns the absolute path of a database without symbolic links, and whether the file has any contents.
-func resolveTarget(database string) (path string, there bool, err error) {
+func resolveTarget(database string) (path string, exists bool, err error) {
 	if path, err = filepath.Abs(database); err != nil {
 		return "", false, err
 	}

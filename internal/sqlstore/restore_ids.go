@@ -21,20 +21,20 @@ func unusedID() int64 { return time.Now().UnixMicro() }
 type highWater struct {
 	last     map[string]int64 // the last id of each table
 	category int64
-	undone   []rewind
+	rewinds  []rewind
 	event    *shop.StoredEvent // the newest one
 	keys     map[int64]string  // the name of each key
 	secrets  map[int64]string  // the hashes of each key's secrets, as one text
 }
 
 // continueIDs makes a restored store assign only ids that the previous store has not, and returns the keys that become valid again.
-func continueIDs(ctx context.Context, fresh, path string, sound bool) (done Restored, err error) {
+func continueIDs(ctx context.Context, fresh, path string, intact bool) (done Restored, err error) {
 	backup, err := readHighWater(ctx, fresh, nil)
 	if err != nil {
 		return done, err
 	}
 	var old *highWater
-	if sound {
+	if intact {
 		old, err = readHighWater(ctx, path, backup.event)
 	}
 	if old == nil || err != nil { // it is damaged, or not a store
@@ -53,8 +53,8 @@ func continueIDs(ctx context.Context, fresh, path string, sound bool) (done Rest
 		last := max(backup.last[table.name], old.last[table.name], done.GoOn)
 		if table.name == "events" && last > backup.last[table.name] {
 			last++ // a position that no event has
-			undone := addRewind(backup.undone, rewind{backup.last[table.name], last})
-			if err := writeSetting(ctx, e, rewindSetting, formatRewinds(undone)); err != nil {
+			rewinds := addRewind(backup.rewinds, rewind{backup.last[table.name], last})
+			if err := writeSetting(ctx, e, rewindSetting, formatRewinds(rewinds)); err != nil {
 				return done, err
 			}
 		}
@@ -93,13 +93,13 @@ func revivedKeys(backup, old *highWater) (names []string) {
 // readHighWater reads what a store has assigned. Given the newest event of a backup, it sets event only if the store has the same
 // event: then the backup is of this store.
 func readHighWater(ctx context.Context, path string, same *shop.StoredEvent) (*highWater, error) {
-	l, err := openSnapshot(ctx, path)
+	s, err := openSnapshot(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	defer l.close()
+	defer s.close()
 	m := &highWater{last: map[string]int64{}, keys: map[int64]string{}, secrets: map[int64]string{}}
-	if err := l.each(ctx, "SELECT name, seq FROM sqlite_sequence", func(scan scanner) error {
+	if err := s.each(ctx, "SELECT name, seq FROM sqlite_sequence", func(scan scanner) error {
 		var name string
 		var last int64
 		err := scan(&name, &last)
@@ -108,7 +108,7 @@ func readHighWater(ctx context.Context, path string, same *shop.StoredEvent) (*h
 	}); err != nil {
 		return nil, err
 	}
-	if err := l.each(ctx, "SELECT name, value FROM settings", func(scan scanner) error {
+	if err := s.each(ctx, "SELECT name, value FROM settings", func(scan scanner) error {
 		var name, value string
 		err := scan(&name, &value)
 		switch {
@@ -116,20 +116,20 @@ func readHighWater(ctx context.Context, path string, same *shop.StoredEvent) (*h
 		case name == "last_category_id":
 			m.category, err = strconv.ParseInt(value, 10, 64)
 		case name == rewindSetting:
-			m.undone, err = parseRewinds(value)
+			m.rewinds, err = parseRewinds(value)
 		}
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	if err := m.readKeys(ctx, l); err != nil {
+	if err := m.readKeys(ctx, s); err != nil {
 		return nil, err
 	}
 	query := "SELECT " + eventColumns + " FROM events ORDER BY id DESC LIMIT 1"
 	if same != nil {
 		query = "SELECT " + eventColumns + " FROM events WHERE id = " + strconv.FormatInt(same.ID, 10)
 	}
-	err = l.each(ctx, query, func(scan scanner) error {
+	err = s.each(ctx, query, func(scan scanner) error {
 		event, err := scanEvent(scan)
 		if same == nil || event.Time.Equal(same.Time) && event.Type == same.Type && event.Subject == same.Subject &&
 			event.Actor == same.Actor && bytes.Equal(event.Data, same.Data) {
@@ -140,8 +140,8 @@ func readHighWater(ctx context.Context, path string, same *shop.StoredEvent) (*h
 	return m, err
 }
 
-func (m *highWater) readKeys(ctx context.Context, l *snapshot) error {
-	return l.each(ctx, "SELECT id, name, hex(hash) FROM keys LEFT JOIN key_secrets ON key_id = id ORDER BY id, hash", func(scan scanner) error {
+func (m *highWater) readKeys(ctx context.Context, s *snapshot) error {
+	return s.each(ctx, "SELECT id, name, hex(hash) FROM keys LEFT JOIN key_secrets ON key_id = id ORDER BY id, hash", func(scan scanner) error {
 		var id int64
 		var name string
 		var hash sql.NullString

@@ -24,10 +24,10 @@ func singleConn(path string) *conn {
 //
 // A WAL belongs to one database and would destroy another at the same path. So the old WAL is checkpointed first, and the old
 // database stays locked until the rename. A damaged database is moved away as it is, with its WAL.
-func replace(ctx context.Context, fresh, path string, there, sound bool) (kept string, err error) {
+func replace(ctx context.Context, fresh, path string, exists, intact bool) (kept string, err error) {
 	kept = previousName(path)
 	release := func() {}
-	if sound {
+	if intact {
 		if release, err = lockExclusively(ctx, path); err != nil {
 			return "", fmt.Errorf("cannot lock the database %s: %w", path, err)
 		}
@@ -35,7 +35,7 @@ func replace(ctx context.Context, fresh, path string, there, sound bool) (kept s
 		return "", err
 	}
 	defer release()
-	if !there {
+	if !exists {
 		return "", errors.Join(os.Rename(fresh, path), syncFolder(path))
 	}
 	if runtime.GOOS == "windows" { // it cannot rename an open file

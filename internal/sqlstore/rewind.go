@@ -17,39 +17,39 @@ var errBadRewind = errors.New("invalid range of undone events")
 
 func parseRewinds(text string) (list []rewind, err error) {
 	for part := range strings.FieldsSeq(text) {
-		var u rewind
-		if n, err := fmt.Sscanf(part, "%d-%d", &u.last, &u.resume); n != 2 || err != nil || u.last < 0 || u.resume <= u.last {
+		var r rewind
+		if n, err := fmt.Sscanf(part, "%d-%d", &r.last, &r.resume); n != 2 || err != nil || r.last < 0 || r.resume <= r.last {
 			return nil, fmt.Errorf("%w: %q", errBadRewind, part)
 		}
-		list = append(list, u)
+		list = append(list, r)
 	}
 	return list, nil
 }
 
 func formatRewinds(list []rewind) string {
 	texts := make([]string, len(list))
-	for i, u := range list {
-		texts[i] = fmt.Sprintf("%d-%d", u.last, u.resume)
+	for i, r := range list {
+		texts[i] = fmt.Sprintf("%d-%d", r.last, r.resume)
 	}
 	return strings.Join(texts, " ")
 }
 
 // addRewind adds a rewind, which replaces those that began at the same position or later.
-func addRewind(list []rewind, u rewind) []rewind {
+func addRewind(list []rewind, r rewind) []rewind {
 	var stay []rewind
 	for _, before := range list {
-		if before.last < u.last {
+		if before.last < r.last {
 			stay = append(stay, before)
 		}
 	}
-	return append(stay, u)
+	return append(stay, r)
 }
 
 // resumeAfter returns the position at which a reader resumes whose position was undone, or 0 for a position that stands.
 func resumeAfter(list []rewind, position int64) int64 {
-	for _, u := range list {
-		if u.last < position && position < u.resume {
-			return u.resume
+	for _, r := range list {
+		if r.last < position && position < r.resume {
+			return r.resume
 		}
 	}
 	return 0

@@ -25,10 +25,10 @@ type rowWriter interface {
 }
 
 func (t *tx) rowWriter() rowWriter {
-	if t.rows == nil {
+	if t.writer == nil {
 		return directWriter{t}
 	}
-	return t.rows
+	return t.writer
 }
 
 // directWriter executes a statement for many rows at once: to a server, every statement is a round trip.

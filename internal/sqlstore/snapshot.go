@@ -21,34 +21,34 @@ type snapshot struct {
 
 // openSnapshot begins to read a store. It fails where there is none, and for a store that a newer version has written.
 func openSnapshot(ctx context.Context, database string) (*snapshot, error) {
-	l := &snapshot{}
+	s := &snapshot{}
 	var err error
 	if IsURL(database) {
-		err = l.openServer(ctx, database)
+		err = s.openServer(ctx, database)
 	} else {
-		err = l.openFile(ctx, database)
+		err = s.openFile(ctx, database)
 	}
 	if err == nil {
-		err = l.begin(ctx)
+		err = s.begin(ctx)
 	}
 	if err != nil {
-		if l.session != nil {
-			l.close()
+		if s.session != nil {
+			s.close()
 		}
 		return nil, err
 	}
-	return l, nil
+	return s, nil
 }
 
-func (l *snapshot) openServer(ctx context.Context, url string) error {
+func (s *snapshot) openServer(ctx context.Context, url string) error {
 	config, _, err := parsePostgresURL(url)
 	if err != nil {
 		return err
 	}
 	config.ValidateConnect = nil // a standby will do
-	l.engine = &serverChecks
+	s.engine = &serverChecks
 	db := stdlib.OpenDB(*config)
-	if l.version, err = versionOf(ctx, db); err != nil {
+	if s.version, err = versionOf(ctx, db); err != nil {
 		db.Close()
 		return fmt.Errorf("cannot open the database: %w", err)
 	}
@@ -57,20 +57,20 @@ func (l *snapshot) openServer(ctx context.Context, url string) error {
 		db.Close()
 		return err
 	}
-	l.session = &serverSession{conn, db}
+	s.session = &serverSession{conn, db}
 	return nil
 }
 
-func (l *snapshot) openFile(ctx context.Context, path string) error {
+func (s *snapshot) openFile(ctx context.Context, path string) error {
 	path, err := resolveFile(path, true)
 	if err != nil {
 		return err
 	}
-	l.engine = &sqliteChecks
-	err = l.readFile(ctx, fileURI(path, "mode=ro"))
+	s.engine = &sqliteChecks
+	err = s.readFile(ctx, fileURI(path, "mode=ro"))
 	if code := primaryCode(err); (code == sqlite.ResultCantOpen || code == sqlite.ResultReadOnly) && walIsEmpty(path) {
-		l.close()
-		err = l.readFile(ctx, fileURI(path, "immutable=1")) // SQLite cannot create the files beside it
+		s.close()
+		err = s.readFile(ctx, fileURI(path, "immutable=1")) // SQLite cannot create the files beside it
 	}
 	if err != nil {
 		return fmt.Errorf("cannot read the database %s: %w", path, err)
@@ -78,9 +78,9 @@ func (l *snapshot) openFile(ctx context.Context, path string) error {
 	return nil
 }
 
-func (l *snapshot) readFile(ctx context.Context, uri string) (err error) {
-	l.uri, l.session = uri, newConn(uri, lockTimeout(Options{}))
-	l.version, err = schemaVersion(ctx, l)
+func (s *snapshot) readFile(ctx context.Context, uri string) (err error) {
+	s.uri, s.session = uri, newConn(uri, lockTimeout(Options{}))
+	s.version, err = schemaVersion(ctx, s)
 	return err
 }
 
@@ -90,34 +90,34 @@ func walIsEmpty(path string) bool {
 	return errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 }
 
-func (l *snapshot) begin(ctx context.Context) (err error) {
-	steps, err := readMigrations(l.engine.name)
+func (s *snapshot) begin(ctx context.Context) (err error) {
+	steps, err := readMigrations(s.engine.name)
 	if err != nil {
 		return err
 	}
 	switch {
-	case l.version == 0:
+	case s.version == 0:
 		return errNoStore
-	case l.version > len(steps):
-		return errNewer(l.version, len(steps))
+	case s.version > len(steps):
+		return errNewer(s.version, len(steps))
 	}
-	return l.exec(ctx, l.engine.begin, nil)
+	return s.exec(ctx, s.engine.begin, nil)
 }
 
 // vacuumInto writes the current contents of the file into another file. VACUUM needs a connection without a transaction.
-func (l *snapshot) vacuumInto(ctx context.Context, path string) error {
-	c := newConn(l.uri, lockTimeout(Options{}))
+func (s *snapshot) vacuumInto(ctx context.Context, path string) error {
+	c := newConn(s.uri, lockTimeout(Options{}))
 	defer c.close()
 	return c.exec(ctx, "VACUUM INTO $1", []any{path})
 }
 
 // each calls fn for every row of a query.
-func (l *snapshot) each(ctx context.Context, query string, fn func(scanner) error) error {
-	return eachRow(ctx, l, query, fn)
+func (s *snapshot) each(ctx context.Context, query string, fn func(scanner) error) error {
+	return eachRow(ctx, s, query, fn)
 }
 
 // number returns the first column of the first row of a query, or 0 without rows.
-func (l *snapshot) number(ctx context.Context, query string) (n int64, err error) {
-	_, err = firstRow(ctx, l, query, &n)
+func (s *snapshot) number(ctx context.Context, query string) (n int64, err error) {
+	_, err = firstRow(ctx, s, query, &n)
 	return n, err
 }

@@ -160,7 +160,7 @@ func TestContextInterruptsAStatement(t *testing.T) {
 }
 
 // A context that ends after its statement must not interrupt the next one.
-func TestLateInterruptHitsNobodyElse(t *testing.T) {
+func TestLateInterruptDoesNotReachTheNextStatement(t *testing.T) {
 	t.Parallel()
 	c := newFileConn(t, time.Second)
 	for range 1000 {

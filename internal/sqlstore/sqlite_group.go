@@ -51,7 +51,7 @@ func (g *group) run(m *member) (alive bool) {
 	// neighbours with it.
 	t := &tx{ctx: context.Background(), runner: g.writer.conn, dialect: g.writer.dialect}
 	w := &memberWriter{tx: t, group: g}
-	t.rows = w
+	t.writer = w
 	lastPet := g.lastPet
 	m.err = t.run(func() error { return m.call(t) })
 	g.effects.add(t.effects)

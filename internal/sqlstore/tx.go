@@ -14,7 +14,7 @@ type tx struct {
 	dialect *dialect
 	effects
 	failed error
-	rows   rowWriter // nil: directWriter
+	writer rowWriter // nil: directWriter
 }
 
 // effects are the changes of a write that invalidate cached data.
