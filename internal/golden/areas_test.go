@@ -2,8 +2,9 @@ package golden
 
 import (
 	"fmt"
-	"os/exec"
+	"path/filepath"
 	"strings"
+	"testing"
 )
 
 const mergePatch = "Content-Type: application/merge-patch+json"
@@ -14,6 +15,7 @@ var areas = []area{
 	{name: "known-categories", flags: []string{"--categories", "known"}, talk: knownCategories},
 	{name: "orders", talk: orders},
 	{name: "events", talk: events},
+	{name: "restored", prepare: restoreStore, talk: restored},
 	{name: "files", talk: files},
 	{name: "keys", talk: keys},
 	{name: "last-admin-key", unconfigured: true, talk: lastAdminKey},
@@ -206,6 +208,29 @@ func events(s *session) {
 	s.send("GET", "/v1/events", "", "Accept: text/event-stream", "Last-Event-ID: x")
 }
 
+// restoreStore makes a store in which events were undone: it is restored from a backup that was made before they happened.
+// Only a file can be restored, so that is where it is made.
+func restoreStore(t *testing.T, database string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "store.db")
+	s := newSession(t, engine{open: func(*testing.T) string { return file }}, area{})
+	s.ask("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, false)
+	run(t, "backup", "--database", file, file+".backup")
+	s.ask("POST", "/v1/pets", `{"name":"Mia","categoryId":1}`, false)
+	s.stop()
+	run(t, "restore", "--force", "--database", file, file+".backup")
+	run(t, "copy", "--database", file, "--to", database)
+}
+
+func restored(s *session) {
+	s.title("After an event that was undone")
+	s.send("GET", "/v1/events?after=3", "")
+	s.stream("/v1/events?after=3", 1, nil)
+	s.send("GET", "/v1/events?after=2", "")
+	s.send("GET", "/v1/events", "")
+	s.send("GET", "/v1/pets", "")
+}
+
 func files(s *session) {
 	const csv, ndjson = "Content-Type: text/csv", "Content-Type: application/x-ndjson"
 	s.title("Export nothing")
@@ -306,13 +331,7 @@ func keys(s *session) {
 }
 
 func lastAdminKey(s *session) {
-	command := exec.Command(binary(s.T), "keys", "create", "--name", "boss", "--scope", "admin", "--database", s.database)
-	command.Dir, command.Env = s.TempDir(), environment()
-	output, err := command.Output()
-	if err != nil {
-		s.Fatalf("%s: %v", command, err)
-	}
-	s.key = strings.TrimSpace(string(output))
+	s.key = strings.TrimSpace(run(s.T, "keys", "create", "--name", "boss", "--scope", "admin", "--database", s.database))
 	s.learn(s.key)
 	s.title("The last key that may do everything")
 	s.send("GET", "/v1/keys/current", "")
@@ -459,5 +478,8 @@ func service(s *session) {
 	s.send("GET", "/metrics", "", "Authorization:")
 	s.send("POST", "/metrics", "")
 	s.title("Request ids")
+	s.send("GET", "/livez", "", "X-Request-Id: an-id-of-my-own")
+	s.send("GET", "/livez", "", "X-Request-Id: not an id, or is it?")
+	s.title("The root")
 	s.send("GET", "/", "", "Authorization:")
 }

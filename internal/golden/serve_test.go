@@ -91,3 +91,15 @@ func (p *process) written() string {
 	defer p.mu.Unlock()
 	return p.output.String()
 }
+
+// run runs a command of the program to its end, expects it to succeed, and returns what it wrote to stdout.
+func run(t *testing.T, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	command := exec.CommandContext(t.Context(), binary(t), args...)
+	command.Dir, command.Env, command.Stdout, command.Stderr = t.TempDir(), environment(), &stdout, &stderr
+	if err := command.Run(); err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, &stderr)
+	}
+	return stdout.String()
+}
