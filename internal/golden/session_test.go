@@ -207,7 +207,7 @@ var (
 	keyPattern    = regexp.MustCompile(`ask_(?:live|test)_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}`)
 	secretPattern = regexp.MustCompile(`whsec_[A-Za-z0-9+/]{43}=`)
 	testPattern   = regexp.MustCompile(`test_[0-9]+`)
-	timePattern   = regexp.MustCompile(`"20[0-8][0-9]-[0-9]{2}-[0-9]{2}T[0-9:.]+Z"`)
+	timePattern   = regexp.MustCompile(`"20[2-8][0-9]-[0-9]{2}-[0-9]{2}T[0-9:.]+Z"`)
 	requestID     = regexp.MustCompile(`^[a-z2-7]{26}$`)
 	userAgent     = regexp.MustCompile(`^animalstore/\S+`)
 	msPattern     = regexp.MustCompile(`"durationMs":[0-9]+`)
