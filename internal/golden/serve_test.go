@@ -2,6 +2,7 @@ package golden
 
 import (
 	"bytes"
+	"net/http"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -27,7 +28,7 @@ type process struct {
 
 var listening = regexp.MustCompile(`msg=listening addr=(\S+) .*\n`)
 
-// serve starts the service on a free port, waits until it listens, and ends it with the test.
+// serve starts the service on a free port, waits until it answers, and ends it with the test.
 func serve(t *testing.T, database string, variables []string, flags ...string) *process {
 	t.Helper()
 	p := &process{t: t, exited: make(chan struct{})}
@@ -60,6 +61,16 @@ func serve(t *testing.T, database string, variables []string, flags ...string) *
 		return listening.MatchString(p.written())
 	})
 	p.url = "http://" + listening.FindStringSubmatch(p.written())[1]
+	// It listens before it has finished its start, and does not end well when it is asked to stop in between.
+	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Get(p.url + "/livez")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("/livez: %s", response.Status)
+	}
 	return p
 }
 
