@@ -85,7 +85,7 @@ type keysList struct{ onDatabase }
 func (k *keysList) Run(ctx context.Context, t terminal) error {
 	return k.withService(ctx, false, func(service *shop.Service) error {
 		list := newTable(t.out, "ID", "NAME", "SCOPES", "HINT", "CREATED", "EXPIRES", "LAST USED")
-		window := shop.Window{Limit: 100}
+		window := shop.PageRequest{Limit: 100}
 		for {
 			page, err := service.ListKeys(ctx, window)
 			if err != nil {
@@ -94,7 +94,7 @@ func (k *keysList) Run(ctx context.Context, t terminal) error {
 			for _, key := range page.Items {
 				list.add(number(key.ID), key.Name, shop.ScopesText(key.Scopes), "…"+key.Hint,
 					timeText(key.CreatedAt, ""), timeText(key.ExpiresAt, "never"), timeText(key.LastUsedAt, "not yet"))
-				window.From = &key.ID
+				window.After = &key.ID
 			}
 			if !page.More {
 				return list.flush()

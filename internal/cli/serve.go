@@ -165,7 +165,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, li
 	working, done := context.WithCancel(context.Background()) // goes on while the last requests are answered
 	delivering, stop := context.WithCancel(ctx)               // begins nothing more from then on: it can go on elsewhere, or later
 	var work sync.WaitGroup
-	work.Go(func() { service.Work(working, func(err error) { log.Error("work", "error", err) }) })
+	work.Go(func() { service.RunJobs(working, func(err error) { log.Error("work", "error", err) }) })
 	work.Go(func() { dispatcher.Run(delivering) })
 	if settings.certificate != nil {
 		work.Go(func() { settings.certificate.watch(working, log) })

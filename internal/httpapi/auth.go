@@ -35,7 +35,7 @@ func (a *API) authorize(c *call) error {
 	if c.route.scope == noKey || c.route.scope == anyKey {
 		return nil
 	}
-	if !c.principal.May(c.route.scope) {
+	if !c.principal.HasScope(c.route.scope) {
 		return shop.Errorf(shop.InsufficientScope, "This API key may not do that; use one with the scope %s.", c.route.scope)
 	}
 	if c.route.operation == deprecatedOperation {

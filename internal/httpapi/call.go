@@ -26,12 +26,12 @@ type call struct {
 	params    []string
 	segments  [8]string // room for those of the path
 	principal shop.Principal
-	body      []byte       // of a request that has one
-	repeat    *shop.Repeat // where the client wants it done once
-	slots     *slots       // of which it holds one; nil: it holds none
-	stack     string       // of a panic
-	streamed  bool         // the answer went on for as long as both sides liked
-	cut       bool         // the answer cannot be finished
+	body      []byte                  // of a request that has one
+	repeat    *shop.IdempotentRequest // where the client wants it done once
+	slots     *slots                  // of which it holds one; nil: it holds none
+	stack     string                  // of a panic
+	streamed  bool                    // the answer went on for as long as both sides liked
+	cut       bool                    // the answer cannot be finished
 }
 
 // leave gives the place of a request in flight to another.
@@ -147,7 +147,7 @@ func (c *call) sendJSON(status int, body []byte) {
 }
 
 // sendAnswer writes an answer that may have been given before.
-func (c *call) sendAnswer(a shop.Answer) {
+func (c *call) sendAnswer(a shop.StoredResponse) {
 	if a.Location != "" {
 		c.w.setHeader("Location", a.Location)
 	}
@@ -218,7 +218,7 @@ func entityTag(parts ...[]byte) string {
 func thingTag[T any](thing T) string { return entityTag(encode(thing)) }
 
 // ifMatch is the condition that a client puts on a thing by its entity tag; nil: none.
-func ifMatch[T any](c *call) shop.Match[T] {
+func ifMatch[T any](c *call) shop.Precondition[T] {
 	fields := c.r.Header["If-Match"]
 	if len(fields) == 0 {
 		return nil

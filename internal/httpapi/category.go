@@ -29,9 +29,9 @@ func (a *API) createCategory(c *call) error {
 		return err
 	}
 	return once(c, func(ctx context.Context) (shop.Category, error) { return a.Service.CreateCategory(ctx, name) },
-		func(category shop.Category) shop.Answer {
+		func(category shop.Category) shop.StoredResponse {
 			location := fmt.Sprintf("%s/categories/%d", a.basePath, category.ID)
-			return shop.Answer{Status: 201, Location: location, Body: encode(category)}
+			return shop.StoredResponse{Status: 201, Location: location, Body: encode(category)}
 		})
 }
 

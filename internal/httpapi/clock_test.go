@@ -16,8 +16,8 @@ import (
 func keepHouse(t *testing.T, s *shop.Service) {
 	t.Helper()
 	ctx := t.Context()
-	if err := errors.Join(s.WatchClock(ctx), s.ExpireHolds(ctx), s.SaveUses(ctx), s.ForgetAnswers(ctx), s.RemoveEvents(ctx),
-		s.RemoveDeliveries(ctx), s.RemoveSessions(ctx), s.Tidy(ctx)); err != nil {
+	if err := errors.Join(s.CheckClock(ctx), s.ExpireHolds(ctx), s.SaveLastUsed(ctx), s.PruneIdempotencyRecords(ctx), s.RemoveEvents(ctx),
+		s.RemoveDeliveries(ctx), s.RemoveSessions(ctx), s.Maintain(ctx)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -39,7 +39,7 @@ func TestClockIsSet(t *testing.T) {
 			w := newWrongClock(t)
 			for _, move := range moves {
 				w.clock.forward(move)
-				w.passed = w.passed || move >= shop.SessionLength
+				w.passed = w.passed || move >= shop.SessionLifetime
 				keepHouse(t, w.service)
 				w.wantOnce()
 			}
@@ -222,14 +222,14 @@ func (w *wrongClock) wantDelivery() {
 // started again, so that it takes the time for what has passed.
 func (w *wrongClock) wantEnds() {
 	w.t.Helper()
-	if _, err := w.service.SignedIn(w.t.Context(), w.session); err != nil && !w.passed {
+	if _, err := w.service.SessionPrincipal(w.t.Context(), w.session); err != nil && !w.passed {
 		w.t.Error(err)
 	}
-	w.clock.forward(shop.SessionLength + 2*time.Minute)
-	if _, err := w.service.SignedIn(w.t.Context(), w.session); shop.AsError(err).Code != shop.InvalidAPIKey {
+	w.clock.forward(shop.SessionLifetime + 2*time.Minute)
+	if _, err := w.service.SessionPrincipal(w.t.Context(), w.session); shop.AsError(err).Code != shop.InvalidAPIKey {
 		w.t.Errorf("a session goes on: %v", err)
 	}
-	w.clock.forward(24*time.Hour - shop.SessionLength)
+	w.clock.forward(24*time.Hour - shop.SessionLifetime)
 	later := w.open(shop.Options{EventRetention: 30 * 24 * time.Hour})
 	keepHouse(w.t, later)
 	w.trusted = true
@@ -244,7 +244,7 @@ func (w *wrongClock) wantEnds() {
 	if page := w.ask("GET", "/v1/events", ""); page.StatusCode != 200 || strings.Count(string(page.body), `"specversion"`) > 2 { // the ends of orders
 		w.t.Errorf("a month later there is still %s", page.body)
 	}
-	if list, err := later.ListDeliveries(w.t.Context(), shop.DeliveryList{WebhookID: 1, Window: shop.Window{Limit: 10}}); err != nil || len(list.Items) > 0 {
+	if list, err := later.ListDeliveries(w.t.Context(), shop.DeliveryList{WebhookID: 1, PageRequest: shop.PageRequest{Limit: 10}}); err != nil || len(list.Items) > 0 {
 		w.t.Errorf("a month later there are still %d deliveries, %v", len(list.Items), err)
 	}
 	w.ask("GET", "/v1/store/orders/2", "").want(w.t, 200, "")
@@ -260,7 +260,7 @@ func TestOneNodesClockIsWrong(t *testing.T) {
 	for i, off := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
 		wrong := s.open(shop.Options{Now: func() time.Time { return s.clock.now().Add(off) }})
 		repeat := func(on *shop.Service) error {
-			ctx := shop.WithRepeat(t.Context(), &shop.Repeat{Key: fmt.Sprint(i), Answer: func(any) shop.Answer { return shop.Answer{Status: 201, Body: []byte("{}")} }})
+			ctx := shop.WithIdempotency(t.Context(), &shop.IdempotentRequest{Key: fmt.Sprint(i), Response: func(any) shop.StoredResponse { return shop.StoredResponse{Status: 201, Body: []byte("{}")} }})
 			_, err := on.CreatePet(ctx, shop.NewPet{Name: "Rex", CategoryID: 1})
 			return err
 		}
@@ -270,7 +270,7 @@ func TestOneNodesClockIsWrong(t *testing.T) {
 		for _, node := range []*shop.Service{s.service, wrong} {
 			keepHouse(t, wrong)
 			keepHouse(t, s.service)
-			if _, replayed := errors.AsType[*shop.Replay](repeat(node)); !replayed {
+			if _, replayed := errors.AsType[*shop.ReplayError](repeat(node)); !replayed {
 				t.Errorf("%v off: it was done twice", off)
 			}
 		}

@@ -34,7 +34,7 @@ func (a *API) listDeliveries(c *call) error {
 		query.Set("status", string(list.Status))
 	}
 	path := fmt.Sprintf("/webhooks/%d/deliveries", list.WebhookID)
-	linkPage(a, c, path, query, list.Window, page, func(d shop.Delivery) int64 { return d.ID })
+	linkPage(a, c, path, query, list.PageRequest, page, func(d shop.Delivery) int64 { return d.ID })
 	sendPage(c, page)
 	return nil
 }
@@ -42,8 +42,8 @@ func (a *API) listDeliveries(c *call) error {
 func parseDeliveryList(rawQuery string) (shop.DeliveryList, error) {
 	q := parseQuery(rawQuery)
 	list := shop.DeliveryList{
-		Status: shop.DeliveryStatus(q.oneOf("status", shop.DeliveryStatusProblem)),
-		Window: q.window(),
+		Status:      shop.DeliveryStatus(q.oneOf("status", shop.DeliveryStatusProblem)),
+		PageRequest: q.window(),
 	}
 	return list, q.err
 }

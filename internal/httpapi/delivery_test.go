@@ -78,7 +78,7 @@ func TestDeliveries(t *testing.T) {
 		t.Error("the webhook does not say that it fails")
 	}
 	s.clock.forward(time.Minute)
-	s.deliver(t, shop.Attempt{Status: 500, Answer: "<oops>\u0000 & \"🐢\""})
+	s.deliver(t, shop.Attempt{Status: 500, Response: "<oops>\u0000 & \"🐢\""})
 	s.clock.forward(time.Hour)
 	s.deliver(t, shop.Attempt{Status: 204})
 	if got := latest(); got.Status != shop.DeliverySucceeded || len(got.Attempts) != 3 || got.Attempts[1].Status != 500 || got.Attempts[2].Status != 204 || !got.NextAttemptAt.IsZero() {

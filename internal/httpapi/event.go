@@ -19,7 +19,7 @@ func (a *API) listEvents(c *call) error {
 	}
 	c.w.Header().Add("Vary", "Accept")
 	if wantsStream(c.r.Header.Values("Accept")) {
-		return a.streamEvents(c, filter, window.From)
+		return a.streamEvents(c, filter, window.After)
 	}
 	page, err := a.Service.ListEvents(c.r.Context(), filter, window)
 	if err != nil {
@@ -42,7 +42,7 @@ func (a *API) listEvents(c *call) error {
 	return nil
 }
 
-func parseEventList(rawQuery string) (shop.EventFilter, shop.Window, error) {
+func parseEventList(rawQuery string) (shop.EventFilter, shop.PageRequest, error) {
 	q := parseQuery(rawQuery)
 	var filter shop.EventFilter
 	for _, text := range q.values["type"] {
@@ -55,13 +55,13 @@ func parseEventList(rawQuery string) (shop.EventFilter, shop.Window, error) {
 		filter.Types = append(filter.Types, shop.EventType(text))
 	}
 	filter.Subject = q.oneOf("subject", shop.TextProblem)
-	window := shop.Window{Limit: int(q.integer("limit", 1, maxLimit, defaultLimit))}
+	window := shop.PageRequest{Limit: int(q.integer("limit", 1, maxLimit, defaultLimit))}
 	if text, given := q.once("after"); given {
 		position, ok := parsePosition(text)
 		if !ok {
 			q.fail("after", "must be the id of an event: 1 to 18 digits")
 		}
-		window.From = &position
+		window.After = &position
 	}
 	return filter, window, q.err
 }

@@ -19,7 +19,7 @@ import (
 func (s *openShop) work() {
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	wg.Go(func() { s.service.Work(ctx, func(error) {}) })
+	wg.Go(func() { s.service.RunJobs(ctx, func(error) {}) })
 	s.t.Cleanup(func() {
 		stop()
 		wg.Wait()

@@ -124,7 +124,7 @@ func FuzzPetList(f *testing.F) {
 		linked := petFilterQuery(list.PetFilter)
 		linked.Set("limit", strconv.Itoa(list.Limit))
 		again, _, err := parsePetList(linked.Encode())
-		again.From = list.From
+		again.After = list.After
 		if want, got := encode(list), encode(again); err != nil || string(want) != string(got) {
 			t.Fatalf("%q: the link asks for %s, not for %s (%v)", query, got, want, err)
 		}
@@ -177,7 +177,7 @@ func FuzzEventList(f *testing.F) {
 			}
 			return
 		}
-		if window.Limit < 1 || window.Limit > maxLimit || window.From != nil && *window.From < 0 || len(filter.Types) > len(shop.EventTypes()) ||
+		if window.Limit < 1 || window.Limit > maxLimit || window.After != nil && *window.After < 0 || len(filter.Types) > len(shop.EventTypes()) ||
 			filter.Subject != "" && shop.TextProblem(filter.Subject) != "" {
 			t.Fatalf("%q was taken as %+v %+v", query, filter, window)
 		}

@@ -31,8 +31,8 @@ func (a *API) importPets(c *call) error {
 	if err != nil {
 		return err
 	}
-	return once(c, func(ctx context.Context) (shop.Imported, error) { return a.Service.ImportPets(ctx, rows, dryRun) },
-		answerWith[shop.Imported](200))
+	return once(c, func(ctx context.Context) (shop.ImportResult, error) { return a.Service.ImportPets(ctx, rows, dryRun) },
+		answerWith[shop.ImportResult](200))
 }
 
 // decodeImport reads the animals of an import; what is wrong with one stands in its row.

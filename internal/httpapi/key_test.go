@@ -287,11 +287,11 @@ func TestLastUse(t *testing.T) {
 		t.Error("one use cost a write of its own")
 	}
 	s.store.failWith(func(bool) error { return shop.UnavailableError(errors.New("gone fishing")) })
-	if err := s.service.SaveUses(t.Context()); err == nil {
+	if err := s.service.SaveLastUsed(t.Context()); err == nil {
 		t.Error("uses were saved without the store")
 	}
 	s.store.failWith(nil)
-	if err := s.service.SaveUses(t.Context()); err != nil {
+	if err := s.service.SaveLastUsed(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if time.Since(stored()) > time.Minute {

@@ -25,7 +25,7 @@ func (a *API) listOrders(c *call) error {
 	if list.PetID != nil {
 		query.Set("petId", strconv.FormatInt(*list.PetID, 10))
 	}
-	linkPage(a, c, "/store/orders", query, list.Window, page, func(o shop.Order) int64 { return o.ID })
+	linkPage(a, c, "/store/orders", query, list.PageRequest, page, func(o shop.Order) int64 { return o.ID })
 	sendPage(c, page)
 	return nil
 }
@@ -33,9 +33,9 @@ func (a *API) listOrders(c *call) error {
 func parseOrderList(rawQuery string) (shop.OrderList, error) {
 	q := parseQuery(rawQuery)
 	list := shop.OrderList{
-		Status: shop.OrderStatus(q.oneOf("status", shop.OrderStatusProblem)),
-		PetID:  q.id("petId"),
-		Window: q.window(),
+		Status:      shop.OrderStatus(q.oneOf("status", shop.OrderStatusProblem)),
+		PetID:       q.id("petId"),
+		PageRequest: q.window(),
 	}
 	return list, q.err
 }
@@ -46,9 +46,9 @@ func (a *API) placeOrder(c *call) error {
 		return err
 	}
 	return once(c, func(ctx context.Context) (shop.Order, error) { return a.Service.PlaceOrder(ctx, n) },
-		func(order shop.Order) shop.Answer {
+		func(order shop.Order) shop.StoredResponse {
 			location := fmt.Sprintf("%s/store/orders/%d", a.basePath, order.ID)
-			return shop.Answer{Status: 201, Location: location, Body: encode(order)}
+			return shop.StoredResponse{Status: 201, Location: location, Body: encode(order)}
 		})
 }
 

@@ -16,13 +16,13 @@ const (
 
 // linkPage sets the Link header of a page: the next page of the same list where there is one, and the first. The query is
 // that of the list without its window; id gives the position of an item.
-func linkPage[T any](a *API, c *call, path string, query url.Values, w shop.Window, page shop.Page[T], id func(T) int64) {
+func linkPage[T any](a *API, c *call, path string, query url.Values, w shop.PageRequest, page shop.Page[T], id func(T) int64) {
 	first, next := pageQueries(query, w, page, id)
 	a.link(c, path, first, next)
 }
 
 // pageQueries are those of the first page of a list and of the one after this; next is "" for the last.
-func pageQueries[T any](query url.Values, w shop.Window, page shop.Page[T], id func(T) int64) (first, next string) {
+func pageQueries[T any](query url.Values, w shop.PageRequest, page shop.Page[T], id func(T) int64) (first, next string) {
 	query.Set("limit", strconv.Itoa(w.Limit))
 	first = query.Encode()
 	if page.More {

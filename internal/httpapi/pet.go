@@ -37,7 +37,7 @@ func (a *API) makePetPage(ctx context.Context, rawQuery string) (ready, error) {
 	if alone && len(page.Items) == 1 {
 		made.tag = petTag(page.Items[0])
 	}
-	made.first, made.next = pageQueries(petFilterQuery(list.PetFilter), list.Window, page, func(p shop.Pet) int64 { return p.ID })
+	made.first, made.next = pageQueries(petFilterQuery(list.PetFilter), list.PageRequest, page, func(p shop.Pet) int64 { return p.ID })
 	return made, nil
 }
 
@@ -45,7 +45,7 @@ func (a *API) makePetPage(ctx context.Context, rawQuery string) (ready, error) {
 // then that of one animal.
 func parsePetList(rawQuery string) (list shop.PetList, alone bool, err error) {
 	q := parseQuery(rawQuery)
-	list.Window = q.window()
+	list.PageRequest = q.window()
 	list.Status = shop.Status(q.oneOf("status", shop.StatusProblem))
 	list.CategoryID = q.id("categoryId")
 	list.Query = q.oneOf("q", shop.TextProblem)
@@ -80,9 +80,9 @@ func (a *API) createPet(c *call) error {
 		return err
 	}
 	return once(c, func(ctx context.Context) (shop.Pet, error) { return a.Service.CreatePet(ctx, n) },
-		func(pet shop.Pet) shop.Answer {
+		func(pet shop.Pet) shop.StoredResponse {
 			body := encodePet(pet)
-			return shop.Answer{Status: 201, Location: a.petLocation(c, pet.ID), Tag: entityTag(body), Body: body}
+			return shop.StoredResponse{Status: 201, Location: a.petLocation(c, pet.ID), Tag: entityTag(body), Body: body}
 		})
 }
 

@@ -56,8 +56,8 @@ func (q *query) integer(name string, low, high, preset int64) int64 {
 }
 
 // window returns the part of a list that is asked for.
-func (q *query) window() shop.Window {
-	return shop.Window{Limit: int(q.integer("limit", 1, maxLimit, defaultLimit)), From: q.cursor()}
+func (q *query) window() shop.PageRequest {
+	return shop.PageRequest{Limit: int(q.integer("limit", 1, maxLimit, defaultLimit)), After: q.cursor()}
 }
 
 // id returns an identifier, or nil where none was given.

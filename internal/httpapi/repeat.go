@@ -21,43 +21,43 @@ func (a *API) replay(c *call) (bool, error) {
 	if err != nil || key == "" {
 		return false, err
 	}
-	c.repeat = &shop.Repeat{Principal: c.principal.ID(), Key: key, Fingerprint: fingerprint(c)}
-	answer, replayed, err := a.Service.Replayed(c.r.Context(), c.repeat)
+	c.repeat = &shop.IdempotentRequest{Principal: c.principal.ID(), Key: key, Fingerprint: fingerprint(c)}
+	answer, replayed, err := a.Service.FindStoredResponse(c.r.Context(), c.repeat)
 	if replayed {
 		c.sendReplay(answer)
 	}
 	return replayed, err
 }
 
-func (c *call) sendReplay(answer shop.Answer) {
+func (c *call) sendReplay(answer shop.StoredResponse) {
 	c.w.Header().Set("Idempotency-Replayed", "true")
 	c.sendAnswer(answer)
 }
 
 // once does what a POST asks for, once where its client says so, and answers.
-func once[T any](c *call, do func(context.Context) (T, error), answer func(T) shop.Answer) error {
+func once[T any](c *call, do func(context.Context) (T, error), answer func(T) shop.StoredResponse) error {
 	return onceKeeping(c, do, answer, answer)
 }
 
 // onceSecret is once for an answer that shows a secret. It is kept without: whoever repeats it gets it without, too.
-func onceSecret[T any](c *call, do func(context.Context) (T, error), without func(T) T, answer func(T) shop.Answer) error {
-	return onceKeeping(c, do, answer, func(issued T) shop.Answer { return answer(without(issued)) })
+func onceSecret[T any](c *call, do func(context.Context) (T, error), without func(T) T, answer func(T) shop.StoredResponse) error {
+	return onceKeeping(c, do, answer, func(issued T) shop.StoredResponse { return answer(without(issued)) })
 }
 
 // answerWith answers with what was made, and no more.
-func answerWith[T any](status int) func(T) shop.Answer {
-	return func(made T) shop.Answer { return shop.Answer{Status: status, Body: encode(made)} }
+func answerWith[T any](status int) func(T) shop.StoredResponse {
+	return func(made T) shop.StoredResponse { return shop.StoredResponse{Status: status, Body: encode(made)} }
 }
 
-func onceKeeping[T any](c *call, do func(context.Context) (T, error), answer, keep func(T) shop.Answer) error {
+func onceKeeping[T any](c *call, do func(context.Context) (T, error), answer, keep func(T) shop.StoredResponse) error {
 	ctx := c.context()
 	if c.repeat != nil {
-		c.repeat.Answer = func(result any) shop.Answer { return keep(result.(T)) }
-		ctx = shop.WithRepeat(ctx, c.repeat)
+		c.repeat.Response = func(result any) shop.StoredResponse { return keep(result.(T)) }
+		ctx = shop.WithIdempotency(ctx, c.repeat)
 	}
 	value, err := do(ctx)
-	if replay, ok := errors.AsType[*shop.Replay](err); ok { // the first one ended while this one waited
-		c.sendReplay(replay.Answer)
+	if replay, ok := errors.AsType[*shop.ReplayError](err); ok { // the first one ended while this one waited
+		c.sendReplay(replay.StoredResponse)
 		return nil
 	}
 	if err != nil {

@@ -30,7 +30,7 @@ type ready struct {
 
 type kept struct {
 	ready
-	term shop.Term
+	term shop.Validity
 	err  error
 	done chan struct{} // closed when it is made
 }
@@ -51,14 +51,14 @@ func newShelf(service *shop.Service) *shelf {
 // get returns the answer to a request from the shelf, or has it made. Those who ask for the same at once wait for one of them,
 // but only where nothing has changed since that one began: whoever knows of a change must see it.
 func (s *shelf) get(ctx context.Context, request string, makeIt func() (ready, error)) (ready, error) {
-	now, ok := s.service.Moment()
+	now, ok := s.service.CatalogVersion()
 	if !ok {
 		return makeIt()
 	}
 	s.mu.RLock()
 	known := s.kept[request]
 	s.mu.RUnlock()
-	if known != nil && known.term.Holds(now) {
+	if known != nil && known.term.Valid(now) {
 		return known.ready, nil
 	}
 	key := making{request, now.Changes}
@@ -86,7 +86,7 @@ func (s *shelf) get(ctx context.Context, request string, makeIt func() (ready, e
 var errNotMade = errors.New("it was not made")
 
 // fill has an answer made and keeps it.
-func (s *shelf) fill(ctx context.Context, key making, now shop.Moment, place *kept, makeIt func() (ready, error)) (ready, error) {
+func (s *shelf) fill(ctx context.Context, key making, now shop.CatalogVersion, place *kept, makeIt func() (ready, error)) (ready, error) {
 	defer func() { // also where making it panics
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -96,7 +96,7 @@ func (s *shelf) fill(ctx context.Context, key making, now shop.Moment, place *ke
 		}
 		close(place.done)
 	}()
-	if place.term, place.err = s.service.TermFrom(ctx, now); place.err != nil {
+	if place.term, place.err = s.service.ValidityFrom(ctx, now); place.err != nil {
 		return ready{}, place.err
 	}
 	place.err = errNotMade

@@ -100,7 +100,7 @@ func (a *API) streamStart(c *call, after *int64) (int64, error) {
 // follow sends events until the client has gone, its key is no longer good, or this node stops.
 func (a *API) follow(s *stream, filter shop.EventFilter) {
 	for {
-		news := a.Service.News() // before looking: what comes after that is not missed
+		news := a.Service.EventSignal() // before looking: what comes after that is not missed
 		sent, ok := a.sendEvents(s, filter)
 		if !ok || !a.mayGoOn(s) {
 			return
@@ -153,7 +153,7 @@ func (a *API) sendEvents(s *stream, filter shop.EventFilter) (sent, ok bool) {
 // reset tells a client that some of what it has not seen is gone, or that some of what it has seen was undone, and goes on with
 // the oldest that it can go on with.
 func (a *API) reset(s *stream, expired error) (sent, ok bool) {
-	goOn, err := a.Service.GoOnAfter(s.r.Context(), s.position)
+	goOn, err := a.Service.ResumePosition(s.r.Context(), s.position)
 	if err != nil {
 		return false, true
 	}

@@ -29,9 +29,9 @@ func (a *API) createWebhook(c *call) error {
 		return err
 	}
 	create := func(ctx context.Context) (shop.IssuedWebhook, error) { return a.Service.CreateWebhook(ctx, n) }
-	return onceSecret(c, create, withoutWebhookSecret, func(hook shop.IssuedWebhook) shop.Answer {
+	return onceSecret(c, create, withoutWebhookSecret, func(hook shop.IssuedWebhook) shop.StoredResponse {
 		location := fmt.Sprintf("%s/webhooks/%d", a.basePath, hook.ID)
-		return shop.Answer{Status: 201, Location: location, Body: encode(hook)}
+		return shop.StoredResponse{Status: 201, Location: location, Body: encode(hook)}
 	})
 }
 

@@ -39,8 +39,8 @@ func (p Principal) ID() int64 { return p.key.ID }
 // Name is what the key is called.
 func (p Principal) Name() string { return p.key.Name }
 
-// May tells whether the principal has a scope; admin has them all.
-func (p Principal) May(scope Scope) bool {
+// HasScope tells whether the principal has a scope; admin has them all.
+func (p Principal) HasScope(scope Scope) bool {
 	return slices.Contains(p.key.Scopes, scope) || slices.Contains(p.key.Scopes, Admin)
 }
 

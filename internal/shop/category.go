@@ -40,7 +40,7 @@ func (s *Service) categoryProblems(tx ReadTx, id int64) (p Problems, err error) 
 const unknownCategory = "must be the id of a category that there is"
 
 // ListCategories returns one page of the categories, by ascending id.
-func (s *Service) ListCategories(ctx context.Context, w Window) (Page[Category], error) {
+func (s *Service) ListCategories(ctx context.Context, w PageRequest) (Page[Category], error) {
 	return read(ctx, s, func(tx ReadTx) (Page[Category], error) { return pageOf(w, tx.Categories) })
 }
 
@@ -82,7 +82,7 @@ func (s *Service) CreateCategory(ctx context.Context, name string) (Category, er
 
 // PutCategory names a category, and adds it where there is none; created tells which. It returns validation_failed, or
 // precondition_failed, also for a condition on what is not there.
-func (s *Service) PutCategory(ctx context.Context, category Category, match Match[Category]) (created bool, err error) {
+func (s *Service) PutCategory(ctx context.Context, category Category, match Precondition[Category]) (created bool, err error) {
 	if err := checkCategoryName(category.Name); err != nil {
 		return false, err
 	}
@@ -105,7 +105,7 @@ func (s *Service) PutCategory(ctx context.Context, category Category, match Matc
 }
 
 // DeleteCategory removes a category. It returns not_found, precondition_failed, or category_in_use while animals name it.
-func (s *Service) DeleteCategory(ctx context.Context, id int64, match Match[Category]) error {
+func (s *Service) DeleteCategory(ctx context.Context, id int64, match Precondition[Category]) error {
 	_, err := write(ctx, s, func(tx *ledger) (struct{}, error) {
 		category, err := existingCategory(tx, id)
 		if err == nil {

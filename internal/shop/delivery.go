@@ -40,7 +40,7 @@ type Attempt struct {
 	Duration time.Duration `json:"-"`
 	Millis   int64         `json:"durationMs"`
 	Status   int           `json:"status,omitzero"`  // of the answer; 0: there was none
-	Answer   string        `json:"answer,omitempty"` // its first bytes
+	Response string        `json:"answer,omitempty"` // its first bytes
 	Error    string        `json:"error,omitempty"`  // why there was no answer
 }
 
@@ -65,9 +65,9 @@ var retryAfter = []time.Duration{
 }
 
 const (
-	// ClaimFor is how long a node has for an attempt before another one may take the delivery for abandoned: twice as long
+	// ClaimDuration is how long a node has for an attempt before another one may take the delivery for abandoned: twice as long
 	// as an attempt may take, and no longer, because what a crash leaves behind waits for it.
-	ClaimFor = 30 * time.Second
+	ClaimDuration = 30 * time.Second
 	// keepDeliveries is how long the log of deliveries reaches back.
 	keepDeliveries = 30 * 24 * time.Hour
 	// mostRetryAfter is how long a receiver can put us off.
@@ -78,7 +78,7 @@ const (
 type DeliveryList struct {
 	WebhookID int64
 	Status    DeliveryStatus // none: any
-	Window
+	PageRequest
 }
 
 // DeliveryStatusProblem says what is wrong with a delivery's status that a client sent, or "".
@@ -96,7 +96,7 @@ func (s *Service) ListDeliveries(ctx context.Context, list DeliveryList) (Page[D
 		if _, err := existingWebhook(tx, list.WebhookID); err != nil {
 			return Page[Delivery]{}, err
 		}
-		return pageOf(list.Window, func(w Window) ([]Delivery, error) {
+		return pageOf(list.PageRequest, func(w PageRequest) ([]Delivery, error) {
 			return tx.Deliveries(DeliveryList{list.WebhookID, list.Status, w})
 		})
 	})
@@ -190,7 +190,7 @@ func (s *Service) ClaimDeliveries(ctx context.Context, webhookID int64, most int
 			return err
 		}
 		for _, delivery := range due {
-			delivery.ClaimedUntil = now.Add(ClaimFor)
+			delivery.ClaimedUntil = now.Add(ClaimDuration)
 			if err := tx.UpdateDelivery(delivery); err != nil {
 				return err
 			}

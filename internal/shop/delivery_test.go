@@ -227,7 +227,7 @@ func TestClaims(t *testing.T) {
 		o.happen(2)
 		slow := o.claim(2)
 		o.claim(0)
-		time.Sleep(shop.ClaimFor - time.Microsecond)
+		time.Sleep(shop.ClaimDuration - time.Microsecond)
 		o.claim(0)
 		time.Sleep(time.Microsecond)
 		second, err := o.ClaimDeliveries(o.t.Context(), o.hook.ID, 1)

@@ -64,8 +64,8 @@ func UnavailableError(cause error) *Error {
 	return &Error{Code: Unavailable, Message: "The store cannot be reached right now; try again shortly.", cause: cause}
 }
 
-// NotReady wraps a failure of the database for somebody who asks what is wrong with it.
-func NotReady(message string, cause error) *Error {
+// NotReadyError wraps a failure of the database for somebody who asks what is wrong with it.
+func NotReadyError(message string, cause error) *Error {
 	return &Error{Code: Unavailable, Message: message, cause: cause}
 }
 

@@ -105,21 +105,21 @@ func (f EventFilter) matches(e Event) bool {
 
 // ListEvents returns one page of the feed, oldest first. It returns events_expired where some that would follow the
 // window's position have been removed for their age, or those up to it undone.
-func (s *Service) ListEvents(ctx context.Context, filter EventFilter, w Window) (Page[Event], error) {
+func (s *Service) ListEvents(ctx context.Context, filter EventFilter, w PageRequest) (Page[Event], error) {
 	if err := s.store.Publish(ctx); err != nil { // so that all that was answered before is told
 		return Page[Event]{}, err
 	}
 	return read(ctx, s, func(tx ReadTx) (Page[Event], error) {
-		if w.From != nil {
-			if _, err := goOnAfter(tx, *w.From); err != nil {
+		if w.After != nil {
+			if _, err := resumePosition(tx, *w.After); err != nil {
 				return Page[Event]{}, err
 			}
 		}
-		return pageOf(w, func(w Window) ([]Event, error) { return s.events(tx, filter, w) })
+		return pageOf(w, func(w PageRequest) ([]Event, error) { return s.events(tx, filter, w) })
 	})
 }
 
-func (s *Service) events(tx ReadTx, filter EventFilter, w Window) ([]Event, error) {
+func (s *Service) events(tx ReadTx, filter EventFilter, w PageRequest) ([]Event, error) {
 	stored, err := tx.Events(filter, w)
 	events := make([]Event, len(stored))
 	for i, e := range stored {
@@ -128,9 +128,9 @@ func (s *Service) events(tx ReadTx, filter EventFilter, w Window) ([]Event, erro
 	return events, err
 }
 
-// goOnAfter returns the position from which a reader goes on that has come to another. It returns events_expired where that is
+// resumePosition returns the position from which a reader goes on that has come to another. It returns events_expired where that is
 // not the same: because events after it are gone, or because it has seen some that never happened, after a restore.
-func goOnAfter(tx ReadTx, position int64) (int64, error) {
+func resumePosition(tx ReadTx, position int64) (int64, error) {
 	horizon, err := tx.EventHorizon()
 	if err != nil {
 		return 0, err
@@ -138,7 +138,7 @@ func goOnAfter(tx ReadTx, position int64) (int64, error) {
 	if position < horizon {
 		return horizon, Errorf(EventsExpired, "Events after this one have been removed for their age; read what there is now, and go on after %d.", horizon)
 	}
-	goOn, err := tx.UndoneEvents(position)
+	goOn, err := tx.ResumePosition(position)
 	if err != nil || goOn == 0 {
 		return position, err
 	}

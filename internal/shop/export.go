@@ -6,12 +6,12 @@ import "context"
 // meanwhile is left out. No transaction is open while the function works; an animal that stands unchanged throughout
 // comes exactly once.
 func (s *Service) ExportPets(ctx context.Context, give func([]Pet) error) error {
-	newest, err := s.ListPets(ctx, PetList{Window: Window{Limit: 1}})
+	newest, err := s.ListPets(ctx, PetList{PageRequest: PageRequest{Limit: 1}})
 	if err != nil || len(newest.Items) == 0 {
 		return err
 	}
 	last := newest.Items[0].ID
-	w := Window{Limit: exportPage}
+	w := PageRequest{Limit: exportPage}
 	for {
 		pets, err := readSettled(ctx, s, func(tx ReadTx) ([]Pet, error) { return tx.PetsUpTo(last, w) })
 		if err != nil || len(pets) == 0 {
@@ -23,7 +23,7 @@ func (s *Service) ExportPets(ctx context.Context, give func([]Pet) error) error 
 		if len(pets) < w.Limit {
 			return nil
 		}
-		w.From = &pets[len(pets)-1].ID
+		w.After = &pets[len(pets)-1].ID
 	}
 }
 

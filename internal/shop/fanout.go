@@ -13,7 +13,7 @@ func (s *Service) FanOut(ctx context.Context, hook Webhook, after int64) (reache
 	after = max(after, hook.Position)
 	events, reached, err := s.EventsAfter(ctx, EventFilter{Types: hook.Types}, after)
 	if err != nil && AsError(err).Code == EventsExpired {
-		return s.GoOnAfter(ctx, after) // what is gone cannot be told any more
+		return s.ResumePosition(ctx, after) // what is gone cannot be told any more
 	}
 	if err != nil || len(events) == 0 {
 		return reached, err // where nothing concerns it, nothing is noted: its filter may be narrow, and the feed long
@@ -41,7 +41,7 @@ func (s *Service) FanOut(ctx context.Context, hook Webhook, after int64) (reache
 				return err
 			}
 		}
-		return tx.AdvanceWebhook(hook.ID, reached)
+		return tx.SetWebhookPosition(hook.ID, reached)
 	})
 	if err != nil {
 		return after, err
@@ -66,7 +66,7 @@ func (s *Service) catchUp(tx WriteTx, hook Webhook, now time.Time) error {
 		return err
 	}
 	for position, more := hook.Position, true; more; {
-		events, err := s.events(tx, EventFilter{Types: hook.Types}, Window{Limit: feedPage, From: &position})
+		events, err := s.events(tx, EventFilter{Types: hook.Types}, PageRequest{Limit: feedPage, After: &position})
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (s *Service) catchUp(tx WriteTx, hook Webhook, now time.Time) error {
 		}
 		more = len(events) == feedPage
 	}
-	return tx.AdvanceWebhook(hook.ID, max(last, hook.Position))
+	return tx.SetWebhookPosition(hook.ID, max(last, hook.Position))
 }
 
 // keepPlace notes up to where a webhook has been told everything that concerns it, so that it goes on from there when it is
@@ -88,12 +88,12 @@ func (s *Service) keepPlace(tx WriteTx, hook Webhook) error {
 	if err != nil {
 		return err
 	}
-	next, err := s.events(tx, EventFilter{Types: hook.Types}, Window{Limit: 1, From: &hook.Position})
+	next, err := s.events(tx, EventFilter{Types: hook.Types}, PageRequest{Limit: 1, After: &hook.Position})
 	if err != nil {
 		return err
 	}
 	if len(next) > 0 {
 		place = next[0].position - 1
 	}
-	return tx.AdvanceWebhook(hook.ID, max(place, hook.Position))
+	return tx.SetWebhookPosition(hook.ID, max(place, hook.Position))
 }

@@ -133,7 +133,7 @@ func (s *Service) pullEvents(ctx context.Context) error {
 		var horizon int64
 		events, err := read(ctx, s, func(tx ReadTx) ([]Event, error) {
 			horizon = 0
-			events, err := s.events(tx, EventFilter{}, Window{Limit: feedPage, From: &last})
+			events, err := s.events(tx, EventFilter{}, PageRequest{Limit: feedPage, After: &last})
 			if err == nil && len(events) > 0 && events[0].position > last+1 { // some may have gone before we saw them
 				horizon, err = tx.EventHorizon()
 			}
@@ -169,8 +169,8 @@ func (s *Service) LastEvent(ctx context.Context) (int64, error) {
 	return read(ctx, s, ReadTx.LastEvent)
 }
 
-// News returns a channel that is closed when there are more events than now. Whoever waits takes it before looking.
-func (s *Service) News() <-chan struct{} { return s.feed.news() }
+// EventSignal returns a channel that is closed when there are more events than now. Whoever waits takes it before looking.
+func (s *Service) EventSignal() <-chan struct{} { return s.feed.news() }
 
 // EventsAfter returns the next events after a position, oldest first, and the position to go on from. There may be more
 // where it returns any. It returns events_expired where some have been removed for their age, or undone.
@@ -192,10 +192,10 @@ func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position 
 		reached int64
 	}
 	got, err := read(ctx, s, func(tx ReadTx) (part, error) {
-		if _, err := goOnAfter(tx, position); err != nil {
+		if _, err := resumePosition(tx, position); err != nil {
 			return part{}, err
 		}
-		events, err := s.events(tx, filter, Window{Limit: feedPage, From: &position})
+		events, err := s.events(tx, filter, PageRequest{Limit: feedPage, After: &position})
 		if err != nil {
 			return part{}, err
 		}
@@ -208,10 +208,10 @@ func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position 
 	return got.events, got.reached, err
 }
 
-// GoOnAfter returns the position from which a reader goes on whose own is gone.
-func (s *Service) GoOnAfter(ctx context.Context, position int64) (int64, error) {
+// ResumePosition returns the position from which a reader goes on whose own is gone.
+func (s *Service) ResumePosition(ctx context.Context, position int64) (int64, error) {
 	return read(ctx, s, func(tx ReadTx) (int64, error) {
-		goOn, err := goOnAfter(tx, position)
+		goOn, err := resumePosition(tx, position)
 		if err != nil && AsError(err).Code == EventsExpired {
 			err = nil
 		}

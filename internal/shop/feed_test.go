@@ -30,7 +30,7 @@ func alone(t *testing.T, test func(t *testing.T, s *shop.Service)) {
 func work(t *testing.T, s *shop.Service) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
-	wg.Go(func() { s.Work(ctx, func(err error) { t.Error(err) }) })
+	wg.Go(func() { s.RunJobs(ctx, func(err error) { t.Error(err) }) })
 	time.Sleep(time.Second)
 	return func() { cancel(); wg.Wait() }
 }
@@ -46,14 +46,14 @@ func TestFollowerThatIsBusy(t *testing.T) {
 			}
 			time.Sleep(20 * time.Millisecond) // by the clock of the test
 		}
-		begin, news := time.Now(), s.News()
+		begin, news := time.Now(), s.EventSignal()
 		happen("Rex") // events 1 and 2
 		<-news
 		happen("Luna")
 		if events, reached, err := s.EventsAfter(t.Context(), shop.EventFilter{}, 0); len(events) != 3 || reached != 3 || err != nil {
 			t.Errorf("%+v up to %d, %v", events, reached, err)
 		}
-		news = s.News()
+		news = s.EventSignal()
 		happen("Milo")
 		<-news
 		if took := time.Since(begin); took != 60*time.Millisecond {
@@ -86,7 +86,7 @@ func TestChangesThatComeAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer work(t, s)()
-		s.News() // somebody follows
+		s.EventSignal() // somebody follows
 		before := store.n.Load()
 		for range 20 {
 			if _, err := s.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {

@@ -30,7 +30,7 @@ func TestHoldsRunOut(t *testing.T) {
 				t.Fatal(err)
 			}
 			nodes = append(nodes, node)
-			wg.Go(func() { node.Work(working, func(err error) { t.Error(err) }) })
+			wg.Go(func() { node.RunJobs(working, func(err error) { t.Error(err) }) })
 		}
 		defer wg.Wait()
 		defer stop()
@@ -111,7 +111,7 @@ func TestWorkEndsWithWhatIsLeft(t *testing.T) {
 		}
 		working, stop := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
-		wg.Go(func() { service.Work(working, func(err error) { t.Error(err) }) })
+		wg.Go(func() { service.RunJobs(working, func(err error) { t.Error(err) }) })
 		lastUse := func() (at time.Time) {
 			if err := store.Read(t.Context(), func(tx shop.ReadTx) error {
 				key, _, err := tx.Key(key.ID)
@@ -154,9 +154,9 @@ func TestAnswersAreForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		create := func(fingerprint byte) error {
-			ctx := shop.WithRepeat(t.Context(), &shop.Repeat{
+			ctx := shop.WithIdempotency(t.Context(), &shop.IdempotentRequest{
 				Principal: 1, Key: "k", Fingerprint: [32]byte{fingerprint},
-				Answer: func(any) shop.Answer { return shop.Answer{Status: 201, Body: []byte{fingerprint}} },
+				Response: func(any) shop.StoredResponse { return shop.StoredResponse{Status: 201, Body: []byte{fingerprint}} },
 			})
 			_, err := service.CreatePet(ctx, shop.NewPet{Name: "Rex", CategoryID: 1})
 			return err
@@ -165,10 +165,10 @@ func TestAnswersAreForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(24*time.Hour - time.Second)
-		if err := service.ForgetAnswers(t.Context()); err != nil {
+		if err := service.PruneIdempotencyRecords(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if replay, ok := create(1).(*shop.Replay); !ok || replay.Body[0] != 1 {
+		if replay, ok := create(1).(*shop.ReplayError); !ok || replay.Body[0] != 1 {
 			t.Error("the answer was forgotten too early")
 		}
 		if err := create(2); shop.AsError(err).Code != shop.IdempotencyKeyReused {
@@ -180,7 +180,7 @@ func TestAnswersAreForgotten(t *testing.T) {
 		}
 		err = store.Write(t.Context(), func(tx shop.WriteTx) error { // as many as a busy shop has
 			for i := range 2500 {
-				if err := tx.Keep(2, fmt.Sprint(i), shop.KeptAnswer{Answer: shop.Answer{Body: []byte{1}}}); err != nil {
+				if err := tx.PutIdempotencyRecord(2, fmt.Sprint(i), shop.IdempotencyRecord{StoredResponse: shop.StoredResponse{Body: []byte{1}}}); err != nil {
 					return err
 				}
 			}
@@ -192,16 +192,16 @@ func TestAnswersAreForgotten(t *testing.T) {
 		time.Sleep(25 * time.Hour)
 		working, stop := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
-		wg.Go(func() { service.Work(working, func(err error) { t.Error(err) }) })
+		wg.Go(func() { service.RunJobs(working, func(err error) { t.Error(err) }) })
 		time.Sleep(90 * time.Second)
 		stop()
 		wg.Wait()
 		err = store.Read(t.Context(), func(tx shop.ReadTx) error {
-			if _, found, err := tx.Kept(1, "k"); err != nil || found {
+			if _, found, err := tx.IdempotencyRecord(1, "k"); err != nil || found {
 				t.Errorf("the answer is still there: %v %v", found, err)
 			}
 			for i := range 2500 {
-				if _, found, err := tx.Kept(2, fmt.Sprint(i)); err != nil || found {
+				if _, found, err := tx.IdempotencyRecord(2, fmt.Sprint(i)); err != nil || found {
 					t.Fatalf("answer %d is still there: %v %v", i, found, err)
 				}
 			}

@@ -23,8 +23,8 @@ func (r ImportRow) unreadable() bool {
 	return slices.ContainsFunc(r.Problems, func(p problem) bool { return p.member == "" })
 }
 
-// Imported is what became of an import.
-type Imported struct {
+// ImportResult is what became of an import.
+type ImportResult struct {
 	Created int `json:"created"`
 }
 
@@ -37,28 +37,28 @@ const (
 
 // ImportPets adds all animals of an import, or none; a dry run only checks them. It returns validation_failed, which names
 // the first bad rows by their lines, or payload_too_large.
-func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, dryRun bool) (Imported, error) {
+func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, dryRun bool) (ImportResult, error) {
 	if len(rows) > MaxImport {
-		return Imported{}, errImportTooLarge(rows)
+		return ImportResult{}, errImportTooLarge(rows)
 	}
 	readable := mergeProblems(rows)
-	ctx = WithPatience(ctx, importPatience)
+	ctx = WithRetryBudget(ctx, importPatience)
 	if !readable || dryRun && repeatOf(ctx) == nil {
-		return read(ctx, s, func(tx ReadTx) (Imported, error) { return Imported{}, s.checkImport(tx, rows) })
+		return read(ctx, s, func(tx ReadTx) (ImportResult, error) { return ImportResult{}, s.checkImport(tx, rows) })
 	}
 	pets := make([]NewPet, len(rows))
 	for i, row := range rows {
 		pets[i] = row.NewPet
 	}
-	return write(ctx, s, func(tx *ledger) (Imported, error) {
+	return write(ctx, s, func(tx *ledger) (ImportResult, error) {
 		if err := s.checkImport(tx, rows); err != nil || dryRun {
-			return Imported{}, err
+			return ImportResult{}, err
 		}
 		if _, err := tx.EnsureCategories(categoriesOf(rows)); err != nil {
-			return Imported{}, err
+			return ImportResult{}, err
 		}
 		_, err := tx.InsertPets(pets)
-		return Imported{Created: len(pets)}, err
+		return ImportResult{Created: len(pets)}, err
 	})
 }
 
@@ -69,7 +69,7 @@ func (s *Service) CheckImport(ctx context.Context, rows []ImportRow) ([]ImportRo
 		return nil, errImportTooLarge(rows)
 	}
 	mergeProblems(rows)
-	return read(WithPatience(ctx, importPatience), s, func(tx ReadTx) ([]ImportRow, error) { return s.badRows(tx, rows) })
+	return read(WithRetryBudget(ctx, importPatience), s, func(tx ReadTx) ([]ImportRow, error) { return s.badRows(tx, rows) })
 }
 
 func errImportTooLarge(rows []ImportRow) error {
@@ -92,7 +92,7 @@ func mergeProblems(rows []ImportRow) (readable bool) {
 func (s *Service) badRows(tx ReadTx, rows []ImportRow) (bad []ImportRow, err error) {
 	var known []int64
 	if s.knownCategories {
-		if known, err = tx.KnownCategories(categoriesOf(rows)); err != nil {
+		if known, err = tx.ExistingCategories(categoriesOf(rows)); err != nil {
 			return nil, err
 		}
 		slices.Sort(known)

@@ -77,7 +77,7 @@ func (k Key) opensAll(now time.Time) bool {
 func passed(end, now time.Time) bool { return !end.IsZero() && !now.Before(end) }
 
 // ListKeys returns one page of the keys, newest first.
-func (s *Service) ListKeys(ctx context.Context, w Window) (Page[Key], error) {
+func (s *Service) ListKeys(ctx context.Context, w PageRequest) (Page[Key], error) {
 	page, err := read(ctx, s, func(tx ReadTx) (Page[Key], error) { return pageOf(w, tx.Keys) })
 	for i := range page.Items {
 		s.uses.freshen(&page.Items[i])
@@ -141,7 +141,7 @@ func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration
 		if err != nil {
 			return IssuedKey{}, err
 		}
-		if err := tx.EndSecrets(id, now, now.Add(overlap)); err != nil {
+		if err := tx.ExpireSecrets(id, now, now.Add(overlap)); err != nil {
 			return IssuedKey{}, err
 		}
 		s.uses.freshen(&key)
@@ -197,7 +197,7 @@ func (s *Service) HasKeys(ctx context.Context) (bool, error) {
 			admins, err := tx.CountAdmins(s.now())
 			return admins > 0, err
 		}
-		keys, err := tx.Keys(Window{Limit: 1})
+		keys, err := tx.Keys(PageRequest{Limit: 1})
 		return len(keys) > 0, err
 	})
 }

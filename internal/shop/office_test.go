@@ -107,7 +107,7 @@ func (o *office) finish(claim shop.Claim, status int, after time.Duration, want 
 
 func (o *office) deliveries() []shop.Delivery {
 	o.t.Helper()
-	page, err := o.ListDeliveries(o.t.Context(), shop.DeliveryList{WebhookID: o.hook.ID, Window: shop.Window{Limit: 100}})
+	page, err := o.ListDeliveries(o.t.Context(), shop.DeliveryList{WebhookID: o.hook.ID, PageRequest: shop.PageRequest{Limit: 100}})
 	if err != nil {
 		o.t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func (o *office) wantDisabled(reason string) {
 	if hook.Enabled || !strings.Contains(hook.DisabledReason, reason) {
 		o.t.Errorf("the webhook is %+v, want it disabled: %s", hook, reason)
 	}
-	page, err := o.ListEvents(o.t.Context(), shop.EventFilter{Types: []shop.EventType{shop.WebhookUpdated}}, shop.Window{Limit: 100})
+	page, err := o.ListEvents(o.t.Context(), shop.EventFilter{Types: []shop.EventType{shop.WebhookUpdated}}, shop.PageRequest{Limit: 100})
 	if err != nil || len(page.Items) == 0 {
 		o.t.Fatalf("there is no event: %v", err)
 	}

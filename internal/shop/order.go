@@ -37,8 +37,8 @@ var orderMoves = map[OrderStatus][]OrderStatus{
 	Approved: {Delivered, Cancelled},
 }
 
-// Moves are the steps that a client can take with an order in this status.
-func (s OrderStatus) Moves() []OrderStatus { return slices.Clone(orderMoves[s]) }
+// Transitions are the steps that a client can take with an order in this status.
+func (s OrderStatus) Transitions() []OrderStatus { return slices.Clone(orderMoves[s]) }
 
 // afterOrder is what becomes of the animal with a step of its order; a step that is not here leaves it as it is.
 var afterOrder = map[OrderStatus]Status{
@@ -80,7 +80,7 @@ type Order struct {
 type OrderList struct {
 	Status OrderStatus
 	PetID  *int64
-	Window
+	PageRequest
 }
 
 // Inventory counts the animals by status.
@@ -94,7 +94,7 @@ type Inventory struct {
 // ListOrders returns one page of the orders.
 func (s *Service) ListOrders(ctx context.Context, list OrderList) (Page[Order], error) {
 	return readSettled(ctx, s, func(tx ReadTx) (Page[Order], error) {
-		return pageOf(list.Window, func(w Window) ([]Order, error) {
+		return pageOf(list.PageRequest, func(w PageRequest) ([]Order, error) {
 			return tx.Orders(OrderList{list.Status, list.PetID, w})
 		})
 	})
@@ -155,7 +155,7 @@ func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
 
 // UpdateOrder takes an order one step further. It returns validation_failed, not_found, precondition_failed or
 // invalid_transition.
-func (s *Service) UpdateOrder(ctx context.Context, id int64, to OrderStatus, match Match[Order]) (Order, error) {
+func (s *Service) UpdateOrder(ctx context.Context, id int64, to OrderStatus, match Precondition[Order]) (Order, error) {
 	if reason := OrderStatusProblem(string(to)); reason != "" {
 		return Order{}, Errorf(ValidationFailed, "The status %s.", reason)
 	}

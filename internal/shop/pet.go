@@ -77,13 +77,13 @@ type PetFilter struct {
 // PetList asks for one page of animals, newest first.
 type PetList struct {
 	PetFilter
-	Window
+	PageRequest
 }
 
 // ListPets returns one page of the catalogue.
 func (s *Service) ListPets(ctx context.Context, list PetList) (Page[Pet], error) {
 	return readSettled(ctx, s, func(tx ReadTx) (Page[Pet], error) {
-		return pageOf(list.Window, func(w Window) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, w}) })
+		return pageOf(list.PageRequest, func(w PageRequest) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, w}) })
 	})
 }
 
@@ -143,12 +143,12 @@ var moves = map[Status][]Status{
 	Sold:      {Available}, // the animal came back
 }
 
-// Moves are the statuses that an animal can be given by hand, while no order holds it.
-func (s Status) Moves() []Status { return slices.Clone(moves[s]) }
+// Transitions are the statuses that an animal can be given by hand, while no order holds it.
+func (s Status) Transitions() []Status { return slices.Clone(moves[s]) }
 
 // UpdatePet changes an animal. It returns not_found, precondition_failed, validation_failed, invalid_transition, or
 // pet_has_open_order for a change of status while an order holds the animal.
-func (s *Service) UpdatePet(ctx context.Context, id int64, change PetChange, match Match[Pet]) (Pet, error) {
+func (s *Service) UpdatePet(ctx context.Context, id int64, change PetChange, match Precondition[Pet]) (Pet, error) {
 	return write(ctx, s, func(tx *ledger) (Pet, error) {
 		if err := settlePet(tx, id); err != nil {
 			return Pet{}, err
@@ -197,7 +197,7 @@ func checkNotHeld(tx ReadTx, pet Pet) error {
 }
 
 // DeletePet removes an animal; its orders stay. It returns not_found, precondition_failed, or pet_has_open_order.
-func (s *Service) DeletePet(ctx context.Context, id int64, match Match[Pet]) error {
+func (s *Service) DeletePet(ctx context.Context, id int64, match Precondition[Pet]) error {
 	_, err := write(ctx, s, func(tx *ledger) (struct{}, error) {
 		if err := settlePet(tx, id); err != nil {
 			return struct{}{}, err

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// SessionLength is how long somebody who signed in stays so: a working day.
-const SessionLength = 12 * time.Hour
+// SessionLifetime is how long somebody who signed in stays so: a working day.
+const SessionLifetime = 12 * time.Hour
 
 // Session is what is stored of somebody who signed in with a key. It lives in the store, so that every node knows it, and
 // ends no later than the secret that it was opened with.
@@ -24,14 +24,14 @@ func (s *Service) SignIn(ctx context.Context, secret string) (token string, err 
 	}
 	token = rand.Text()
 	err = s.store.Write(ctx, func(tx WriteTx) error {
-		return tx.InsertSession(HashSecret(token), Session{HashSecret(secret), s.now().Add(SessionLength)})
+		return tx.InsertSession(HashSecret(token), Session{HashSecret(secret), s.now().Add(SessionLifetime)})
 	})
 	return token, err
 }
 
-// SignedIn finds who a session belongs to. It returns invalid_api_key where the session is over, or its key is; or
+// SessionPrincipal finds who a session belongs to. It returns invalid_api_key where the session is over, or its key is; or
 // unavailable where the store cannot be asked.
-func (s *Service) SignedIn(ctx context.Context, token string) (Principal, error) {
+func (s *Service) SessionPrincipal(ctx context.Context, token string) (Principal, error) {
 	type result struct {
 		session Session
 		found   bool

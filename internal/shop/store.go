@@ -23,15 +23,15 @@ type Store interface {
 	// wrong in plain words and without a secret.
 	Ready(ctx context.Context) error
 
-	// Moment tells which catalogue there is now. ok is false where others may change it without this store knowing.
-	Moment() (m Moment, ok bool)
+	// CatalogVersion tells which catalogue there is now. ok is false where others may change it without this store knowing.
+	CatalogVersion() (m CatalogVersion, ok bool)
 
 	// Publish makes the events of all writes that are done readable, each with its position. It returns the same errors
 	// as Write.
 	Publish(ctx context.Context) error
-	// Notices receives a value soon after a write, here or, where that can be had, elsewhere. It is a hint, for one
+	// Wakeups receives a value soon after a write, here or, where that can be had, elsewhere. It is a hint, for one
 	// listener: some come for nothing, and some may be lost.
-	Notices() <-chan struct{}
+	Wakeups() <-chan struct{}
 }
 
 // ReadTx reads one consistent state of the shop. Its calls take no context of their own: a transaction may be shared
@@ -50,7 +50,7 @@ type ReadTx interface {
 	// Pets returns at most list.Limit animals, in descending order of their ids.
 	Pets(list PetList) ([]Pet, error)
 	// PetsUpTo returns at most w.Limit animals with an id of last or less, in ascending order of their ids.
-	PetsUpTo(last int64, w Window) ([]Pet, error)
+	PetsUpTo(last int64, w PageRequest) ([]Pet, error)
 	// HasPets tells whether there is any animal.
 	HasPets() (bool, error)
 	// Inventory counts the animals by status, exactly.
@@ -61,9 +61,9 @@ type ReadTx interface {
 	// Category returns one category and whether there is one.
 	Category(id int64) (Category, bool, error)
 	// Categories returns at most w.Limit categories, in ascending order of their ids.
-	Categories(w Window) ([]Category, error)
-	// KnownCategories returns those of these ids that are categories. Each is given once.
-	KnownCategories(ids []int64) ([]int64, error)
+	Categories(w PageRequest) ([]Category, error)
+	// ExistingCategories returns those of these ids that are categories. Each is given once.
+	ExistingCategories(ids []int64) ([]int64, error)
 	// CategoriesByID returns those categories of some ids that there are, in no order.
 	CategoriesByID(ids []int64) ([]Category, error)
 	// CategoryInUse tells whether an animal names the category.
@@ -84,22 +84,22 @@ type ReadTx interface {
 
 	// Events returns at most w.Limit events, in ascending order of their positions, or the newest first. What it returns
 	// never changes behind a reader: whatever is published later has a larger position.
-	Events(filter EventFilter, w Window) ([]StoredEvent, error)
-	// CountEvents counts what came and went by the day, of the events after one position and up to another. Every day on which
+	Events(filter EventFilter, w PageRequest) ([]StoredEvent, error)
+	// DailyStats counts what came and went by the day, of the events after one position and up to another. Every day on which
 	// any event was written is there, the oldest first.
-	CountEvents(after, upTo int64) ([]DayCount, error)
+	DailyStats(after, upTo int64) ([]DayStats, error)
 	// LastEvent returns the position of the newest event, also where it has been removed or undone; 0 where there was none.
 	LastEvent() (int64, error)
 	// EventHorizon returns the position of the last event that was removed, or 0.
 	EventHorizon() (int64, error)
-	// UndoneEvents returns from where the feed goes on for a reader at a position whose events a restore has undone; 0 where
+	// ResumePosition returns from where the feed goes on for a reader at a position whose events a restore has undone; 0 where
 	// it stands.
-	UndoneEvents(position int64) (int64, error)
+	ResumePosition(position int64) (int64, error)
 
 	// Webhook returns one webhook and whether there is one.
 	Webhook(id int64) (Webhook, bool, error)
 	// Webhooks returns at most w.Limit webhooks, in descending order of their ids.
-	Webhooks(w Window) ([]Webhook, error)
+	Webhooks(w PageRequest) ([]Webhook, error)
 	// WebhookSecrets returns what a webhook's messages are signed with at a time, the newest first.
 	WebhookSecrets(id int64, now time.Time) ([]string, error)
 
@@ -111,13 +111,13 @@ type ReadTx interface {
 	// claimed, longest due first.
 	DueDeliveries(webhookID int64, now time.Time, limit int) ([]Delivery, error)
 
-	// Kept returns what was kept under an idempotency key and whether anything was, however long ago.
-	Kept(principal int64, key string) (KeptAnswer, bool, error)
+	// IdempotencyRecord returns what was kept under an idempotency key and whether anything was, however long ago.
+	IdempotencyRecord(principal int64, key string) (IdempotencyRecord, bool, error)
 
 	// Key returns one key and whether there is one.
 	Key(id int64) (Key, bool, error)
 	// Keys returns at most w.Limit keys, in descending order of their ids.
-	Keys(w Window) ([]Key, error)
+	Keys(w PageRequest) ([]Key, error)
 	// Credential returns the key that a secret opens and whether there is one, also where its time has passed.
 	Credential(hash SecretHash) (Credential, bool, error)
 	// Session returns what a token's hash stands for and whether there is such a session, also where its time has passed.
@@ -174,16 +174,16 @@ type WriteTx interface {
 	InsertWebhook(Webhook) (Webhook, error)
 	// UpdateWebhook changes what a client can see of a webhook.
 	UpdateWebhook(before, after Webhook) error
-	// AdvanceWebhook notes the position up to which a webhook's events have become deliveries.
-	AdvanceWebhook(id, position int64) error
+	// SetWebhookPosition notes the position up to which a webhook's events have become deliveries.
+	SetWebhookPosition(id, position int64) error
 	// SetWebhookFailing notes since when a webhook takes nothing; the zero time: it does.
 	SetWebhookFailing(id int64, since time.Time) error
 	// DeleteWebhook removes a webhook with its secrets. Its deliveries stay until their time is over.
 	DeleteWebhook(Webhook) error
 	// InsertWebhookSecret adds a secret to sign with.
 	InsertWebhookSecret(id int64, secret string, now time.Time) error
-	// EndWebhookSecrets lets no secret of a webhook sign any longer than until, and forgets those whose time has passed.
-	EndWebhookSecrets(id int64, now, until time.Time) error
+	// ExpireWebhookSecrets lets no secret of a webhook sign any longer than until, and forgets those whose time has passed.
+	ExpireWebhookSecrets(id int64, now, until time.Time) error
 
 	// InsertDelivery adds a delivery under an id larger than any before; its ID is ignored.
 	InsertDelivery(Delivery) (Delivery, error)
@@ -197,28 +197,28 @@ type WriteTx interface {
 	// be more. One that bears a time to come is as old as the one after it.
 	RemoveDeliveries(before, now time.Time) (more bool, err error)
 
-	// Tidy does some of the store's own housekeeping, and tells whether there may be more. What it only needs for a while
+	// Maintain does some of the store's own housekeeping, and tells whether there may be more. What it only needs for a while
 	// is not needed any more where it is from before a time.
-	Tidy(before time.Time) (more bool, err error)
+	Maintain(before time.Time) (more bool, err error)
 
-	// SetBack mends what a clock has written that was put back to now: what could not be so far ahead is brought near.
-	SetBack(now time.Time, most Ahead) error
+	// ClampFutureTimes mends what a clock has written that was put back to now: what could not be so far ahead is brought near.
+	ClampFutureTimes(now time.Time, most MaxLead) error
 
-	// Keep keeps an answer in the place of any before it, from its time on, or from now on where it has none.
-	Keep(principal int64, key string, answer KeptAnswer) error
-	// Forget removes some of the answers that were kept before a time, and tells whether there may be more.
-	Forget(before time.Time) (more bool, err error)
+	// PutIdempotencyRecord keeps an answer in the place of any before it, from its time on, or from now on where it has none.
+	PutIdempotencyRecord(principal int64, key string, answer IdempotencyRecord) error
+	// DeleteIdempotencyRecords removes some of the answers that were kept before a time, and tells whether there may be more.
+	DeleteIdempotencyRecords(before time.Time) (more bool, err error)
 
 	// InsertKey adds a key under an id larger than any before; its ID is ignored.
 	InsertKey(Key) (Key, error)
 	// InsertSecret lets a secret open a key.
 	InsertSecret(id int64, hash SecretHash) error
-	// EndSecrets lets no secret of a key work any longer than until, and forgets those whose time has passed.
-	EndSecrets(id int64, now, until time.Time) error
+	// ExpireSecrets lets no secret of a key work any longer than until, and forgets those whose time has passed.
+	ExpireSecrets(id int64, now, until time.Time) error
 	// SetHint notes by what people recognise the newest secret of a key.
 	SetHint(key Key, hint string) error
-	// TouchKey notes that a key was used, unless a later use is noted already. There may be no such key any more.
-	TouchKey(id int64, at time.Time) error
+	// SetKeyLastUsed notes that a key was used, unless a later use is noted already. There may be no such key any more.
+	SetKeyLastUsed(id int64, at time.Time) error
 	// DeleteKey removes a key with its secrets.
 	DeleteKey(Key) error
 

@@ -72,7 +72,7 @@ func newWebhookSecret() string {
 }
 
 // ListWebhooks returns one page of the webhooks, newest first.
-func (s *Service) ListWebhooks(ctx context.Context, w Window) (Page[Webhook], error) {
+func (s *Service) ListWebhooks(ctx context.Context, w PageRequest) (Page[Webhook], error) {
 	return read(ctx, s, func(tx ReadTx) (Page[Webhook], error) { return pageOf(w, tx.Webhooks) })
 }
 
@@ -157,7 +157,7 @@ func (c WebhookChange) of(hook Webhook) Webhook {
 
 // UpdateWebhook changes a webhook. One that is enabled again goes on where it stopped. It returns not_found,
 // precondition_failed or validation_failed.
-func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookChange, match Match[Webhook]) (Webhook, error) {
+func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookChange, match Precondition[Webhook]) (Webhook, error) {
 	if err := change.Problems().Err(); err != nil {
 		return Webhook{}, err
 	}
@@ -208,7 +208,7 @@ func (s *Service) changeWebhook(tx *ledger, before, hook Webhook) (Webhook, erro
 }
 
 // DeleteWebhook removes a webhook. It returns not_found or precondition_failed.
-func (s *Service) DeleteWebhook(ctx context.Context, id int64, match Match[Webhook]) error {
+func (s *Service) DeleteWebhook(ctx context.Context, id int64, match Precondition[Webhook]) error {
 	_, err := write(ctx, s, func(tx *ledger) (struct{}, error) {
 		hook, err := existingWebhook(tx, id)
 		if err == nil {
@@ -238,7 +238,7 @@ func (s *Service) RotateWebhook(ctx context.Context, id int64, overlap time.Dura
 		if err != nil {
 			return IssuedWebhook{}, err
 		}
-		if err := tx.EndWebhookSecrets(id, now, now.Add(overlap)); err != nil {
+		if err := tx.ExpireWebhookSecrets(id, now, now.Add(overlap)); err != nil {
 			return IssuedWebhook{}, err
 		}
 		if err := tx.InsertWebhookSecret(id, secret, now); err != nil {

@@ -263,7 +263,7 @@ func TestManyAtOnce(t *testing.T) {
 	inOffice(t, func(o *office) {
 		ctx, stop := context.WithCancel(o.t.Context())
 		var wg sync.WaitGroup
-		wg.Go(func() { o.Work(ctx, func(err error) { o.t.Error(err) }) })
+		wg.Go(func() { o.RunJobs(ctx, func(err error) { o.t.Error(err) }) })
 		defer wg.Wait()
 		defer stop()
 		time.Sleep(time.Second) // the memory begins now

@@ -20,7 +20,7 @@ func (t *tx) Category(id int64) (shop.Category, bool, error) {
 	return one(t, scanCategory, "SELECT id, name FROM categories WHERE id = $1", id)
 }
 
-func (t *tx) Categories(w shop.Window) ([]shop.Category, error) {
+func (t *tx) Categories(w shop.PageRequest) ([]shop.Category, error) {
 	var c conditions
 	query, args := c.page("SELECT id, name FROM categories", w, "id > %s", "id")
 	return all(t, scanCategory, query, args...)

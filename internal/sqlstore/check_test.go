@@ -66,8 +66,8 @@ func fillShop(t *testing.T, database string) {
 	do(err)
 	_, err = s.RotateWebhook(ctx, hook.ID, time.Hour)
 	do(err)
-	repeat := &shop.Repeat{Key: "once", Answer: func(any) shop.Answer { return shop.Answer{Status: 201, Body: []byte("{}")} }}
-	_, err = s.CreatePet(shop.WithRepeat(ctx, repeat), shop.NewPet{Name: "told", CategoryID: 1})
+	repeat := &shop.IdempotentRequest{Key: "once", Response: func(any) shop.StoredResponse { return shop.StoredResponse{Status: 201, Body: []byte("{}")} }}
+	_, err = s.CreatePet(shop.WithIdempotency(ctx, repeat), shop.NewPet{Name: "told", CategoryID: 1})
 	do(err)
 	do(store.Publish(ctx))
 	_, err = s.FanOut(ctx, hook.Webhook, hook.Position)

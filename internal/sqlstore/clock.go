@@ -6,9 +6,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// SetBack lets nothing wait for a time that a wrong clock has written. Deliveries are sought by their webhooks: there is an index of
+// ClampFutureTimes lets nothing wait for a time that a wrong clock has written. Deliveries are sought by their webhooks: there is an index of
 // those that wait.
-func (t *tx) SetBack(now time.Time, most shop.Ahead) error {
+func (t *tx) ClampFutureTimes(now time.Time, most shop.MaxLead) error {
 	const waiting = "webhook_id IN (SELECT id FROM webhooks) AND next_at IS NOT NULL AND "
 	for _, mend := range []struct {
 		statement string

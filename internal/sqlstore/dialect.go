@@ -109,8 +109,8 @@ func tidyPostgres(t *tx, before time.Time) (more bool, err error) {
 	return max(folded, forgotten) == tidyAtOnce, err
 }
 
-// Tidy does some of the store's own housekeeping.
-func (t *tx) Tidy(before time.Time) (more bool, err error) {
+// Maintain does some of the store's own housekeeping.
+func (t *tx) Maintain(before time.Time) (more bool, err error) {
 	if t.dialect.tidy == nil {
 		return false, nil
 	}

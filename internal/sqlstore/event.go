@@ -39,14 +39,14 @@ func (t *tx) InsertEvent(e shop.NewEvent) error {
 	return t.exec("INSERT INTO "+t.dialect.inbox+" (type, subject, actor, data, at) VALUES ($1, $2, $3, $4, "+at+")", args...)
 }
 
-func (t *tx) Events(filter shop.EventFilter, w shop.Window) ([]shop.StoredEvent, error) {
+func (t *tx) Events(filter shop.EventFilter, w shop.PageRequest) ([]shop.StoredEvent, error) {
 	query, args := eventsQuery(t.dialect, filter, w)
 	return all(t, scanEvent, query, args...)
 }
 
 // eventsQuery looks for the events of each type by themselves and merges them: to look through all for those of some types
 // could take as long as the feed is.
-func eventsQuery(d *dialect, filter shop.EventFilter, w shop.Window) (query string, args []any) {
+func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query string, args []any) {
 	c := conditions{byRow: d.byRow}
 	page := func() string {
 		after, order := "id > %s", "id"
@@ -79,10 +79,10 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.Window) (query stri
 	return strings.Join(parts, " UNION ALL ") + order + strconv.Itoa(w.Limit), c.args
 }
 
-// CountEvents tells a sale by the end of what was before and after it: the status is the last member of an animal, and no
+// DailyStats tells a sale by the end of what was before and after it: the status is the last member of an animal, and no
 // name can look so, because its quotes are escaped.
-func (t *tx) CountEvents(after, upTo int64) ([]shop.DayCount, error) {
-	return all(t, func(scan scanner) (count shop.DayCount, err error) {
+func (t *tx) DailyStats(after, upTo int64) ([]shop.DayStats, error) {
+	return all(t, func(scan scanner) (count shop.DayStats, err error) {
 		var day int64
 		err = scan(&day, &count.Arrivals, &count.Sales)
 		count.Day = fromMicros(day * microsADay)

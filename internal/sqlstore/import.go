@@ -117,7 +117,7 @@ func (t *tx) EnsureCategories(ids []int64) (created []int64, err error) {
 	return created, err
 }
 
-func (t *tx) KnownCategories(ids []int64) (known []int64, err error) {
+func (t *tx) ExistingCategories(ids []int64) (known []int64, err error) {
 	err = inParts(ids, "$", func(part []int64, places string) error {
 		some, err := all(t, scanValue[int64], "SELECT id FROM categories WHERE id IN ("+places+")", anys(part)...)
 		known = append(known, some...)

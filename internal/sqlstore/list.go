@@ -44,15 +44,15 @@ func (c *conditions) place(value any) string {
 
 // page writes the query for one window of a list; after is the condition of what follows a position in its order. The limit
 // stands in the text: where it is bound, SQLite plans the query anew for each value, which took a third of the time.
-func (c *conditions) page(selection string, w shop.Window, after, order string) (query string, args []any) {
+func (c *conditions) page(selection string, w shop.PageRequest, after, order string) (query string, args []any) {
 	if c.byRow && len(c.exact) > 0 {
-		order = c.seek(w.From, strings.HasSuffix(order, " DESC"))
+		order = c.seek(w.After, strings.HasSuffix(order, " DESC"))
 	} else {
 		for i, column := range c.exact {
 			c.texts = append(c.texts, column+" = "+c.value[i])
 		}
-		if w.From != nil {
-			c.add(after, *w.From)
+		if w.After != nil {
+			c.add(after, *w.After)
 		}
 	}
 	query = selection

@@ -252,7 +252,7 @@ func (p *postgresEngine) patiently(caller, ctx context.Context, fn func(context.
 	if p.closed.Load() {
 		return shop.UnavailableError(errClosed)
 	}
-	limit, cancel := context.WithTimeout(ctx, max(p.patience, shop.PatienceOf(ctx)))
+	limit, cancel := context.WithTimeout(ctx, max(p.patience, shop.RetryBudget(ctx)))
 	defer cancel()
 	violations := 0
 	var before error // what it failed of the last time

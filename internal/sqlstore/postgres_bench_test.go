@@ -69,7 +69,7 @@ func (b *bench) read(name string) (n int, err error) {
 	b.Helper()
 	err = b.bounded("reading "+name, func() error {
 		return b.store.Read(context.Background(), func(tx shop.ReadTx) error {
-			pets, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{Query: name}, Window: shop.Window{Limit: 100}})
+			pets, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{Query: name}, PageRequest: shop.PageRequest{Limit: 100}})
 			n = len(pets)
 			return err
 		})

@@ -305,7 +305,7 @@ func TestNoLostUpdate(t *testing.T) {
 	}
 	var pet shop.Pet
 	look := func(tx shop.ReadTx) error {
-		pets, err := tx.Pets(shop.PetList{Window: shop.Window{Limit: 1}})
+		pets, err := tx.Pets(shop.PetList{PageRequest: shop.PageRequest{Limit: 1}})
 		if err == nil {
 			pet = pets[0]
 		}

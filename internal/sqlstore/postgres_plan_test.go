@@ -57,7 +57,7 @@ func TestEveryPageOnServerSeeksInAnIndex(t *testing.T) {
 	}
 	d, one := postgresDialect(nil), new(int64(1))
 	for page, from := range map[string]*int64{"first": nil, "later": new(int64(20_050)), "last": new(int64(29_990))} {
-		window := shop.Window{Limit: 21, From: from}
+		window := shop.PageRequest{Limit: 21, After: from}
 		for name, filter := range map[string]shop.EventFilter{
 			"all": {}, "type": {Types: []shop.EventType{shop.PetDeleted}}, "types": {Types: []shop.EventType{shop.PetDeleted, shop.PetCreated}},
 			"subject": {Subject: "pets/1"},
@@ -67,23 +67,23 @@ func TestEveryPageOnServerSeeksInAnIndex(t *testing.T) {
 		}
 		for _, status := range []shop.DeliveryStatus{"", shop.DeliveryFailed} {
 			for hook := range int64(3) {
-				query, args := deliveriesQuery(d, shop.DeliveryList{WebhookID: hook, Status: status, Window: window})
+				query, args := deliveriesQuery(d, shop.DeliveryList{WebhookID: hook, Status: status, PageRequest: window})
 				expect(fmt.Sprintf("deliveries to %d, %s, %s", hook, status, page), query, args)
 			}
 		}
 	}
 	for page, from := range map[string]*int64{"first": nil, "later": new(int64(29_000))} {
-		window := shop.Window{Limit: 21, From: from}
+		window := shop.PageRequest{Limit: 21, After: from}
 		for name, filter := range map[string]shop.PetFilter{
 			"all": {}, "status": {Status: shop.Sold}, "category": {CategoryID: one}, "status and category": {Status: shop.Sold, CategoryID: one},
 		} {
-			query, args := petsQuery(d, shop.PetList{PetFilter: filter, Window: window})
+			query, args := petsQuery(d, shop.PetList{PetFilter: filter, PageRequest: window})
 			expect("animals, "+name+", "+page, query, args)
 		}
 		for name, list := range map[string]shop.OrderList{
 			"all": {}, "status": {Status: shop.Cancelled}, "pet": {PetID: one}, "status and pet": {Status: shop.Cancelled, PetID: one},
 		} {
-			list.Window = window
+			list.PageRequest = window
 			query, args := ordersQuery(d, list)
 			expect("orders, "+name+", "+page, query, args)
 		}

@@ -22,7 +22,7 @@ func readFeed(t *testing.T, store *Store, after int64) (subjects []string, reach
 	}
 	err := store.Read(t.Context(), func(tx shop.ReadTx) error {
 		subjects, reached = nil, after
-		events, err := tx.Events(shop.EventFilter{}, shop.Window{Limit: 10_000, From: &after})
+		events, err := tx.Events(shop.EventFilter{}, shop.PageRequest{Limit: 10_000, After: &after})
 		for _, e := range events {
 			subjects, reached = append(subjects, e.Subject), e.ID
 		}
@@ -169,7 +169,7 @@ func TestNoticesOfAnotherNode(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	store, other := open(t, database, Options{}), open(t, database, Options{})
-	notices := store.Notices()
+	notices := store.Wakeups()
 	straight := openStraight(t, database)
 	awaitRow(t, straight, "a listener", "SELECT count(*) = 1"+ofListeners)
 	if err := other.Write(t.Context(), telling("there")); err != nil {
@@ -190,7 +190,7 @@ func TestListenerComesBack(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	store := open(t, database, Options{})
-	notices := store.Notices()
+	notices := store.Wakeups()
 	straight := openStraight(t, database)
 	for range 2 {
 		awaitRow(t, straight, "a listener", "SELECT count(*) = 1"+ofListeners)

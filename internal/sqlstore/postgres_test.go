@@ -41,7 +41,7 @@ func TestPatienceForOne(t *testing.T) {
 	if err := slow(t.Context()); err == nil || shop.AsError(err).Code != shop.Unavailable {
 		t.Errorf("without patience: %v", err)
 	}
-	if err := slow(shop.WithPatience(t.Context(), time.Hour)); err != nil {
+	if err := slow(shop.WithRetryBudget(t.Context(), time.Hour)); err != nil {
 		t.Errorf("with patience: %v", err)
 	}
 }

@@ -22,7 +22,7 @@ func TestTidyLeavesNothing(t *testing.T) {
 	straight := openStraight(t, database)
 	exec(t, straight, "INSERT INTO inventory_changes (status, n) SELECT 'sold', 1 FROM generate_series(1, 25000)")
 	exec(t, straight, "INSERT INTO commits (id, at, done) SELECT decode(md5(CAST(n AS TEXT)), 'hex'), n, TRUE FROM generate_series(1, 35000) AS n")
-	if err := service.Tidy(t.Context()); err != nil {
+	if err := service.Maintain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range []string{"inventory_changes", "commits WHERE at <= 35000"} {
@@ -54,7 +54,7 @@ func TestTidyMindsNoNodesClock(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := tidying.Write(t.Context(), func(tx shop.WriteTx) error { _, err := tx.Tidy(time.Now().Add(-time.Hour)); return err }); err != nil {
+	if err := tidying.Write(t.Context(), func(tx shop.WriteTx) error { _, err := tx.Maintain(time.Now().Add(-time.Hour)); return err }); err != nil {
 		t.Fatal(err)
 	}
 	var names int
@@ -81,7 +81,7 @@ func TestTidySeeksInAnIndex(t *testing.T) {
 	} {
 		exec(t, straight, statement)
 	}
-	if err := errors.Join(service.Tidy(t.Context()), service.ForgetAnswers(t.Context()), store.Close()); err != nil {
+	if err := errors.Join(service.Maintain(t.Context()), service.PruneIdempotencyRecords(t.Context()), store.Close()); err != nil {
 		t.Fatal(err)
 	}
 	awaitRow(t, straight, "the statistics of what was removed",

@@ -93,7 +93,7 @@ func TestLockTimeout(t *testing.T) {
 		if runs++; runs == 3 {
 			other.Rollback()
 		}
-		pets, err := tx.Pets(shop.PetList{Window: shop.Window{Limit: 1}})
+		pets, err := tx.Pets(shop.PetList{PageRequest: shop.PageRequest{Limit: 1}})
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func TestGoneCallersWriteIsNotBegunAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	rename := func(tx shop.WriteTx, name string, between func()) error {
-		pets, err := tx.Pets(shop.PetList{Window: shop.Window{Limit: 1}})
+		pets, err := tx.Pets(shop.PetList{PageRequest: shop.PageRequest{Limit: 1}})
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	return shop.NotReady(plainWords[troubleOf(err)], err)
+	return shop.NotReadyError(plainWords[troubleOf(err)], err)
 }
 
 // touch writes something that changes nothing.

@@ -125,20 +125,20 @@ func (s *Store) tell(did effects, done bool) {
 	}
 }
 
-// Moment tells which catalogue there is. Every change is counted before it is answered or noticed, so whoever sees the same
+// CatalogVersion tells which catalogue there is. Every change is counted before it is answered or noticed, so whoever sees the same
 // number has seen all that anybody was told of. Its time is that of the clock on the wall, by which holds run out, also where that was set.
-func (s *Store) Moment() (shop.Moment, bool) {
+func (s *Store) CatalogVersion() (shop.CatalogVersion, bool) {
 	if s.clock == nil {
-		return shop.Moment{}, false
+		return shop.CatalogVersion{}, false
 	}
-	return shop.Moment{Changes: s.changes.Load(), Orders: s.orders.Load(), Time: s.clock().Round(0)}, true
+	return shop.CatalogVersion{Changes: s.changes.Load(), Orders: s.orders.Load(), Time: s.clock().Round(0)}, true
 }
 
 // Publish makes the events of all writes that are done readable.
 func (s *Store) Publish(ctx context.Context) error { return s.engine.publish(ctx) }
 
-// Notices receives a value soon after a write. Whoever asks for it makes the store listen to other nodes.
-func (s *Store) Notices() <-chan struct{} {
+// Wakeups receives a value soon after a write. Whoever asks for it makes the store listen to other nodes.
+func (s *Store) Wakeups() <-chan struct{} {
 	s.listen.Do(func() { go s.engine.listen(s.closed, s.notice) })
 	return s.notices
 }

@@ -55,8 +55,8 @@ func findUndone(list []undoneEvents, place int64) int64 {
 	return 0
 }
 
-// UndoneEvents returns the place after which a reader goes on whose own place was undone by a restore; 0 where it stands.
-func (t *tx) UndoneEvents(place int64) (int64, error) {
+// ResumePosition returns the place after which a reader goes on whose own place was undone by a restore; 0 where it stands.
+func (t *tx) ResumePosition(place int64) (int64, error) {
 	list, err := t.undone()
 	return findUndone(list, place), err
 }

@@ -14,9 +14,9 @@ import (
 
 // animal is what the page of one animal shows.
 type animal struct {
-	shop.Listing
+	shop.PetView
 	Category string
-	Orders   []shop.OrderListing
+	Orders   []shop.OrderView
 	More     bool // there are older orders
 	Now      time.Time
 	History  []step
@@ -63,13 +63,13 @@ func (v *visit) showAnimal(id int64) error {
 
 func (v *visit) animal(id int64) (animal, error) {
 	ctx := v.r.Context()
-	listing, err := v.Service.Listing(ctx, id)
+	listing, err := v.Service.PetView(ctx, id)
 	if err != nil {
 		return animal{}, err
 	}
-	made := animal{Listing: listing, Category: categoryName(listing.Category, listing.CategoryID)}
+	made := animal{PetView: listing, Category: categoryName(listing.Category, listing.CategoryID)}
 	if v.May(shop.OrdersRead) {
-		page, err := v.Service.ListOrderListings(ctx, shop.OrderList{PetID: &id, Window: shop.Window{Limit: ordersOfOne}})
+		page, err := v.Service.ListOrderViews(ctx, shop.OrderList{PetID: &id, PageRequest: shop.PageRequest{Limit: ordersOfOne}})
 		if err != nil {
 			return animal{}, err
 		}
@@ -85,9 +85,9 @@ func (v *visit) animal(id int64) (animal, error) {
 
 // history tells the life of an animal, the newest step first.
 func (v *visit) history(made *animal) error {
-	window := shop.Window{Limit: historyLength}
+	window := shop.PageRequest{Limit: historyLength}
 	if before, err := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64); err == nil {
-		window.From = &before
+		window.After = &before
 	}
 	page, err := v.Service.History(v.r.Context(), made.ID, window)
 	if err != nil {

@@ -30,9 +30,9 @@ func (r categoryRow) UpToSold() int64    { return r.UpToPending() + r.Counts["so
 func (p *Pages) categories(v *visit) error { return v.showCategories(http.StatusOK, "", "") }
 
 func (v *visit) showCategories(status int, name, problem string) error {
-	window := shop.Window{Limit: pageLength}
+	window := shop.PageRequest{Limit: pageLength}
 	if from, err := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64); err == nil {
-		window.From = &from
+		window.After = &from
 	}
 	page, err := v.Service.ListCategories(v.r.Context(), window)
 	if err != nil {

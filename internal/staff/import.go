@@ -85,14 +85,14 @@ func (p *Pages) importPets(v *visit) error {
 
 // importOnce imports the animals, however often somebody presses the button.
 func (v *visit) importOnce(rows []shop.ImportRow, sum [32]byte, once string) (imported string, err error) {
-	ctx := shop.WithRepeat(v.context(), &shop.Repeat{
+	ctx := shop.WithIdempotency(v.context(), &shop.IdempotentRequest{
 		Principal: v.principal.ID(), Key: "staff-import-" + once[:min(len(once), 64)], Fingerprint: sum,
-		Answer: func(result any) shop.Answer {
-			return shop.Answer{Status: http.StatusOK, Body: []byte(strconv.Itoa(result.(shop.Imported).Created))}
+		Response: func(result any) shop.StoredResponse {
+			return shop.StoredResponse{Status: http.StatusOK, Body: []byte(strconv.Itoa(result.(shop.ImportResult).Created))}
 		},
 	})
 	done, err := v.Service.ImportPets(ctx, rows, false)
-	if replay, ok := errors.AsType[*shop.Replay](err); ok {
+	if replay, ok := errors.AsType[*shop.ReplayError](err); ok {
 		return string(replay.Body), nil
 	}
 	return strconv.Itoa(done.Created), err

@@ -23,9 +23,9 @@ type keyBook struct {
 func (p *Pages) keys(v *visit) error { return v.showKeys(http.StatusOK, keyBook{}) }
 
 func (v *visit) showKeys(status int, book keyBook) (err error) {
-	window := shop.Window{Limit: pageLength}
+	window := shop.PageRequest{Limit: pageLength}
 	if from, err := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64); err == nil {
-		window.From = &from
+		window.After = &from
 	}
 	if book.Page, err = v.Service.ListKeys(v.r.Context(), window); err != nil {
 		return err

@@ -80,7 +80,7 @@ func (s *liveStream) write(format string, args ...any) bool {
 func (s *liveStream) follow() {
 	checked := time.Now()
 	for {
-		news := s.Service.News() // before looking: what comes after that is not missed
+		news := s.Service.EventSignal() // before looking: what comes after that is not missed
 		told := s.written
 		if !s.tellNews() {
 			return

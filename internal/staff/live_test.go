@@ -63,7 +63,7 @@ func TestLive(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.service.Work(working, func(err error) { t.Log(err) })
+		s.service.RunJobs(working, func(err error) { t.Log(err) })
 	}()
 	defer func() { stop(); <-done }()
 	key := s.key(shop.PetsRead, shop.PetsWrite)

@@ -21,7 +21,7 @@ type orderBook struct {
 func (p *Pages) orders(v *visit) error {
 	query := v.r.URL.Query()
 	book := orderBook{Status: query.Get("status")}
-	list := shop.OrderList{Window: shop.Window{Limit: pageLength}}
+	list := shop.OrderList{PageRequest: shop.PageRequest{Limit: pageLength}}
 	if book.Status != "" {
 		if reason := shop.OrderStatusProblem(book.Status); reason != "" {
 			book.Problem = "The status " + reason + "."
@@ -30,10 +30,10 @@ func (p *Pages) orders(v *visit) error {
 		}
 	}
 	if from, err := strconv.ParseInt(query.Get("from"), 10, 64); err == nil {
-		list.From, book.Later = &from, true
+		list.After, book.Later = &from, true
 	}
 	var err error
-	if book.Page, err = p.Service.ListOrderListings(v.r.Context(), list); err != nil {
+	if book.Page, err = p.Service.ListOrderViews(v.r.Context(), list); err != nil {
 		return err
 	}
 	if items := book.Page.Items; book.Page.More {
@@ -52,7 +52,7 @@ func (p *Pages) orders(v *visit) error {
 // orderOf is one order with its animal, and the time.
 func (v *visit) orderOf(id int64) (shop.OrderPage, error) {
 	next := id + 1 // what follows it in a list is it
-	page, err := v.Service.ListOrderListings(v.r.Context(), shop.OrderList{Window: shop.Window{Limit: 1, From: &next}})
+	page, err := v.Service.ListOrderViews(v.r.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1, After: &next}})
 	if err == nil && (len(page.Items) == 0 || page.Items[0].ID != id) {
 		err = shop.Errorf(shop.NotFound, "There is no order with the number %d.", id)
 	}

@@ -71,7 +71,7 @@ func (q petQuery) path(values url.Values) string {
 // catalogue is what the page of the animals shows.
 type catalogue struct {
 	Query   petQuery
-	Rows    []shop.Listing
+	Rows    []shop.PetView
 	More    int64 // the last animal of the page, where others follow; 0: none
 	Newest  int64 // the first animal of the first page
 	Later   bool  // it is not the first page, or not the first rows any more
@@ -86,7 +86,7 @@ type choices struct {
 }
 
 func (v *visit) choices() (choices, error) {
-	page, err := v.Service.ListCategories(v.r.Context(), shop.Window{Limit: mostChoices})
+	page, err := v.Service.ListCategories(v.r.Context(), shop.PageRequest{Limit: mostChoices})
 	return choices{page.Items, page.More}, err
 }
 
@@ -102,22 +102,22 @@ func (c choices) Has(id string) bool {
 
 func (p *Pages) pets(v *visit) error {
 	query, filter := readPetQuery(v.r.URL.Query())
-	list := shop.PetList{PetFilter: filter, Window: shop.Window{Limit: pageLength}}
+	list := shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: pageLength}}
 	if from, err := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64); err == nil {
-		list.From = &from
+		list.After = &from
 	}
-	page, err := p.Service.ListListings(v.r.Context(), list)
+	page, err := p.Service.ListPetViews(v.r.Context(), list)
 	if err != nil {
 		return err
 	}
-	shown := catalogue{Query: query, Rows: page.Items, Later: list.From != nil}
+	shown := catalogue{Query: query, Rows: page.Items, Later: list.After != nil}
 	if page.More {
 		shown.More = page.Items[len(page.Items)-1].ID
 	}
-	if len(page.Items) > 0 && list.From == nil {
+	if len(page.Items) > 0 && list.After == nil {
 		shown.Newest = page.Items[0].ID
 	}
-	if v.partial() && list.From != nil { // the next rows of a page that is there
+	if v.partial() && list.After != nil { // the next rows of a page that is there
 		return v.showPart("pet-rows", shown)
 	}
 	if shown.Choices, err = v.choices(); err != nil {
@@ -130,7 +130,7 @@ func (p *Pages) pets(v *visit) error {
 // freshPets answers with the animals that came after the newest one on the page.
 func (p *Pages) freshPets(v *visit) error {
 	query, filter := readPetQuery(v.r.URL.Query())
-	page, err := p.Service.ListListings(v.r.Context(), shop.PetList{PetFilter: filter, Window: shop.Window{Limit: pageLength}})
+	page, err := p.Service.ListPetViews(v.r.Context(), shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: pageLength}})
 	if err != nil {
 		return err
 	}

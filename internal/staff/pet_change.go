@@ -16,7 +16,7 @@ type petForm struct {
 	Status   string
 	Was      shop.Pet // as it was when it was shown
 	Problem  string
-	Conflict *shop.Listing // what it has become meanwhile; nil: nothing
+	Conflict *shop.PetView // what it has become meanwhile; nil: nothing
 	Choices  choices
 	InTable  bool
 	Moves    []shop.Status
@@ -105,17 +105,17 @@ func (p *Pages) petRow(v *visit) error {
 }
 
 // listing returns the animal that the path names.
-func (v *visit) listing() (shop.Listing, error) {
+func (v *visit) listing() (shop.PetView, error) {
 	id, err := v.thing()
 	if err != nil {
-		return shop.Listing{}, err
+		return shop.PetView{}, err
 	}
-	return v.Service.Listing(v.r.Context(), id)
+	return v.Service.PetView(v.r.Context(), id)
 }
 
 // showRow answers with the row of an animal as it is now.
 func (v *visit) showRow(id int64) error {
-	listing, err := v.Service.Listing(v.r.Context(), id)
+	listing, err := v.Service.PetView(v.r.Context(), id)
 	if err != nil {
 		if shop.AsError(err).Code != shop.NotFound {
 			return err
@@ -131,7 +131,7 @@ func (p *Pages) editPet(v *visit) error {
 		return err
 	}
 	return v.showEdit(http.StatusOK, petForm{
-		ID: listing.ID, Name: listing.Name, Category: strconv.FormatInt(listing.CategoryID, 10), Was: listing.Pet, Moves: listing.Moves(),
+		ID: listing.ID, Name: listing.Name, Category: strconv.FormatInt(listing.CategoryID, 10), Was: listing.Pet, Moves: listing.Transitions(),
 	})
 }
 
@@ -184,7 +184,7 @@ func (p *Pages) savePet(v *visit) error {
 
 // showConflict says that somebody else was quicker, and shows both; saving again is then a choice.
 func (v *visit) showConflict(form petForm) error {
-	listing, err := v.Service.Listing(v.r.Context(), form.ID)
+	listing, err := v.Service.PetView(v.r.Context(), form.ID)
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ func (p *Pages) cookieName() string { return "animalstore_" + string(p.Service.E
 func (v *visit) setCookie(token string) {
 	cookie := &http.Cookie{
 		Name: v.cookieName(), Value: token, Path: v.base + "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: v.secure || v.r.TLS != nil, MaxAge: int(shop.SessionLength.Seconds()),
+		Secure: v.secure || v.r.TLS != nil, MaxAge: int(shop.SessionLifetime.Seconds()),
 	}
 	if token == "" {
 		cookie.MaxAge = -1
@@ -34,7 +34,7 @@ func (v *visit) identify() (err error) {
 			return err
 		}
 	}
-	v.principal, err = v.Service.SignedIn(v.r.Context(), v.token)
+	v.principal, err = v.Service.SessionPrincipal(v.r.Context(), v.token)
 	return err
 }
 

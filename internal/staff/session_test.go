@@ -146,7 +146,7 @@ func TestOtherSitesCannotSendForms(t *testing.T) {
 		r.Header.Set(header[0], header[1])
 		b.do(r).want(t, http.StatusForbidden, "another site")
 	}
-	if page, err := s.service.ListPets(t.Context(), shop.PetList{Window: shop.Window{Limit: 1}}); err != nil || len(page.Items) > 0 {
+	if page, err := s.service.ListPets(t.Context(), shop.PetList{PageRequest: shop.PageRequest{Limit: 1}}); err != nil || len(page.Items) > 0 {
 		t.Errorf("%v %v", page, err)
 	}
 	r := b.request("POST", "/staff/pets", "name", "Rex", "category", "1")

@@ -96,7 +96,7 @@ func (v *view) In(section string) string {
 }
 
 // May tells whether who looks at the page may do something.
-func (v *view) May(scope string) bool { return v.principal.May(shop.Scope(scope)) }
+func (v *view) May(scope string) bool { return v.principal.HasScope(shop.Scope(scope)) }
 
 func (v *visit) view(title string, data any) *view {
 	made := &view{

@@ -16,7 +16,7 @@ type dashboard struct {
 	Categories []categoryRow
 	Most       int64 // animals in one category
 	Others     int   // categories that are not shown
-	Days       []shop.DayCount
+	Days       []shop.DayStats
 	Plot       plot
 	Holds      *shop.OrderPage // nil: who looks may not see orders
 }
@@ -35,7 +35,7 @@ func (p *Pages) today(v *visit) error {
 		}
 	}
 	if v.May(shop.OrdersRead) {
-		holds, err := p.Service.ListHolds(v.r.Context(), 24*time.Hour)
+		holds, err := p.Service.ListExpiringHolds(v.r.Context(), 24*time.Hour)
 		if err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (v *visit) countAnimals(made *dashboard) (err error) {
 	for i, row := range made.Categories {
 		made.Categories[i].Name = names[row.ID].Name
 	}
-	if made.Days, err = v.Service.CountDays(ctx); err != nil {
+	if made.Days, err = v.Service.DailyStats(ctx); err != nil {
 		return err
 	}
 	for _, day := range made.Days {

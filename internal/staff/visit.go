@@ -102,7 +102,7 @@ func (v *visit) readForm() error {
 func (v *visit) context() context.Context { return shop.WithPrincipal(v.r.Context(), v.principal) }
 
 // May tells whether who is signed in may do something.
-func (v *visit) May(scope shop.Scope) bool { return v.principal.May(scope) }
+func (v *visit) May(scope shop.Scope) bool { return v.principal.HasScope(scope) }
 
 // partial tells whether a script asks for a part of a page, and not a browser for a whole one.
 func (v *visit) partial() bool {

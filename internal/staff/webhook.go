@@ -21,9 +21,9 @@ type webhookBook struct {
 func (p *Pages) webhooks(v *visit) error { return v.showWebhooks(http.StatusOK, webhookBook{}) }
 
 func (v *visit) showWebhooks(status int, book webhookBook) (err error) {
-	window := shop.Window{Limit: pageLength}
+	window := shop.PageRequest{Limit: pageLength}
 	if from, err := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64); err == nil {
-		window.From = &from
+		window.After = &from
 	}
 	if book.Page, err = v.Service.ListWebhooks(v.r.Context(), window); err != nil {
 		return err
@@ -90,12 +90,12 @@ func (v *visit) showWebhook(status int, id int64, page webhookPage) (err error) 
 		page.Chosen[t] = true
 	}
 	query := v.r.URL.Query()
-	list := shop.DeliveryList{WebhookID: id, Window: shop.Window{Limit: pageLength}}
+	list := shop.DeliveryList{WebhookID: id, PageRequest: shop.PageRequest{Limit: pageLength}}
 	if text := query.Get("status"); shop.DeliveryStatusProblem(text) == "" {
 		page.Status, list.Status = text, shop.DeliveryStatus(text)
 	}
 	if from, err := strconv.ParseInt(query.Get("from"), 10, 64); err == nil {
-		list.From = &from
+		list.After = &from
 	}
 	if page.Deliveries, err = v.Service.ListDeliveries(v.r.Context(), list); err != nil {
 		return err

@@ -49,9 +49,9 @@ var categoryCases = []testCase{
 			ensureCategory(t, store, id)
 		}
 		for from := range len(ids) + 1 {
-			window := shop.Window{Limit: 2}
+			window := shop.PageRequest{Limit: 2}
 			if from > 0 {
-				window.From = &ids[from-1]
+				window.After = &ids[from-1]
 			}
 			read(t, store, func(tx shop.ReadTx) error {
 				categories, err := tx.Categories(window)

@@ -10,7 +10,7 @@ import (
 
 var clockCases = []testCase{
 	{"a clock that was put back leaves nothing to wait for", func(t *testing.T, store shop.Store) {
-		now, most := keyNow(), shop.Ahead{Jump: time.Minute, Session: time.Hour, Retry: 10 * time.Hour, Claim: 5 * time.Minute}
+		now, most := keyNow(), shop.MaxLead{Jump: time.Minute, Session: time.Hour, Retry: 10 * time.Hour, Claim: 5 * time.Minute}
 		const near, far = 59 * time.Second, 61 * time.Second
 		var hook shop.Webhook
 		var key shop.Key
@@ -38,15 +38,15 @@ var clockCases = []testCase{
 				}
 			}
 			kept := func(key string, at time.Time) error {
-				return tx.Keep(7, key, shop.KeptAnswer{At: at, Answer: shop.Answer{Body: []byte{}}})
+				return tx.PutIdempotencyRecord(7, key, shop.IdempotencyRecord{At: at, StoredResponse: shop.StoredResponse{Body: []byte{}}})
 			}
 			session := func(token string, ends time.Time) error {
 				return tx.InsertSession(shop.HashSecret(token), shop.Session{EndsAt: ends})
 			}
 			return errors.Join(kept("near", now.Add(near)), kept("far", now.Add(far)), session("near", now.Add(time.Hour+near)),
-				session("far", now.Add(time.Hour+far)), tx.TouchKey(key.ID, now.Add(far)))
+				session("far", now.Add(time.Hour+far)), tx.SetKeyLastUsed(key.ID, now.Add(far)))
 		})
-		write(t, store, func(tx shop.WriteTx) error { return tx.SetBack(now, most) })
+		write(t, store, func(tx shop.WriteTx) error { return tx.ClampFutureTimes(now, most) })
 		read(t, store, func(tx shop.ReadTx) error {
 			due, err := tx.DueDeliveries(hook.ID, now, 10)
 			var ids []int64
@@ -57,7 +57,7 @@ var clockCases = []testCase{
 				t.Errorf("the deliveries %v are due", ids)
 			}
 			for name, want := range map[string]time.Duration{"near": near, "far": 0} {
-				answer, _, keptErr := tx.Kept(7, name)
+				answer, _, keptErr := tx.IdempotencyRecord(7, name)
 				session, _, sessionErr := tx.Session(shop.HashSecret(name))
 				if err = errors.Join(err, keptErr, sessionErr); !answer.At.Equal(now.Add(want)) || !session.EndsAt.Equal(now.Add(time.Hour+want)) {
 					t.Errorf("at %v: %s: an answer of %v, and a session until %v", now, name, answer.At, session.EndsAt)
@@ -95,7 +95,7 @@ var clockCases = []testCase{
 				return err
 			})
 			read(t, store, func(tx shop.ReadTx) error {
-				rest, err := tx.Deliveries(shop.DeliveryList{WebhookID: 1, Window: shop.Window{Limit: 10}})
+				rest, err := tx.Deliveries(shop.DeliveryList{WebhookID: 1, PageRequest: shop.PageRequest{Limit: 10}})
 				if len(rest) != step.left || step.left > 0 && rest[step.left-1].ID != ids[7-step.left] {
 					t.Errorf("%v: %d are left of %v", step.before, len(rest), ids)
 				}

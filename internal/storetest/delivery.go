@@ -57,7 +57,7 @@ var deliveryCases = []testCase{
 			d.ID = addDelivery(t, store, d).ID
 			wantDelivery(t, store, d)
 			d.Status, d.NextAttemptAt, d.ClaimedUntil = shop.DeliverySucceeded, now.Add(time.Hour), now.Add(2*time.Hour)
-			d.Attempts = append(d.Attempts, shop.Attempt{At: now.Add(time.Second), Status: 200, Answer: "ok \x00 <ä>\u2028"})
+			d.Attempts = append(d.Attempts, shop.Attempt{At: now.Add(time.Second), Status: 200, Response: "ok \x00 <ä>\u2028"})
 			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateDelivery(d) })
 			wantDelivery(t, store, d)
 			read(t, store, func(tx shop.ReadTx) error {
@@ -84,7 +84,7 @@ var deliveryCases = []testCase{
 				want := slices.DeleteFunc(slices.Clone(all), func(d shop.Delivery) bool {
 					return d.WebhookID != 1 || status != "" && d.Status != status || from != nil && d.ID >= *from
 				})
-				list := shop.DeliveryList{WebhookID: 1, Status: status, Window: shop.Window{Limit: 3, From: from}}
+				list := shop.DeliveryList{WebhookID: 1, Status: status, PageRequest: shop.PageRequest{Limit: 3, After: from}}
 				read(t, store, func(tx shop.ReadTx) error {
 					got, err := tx.Deliveries(list)
 					if diff := cmp.Diff(want[:min(3, len(want))], got, cmpopts.EquateEmpty()); diff != "" {
@@ -179,7 +179,7 @@ var deliveryCases = []testCase{
 			})
 		}
 		read(t, store, func(tx shop.ReadTx) error {
-			rest, err := tx.Deliveries(shop.DeliveryList{WebhookID: 1, Window: shop.Window{Limit: 10}})
+			rest, err := tx.Deliveries(shop.DeliveryList{WebhookID: 1, PageRequest: shop.PageRequest{Limit: 10}})
 			if len(rest) != 1 || rest[0].ID != last.ID {
 				t.Errorf("%d are left", len(rest))
 			}

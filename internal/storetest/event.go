@@ -27,7 +27,7 @@ func tell(t *testing.T, store shop.Store, events ...shop.NewEvent) {
 }
 
 // feed returns the events that there are for a reader.
-func feed(t *testing.T, store shop.Store, filter shop.EventFilter, w shop.Window) (events []shop.StoredEvent) {
+func feed(t *testing.T, store shop.Store, filter shop.EventFilter, w shop.PageRequest) (events []shop.StoredEvent) {
 	t.Helper()
 	if err := store.Publish(t.Context()); err != nil {
 		t.Fatalf("publish: %v", err)
@@ -57,7 +57,7 @@ func wantHorizon(t *testing.T, store shop.Store, last, horizon int64) {
 		if err != nil {
 			return err
 		}
-		goOn, err := tx.UndoneEvents(last)
+		goOn, err := tx.ResumePosition(last)
 		if goOn != 0 {
 			t.Errorf("nobody has restored it, and events up to %d were undone", goOn)
 		}
@@ -72,7 +72,7 @@ var eventCases = []testCase{
 		tell(t, store, want[:2]...)
 		start := time.Now().Add(-time.Minute)
 		tell(t, store, want[2])
-		got := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 10})
+		got := feed(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 10})
 		var events []shop.NewEvent
 		var ids []int64
 		for _, e := range got {
@@ -97,7 +97,7 @@ var eventCases = []testCase{
 			}
 			return errOnPurpose
 		})
-		if events := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 10}); len(events) != 0 {
+		if events := feed(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 10}); len(events) != 0 {
 			t.Errorf("%+v", events)
 		}
 	}},
@@ -107,7 +107,7 @@ var eventCases = []testCase{
 		for i := range 12 {
 			tell(t, store, event(kinds[i%3], fmt.Sprintf("pets/%d", i%2)))
 		}
-		all := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 100})
+		all := feed(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 100})
 		if len(all) != 12 {
 			t.Fatalf("there are %d events, want 12", len(all))
 		}
@@ -118,7 +118,7 @@ var eventCases = []testCase{
 						return len(types) > 0 && !slices.Contains(types, e.Type) || subject != "" && e.Subject != subject || from != nil && e.ID <= *from
 					})
 					filter := shop.EventFilter{Types: types, Subject: subject}
-					got := feed(t, store, filter, shop.Window{Limit: 3, From: from})
+					got := feed(t, store, filter, shop.PageRequest{Limit: 3, After: from})
 					if diff := cmp.Diff(want[:min(3, len(want))], got, cmpopts.EquateEmpty()); diff != "" {
 						t.Errorf("%+v (-want +got)\n%s", filter, diff)
 					}
@@ -131,7 +131,7 @@ var eventCases = []testCase{
 		for range 5 {
 			tell(t, store, event(shop.PetCreated, "pets/1"))
 		}
-		all := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 10})
+		all := feed(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 10})
 		remove := func(before time.Time) {
 			t.Helper()
 			write(t, store, func(tx shop.WriteTx) error {
@@ -149,7 +149,7 @@ var eventCases = []testCase{
 		remove(time.Now().Add(time.Hour))
 		wantHorizon(t, store, all[4].ID, all[4].ID)
 		tell(t, store, event(shop.PetCreated, "pets/2"))
-		rest := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 10})
+		rest := feed(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 10})
 		if len(rest) != 1 || rest[0].ID <= all[4].ID {
 			t.Errorf("%+v after %d", rest, all[4].ID)
 		}
@@ -164,7 +164,7 @@ var eventCases = []testCase{
 			}
 			return nil
 		})
-		feed(t, store, shop.EventFilter{}, shop.Window{Limit: 1})
+		feed(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 1})
 		for _, want := range []bool{true, false} {
 			write(t, store, func(tx shop.WriteTx) error {
 				more, err := tx.RemoveEvents(time.Now().Add(time.Hour), time.Now())
@@ -174,7 +174,7 @@ var eventCases = []testCase{
 				return err
 			})
 		}
-		if events := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 1}); len(events) != 0 {
+		if events := feed(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 1}); len(events) != 0 {
 			t.Errorf("%+v are left", events)
 		}
 	}},
@@ -205,7 +205,7 @@ var eventCases = []testCase{
 				ended = true
 			default:
 			}
-			events := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 10, From: &last})
+			events := feed(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 10, After: &last})
 			for _, e := range events {
 				if want := fmt.Sprint(next[e.Subject]); e.ID <= last || string(e.Data) != want {
 					t.Fatalf("after %d comes %d, the change %s of %s, want %s", last, e.ID, e.Data, e.Subject, want)
@@ -224,7 +224,7 @@ var eventCases = []testCase{
 	}},
 
 	{"a write is noticed", func(t *testing.T, store shop.Store) {
-		notices := store.Notices()
+		notices := store.Wakeups()
 		for range 2 {
 			tell(t, store, event(shop.PetCreated, "pets/1"))
 			select {

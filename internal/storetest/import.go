@@ -36,7 +36,7 @@ var importCases = []testCase{
 			}
 			slices.Reverse(pets)
 			if n > 0 {
-				found := list(t, store, shop.PetList{Window: shop.Window{Limit: n}, PetFilter: shop.PetFilter{Query: "žOFKA"}})
+				found := list(t, store, shop.PetList{PageRequest: shop.PageRequest{Limit: n}, PetFilter: shop.PetFilter{Query: "žOFKA"}})
 				if diff := cmp.Diff(pets, found); diff != "" {
 					t.Fatalf("(-want +got)\n%s", diff)
 				}
@@ -92,7 +92,7 @@ var importCases = []testCase{
 			})
 		}
 		read(t, store, func(tx shop.ReadTx) error {
-			known, err := tx.KnownCategories(append(slices.Clone(ids), -77, 99, 350))
+			known, err := tx.ExistingCategories(append(slices.Clone(ids), -77, 99, 350))
 			slices.Sort(ids)
 			slices.Sort(known)
 			if !slices.Equal(known, ids) {
@@ -112,7 +112,7 @@ var importCases = []testCase{
 			t.Fatal(err)
 		}
 		read(t, store, func(tx shop.ReadTx) error {
-			stored, err := tx.Events(shop.EventFilter{}, shop.Window{Limit: 1000})
+			stored, err := tx.Events(shop.EventFilter{}, shop.PageRequest{Limit: 1000})
 			var got []shop.NewEvent
 			for i, event := range stored {
 				got = append(got, event.NewEvent)
@@ -134,14 +134,14 @@ var importCases = []testCase{
 		}
 		for _, c := range []struct {
 			last int64
-			w    shop.Window
+			w    shop.PageRequest
 			want []int64
 		}{
-			{ids[4], shop.Window{Limit: 3}, ids[:3]},
-			{ids[4], shop.Window{Limit: 3, From: &ids[2]}, ids[3:5]},
-			{ids[4], shop.Window{Limit: 3, From: &ids[4]}, nil},
-			{math.MaxInt64, shop.Window{Limit: 10}, ids},
-			{0, shop.Window{Limit: 10}, nil},
+			{ids[4], shop.PageRequest{Limit: 3}, ids[:3]},
+			{ids[4], shop.PageRequest{Limit: 3, After: &ids[2]}, ids[3:5]},
+			{ids[4], shop.PageRequest{Limit: 3, After: &ids[4]}, nil},
+			{math.MaxInt64, shop.PageRequest{Limit: 10}, ids},
+			{0, shop.PageRequest{Limit: 10}, nil},
 		} {
 			read(t, store, func(tx shop.ReadTx) error {
 				pets, err := tx.PetsUpTo(c.last, c.w)

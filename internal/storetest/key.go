@@ -77,13 +77,13 @@ var keyCases = []testCase{
 		}
 		read(t, store, func(tx shop.ReadTx) error {
 			for _, c := range []struct {
-				list shop.Window
+				list shop.PageRequest
 				want []shop.Key
 			}{
-				{shop.Window{Limit: 9}, want},
-				{shop.Window{Limit: 2}, want[:2]},
-				{shop.Window{Limit: 2, From: &want[1].ID}, want[2:4]},
-				{shop.Window{Limit: 9, From: &want[4].ID}, []shop.Key{}},
+				{shop.PageRequest{Limit: 9}, want},
+				{shop.PageRequest{Limit: 2}, want[:2]},
+				{shop.PageRequest{Limit: 2, After: &want[1].ID}, want[2:4]},
+				{shop.PageRequest{Limit: 9, After: &want[4].ID}, []shop.Key{}},
 			} {
 				got, err := tx.Keys(c.list)
 				if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
@@ -99,7 +99,7 @@ var keyCases = []testCase{
 		key := addKey(t, store, shop.Key{Name: "rotated", Scopes: []shop.Scope{shop.Admin}, CreatedAt: now}, "one")
 		other := addKey(t, store, shop.Key{Name: "other", Scopes: []shop.Scope{shop.Admin}, CreatedAt: now}, "other")
 		end := func(at time.Time, overlap time.Duration) {
-			write(t, store, func(tx shop.WriteTx) error { return tx.EndSecrets(key.ID, at, at.Add(overlap)) })
+			write(t, store, func(tx shop.WriteTx) error { return tx.ExpireSecrets(key.ID, at, at.Add(overlap)) })
 		}
 		end(now, time.Hour)
 		write(t, store, func(tx shop.WriteTx) error { return tx.InsertSecret(key.ID, shop.HashSecret("two")) })
@@ -119,11 +119,11 @@ var keyCases = []testCase{
 		key := addKey(t, store, shop.Key{Name: "used", Scopes: []shop.Scope{shop.Admin}, Hint: "aaaa", CreatedAt: now}, "secret")
 		write(t, store, func(tx shop.WriteTx) error {
 			for _, at := range []time.Time{now.Add(time.Minute), now.Add(time.Hour), now} { // the latest stays
-				if err := tx.TouchKey(key.ID, at); err != nil {
+				if err := tx.SetKeyLastUsed(key.ID, at); err != nil {
 					return err
 				}
 			}
-			if err := tx.TouchKey(key.ID+1, now); err != nil { // one that has gone
+			if err := tx.SetKeyLastUsed(key.ID+1, now); err != nil { // one that has gone
 				return err
 			}
 			return tx.SetHint(key, "bbbb")
@@ -139,7 +139,7 @@ var keyCases = []testCase{
 		wantCredential(t, store, "last", nil)
 		wantCredential(t, store, "more", nil)
 		read(t, store, func(tx shop.ReadTx) error {
-			keys, err := tx.Keys(shop.Window{Limit: 9})
+			keys, err := tx.Keys(shop.PageRequest{Limit: 9})
 			if len(keys) != 1 || keys[0].Name != "first" {
 				t.Errorf("found %v, want the first alone", keys)
 			}

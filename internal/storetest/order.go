@@ -84,7 +84,7 @@ var orderCases = []testCase{
 					want := slices.DeleteFunc(slices.Clone(all), func(o shop.Order) bool {
 						return status != "" && o.Status != status || pet != nil && o.PetID != *pet || from != nil && o.ID >= *from
 					})
-					list := shop.OrderList{Status: status, PetID: pet, Window: shop.Window{Limit: 3, From: from}}
+					list := shop.OrderList{Status: status, PetID: pet, PageRequest: shop.PageRequest{Limit: 3, After: from}}
 					read(t, store, func(tx shop.ReadTx) error {
 						got, err := tx.Orders(list)
 						if diff := cmp.Diff(want[:min(3, len(want))], got); diff != "" {

@@ -67,10 +67,10 @@ var petCases = []testCase{
 			ids = append(ids, add(t, store, shop.NewPet{Name: "Rex", CategoryID: 1}).ID)
 		}
 		slices.Reverse(ids)
-		wantIDs(t, list(t, store, shop.PetList{Window: shop.Window{Limit: 3}}), ids[:3])
-		wantIDs(t, list(t, store, shop.PetList{Window: shop.Window{Limit: 3, From: &ids[2]}}), ids[3:])
-		wantIDs(t, list(t, store, shop.PetList{Window: shop.Window{Limit: 3, From: new(int64(math.MaxInt64))}}), ids[:3])
-		wantIDs(t, list(t, store, shop.PetList{Window: shop.Window{Limit: 3, From: new(int64(math.MinInt64))}}), nil)
+		wantIDs(t, list(t, store, shop.PetList{PageRequest: shop.PageRequest{Limit: 3}}), ids[:3])
+		wantIDs(t, list(t, store, shop.PetList{PageRequest: shop.PageRequest{Limit: 3, After: &ids[2]}}), ids[3:])
+		wantIDs(t, list(t, store, shop.PetList{PageRequest: shop.PageRequest{Limit: 3, After: new(int64(math.MaxInt64))}}), ids[:3])
+		wantIDs(t, list(t, store, shop.PetList{PageRequest: shop.PageRequest{Limit: 3, After: new(int64(math.MinInt64))}}), nil)
 	}},
 
 	{"filters combine", func(t *testing.T, store shop.Store) {
@@ -90,7 +90,7 @@ var petCases = []testCase{
 				for _, query := range []string{"", "rex", "E", "nobody"} {
 					for _, ids := range [][]int64{nil, ids} {
 						for _, before := range []*int64{nil, &position} {
-							l := shop.PetList{Window: shop.Window{From: before}}
+							l := shop.PetList{PageRequest: shop.PageRequest{After: before}}
 							l.PetFilter = shop.PetFilter{Status: status, CategoryID: category, Query: query, IDs: ids}
 							want := slices.DeleteFunc(slices.Clone(all), func(p shop.Pet) bool { return !matches(p, l) })
 							if diff := cmp.Diff(want, list(t, store, l)); diff != "" {
@@ -156,7 +156,7 @@ func matches(p shop.Pet, l shop.PetList) bool {
 		(l.CategoryID == nil || p.CategoryID == *l.CategoryID) &&
 		strings.Contains(strings.ToLower(p.Name), strings.ToLower(l.Query)) &&
 		(l.IDs == nil || slices.Contains(l.IDs, p.ID)) &&
-		(l.From == nil || p.ID < *l.From)
+		(l.After == nil || p.ID < *l.After)
 }
 
 func wantIDs(t *testing.T, pets []shop.Pet, want []int64) {

@@ -64,7 +64,7 @@ var staffCases = []testCase{
 
 	{"the newest events can come first", func(t *testing.T, store shop.Store) {
 		tell(t, store, event(shop.PetCreated, "pets/1"), event(shop.PetUpdated, "pets/2"), event(shop.PetUpdated, "pets/1"), event(shop.PetDeleted, "pets/1"))
-		all := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 9})
+		all := feed(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 9})
 		for _, c := range []struct {
 			filter shop.EventFilter
 			want   []int // of all, after the newest of them
@@ -77,7 +77,7 @@ var staffCases = []testCase{
 			for _, i := range c.want {
 				want = append(want, all[i])
 			}
-			if diff := diff.Diff(want, feed(t, store, c.filter, shop.Window{Limit: 2, From: &all[3].ID})); diff != "" {
+			if diff := diff.Diff(want, feed(t, store, c.filter, shop.PageRequest{Limit: 2, After: &all[3].ID})); diff != "" {
 				t.Errorf("%+v (-want +got)\n%s", c.filter, diff)
 			}
 		}
@@ -95,9 +95,9 @@ var staffCases = []testCase{
 			data(shop.PetUpdated, `{"current":{"id":1,"name":"x","categoryId":1,"status":"available"},"previous":{"id":1,"name":"x","categoryId":1,"status":"sold"}}`),
 			data(shop.PetUpdated, `{"current":{"id":1,"name":"\"status\":\"sold\"},\"previous\":","categoryId":1},"previous":{"id":1,"name":"x","categoryId":1}}`),
 			data(shop.CategoryCreated, `{}`))
-		events := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 9})
+		events := feed(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 9})
 		read(t, store, func(tx shop.ReadTx) error {
-			counts, err := tx.CountEvents(events[0].ID, events[len(events)-1].ID)
+			counts, err := tx.DailyStats(events[0].ID, events[len(events)-1].ID)
 			var arrivals, sales int64
 			for _, count := range counts { // midnight may have passed
 				arrivals, sales = arrivals+count.Arrivals, sales+count.Sales
@@ -108,7 +108,7 @@ var staffCases = []testCase{
 			if arrivals != 0 || sales != 2 { // the first is before
 				t.Errorf("%d arrivals and %d sales", arrivals, sales)
 			}
-			counts, err2 := tx.CountEvents(0, events[0].ID)
+			counts, err2 := tx.DailyStats(0, events[0].ID)
 			if err2 != nil || len(counts) != 1 || counts[0].Arrivals != 1 || counts[0].Sales != 0 {
 				t.Errorf("the first: %v %v", counts, err2)
 			}

@@ -57,7 +57,7 @@ var webhookCases = []testCase{
 				CreatedAt: hook.CreatedAt, UpdatedAt: now.Add(time.Hour), Position: hook.Position}
 			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateWebhook(hook, changed) })
 			wantWebhook(t, store, changed)
-			write(t, store, func(tx shop.WriteTx) error { return tx.AdvanceWebhook(hook.ID, 99) })
+			write(t, store, func(tx shop.WriteTx) error { return tx.SetWebhookPosition(hook.ID, 99) })
 			write(t, store, func(tx shop.WriteTx) error { return tx.SetWebhookFailing(hook.ID, now) })
 			changed.Position, changed.FailingSince = 99, now
 			wantWebhook(t, store, changed)
@@ -74,7 +74,7 @@ var webhookCases = []testCase{
 			ids = append(ids, addWebhook(t, store, shop.Webhook{URL: fmt.Sprintf("http://%d", i), CreatedAt: now, UpdatedAt: now}).ID)
 		}
 		read(t, store, func(tx shop.ReadTx) error {
-			hooks, err := tx.Webhooks(shop.Window{Limit: 2, From: &ids[3]})
+			hooks, err := tx.Webhooks(shop.PageRequest{Limit: 2, After: &ids[3]})
 			if len(hooks) != 2 || hooks[0].ID != ids[2] || hooks[1].ID != ids[1] {
 				t.Errorf("%+v", hooks)
 			}
@@ -90,7 +90,7 @@ var webhookCases = []testCase{
 		rotate := func(secret string, now, until time.Time) {
 			t.Helper()
 			write(t, store, func(tx shop.WriteTx) error {
-				if err := tx.EndWebhookSecrets(hook.ID, now, until); err != nil {
+				if err := tx.ExpireWebhookSecrets(hook.ID, now, until); err != nil {
 					return err
 				}
 				return tx.InsertWebhookSecret(hook.ID, secret, now)

@@ -54,7 +54,7 @@ func newShop(t *testing.T, environment shop.Environment) *openShop {
 	working := make(chan struct{})
 	go func() {
 		defer close(working)
-		service.Work(t.Context(), func(err error) { t.Log("work:", err) })
+		service.RunJobs(t.Context(), func(err error) { t.Log("work:", err) })
 	}()
 	server := httptest.NewServer(pages)
 	t.Cleanup(func() {

@@ -49,7 +49,7 @@ func TestScreenshots(t *testing.T) {
 // busiest is an animal that an order holds, the one that was ordered most often.
 func (s *openShop) busiest() (id int64) {
 	s.t.Helper()
-	orders, err := s.service.ListOrders(s.t.Context(), shop.OrderList{Window: shop.Window{Limit: 1000}})
+	orders, err := s.service.ListOrders(s.t.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1000}})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Work does what has to be done from time to time, until the context ends, and then once more. What could not be done is
+// RunJobs does what has to be done from time to time, until the context ends, and then once more. What could not be done is
 // reported and tried again.
-func (s *Service) Work(ctx context.Context, report func(error)) {
+func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 	var wg sync.WaitGroup
 	for _, chore := range []struct {
 		every  time.Duration
@@ -17,14 +17,14 @@ func (s *Service) Work(ctx context.Context, report func(error)) {
 		do     func(context.Context) error
 	}{
 		{500 * time.Millisecond, nil, 0, s.ExpireHolds},                     // a hold that is over ends within a second
-		{250 * time.Millisecond, s.store.Notices(), pullRest, s.pullEvents}, // an event is told within a second, on every node
-		{20 * time.Second, nil, 0, s.SaveUses},                              // a last use is exact to a minute
-		{time.Minute, nil, 0, s.ForgetAnswers},
+		{250 * time.Millisecond, s.store.Wakeups(), pullRest, s.pullEvents}, // an event is told within a second, on every node
+		{20 * time.Second, nil, 0, s.SaveLastUsed},                          // a last use is exact to a minute
+		{time.Minute, nil, 0, s.PruneIdempotencyRecords},
 		{time.Minute, nil, 0, s.RemoveEvents},
 		{time.Minute, nil, 0, s.RemoveDeliveries},
 		{time.Minute, nil, 0, s.RemoveSessions},
-		{10 * time.Second, nil, 0, s.Tidy},
-		{10 * time.Second, nil, 0, s.WatchClock},
+		{10 * time.Second, nil, 0, s.Maintain},
+		{10 * time.Second, nil, 0, s.CheckClock},
 	} {
 		wg.Go(func() {
 			ticker := time.NewTicker(chore.every)
@@ -55,13 +55,13 @@ func (s *Service) Work(ctx context.Context, report func(error)) {
 // tidyAfter is how long the store needs what it notes for itself: many times as long as a write goes on.
 const tidyAfter = time.Hour
 
-// Tidy lets the store do its housekeeping, a part at a time: others wait while it happens.
-func (s *Service) Tidy(ctx context.Context) error {
+// Maintain lets the store do its housekeeping, a part at a time: others wait while it happens.
+func (s *Service) Maintain(ctx context.Context) error {
 	return s.inParts(ctx, func(tx WriteTx) (bool, error) {
 		over, err := s.longPast(tx, tidyAfter)
 		if err != nil {
 			return false, err
 		}
-		return tx.Tidy(over)
+		return tx.Maintain(over)
 	})
 }

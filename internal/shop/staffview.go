@@ -6,50 +6,50 @@ import (
 	"time"
 )
 
-// Listing is an animal as the shop's own people see it: with its category's name, and the order that holds it.
-type Listing struct {
+// PetView is an animal as the shop's own people see it: with its category's name, and the order that holds it.
+type PetView struct {
 	Pet
 	Category Category
 	Order    *Order // nil: none holds it
 }
 
-// Moves are the statuses that the animal can be given by hand now.
-func (l Listing) Moves() []Status {
+// Transitions are the statuses that the animal can be given by hand now.
+func (l PetView) Transitions() []Status {
 	if l.Order != nil {
 		return nil
 	}
-	return l.Status.Moves()
+	return l.Status.Transitions()
 }
 
-// ListListings returns one page of the catalogue, newest first.
-func (s *Service) ListListings(ctx context.Context, list PetList) (Page[Listing], error) {
-	return readSettled(ctx, s, func(tx ReadTx) (Page[Listing], error) {
-		page, err := pageOf(list.Window, func(w Window) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, w}) })
+// ListPetViews returns one page of the catalogue, newest first.
+func (s *Service) ListPetViews(ctx context.Context, list PetList) (Page[PetView], error) {
+	return readSettled(ctx, s, func(tx ReadTx) (Page[PetView], error) {
+		page, err := pageOf(list.PageRequest, func(w PageRequest) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, w}) })
 		if err != nil {
-			return Page[Listing]{}, err
+			return Page[PetView]{}, err
 		}
 		listings, err := listingsOf(tx, page.Items)
-		return Page[Listing]{listings, page.More}, err
+		return Page[PetView]{listings, page.More}, err
 	})
 }
 
-// Listing returns one animal, or not_found.
-func (s *Service) Listing(ctx context.Context, id int64) (Listing, error) {
-	return readSettled(ctx, s, func(tx ReadTx) (Listing, error) {
+// PetView returns one animal, or not_found.
+func (s *Service) PetView(ctx context.Context, id int64) (PetView, error) {
+	return readSettled(ctx, s, func(tx ReadTx) (PetView, error) {
 		pet, err := existingPet(tx, id)
 		if err != nil {
-			return Listing{}, err
+			return PetView{}, err
 		}
 		listings, err := listingsOf(tx, []Pet{pet})
 		if err != nil {
-			return Listing{}, err
+			return PetView{}, err
 		}
 		return listings[0], nil
 	})
 }
 
 // listingsOf adds what belongs to some animals, with one question for all of them.
-func listingsOf(tx ReadTx, pets []Pet) ([]Listing, error) {
+func listingsOf(tx ReadTx, pets []Pet) ([]PetView, error) {
 	var ids, used []int64
 	for _, pet := range pets {
 		if pet.Status == Pending { // what an order holds always is
@@ -71,9 +71,9 @@ func listingsOf(tx ReadTx, pets []Pet) ([]Listing, error) {
 	if err != nil {
 		return nil, err
 	}
-	listings := make([]Listing, len(pets))
+	listings := make([]PetView, len(pets))
 	for i, pet := range pets {
-		listings[i] = Listing{pet, categories[pet.CategoryID], holding[pet.ID]}
+		listings[i] = PetView{pet, categories[pet.CategoryID], holding[pet.ID]}
 	}
 	return listings, nil
 }
@@ -87,22 +87,22 @@ func categoriesByID(tx ReadTx, ids []int64) (map[int64]Category, error) {
 	return categories, err
 }
 
-// OrderListing is an order as the shop's own people see it: with the animal, if it is still there.
-type OrderListing struct {
+// OrderView is an order as the shop's own people see it: with the animal, if it is still there.
+type OrderView struct {
 	Order
 	Pet *Pet
 }
 
 // OrderPage is one page of orders, as they were at a time of the clock by which holds run out.
 type OrderPage struct {
-	Page[OrderListing]
+	Page[OrderView]
 	Now time.Time
 }
 
-// ListOrderListings returns one page of the orders, newest first.
-func (s *Service) ListOrderListings(ctx context.Context, list OrderList) (OrderPage, error) {
+// ListOrderViews returns one page of the orders, newest first.
+func (s *Service) ListOrderViews(ctx context.Context, list OrderList) (OrderPage, error) {
 	return readSettled(ctx, s, func(tx ReadTx) (OrderPage, error) {
-		page, err := pageOf(list.Window, func(w Window) ([]Order, error) { return tx.Orders(OrderList{list.Status, list.PetID, w}) })
+		page, err := pageOf(list.PageRequest, func(w PageRequest) ([]Order, error) { return tx.Orders(OrderList{list.Status, list.PetID, w}) })
 		if err != nil {
 			return OrderPage{}, err
 		}
@@ -110,8 +110,8 @@ func (s *Service) ListOrderListings(ctx context.Context, list OrderList) (OrderP
 	})
 }
 
-// ListHolds returns the orders whose holds run out first, of those that run out within a time.
-func (s *Service) ListHolds(ctx context.Context, within time.Duration) (OrderPage, error) {
+// ListExpiringHolds returns the orders whose holds run out first, of those that run out within a time.
+func (s *Service) ListExpiringHolds(ctx context.Context, within time.Duration) (OrderPage, error) {
 	return readSettled(ctx, s, func(tx ReadTx) (OrderPage, error) {
 		now, err := tx.Now()
 		if err != nil {
@@ -133,7 +133,7 @@ func orderPageOf(tx ReadTx, page Page[Order]) (OrderPage, error) {
 	}
 	animals := map[int64]*Pet{}
 	if len(ids) > 0 {
-		pets, err := tx.Pets(PetList{PetFilter{IDs: ids}, Window{Limit: len(ids)}})
+		pets, err := tx.Pets(PetList{PetFilter{IDs: ids}, PageRequest{Limit: len(ids)}})
 		if err != nil {
 			return OrderPage{}, err
 		}
@@ -142,11 +142,11 @@ func orderPageOf(tx ReadTx, page Page[Order]) (OrderPage, error) {
 		}
 	}
 	now, err := tx.Now()
-	listings := make([]OrderListing, len(page.Items))
+	listings := make([]OrderView, len(page.Items))
 	for i, order := range page.Items {
-		listings[i] = OrderListing{order, animals[order.PetID]}
+		listings[i] = OrderView{order, animals[order.PetID]}
 	}
-	return OrderPage{Page[OrderListing]{listings, page.More}, now}, err
+	return OrderPage{Page[OrderView]{listings, page.More}, now}, err
 }
 
 // KeyNames returns what the keys are called that some actors of events stand for. Those that were revoked are not there.
@@ -176,12 +176,12 @@ func (s *Service) CategoriesByID(ctx context.Context, ids []int64) (map[int64]Ca
 }
 
 // History returns one page of the events of an animal, newest first: as far as they are kept.
-func (s *Service) History(ctx context.Context, petID int64, w Window) (Page[Event], error) {
+func (s *Service) History(ctx context.Context, petID int64, w PageRequest) (Page[Event], error) {
 	if err := s.store.Publish(ctx); err != nil { // so that all that was answered before is told
 		return Page[Event]{}, err
 	}
 	return read(ctx, s, func(tx ReadTx) (Page[Event], error) {
 		filter := EventFilter{Subject: Pet{ID: petID}.subject(), Newest: true}
-		return pageOf(w, func(w Window) ([]Event, error) { return s.events(tx, filter, w) })
+		return pageOf(w, func(w PageRequest) ([]Event, error) { return s.events(tx, filter, w) })
 	})
 }

@@ -39,15 +39,15 @@ func (u *uses) takeUnsaved() map[int64]time.Time {
 	return taken
 }
 
-// SaveUses writes down when keys were last used.
-func (s *Service) SaveUses(ctx context.Context) error {
+// SaveLastUsed writes down when keys were last used.
+func (s *Service) SaveLastUsed(ctx context.Context) error {
 	unsaved := s.uses.takeUnsaved()
 	if len(unsaved) == 0 {
 		return nil
 	}
 	err := s.store.Write(ctx, func(tx WriteTx) error {
 		for id, at := range unsaved {
-			if err := tx.TouchKey(id, at); err != nil {
+			if err := tx.SetKeyLastUsed(id, at); err != nil {
 				return err
 			}
 		}

@@ -14,8 +14,8 @@ type keptHeader struct {
 	ETag     string `json:",omitempty"`
 }
 
-func scanKept(scan scanner) (shop.KeptAnswer, error) {
-	var kept shop.KeptAnswer
+func scanKept(scan scanner) (shop.IdempotencyRecord, error) {
+	var kept shop.IdempotencyRecord
 	var fingerprint []byte
 	var header string
 	var at int64
@@ -30,12 +30,12 @@ func scanKept(scan scanner) (shop.KeptAnswer, error) {
 	return kept, err
 }
 
-func (t *tx) Kept(principal int64, key string) (shop.KeptAnswer, bool, error) {
+func (t *tx) IdempotencyRecord(principal int64, key string) (shop.IdempotencyRecord, bool, error) {
 	return one(t, scanKept, "SELECT fingerprint, status, header, body, kept_at FROM kept_answers WHERE principal = $1 AND key = $2",
 		principal, key)
 }
 
-func (t *tx) Keep(principal int64, key string, kept shop.KeptAnswer) error {
+func (t *tx) PutIdempotencyRecord(principal int64, key string, kept shop.IdempotencyRecord) error {
 	header, err := json.Marshal(keptHeader{kept.Location, kept.Tag})
 	if err != nil {
 		return err
@@ -61,9 +61,9 @@ func (t *tx) Keep(principal int64, key string, kept shop.KeptAnswer) error {
 // forgetAtOnce is how many answers are removed at a time.
 const forgetAtOnce = 1000
 
-// Forget finds the end of what it removes first: told that end, the planner takes the index of the times, where it would else
+// DeleteIdempotencyRecords finds the end of what it removes first: told that end, the planner takes the index of the times, where it would else
 // read all that is kept.
-func (t *tx) Forget(before time.Time) (more bool, err error) {
+func (t *tx) DeleteIdempotencyRecords(before time.Time) (more bool, err error) {
 	end, _, err := one(t, scanValue[sql.Null[int64]], `
 		SELECT max(kept_at) FROM (SELECT kept_at FROM kept_answers WHERE kept_at <= $1 ORDER BY kept_at LIMIT $2) AS oldest`,
 		micros(before), forgetAtOnce)

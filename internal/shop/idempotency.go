@@ -14,54 +14,54 @@ const (
 	waitFor = 5 * time.Second
 )
 
-// Repeat makes a write happen once, however often it is asked for under the same idempotency key.
-type Repeat struct {
+// IdempotentRequest makes a write happen once, however often it is asked for under the same idempotency key.
+type IdempotentRequest struct {
 	Principal int64 // whose idempotency key it is
 	Key       string
 	// Fingerprint tells requests apart that must not share a key.
 	Fingerprint [32]byte
-	// Answer makes what is kept from what the write made. It must leave out every secret.
-	Answer func(result any) Answer
+	// Response makes what is kept from what the write made. It must leave out every secret.
+	Response func(result any) StoredResponse
 }
 
-// Answer is what was answered, to be answered again byte for byte. The shop does not look inside.
-type Answer struct {
+// StoredResponse is what was answered, to be answered again byte for byte. The shop does not look inside.
+type StoredResponse struct {
 	Status   int
 	Location string // of what was made; "" where it has none
 	Tag      string // the entity tag; "" where it has none
 	Body     []byte
 }
 
-// KeptAnswer is an answer with the request that it belongs to.
-type KeptAnswer struct {
+// IdempotencyRecord is an answer with the request that it belongs to.
+type IdempotencyRecord struct {
 	Fingerprint [32]byte
 	At          time.Time // by the store's clock
-	Answer
+	StoredResponse
 }
 
-// Replay is the error of a write that has happened before: its answer then.
-type Replay struct{ Answer }
+// ReplayError is the error of a write that has happened before: its answer then.
+type ReplayError struct{ StoredResponse }
 
-func (*Replay) Error() string { return "this was done before, under the same idempotency key" }
+func (*ReplayError) Error() string { return "this was done before, under the same idempotency key" }
 
 type repeatKey struct{}
 
-// WithRepeat returns a context under which the next write happens once.
-func WithRepeat(ctx context.Context, r *Repeat) context.Context {
+// WithIdempotency returns a context under which the next write happens once.
+func WithIdempotency(ctx context.Context, r *IdempotentRequest) context.Context {
 	return context.WithValue(ctx, repeatKey{}, r)
 }
 
-func repeatOf(ctx context.Context) *Repeat {
-	r, _ := ctx.Value(repeatKey{}).(*Repeat)
+func repeatOf(ctx context.Context) *IdempotentRequest {
+	r, _ := ctx.Value(repeatKey{}).(*IdempotentRequest)
 	return r
 }
 
 // check returns a Replay where the write has happened, or idempotency_key_reused where another has under this key.
-func (s *Service) check(tx ReadTx, r *Repeat) error {
+func (s *Service) check(tx ReadTx, r *IdempotentRequest) error {
 	if r == nil {
 		return nil
 	}
-	kept, found, err := tx.Kept(r.Principal, r.Key)
+	kept, found, err := tx.IdempotencyRecord(r.Principal, r.Key)
 	if err != nil || !found {
 		return err
 	}
@@ -71,32 +71,32 @@ func (s *Service) check(tx ReadTx, r *Repeat) error {
 	if kept.Fingerprint != r.Fingerprint {
 		return Errorf(IdempotencyKeyReused, "This Idempotency-Key was used for another request; use a new one for each request.")
 	}
-	return &Replay{kept.Answer}
+	return &ReplayError{kept.StoredResponse}
 }
 
-// Replayed returns the answer of a request that was answered before, and whether it was. It returns
+// FindStoredResponse returns the answer of a request that was answered before, and whether it was. It returns
 // idempotency_key_reused where another request was answered under the same key.
-func (s *Service) Replayed(ctx context.Context, r *Repeat) (Answer, bool, error) {
+func (s *Service) FindStoredResponse(ctx context.Context, r *IdempotentRequest) (StoredResponse, bool, error) {
 	err := s.store.Read(ctx, func(tx ReadTx) error { return s.check(tx, r) })
-	if replay, ok := errors.AsType[*Replay](err); ok {
-		return replay.Answer, true, nil
+	if replay, ok := errors.AsType[*ReplayError](err); ok {
+		return replay.StoredResponse, true, nil
 	}
-	return Answer{}, false, err
+	return StoredResponse{}, false, err
 }
 
 // keep keeps the answer in the transaction of the write.
-func (r *Repeat) keep(tx WriteTx, result any) error {
-	return tx.Keep(r.Principal, r.Key, KeptAnswer{Fingerprint: r.Fingerprint, Answer: r.Answer(result)})
+func (r *IdempotentRequest) keep(tx WriteTx, result any) error {
+	return tx.PutIdempotencyRecord(r.Principal, r.Key, IdempotencyRecord{Fingerprint: r.Fingerprint, StoredResponse: r.Response(result)})
 }
 
-// ForgetAnswers removes the answers whose time is over.
-func (s *Service) ForgetAnswers(ctx context.Context) error {
+// PruneIdempotencyRecords removes the answers whose time is over.
+func (s *Service) PruneIdempotencyRecords(ctx context.Context) error {
 	return s.inParts(ctx, func(tx WriteTx) (bool, error) {
 		over, err := s.longPast(tx, keepFor)
 		if err != nil {
 			return false, err
 		}
-		return tx.Forget(over)
+		return tx.DeleteIdempotencyRecords(over)
 	})
 }
 
@@ -115,7 +115,7 @@ func newRunning() *running { return &running{done: map[runningKey]chan struct{}{
 
 // enter waits until nobody else runs under the same key, and then holds it until leave is called. It returns
 // idempotency_key_in_use where that takes too long.
-func (r *running) enter(ctx context.Context, repeat *Repeat) (leave func(), err error) {
+func (r *running) enter(ctx context.Context, repeat *IdempotentRequest) (leave func(), err error) {
 	key := runningKey{repeat.Principal, repeat.Key}
 	patience := time.NewTimer(waitFor)
 	defer patience.Stop()

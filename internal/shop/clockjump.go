@@ -82,17 +82,17 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// Ahead says how far ahead of now a time can be that a clock has written which was right.
-type Ahead struct {
+// MaxLead says how far ahead of now a time can be that a clock has written which was right.
+type MaxLead struct {
 	Jump    time.Duration // by which clocks may differ
 	Session time.Duration // the end of a session
 	Retry   time.Duration // the next attempt of a delivery
 	Claim   time.Duration // the end of a claim
 }
 
-// WatchClock looks at the store's clock, and where it was put back, mends what would now have to wait for the old time to come
+// CheckClock looks at the store's clock, and where it was put back, mends what would now have to wait for the old time to come
 // again. What a client was promised until a time stays as it is.
-func (s *Service) WatchClock(ctx context.Context) error {
+func (s *Service) CheckClock(ctx context.Context) error {
 	now, err := read(ctx, s, ReadTx.Now)
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (s *Service) WatchClock(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return tx.SetBack(now, Ahead{clockJump, SessionLength, jitterMost(retryAfter[len(retryAfter)-1]), ClaimFor})
+		return tx.ClampFutureTimes(now, MaxLead{clockJump, SessionLifetime, jitterMost(retryAfter[len(retryAfter)-1]), ClaimDuration})
 	})
 	if err != nil {
 		s.steady.giveBack()

@@ -13,15 +13,15 @@ import (
 var repeatCases = []testCase{
 	{"an answer is kept for whom it was, and for a time", func(t *testing.T, store shop.Store) {
 		now := keyNow()
-		answer := shop.KeptAnswer{
+		answer := shop.IdempotencyRecord{
 			Fingerprint: [32]byte{1, 2, 3}, At: now,
-			Answer: shop.Answer{Status: 201, Location: `/v1/"x"`, Tag: `"t"`, Body: []byte("{\"x\":\"\x00🐈\"}")},
+			StoredResponse: shop.StoredResponse{Status: 201, Location: `/v1/"x"`, Tag: `"t"`, Body: []byte("{\"x\":\"\x00🐈\"}")},
 		}
-		write(t, store, func(tx shop.WriteTx) error { return tx.Keep(7, "k", answer) })
-		want := func(principal int64, key string, want *shop.KeptAnswer) {
+		write(t, store, func(tx shop.WriteTx) error { return tx.PutIdempotencyRecord(7, "k", answer) })
+		want := func(principal int64, key string, want *shop.IdempotencyRecord) {
 			t.Helper()
 			read(t, store, func(tx shop.ReadTx) error {
-				got, found, err := tx.Kept(principal, key)
+				got, found, err := tx.IdempotencyRecord(principal, key)
 				if found != (want != nil) {
 					t.Errorf("%d %q: found %v", principal, key, found)
 				} else if diff := cmp.Diff(want, &got); found && diff != "" {
@@ -33,13 +33,13 @@ var repeatCases = []testCase{
 		want(7, "k", &answer)
 		want(7, "K", nil)
 		want(0, "k", nil)
-		other := shop.KeptAnswer{Fingerprint: [32]byte{9}, At: now.Add(time.Hour), Answer: shop.Answer{Status: 200, Body: []byte("x")}}
-		write(t, store, func(tx shop.WriteTx) error { return tx.Keep(7, "k", other) })
+		other := shop.IdempotencyRecord{Fingerprint: [32]byte{9}, At: now.Add(time.Hour), StoredResponse: shop.StoredResponse{Status: 200, Body: []byte("x")}}
+		write(t, store, func(tx shop.WriteTx) error { return tx.PutIdempotencyRecord(7, "k", other) })
 		want(7, "k", &other)
 		forget := func(before time.Time) {
 			t.Helper()
 			write(t, store, func(tx shop.WriteTx) error {
-				more, err := tx.Forget(before)
+				more, err := tx.DeleteIdempotencyRecords(before)
 				if more {
 					t.Error("there is more to forget")
 				}
@@ -55,9 +55,9 @@ var repeatCases = []testCase{
 		write(t, store, func(tx shop.WriteTx) error {
 			before, err := tx.Now()
 			if err == nil {
-				err = tx.Keep(7, "k", shop.KeptAnswer{Answer: shop.Answer{Status: 204, Body: []byte{}}})
+				err = tx.PutIdempotencyRecord(7, "k", shop.IdempotencyRecord{StoredResponse: shop.StoredResponse{Status: 204, Body: []byte{}}})
 			}
-			kept, found, keptErr := tx.Kept(7, "k")
+			kept, found, keptErr := tx.IdempotencyRecord(7, "k")
 			after, afterErr := tx.Now()
 			if !found || kept.At.Before(before) || kept.At.After(after) {
 				t.Errorf("between %v and %v: %v, %v", before, after, kept.At, found)

@@ -1,10 +1,10 @@
 package shop
 
-// Match is a condition on a thing as a client has seen it; nil is none.
-type Match[T any] func(T) bool
+// Precondition is a condition on a thing as a client has seen it; nil is none.
+type Precondition[T any] func(T) bool
 
 // check returns precondition_failed where the thing is no longer so.
-func (m Match[T]) check(thing T) error {
+func (m Precondition[T]) check(thing T) error {
 	if m == nil || m(thing) {
 		return nil
 	}

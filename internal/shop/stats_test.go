@@ -18,7 +18,7 @@ func TestTallies(t *testing.T) {
 		if err != nil || want == 0 && len(counts) != 0 || want > 0 && (len(counts) != 1 || counts[0] != shop.PetCount{CategoryID: 7, Status: shop.Sold, N: want}) {
 			t.Errorf("with %d animals the counts are %v %v", want, counts, err)
 		}
-		days, err := service.CountDays(t.Context())
+		days, err := service.DailyStats(t.Context())
 		if err != nil || len(days) != 30 {
 			t.Fatalf("%v %v", days, err)
 		}

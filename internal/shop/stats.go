@@ -13,8 +13,8 @@ type PetCount struct {
 	N          int64
 }
 
-// DayCount is how many animals came and how many were sold on one day, in UTC.
-type DayCount struct {
+// DayStats is how many animals came and how many were sold on one day, in UTC.
+type DayStats struct {
 	Day      time.Time
 	Arrivals int64
 	Sales    int64
@@ -42,7 +42,7 @@ type tallies struct {
 	}
 	days struct {
 		sync.Mutex
-		counts map[time.Time]DayCount
+		counts map[time.Time]DayStats
 		last   int64 // all events up to here are counted; 0: none yet
 	}
 }
@@ -71,9 +71,9 @@ func (s *Service) CountPets(ctx context.Context) ([]PetCount, error) {
 	return counts, nil
 }
 
-// CountDays counts the arrivals and the sales of the last days, the oldest first, up to today. It counts each event once for
+// DailyStats counts the arrivals and the sales of the last days, the oldest first, up to today. It counts each event once for
 // as long as the service runs.
-func (s *Service) CountDays(ctx context.Context) ([]DayCount, error) {
+func (s *Service) DailyStats(ctx context.Context) ([]DayStats, error) {
 	last, err := s.LastEvent(ctx)
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (s *Service) CountDays(ctx context.Context) ([]DayCount, error) {
 	t.Lock()
 	defer t.Unlock()
 	if t.last == 0 || last < t.last { // it begins, or the store is another one
-		t.counts, t.last = map[time.Time]DayCount{}, 0
+		t.counts, t.last = map[time.Time]DayStats{}, 0
 	}
 	counted, err := s.countBack(ctx, first, max(t.last, last-tallyReach), last)
 	if err != nil {
@@ -92,23 +92,23 @@ func (s *Service) CountDays(ctx context.Context) ([]DayCount, error) {
 	}
 	for _, count := range counted {
 		sum := t.counts[count.Day]
-		t.counts[count.Day] = DayCount{count.Day, sum.Arrivals + count.Arrivals, sum.Sales + count.Sales}
+		t.counts[count.Day] = DayStats{count.Day, sum.Arrivals + count.Arrivals, sum.Sales + count.Sales}
 	}
 	t.last = last
-	days := make([]DayCount, tallyDays)
+	days := make([]DayStats, tallyDays)
 	for i := range days {
 		day := first.AddDate(0, 0, i)
-		days[i] = DayCount{day, t.counts[day].Arrivals, t.counts[day].Sales}
+		days[i] = DayStats{day, t.counts[day].Arrivals, t.counts[day].Sales}
 	}
 	return days, nil
 }
 
 // countBack counts from the newest event backwards, a part at a time, until a day before the first one or a position.
-func (s *Service) countBack(ctx context.Context, first time.Time, from, to int64) ([]DayCount, error) {
-	var counted []DayCount
+func (s *Service) countBack(ctx context.Context, first time.Time, from, to int64) ([]DayStats, error) {
+	var counted []DayStats
 	for to > from {
 		after := max(from, to-tallyPart)
-		part, err := read(ctx, s, func(tx ReadTx) ([]DayCount, error) { return tx.CountEvents(after, to) })
+		part, err := read(ctx, s, func(tx ReadTx) ([]DayStats, error) { return tx.DailyStats(after, to) })
 		if err != nil {
 			return nil, err
 		}
