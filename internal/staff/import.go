@@ -1,8 +1,6 @@
 package staff
 
 import (
-	"bytes"
-	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -22,8 +20,6 @@ const (
 	importTimeout = 2 * time.Minute
 	// importsAtOnce is how many files a node takes at a time: each is kept in memory, whole.
 	importsAtOnce = 4
-	// exportsAtOnce is how many exports a node writes at a time: they read all that there is.
-	exportsAtOnce = 8
 	// shownRows is how many rows of a file are shown, of those that are good and of those that are bad.
 	shownRows, shownBadRows = 8, 100
 )
@@ -136,49 +132,4 @@ func (v *visit) readFile() (name string, content []byte, err error) {
 	defer file.Close()
 	content, err = io.ReadAll(file)
 	return header.Filename, content, err
-}
-
-// exportPets gives out all animals as a file. What goes wrong after the beginning cuts it off, so that nobody takes it for
-// whole.
-func (p *Pages) exportPets(v *visit) error {
-	select {
-	case p.exports <- struct{}{}:
-		defer func() { <-p.exports }()
-	default:
-		return shop.Errorf(shop.Unavailable, "Too many files are being written at once; try again shortly.")
-	}
-	v.leave()
-	ctx, cancel := context.WithCancel(v.r.Context())
-	defer cancel()
-	defer context.AfterFunc(p.running, cancel)()
-	control := http.NewResponseController(v.w)
-	piece := bytes.NewBuffer(petcsv.AppendHeader(nil))
-	checked := time.Now()
-	send := func() error {
-		if !v.w.written {
-			v.w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
-			v.w.Header().Set("Content-Disposition", `attachment; filename="animals.csv"`)
-			v.w.WriteHeader(http.StatusOK)
-		}
-		control.SetWriteDeadline(time.Now().Add(answerTimeout)) // what has no deadline needs none
-		_, err := piece.WriteTo(v.w)
-		return err
-	}
-	err := p.Service.ExportPets(ctx, func(pets []shop.Pet) error {
-		if time.Since(checked) >= liveCheck {
-			checked = time.Now()
-			if err := v.identify(); err != nil {
-				return err
-			}
-		}
-		for _, pet := range pets {
-			piece.Write(petcsv.Append(nil, pet))
-		}
-		return send()
-	})
-	if err == nil {
-		err = send()
-	}
-	v.cut = err != nil && v.w.written
-	return err
 }

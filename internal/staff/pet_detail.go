@@ -49,7 +49,7 @@ func (p *Pages) pet(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, "pet", made.Name, made)
+	return v.show(http.StatusOK, "pet-detail", made.Name, made)
 }
 
 // showAnimal answers with the part of its page that is about the animal, after it has changed.

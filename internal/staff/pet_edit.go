@@ -78,7 +78,7 @@ func (p *Pages) addPet(v *visit) error {
 	if v.partial() {
 		return v.showPart("pet-add", form)
 	}
-	return v.show(http.StatusUnprocessableEntity, "pet-add-page", "Add an animal", form)
+	return v.show(http.StatusUnprocessableEntity, "pet-add", "Add an animal", form)
 }
 
 // added goes on after an animal has come: the form is free for the next one of its kind.
@@ -144,7 +144,7 @@ func (v *visit) showEdit(status int, form petForm) (err error) {
 		form.InTable = true
 		return v.showPart("pet-edit", form)
 	}
-	return v.show(status, "pet-edit-page", "Change "+form.Was.Name, form)
+	return v.show(status, "pet-edit", "Change "+form.Was.Name, form)
 }
 
 // wasPet is the animal as a form has shown it.

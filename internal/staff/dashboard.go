@@ -41,7 +41,7 @@ func (p *Pages) today(v *visit) error {
 		}
 		made.Holds = &holds
 	}
-	return v.show(http.StatusOK, "today", "Today", made)
+	return v.show(http.StatusOK, "dashboard", "Today", made)
 }
 
 func (v *visit) countAnimals(made *dashboard) (err error) {
