@@ -9,13 +9,13 @@ import (
 	"animalstore/internal/shop"
 )
 
-// categoryBook is what the page of the categories shows.
-type categoryBook struct {
-	Rows    []categoryRow
-	More    int64 // the last one of the page, where others follow
-	HasMore bool
-	Name    string // of one that could not be added
-	Problem string
+// categoriesPage is what the page of the categories shows.
+type categoriesPage struct {
+	Rows     []categoryRow
+	NextFrom int64 // the last one of the page, where others follow
+	HasMore  bool
+	Name     string // of one that could not be added
+	Problem  string
 }
 
 type categoryRow struct {
@@ -30,11 +30,11 @@ func (r categoryRow) UpToSold() int64    { return r.UpToPending() + r.Counts["so
 func (p *Pages) categories(v *visit) error { return v.showCategories(http.StatusOK, "", "") }
 
 func (v *visit) showCategories(status int, name, problem string) error {
-	window := shop.PageRequest{Limit: pageLength}
+	request := shop.PageRequest{Limit: pageSize}
 	if from, err := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64); err == nil {
-		window.After = &from
+		request.After = &from
 	}
-	page, err := v.Service.ListCategories(v.r.Context(), window)
+	categories, err := v.Service.ListCategories(v.r.Context(), request)
 	if err != nil {
 		return err
 	}
@@ -42,8 +42,8 @@ func (v *visit) showCategories(status int, name, problem string) error {
 	if err != nil {
 		return err
 	}
-	book := categoryBook{Name: name, Problem: problem, HasMore: page.More}
-	for _, category := range page.Items {
+	page := categoriesPage{Name: name, Problem: problem, HasMore: categories.More}
+	for _, category := range categories.Items {
 		row := categoryRow{category, map[string]int64{}}
 		for _, count := range counts {
 			if count.CategoryID == category.ID {
@@ -51,16 +51,16 @@ func (v *visit) showCategories(status int, name, problem string) error {
 				row.Counts[string(count.Status)] += count.N
 			}
 		}
-		book.Rows = append(book.Rows, row)
-		book.More = category.ID
+		page.Rows = append(page.Rows, row)
+		page.NextFrom = category.ID
 	}
-	return v.show(status, "categories", "Categories", book)
+	return v.show(status, "categories", "Categories", page)
 }
 
 func (p *Pages) addCategory(v *visit) error {
 	name := strings.TrimSpace(v.field("name"))
 	if _, err := p.Service.CreateCategory(v.context(), name); err != nil {
-		problem := problemOf(err)
+		problem := userMessage(err)
 		if problem == "" {
 			return err
 		}
@@ -86,7 +86,7 @@ func (p *Pages) saveCategory(v *visit) error {
 		return v.showCategories(http.StatusConflict, "", fmt.Sprintf(
 			"Somebody else has named category %d “%s” meanwhile; your “%s” was not saved.", id, now.Name, wanted.Name))
 	}
-	if problem := problemOf(err); err != nil && problem != "" {
+	if problem := userMessage(err); err != nil && problem != "" {
 		return v.showCategories(http.StatusUnprocessableEntity, "", problem)
 	}
 	if err != nil {
@@ -101,7 +101,7 @@ func (p *Pages) deleteCategory(v *visit) error {
 		return err
 	}
 	if err := p.Service.DeleteCategory(v.context(), id, nil); err != nil {
-		problem := problemOf(err)
+		problem := userMessage(err)
 		if problem == "" {
 			return err
 		}

@@ -9,28 +9,28 @@ import (
 	"animalstore/internal/shop"
 )
 
-// dashboard is what the first page shows: what there is, what came and went, and what is about to run out.
-type dashboard struct {
-	Inventory  shop.Inventory
-	Total      int64
-	Categories []categoryRow
-	Most       int64 // animals in one category
-	Others     int   // categories that are not shown
-	Days       []shop.DayStats
-	Plot       plot
-	Holds      *shop.OrderPage // nil: who looks may not see orders
+// dashboardPage is what the first page shows: what there is, what came and went, and what is about to run out.
+type dashboardPage struct {
+	Inventory        shop.Inventory
+	Total            int64
+	Categories       []categoryRow
+	Largest          int64 // animals in one category
+	HiddenCategories int   // categories that are not shown
+	Days             []shop.DayStats
+	Chart            chart
+	Holds            *shop.OrderPage // nil: who looks may not see orders
 }
 
-// plot is what is drawn: a time, arrivals and sales for each day.
-type plot struct{ Times, Arrivals, Sales []int64 }
+// chart is what is drawn: a time, arrivals and sales for each day.
+type chart struct{ Times, Arrivals, Sales []int64 }
 
-// shownCategories is how many categories the first page shows: those with the most animals.
-const shownCategories = 12
+// maxDashboardCategories is how many categories the first page shows: those with the most animals.
+const maxDashboardCategories = 12
 
-func (p *Pages) today(v *visit) error {
-	var made dashboard
+func (p *Pages) dashboard(v *visit) error {
+	var page dashboardPage
 	if v.May(shop.PetsRead) {
-		if err := v.countAnimals(&made); err != nil {
+		if err := v.loadPetStats(&page); err != nil {
 			return err
 		}
 	}
@@ -39,17 +39,17 @@ func (p *Pages) today(v *visit) error {
 		if err != nil {
 			return err
 		}
-		made.Holds = &holds
+		page.Holds = &holds
 	}
-	return v.show(http.StatusOK, "dashboard", "Today", made)
+	return v.show(http.StatusOK, "dashboard", "Today", page)
 }
 
-func (v *visit) countAnimals(made *dashboard) (err error) {
+func (v *visit) loadPetStats(page *dashboardPage) (err error) {
 	ctx := v.r.Context()
-	if made.Inventory, err = v.Service.Inventory(ctx); err != nil {
+	if page.Inventory, err = v.Service.Inventory(ctx); err != nil {
 		return err
 	}
-	made.Total = made.Inventory.Available + made.Inventory.Pending + made.Inventory.Sold + made.Inventory.Unspecified
+	page.Total = page.Inventory.Available + page.Inventory.Pending + page.Inventory.Sold + page.Inventory.Unspecified
 	counts, err := v.Service.CountPets(ctx)
 	if err != nil {
 		return err
@@ -63,34 +63,34 @@ func (v *visit) countAnimals(made *dashboard) (err error) {
 		rows[count.CategoryID].Counts[string(count.Status)] += count.N
 	}
 	for _, row := range rows {
-		made.Categories = append(made.Categories, *row)
-		made.Most = max(made.Most, row.Counts["all"])
+		page.Categories = append(page.Categories, *row)
+		page.Largest = max(page.Largest, row.Counts["all"])
 	}
-	slices.SortFunc(made.Categories, func(a, b categoryRow) int {
+	slices.SortFunc(page.Categories, func(a, b categoryRow) int {
 		return cmp.Or(cmp.Compare(b.Counts["all"], a.Counts["all"]), cmp.Compare(a.ID, b.ID))
 	})
-	if len(made.Categories) > shownCategories {
-		made.Others = len(made.Categories) - shownCategories
-		made.Categories = made.Categories[:shownCategories]
+	if len(page.Categories) > maxDashboardCategories {
+		page.HiddenCategories = len(page.Categories) - maxDashboardCategories
+		page.Categories = page.Categories[:maxDashboardCategories]
 	}
 	var ids []int64
-	for _, row := range made.Categories {
+	for _, row := range page.Categories {
 		ids = append(ids, row.ID)
 	}
 	names, err := v.Service.CategoriesByID(ctx, ids)
 	if err != nil {
 		return err
 	}
-	for i, row := range made.Categories {
-		made.Categories[i].Name = names[row.ID].Name
+	for i, row := range page.Categories {
+		page.Categories[i].Name = names[row.ID].Name
 	}
-	if made.Days, err = v.Service.DailyStats(ctx); err != nil {
+	if page.Days, err = v.Service.DailyStats(ctx); err != nil {
 		return err
 	}
-	for _, day := range made.Days {
-		made.Plot.Times = append(made.Plot.Times, day.Day.Unix())
-		made.Plot.Arrivals = append(made.Plot.Arrivals, day.Arrivals)
-		made.Plot.Sales = append(made.Plot.Sales, day.Sales)
+	for _, day := range page.Days {
+		page.Chart.Times = append(page.Chart.Times, day.Day.Unix())
+		page.Chart.Arrivals = append(page.Chart.Arrivals, day.Arrivals)
+		page.Chart.Sales = append(page.Chart.Sales, day.Sales)
 	}
 	return nil
 }

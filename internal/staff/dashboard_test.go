@@ -8,25 +8,25 @@ import (
 	"animalstore/internal/shop"
 )
 
-func TestToday(t *testing.T) {
+func TestDashboardCountsPetsArrivalsAndSales(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(configuredKey)
-	b.see("/").want(t, 200, "0 available 0 pending 0 sold 0 no status 0 in all", "There is no animal yet")
+	b.mustGet("/").want(t, 200, "0 available 0 pending 0 sold 0 no status 0 in all", "There is no animal yet")
 	for i := range 3 {
-		s.add("Rex", 1, []shop.Status{shop.Available, shop.Sold, ""}[i])
+		s.addPet("Rex", 1, []shop.Status{shop.Available, shop.Sold, ""}[i])
 	}
 	b.post("/staff/pets/1/orders")
 	b.post("/staff/orders/1/status", "was", "placed", "to", "approved")
 	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered") // a sale
 	b.post("/staff/pets/3/status", "was", "", "to", "sold")                // another, by hand
-	page := b.see("/").want(t, 200, "0 available 0 pending 3 sold 0 no status 3 in all", "category 1 3")
-	if rows := regexp.MustCompile(`<tr><th scope="row">\d[^<]*</th><td class="n">(\d+)</td><td class="n">(\d+)</td></tr>`).FindAllStringSubmatch(page.body, -1); len(rows) != 30 || rows[29][1] != "3" || rows[29][2] != "2" || rows[28][1] != "0" {
+	page := b.mustGet("/").want(t, 200, "0 available 0 pending 3 sold 0 no status 3 in all", "category 1 3")
+	if rows := regexp.MustCompile(`<tr><th scope="row">\d[^<]*</th><td class="number">(\d+)</td><td class="number">(\d+)</td></tr>`).FindAllStringSubmatch(page.body, -1); len(rows) != 30 || rows[29][1] != "3" || rows[29][2] != "2" || rows[28][1] != "0" {
 		t.Errorf("the days are %v", rows)
 	}
-	s.add("Max", 1, "")
-	if page := b.see("/"); !strings.Contains(page.body, `<td class="n">4</td><td class="n">2</td></tr>`) {
+	s.addPet("Max", 1, "")
+	if page := b.mustGet("/"); !strings.Contains(page.body, `<td class="number">4</td><td class="number">2</td></tr>`) {
 		t.Error("what came since is not counted once")
 	}
-	s.signedIn(s.key(shop.EventsRead).Secret).see("/") // who may see nothing of it sees nothing
+	s.signedIn(s.key(shop.EventsRead).Secret).mustGet("/") // who may see nothing of it sees nothing
 }

@@ -27,7 +27,7 @@ func (p *Pages) exportPets(v *visit) error {
 	defer cancel()
 	defer context.AfterFunc(p.running, cancel)()
 	control := http.NewResponseController(v.w)
-	piece := bytes.NewBuffer(petcsv.AppendHeader(nil))
+	chunk := bytes.NewBuffer(petcsv.AppendHeader(nil))
 	checked := time.Now()
 	send := func() error {
 		if !v.w.written {
@@ -36,18 +36,18 @@ func (p *Pages) exportPets(v *visit) error {
 			v.w.WriteHeader(http.StatusOK)
 		}
 		control.SetWriteDeadline(time.Now().Add(answerTimeout)) // what has no deadline needs none
-		_, err := piece.WriteTo(v.w)
+		_, err := chunk.WriteTo(v.w)
 		return err
 	}
 	err := p.Service.ExportPets(ctx, func(pets []shop.Pet) error {
-		if time.Since(checked) >= liveCheck {
+		if time.Since(checked) >= sessionCheckInterval {
 			checked = time.Now()
 			if err := v.identify(); err != nil {
 				return err
 			}
 		}
 		for _, pet := range pets {
-			piece.Write(petcsv.Append(nil, pet))
+			chunk.Write(petcsv.Append(nil, pet))
 		}
 		return send()
 	})

@@ -25,31 +25,31 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // configuredKey is that of every shop in these tests.
 const configuredKey = "configured-key-of-the-tests"
 
-// openShop is a shop on a real store, with its pages behind a real listener.
-type openShop struct {
-	t       testing.TB
-	store   *sqlstore.Store
-	service *shop.Service
-	ahead   atomic.Int64 // how far the store's clock is
-	url     string
+// testShop is a shop on a real store, with its pages behind a real listener.
+type testShop struct {
+	t           testing.TB
+	store       *sqlstore.Store
+	service     *shop.Service
+	clockOffset atomic.Int64 // how far the store's clock is
+	url         string
 }
 
-func newShop(t testing.TB, change ...func(*Config)) *openShop {
+func newShop(t testing.TB, change ...func(*Config)) *testShop {
 	t.Helper()
-	s := &openShop{t: t}
-	now := func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+	s := &testShop{t: t}
+	now := func() time.Time { return time.Now().Add(time.Duration(s.clockOffset.Load())) }
 	var err error
 	if s.store, err = sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{Exclusive: true, Now: now}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.store.Close() })
-	s.service = s.open()
+	s.service = s.openService()
 	s.url = s.serve(s.service, change...)
 	return s
 }
 
-// open opens the shop on the same store, as it is on another node.
-func (s *openShop) open() *shop.Service {
+// openService opens the shop on the same store, as it is on another node.
+func (s *testShop) openService() *shop.Service {
 	s.t.Helper()
 	service, err := shop.Open(s.t.Context(), s.store, shop.Options{ConfiguredKey: configuredKey})
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *openShop) open() *shop.Service {
 }
 
 // serve serves the pages of a service.
-func (s *openShop) serve(service *shop.Service, change ...func(*Config)) (url string) {
+func (s *testShop) serve(service *shop.Service, change ...func(*Config)) (url string) {
 	s.t.Helper()
 	config := Config{Service: service, Log: s.log()}
 	for _, fn := range change {
@@ -77,10 +77,10 @@ func (s *openShop) serve(service *shop.Service, change ...func(*Config)) (url st
 	return server.URL
 }
 
-func (s *openShop) log() *slog.Logger { return slog.New(slog.NewTextHandler(s.t.Output(), nil)) }
+func (s *testShop) log() *slog.Logger { return slog.New(slog.NewTextHandler(s.t.Output(), nil)) }
 
 // key makes a key with some scopes.
-func (s *openShop) key(scopes ...shop.Scope) shop.IssuedKey {
+func (s *testShop) key(scopes ...shop.Scope) shop.IssuedKey {
 	s.t.Helper()
 	key, err := s.service.CreateKey(s.t.Context(), shop.NewKey{Name: "Žofie <at the till>", Scopes: scopes})
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *openShop) key(scopes ...shop.Scope) shop.IssuedKey {
 	return key
 }
 
-func (s *openShop) add(name string, category int64, status shop.Status) shop.Pet {
+func (s *testShop) addPet(name string, category int64, status shop.Status) shop.Pet {
 	s.t.Helper()
 	pet, err := s.service.CreatePet(s.t.Context(), shop.NewPet{Name: name, CategoryID: category, Status: status})
 	if err != nil {
@@ -103,10 +103,10 @@ type browser struct {
 	t      testing.TB
 	url    string
 	client *http.Client
-	script bool // it asks as htmx does
+	htmx   bool // it asks as htmx does
 }
 
-func (s *openShop) browser() *browser {
+func (s *testShop) browser() *browser {
 	s.t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s *openShop) browser() *browser {
 }
 
 // signedIn is a browser in which somebody has signed in.
-func (s *openShop) signedIn(key string) *browser {
+func (s *testShop) signedIn(key string) *browser {
 	s.t.Helper()
 	b := s.browser()
 	if got := b.post("/staff/sign-in", "key", key); got.status != http.StatusSeeOther {
@@ -128,29 +128,29 @@ func (s *openShop) signedIn(key string) *browser {
 	return b
 }
 
-// withScript is the same browser where htmx asks.
-func (b *browser) withScript() *browser {
+// withHTMX is the same browser where htmx asks.
+func (b *browser) withHTMX() *browser {
 	other := *b
-	other.script = true
+	other.htmx = true
 	return &other
 }
 
-// answer is what a browser got.
-type answer struct {
+// response is what a browser got.
+type response struct {
 	status int
 	header http.Header
 	body   string
 }
 
 // text is what people read of it.
-func (a answer) text() string {
+func (a response) text() string {
 	text := regexp.MustCompile(`(?s)<head>.*?</head>|<[^>]*>`).ReplaceAllString(a.body, " ")
 	return strings.Join(strings.Fields(html.UnescapeString(text)), " ")
 }
 
-func (b *browser) do(r *http.Request) answer {
+func (b *browser) do(r *http.Request) response {
 	b.t.Helper()
-	if b.script {
+	if b.htmx {
 		r.Header.Set("HX-Request", "true")
 	}
 	got, err := b.client.Do(r)
@@ -162,7 +162,7 @@ func (b *browser) do(r *http.Request) answer {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return answer{got.StatusCode, got.Header, string(body)}
+	return response{got.StatusCode, got.Header, string(body)}
 }
 
 func (b *browser) request(method, path string, fields ...string) *http.Request {
@@ -181,13 +181,13 @@ func (b *browser) request(method, path string, fields ...string) *http.Request {
 	return r
 }
 
-func (b *browser) get(path string) answer {
+func (b *browser) get(path string) response {
 	b.t.Helper()
 	return b.do(b.request("GET", path))
 }
 
-// see gets a page that must be there.
-func (b *browser) see(path string) answer {
+// mustGet gets a page that must be there.
+func (b *browser) mustGet(path string) response {
 	b.t.Helper()
 	got := b.get(path)
 	if got.status != http.StatusOK {
@@ -196,13 +196,13 @@ func (b *browser) see(path string) answer {
 	return got
 }
 
-func (b *browser) post(path string, fields ...string) answer {
+func (b *browser) post(path string, fields ...string) response {
 	b.t.Helper()
 	return b.do(b.request("POST", path, fields...))
 }
 
 // want checks the status of an answer and what it says.
-func (a answer) want(t *testing.T, status int, texts ...string) answer {
+func (a response) want(t *testing.T, status int, texts ...string) response {
 	t.Helper()
 	if a.status != status {
 		t.Errorf("got %d, want %d: %s", a.status, status, a.text())
@@ -215,8 +215,8 @@ func (a answer) want(t *testing.T, status int, texts ...string) answer {
 	return a
 }
 
-// wantTo checks that an answer sends the browser somewhere.
-func (a answer) wantTo(t *testing.T, place string) {
+// wantRedirect checks that an answer sends the browser somewhere.
+func (a response) wantRedirect(t *testing.T, place string) {
 	t.Helper()
 	if got := a.header.Get("Location") + a.header.Get("HX-Redirect"); got != place {
 		t.Errorf("got %d to %q, want %q: %s", a.status, got, place, a.text())

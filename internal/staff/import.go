@@ -20,29 +20,29 @@ const (
 	importTimeout = 2 * time.Minute
 	// importsAtOnce is how many files a node takes at a time: each is kept in memory, whole.
 	importsAtOnce = 4
-	// shownRows is how many rows of a file are shown, of those that are good and of those that are bad.
-	shownRows, shownBadRows = 8, 100
+	// previewRows is how many rows of a file are shown, of those that are good and of those that are bad.
+	previewRows, previewInvalidRows = 8, 100
 )
 
 // importPage is what the page of imports and exports shows.
 type importPage struct {
-	Problem string
-	Done    string
-	Preview *preview
+	Problem  string
+	Imported string
+	Preview  *importPreview
 }
 
-// preview is a file as it would be imported. Nothing is written.
-type preview struct {
-	Name  string // of the file
-	Sum   string // of its content: only what was looked at is imported
-	Once  string // names the import, so that it happens once
-	Rows  []shop.ImportRow
-	Bad   []shop.ImportRow
-	Total int
-	NBad  int
+// importPreview is a file as it would be imported. Nothing is written.
+type importPreview struct {
+	Name        string // of the file
+	Checksum    string // of its content: only what was looked at is imported
+	RequestID   string // names the import, so that it happens once
+	Rows        []shop.ImportRow
+	InvalidRows []shop.ImportRow
+	Total       int
+	Invalid     int
 }
 
-func (p *Pages) importForm(v *visit) error {
+func (p *Pages) importPage(v *visit) error {
 	return v.show(http.StatusOK, "import", "Import and export", importPage{})
 }
 
@@ -63,42 +63,42 @@ func (p *Pages) importPets(v *visit) error {
 		return v.showImport(importPage{}, err)
 	}
 	sum := sha256.Sum256(content)
-	shown := &preview{Name: name, Sum: hex.EncodeToString(sum[:]), Once: rand.Text(), Total: len(rows)}
-	if once := v.field("once"); v.field("sum") == shown.Sum && once != "" {
-		imported, err := v.importOnce(rows, sum, once)
+	preview := &importPreview{Name: name, Checksum: hex.EncodeToString(sum[:]), RequestID: rand.Text(), Total: len(rows)}
+	if requestID := v.field("once"); v.field("sum") == preview.Checksum && requestID != "" {
+		imported, err := v.importOnce(rows, sum, requestID)
 		if err != nil {
 			return v.showImport(importPage{}, err)
 		}
-		return v.showImport(importPage{Done: imported}, nil)
+		return v.showImport(importPage{Imported: imported}, nil)
 	}
 	bad, err := p.Service.CheckImport(v.r.Context(), rows)
 	if err != nil {
 		return v.showImport(importPage{}, err)
 	}
-	shown.NBad, shown.Bad, shown.Rows = len(bad), bad[:min(len(bad), shownBadRows)], rows[:min(len(rows), shownRows)]
-	return v.showImport(importPage{Preview: shown}, nil)
+	preview.Invalid, preview.InvalidRows, preview.Rows = len(bad), bad[:min(len(bad), previewInvalidRows)], rows[:min(len(rows), previewRows)]
+	return v.showImport(importPage{Preview: preview}, nil)
 }
 
 // importOnce imports the animals, however often somebody presses the button.
-func (v *visit) importOnce(rows []shop.ImportRow, sum [32]byte, once string) (imported string, err error) {
+func (v *visit) importOnce(rows []shop.ImportRow, sum [32]byte, requestID string) (imported string, err error) {
 	ctx := shop.WithIdempotency(v.context(), &shop.IdempotentRequest{
-		Principal: v.principal.ID(), Key: "staff-import-" + once[:min(len(once), 64)], Fingerprint: sum,
+		Principal: v.principal.ID(), Key: "staff-import-" + requestID[:min(len(requestID), 64)], Fingerprint: sum,
 		Response: func(result any) shop.StoredResponse {
 			return shop.StoredResponse{Status: http.StatusOK, Body: []byte(strconv.Itoa(result.(shop.ImportResult).Created))}
 		},
 	})
-	done, err := v.Service.ImportPets(ctx, rows, false)
+	result, err := v.Service.ImportPets(ctx, rows, false)
 	if replay, ok := errors.AsType[*shop.ReplayError](err); ok {
 		return string(replay.Body), nil
 	}
-	return strconv.Itoa(done.Created), err
+	return strconv.Itoa(result.Created), err
 }
 
 // showImport answers with the page, or with the part below its form.
 func (v *visit) showImport(page importPage, err error) error {
 	status := http.StatusOK
 	if err != nil {
-		if page.Problem = problemOf(err); page.Problem == "" {
+		if page.Problem = userMessage(err); page.Problem == "" {
 			return err
 		}
 		status = statusOf(shop.AsError(err).Code)

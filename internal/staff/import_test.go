@@ -11,8 +11,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// send sends a file, as a form does.
-func (b *browser) send(path, content string, fields ...string) answer {
+// upload sends a file, as a form does.
+func (b *browser) upload(path, content string, fields ...string) response {
 	b.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -33,8 +33,8 @@ func (b *browser) send(path, content string, fields ...string) answer {
 	return b.do(r)
 }
 
-// checked is what the page says of a file that was looked at.
-func (a answer) checked(t *testing.T) (sum, once string) {
+// importFields is what the page says of a file that was looked at.
+func (a response) importFields(t *testing.T) (sum, once string) {
 	t.Helper()
 	found := regexp.MustCompile(`name="sum" value="(\w+)".*name="once" value="(\w+)"`).FindStringSubmatch(a.body)
 	if found == nil {
@@ -43,42 +43,42 @@ func (a answer) checked(t *testing.T) (sum, once string) {
 	return found[1], found[2]
 }
 
-func (s *openShop) wantAnimals(n int64) {
+func (s *testShop) wantPetCount(n int64) {
 	s.t.Helper()
 	if got, err := s.service.Inventory(s.t.Context()); err != nil || got.Available+got.Pending+got.Sold+got.Unspecified != n {
 		s.t.Errorf("there are %+v %v, want %d", got, err, n)
 	}
 }
 
-func TestImport(t *testing.T) {
+func TestImportAddsAllPetsOnceOrNone(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(configuredKey)
-	b.see("/staff/import").want(t, 200, "up to 10 000 animals")
-	b.send("/staff/import", "name,categoryId,status\nRex,1,available\n,2,\nMax,x,gone\n").want(t, 200,
+	b.mustGet("/staff/import").want(t, 200, "up to 10 000 animals")
+	b.upload("/staff/import", "name,categoryId,status\nRex,1,available\n,2,\nMax,x,gone\n").want(t, 200,
 		"2 of 3 rows cannot be imported, so none is", "3 name is required", "4 Max", "status must be one of", "Nothing was written")
-	s.wantAnimals(0)
+	s.wantPetCount(0)
 	file := "name;categoryId\n<b>Rex</b>;1\nMax;2\n"
-	looked := b.send("/staff/import", file).want(t, 200, "2 animals, and all of them can be imported", "2 <b>Rex</b> 1 no status", "Import 2 animals")
-	s.wantAnimals(0)
-	sum, once := looked.checked(t)
-	b.send("/staff/import", file+"Other;3\n", "sum", sum, "once", once).want(t, 200, "3 animals, and all of them can be imported") // another file is looked at first
-	s.wantAnimals(0)
+	looked := b.upload("/staff/import", file).want(t, 200, "2 animals, and all of them can be imported", "2 <b>Rex</b> 1 no status", "Import 2 animals")
+	s.wantPetCount(0)
+	sum, once := looked.importFields(t)
+	b.upload("/staff/import", file+"Other;3\n", "sum", sum, "once", once).want(t, 200, "3 animals, and all of them can be imported") // another file is looked at first
+	s.wantPetCount(0)
 	for range 2 { // the second press of the button changes nothing
-		b.withScript().send("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals were added")
-		s.wantAnimals(2)
+		b.withHTMX().upload("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals were added")
+		s.wantPetCount(2)
 	}
-	sum, once = b.send("/staff/import", file).checked(t)
-	b.send("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals were added") // who looks at it again means it
-	s.wantAnimals(4)
+	sum, once = b.upload("/staff/import", file).importFields(t)
+	b.upload("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals were added") // who looks at it again means it
+	s.wantPetCount(4)
 
-	b.send("/staff/import", "").want(t, http.StatusUnprocessableEntity, "The file is empty")
-	b.send("/staff/import", "name,categoryId\n").want(t, 200, "There is no animal in this file")
-	b.send("/staff/import", "\xff\xfea").want(t, http.StatusUnprocessableEntity, "UTF-16")
-	b.send("/staff/import", "name,categoryId\n"+strings.Repeat("Rex,1\n", shop.MaxImport+1)).want(t, http.StatusRequestEntityTooLarge, "at most 10000")
-	b.send("/staff/import", strings.Repeat("x", maxImport+maxForm)).want(t, http.StatusRequestEntityTooLarge, "8 MiB")
+	b.upload("/staff/import", "").want(t, http.StatusUnprocessableEntity, "The file is empty")
+	b.upload("/staff/import", "name,categoryId\n").want(t, 200, "There is no animal in this file")
+	b.upload("/staff/import", "\xff\xfea").want(t, http.StatusUnprocessableEntity, "UTF-16")
+	b.upload("/staff/import", "name,categoryId\n"+strings.Repeat("Rex,1\n", shop.MaxImport+1)).want(t, http.StatusRequestEntityTooLarge, "at most 10000")
+	b.upload("/staff/import", strings.Repeat("x", maxImport+maxForm)).want(t, http.StatusRequestEntityTooLarge, "8 MiB")
 	b.post("/staff/import", "sum", "x").want(t, http.StatusUnprocessableEntity, "cannot be read")
-	many := b.withScript().send("/staff/import", "name,categoryId\n"+strings.Repeat(",1\n", 500)).want(t, 200, "500 of 500 rows", "These are the first 100 of them")
+	many := b.withHTMX().upload("/staff/import", "name,categoryId\n"+strings.Repeat(",1\n", 500)).want(t, 200, "500 of 500 rows", "These are the first 100 of them")
 	if strings.Contains(many.body, "<html") {
 		t.Error("a script got a whole page")
 	}

@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-func TestKeys(t *testing.T) {
+func TestKeysAreCreatedRotatedAndRevoked(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(s.key(shop.Admin).Secret)
@@ -20,7 +20,7 @@ func TestKeys(t *testing.T) {
 	made := b.post("/staff/keys", "name", "till", "scope", "pets:read", "expires", "2099-12-31").want(t, 200, "till was made", "This is shown only now", "never 1 Jan 2100, 00:00 UTC")
 	first := secret.FindString(made.body)
 	till := s.signedIn(first)
-	if again := b.see("/staff/keys").want(t, 200, "till pets:read"); strings.Contains(again.body, first) {
+	if again := b.mustGet("/staff/keys").want(t, 200, "till pets:read"); strings.Contains(again.body, first) {
 		t.Error("it is shown twice")
 	}
 	b.post("/staff/keys/2/rotate", "overlap", "x").want(t, http.StatusUnprocessableEntity, "how many hours")
@@ -29,8 +29,8 @@ func TestKeys(t *testing.T) {
 	if second := secret.FindString(rotated.body); second == first || second == "" {
 		t.Errorf("the new secret is %q", second)
 	}
-	till.see("/staff/pets")
-	b.post("/staff/keys/2/revoke").wantTo(t, "/staff/keys")
+	till.mustGet("/staff/pets")
+	b.post("/staff/keys/2/revoke").wantRedirect(t, "/staff/keys")
 	b.post("/staff/keys/1/revoke").want(t, http.StatusConflict, "last admin key")
 	b.post("/staff/keys/2/revoke").want(t, http.StatusNotFound, "no key with the id 2")
 }

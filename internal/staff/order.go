@@ -9,48 +9,48 @@ import (
 	"animalstore/internal/shop"
 )
 
-// orderBook is what the page of the orders shows.
-type orderBook struct {
-	Status  string
-	Problem string
-	Page    shop.OrderPage
-	More    string // the address of the next page; empty: none
-	Later   bool   // it is not the first page
+// ordersPage is what the page of the orders shows.
+type ordersPage struct {
+	Status   string
+	Problem  string
+	Page     shop.OrderPage
+	NextURL  string // the address of the next page; empty: none
+	NotFirst bool   // it is not the first page
 }
 
 func (p *Pages) orders(v *visit) error {
 	query := v.r.URL.Query()
-	book := orderBook{Status: query.Get("status")}
-	list := shop.OrderList{PageRequest: shop.PageRequest{Limit: pageLength}}
-	if book.Status != "" {
-		if reason := shop.OrderStatusProblem(book.Status); reason != "" {
-			book.Problem = "The status " + reason + "."
+	page := ordersPage{Status: query.Get("status")}
+	list := shop.OrderList{PageRequest: shop.PageRequest{Limit: pageSize}}
+	if page.Status != "" {
+		if reason := shop.OrderStatusProblem(page.Status); reason != "" {
+			page.Problem = "The status " + reason + "."
 		} else {
-			list.Status = shop.OrderStatus(book.Status)
+			list.Status = shop.OrderStatus(page.Status)
 		}
 	}
 	if from, err := strconv.ParseInt(query.Get("from"), 10, 64); err == nil {
-		list.After, book.Later = &from, true
+		list.After, page.NotFirst = &from, true
 	}
 	var err error
-	if book.Page, err = p.Service.ListOrderViews(v.r.Context(), list); err != nil {
+	if page.Page, err = p.Service.ListOrderViews(v.r.Context(), list); err != nil {
 		return err
 	}
-	if items := book.Page.Items; book.Page.More {
+	if items := page.Page.Items; page.Page.More {
 		next := url.Values{"from": {strconv.FormatInt(items[len(items)-1].ID, 10)}}
 		if list.Status != "" {
-			next.Set("status", book.Status)
+			next.Set("status", page.Status)
 		}
-		book.More = "/staff/orders?" + next.Encode()
+		page.NextURL = "/staff/orders?" + next.Encode()
 	}
-	if v.partial() && book.Later {
-		return v.showPart("order-rows", book)
+	if v.partial() && page.NotFirst {
+		return v.showPart("order-rows", page)
 	}
-	return v.show(http.StatusOK, "orders", "Orders", book)
+	return v.show(http.StatusOK, "orders", "Orders", page)
 }
 
-// orderOf is one order with its animal, and the time.
-func (v *visit) orderOf(id int64) (shop.OrderPage, error) {
+// loadOrder is one order with its animal, and the time.
+func (v *visit) loadOrder(id int64) (shop.OrderPage, error) {
 	next := id + 1 // what follows it in a list is it
 	page, err := v.Service.ListOrderViews(v.r.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1, After: &next}})
 	if err == nil && (len(page.Items) == 0 || page.Items[0].ID != id) {
@@ -64,11 +64,11 @@ func (p *Pages) orderRow(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.showOrder(id)
+	return v.showOrderRow(id)
 }
 
-func (v *visit) showOrder(id int64) error {
-	page, err := v.orderOf(id)
+func (v *visit) showOrderRow(id int64) error {
+	page, err := v.loadOrder(id)
 	if err != nil {
 		return err
 	}
@@ -83,18 +83,18 @@ func (p *Pages) placeOrder(v *visit) error {
 	}
 	order, err := p.Service.PlaceOrder(v.context(), shop.NewOrder{PetID: id, Reference: strings.TrimSpace(v.field("reference"))})
 	if err != nil {
-		if problem := problemOf(err); v.partial() && problem != "" {
+		if problem := userMessage(err); v.partial() && problem != "" {
 			v.tell("problem", "%s", problem)
-			return v.showAnimal(id)
+			return v.showPetDetail(id)
 		}
 		return err
 	}
-	v.tell("notice", "It is reserved, as order %d.", order.ID)
-	return v.afterPet(id)
+	v.tell("flash", "It is reserved, as order %d.", order.ID)
+	return v.showChangedPet(id)
 }
 
-// moveOrder takes an order one step further, unless it has taken another one already than the page showed.
-func (p *Pages) moveOrder(v *visit) error {
+// setOrderStatus takes an order one step further, unless it has taken another one already than the page showed.
+func (p *Pages) setOrderStatus(v *visit) error {
 	id, err := v.thing()
 	if err != nil {
 		return err
@@ -107,20 +107,20 @@ func (p *Pages) moveOrder(v *visit) error {
 	}
 	switch {
 	case err == nil:
-		v.tell("notice", "Order %d is %s now.", order.ID, order.Status)
-	case !v.partial() || problemOf(e) == "" || e.Code == shop.NotFound:
+		v.tell("flash", "Order %d is %s now.", order.ID, order.Status)
+	case !v.partial() || userMessage(e) == "" || e.Code == shop.NotFound:
 		return e
 	default:
-		v.tell("problem", "%s", plain(e.Message))
+		v.tell("problem", "%s", formMessage(e.Message))
 		if order, err = p.Service.Order(v.r.Context(), id); err != nil {
 			return err
 		}
 	}
-	if v.partial() && v.r.Header.Get("HX-Target") != "animal" {
-		return v.showOrder(id)
+	if v.partial() && v.r.Header.Get("HX-Target") != "pet-detail" {
+		return v.showOrderRow(id)
 	}
 	if v.field("back") == "orders" {
 		return v.goTo("/staff/orders")
 	}
-	return v.afterPet(order.PetID)
+	return v.showChangedPet(order.PetID)
 }

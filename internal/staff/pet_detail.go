@@ -12,32 +12,32 @@ import (
 	"animalstore/internal/shop"
 )
 
-// animal is what the page of one animal shows.
-type animal struct {
+// petDetail is what the page of one animal shows.
+type petDetail struct {
 	shop.PetView
-	Category string
-	Orders   []shop.OrderView
-	More     bool // there are older orders
-	Now      time.Time
-	History  []step
-	Earlier  int64 // the oldest step that is shown, where there are older ones; 0: none
+	Category   string
+	Orders     []shop.OrderView
+	MoreOrders bool // there are older orders
+	Now        time.Time
+	History    []historyEntry
+	OlderFrom  int64 // the oldest step that is shown, where there are older ones; 0: none
 }
 
-// step is one change of an animal, as people tell it.
-type step struct {
+// historyEntry is one change of an animal, as people tell it.
+type historyEntry struct {
 	At      time.Time
-	Who     string
-	What    string
-	Changes []difference
+	Actor   string
+	Action  string
+	Changes []fieldChange
 }
 
-// difference is one thing that has changed, from what to what.
-type difference struct{ Name, From, To string }
+// fieldChange is one thing that has changed, from what to what.
+type fieldChange struct{ Field, From, To string }
 
-// historyLength is how many steps of a history are shown at a time, and ordersOfOne how many orders of an animal.
+// historyPageSize is how many steps of a history are shown at a time, and ordersOfOne how many orders of an animal.
 const (
-	historyLength = 50
-	ordersOfOne   = 20
+	historyPageSize = 50
+	maxPetOrders    = 20
 )
 
 func (p *Pages) pet(v *visit) error {
@@ -45,56 +45,56 @@ func (p *Pages) pet(v *visit) error {
 	if err != nil {
 		return err
 	}
-	made, err := v.animal(id)
+	page, err := v.loadPetDetail(id)
 	if err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, "pet-detail", made.Name, made)
+	return v.show(http.StatusOK, "pet-detail", page.Name, page)
 }
 
-// showAnimal answers with the part of its page that is about the animal, after it has changed.
-func (v *visit) showAnimal(id int64) error {
-	made, err := v.animal(id)
+// showPetDetail answers with the part of its page that is about the animal, after it has changed.
+func (v *visit) showPetDetail(id int64) error {
+	page, err := v.loadPetDetail(id)
 	if err != nil {
 		return err
 	}
-	return v.showPart("animal", made)
+	return v.showPart("pet-detail", page)
 }
 
-func (v *visit) animal(id int64) (animal, error) {
+func (v *visit) loadPetDetail(id int64) (petDetail, error) {
 	ctx := v.r.Context()
-	listing, err := v.Service.PetView(ctx, id)
+	pet, err := v.Service.PetView(ctx, id)
 	if err != nil {
-		return animal{}, err
+		return petDetail{}, err
 	}
-	made := animal{PetView: listing, Category: categoryName(listing.Category, listing.CategoryID)}
+	page := petDetail{PetView: pet, Category: categoryName(pet.Category, pet.CategoryID)}
 	if v.May(shop.OrdersRead) {
-		page, err := v.Service.ListOrderViews(ctx, shop.OrderList{PetID: &id, PageRequest: shop.PageRequest{Limit: ordersOfOne}})
+		orders, err := v.Service.ListOrderViews(ctx, shop.OrderList{PetID: &id, PageRequest: shop.PageRequest{Limit: maxPetOrders}})
 		if err != nil {
-			return animal{}, err
+			return petDetail{}, err
 		}
-		made.Orders, made.More, made.Now = page.Items, page.More, page.Now
+		page.Orders, page.MoreOrders, page.Now = orders.Items, orders.More, orders.Now
 	}
 	if v.May(shop.EventsRead) {
-		if err := v.history(&made); err != nil {
-			return animal{}, err
+		if err := v.loadHistory(&page); err != nil {
+			return petDetail{}, err
 		}
 	}
-	return made, nil
+	return page, nil
 }
 
-// history tells the life of an animal, the newest step first.
-func (v *visit) history(made *animal) error {
-	window := shop.PageRequest{Limit: historyLength}
+// loadHistory tells the life of an animal, the newest step first.
+func (v *visit) loadHistory(page *petDetail) error {
+	request := shop.PageRequest{Limit: historyPageSize}
 	if before, err := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64); err == nil {
-		window.After = &before
+		request.After = &before
 	}
-	page, err := v.Service.History(v.r.Context(), made.ID, window)
+	events, err := v.Service.History(v.r.Context(), page.ID, request)
 	if err != nil {
 		return err
 	}
 	var actors []string
-	for _, event := range page.Items {
+	for _, event := range events.Items {
 		actors = append(actors, event.Actor)
 	}
 	slices.Sort(actors)
@@ -102,26 +102,26 @@ func (v *visit) history(made *animal) error {
 	if err != nil {
 		return err
 	}
-	for _, event := range page.Items {
-		made.History = append(made.History, stepOf(event, names))
+	for _, event := range events.Items {
+		page.History = append(page.History, newHistoryEntry(event, names))
 	}
-	if err := v.nameCategories(made.History); err != nil {
+	if err := v.nameCategories(page.History); err != nil {
 		return err
 	}
-	if page.More {
-		made.Earlier = page.Items[len(page.Items)-1].Position()
+	if events.More {
+		page.OlderFrom = events.Items[len(events.Items)-1].Position()
 	}
 	return nil
 }
 
 // nameCategories puts the names of categories in the place of their numbers, as far as they have one today.
-func (v *visit) nameCategories(history []step) error {
+func (v *visit) nameCategories(history []historyEntry) error {
 	var ids []int64
 	each := func(do func(text *string, id int64)) {
 		for _, step := range history {
 			for i, change := range step.Changes {
 				for _, text := range []*string{&step.Changes[i].From, &step.Changes[i].To} {
-					if id, err := strconv.ParseInt(*text, 10, 64); err == nil && change.Name == "category" {
+					if id, err := strconv.ParseInt(*text, 10, 64); err == nil && change.Field == "category" {
 						do(text, id)
 					}
 				}
@@ -134,14 +134,14 @@ func (v *visit) nameCategories(history []step) error {
 	return err
 }
 
-// stepOf tells one event of an animal.
-func stepOf(event shop.Event, names map[string]string) step {
+// newHistoryEntry tells one event of an animal.
+func newHistoryEntry(event shop.Event, names map[string]string) historyEntry {
 	var data struct{ Current, Previous *shop.Pet }
 	if err := json.Unmarshal(event.Data, &data); err != nil { // written by ourselves
-		return step{At: event.Time, Who: whoIs(event.Actor, names), What: string(event.Type)}
+		return historyEntry{At: event.Time, Actor: actorName(event.Actor, names), Action: string(event.Type)}
 	}
 	what := map[shop.EventType]string{shop.PetCreated: "added", shop.PetUpdated: "changed", shop.PetDeleted: "removed"}[event.Type]
-	made := step{At: event.Time, Who: whoIs(event.Actor, names), What: what}
+	entry := historyEntry{At: event.Time, Actor: actorName(event.Actor, names), Action: what}
 	before, after := shop.Pet{}, shop.Pet{}
 	if data.Previous != nil {
 		before = *data.Previous
@@ -151,7 +151,7 @@ func stepOf(event shop.Event, names map[string]string) step {
 	}
 	add := func(name, from, to string, differs bool) {
 		if differs {
-			made.Changes = append(made.Changes, difference{name, from, to})
+			entry.Changes = append(entry.Changes, fieldChange{name, from, to})
 		}
 	}
 	add("name", before.Name, after.Name, before.Name != after.Name)
@@ -163,11 +163,11 @@ func stepOf(event shop.Event, names map[string]string) step {
 	}
 	add("category", categories[0], categories[1], categories[0] != categories[1])
 	add("status", string(before.Status), string(after.Status), before.Status != after.Status)
-	return made
+	return entry
 }
 
-// whoIs names who has done something.
-func whoIs(actor string, names map[string]string) string {
+// actorName names who has done something.
+func actorName(actor string, names map[string]string) string {
 	if name := names[actor]; name != "" {
 		return name
 	}

@@ -10,16 +10,16 @@ import (
 
 // petForm is an animal on its way in or being changed, as people have written it.
 type petForm struct {
-	ID       int64
-	Name     string
-	Category string
-	Status   string
-	Was      shop.Pet // as it was when it was shown
-	Problem  string
-	Conflict *shop.PetView // what it has become meanwhile; nil: nothing
-	Choices  choices
-	InTable  bool
-	Moves    []shop.Status
+	ID         int64
+	Name       string
+	Category   string
+	Status     string
+	Original   shop.Pet // as it was when it was shown
+	Problem    string
+	Conflict   *shop.PetView // what it has become meanwhile; nil: nothing
+	Categories categoryOptions
+	InTable    bool
+	Moves      []shop.Status
 }
 
 // readPetForm reads what people wrote.
@@ -27,8 +27,8 @@ func (v *visit) readPetForm() petForm {
 	return petForm{Name: strings.TrimSpace(v.field("name")), Category: strings.TrimSpace(v.field("category")), Status: v.field("status")}
 }
 
-// category reads the category of a form.
-func (f petForm) category() (int64, error) {
+// categoryID reads the category of a form.
+func (f petForm) categoryID() (int64, error) {
 	id, err := strconv.ParseInt(f.Category, 10, 64)
 	if err != nil {
 		return 0, shop.Errorf(shop.ValidationFailed, "Choose a category.")
@@ -36,17 +36,17 @@ func (f petForm) category() (int64, error) {
 	return id, nil
 }
 
-// problemOf is what people can do something about, or "". Anything else is an error of the whole request.
-func problemOf(err error) string {
+// userMessage is what people can do something about, or "". Anything else is an error of the whole request.
+func userMessage(err error) string {
 	e := shop.AsError(err)
 	if e.Code == shop.Unavailable || e.Code == shop.Internal {
 		return ""
 	}
-	return plain(e.Message)
+	return formMessage(e.Message)
 }
 
-// plain says what is wrong with a form in the words of the page: it has no body and no members.
-func plain(message string) string {
+// formMessage says what is wrong with a form in the words of the page: it has no body and no members.
+func formMessage(message string) string {
 	message = strings.TrimPrefix(message, "The body is not valid: ")
 	for member, word := range map[string]string{"categoryId ": "the category ", "expiresAt ": "the time ", "url ": "the address "} {
 		if rest, ok := strings.CutPrefix(message, member); ok {
@@ -61,18 +61,18 @@ func plain(message string) string {
 
 func (p *Pages) addPet(v *visit) error {
 	form := v.readPetForm()
-	id, err := form.category()
+	id, err := form.categoryID()
 	if err == nil {
 		var pet shop.Pet
 		pet, err = p.Service.CreatePet(v.context(), shop.NewPet{Name: form.Name, CategoryID: id, Status: shop.Status(form.Status)})
 		if err == nil {
-			return v.added(pet, form)
+			return v.showAddedPet(pet, form)
 		}
 	}
-	if form.Problem = problemOf(err); form.Problem == "" {
+	if form.Problem = userMessage(err); form.Problem == "" {
 		return err
 	}
-	if form.Choices, err = v.choices(); err != nil {
+	if form.Categories, err = v.categoryOptions(); err != nil {
 		return err
 	}
 	if v.partial() {
@@ -81,16 +81,16 @@ func (p *Pages) addPet(v *visit) error {
 	return v.show(http.StatusUnprocessableEntity, "pet-add", "Add an animal", form)
 }
 
-// added goes on after an animal has come: the form is free for the next one of its kind.
-func (v *visit) added(pet shop.Pet, form petForm) (err error) {
+// showAddedPet goes on after an animal has come: the form is free for the next one of its kind.
+func (v *visit) showAddedPet(pet shop.Pet, form petForm) (err error) {
 	if !v.partial() {
 		return v.goTo("/staff/pets")
 	}
 	next := petForm{Category: form.Category, Status: form.Status}
-	if next.Choices, err = v.choices(); err != nil {
+	if next.Categories, err = v.categoryOptions(); err != nil {
 		return err
 	}
-	v.tell("notice", "%s was added as number %d.", pet.Name, pet.ID)
+	v.tell("flash", "%s was added as number %d.", pet.Name, pet.ID)
 	v.w.Header().Set("HX-Trigger-After-Swap", "pets-created")
 	return v.showPart("pet-add", next)
 }
@@ -101,11 +101,11 @@ func (p *Pages) petRow(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.showRow(id)
+	return v.showPetRow(id)
 }
 
-// listing returns the animal that the path names.
-func (v *visit) listing() (shop.PetView, error) {
+// petFromPath returns the animal that the path names.
+func (v *visit) petFromPath() (shop.PetView, error) {
 	id, err := v.thing()
 	if err != nil {
 		return shop.PetView{}, err
@@ -113,42 +113,42 @@ func (v *visit) listing() (shop.PetView, error) {
 	return v.Service.PetView(v.r.Context(), id)
 }
 
-// showRow answers with the row of an animal as it is now.
-func (v *visit) showRow(id int64) error {
-	listing, err := v.Service.PetView(v.r.Context(), id)
+// showPetRow answers with the row of an animal as it is now.
+func (v *visit) showPetRow(id int64) error {
+	pet, err := v.Service.PetView(v.r.Context(), id)
 	if err != nil {
 		if shop.AsError(err).Code != shop.NotFound {
 			return err
 		}
-		return v.showPart("pet-gone", id)
+		return v.showPart("pet-removed", id)
 	}
-	return v.showPart("pet-row", listing)
+	return v.showPart("pet-row", pet)
 }
 
 func (p *Pages) editPet(v *visit) error {
-	listing, err := v.listing()
+	pet, err := v.petFromPath()
 	if err != nil {
 		return err
 	}
-	return v.showEdit(http.StatusOK, petForm{
-		ID: listing.ID, Name: listing.Name, Category: strconv.FormatInt(listing.CategoryID, 10), Was: listing.Pet, Moves: listing.Transitions(),
+	return v.showEditForm(http.StatusOK, petForm{
+		ID: pet.ID, Name: pet.Name, Category: strconv.FormatInt(pet.CategoryID, 10), Original: pet.Pet, Moves: pet.Transitions(),
 	})
 }
 
-// showEdit answers with the form of an animal, in its row or on a page of its own.
-func (v *visit) showEdit(status int, form petForm) (err error) {
-	if form.Choices, err = v.choices(); err != nil {
+// showEditForm answers with the form of an animal, in its row or on a page of its own.
+func (v *visit) showEditForm(status int, form petForm) (err error) {
+	if form.Categories, err = v.categoryOptions(); err != nil {
 		return err
 	}
 	if v.partial() {
 		form.InTable = true
 		return v.showPart("pet-edit", form)
 	}
-	return v.show(status, "pet-edit", "Change "+form.Was.Name, form)
+	return v.show(status, "pet-edit", "Change "+form.Original.Name, form)
 }
 
-// wasPet is the animal as a form has shown it.
-func (v *visit) wasPet(id int64) shop.Pet {
+// originalPet is the animal as a form has shown it.
+func (v *visit) originalPet(id int64) shop.Pet {
 	category, _ := strconv.ParseInt(v.field("was-category"), 10, 64) // where it is none, it matches nothing
 	return shop.Pet{ID: id, Name: v.field("was-name"), CategoryID: category, Status: shop.Status(v.field("was-status"))}
 }
@@ -158,47 +158,47 @@ func (p *Pages) savePet(v *visit) error {
 	if err != nil {
 		return err
 	}
-	form, was := v.readPetForm(), v.wasPet(id)
-	form.ID, form.Was = id, was
+	form, original := v.readPetForm(), v.originalPet(id)
+	form.ID, form.Original = id, original
 	var category int64
-	if category, err = form.category(); err == nil {
+	if category, err = form.categoryID(); err == nil {
 		change := shop.PetChange{Name: &form.Name, CategoryID: &category}
 		var pet shop.Pet
 		// Its status may have moved on: that is another matter, and not overwritten here.
 		pet, err = p.Service.UpdatePet(v.context(), id, change, func(now shop.Pet) bool {
-			return now.Name == was.Name && now.CategoryID == was.CategoryID
+			return now.Name == original.Name && now.CategoryID == original.CategoryID
 		})
 		if err == nil {
-			v.tell("notice", "%s was saved.", pet.Name)
-			return v.afterPet(id)
+			v.tell("flash", "%s was saved.", pet.Name)
+			return v.showChangedPet(id)
 		}
 	}
 	if shop.AsError(err).Code == shop.PreconditionFailed {
 		return v.showConflict(form)
 	}
-	if form.Problem = problemOf(err); form.Problem == "" || shop.AsError(err).Code == shop.NotFound {
+	if form.Problem = userMessage(err); form.Problem == "" || shop.AsError(err).Code == shop.NotFound {
 		return err
 	}
-	return v.showEdit(http.StatusUnprocessableEntity, form)
+	return v.showEditForm(http.StatusUnprocessableEntity, form)
 }
 
 // showConflict says that somebody else was quicker, and shows both; saving again is then a choice.
 func (v *visit) showConflict(form petForm) error {
-	listing, err := v.Service.PetView(v.r.Context(), form.ID)
+	current, err := v.Service.PetView(v.r.Context(), form.ID)
 	if err != nil {
 		return err
 	}
-	form.Conflict, form.Was = &listing, listing.Pet
-	return v.showEdit(http.StatusConflict, form)
+	form.Conflict, form.Original = &current, current.Pet
+	return v.showEditForm(http.StatusConflict, form)
 }
 
-// afterPet shows an animal after it has changed: its row in the table, or its page.
-func (v *visit) afterPet(id int64) error {
-	if v.partial() && v.r.Header.Get("HX-Target") != "animal" {
-		return v.showRow(id)
+// showChangedPet shows an animal after it has changed: its row in the table, or its page.
+func (v *visit) showChangedPet(id int64) error {
+	if v.partial() && v.r.Header.Get("HX-Target") != "pet-detail" {
+		return v.showPetRow(id)
 	}
 	if v.partial() {
-		return v.showAnimal(id)
+		return v.showPetDetail(id)
 	}
 	if v.field("back") == "list" {
 		return v.goTo("/staff/pets")
@@ -206,8 +206,8 @@ func (v *visit) afterPet(id int64) error {
 	return v.goTo("/staff/pets/" + strconv.FormatInt(id, 10))
 }
 
-// movePet gives an animal another status, unless it has another one already than the page showed.
-func (p *Pages) movePet(v *visit) error {
+// setPetStatus gives an animal another status, unless it has another one already than the page showed.
+func (p *Pages) setPetStatus(v *visit) error {
 	id, err := v.thing()
 	if err != nil {
 		return err
@@ -216,7 +216,7 @@ func (p *Pages) movePet(v *visit) error {
 	pet, err := p.Service.UpdatePet(v.context(), id, shop.PetChange{Status: &to}, func(now shop.Pet) bool { return now.Status == was })
 	switch code := shop.AsError(err).Code; {
 	case err == nil:
-		v.tell("notice", "%s is %s now.", pet.Name, pet.Status)
+		v.tell("flash", "%s is %s now.", pet.Name, pet.Status)
 	case !v.partial() || code == shop.Unavailable || code == shop.Internal:
 		if code == shop.PreconditionFailed {
 			return shop.Errorf(code, "Somebody else has changed its status meanwhile, and nothing was changed. Look at it again and decide anew.")
@@ -225,22 +225,22 @@ func (p *Pages) movePet(v *visit) error {
 	case code == shop.PreconditionFailed:
 		v.tell("problem", "Somebody else has changed its status meanwhile, and nothing was changed. You see what it is now.")
 	default:
-		v.tell("problem", "%s", plain(shop.AsError(err).Message))
+		v.tell("problem", "%s", formMessage(shop.AsError(err).Message))
 	}
-	return v.afterPet(id)
+	return v.showChangedPet(id)
 }
 
-// leavePet shows that an animal is about to be removed. Nothing has happened yet: it is removed when the page says so some
+// confirmDeletePet shows that an animal is about to be removed. Nothing has happened yet: it is removed when the page says so some
 // seconds later, and until then it can stay, with its number and its history.
-func (p *Pages) leavePet(v *visit) error {
-	listing, err := v.listing()
+func (p *Pages) confirmDeletePet(v *visit) error {
+	pet, err := v.petFromPath()
 	if err != nil {
 		return err
 	}
 	if v.partial() {
-		return v.showPart("pet-leaving", listing)
+		return v.showPart("pet-removing", pet)
 	}
-	return v.show(http.StatusOK, "pet-delete", "Remove "+listing.Name, listing)
+	return v.show(http.StatusOK, "pet-delete", "Remove "+pet.Name, pet)
 }
 
 func (p *Pages) deletePet(v *visit) error {
@@ -248,10 +248,10 @@ func (p *Pages) deletePet(v *visit) error {
 	if err != nil {
 		return err
 	}
-	was := v.wasPet(id)
-	err = p.Service.DeletePet(v.context(), id, func(now shop.Pet) bool { return now == was })
+	original := v.originalPet(id)
+	err = p.Service.DeletePet(v.context(), id, func(now shop.Pet) bool { return now == original })
 	if err == nil {
-		v.tell("notice", "%s was removed.", was.Name)
+		v.tell("flash", "%s was removed.", original.Name)
 		if v.partial() {
 			return v.send(http.StatusOK, "text/html; charset=utf-8", nil)
 		}
@@ -259,11 +259,11 @@ func (p *Pages) deletePet(v *visit) error {
 	}
 	e := shop.AsError(err)
 	if e.Code == shop.PreconditionFailed {
-		e = shop.Errorf(e.Code, "Somebody else has changed %s meanwhile, so it was not removed. Look at it again and decide anew.", was.Name)
+		e = shop.Errorf(e.Code, "Somebody else has changed %s meanwhile, so it was not removed. Look at it again and decide anew.", original.Name)
 	}
 	if !v.partial() || e.Code == shop.Unavailable || e.Code == shop.Internal {
 		return e
 	}
 	v.tell("problem", "%s", e.Message)
-	return v.showRow(id)
+	return v.showPetRow(id)
 }

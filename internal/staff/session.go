@@ -40,14 +40,14 @@ func (v *visit) identify() (err error) {
 
 // signInForm is what the form of the key shows.
 type signInForm struct {
-	Next    string
-	Problem string
-	Ended   bool // the session has
+	Next         string
+	Problem      string
+	SessionEnded bool // the session has
 }
 
 func (p *Pages) signInPage(v *visit) error {
 	query := v.r.URL.Query()
-	return v.show(http.StatusOK, "sign-in", "Sign in", signInForm{Next: query.Get("next"), Ended: query.Has("next")})
+	return v.show(http.StatusOK, "sign-in", "Sign in", signInForm{Next: query.Get("next"), SessionEnded: query.Has("next")})
 }
 
 func (p *Pages) signIn(v *visit) error {

@@ -15,17 +15,17 @@ import (
 	"animalstore/internal/shop"
 )
 
-// concrete is a route's path with something in its places.
-func (r route) concrete(id string) string {
+// examplePath is a route's path with something in its places.
+func (r route) examplePath(id string) string {
 	return strings.NewReplacer("{id}", id, "{delivery}", "1", "{$}", "", "{sum}", "0", "{name}", "x.js").Replace(r.path)
 }
 
-func TestNobodyGetsInWithoutAKey(t *testing.T) {
+func TestEveryPageRequiresASession(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.browser()
 	for _, r := range routes() {
-		got := b.do(b.request(r.method, r.concrete("1")))
+		got := b.do(b.request(r.method, r.examplePath("1")))
 		if r.scope == anyone {
 			continue
 		}
@@ -41,7 +41,7 @@ func TestNobodyGetsInWithoutAKey(t *testing.T) {
 	}
 }
 
-func TestASessionLivesAsLongAsItsKey(t *testing.T) {
+func TestSessionEndsWithItsKey(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	ctx := t.Context()
@@ -52,7 +52,7 @@ func TestASessionLivesAsLongAsItsKey(t *testing.T) {
 			return err
 		},
 		"signed out": func(_ shop.IssuedKey, b *browser) error {
-			b.post("/staff/sign-out").wantTo(t, "/staff/sign-in")
+			b.post("/staff/sign-out").wantRedirect(t, "/staff/sign-in")
 			return nil
 		},
 	} {
@@ -60,7 +60,7 @@ func TestASessionLivesAsLongAsItsKey(t *testing.T) {
 			t.Parallel()
 			key := s.key(shop.PetsRead)
 			b := s.signedIn(key.Secret)
-			b.see("/staff/pets")
+			b.mustGet("/staff/pets")
 			address, _ := url.Parse(s.url)
 			kept := b.client.Jar.Cookies(address)
 			if err := end(key, b); err != nil {
@@ -70,34 +70,34 @@ func TestASessionLivesAsLongAsItsKey(t *testing.T) {
 			for start := time.Now(); ; {
 				got := b.get("/staff/pets")
 				if got.status == http.StatusSeeOther {
-					got.wantTo(t, "/staff/sign-in?next=%2Fstaff%2Fpets")
+					got.wantRedirect(t, "/staff/sign-in?next=%2Fstaff%2Fpets")
 					break
 				}
 				if time.Since(start) > time.Minute {
 					t.Fatal("it goes on for ever")
 				}
 			}
-			b.withScript().get("/staff/pets/1/row").wantTo(t, "/staff/sign-in")
+			b.withHTMX().get("/staff/pets/1/row").wantRedirect(t, "/staff/sign-in")
 		})
 	}
 }
 
-func TestASessionIsKnownOnEveryNode(t *testing.T) {
+func TestSessionIsValidOnEveryNode(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(s.key(shop.Admin).Secret)
 	here, _ := url.Parse(s.url)
-	there, _ := url.Parse(s.serve(s.open()))
+	there, _ := url.Parse(s.serve(s.openService()))
 	b.client.Jar.SetCookies(there, b.client.Jar.Cookies(here))
 	b.url = there.String()
-	b.see("/staff/keys")
+	b.mustGet("/staff/keys")
 	b.post("/staff/sign-out")
 	b.url = s.url
 	b.client.Jar.SetCookies(here, []*http.Cookie{{Name: "animalstore_production", Value: "another"}})
-	b.get("/staff/keys").wantTo(t, "/staff/sign-in?next=%2Fstaff%2Fkeys")
+	b.get("/staff/keys").wantRedirect(t, "/staff/sign-in?next=%2Fstaff%2Fkeys")
 }
 
-func TestCookie(t *testing.T) {
+func TestSessionCookieAttributes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*Config)
@@ -126,18 +126,18 @@ func TestCookie(t *testing.T) {
 	}
 }
 
-func TestSignInGoesBackWhereOneWas(t *testing.T) {
+func TestSignInRedirectsToStaffPagesOnly(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for next, want := range map[string]string{
 		"": "/", "/staff/pets?status=sold": "/staff/pets?status=sold", "https://evil.example": "/", "//evil.example": "/",
 		"/\\evil.example": "/", "/staff//evil.example": "/", "/v1/pets": "/",
 	} {
-		s.browser().post("/staff/sign-in", "key", configuredKey, "next", next).wantTo(t, want)
+		s.browser().post("/staff/sign-in", "key", configuredKey, "next", next).wantRedirect(t, want)
 	}
 }
 
-func TestOtherSitesCannotSendForms(t *testing.T) {
+func TestCrossSiteFormsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(configuredKey)
@@ -155,17 +155,17 @@ func TestOtherSitesCannotSendForms(t *testing.T) {
 }
 
 // What a key may not do is neither offered nor done.
-func TestScopesDecide(t *testing.T) {
+func TestScopesLimitPagesAndActions(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for _, scope := range shop.Scopes() {
 		b := s.signedIn(s.key(scope).Secret)
-		home := b.see("/")
+		home := b.mustGet("/")
 		for _, r := range routes() {
 			if r.scope == anyone || r.scope == signedIn {
 				continue
 			}
-			got := b.do(b.request(r.method, r.concrete("404")))
+			got := b.do(b.request(r.method, r.examplePath("404")))
 			if may := scope == shop.Admin || scope == r.scope; may == (got.status == http.StatusForbidden) {
 				t.Errorf("with %s, %s %s got %d", scope, r.method, r.path, got.status)
 			}
@@ -178,20 +178,20 @@ func TestScopesDecide(t *testing.T) {
 			}
 		}
 	}
-	s.add("Rex", 1, shop.Available)
+	s.addPet("Rex", 1, shop.Available)
 	reader := s.signedIn(s.key(shop.PetsRead).Secret)
 	for _, page := range []string{"/staff/pets", "/staff/pets/1", "/staff/categories"} {
-		if body := reader.see(page).body; strings.Count(body, "<form") != strings.Count(body, `method="get"`)+1 { // signing out
+		if body := reader.mustGet(page).body; strings.Count(body, "<form") != strings.Count(body, `method="get"`)+1 { // signing out
 			t.Errorf("%s offers changes: %s", page, body)
 		}
 	}
 }
 
-func TestEveryAnswerIsGuarded(t *testing.T) {
+func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(configuredKey)
-	s.add("Rex", 1, shop.Available)
+	s.addPet("Rex", 1, shop.Available)
 	for _, page := range []string{"/", "/staff/sign-in", "/staff/pets", "/staff/pets/1", "/staff/nowhere", "/staff/static/0/x.js"} {
 		got := b.get(page)
 		policy := got.header.Get("Content-Security-Policy")
@@ -210,8 +210,8 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 		}
 	}
 	b.get("/staff/nowhere").want(t, http.StatusNotFound, "no such page")
-	b.get("/staff").wantTo(t, "/")
-	b.get("/staff/").wantTo(t, "/")
+	b.get("/staff").wantRedirect(t, "/")
+	b.get("/staff/").wantRedirect(t, "/")
 	if got := b.do(b.request("DELETE", "/staff/pets")); got.status != http.StatusMethodNotAllowed {
 		t.Errorf("DELETE got %d", got.status)
 	}
@@ -232,7 +232,7 @@ func TestLargeFormsAreRefused(t *testing.T) {
 }
 
 // Who announces a form and does not send it gets an answer, and keeps no connection.
-func TestFormsThatNeverCome(t *testing.T) {
+func TestUnsentFormClosesTheConnection(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	address, err := url.Parse(s.url)
@@ -253,17 +253,17 @@ func TestFormsThatNeverCome(t *testing.T) {
 }
 
 // Behind a proxy that gives the service a place below its own, every link leads there.
-func TestBelowAPrefix(t *testing.T) {
+func TestLinksIncludeThePublicPrefix(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) { c.PublicURL = "http://pets.example.com/shop/v1" })
-	s.add("Rex", 1, shop.Available)
+	s.addPet("Rex", 1, shop.Available)
 	token, err := s.service.SignIn(t.Context(), configuredKey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := s.browser()
-	b.post("/staff/sign-in", "key", configuredKey, "next", "/staff/pets?status=sold").wantTo(t, "/shop/staff/pets?status=sold")
-	b.get("/staff/pets").wantTo(t, "/shop/staff/sign-in?next=%2Fstaff%2Fpets")
+	b.post("/staff/sign-in", "key", configuredKey, "next", "/staff/pets?status=sold").wantRedirect(t, "/shop/staff/pets?status=sold")
+	b.get("/staff/pets").wantRedirect(t, "/shop/staff/sign-in?next=%2Fstaff%2Fpets")
 	address := regexp.MustCompile(`(?:href|src|action|hx-get|hx-post|data-live|data-sign-in)="([^"]*)"`)
 	for _, page := range []string{"/", "/staff/pets", "/staff/pets/1", "/staff/orders", "/staff/categories", "/staff/import", "/staff/keys", "/staff/webhooks"} {
 		r := b.request("GET", page)
@@ -278,11 +278,11 @@ func TestBelowAPrefix(t *testing.T) {
 	r := b.request("POST", "/staff/pets", "name", "Max", "category", "1")
 	r.AddCookie(&http.Cookie{Name: "animalstore_production", Value: token})
 	r.Header.Set("Origin", "http://pets.example.com") // not the name that the proxy calls us by
-	b.do(r).wantTo(t, "/shop/staff/pets")
+	b.do(r).wantRedirect(t, "/shop/staff/pets")
 }
 
 // A store that is away is no fault of who asks, and nothing inside shows.
-func TestWithoutTheStore(t *testing.T) {
+func TestStoreFailureShowsAnErrorPage(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(configuredKey)
@@ -292,7 +292,7 @@ func TestWithoutTheStore(t *testing.T) {
 			t.Errorf("%s got %d %s", page, got.status, got.text())
 		}
 	}
-	if got := b.withScript().get("/staff/pets/1/row"); got.status < 500 || !strings.Contains(got.header.Get("HX-Trigger"), "problem") {
+	if got := b.withHTMX().get("/staff/pets/1/row"); got.status < 500 || !strings.Contains(got.header.Get("HX-Trigger"), "problem") {
 		t.Errorf("a script got %d %v", got.status, got.header)
 	}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // What is not ours is as its makers have published it, and has its licence beside it.
-func TestVendoredFilesAreWhatTheyWere(t *testing.T) {
+func TestVendoredFilesMatchTheirChecksums(t *testing.T) {
 	t.Parallel()
 	sums, err := static.ReadFile("static/vendor/SHA256SUMS")
 	if err != nil {
@@ -46,16 +46,16 @@ func TestVendoredFilesAreWhatTheyWere(t *testing.T) {
 	}
 }
 
-func TestFilesAreKeptByBrowsers(t *testing.T) {
+func TestStaticFilesAreCachedForever(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.browser()
-	found := regexp.MustCompile(`(?:href|src)="(/staff/static/[^"]+)"`).FindAllStringSubmatch(b.see("/staff/sign-in").body, -1)
+	found := regexp.MustCompile(`(?:href|src)="(/staff/static/[^"]+)"`).FindAllStringSubmatch(b.mustGet("/staff/sign-in").body, -1)
 	if len(found) < 5 {
 		t.Fatalf("the page loads %v", found)
 	}
 	for _, file := range found {
-		got := b.see(file[1])
+		got := b.mustGet(file[1])
 		if !strings.Contains(got.header.Get("Cache-Control"), "immutable") || got.body == "" {
 			t.Errorf("%s: %v", file[1], got.header)
 		}

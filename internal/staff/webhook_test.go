@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestWebhooks(t *testing.T) {
+func TestWebhooksAreCreatedTestedAndRemoved(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(configuredKey)
@@ -15,20 +15,20 @@ func TestWebhooks(t *testing.T) {
 	made := b.post("/staff/webhooks", "url", "https://example.com/hook", "type", "pet.created", "type", "pet.deleted").want(t, 200, "https://example.com/hook working", "shown only now")
 	secret := regexp.MustCompile(`whsec_[\w+/=]+`)
 	first := secret.FindString(strings.ReplaceAll(made.body, "&#43;", "+"))
-	b.see("/staff/webhooks").want(t, 200, "https://example.com/hook working pet.created pet.deleted")
-	if again := b.see("/staff/webhooks/1"); secret.MatchString(again.body) || first == "" {
+	b.mustGet("/staff/webhooks").want(t, 200, "https://example.com/hook working pet.created pet.deleted")
+	if again := b.mustGet("/staff/webhooks/1"); secret.MatchString(again.body) || first == "" {
 		t.Error("it is shown twice")
 	}
 	b.post("/staff/webhooks/1/rotate", "overlap", "24").want(t, 200, "shown only now")
-	b.post("/staff/webhooks/1/test").wantTo(t, "/staff/webhooks/1")
-	b.see("/staff/webhooks/1").want(t, 200, "1 webhook.test pending 0")
-	b.post("/staff/webhooks/1/deliveries/1").wantTo(t, "/staff/webhooks/1")
-	b.see("/staff/webhooks/1?status=pending").want(t, 200, "2 webhook.test pending 0", "1 webhook.test pending 0")
-	b.see("/staff/webhooks/1?status=failed").want(t, 200, "Nothing was sent yet")
+	b.post("/staff/webhooks/1/test").wantRedirect(t, "/staff/webhooks/1")
+	b.mustGet("/staff/webhooks/1").want(t, 200, "1 webhook.test pending 0")
+	b.post("/staff/webhooks/1/deliveries/1").wantRedirect(t, "/staff/webhooks/1")
+	b.mustGet("/staff/webhooks/1?status=pending").want(t, 200, "2 webhook.test pending 0", "1 webhook.test pending 0")
+	b.mustGet("/staff/webhooks/1?status=failed").want(t, 200, "Nothing was sent yet")
 	b.post("/staff/webhooks/1/deliveries/99").want(t, http.StatusNotFound, "no delivery")
-	b.post("/staff/webhooks/1", "url", "https://example.com/other").wantTo(t, "/staff/webhooks/1")
-	b.see("/staff/webhooks/1").want(t, 200, "https://example.com/other disabled")
+	b.post("/staff/webhooks/1", "url", "https://example.com/other").wantRedirect(t, "/staff/webhooks/1")
+	b.mustGet("/staff/webhooks/1").want(t, 200, "https://example.com/other disabled")
 	b.post("/staff/webhooks/1", "url", "x", "enabled", "on").want(t, http.StatusUnprocessableEntity, "The address must")
-	b.post("/staff/webhooks/1/delete").wantTo(t, "/staff/webhooks")
+	b.post("/staff/webhooks/1/delete").wantRedirect(t, "/staff/webhooks")
 	b.get("/staff/webhooks/1").want(t, http.StatusNotFound)
 }
