@@ -84,7 +84,7 @@ func (p *Pages) saveCategory(v *visit) error {
 			return err
 		}
 		return v.showCategories(http.StatusConflict, "", fmt.Sprintf(
-			"Somebody else has named category %d “%s” meanwhile; your “%s” was not saved.", id, now.Name, wanted.Name))
+			"Someone else has renamed category %d to “%s”; your change to “%s” was not saved.", id, now.Name, wanted.Name))
 	}
 	if problem := userMessage(err); err != nil && problem != "" {
 		return v.showCategories(http.StatusUnprocessableEntity, "", problem)

@@ -12,7 +12,7 @@ func TestDashboardCountsPetsArrivalsAndSales(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(configuredKey)
-	b.mustGet("/").want(t, 200, "0 available 0 pending 0 sold 0 no status 0 in all", "There is no animal yet")
+	b.mustGet("/").want(t, 200, "0 Available 0 Pending 0 Sold 0 No status 0 Total", "No animals yet")
 	for i := range 3 {
 		s.addPet("Rex", 1, []shop.Status{shop.Available, shop.Sold, ""}[i])
 	}
@@ -20,7 +20,7 @@ func TestDashboardCountsPetsArrivalsAndSales(t *testing.T) {
 	b.post("/staff/orders/1/status", "was", "placed", "to", "approved")
 	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered") // a sale
 	b.post("/staff/pets/3/status", "was", "", "to", "sold")                // another, by hand
-	page := b.mustGet("/").want(t, 200, "0 available 0 pending 3 sold 0 no status 3 in all", "category 1 3")
+	page := b.mustGet("/").want(t, 200, "0 Available 0 Pending 3 Sold 0 No status 3 Total", "Category 1 3")
 	if rows := regexp.MustCompile(`<tr><th scope="row">\d[^<]*</th><td class="number">(\d+)</td><td class="number">(\d+)</td></tr>`).FindAllStringSubmatch(page.body, -1); len(rows) != 30 || rows[29][1] != "3" || rows[29][2] != "2" || rows[28][1] != "0" {
 		t.Errorf("the days are %v", rows)
 	}

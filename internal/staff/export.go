@@ -20,7 +20,7 @@ func (p *Pages) exportPets(v *visit) error {
 	case p.exports <- struct{}{}:
 		defer func() { <-p.exports }()
 	default:
-		return shop.Errorf(shop.Unavailable, "Too many files are being written at once; try again shortly.")
+		return shop.Errorf(shop.Unavailable, "Too many exports are running; try again shortly.")
 	}
 	v.leave()
 	ctx, cancel := context.WithCancel(v.r.Context())

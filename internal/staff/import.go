@@ -52,7 +52,7 @@ func (p *Pages) importPets(v *visit) error {
 	case p.imports <- struct{}{}:
 		defer func() { <-p.imports }()
 	default:
-		return shop.Errorf(shop.Unavailable, "Too many files are being imported at once; try again shortly.")
+		return shop.Errorf(shop.Unavailable, "Too many imports are running; try again shortly.")
 	}
 	name, content, err := v.readFile()
 	if err != nil {
@@ -116,10 +116,10 @@ func (v *visit) readFile() (name string, content []byte, err error) {
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxImport+maxForm)
 	err = v.r.ParseMultipartForm(maxImport + maxForm) // it stays in memory
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return "", nil, shop.Errorf(shop.PayloadTooLarge, "The file is too large; it may have %d MiB.", maxImport>>20)
+		return "", nil, shop.Errorf(shop.PayloadTooLarge, "The file is too large; the limit is %d MiB.", maxImport>>20)
 	}
 	if err != nil {
-		return "", nil, shop.Errorf(shop.InvalidParameter, "The form cannot be read; open the page again and send it from there.")
+		return "", nil, shop.Errorf(shop.InvalidParameter, "The form could not be read; reload the page and try again.")
 	}
 	defer v.r.MultipartForm.RemoveAll()
 	control.SetReadDeadline(time.Time{})

@@ -56,29 +56,29 @@ func TestImportAddsAllPetsOnceOrNone(t *testing.T) {
 	b := s.signedIn(configuredKey)
 	b.mustGet("/staff/import").want(t, 200, "up to 10 000 animals")
 	b.upload("/staff/import", "name,categoryId,status\nRex,1,available\n,2,\nMax,x,gone\n").want(t, 200,
-		"2 of 3 rows cannot be imported, so none is", "3 name is required", "4 Max", "status must be one of", "Nothing was written")
+		"Invalid rows: 2 of 3. Nothing was imported", "3 name is required", "4 Max", "status must be one of")
 	s.wantPetCount(0)
 	file := "name;categoryId\n<b>Rex</b>;1\nMax;2\n"
-	looked := b.upload("/staff/import", file).want(t, 200, "2 animals, and all of them can be imported", "2 <b>Rex</b> 1 no status", "Import 2 animals")
+	looked := b.upload("/staff/import", file).want(t, 200, "2 animals ready to import", "2 <b>Rex</b> 1 No status", "Import 2 animals")
 	s.wantPetCount(0)
 	sum, once := looked.importFields(t)
-	b.upload("/staff/import", file+"Other;3\n", "sum", sum, "once", once).want(t, 200, "3 animals, and all of them can be imported") // another file is looked at first
+	b.upload("/staff/import", file+"Other;3\n", "sum", sum, "once", once).want(t, 200, "3 animals ready to import") // another file is looked at first
 	s.wantPetCount(0)
 	for range 2 { // the second press of the button changes nothing
-		b.withHTMX().upload("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals were added")
+		b.withHTMX().upload("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals added")
 		s.wantPetCount(2)
 	}
 	sum, once = b.upload("/staff/import", file).importFields(t)
-	b.upload("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals were added") // who looks at it again means it
+	b.upload("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals added") // who looks at it again means it
 	s.wantPetCount(4)
 
 	b.upload("/staff/import", "").want(t, http.StatusUnprocessableEntity, "The file is empty")
-	b.upload("/staff/import", "name,categoryId\n").want(t, 200, "There is no animal in this file")
+	b.upload("/staff/import", "name,categoryId\n").want(t, 200, "This file contains no animals")
 	b.upload("/staff/import", "\xff\xfea").want(t, http.StatusUnprocessableEntity, "UTF-16")
 	b.upload("/staff/import", "name,categoryId\n"+strings.Repeat("Rex,1\n", shop.MaxImport+1)).want(t, http.StatusRequestEntityTooLarge, "at most 10000")
 	b.upload("/staff/import", strings.Repeat("x", maxImport+maxForm)).want(t, http.StatusRequestEntityTooLarge, "8 MiB")
-	b.post("/staff/import", "sum", "x").want(t, http.StatusUnprocessableEntity, "cannot be read")
-	many := b.withHTMX().upload("/staff/import", "name,categoryId\n"+strings.Repeat(",1\n", 500)).want(t, 200, "500 of 500 rows", "These are the first 100 of them")
+	b.post("/staff/import", "sum", "x").want(t, http.StatusUnprocessableEntity, "could not be read")
+	many := b.withHTMX().upload("/staff/import", "name,categoryId\n"+strings.Repeat(",1\n", 500)).want(t, 200, "Invalid rows: 500 of 500", "Only the first 100 are shown")
 	if strings.Contains(many.body, "<html") {
 		t.Error("a script got a whole page")
 	}

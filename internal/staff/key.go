@@ -57,7 +57,7 @@ func (p *Pages) addKey(v *visit) error {
 	if text := v.field("expires"); text != "" {
 		day, err := time.Parse(time.DateOnly, text)
 		if err != nil {
-			return v.showKeyError(page, shop.Errorf(shop.ValidationFailed, "The last day must be a date such as 2030-12-31."))
+			return v.showKeyError(page, shop.Errorf(shop.ValidationFailed, "The expiry date must look like 2030-12-31."))
 		}
 		request.ExpiresAt = day.AddDate(0, 0, 1) // with the end of that day
 	}
@@ -88,7 +88,7 @@ func (p *Pages) rotateKey(v *visit) error {
 func parseOverlap(text string) (time.Duration, error) {
 	hours, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
-		return 0, shop.Errorf(shop.ValidationFailed, "Say for how many hours the old secret goes on working, from 0 to %d.", int(shop.MaxOverlap.Hours()))
+		return 0, shop.Errorf(shop.ValidationFailed, "Enter how many hours the old secret stays valid, from 0 to %d.", int(shop.MaxOverlap.Hours()))
 	}
 	return time.Duration(hours) * time.Hour, nil
 }

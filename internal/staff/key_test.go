@@ -14,10 +14,10 @@ func TestKeysAreCreatedRotatedAndRevoked(t *testing.T) {
 	s := newShop(t)
 	b := s.signedIn(s.key(shop.Admin).Secret)
 	b.post("/staff/keys", "name", "", "scope", "pets:read").want(t, http.StatusUnprocessableEntity, "Name must")
-	b.post("/staff/keys", "name", "till", "scope", "pets:read", "expires", "soon").want(t, http.StatusUnprocessableEntity, "must be a date")
-	b.post("/staff/keys", "name", "till", "scope", "pets:read", "expires", "2001-01-01").want(t, http.StatusUnprocessableEntity, "The time must")
+	b.post("/staff/keys", "name", "till", "scope", "pets:read", "expires", "soon").want(t, http.StatusUnprocessableEntity, "expiry date must look like")
+	b.post("/staff/keys", "name", "till", "scope", "pets:read", "expires", "2001-01-01").want(t, http.StatusUnprocessableEntity, "The expiry date must")
 	secret := regexp.MustCompile(`ask_live_\w+`)
-	made := b.post("/staff/keys", "name", "till", "scope", "pets:read", "expires", "2099-12-31").want(t, 200, "till was made", "This is shown only now", "never 1 Jan 2100, 00:00 UTC")
+	made := b.post("/staff/keys", "name", "till", "scope", "pets:read", "expires", "2099-12-31").want(t, 200, "till was created", "it won’t be shown again", "Never 1 Jan 2100, 00:00 UTC")
 	first := secret.FindString(made.body)
 	till := s.signedIn(first)
 	if again := b.mustGet("/staff/keys").want(t, 200, "till pets:read"); strings.Contains(again.body, first) {

@@ -36,7 +36,7 @@ func (p *Pages) live(v *visit) error {
 	case p.streams <- struct{}{}:
 		defer func() { <-p.streams }()
 	default:
-		return shop.Errorf(shop.Unavailable, "Too many pages are open at once; this one does not follow what happens elsewhere.")
+		return shop.Errorf(shop.Unavailable, "Too many pages are open; this one will not update automatically.")
 	}
 	v.leave()
 	v.streamed = true

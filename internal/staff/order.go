@@ -54,7 +54,7 @@ func (v *visit) loadOrder(id int64) (shop.OrderPage, error) {
 	next := id + 1 // what follows it in a list is it
 	page, err := v.Service.ListOrderViews(v.r.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1, After: &next}})
 	if err == nil && (len(page.Items) == 0 || page.Items[0].ID != id) {
-		err = shop.Errorf(shop.NotFound, "There is no order with the number %d.", id)
+		err = shop.Errorf(shop.NotFound, "There is no order %d.", id)
 	}
 	return page, err
 }
@@ -89,7 +89,7 @@ func (p *Pages) placeOrder(v *visit) error {
 		}
 		return err
 	}
-	v.tell("flash", "It is reserved, as order %d.", order.ID)
+	v.tell("flash", "Reserved as order %d.", order.ID)
 	return v.showChangedPet(id)
 }
 
@@ -103,11 +103,11 @@ func (p *Pages) setOrderStatus(v *visit) error {
 	order, err := p.Service.UpdateOrder(v.context(), id, to, func(now shop.Order) bool { return now.Status == was })
 	e := shop.AsError(err)
 	if err != nil && e.Code == shop.PreconditionFailed {
-		e = shop.Errorf(e.Code, "This order has moved on meanwhile, and nothing was changed. Look at it again and decide anew.")
+		e = shop.Errorf(e.Code, "Someone else has changed this order in the meantime, so nothing was saved. Check it and try again.")
 	}
 	switch {
 	case err == nil:
-		v.tell("flash", "Order %d is %s now.", order.ID, order.Status)
+		v.tell("flash", "Order %d is now %s.", order.ID, order.Status)
 	case !v.partial() || userMessage(e) == "" || e.Code == shop.NotFound:
 		return e
 	default:

@@ -26,27 +26,27 @@ func TestPetDetailShowsOrdersAndHistory(t *testing.T) {
 	b := s.signedIn(key.Secret)
 	b.post("/staff/categories", "name", "Dogs").wantRedirect(t, "/staff/categories")
 	b.post("/staff/pets", "name", "Rex", "category", "1", "status", "available")
-	b.mustGet("/staff/pets/1").want(t, 200, "Rex available", "Nobody has ordered it yet", "Žofie <at the till> added name: name → Rex category: category → Dogs status: status → available")
+	b.mustGet("/staff/pets/1").want(t, 200, "Rex Available", "No orders yet", "Žofie <at the till> added name: name → Rex category: category → Dogs status: status → available")
 	b.post("/staff/pets/1/orders", "reference", "Mrs Novák").wantRedirect(t, "/staff/pets/1")
 	b.post("/staff/pets/1/orders").want(t, http.StatusConflict, "not available")
 	b.withHTMX().post("/staff/pets/1/orders").want(t, 200, "not available", "Mrs Novák")
-	page := b.mustGet("/staff/pets/1").want(t, 200, "Rex pending", "1 placed 2 days 2", "Mrs Novák", "Žofie <at the till> changed status: status available → pending")
-	if got := page.orderActions(); !slices.Equal(got, []string{"Approve", "Cancel"}) || strings.Contains(page.body, "Make available") {
+	page := b.mustGet("/staff/pets/1").want(t, 200, "Rex Pending", "1 Placed 2 days 2", "Mrs Novák", "Žofie <at the till> changed status: status available → pending")
+	if got := page.orderActions(); !slices.Equal(got, []string{"Approve", "Cancel"}) || strings.Contains(page.body, "Mark as available") {
 		t.Errorf("offered are %v", got)
 	}
 	b.post("/staff/orders/1/status", "was", "placed", "to", "approved", "back", "orders").wantRedirect(t, "/staff/orders")
-	b.post("/staff/orders/1/status", "was", "placed", "to", "cancelled").want(t, http.StatusPreconditionFailed, "moved on meanwhile")
-	b.withHTMX().post("/staff/orders/1/status", "was", "placed", "to", "cancelled").want(t, 200, "moved on meanwhile", "approved")
-	if got := b.mustGet("/staff/orders").want(t, 200, "1 Rex approved Mrs Novák").orderActions(); !slices.Equal(got, []string{"Hand over", "Cancel"}) {
+	b.post("/staff/orders/1/status", "was", "placed", "to", "cancelled").want(t, http.StatusPreconditionFailed, "Someone else has changed this order")
+	b.withHTMX().post("/staff/orders/1/status", "was", "placed", "to", "cancelled").want(t, 200, "Someone else has changed this order", "Approved")
+	if got := b.mustGet("/staff/orders").want(t, 200, "1 Rex Approved Mrs Novák").orderActions(); !slices.Equal(got, []string{"Hand over", "Cancel"}) {
 		t.Errorf("offered are %v", got)
 	}
 	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered").wantRedirect(t, "/staff/pets/1")
-	b.mustGet("/staff/pets/1").want(t, 200, "Rex sold", "delivered", "Take back: make available")
+	b.mustGet("/staff/pets/1").want(t, 200, "Rex Sold", "Delivered", "Mark as returned")
 	b.post("/staff/pets/1/status", "was", "sold", "to", "available").wantRedirect(t, "/staff/pets/1")
 	if err := s.service.RevokeKey(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
-	s.signedIn(configuredKey).mustGet("/staff/pets/1").want(t, 200, "key 1, since revoked changed status: status sold → available")
+	s.signedIn(configuredKey).mustGet("/staff/pets/1").want(t, 200, "Key 1 (revoked) changed status: status sold → available")
 }
 
 func TestOrdersShowTheTimeLeft(t *testing.T) {
@@ -58,22 +58,22 @@ func TestOrdersShowTheTimeLeft(t *testing.T) {
 	for _, id := range []string{"1", "2"} {
 		b.post("/staff/pets/" + id + "/orders")
 	}
-	b.mustGet("/staff/orders").want(t, 200, "2 Bella placed 2 days 2", "1 Rex placed 2 days 2")
-	b.mustGet("/").want(t, 200, "No hold runs out within the next 24 hours")
+	b.mustGet("/staff/orders").want(t, 200, "2 Bella Placed 2 days 2", "1 Rex Placed 2 days 2")
+	b.mustGet("/").want(t, 200, "No reservations expire in the next 24 hours")
 	s.clockOffset.Add(int64(71*time.Hour + 30*time.Minute))
-	b.mustGet("/staff/orders").want(t, 200, "2 Bella placed 2")
+	b.mustGet("/staff/orders").want(t, 200, "2 Bella Placed 2")
 	b.mustGet("/").want(t, 200, "Time left 1 Rex 2", "2 Bella 2")
 	s.clockOffset.Add(int64(time.Hour))
-	b.mustGet("/staff/orders?status=expired").want(t, 200, "1 Rex expired")
-	if got := b.mustGet("/staff/orders?status=placed").want(t, 200, "There is no order like that").orderActions(); len(got) > 0 {
+	b.mustGet("/staff/orders?status=expired").want(t, 200, "1 Rex Expired")
+	if got := b.mustGet("/staff/orders?status=placed").want(t, 200, "No orders match").orderActions(); len(got) > 0 {
 		t.Errorf("%v", got)
 	}
 	b.mustGet("/staff/orders?status=x").want(t, 200, "The status must be one of")
-	b.withHTMX().get("/staff/orders/99/row").want(t, 200, "no order with the number 99")
+	b.withHTMX().get("/staff/orders/99/row").want(t, 200, "no order 99")
 	if err := s.service.DeletePet(t.Context(), 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	b.mustGet("/staff/orders").want(t, 200, "1 animal 1, removed expired")
+	b.mustGet("/staff/orders").want(t, 200, "1 Animal 1 (removed) Expired")
 }
 
 func TestOrdersArePaged(t *testing.T) {

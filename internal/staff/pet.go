@@ -43,7 +43,7 @@ func parsePetQuery(values url.Values) (petQuery, shop.PetFilter) {
 	}
 	if q.Category != "" {
 		if id, err := strconv.ParseInt(q.Category, 10, 64); err != nil {
-			q.Problem = "The category must be the number of one."
+			q.Problem = "The category must be a number."
 		} else {
 			filter.CategoryID = &id
 		}

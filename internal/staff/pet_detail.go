@@ -173,11 +173,11 @@ func actorName(actor string, names map[string]string) string {
 	}
 	switch id, isKey := strings.CutPrefix(actor, "keys/"); {
 	case isKey:
-		return fmt.Sprintf("key %s, since revoked", id)
+		return fmt.Sprintf("Key %s (revoked)", id)
 	case actor == "system":
-		return "the shop itself"
+		return "System"
 	case actor == "configured":
-		return "the configured key"
+		return "Configured key"
 	}
 	return actor
 }

@@ -31,7 +31,7 @@ func (v *visit) readPetForm() petForm {
 func (f petForm) categoryID() (int64, error) {
 	id, err := strconv.ParseInt(f.Category, 10, 64)
 	if err != nil {
-		return 0, shop.Errorf(shop.ValidationFailed, "Choose a category.")
+		return 0, shop.Errorf(shop.ValidationFailed, "Select a category.")
 	}
 	return id, nil
 }
@@ -48,7 +48,7 @@ func userMessage(err error) string {
 // formMessage says what is wrong with a form in the words of the page: it has no body and no members.
 func formMessage(message string) string {
 	message = strings.TrimPrefix(message, "The body is not valid: ")
-	for member, word := range map[string]string{"categoryId ": "the category ", "expiresAt ": "the time ", "url ": "the address "} {
+	for member, word := range map[string]string{"categoryId ": "the category ", "expiresAt ": "the expiry date ", "url ": "the URL "} {
 		if rest, ok := strings.CutPrefix(message, member); ok {
 			message = word + rest
 		}
@@ -78,7 +78,7 @@ func (p *Pages) addPet(v *visit) error {
 	if v.partial() {
 		return v.showPart("pet-add", form)
 	}
-	return v.show(http.StatusUnprocessableEntity, "pet-add", "Add an animal", form)
+	return v.show(http.StatusUnprocessableEntity, "pet-add", "Add animal", form)
 }
 
 // showAddedPet goes on after an animal has come: the form is free for the next one of its kind.
@@ -144,7 +144,7 @@ func (v *visit) showEditForm(status int, form petForm) (err error) {
 		form.InTable = true
 		return v.showPart("pet-edit", form)
 	}
-	return v.show(status, "pet-edit", "Change "+form.Original.Name, form)
+	return v.show(status, "pet-edit", "Edit "+form.Original.Name, form)
 }
 
 // originalPet is the animal as a form has shown it.
@@ -216,14 +216,14 @@ func (p *Pages) setPetStatus(v *visit) error {
 	pet, err := p.Service.UpdatePet(v.context(), id, shop.PetChange{Status: &to}, func(now shop.Pet) bool { return now.Status == was })
 	switch code := shop.AsError(err).Code; {
 	case err == nil:
-		v.tell("flash", "%s is %s now.", pet.Name, pet.Status)
+		v.tell("flash", "%s is now %s.", pet.Name, pet.Status)
 	case !v.partial() || code == shop.Unavailable || code == shop.Internal:
 		if code == shop.PreconditionFailed {
-			return shop.Errorf(code, "Somebody else has changed its status meanwhile, and nothing was changed. Look at it again and decide anew.")
+			return shop.Errorf(code, "Someone else has changed its status in the meantime, so nothing was saved. Check it and try again.")
 		}
 		return err
 	case code == shop.PreconditionFailed:
-		v.tell("problem", "Somebody else has changed its status meanwhile, and nothing was changed. You see what it is now.")
+		v.tell("problem", "Someone else has changed its status in the meantime, so nothing was saved. The current status is shown.")
 	default:
 		v.tell("problem", "%s", formMessage(shop.AsError(err).Message))
 	}
@@ -259,7 +259,7 @@ func (p *Pages) deletePet(v *visit) error {
 	}
 	e := shop.AsError(err)
 	if e.Code == shop.PreconditionFailed {
-		e = shop.Errorf(e.Code, "Somebody else has changed %s meanwhile, so it was not removed. Look at it again and decide anew.", original.Name)
+		e = shop.Errorf(e.Code, "Someone else has changed %s in the meantime, so it was not removed. Check it and try again.", original.Name)
 	}
 	if !v.partial() || e.Code == shop.Unavailable || e.Code == shop.Internal {
 		return e

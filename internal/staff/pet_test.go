@@ -23,7 +23,7 @@ func TestCatalogueFiltersAndPages(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(s.key(shop.PetsRead).Secret)
-	b.mustGet("/staff/pets").want(t, 200, "No animal is like that")
+	b.mustGet("/staff/pets").want(t, 200, "No animals yet")
 	for i := range 2*pageSize + 5 {
 		s.addPet(fmt.Sprintf("Rex %d", i), int64(1+i%2), []shop.Status{shop.Available, shop.Sold}[i%3/2])
 	}
@@ -79,7 +79,7 @@ func TestNewPetsMatchTheFilters(t *testing.T) {
 	for range pageSize + 1 {
 		s.addPet("many", 1, "")
 	}
-	if got := b.mustGet("/staff/pets/fresh?newest=3&status=&name=m").want(t, 200, "Many animals have come in: show them"); len(got.petNames()) > 0 || !strings.Contains(got.body, `value="54"`) || !strings.Contains(got.body, `href="/staff/pets?name=m"`) {
+	if got := b.mustGet("/staff/pets/fresh?newest=3&status=&name=m").want(t, 200, "Show new animals"); len(got.petNames()) > 0 || !strings.Contains(got.body, `value="54"`) || !strings.Contains(got.body, `href="/staff/pets?name=m"`) {
 		t.Errorf("%s", got.body)
 	}
 }
@@ -90,7 +90,7 @@ func TestConflictingEditIsShownNotSaved(t *testing.T) {
 	b := s.signedIn(configuredKey)
 	b.post("/staff/pets", "name", " Rex ", "category", "7", "status", "available").wantRedirect(t, "/staff/pets")
 	for _, c := range []struct{ name, category, status, want string }{
-		{"", "7", "", "Name must have 1 to 200"}, {"x", "", "", "Choose a category"}, {"x", "7", "gone", "Status must be one of"},
+		{"", "7", "", "Name must have 1 to 200"}, {"x", "", "", "Select a category"}, {"x", "7", "gone", "Status must be one of"},
 	} {
 		b.post("/staff/pets", "name", c.name, "category", c.category, "status", c.status).want(t, http.StatusUnprocessableEntity, c.want)
 		got := b.withHTMX().post("/staff/pets", "name", c.name, "category", c.category, "status", c.status).want(t, http.StatusOK, c.want)
@@ -99,7 +99,7 @@ func TestConflictingEditIsShownNotSaved(t *testing.T) {
 		}
 	}
 	b.withHTMX().post("/staff/pets", "name", "Žofka 🐈", "category", "7").want(t, 200, `"flash":"\u017dofka \ud83d\udc08 was added as number 2."`)
-	b.mustGet("/staff/pets/1/edit").want(t, 200, "Change Rex")
+	b.mustGet("/staff/pets/1/edit").want(t, 200, "Edit Rex")
 	if got := b.withHTMX().mustGet("/staff/pets/1/edit"); !strings.HasPrefix(got.body, `<tr id="pet-1" class="editing">`) {
 		t.Errorf("a script got %s", got.body)
 	}
@@ -109,13 +109,13 @@ func TestConflictingEditIsShownNotSaved(t *testing.T) {
 	b.post("/staff/pets/99", append(was, "name", "x", "category", "8")...).want(t, http.StatusNotFound, "no animal")
 	// Somebody who saw it before that is told, with both values; and may then decide.
 	conflict := b.post("/staff/pets/1", append(was, "name", "Max", "category", "7")...).
-		want(t, http.StatusConflict, "Somebody else changed this animal first", "Name Rexo Max", "Category category 8 category 7", "Save mine")
+		want(t, http.StatusConflict, "Someone else changed this animal", "Name Rexo Max", "Category Category 8 Category 7", "Save mine")
 	for _, want := range []string{`name="was-name" value="Rexo"`, `name="name" value="Max"`, `name="was-category" value="8"`} {
 		if !strings.Contains(conflict.body, want) {
 			t.Errorf("%s is not in the form", want)
 		}
 	}
-	b.withHTMX().post("/staff/pets/1", append(was, "name", "Max", "category", "7")...).want(t, http.StatusOK, "Somebody else changed this animal first")
+	b.withHTMX().post("/staff/pets/1", append(was, "name", "Max", "category", "7")...).want(t, http.StatusOK, "Someone else changed this animal")
 	pet, err := s.service.Pet(t.Context(), 1)
 	if err != nil || pet.Name != "Rexo" {
 		t.Errorf("%v %v", pet, err)
@@ -149,15 +149,15 @@ func TestOnlyPossibleStatusesAreOffered(t *testing.T) {
 	pet := s.addPet("Luna", 1, shop.Available)
 	status := fmt.Sprintf("/staff/pets/%d/status", pet.ID)
 	b.post(status, "was", "available", "to", "pending", "back", "list").wantRedirect(t, "/staff/pets")
-	b.post(status, "was", "available", "to", "sold").want(t, http.StatusPreconditionFailed, "Somebody else has changed its status")
-	b.withHTMX().post(status, "was", "available", "to", "sold").want(t, 200, "Somebody else has changed its status", "pending")
-	b.withHTMX().post(status, "was", "pending", "to", "sold").want(t, 200, "Luna is sold now", "sold")
-	b.withHTMX().post(status, "was", "sold", "to", "pending").want(t, 200, "cannot become pending", "sold")
+	b.post(status, "was", "available", "to", "sold").want(t, http.StatusPreconditionFailed, "Someone else has changed its status")
+	b.withHTMX().post(status, "was", "available", "to", "sold").want(t, 200, "Someone else has changed its status", "Pending")
+	b.withHTMX().post(status, "was", "pending", "to", "sold").want(t, 200, "Luna is now sold", "Sold")
+	b.withHTMX().post(status, "was", "sold", "to", "pending").want(t, 200, "cannot become pending", "Sold")
 	held := s.addPet("Held", 1, shop.Available)
 	if _, err := s.service.PlaceOrder(t.Context(), shop.NewOrder{PetID: held.ID}); err != nil {
 		t.Fatal(err)
 	}
-	row := b.withHTMX().mustGet(fmt.Sprintf("/staff/pets/%d/row", held.ID)).want(t, 200, "held by order 1")
+	row := b.withHTMX().mustGet(fmt.Sprintf("/staff/pets/%d/row", held.ID)).want(t, 200, "Reserved · order 1")
 	if offers.MatchString(row.body) || strings.Contains(row.body, "/delete") {
 		t.Errorf("a held animal offers %s", row.body)
 	}

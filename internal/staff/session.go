@@ -57,7 +57,7 @@ func (p *Pages) signIn(v *visit) error {
 		if shop.AsError(err).Code != shop.InvalidAPIKey {
 			return err
 		}
-		form.Problem = "This key is not valid here. Check that all of it was copied, that it has not expired, and that it belongs to this shop."
+		form.Problem = "This key is not valid. Check that you copied all of it, that it has not expired, and that it belongs to this shop."
 		return v.show(http.StatusUnauthorized, "sign-in", "Sign in", form)
 	}
 	v.setCookie(token)

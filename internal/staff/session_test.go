@@ -288,7 +288,7 @@ func TestStoreFailureShowsAnErrorPage(t *testing.T) {
 	b := s.signedIn(configuredKey)
 	s.store.Close()
 	for _, page := range []string{"/", "/staff/pets"} {
-		if got := b.get(page); got.status < 500 || strings.Contains(got.body, "closed") || !strings.Contains(got.text(), "That did not work") {
+		if got := b.get(page); got.status < 500 || strings.Contains(got.body, "closed") || !strings.Contains(got.text(), "Something went wrong") {
 			t.Errorf("%s got %d %s", page, got.status, got.text())
 		}
 	}

@@ -122,6 +122,7 @@ func (p *Pages) templateFuncs() template.FuncMap {
 		"timeLeft":      func(until, now time.Time) string { return timeLeft(until.Sub(now)) },
 		"categoryName":  categoryName,
 		"number":        formatNumber,
+		"count":         count,
 		"json":          func(v any) (string, error) { text, err := json.Marshal(v); return string(text), err },
 		"dict":          dict,
 		"scopes":        shop.Scopes,
@@ -130,9 +131,9 @@ func (p *Pages) templateFuncs() template.FuncMap {
 		"orderStatuses": shop.OrderStatuses,
 		"statusName": func(s any) string {
 			if text := fmt.Sprint(s); text != "" {
-				return text
+				return strings.ToUpper(text[:1]) + text[1:]
 			}
-			return "no status"
+			return "No status"
 		},
 	}
 }
@@ -150,19 +151,27 @@ func dict(pairs ...any) (map[string]any, error) {
 	return values, nil
 }
 
+// count joins a number and its noun, in the plural unless the number is 1.
+func count(n any, noun string) string {
+	if fmt.Sprint(n) == "1" {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%v %ss", n, noun)
+}
+
 // categoryName is what people call a category.
 func categoryName(c shop.Category, id int64) string {
 	if c.Name != "" {
 		return c.Name
 	}
-	return fmt.Sprintf("category %d", id)
+	return fmt.Sprintf("Category %d", id)
 }
 
 // timeLeft says how long something lasts, as exactly as people care.
 func timeLeft(d time.Duration) string {
 	switch {
 	case d <= 0:
-		return "run out"
+		return "Expired"
 	case d < 2*time.Minute:
 		return fmt.Sprintf("%d s", int(d.Seconds()))
 	case d < time.Hour:

@@ -42,7 +42,7 @@ func TestPetsAreAddedEditedMovedAndFiltered(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := s.signIn(width, s.key(clerkScopes()...).Secret)
-		p.waitText(".staging", "not the real animals")
+		p.waitText(".staging", "This is test data")
 		p.open("/staff/pets")
 		p.Accessible("an empty catalogue")
 
@@ -72,7 +72,7 @@ func TestPetsAreAddedEditedMovedAndFiltered(t *testing.T) {
 			t.Errorf("an available animal offers %v", got)
 		}
 		p.click("#pet-1-to-sold")
-		p.waitText("#pet-1 .badge", "sold")
+		p.waitText("#pet-1 .badge", "Sold")
 		if got := offeredStatuses(p, 1); !slices.Equal(got, []string{"available"}) {
 			t.Errorf("a sold animal offers %v", got)
 		}
@@ -145,7 +145,7 @@ func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 		p.waitVisible("#pet-1")
 	}
 	one.click("#pet-1-to-pending")
-	two.waitText("#pet-1 .badge", "pending")
+	two.waitText("#pet-1 .badge", "Pending")
 	s.addPet("Bella", shop.Available)
 	for _, p := range []*user{one, two} {
 		p.waitText("#pet-2-name", "Bella")
@@ -159,7 +159,7 @@ func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 	one.fill("#edit-1-name", "Rexo"+kb.Enter)
 	one.waitText("#pet-1-name", "Rexo")
 	two.fill("#edit-1-name", "Max"+kb.Enter)
-	two.waitText("#pet-1 .conflict", "Somebody else changed this animal first")
+	two.waitText("#pet-1 .conflict", "Someone else changed this animal")
 	if text := two.text("#pet-1 .conflict table"); !strings.Contains(text, "Rexo") || !strings.Contains(text, "Max") {
 		t.Errorf("the conflict shows %q", text)
 	}
@@ -179,7 +179,7 @@ func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 	two.waitVisible("#reserve-reference")
 	two.Run(chromedp.Focus("#reserve-reference", chromedp.ByQuery), chromedp.KeyEvent("Mrs N"))
 	s.updatePet(1, shop.PetChange{Name: ptr("Renamed")})
-	two.waitText("#flashes", "changed elsewhere while you were writing")
+	two.waitText("#flashes", "changed this while you were typing")
 	if text := browsertest.Eval[string](two.Page, `document.querySelector("#reserve-reference").value`); text != "Mrs N" {
 		t.Errorf("the note has become %q", text)
 	}
@@ -224,7 +224,7 @@ func TestHTMLInNamesNeverRuns(t *testing.T) {
 	}
 	p.open("/staff/pets")
 	p.click("#pet-1-to-pending") // a notice with the name, and a new row
-	p.waitText("#flashes", evil+" is pending now.")
+	p.waitText("#flashes", evil+" is now pending.")
 	s.updatePet(pet.ID, shop.PetChange{Name: ptr(evil + "!")})
 	p.waitText("#pet-1-name", evil+"!")
 	if browsertest.Eval[bool](p.Page, `!!window.evil || !!document.querySelector("img")`) {

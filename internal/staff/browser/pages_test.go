@@ -27,20 +27,20 @@ func TestPetIsReservedSoldAndReturned(t *testing.T) {
 		p := s.signIn(width, s.key(clerkScopes()...).Secret)
 		p.open("/staff/pets/1")
 		p.fill("#reserve-reference", "Mrs Novák"+kb.Enter)
-		p.waitText("#order-1", "placed")
+		p.waitText("#order-1", "Placed")
 		p.waitText("#order-1", "2 days 23 h")
 		p.Accessible("an animal with an order")
 		p.click("#order-1-approved")
-		p.waitText("#order-1 .badge", "approved")
+		p.waitText("#order-1 .badge", "Approved")
 		p.click("#order-1-delivered")
-		p.waitText(".page-head .badge", "sold")
+		p.waitText(".page-head .badge", "Sold")
 		p.click("#to-available")
-		p.waitText(".page-head .badge", "available")
+		p.waitText(".page-head .badge", "Available")
 		p.fill("#reserve-reference", kb.Enter)
-		p.waitText("#order-2", "placed")
+		p.waitText("#order-2", "Placed")
 		p.click("#order-2-cancelled")
-		p.waitText("#order-2 .badge", "cancelled")
-		p.waitText(".page-head .badge", "available")
+		p.waitText("#order-2 .badge", "Cancelled")
+		p.waitText(".page-head .badge", "Available")
 		if history := p.text(".history"); strings.Count(history, "key 1 of the tests changed") != 5 || !strings.Contains(history, "sold → available") {
 			t.Errorf("the history is %s", history)
 		}
@@ -54,21 +54,21 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 		s := newShop(t, shop.Production)
 		p := s.signIn(width, s.key(clerkScopes()...).Secret)
 		p.open("/staff/orders")
-		p.waitText("#orders", "There is no order like that")
+		p.waitText("#orders", "No orders yet")
 		n := s.fillDemo()
 		p.open("/")
 		p.waitVisible(".chart canvas")
-		p.waitText(".tiles", fmt.Sprint(n, " in all"))
+		p.waitText(".tiles", fmt.Sprint(n, " Total"))
 		p.Accessible("the first page")
 		rex := s.addPet("Rex", shop.Available)
-		p.waitText(".tiles", fmt.Sprint(n+1, " in all")) // by itself
+		p.waitText(".tiles", fmt.Sprint(n+1, " Total")) // by itself
 		p.waitVisible(".chart canvas")
 		p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
 		p.open("/") // colours change slowly
 		p.Accessible("the first page in the dark")
 
 		p.open("/staff/orders")
-		p.waitText("#orders", "delivered")
+		p.waitText("#orders", "Delivered")
 		order, err := s.service.PlaceOrder(t.Context(), shop.NewOrder{PetID: rex.ID})
 		if err != nil {
 			t.Fatal(err)
@@ -77,11 +77,11 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 		p.waitText(row, "Rex") // by itself
 		p.Accessible("the orders in the dark")
 		p.click(row + "-approved")
-		p.waitText(row+" .badge", "approved")
+		p.waitText(row+" .badge", "Approved")
 		if _, err := s.service.UpdateOrder(t.Context(), order.ID, shop.Cancelled, nil); err != nil {
 			t.Fatal(err)
 		}
-		p.waitText(row+" .badge", "cancelled")
+		p.waitText(row+" .badge", "Cancelled")
 
 		p.open("/staff/categories")
 		p.Accessible("the categories in the dark")
@@ -158,18 +158,18 @@ func TestImportIsPreviewedFirst(t *testing.T) {
 			p.click("#preview-file")
 		}
 		choose("name,categoryId,status\nRex,1,available\nMax,1,gone\n")
-		p.waitText("#import-result", "1 of 2 rows cannot be imported")
+		p.waitText("#import-result", "Invalid rows: 1 of 2")
 		p.waitText("#import-result", "must be one of available, pending, sold")
 		p.Accessible("a file with a bad row")
 		if p.has("#import-now") {
 			t.Error("a file with a bad row can be imported")
 		}
 		choose("name,categoryId,status\n" + strings.Repeat("Rex <b>,1,available\n", 9000))
-		p.waitText("#import-result", "9000 animals, and all of them can be imported")
+		p.waitText("#import-result", "9000 animals ready to import")
 		p.Accessible("a good file")
 		p.waitFor(`(window.bar = 0, new MutationObserver(() => window.bar++).observe(document.getElementById("upload-progress"), {attributes: true}), true)`)
 		p.click("#import-now")
-		p.waitText("#import-result", "9000 animals were added")
+		p.waitText("#import-result", "9000 animals added")
 		if changes := browsertest.Eval[int](p.Page, "window.bar"); changes < 2 {
 			t.Errorf("the bar changed %d times", changes)
 		}

@@ -16,7 +16,7 @@
   }
   body.addEventListener("flash", (event) => flash(event.detail.value, "info"));
   body.addEventListener("problem", (event) => flash(event.detail.value, "problem"));
-  body.addEventListener("htmx:sendError", () => flash("The shop cannot be reached. Nothing was changed; try again.", "problem"));
+  body.addEventListener("htmx:sendError", () => flash("Can’t reach the server. Nothing was changed; try again.", "problem"));
 
   // Nothing moves under a hand that is about to press: new rows wait until it rests, all else until it has let go.
   let pointerDown = false;
@@ -102,7 +102,7 @@
     if (!(cause instanceof CustomEvent) || cause.target !== body || !field || !("defaultValue" in field)) return;
     if (event.detail.target.contains(field) && field.value !== field.defaultValue) {
       event.detail.shouldSwap = false;
-      flash("This has changed elsewhere while you were writing. Load the page again to see it.", "problem");
+      flash("Someone else changed this while you were typing. Reload the page to see the change.", "problem");
     }
   });
 
@@ -111,7 +111,7 @@
   const localTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
   function timeLeft(ms) {
     const s = Math.floor(ms / 1000), min = Math.floor(s / 60), h = Math.floor(min / 60);
-    if (ms <= 0) return "run out";
+    if (ms <= 0) return "Expired";
     if (s < 120) return s + " s";
     if (min < 60) return min + " min";
     if (h < 48) return h + " h " + (min % 60) + " min";
