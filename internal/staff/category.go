@@ -3,7 +3,6 @@ package staff
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"animalstore/internal/shop"
@@ -30,31 +29,34 @@ func (r categoryRow) UpToSold() int64    { return r.UpToPending() + r.Counts["so
 func (p *Pages) categories(v *visit) error { return v.showCategories(http.StatusOK, "", "") }
 
 func (v *visit) showCategories(status int, name, problem string) error {
-	request := shop.PageRequest{Limit: pageSize}
-	if from, err := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64); err == nil {
-		request.After = &from
-	}
-	categories, err := v.Service.ListCategories(v.r.Context(), request)
+	categories, err := v.Service.ListCategories(v.r.Context(), v.pageRequest())
 	if err != nil {
 		return err
 	}
-	counts, err := v.Service.CountPets(v.r.Context())
+	counts, err := v.petCounts()
 	if err != nil {
 		return err
 	}
 	page := categoriesPage{Name: name, Problem: problem, HasMore: categories.More}
 	for _, category := range categories.Items {
-		row := categoryRow{category, map[string]int64{}}
-		for _, count := range counts {
-			if count.CategoryID == category.ID {
-				row.Counts["all"] += count.N
-				row.Counts[string(count.Status)] += count.N
-			}
-		}
-		page.Rows = append(page.Rows, row)
+		page.Rows = append(page.Rows, categoryRow{category, counts[category.ID]})
 		page.NextFrom = category.ID
 	}
 	return v.show(status, "categories", "Categories", page)
+}
+
+// petCounts returns the number of animals by category and status; "all" stands for every status.
+func (v *visit) petCounts() (map[int64]map[string]int64, error) {
+	counts, err := v.Service.CountPets(v.r.Context())
+	byCategory := map[int64]map[string]int64{}
+	for _, count := range counts {
+		if byCategory[count.CategoryID] == nil {
+			byCategory[count.CategoryID] = map[string]int64{}
+		}
+		byCategory[count.CategoryID]["all"] += count.N
+		byCategory[count.CategoryID][string(count.Status)] += count.N
+	}
+	return byCategory, err
 }
 
 func (p *Pages) addCategory(v *visit) error {

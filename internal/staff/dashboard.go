@@ -50,21 +50,13 @@ func (v *visit) loadPetStats(page *dashboardPage) (err error) {
 		return err
 	}
 	page.Total = page.Inventory.Available + page.Inventory.Pending + page.Inventory.Sold + page.Inventory.Unspecified
-	counts, err := v.Service.CountPets(ctx)
+	counts, err := v.petCounts()
 	if err != nil {
 		return err
 	}
-	rows := map[int64]*categoryRow{}
-	for _, count := range counts {
-		if rows[count.CategoryID] == nil {
-			rows[count.CategoryID] = &categoryRow{shop.Category{ID: count.CategoryID}, map[string]int64{}}
-		}
-		rows[count.CategoryID].Counts["all"] += count.N
-		rows[count.CategoryID].Counts[string(count.Status)] += count.N
-	}
-	for _, row := range rows {
-		page.Categories = append(page.Categories, *row)
-		page.Largest = max(page.Largest, row.Counts["all"])
+	for id, byStatus := range counts {
+		page.Categories = append(page.Categories, categoryRow{shop.Category{ID: id}, byStatus})
+		page.Largest = max(page.Largest, byStatus["all"])
 	}
 	slices.SortFunc(page.Categories, func(a, b categoryRow) int {
 		return cmp.Or(cmp.Compare(b.Counts["all"], a.Counts["all"]), cmp.Compare(a.ID, b.ID))

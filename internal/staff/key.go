@@ -23,11 +23,7 @@ type keysPage struct {
 func (p *Pages) keys(v *visit) error { return v.showKeys(http.StatusOK, keysPage{}) }
 
 func (v *visit) showKeys(status int, page keysPage) (err error) {
-	request := shop.PageRequest{Limit: pageSize}
-	if from, err := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64); err == nil {
-		request.After = &from
-	}
-	if page.Page, err = v.Service.ListKeys(v.r.Context(), request); err != nil {
+	if page.Page, err = v.Service.ListKeys(v.r.Context(), v.pageRequest()); err != nil {
 		return err
 	}
 	if items := page.Page.Items; page.Page.More {

@@ -19,18 +19,15 @@ type ordersPage struct {
 }
 
 func (p *Pages) orders(v *visit) error {
-	query := v.r.URL.Query()
-	page := ordersPage{Status: query.Get("status")}
-	list := shop.OrderList{PageRequest: shop.PageRequest{Limit: pageSize}}
+	page := ordersPage{Status: v.r.URL.Query().Get("status")}
+	list := shop.OrderList{PageRequest: v.pageRequest()}
+	page.NotFirst = list.After != nil
 	if page.Status != "" {
 		if reason := shop.OrderStatusProblem(page.Status); reason != "" {
 			page.Problem = "The status " + reason + "."
 		} else {
 			list.Status = shop.OrderStatus(page.Status)
 		}
-	}
-	if from, err := strconv.ParseInt(query.Get("from"), 10, 64); err == nil {
-		list.After, page.NotFirst = &from, true
 	}
 	var err error
 	if page.Page, err = p.Service.ListOrderViews(v.r.Context(), list); err != nil {
@@ -101,17 +98,16 @@ func (p *Pages) setOrderStatus(v *visit) error {
 	}
 	was, to := shop.OrderStatus(v.field("was")), shop.OrderStatus(v.field("to"))
 	order, err := p.Service.UpdateOrder(v.context(), id, to, func(now shop.Order) bool { return now.Status == was })
-	e := shop.AsError(err)
-	if err != nil && e.Code == shop.PreconditionFailed {
-		e = shop.Errorf(e.Code, "Someone else has changed this order in the meantime, so nothing was saved. Check it and try again.")
+	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
+		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed this order in the meantime, so nothing was saved. Check it and try again.")
 	}
 	switch {
 	case err == nil:
 		v.tell("flash", "Order %d is now %s.", order.ID, order.Status)
-	case !v.partial() || userMessage(e) == "" || e.Code == shop.NotFound:
-		return e
+	case !v.partial() || userMessage(err) == "" || shop.AsError(err).Code == shop.NotFound:
+		return err
 	default:
-		v.tell("problem", "%s", formMessage(e.Message))
+		v.tell("problem", "%s", userMessage(err))
 		if order, err = p.Service.Order(v.r.Context(), id); err != nil {
 			return err
 		}

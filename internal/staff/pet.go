@@ -9,9 +9,6 @@ import (
 	"animalstore/internal/shop"
 )
 
-// pageSize is how many things a page lists before it asks for more.
-const pageSize = 50
-
 // maxCategoryOptions is how many categories can be chosen from a list; where there are more, people write the number.
 const maxCategoryOptions = 200
 
@@ -102,10 +99,7 @@ func (c categoryOptions) Has(id string) bool {
 
 func (p *Pages) pets(v *visit) error {
 	query, filter := parsePetQuery(v.r.URL.Query())
-	list := shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: pageSize}}
-	if from, err := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64); err == nil {
-		list.After = &from
-	}
+	list := shop.PetList{PetFilter: filter, PageRequest: v.pageRequest()}
 	pets, err := p.Service.ListPetViews(v.r.Context(), list)
 	if err != nil {
 		return err

@@ -140,30 +140,23 @@ func newHistoryEntry(event shop.Event, names map[string]string) historyEntry {
 	if err := json.Unmarshal(event.Data, &data); err != nil { // written by ourselves
 		return historyEntry{At: event.Time, Actor: actorName(event.Actor, names), Action: string(event.Type)}
 	}
-	what := map[shop.EventType]string{shop.PetCreated: "added", shop.PetUpdated: "changed", shop.PetDeleted: "removed"}[event.Type]
-	entry := historyEntry{At: event.Time, Actor: actorName(event.Actor, names), Action: what}
-	before, after := shop.Pet{}, shop.Pet{}
-	if data.Previous != nil {
-		before = *data.Previous
-	}
-	if data.Current != nil {
-		after = *data.Current
-	}
-	add := func(name, from, to string, differs bool) {
-		if differs {
-			entry.Changes = append(entry.Changes, fieldChange{name, from, to})
+	action := map[shop.EventType]string{shop.PetCreated: "added", shop.PetUpdated: "changed", shop.PetDeleted: "removed"}[event.Type]
+	entry := historyEntry{At: event.Time, Actor: actorName(event.Actor, names), Action: action}
+	before, after := fieldTexts(data.Previous), fieldTexts(data.Current)
+	for i, field := range [...]string{"name", "category", "status"} {
+		if before[i] != after[i] {
+			entry.Changes = append(entry.Changes, fieldChange{field, before[i], after[i]})
 		}
 	}
-	add("name", before.Name, after.Name, before.Name != after.Name)
-	categories := [2]string{}
-	for i, pet := range []*shop.Pet{data.Previous, data.Current} {
-		if pet != nil {
-			categories[i] = strconv.FormatInt(pet.CategoryID, 10)
-		}
-	}
-	add("category", categories[0], categories[1], categories[0] != categories[1])
-	add("status", string(before.Status), string(after.Status), before.Status != after.Status)
 	return entry
+}
+
+// fieldTexts returns the name, category and status of an animal as text, or empty texts where there is no animal.
+func fieldTexts(pet *shop.Pet) (texts [3]string) {
+	if pet != nil {
+		texts = [3]string{pet.Name, strconv.FormatInt(pet.CategoryID, 10), string(pet.Status)}
+	}
+	return texts
 }
 
 // actorName names who has done something.

@@ -18,8 +18,6 @@ type petForm struct {
 	Problem    string
 	Conflict   *shop.PetView // what it has become meanwhile; nil: nothing
 	Categories categoryOptions
-	InTable    bool
-	Moves      []shop.Status
 }
 
 // readPetForm reads what people wrote.
@@ -36,25 +34,18 @@ func (f petForm) categoryID() (int64, error) {
 	return id, nil
 }
 
-// userMessage is what people can do something about, or "". Anything else is an error of the whole request.
+// userMessage returns the text of an error that the user can act on, in the words of the page: "categoryId" is "the
+// category" there. It returns "" for errors of the service itself.
 func userMessage(err error) string {
 	e := shop.AsError(err)
 	if e.Code == shop.Unavailable || e.Code == shop.Internal {
 		return ""
 	}
-	return formMessage(e.Message)
-}
-
-// formMessage says what is wrong with a form in the words of the page: it has no body and no members.
-func formMessage(message string) string {
-	message = strings.TrimPrefix(message, "The body is not valid: ")
-	for member, word := range map[string]string{"categoryId ": "the category ", "expiresAt ": "the expiry date ", "url ": "the URL "} {
+	message := strings.TrimPrefix(e.Message, "The body is not valid: ")
+	for member, label := range map[string]string{"categoryId ": "the category ", "expiresAt ": "the expiry date ", "url ": "the URL "} {
 		if rest, ok := strings.CutPrefix(message, member); ok {
-			message = word + rest
+			message = label + rest
 		}
-	}
-	if message == "" {
-		return ""
 	}
 	return strings.ToUpper(message[:1]) + message[1:]
 }
@@ -131,7 +122,7 @@ func (p *Pages) editPet(v *visit) error {
 		return err
 	}
 	return v.showEditForm(http.StatusOK, petForm{
-		ID: pet.ID, Name: pet.Name, Category: strconv.FormatInt(pet.CategoryID, 10), Original: pet.Pet, Moves: pet.Transitions(),
+		ID: pet.ID, Name: pet.Name, Category: strconv.FormatInt(pet.CategoryID, 10), Original: pet.Pet,
 	})
 }
 
@@ -141,7 +132,6 @@ func (v *visit) showEditForm(status int, form petForm) (err error) {
 		return err
 	}
 	if v.partial() {
-		form.InTable = true
 		return v.showPart("pet-edit", form)
 	}
 	return v.show(status, "pet-edit", "Edit "+form.Original.Name, form)
@@ -214,19 +204,17 @@ func (p *Pages) setPetStatus(v *visit) error {
 	}
 	was, to := shop.Status(v.field("was")), shop.Status(v.field("to"))
 	pet, err := p.Service.UpdatePet(v.context(), id, shop.PetChange{Status: &to}, func(now shop.Pet) bool { return now.Status == was })
-	switch code := shop.AsError(err).Code; {
-	case err == nil:
+	if err == nil {
 		v.tell("flash", "%s is now %s.", pet.Name, pet.Status)
-	case !v.partial() || code == shop.Unavailable || code == shop.Internal:
-		if code == shop.PreconditionFailed {
-			return shop.Errorf(code, "Someone else has changed its status in the meantime, so nothing was saved. Check it and try again.")
-		}
-		return err
-	case code == shop.PreconditionFailed:
-		v.tell("problem", "Someone else has changed its status in the meantime, so nothing was saved. The current status is shown.")
-	default:
-		v.tell("problem", "%s", formMessage(shop.AsError(err).Message))
+		return v.showChangedPet(id)
 	}
+	if shop.AsError(err).Code == shop.PreconditionFailed {
+		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed its status in the meantime, so nothing was saved. Check it and try again.")
+	}
+	if !v.partial() || userMessage(err) == "" {
+		return err
+	}
+	v.tell("problem", "%s", userMessage(err))
 	return v.showChangedPet(id)
 }
 
@@ -257,13 +245,12 @@ func (p *Pages) deletePet(v *visit) error {
 		}
 		return v.goTo("/staff/pets")
 	}
-	e := shop.AsError(err)
-	if e.Code == shop.PreconditionFailed {
-		e = shop.Errorf(e.Code, "Someone else has changed %s in the meantime, so it was not removed. Check it and try again.", original.Name)
+	if shop.AsError(err).Code == shop.PreconditionFailed {
+		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed %s in the meantime, so it was not removed. Check it and try again.", original.Name)
 	}
-	if !v.partial() || e.Code == shop.Unavailable || e.Code == shop.Internal {
-		return e
+	if !v.partial() || userMessage(err) == "" {
+		return err
 	}
-	v.tell("problem", "%s", e.Message)
+	v.tell("problem", "%s", userMessage(err))
 	return v.showPetRow(id)
 }

@@ -21,11 +21,7 @@ type webhooksPage struct {
 func (p *Pages) webhooks(v *visit) error { return v.showWebhooks(http.StatusOK, webhooksPage{}) }
 
 func (v *visit) showWebhooks(status int, page webhooksPage) (err error) {
-	request := shop.PageRequest{Limit: pageSize}
-	if from, err := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64); err == nil {
-		request.After = &from
-	}
-	if page.Page, err = v.Service.ListWebhooks(v.r.Context(), request); err != nil {
+	if page.Page, err = v.Service.ListWebhooks(v.r.Context(), v.pageRequest()); err != nil {
 		return err
 	}
 	if items := page.Page.Items; page.Page.More {
@@ -89,13 +85,9 @@ func (v *visit) showWebhook(status int, id int64, page webhookPage) (err error) 
 	for _, t := range page.Types {
 		page.Selected[t] = true
 	}
-	query := v.r.URL.Query()
-	list := shop.DeliveryList{WebhookID: id, PageRequest: shop.PageRequest{Limit: pageSize}}
-	if text := query.Get("status"); shop.DeliveryStatusProblem(text) == "" {
+	list := shop.DeliveryList{WebhookID: id, PageRequest: v.pageRequest()}
+	if text := v.r.URL.Query().Get("status"); shop.DeliveryStatusProblem(text) == "" {
 		page.Status, list.Status = text, shop.DeliveryStatus(text)
-	}
-	if from, err := strconv.ParseInt(query.Get("from"), 10, 64); err == nil {
-		list.After = &from
 	}
 	if page.Deliveries, err = v.Service.ListDeliveries(v.r.Context(), list); err != nil {
 		return err
