@@ -8,21 +8,21 @@ import (
 	"animalstore/internal/shop"
 )
 
-// categoriesPage is what the page of the categories shows.
+// categoriesPage is the data of the list of categories.
 type categoriesPage struct {
 	Rows     []categoryRow
-	NextFrom int64 // the last one of the page, where others follow
+	NextFrom int64 // id of the last row
 	HasMore  bool
-	Name     string // of one that could not be added
+	Name     string // the name in the form that was refused
 	Problem  string
 }
 
 type categoryRow struct {
 	shop.Category
-	Counts map[string]int64 // of its animals, by status, and in "all"
+	Counts map[string]int64 // animals by status; "all" stands for every status
 }
 
-// UpToPending and UpToSold are how many animals stand before the next status, in a bar of all of them.
+// UpToPending and UpToSold are the positions in the stacked bar where the next status begins.
 func (r categoryRow) UpToPending() int64 { return r.Counts["available"] + r.Counts["pending"] }
 func (r categoryRow) UpToSold() int64    { return r.UpToPending() + r.Counts["sold"] }
 
@@ -71,7 +71,7 @@ func (p *Pages) addCategory(v *visit) error {
 	return v.goTo("/staff/categories")
 }
 
-// saveCategory names a category, unless somebody else has given it another name than the page showed.
+// saveCategory renames a category, unless its name has changed since the page was shown.
 func (p *Pages) saveCategory(v *visit) error {
 	id, err := v.thing()
 	if err != nil {

@@ -9,22 +9,22 @@ import (
 	"animalstore/internal/shop"
 )
 
-// dashboardPage is what the first page shows: what there is, what came and went, and what is about to run out.
+// dashboardPage shows the inventory, the arrivals and sales of the last days, and the reservations about to expire.
 type dashboardPage struct {
 	Inventory        shop.Inventory
 	Total            int64
 	Categories       []categoryRow
-	Largest          int64 // animals in one category
-	HiddenCategories int   // categories that are not shown
+	Largest          int64 // the number of animals in the largest category
+	HiddenCategories int   // the number of categories beyond maxDashboardCategories
 	Days             []shop.DayStats
 	Chart            chart
-	Holds            *shop.OrderPage // nil: who looks may not see orders
+	Holds            *shop.OrderPage // nil without the scope orders:read
 }
 
-// chart is what is drawn: a time, arrivals and sales for each day.
+// chart holds one Unix time, arrival count and sale count per day.
 type chart struct{ Times, Arrivals, Sales []int64 }
 
-// maxDashboardCategories is how many categories the first page shows: those with the most animals.
+// maxDashboardCategories limits the categories on the dashboard to those with the most animals.
 const maxDashboardCategories = 12
 
 func (p *Pages) dashboard(v *visit) error {

@@ -10,11 +10,11 @@ import (
 	"animalstore/internal/shop"
 )
 
-// exportsAtOnce is how many exports a node writes at a time: they read all that there is.
+// exportsAtOnce limits concurrent exports per node: each reads the whole catalogue.
 const exportsAtOnce = 8
 
-// exportPets gives out all animals as a file. What goes wrong after the beginning cuts it off, so that nobody takes it for
-// whole.
+// exportPets streams all animals as a CSV file. An error after the first byte aborts the connection, so that the browser
+// does not take the file for complete.
 func (p *Pages) exportPets(v *visit) error {
 	select {
 	case p.exports <- struct{}{}:
@@ -35,7 +35,7 @@ func (p *Pages) exportPets(v *visit) error {
 			v.w.Header().Set("Content-Disposition", `attachment; filename="animals.csv"`)
 			v.w.WriteHeader(http.StatusOK)
 		}
-		control.SetWriteDeadline(time.Now().Add(answerTimeout)) // what has no deadline needs none
+		control.SetWriteDeadline(time.Now().Add(answerTimeout)) // unsupported only in tests, which need none
 		_, err := chunk.WriteTo(v.w)
 		return err
 	}

@@ -15,27 +15,27 @@ import (
 )
 
 const (
-	// maxImport is how large a file may be, and importTimeout how long a browser may take to send it.
+	// maxImport is the largest file in bytes, and importTimeout how long a browser may take to send it.
 	maxImport     = 8 << 20
 	importTimeout = 2 * time.Minute
-	// importsAtOnce is how many files a node takes at a time: each is kept in memory, whole.
+	// importsAtOnce limits concurrent imports per node: each file is held in memory.
 	importsAtOnce = 4
-	// previewRows is how many rows of a file are shown, of those that are good and of those that are bad.
+	// previewRows and previewInvalidRows limit the rows of a preview.
 	previewRows, previewInvalidRows = 8, 100
 )
 
-// importPage is what the page of imports and exports shows.
+// importPage is the data of the page for import and export.
 type importPage struct {
 	Problem  string
 	Imported string
 	Preview  *importPreview
 }
 
-// importPreview is a file as it would be imported. Nothing is written.
+// importPreview shows what an import would add. Nothing is saved yet.
 type importPreview struct {
-	Name        string // of the file
-	Checksum    string // of its content: only what was looked at is imported
-	RequestID   string // names the import, so that it happens once
+	Name        string // file name
+	Checksum    string // of the content, so that only the previewed file is imported
+	RequestID   string // idempotency key of the import
 	Rows        []shop.ImportRow
 	InvalidRows []shop.ImportRow
 	Total       int
@@ -46,7 +46,7 @@ func (p *Pages) importPage(v *visit) error {
 	return v.show(http.StatusOK, "import", "Import and export", importPage{})
 }
 
-// importPets looks at a file and shows what would come of it, or imports it where just this file was looked at before.
+// importPets previews a file, or imports it if exactly this file was previewed before.
 func (p *Pages) importPets(v *visit) error {
 	select {
 	case p.imports <- struct{}{}:
@@ -79,7 +79,7 @@ func (p *Pages) importPets(v *visit) error {
 	return v.showImport(importPage{Preview: preview}, nil)
 }
 
-// importOnce imports the animals, however often somebody presses the button.
+// importOnce imports the animals once, however often the form is sent.
 func (v *visit) importOnce(rows []shop.ImportRow, sum [32]byte, requestID string) (imported string, err error) {
 	ctx := shop.WithIdempotency(v.context(), &shop.IdempotentRequest{
 		Principal: v.principal.ID(), Key: "staff-import-" + requestID[:min(len(requestID), 64)], Fingerprint: sum,
@@ -94,7 +94,7 @@ func (v *visit) importOnce(rows []shop.ImportRow, sum [32]byte, requestID string
 	return strconv.Itoa(result.Created), err
 }
 
-// showImport answers with the page, or with the part below its form.
+// showImport responds with the page, or with the fragment below its form.
 func (v *visit) showImport(page importPage, err error) error {
 	status := http.StatusOK
 	if err != nil {
@@ -109,12 +109,12 @@ func (v *visit) showImport(page importPage, err error) error {
 	return v.show(status, "import", "Import and export", page)
 }
 
-// readFile reads the file of a form.
+// readFile reads the uploaded file and the other fields of its form.
 func (v *visit) readFile() (name string, content []byte, err error) {
 	control := http.NewResponseController(v.w)
-	control.SetReadDeadline(time.Now().Add(importTimeout)) // what has no deadline needs none
+	control.SetReadDeadline(time.Now().Add(importTimeout)) // unsupported only in tests, which need none
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxImport+maxForm)
-	err = v.r.ParseMultipartForm(maxImport + maxForm) // it stays in memory
+	err = v.r.ParseMultipartForm(maxImport + maxForm) // keeps the file in memory
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return "", nil, shop.Errorf(shop.PayloadTooLarge, "The file is too large; the limit is %d MiB.", maxImport>>20)
 	}

@@ -9,13 +9,13 @@ import (
 	"animalstore/internal/shop"
 )
 
-// keysPage is what the page of the keys shows.
+// keysPage is the data of the list of keys.
 type keysPage struct {
 	Page     shop.Page[shop.Key]
-	NextFrom int64 // the last one of the page, where others follow; 0: none
+	NextFrom int64 // id of the last row if there is a next page, else 0
 	Issued   *shop.IssuedKey
 	Rotated  bool
-	Name     string // of one that could not be made
+	Name     string // the name in the form that was refused
 	Selected map[shop.Scope]bool
 	Problem  string
 }
@@ -35,7 +35,7 @@ func (v *visit) showKeys(status int, page keysPage) (err error) {
 	return v.show(status, "keys", "Keys", page)
 }
 
-// fail shows the keys again with what is wrong, where people can do something about it.
+// showKeyError shows the keys again with the error, if the user can act on it. Other errors it returns.
 func (v *visit) showKeyError(page keysPage, err error) error {
 	if page.Problem = userMessage(err); page.Problem == "" {
 		return err
@@ -55,7 +55,7 @@ func (p *Pages) addKey(v *visit) error {
 		if err != nil {
 			return v.showKeyError(page, shop.Errorf(shop.ValidationFailed, "The expiry date must look like 2030-12-31."))
 		}
-		request.ExpiresAt = day.AddDate(0, 0, 1) // with the end of that day
+		request.ExpiresAt = day.AddDate(0, 0, 1) // the key works until the end of that day
 	}
 	issued, err := p.Service.CreateKey(v.context(), request)
 	if err != nil {
@@ -80,7 +80,7 @@ func (p *Pages) rotateKey(v *visit) error {
 	return v.showKeys(http.StatusOK, keysPage{Issued: &issued, Rotated: true})
 }
 
-// parseOverlap reads for how many hours an old secret goes on working.
+// parseOverlap parses the number of hours for which an old secret stays valid.
 func parseOverlap(text string) (time.Duration, error) {
 	hours, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {

@@ -13,20 +13,19 @@ import (
 )
 
 const (
-	// sessionCheckInterval is how often a stream looks whether its session lives.
+	// sessionCheckInterval is how often a stream checks that its session is still valid.
 	sessionCheckInterval = 500 * time.Millisecond
-	// liveKeepAlive is how long a stream is silent at most, so that everybody on the way knows that it lives.
+	// liveKeepAlive is the longest silence of a stream, so that proxies do not close it.
 	liveKeepAlive = 15 * time.Second
-	// liveMinInterval is how often a page is told of what happens at most: much may happen at once.
+	// liveMinInterval is the shortest time between two messages, so that a burst of events becomes one.
 	liveMinInterval = 250 * time.Millisecond
-	// liveWriteTimeout is how long a browser may take with what it was sent.
+	// liveWriteTimeout is how long a browser may take to read a message.
 	liveWriteTimeout = 15 * time.Second
-	// maxLiveTopics is how many things are named in one message; where more have changed, a page looks at all that it shows.
+	// maxLiveTopics limits the topics in one message. With more changes, the page refreshes everything.
 	maxLiveTopics = 200
 )
 
-// live tells a page what has changed, by name and no more: the page then asks for what it shows, as whoever looks at it may
-// see it.
+// live streams the names of what has changed. It sends no data: the page requests what it shows, with the scopes of its key.
 func (p *Pages) live(v *visit) error {
 	position, err := v.liveStartPosition()
 	if err != nil {
@@ -42,7 +41,7 @@ func (p *Pages) live(v *visit) error {
 	v.streamed = true
 	h := v.w.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // nginx would keep messages back
+	h.Set("X-Accel-Buffering", "no") // nginx would buffer messages
 	s := &liveStream{visit: v, position: position}
 	if !s.write("retry: 2000\nid: %d\n\n", position) {
 		return nil
@@ -51,7 +50,8 @@ func (p *Pages) live(v *visit) error {
 	return nil
 }
 
-// liveStartPosition is where a stream begins: where the browser's last one ended, else when its page was made.
+// liveStartPosition returns the position after which the stream begins: the end of the browser's previous stream, or else
+// the time at which the page was rendered.
 func (v *visit) liveStartPosition() (int64, error) {
 	for _, text := range []string{v.r.Header.Get("Last-Event-ID"), v.r.URL.Query().Get("after")} {
 		if position, err := strconv.ParseInt(text, 10, 64); err == nil && position >= 0 {
@@ -61,7 +61,7 @@ func (v *visit) liveStartPosition() (int64, error) {
 	return v.Service.LastEvent(v.r.Context())
 }
 
-// liveStream is one page that follows what happens. Nothing is kept for it but its place.
+// liveStream is the stream of one open page. Its only state is its position in the feed.
 type liveStream struct {
 	*visit
 	position int64
@@ -70,17 +70,17 @@ type liveStream struct {
 
 func (s *liveStream) write(format string, args ...any) bool {
 	control := http.NewResponseController(s.w)
-	control.SetWriteDeadline(time.Now().Add(liveWriteTimeout)) // what has no deadline needs none
+	control.SetWriteDeadline(time.Now().Add(liveWriteTimeout)) // unsupported only in tests, which need none
 	s.written = time.Now()
 	_, err := fmt.Fprintf(s.w, format, args...)
 	return err == nil && control.Flush() == nil
 }
 
-// follow tells what happens until the browser has gone, its session is over, or this node stops.
+// follow sends changes until the browser disconnects, the session ends, or the node stops.
 func (s *liveStream) follow() {
 	checked := time.Now()
 	for {
-		signal := s.Service.EventSignal() // before looking: what comes after that is not missed
+		signal := s.Service.EventSignal() // taken before reading, so that no later event is missed
 		lastWrite := s.written
 		if !s.sendChanges() {
 			return
@@ -113,8 +113,8 @@ func (s *liveStream) follow() {
 	}
 }
 
-// sendChanges tells what has changed since the last time, each thing once, and returns whether the stream can go on. A store that
-// is away ends no stream: it goes on when the store does.
+// sendChanges sends each topic that changed since the last message once. It reports whether the stream can continue: a store
+// that is unavailable does not end it.
 func (s *liveStream) sendChanges() bool {
 	var topics []string
 	before := s.position
@@ -144,13 +144,13 @@ func (s *liveStream) sendChanges() bool {
 	switch {
 	case len(topics) > 0:
 		return s.write("id: %d\ndata: %s\n\n", s.position, strings.Join(topics, " "))
-	case s.position > before+1000: // so that one who comes back does not begin far behind
+	case s.position > before+1000: // so that a reconnecting browser does not start far behind
 		return s.write("id: %d\n\n", s.position)
 	}
 	return true
 }
 
-// sendEverything lets the page look at all that it shows, in place of telling what has changed.
+// sendEverything makes the page refresh everything, instead of naming the changes.
 func (s *liveStream) sendEverything() bool {
 	last, err := s.Service.LastEvent(context.WithoutCancel(s.r.Context()))
 	if err != nil {
@@ -160,8 +160,8 @@ func (s *liveStream) sendEverything() bool {
 	return s.write("id: %d\ndata: everything\n\n", last)
 }
 
-// topicsOf are the names under which the pages wait for an event: of the one thing, and of all things of its kind. What
-// somebody may not see is not told.
+// topicsOf returns the topics that elements of a page wait for: the object's own and that of its kind. It returns none if
+// the key may not read the object.
 func (s *liveStream) topicsOf(event shop.Event) []string {
 	kind, id := event.Subject, ""
 	if end := strings.LastIndexByte(event.Subject, '/'); end >= 0 {

@@ -9,13 +9,13 @@ import (
 	"animalstore/internal/shop"
 )
 
-// ordersPage is what the page of the orders shows.
+// ordersPage is the data of the list of orders.
 type ordersPage struct {
 	Status   string
 	Problem  string
 	Page     shop.OrderPage
-	NextURL  string // the address of the next page; empty: none
-	NotFirst bool   // it is not the first page
+	NextURL  string // path of the next page, or ""
+	NotFirst bool   // this is not the first page
 }
 
 func (p *Pages) orders(v *visit) error {
@@ -46,9 +46,9 @@ func (p *Pages) orders(v *visit) error {
 	return v.show(http.StatusOK, "orders", "Orders", page)
 }
 
-// loadOrder is one order with its animal, and the time.
+// loadOrder returns a page with one order and its animal.
 func (v *visit) loadOrder(id int64) (shop.OrderPage, error) {
-	next := id + 1 // what follows it in a list is it
+	next := id + 1 // lists are in descending order and begin after this id
 	page, err := v.Service.ListOrderViews(v.r.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1, After: &next}})
 	if err == nil && (len(page.Items) == 0 || page.Items[0].ID != id) {
 		err = shop.Errorf(shop.NotFound, "There is no order %d.", id)
@@ -72,7 +72,7 @@ func (v *visit) showOrderRow(id int64) error {
 	return v.showPart("order-row", map[string]any{"Order": page.Items[0], "Now": page.Now})
 }
 
-// placeOrder reserves an animal for somebody.
+// placeOrder reserves an animal.
 func (p *Pages) placeOrder(v *visit) error {
 	id, err := v.thing()
 	if err != nil {
@@ -90,7 +90,7 @@ func (p *Pages) placeOrder(v *visit) error {
 	return v.showChangedPet(id)
 }
 
-// setOrderStatus takes an order one step further, unless it has taken another one already than the page showed.
+// setOrderStatus changes the status of an order, unless it has changed since the page was shown.
 func (p *Pages) setOrderStatus(v *visit) error {
 	id, err := v.thing()
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"animalstore/internal/shop"
 )
 
-// maxCategoryOptions is how many categories can be chosen from a list; where there are more, people write the number.
+// maxCategoryOptions is the longest list of categories to select from. With more categories, users type the number.
 const maxCategoryOptions = 200
 
-// petQuery is what the catalogue is narrowed by, as its form sends it.
+// petQuery holds the filters of the catalogue as the form sends them.
 type petQuery struct {
 	Name     string
 	Status   string
@@ -20,7 +20,7 @@ type petQuery struct {
 	Problem  string
 }
 
-// parsePetQuery reads the filters; what makes no sense is said and left out.
+// parsePetQuery reads the filters. It ignores an invalid filter and explains it in Problem.
 func parsePetQuery(values url.Values) (petQuery, shop.PetFilter) {
 	q := petQuery{Name: strings.TrimSpace(values.Get("name")), Status: values.Get("status"), Category: strings.TrimSpace(values.Get("category"))}
 	var filter shop.PetFilter
@@ -48,12 +48,12 @@ func parsePetQuery(values url.Values) (petQuery, shop.PetFilter) {
 	return q, filter
 }
 
-// Next is the address of the page after an animal, with the same filters.
+// Next returns the path of the page that follows an animal, with the same filters.
 func (q petQuery) Next(from int64) string {
 	return q.path(url.Values{"from": {strconv.FormatInt(from, 10)}})
 }
 
-// Path is the address of the first page.
+// Path returns the path of the first page.
 func (q petQuery) Path() string { return q.path(url.Values{}) }
 
 func (q petQuery) path(values url.Values) string {
@@ -65,18 +65,18 @@ func (q petQuery) path(values url.Values) string {
 	return "/staff/pets?" + values.Encode()
 }
 
-// petsPage is what the page of the animals shows.
+// petsPage is the data of the catalogue.
 type petsPage struct {
 	Query      petQuery
 	Rows       []shop.PetView
-	NextFrom   int64 // the last animal of the page, where others follow; 0: none
-	Newest     int64 // the first animal of the first page
-	NotFirst   bool  // it is not the first page, or not the first rows any more
+	NextFrom   int64 // id of the last row if there is a next page, else 0
+	Newest     int64 // id of the first row of the first page
+	NotFirst   bool  // newer animals exist that this page does not show
 	Categories categoryOptions
 	Add        petForm
 }
 
-// categoryOptions are the categories to choose from.
+// categoryOptions are the categories to select from.
 type categoryOptions struct {
 	Options []shop.Category
 	TooMany bool
@@ -87,7 +87,7 @@ func (v *visit) categoryOptions() (categoryOptions, error) {
 	return categoryOptions{page.Items, page.More}, err
 }
 
-// Has tells whether a category can be chosen.
+// Has reports whether a category is among the options. No category ("") always is.
 func (c categoryOptions) Has(id string) bool {
 	for _, category := range c.Options {
 		if strconv.FormatInt(category.ID, 10) == id {
@@ -111,7 +111,7 @@ func (p *Pages) pets(v *visit) error {
 	if len(pets.Items) > 0 && list.After == nil {
 		page.Newest = pets.Items[0].ID
 	}
-	if v.partial() && list.After != nil { // the next rows of a page that is there
+	if v.partial() && list.After != nil { // htmx appends these rows to the page
 		return v.showPart("pet-rows", page)
 	}
 	if page.Categories, err = v.categoryOptions(); err != nil {
@@ -121,14 +121,14 @@ func (p *Pages) pets(v *visit) error {
 	return v.show(http.StatusOK, "pets", "Animals", page)
 }
 
-// newPets answers with the animals that came after the newest one on the page.
+// newPets responds with the animals that were added after the newest one on the page.
 func (p *Pages) newPets(v *visit) error {
 	query, filter := parsePetQuery(v.r.URL.Query())
 	pets, err := p.Service.ListPetViews(v.r.Context(), shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: pageSize}})
 	if err != nil {
 		return err
 	}
-	newest, _ := strconv.ParseInt(v.r.URL.Query().Get("newest"), 10, 64) // none: there was no animal
+	newest, _ := strconv.ParseInt(v.r.URL.Query().Get("newest"), 10, 64) // 0 if the page was empty
 	page := petsPage{Query: query, Newest: newest}
 	for _, pet := range pets.Items {
 		if pet.ID > newest {
@@ -136,7 +136,7 @@ func (p *Pages) newPets(v *visit) error {
 			page.Newest = max(page.Newest, pet.ID)
 		}
 	}
-	if len(page.Rows) == pageSize && pets.More { // more than a page has come: what is between is not shown
+	if len(page.Rows) == pageSize && pets.More { // the page would have a gap: show a link instead
 		page.Rows, page.NotFirst = nil, true
 	}
 	return v.showPart("new-pets", page)

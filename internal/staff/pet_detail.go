@@ -12,18 +12,18 @@ import (
 	"animalstore/internal/shop"
 )
 
-// petDetail is what the page of one animal shows.
+// petDetail is the data of the page of one animal.
 type petDetail struct {
 	shop.PetView
 	Category   string
 	Orders     []shop.OrderView
-	MoreOrders bool // there are older orders
+	MoreOrders bool // older orders exist that are not shown
 	Now        time.Time
 	History    []historyEntry
-	OlderFrom  int64 // the oldest step that is shown, where there are older ones; 0: none
+	OlderFrom  int64 // position of the oldest entry if there are older ones, else 0
 }
 
-// historyEntry is one change of an animal, as people tell it.
+// historyEntry is one change of an animal in readable form.
 type historyEntry struct {
 	At      time.Time
 	Actor   string
@@ -31,11 +31,11 @@ type historyEntry struct {
 	Changes []fieldChange
 }
 
-// fieldChange is one thing that has changed, from what to what.
+// fieldChange is a field with its old and new value.
 type fieldChange struct{ Field, From, To string }
 
-// historyPageSize is how many steps of a history are shown at a time, and ordersOfOne how many orders of an animal.
 const (
+	// historyPageSize and maxPetOrders limit the rows on the page of an animal.
 	historyPageSize = 50
 	maxPetOrders    = 20
 )
@@ -52,7 +52,7 @@ func (p *Pages) pet(v *visit) error {
 	return v.show(http.StatusOK, "pet-detail", page.Name, page)
 }
 
-// showPetDetail answers with the part of its page that is about the animal, after it has changed.
+// showPetDetail responds with the fragment about the animal, after a change.
 func (v *visit) showPetDetail(id int64) error {
 	page, err := v.loadPetDetail(id)
 	if err != nil {
@@ -83,7 +83,7 @@ func (v *visit) loadPetDetail(id int64) (petDetail, error) {
 	return page, nil
 }
 
-// loadHistory tells the life of an animal, the newest step first.
+// loadHistory adds the changes of the animal to the page, newest first.
 func (v *visit) loadHistory(page *petDetail) error {
 	request := shop.PageRequest{Limit: historyPageSize}
 	if before, err := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64); err == nil {
@@ -114,7 +114,7 @@ func (v *visit) loadHistory(page *petDetail) error {
 	return nil
 }
 
-// nameCategories puts the names of categories in the place of their numbers, as far as they have one today.
+// nameCategories replaces category ids by the current names.
 func (v *visit) nameCategories(history []historyEntry) error {
 	var ids []int64
 	each := func(do func(text *string, id int64)) {
@@ -134,10 +134,10 @@ func (v *visit) nameCategories(history []historyEntry) error {
 	return err
 }
 
-// newHistoryEntry tells one event of an animal.
+// newHistoryEntry describes one event of an animal.
 func newHistoryEntry(event shop.Event, names map[string]string) historyEntry {
 	var data struct{ Current, Previous *shop.Pet }
-	if err := json.Unmarshal(event.Data, &data); err != nil { // written by ourselves
+	if err := json.Unmarshal(event.Data, &data); err != nil { // cannot happen: the service wrote it
 		return historyEntry{At: event.Time, Actor: actorName(event.Actor, names), Action: string(event.Type)}
 	}
 	action := map[shop.EventType]string{shop.PetCreated: "added", shop.PetUpdated: "changed", shop.PetDeleted: "removed"}[event.Type]
@@ -159,7 +159,7 @@ func fieldTexts(pet *shop.Pet) (texts [3]string) {
 	return texts
 }
 
-// actorName names who has done something.
+// actorName returns a readable name for the actor of an event.
 func actorName(actor string, names map[string]string) string {
 	if name := names[actor]; name != "" {
 		return name

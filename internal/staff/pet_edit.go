@@ -8,24 +8,24 @@ import (
 	"animalstore/internal/shop"
 )
 
-// petForm is an animal on its way in or being changed, as people have written it.
+// petForm is the form that adds or edits an animal, with the texts that the user entered.
 type petForm struct {
 	ID         int64
 	Name       string
 	Category   string
 	Status     string
-	Original   shop.Pet // as it was when it was shown
+	Original   shop.Pet // the animal when the form was shown
 	Problem    string
-	Conflict   *shop.PetView // what it has become meanwhile; nil: nothing
+	Conflict   *shop.PetView // the current animal if someone else changed it, else nil
 	Categories categoryOptions
 }
 
-// readPetForm reads what people wrote.
+// readPetForm reads the form fields of an animal.
 func (v *visit) readPetForm() petForm {
 	return petForm{Name: strings.TrimSpace(v.field("name")), Category: strings.TrimSpace(v.field("category")), Status: v.field("status")}
 }
 
-// categoryID reads the category of a form.
+// categoryID parses the category. It fails with validation_failed if none is selected.
 func (f petForm) categoryID() (int64, error) {
 	id, err := strconv.ParseInt(f.Category, 10, 64)
 	if err != nil {
@@ -72,7 +72,7 @@ func (p *Pages) addPet(v *visit) error {
 	return v.show(http.StatusUnprocessableEntity, "pet-add", "Add animal", form)
 }
 
-// showAddedPet goes on after an animal has come: the form is free for the next one of its kind.
+// showAddedPet responds after an animal was added. The form keeps category and status, ready for a similar animal.
 func (v *visit) showAddedPet(pet shop.Pet, form petForm) (err error) {
 	if !v.partial() {
 		return v.goTo("/staff/pets")
@@ -86,7 +86,6 @@ func (v *visit) showAddedPet(pet shop.Pet, form petForm) (err error) {
 	return v.showPart("pet-add", next)
 }
 
-// petRow answers with one row of the table.
 func (p *Pages) petRow(v *visit) error {
 	id, err := v.thing()
 	if err != nil {
@@ -95,7 +94,7 @@ func (p *Pages) petRow(v *visit) error {
 	return v.showPetRow(id)
 }
 
-// petFromPath returns the animal that the path names.
+// petFromPath loads the animal whose id is in the path.
 func (v *visit) petFromPath() (shop.PetView, error) {
 	id, err := v.thing()
 	if err != nil {
@@ -104,7 +103,7 @@ func (v *visit) petFromPath() (shop.PetView, error) {
 	return v.Service.PetView(v.r.Context(), id)
 }
 
-// showPetRow answers with the row of an animal as it is now.
+// showPetRow responds with the current row of an animal, or with a row that says it was removed.
 func (v *visit) showPetRow(id int64) error {
 	pet, err := v.Service.PetView(v.r.Context(), id)
 	if err != nil {
@@ -126,7 +125,7 @@ func (p *Pages) editPet(v *visit) error {
 	})
 }
 
-// showEditForm answers with the form of an animal, in its row or on a page of its own.
+// showEditForm responds with the form of an animal, in its table row or as a page.
 func (v *visit) showEditForm(status int, form petForm) (err error) {
 	if form.Categories, err = v.categoryOptions(); err != nil {
 		return err
@@ -137,9 +136,9 @@ func (v *visit) showEditForm(status int, form petForm) (err error) {
 	return v.show(status, "pet-edit", "Edit "+form.Original.Name, form)
 }
 
-// originalPet is the animal as a form has shown it.
+// originalPet returns the animal as the form showed it.
 func (v *visit) originalPet(id int64) shop.Pet {
-	category, _ := strconv.ParseInt(v.field("was-category"), 10, 64) // where it is none, it matches nothing
+	category, _ := strconv.ParseInt(v.field("was-category"), 10, 64) // 0 for an invalid id, which matches no animal
 	return shop.Pet{ID: id, Name: v.field("was-name"), CategoryID: category, Status: shop.Status(v.field("was-status"))}
 }
 
@@ -154,7 +153,7 @@ func (p *Pages) savePet(v *visit) error {
 	if category, err = form.categoryID(); err == nil {
 		change := shop.PetChange{Name: &form.Name, CategoryID: &category}
 		var pet shop.Pet
-		// Its status may have moved on: that is another matter, and not overwritten here.
+		// The form does not contain the status, so a changed status is no conflict.
 		pet, err = p.Service.UpdatePet(v.context(), id, change, func(now shop.Pet) bool {
 			return now.Name == original.Name && now.CategoryID == original.CategoryID
 		})
@@ -172,7 +171,7 @@ func (p *Pages) savePet(v *visit) error {
 	return v.showEditForm(http.StatusUnprocessableEntity, form)
 }
 
-// showConflict says that somebody else was quicker, and shows both; saving again is then a choice.
+// showConflict shows the current values beside those of the form. Saving again overwrites the current values.
 func (v *visit) showConflict(form petForm) error {
 	current, err := v.Service.PetView(v.r.Context(), form.ID)
 	if err != nil {
@@ -182,7 +181,7 @@ func (v *visit) showConflict(form petForm) error {
 	return v.showEditForm(http.StatusConflict, form)
 }
 
-// showChangedPet shows an animal after it has changed: its row in the table, or its page.
+// showChangedPet shows an animal after a change: its table row or its page.
 func (v *visit) showChangedPet(id int64) error {
 	if v.partial() && v.r.Header.Get("HX-Target") != "pet-detail" {
 		return v.showPetRow(id)
@@ -196,7 +195,7 @@ func (v *visit) showChangedPet(id int64) error {
 	return v.goTo("/staff/pets/" + strconv.FormatInt(id, 10))
 }
 
-// setPetStatus gives an animal another status, unless it has another one already than the page showed.
+// setPetStatus changes the status of an animal, unless it has changed since the page was shown.
 func (p *Pages) setPetStatus(v *visit) error {
 	id, err := v.thing()
 	if err != nil {
@@ -218,8 +217,8 @@ func (p *Pages) setPetStatus(v *visit) error {
 	return v.showChangedPet(id)
 }
 
-// confirmDeletePet shows that an animal is about to be removed. Nothing has happened yet: it is removed when the page says so some
-// seconds later, and until then it can stay, with its number and its history.
+// confirmDeletePet asks before an animal is removed. In the table, the row sends the removal itself after a few seconds;
+// until then it can be undone. A removal cannot be undone later, because ids are never reused.
 func (p *Pages) confirmDeletePet(v *visit) error {
 	pet, err := v.petFromPath()
 	if err != nil {

@@ -2,22 +2,22 @@ package staff
 
 import "animalstore/internal/shop"
 
-// route is one request that the pages take: who may make it, and who answers.
+// route maps a method and path to its handler and the scope that it requires.
 type route struct {
 	method string
 	path   string
-	page   string // its name in the log and the metrics
+	page   string // name in the log and the metrics
 	scope  shop.Scope
 	handle func(*Pages, *visit) error
 }
 
-// Marks in the place of a scope; no key can have them.
+// Requirements other than a scope.
 const (
 	anyone   shop.Scope = "anyone"
 	signedIn shop.Scope = "signed in"
 )
 
-// routes is the whole map of the pages. Forms post; HEAD goes wherever GET goes.
+// routes returns every route of the staff pages. GET includes HEAD.
 func routes() []route {
 	return []route{
 		{"GET", "/{$}", "today", signedIn, (*Pages).dashboard},

@@ -16,9 +16,9 @@ import (
 //go:embed static
 var static embed.FS
 
-// files are what the pages load, each under an address that changes with its content.
+// files are the scripts, styles and images, each under a path that contains a hash of its content.
 type files struct {
-	paths  map[string]string // the address of each file, by its name
+	paths  map[string]string // path by file name
 	byPath map[string]*file
 }
 
@@ -52,12 +52,12 @@ func newFiles() (*files, error) {
 func compress(content []byte) []byte {
 	var compressed bytes.Buffer
 	w := gzip.NewWriter(&compressed)
-	w.Write(content) // into memory: it cannot fail
+	w.Write(content) // cannot fail: it writes to memory
 	w.Close()
 	return compressed.Bytes()
 }
 
-// staticFile serves one of the files. A browser asks once: another content has another address.
+// staticFile serves a file. Browsers may cache it forever, because changed content has another path.
 func (p *Pages) staticFile(v *visit) error {
 	file, found := p.files.byPath[v.r.PathValue("sum")+"/"+v.r.PathValue("name")]
 	if !found {

@@ -18,14 +18,14 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// templates are the pages, each with the frame around it, and the parts that pages share. Each is made when it is first asked
-// for: all together they take as much memory as the rest of a service, and many serve no pages.
+// templates holds the pages, each with the layout, and the fragments that pages share. Each is parsed on first use: together
+// they take as much memory as the rest of the service, and many nodes serve no pages.
 type templates struct {
 	pages     map[string]func() (*template.Template, error)
 	fragments func() (*template.Template, error)
 }
 
-// newTemplates reads what is shared: the templates whose names begin with an underscore.
+// newTemplates parses the shared templates: the files whose names begin with an underscore.
 func newTemplates(p *Pages) (*templates, error) {
 	shared, err := template.New("").Funcs(p.templateFuncs()).ParseFS(templateFiles, "templates/_*.html")
 	if err != nil {
@@ -64,27 +64,27 @@ func (t *templates) part(w io.Writer, name string, v *view) error {
 	return parts.ExecuteTemplate(w, name, v)
 }
 
-// view is what a template sees: the page around, who looks at it, and what it is about.
+// view is the data of a template: that of the layout, and the page's own in Data.
 type view struct {
 	Title     string
 	Page      string
 	Staging   bool
-	KeyName   string // the name of the key; empty: nobody is signed in
-	LiveFrom  int64  // the place in the feed before which the page was made
+	KeyName   string // empty if nobody is signed in
+	LiveFrom  int64  // position in the feed before the page was rendered
 	Now       time.Time
 	Data      any
-	RequestID string // its name in the log
+	RequestID string
 	section   string
 	principal shop.Principal
 }
 
-// With is the same view on something else.
+// With returns the view with other data.
 func (v view) With(data any) *view {
 	v.Data = data
 	return &v
 }
 
-// AriaCurrent says how the page belongs to a part of the pages, as assistive technology has it: it is its first page, one of it, or none.
+// AriaCurrent returns the value of aria-current for a link to a section: "page", "true" for a page below it, or "".
 func (v *view) AriaCurrent(section string) string {
 	switch {
 	case v.Page == section:
@@ -95,7 +95,7 @@ func (v *view) AriaCurrent(section string) string {
 	return ""
 }
 
-// May tells whether who looks at the page may do something.
+// May reports whether the key of the session has a scope.
 func (v *view) May(scope string) bool { return v.principal.HasScope(shop.Scope(scope)) }
 
 func (v *visit) view(title string, data any) *view {
@@ -112,7 +112,7 @@ func (v *visit) view(title string, data any) *view {
 	return view
 }
 
-// templateFuncs are what templates can call.
+// templateFuncs returns the functions of the templates.
 func (p *Pages) templateFuncs() template.FuncMap {
 	return template.FuncMap{
 		"url":           func(path string, args ...any) string { return p.At(fmt.Sprintf(path, args...)) },
@@ -138,13 +138,13 @@ func (p *Pages) templateFuncs() template.FuncMap {
 	}
 }
 
-// dict gives a part several things at once.
+// dict builds a map from names and values, to pass several values to a template.
 func dict(pairs ...any) (map[string]any, error) {
 	values := map[string]any{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		name, ok := pairs[i].(string)
 		if !ok {
-			return nil, fmt.Errorf("%v is no name", pairs[i])
+			return nil, fmt.Errorf("dict: %v is not a string", pairs[i])
 		}
 		values[name] = pairs[i+1]
 	}
@@ -159,7 +159,7 @@ func count(n any, noun string) string {
 	return fmt.Sprintf("%v %ss", n, noun)
 }
 
-// categoryName is what people call a category.
+// categoryName returns the name of a category, or its id if it has none.
 func categoryName(c shop.Category, id int64) string {
 	if c.Name != "" {
 		return c.Name
@@ -167,7 +167,7 @@ func categoryName(c shop.Category, id int64) string {
 	return fmt.Sprintf("Category %d", id)
 }
 
-// timeLeft says how long something lasts, as exactly as people care.
+// timeLeft formats a duration in its two largest units. staff.js has the same function.
 func timeLeft(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -182,7 +182,7 @@ func timeLeft(d time.Duration) string {
 	return fmt.Sprintf("%d days %d h", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// formatNumber writes a number so that large ones can be read.
+// formatNumber groups the digits of a number by thousands.
 func formatNumber(n int64) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {

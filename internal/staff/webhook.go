@@ -9,10 +9,10 @@ import (
 	"animalstore/internal/shop"
 )
 
-// webhooksPage is what the page of the webhooks shows.
+// webhooksPage is the data of the list of webhooks.
 type webhooksPage struct {
 	Page     shop.Page[shop.Webhook]
-	NextFrom int64 // the last one of the page, where others follow; 0: none
+	NextFrom int64 // id of the last row if there is a next page, else 0
 	URL      string
 	Selected map[shop.EventType]bool
 	Problem  string
@@ -30,7 +30,7 @@ func (v *visit) showWebhooks(status int, page webhooksPage) (err error) {
 	return v.show(status, "webhooks", "Webhooks", page)
 }
 
-// selectedTypes are the types of events that a form has ticked; none: all.
+// selectedTypes returns the event types that are checked in the form, as a list and as a set. None means all types.
 func (v *visit) selectedTypes() (types []shop.EventType, selected map[shop.EventType]bool) {
 	selected = map[shop.EventType]bool{}
 	for _, t := range v.r.PostForm["type"] {
@@ -53,18 +53,18 @@ func (p *Pages) addWebhook(v *visit) error {
 	return v.showWebhook(http.StatusOK, issued.ID, webhookPage{Secret: issued.Secret})
 }
 
-// webhookPage is what the page of one webhook shows.
+// webhookPage is the data of the page of one webhook.
 type webhookPage struct {
 	shop.Webhook
 	Selected   map[shop.EventType]bool
 	Deliveries shop.Page[shop.Delivery]
-	Status     string // that the log is narrowed to
-	NextURL    string // the address of the next page of the log; empty: none
-	Secret     string // a new one
+	Status     string // the filter of the deliveries
+	NextURL    string // path of the next page of deliveries, or ""
+	Secret     string // set only when it was just created
 	Problem    string
 }
 
-// DeliveryStatuses are what the log can be narrowed to.
+// DeliveryStatuses returns the values of the status filter.
 func (webhookPage) DeliveryStatuses() []string {
 	return []string{string(shop.DeliveryPending), string(shop.DeliverySucceeded), string(shop.DeliveryFailed)}
 }
@@ -98,7 +98,8 @@ func (v *visit) showWebhook(status int, id int64, page webhookPage) (err error) 
 	return v.show(status, "webhook", "Webhook "+strconv.FormatInt(id, 10), page)
 }
 
-// updateWebhook does something with the webhook of the path and shows it again; what people can do something about is said there.
+// updateWebhook calls do with the webhook id of the path and shows the webhook again, with any error that the user can
+// act on. Other errors it returns.
 func (v *visit) updateWebhook(do func(id int64) (secret string, err error)) error {
 	id, err := v.thing()
 	if err != nil {

@@ -1,10 +1,10 @@
-// What the pages do beyond htmx: follow what happens elsewhere, say what has happened, and help the hands.
+// What the pages need beyond htmx: live updates, flash messages, local times, the chart and keyboard shortcuts.
 "use strict";
 
 (() => {
   const body = document.body;
 
-  // Notices: the server names them in a header, htmx turns them into events.
+  // Flash messages: the server sends them in the HX-Trigger header, and htmx turns that into events.
   const flashes = document.getElementById("flashes");
   function flash(text, kind) {
     const message = document.createElement("p");
@@ -18,20 +18,20 @@
   body.addEventListener("problem", (event) => flash(event.detail.value, "problem"));
   body.addEventListener("htmx:sendError", () => flash("Can’t reach the server. Nothing was changed; try again.", "problem"));
 
-  // Nothing moves under a hand that is about to press: new rows wait until it rests, all else until it has let go.
+  // Nothing may move under the pointer: new rows wait until it rests, other updates until its button is released.
   let pointerDown = false;
   let pointerMovedAt = 0;
   addEventListener("pointerdown", () => (pointerDown = true), true);
   for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(() => (pointerDown = false)), true);
   addEventListener("pointermove", (event) => event.target.closest?.("table.list") && (pointerMovedAt = performance.now()), true);
-  const pending = new Set(); // names of what has changed
-  const dispatchedAt = new Map(); // when an event was last dispatched, by its name
+  const pending = new Set(); // topics that have changed
+  const dispatchedAt = new Map(); // time of the last event of each topic
   let dispatchTimer = 0;
   function dispatchPending() {
     const now = performance.now();
     for (const name of pending) {
       if (pointerDown || (/-created$|-placed$/.test(name) && now - pointerMovedAt < 1000)) continue;
-      if (/^(pets|orders)$/.test(name) && now - (dispatchedAt.get(name) ?? -9999) < 3000) continue; // for whole pages, which cost more
+      if (/^(pets|orders)$/.test(name) && now - (dispatchedAt.get(name) ?? -9999) < 3000) continue; // these refresh whole pages
       pending.delete(name);
       dispatchedAt.set(name, now);
       body.dispatchEvent(new CustomEvent(name));
@@ -40,11 +40,11 @@
     if (pending.size > 0) dispatchTimer = setTimeout(dispatchPending, 200);
   }
 
-  // The stream names what has changed. Whatever shows it waits for an event of that name.
+  // The live stream sends the topics that have changed. Elements listen for an event with the name of their topic.
   let source = null;
   let position = body.dataset.after;
   let retryTimer = 0;
-  const changedAt = new Map(); // when a change was heard of, by its name
+  const changedAt = new Map(); // time of the last change of each topic
   function connect() {
     clearTimeout(retryTimer);
     if (source || !body.dataset.live) return;
@@ -62,7 +62,7 @@
       location.assign(body.dataset.signIn + "?next=" + encodeURIComponent(location.pathname.slice(body.dataset.signIn.length - "/staff/sign-in".length) + location.search));
     });
     source.onerror = () => {
-      if (source.readyState !== EventSource.CLOSED) return; // it comes back by itself
+      if (source.readyState !== EventSource.CLOSED) return; // the browser reconnects
       disconnect();
       retryTimer = setTimeout(connect, 5000);
     };
@@ -71,7 +71,7 @@
     if (source) source.close();
     source = null;
   }
-  // A browser has few connections to one server: pages that nobody looks at give theirs back.
+  // Browsers limit the connections to a server, so hidden pages close theirs.
   let hideTimer = 0;
   document.addEventListener("visibilitychange", () => {
     clearTimeout(hideTimer);
@@ -82,7 +82,7 @@
   addEventListener("pageshow", connect);
   connect();
 
-  // What was asked for before something changed may be old when it comes: then whoever waits for the change asks again.
+  // A response to a request from before a change may be stale: dispatch the change again, so that its elements reload.
   const requestedAt = new WeakMap();
   body.addEventListener("htmx:beforeRequest", (event) => requestedAt.set(event.detail.xhr, performance.now()));
   body.addEventListener("htmx:afterSettle", (event) => {
@@ -92,10 +92,10 @@
       if (performance.now() - at > 60000) changedAt.delete(name);
     }
     dispatchPending();
-    requestedAt.delete(event.detail.xhr); // it settles once for each of its elements
+    requestedAt.delete(event.detail.xhr); // a response settles once per swapped element
   });
 
-  // What somebody is writing is not swept away by what happens elsewhere.
+  // A live update must not replace a field that the user is editing.
   body.addEventListener("htmx:beforeSwap", (event) => {
     const cause = event.detail.requestConfig.triggeringEvent;
     const field = document.activeElement;
@@ -106,7 +106,7 @@
     }
   });
 
-  // Times stand on the page in UTC; people see their own.
+  // The server renders times in UTC; show them in the local time zone.
   const serverAhead = Date.parse(body.dataset.now) - Date.now();
   const localTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
   function timeLeft(ms) {
@@ -133,7 +133,7 @@
   }
   setInterval(() => refreshTimes(document), 1000);
 
-  // An animal that is about to be removed shows how long it still stays.
+  // Count down the seconds until an animal is removed.
   setInterval(() => {
     for (const count of document.querySelectorAll(".countdown")) count.textContent = Math.max(0, Number(count.textContent) - 1);
   }, 1000);
@@ -164,7 +164,7 @@
     new ResizeObserver(() => chart.setSize(size())).observe(figure);
   }
 
-  // Everything that is on the page, and everything that comes later.
+  // Prepare the elements of the page, and those that htmx adds later.
   function enhance(root) {
     refreshTimes(root);
     drawChart(root);
@@ -182,7 +182,7 @@
     navigator.clipboard?.writeText(secret.textContent).then(() => flash("Copied.", "info"), () => {});
   });
 
-  // Another file has not been looked at: what was said of the last one goes. The bar shows how far a file has come.
+  // Selecting another file clears the preview of the last one. The bar shows the upload.
   body.addEventListener("change", (event) => event.target.id === "file" && document.getElementById("import-result").replaceChildren());
   const bar = document.getElementById("upload-progress");
   if (bar) {
@@ -191,12 +191,12 @@
     form.addEventListener("htmx:xhr:progress", (event) => {
       const { loaded, total } = event.detail;
       if (loaded < total) bar.value = (100 * loaded) / total;
-      else bar.removeAttribute("value"); // all of it is there, and the shop works on it
+      else bar.removeAttribute("value"); // uploaded; the server is still working
     });
     form.addEventListener("htmx:afterRequest", () => (bar.hidden = true));
   }
 
-  // Escape leaves what is being changed.
+  // Escape cancels editing, or closes a menu.
   addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     const cancel = event.target.closest?.("tr")?.querySelector(".cancel");
