@@ -8,7 +8,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// BenchmarkCatalogue makes a page of the catalogue, from the request to the last byte.
+// BenchmarkCatalogue renders one page of the catalogue.
 func BenchmarkCatalogue(b *testing.B) {
 	s := newShop(b)
 	for range 2 * pageSize {

@@ -26,6 +26,6 @@ func TestCategoriesAreAddedRenamedAndRemoved(t *testing.T) {
 	}
 	b.post("/staff/categories/7/delete").wantRedirect(t, "/staff/categories")
 	if got := b.mustGet("/staff/categories"); strings.Contains(got.body, "Rabbits") {
-		t.Error("it is still there")
+		t.Error("the removed category is still listed")
 	}
 }

@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// configuredKey is that of every shop in these tests.
+// configuredKey is the admin key of every shop in these tests.
 const configuredKey = "configured-key-of-the-tests"
 
 // testShop is a shop on a real store, with its pages behind a real listener.
@@ -30,7 +30,7 @@ type testShop struct {
 	t           testing.TB
 	store       *sqlstore.Store
 	service     *shop.Service
-	clockOffset atomic.Int64 // how far the store's clock is
+	clockOffset atomic.Int64 // added to the time of the store
 	url         string
 }
 
@@ -48,7 +48,7 @@ func newShop(t testing.TB, change ...func(*Config)) *testShop {
 	return s
 }
 
-// openService opens the shop on the same store, as it is on another node.
+// openService opens another service on the same store, as a second node does.
 func (s *testShop) openService() *shop.Service {
 	s.t.Helper()
 	service, err := shop.Open(s.t.Context(), s.store, shop.Options{ConfiguredKey: configuredKey})
@@ -58,7 +58,7 @@ func (s *testShop) openService() *shop.Service {
 	return service
 }
 
-// serve serves the pages of a service.
+// serve starts a server with the pages of a service.
 func (s *testShop) serve(service *shop.Service, change ...func(*Config)) (url string) {
 	s.t.Helper()
 	config := Config{Service: service, Log: s.log()}
@@ -79,7 +79,7 @@ func (s *testShop) serve(service *shop.Service, change ...func(*Config)) (url st
 
 func (s *testShop) log() *slog.Logger { return slog.New(slog.NewTextHandler(s.t.Output(), nil)) }
 
-// key makes a key with some scopes.
+// key creates a key.
 func (s *testShop) key(scopes ...shop.Scope) shop.IssuedKey {
 	s.t.Helper()
 	key, err := s.service.CreateKey(s.t.Context(), shop.NewKey{Name: "Žofie <at the till>", Scopes: scopes})
@@ -98,12 +98,12 @@ func (s *testShop) addPet(name string, category int64, status shop.Status) shop.
 	return pet
 }
 
-// browser is somebody's: it keeps cookies, and follows no redirects by itself.
+// browser is a client that keeps cookies and does not follow redirects.
 type browser struct {
 	t      testing.TB
 	url    string
 	client *http.Client
-	htmx   bool // it asks as htmx does
+	htmx   bool // sends requests as htmx does
 }
 
 func (s *testShop) browser() *browser {
@@ -118,33 +118,33 @@ func (s *testShop) browser() *browser {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// signedIn is a browser in which somebody has signed in.
+// signedIn returns a browser that has signed in with a key.
 func (s *testShop) signedIn(key string) *browser {
 	s.t.Helper()
 	b := s.browser()
 	if got := b.post("/staff/sign-in", "key", key); got.status != http.StatusSeeOther {
-		s.t.Fatalf("signing in got %d: %s", got.status, got.text())
+		s.t.Fatalf("sign-in returned %d: %s", got.status, got.text())
 	}
 	return b
 }
 
-// withHTMX is the same browser where htmx asks.
+// withHTMX returns the same browser, sending requests as htmx does.
 func (b *browser) withHTMX() *browser {
 	other := *b
 	other.htmx = true
 	return &other
 }
 
-// response is what a browser got.
+// response is a response with its whole body.
 type response struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// text is what people read of it.
-func (a response) text() string {
-	text := regexp.MustCompile(`(?s)<head>.*?</head>|<[^>]*>`).ReplaceAllString(a.body, " ")
+// text returns the visible text of the page.
+func (r response) text() string {
+	text := regexp.MustCompile(`(?s)<head>.*?</head>|<[^>]*>`).ReplaceAllString(r.body, " ")
 	return strings.Join(strings.Fields(html.UnescapeString(text)), " ")
 }
 
@@ -186,12 +186,12 @@ func (b *browser) get(path string) response {
 	return b.do(b.request("GET", path))
 }
 
-// mustGet gets a page that must be there.
+// mustGet gets a page and fails the test unless its status is 200.
 func (b *browser) mustGet(path string) response {
 	b.t.Helper()
 	got := b.get(path)
 	if got.status != http.StatusOK {
-		b.t.Fatalf("%s got %d: %s", path, got.status, got.text())
+		b.t.Fatalf("%s returned %d: %s", path, got.status, got.text())
 	}
 	return got
 }
@@ -201,24 +201,24 @@ func (b *browser) post(path string, fields ...string) response {
 	return b.do(b.request("POST", path, fields...))
 }
 
-// want checks the status of an answer and what it says.
-func (a response) want(t *testing.T, status int, texts ...string) response {
+// want checks the status of a response, and that its text or its flash message contains some texts.
+func (r response) want(t *testing.T, status int, texts ...string) response {
 	t.Helper()
-	if a.status != status {
-		t.Errorf("got %d, want %d: %s", a.status, status, a.text())
+	if r.status != status {
+		t.Errorf("got %d, want %d: %s", r.status, status, r.text())
 	}
 	for _, text := range texts {
-		if !strings.Contains(a.text()+a.header.Get("HX-Trigger"), text) {
-			t.Errorf("%q is not said: %s %s", text, a.header.Get("HX-Trigger"), a.text())
+		if !strings.Contains(r.text()+r.header.Get("HX-Trigger"), text) {
+			t.Errorf("the response lacks %q: %s %s", text, r.header.Get("HX-Trigger"), r.text())
 		}
 	}
-	return a
+	return r
 }
 
-// wantRedirect checks that an answer sends the browser somewhere.
-func (a response) wantRedirect(t *testing.T, place string) {
+// wantRedirect checks the target of a redirect.
+func (r response) wantRedirect(t *testing.T, target string) {
 	t.Helper()
-	if got := a.header.Get("Location") + a.header.Get("HX-Redirect"); got != place {
-		t.Errorf("got %d to %q, want %q: %s", a.status, got, place, a.text())
+	if got := r.header.Get("Location") + r.header.Get("HX-Redirect"); got != target {
+		t.Errorf("got %d with a redirect to %q, want %q: %s", r.status, got, target, r.text())
 	}
 }

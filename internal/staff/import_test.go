@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// upload sends a file, as a form does.
+// upload sends a file as the import form does.
 func (b *browser) upload(path, content string, fields ...string) response {
 	b.t.Helper()
 	var body bytes.Buffer
@@ -33,12 +33,12 @@ func (b *browser) upload(path, content string, fields ...string) response {
 	return b.do(r)
 }
 
-// importFields is what the page says of a file that was looked at.
-func (a response) importFields(t *testing.T) (sum, once string) {
+// importFields returns the hidden fields of a preview.
+func (r response) importFields(t *testing.T) (sum, once string) {
 	t.Helper()
-	found := regexp.MustCompile(`name="sum" value="(\w+)".*name="once" value="(\w+)"`).FindStringSubmatch(a.body)
+	found := regexp.MustCompile(`name="sum" value="(\w+)".*name="once" value="(\w+)"`).FindStringSubmatch(r.body)
 	if found == nil {
-		t.Fatalf("nothing can be imported: %s", a.text())
+		t.Fatalf("the page has no import button: %s", r.text())
 	}
 	return found[1], found[2]
 }
@@ -46,7 +46,7 @@ func (a response) importFields(t *testing.T) (sum, once string) {
 func (s *testShop) wantPetCount(n int64) {
 	s.t.Helper()
 	if got, err := s.service.Inventory(s.t.Context()); err != nil || got.Available+got.Pending+got.Sold+got.Unspecified != n {
-		s.t.Errorf("there are %+v %v, want %d", got, err, n)
+		s.t.Errorf("the inventory is %+v (error %v), want %d animals", got, err, n)
 	}
 }
 
@@ -59,17 +59,17 @@ func TestImportAddsAllPetsOnceOrNone(t *testing.T) {
 		"Invalid rows: 2 of 3. Nothing was imported", "3 name is required", "4 Max", "status must be one of")
 	s.wantPetCount(0)
 	file := "name;categoryId\n<b>Rex</b>;1\nMax;2\n"
-	looked := b.upload("/staff/import", file).want(t, 200, "2 animals ready to import", "2 <b>Rex</b> 1 No status", "Import 2 animals")
+	previewed := b.upload("/staff/import", file).want(t, 200, "2 animals ready to import", "2 <b>Rex</b> 1 No status", "Import 2 animals")
 	s.wantPetCount(0)
-	sum, once := looked.importFields(t)
-	b.upload("/staff/import", file+"Other;3\n", "sum", sum, "once", once).want(t, 200, "3 animals ready to import") // another file is looked at first
+	sum, once := previewed.importFields(t)
+	b.upload("/staff/import", file+"Other;3\n", "sum", sum, "once", once).want(t, 200, "3 animals ready to import") // another file is previewed first
 	s.wantPetCount(0)
-	for range 2 { // the second press of the button changes nothing
+	for range 2 { // sending the form twice imports once
 		b.withHTMX().upload("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals added")
 		s.wantPetCount(2)
 	}
 	sum, once = b.upload("/staff/import", file).importFields(t)
-	b.upload("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals added") // who looks at it again means it
+	b.upload("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals added") // a new preview allows a second import
 	s.wantPetCount(4)
 
 	b.upload("/staff/import", "").want(t, http.StatusUnprocessableEntity, "The file is empty")
@@ -80,6 +80,6 @@ func TestImportAddsAllPetsOnceOrNone(t *testing.T) {
 	b.post("/staff/import", "sum", "x").want(t, http.StatusUnprocessableEntity, "could not be read")
 	many := b.withHTMX().upload("/staff/import", "name,categoryId\n"+strings.Repeat(",1\n", 500)).want(t, 200, "Invalid rows: 500 of 500", "Only the first 100 are shown")
 	if strings.Contains(many.body, "<html") {
-		t.Error("a script got a whole page")
+		t.Error("htmx got a whole page")
 	}
 }

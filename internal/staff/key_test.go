@@ -21,7 +21,7 @@ func TestKeysAreCreatedRotatedAndRevoked(t *testing.T) {
 	first := secret.FindString(made.body)
 	till := s.signedIn(first)
 	if again := b.mustGet("/staff/keys").want(t, 200, "till pets:read"); strings.Contains(again.body, first) {
-		t.Error("it is shown twice")
+		t.Error("the key is shown again")
 	}
 	b.post("/staff/keys/2/rotate", "overlap", "x").want(t, http.StatusUnprocessableEntity, "how many hours")
 	b.post("/staff/keys/2/rotate", "overlap", "721").want(t, http.StatusUnprocessableEntity, "must be from 0 to")

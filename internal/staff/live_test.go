@@ -12,7 +12,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// liveReader is a page that follows what happens.
+// liveReader reads a live stream.
 type liveReader struct {
 	t     testing.TB
 	lines *bufio.Scanner
@@ -20,7 +20,7 @@ type liveReader struct {
 
 func (b *browser) openLive(path string, header ...string) *liveReader {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 5*time.Minute) // where it hangs
+	ctx, cancel := context.WithTimeout(b.t.Context(), 5*time.Minute) // only ends a test that hangs
 	b.t.Cleanup(cancel)
 	r := b.request("GET", path).WithContext(ctx)
 	for i := 0; i+1 < len(header); i += 2 {
@@ -37,20 +37,20 @@ func (b *browser) openLive(path string, header ...string) *liveReader {
 	return &liveReader{b.t, bufio.NewScanner(got.Body)}
 }
 
-// until reads the stream until it has said each of some names.
-func (f *liveReader) until(names ...string) {
+// until reads the stream until each topic has been sent.
+func (f *liveReader) until(topics ...string) {
 	f.t.Helper()
 	missing := map[string]bool{}
-	for _, name := range names {
-		missing[name] = true
+	for _, topic := range topics {
+		missing[topic] = true
 	}
 	for len(missing) > 0 {
 		if !f.lines.Scan() {
 			f.t.Fatalf("the stream ended without %v: %v", missing, f.lines.Err())
 		}
 		if data, ok := strings.CutPrefix(f.lines.Text(), "data: "); ok {
-			for name := range strings.FieldsSeq(data) {
-				delete(missing, name)
+			for topic := range strings.FieldsSeq(data) {
+				delete(missing, topic)
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func TestLiveStreamNamesWhatTheKeyMaySee(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One who comes back goes on where it was; one who was away for long looks at everything.
+	// A reconnecting page continues where it was; one that missed too much refreshes everything.
 	b.openLive("/staff/live?after=0", "Last-Event-ID", fmt.Sprint(last-1)).until("pet-1")
 	for range 2 * maxLiveTopics {
 		s.addPet("many", 1, "")
@@ -97,6 +97,6 @@ func TestLiveStreamNamesWhatTheKeyMaySee(t *testing.T) {
 	}
 	some.until("ended")
 	if some.lines.Scan(); some.lines.Scan() {
-		t.Errorf("it goes on with %q", some.lines.Text())
+		t.Errorf("the stream continues with %q", some.lines.Text())
 	}
 }

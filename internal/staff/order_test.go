@@ -11,9 +11,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// orderActions are what a page offers to do with orders.
-func (a response) orderActions() (steps []string) {
-	for _, found := range regexp.MustCompile(`<button id="order-\d+-\w+"[^>]*>([^<]*)</button>`).FindAllStringSubmatch(a.body, -1) {
+// orderActions returns the labels of the order buttons on a page.
+func (r response) orderActions() (steps []string) {
+	for _, found := range regexp.MustCompile(`<button id="order-\d+-\w+"[^>]*>([^<]*)</button>`).FindAllStringSubmatch(r.body, -1) {
 		steps = append(steps, found[1])
 	}
 	return steps
@@ -32,13 +32,13 @@ func TestPetDetailShowsOrdersAndHistory(t *testing.T) {
 	b.withHTMX().post("/staff/pets/1/orders").want(t, 200, "not available", "Mrs Novák")
 	page := b.mustGet("/staff/pets/1").want(t, 200, "Rex Pending", "1 Placed 2 days 2", "Mrs Novák", "Žofie <at the till> changed status: status available → pending")
 	if got := page.orderActions(); !slices.Equal(got, []string{"Approve", "Cancel"}) || strings.Contains(page.body, "Mark as available") {
-		t.Errorf("offered are %v", got)
+		t.Errorf("the page offers %v", got)
 	}
 	b.post("/staff/orders/1/status", "was", "placed", "to", "approved", "back", "orders").wantRedirect(t, "/staff/orders")
 	b.post("/staff/orders/1/status", "was", "placed", "to", "cancelled").want(t, http.StatusPreconditionFailed, "Someone else has changed this order")
 	b.withHTMX().post("/staff/orders/1/status", "was", "placed", "to", "cancelled").want(t, 200, "Someone else has changed this order", "Approved")
 	if got := b.mustGet("/staff/orders").want(t, 200, "1 Rex Approved Mrs Novák").orderActions(); !slices.Equal(got, []string{"Hand over", "Cancel"}) {
-		t.Errorf("offered are %v", got)
+		t.Errorf("the page offers %v", got)
 	}
 	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered").wantRedirect(t, "/staff/pets/1")
 	b.mustGet("/staff/pets/1").want(t, 200, "Rex Sold", "Delivered", "Mark as returned")
@@ -66,7 +66,7 @@ func TestOrdersShowTheTimeLeft(t *testing.T) {
 	s.clockOffset.Add(int64(time.Hour))
 	b.mustGet("/staff/orders?status=expired").want(t, 200, "1 Rex Expired")
 	if got := b.mustGet("/staff/orders?status=placed").want(t, 200, "No orders match").orderActions(); len(got) > 0 {
-		t.Errorf("%v", got)
+		t.Errorf("expired orders offer %v", got)
 	}
 	b.mustGet("/staff/orders?status=x").want(t, 200, "The status must be one of")
 	b.withHTMX().get("/staff/orders/99/row").want(t, 200, "no order 99")
@@ -88,7 +88,7 @@ func TestOrdersArePaged(t *testing.T) {
 	}
 	next := regexp.MustCompile(`href="([^"]*)"[^>]*>More orders`).FindStringSubmatch(b.mustGet("/staff/orders?status=placed").body)
 	if next == nil {
-		t.Fatal("there is no next page")
+		t.Fatal("the first page has no link to the next")
 	}
 	rows := b.withHTMX().mustGet(strings.ReplaceAll(next[1], "&amp;", "&"))
 	if got := regexp.MustCompile(`<tr id="(order-\d+)"`).FindAllString(rows.body, -1); len(got) != 2 || strings.Contains(rows.body, "<html") {

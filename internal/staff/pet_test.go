@@ -11,9 +11,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// petNames are the animals that a page lists, in their order.
-func (a response) petNames() (names []string) {
-	for _, found := range regexp.MustCompile(`<a id="pet-\d+-name"[^>]*>([^<]*)</a>`).FindAllStringSubmatch(a.body, -1) {
+// petNames returns the names of the listed animals, in order.
+func (r response) petNames() (names []string) {
+	for _, found := range regexp.MustCompile(`<a id="pet-\d+-name"[^>]*>([^<]*)</a>`).FindAllStringSubmatch(r.body, -1) {
 		names = append(names, found[1])
 	}
 	return names
@@ -37,12 +37,12 @@ func TestCatalogueFiltersAndPages(t *testing.T) {
 		if next = ""; found != nil {
 			next = strings.ReplaceAll(found[1], "&amp;", "&")
 			if rows := b.withHTMX().mustGet(next); strings.Contains(rows.body, "<html") || len(rows.petNames()) == 0 {
-				t.Errorf("a script got %s", rows.body)
+				t.Errorf("htmx got %s", rows.body)
 			}
 		}
 	}
 	if len(walked) != 2*pageSize+6 || walked[0] != "Žofka" || walked[len(walked)-1] != "Rex 0" {
-		t.Errorf("walked %d: %v", len(walked), walked)
+		t.Errorf("the pages have %d animals: %v", len(walked), walked)
 	}
 	for query, want := range map[string][]string{
 		"name=ŽOF":                   {"Žofka"},
@@ -71,16 +71,16 @@ func TestNewPetsMatchTheFilters(t *testing.T) {
 	s.addPet("Coco", 2, shop.Sold)
 	got := b.mustGet(fmt.Sprintf("/staff/pets/fresh?newest=%d&status=sold&name=&category=", rex.ID))
 	if !slices.Equal(got.petNames(), []string{"Coco", "Bella"}) || !strings.Contains(got.body, `id="newest" name="newest" value="3"`) {
-		t.Errorf("%v %s", got.petNames(), got.body)
+		t.Errorf("the new rows are %v: %s", got.petNames(), got.body)
 	}
 	if got := b.mustGet("/staff/pets/fresh?newest=3"); len(got.petNames()) > 0 {
-		t.Errorf("%v", got.petNames())
+		t.Errorf("rows without new animals: %v", got.petNames())
 	}
 	for range pageSize + 1 {
 		s.addPet("many", 1, "")
 	}
 	if got := b.mustGet("/staff/pets/fresh?newest=3&status=&name=m").want(t, 200, "Show new animals"); len(got.petNames()) > 0 || !strings.Contains(got.body, `value="54"`) || !strings.Contains(got.body, `href="/staff/pets?name=m"`) {
-		t.Errorf("%s", got.body)
+		t.Errorf("more new animals than a page gave %s", got.body)
 	}
 }
 
@@ -95,38 +95,38 @@ func TestConflictingEditIsShownNotSaved(t *testing.T) {
 		b.post("/staff/pets", "name", c.name, "category", c.category, "status", c.status).want(t, http.StatusUnprocessableEntity, c.want)
 		got := b.withHTMX().post("/staff/pets", "name", c.name, "category", c.category, "status", c.status).want(t, http.StatusOK, c.want)
 		if !strings.HasPrefix(got.body, `<form id="add"`) {
-			t.Errorf("a script got %s", got.body)
+			t.Errorf("htmx got %s", got.body)
 		}
 	}
 	b.withHTMX().post("/staff/pets", "name", "Žofka 🐈", "category", "7").want(t, 200, `"flash":"\u017dofka \ud83d\udc08 was added as number 2."`)
 	b.mustGet("/staff/pets/1/edit").want(t, 200, "Edit Rex")
 	if got := b.withHTMX().mustGet("/staff/pets/1/edit"); !strings.HasPrefix(got.body, `<tr id="pet-1" class="editing">`) {
-		t.Errorf("a script got %s", got.body)
+		t.Errorf("htmx got %s", got.body)
 	}
 	was := []string{"was-name", "Rex", "was-category", "7", "was-status", "available"}
 	b.post("/staff/pets/1", append(was, "name", "", "category", "7")...).want(t, http.StatusUnprocessableEntity, "Name must")
 	b.post("/staff/pets/1", append(was, "name", "Rexo", "category", "8")...).wantRedirect(t, "/staff/pets/1")
 	b.post("/staff/pets/99", append(was, "name", "x", "category", "8")...).want(t, http.StatusNotFound, "no animal")
-	// Somebody who saw it before that is told, with both values; and may then decide.
+	// A form from before that change shows both values.
 	conflict := b.post("/staff/pets/1", append(was, "name", "Max", "category", "7")...).
 		want(t, http.StatusConflict, "Someone else changed this animal", "Name Rexo Max", "Category Category 8 Category 7", "Save mine")
 	for _, want := range []string{`name="was-name" value="Rexo"`, `name="name" value="Max"`, `name="was-category" value="8"`} {
 		if !strings.Contains(conflict.body, want) {
-			t.Errorf("%s is not in the form", want)
+			t.Errorf("the form lacks %s", want)
 		}
 	}
 	b.withHTMX().post("/staff/pets/1", append(was, "name", "Max", "category", "7")...).want(t, http.StatusOK, "Someone else changed this animal")
 	pet, err := s.service.Pet(t.Context(), 1)
 	if err != nil || pet.Name != "Rexo" {
-		t.Errorf("%v %v", pet, err)
+		t.Errorf("the animal is %v (error %v), want the name Rexo", pet, err)
 	}
 	got := b.withHTMX().post("/staff/pets/1", "was-name", "Rexo", "was-category", "8", "was-status", "available", "name", "Max", "category", "7").want(t, 200, "Max was saved")
 	if !strings.HasPrefix(got.body, `<tr id="pet-1"`) || !slices.Equal(got.petNames(), []string{"Max"}) {
-		t.Errorf("a script got %s", got.body)
+		t.Errorf("htmx got %s", got.body)
 	}
 }
 
-// Exactly the moves are offered that can be made, and each offer can be taken.
+// A row offers exactly the statuses that the service accepts.
 func TestOnlyPossibleStatusesAreOffered(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -142,7 +142,7 @@ func TestOnlyPossibleStatusesAreOffered(t *testing.T) {
 			}
 			_, err := s.service.UpdatePet(t.Context(), pet.ID, shop.PetChange{Status: &to}, nil)
 			if possible := err == nil && from != to; possible != slices.Contains(offered, string(to)) {
-				t.Errorf("from %q to %q is possible: %v; offered are %v", from, to, possible, offered)
+				t.Errorf("from %q to %q is possible: %v, but the row offers %v", from, to, possible, offered)
 			}
 		}
 	}
@@ -159,7 +159,7 @@ func TestOnlyPossibleStatusesAreOffered(t *testing.T) {
 	}
 	row := b.withHTMX().mustGet(fmt.Sprintf("/staff/pets/%d/row", held.ID)).want(t, 200, "Reserved · order 1")
 	if offers.MatchString(row.body) || strings.Contains(row.body, "/delete") {
-		t.Errorf("a held animal offers %s", row.body)
+		t.Errorf("a reserved animal offers %s", row.body)
 	}
 	b.withHTMX().post(fmt.Sprintf("/staff/pets/%d/status", held.ID), "was", "pending", "to", "sold").want(t, 200, "The order 1 holds this animal")
 }
@@ -171,12 +171,12 @@ func TestPetChangedMeanwhileIsNotRemoved(t *testing.T) {
 	pet := s.addPet("Rex", 1, shop.Available)
 	was := []string{"was-name", "Rex", "was-category", "1", "was-status", "available"}
 	b.mustGet("/staff/pets/1/delete").want(t, 200, "Remove Rex?")
-	leaving := b.withHTMX().mustGet("/staff/pets/1/delete").want(t, 200, "Rex will be removed in", "Undo")
-	if !strings.Contains(leaving.body, "load delay:8s") {
-		t.Errorf("%s", leaving.body)
+	removing := b.withHTMX().mustGet("/staff/pets/1/delete").want(t, 200, "Rex will be removed in", "Undo")
+	if !strings.Contains(removing.body, "load delay:8s") {
+		t.Errorf("the row does not delay the removal: %s", removing.body)
 	}
 	if _, err := s.service.Pet(t.Context(), pet.ID); err != nil {
-		t.Errorf("it is removed before its time: %v", err)
+		t.Errorf("the animal was removed before the delay: %v", err)
 	}
 	name := "Rexo"
 	if _, err := s.service.UpdatePet(t.Context(), 1, shop.PetChange{Name: &name}, nil); err != nil {
@@ -186,14 +186,13 @@ func TestPetChangedMeanwhileIsNotRemoved(t *testing.T) {
 	b.withHTMX().post("/staff/pets/1/delete", was...).want(t, 200, "so it was not removed", "Rexo")
 	was[1] = "Rexo"
 	if got := b.withHTMX().post("/staff/pets/1/delete", was...).want(t, 200, "Rexo was removed"); got.body != "" {
-		t.Errorf("the row became %s", got.body)
+		t.Errorf("the row was replaced by %s", got.body)
 	}
 	b.withHTMX().mustGet("/staff/pets/1/row").want(t, 200, "This animal was removed")
 	b.get("/staff/pets/1").want(t, http.StatusNotFound)
 	b.post("/staff/pets/1/delete", was...).want(t, http.StatusNotFound)
 }
 
-// A name is never taken for anything but a text.
 func TestNamesAreEscaped(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -210,10 +209,10 @@ func TestNamesAreEscaped(t *testing.T) {
 		for _, b := range []*browser{b, b.withHTMX()} {
 			got := b.mustGet(page)
 			if strings.Contains(got.body, "<img") || strings.Contains(got.body, "<at the till>") {
-				t.Errorf("%s has it as it is", page)
+				t.Errorf("%s contains the unescaped name", page)
 			}
 			if page != "/staff/keys" && page != "/" && !strings.Contains(got.text()+got.body, "img src=x") {
-				t.Errorf("%s does not have it at all", page)
+				t.Errorf("%s does not contain the name", page)
 			}
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// examplePath is a route's path with something in its places.
+// examplePath returns the path of a route with values for its wildcards.
 func (r route) examplePath(id string) string {
 	return strings.NewReplacer("{id}", id, "{delivery}", "1", "{$}", "", "{sum}", "0", "{name}", "x.js").Replace(r.path)
 }
@@ -30,13 +30,13 @@ func TestEveryPageRequiresASession(t *testing.T) {
 			continue
 		}
 		if to := got.header.Get("Location"); got.status != http.StatusSeeOther || !strings.HasPrefix(to, "/staff/sign-in") {
-			t.Errorf("%s %s got %d to %q", r.method, r.path, got.status, to)
+			t.Errorf("%s %s returned %d with a redirect to %q", r.method, r.path, got.status, to)
 		}
 	}
 	for _, key := range []string{"", "x", "ask_live_000000000000000000000000000000_000000", configuredKey + "x"} {
 		got := b.post("/staff/sign-in", "key", key).want(t, http.StatusUnauthorized, "not valid")
 		if len(got.header["Set-Cookie"]) > 0 {
-			t.Errorf("%q got a cookie", key)
+			t.Errorf("the key %q got a cookie", key)
 		}
 	}
 }
@@ -66,7 +66,7 @@ func TestSessionEndsWithItsKey(t *testing.T) {
 			if err := end(key, b); err != nil {
 				t.Fatal(err)
 			}
-			b.client.Jar.SetCookies(address, kept) // who has copied the cookie does not get in, either
+			b.client.Jar.SetCookies(address, kept) // a copied cookie must not work either
 			for start := time.Now(); ; {
 				got := b.get("/staff/pets")
 				if got.status == http.StatusSeeOther {
@@ -74,7 +74,7 @@ func TestSessionEndsWithItsKey(t *testing.T) {
 					break
 				}
 				if time.Since(start) > time.Minute {
-					t.Fatal("it goes on for ever")
+					t.Fatal("the session did not end")
 				}
 			}
 			b.withHTMX().get("/staff/pets/1/row").wantRedirect(t, "/staff/sign-in")
@@ -116,7 +116,7 @@ func TestSessionCookieAttributes(t *testing.T) {
 			cookie := got.header.Get("Set-Cookie")
 			for _, want := range c.want {
 				if !strings.Contains(cookie+";", want) {
-					t.Errorf("%s is not in %s", want, cookie)
+					t.Errorf("the cookie lacks %s: %s", want, cookie)
 				}
 			}
 			if strings.Contains(cookie, c.not) || strings.Contains(cookie, key.Secret) {
@@ -147,14 +147,14 @@ func TestCrossSiteFormsAreRefused(t *testing.T) {
 		b.do(r).want(t, http.StatusForbidden, "another site")
 	}
 	if page, err := s.service.ListPets(t.Context(), shop.PetList{PageRequest: shop.PageRequest{Limit: 1}}); err != nil || len(page.Items) > 0 {
-		t.Errorf("%v %v", page, err)
+		t.Errorf("a cross-site form was accepted: %v, error %v", page, err)
 	}
 	r := b.request("POST", "/staff/pets", "name", "Rex", "category", "1")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	b.do(r).want(t, http.StatusSeeOther)
 }
 
-// What a key may not do is neither offered nor done.
+// Pages neither offer nor do what the scopes of the key do not allow.
 func TestScopesLimitPagesAndActions(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -167,21 +167,21 @@ func TestScopesLimitPagesAndActions(t *testing.T) {
 			}
 			got := b.do(b.request(r.method, r.examplePath("404")))
 			if may := scope == shop.Admin || scope == r.scope; may == (got.status == http.StatusForbidden) {
-				t.Errorf("with %s, %s %s got %d", scope, r.method, r.path, got.status)
+				t.Errorf("with %s, %s %s returned %d", scope, r.method, r.path, got.status)
 			}
 		}
 		for page, needed := range map[string]shop.Scope{
 			"/staff/pets": shop.PetsRead, "/staff/orders": shop.OrdersRead, "/staff/categories": shop.PetsRead, "/staff/keys": shop.Admin, "/staff/webhooks": shop.Admin,
 		} {
 			if offered := strings.Contains(home.body, `<li><a href="`+page+`"`); offered != (scope == needed || scope == shop.Admin) {
-				t.Errorf("with %s, %s is offered: %v", scope, page, offered)
+				t.Errorf("with %s, the link to %s is shown: %v", scope, page, offered)
 			}
 		}
 	}
 	s.addPet("Rex", 1, shop.Available)
 	reader := s.signedIn(s.key(shop.PetsRead).Secret)
 	for _, page := range []string{"/staff/pets", "/staff/pets/1", "/staff/categories"} {
-		if body := reader.mustGet(page).body; strings.Count(body, "<form") != strings.Count(body, `method="get"`)+1 { // signing out
+		if body := reader.mustGet(page).body; strings.Count(body, "<form") != strings.Count(body, `method="get"`)+1 { // the sign-out form
 			t.Errorf("%s offers changes: %s", page, body)
 		}
 	}
@@ -197,7 +197,7 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 		policy := got.header.Get("Content-Security-Policy")
 		for _, want := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"} {
 			if !strings.Contains(policy, want) {
-				t.Errorf("%s: %q is not in the policy", page, want)
+				t.Errorf("%s: the content security policy lacks %q", page, want)
 			}
 		}
 		if strings.Contains(policy, "unsafe") || got.header.Get("X-Frame-Options") != "DENY" || got.header.Get("X-Content-Type-Options") != "nosniff" || got.header.Get("Cache-Control") != "no-store" {
@@ -205,7 +205,7 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 		}
 		for _, bad := range []string{"<script>", "<style", " style=", "onclick=", "javascript:", "hx-on"} {
 			if strings.Contains(got.body, bad) {
-				t.Errorf("%s has %s", page, bad)
+				t.Errorf("%s contains %s", page, bad)
 			}
 		}
 	}
@@ -213,12 +213,12 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	b.get("/staff").wantRedirect(t, "/")
 	b.get("/staff/").wantRedirect(t, "/")
 	if got := b.do(b.request("DELETE", "/staff/pets")); got.status != http.StatusMethodNotAllowed {
-		t.Errorf("DELETE got %d", got.status)
+		t.Errorf("DELETE returned %d", got.status)
 	}
 	names := []string{}
 	for _, r := range routes() {
 		if name := r.method + " " + r.page; slices.Contains(names, name) {
-			t.Errorf("two routes are named %s", name)
+			t.Errorf("two routes have the name %s", name)
 		} else {
 			names = append(names, name)
 		}
@@ -231,7 +231,7 @@ func TestLargeFormsAreRefused(t *testing.T) {
 	s.signedIn(configuredKey).post("/staff/pets", "name", strings.Repeat("x", maxForm)).want(t, http.StatusRequestEntityTooLarge, "too large")
 }
 
-// Who announces a form and does not send it gets an answer, and keeps no connection.
+// A client that announces a form and does not send it gets a response, and its connection is closed.
 func TestUnsentFormClosesTheConnection(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -246,13 +246,13 @@ func TestUnsentFormClosesTheConnection(t *testing.T) {
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(time.Minute))
 	fmt.Fprintf(conn, "POST /staff/pets HTTP/1.1\r\nHost: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\nname=", address.Host)
-	got, err := io.ReadAll(conn) // until the other side closes
+	got, err := io.ReadAll(conn) // until the server closes the connection
 	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 303") || !strings.Contains(string(got), "Connection: close") {
-		t.Errorf("%v %s", err, got)
+		t.Errorf("error %v, response %s", err, got)
 	}
 }
 
-// Behind a proxy that gives the service a place below its own, every link leads there.
+// Behind a proxy that serves the pages below a prefix, every link includes the prefix.
 func TestLinksIncludeThePublicPrefix(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) { c.PublicURL = "http://pets.example.com/shop/v1" })
@@ -267,21 +267,21 @@ func TestLinksIncludeThePublicPrefix(t *testing.T) {
 	address := regexp.MustCompile(`(?:href|src|action|hx-get|hx-post|data-live|data-sign-in)="([^"]*)"`)
 	for _, page := range []string{"/", "/staff/pets", "/staff/pets/1", "/staff/orders", "/staff/categories", "/staff/import", "/staff/keys", "/staff/webhooks"} {
 		r := b.request("GET", page)
-		r.AddCookie(&http.Cookie{Name: "animalstore_production", Value: token}) // which the browser keeps for /shop/
+		r.AddCookie(&http.Cookie{Name: "animalstore_production", Value: token}) // the cookie jar sends it to /shop/ only
 		got := b.do(r).want(t, 200)
 		for _, found := range address.FindAllStringSubmatch(got.body, -1) {
 			if !strings.HasPrefix(found[1], "/shop/") && found[1] != "#main" {
-				t.Errorf("%s leads to %s", page, found[1])
+				t.Errorf("%s links to %s", page, found[1])
 			}
 		}
 	}
 	r := b.request("POST", "/staff/pets", "name", "Max", "category", "1")
 	r.AddCookie(&http.Cookie{Name: "animalstore_production", Value: token})
-	r.Header.Set("Origin", "http://pets.example.com") // not the name that the proxy calls us by
+	r.Header.Set("Origin", "http://pets.example.com") // the public name, not the Host header
 	b.do(r).wantRedirect(t, "/shop/staff/pets")
 }
 
-// A store that is away is no fault of who asks, and nothing inside shows.
+// The error page of an unavailable store shows no internal details.
 func TestStoreFailureShowsAnErrorPage(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -289,10 +289,10 @@ func TestStoreFailureShowsAnErrorPage(t *testing.T) {
 	s.store.Close()
 	for _, page := range []string{"/", "/staff/pets"} {
 		if got := b.get(page); got.status < 500 || strings.Contains(got.body, "closed") || !strings.Contains(got.text(), "Something went wrong") {
-			t.Errorf("%s got %d %s", page, got.status, got.text())
+			t.Errorf("%s returned %d: %s", page, got.status, got.text())
 		}
 	}
 	if got := b.withHTMX().get("/staff/pets/1/row"); got.status < 500 || !strings.Contains(got.header.Get("HX-Trigger"), "problem") {
-		t.Errorf("a script got %d %v", got.status, got.header)
+		t.Errorf("htmx got %d %v", got.status, got.header)
 	}
 }

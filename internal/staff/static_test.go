@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// What is not ours is as its makers have published it, and has its licence beside it.
+// Third-party files are unmodified, and each has its licence beside it.
 func TestVendoredFilesMatchTheirChecksums(t *testing.T) {
 	t.Parallel()
 	sums, err := static.ReadFile("static/vendor/SHA256SUMS")
@@ -35,14 +35,14 @@ func TestVendoredFilesMatchTheirChecksums(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := fmt.Sprintf("%x", sha256.Sum256(content)); got != known[entry.Name()] {
-			t.Errorf("%s has the sum %s, want %q", entry.Name(), got, known[entry.Name()])
+			t.Errorf("%s has the checksum %s, want %q", entry.Name(), got, known[entry.Name()])
 		}
 		if licence, _, _ := strings.Cut(entry.Name(), "."); known[licence+".LICENSE"] == "" {
 			t.Errorf("%s has no licence", entry.Name())
 		}
 	}
 	if files := len(entries) - 2; files != len(known) {
-		t.Errorf("there are %d files, and %d in the list", files, len(known))
+		t.Errorf("%d files, but %d checksums", files, len(known))
 	}
 }
 

@@ -15,9 +15,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// bothWidths runs a test at a desk and on a phone.
+// bothWidths runs a test at the widths of a desktop and a phone.
 func bothWidths(t *testing.T, test func(t *testing.T, width int)) {
-	for name, width := range map[string]int{"desk": desktop, "phone": phone} {
+	for name, width := range map[string]int{"desktop": desktop, "phone": phone} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, width)
@@ -46,7 +46,7 @@ func TestPetsAreAddedEditedMovedAndFiltered(t *testing.T) {
 		p.open("/staff/pets")
 		p.Accessible("an empty catalogue")
 
-		// Add two, with the keyboard alone.
+		// Add two animals with the keyboard.
 		p.Run(chromedp.KeyEvent("n", chromedp.KeyModifiers(input.ModifierAlt)))
 		p.waitFor(`document.activeElement.id === "add-name"`)
 		p.Run(chromedp.KeyEvent("Rex" + kb.Tab + "Dogs" + kb.Tab + "avail" + kb.Tab + kb.Enter))
@@ -56,10 +56,10 @@ func TestPetsAreAddedEditedMovedAndFiltered(t *testing.T) {
 		p.waitText("#pet-2 .name", "Bella <b>")
 		p.Accessible("a catalogue")
 
-		// Change one in its place, and think better of another change.
+		// Edit one in the table, then cancel another edit.
 		p.click("#pet-1-edit")
 		p.waitFor(`document.activeElement.id === "edit-1-name"`)
-		p.Accessible("a row that is changed")
+		p.Accessible("a row being edited")
 		p.fill("#edit-1-name", "Rexo"+kb.Enter)
 		p.waitText("#pet-1-name", "Rexo")
 		p.click("#pet-1-edit")
@@ -67,7 +67,7 @@ func TestPetsAreAddedEditedMovedAndFiltered(t *testing.T) {
 		p.Run(chromedp.KeyEvent("other" + kb.Escape))
 		p.waitText("#pet-1-name", "Rexo")
 
-		// Exactly the moves that are allowed.
+		// The row offers exactly the possible statuses.
 		if got := offeredStatuses(p, 1); !slices.Equal(got, []string{"pending", "sold"}) {
 			t.Errorf("an available animal offers %v", got)
 		}
@@ -77,7 +77,7 @@ func TestPetsAreAddedEditedMovedAndFiltered(t *testing.T) {
 			t.Errorf("a sold animal offers %v", got)
 		}
 
-		// Filters, which the address keeps.
+		// Filters survive a reload.
 		p.fill("#filter-name", "BELL")
 		p.waitFor(`!document.querySelector("#pet-1") && !!document.querySelector("#pet-2") && location.search.includes("name=BELL")`)
 		p.Run(chromedp.Reload())
@@ -88,7 +88,7 @@ func TestPetsAreAddedEditedMovedAndFiltered(t *testing.T) {
 	})
 }
 
-// offeredStatuses are the statuses that a row offers.
+// offeredStatuses returns the statuses that a row offers.
 func offeredStatuses(p *user, id int64) []string {
 	p.t.Helper()
 	return browsertest.Eval[[]string](p.Page, fmt.Sprintf(`[...document.querySelectorAll("#pet-%d .transition")].map(b => b.value)`, id))
@@ -106,16 +106,16 @@ func TestRemovalCanBeUndone(t *testing.T) {
 	p.click("#pet-1-undo")
 	p.waitText("#pet-1-name", "Rex")
 	p.click("#pet-2-delete")
-	p.waitFor(`!document.querySelector("#pet-2")`) // by itself, after its time
+	p.waitFor(`!document.querySelector("#pet-2")`) // after the delay
 	p.waitText("#flashes", "Bella was removed.")
 	if _, err := s.service.Pet(t.Context(), bella.ID); err == nil {
-		t.Error("it is still there")
+		t.Error("the removed animal still exists")
 	}
 	if _, err := s.service.Pet(t.Context(), rex.ID); err != nil {
-		t.Errorf("the one that was to stay: %v", err)
+		t.Errorf("the animal whose removal was undone: %v", err)
 	}
 	p.click("#pet-1-delete")
-	p.open("/staff/pets") // leaving keeps it
+	p.open("/staff/pets") // leaving the page cancels the removal
 	p.waitText("#pet-1-name", "Rex")
 }
 
@@ -130,11 +130,11 @@ func TestScrollingLoadsEveryPetOnce(t *testing.T) {
 	p.waitVisible("#pet-120")
 	p.waitFor(`(scrollTo(0, document.body.scrollHeight), !!document.querySelector("#pet-1"))`)
 	if n := browsertest.Eval[int](p.Page, `new Set([...document.querySelectorAll("tr[id^=pet-]")].map(r => r.id)).size`); n != 120 {
-		t.Errorf("%d animals are there", n)
+		t.Errorf("the page has %d animals, want 120", n)
 	}
 }
 
-// Two people at once: what one does, the other sees; and who is second is told.
+// Users see the changes of others, and the second of two conflicting edits is refused.
 func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -151,7 +151,7 @@ func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 		p.waitText("#pet-2-name", "Bella")
 	}
 
-	// Both change the same animal.
+	// Both edit the same animal.
 	one.click("#pet-1-edit")
 	two.click("#pet-1-edit")
 	one.waitVisible("#edit-1-name")
@@ -164,16 +164,16 @@ func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 		t.Errorf("the conflict shows %q", text)
 	}
 	two.Accessible("a conflict")
-	two.Run(chromedp.Click("#pet-1 button.primary", chromedp.ByQuery)) // and saves all the same
+	two.Run(chromedp.Click("#pet-1 button.primary", chromedp.ByQuery)) // overwrite
 	one.waitText("#pet-1-name", "Max")
 
-	// Somebody removes what another one looks at.
+	// A removed animal is marked on open pages.
 	if err := s.service.DeletePet(t.Context(), 2, nil); err != nil {
 		t.Fatal(err)
 	}
 	one.waitText("#pet-2", "This animal was removed.")
 
-	// An animal that somebody writes a note about is not swept away under their hands.
+	// A live update does not replace a field that is being edited.
 	s.updatePet(1, shop.PetChange{Status: ptr(shop.Available)})
 	two.open("/staff/pets/1")
 	two.waitVisible("#reserve-reference")
@@ -181,7 +181,7 @@ func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 	s.updatePet(1, shop.PetChange{Name: ptr("Renamed")})
 	two.waitText("#flashes", "changed this while you were typing")
 	if text := browsertest.Eval[string](two.Page, `document.querySelector("#reserve-reference").value`); text != "Mrs N" {
-		t.Errorf("the note has become %q", text)
+		t.Errorf("the field has become %q", text)
 	}
 }
 
@@ -198,14 +198,13 @@ func TestRevokedKeySignsTheBrowserOut(t *testing.T) {
 	if err := s.service.RevokeKey(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
-	p.waitVisible(`[name="key"]`) // by itself
+	p.waitVisible(`[name="key"]`) // without a reload
 	if next := browsertest.Eval[string](p.Page, `document.querySelector("[name=next]").value`); next != "/staff/pets" {
-		t.Errorf("it goes back to %q", next)
+		t.Errorf("sign-in would return to %q", next)
 	}
 	p.Accessible("signing in")
 }
 
-// What a name looks like is not what it does.
 func TestHTMLInNamesNeverRuns(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -219,20 +218,19 @@ func TestHTMLInNamesNeverRuns(t *testing.T) {
 		p.open(page)
 		p.waitVisible("main")
 		if browsertest.Eval[bool](p.Page, `!!window.evil || !!document.querySelector("main img")`) {
-			t.Errorf("it ran on %s", page)
+			t.Errorf("the script in the name ran on %s", page)
 		}
 	}
 	p.open("/staff/pets")
-	p.click("#pet-1-to-pending") // a notice with the name, and a new row
+	p.click("#pet-1-to-pending") // shows a flash message with the name, and a new row
 	p.waitText("#flashes", evil+" is now pending.")
 	s.updatePet(pet.ID, shop.PetChange{Name: ptr(evil + "!")})
 	p.waitText("#pet-1-name", evil+"!")
 	if browsertest.Eval[bool](p.Page, `!!window.evil || !!document.querySelector("img")`) {
-		t.Error("it ran in a part")
+		t.Error("the script in the name ran in a fragment")
 	}
 }
 
-// Without scripts the pages can be read, and the basic forms work.
 func TestPagesWorkWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -248,7 +246,7 @@ func TestPagesWorkWithoutScripts(t *testing.T) {
 	p.click("form.stack button.primary")
 	p.waitVisibleNoScript("#pet-detail")
 	if pet, err := s.service.Pet(t.Context(), 1); err != nil || pet.Status != shop.Pending || !strings.Contains(pet.Name, "o") {
-		t.Errorf("%v %v", pet, err)
+		t.Errorf("the animal is %v (error %v), want it pending and renamed", pet, err)
 	}
 	p.click(`a[href="/staff/pets/1/delete"]`)
 	p.click("button.danger")

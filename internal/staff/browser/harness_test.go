@@ -1,4 +1,4 @@
-// Package browser tests the staff pages as people use them: in a real browser, on a real store.
+// Package browser tests the staff pages in a real browser, on a real store.
 package browser
 
 import (
@@ -23,8 +23,8 @@ import (
 	"animalstore/internal/staff"
 )
 
-// screenshots is where TestScreenshots puts its pictures; empty: nowhere that stays.
-var screenshots = flag.String("screenshots", "", "the folder for the pictures of the pages")
+// screenshots is the directory for the images of TestScreenshots. If empty, they are discarded.
+var screenshots = flag.String("screenshots", "", "directory for screenshots of the pages")
 
 // testShop is a shop with its staff pages behind a real listener.
 type testShop struct {
@@ -32,7 +32,7 @@ type testShop struct {
 	service  *shop.Service
 	url      string
 	keys     int
-	fillDemo func() int // makes it the demo, and returns how many animals that has
+	fillDemo func() int // loads the demo data and returns its number of animals
 }
 
 func newShop(t *testing.T, environment shop.Environment) *testShop {
@@ -75,7 +75,7 @@ func newShop(t *testing.T, environment shop.Environment) *testShop {
 	return s
 }
 
-// key makes a key with some scopes.
+// key creates a key.
 func (s *testShop) key(scopes ...shop.Scope) shop.IssuedKey {
 	s.t.Helper()
 	s.keys++
@@ -86,7 +86,7 @@ func (s *testShop) key(scopes ...shop.Scope) shop.IssuedKey {
 	return key
 }
 
-// addPet adds an animal, as somebody elsewhere does.
+// addPet adds an animal behind the back of the pages.
 func (s *testShop) addPet(name string, status shop.Status) shop.Pet {
 	s.t.Helper()
 	pet, err := s.service.CreatePet(s.t.Context(), shop.NewPet{Name: name, CategoryID: 1, Status: status})
@@ -96,7 +96,7 @@ func (s *testShop) addPet(name string, status shop.Status) shop.Pet {
 	return pet
 }
 
-// updatePet changes an animal, as somebody elsewhere does.
+// updatePet changes an animal behind the back of the pages.
 func (s *testShop) updatePet(id int64, change shop.PetChange) {
 	s.t.Helper()
 	if _, err := s.service.UpdatePet(s.t.Context(), id, change, nil); err != nil {
@@ -104,7 +104,7 @@ func (s *testShop) updatePet(id int64, change shop.PetChange) {
 	}
 }
 
-// user is somebody in front of a browser.
+// user is a signed-in browser.
 type user struct {
 	*browsertest.Page
 	t    *testing.T
@@ -132,7 +132,7 @@ func (p *user) open(path string) {
 	p.Run(chromedp.Navigate(p.shop.url + path))
 }
 
-// click clicks on the one thing that a selector finds, once it is there. A row may be replaced by a newer one just then.
+// click clicks an element once it is visible. It tries again if a live update replaces the element meanwhile.
 func (p *user) click(selector string) {
 	p.t.Helper()
 	p.Run(chromedp.ActionFunc(func(ctx context.Context) error {
@@ -145,26 +145,26 @@ func (p *user) click(selector string) {
 	}))
 }
 
-// fill writes into a field, in the place of what is there.
+// fill replaces the text of a field.
 func (p *user) fill(selector, text string) {
 	p.t.Helper()
 	p.waitVisible(selector)
 	p.Run(chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%[1]q).focus(), document.querySelector(%[1]q).select()`, selector), nil), chromedp.KeyEvent(text))
 }
 
-// waitVisible waits until there is something to be seen.
+// waitVisible waits until an element is visible.
 func (p *user) waitVisible(selector string) {
 	p.t.Helper()
 	p.waitFor(`!!document.querySelector(%[1]q) && document.querySelector(%[1]q).checkVisibility()`, selector)
 }
 
-// waitVisibleNoScript is see on a page without scripts.
+// waitVisibleNoScript is waitVisible for a page with scripts disabled.
 func (p *user) waitVisibleNoScript(selector string) {
 	p.t.Helper()
 	p.Run(chromedp.WaitVisible(selector, chromedp.ByQuery))
 }
 
-// waitFor waits until an expression is true, also while the page is replaced by another.
+// waitFor waits until a JavaScript expression is true, also across page loads.
 func (p *user) waitFor(expression string, args ...any) {
 	p.t.Helper()
 	expression = fmt.Sprintf(expression, args...)
@@ -180,23 +180,23 @@ func (p *user) waitFor(expression string, args ...any) {
 		}
 		var body string
 		chromedp.Evaluate("location + ' ' + document.activeElement.outerHTML.slice(0, 300) + ' ' + document.querySelector('main').innerText", &body).Do(ctx)
-		return fmt.Errorf("it never became true that %s, on a page that says %s", expression, body)
+		return fmt.Errorf("timed out waiting for %s; the page says %s", expression, body)
 	}))
 }
 
-// waitText waits until the page has a text.
+// waitText waits until an element contains a text.
 func (p *user) waitText(selector, text string) {
 	p.t.Helper()
 	p.waitFor(`[...document.querySelectorAll(%q)].some(e => e.textContent.includes(%q))`, selector, text)
 }
 
-// text is what a part of the page says.
+// text returns the text of an element.
 func (p *user) text(selector string) string {
 	p.t.Helper()
 	return browsertest.Eval[string](p.Page, fmt.Sprintf(`(document.querySelector(%q) || {textContent: ""}).textContent.replace(/\s+/g, " ").trim()`, selector))
 }
 
-// has tells whether there is something now.
+// has reports whether an element exists now.
 func (p *user) has(selector string) bool {
 	p.t.Helper()
 	return browsertest.Eval[bool](p.Page, fmt.Sprintf(`!!document.querySelector(%q)`, selector))

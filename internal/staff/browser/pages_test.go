@@ -59,13 +59,13 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 		p.open("/")
 		p.waitVisible(".chart canvas")
 		p.waitText(".tiles", fmt.Sprint(n, " Total"))
-		p.Accessible("the first page")
+		p.Accessible("the dashboard")
 		rex := s.addPet("Rex", shop.Available)
-		p.waitText(".tiles", fmt.Sprint(n+1, " Total")) // by itself
+		p.waitText(".tiles", fmt.Sprint(n+1, " Total")) // without a reload
 		p.waitVisible(".chart canvas")
 		p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
-		p.open("/") // colours change slowly
-		p.Accessible("the first page in the dark")
+		p.open("/") // reload, because colours change in a transition
+		p.Accessible("the dashboard in dark mode")
 
 		p.open("/staff/orders")
 		p.waitText("#orders", "Delivered")
@@ -74,8 +74,8 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 			t.Fatal(err)
 		}
 		row := fmt.Sprint("#order-", order.ID)
-		p.waitText(row, "Rex") // by itself
-		p.Accessible("the orders in the dark")
+		p.waitText(row, "Rex") // without a reload
+		p.Accessible("the orders in dark mode")
 		p.click(row + "-approved")
 		p.waitText(row+" .badge", "Approved")
 		if _, err := s.service.UpdateOrder(t.Context(), order.ID, shop.Cancelled, nil); err != nil {
@@ -84,12 +84,12 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 		p.waitText(row+" .badge", "Cancelled")
 
 		p.open("/staff/categories")
-		p.Accessible("the categories in the dark")
+		p.Accessible("the categories in dark mode")
 		p.fill(`#category-6 [name="name"]`, "Fishes"+kb.Enter)
 		p.waitFor(`!!document.querySelector('#category-6 [name="was-name"][value="Fishes"]')`)
 		p.open("/staff/pets")
 		p.waitVisible(fmt.Sprint("#pet-", rex.ID))
-		p.Accessible("the catalogue in the dark")
+		p.Accessible("the catalogue in dark mode")
 	})
 }
 
@@ -103,7 +103,7 @@ func TestKeysAndWebhooksAreManaged(t *testing.T) {
 		p.open("/staff/keys")
 		p.click("details.add-panel summary")
 		p.fill(`form.stack [name="name"]`, "till")
-		p.Accessible("making a key")
+		p.Accessible("creating a key")
 		p.click("form.stack button.primary")
 		p.waitVisible("#secret")
 		p.Accessible("a new key")
@@ -112,7 +112,7 @@ func TestKeysAndWebhooksAreManaged(t *testing.T) {
 		till.open("/staff/pets")
 		till.waitVisible("#catalogue")
 		if till.has(`a[href="/staff/keys"]`) {
-			t.Error("keys are offered to who may not have them")
+			t.Error("the link to the keys is shown without the scope admin")
 		}
 		p.click("#key-2 details.menu:nth-of-type(1) summary")
 		p.click("#key-2 details.menu:nth-of-type(1) button")
@@ -160,9 +160,9 @@ func TestImportIsPreviewedFirst(t *testing.T) {
 		choose("name,categoryId,status\nRex,1,available\nMax,1,gone\n")
 		p.waitText("#import-result", "Invalid rows: 1 of 2")
 		p.waitText("#import-result", "must be one of available, pending, sold")
-		p.Accessible("a file with a bad row")
+		p.Accessible("a file with an invalid row")
 		if p.has("#import-now") {
-			t.Error("a file with a bad row can be imported")
+			t.Error("a file with an invalid row can be imported")
 		}
 		choose("name,categoryId,status\n" + strings.Repeat("Rex <b>,1,available\n", 9000))
 		p.waitText("#import-result", "9000 animals ready to import")
@@ -171,7 +171,7 @@ func TestImportIsPreviewedFirst(t *testing.T) {
 		p.click("#import-now")
 		p.waitText("#import-result", "9000 animals added")
 		if changes := browsertest.Eval[int](p.Page, "window.bar"); changes < 2 {
-			t.Errorf("the bar changed %d times", changes)
+			t.Errorf("the progress bar changed %d times", changes)
 		}
 		p.open("/staff/pets")
 		p.waitText("#pet-9000", "Rex <b>")

@@ -12,7 +12,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The pages look as they are shown in the documentation: `make screenshots` makes the pictures from here.
+// TestScreenshots takes the screenshots of the documentation; see `make screenshots`.
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -34,7 +34,7 @@ func TestScreenshots(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(picture) < 5000 {
-			t.Errorf("%s is nearly empty", name)
+			t.Errorf("the screenshot %s is nearly empty", name)
 		}
 	}
 	p := s.signIn(desktop, anna.Secret)
@@ -46,7 +46,7 @@ func TestScreenshots(t *testing.T) {
 	take(p, "staff-phone", "/staff/pets", ".pets .name")
 }
 
-// mostOrderedPet is an animal that an order holds, the one that was ordered most often.
+// mostOrderedPet returns the reserved animal with the most orders.
 func (s *testShop) mostOrderedPet() (id int64) {
 	s.t.Helper()
 	orders, err := s.service.ListOrders(s.t.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1000}})
