@@ -9,7 +9,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// dashboardPage shows the inventory, the arrivals and sales of the last days, and the reservations about to expire.
+// dashboardPage shows the inventory, the arrivals and sales of the last days, and the reservations about to
+// expire.
 type dashboardPage struct {
 	Inventory        shop.Inventory
 	Total            int64

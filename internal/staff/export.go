@@ -13,8 +13,8 @@ import (
 // exportsAtOnce limits concurrent exports per node: each reads the whole catalogue.
 const exportsAtOnce = 8
 
-// exportPets streams all animals as a CSV file. An error after the first byte aborts the connection, so that the browser
-// does not take the file for complete.
+// exportPets streams all animals as a CSV file. An error after the first byte aborts the connection, so that
+// the browser does not take the file for complete.
 func (p *Pages) exportPets(v *visit) error {
 	select {
 	case p.exports <- struct{}{}:

@@ -25,7 +25,8 @@ const (
 	maxLiveTopics = 200
 )
 
-// live streams the names of what has changed. It sends no data: the page requests what it shows, with the scopes of its key.
+// live streams the names of what has changed. It sends no data: the page requests what it shows, with the
+// scopes of its key.
 func (p *Pages) live(v *visit) error {
 	position, err := v.liveStartPosition()
 	if err != nil {
@@ -50,8 +51,8 @@ func (p *Pages) live(v *visit) error {
 	return nil
 }
 
-// liveStartPosition returns the position after which the stream begins: the end of the browser's previous stream, or else
-// the time at which the page was rendered.
+// liveStartPosition returns the position after which the stream begins: the end of the browser's previous
+// stream, or else the time at which the page was rendered.
 func (v *visit) liveStartPosition() (int64, error) {
 	for _, text := range []string{v.r.Header.Get("Last-Event-ID"), v.r.URL.Query().Get("after")} {
 		if position, err := strconv.ParseInt(text, 10, 64); err == nil && position >= 0 {
@@ -113,8 +114,8 @@ func (s *liveStream) follow() {
 	}
 }
 
-// sendChanges sends each topic that changed since the last message once. It reports whether the stream can continue: a store
-// that is unavailable does not end it.
+// sendChanges sends each topic that changed since the last message once. It reports whether the stream can
+// continue: a store that is unavailable does not end it.
 func (s *liveStream) sendChanges() bool {
 	var topics []string
 	before := s.position
@@ -160,8 +161,8 @@ func (s *liveStream) sendEverything() bool {
 	return s.write("id: %d\ndata: everything\n\n", last)
 }
 
-// topicsOf returns the topics that elements of a page wait for: the object's own and that of its kind. It returns none if
-// the key may not read the object.
+// topicsOf returns the topics that elements of a page wait for: the object's own and that of its kind. It
+// returns none if the key may not read the object.
 func (s *liveStream) topicsOf(event shop.Event) []string {
 	kind, id := event.Subject, ""
 	if end := strings.LastIndexByte(event.Subject, '/'); end >= 0 {

@@ -9,7 +9,8 @@ import (
 // pageSize is the number of rows that a list shows before the browser requests more.
 const pageSize = 50
 
-// pageRequest returns the page of a list that the query parameter "from" asks for: the rows after that id, or the first page.
+// pageRequest returns the page of a list that the query parameter "from" asks for: the rows after that id, or
+// the first page.
 func (v *visit) pageRequest() shop.PageRequest {
 	request := shop.PageRequest{Limit: pageSize}
 	if from, err := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64); err == nil {

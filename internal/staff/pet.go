@@ -9,7 +9,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// maxCategoryOptions is the longest list of categories to select from. With more categories, users type the number.
+// maxCategoryOptions is the longest list of categories to select from. With more categories, users type the
+// number.
 const maxCategoryOptions = 200
 
 // petQuery holds the filters of the catalogue as the form sends them.

@@ -151,7 +151,8 @@ func newHistoryEntry(event shop.Event, names map[string]string) historyEntry {
 	return entry
 }
 
-// fieldTexts returns the name, category and status of an animal as text, or empty texts where there is no animal.
+// fieldTexts returns the name, category and status of an animal as text, or empty texts where there is no
+// animal.
 func fieldTexts(pet *shop.Pet) (texts [3]string) {
 	if pet != nil {
 		texts = [3]string{pet.Name, strconv.FormatInt(pet.CategoryID, 10), string(pet.Status)}

@@ -34,8 +34,8 @@ func (f petForm) categoryID() (int64, error) {
 	return id, nil
 }
 
-// userMessage returns the text of an error that the user can act on, in the words of the page: "categoryId" is "the
-// category" there. It returns "" for errors of the service itself.
+// userMessage returns the text of an error that the user can act on, in the words of the page: "categoryId"
+// is "the category" there. It returns "" for errors of the service itself.
 func userMessage(err error) string {
 	e := shop.AsError(err)
 	if e.Code == shop.Unavailable || e.Code == shop.Internal {
@@ -72,7 +72,8 @@ func (p *Pages) addPet(v *visit) error {
 	return v.show(http.StatusUnprocessableEntity, "pet-add", "Add animal", form)
 }
 
-// showAddedPet responds after an animal was added. The form keeps category and status, ready for a similar animal.
+// showAddedPet responds after an animal was added. The form keeps category and status, ready for a similar
+// animal.
 func (v *visit) showAddedPet(pet shop.Pet, form petForm) (err error) {
 	if !v.partial() {
 		return v.goTo("/staff/pets")
@@ -217,8 +218,8 @@ func (p *Pages) setPetStatus(v *visit) error {
 	return v.showChangedPet(id)
 }
 
-// confirmDeletePet asks before an animal is removed. In the table, the row sends the removal itself after a few seconds;
-// until then it can be undone. A removal cannot be undone later, because ids are never reused.
+// confirmDeletePet asks before an animal is removed. In the table, the row sends the removal itself after a
+// few seconds; until then it can be undone. A removal cannot be undone later, because ids are never reused.
 func (p *Pages) confirmDeletePet(v *visit) error {
 	pet, err := v.petFromPath()
 	if err != nil {

@@ -18,8 +18,8 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// templates holds the pages, each with the layout, and the fragments that pages share. Each is parsed on first use: together
-// they take as much memory as the rest of the service, and many nodes serve no pages.
+// templates holds the pages, each with the layout, and the fragments that pages share. Each is parsed on
+// first use: together they take as much memory as the rest of the service, and many nodes serve no pages.
 type templates struct {
 	pages     map[string]func() (*template.Template, error)
 	fragments func() (*template.Template, error)
@@ -84,7 +84,8 @@ func (v view) With(data any) *view {
 	return &v
 }
 
-// AriaCurrent returns the value of aria-current for a link to a section: "page", "true" for a page below it, or "".
+// AriaCurrent returns the value of aria-current for a link to a section: "page", "true" for a page below it,
+// or "".
 func (v *view) AriaCurrent(section string) string {
 	switch {
 	case v.Page == section:

@@ -30,7 +30,8 @@ func (v *visit) showWebhooks(status int, page webhooksPage) (err error) {
 	return v.show(status, "webhooks", "Webhooks", page)
 }
 
-// selectedTypes returns the event types that are checked in the form, as a list and as a set. None means all types.
+// selectedTypes returns the event types that are checked in the form, as a list and as a set. None means all
+// types.
 func (v *visit) selectedTypes() (types []shop.EventType, selected map[shop.EventType]bool) {
 	selected = map[shop.EventType]bool{}
 	for _, t := range v.r.PostForm["type"] {
@@ -98,8 +99,8 @@ func (v *visit) showWebhook(status int, id int64, page webhookPage) (err error) 
 	return v.show(status, "webhook", "Webhook "+strconv.FormatInt(id, 10), page)
 }
 
-// updateWebhook calls do with the webhook id of the path and shows the webhook again, with any error that the user can
-// act on. Other errors it returns.
+// updateWebhook calls do with the webhook id of the path and shows the webhook again, with any error that the
+// user can act on. Other errors it returns.
 func (v *visit) updateWebhook(do func(id int64) (secret string, err error)) error {
 	id, err := v.thing()
 	if err != nil {
