@@ -27,3 +27,20 @@ func insertPostgres(ctx context.Context, conn *sql.Conn, table *copiedTable, nex
 		return err
 	})
 }
+
+// versionOf is postgresVersion by way of database/sql.
+func versionOf(ctx context.Context, db *sql.DB) (int, error) {
+	return postgresVersion(ctx, sqlRunner{db})
+}
+
+// sqlRunner runs statements by way of database/sql.
+type sqlRunner struct{ db *sql.DB }
+
+func (r sqlRunner) exec(ctx context.Context, query string, args []any) error {
+	_, err := r.db.ExecContext(ctx, query, args...)
+	return err
+}
+
+func (r sqlRunner) query(ctx context.Context, query string, args []any) (rows, error) {
+	return r.db.QueryContext(ctx, query, args...)
+}

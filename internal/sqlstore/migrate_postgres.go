@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -13,7 +12,7 @@ import (
 // migratePostgres brings the schema up to date. Nodes may start together: the row that holds the version is locked while
 // one of them works, and the others then find nothing left to do. A database that is just coming up is waited for, and so is
 // whoever has the lock; the work itself may take as long as it takes. Where there must be a store already, none is made.
-func migratePostgres(ctx context.Context, db *sql.DB, existing bool) error {
+func migratePostgres(ctx context.Context, p *postgresEngine, existing bool) error {
 	steps, err := readMigrations("postgres")
 	if err != nil {
 		return err
@@ -21,7 +20,7 @@ func migratePostgres(ctx context.Context, db *sql.DB, existing bool) error {
 	waiting, cancel := context.WithTimeout(ctx, pgStartPatience)
 	defer cancel()
 	for try := 0; ; try++ {
-		version, err := versionOf(waiting, db)
+		version, err := p.schemaVersion(waiting)
 		switch {
 		case err == nil && version == len(steps):
 			return nil // nothing is written: the role may be one that cannot change the schema
@@ -30,7 +29,7 @@ func migratePostgres(ctx context.Context, db *sql.DB, existing bool) error {
 		case err == nil && version == 0 && existing:
 			return errNoStore
 		case err == nil:
-			err = migrateOnce(ctx, waiting, db, steps)
+			err = p.withConn(waiting, func(conn *pgx.Conn) error { return migrateOnce(ctx, waiting, conn, steps) })
 		}
 		if err == nil || !mayPass(err) && !isMadeByAnother(err) || !pause(waiting, try) {
 			return err
@@ -41,17 +40,21 @@ func migratePostgres(ctx context.Context, db *sql.DB, existing bool) error {
 // pgStartPatience is how long a start waits for a database, and for those who change its schema.
 const pgStartPatience = 30 * time.Second
 
-// versionOf returns how many migrations have run; 0 where there is no store.
-func versionOf(ctx context.Context, db *sql.DB) (version int, err error) {
+func (p *postgresEngine) schemaVersion(ctx context.Context) (version int, err error) {
+	err = p.withConn(ctx, func(conn *pgx.Conn) error {
+		version, err = postgresVersion(ctx, pgxRunner{conn})
+		return err
+	})
+	return version, err
+}
+
+// postgresVersion returns how many migrations have run; 0 where there is no store.
+func postgresVersion(ctx context.Context, r runner) (version int, err error) {
 	var made bool
-	err = db.QueryRowContext(ctx, "SELECT to_regclass('schema_version') IS NOT NULL").Scan(&made)
-	if err != nil || !made {
+	if _, err := firstRow(ctx, r, "SELECT to_regclass('schema_version') IS NOT NULL", &made); err != nil || !made {
 		return 0, err
 	}
-	err = db.QueryRowContext(ctx, "SELECT version FROM schema_version WHERE one = 1").Scan(&version)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
+	_, err = firstRow(ctx, r, "SELECT version FROM schema_version WHERE one = 1", &version)
 	return version, err
 }
 
@@ -69,20 +72,20 @@ func isMadeByAnother(err error) bool {
 }
 
 // migrateOnce changes the schema in one transaction. Only for the lock on it has it no more time than waiting has.
-func migrateOnce(ctx, waiting context.Context, db *sql.DB, steps []string) error {
-	tx, err := db.BeginTx(ctx, nil)
+func migrateOnce(ctx, waiting context.Context, conn *pgx.Conn, steps []string) error {
+	tx, err := conn.Begin(ctx)
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback()
+	defer tx.Rollback(ctx)
 	const table = "CREATE TABLE IF NOT EXISTS schema_version (one BIGINT PRIMARY KEY CHECK (one = 1), version BIGINT NOT NULL)"
 	for _, statement := range []string{table, "INSERT INTO schema_version (one, version) VALUES (1, 0) ON CONFLICT (one) DO NOTHING"} {
-		if _, err := tx.ExecContext(waiting, statement); err != nil {
+		if _, err := tx.Exec(waiting, statement); err != nil {
 			return lockError(waiting, err)
 		}
 	}
 	var version int
-	if err := tx.QueryRowContext(waiting, "SELECT version FROM schema_version WHERE one = 1 FOR UPDATE").Scan(&version); err != nil {
+	if err := tx.QueryRow(waiting, "SELECT version FROM schema_version WHERE one = 1 FOR UPDATE").Scan(&version); err != nil {
 		return lockError(waiting, err)
 	}
 	if version > len(steps) {
@@ -92,7 +95,7 @@ func migrateOnce(ctx, waiting context.Context, db *sql.DB, steps []string) error
 		return nil // another node was quicker
 	}
 	for _, step := range steps[version:] {
-		_, err := tx.ExecContext(ctx, step, pgx.QueryExecModeSimpleProtocol)
+		_, err := tx.Exec(ctx, step, pgx.QueryExecModeSimpleProtocol)
 		if pgCode(err) == pgDuplicateTable { // it is no other node's: the row is locked
 			return fmt.Errorf("it is the database of another program: %v", err)
 		}
@@ -100,10 +103,10 @@ func migrateOnce(ctx, waiting context.Context, db *sql.DB, steps []string) error
 			return err
 		}
 	}
-	if _, err := tx.ExecContext(ctx, "UPDATE schema_version SET version = $1 WHERE one = 1", len(steps)); err != nil {
+	if _, err := tx.Exec(ctx, "UPDATE schema_version SET version = $1 WHERE one = 1", len(steps)); err != nil {
 		return err
 	}
-	return tx.Commit()
+	return tx.Commit(ctx)
 }
 
 // lockError says what was waited for, where that took too long.

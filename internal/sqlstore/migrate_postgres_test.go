@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"animalstore/internal/pgtest"
 )
 
@@ -67,7 +69,12 @@ func TestOpenWhileTheSchemaIsHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = migrateOnce(t.Context(), waiting, db, steps)
+	conn, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	err = migrateOnce(t.Context(), waiting, conn, steps)
 	if err == nil || !strings.Contains(err.Error(), "another node or a copy") {
 		t.Errorf("got %v", err)
 	}

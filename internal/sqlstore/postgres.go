@@ -16,6 +16,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"animalstore/internal/shop"
@@ -27,7 +28,8 @@ import (
 // has made read-only, is looked for anew for a while. Only a write whose COMMIT may have arrived is not simply run again:
 // its fate is looked up first.
 type postgresEngine struct {
-	db       *sql.DB
+	pool     *pgxpool.Pool
+	db       *sql.DB // the same connections, for a copy
 	config   *pgx.ConnConfig
 	dialect  *dialect
 	metrics  *metrics
@@ -38,6 +40,8 @@ type postgresEngine struct {
 	turn chan struct{}
 	// era counts how often the server was lost. Connections from before lead to where it was: none of them is used again.
 	era atomic.Int64
+	// failedWaits and failedWaitTime are of the waits for a connection that ended without one.
+	failedWaits, failedWaitTime atomic.Int64
 }
 
 const (
@@ -54,17 +58,19 @@ const (
 )
 
 func openPostgres(ctx context.Context, url string, o Options, m *metrics, tell func(did effects, done bool)) (*postgresEngine, error) {
-	config, pool, err := parsePostgresURL(url)
+	config, settings, err := parsePostgresURL(url)
 	if err != nil {
 		return nil, err
 	}
 	p := &postgresEngine{
 		config: config, dialect: postgresDialect(o.Now), metrics: m, tell: tell, patience: cmp.Or(o.Patience, pgPatience), turn: make(chan struct{}, 1),
 	}
-	p.db = stdlib.OpenDB(*config, stdlib.OptionBeforeConnect(p.prepare), stdlib.OptionShouldPing(p.ping), stdlib.OptionResetSession(p.refuseOld))
-	pool.apply(p.db)
-	if err := migratePostgres(ctx, p.db, o.Existing); err != nil {
-		p.db.Close()
+	if p.pool, err = p.newPool(config, settings); err != nil {
+		return nil, err
+	}
+	p.db = stdlib.OpenDBFromPool(p.pool)
+	if err := migratePostgres(ctx, p, o.Existing); err != nil {
+		p.close()
 		return nil, fmt.Errorf("cannot open the database: %w", err)
 	}
 	return p, nil
@@ -123,24 +129,14 @@ func hasAt(config *pgx.ConnConfig) bool {
 
 func (p *postgresEngine) close() error {
 	p.closed.Store(true)
-	return p.db.Close()
-}
-
-// sqlRunner runs statements in a transaction of database/sql; the driver prepares them.
-type sqlRunner struct{ tx *sql.Tx }
-
-func (r sqlRunner) exec(ctx context.Context, query string, args []any) error {
-	_, err := r.tx.ExecContext(ctx, query, args...)
+	err := p.db.Close()
+	p.pool.Close()
 	return err
-}
-
-func (r sqlRunner) query(ctx context.Context, query string, args []any) (rows, error) {
-	return r.tx.QueryContext(ctx, query, args...)
 }
 
 func (p *postgresEngine) read(ctx context.Context, fn func(*tx) error) error {
 	return p.patiently(ctx, ctx, func(ctx context.Context) error {
-		return p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelRepeatableRead, ReadOnly: true}, func(t *tx, _ func() error) error {
+		return p.transaction(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(t *tx, _ func() error) error {
 			return t.run(func() error { return fn(t) })
 		})
 	})
@@ -157,7 +153,7 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 		name := make([]byte, 16)
 		rand.Read(name)
 		var lost error // of a COMMIT that may have arrived
-		err := p.transaction(ctx, sql.TxOptions{Isolation: sql.LevelSerializable}, func(t *tx, commit func() error) error {
+		err := p.transaction(ctx, pgx.TxOptions{IsoLevel: pgx.Serializable}, func(t *tx, commit func() error) error {
 			defer func() { did.add(t.effects) }()
 			err := t.run(func() error {
 				if err := fn(t); err != nil {
@@ -185,37 +181,22 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 	return err
 }
 
-// transaction runs fn in one transaction of one connection. A connection on which something broke is not used again.
-func (p *postgresEngine) transaction(ctx context.Context, o sql.TxOptions, fn func(t *tx, commit func() error) error) error {
-	conn, err := p.db.Conn(ctx)
+// transaction runs fn in one transaction of one connection. Only a commit ends it with effect.
+func (p *postgresEngine) transaction(ctx context.Context, o pgx.TxOptions, fn func(t *tx, commit func() error) error) (err error) {
+	conn, err := p.acquire(ctx)
 	if err != nil {
 		return p.dialect.meaning(err)
 	}
-	defer conn.Close()
-	var state connState
-	err = conn.Raw(func(driven any) error {
-		state = stateOf(driven.(*stdlib.Conn).Conn())
-		state.committing.Store(false)
-		return nil
+	defer func() { p.release(ctx, conn, err) }()
+	begun, err := conn.BeginTx(ctx, o)
+	if err != nil {
+		return p.dialect.meaning(err)
+	}
+	defer begun.Rollback(ctx) // after a commit it does nothing; where the context has ended, it closes the connection
+	return fn(&tx{ctx: ctx, runner: pgxRunner{conn.Conn()}, dialect: p.dialect}, func() error {
+		stateOf(conn.Conn()).committing.Store(true)
+		return p.metrics.commit(func() error { return begun.Commit(ctx) })
 	})
-	if err != nil {
-		return p.dialect.meaning(err)
-	}
-	sqlTx, err := conn.BeginTx(ctx, &o)
-	if err != nil {
-		p.drop(ctx, conn, state, err)
-		return p.dialect.meaning(err)
-	}
-	defer sqlTx.Rollback() // after a commit it does nothing
-	err = fn(&tx{ctx: ctx, runner: sqlRunner{sqlTx}, dialect: p.dialect}, func() error {
-		state.committing.Store(true)
-		return p.metrics.commit(sqlTx.Commit)
-	})
-	if err != nil && mayPass(err) && !isConflict(err) {
-		sqlTx.Rollback()
-		p.drop(ctx, conn, state, err)
-	}
-	return err
 }
 
 // fate finds out what became of a write whose COMMIT got no answer. Its name can stand in commits once: either the write
@@ -228,7 +209,10 @@ func (p *postgresEngine) fate(ctx context.Context, name []byte, lost error) erro
 	const ask = "INSERT INTO commits (id, at, done) VALUES ($1, " + serverMicros + ", FALSE) ON CONFLICT (id) DO UPDATE SET at = excluded.at RETURNING done"
 	for try := 0; ; try++ {
 		var done bool
-		err := p.db.QueryRowContext(ctx, ask, name).Scan(&done)
+		err := p.withConn(ctx, func(conn *pgx.Conn) error {
+			stateOf(conn).committing.Store(true) // the statement commits by itself
+			return conn.QueryRow(ctx, ask, name).Scan(&done)
+		})
 		switch {
 		case err == nil && done:
 			return nil

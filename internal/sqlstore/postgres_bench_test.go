@@ -139,14 +139,20 @@ func checkCounts(t *testing.T, straight *sql.DB, pets int) {
 	}
 }
 
-// awaitRow asks a database, or one connection to it, until the answer is yes.
-func awaitRow(t *testing.T, db interface {
-	QueryRowContext(context.Context, string, ...any) *sql.Row
-}, what, query string) {
+// awaitRow asks a database until the answer is yes.
+func awaitRow(t *testing.T, db *sql.DB, what, query string) {
+	t.Helper()
+	await(t, what, func() (yes bool, err error) {
+		err = db.QueryRowContext(t.Context(), query).Scan(&yes)
+		return yes, err
+	})
+}
+
+func await(t *testing.T, what string, ask func() (yes bool, err error)) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * ample); ; time.Sleep(5 * time.Millisecond) {
-		var yes bool
-		if err := db.QueryRowContext(t.Context(), query).Scan(&yes); err != nil {
+		yes, err := ask()
+		if err != nil {
 			t.Fatal(err)
 		}
 		if yes {

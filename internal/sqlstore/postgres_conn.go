@@ -2,8 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"net"
 	"sync/atomic"
@@ -11,20 +9,22 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"animalstore/internal/shop"
 )
 
 // connState is what is known of a connection.
 type connState struct {
-	era        int64        // in which it was made
-	committing *atomic.Bool // its COMMIT was sent
+	era        int64       // in which it was made
+	committing atomic.Bool // its COMMIT was sent
+	usedAt     time.Time   // when it was given back, or made
 }
 
 const connStateName = "animalstore"
 
-func stateOf(conn *pgx.Conn) connState {
-	state, _ := conn.PgConn().CustomData()[connStateName].(connState)
-	return state
+func stateOf(conn *pgx.Conn) *connState {
+	return conn.PgConn().CustomData()[connStateName].(*connState)
 }
 
 // prepare gives the connection that is about to be made its state.
@@ -32,50 +32,91 @@ func stateOf(conn *pgx.Conn) connState {
 // The driver asks a server to cancel whatever got no answer in time. A COMMIT must not be: a primary that waits for its
 // synchronous replica would stop waiting, and show to everybody what a failover may still undo.
 func (p *postgresEngine) prepare(_ context.Context, config *pgx.ConnConfig) error {
-	dial, committing := config.DialFunc, new(atomic.Bool)
+	dial, state := config.DialFunc, &connState{}
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if committing.Load() {
+		if state.committing.Load() {
 			return nil, errors.New("a COMMIT is not cancelled")
 		}
 		return dial(ctx, network, address)
 	}
 	config.AfterConnect = func(_ context.Context, conn *pgconn.PgConn) error {
-		conn.CustomData()[connStateName] = connState{p.era.Load(), committing}
+		state.era, state.usedAt = p.era.Load(), time.Now()
+		conn.CustomData()[connStateName] = state
 		return nil
 	}
 	return nil
 }
 
-func (p *postgresEngine) isOld(conn *pgx.Conn) bool { return stateOf(conn).era != p.era.Load() }
+// withConn runs fn with a connection. One on which something broke is not used again.
+func (p *postgresEngine) withConn(ctx context.Context, fn func(*pgx.Conn) error) (err error) {
+	conn, err := p.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { p.release(ctx, conn, err) }()
+	return fn(conn.Conn())
+}
 
-// ping asks a server that was not heard of for a while whether it is there. The driver would do the same, with all of the
-// caller's time, and with each connection anew.
-func (p *postgresEngine) ping(ctx context.Context, of stdlib.ShouldPingParams) (again bool) {
-	if of.IdleDuration < time.Second || p.isOld(of.Conn) {
+func (p *postgresEngine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	for {
+		began := time.Now()
+		conn, err := p.pool.Acquire(ctx)
+		if err != nil && p.closed.Load() {
+			return nil, shop.UnavailableError(errClosed)
+		}
+		if err != nil {
+			p.waitInVain(ctx, began)
+			return nil, err
+		}
+		if p.isUsable(ctx, conn.Conn()) {
+			stateOf(conn.Conn()).committing.Store(false)
+			return conn, nil
+		}
+		drop(conn)
+	}
+}
+
+// isUsable tells whether a connection leads to where the server is now. It asks a server that was not heard of for a while,
+// and gives it little time for the answer; where none comes, no other connection of that era is asked.
+func (p *postgresEngine) isUsable(ctx context.Context, conn *pgx.Conn) bool {
+	state := stateOf(conn)
+	if state.era != p.era.Load() {
 		return false
+	}
+	if time.Since(state.usedAt) < time.Second {
+		return true
 	}
 	limit, cancel := context.WithTimeout(ctx, pgPingTimeout)
 	defer cancel()
-	if err := of.Conn.Ping(limit); err != nil {
-		p.lose(ctx, stateOf(of.Conn).era)
+	if err := conn.Ping(limit); err != nil {
+		p.lose(ctx, state.era)
+		return false
 	}
-	return false
+	return true
 }
 
-func (p *postgresEngine) refuseOld(_ context.Context, conn *pgx.Conn) error {
-	if p.isOld(conn) {
-		return driver.ErrBadConn
-	}
-	return nil
-}
-
-// drop keeps a connection from being used again, and all others of its era where the server is gone: each of them would
-// cost somebody a try, or all of the time there is where the server is silent.
-func (p *postgresEngine) drop(ctx context.Context, conn *sql.Conn, state connState, err error) {
-	conn.Raw(func(any) error { return driver.ErrBadConn })
+// release gives a connection back after what was done with it failed with err, or did not. Where the server is gone, all other
+// connections of its era are not used again either: each of them would cost somebody a try, or all of the time there is where
+// the server is silent.
+func (p *postgresEngine) release(ctx context.Context, conn *pgxpool.Conn, err error) {
+	state, inner := stateOf(conn.Conn()), conn.Conn().PgConn()
 	if isGone(err) {
 		p.lose(ctx, state.era)
 	}
+	if inner.IsClosed() || inner.TxStatus() != 'I' || mayPass(err) && !isConflict(err) {
+		drop(conn)
+		return
+	}
+	state.usedAt = time.Now()
+	conn.Release()
+}
+
+// drop closes a connection. The pool itself would keep its place until the driver is done with closing, which takes 15 seconds
+// where the server is silent: enough of these, and there would be none left to reach another server with.
+func drop(conn *pgxpool.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), pgPingTimeout)
+	defer cancel()
+	conn.Hijack().Close(ctx)
 }
 
 // lose notes that the server is gone to which there were connections in this era.

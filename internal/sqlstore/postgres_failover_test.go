@@ -61,12 +61,15 @@ func demote(t *testing.T, store *Store, primary *pgtest.Server) {
 	exec(t, old, "ALTER SYSTEM SET default_transaction_read_only = on")
 	exec(t, old, "SELECT pg_reload_conf()")
 	for range pgConnections {
-		conn, err := store.engine.(*postgresEngine).db.Conn(t.Context())
+		conn, err := store.engine.(*postgresEngine).pool.Acquire(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close() // not before all were asked: the next one would be this one again
-		awaitRow(t, conn, "a connection to be read-only", "SELECT current_setting('default_transaction_read_only') = 'on'")
+		defer conn.Release() // not before all were asked: the next one would be this one again
+		await(t, "a connection to be read-only", func() (readOnly bool, err error) {
+			err = conn.QueryRow(t.Context(), "SELECT current_setting('default_transaction_read_only') = 'on'").Scan(&readOnly)
+			return readOnly, err
+		})
 	}
 }
 
@@ -139,7 +142,7 @@ func fillPool(t *testing.T, store *Store) {
 		})
 	}
 	all.Wait()
-	if n := store.engine.(*postgresEngine).db.Stats().OpenConnections; n != pgConnections {
+	if n := store.engine.(*postgresEngine).pool.Stat().TotalConns(); n != pgConnections {
 		t.Fatalf("there are %d connections, want %d", n, pgConnections)
 	}
 }

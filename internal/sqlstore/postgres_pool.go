@@ -1,12 +1,14 @@
 package sqlstore
 
 import (
-	"database/sql"
+	"context"
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // pool is how many connections a node keeps, and for how long. The URL may say so in the words that pgx's own pool has for
@@ -32,7 +34,7 @@ func poolOf(config *pgx.ConnConfig) (pool, error) {
 		return nil
 	}
 	if err := take("pool_max_conns", func(text string) (err error) {
-		if p.most, err = strconv.Atoi(text); err != nil || p.most < 1 {
+		if p.most, err = strconv.Atoi(text); err != nil || p.most < 1 || p.most > math.MaxInt32 {
 			return fmt.Errorf("is no number from 1 on")
 		}
 		return nil
@@ -52,9 +54,16 @@ func poolOf(config *pgx.ConnConfig) (pool, error) {
 	return p, nil
 }
 
-func (p pool) apply(db *sql.DB) {
-	db.SetMaxOpenConns(p.most)
-	db.SetMaxIdleConns(p.most)
-	db.SetConnMaxIdleTime(p.idle)
-	db.SetConnMaxLifetime(p.lifetime)
+// newPool opens no connection yet. The pool does not look at its connections when it hands them out: acquire does.
+func (p *postgresEngine) newPool(config *pgx.ConnConfig, of pool) (*pgxpool.Pool, error) {
+	c, err := pgxpool.ParseConfig(config.ConnString()) // a pool takes no other configuration; all that counts is replaced
+	if err != nil {
+		return nil, err
+	}
+	c.ConnConfig, c.MaxConns, c.MinConns, c.MinIdleConns = config, int32(of.most), 0, 0
+	c.MaxConnIdleTime, c.MaxConnLifetime, c.MaxConnLifetimeJitter = of.idle, of.lifetime, 0
+	c.HealthCheckPeriod = max(time.Second, min(of.idle, of.lifetime)/30) // so much later an idle connection is closed
+	c.BeforeConnect = p.prepare
+	c.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+	return pgxpool.NewWithConfig(context.Background(), c)
 }

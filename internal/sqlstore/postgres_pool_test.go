@@ -33,7 +33,7 @@ func TestPoolSettings(t *testing.T) {
 		}
 	}
 	store := open(t, pgtest.Shared(t).NewDatabase(t)+"&pool_max_conns=2", Options{})
-	if most := store.engine.(*postgresEngine).db.Stats().MaxOpenConnections; most != 2 {
+	if most := store.engine.(*postgresEngine).pool.Stat().MaxConns(); most != 2 {
 		t.Errorf("there may be %d connections", most)
 	}
 }

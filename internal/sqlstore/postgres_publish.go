@@ -2,11 +2,9 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // publishing moves the events whose changes are committed from the inbox to their place in the feed.
@@ -42,7 +40,7 @@ func (p *postgresEngine) publish(ctx context.Context) error {
 }
 
 func (p *postgresEngine) hasInbox(ctx context.Context) (waiting bool, err error) {
-	err = p.transaction(ctx, sql.TxOptions{ReadOnly: true}, func(t *tx, _ func() error) error {
+	err = p.transaction(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(t *tx, _ func() error) error {
 		_, waiting, err = one(t, scanValue[int64], "SELECT id FROM event_inbox LIMIT 1")
 		return err
 	})
@@ -50,21 +48,12 @@ func (p *postgresEngine) hasInbox(ctx context.Context) (waiting bool, err error)
 }
 
 func (p *postgresEngine) publishSome(ctx context.Context) error {
-	conn, err := p.db.Conn(ctx)
-	if err != nil {
-		return p.dialect.meaning(err)
-	}
-	defer conn.Close()
-	var state connState
-	err = conn.Raw(func(driven any) error {
-		raw := driven.(*stdlib.Conn).Conn()
-		state = stateOf(raw)
-		state.committing.Store(true) // it ends with one, and must not be cancelled either
-		_, err := raw.PgConn().Exec(ctx, publishing).ReadAll()
+	err := p.withConn(ctx, func(conn *pgx.Conn) error {
+		stateOf(conn).committing.Store(true) // it ends with one, and must not be cancelled either
+		_, err := conn.PgConn().Exec(ctx, publishing).ReadAll()
 		return err
 	})
 	if err != nil {
-		p.drop(ctx, conn, state, err) // its transaction may be open
 		return p.dialect.meaning(err)
 	}
 	return nil

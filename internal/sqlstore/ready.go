@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"animalstore/internal/shop"
 )
@@ -55,7 +54,6 @@ func (p *postgresEngine) ready(ctx context.Context) error {
 
 func (s *sqliteEngine) collectors() []prometheus.Collector { return nil }
 
-// collectors are those of the pool of connections, as database/sql counts them.
 func (p *postgresEngine) collectors() []prometheus.Collector {
-	return []prometheus.Collector{collectors.NewDBStatsCollector(p.db, "animalstore")}
+	return []prometheus.Collector{poolCollector{p}}
 }
