@@ -5,17 +5,11 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
-	"errors"
 	"fmt"
-	mathrand "math/rand/v2"
-	"regexp"
-	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 
@@ -74,57 +68,6 @@ func openPostgres(ctx context.Context, url string, o Options, m *metrics, tell f
 		return nil, fmt.Errorf("cannot open the database: %w", err)
 	}
 	return p, nil
-}
-
-// CheckURL says what is wrong with the URL of a server, without showing a password.
-func CheckURL(url string) error {
-	_, _, err := parsePostgresURL(url)
-	return err
-}
-
-func parsePostgresURL(url string) (*pgx.ConnConfig, pool, error) {
-	config, err := pgx.ParseConfig(url)
-	if err != nil && strings.Contains(err.Error(), "failed to parse as URL") { // whatever the driver says of it may be a piece of a password
-		return nil, pool{}, errors.New("it cannot be read; a URL is postgres://USER:PASSWORD@HOST/DATABASE, and in a password a space is written as %20, a # as %23, a % as %25, a / as %2F and an @ as %40")
-	}
-	if err != nil {
-		return nil, pool{}, errors.New(partsOfURL.ReplaceAllString(err.Error(), "$1…"))
-	}
-	if hasAt(config) { // what was taken for a host is the end of a password: it is not shown
-		return nil, pool{}, errors.New("there is an @ in the wrong place; a URL is postgres://USER:PASSWORD@HOST/DATABASE, and in a password an @ is written as %40")
-	}
-	own, err := poolOf(config)
-	if err != nil {
-		return nil, pool{}, err
-	}
-	if config.ConnectTimeout == 0 {
-		config.ConnectTimeout = pgConnectTimeout
-	}
-	if config.ValidateConnect == nil { // of several servers, only one that can be written is of use
-		config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
-	}
-	validate := config.ValidateConnect
-	config.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
-		err := validate(ctx, conn)
-		if err != nil && pgCode(err) == "" && !isBroken(err) { // it was asked, and is not the one that writes
-			err = fmt.Errorf("%w: %w", errReadOnly, err)
-		}
-		return err
-	}
-	if config.RuntimeParams["application_name"] == "" {
-		config.RuntimeParams["application_name"] = "animalstore"
-	}
-	return config, own, nil
-}
-
-// partsOfURL are what the driver repeats of a URL that it cannot read. It hides a password only where it finds one, and in such
-// a URL it may be anywhere.
-var partsOfURL = regexp.MustCompile("(?s)^(cannot parse )`.*`|\"(?:[^\"\\\\]|\\\\.)*\"")
-
-// hasAt tells whether there is a host, or a database, that cannot be one.
-func hasAt(config *pgx.ConnConfig) bool {
-	return strings.Contains(config.Host, "@") || strings.Contains(config.Database, "@") ||
-		slices.ContainsFunc(config.Fallbacks, func(f *pgconn.FallbackConfig) bool { return strings.Contains(f.Host, "@") })
 }
 
 func (p *postgresEngine) close() error {
@@ -197,94 +140,4 @@ func (p *postgresEngine) transaction(ctx context.Context, o pgx.TxOptions, fn fu
 		stateOf(conn.Conn()).committing.Store(true)
 		return p.metrics.commit(func() error { return begun.Commit(ctx) })
 	})
-}
-
-// fate finds out what became of a write whose COMMIT got no answer. Its name can stand in commits once: either the write
-// has put it there, or it is put there now as that of a write that will never be done; while the write is still going on,
-// this waits for its end. Where the server cannot be asked in time, nobody knows, and the caller is told so.
-//
-// It is one statement, so that one server answers, and it always writes: only then a primary answers no sooner than its
-// synchronous replica has all that came before, and "done" is not said of what a failover would undo.
-func (p *postgresEngine) fate(ctx context.Context, name []byte, lost error) error {
-	const ask = "INSERT INTO commits (id, at, done) VALUES ($1, " + serverMicros + ", FALSE) ON CONFLICT (id) DO UPDATE SET at = excluded.at RETURNING done"
-	for try := 0; ; try++ {
-		var done bool
-		err := p.withConn(ctx, func(conn *pgx.Conn) error {
-			stateOf(conn).committing.Store(true) // the statement commits by itself
-			return conn.QueryRow(ctx, ask, name).Scan(&done)
-		})
-		switch {
-		case err == nil && done:
-			return nil
-		case err == nil:
-			return shop.UnavailableError(errors.Join(errNotDone, lost))
-		case !pause(ctx, try):
-			return shop.UnavailableError(errors.Join(errUnknown, lost, err))
-		}
-	}
-}
-
-var (
-	// errNotDone marks a failure after which it is certain that nothing was written: it can be run again.
-	errNotDone = errors.New("the write was not done")
-	// errUnknown marks a failure after which it may have been written: it must not be run again.
-	errUnknown = errors.New("it is not known whether the write was done")
-)
-
-// patiently runs fn again while what it failed of may pass, for a bounded time and as long as its caller waits for it.
-func (p *postgresEngine) patiently(caller, ctx context.Context, fn func(context.Context) error) error {
-	if p.closed.Load() {
-		return shop.UnavailableError(errClosed)
-	}
-	limit, cancel := context.WithTimeout(ctx, max(p.patience, shop.PatienceOf(ctx)))
-	defer cancel()
-	violations := 0
-	var before error // what it failed of the last time
-	leave := func() {}
-	defer func() { leave() }()
-	for try := 0; ; try++ {
-		err := fn(limit)
-		if before != nil && limit.Err() != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errUnknown) {
-			return before // it says why, where this one says that the time is over
-		}
-		before = err
-		if isViolation(err) {
-			violations++
-		}
-		if err == nil || !mayPass(err) || violations > maxViolations || caller.Err() != nil || !pause(limit, try) {
-			return err
-		}
-		p.metrics.retries.WithLabelValues(string(troubleOf(err))).Inc()
-		if try == 0 && isConflict(err) {
-			leave = p.takeTurn(limit)
-		}
-	}
-}
-
-// takeTurn waits until no other write of this node runs again after a conflict. All at once they would meet each other
-// anew, and again: PostgreSQL sees conflicts by the page, so that neighbours meet who share no row. Whoever has waited for a
-// fifth of its patience goes on all the same: the one before it may have to wait for something else.
-func (p *postgresEngine) takeTurn(ctx context.Context) (leave func()) {
-	limit, cancel := context.WithTimeout(ctx, p.patience/5)
-	defer cancel()
-	select {
-	case p.turn <- struct{}{}:
-		return func() { <-p.turn }
-	case <-limit.Done():
-		return func() {}
-	}
-}
-
-// pause waits before the next try, a random while that grows; it returns false where there is no time for one.
-func pause(ctx context.Context, try int) bool {
-	wait := time.Duration(mathrand.Int64N(int64(min(time.Millisecond<<min(try, 10), 200*time.Millisecond)))) + time.Millisecond
-	if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
-		return false
-	}
-	select {
-	case <-time.After(wait):
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
