@@ -21,7 +21,7 @@ var serverChecks = checkEngine{
 	integrity: func(context.Context, *checker) error { return nil }, // the server's own work: see amcheck
 }
 
-var madeByMigrations = regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?(TABLE|INDEX) (\w+)`)
+var createdByMigrations = regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?(TABLE|INDEX) (\w+)`)
 
 // checkServerSchema looks for what the migrations make: tables with their columns, and indexes. Constraints that were put off and
 // indexes that failed to build hold nothing.
@@ -32,7 +32,7 @@ func checkServerSchema(ctx context.Context, c *checker) (usable bool, err error)
 	}
 	want := map[string]string{}
 	for _, step := range steps[:c.version] {
-		for _, made := range madeByMigrations.FindAllStringSubmatch(step, -1) {
+		for _, made := range createdByMigrations.FindAllStringSubmatch(step, -1) {
 			want[map[string]string{"TABLE": "table ", "INDEX": "index "}[made[1]]+made[2]] = ""
 		}
 	}

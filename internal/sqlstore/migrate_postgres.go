@@ -17,7 +17,7 @@ func migratePostgres(ctx context.Context, p *postgresEngine, existing bool) erro
 	if err != nil {
 		return err
 	}
-	waiting, cancel := context.WithTimeout(ctx, pgStartPatience)
+	waiting, cancel := context.WithTimeout(ctx, pgStartTimeout)
 	defer cancel()
 	for try := 0; ; try++ {
 		version, err := p.schemaVersion(waiting)
@@ -31,14 +31,14 @@ func migratePostgres(ctx context.Context, p *postgresEngine, existing bool) erro
 		case err == nil:
 			err = p.withConn(waiting, func(conn *pgx.Conn) error { return migrateOnce(ctx, waiting, conn, steps) })
 		}
-		if err == nil || !mayPass(err) && !isMadeByAnother(err) || !pause(waiting, try) {
+		if err == nil || !isRetryable(err) && !isConcurrentMigration(err) || !backOff(waiting, try) {
 			return err
 		}
 	}
 }
 
-// pgStartPatience is how long a start waits for a database, and for those who change its schema.
-const pgStartPatience = 30 * time.Second
+// pgStartTimeout is how long a start waits for a database, and for those who change its schema.
+const pgStartTimeout = 30 * time.Second
 
 func (p *postgresEngine) schemaVersion(ctx context.Context) (version int, err error) {
 	err = p.withConn(ctx, func(conn *pgx.Conn) error {
@@ -62,8 +62,8 @@ var errNoStore = errors.New("there is no store in it")
 
 const pgDuplicateTable = "42P07"
 
-// isMadeByAnother tells whether another node has made a table at the same moment.
-func isMadeByAnother(err error) bool {
+// isConcurrentMigration tells whether another node has made a table at the same moment.
+func isConcurrentMigration(err error) bool {
 	switch pgCode(err) {
 	case pgUniqueViolation, pgDuplicateTable, "XX000": // PostgreSQL's own catalogue has told them apart
 		return true
@@ -81,12 +81,12 @@ func migrateOnce(ctx, waiting context.Context, conn *pgx.Conn, steps []string) e
 	const table = "CREATE TABLE IF NOT EXISTS schema_version (one BIGINT PRIMARY KEY CHECK (one = 1), version BIGINT NOT NULL)"
 	for _, statement := range []string{table, "INSERT INTO schema_version (one, version) VALUES (1, 0) ON CONFLICT (one) DO NOTHING"} {
 		if _, err := tx.Exec(waiting, statement); err != nil {
-			return lockError(waiting, err)
+			return schemaLockError(waiting, err)
 		}
 	}
 	var version int
 	if err := tx.QueryRow(waiting, "SELECT version FROM schema_version WHERE one = 1 FOR UPDATE").Scan(&version); err != nil {
-		return lockError(waiting, err)
+		return schemaLockError(waiting, err)
 	}
 	if version > len(steps) {
 		return errNewer(version, len(steps))
@@ -109,8 +109,8 @@ func migrateOnce(ctx, waiting context.Context, conn *pgx.Conn, steps []string) e
 	return tx.Commit(ctx)
 }
 
-// lockError says what was waited for, where that took too long.
-func lockError(waiting context.Context, err error) error {
+// schemaLockError says what was waited for, where that took too long.
+func schemaLockError(waiting context.Context, err error) error {
 	if waiting.Err() != nil {
 		return fmt.Errorf("another node or a copy has held its schema for too long: %w", err)
 	}

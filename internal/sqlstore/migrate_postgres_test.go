@@ -13,13 +13,13 @@ import (
 )
 
 // A store whose schema is up to date is opened also by a role that cannot change it.
-func TestOpenWithoutTheRightToMakeTables(t *testing.T) {
+func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	open(t, database, Options{})
-	db := openStraight(t, database)
+	direct := openDirect(t, database)
 	var name string
-	if err := db.QueryRow("SELECT current_database()").Scan(&name); err != nil {
+	if err := direct.QueryRow("SELECT current_database()").Scan(&name); err != nil {
 		t.Fatal(err)
 	}
 	role := "clerk_of_" + name // roles are the server's, and other tests have some
@@ -28,11 +28,11 @@ func TestOpenWithoutTheRightToMakeTables(t *testing.T) {
 		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + role,
 		"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO " + role,
 	} {
-		exec(t, db, statement)
+		exec(t, direct, statement)
 	}
 	t.Cleanup(func() {
-		db.ExecContext(context.Background(), "DROP OWNED BY "+role)
-		db.ExecContext(context.Background(), "DROP ROLE "+role)
+		direct.ExecContext(context.Background(), "DROP OWNED BY "+role)
+		direct.ExecContext(context.Background(), "DROP ROLE "+role)
 	})
 	u, err := url.Parse(database)
 	if err != nil {
@@ -49,11 +49,11 @@ func TestOpenWithoutTheRightToMakeTables(t *testing.T) {
 }
 
 // Who waits for another node's work on the schema says so when it takes too long.
-func TestOpenWhileTheSchemaIsHeld(t *testing.T) {
+func TestOpenReportsALockedSchema(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	open(t, database, Options{})
-	db := openStraight(t, database)
+	db := openDirect(t, database)
 	exec(t, db, "UPDATE schema_version SET version = 1")
 	holder, err := db.Begin()
 	if err != nil {

@@ -22,29 +22,29 @@ import (
 // has made read-only, is looked for anew for a while. Only a write whose COMMIT may have arrived is not simply run again:
 // its fate is looked up first.
 type postgresEngine struct {
-	pool     *pgxpool.Pool
-	db       *sql.DB // the same connections, for a copy
-	config   *pgx.ConnConfig
-	dialect  *dialect
-	metrics  *metrics
-	tell     func(did effects, done bool)
-	patience time.Duration // pgPatience, where nobody says otherwise
-	closed   atomic.Bool
-	// turn is held by the one write of this node that runs again after a conflict.
-	turn chan struct{}
-	// era counts how often the server was lost. Connections from before lead to where it was: none of them is used again.
-	era atomic.Int64
+	pool        *pgxpool.Pool
+	db          *sql.DB // the same connections, for a copy
+	config      *pgx.ConnConfig
+	dialect     *dialect
+	metrics     *metrics
+	afterWrite  func(did effects, done bool)
+	retryBudget time.Duration // pgPatience, where nobody says otherwise
+	closed      atomic.Bool
+	// retrySlot is held by the one write of this node that runs again after a conflict.
+	retrySlot chan struct{}
+	// epoch counts how often the server was lost. Connections from before lead to where it was: none of them is used again.
+	epoch atomic.Int64
 	// failedWaits and failedWaitTime are of the waits for a connection that ended without one.
 	failedWaits, failedWaitTime atomic.Int64
 }
 
 const (
-	// pgPatience is how long one read or write goes on trying before it is refused.
-	pgPatience = 5 * time.Second
-	// pgConnections is how many connections a node has at most, where the URL does not say so.
-	pgConnections = 32
-	// maxViolations is how many broken constraints of one write are taken for conflicts, before they are taken for our fault.
-	maxViolations = 10
+	// pgRetryBudget is how long one read or write goes on trying before it is refused.
+	pgRetryBudget = 5 * time.Second
+	// pgMaxConns is how many connections a node has at most, where the URL does not say so.
+	pgMaxConns = 32
+	// maxConstraintViolations is how many broken constraints of one write are taken for conflicts, before they are taken for our fault.
+	maxConstraintViolations = 10
 	// pgConnectTimeout is how long one server may take to let us in.
 	pgConnectTimeout = 2 * time.Second
 	// pgPingTimeout is how long it may take to say that it is still there.
@@ -57,7 +57,7 @@ func openPostgres(ctx context.Context, url string, o Options, m *metrics, tell f
 		return nil, err
 	}
 	p := &postgresEngine{
-		config: config, dialect: postgresDialect(o.Now), metrics: m, tell: tell, patience: cmp.Or(o.Patience, pgPatience), turn: make(chan struct{}, 1),
+		config: config, dialect: postgresDialect(o.Now), metrics: m, afterWrite: tell, retryBudget: cmp.Or(o.RetryBudget, pgRetryBudget), retrySlot: make(chan struct{}, 1),
 	}
 	if p.pool, err = p.newPool(config, settings); err != nil {
 		return nil, err
@@ -78,7 +78,7 @@ func (p *postgresEngine) close() error {
 }
 
 func (p *postgresEngine) read(ctx context.Context, fn func(*tx) error) error {
-	return p.patiently(ctx, ctx, func(ctx context.Context) error {
+	return p.retry(ctx, ctx, func(ctx context.Context) error {
 		return p.transaction(ctx, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(t *tx, _ func() error) error {
 			return t.run(func() error { return fn(t) })
 		})
@@ -92,7 +92,7 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 		return shop.UnavailableError(err)
 	}
 	var did effects
-	err := p.patiently(ctx, context.WithoutCancel(ctx), func(ctx context.Context) error {
+	err := p.retry(ctx, context.WithoutCancel(ctx), func(ctx context.Context) error {
 		name := make([]byte, 16)
 		rand.Read(name)
 		var lost error // of a COMMIT that may have arrived
@@ -116,11 +116,11 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 			return p.dialect.meaning(err)
 		})
 		if lost != nil {
-			return p.fate(ctx, name, lost)
+			return p.resolveCommit(ctx, name, lost)
 		}
 		return err
 	})
-	p.tell(did, err == nil)
+	p.afterWrite(did, err == nil)
 	return err
 }
 

@@ -16,22 +16,22 @@ import (
 
 // connState is what is known of a connection.
 type connState struct {
-	era        int64       // in which it was made
+	epoch      int64       // in which it was made
 	committing atomic.Bool // its COMMIT was sent
 	usedAt     time.Time   // when it was given back, or made
 }
 
-const connStateName = "animalstore"
+const connStateKey = "animalstore"
 
 func stateOf(conn *pgx.Conn) *connState {
-	return conn.PgConn().CustomData()[connStateName].(*connState)
+	return conn.PgConn().CustomData()[connStateKey].(*connState)
 }
 
-// prepare gives the connection that is about to be made its state.
+// trackConn gives the connection that is about to be made its state.
 //
 // The driver asks a server to cancel whatever got no answer in time. A COMMIT must not be: a primary that waits for its
 // synchronous replica would stop waiting, and show to everybody what a failover may still undo.
-func (p *postgresEngine) prepare(_ context.Context, config *pgx.ConnConfig) error {
+func (p *postgresEngine) trackConn(_ context.Context, config *pgx.ConnConfig) error {
 	dial, state := config.DialFunc, &connState{}
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if state.committing.Load() {
@@ -40,8 +40,8 @@ func (p *postgresEngine) prepare(_ context.Context, config *pgx.ConnConfig) erro
 		return dial(ctx, network, address)
 	}
 	config.AfterConnect = func(_ context.Context, conn *pgconn.PgConn) error {
-		state.era, state.usedAt = p.era.Load(), time.Now()
-		conn.CustomData()[connStateName] = state
+		state.epoch, state.usedAt = p.epoch.Load(), time.Now()
+		conn.CustomData()[connStateKey] = state
 		return nil
 	}
 	return nil
@@ -65,14 +65,14 @@ func (p *postgresEngine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 			return nil, shop.UnavailableError(errClosed)
 		}
 		if err != nil {
-			p.waitInVain(ctx, began)
+			p.countFailedWait(ctx, began)
 			return nil, err
 		}
 		if p.isUsable(ctx, conn.Conn()) {
 			stateOf(conn.Conn()).committing.Store(false)
 			return conn, nil
 		}
-		drop(conn)
+		discard(conn)
 	}
 }
 
@@ -80,7 +80,7 @@ func (p *postgresEngine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 // and gives it little time for the answer; where none comes, no other connection of that era is asked.
 func (p *postgresEngine) isUsable(ctx context.Context, conn *pgx.Conn) bool {
 	state := stateOf(conn)
-	if state.era != p.era.Load() {
+	if state.epoch != p.epoch.Load() {
 		return false
 	}
 	if time.Since(state.usedAt) < time.Second {
@@ -89,7 +89,7 @@ func (p *postgresEngine) isUsable(ctx context.Context, conn *pgx.Conn) bool {
 	limit, cancel := context.WithTimeout(ctx, pgPingTimeout)
 	defer cancel()
 	if err := conn.Ping(limit); err != nil {
-		p.lose(ctx, state.era)
+		p.startEpoch(ctx, state.epoch)
 		return false
 	}
 	return true
@@ -100,28 +100,28 @@ func (p *postgresEngine) isUsable(ctx context.Context, conn *pgx.Conn) bool {
 // the server is silent.
 func (p *postgresEngine) release(ctx context.Context, conn *pgxpool.Conn, err error) {
 	state, inner := stateOf(conn.Conn()), conn.Conn().PgConn()
-	if isGone(err) {
-		p.lose(ctx, state.era)
+	if isServerLost(err) {
+		p.startEpoch(ctx, state.epoch)
 	}
-	if inner.IsClosed() || inner.TxStatus() != 'I' || mayPass(err) && !isConflict(err) {
-		drop(conn)
+	if inner.IsClosed() || inner.TxStatus() != 'I' || isRetryable(err) && !isConflict(err) {
+		discard(conn)
 		return
 	}
 	state.usedAt = time.Now()
 	conn.Release()
 }
 
-// drop closes a connection. The pool itself would keep its place until the driver is done with closing, which takes 15 seconds
+// discard closes a connection. The pool itself would keep its place until the driver is done with closing, which takes 15 seconds
 // where the server is silent: enough of these, and there would be none left to reach another server with.
-func drop(conn *pgxpool.Conn) {
+func discard(conn *pgxpool.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), pgPingTimeout)
 	defer cancel()
 	conn.Hijack().Close(ctx)
 }
 
-// lose notes that the server is gone to which there were connections in this era.
-func (p *postgresEngine) lose(ctx context.Context, era int64) {
+// startEpoch notes that the server is gone to which there were connections in this era.
+func (p *postgresEngine) startEpoch(ctx context.Context, era int64) {
 	if !errors.Is(ctx.Err(), context.Canceled) { // a caller that went away says nothing about the server
-		p.era.CompareAndSwap(era, era+1)
+		p.epoch.CompareAndSwap(era, era+1)
 	}
 }

@@ -32,12 +32,12 @@ func pgCode(err error) string {
 // isConflict tells whether transactions got in each other's way.
 func isConflict(err error) bool {
 	code := pgCode(err)
-	return code == pgSerializationFailure || code == pgDeadlock || code == pgLockTimeout || isViolation(err)
+	return code == pgSerializationFailure || code == pgDeadlock || code == pgLockTimeout || isConstraintViolation(err)
 }
 
-// isViolation tells whether a constraint stopped a transaction. Our rules never break one; but where two transactions do at
+// isConstraintViolation tells whether a constraint stopped a transaction. Our rules never break one; but where two transactions do at
 // once what only one may, PostgreSQL often sees the constraint before it sees the conflict.
-func isViolation(err error) bool {
+func isConstraintViolation(err error) bool {
 	code := pgCode(err)
 	return code == pgUniqueViolation || code == pgForeignKeyViolation
 }
@@ -65,16 +65,16 @@ func isFatal(err error) bool {
 	return ok && e.SeverityUnlocalized != "" && e.SeverityUnlocalized != "ERROR"
 }
 
-// isGone tells whether other connections to the same server are hardly of use either.
-func isGone(err error) bool {
+// isServerLost tells whether other connections to the same server are hardly of use either.
+func isServerLost(err error) bool {
 	code := pgCode(err)
 	return code == pgReadOnly || isFatal(err) || code == "" && isBroken(err)
 }
 
-// mayPass tells whether the same may work when it is tried again, on another connection perhaps. What is not known to be
+// isRetryable tells whether the same may work when it is tried again, on another connection perhaps. What is not known to be
 // undone must not be.
-func mayPass(err error) bool {
-	if errors.Is(err, errNotDone) {
+func isRetryable(err error) bool {
+	if errors.Is(err, errNotCommitted) {
 		return true
 	}
 	if errors.Is(err, errUnknown) {
@@ -103,7 +103,7 @@ func postgresError(err error) error {
 	if _, own := errors.AsType[*shop.Error](err); own {
 		return err
 	}
-	conflict := isConflict(err) && !isViolation(err)
+	conflict := isConflict(err) && !isConstraintViolation(err)
 	if conflict || isAway(err) || isFatal(err) || isRefused(err) || pgCode(err) == "" && isBroken(err) ||
 		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return shop.UnavailableError(err)

@@ -13,29 +13,29 @@ import (
 )
 
 // The server is killed, or stopped, and started again in the middle of writes: what was written is there, once.
-func TestServerThatStartsAgain(t *testing.T) {
+func TestServerRestartLosesNoWrite(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	store := open(t, server.URL(), Options{})
 	w := startWriters(8, store)
 	defer w.stop()
-	w.more(t, 100)
+	w.awaitMore(t, 100)
 	for range 2 {
 		server.Kill(t)
 		server.Restart(t)
-		w.more(t, 100)
+		w.awaitMore(t, 100)
 		server.Restart(t)
-		w.more(t, 100)
+		w.awaitMore(t, 100)
 	}
 	outcomes := w.stop()
-	straight := openStraight(t, server.URL())
-	check(t, settled(t, straight), outcomes)
+	direct := openDirect(t, server.URL())
+	checkOutcomes(t, namesAfterLastTransaction(t, direct), outcomes)
 	t.Logf("%d writes, %d of them refused", len(outcomes), onlyUnavailable(t, outcomes))
 }
 
 // A failover leaves the connections that there are to a server that only reads from now on. They are dropped, however many
 // there are, and the write that met them is done on the other server.
-func TestDemotedServer(t *testing.T) {
+func TestDemotedServerIsReplacedByThePromotedOne(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, false)
 	store := open(t, pgtest.FailoverURL(primary, replica), Options{})
@@ -48,19 +48,19 @@ func TestDemotedServer(t *testing.T) {
 		t.Errorf("after %v: %v", time.Since(begin), err)
 	}
 	t.Logf("the write took %v", time.Since(begin))
-	check(t, settled(t, openStraight(t, replica.URL())), map[string]error{"after": nil})
+	checkOutcomes(t, namesAfterLastTransaction(t, openDirect(t, replica.URL())), map[string]error{"after": nil})
 }
 
 // demote makes a server read-only once its replica has all that it has. Each connection hears of that by itself: it waits
 // until all those of the store have, whose pool is full.
 func demote(t *testing.T, store *Store, primary *pgtest.Server) {
 	t.Helper()
-	old := openStraight(t, primary.URL())
+	old := openDirect(t, primary.URL())
 	exec(t, old, "CHECKPOINT")
 	awaitRow(t, old, "the replica to have it all", "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication")
 	exec(t, old, "ALTER SYSTEM SET default_transaction_read_only = on")
 	exec(t, old, "SELECT pg_reload_conf()")
-	for range pgConnections {
+	for range pgMaxConns {
 		conn, err := store.engine.(*postgresEngine).pool.Acquire(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -75,12 +75,12 @@ func demote(t *testing.T, store *Store, primary *pgtest.Server) {
 
 // While the synchronous replica is away, a COMMIT waits for it, and nobody sees what a failover could still undo. Somebody
 // may end the wait on the server: the write is there then, on the primary alone, and still not said to be done.
-func TestDoneMeansReplicated(t *testing.T) {
+func TestCommittedMeansReplicated(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, true)
 	proxy := pgtest.StartProxy(t, primary.URL())
-	b := &bench{T: t, store: open(t, proxy.URL(), Options{}), proxy: proxy, straight: openStraight(t, primary.URL())}
-	b.works("before")
+	h := &faultHarness{T: t, store: open(t, proxy.URL(), Options{}), proxy: proxy, direct: openDirect(t, primary.URL())}
+	h.works("before")
 	replica.Stop(t)
 	const waiting = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'SyncRep' AND query ILIKE 'commit'"
 	sent := make(chan struct{})
@@ -91,29 +91,29 @@ func TestDoneMeansReplicated(t *testing.T) {
 		}
 		return false
 	})
-	outcomes := map[string]error{"before": nil, "waits": b.startImpatientWrite("waits", sent)(), "after": nil}
+	outcomes := map[string]error{"before": nil, "waits": h.startWriteWithShortBudget("waits", sent)(), "after": nil}
 	if outcomes["waits"] == nil {
 		t.Error("a write was done without the replica")
 	}
-	awaitRow(t, b.straight, "the COMMIT to wait for the replica", "SELECT count(*) = 1 "+waiting)
-	b.engine().patience = ample
-	if n, err := b.read("waits"); err != nil || n != 0 {
+	awaitRow(t, h.direct, "the COMMIT to wait for the replica", "SELECT count(*) = 1 "+waiting)
+	h.engine().retryBudget = ample
+	if n, err := h.read("waits"); err != nil || n != 0 {
 		t.Errorf("a write that the replica does not have is seen: %d, %v", n, err)
 	}
 	sprung, release := proxy.CutLate(pgtest.IsCommit)
-	outcome := b.startImpatientWrite("lost", sprung)
+	outcome := h.startWriteWithShortBudget("lost", sprung)
 	release()
-	awaitRow(t, b.straight, "both COMMITs to wait for the replica", "SELECT count(*) = 2 "+waiting)
-	exec(t, b.straight, "SELECT pg_cancel_backend(pid) "+waiting)
-	awaitRow(t, b.straight, "the write to be seen", "SELECT EXISTS (SELECT FROM pets WHERE name = 'lost')")
+	awaitRow(t, h.direct, "both COMMITs to wait for the replica", "SELECT count(*) = 2 "+waiting)
+	exec(t, h.direct, "SELECT pg_cancel_backend(pid) "+waiting)
+	awaitRow(t, h.direct, "the write to be seen", "SELECT EXISTS (SELECT FROM pets WHERE name = 'lost')")
 	if outcomes["lost"] = outcome(); outcomes["lost"] == nil {
 		t.Error("it was said to be done")
 	}
 	replica.Restart(t)
-	awaitRow(t, b.straight, "the replica to follow", "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
-	b.engine().patience = ample
-	b.works("after")
-	check(t, settled(t, b.straight), outcomes)
+	awaitRow(t, h.direct, "the replica to follow", "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
+	h.engine().retryBudget = ample
+	h.works("after")
+	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), outcomes)
 }
 
 func exec(t *testing.T, db *sql.DB, statement string) {
@@ -127,8 +127,8 @@ func exec(t *testing.T, db *sql.DB, statement string) {
 func fillPool(t *testing.T, store *Store) {
 	t.Helper()
 	var inside, all sync.WaitGroup
-	inside.Add(pgConnections)
-	for range pgConnections {
+	inside.Add(pgMaxConns)
+	for range pgMaxConns {
 		all.Go(func() {
 			once := sync.OnceFunc(func() { inside.Done(); inside.Wait() })
 			err := store.Read(t.Context(), func(tx shop.ReadTx) error {
@@ -142,82 +142,82 @@ func fillPool(t *testing.T, store *Store) {
 		})
 	}
 	all.Wait()
-	if n := store.engine.(*postgresEngine).pool.Stat().TotalConns(); n != pgConnections {
-		t.Fatalf("there are %d connections, want %d", n, pgConnections)
+	if n := store.engine.(*postgresEngine).pool.Stat().TotalConns(); n != pgMaxConns {
+		t.Fatalf("there are %d connections, want %d", n, pgMaxConns)
 	}
 }
 
 // A server that only reads is as good as none, and in a bounded time.
-func TestReadOnlyServer(t *testing.T) {
+func TestReadOnlyServerIsUnavailable(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.works("before")
-	name := b.database()
-	exec(t, b.straight, "ALTER DATABASE "+name+" SET default_transaction_read_only = on")
-	b.proxy.Cut() // so that new connections are needed
-	b.proxy.Heal()
-	b.engine().patience = impatience
-	err := b.write("meanwhile")
+	h := newFaultHarness(t)
+	h.works("before")
+	name := h.database()
+	exec(t, h.direct, "ALTER DATABASE "+name+" SET default_transaction_read_only = on")
+	h.proxy.Cut() // so that new connections are needed
+	h.proxy.Heal()
+	h.engine().retryBudget = shortBudget
+	err := h.write("meanwhile")
 	if err == nil {
 		t.Error("it was written")
 	}
-	b.engine().patience = ample
-	exec(t, b.straight, "ALTER DATABASE "+name+" RESET default_transaction_read_only")
-	b.works("after")
-	check(t, settled(t, b.straight), map[string]error{"before": nil, "meanwhile": err, "after": nil})
+	h.engine().retryBudget = ample
+	exec(t, h.direct, "ALTER DATABASE "+name+" RESET default_transaction_read_only")
+	h.works("after")
+	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"before": nil, "meanwhile": err, "after": nil})
 }
 
-func (b *bench) database() (name string) {
-	b.Helper()
-	if err := b.straight.QueryRowContext(b.Context(), "SELECT current_database()").Scan(&name); err != nil {
-		b.Fatal(err)
+func (h *faultHarness) database() (name string) {
+	h.Helper()
+	if err := h.direct.QueryRowContext(h.Context(), "SELECT current_database()").Scan(&name); err != nil {
+		h.Fatal(err)
 	}
 	return name
 }
 
 // Who is not let in cannot ask: that is no fault of ours, and nothing that a caller should wait for.
-func TestServerThatRefusesConnections(t *testing.T) {
+func TestRefusedConnectionFailsAtOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.works("before")
-	name := b.database()
-	elsewhere := openStraight(t, pgtest.Shared(t).URL())
+	h := newFaultHarness(t)
+	h.works("before")
+	name := h.database()
+	elsewhere := openDirect(t, pgtest.Shared(t).URL())
 	exec(t, elsewhere, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS false")
-	b.proxy.Cut()
-	b.proxy.Heal()
+	h.proxy.Cut()
+	h.proxy.Heal()
 	begin := time.Now()
-	err := b.write("meanwhile")
-	if err == nil || time.Since(begin) >= b.engine().patience {
+	err := h.write("meanwhile")
+	if err == nil || time.Since(begin) >= h.engine().retryBudget {
 		t.Errorf("after %v: %v", time.Since(begin), err)
 	}
 	exec(t, elsewhere, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS true")
-	b.works("after")
-	check(t, settled(t, b.straight), map[string]error{"before": nil, "meanwhile": err, "after": nil})
+	h.works("after")
+	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"before": nil, "meanwhile": err, "after": nil})
 }
 
 // The server ends a session in the middle of a write, as its operator or one of its limits does: the write runs again.
-func TestSessionThatIsEnded(t *testing.T) {
+func TestTerminatedSessionIsRetried(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(*bench){
-		"by the operator": func(b *bench) {
-			exec(b.T, b.straight, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	for name, end := range map[string]func(*faultHarness){
+		"by the operator": func(h *faultHarness) {
+			exec(h.T, h.direct, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
 		},
-		"by a limit": func(*bench) {}, // it is idle for too long
+		"by a limit": func(*faultHarness) {}, // it is idle for too long
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
-			exec(t, b.straight, "ALTER DATABASE "+b.database()+" SET idle_in_transaction_session_timeout = '1s'")
-			b.proxy.Cut()
-			b.proxy.Heal()
+			h := newFaultHarness(t)
+			exec(t, h.direct, "ALTER DATABASE "+h.database()+" SET idle_in_transaction_session_timeout = '1s'")
+			h.proxy.Cut()
+			h.proxy.Heal()
 			runs := 0
-			err := b.store.Write(t.Context(), func(tx shop.WriteTx) error {
+			err := h.store.Write(t.Context(), func(tx shop.WriteTx) error {
 				if err := adding("ended")(tx); err != nil {
 					return err
 				}
 				if runs++; runs == 1 {
-					end(b)
-					awaitRow(t, b.straight, "the session to end",
+					end(h)
+					awaitRow(t, h.direct, "the session to end",
 						"SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL)")
 				}
 				return nil
@@ -225,33 +225,33 @@ func TestSessionThatIsEnded(t *testing.T) {
 			if err != nil || runs < 2 {
 				t.Errorf("%v after %d runs", err, runs)
 			}
-			check(t, settled(t, b.straight), map[string]error{"ended": err})
+			checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"ended": err})
 		})
 	}
 }
 
 // A server falls silent, as one does whose machine has lost its power, and another takes its place. Whoever waits for an
 // answer waits in vain; but not everybody after, for as long as there are old connections.
-func TestSilentServer(t *testing.T) {
+func TestSilentServerCostsOnePing(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	first, second := pgtest.StartProxy(t, database), pgtest.StartProxy(t, database)
 	hosts := hostOf(t, first) + "," + hostOf(t, second)
 	store := open(t, strings.Replace(first.URL(), hostOf(t, first), hosts, 1)+"&connect_timeout=1", Options{})
-	b := &bench{T: t, store: store, straight: openStraight(t, database)}
+	h := &faultHarness{T: t, store: store, direct: openDirect(t, database)}
 	fillPool(t, store)
 	first.Delay(time.Hour)
-	b.engine().patience = impatience
-	outcomes := map[string]error{"first": b.write("first")} // it may be told that there is nobody
-	b.engine().patience = 20 * time.Second                  // less than all of the old connections would cost, one by one
+	h.engine().retryBudget = shortBudget
+	outcomes := map[string]error{"first": h.write("first")} // it may be told that there is nobody
+	h.engine().retryBudget = 20 * time.Second               // less than all of the old connections would cost, one by one
 	for _, name := range []string{"second", "third"} {
 		begin := time.Now()
-		if outcomes[name] = b.write(name); outcomes[name] != nil {
+		if outcomes[name] = h.write(name); outcomes[name] != nil {
 			t.Errorf("%s, after %v: %v", name, time.Since(begin), outcomes[name])
 		}
 	}
 	first.Heal() // what was sent before may still arrive
-	check(t, settled(t, b.straight), outcomes)
+	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), outcomes)
 }
 
 func hostOf(t *testing.T, p *pgtest.Proxy) string {
@@ -263,16 +263,16 @@ func hostOf(t *testing.T, p *pgtest.Proxy) string {
 	return address.Host
 }
 
-func TestClosedPostgres(t *testing.T) {
+func TestClosedPostgresStoreRefusesAll(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	if err := b.store.Close(); err != nil {
+	h := newFaultHarness(t)
+	if err := h.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.write("late"); err == nil {
+	if err := h.write("late"); err == nil {
 		t.Error("it was written")
 	}
-	if _, err := b.read("late"); err == nil {
+	if _, err := h.read("late"); err == nil {
 		t.Error("it was read")
 	}
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // The network is cut, silent, or too slow: everything is refused in a bounded time, and works again when the network does.
-func TestBrokenNetwork(t *testing.T) {
+func TestBrokenNetworkIsRefusedInBoundedTime(t *testing.T) {
 	t.Parallel()
 	for name, breakIt := range map[string]func(*pgtest.Proxy){
 		"cut":      (*pgtest.Proxy).Cut,
@@ -24,17 +24,17 @@ func TestBrokenNetwork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
-			b.works("before")
-			b.engine().patience = impatience
-			breakIt(b.proxy)
+			h := newFaultHarness(t)
+			h.works("before")
+			h.engine().retryBudget = shortBudget
+			breakIt(h.proxy)
 			outcomes := map[string]error{"before": nil, "after": nil}
 			var mu sync.Mutex
 			var wg sync.WaitGroup
 			for i := range 4 {
 				wg.Go(func() {
 					name := fmt.Sprint("meanwhile ", i)
-					err := b.write(name)
+					err := h.write(name)
 					if err == nil {
 						t.Errorf("%s was written", name)
 					}
@@ -43,52 +43,52 @@ func TestBrokenNetwork(t *testing.T) {
 					outcomes[name] = err
 				})
 				wg.Go(func() {
-					if n, err := b.read("before"); err == nil {
+					if n, err := h.read("before"); err == nil {
 						t.Errorf("read %d animals", n)
 					}
 				})
 			}
 			wg.Wait()
-			b.engine().patience = ample
-			b.proxy.Heal()
-			b.works("after")
-			check(t, settled(t, b.straight), outcomes)
+			h.engine().retryBudget = ample
+			h.proxy.Heal()
+			h.works("after")
+			checkOutcomes(t, namesAfterLastTransaction(t, h.direct), outcomes)
 		})
 	}
 }
 
 // A network that is slow, but not too slow, only takes longer.
-func TestSlowNetwork(t *testing.T) {
+func TestSlowNetworkOnlyDelays(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.proxy.Delay(30 * time.Millisecond)
-	b.works("slow")
-	b.proxy.Delay(0)
-	b.works("quick")
-	check(t, settled(t, b.straight), map[string]error{"slow": nil, "quick": nil})
+	h := newFaultHarness(t)
+	h.proxy.Delay(30 * time.Millisecond)
+	h.works("slow")
+	h.proxy.Delay(0)
+	h.works("quick")
+	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"slow": nil, "quick": nil})
 }
 
 // The connection is lost during COMMIT, in each of the ways that look the same from here, and the database can be asked
 // what became of it: the write is done, once.
-func TestLostCommit(t *testing.T) {
+func TestLostCommitIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	for name, set := range lostCommits {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
-			sprung, release := set(b.proxy, pgtest.IsCommit)
-			outcome := b.startWrite("lost")
-			springs(t, sprung)
+			h := newFaultHarness(t)
+			sprung, release := set(h.proxy, pgtest.IsCommit)
+			outcome := h.startWrite("lost")
+			awaitTrap(t, sprung)
 			if name == "late" { // not before somebody waits for the end of the transaction to learn what it was
-				b.awaitWaiting()
+				h.awaitLockWait()
 			}
 			release()
 			err := outcome()
 			if err != nil {
 				t.Errorf("the write was not done: %v", err)
 			}
-			b.works("next")
-			check(t, settled(t, b.straight), map[string]error{"lost": err, "next": nil})
+			h.works("next")
+			checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"lost": err, "next": nil})
 		})
 	}
 }
@@ -104,8 +104,8 @@ var lostCommits = map[string]func(*pgtest.Proxy, func([]byte) bool) (sprung <-ch
 	"late": (*pgtest.Proxy).CutLate,
 }
 
-// springs waits until a trap has caught its message.
-func springs(t *testing.T, sprung <-chan struct{}) {
+// awaitTrap waits until a trap has caught its message.
+func awaitTrap(t *testing.T, sprung <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-sprung:
@@ -114,13 +114,13 @@ func springs(t *testing.T, sprung <-chan struct{}) {
 	}
 }
 
-// startImpatientWrite is startWrite with little patience; it returns when the COMMIT has been sent. A busy machine may use
+// startWriteWithShortBudget is startWrite with little patience; it returns when the COMMIT has been sent. A busy machine may use
 // up the patience before that. Nothing was done then, and the write is begun again.
-func (b *bench) startImpatientWrite(name string, sent <-chan struct{}) (outcome func() error) {
-	b.Helper()
-	b.engine().patience = impatience
+func (h *faultHarness) startWriteWithShortBudget(name string, sent <-chan struct{}) (outcome func() error) {
+	h.Helper()
+	h.engine().retryBudget = shortBudget
 	for end := time.Now().Add(2 * ample); time.Now().Before(end); {
-		outcome = b.startWrite(name)
+		outcome = h.startWrite(name)
 		refused := make(chan struct{})
 		go func() {
 			defer close(refused)
@@ -139,19 +139,19 @@ func (b *bench) startImpatientWrite(name string, sent <-chan struct{}) (outcome 
 		default:
 		}
 	}
-	b.Fatal("nobody has sent a COMMIT")
+	h.Fatal("nobody has sent a COMMIT")
 	return nil
 }
 
-func (b *bench) awaitWaiting() {
-	b.Helper()
-	awaitRow(b.T, b.straight, "somebody to wait for the transaction",
+func (h *faultHarness) awaitLockWait() {
+	h.Helper()
+	awaitRow(h.T, h.direct, "somebody to wait for the transaction",
 		"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')")
 }
 
 // From the lost COMMIT on nothing passes any more. Where that ends in time, the write is done, once. Where it does not, nobody
 // can tell what became of the write, and it says so; it is there once, or not at all.
-func TestLostCommitAndNetwork(t *testing.T) {
+func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 	t.Parallel()
 	for name, set := range lostCommits {
 		for _, cut := range []bool{false, true} {
@@ -161,26 +161,26 @@ func TestLostCommitAndNetwork(t *testing.T) {
 				}
 				t.Run(fmt.Sprintf("%s, cut %v, in time %v", name, cut, inTime), func(t *testing.T) {
 					t.Parallel()
-					b := newBench(t)
-					b.works("before")
-					sprung, release := set(b.proxy, func(message []byte) bool {
+					h := newFaultHarness(t)
+					h.works("before")
+					sprung, release := set(h.proxy, func(message []byte) bool {
 						if pgtest.IsCommit(message) {
-							b.proxy.Delay(time.Hour) // all other connections, too; only the trap's message still arrives
+							h.proxy.Delay(time.Hour) // all other connections, too; only the trap's message still arrives
 							return true
 						}
 						return false
 					})
-					heal := func() { b.proxy.Heal(); release() }
+					heal := func() { h.proxy.Heal(); release() }
 					var outcome func() error
 					if inTime {
-						outcome = b.startWrite("lost")
-						springs(t, sprung)
+						outcome = h.startWrite("lost")
+						awaitTrap(t, sprung)
 					} else {
-						outcome = b.startImpatientWrite("lost", sprung)
+						outcome = h.startWriteWithShortBudget("lost", sprung)
 					}
 					if cut {
-						b.proxy.Cut()
-						b.proxy.Delay(0)
+						h.proxy.Cut()
+						h.proxy.Delay(0)
 					}
 					if inTime {
 						time.Sleep(300 * time.Millisecond) // so long is the network away
@@ -191,13 +191,13 @@ func TestLostCommitAndNetwork(t *testing.T) {
 					if (err == nil) != inTime {
 						t.Errorf("the write returned %v", err)
 					}
-					if err != nil && mayPass(err) {
+					if err != nil && isRetryable(err) {
 						t.Errorf("a write that may have been done could be run again: %v", err)
 					}
-					b.engine().patience = ample
-					b.works("after")
-					found := settled(t, b.straight)
-					check(t, found, map[string]error{"before": nil, "lost": err, "after": nil})
+					h.engine().retryBudget = ample
+					h.works("after")
+					found := namesAfterLastTransaction(t, h.direct)
+					checkOutcomes(t, found, map[string]error{"before": nil, "lost": err, "after": nil})
 					if want := name != "before" || inTime; found["lost"] != want {
 						t.Errorf("the write is there: %v, want %v", found["lost"], want)
 					}
@@ -208,23 +208,23 @@ func TestLostCommitAndNetwork(t *testing.T) {
 }
 
 // Many writers lose one COMMIT after the other: each write is done, once.
-func TestManyLostCommits(t *testing.T) {
+func TestManyLostCommitsAreEachDoneOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	h := newFaultHarness(t)
 	const traps = 40
-	writers := startWriters(8, b.store)
+	writers := startWriters(8, h.store)
 	defer writers.stop()
 	for i := range traps {
 		set := lostCommits[[]string{"before", "after", "late"}[i%3]]
-		sprung, release := set(b.proxy, pgtest.IsCommit)
-		springs(t, sprung)
+		sprung, release := set(h.proxy, pgtest.IsCommit)
+		awaitTrap(t, sprung)
 		if i%3 == 2 {
-			b.awaitWaiting()
+			h.awaitLockWait()
 		}
 		release()
 	}
 	outcomes := writers.stop()
-	check(t, settled(t, b.straight), outcomes)
+	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), outcomes)
 	for name, err := range outcomes {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -262,8 +262,8 @@ func startWriters(n int, store *Store) *writers {
 	return w
 }
 
-// more waits until so many more writes were done.
-func (w *writers) more(t *testing.T, n int64) {
+// awaitMore waits until so many more writes were done.
+func (w *writers) awaitMore(t *testing.T, n int64) {
 	t.Helper()
 	target := w.done.Load() + n
 	for deadline := time.Now().Add(2 * ample); w.done.Load() < target; time.Sleep(time.Millisecond) {
@@ -295,7 +295,7 @@ func onlyUnavailable(t *testing.T, outcomes map[string]error) (failed int) {
 }
 
 // Many writers on two nodes change the same row, each after what it has read there: no change is lost.
-func TestNoLostUpdate(t *testing.T) {
+func TestConcurrentUpdatesAreNotLost(t *testing.T) {
 	t.Parallel()
 	const clients, times = 20, 20
 	database := pgtest.Shared(t).NewDatabase(t)

@@ -61,9 +61,9 @@ func (c poolCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// waitInVain counts a wait for a connection that ended with its context. The pool counts only those that got one; but where
+// countFailedWait counts a wait for a connection that ended with its context. The pool counts only those that got one; but where
 // all connections are in use for long, many get none.
-func (p *postgresEngine) waitInVain(ctx context.Context, began time.Time) {
+func (p *postgresEngine) countFailedWait(ctx context.Context, began time.Time) {
 	if stat := p.pool.Stat(); ctx.Err() != nil && stat.AcquiredConns() == stat.MaxConns() {
 		p.failedWaits.Add(1)
 		p.failedWaitTime.Add(int64(time.Since(began)))

@@ -11,11 +11,11 @@ import (
 
 // A page costs the same wherever it stands, also on a server, whose planner takes what it finds cheaper: the animals that came
 // last are available, those before them mostly sold, and it knows only how many there are of each.
-func TestEveryPageOnServerSeeksInAnIndex(t *testing.T) {
+func TestEveryPageOnPostgresUsesAnIndex(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	open(t, database, Options{})
-	db := openStraight(t, database)
+	db := openDirect(t, database)
 	for _, statement := range []string{
 		"INSERT INTO categories (id) SELECT n FROM generate_series(0, 9) AS n",
 		`INSERT INTO pets (name, name_folded, category_id, status) SELECT 'Rex', 'rex', n % 7 % 3,

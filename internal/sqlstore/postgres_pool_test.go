@@ -8,13 +8,13 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-func TestPoolSettings(t *testing.T) {
+func TestPoolSettingsComeFromTheURL(t *testing.T) {
 	t.Parallel()
 	const server = "postgres://animalstore@db.example.com/animalstore?sslmode=disable"
-	for query, want := range map[string]pool{
-		"":                  {pgConnections, 5 * time.Minute, time.Hour},
+	for query, want := range map[string]poolSettings{
+		"":                  {pgMaxConns, 5 * time.Minute, time.Hour},
 		"&pool_max_conns=3": {3, 5 * time.Minute, time.Hour},
-		"&pool_max_conn_idle_time=10s&pool_max_conn_lifetime=90m": {pgConnections, 10 * time.Second, 90 * time.Minute},
+		"&pool_max_conn_idle_time=10s&pool_max_conn_lifetime=90m": {pgMaxConns, 10 * time.Second, 90 * time.Minute},
 	} {
 		config, got, err := parsePostgresURL(server + query)
 		if err != nil || got != want {

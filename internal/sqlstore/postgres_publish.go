@@ -7,7 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// publishing moves the events whose changes are committed from the inbox to their place in the feed.
+// publishSQL moves the events whose changes are committed from the inbox to their place in the feed.
 //
 // An event's number in the inbox is no place: whoever takes a low one may commit late, and a reader who has gone past it
 // would never see it. So places are given after the commit, by one at a time: the lock on the one row of event_turn lasts
@@ -15,7 +15,7 @@ import (
 // all that the turn before it has done. Readers see every turn whole, and none before the one that it follows.
 //
 // It is sent as one message, so that a node that dies or is cut off cannot keep the turn.
-const publishing = `
+const publishSQL = `
 	BEGIN ISOLATION LEVEL READ COMMITTED;
 	SELECT one FROM event_turn FOR UPDATE;
 	WITH moved AS (
@@ -26,13 +26,13 @@ const publishing = `
 	COMMIT`
 
 func (p *postgresEngine) publish(ctx context.Context) error {
-	return p.patiently(ctx, ctx, func(ctx context.Context) error {
+	return p.retry(ctx, ctx, func(ctx context.Context) error {
 		for {
 			waiting, err := p.hasInbox(ctx)
 			if err != nil || !waiting {
 				return err
 			}
-			if err := p.publishSome(ctx); err != nil {
+			if err := p.publishBatch(ctx); err != nil {
 				return err
 			}
 		}
@@ -47,10 +47,10 @@ func (p *postgresEngine) hasInbox(ctx context.Context) (waiting bool, err error)
 	return waiting, err
 }
 
-func (p *postgresEngine) publishSome(ctx context.Context) error {
+func (p *postgresEngine) publishBatch(ctx context.Context) error {
 	err := p.withConn(ctx, func(conn *pgx.Conn) error {
 		stateOf(conn).committing.Store(true) // it ends with one, and must not be cancelled either
-		_, err := conn.PgConn().Exec(ctx, publishing).ReadAll()
+		_, err := conn.PgConn().Exec(ctx, publishSQL).ReadAll()
 		return err
 	})
 	if err != nil {

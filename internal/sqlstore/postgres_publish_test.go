@@ -41,7 +41,7 @@ func telling(subject string) func(shop.WriteTx) error {
 }
 
 // A transaction that takes its number first and commits last is not skipped by a reader who has gone past that number.
-func TestLateCommit(t *testing.T) {
+func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	store, other := open(t, database, Options{}), open(t, database, Options{})
@@ -84,7 +84,7 @@ func TestLateCommit(t *testing.T) {
 
 // Whoever reads beside many writers on many nodes, with transactions of any length, sees every event once; and those of one
 // animal, which come one after the other, in their order.
-func TestFeedBesideManyWriters(t *testing.T) {
+func TestFeedHasEveryEventOnceBesideManyWriters(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	const writers, each, readers = 12, 20, 3
@@ -141,37 +141,37 @@ func TestFeedBesideManyWriters(t *testing.T) {
 
 // What was written is in the feed also where the node that wrote it died before it could publish it, and also after a
 // connection was cut at any point of a publication; and nothing is there twice.
-func TestPublishingOverABrokenRoad(t *testing.T) {
+func TestInterruptedPublicationLosesAndRepeatsNothing(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	h := newFaultHarness(t)
 	var want []string
 	for i := range 20 {
 		subject := fmt.Sprint(i)
 		want = append(want, subject)
-		if err := b.store.Write(t.Context(), telling(subject)); err != nil {
+		if err := h.store.Write(t.Context(), telling(subject)); err != nil {
 			t.Fatal(err)
 		}
 		cut := time.AfterFunc(time.Duration(rand.IntN(2000))*time.Microsecond, func() {
-			b.proxy.Cut()
-			b.proxy.Heal()
+			h.proxy.Cut()
+			h.proxy.Heal()
 		})
-		b.store.Publish(t.Context()) // whatever becomes of it
+		h.store.Publish(t.Context()) // whatever becomes of it
 		cut.Stop()
 	}
-	b.proxy.Heal()
-	if got, _ := readFeed(t, b.store, 0); !slices.Equal(got, want) {
+	h.proxy.Heal()
+	if got, _ := readFeed(t, h.store, 0); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
 // One node hears at once of what another one publishes, and still looks for itself where it hears nothing.
-func TestNoticesOfAnotherNode(t *testing.T) {
+func TestPublicationWakesOtherNodes(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	store, other := open(t, database, Options{}), open(t, database, Options{})
 	notices := store.Notices()
-	straight := openStraight(t, database)
-	awaitRow(t, straight, "a listener", "SELECT count(*) = 1"+ofListeners)
+	direct := openDirect(t, database)
+	awaitRow(t, direct, "a listener", "SELECT count(*) = 1"+fromListeners)
 	if err := other.Write(t.Context(), telling("there")); err != nil {
 		t.Fatal(err)
 	}
@@ -186,42 +186,42 @@ func TestNoticesOfAnotherNode(t *testing.T) {
 }
 
 // The listener comes back when its connection was cut.
-func TestListenerComesBack(t *testing.T) {
+func TestListenerReconnects(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	store := open(t, database, Options{})
 	notices := store.Notices()
-	straight := openStraight(t, database)
+	direct := openDirect(t, database)
 	for range 2 {
-		awaitRow(t, straight, "a listener", "SELECT count(*) = 1"+ofListeners)
-		if _, err := straight.Exec("NOTIFY animalstore_events"); err != nil {
+		awaitRow(t, direct, "a listener", "SELECT count(*) = 1"+fromListeners)
+		if _, err := direct.Exec("NOTIFY animalstore_events"); err != nil {
 			t.Fatal(err)
 		}
 		<-notices
-		if _, err := straight.Exec("SELECT pg_terminate_backend(pid)" + ofListeners); err != nil {
+		if _, err := direct.Exec("SELECT pg_terminate_backend(pid)" + fromListeners); err != nil {
 			t.Fatal(err)
 		}
-		awaitRow(t, straight, "the end of it", "SELECT count(*) = 0"+ofListeners)
+		awaitRow(t, direct, "the end of it", "SELECT count(*) = 0"+fromListeners)
 	}
 }
 
-// ofListeners are the nodes that wait to hear of others.
-const ofListeners = " FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()"
+// fromListeners are the nodes that wait to hear of others.
+const fromListeners = " FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()"
 
 // Two nodes never give out places at once: the second waits until all that the first has given is committed.
-func TestTurns(t *testing.T) {
+func TestNodesPublishOneAtATime(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
-	store, straight := open(t, database, Options{}), openStraight(t, database)
+	store, direct := open(t, database, Options{}), openDirect(t, database)
 	if err := store.Write(t.Context(), telling("first")); err != nil {
 		t.Fatal(err)
 	}
-	slow, err := straight.Conn(t.Context()) // a node that has the turn, and is slow
+	slow, err := direct.Conn(t.Context()) // a node that has the turn, and is slow
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer slow.Close()
-	rest := strings.Split(publishing, ";")[2:]
+	rest := strings.Split(publishSQL, ";")[2:]
 	for _, statement := range []string{"BEGIN ISOLATION LEVEL READ COMMITTED", "SELECT one FROM event_turn FOR UPDATE"} {
 		if _, err := slow.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
@@ -236,7 +236,7 @@ func TestTurns(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	awaitRow(t, straight, "the second to wait", "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
+	awaitRow(t, direct, "the second to wait", "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
 	for _, statement := range rest {
 		if _, err := slow.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)

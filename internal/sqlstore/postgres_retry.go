@@ -9,12 +9,12 @@ import (
 	"animalstore/internal/shop"
 )
 
-// patiently runs fn again while what it failed of may pass, for a bounded time and as long as its caller waits for it.
-func (p *postgresEngine) patiently(caller, ctx context.Context, fn func(context.Context) error) error {
+// retry runs fn again while what it failed of may pass, for a bounded time and as long as its caller waits for it.
+func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Context) error) error {
 	if p.closed.Load() {
 		return shop.UnavailableError(errClosed)
 	}
-	limit, cancel := context.WithTimeout(ctx, max(p.patience, shop.PatienceOf(ctx)))
+	limit, cancel := context.WithTimeout(ctx, max(p.retryBudget, shop.PatienceOf(ctx)))
 	defer cancel()
 	violations := 0
 	var before error // what it failed of the last time
@@ -26,35 +26,35 @@ func (p *postgresEngine) patiently(caller, ctx context.Context, fn func(context.
 			return before // it says why, where this one says that the time is over
 		}
 		before = err
-		if isViolation(err) {
+		if isConstraintViolation(err) {
 			violations++
 		}
-		if err == nil || !mayPass(err) || violations > maxViolations || caller.Err() != nil || !pause(limit, try) {
+		if err == nil || !isRetryable(err) || violations > maxConstraintViolations || caller.Err() != nil || !backOff(limit, try) {
 			return err
 		}
 		p.metrics.retries.WithLabelValues(string(troubleOf(err))).Inc()
 		if try == 0 && isConflict(err) {
-			leave = p.takeTurn(limit)
+			leave = p.serializeRetries(limit)
 		}
 	}
 }
 
-// takeTurn waits until no other write of this node runs again after a conflict. All at once they would meet each other
+// serializeRetries waits until no other write of this node runs again after a conflict. All at once they would meet each other
 // anew, and again: PostgreSQL sees conflicts by the page, so that neighbours meet who share no row. Whoever has waited for a
 // fifth of its patience goes on all the same: the one before it may have to wait for something else.
-func (p *postgresEngine) takeTurn(ctx context.Context) (leave func()) {
-	limit, cancel := context.WithTimeout(ctx, p.patience/5)
+func (p *postgresEngine) serializeRetries(ctx context.Context) (leave func()) {
+	limit, cancel := context.WithTimeout(ctx, p.retryBudget/5)
 	defer cancel()
 	select {
-	case p.turn <- struct{}{}:
-		return func() { <-p.turn }
+	case p.retrySlot <- struct{}{}:
+		return func() { <-p.retrySlot }
 	case <-limit.Done():
 		return func() {}
 	}
 }
 
-// pause waits before the next try, a random while that grows; it returns false where there is no time for one.
-func pause(ctx context.Context, try int) bool {
+// backOff waits before the next try, a random while that grows; it returns false where there is no time for one.
+func backOff(ctx context.Context, try int) bool {
 	wait := time.Duration(rand.Int64N(int64(min(time.Millisecond<<min(try, 10), 200*time.Millisecond)))) + time.Millisecond
 	if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
 		return false

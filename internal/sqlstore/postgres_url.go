@@ -18,20 +18,20 @@ func CheckURL(url string) error {
 	return err
 }
 
-func parsePostgresURL(url string) (*pgx.ConnConfig, pool, error) {
+func parsePostgresURL(url string) (*pgx.ConnConfig, poolSettings, error) {
 	config, err := pgx.ParseConfig(url)
 	if err != nil && strings.Contains(err.Error(), "failed to parse as URL") { // whatever the driver says of it may be a piece of a password
-		return nil, pool{}, errors.New("it cannot be read; a URL is postgres://USER:PASSWORD@HOST/DATABASE, and in a password a space is written as %20, a # as %23, a % as %25, a / as %2F and an @ as %40")
+		return nil, poolSettings{}, errors.New("it cannot be read; a URL is postgres://USER:PASSWORD@HOST/DATABASE, and in a password a space is written as %20, a # as %23, a % as %25, a / as %2F and an @ as %40")
 	}
 	if err != nil {
-		return nil, pool{}, errors.New(partsOfURL.ReplaceAllString(err.Error(), "$1…"))
+		return nil, poolSettings{}, errors.New(quotedURLParts.ReplaceAllString(err.Error(), "$1…"))
 	}
-	if hasAt(config) { // what was taken for a host is the end of a password: it is not shown
-		return nil, pool{}, errors.New("there is an @ in the wrong place; a URL is postgres://USER:PASSWORD@HOST/DATABASE, and in a password an @ is written as %40")
+	if hasMisplacedAt(config) { // what was taken for a host is the end of a password: it is not shown
+		return nil, poolSettings{}, errors.New("there is an @ in the wrong place; a URL is postgres://USER:PASSWORD@HOST/DATABASE, and in a password an @ is written as %40")
 	}
-	own, err := poolOf(config)
+	own, err := takePoolSettings(config)
 	if err != nil {
-		return nil, pool{}, err
+		return nil, poolSettings{}, err
 	}
 	if config.ConnectTimeout == 0 {
 		config.ConnectTimeout = pgConnectTimeout
@@ -53,12 +53,12 @@ func parsePostgresURL(url string) (*pgx.ConnConfig, pool, error) {
 	return config, own, nil
 }
 
-// partsOfURL are what the driver repeats of a URL that it cannot read. It hides a password only where it finds one, and in such
+// quotedURLParts are what the driver repeats of a URL that it cannot read. It hides a password only where it finds one, and in such
 // a URL it may be anywhere.
-var partsOfURL = regexp.MustCompile("(?s)^(cannot parse )`.*`|\"(?:[^\"\\\\]|\\\\.)*\"")
+var quotedURLParts = regexp.MustCompile("(?s)^(cannot parse )`.*`|\"(?:[^\"\\\\]|\\\\.)*\"")
 
-// hasAt tells whether there is a host, or a database, that cannot be one.
-func hasAt(config *pgx.ConnConfig) bool {
+// hasMisplacedAt tells whether there is a host, or a database, that cannot be one.
+func hasMisplacedAt(config *pgx.ConnConfig) bool {
 	return strings.Contains(config.Host, "@") || strings.Contains(config.Database, "@") ||
 		slices.ContainsFunc(config.Fallbacks, func(f *pgconn.FallbackConfig) bool { return strings.Contains(f.Host, "@") })
 }

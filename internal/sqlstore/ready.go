@@ -38,7 +38,7 @@ func (s *sqliteEngine) ready(ctx context.Context) error {
 // ready also asks the server whether it would take a write. Where it would not, another one may be it by now: the
 // connections to this one are not used again.
 func (p *postgresEngine) ready(ctx context.Context) error {
-	era := p.era.Load()
+	era := p.epoch.Load()
 	err := p.read(ctx, func(t *tx) error {
 		refuses, _, err := one(t, scanValue[bool], "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'")
 		if err == nil && refuses {
@@ -47,7 +47,7 @@ func (p *postgresEngine) ready(ctx context.Context) error {
 		return err
 	})
 	if errors.Is(err, errReadOnly) {
-		p.lose(ctx, era)
+		p.startEpoch(ctx, era)
 	}
 	return err
 }

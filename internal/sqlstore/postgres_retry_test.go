@@ -13,10 +13,10 @@ import (
 
 // Many clients order animals at once, each its own. PostgreSQL sees conflicts between them, by the page; those who meet one
 // must not go on to meet each other until their time is over: they run again one at a time.
-func TestConflictsDoNotPileUp(t *testing.T) {
+func TestRetriesAfterConflictsRunOneAtATime(t *testing.T) {
 	t.Parallel()
 	const clients, times = 100, 5
-	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{Patience: time.Hour})
+	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{RetryBudget: time.Hour})
 	pets := make([]shop.Pet, clients*times)
 	err := store.Write(t.Context(), func(tx shop.WriteTx) (err error) {
 		_, err = tx.EnsureCategory(1)
@@ -73,14 +73,14 @@ func TestConflictsDoNotPileUp(t *testing.T) {
 }
 
 // Another transaction has the row, for longer than the operator lets anybody wait for a lock: the write runs again.
-func TestLockTimeout(t *testing.T) {
+func TestLockTimeoutIsRetried(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.works("before")
-	exec(t, b.straight, "ALTER DATABASE "+b.database()+" SET lock_timeout = '50ms'")
-	b.proxy.Cut() // so that new connections are needed
-	b.proxy.Heal()
-	other, err := b.straight.BeginTx(t.Context(), nil)
+	h := newFaultHarness(t)
+	h.works("before")
+	exec(t, h.direct, "ALTER DATABASE "+h.database()+" SET lock_timeout = '50ms'")
+	h.proxy.Cut() // so that new connections are needed
+	h.proxy.Heal()
+	other, err := h.direct.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestLockTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs := 0
-	err = b.store.Write(t.Context(), func(tx shop.WriteTx) error {
+	err = h.store.Write(t.Context(), func(tx shop.WriteTx) error {
 		if runs++; runs == 3 {
 			other.Rollback()
 		}
@@ -108,9 +108,9 @@ func TestLockTimeout(t *testing.T) {
 
 // Somebody asks for a write, goes away while it meets a conflict, and asks another node. What nobody waits for is not begun again: it
 // could come long after what was asked for since, and undo it.
-func TestGoneCallersWriteIsNotBegunAgain(t *testing.T) {
+func TestWriteOfACancelledCallerIsNotRetried(t *testing.T) {
 	t.Parallel()
-	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{Patience: time.Hour})
+	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{RetryBudget: time.Hour})
 	err := store.Write(t.Context(), adding("Rex"))
 	if err != nil {
 		t.Fatal(err)
