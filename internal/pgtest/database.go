@@ -38,7 +38,7 @@ func (s *Server) NewDatabase(t testing.TB) string {
 		if err := s.showLog(t, name); err != nil {
 			t.Error(err)
 		}
-		if s.run == nil {
+		if s.process == nil {
 			return
 		}
 		// A replica that this waits for may be gone by now.
@@ -62,7 +62,7 @@ func (s *Server) exec(statements ...string) error {
 }
 
 func (s *Server) connect(use func(context.Context, *pgx.Conn) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), stuckTimeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, s.URL())
 	if err != nil {

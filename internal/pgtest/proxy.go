@@ -19,8 +19,8 @@ type Proxy struct {
 	cut     bool
 	delay   time.Duration
 	changed chan struct{} // closed when the delay changes
-	trap    *trap
-	links   map[*link]bool
+	fault   *fault
+	conns   map[*proxyConn]bool
 }
 
 // StartProxy starts a proxy in front of the database at this address (one host, sslmode=disable), and ends it with the test.
@@ -39,7 +39,7 @@ func StartProxy(t testing.TB, database string) *Proxy {
 		server:   address.Host,
 		database: address,
 		changed:  make(chan struct{}),
-		links:    map[*link]bool{},
+		conns:    map[*proxyConn]bool{},
 	}
 	address.Host = listener.Addr().String()
 	p.running.Go(p.accept)
@@ -59,8 +59,8 @@ func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cut = true
-	for l := range p.links {
-		l.drop()
+	for c := range p.conns {
+		c.close()
 	}
 }
 
@@ -98,18 +98,18 @@ func (p *Proxy) connect(client net.Conn) {
 	if p.isCut() {
 		return
 	}
-	server, err := net.DialTimeout("tcp", p.server, patience)
+	server, err := net.DialTimeout("tcp", p.server, stuckTimeout)
 	if err != nil {
 		return
 	}
 	defer server.Close()
-	l := &link{proxy: p, client: client, server: server.(*net.TCPConn), done: make(chan struct{})}
-	if !p.add(l) {
+	c := &proxyConn{proxy: p, client: client, server: server.(*net.TCPConn), done: make(chan struct{})}
+	if !p.add(c) {
 		return
 	}
-	defer p.remove(l)
-	p.running.Go(l.fromClient)
-	l.fromServer()
+	defer p.remove(c)
+	p.running.Go(c.forwardRequests)
+	c.forwardResponses()
 }
 
 func (p *Proxy) isCut() bool {
@@ -119,19 +119,19 @@ func (p *Proxy) isCut() bool {
 }
 
 // add keeps a connection for Cut, unless that came first.
-func (p *Proxy) add(l *link) bool {
+func (p *Proxy) add(c *proxyConn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.cut {
-		p.links[l] = true
+		p.conns[c] = true
 	}
 	return !p.cut
 }
 
-func (p *Proxy) remove(l *link) {
+func (p *Proxy) remove(c *proxyConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.links, l)
+	delete(p.conns, c)
 }
 
 func (p *Proxy) currentDelay() (time.Duration, <-chan struct{}) {

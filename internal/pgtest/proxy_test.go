@@ -20,7 +20,7 @@ func throughProxy(t *testing.T) (p *Proxy, through, direct *pgx.Conn) {
 	return p, connect(t, p.URL()), direct
 }
 
-func TestProxyPasses(t *testing.T) {
+func TestProxyForwardsLargeMessages(t *testing.T) {
 	t.Parallel()
 	_, conn, _ := throughProxy(t)
 	var length int
@@ -79,9 +79,9 @@ func TestProxyDelay(t *testing.T) {
 }
 
 // commit inserts a row through the proxy; the trap must cut the COMMIT.
-func commit(t *testing.T, conn *pgx.Conn, sprung <-chan struct{}) {
+func commit(t *testing.T, conn *pgx.Conn, disconnected <-chan struct{}) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), stuckTimeout)
 	defer cancel()
 	tx, err := conn.Begin(ctx)
 	if err != nil {
@@ -94,54 +94,54 @@ func commit(t *testing.T, conn *pgx.Conn, sprung <-chan struct{}) {
 	if err := tx.Commit(ctx); err == nil || errors.As(err, &told) || ctx.Err() != nil {
 		t.Errorf("COMMIT answered %v", err)
 	}
-	<-sprung
+	<-disconnected
 }
 
-func TestProxyCutBeforeCommit(t *testing.T) {
+func TestCutBeforeLosesTheCommit(t *testing.T) {
 	t.Parallel()
 	p, conn, direct := throughProxy(t)
 	commit(t, conn, p.CutBefore(IsCommit))
 	execute(t, direct, "BEGIN; LOCK TABLE pet; COMMIT") // waits until the server has given up the other transaction
-	if n := ask(t, direct, "SELECT count(*) FROM pet"); n != 0 {
+	if n := queryInt(t, direct, "SELECT count(*) FROM pet"); n != 0 {
 		t.Errorf("%d rows, want none", n)
 	}
-	commitsAgain(t, p)
+	expectNextCommit(t, p)
 }
 
-func TestProxyCutAfterCommit(t *testing.T) {
+func TestCutAfterDeliversTheCommit(t *testing.T) {
 	t.Parallel()
 	p, conn, direct := throughProxy(t)
 	commit(t, conn, p.CutAfter(IsCommit))
-	if n := ask(t, direct, "SELECT count(*) FROM pet"); n != 1 { // at once
+	if n := queryInt(t, direct, "SELECT count(*) FROM pet"); n != 1 { // at once
 		t.Errorf("%d rows, want 1", n)
 	}
-	commitsAgain(t, p)
+	expectNextCommit(t, p)
 }
 
-func TestProxyCutLateCommit(t *testing.T) {
+func TestCutLateDeliversTheCommitWhenReleased(t *testing.T) {
 	t.Parallel()
 	p, conn, direct := throughProxy(t)
-	sprung, release := p.CutLate(IsCommit)
-	commit(t, conn, sprung)
-	if n := ask(t, direct, "SELECT count(*) FROM pet"); n != 0 {
+	disconnected, release := p.CutLate(IsCommit)
+	commit(t, conn, disconnected)
+	if n := queryInt(t, direct, "SELECT count(*) FROM pet"); n != 0 {
 		t.Errorf("%d rows before the message has come, want none", n)
 	}
 	release()
 	release() // twice is no error
-	eventually(t, "the row is there", func() bool { return ask(t, direct, "SELECT count(*) FROM pet") == 1 })
-	commitsAgain(t, p)
+	eventually(t, "the row is there", func() bool { return queryInt(t, direct, "SELECT count(*) FROM pet") == 1 })
+	expectNextCommit(t, p)
 }
 
-// TestProxyEndsWithLateCommit leaves the message on its way when the test ends.
-func TestProxyEndsWithLateCommit(t *testing.T) {
+// TestProxyClosesWithAnUnreleasedCommit leaves the message on its way when the test ends.
+func TestProxyClosesWithAnUnreleasedCommit(t *testing.T) {
 	t.Parallel()
 	p, conn, _ := throughProxy(t)
-	sprung, _ := p.CutLate(IsCommit)
-	commit(t, conn, sprung)
+	disconnected, _ := p.CutLate(IsCommit)
+	commit(t, conn, disconnected)
 }
 
-// commitsAgain shows that a trap catches one commit only.
-func commitsAgain(t *testing.T, p *Proxy) {
+// expectNextCommit shows that a trap catches one commit only.
+func expectNextCommit(t *testing.T, p *Proxy) {
 	t.Helper()
 	conn := connect(t, p.URL())
 	execute(t, conn, "BEGIN")

@@ -29,7 +29,7 @@ func StartWithReplica(t testing.TB, synchronous bool, settings ...string) (prima
 		t.Fatal(err)
 	}
 	// A copy of a data folder at rest is all that a replica needs to begin with, and both began with the same one.
-	if err := replica.home.run("", "touch", filepath.Join(replica.data, "standby.signal")); err != nil {
+	if err := replica.workspace.runCommand("", "touch", filepath.Join(replica.data, "standby.signal")); err != nil {
 		t.Fatal(err)
 	}
 	replica.launch(t)
@@ -61,7 +61,7 @@ func (s *Server) Promote(t testing.TB) {
 	t.Helper()
 	err := s.connect(func(ctx context.Context, conn *pgx.Conn) error {
 		var promoted bool
-		if err := conn.QueryRow(ctx, "SELECT pg_promote(true, $1)", int(patience.Seconds())).Scan(&promoted); err != nil {
+		if err := conn.QueryRow(ctx, "SELECT pg_promote(true, $1)", int(stuckTimeout.Seconds())).Scan(&promoted); err != nil {
 			return err
 		}
 		if !promoted {

@@ -23,11 +23,11 @@ var Durable = []string{"fsync=on", "full_page_writes=on"}
 // Server is a PostgreSQL server. Its user animalstore is a superuser who needs no password. The methods that start and stop
 // it are for the test's own goroutine.
 type Server struct {
-	home     *home
-	data     string // its folder
-	port     int
-	settings []string
-	run      *run // nil while it is stopped
+	workspace *workspace
+	data      string // its folder
+	port      int
+	settings  []string
+	process   *process // nil while it is stopped
 }
 
 // Start starts a server, with settings of postgresql.conf ("name=value") where the test needs other ones, and stops it when
@@ -58,28 +58,28 @@ var shared = sync.OnceValues(func() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, s.startAnywhere()
+	return s, s.startOnFreePort()
 })
 
 // newServer makes a server that has not been started.
 func newServer(settings ...string) (*Server, error) {
-	h, err := openHome()
+	w, err := openWorkspace()
 	if err != nil {
 		return nil, err
 	}
-	data, err := h.newData()
-	return &Server{home: h, data: data, settings: settings}, err
+	data, err := w.newDataDir()
+	return &Server{workspace: w, data: data, settings: settings}, err
 }
 
 // launch starts the server, and ends it with the test.
 func (s *Server) launch(t testing.TB) {
 	t.Helper()
 	t.Cleanup(func() {
-		if err := errors.Join(s.end("QUIT"), s.showLog(t, ""), os.RemoveAll(s.data)); err != nil {
+		if err := errors.Join(s.terminate("QUIT"), s.showLog(t, ""), os.RemoveAll(s.data)); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := s.startAnywhere(); err != nil {
+	if err := s.startOnFreePort(); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -88,13 +88,13 @@ func (s *Server) launch(t testing.TB) {
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
 	pid := s.pidFile()
-	if err := s.end("KILL"); err != nil {
+	if err := s.terminate("KILL"); err != nil {
 		t.Fatal(err)
 	}
 	// What a killed server leaves behind: a few bytes of shared memory, which outlive it, and the file that names them.
 	if len(pid) > 6 {
 		if _, id, found := strings.Cut(strings.TrimSpace(pid[6]), " "); found {
-			_ = s.home.run("", "ipcrm", "-m", strings.TrimSpace(id)) // where that cannot be done, no test is wrong
+			_ = s.workspace.runCommand("", "ipcrm", "-m", strings.TrimSpace(id)) // where that cannot be done, no test is wrong
 		}
 	}
 	if err := os.Remove(s.pidPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -105,7 +105,7 @@ func (s *Server) Kill(t testing.TB) {
 // Stop stops the server as its operator does: it tells its clients and writes down what it has.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
-	if err := s.end("INT"); err != nil {
+	if err := s.terminate("INT"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -119,8 +119,8 @@ func (s *Server) Restart(t testing.TB) {
 	}
 }
 
-// startAnywhere starts a new server on a free port. Somebody may take the port in between: then on another one.
-func (s *Server) startAnywhere() error {
+// startOnFreePort starts a new server on a free port. Somebody may take the port in between: then on another one.
+func (s *Server) startOnFreePort() error {
 	var err error
 	for range 5 {
 		if s.port, err = freePort(); err != nil {
@@ -153,7 +153,7 @@ func (s *Server) start() error {
 		return err
 	}
 	defer log.Close()
-	program := []string{filepath.Join(s.home.bin, "postgres"), "-D", s.data}
+	program := []string{filepath.Join(s.workspace.bin, "postgres"), "-D", s.data}
 	for _, setting := range append([]string{
 		"port=" + strconv.Itoa(s.port),
 		"listen_addresses=127.0.0.1",
@@ -167,28 +167,28 @@ func (s *Server) start() error {
 	}, s.settings...) {
 		program = append(program, "-c", setting)
 	}
-	if s.run, err = s.home.startRun(log, program...); err != nil {
+	if s.process, err = s.workspace.startProcess(log, program...); err != nil {
 		return err
 	}
 	// Its own file says when it is ready. That its port answers would say less: it may be somebody else's.
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(stuckTimeout); ; {
 		if pid := s.pidFile(); len(pid) > 7 && strings.TrimSpace(pid[7]) == "ready" {
 			return nil
 		}
-		if s.run.gone(5*time.Millisecond) || time.Now().After(deadline) {
+		if s.process.exited(5*time.Millisecond) || time.Now().After(deadline) {
 			text, _ := os.ReadFile(s.logPath())
-			return errors.Join(fmt.Errorf("PostgreSQL does not start:\n%s", text), s.end("QUIT"))
+			return errors.Join(fmt.Errorf("PostgreSQL does not start:\n%s", text), s.terminate("QUIT"))
 		}
 	}
 }
 
-// end ends the server by a signal, if it runs.
-func (s *Server) end(signal string) error {
-	if s.run == nil {
+// terminate ends the server by a signal, if it runs.
+func (s *Server) terminate(signal string) error {
+	if s.process == nil {
 		return nil
 	}
-	err := s.run.end(signal)
-	s.run = nil
+	err := s.process.terminate(signal)
+	s.process = nil
 	return err
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-func TestStart(t *testing.T) {
+func TestStartAppliesSettings(t *testing.T) {
 	t.Parallel()
 	s := Start(t, "work_mem=5MB")
 	conn := connect(t, s.URL())
@@ -26,7 +26,7 @@ func TestStart(t *testing.T) {
 	}
 }
 
-func TestDurable(t *testing.T) {
+func TestDurableTurnsFsyncOn(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, Start(t, Durable...).URL())
 	var fsync string
@@ -35,7 +35,7 @@ func TestDurable(t *testing.T) {
 	}
 }
 
-func TestDatabasesAreApart(t *testing.T) {
+func TestDatabasesAreIsolated(t *testing.T) {
 	t.Parallel()
 	s := Shared(t)
 	if s != Shared(t) {
@@ -45,7 +45,7 @@ func TestDatabasesAreApart(t *testing.T) {
 	execute(t, a, "CREATE TABLE pet (id int)")
 	execute(t, b, "CREATE TABLE pet (id int)")
 	execute(t, a, "INSERT INTO pet VALUES (1)")
-	if n := ask(t, b, "SELECT count(*) FROM pet"); n != 0 {
+	if n := queryInt(t, b, "SELECT count(*) FROM pet"); n != 0 {
 		t.Errorf("one database has %d rows of the other", n)
 	}
 }
@@ -62,12 +62,12 @@ func TestDatabaseIsDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if n := ask(t, connect(t, s.URL()), "SELECT count(*) FROM pg_database WHERE datname = '"+name+"'"); n != 0 {
+	if n := queryInt(t, connect(t, s.URL()), "SELECT count(*) FROM pg_database WHERE datname = '"+name+"'"); n != 0 {
 		t.Errorf("%s is still there", name)
 	}
 }
 
-func TestStopAndRestart(t *testing.T) {
+func TestRestartKeepsData(t *testing.T) {
 	t.Parallel()
 	s := Start(t)
 	url := s.NewDatabase(t)
@@ -86,13 +86,13 @@ func TestStopAndRestart(t *testing.T) {
 	s.Restart(t)
 	execute(t, connect(t, url), "INSERT INTO pet VALUES (2)")
 	s.Restart(t) // one that runs
-	if n := ask(t, connect(t, url), "SELECT count(*) FROM pet"); n != 2 {
+	if n := queryInt(t, connect(t, url), "SELECT count(*) FROM pet"); n != 2 {
 		t.Errorf("%d rows, want 2", n)
 	}
 }
 
-// TestKill holds the server to its word: what it answered is there after a crash, what it did not commit is not.
-func TestKill(t *testing.T) {
+// TestKillKeepsOnlyCommittedRows holds the server to its word: what it answered is there after a crash, what it did not commit is not.
+func TestKillKeepsOnlyCommittedRows(t *testing.T) {
 	t.Parallel()
 	s := Start(t)
 	url := s.NewDatabase(t)
@@ -108,7 +108,7 @@ func TestKill(t *testing.T) {
 		}
 		s.Restart(t)
 		conn = connect(t, url)
-		if n := ask(t, conn, "SELECT count(*) FROM pet"); n != id {
+		if n := queryInt(t, conn, "SELECT count(*) FROM pet"); n != id {
 			t.Errorf("%d rows after the crash, want %d", n, id)
 		}
 	}
@@ -123,13 +123,13 @@ func TestFailedStartSaysWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(s.data) })
-	if err := s.startAnywhere(); err == nil || !strings.Contains(err.Error(), "cats") {
+	if err := s.startOnFreePort(); err == nil || !strings.Contains(err.Error(), "cats") {
 		t.Errorf("the error is %v", err)
 	}
 }
 
-// TestTakenPort starts two servers on one port: the second must not take the first for itself.
-func TestTakenPort(t *testing.T) {
+// TestTakenPortIsAnError starts two servers on one port: the second must not take the first for itself.
+func TestTakenPortIsAnError(t *testing.T) {
 	t.Parallel()
 	first, second := Start(t), Start(t)
 	second.Stop(t)
@@ -139,7 +139,7 @@ func TestTakenPort(t *testing.T) {
 	}
 }
 
-func TestFindPrograms(t *testing.T) {
+func TestFindProgramsTakesTheNewest(t *testing.T) {
 	t.Setenv("PATH", "")
 	dir := t.TempDir()
 	if _, err := findPrograms(filepath.Join(dir, "*", "bin")); err == nil || !strings.Contains(err.Error(), "make test") {

@@ -100,8 +100,8 @@ func TestCommittedMeansReplicated(t *testing.T) {
 	if n, err := h.read("waits"); err != nil || n != 0 {
 		t.Errorf("a write that the replica does not have is seen: %d, %v", n, err)
 	}
-	sprung, release := proxy.CutLate(pgtest.IsCommit)
-	outcome := h.startWriteWithShortBudget("lost", sprung)
+	disconnected, release := proxy.CutLate(pgtest.IsCommit)
+	outcome := h.startWriteWithShortBudget("lost", disconnected)
 	release()
 	awaitRow(t, h.direct, "both COMMITs to wait for the replica", "SELECT count(*) = 2 "+waiting)
 	exec(t, h.direct, "SELECT pg_cancel_backend(pid) "+waiting)

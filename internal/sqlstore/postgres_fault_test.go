@@ -76,9 +76,9 @@ func TestLostCommitIsDoneOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newFaultHarness(t)
-			sprung, release := set(h.proxy, pgtest.IsCommit)
+			disconnected, release := set(h.proxy, pgtest.IsCommit)
 			outcome := h.startWrite("lost")
-			awaitTrap(t, sprung)
+			awaitDisconnect(t, disconnected)
 			if name == "late" { // not before somebody waits for the end of the transaction to learn what it was
 				h.awaitLockWait()
 			}
@@ -94,7 +94,7 @@ func TestLostCommitIsDoneOnce(t *testing.T) {
 }
 
 // lostCommits are the ways to lose one.
-var lostCommits = map[string]func(*pgtest.Proxy, func([]byte) bool) (sprung <-chan struct{}, release func()){
+var lostCommits = map[string]func(*pgtest.Proxy, func([]byte) bool) (disconnected <-chan struct{}, release func()){
 	"before": func(p *pgtest.Proxy, match func([]byte) bool) (<-chan struct{}, func()) {
 		return p.CutBefore(match), func() {}
 	},
@@ -104,11 +104,11 @@ var lostCommits = map[string]func(*pgtest.Proxy, func([]byte) bool) (sprung <-ch
 	"late": (*pgtest.Proxy).CutLate,
 }
 
-// awaitTrap waits until a trap has caught its message.
-func awaitTrap(t *testing.T, sprung <-chan struct{}) {
+// awaitDisconnect waits until a trap has caught its message.
+func awaitDisconnect(t *testing.T, disconnected <-chan struct{}) {
 	t.Helper()
 	select {
-	case <-sprung:
+	case <-disconnected:
 	case <-time.After(2 * ample):
 		t.Fatal("nobody has sent a COMMIT")
 	}
@@ -163,7 +163,7 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 					t.Parallel()
 					h := newFaultHarness(t)
 					h.works("before")
-					sprung, release := set(h.proxy, func(message []byte) bool {
+					disconnected, release := set(h.proxy, func(message []byte) bool {
 						if pgtest.IsCommit(message) {
 							h.proxy.Delay(time.Hour) // all other connections, too; only the trap's message still arrives
 							return true
@@ -174,9 +174,9 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 					var outcome func() error
 					if inTime {
 						outcome = h.startWrite("lost")
-						awaitTrap(t, sprung)
+						awaitDisconnect(t, disconnected)
 					} else {
-						outcome = h.startWriteWithShortBudget("lost", sprung)
+						outcome = h.startWriteWithShortBudget("lost", disconnected)
 					}
 					if cut {
 						h.proxy.Cut()
@@ -216,8 +216,8 @@ func TestManyLostCommitsAreEachDoneOnce(t *testing.T) {
 	defer writers.stop()
 	for i := range traps {
 		set := lostCommits[[]string{"before", "after", "late"}[i%3]]
-		sprung, release := set(h.proxy, pgtest.IsCommit)
-		awaitTrap(t, sprung)
+		disconnected, release := set(h.proxy, pgtest.IsCommit)
+		awaitDisconnect(t, disconnected)
 		if i%3 == 2 {
 			h.awaitLockWait()
 		}

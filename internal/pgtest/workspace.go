@@ -15,12 +15,12 @@ import (
 	"sync"
 )
 
-// caretaker removes the home when nobody holds the other end of its stdin: neither the test process, however it ended,
+// cleanerScript removes the home when nobody holds the other end of its stdin: neither the test process, however it ended,
 // nor any of its servers.
-const caretaker = `cat >/dev/null; rm -rf "$1"`
+const cleanerScript = `cat >/dev/null; rm -rf "$1"`
 
-// home is the temporary folder of this process, in which all of its servers live.
-type home struct {
+// workspace is the temporary folder of this process, in which all of its servers live.
+type workspace struct {
 	dir   string
 	bin   string   // where initdb and postgres are
 	uid   int      // who runs them; PostgreSQL refuses to be root
@@ -28,72 +28,72 @@ type home struct {
 	alive *os.File // held by this process and its servers, for the caretaker
 }
 
-// openHome makes the home and a template of a data folder in it, once: copying that is faster than another initdb.
-var openHome = sync.OnceValues(func() (*home, error) {
+// openWorkspace makes the home and a template of a data folder in it, once: copying that is faster than another initdb.
+var openWorkspace = sync.OnceValues(func() (*workspace, error) {
 	bin, err := findPrograms("/usr/lib/postgresql/*/bin")
 	if err != nil {
 		return nil, err
 	}
-	h := &home{bin: bin, uid: os.Getuid(), gid: os.Getgid()}
-	if h.uid == 0 {
-		if h.uid, h.gid, err = anotherUser("postgres", "nobody"); err != nil {
+	w := &workspace{bin: bin, uid: os.Getuid(), gid: os.Getgid()}
+	if w.uid == 0 {
+		if w.uid, w.gid, err = unprivilegedUser("postgres", "nobody"); err != nil {
 			return nil, err
 		}
 	}
-	if h.dir, err = os.MkdirTemp("", "animalstore-pgtest-"); err != nil {
+	if w.dir, err = os.MkdirTemp("", "animalstore-pgtest-"); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(os.Chown(h.dir, h.uid, h.gid), h.takeCare(), h.makeTemplate()); err != nil {
-		return nil, errors.Join(err, os.RemoveAll(h.dir))
+	if err := errors.Join(os.Chown(w.dir, w.uid, w.gid), w.startCleaner(), w.initTemplate()); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(w.dir))
 	}
-	return h, nil
+	return w, nil
 })
 
-func (h *home) takeCare() error {
+func (w *workspace) startCleaner() error {
 	stdin, alive, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer stdin.Close()
-	h.alive = alive
-	cmd := h.command(context.Background(), "sh", "-c", caretaker, "sh", h.dir)
+	w.alive = alive
+	cmd := w.command(context.Background(), "sh", "-c", cleanerScript, "sh", w.dir)
 	cmd.Stdin = stdin
 	return cmd.Start()
 }
 
-func (h *home) makeTemplate() error {
-	template := h.template()
-	err := h.run("", filepath.Join(h.bin, "initdb"), "-D", template, "--username=animalstore", "--auth=trust",
+func (w *workspace) initTemplate() error {
+	template := w.template()
+	err := w.runCommand("", filepath.Join(w.bin, "initdb"), "-D", template, "--username=animalstore", "--auth=trust",
 		"--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
 	if err != nil {
 		return err
 	}
 	// Nobody needs the database named postgres, and renaming it is cheaper than making another.
-	return h.run("ALTER DATABASE postgres RENAME TO animalstore",
-		filepath.Join(h.bin, "postgres"), "--single", "-F", "-D", template, "template1")
+	return w.runCommand("ALTER DATABASE postgres RENAME TO animalstore",
+		filepath.Join(w.bin, "postgres"), "--single", "-F", "-D", template, "template1")
 }
 
-func (h *home) template() string { return filepath.Join(h.dir, "template") }
+func (w *workspace) template() string { return filepath.Join(w.dir, "template") }
 
-// newData makes a new data folder and returns its path.
-func (h *home) newData() (string, error) {
-	dir, err := os.MkdirTemp(h.dir, "server-")
+// newDataDir makes a new data folder and returns its path.
+func (w *workspace) newDataDir() (string, error) {
+	dir, err := os.MkdirTemp(w.dir, "server-")
 	if err != nil {
 		return "", err
 	}
-	if err := os.Chown(dir, h.uid, h.gid); err != nil {
+	if err := os.Chown(dir, w.uid, w.gid); err != nil {
 		return "", err
 	}
-	return dir, h.run("", "cp", "-R", h.template()+"/.", dir)
+	return dir, w.runCommand("", "cp", "-R", w.template()+"/.", dir)
 }
 
-// run runs a command of a few seconds at most.
-func (h *home) run(stdin, name string, args ...string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+// runCommand runs a command of a few seconds at most.
+func (w *workspace) runCommand(stdin, name string, args ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stuckTimeout)
 	defer cancel()
-	cmd := h.command(ctx, name, args...)
+	cmd := w.command(ctx, name, args...)
 	cmd.Stdin = strings.NewReader(stdin)
-	cmd.WaitDelay = patience
+	cmd.WaitDelay = stuckTimeout
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", name, err, output)
 	}
@@ -102,11 +102,11 @@ func (h *home) run(stdin, name string, args ...string) error {
 
 // command is run as the home's user, in a process group of its own, so that Ctrl-C ends the tests alone; what they
 // started then ends because they have. The caller's PG* variables are none of its business.
-func (h *home) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+func (w *workspace) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir = h.dir
+	cmd.Dir = w.dir
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
-	cmd.SysProcAttr = apart(h.uid, h.gid)
+	cmd.SysProcAttr = procAttr(w.uid, w.gid)
 	return cmd
 }
 
@@ -133,8 +133,8 @@ func findPrograms(folders string) (string, error) {
 	return filepath.Dir(newest), nil
 }
 
-// anotherUser returns the ids of the first of these users that there is.
-func anotherUser(names ...string) (uid, gid int, err error) {
+// unprivilegedUser returns the ids of the first of these users that there is.
+func unprivilegedUser(names ...string) (uid, gid int, err error) {
 	for _, name := range names {
 		account, err := user.Lookup(name)
 		if err != nil {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// link is one connection through the proxy.
-type link struct {
+// proxyConn is one connection through the proxy.
+type proxyConn struct {
 	proxy  *Proxy
 	client net.Conn
 	server *net.TCPConn
@@ -21,31 +21,31 @@ type link struct {
 	done   chan struct{} // closed when it is dropped
 }
 
-// drop closes both ends.
-func (l *link) drop() {
-	l.once.Do(func() {
-		close(l.done)
-		l.client.Close()
-		l.server.Close()
+// close closes both ends.
+func (c *proxyConn) close() {
+	c.once.Do(func() {
+		close(c.done)
+		c.client.Close()
+		c.server.Close()
 	})
 }
 
-// fromClient passes on whole messages, so that a trap sees each as one.
-func (l *link) fromClient() {
-	in, out := bufio.NewReader(l.client), bufio.NewWriter(l.server)
+// forwardRequests passes on whole messages, so that a trap sees each as one.
+func (c *proxyConn) forwardRequests() {
+	in, out := bufio.NewReader(c.client), bufio.NewWriter(c.server)
 	message, err := readMessage(in, 0)
 	for err == nil {
-		if trap := l.proxy.caught(message); trap != nil {
+		if fault := c.proxy.takeFault(message); fault != nil {
 			out.Flush() // what came before the message is not the trap's; a server that is gone gets nothing anyway
-			trap.spring(l, message)
-			close(trap.sprung)
+			fault.inject(c, message)
+			close(fault.injected)
 			return
 		}
 		if _, err = out.Write(message); err != nil {
 			break
 		}
 		if in.Buffered() == 0 { // what was sent together goes on together
-			if !l.pause() {
+			if !c.delay() {
 				break
 			}
 			if err = out.Flush(); err != nil {
@@ -54,16 +54,16 @@ func (l *link) fromClient() {
 		}
 		message, err = readMessage(in, 1)
 	}
-	l.drop()
+	c.close()
 }
 
-func (l *link) fromServer() {
-	defer l.drop()
+func (c *proxyConn) forwardResponses() {
+	defer c.close()
 	buffer := make([]byte, 64<<10)
 	for {
-		n, err := l.server.Read(buffer)
-		if !l.muted.Load() && l.pause() {
-			if _, err := l.client.Write(buffer[:n]); err != nil && !l.muted.Load() {
+		n, err := c.server.Read(buffer)
+		if !c.muted.Load() && c.delay() {
+			if _, err := c.client.Write(buffer[:n]); err != nil && !c.muted.Load() {
 				return
 			}
 		}
@@ -75,19 +75,19 @@ func (l *link) fromServer() {
 
 // deliverLast gives the server its last message. The server works on it before it sees that there is no more, and closes
 // its end then.
-func (l *link) deliverLast(message []byte) {
-	l.muted.Store(true)
-	if _, err := l.server.Write(message); err != nil {
-		l.drop()
+func (c *proxyConn) deliverLast(message []byte) {
+	c.muted.Store(true)
+	if _, err := c.server.Write(message); err != nil {
+		c.close()
 		return
 	}
-	l.server.CloseWrite()
+	c.server.CloseWrite()
 }
 
-// pause waits as long as the proxy's delay is, and tells whether the connection is still there.
-func (l *link) pause() bool {
+// delay waits as long as the proxy's delay is, and tells whether the connection is still there.
+func (c *proxyConn) delay() bool {
 	for begin := time.Now(); ; {
-		delay, changed := l.proxy.currentDelay()
+		delay, changed := c.proxy.currentDelay()
 		left := delay - time.Since(begin)
 		if left <= 0 {
 			return true
@@ -95,7 +95,7 @@ func (l *link) pause() bool {
 		select {
 		case <-time.After(left):
 		case <-changed:
-		case <-l.done:
+		case <-c.done:
 			return false
 		}
 	}

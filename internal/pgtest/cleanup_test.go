@@ -10,19 +10,19 @@ import (
 	"testing"
 )
 
-// beVictim is a test process that has a server, says where, and ends when its stdin does, if it is not killed before.
-func beVictim() error {
+// runVictim is a test process that has a server, says where, and ends when its stdin does, if it is not killed before.
+func runVictim() error {
 	s, err := shared()
 	if err != nil {
 		return err
 	}
-	fmt.Println(s.home.dir)
+	fmt.Println(s.workspace.dir)
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
 }
 
-// TestNothingIsLeft ends a test process in two ways and looks for what it leaves: no process, no folder.
-func TestNothingIsLeft(t *testing.T) {
+// TestNoProcessOrFileOutlivesTheTests ends a test process in two ways and looks for what it leaves: no process, no folder.
+func TestNoProcessOrFileOutlivesTheTests(t *testing.T) {
 	t.Parallel()
 	for how, end := range map[string]func(*exec.Cmd, io.Closer) error{
 		"killed": func(victim *exec.Cmd, _ io.Closer) error { return victim.Process.Kill() },
