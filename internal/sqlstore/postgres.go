@@ -59,7 +59,7 @@ func openPostgres(ctx context.Context, url string, o Options, m *metrics, tell f
 	p := &postgresEngine{
 		config: config, dialect: postgresDialect(o.Now), metrics: m, afterWrite: tell, retryBudget: cmp.Or(o.RetryBudget, pgRetryBudget), retrySlot: make(chan struct{}, 1),
 	}
-	if p.pool, err = p.newPool(config, settings); err != nil {
+	if p.pool, err = p.newPool(settings); err != nil {
 		return nil, err
 	}
 	p.db = stdlib.OpenDBFromPool(p.pool)

@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"fmt"
-	"math"
 	"strconv"
 	"time"
 
@@ -11,59 +10,57 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// poolSettings is how many connections a node keeps, and for how long. The URL may say so in the words that pgx's own pool has for
-// it: pool_max_conns, pool_max_conn_idle_time, pool_max_conn_lifetime.
+// poolSettings are how many connections a node keeps, and for how long. The URL may set them by the parameters of pgxpool:
+// pool_max_conns, pool_max_conn_idle_time and pool_max_conn_lifetime.
 type poolSettings struct {
-	maxConns    int
+	maxConns    int32
 	maxIdleTime time.Duration
 	maxLifetime time.Duration
 }
 
-// takePoolSettings takes the pool's settings out of a configuration: a server would not know them.
-func takePoolSettings(config *pgx.ConnConfig) (poolSettings, error) {
-	p := poolSettings{maxConns: pgMaxConns, maxIdleTime: 5 * time.Minute, maxLifetime: time.Hour}
-	take := func(name string, read func(string) error) error {
-		text, given := config.RuntimeParams[name]
+// takePoolSettings removes the pool's parameters from config, because the server would reject them, and returns them with
+// defaults for those that are missing. It fails for a value that is not positive.
+func takePoolSettings(config *pgx.ConnConfig) (settings poolSettings, err error) {
+	settings = poolSettings{maxConns: pgMaxConns, maxIdleTime: 5 * time.Minute, maxLifetime: time.Hour}
+	take := func(name string) (text string, given bool) {
+		text, given = config.RuntimeParams[name]
 		delete(config.RuntimeParams, name)
+		return text, given
+	}
+	if text, given := take("pool_max_conns"); given {
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || n < 1 {
+			return settings, fmt.Errorf("pool_max_conns: %q is not a whole number of at least 1", text)
+		}
+		settings.maxConns = int32(n)
+	}
+	for name, setting := range map[string]*time.Duration{
+		"pool_max_conn_idle_time": &settings.maxIdleTime,
+		"pool_max_conn_lifetime":  &settings.maxLifetime,
+	} {
+		text, given := take(name)
 		if !given {
-			return nil
+			continue
 		}
-		if err := read(text); err != nil {
-			return fmt.Errorf("%s: %q %w", name, text, err)
-		}
-		return nil
-	}
-	if err := take("pool_max_conns", func(text string) (err error) {
-		if p.maxConns, err = strconv.Atoi(text); err != nil || p.maxConns < 1 || p.maxConns > math.MaxInt32 {
-			return fmt.Errorf("is no number from 1 on")
-		}
-		return nil
-	}); err != nil {
-		return poolSettings{}, err
-	}
-	for name, setting := range map[string]*time.Duration{"pool_max_conn_idle_time": &p.maxIdleTime, "pool_max_conn_lifetime": &p.maxLifetime} {
-		if err := take(name, func(text string) (err error) {
-			if *setting, err = time.ParseDuration(text); err != nil || *setting <= 0 {
-				return fmt.Errorf("is no duration such as 30m")
-			}
-			return nil
-		}); err != nil {
-			return poolSettings{}, err
+		if *setting, err = time.ParseDuration(text); err != nil || *setting <= 0 {
+			return settings, fmt.Errorf("%s: %q is not a duration such as 30m", name, text)
 		}
 	}
-	return p, nil
+	return settings, nil
 }
 
-// newPool opens no connection yet. The pool does not look at its connections when it hands them out: acquire does.
-func (p *postgresEngine) newPool(config *pgx.ConnConfig, of poolSettings) (*pgxpool.Pool, error) {
-	c, err := pgxpool.ParseConfig(config.ConnString()) // a pool takes no other configuration; all that counts is replaced
+// newPool returns a pool that has no connection yet. acquire, not the pool, decides whether an idle connection is usable.
+func (p *postgresEngine) newPool(settings poolSettings) (*pgxpool.Pool, error) {
+	// pgxpool accepts only a configuration that it has parsed itself. All fields that matter are replaced.
+	config, err := pgxpool.ParseConfig(p.config.ConnString())
 	if err != nil {
-		return nil, err
+		return nil, withoutURL(err)
 	}
-	c.ConnConfig, c.MaxConns, c.MinConns, c.MinIdleConns = config, int32(of.maxConns), 0, 0
-	c.MaxConnIdleTime, c.MaxConnLifetime, c.MaxConnLifetimeJitter = of.maxIdleTime, of.maxLifetime, 0
-	c.HealthCheckPeriod = max(time.Second, min(of.maxIdleTime, of.maxLifetime)/30) // so much later an idle connection is closed
-	c.BeforeConnect = p.trackConn
-	c.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
-	return pgxpool.NewWithConfig(context.Background(), c)
+	config.ConnConfig, config.MaxConns, config.MinConns, config.MinIdleConns = p.config, settings.maxConns, 0, 0
+	config.MaxConnIdleTime, config.MaxConnLifetime, config.MaxConnLifetimeJitter = settings.maxIdleTime, settings.maxLifetime, 0
+	// The pool closes expired connections only at a health check.
+	config.HealthCheckPeriod = max(time.Second, min(settings.maxIdleTime, settings.maxLifetime)/30)
+	config.BeforeConnect = p.trackConn
+	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+	return pgxpool.NewWithConfig(context.Background(), config)
 }

@@ -24,7 +24,7 @@ func parsePostgresURL(url string) (*pgx.ConnConfig, poolSettings, error) {
 		return nil, poolSettings{}, errors.New("it cannot be read; a URL is postgres://USER:PASSWORD@HOST/DATABASE, and in a password a space is written as %20, a # as %23, a % as %25, a / as %2F and an @ as %40")
 	}
 	if err != nil {
-		return nil, poolSettings{}, errors.New(quotedURLParts.ReplaceAllString(err.Error(), "$1…"))
+		return nil, poolSettings{}, withoutURL(err)
 	}
 	if hasMisplacedAt(config) { // what was taken for a host is the end of a password: it is not shown
 		return nil, poolSettings{}, errors.New("there is an @ in the wrong place; a URL is postgres://USER:PASSWORD@HOST/DATABASE, and in a password an @ is written as %40")
@@ -56,6 +56,10 @@ func parsePostgresURL(url string) (*pgx.ConnConfig, poolSettings, error) {
 // quotedURLParts are what the driver repeats of a URL that it cannot read. It hides a password only where it finds one, and in such
 // a URL it may be anywhere.
 var quotedURLParts = regexp.MustCompile("(?s)^(cannot parse )`.*`|\"(?:[^\"\\\\]|\\\\.)*\"")
+
+func withoutURL(err error) error {
+	return errors.New(quotedURLParts.ReplaceAllString(err.Error(), "$1…"))
+}
 
 // hasMisplacedAt tells whether there is a host, or a database, that cannot be one.
 func hasMisplacedAt(config *pgx.ConnConfig) bool {
