@@ -254,6 +254,31 @@ func TestSilentServerCostsOnePing(t *testing.T) {
 	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), outcomes)
 }
 
+// When a server falls silent while every connection is in use, the failed requests leave the whole pool to new connections at
+// once, although pgx takes 15 seconds to close each of the old ones.
+func TestSilentServerKeepsNoConnectionSlots(t *testing.T) {
+	t.Parallel()
+	h := newFaultHarness(t)
+	fillPool(t, h.store)
+	h.engine().retryBudget = shortBudget
+	h.proxy.Delay(time.Hour)
+	var requests sync.WaitGroup
+	for range pgMaxConns {
+		requests.Go(func() {
+			if _, err := h.read("any"); err == nil {
+				t.Error("a silent server responded")
+			}
+		})
+	}
+	requests.Wait()
+	if n := h.engine().pool.Stat().AcquiredConns(); n != 0 {
+		t.Errorf("%d connections are still in use", n)
+	}
+	h.engine().retryBudget = ample
+	h.proxy.Heal()
+	h.works("after")
+}
+
 func hostOf(t *testing.T, p *pgtest.Proxy) string {
 	t.Helper()
 	address, err := url.Parse(p.URL())
