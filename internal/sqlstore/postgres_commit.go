@@ -9,34 +9,42 @@ import (
 	"animalstore/internal/shop"
 )
 
-// resolveCommit finds out what became of a write whose COMMIT got no answer. Its name can stand in commits once: either the write
-// has put it there, or it is put there now as that of a write that will never be done; while the write is still going on,
-// this waits for its end. Where the server cannot be asked in time, nobody knows, and the caller is told so.
+var (
+	// errNotCommitted marks a write that is certainly not committed. It may run again.
+	errNotCommitted = errors.New("the write was not done")
+	// errUnknown marks a write that may be committed. It must not run again.
+	errUnknown = errors.New("it is not known whether the write was done")
+)
+
+// resolveCommit finds out whether a write was committed whose COMMIT failed with lost. It returns nil if it
+// was, an error with errNotCommitted if it never will be, and an error with errUnknown if no server
+// responds in time.
 //
-// It is one statement, so that one server answers, and it always writes: only then a primary answers no sooner than its
-// synchronous replica has all that came before, and "done" is not said of what a failover would undo.
-func (p *postgresEngine) resolveCommit(ctx context.Context, name []byte, lost error) error {
-	const ask = "INSERT INTO commits (id, at, done) VALUES ($1, " + serverMicros + ", FALSE) ON CONFLICT (id) DO UPDATE SET at = excluded.at RETURNING done"
-	for try := 0; ; try++ {
-		var done bool
+// The write has inserted commitID into commits with done = TRUE. The primary key admits commitID once. So
+// the INSERT below either finds the row of the committed write, or reserves commitID with done = FALSE,
+// which makes a COMMIT that arrives later fail. While the transaction of the write is open, the INSERT
+// waits for its end.
+//
+// It is a single statement, so the response comes from one server. It always writes, because the response
+// to a write waits for the synchronous replica: a committed write is not reported while a failover could
+// still undo it.
+func (p *postgresEngine) resolveCommit(ctx context.Context, commitID []byte, lost error) error {
+	const resolveSQL = `
+		INSERT INTO commits (id, at, done) VALUES ($1, ` + serverMicros + `, FALSE)
+		ON CONFLICT (id) DO UPDATE SET at = excluded.at RETURNING done`
+	for attempt := 0; ; attempt++ {
+		var committed bool
 		err := p.withConn(ctx, func(conn *pgx.Conn) error {
-			stateOf(conn).committing.Store(true) // the statement commits by itself
-			return conn.QueryRow(ctx, ask, name).Scan(&done)
+			stateOf(conn).committing.Store(true) // the statement commits itself
+			return conn.QueryRow(ctx, resolveSQL, commitID).Scan(&committed)
 		})
 		switch {
-		case err == nil && done:
+		case err == nil && committed:
 			return nil
 		case err == nil:
 			return shop.UnavailableError(errors.Join(errNotCommitted, lost))
-		case !backOff(ctx, try):
+		case !backOff(ctx, attempt):
 			return shop.UnavailableError(errors.Join(errUnknown, lost, err))
 		}
 	}
 }
-
-var (
-	// errNotCommitted marks a failure after which it is certain that nothing was written: it can be run again.
-	errNotCommitted = errors.New("the write was not done")
-	// errUnknown marks a failure after which it may have been written: it must not be run again.
-	errUnknown = errors.New("it is not known whether the write was done")
-)

@@ -14,11 +14,11 @@ import (
 	"animalstore/internal/shop"
 )
 
-// connState is what is known of a connection.
+// connState is what the engine knows about one connection. trackConn attaches it.
 type connState struct {
-	epoch      int64       // in which it was made
-	committing atomic.Bool // its COMMIT was sent
-	usedAt     time.Time   // when it was given back, or made
+	epoch      int64       // the engine's epoch when the connection was made
+	committing atomic.Bool // a COMMIT may be in progress
+	lastUsed   time.Time   // when the connection was made or last released
 }
 
 const connStateKey = "animalstore"
@@ -27,27 +27,28 @@ func stateOf(conn *pgx.Conn) *connState {
 	return conn.PgConn().CustomData()[connStateKey].(*connState)
 }
 
-// trackConn gives the connection that is about to be made its state.
+// trackConn attaches a connState to a connection before it is made.
 //
-// The driver asks a server to cancel whatever got no answer in time. A COMMIT must not be: a primary that waits for its
-// synchronous replica would stop waiting, and show to everybody what a failover may still undo.
+// When a statement times out, pgx dials the server again to cancel it. It must not cancel a COMMIT: a
+// primary that waits for its synchronous replica would stop waiting and show everybody a write that a
+// failover can still undo. So no cancel request is dialled while committing is set.
 func (p *postgresEngine) trackConn(_ context.Context, config *pgx.ConnConfig) error {
 	dial, state := config.DialFunc, &connState{}
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
 		if state.committing.Load() {
-			return nil, errors.New("a COMMIT is not cancelled")
+			return nil, errors.New("a COMMIT is never cancelled")
 		}
 		return dial(ctx, network, address)
 	}
 	config.AfterConnect = func(_ context.Context, conn *pgconn.PgConn) error {
-		state.epoch, state.usedAt = p.epoch.Load(), time.Now()
+		state.epoch, state.lastUsed = p.epoch.Load(), time.Now()
 		conn.CustomData()[connStateKey] = state
 		return nil
 	}
 	return nil
 }
 
-// withConn runs fn with a connection. One on which something broke is not used again.
+// withConn runs fn on a connection of the pool.
 func (p *postgresEngine) withConn(ctx context.Context, fn func(*pgx.Conn) error) (err error) {
 	conn, err := p.acquire(ctx)
 	if err != nil {
@@ -57,15 +58,16 @@ func (p *postgresEngine) withConn(ctx context.Context, fn func(*pgx.Conn) error)
 	return fn(conn.Conn())
 }
 
+// acquire returns a usable connection of the current epoch. The caller passes it to release.
 func (p *postgresEngine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	for {
-		began := time.Now()
+		start := time.Now()
 		conn, err := p.pool.Acquire(ctx)
 		if err != nil && p.closed.Load() {
 			return nil, shop.UnavailableError(errClosed)
 		}
 		if err != nil {
-			p.countFailedWait(ctx, began)
+			p.countFailedWait(ctx, start)
 			return nil, err
 		}
 		if p.isUsable(ctx, conn.Conn()) {
@@ -76,52 +78,55 @@ func (p *postgresEngine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	}
 }
 
-// isUsable tells whether a connection leads to where the server is now. It asks a server that was not heard of for a while,
-// and gives it little time for the answer; where none comes, no other connection of that era is asked.
+// isUsable reports whether a connection is of the current epoch and its server still responds. It pings
+// only a connection that was idle for a second. If the ping fails, a new epoch starts, so a silent server
+// costs one ping and not one for every connection.
 func (p *postgresEngine) isUsable(ctx context.Context, conn *pgx.Conn) bool {
 	state := stateOf(conn)
 	if state.epoch != p.epoch.Load() {
 		return false
 	}
-	if time.Since(state.usedAt) < time.Second {
+	if time.Since(state.lastUsed) < time.Second {
 		return true
 	}
-	limit, cancel := context.WithTimeout(ctx, pgPingTimeout)
+	limited, cancel := context.WithTimeout(ctx, pgPingTimeout)
 	defer cancel()
-	if err := conn.Ping(limit); err != nil {
+	if err := conn.Ping(limited); err != nil {
 		p.startEpoch(ctx, state.epoch)
 		return false
 	}
 	return true
 }
 
-// release gives a connection back after what was done with it failed with err, or did not. Where the server is gone, all other
-// connections of its era are not used again either: each of them would cost somebody a try, or all of the time there is where
-// the server is silent.
+// release returns a connection to the pool, or discards it if it is closed, still in a transaction, or may
+// be broken. err is the error of the last operation, or nil. If err means that the server is lost, a new
+// epoch starts, because every other connection to that server would cost another request an attempt, or all
+// of its budget if the server is silent.
 func (p *postgresEngine) release(ctx context.Context, conn *pgxpool.Conn, err error) {
-	state, inner := stateOf(conn.Conn()), conn.Conn().PgConn()
+	state, pgConn := stateOf(conn.Conn()), conn.Conn().PgConn()
 	if isServerLost(err) {
 		p.startEpoch(ctx, state.epoch)
 	}
-	if inner.IsClosed() || inner.TxStatus() != 'I' || isRetryable(err) && !isConflict(err) {
+	if pgConn.IsClosed() || pgConn.TxStatus() != 'I' || isRetryable(err) && !isConflict(err) {
 		discard(conn)
 		return
 	}
-	state.usedAt = time.Now()
+	state.lastUsed = time.Now()
 	conn.Release()
 }
 
-// discard closes a connection. The pool itself would keep its place until the driver is done with closing, which takes 15 seconds
-// where the server is silent: enough of these, and there would be none left to reach another server with.
+// discard takes a connection out of the pool and closes it. pgxpool would keep its slot until pgx has
+// closed the connection, which takes 15 seconds if the server is silent. With all slots kept like that, no
+// connection to another server could be made.
 func discard(conn *pgxpool.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), pgPingTimeout)
 	defer cancel()
 	conn.Hijack().Close(ctx)
 }
 
-// startEpoch notes that the server is gone to which there were connections in this era.
-func (p *postgresEngine) startEpoch(ctx context.Context, era int64) {
-	if !errors.Is(ctx.Err(), context.Canceled) { // a caller that went away says nothing about the server
-		p.epoch.CompareAndSwap(era, era+1)
+// startEpoch ends the given epoch, unless another request has ended it before.
+func (p *postgresEngine) startEpoch(ctx context.Context, ended int64) {
+	if !errors.Is(ctx.Err(), context.Canceled) { // a cancelled request says nothing about the server
+		p.epoch.CompareAndSwap(ended, ended+1)
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// TestMayPass: what is certainly undone may run again, and what may have been done must not, whatever broke on the way.
+// TestMayPass: what is certainly undone may run again, and what may have been done must not, whatever broke
+// on the way.
 func TestUnknownOutcomeIsNeverRetried(t *testing.T) {
 	t.Parallel()
 	lost := []error{io.ErrUnexpectedEOF, &pgconn.PgError{Code: "57P01"}, context.DeadlineExceeded}
@@ -27,8 +28,8 @@ func TestUnknownOutcomeIsNeverRetried(t *testing.T) {
 	}
 }
 
-// TestViolationsAmongConflicts: one that loses a race for an animal after many other conflicts tries again like any other, and
-// one whose every try breaks a constraint is stopped.
+// TestViolationsAmongConflicts: one that loses a race for an animal after many other conflicts tries again
+// like any other, and one whose every try breaks a constraint is stopped.
 func TestRepeatedConstraintViolationsEndTheRetries(t *testing.T) {
 	t.Parallel()
 	run := func(codes ...string) (tries int, err error) {

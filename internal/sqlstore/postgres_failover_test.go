@@ -12,7 +12,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The server is killed, or stopped, and started again in the middle of writes: what was written is there, once.
+// The server is killed, or stopped, and started again in the middle of writes: what was written is there,
+// once.
 func TestServerRestartLosesNoWrite(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -33,8 +34,8 @@ func TestServerRestartLosesNoWrite(t *testing.T) {
 	t.Logf("%d writes, %d of them refused", len(outcomes), onlyUnavailable(t, outcomes))
 }
 
-// A failover leaves the connections that there are to a server that only reads from now on. They are dropped, however many
-// there are, and the write that met them is done on the other server.
+// A failover leaves the connections that there are to a server that only reads from now on. They are
+// dropped, however many there are, and the write that met them is done on the other server.
 func TestDemotedServerIsReplacedByThePromotedOne(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, false)
@@ -51,8 +52,8 @@ func TestDemotedServerIsReplacedByThePromotedOne(t *testing.T) {
 	checkOutcomes(t, namesAfterLastTransaction(t, openDirect(t, replica.URL())), map[string]error{"after": nil})
 }
 
-// demote makes a server read-only once its replica has all that it has. Each connection hears of that by itself: it waits
-// until all those of the store have, whose pool is full.
+// demote makes a server read-only once its replica has all that it has. Each connection hears of that by
+// itself: it waits until all those of the store have, whose pool is full.
 func demote(t *testing.T, store *Store, primary *pgtest.Server) {
 	t.Helper()
 	old := openDirect(t, primary.URL())
@@ -73,8 +74,9 @@ func demote(t *testing.T, store *Store, primary *pgtest.Server) {
 	}
 }
 
-// While the synchronous replica is away, a COMMIT waits for it, and nobody sees what a failover could still undo. Somebody
-// may end the wait on the server: the write is there then, on the primary alone, and still not said to be done.
+// While the synchronous replica is away, a COMMIT waits for it, and nobody sees what a failover could still
+// undo. Somebody may end the wait on the server: the write is there then, on the primary alone, and still
+// not said to be done.
 func TestCommittedMeansReplicated(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, true)
@@ -195,7 +197,8 @@ func TestRefusedConnectionFailsAtOnce(t *testing.T) {
 	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"before": nil, "meanwhile": err, "after": nil})
 }
 
-// The server ends a session in the middle of a write, as its operator or one of its limits does: the write runs again.
+// The server ends a session in the middle of a write, as its operator or one of its limits does: the write
+// runs again.
 func TestTerminatedSessionIsRetried(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*faultHarness){
@@ -230,8 +233,8 @@ func TestTerminatedSessionIsRetried(t *testing.T) {
 	}
 }
 
-// A server falls silent, as one does whose machine has lost its power, and another takes its place. Whoever waits for an
-// answer waits in vain; but not everybody after, for as long as there are old connections.
+// A server falls silent, as one does whose machine has lost its power, and another takes its place. Whoever
+// waits for an answer waits in vain; but not everybody after, for as long as there are old connections.
 func TestSilentServerCostsOnePing(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -254,8 +257,8 @@ func TestSilentServerCostsOnePing(t *testing.T) {
 	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), outcomes)
 }
 
-// When a server falls silent while every connection is in use, the failed requests leave the whole pool to new connections at
-// once, although pgx takes 15 seconds to close each of the old ones.
+// When a server falls silent while every connection is in use, the failed requests leave the whole pool to
+// new connections at once, although pgx takes 15 seconds to close each of the old ones.
 func TestSilentServerKeepsNoConnectionSlots(t *testing.T) {
 	t.Parallel()
 	h := newFaultHarness(t)

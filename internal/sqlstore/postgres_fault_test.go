@@ -14,7 +14,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The network is cut, silent, or too slow: everything is refused in a bounded time, and works again when the network does.
+// The network is cut, silent, or too slow: everything is refused in a bounded time, and works again when
+// the network does.
 func TestBrokenNetworkIsRefusedInBoundedTime(t *testing.T) {
 	t.Parallel()
 	for name, breakIt := range map[string]func(*pgtest.Proxy){
@@ -68,8 +69,8 @@ func TestSlowNetworkOnlyDelays(t *testing.T) {
 	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"slow": nil, "quick": nil})
 }
 
-// The connection is lost during COMMIT, in each of the ways that look the same from here, and the database can be asked
-// what became of it: the write is done, once.
+// The connection is lost during COMMIT, in each of the ways that look the same from here, and the database
+// can be asked what became of it: the write is done, once.
 func TestLostCommitIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	for name, set := range lostCommits {
@@ -114,8 +115,8 @@ func awaitDisconnect(t *testing.T, disconnected <-chan struct{}) {
 	}
 }
 
-// startWriteWithShortBudget is startWrite with little patience; it returns when the COMMIT has been sent. A busy machine may use
-// up the patience before that. Nothing was done then, and the write is begun again.
+// startWriteWithShortBudget is startWrite with little patience; it returns when the COMMIT has been sent. A
+// busy machine may use up the patience before that. Nothing was done then, and the write is begun again.
 func (h *faultHarness) startWriteWithShortBudget(name string, sent <-chan struct{}) (outcome func() error) {
 	h.Helper()
 	h.engine().retryBudget = shortBudget
@@ -149,8 +150,8 @@ func (h *faultHarness) awaitLockWait() {
 		"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')")
 }
 
-// From the lost COMMIT on nothing passes any more. Where that ends in time, the write is done, once. Where it does not, nobody
-// can tell what became of the write, and it says so; it is there once, or not at all.
+// From the lost COMMIT on nothing passes any more. Where that ends in time, the write is done, once. Where
+// it does not, nobody can tell what became of the write, and it says so; it is there once, or not at all.
 func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 	t.Parallel()
 	for name, set := range lostCommits {

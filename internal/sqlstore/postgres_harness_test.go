@@ -16,7 +16,8 @@ import (
 // shortBudget is how long a store goes on trying where a test waits for it to give up.
 const shortBudget = 2 * time.Second
 
-// faultHarness is a store whose way to its database can be broken, and a way around that, to see what is really there.
+// faultHarness is a store whose way to its database can be broken, and a way around that, to see what is
+// really there.
 type faultHarness struct {
 	*testing.T
 	store  *Store
@@ -101,7 +102,8 @@ func (h *faultHarness) works(name string) {
 	}
 }
 
-// namesAfterLastTransaction returns the names that are there, each once, when no transaction of the store is open any more.
+// namesAfterLastTransaction returns the names that are there, each once, when no transaction of the store
+// is open any more.
 func namesAfterLastTransaction(t *testing.T, direct *sql.DB) map[string]bool {
 	t.Helper()
 	awaitRow(t, direct, "the last transaction to end",
@@ -129,7 +131,8 @@ func namesAfterLastTransaction(t *testing.T, direct *sql.DB) map[string]bool {
 	return found
 }
 
-// checkInventory expects that what was counted is what is there: a write that was done in part, or in part twice, shows here.
+// checkInventory expects that what was counted is what is there: a write that was done in part, or in part
+// twice, shows here.
 func checkInventory(t *testing.T, direct *sql.DB, pets int) {
 	t.Helper()
 	var counted int

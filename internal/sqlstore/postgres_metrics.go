@@ -8,11 +8,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// poolCollector exports the state of the connection pool under the names, types and texts that Prometheus's own collector
-// for database/sql has, so that existing dashboards and alerts fit.
+// poolCollector exports statistics of the connection pool. Names, types, labels and help texts are those of
+// the Prometheus collector for database/sql (collectors.NewDBStatsCollector), which dashboards and alerts
+// know.
 type poolCollector struct{ engine *postgresEngine }
 
-// poolMetric is one metric of the pool; stat reads its value.
 type poolMetric struct {
 	desc  *prometheus.Desc
 	kind  prometheus.ValueType
@@ -20,31 +20,42 @@ type poolMetric struct {
 }
 
 var poolMetrics = []poolMetric{
-	newPoolMetric("max_open_connections", prometheus.GaugeValue, "Maximum number of open connections to the database.",
+	newPoolMetric("max_open_connections", prometheus.GaugeValue,
+		"Maximum number of open connections to the database.",
 		func(_ *postgresEngine, s *pgxpool.Stat) float64 { return float64(s.MaxConns()) }),
-	newPoolMetric("open_connections", prometheus.GaugeValue, "The number of established connections both in use and idle.",
+	newPoolMetric("open_connections", prometheus.GaugeValue,
+		"The number of established connections both in use and idle.",
 		func(_ *postgresEngine, s *pgxpool.Stat) float64 { return float64(s.TotalConns()) }),
-	newPoolMetric("in_use_connections", prometheus.GaugeValue, "The number of connections currently in use.",
+	newPoolMetric("in_use_connections", prometheus.GaugeValue,
+		"The number of connections currently in use.",
 		func(_ *postgresEngine, s *pgxpool.Stat) float64 { return float64(s.TotalConns() - s.IdleConns()) }),
-	newPoolMetric("idle_connections", prometheus.GaugeValue, "The number of idle connections.",
+	newPoolMetric("idle_connections", prometheus.GaugeValue,
+		"The number of idle connections.",
 		func(_ *postgresEngine, s *pgxpool.Stat) float64 { return float64(s.IdleConns()) }),
-	newPoolMetric("wait_count_total", prometheus.CounterValue, "The total number of connections waited for.",
+	newPoolMetric("wait_count_total", prometheus.CounterValue,
+		"The total number of connections waited for.",
 		func(p *postgresEngine, s *pgxpool.Stat) float64 {
 			return float64(s.EmptyAcquireCount() + p.failedWaits.Load())
 		}),
-	newPoolMetric("wait_duration_seconds_total", prometheus.CounterValue, "The total time blocked waiting for a new connection.",
+	newPoolMetric("wait_duration_seconds_total", prometheus.CounterValue,
+		"The total time blocked waiting for a new connection.",
 		func(p *postgresEngine, s *pgxpool.Stat) float64 {
 			return (s.EmptyAcquireWaitTime() + time.Duration(p.failedWaitTime.Load())).Seconds()
 		}),
-	newPoolMetric("max_idle_closed_total", prometheus.CounterValue, "The total number of connections closed due to SetMaxIdleConns.",
-		func(*postgresEngine, *pgxpool.Stat) float64 { return 0 }), // as many may be idle as may be open
-	newPoolMetric("max_idle_time_closed_total", prometheus.CounterValue, "The total number of connections closed due to SetConnMaxIdleTime.",
+	newPoolMetric("max_idle_closed_total", prometheus.CounterValue,
+		"The total number of connections closed due to SetMaxIdleConns.",
+		func(*postgresEngine, *pgxpool.Stat) float64 { return 0 }), // the pool has no such limit
+	newPoolMetric("max_idle_time_closed_total", prometheus.CounterValue,
+		"The total number of connections closed due to SetConnMaxIdleTime.",
 		func(_ *postgresEngine, s *pgxpool.Stat) float64 { return float64(s.MaxIdleDestroyCount()) }),
-	newPoolMetric("max_lifetime_closed_total", prometheus.CounterValue, "The total number of connections closed due to SetConnMaxLifetime.",
+	newPoolMetric("max_lifetime_closed_total", prometheus.CounterValue,
+		"The total number of connections closed due to SetConnMaxLifetime.",
 		func(_ *postgresEngine, s *pgxpool.Stat) float64 { return float64(s.MaxLifetimeDestroyCount()) }),
 }
 
-func newPoolMetric(name string, kind prometheus.ValueType, help string, value func(*postgresEngine, *pgxpool.Stat) float64) poolMetric {
+func newPoolMetric(
+	name string, kind prometheus.ValueType, help string, value func(*postgresEngine, *pgxpool.Stat) float64,
+) poolMetric {
 	return poolMetric{prometheus.NewDesc("go_sql_"+name, help, nil, prometheus.Labels{"db_name": "animalstore"}), kind, value}
 }
 
@@ -61,11 +72,11 @@ func (c poolCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// countFailedWait counts a wait for a connection that ended with its context. The pool counts only those that got one; but where
-// all connections are in use for long, many get none.
-func (p *postgresEngine) countFailedWait(ctx context.Context, began time.Time) {
+// countFailedWait counts an acquire that failed because its context ended while all connections were in
+// use. pgxpool counts only successful waits, which would hide an exhausted pool.
+func (p *postgresEngine) countFailedWait(ctx context.Context, start time.Time) {
 	if stat := p.pool.Stat(); ctx.Err() != nil && stat.AcquiredConns() == stat.MaxConns() {
 		p.failedWaits.Add(1)
-		p.failedWaitTime.Add(int64(time.Since(began)))
+		p.failedWaitTime.Add(int64(time.Since(start)))
 	}
 }

@@ -15,7 +15,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The pool's metrics have the names, types, labels and help texts of the Prometheus collector for database/sql.
+// The pool's metrics have the names, types, labels and help texts of the Prometheus collector for
+// database/sql.
 func TestPoolMetricsAreThoseOfDatabaseSQL(t *testing.T) {
 	t.Parallel()
 	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{})

@@ -9,8 +9,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A page costs the same wherever it stands, also on a server, whose planner takes what it finds cheaper: the animals that came
-// last are available, those before them mostly sold, and it knows only how many there are of each.
+// A page costs the same wherever it stands, also on a server, whose planner takes what it finds cheaper:
+// the animals that came last are available, those before them mostly sold, and it knows only how many there
+// are of each.
 func TestEveryPageOnPostgresUsesAnIndex(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)

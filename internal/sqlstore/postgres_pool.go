@@ -10,16 +10,16 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// poolSettings are how many connections a node keeps, and for how long. The URL may set them by the parameters of pgxpool:
-// pool_max_conns, pool_max_conn_idle_time and pool_max_conn_lifetime.
+// poolSettings are how many connections a node keeps, and for how long. The URL may set them by the
+// parameters of pgxpool: pool_max_conns, pool_max_conn_idle_time and pool_max_conn_lifetime.
 type poolSettings struct {
 	maxConns    int32
 	maxIdleTime time.Duration
 	maxLifetime time.Duration
 }
 
-// takePoolSettings removes the pool's parameters from config, because the server would reject them, and returns them with
-// defaults for those that are missing. It fails for a value that is not positive.
+// takePoolSettings removes the pool's parameters from config, because the server would reject them, and
+// returns them with defaults for those that are missing. It fails for a value that is not positive.
 func takePoolSettings(config *pgx.ConnConfig) (settings poolSettings, err error) {
 	settings = poolSettings{maxConns: pgMaxConns, maxIdleTime: 5 * time.Minute, maxLifetime: time.Hour}
 	take := func(name string) (text string, given bool) {
@@ -49,7 +49,8 @@ func takePoolSettings(config *pgx.ConnConfig) (settings poolSettings, err error)
 	return settings, nil
 }
 
-// newPool returns a pool that has no connection yet. acquire, not the pool, decides whether an idle connection is usable.
+// newPool returns a pool that has no connection yet. acquire, not the pool, decides whether an idle
+// connection is usable.
 func (p *postgresEngine) newPool(settings poolSettings) (*pgxpool.Pool, error) {
 	// pgxpool accepts only a configuration that it has parsed itself. All fields that matter are replaced.
 	config, err := pgxpool.ParseConfig(p.config.ConnString())

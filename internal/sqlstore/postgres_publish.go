@@ -7,14 +7,17 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// publishSQL moves the events whose changes are committed from the inbox to their place in the feed.
+// publishSQL moves the events of committed transactions from event_inbox to events, where their ids are the
+// positions in the feed.
 //
-// An event's number in the inbox is no place: whoever takes a low one may commit late, and a reader who has gone past it
-// would never see it. So places are given after the commit, by one at a time: the lock on the one row of event_turn lasts
-// until all that was given is committed. Each statement sees what was committed before it began, the second one therefore
-// all that the turn before it has done. Readers see every turn whole, and none before the one that it follows.
+// The id of an event in event_inbox is not a safe position: a transaction that takes a low id may commit
+// late, after a reader has read past that id. So a position is assigned only after the commit, and by one
+// publication at a time: the lock on the single row of event_turn is held until the publication commits. In
+// READ COMMITTED each statement sees what was committed before it began, so the DELETE, which runs under
+// the lock, sees everything that earlier publications did. Readers therefore see a publication completely
+// or not at all, and never before an earlier one.
 //
-// It is sent as one message, so that a node that dies or is cut off cannot keep the turn.
+// All statements are sent as one message, so a node that dies or is disconnected cannot keep the lock.
 const publishSQL = `
 	BEGIN ISOLATION LEVEL READ COMMITTED;
 	SELECT one FROM event_turn FOR UPDATE;
@@ -25,6 +28,7 @@ const publishSQL = `
 	NOTIFY animalstore_events;
 	COMMIT`
 
+// publish moves all events of committed transactions to the feed.
 func (p *postgresEngine) publish(ctx context.Context) error {
 	return p.retry(ctx, ctx, func(ctx context.Context) error {
 		for {
@@ -47,9 +51,10 @@ func (p *postgresEngine) hasInbox(ctx context.Context) (waiting bool, err error)
 	return waiting, err
 }
 
+// publishBatch moves up to 10,000 events to the feed.
 func (p *postgresEngine) publishBatch(ctx context.Context) error {
 	err := p.withConn(ctx, func(conn *pgx.Conn) error {
-		stateOf(conn).committing.Store(true) // it ends with one, and must not be cancelled either
+		stateOf(conn).committing.Store(true) // publishSQL ends with a COMMIT
 		_, err := conn.PgConn().Exec(ctx, publishSQL).ReadAll()
 		return err
 	})
@@ -59,8 +64,9 @@ func (p *postgresEngine) publishBatch(ctx context.Context) error {
 	return nil
 }
 
-// listen tells of what other nodes publish, until the context ends. It has a connection of its own. A pooler may not let
-// it hear anything; nobody relies on it.
+// listen calls heard whenever a node publishes, until the context ends. It uses a connection of its own and
+// reconnects after an error. Notifications only shorten the wait for the next poll: a connection pooler may
+// suppress them.
 func (p *postgresEngine) listen(ctx context.Context, heard func()) {
 	for ctx.Err() == nil {
 		if conn, err := pgx.ConnectConfig(ctx, p.config.Copy()); err == nil {

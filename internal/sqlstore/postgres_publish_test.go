@@ -40,7 +40,8 @@ func telling(subject string) func(shop.WriteTx) error {
 	}
 }
 
-// A transaction that takes its number first and commits last is not skipped by a reader who has gone past that number.
+// A transaction that takes its number first and commits last is not skipped by a reader who has gone past
+// that number.
 func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -82,8 +83,8 @@ func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 	}
 }
 
-// Whoever reads beside many writers on many nodes, with transactions of any length, sees every event once; and those of one
-// animal, which come one after the other, in their order.
+// Whoever reads beside many writers on many nodes, with transactions of any length, sees every event once;
+// and those of one animal, which come one after the other, in their order.
 func TestFeedHasEveryEventOnceBesideManyWriters(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -139,8 +140,8 @@ func TestFeedHasEveryEventOnceBesideManyWriters(t *testing.T) {
 	reading.Wait()
 }
 
-// What was written is in the feed also where the node that wrote it died before it could publish it, and also after a
-// connection was cut at any point of a publication; and nothing is there twice.
+// What was written is in the feed also where the node that wrote it died before it could publish it, and
+// also after a connection was cut at any point of a publication; and nothing is there twice.
 func TestInterruptedPublicationLosesAndRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	h := newFaultHarness(t)

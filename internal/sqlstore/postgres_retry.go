@@ -9,54 +9,63 @@ import (
 	"animalstore/internal/shop"
 )
 
-// retry runs fn again while what it failed of may pass, for a bounded time and as long as its caller waits for it.
+// retry runs fn until it succeeds, fails for good, or the retry budget is spent. It starts no further
+// attempt once the caller's context is done. The context of each attempt is ctx with the budget as its
+// deadline.
 func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Context) error) error {
 	if p.closed.Load() {
 		return shop.UnavailableError(errClosed)
 	}
-	limit, cancel := context.WithTimeout(ctx, max(p.retryBudget, shop.PatienceOf(ctx)))
+	limited, cancel := context.WithTimeout(ctx, max(p.retryBudget, shop.PatienceOf(ctx)))
 	defer cancel()
 	violations := 0
-	var before error // what it failed of the last time
-	leave := func() {}
-	defer func() { leave() }()
-	for try := 0; ; try++ {
-		err := fn(limit)
-		if before != nil && limit.Err() != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errUnknown) {
-			return before // it says why, where this one says that the time is over
+	var lastErr error
+	release := func() {}
+	defer func() { release() }()
+	for attempt := 0; ; attempt++ {
+		err := fn(limited)
+		if lastErr != nil && limited.Err() != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errUnknown) {
+			return lastErr // the earlier error is the cause; err only says that the budget is spent
 		}
-		before = err
+		lastErr = err
 		if isConstraintViolation(err) {
 			violations++
 		}
-		if err == nil || !isRetryable(err) || violations > maxConstraintViolations || caller.Err() != nil || !backOff(limit, try) {
+		if err == nil || !isRetryable(err) || violations > maxConstraintViolations || caller.Err() != nil {
+			return err
+		}
+		if !backOff(limited, attempt) {
 			return err
 		}
 		p.metrics.retries.WithLabelValues(string(troubleOf(err))).Inc()
-		if try == 0 && isConflict(err) {
-			leave = p.serializeRetries(limit)
+		if attempt == 0 && isConflict(err) {
+			release = p.serializeRetries(limited)
 		}
 	}
 }
 
-// serializeRetries waits until no other write of this node runs again after a conflict. All at once they would meet each other
-// anew, and again: PostgreSQL sees conflicts by the page, so that neighbours meet who share no row. Whoever has waited for a
-// fifth of its patience goes on all the same: the one before it may have to wait for something else.
-func (p *postgresEngine) serializeRetries(ctx context.Context) (leave func()) {
-	limit, cancel := context.WithTimeout(ctx, p.retryBudget/5)
+// serializeRetries waits until no other write of this node runs again after a conflict, and returns a
+// function that lets the next one run. PostgreSQL detects conflicts by page, so writes that share no row
+// conflict as well; if all of them ran again at once, they would conflict again. A write that has waited
+// for a fifth of the budget proceeds anyway, because the one that it waits for may itself be blocked by
+// something else.
+func (p *postgresEngine) serializeRetries(ctx context.Context) (release func()) {
+	limited, cancel := context.WithTimeout(ctx, p.retryBudget/5)
 	defer cancel()
 	select {
 	case p.retrySlot <- struct{}{}:
 		return func() { <-p.retrySlot }
-	case <-limit.Done():
+	case <-limited.Done():
 		return func() {}
 	}
 }
 
-// backOff waits before the next try, a random while that grows; it returns false where there is no time for one.
-func backOff(ctx context.Context, try int) bool {
-	wait := time.Duration(rand.Int64N(int64(min(time.Millisecond<<min(try, 10), 200*time.Millisecond)))) + time.Millisecond
-	if end, ok := ctx.Deadline(); ok && time.Until(end) < wait {
+// backOff sleeps for a random time before the next attempt. Its upper bound doubles with every attempt, up
+// to 200 ms. backOff returns false if the context ends first; it does not wait for a deadline that is
+// certain to come first.
+func backOff(ctx context.Context, attempt int) bool {
+	wait := time.Duration(rand.Int64N(int64(min(time.Millisecond<<min(attempt, 10), 200*time.Millisecond)))) + time.Millisecond
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
 		return false
 	}
 	select {

@@ -11,8 +11,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Many clients order animals at once, each its own. PostgreSQL sees conflicts between them, by the page; those who meet one
-// must not go on to meet each other until their time is over: they run again one at a time.
+// Many clients order animals at once, each its own. PostgreSQL sees conflicts between them, by the page;
+// those who meet one must not go on to meet each other until their time is over: they run again one at a
+// time.
 func TestRetriesAfterConflictsRunOneAtATime(t *testing.T) {
 	t.Parallel()
 	const clients, times = 100, 5
@@ -72,7 +73,8 @@ func TestRetriesAfterConflictsRunOneAtATime(t *testing.T) {
 	}
 }
 
-// Another transaction has the row, for longer than the operator lets anybody wait for a lock: the write runs again.
+// Another transaction has the row, for longer than the operator lets anybody wait for a lock: the write
+// runs again.
 func TestLockTimeoutIsRetried(t *testing.T) {
 	t.Parallel()
 	h := newFaultHarness(t)
@@ -106,8 +108,8 @@ func TestLockTimeoutIsRetried(t *testing.T) {
 	}
 }
 
-// Somebody asks for a write, goes away while it meets a conflict, and asks another node. What nobody waits for is not begun again: it
-// could come long after what was asked for since, and undo it.
+// Somebody asks for a write, goes away while it meets a conflict, and asks another node. What nobody waits
+// for is not begun again: it could come long after what was asked for since, and undo it.
 func TestWriteOfACancelledCallerIsNotRetried(t *testing.T) {
 	t.Parallel()
 	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{RetryBudget: time.Hour})

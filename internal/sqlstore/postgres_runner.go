@@ -6,7 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pgxRunner runs statements on one connection, in whatever transaction is open there; the driver prepares them.
+// pgxRunner is the runner of one pgx connection. Its statements belong to the transaction that is open on
+// the connection, if any. pgx prepares and caches them.
 type pgxRunner struct{ conn *pgx.Conn }
 
 func (r pgxRunner) exec(ctx context.Context, query string, args []any) error {
@@ -22,7 +23,7 @@ func (r pgxRunner) query(ctx context.Context, query string, args []any) (rows, e
 	return pgxRows{rows}, nil
 }
 
-// pgxRows adds to pgx's rows that Close says what went wrong.
+// pgxRows adapts pgx.Rows to rows.
 type pgxRows struct{ pgx.Rows }
 
 func (r pgxRows) Close() error {
@@ -30,7 +31,7 @@ func (r pgxRows) Close() error {
 	return r.Rows.Err()
 }
 
-// firstRow reads the first row of a query into columns, and tells whether there is one.
+// firstRow scans the first row of a query into columns, and reports whether there is one.
 func firstRow(ctx context.Context, r runner, query string, columns ...any) (found bool, err error) {
 	rows, err := r.query(ctx, query, nil)
 	if err != nil {

@@ -36,8 +36,9 @@ func TestTidyLeavesNothing(t *testing.T) {
 	}
 }
 
-// The clock of one node is years behind. What it has committed must not look old to the others: while it still asks for the
-// fate of a write, a name that was tidied away would say that the write was never done, and it would be done twice.
+// The clock of one node is years behind. What it has committed must not look old to the others: while it
+// still asks for the fate of a write, a name that was tidied away would say that the write was never done,
+// and it would be done twice.
 func TestTidyUsesTheServersClock(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -63,7 +64,8 @@ func TestTidyUsesTheServersClock(t *testing.T) {
 	}
 }
 
-// What is removed is sought: reading a day of answers or an hour of commits for it would take longer than a write may.
+// What is removed is sought: reading a day of answers or an hour of commits for it would take longer than a
+// write may.
 func TestTidyUsesIndexes(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)

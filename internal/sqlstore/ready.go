@@ -9,9 +9,11 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Ready returns unavailable where the store cannot be read or written, with a message that says what is wrong in plain words.
+// Ready returns unavailable where the store cannot be read or written, with a message that says what is
+// wrong in plain words.
 //
-// It writes nothing, but where the last write failed: only another one shows that there is room on the disk again.
+// It writes nothing, but where the last write failed: only another one shows that there is room on the disk
+// again.
 func (s *Store) Ready(ctx context.Context) error {
 	err := s.engine.ready(ctx)
 	if err == nil && s.failing.Load() {
@@ -35,8 +37,8 @@ func (s *sqliteEngine) ready(ctx context.Context) error {
 	})
 }
 
-// ready also asks the server whether it would take a write. Where it would not, another one may be it by now: the
-// connections to this one are not used again.
+// ready also checks that the server accepts writes. If it does not, a new epoch starts, because another
+// server may be the primary by now.
 func (p *postgresEngine) ready(ctx context.Context) error {
 	era := p.epoch.Load()
 	err := p.read(ctx, func(t *tx) error {
