@@ -12,7 +12,7 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// A store whose schema is up to date is opened also by a role that cannot change it.
+// A role without the right to create tables can open a store whose schema is up to date.
 func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -22,7 +22,7 @@ func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 	if err := direct.QueryRow("SELECT current_database()").Scan(&name); err != nil {
 		t.Fatal(err)
 	}
-	role := "clerk_of_" + name // roles are the server's, and other tests have some
+	role := "clerk_of_" + name // unique, because all databases of the server share their roles
 	for _, statement := range []string{
 		"CREATE ROLE " + role + " LOGIN", "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
 		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + role,
@@ -48,7 +48,7 @@ func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 	}
 }
 
-// Who waits for another node's work on the schema says so when it takes too long.
+// A start that times out while another session locks the schema says so.
 func TestOpenReportsALockedSchema(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)

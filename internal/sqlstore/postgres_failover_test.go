@@ -12,8 +12,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The server is killed, or stopped, and started again in the middle of writes: what was written is there,
-// once.
+// The server is killed or stopped, and restarted, during writes. Every successful write is stored once.
 func TestServerRestartLosesNoWrite(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -34,8 +33,8 @@ func TestServerRestartLosesNoWrite(t *testing.T) {
 	t.Logf("%d writes, %d of them refused", len(outcomes), onlyUnavailable(t, outcomes))
 }
 
-// A failover leaves the connections that there are to a server that only reads from now on. They are
-// dropped, however many there are, and the write that met them is done on the other server.
+// After a failover all pooled connections lead to a server that has become read-only. All of them are
+// discarded, and the write that noticed it succeeds on the new primary.
 func TestDemotedServerIsReplacedByThePromotedOne(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, false)
@@ -52,13 +51,13 @@ func TestDemotedServerIsReplacedByThePromotedOne(t *testing.T) {
 	checkOutcomes(t, namesAfterLastTransaction(t, openDirect(t, replica.URL())), map[string]error{"after": nil})
 }
 
-// demote makes a server read-only once its replica has all that it has. Each connection hears of that by
-// itself: it waits until all those of the store have, whose pool is full.
+// demote makes a server read-only once its replica has caught up. The pool of the store must be full. Each
+// session applies the setting on its own, so demote waits until all sessions of the store have applied it.
 func demote(t *testing.T, store *Store, primary *pgtest.Server) {
 	t.Helper()
 	old := openDirect(t, primary.URL())
 	exec(t, old, "CHECKPOINT")
-	awaitRow(t, old, "the replica to have it all", "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication")
+	awaitRow(t, old, "the replica to catch up", "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication")
 	exec(t, old, "ALTER SYSTEM SET default_transaction_read_only = on")
 	exec(t, old, "SELECT pg_reload_conf()")
 	for range pgMaxConns {
@@ -66,7 +65,7 @@ func demote(t *testing.T, store *Store, primary *pgtest.Server) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Release() // not before all were asked: the next one would be this one again
+		defer conn.Release() // not earlier: the next Acquire would return it again
 		await(t, "a connection to be read-only", func() (readOnly bool, err error) {
 			err = conn.QueryRow(t.Context(), "SELECT current_setting('default_transaction_read_only') = 'on'").Scan(&readOnly)
 			return readOnly, err
@@ -74,9 +73,9 @@ func demote(t *testing.T, store *Store, primary *pgtest.Server) {
 	}
 }
 
-// While the synchronous replica is away, a COMMIT waits for it, and nobody sees what a failover could still
-// undo. Somebody may end the wait on the server: the write is there then, on the primary alone, and still
-// not said to be done.
+// While the synchronous replica is down, a COMMIT waits for it, and no reader sees a write that a failover
+// could undo. If an operator cancels the wait on the server, the write becomes visible on the primary alone,
+// and is still not reported as done.
 func TestCommittedMeansReplicated(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, true)
@@ -86,30 +85,30 @@ func TestCommittedMeansReplicated(t *testing.T) {
 	replica.Stop(t)
 	const waiting = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'SyncRep' AND query ILIKE 'commit'"
 	sent := make(chan struct{})
-	note := sync.OnceFunc(func() { close(sent) })
-	proxy.CutBefore(func(message []byte) bool { // cuts none, and only watches
+	markSent := sync.OnceFunc(func() { close(sent) })
+	proxy.CutBefore(func(message []byte) bool { // only observes, and cuts no connection
 		if pgtest.IsCommit(message) {
-			note()
+			markSent()
 		}
 		return false
 	})
 	outcomes := map[string]error{"before": nil, "waits": h.startWriteWithShortBudget("waits", sent)(), "after": nil}
 	if outcomes["waits"] == nil {
-		t.Error("a write was done without the replica")
+		t.Error("a write succeeded without the replica")
 	}
 	awaitRow(t, h.direct, "the COMMIT to wait for the replica", "SELECT count(*) = 1 "+waiting)
 	h.engine().retryBudget = ample
 	if n, err := h.read("waits"); err != nil || n != 0 {
-		t.Errorf("a write that the replica does not have is seen: %d, %v", n, err)
+		t.Errorf("a write that the replica lacks is visible: %d, %v", n, err)
 	}
 	disconnected, release := proxy.CutLate(pgtest.IsCommit)
 	outcome := h.startWriteWithShortBudget("lost", disconnected)
 	release()
 	awaitRow(t, h.direct, "both COMMITs to wait for the replica", "SELECT count(*) = 2 "+waiting)
 	exec(t, h.direct, "SELECT pg_cancel_backend(pid) "+waiting)
-	awaitRow(t, h.direct, "the write to be seen", "SELECT EXISTS (SELECT FROM pets WHERE name = 'lost')")
+	awaitRow(t, h.direct, "the write to become visible", "SELECT EXISTS (SELECT FROM pets WHERE name = 'lost')")
 	if outcomes["lost"] = outcome(); outcomes["lost"] == nil {
-		t.Error("it was said to be done")
+		t.Error("the write was reported as done")
 	}
 	replica.Restart(t)
 	awaitRow(t, h.direct, "the replica to follow", "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
@@ -125,7 +124,7 @@ func exec(t *testing.T, db *sql.DB, statement string) {
 	}
 }
 
-// fillPool lets a store open as many connections as it may.
+// fillPool makes a store open all of its connections.
 func fillPool(t *testing.T, store *Store) {
 	t.Helper()
 	var inside, all sync.WaitGroup
@@ -145,23 +144,23 @@ func fillPool(t *testing.T, store *Store) {
 	}
 	all.Wait()
 	if n := store.engine.(*postgresEngine).pool.Stat().TotalConns(); n != pgMaxConns {
-		t.Fatalf("there are %d connections, want %d", n, pgMaxConns)
+		t.Fatalf("%d connections are open, want %d", n, pgMaxConns)
 	}
 }
 
-// A server that only reads is as good as none, and in a bounded time.
+// A write to a read-only server fails as unavailable, in bounded time.
 func TestReadOnlyServerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	h := newFaultHarness(t)
 	h.works("before")
 	name := h.database()
 	exec(t, h.direct, "ALTER DATABASE "+name+" SET default_transaction_read_only = on")
-	h.proxy.Cut() // so that new connections are needed
+	h.proxy.Cut() // forces new connections
 	h.proxy.Heal()
 	h.engine().retryBudget = shortBudget
 	err := h.write("meanwhile")
 	if err == nil {
-		t.Error("it was written")
+		t.Error("the write succeeded")
 	}
 	h.engine().retryBudget = ample
 	exec(t, h.direct, "ALTER DATABASE "+name+" RESET default_transaction_read_only")
@@ -177,14 +176,14 @@ func (h *faultHarness) database() (name string) {
 	return name
 }
 
-// Who is not let in cannot ask: that is no fault of ours, and nothing that a caller should wait for.
+// If the server rejects the login, a write fails as unavailable, and does not spend its budget on retries.
 func TestRefusedConnectionFailsAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newFaultHarness(t)
 	h.works("before")
 	name := h.database()
-	elsewhere := openDirect(t, pgtest.Shared(t).URL())
-	exec(t, elsewhere, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS false")
+	admin := openDirect(t, pgtest.Shared(t).URL())
+	exec(t, admin, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS false")
 	h.proxy.Cut()
 	h.proxy.Heal()
 	begin := time.Now()
@@ -192,20 +191,20 @@ func TestRefusedConnectionFailsAtOnce(t *testing.T) {
 	if err == nil || time.Since(begin) >= h.engine().retryBudget {
 		t.Errorf("after %v: %v", time.Since(begin), err)
 	}
-	exec(t, elsewhere, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS true")
+	exec(t, admin, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS true")
 	h.works("after")
 	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"before": nil, "meanwhile": err, "after": nil})
 }
 
-// The server ends a session in the middle of a write, as its operator or one of its limits does: the write
+// If the server terminates a session during a write, on behalf of an operator or of a timeout, the write
 // runs again.
 func TestTerminatedSessionIsRetried(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*faultHarness){
-		"by the operator": func(h *faultHarness) {
+		"by an operator": func(h *faultHarness) {
 			exec(h.T, h.direct, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
 		},
-		"by a limit": func(*faultHarness) {}, // it is idle for too long
+		"by a timeout": func(*faultHarness) {}, // idle_in_transaction_session_timeout
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -233,8 +232,8 @@ func TestTerminatedSessionIsRetried(t *testing.T) {
 	}
 }
 
-// A server falls silent, as one does whose machine has lost its power, and another takes its place. Whoever
-// waits for an answer waits in vain; but not everybody after, for as long as there are old connections.
+// A server falls silent, as after a power failure, and another one takes over. Requests that wait for a
+// response time out, but later requests do not try the remaining old connections one by one.
 func TestSilentServerCostsOnePing(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -245,15 +244,15 @@ func TestSilentServerCostsOnePing(t *testing.T) {
 	fillPool(t, store)
 	first.Delay(time.Hour)
 	h.engine().retryBudget = shortBudget
-	outcomes := map[string]error{"first": h.write("first")} // it may be told that there is nobody
-	h.engine().retryBudget = 20 * time.Second               // less than all of the old connections would cost, one by one
+	outcomes := map[string]error{"first": h.write("first")} // may fail: it is the one that finds out
+	h.engine().retryBudget = 20 * time.Second               // less than one ping for each old connection would take
 	for _, name := range []string{"second", "third"} {
 		begin := time.Now()
 		if outcomes[name] = h.write(name); outcomes[name] != nil {
 			t.Errorf("%s, after %v: %v", name, time.Since(begin), outcomes[name])
 		}
 	}
-	first.Heal() // what was sent before may still arrive
+	first.Heal() // delayed messages may still arrive
 	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), outcomes)
 }
 
@@ -298,9 +297,9 @@ func TestClosedPostgresStoreRefusesAll(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := h.write("late"); err == nil {
-		t.Error("it was written")
+		t.Error("the write succeeded")
 	}
 	if _, err := h.read("late"); err == nil {
-		t.Error("it was read")
+		t.Error("the read succeeded")
 	}
 }

@@ -14,8 +14,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The network is cut, silent, or too slow: everything is refused in a bounded time, and works again when
-// the network does.
+// While the network is cut, silent or too slow, every read and write fails in bounded time. They succeed
+// again when the network recovers.
 func TestBrokenNetworkIsRefusedInBoundedTime(t *testing.T) {
 	t.Parallel()
 	for name, breakIt := range map[string]func(*pgtest.Proxy){
@@ -37,7 +37,7 @@ func TestBrokenNetworkIsRefusedInBoundedTime(t *testing.T) {
 					name := fmt.Sprint("meanwhile ", i)
 					err := h.write(name)
 					if err == nil {
-						t.Errorf("%s was written", name)
+						t.Errorf("%s was written through a broken network", name)
 					}
 					mu.Lock()
 					defer mu.Unlock()
@@ -45,7 +45,7 @@ func TestBrokenNetworkIsRefusedInBoundedTime(t *testing.T) {
 				})
 				wg.Go(func() {
 					if n, err := h.read("before"); err == nil {
-						t.Errorf("read %d animals", n)
+						t.Errorf("%d animals were read through a broken network", n)
 					}
 				})
 			}
@@ -58,7 +58,7 @@ func TestBrokenNetworkIsRefusedInBoundedTime(t *testing.T) {
 	}
 }
 
-// A network that is slow, but not too slow, only takes longer.
+// A moderately slow network only delays reads and writes.
 func TestSlowNetworkOnlyDelays(t *testing.T) {
 	t.Parallel()
 	h := newFaultHarness(t)
@@ -69,8 +69,8 @@ func TestSlowNetworkOnlyDelays(t *testing.T) {
 	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"slow": nil, "quick": nil})
 }
 
-// The connection is lost during COMMIT, in each of the ways that look the same from here, and the database
-// can be asked what became of it: the write is done, once.
+// The connection breaks during COMMIT, before or after the server has received it. The client cannot tell
+// these cases apart, but the server can still be asked: the write is done exactly once.
 func TestLostCommitIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	for name, set := range lostCommits {
@@ -80,13 +80,13 @@ func TestLostCommitIsDoneOnce(t *testing.T) {
 			disconnected, release := set(h.proxy, pgtest.IsCommit)
 			outcome := h.startWrite("lost")
 			awaitDisconnect(t, disconnected)
-			if name == "late" { // not before somebody waits for the end of the transaction to learn what it was
+			if name == "late" { // resolveCommit must already wait for the open transaction
 				h.awaitLockWait()
 			}
 			release()
 			err := outcome()
 			if err != nil {
-				t.Errorf("the write was not done: %v", err)
+				t.Errorf("the write failed: %v", err)
 			}
 			h.works("next")
 			checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"lost": err, "next": nil})
@@ -94,7 +94,8 @@ func TestLostCommitIsDoneOnce(t *testing.T) {
 	}
 }
 
-// lostCommits are the ways to lose one.
+// lostCommits are the ways to lose the response to a COMMIT: the server never receives it ("before"), has
+// executed it ("after"), or receives it long after the client was disconnected ("late").
 var lostCommits = map[string]func(*pgtest.Proxy, func([]byte) bool) (disconnected <-chan struct{}, release func()){
 	"before": func(p *pgtest.Proxy, match func([]byte) bool) (<-chan struct{}, func()) {
 		return p.CutBefore(match), func() {}
@@ -105,18 +106,18 @@ var lostCommits = map[string]func(*pgtest.Proxy, func([]byte) bool) (disconnecte
 	"late": (*pgtest.Proxy).CutLate,
 }
 
-// awaitDisconnect waits until a trap has caught its message.
+// awaitDisconnect waits until the proxy has cut the connection that sent a COMMIT.
 func awaitDisconnect(t *testing.T, disconnected <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-disconnected:
 	case <-time.After(2 * ample):
-		t.Fatal("nobody has sent a COMMIT")
+		t.Fatal("no COMMIT was sent")
 	}
 }
 
-// startWriteWithShortBudget is startWrite with little patience; it returns when the COMMIT has been sent. A
-// busy machine may use up the patience before that. Nothing was done then, and the write is begun again.
+// startWriteWithShortBudget is startWrite with a short budget. It returns when the COMMIT has been sent. On a
+// busy machine the budget may be spent before that; nothing is written then, and the write starts again.
 func (h *faultHarness) startWriteWithShortBudget(name string, sent <-chan struct{}) (outcome func() error) {
 	h.Helper()
 	h.engine().retryBudget = shortBudget
@@ -135,12 +136,12 @@ func (h *faultHarness) startWriteWithShortBudget(name string, sent <-chan struct
 		case <-refused:
 		}
 		select {
-		case <-sent: // before it was refused
+		case <-sent: // the COMMIT was sent before the write was refused
 			return outcome
 		default:
 		}
 	}
-	h.Fatal("nobody has sent a COMMIT")
+	h.Fatal("no COMMIT was sent")
 	return nil
 }
 
@@ -150,15 +151,15 @@ func (h *faultHarness) awaitLockWait() {
 		"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')")
 }
 
-// From the lost COMMIT on nothing passes any more. Where that ends in time, the write is done, once. Where
-// it does not, nobody can tell what became of the write, and it says so; it is there once, or not at all.
+// After the lost COMMIT the network stays silent or cut. If it recovers within the budget, the write is done
+// exactly once. If it does not, the write reports an unknown outcome, and is done once or not at all.
 func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 	t.Parallel()
 	for name, set := range lostCommits {
 		for _, cut := range []bool{false, true} {
 			for _, inTime := range []bool{false, true} {
 				if name == "late" && cut {
-					continue // a message that is on its way is lost with its connection
+					continue // cutting the connection would lose the delayed message
 				}
 				t.Run(fmt.Sprintf("%s, cut %v, in time %v", name, cut, inTime), func(t *testing.T) {
 					t.Parallel()
@@ -166,7 +167,7 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 					h.works("before")
 					disconnected, release := set(h.proxy, func(message []byte) bool {
 						if pgtest.IsCommit(message) {
-							h.proxy.Delay(time.Hour) // all other connections, too; only the trap's message still arrives
+							h.proxy.Delay(time.Hour) // silences all connections; only this COMMIT still arrives
 							return true
 						}
 						return false
@@ -184,7 +185,7 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 						h.proxy.Delay(0)
 					}
 					if inTime {
-						time.Sleep(300 * time.Millisecond) // so long is the network away
+						time.Sleep(300 * time.Millisecond) // the length of the outage
 						heal()
 					}
 					err := outcome()
@@ -193,14 +194,14 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 						t.Errorf("the write returned %v", err)
 					}
 					if err != nil && isRetryable(err) {
-						t.Errorf("a write that may have been done could be run again: %v", err)
+						t.Errorf("a write with an unknown outcome is retryable: %v", err)
 					}
 					h.engine().retryBudget = ample
 					h.works("after")
 					found := namesAfterLastTransaction(t, h.direct)
 					checkOutcomes(t, found, map[string]error{"before": nil, "lost": err, "after": nil})
 					if want := name != "before" || inTime; found["lost"] != want {
-						t.Errorf("the write is there: %v, want %v", found["lost"], want)
+						t.Errorf("the write is stored: %v, want %v", found["lost"], want)
 					}
 				})
 			}
@@ -208,14 +209,14 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 	}
 }
 
-// Many writers lose one COMMIT after the other: each write is done, once.
+// Many writers lose one COMMIT after another, and each write is done exactly once.
 func TestManyLostCommitsAreEachDoneOnce(t *testing.T) {
 	t.Parallel()
 	h := newFaultHarness(t)
-	const traps = 40
+	const faults = 40
 	writers := startWriters(8, h.store)
 	defer writers.stop()
-	for i := range traps {
+	for i := range faults {
 		set := lostCommits[[]string{"before", "after", "late"}[i%3]]
 		disconnected, release := set(h.proxy, pgtest.IsCommit)
 		awaitDisconnect(t, disconnected)
@@ -231,14 +232,14 @@ func TestManyLostCommitsAreEachDoneOnce(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	t.Logf("%d writes, %d lost commits", len(outcomes), traps)
+	t.Logf("%d writes, %d lost commits", len(outcomes), faults)
 }
 
-// writers add animals, each of another name, until they are stopped.
+// writers add animals with distinct names until stop is called.
 type writers struct {
 	running sync.WaitGroup
 	ended   atomic.Bool
-	done    atomic.Int64 // writes that were done
+	done    atomic.Int64 // successful writes
 
 	mu       sync.Mutex
 	outcomes map[string]error
@@ -263,13 +264,13 @@ func startWriters(n int, store *Store) *writers {
 	return w
 }
 
-// awaitMore waits until so many more writes were done.
+// awaitMore waits for n more successful writes.
 func (w *writers) awaitMore(t *testing.T, n int64) {
 	t.Helper()
 	target := w.done.Load() + n
 	for deadline := time.Now().Add(2 * ample); w.done.Load() < target; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("nothing is written any more")
+			t.Fatal("no write succeeds any more")
 		}
 	}
 }
@@ -280,7 +281,7 @@ func (w *writers) stop() map[string]error {
 	return w.outcomes
 }
 
-// onlyUnavailable expects that whatever failed, did so because the database was away.
+// onlyUnavailable returns the number of failed writes, and expects every failure to be unavailable.
 func onlyUnavailable(t *testing.T, outcomes map[string]error) (failed int) {
 	t.Helper()
 	for name, err := range outcomes {
@@ -295,7 +296,7 @@ func onlyUnavailable(t *testing.T, outcomes map[string]error) (failed int) {
 	return failed
 }
 
-// Many writers on two nodes change the same row, each after what it has read there: no change is lost.
+// Many clients on two nodes increment a number in the same row. No increment is lost.
 func TestConcurrentUpdatesAreNotLost(t *testing.T) {
 	t.Parallel()
 	const clients, times = 20, 20
@@ -350,7 +351,7 @@ func TestConcurrentUpdatesAreNotLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	if pet.Name != strconv.FormatInt(done.Load(), 10) {
-		t.Errorf("%d changes were made, and %s are there", done.Load(), pet.Name)
+		t.Errorf("%d increments succeeded, and the row has %s", done.Load(), pet.Name)
 	}
-	t.Logf("%d changes, %d refused", done.Load(), refused.Load())
+	t.Logf("%d increments, %d refused", done.Load(), refused.Load())
 }

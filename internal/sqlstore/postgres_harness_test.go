@@ -13,11 +13,11 @@ import (
 	"animalstore/internal/shop"
 )
 
-// shortBudget is how long a store goes on trying where a test waits for it to give up.
+// shortBudget is the retry budget of a store that a test expects to give up.
 const shortBudget = 2 * time.Second
 
-// faultHarness is a store whose way to its database can be broken, and a way around that, to see what is
-// really there.
+// faultHarness is a store that reaches its database through a proxy, and a direct connection that shows what
+// the database really contains.
 type faultHarness struct {
 	*testing.T
 	store  *Store
@@ -46,13 +46,13 @@ func openDirect(t *testing.T, database string) *sql.DB {
 	return db
 }
 
-// write adds an animal of this name, and checks that it took no longer than it may.
+// write adds an animal of this name, and checks that it returned in bounded time.
 func (h *faultHarness) write(name string) error {
 	h.Helper()
 	return h.bounded("writing "+name, func() error { return h.store.Write(context.Background(), adding(name)) })
 }
 
-// startWrite is write in the background; what it returns waits for the outcome.
+// startWrite runs write in the background. The function that it returns waits for the outcome.
 func (h *faultHarness) startWrite(name string) (outcome func() error) {
 	h.Helper()
 	var err error
@@ -65,7 +65,7 @@ func (h *faultHarness) startWrite(name string) (outcome func() error) {
 	}
 }
 
-// read counts the animals of this name, through the store.
+// read returns the number of animals of this name that the store finds.
 func (h *faultHarness) read(name string) (n int, err error) {
 	h.Helper()
 	err = h.bounded("reading "+name, func() error {
@@ -82,7 +82,7 @@ func (h *faultHarness) bounded(what string, do func() error) error {
 	h.Helper()
 	begin := time.Now()
 	err := do()
-	if took, most := time.Since(begin), h.engine().retryBudget+ample; took > most { // with something for a busy machine
+	if took, most := time.Since(begin), h.engine().retryBudget+ample; took > most { // with an allowance for a busy machine
 		h.Errorf("%s took %v", what, took)
 	}
 	if err != nil && shop.AsError(err).Code != shop.Unavailable {
@@ -91,7 +91,7 @@ func (h *faultHarness) bounded(what string, do func() error) error {
 	return err
 }
 
-// works expects that the store reads and writes, at once and by itself.
+// works expects the store to write an animal and to read it back.
 func (h *faultHarness) works(name string) {
 	h.Helper()
 	if err := h.write(name); err != nil {
@@ -102,11 +102,11 @@ func (h *faultHarness) works(name string) {
 	}
 }
 
-// namesAfterLastTransaction returns the names that are there, each once, when no transaction of the store
-// is open any more.
+// namesAfterLastTransaction waits until no transaction of the store is open, and returns the names of all
+// animals. It expects each name once.
 func namesAfterLastTransaction(t *testing.T, direct *sql.DB) map[string]bool {
 	t.Helper()
-	awaitRow(t, direct, "the last transaction to end",
+	awaitRow(t, direct, "the end of the last transaction",
 		"SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL)")
 	rows, err := direct.QueryContext(t.Context(), "SELECT name FROM pets")
 	if err != nil {
@@ -120,7 +120,7 @@ func namesAfterLastTransaction(t *testing.T, direct *sql.DB) map[string]bool {
 			t.Fatal(err)
 		}
 		if found[name] {
-			t.Errorf("%s is there twice", name)
+			t.Errorf("%s is stored twice", name)
 		}
 		found[name] = true
 	}
@@ -131,34 +131,35 @@ func namesAfterLastTransaction(t *testing.T, direct *sql.DB) map[string]bool {
 	return found
 }
 
-// checkInventory expects that what was counted is what is there: a write that was done in part, or in part
-// twice, shows here.
+// checkInventory expects the inventory to match the number of animals. It does not if a write was applied
+// partially, or partially twice.
 func checkInventory(t *testing.T, direct *sql.DB, pets int) {
 	t.Helper()
 	var counted int
 	err := direct.QueryRowContext(t.Context(), "SELECT (SELECT sum(n) FROM inventory) + coalesce((SELECT sum(n) FROM inventory_changes), 0)").Scan(&counted)
 	if err != nil || counted != pets {
-		t.Errorf("there are %d animals, and %d were counted (%v)", pets, counted, err)
+		t.Errorf("there are %d animals, and the inventory has %d (%v)", pets, counted, err)
 	}
 }
 
-// awaitRow asks a database until the answer is yes.
+// awaitRow polls until a query returns true.
 func awaitRow(t *testing.T, db *sql.DB, what, query string) {
 	t.Helper()
-	await(t, what, func() (yes bool, err error) {
-		err = db.QueryRowContext(t.Context(), query).Scan(&yes)
-		return yes, err
+	await(t, what, func() (met bool, err error) {
+		err = db.QueryRowContext(t.Context(), query).Scan(&met)
+		return met, err
 	})
 }
 
-func await(t *testing.T, what string, ask func() (yes bool, err error)) {
+// await polls until a condition is true.
+func await(t *testing.T, what string, condition func() (bool, error)) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * ample); ; time.Sleep(5 * time.Millisecond) {
-		yes, err := ask()
+		met, err := condition()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if yes {
+		if met {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -167,17 +168,17 @@ func await(t *testing.T, what string, ask func() (yes bool, err error)) {
 	}
 }
 
-// checkOutcomes compares what writers were told with what is there.
+// checkOutcomes expects every successful write to be stored, and every stored animal to have been written.
 func checkOutcomes(t *testing.T, found map[string]bool, outcomes map[string]error) {
 	t.Helper()
 	for name, err := range outcomes {
 		if err == nil && !found[name] {
-			t.Errorf("%s was written, and is not there", name)
+			t.Errorf("%s was written, and is missing", name)
 		}
 	}
 	for name := range found {
 		if _, known := outcomes[name]; !known {
-			t.Errorf("%s is there, and nobody wrote it", name)
+			t.Errorf("%s is stored, and was never written", name)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func TestPoolSettingsComeFromTheURL(t *testing.T) {
 		}
 		for name := range config.RuntimeParams {
 			if strings.HasPrefix(name, "pool_") {
-				t.Errorf("%s: the server would be told of %s", query, name)
+				t.Errorf("%s: the parameter %s would be sent to the server", query, name)
 			}
 		}
 	}
@@ -33,7 +33,7 @@ func TestPoolSettingsComeFromTheURL(t *testing.T) {
 		}
 	}
 	store := open(t, pgtest.Shared(t).NewDatabase(t)+"&pool_max_conns=2", Options{})
-	if most := store.engine.(*postgresEngine).pool.Stat().MaxConns(); most != 2 {
-		t.Errorf("there may be %d connections", most)
+	if n := store.engine.(*postgresEngine).pool.Stat().MaxConns(); n != 2 {
+		t.Errorf("the pool has up to %d connections, want 2", n)
 	}
 }

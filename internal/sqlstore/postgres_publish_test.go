@@ -14,7 +14,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// readFeed returns the subjects of the events after a position, and the position that they reach.
+// readFeed publishes, and returns the subjects of the events after a position and the last event's position.
 func readFeed(t *testing.T, store *Store, after int64) (subjects []string, reached int64) {
 	t.Helper()
 	if err := store.Publish(t.Context()); err != nil {
@@ -40,8 +40,7 @@ func telling(subject string) func(shop.WriteTx) error {
 	}
 }
 
-// A transaction that takes its number first and commits last is not skipped by a reader who has gone past
-// that number.
+// An event whose transaction started first and commits last is not skipped by a reader of the later ones.
 func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -59,12 +58,12 @@ func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 			return nil
 		})
 		if err != nil {
-			t.Errorf("the late one: %v", err)
+			t.Errorf("the late write: %v", err)
 		}
 	})
 	<-entered
 	var position int64
-	for i, node := range []*Store{store, other, store} { // the reader goes on past it, again and again
+	for i, node := range []*Store{store, other, store} { // the reader advances past the open transaction
 		want := fmt.Sprintf("early %d", i)
 		if err := node.Write(t.Context(), telling(want)); err != nil {
 			t.Fatal(err)
@@ -78,13 +77,13 @@ func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 	late.Wait()
 	for _, node := range []*Store{store, other} {
 		if got, _ := readFeed(t, node, position); !slices.Equal(got, []string{"late"}) {
-			t.Errorf("got %q, want the late one", got)
+			t.Errorf("got %q, want the late event", got)
 		}
 	}
 }
 
-// Whoever reads beside many writers on many nodes, with transactions of any length, sees every event once;
-// and those of one animal, which come one after the other, in their order.
+// Readers beside many writers on several nodes, with transactions of various lengths, see every event once,
+// and the events of one writer in order.
 func TestFeedHasEveryEventOnceBesideManyWriters(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -124,14 +123,14 @@ func TestFeedHasEveryEventOnceBesideManyWriters(t *testing.T) {
 					var w, n int
 					fmt.Sscanf(subject, "%d/%d", &w, &n)
 					if next[w] != n {
-						t.Errorf("the reader %d got %s, want %d/%d", r, subject, w, next[w])
+						t.Errorf("reader %d got %s, want %d/%d", r, subject, w, next[w])
 					}
 					next[w] = n + 1
 					seen++
 				}
 			}
 			if seen != writers*each {
-				t.Errorf("the reader %d has seen %d events, want %d", r, seen, writers*each)
+				t.Errorf("reader %d has seen %d events, want %d", r, seen, writers*each)
 			}
 		})
 	}
@@ -140,8 +139,7 @@ func TestFeedHasEveryEventOnceBesideManyWriters(t *testing.T) {
 	reading.Wait()
 }
 
-// What was written is in the feed also where the node that wrote it died before it could publish it, and
-// also after a connection was cut at any point of a publication; and nothing is there twice.
+// The feed has every event once, even if the connection is cut at any point of a publication.
 func TestInterruptedPublicationLosesAndRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	h := newFaultHarness(t)
@@ -156,7 +154,7 @@ func TestInterruptedPublicationLosesAndRepeatsNothing(t *testing.T) {
 			h.proxy.Cut()
 			h.proxy.Heal()
 		})
-		h.store.Publish(t.Context()) // whatever becomes of it
+		h.store.Publish(t.Context()) // may fail
 		cut.Stop()
 	}
 	h.proxy.Heal()
@@ -165,7 +163,7 @@ func TestInterruptedPublicationLosesAndRepeatsNothing(t *testing.T) {
 	}
 }
 
-// One node hears at once of what another one publishes, and still looks for itself where it hears nothing.
+// A node is notified when another node publishes.
 func TestPublicationWakesOtherNodes(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -182,11 +180,11 @@ func TestPublicationWakesOtherNodes(t *testing.T) {
 	select {
 	case <-notices:
 	case <-time.After(time.Minute):
-		t.Error("it heard nothing")
+		t.Error("no notification arrived")
 	}
 }
 
-// The listener comes back when its connection was cut.
+// The listener reconnects after its connection was terminated.
 func TestListenerReconnects(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -202,14 +200,14 @@ func TestListenerReconnects(t *testing.T) {
 		if _, err := direct.Exec("SELECT pg_terminate_backend(pid)" + fromListeners); err != nil {
 			t.Fatal(err)
 		}
-		awaitRow(t, direct, "the end of it", "SELECT count(*) = 0"+fromListeners)
+		awaitRow(t, direct, "the listener to disconnect", "SELECT count(*) = 0"+fromListeners)
 	}
 }
 
-// fromListeners are the nodes that wait to hear of others.
+// fromListeners selects the sessions of listeners.
 const fromListeners = " FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()"
 
-// Two nodes never give out places at once: the second waits until all that the first has given is committed.
+// Two nodes never publish at the same time: the second waits until the first has committed.
 func TestNodesPublishOneAtATime(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -217,7 +215,7 @@ func TestNodesPublishOneAtATime(t *testing.T) {
 	if err := store.Write(t.Context(), telling("first")); err != nil {
 		t.Fatal(err)
 	}
-	slow, err := direct.Conn(t.Context()) // a node that has the turn, and is slow
+	slow, err := direct.Conn(t.Context()) // a slow node that holds the lock
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +235,7 @@ func TestNodesPublishOneAtATime(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	awaitRow(t, direct, "the second to wait", "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
+	awaitRow(t, direct, "the second publication to wait", "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
 	for _, statement := range rest {
 		if _, err := slow.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)

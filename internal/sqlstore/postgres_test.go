@@ -14,7 +14,6 @@ func TestPostgresIsAStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) shop.Store { return open(t, pgtest.Shared(t).NewDatabase(t), Options{}) })
 }
 
-// Who says nothing about it waits no longer than a caller should.
 func TestRetryBudgetIsTheOptionOrFiveSeconds(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -25,12 +24,12 @@ func TestRetryBudgetIsTheOptionOrFiveSeconds(t *testing.T) {
 		}
 		defer store.Close()
 		if got := store.engine.(*postgresEngine).retryBudget; got != want {
-			t.Errorf("told %v, it has the patience of %v", given, got)
+			t.Errorf("with the option %v, the retry budget is %v", given, got)
 		}
 	}
 }
 
-// A write that is the work of many may take longer than others.
+// A request may raise the retry budget for its own reads and writes.
 func TestWriteMayHaveALargerBudget(t *testing.T) {
 	t.Parallel()
 	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{})
@@ -39,9 +38,9 @@ func TestWriteMayHaveALargerBudget(t *testing.T) {
 		return store.Write(ctx, func(wtx shop.WriteTx) error { return wtx.(*tx).exec("SELECT pg_sleep(1)") })
 	}
 	if err := slow(t.Context()); err == nil || shop.AsError(err).Code != shop.Unavailable {
-		t.Errorf("without patience: %v", err)
+		t.Errorf("with the budget of the store: %v", err)
 	}
 	if err := slow(shop.WithPatience(t.Context(), time.Hour)); err != nil {
-		t.Errorf("with patience: %v", err)
+		t.Errorf("with a budget of its own: %v", err)
 	}
 }

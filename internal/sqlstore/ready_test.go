@@ -73,7 +73,8 @@ func TestReadyFile(t *testing.T) {
 	wantReady(t, store, "removed or replaced")
 }
 
-// A server that turns read-only is not ready before a write has failed; when another one takes its place, it is found.
+// A server that becomes read-only is not ready, even before a write fails. When another server is promoted, the
+// store finds it.
 func TestReadyFollowsFailover(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, false)
@@ -81,9 +82,9 @@ func TestReadyFollowsFailover(t *testing.T) {
 	fillPool(t, store)
 	wantReady(t, store, "")
 	demote(t, store, primary)
-	store.engine.(*postgresEngine).retryBudget = 5 * time.Second // so that also a busy machine gets an answer
-	wantReady(t, store, "but not written")                       // over a connection that was there
-	wantReady(t, store, "but not written")                       // over a new one
+	store.engine.(*postgresEngine).retryBudget = 5 * time.Second // enough for a response on a busy machine
+	wantReady(t, store, "but not written")                       // over a pooled connection
+	wantReady(t, store, "but not written")                       // over a new connection
 	replica.Promote(t)
 	store.engine.(*postgresEngine).retryBudget = ample
 	wantReady(t, store, "")
