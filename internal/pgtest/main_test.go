@@ -12,7 +12,7 @@ import (
 	"animalstore/internal/leaktest"
 )
 
-// TestMain asks that no goroutine is left, also while the shared server still runs.
+// TestMain expects that no goroutine is left, although the shared server still runs.
 func TestMain(m *testing.M) {
 	if os.Getenv("PGTEST_VICTIM") != "" {
 		if err := runVictim(); err != nil {
@@ -45,7 +45,7 @@ func execute(t *testing.T, conn *pgx.Conn, statement string) {
 	}
 }
 
-// queryInt returns the one number that a query answers with.
+// queryInt returns the number that a query selects.
 func queryInt(t *testing.T, conn *pgx.Conn, query string) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), stuckTimeout)
@@ -57,12 +57,12 @@ func queryInt(t *testing.T, conn *pgx.Conn, query string) int {
 	return number
 }
 
-// eventually waits until something is so.
-func eventually(t *testing.T, what string, so func() bool) {
+// eventually waits until a condition is true.
+func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(stuckTimeout); !so(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(stuckTimeout); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("after %v still not: %s", stuckTimeout, what)
+			t.Fatalf("not met after %v: %s", stuckTimeout, what)
 		}
 	}
 }

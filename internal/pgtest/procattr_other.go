@@ -4,5 +4,5 @@ package pgtest
 
 import "syscall"
 
-// procAttr is here so that tests which use this package compile everywhere; they run only on Unix.
+// procAttr exists so that tests that use this package compile everywhere. They run only on Unix.
 func procAttr(int, int) *syscall.SysProcAttr { return nil }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// procAttr lets a command run in a process group of its own and, where we are root, as another user.
+// procAttr gives a command a process group of its own and, if this process is root, another user.
 func procAttr(uid, gid int) *syscall.SysProcAttr {
 	attributes := &syscall.SysProcAttr{Setpgid: true}
 	if uid != os.Getuid() {

@@ -10,12 +10,14 @@ import (
 	"time"
 )
 
-// stuckTimeout is how long anything here may take before it counts as stuck. It is long for slow machines; nothing waits for it.
+// stuckTimeout is the time after which an operation counts as stuck. It is generous, for slow machines, and
+// no successful test waits for it.
 const stuckTimeout = 2 * time.Minute
 
-// supervisorScript runs a server until it reads the name of a signal, or until the other end of its stdin is closed because the
-// test process has ended, however it did. It is the server's parent, so the process id that it signals is never anybody
-// else's. A crash (KILL) takes all of the server's processes at once; the first is stopped before, so that it starts no more.
+// supervisorScript runs a server until it reads the name of a signal from stdin, or until stdin is closed
+// because the test process has exited. As the server's parent it can rely on the process id that it
+// signals. KILL stops the postmaster first, so that it starts no more processes, and then kills all of its
+// processes.
 const supervisorScript = `
 "$@" &
 server=$!
@@ -29,14 +31,15 @@ kill -s "${signal:-QUIT}" $server
 wait $server
 `
 
-// process is one run of a program under the supervisor. It needs no goroutine here, so a shared server is no leak.
+// process is a program that runs under the supervisor. It needs no goroutine, so the shared server is not
+// reported as a leak.
 type process struct {
 	cmd     *exec.Cmd
-	control *os.File // our end of the supervisor's stdin
-	exit    *os.File // reads as ended when no process of the server is left
+	control *os.File // the write end of the supervisor's stdin
+	exit    *os.File // reports EOF when all processes of the server have exited
 }
 
-// startProcess starts a program whose output goes to a log.
+// startProcess starts a program and writes its output to log.
 func (w *workspace) startProcess(log *os.File, program ...string) (*process, error) {
 	stdin, control, err := os.Pipe()
 	if err != nil {
@@ -57,7 +60,7 @@ func (w *workspace) startProcess(log *os.File, program ...string) (*process, err
 	return &process{cmd, control, lives}, nil
 }
 
-// exited tells whether all processes of the server have ended, and waits up to d for it.
+// exited waits up to d for all processes of the server to exit, and reports whether they have.
 func (r *process) exited(d time.Duration) bool {
 	if err := r.exit.SetReadDeadline(time.Now().Add(d)); err != nil {
 		return false
@@ -66,17 +69,17 @@ func (r *process) exited(d time.Duration) bool {
 	return err == io.EOF
 }
 
-// terminate sends a signal and waits until all is over.
+// terminate sends a signal and waits until all processes have exited.
 func (r *process) terminate(signal string) error {
 	_, err := fmt.Fprintln(r.control, signal)
 	if err := errors.Join(err, r.control.Close()); err != nil {
 		return err
 	}
 	if !r.exited(stuckTimeout) {
-		return fmt.Errorf("the server is still there %v after %s", stuckTimeout, signal)
+		return fmt.Errorf("the server still runs %v after %s", stuckTimeout, signal)
 	}
 	var exit *exec.ExitError
-	if err := r.cmd.Wait(); err != nil && !errors.As(err, &exit) { // how a stopped server ends is no matter
+	if err := r.cmd.Wait(); err != nil && !errors.As(err, &exit) { // the exit status does not matter
 		return err
 	}
 	return r.exit.Close()

@@ -16,12 +16,12 @@ type proxyConn struct {
 	proxy  *Proxy
 	client net.Conn
 	server *net.TCPConn
-	muted  atomic.Bool // what the server says does not reach the client any more
+	muted  atomic.Bool // drops what the server sends
 	once   sync.Once
-	done   chan struct{} // closed when it is dropped
+	done   chan struct{} // closed by close
 }
 
-// close closes both ends.
+// close closes the connections to the client and to the server.
 func (c *proxyConn) close() {
 	c.once.Do(func() {
 		close(c.done)
@@ -30,13 +30,13 @@ func (c *proxyConn) close() {
 	})
 }
 
-// forwardRequests passes on whole messages, so that a trap sees each as one.
+// forwardRequests forwards whole messages to the server, so that a fault can match each of them.
 func (c *proxyConn) forwardRequests() {
 	in, out := bufio.NewReader(c.client), bufio.NewWriter(c.server)
 	message, err := readMessage(in, 0)
 	for err == nil {
 		if fault := c.proxy.takeFault(message); fault != nil {
-			out.Flush() // what came before the message is not the trap's; a server that is gone gets nothing anyway
+			out.Flush() // the fault affects only this message, not the earlier ones
 			fault.inject(c, message)
 			close(fault.injected)
 			return
@@ -44,7 +44,7 @@ func (c *proxyConn) forwardRequests() {
 		if _, err = out.Write(message); err != nil {
 			break
 		}
-		if in.Buffered() == 0 { // what was sent together goes on together
+		if in.Buffered() == 0 { // messages that arrived together are forwarded together
 			if !c.delay() {
 				break
 			}
@@ -73,8 +73,8 @@ func (c *proxyConn) forwardResponses() {
 	}
 }
 
-// deliverLast gives the server its last message. The server works on it before it sees that there is no more, and closes
-// its end then.
+// deliverLast sends the server a last message and the end of the stream. The server executes the message, and
+// then closes the connection.
 func (c *proxyConn) deliverLast(message []byte) {
 	c.muted.Store(true)
 	if _, err := c.server.Write(message); err != nil {
@@ -84,7 +84,7 @@ func (c *proxyConn) deliverLast(message []byte) {
 	c.server.CloseWrite()
 }
 
-// delay waits as long as the proxy's delay is, and tells whether the connection is still there.
+// delay waits for the proxy's delay, and returns false if the connection is closed meanwhile.
 func (c *proxyConn) delay() bool {
 	for begin := time.Now(); ; {
 		delay, changed := c.proxy.currentDelay()
@@ -101,17 +101,18 @@ func (c *proxyConn) delay() bool {
 	}
 }
 
-// readMessage reads one message: a letter (not in the first of a connection), its length, which counts itself, its content.
-func readMessage(in *bufio.Reader, letter int) ([]byte, error) {
-	header, err := in.Peek(letter + 4)
+// readMessage reads one message of PostgreSQL's protocol: a type byte, which the first message of a
+// connection lacks (typeBytes is 0 then, else 1), the length including itself, and the content.
+func readMessage(in *bufio.Reader, typeBytes int) ([]byte, error) {
+	header, err := in.Peek(typeBytes + 4)
 	if err != nil {
 		return nil, err
 	}
-	length := binary.BigEndian.Uint32(header[letter:])
+	length := binary.BigEndian.Uint32(header[typeBytes:])
 	if length < 4 || length > 1<<30 {
-		return nil, errors.New("this is not PostgreSQL's protocol")
+		return nil, errors.New("not a message of PostgreSQL's protocol")
 	}
-	message := make([]byte, letter+int(length))
+	message := make([]byte, typeBytes+int(length))
 	_, err = io.ReadFull(in, message)
 	return message, err
 }

@@ -6,36 +6,36 @@ import (
 	"sync"
 )
 
-// fault waits for one message from a client, and then cuts that connection.
+// fault disconnects the first client that sends a matching message.
 type fault struct {
 	match    func(message []byte) bool
 	inject   func(c *proxyConn, message []byte)
 	injected chan struct{}
 }
 
-// IsCommit matches a COMMIT as pgx and database/sql send it, by the simple query protocol.
+// IsCommit matches a COMMIT as pgx sends it, in the simple query protocol.
 func IsCommit(message []byte) bool {
 	text, isQuery := bytes.CutPrefix(message, []byte("Q"))
 	return isQuery && len(text) > 4 && strings.EqualFold(strings.Trim(string(text[4:]), "\x00; \n"), "commit")
 }
 
-// CutBefore cuts the first connection whose client sends a message that matches, before it reaches the server. All other
-// connections go on. A message is what PostgreSQL's protocol calls so: a letter, four bytes of length, the content.
-// The channel is closed when the client has been cut off.
+// CutBefore cuts the first connection whose client sends a matching message, before the message reaches the
+// server. Other connections are not affected. A message is one of PostgreSQL's protocol: a type byte, four
+// bytes of length, the content. The channel is closed when the client is disconnected.
 func (p *Proxy) CutBefore(match func(message []byte) bool) (disconnected <-chan struct{}) {
 	return p.setFault(match, func(c *proxyConn, _ []byte) { c.close() })
 }
 
-// CutAfter is like CutBefore, but the server gets the message and carries it out; only its answer is lost.
+// CutAfter is like CutBefore, but the server executes the message. Only the response is lost.
 func (p *Proxy) CutAfter(match func(message []byte) bool) (disconnected <-chan struct{}) {
 	return p.setFault(match, func(c *proxyConn, message []byte) {
 		c.deliverLast(message)
-		<-c.done // when the server has closed its end, it is done with the message
+		<-c.done // the server has executed the message when it closes the connection
 	})
 }
 
-// CutLate is like CutAfter, but the message stays on its way, while the client is already cut off, until release is called:
-// the server carries it out when the client has long begun to ask what became of it.
+// CutLate is like CutAfter, but the server receives the message only when release is called, long after the
+// client was disconnected.
 func (p *Proxy) CutLate(match func(message []byte) bool) (disconnected <-chan struct{}, release func()) {
 	released := make(chan struct{})
 	disconnected = p.setFault(match, func(c *proxyConn, message []byte) {
@@ -52,26 +52,26 @@ func (p *Proxy) CutLate(match func(message []byte) bool) (disconnected <-chan st
 	return disconnected, sync.OnceFunc(func() { close(released) })
 }
 
-func (p *Proxy) setFault(match func([]byte) bool, spring func(*proxyConn, []byte)) <-chan struct{} {
+func (p *Proxy) setFault(match func([]byte) bool, inject func(*proxyConn, []byte)) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.fault = &fault{match, spring, make(chan struct{})}
+	p.fault = &fault{match, inject, make(chan struct{})}
 	return p.fault.injected
 }
 
-// takeFault returns the trap if this message springs it. It catches one.
+// takeFault removes and returns the fault if it matches the message, else nil.
 func (p *Proxy) takeFault(message []byte) *fault {
 	p.mu.Lock()
-	set := p.fault
+	current := p.fault
 	p.mu.Unlock()
-	if set == nil || !set.match(message) {
+	if current == nil || !current.match(message) {
 		return nil
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.fault != set {
+	if p.fault != current {
 		return nil
 	}
 	p.fault = nil
-	return set
+	return current
 }

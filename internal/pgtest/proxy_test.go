@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// throughProxy returns a proxy before a new database with a table, and a connection by each way.
+// throughProxy returns a proxy for a new database with a table, a connection through it, and a direct one.
 func throughProxy(t *testing.T) (p *Proxy, through, direct *pgx.Conn) {
 	t.Helper()
 	url := Shared(t).NewDatabase(t)
@@ -24,7 +24,7 @@ func TestProxyForwardsLargeMessages(t *testing.T) {
 	t.Parallel()
 	_, conn, _ := throughProxy(t)
 	var length int
-	text := make([]byte, 3<<20) // more than fits into any buffer on the way
+	text := make([]byte, 3<<20) // larger than any buffer of the proxy
 	for i := range text {
 		text[i] = 'x'
 	}
@@ -33,7 +33,7 @@ func TestProxyForwardsLargeMessages(t *testing.T) {
 		t.Fatal(err)
 	}
 	if length != len(text) || back != string(text) {
-		t.Errorf("%d bytes went, %d came back", length, len(back))
+		t.Errorf("the server received %d bytes and returned %d", length, len(back))
 	}
 }
 
@@ -42,10 +42,10 @@ func TestProxyCutAndHeal(t *testing.T) {
 	p, conn, _ := throughProxy(t)
 	p.Cut()
 	if _, err := conn.Exec(t.Context(), "SELECT"); err == nil {
-		t.Error("a connection outlived the cut")
+		t.Error("a connection survived the cut")
 	}
 	if _, err := pgx.Connect(t.Context(), p.URL()); err == nil {
-		t.Error("a new connection was made")
+		t.Error("a new connection succeeded")
 	}
 	p.Heal()
 	execute(t, connect(t, p.URL()), "SELECT")
@@ -59,26 +59,26 @@ func TestProxyDelay(t *testing.T) {
 	begin := time.Now()
 	execute(t, conn, "SELECT")
 	if took := time.Since(begin); took < 2*delay {
-		t.Errorf("there and back took %v", took)
+		t.Errorf("a round trip took %v", took)
 	}
 	p.Delay(time.Hour)
-	answered := make(chan error, 1)
+	result := make(chan error, 1)
 	go func() {
 		_, err := conn.Exec(t.Context(), "SELECT")
-		answered <- err
+		result <- err
 	}()
 	select {
-	case err := <-answered:
-		t.Fatalf("a silent network answered: %v", err)
+	case err := <-result:
+		t.Fatalf("a response arrived through a silent network: %v", err)
 	case <-time.After(delay):
 	}
 	p.Heal()
-	if err := <-answered; err != nil {
+	if err := <-result; err != nil {
 		t.Error(err)
 	}
 }
 
-// commit inserts a row through the proxy; the trap must cut the COMMIT.
+// commit inserts a row through the proxy, and expects the connection to break during COMMIT.
 func commit(t *testing.T, conn *pgx.Conn, disconnected <-chan struct{}) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), stuckTimeout)
@@ -90,9 +90,9 @@ func commit(t *testing.T, conn *pgx.Conn, disconnected <-chan struct{}) {
 	if _, err := tx.Exec(ctx, "INSERT INTO pet VALUES ($1)", 1); err != nil {
 		t.Fatal(err)
 	}
-	var told *pgconn.PgError
-	if err := tx.Commit(ctx); err == nil || errors.As(err, &told) || ctx.Err() != nil {
-		t.Errorf("COMMIT answered %v", err)
+	var pgErr *pgconn.PgError
+	if err := tx.Commit(ctx); err == nil || errors.As(err, &pgErr) || ctx.Err() != nil {
+		t.Errorf("COMMIT returned %v", err)
 	}
 	<-disconnected
 }
@@ -101,7 +101,7 @@ func TestCutBeforeLosesTheCommit(t *testing.T) {
 	t.Parallel()
 	p, conn, direct := throughProxy(t)
 	commit(t, conn, p.CutBefore(IsCommit))
-	execute(t, direct, "BEGIN; LOCK TABLE pet; COMMIT") // waits until the server has given up the other transaction
+	execute(t, direct, "BEGIN; LOCK TABLE pet; COMMIT") // waits for the rollback of the other transaction
 	if n := queryInt(t, direct, "SELECT count(*) FROM pet"); n != 0 {
 		t.Errorf("%d rows, want none", n)
 	}
@@ -112,7 +112,7 @@ func TestCutAfterDeliversTheCommit(t *testing.T) {
 	t.Parallel()
 	p, conn, direct := throughProxy(t)
 	commit(t, conn, p.CutAfter(IsCommit))
-	if n := queryInt(t, direct, "SELECT count(*) FROM pet"); n != 1 { // at once
+	if n := queryInt(t, direct, "SELECT count(*) FROM pet"); n != 1 { // without waiting
 		t.Errorf("%d rows, want 1", n)
 	}
 	expectNextCommit(t, p)
@@ -124,15 +124,15 @@ func TestCutLateDeliversTheCommitWhenReleased(t *testing.T) {
 	disconnected, release := p.CutLate(IsCommit)
 	commit(t, conn, disconnected)
 	if n := queryInt(t, direct, "SELECT count(*) FROM pet"); n != 0 {
-		t.Errorf("%d rows before the message has come, want none", n)
+		t.Errorf("%d rows before the COMMIT was delivered, want none", n)
 	}
 	release()
-	release() // twice is no error
-	eventually(t, "the row is there", func() bool { return queryInt(t, direct, "SELECT count(*) FROM pet") == 1 })
+	release() // a second call does nothing
+	eventually(t, "the row is committed", func() bool { return queryInt(t, direct, "SELECT count(*) FROM pet") == 1 })
 	expectNextCommit(t, p)
 }
 
-// TestProxyClosesWithAnUnreleasedCommit leaves the message on its way when the test ends.
+// The proxy stops even if a delayed COMMIT was never released.
 func TestProxyClosesWithAnUnreleasedCommit(t *testing.T) {
 	t.Parallel()
 	p, conn, _ := throughProxy(t)
@@ -140,7 +140,7 @@ func TestProxyClosesWithAnUnreleasedCommit(t *testing.T) {
 	commit(t, conn, disconnected)
 }
 
-// expectNextCommit shows that a trap catches one commit only.
+// expectNextCommit expects the next COMMIT to pass: a fault affects only one message.
 func expectNextCommit(t *testing.T, p *Proxy) {
 	t.Helper()
 	conn := connect(t, p.URL())

@@ -15,7 +15,7 @@ func TestReplicaFollows(t *testing.T) {
 	}
 }
 
-// TestFailoverURLFindsThePromotedReplica kills the primary: all that it answered is on the promoted replica, and one address leads to both.
+// After the primary was killed, the promoted replica has all confirmed rows, and the same URL leads to it.
 func TestFailoverURLFindsThePromotedReplica(t *testing.T) {
 	t.Parallel()
 	primary, replica := StartWithReplica(t, true)
@@ -34,7 +34,7 @@ func TestFailoverURLFindsThePromotedReplica(t *testing.T) {
 	execute(t, conn, "INSERT INTO pet VALUES (2)")
 }
 
-// TestPrimaryWaitsForSynchronousReplica shows that the primary waits for its replica, and that a replica that was away catches up.
+// A commit waits for a synchronous replica that is down, and the replica catches up when it restarts.
 func TestPrimaryWaitsForSynchronousReplica(t *testing.T) {
 	t.Parallel()
 	primary, replica := StartWithReplica(t, true)

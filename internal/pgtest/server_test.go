@@ -22,7 +22,7 @@ func TestStartAppliesSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if encoding != "UTF8" || collation != "C.UTF-8" || memory != "5MB" {
-		t.Errorf("the database has %s, %s, %s", encoding, collation, memory)
+		t.Errorf("the database has the encoding %s, the collation %s and work_mem %s", encoding, collation, memory)
 	}
 }
 
@@ -63,7 +63,7 @@ func TestDatabaseIsDropped(t *testing.T) {
 		}
 	})
 	if n := queryInt(t, connect(t, s.URL()), "SELECT count(*) FROM pg_database WHERE datname = '"+name+"'"); n != 0 {
-		t.Errorf("%s is still there", name)
+		t.Errorf("%s still exists", name)
 	}
 }
 
@@ -76,22 +76,22 @@ func TestRestartKeepsData(t *testing.T) {
 	execute(t, conn, "INSERT INTO pet VALUES (1)")
 
 	s.Stop(t)
-	var told *pgconn.PgError
-	if _, err := conn.Exec(t.Context(), "SELECT"); !errors.As(err, &told) || told.Code != "57P01" {
-		t.Errorf("a stopped server tells its client %v", err)
+	var pgErr *pgconn.PgError
+	if _, err := conn.Exec(t.Context(), "SELECT"); !errors.As(err, &pgErr) || pgErr.Code != "57P01" {
+		t.Errorf("a stopped server sends its client %v", err)
 	}
 	if _, err := pgx.Connect(t.Context(), url); err == nil {
-		t.Error("a stopped server answers")
+		t.Error("a stopped server accepts a connection")
 	}
 	s.Restart(t)
 	execute(t, connect(t, url), "INSERT INTO pet VALUES (2)")
-	s.Restart(t) // one that runs
+	s.Restart(t) // while it runs
 	if n := queryInt(t, connect(t, url), "SELECT count(*) FROM pet"); n != 2 {
 		t.Errorf("%d rows, want 2", n)
 	}
 }
 
-// TestKillKeepsOnlyCommittedRows holds the server to its word: what it answered is there after a crash, what it did not commit is not.
+// After a crash, committed rows are present and uncommitted ones are not.
 func TestKillKeepsOnlyCommittedRows(t *testing.T) {
 	t.Parallel()
 	s := Start(t)
@@ -104,7 +104,7 @@ func TestKillKeepsOnlyCommittedRows(t *testing.T) {
 		execute(t, conn, "INSERT INTO pet VALUES (1)")
 		s.Kill(t)
 		if _, err := conn.Exec(t.Context(), "SELECT"); err == nil {
-			t.Error("a killed server answers")
+			t.Error("a killed server responds")
 		}
 		s.Restart(t)
 		conn = connect(t, url)
@@ -113,7 +113,7 @@ func TestKillKeepsOnlyCommittedRows(t *testing.T) {
 		}
 	}
 	s.Kill(t)
-	s.Kill(t) // twice is no error, and the test ends well with a server that is dead
+	s.Kill(t) // killing a killed server is no error, neither is ending the test with one
 }
 
 func TestFailedStartSaysWhy(t *testing.T) {
@@ -128,7 +128,7 @@ func TestFailedStartSaysWhy(t *testing.T) {
 	}
 }
 
-// TestTakenPortIsAnError starts two servers on one port: the second must not take the first for itself.
+// A server whose port is taken fails to start, and does not mistake the other server for itself.
 func TestTakenPortIsAnError(t *testing.T) {
 	t.Parallel()
 	first, second := Start(t), Start(t)
@@ -143,7 +143,7 @@ func TestFindProgramsTakesTheNewest(t *testing.T) {
 	t.Setenv("PATH", "")
 	dir := t.TempDir()
 	if _, err := findPrograms(filepath.Join(dir, "*", "bin")); err == nil || !strings.Contains(err.Error(), "make test") {
-		t.Errorf("without PostgreSQL the error is %v", err)
+		t.Errorf("without PostgreSQL, the error is %v", err)
 	}
 	for _, version := range []string{"9.6", "15", "17"} {
 		bin := filepath.Join(dir, version, "bin")

@@ -15,20 +15,21 @@ import (
 	"sync"
 )
 
-// cleanerScript removes the home when nobody holds the other end of its stdin: neither the test process, however it ended,
-// nor any of its servers.
+// cleanerScript removes the workspace when the test process and all of its servers have exited, however they
+// did: each of them holds the write end of its stdin.
 const cleanerScript = `cat >/dev/null; rm -rf "$1"`
 
-// workspace is the temporary folder of this process, in which all of its servers live.
+// workspace is the temporary directory of this test process. It contains the data of all of its servers.
 type workspace struct {
 	dir   string
-	bin   string   // where initdb and postgres are
-	uid   int      // who runs them; PostgreSQL refuses to be root
-	gid   int      //
-	alive *os.File // held by this process and its servers, for the caretaker
+	bin   string // the directory of initdb and postgres
+	uid   int    // the user that runs them; PostgreSQL refuses to run as root
+	gid   int
+	alive *os.File // the write end of the cleaner's stdin; this process and its servers hold it
 }
 
-// openWorkspace makes the home and a template of a data folder in it, once: copying that is faster than another initdb.
+// openWorkspace creates the workspace once, with a template of a data directory: copying it is faster than
+// running initdb again.
 var openWorkspace = sync.OnceValues(func() (*workspace, error) {
 	bin, err := findPrograms("/usr/lib/postgresql/*/bin")
 	if err != nil {
@@ -68,14 +69,14 @@ func (w *workspace) initTemplate() error {
 	if err != nil {
 		return err
 	}
-	// Nobody needs the database named postgres, and renaming it is cheaper than making another.
+	// No test needs the database postgres, and renaming it is cheaper than creating another.
 	return w.runCommand("ALTER DATABASE postgres RENAME TO animalstore",
 		filepath.Join(w.bin, "postgres"), "--single", "-F", "-D", template, "template1")
 }
 
 func (w *workspace) template() string { return filepath.Join(w.dir, "template") }
 
-// newDataDir makes a new data folder and returns its path.
+// newDataDir creates a data directory and returns its path.
 func (w *workspace) newDataDir() (string, error) {
 	dir, err := os.MkdirTemp(w.dir, "server-")
 	if err != nil {
@@ -87,7 +88,7 @@ func (w *workspace) newDataDir() (string, error) {
 	return dir, w.runCommand("", "cp", "-R", w.template()+"/.", dir)
 }
 
-// runCommand runs a command of a few seconds at most.
+// runCommand runs a command to completion, with stdin as its input.
 func (w *workspace) runCommand(stdin, name string, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stuckTimeout)
 	defer cancel()
@@ -100,8 +101,8 @@ func (w *workspace) runCommand(stdin, name string, args ...string) error {
 	return nil
 }
 
-// command is run as the home's user, in a process group of its own, so that Ctrl-C ends the tests alone; what they
-// started then ends because they have. The caller's PG* variables are none of its business.
+// command returns a command that runs as the workspace's user, without the PG* variables of the caller. It
+// has a process group of its own, so Ctrl-C interrupts only the tests; the command exits because they do.
 func (w *workspace) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = w.dir
@@ -110,7 +111,8 @@ func (w *workspace) command(ctx context.Context, name string, args ...string) *e
 	return cmd
 }
 
-// findPrograms finds PostgreSQL's server programs in PATH, or the newest of those in Debian's folders, which are not in PATH.
+// findPrograms returns the directory of PostgreSQL's server programs: the one in PATH, or the newest of those
+// that match folders. Debian does not put them in PATH.
 func findPrograms(folders string) (string, error) {
 	if initdb, err := exec.LookPath("initdb"); err == nil {
 		if initdb, err = filepath.EvalSymlinks(initdb); err == nil {
@@ -122,8 +124,8 @@ func findPrograms(folders string) (string, error) {
 		return "", err
 	}
 	if len(found) == 0 {
-		return "", fmt.Errorf("PostgreSQL is missing: there is no initdb in PATH or in %s; "+
-			"`make test` installs it where it can, by scripts/need-postgres", folders)
+		return "", fmt.Errorf("PostgreSQL is missing: no initdb in PATH or in %s; "+
+			"`make test` installs it where it can, with scripts/need-postgres", folders)
 	}
 	version := func(initdb string) float64 {
 		number, _ := strconv.ParseFloat(filepath.Base(filepath.Dir(filepath.Dir(initdb))), 64)
@@ -133,7 +135,7 @@ func findPrograms(folders string) (string, error) {
 	return filepath.Dir(newest), nil
 }
 
-// unprivilegedUser returns the ids of the first of these users that there is.
+// unprivilegedUser returns the ids of the first user in names that exists.
 func unprivilegedUser(names ...string) (uid, gid int, err error) {
 	for _, name := range names {
 		account, err := user.Lookup(name)
@@ -146,5 +148,5 @@ func unprivilegedUser(names ...string) (uid, gid int, err error) {
 		gid, err = strconv.Atoi(account.Gid)
 		return uid, gid, err
 	}
-	return 0, 0, fmt.Errorf("PostgreSQL cannot run as root, and there is none of the users %v", names)
+	return 0, 0, fmt.Errorf("PostgreSQL cannot run as root, and none of the users %v exists", names)
 }
