@@ -42,7 +42,7 @@ func migratePostgres(ctx context.Context, p *postgresEngine, existing bool) erro
 const pgStartTimeout = 30 * time.Second
 
 func (p *postgresEngine) schemaVersion(ctx context.Context) (version int, err error) {
-	err = p.withConn(ctx, func(conn *pgx.Conn) error {
+	err = p.withConn(ctx, func(conn *pgx.Conn) (err error) {
 		version, err = postgresVersion(ctx, pgxRunner{conn})
 		return err
 	})

@@ -33,19 +33,24 @@ func (p *postgresEngine) publish(ctx context.Context) error {
 	return p.retry(ctx, ctx, func(ctx context.Context) error {
 		for {
 			waiting, err := p.hasInbox(ctx)
-			if err != nil || !waiting {
-				return err
+			if err == nil && waiting {
+				err = p.publishBatch(ctx)
 			}
-			if err := p.publishBatch(ctx); err != nil {
-				return err
+			if err != nil {
+				return p.dialect.meaning(err)
+			}
+			if !waiting {
+				return nil
 			}
 		}
 	})
 }
 
+// hasInbox reports whether an event waits for its publication.
 func (p *postgresEngine) hasInbox(ctx context.Context) (waiting bool, err error) {
-	err = p.transaction(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(t *tx, _ func() error) error {
-		_, waiting, err = one(t, scanValue[int64], "SELECT id FROM event_inbox LIMIT 1")
+	err = p.withConn(ctx, func(conn *pgx.Conn) (err error) {
+		var id int64
+		waiting, err = firstRow(ctx, pgxRunner{conn}, "SELECT id FROM event_inbox LIMIT 1", &id)
 		return err
 	})
 	return waiting, err
@@ -53,15 +58,11 @@ func (p *postgresEngine) hasInbox(ctx context.Context) (waiting bool, err error)
 
 // publishBatch moves up to 10,000 events to the feed.
 func (p *postgresEngine) publishBatch(ctx context.Context) error {
-	err := p.withConn(ctx, func(conn *pgx.Conn) error {
+	return p.withConn(ctx, func(conn *pgx.Conn) error {
 		stateOf(conn).committing.Store(true) // publishSQL ends with a COMMIT
 		_, err := conn.PgConn().Exec(ctx, publishSQL).ReadAll()
 		return err
 	})
-	if err != nil {
-		return p.dialect.meaning(err)
-	}
-	return nil
 }
 
 // listen calls heard whenever a node publishes, until the context ends. It uses a connection of its own and

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/jackc/pgx/v5"
@@ -37,9 +38,8 @@ func firstRow(ctx context.Context, r runner, query string, columns ...any) (foun
 	if err != nil {
 		return false, err
 	}
-	defer rows.Close()
-	if rows.Next() {
-		return true, rows.Scan(columns...)
+	if found = rows.Next(); found {
+		err = rows.Scan(columns...)
 	}
-	return false, rows.Err()
+	return found, cmp.Or(err, rows.Close(), rows.Err())
 }
