@@ -24,7 +24,7 @@ func onBothEngines(t *testing.T, run func(t *testing.T, database string, store *
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			database := database(t)
-			store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true, Patience: time.Minute})
+			store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true, RetryBudget: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -55,7 +55,7 @@ func newShopWith(t *testing.T, o shop.Options, change ...func(*Config)) *openSho
 		database = pgtest.Shared(t).NewDatabase(t)
 	}
 	// A hundred clients at once take a busy machine longer than a caller should wait.
-	sql, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true, Now: s.clock.now, Patience: time.Minute})
+	sql, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true, Now: s.clock.now, RetryBudget: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -54,8 +54,8 @@ type Options struct {
 	Existing bool
 	// Now is the clock that holds run by; nil: the system's for a file, and the server's own for a server.
 	Now func() time.Time
-	// Patience is how long one read or write on a server goes on trying before it is refused; 0: five seconds.
-	Patience time.Duration
+	// RetryBudget is how long one read or write on a server goes on trying before it is refused; 0: five seconds.
+	RetryBudget time.Duration
 }
 
 // IsURL tells whether a database is a PostgreSQL server and not a file.

@@ -25,7 +25,7 @@ const ample = time.Minute
 
 func open(t *testing.T, path string, o Options) *Store {
 	t.Helper()
-	o.Patience = cmp.Or(o.Patience, ample)
+	o.RetryBudget = cmp.Or(o.RetryBudget, ample)
 	store, err := Open(t.Context(), path, o)
 	if err != nil {
 		t.Fatal(err)

@@ -10,19 +10,20 @@ import (
 	"testing"
 )
 
-// beVictim is a test process that has a server, says where, and ends when its stdin does, if it is not killed before.
-func beVictim() error {
+// runVictim starts a server, prints its workspace, and returns when stdin is closed, unless the process is
+// killed before.
+func runVictim() error {
 	s, err := shared()
 	if err != nil {
 		return err
 	}
-	fmt.Println(s.home.dir)
+	fmt.Println(s.workspace.dir)
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
 }
 
-// TestNothingIsLeft ends a test process in two ways and looks for what it leaves: no process, no folder.
-func TestNothingIsLeft(t *testing.T) {
+// A test process that exits or is killed leaves no process and no directory.
+func TestNoProcessOrFileOutlivesTheTests(t *testing.T) {
 	t.Parallel()
 	for how, end := range map[string]func(*exec.Cmd, io.Closer) error{
 		"killed": func(victim *exec.Cmd, _ io.Closer) error { return victim.Process.Kill() },
@@ -47,20 +48,20 @@ func TestNothingIsLeft(t *testing.T) {
 			line, err := bufio.NewReader(stdout).ReadString('\n')
 			dir := strings.TrimSpace(line)
 			if err != nil || processes(dir) == "" {
-				t.Errorf("the victim has no server in %q: %v", dir, err)
+				t.Errorf("the victim started no server in %q: %v", dir, err)
 			}
 			if err := end(victim, stdin); err != nil {
 				t.Error(err)
 			}
-			_ = victim.Wait() // it may have been killed
-			eventually(t, "no folder is left", func() bool { _, err := os.Stat(dir); return os.IsNotExist(err) })
-			eventually(t, "no process is left", func() bool { return processes(dir) == "" })
+			_ = victim.Wait() // fails if it was killed
+			eventually(t, "the directory is removed", func() bool { _, err := os.Stat(dir); return os.IsNotExist(err) })
+			eventually(t, "all processes have exited", func() bool { return processes(dir) == "" })
 		})
 	}
 }
 
-// processes returns the ids of those that have a folder in their command line.
+// processes returns the ids of the processes whose command line contains dir.
 func processes(dir string) string {
-	ids, _ := exec.Command("pgrep", "-f", dir).Output() // fails when there is none
+	ids, _ := exec.Command("pgrep", "-f", dir).Output() // fails if there is none
 	return string(ids)
 }

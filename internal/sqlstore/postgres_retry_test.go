@@ -11,12 +11,12 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Many clients order animals at once, each its own. PostgreSQL sees conflicts between them, by the page; those who meet one
-// must not go on to meet each other until their time is over: they run again one at a time.
-func TestConflictsDoNotPileUp(t *testing.T) {
+// Many clients order different animals at once. They conflict, because PostgreSQL detects conflicts by page.
+// After a conflict they run again one at a time; otherwise they would conflict until their budget is spent.
+func TestRetriesAfterConflictsRunOneAtATime(t *testing.T) {
 	t.Parallel()
 	const clients, times = 100, 5
-	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{Patience: time.Hour})
+	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{RetryBudget: time.Hour})
 	pets := make([]shop.Pet, clients*times)
 	err := store.Write(t.Context(), func(tx shop.WriteTx) (err error) {
 		_, err = tx.EnsureCategory(1)
@@ -68,19 +68,19 @@ func TestConflictsDoNotPileUp(t *testing.T) {
 	wg.Wait()
 	t.Logf("%d orders in %d runs", len(pets), runs.Load())
 	if together.Load() != 0 {
-		t.Errorf("%d times a write ran again beside another that did", together.Load())
+		t.Errorf("%d retries ran beside another retry", together.Load())
 	}
 }
 
-// Another transaction has the row, for longer than the operator lets anybody wait for a lock: the write runs again.
-func TestLockTimeout(t *testing.T) {
+// If another transaction locks the row for longer than lock_timeout, the write runs again.
+func TestLockTimeoutIsRetried(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.works("before")
-	exec(t, b.straight, "ALTER DATABASE "+b.database()+" SET lock_timeout = '50ms'")
-	b.proxy.Cut() // so that new connections are needed
-	b.proxy.Heal()
-	other, err := b.straight.BeginTx(t.Context(), nil)
+	h := newFaultHarness(t)
+	h.works("before")
+	exec(t, h.direct, "ALTER DATABASE "+h.database()+" SET lock_timeout = '50ms'")
+	h.proxy.Cut() // forces new connections
+	h.proxy.Heal()
+	other, err := h.direct.BeginTx(t.Context(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +89,7 @@ func TestLockTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	runs := 0
-	err = b.store.Write(t.Context(), func(tx shop.WriteTx) error {
+	err = h.store.Write(t.Context(), func(tx shop.WriteTx) error {
 		if runs++; runs == 3 {
 			other.Rollback()
 		}
@@ -106,11 +106,11 @@ func TestLockTimeout(t *testing.T) {
 	}
 }
 
-// Somebody asks for a write, goes away while it meets a conflict, and asks another node. What nobody waits for is not begun again: it
-// could come long after what was asked for since, and undo it.
-func TestGoneCallersWriteIsNotBegunAgain(t *testing.T) {
+// A client cancels a write that has met a conflict, and sends a new one to another node. The cancelled write
+// is not retried: a late attempt could overwrite the new one.
+func TestWriteOfACancelledCallerIsNotRetried(t *testing.T) {
 	t.Parallel()
-	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{Patience: time.Hour})
+	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{RetryBudget: time.Hour})
 	err := store.Write(t.Context(), adding("Rex"))
 	if err != nil {
 		t.Fatal(err)
@@ -125,9 +125,9 @@ func TestGoneCallersWriteIsNotBegunAgain(t *testing.T) {
 		after.Name = name
 		return tx.UpdatePet(pets[0], after)
 	}
-	for _, goes := range []bool{true, false} {
-		ctx, leave := context.WithCancel(t.Context())
-		defer leave()
+	for _, cancels := range []bool{true, false} {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
 		runs := 0
 		err := store.Write(ctx, func(tx shop.WriteTx) error {
 			runs++
@@ -135,18 +135,18 @@ func TestGoneCallersWriteIsNotBegunAgain(t *testing.T) {
 				if runs > 1 {
 					return
 				}
-				if goes {
-					leave()
+				if cancels {
+					cancel()
 				}
 				if err := store.Write(t.Context(), func(tx shop.WriteTx) error { return rename(tx, "soon", func() {}) }); err != nil {
 					t.Error(err)
 				}
 			})
 		})
-		if goes != (err != nil) || goes != (runs == 1) {
-			t.Errorf("the caller goes: %v; %d runs, %v", goes, runs, err)
+		if cancels != (err != nil) || cancels != (runs == 1) {
+			t.Errorf("the caller cancels: %v; %d runs, %v", cancels, runs, err)
 		}
-		if goes && shop.AsError(err).Code != shop.Unavailable {
+		if cancels && shop.AsError(err).Code != shop.Unavailable {
 			t.Errorf("the error is %v", err)
 		}
 	}

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// apart lets a command run in a process group of its own and, where we are root, as another user.
-func apart(uid, gid int) *syscall.SysProcAttr {
+// procAttr gives a command a process group of its own and, if this process is root, another user.
+func procAttr(uid, gid int) *syscall.SysProcAttr {
 	attributes := &syscall.SysProcAttr{Setpgid: true}
 	if uid != os.Getuid() {
 		attributes.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
