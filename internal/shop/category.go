@@ -9,7 +9,7 @@ type Category struct {
 }
 
 // useCategory makes sure of the category of an animal. It returns validation_failed where only known ones are allowed.
-func (s *Service) useCategory(tx *ledger, id int64) error {
+func (s *Service) useCategory(tx *eventTx, id int64) error {
 	if !s.knownCategories {
 		_, err := tx.EnsureCategory(id)
 		return err
@@ -70,7 +70,7 @@ func (s *Service) CreateCategory(ctx context.Context, name string) (Category, er
 	if err := checkCategoryName(name); err != nil {
 		return Category{}, err
 	}
-	return write(ctx, s, func(tx *ledger) (Category, error) {
+	return write(ctx, s, func(tx *eventTx) (Category, error) {
 		id, err := tx.AssignCategoryID()
 		if err != nil {
 			return Category{}, err
@@ -86,7 +86,7 @@ func (s *Service) PutCategory(ctx context.Context, category Category, match Prec
 	if err := checkCategoryName(category.Name); err != nil {
 		return false, err
 	}
-	return write(ctx, s, func(tx *ledger) (bool, error) {
+	return write(ctx, s, func(tx *eventTx) (bool, error) {
 		before, found, err := tx.Category(category.ID)
 		if err != nil {
 			return false, err
@@ -106,7 +106,7 @@ func (s *Service) PutCategory(ctx context.Context, category Category, match Prec
 
 // DeleteCategory removes a category. It returns not_found, precondition_failed, or category_in_use while animals name it.
 func (s *Service) DeleteCategory(ctx context.Context, id int64, match Precondition[Category]) error {
-	_, err := write(ctx, s, func(tx *ledger) (struct{}, error) {
+	_, err := write(ctx, s, func(tx *eventTx) (struct{}, error) {
 		category, err := existingCategory(tx, id)
 		if err == nil {
 			err = match.check(category)
@@ -124,4 +124,38 @@ func (s *Service) DeleteCategory(ctx context.Context, id int64, match Preconditi
 		return struct{}{}, tx.DeleteCategory(category)
 	})
 	return err
+}
+
+// CategoryReader reads categories.
+type CategoryReader interface {
+	// Category returns one category and whether it exists.
+	Category(id int64) (Category, bool, error)
+	// Categories returns at most page.Limit categories by ascending id.
+	Categories(page PageRequest) ([]Category, error)
+	// ExistingCategories returns the ids that belong to a category. The given ids must be distinct.
+	ExistingCategories(ids []int64) ([]int64, error)
+	// CategoriesByID returns the categories with the given ids, in no particular order; unknown ids are skipped.
+	CategoriesByID(ids []int64) ([]Category, error)
+	// CategoryInUse reports whether any animal belongs to the category.
+	CategoryInUse(id int64) (bool, error)
+}
+
+// CategoryMutations changes categories.
+type CategoryMutations interface {
+	// EnsureCategory creates a category without a name unless the id is taken.
+	EnsureCategory(id int64) (created bool, err error)
+	// EnsureCategories is EnsureCategory for distinct ids in ascending order. It returns the ids that it created.
+	EnsureCategories(ids []int64) (created []int64, err error)
+	// InsertCategory adds a category whose id is not taken.
+	InsertCategory(Category) error
+	// UpdateCategory changes the name of a category.
+	UpdateCategory(before, after Category) error
+	// DeleteCategory removes a category that no animal belongs to.
+	DeleteCategory(Category) error
+}
+
+// CategoryBookkeeping assigns ids to categories.
+type CategoryBookkeeping interface {
+	// AssignCategoryID returns an id that no category has and that is larger than every id it returned before.
+	AssignCategoryID() (int64, error)
 }

@@ -101,7 +101,7 @@ func (s *Service) CheckClock(ctx context.Context) error {
 		return nil
 	}
 	s.uses.setBack(s.now().Add(clockJump))
-	err = s.store.Write(ctx, func(tx WriteTx) error {
+	err = s.bookkeep(ctx, func(tx BookkeepingTx) error {
 		now, err := tx.Now()
 		if err != nil {
 			return err

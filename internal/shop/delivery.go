@@ -104,7 +104,7 @@ func (s *Service) ListDeliveries(ctx context.Context, list DeliveryList) (Page[D
 
 // TestWebhook sends a message that only tries a webhook out, once, also where it is disabled. It returns not_found.
 func (s *Service) TestWebhook(ctx context.Context, id int64) (Delivery, error) {
-	return write(ctx, s, func(tx *ledger) (Delivery, error) {
+	return write(ctx, s, func(tx *eventTx) (Delivery, error) {
 		hook, err := existingWebhook(tx, id)
 		if err != nil {
 			return Delivery{}, err
@@ -127,7 +127,7 @@ func (s *Service) TestWebhook(ctx context.Context, id int64) (Delivery, error) {
 
 // Redeliver sends a message again, at once, whatever became of it before. It returns not_found.
 func (s *Service) Redeliver(ctx context.Context, webhookID, id int64) (Delivery, error) {
-	return write(ctx, s, func(tx *ledger) (Delivery, error) {
+	return write(ctx, s, func(tx *eventTx) (Delivery, error) {
 		if _, err := existingWebhook(tx, webhookID); err != nil {
 			return Delivery{}, err
 		}
@@ -171,7 +171,7 @@ func (s *Service) ClaimDeliveries(ctx context.Context, webhookID int64, most int
 		return nil, err
 	}
 	var claims []Claim
-	err = s.store.Write(ctx, func(tx WriteTx) error {
+	err = s.bookkeep(ctx, func(tx BookkeepingTx) error {
 		claims = nil
 		hook, found, err := tx.Webhook(webhookID)
 		if err != nil || !found {
@@ -217,7 +217,7 @@ const (
 // FinishAttempt notes what became of an attempt. after is how long the receiver wants to be left alone; 0: it did not say.
 func (s *Service) FinishAttempt(ctx context.Context, claim Claim, attempt Attempt, after time.Duration) (outcome Outcome, err error) {
 	attempt.Millis = attempt.Duration.Milliseconds()
-	err = s.change(ctx, func(tx *ledger) error {
+	err = s.change(ctx, func(tx *eventTx) error {
 		outcome = OutcomeLost
 		delivery, found, err := tx.Delivery(claim.WebhookID, claim.ID)
 		if err != nil || !found || !delivery.ClaimedUntil.Equal(claim.ClaimedUntil) {
@@ -273,7 +273,7 @@ func jitterMost(wait time.Duration) time.Duration { return wait + wait/10 }
 
 // judge notes whether a webhook takes what it is sent, and disables one that is gone, or that took nothing for as long as
 // a delivery is tried.
-func (s *Service) judge(tx *ledger, hook Webhook, delivery Delivery, attempt Attempt, now time.Time) error {
+func (s *Service) judge(tx *eventTx, hook Webhook, delivery Delivery, attempt Attempt, now time.Time) error {
 	if attempt.succeeded() {
 		if hook.FailingSince.IsZero() {
 			return nil
@@ -304,11 +304,37 @@ func (s *Service) judge(tx *ledger, hook Webhook, delivery Delivery, attempt Att
 
 // RemoveDeliveries removes the deliveries that are older than the log reaches back.
 func (s *Service) RemoveDeliveries(ctx context.Context) error {
-	return s.inParts(ctx, func(tx WriteTx) (bool, error) {
+	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return false, err
 		}
 		return tx.RemoveDeliveries(s.steady.before(now, keepDeliveries), now)
 	})
+}
+
+// DeliveryReader reads deliveries.
+type DeliveryReader interface {
+	// Delivery returns one delivery to a webhook and whether it exists.
+	Delivery(webhookID, id int64) (Delivery, bool, error)
+	// Deliveries returns at most list.Limit deliveries to a webhook by descending id.
+	Deliveries(list DeliveryList) ([]Delivery, error)
+	// DueDeliveries returns at most limit deliveries to a webhook whose next attempt is due and that no node has
+	// claimed, longest due first.
+	DueDeliveries(webhookID int64, now time.Time, limit int) ([]Delivery, error)
+}
+
+// DeliveryBookkeeping changes deliveries.
+type DeliveryBookkeeping interface {
+	// InsertDelivery adds a delivery and ignores its ID. The new id is larger than every id before it.
+	InsertDelivery(Delivery) (Delivery, error)
+	// UpdateDelivery changes the status, the attempts, the claim and the next attempt of a delivery.
+	UpdateDelivery(Delivery) error
+	// ParkDeliveries postpones all pending deliveries to a webhook until ResumeDeliveries schedules them.
+	ParkDeliveries(webhookID int64) error
+	// ResumeDeliveries schedules all pending deliveries to a webhook for the given time.
+	ResumeDeliveries(webhookID int64, at time.Time) error
+	// RemoveDeliveries removes some of the oldest deliveries created before a time and reports whether there may be
+	// more. A delivery with a time after now counts as old as the delivery that follows it.
+	RemoveDeliveries(before, now time.Time) (more bool, err error)
 }

@@ -150,7 +150,7 @@ func (s *Service) RemoveEvents(ctx context.Context) error {
 	if s.eventRetention == 0 {
 		return nil
 	}
-	return s.inParts(ctx, func(tx WriteTx) (bool, error) {
+	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return false, err
@@ -176,4 +176,33 @@ func encode(thing any) []byte {
 		panic(err) // our own types always encode
 	}
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+}
+
+// EventReader reads the event log.
+type EventReader interface {
+	// Events returns at most page.Limit published events by ascending position, or by descending position for
+	// filter.Newest. Every event that is published later has a larger position.
+	Events(filter EventFilter, page PageRequest) ([]StoredEvent, error)
+	// DailyStats counts arrivals and sales per day in the events after one position and up to another. It returns every
+	// day that has an event, oldest first.
+	DailyStats(after, upTo int64) ([]DayStats, error)
+	// LastEvent returns the position of the newest event, even if it was removed or undone since; 0 if there was none.
+	LastEvent() (int64, error)
+	// EventHorizon returns the position of the last event that was removed for its age, or 0.
+	EventHorizon() (int64, error)
+	// ResumePosition returns the position from which a reader continues if a restore has undone the events up to its
+	// position; 0 if the reader's position is still valid.
+	ResumePosition(position int64) (int64, error)
+}
+
+// EventBookkeeping writes the event log.
+type EventBookkeeping interface {
+	// InsertEvent records an event. Call it after the change: if one change happened before another, their events are
+	// published in that order.
+	InsertEvent(NewEvent) error
+	// InsertEvents is InsertEvent for several events, in their order.
+	InsertEvents([]NewEvent) error
+	// RemoveEvents removes some of the oldest events from before a time and reports whether there may be more. An event
+	// with a time after now counts as old as the event that follows it.
+	RemoveEvents(before, now time.Time) (more bool, err error)
 }

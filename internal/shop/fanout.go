@@ -19,7 +19,7 @@ func (s *Service) FanOut(ctx context.Context, hook Webhook, after int64) (reache
 		return reached, err // where nothing concerns it, nothing is noted: its filter may be narrow, and the feed long
 	}
 	told := after
-	err = s.store.Write(ctx, func(tx WriteTx) error {
+	err = s.bookkeep(ctx, func(tx BookkeepingTx) error {
 		told = after
 		stored, found, err := tx.Webhook(hook.ID)
 		if err != nil || !found || !stored.Enabled || !slices.Equal(stored.Types, hook.Types) {
@@ -50,7 +50,7 @@ func (s *Service) FanOut(ctx context.Context, hook Webhook, after int64) (reache
 }
 
 // tell makes a delivery of an event.
-func tell(tx WriteTx, webhookID int64, event Event, now time.Time) error {
+func tell(tx BookkeepingTx, webhookID int64, event Event, now time.Time) error {
 	_, err := tx.InsertDelivery(Delivery{
 		WebhookID: webhookID, MessageID: "evt_" + event.ID, EventID: event.ID, EventType: event.Type,
 		Status: DeliveryPending, CreatedAt: now, NextAttemptAt: now, Body: encode(event),
@@ -60,7 +60,7 @@ func tell(tx WriteTx, webhookID int64, event Event, now time.Time) error {
 
 // catchUp tells a webhook of all that has happened, before it wants to be told of something else: what comes later is
 // chosen anew.
-func (s *Service) catchUp(tx WriteTx, hook Webhook, now time.Time) error {
+func (s *Service) catchUp(tx BookkeepingTx, hook Webhook, now time.Time) error {
 	last, err := tx.LastEvent()
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (s *Service) catchUp(tx WriteTx, hook Webhook, now time.Time) error {
 
 // keepPlace notes up to where a webhook has been told everything that concerns it, so that it goes on from there when it is
 // enabled, and whatever it wants to be told then.
-func (s *Service) keepPlace(tx WriteTx, hook Webhook) error {
+func (s *Service) keepPlace(tx BookkeepingTx, hook Webhook) error {
 	place, err := tx.LastEvent()
 	if err != nil {
 		return err

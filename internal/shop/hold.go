@@ -17,7 +17,7 @@ func (o Order) holdIsOver(now time.Time) bool {
 
 // settlePet ends the order that holds an animal where its hold has run out. Every write that looks at an animal does it
 // first, so that it never meets a hold that is over.
-func settlePet(tx *ledger, id int64) error {
+func settlePet(tx *eventTx, id int64) error {
 	now, err := tx.Now()
 	if err != nil {
 		return err
@@ -30,8 +30,8 @@ func settlePet(tx *ledger, id int64) error {
 }
 
 // expire ends an order whose hold has run out. Whoever comes across it, nobody asked for it.
-func expire(tx *ledger, order Order, now time.Time) (expired Order, err error) {
-	err = tx.bySystem(func() error {
+func expire(tx *eventTx, order Order, now time.Time) (expired Order, err error) {
+	err = tx.asSystem(func() error {
 		expired, err = advance(tx, order, Expired, now)
 		return err
 	})
@@ -45,7 +45,7 @@ func (s *Service) ExpireHolds(ctx context.Context) error {
 		if err != nil || !due {
 			return err
 		}
-		err = s.change(ctx, func(tx *ledger) error {
+		err = s.change(ctx, func(tx *eventTx) error {
 			now, err := tx.Now()
 			if err != nil {
 				return err

@@ -85,13 +85,13 @@ func (s *Service) FindStoredResponse(ctx context.Context, r *IdempotentRequest) 
 }
 
 // keep keeps the answer in the transaction of the write.
-func (r *IdempotentRequest) keep(tx WriteTx, result any) error {
+func (r *IdempotentRequest) keep(tx BookkeepingTx, result any) error {
 	return tx.PutIdempotencyRecord(r.Principal, r.Key, IdempotencyRecord{Fingerprint: r.Fingerprint, StoredResponse: r.Response(result)})
 }
 
 // PruneIdempotencyRecords removes the answers whose time is over.
 func (s *Service) PruneIdempotencyRecords(ctx context.Context) error {
-	return s.inParts(ctx, func(tx WriteTx) (bool, error) {
+	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) {
 		over, err := s.longPast(tx, keepFor)
 		if err != nil {
 			return false, err
@@ -142,4 +142,18 @@ func (r *running) enter(ctx context.Context, repeat *IdempotentRequest) (leave f
 			return nil, UnavailableError(ctx.Err())
 		}
 	}
+}
+
+// IdempotencyReader reads idempotency records.
+type IdempotencyReader interface {
+	// IdempotencyRecord returns the record of a principal's idempotency key and whether there is one, however old.
+	IdempotencyRecord(principal int64, key string) (IdempotencyRecord, bool, error)
+}
+
+// IdempotencyBookkeeping changes idempotency records.
+type IdempotencyBookkeeping interface {
+	// PutIdempotencyRecord stores a record in place of any older one. A record without a time gets the store's.
+	PutIdempotencyRecord(principal int64, key string, record IdempotencyRecord) error
+	// DeleteIdempotencyRecords removes some of the records from before a time and reports whether there may be more.
+	DeleteIdempotencyRecords(before time.Time) (more bool, err error)
 }

@@ -50,7 +50,7 @@ func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, dryRun bool)
 	for i, row := range rows {
 		pets[i] = row.NewPet
 	}
-	return write(ctx, s, func(tx *ledger) (ImportResult, error) {
+	return write(ctx, s, func(tx *eventTx) (ImportResult, error) {
 		if err := s.checkImport(tx, rows); err != nil || dryRun {
 			return ImportResult{}, err
 		}

@@ -57,7 +57,7 @@ const tidyAfter = time.Hour
 
 // Maintain lets the store do its housekeeping, a part at a time: others wait while it happens.
 func (s *Service) Maintain(ctx context.Context) error {
-	return s.inParts(ctx, func(tx WriteTx) (bool, error) {
+	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) {
 		over, err := s.longPast(tx, tidyAfter)
 		if err != nil {
 			return false, err

@@ -105,7 +105,7 @@ func (s *Service) CreateKey(ctx context.Context, n NewKey) (IssuedKey, error) {
 		CreatedAt: now,
 		ExpiresAt: n.ExpiresAt.UTC().Truncate(time.Microsecond),
 	}
-	return write(ctx, s, func(tx *ledger) (IssuedKey, error) {
+	return write(ctx, s, func(tx *eventTx) (IssuedKey, error) {
 		inserted, err := tx.InsertKey(key)
 		if err != nil {
 			return IssuedKey{}, err
@@ -136,7 +136,7 @@ func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration
 	}
 	now := s.now()
 	secret := newSecret(s.environment)
-	return write(ctx, s, func(tx *ledger) (IssuedKey, error) {
+	return write(ctx, s, func(tx *eventTx) (IssuedKey, error) {
 		key, err := existingKey(tx, id)
 		if err != nil {
 			return IssuedKey{}, err
@@ -155,7 +155,7 @@ func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration
 
 // RevokeKey takes a key back. It returns not_found, or last_admin_key where nobody could make keys any more.
 func (s *Service) RevokeKey(ctx context.Context, id int64) error {
-	_, err := write(ctx, s, func(tx *ledger) (struct{}, error) {
+	_, err := write(ctx, s, func(tx *eventTx) (struct{}, error) {
 		key, err := existingKey(tx, id)
 		if err != nil {
 			return struct{}{}, err
@@ -200,4 +200,38 @@ func (s *Service) HasKeys(ctx context.Context) (bool, error) {
 		keys, err := tx.Keys(PageRequest{Limit: 1})
 		return len(keys) > 0, err
 	})
+}
+
+// KeyReader reads keys.
+type KeyReader interface {
+	// Key returns one key and whether it exists.
+	Key(id int64) (Key, bool, error)
+	// Keys returns at most page.Limit keys by descending id.
+	Keys(page PageRequest) ([]Key, error)
+	// Credential returns the key that a secret belongs to and whether there is one. Either may have expired.
+	Credential(hash SecretHash) (Credential, bool, error)
+	// CountAdmins counts the keys with the scope admin that have not expired.
+	CountAdmins(now time.Time) (int, error)
+}
+
+// KeyMutations changes what clients can see of keys.
+type KeyMutations interface {
+	// InsertKey adds a key and ignores its ID. The new id is larger than every id before it.
+	InsertKey(Key) (Key, error)
+	// SetHint stores the hint of a key's new secret. before must be the stored state.
+	SetHint(before Key, hint string) error
+	// DeleteKey removes a key with its secrets.
+	DeleteKey(Key) error
+}
+
+// KeyBookkeeping changes the secrets and the last use of keys. A new secret is reported by the event of InsertKey or
+// SetHint.
+type KeyBookkeeping interface {
+	// InsertSecret adds a secret to a key.
+	InsertSecret(id int64, hash SecretHash) error
+	// ExpireSecrets ends every secret of a key at the given time, unless it ends earlier, and removes those that have
+	// ended by now.
+	ExpireSecrets(id int64, now, until time.Time) error
+	// SetKeyLastUsed stores a use of a key unless a later one is stored. The key may have been deleted.
+	SetKeyLastUsed(id int64, at time.Time) error
 }

@@ -45,7 +45,7 @@ func (s *Service) SaveLastUsed(ctx context.Context) error {
 	if len(unsaved) == 0 {
 		return nil
 	}
-	err := s.store.Write(ctx, func(tx WriteTx) error {
+	err := s.bookkeep(ctx, func(tx BookkeepingTx) error {
 		for id, at := range unsaved {
 			if err := tx.SetKeyLastUsed(id, at); err != nil {
 				return err

@@ -124,7 +124,7 @@ func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
 	if err := n.Problems().Err(); err != nil {
 		return Order{}, err
 	}
-	return write(ctx, s, func(tx *ledger) (Order, error) {
+	return write(ctx, s, func(tx *eventTx) (Order, error) {
 		if err := settlePet(tx, n.PetID); err != nil {
 			return Order{}, err
 		}
@@ -159,7 +159,7 @@ func (s *Service) UpdateOrder(ctx context.Context, id int64, to OrderStatus, mat
 	if reason := OrderStatusProblem(string(to)); reason != "" {
 		return Order{}, Errorf(ValidationFailed, "The status %s.", reason)
 	}
-	return write(ctx, s, func(tx *ledger) (Order, error) {
+	return write(ctx, s, func(tx *eventTx) (Order, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return Order{}, err
@@ -182,7 +182,7 @@ func (s *Service) UpdateOrder(ctx context.Context, id int64, to OrderStatus, mat
 }
 
 // advance takes an order to its next status, and its animal with it.
-func advance(tx *ledger, before Order, to OrderStatus, now time.Time) (Order, error) {
+func advance(tx *eventTx, before Order, to OrderStatus, now time.Time) (Order, error) {
 	order := before
 	order.Status, order.UpdatedAt, order.HoldExpiresAt = to, latest(now, before.UpdatedAt), time.Time{}
 	if err := tx.UpdateOrder(before, order); err != nil {
@@ -192,7 +192,7 @@ func advance(tx *ledger, before Order, to OrderStatus, now time.Time) (Order, er
 }
 
 // changeAnimal gives the animal of an order the status that goes with the order's.
-func changeAnimal(tx *ledger, order Order) error {
+func changeAnimal(tx *eventTx, order Order) error {
 	status, changes := afterOrder[order.Status]
 	if !changes {
 		return nil
@@ -207,4 +207,28 @@ func changeAnimal(tx *ledger, order Order) error {
 	after := before
 	after.Status = status
 	return tx.UpdatePet(before, after)
+}
+
+// OrderReader reads orders.
+type OrderReader interface {
+	// Order returns one order and whether it exists.
+	Order(id int64) (Order, bool, error)
+	// Orders returns at most list.Limit orders by descending id.
+	Orders(list OrderList) ([]Order, error)
+	// OpenOrder returns the placed or approved order of an animal and whether there is one.
+	OpenOrder(petID int64) (Order, bool, error)
+	// OpenOrders returns the placed and approved orders of several animals, in no particular order.
+	OpenOrders(petIDs []int64) ([]Order, error)
+	// NextHold returns when the next hold expires; the zero time if there is none.
+	NextHold() (time.Time, error)
+	// DueOrders returns some placed orders whose hold expires at or before the given time, earliest first.
+	DueOrders(at time.Time) ([]Order, error)
+}
+
+// OrderMutations changes orders.
+type OrderMutations interface {
+	// InsertOrder adds an order and ignores its ID. The new id is larger than every id before it.
+	InsertOrder(Order) (Order, error)
+	// UpdateOrder changes the status and the times of an order.
+	UpdateOrder(before, after Order) error
 }

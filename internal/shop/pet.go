@@ -106,7 +106,7 @@ func (s *Service) CreatePet(ctx context.Context, n NewPet) (Pet, error) {
 	if err := n.Problems().Err(); err != nil {
 		return Pet{}, err
 	}
-	return write(ctx, s, func(tx *ledger) (Pet, error) {
+	return write(ctx, s, func(tx *eventTx) (Pet, error) {
 		if err := s.useCategory(tx, n.CategoryID); err != nil {
 			return Pet{}, err
 		}
@@ -149,7 +149,7 @@ func (s Status) Transitions() []Status { return slices.Clone(moves[s]) }
 // UpdatePet changes an animal. It returns not_found, precondition_failed, validation_failed, invalid_transition, or
 // pet_has_open_order for a change of status while an order holds the animal.
 func (s *Service) UpdatePet(ctx context.Context, id int64, change PetChange, match Precondition[Pet]) (Pet, error) {
-	return write(ctx, s, func(tx *ledger) (Pet, error) {
+	return write(ctx, s, func(tx *eventTx) (Pet, error) {
 		if err := settlePet(tx, id); err != nil {
 			return Pet{}, err
 		}
@@ -198,7 +198,7 @@ func checkNotHeld(tx ReadTx, pet Pet) error {
 
 // DeletePet removes an animal; its orders stay. It returns not_found, precondition_failed, or pet_has_open_order.
 func (s *Service) DeletePet(ctx context.Context, id int64, match Precondition[Pet]) error {
-	_, err := write(ctx, s, func(tx *ledger) (struct{}, error) {
+	_, err := write(ctx, s, func(tx *eventTx) (struct{}, error) {
 		if err := settlePet(tx, id); err != nil {
 			return struct{}{}, err
 		}
@@ -215,4 +215,38 @@ func (s *Service) DeletePet(ctx context.Context, id int64, match Precondition[Pe
 		return struct{}{}, tx.DeletePet(pet)
 	})
 	return err
+}
+
+// created returns the event of a new animal. It is by far the most frequent event, so it bypasses the JSON encoder.
+func (p Pet) created(actor string) NewEvent {
+	data := p.AppendJSON(append(make([]byte, 0, 192), `{"current":`...))
+	return NewEvent{Type: PetCreated, Subject: p.subject(), Actor: actor, Data: append(data, `,"previous":null}`...)}
+}
+
+// PetReader reads animals.
+type PetReader interface {
+	// Pet returns one animal and whether it exists.
+	Pet(id int64) (Pet, bool, error)
+	// Pets returns at most list.Limit animals by descending id.
+	Pets(list PetList) ([]Pet, error)
+	// PetsUpTo returns at most page.Limit animals whose id is last or less, by ascending id.
+	PetsUpTo(last int64, page PageRequest) ([]Pet, error)
+	// HasPets reports whether there is any animal.
+	HasPets() (bool, error)
+	// Inventory counts the animals by status. The counts are exact.
+	Inventory() (Inventory, error)
+	// CountPets counts the animals by category and status. It reads every animal.
+	CountPets() ([]PetCount, error)
+}
+
+// PetMutations changes animals.
+type PetMutations interface {
+	// InsertPet adds an animal to an existing category. Its id is larger than every id before it.
+	InsertPet(NewPet) (Pet, error)
+	// InsertPets adds several animals, with ids that ascend in the given order.
+	InsertPets([]NewPet) ([]Pet, error)
+	// UpdatePet replaces an animal. before must be the stored state.
+	UpdatePet(before, after Pet) error
+	// DeletePet removes an animal, given in its stored state.
+	DeletePet(Pet) error
 }

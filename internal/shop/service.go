@@ -3,6 +3,7 @@
 package shop
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,14 +71,13 @@ type Service struct {
 
 // Open opens the shop on a store. It refuses one of another environment.
 func Open(ctx context.Context, store Store, o Options) (*Service, error) {
-	environment, err := settle(ctx, store, o.Environment)
-	if err != nil {
-		return nil, err
-	}
 	s := &Service{
-		store: store, environment: environment, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
+		store: store, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
 		source: o.Source, eventRetention: o.EventRetention, clock: o.Now,
 		keyring: newKeyring(), uses: newUses(), running: newRunning(), feed: newFeed(),
+	}
+	if err := s.adoptEnvironment(ctx, o.Environment); err != nil {
+		return nil, err
 	}
 	now, err := read(ctx, s, ReadTx.Now)
 	if err != nil {
@@ -100,31 +100,27 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	return s, nil
 }
 
-// settle returns the environment of a store, and writes it into a new one.
-func settle(ctx context.Context, store Store, wanted Environment) (stored Environment, err error) {
-	err = store.Read(ctx, func(tx ReadTx) error {
-		stored, err = tx.Environment()
-		return err
-	})
+// adoptEnvironment takes on the environment of the store, and stores the wanted one in a new store. It returns
+// ErrOtherEnvironment if the store belongs to another environment than the wanted one.
+func (s *Service) adoptEnvironment(ctx context.Context, wanted Environment) error {
+	stored, err := read(ctx, s, ReadTx.Environment)
 	if err == nil && stored == "" {
-		err = store.Write(ctx, func(tx WriteTx) error {
+		err = s.bookkeep(ctx, func(tx BookkeepingTx) (err error) {
 			if stored, err = tx.Environment(); err != nil || stored != "" {
-				return err
+				return err // another node was faster
 			}
-			stored = wanted
-			if stored == "" {
-				stored = Production
-			}
+			stored = cmp.Or(wanted, Production)
 			return tx.SetEnvironment(stored)
 		})
 	}
 	if err != nil {
-		return "", err
+		return err
 	}
 	if wanted != "" && wanted != stored {
-		return "", fmt.Errorf("%w: it belongs to %s, not to %s", ErrOtherEnvironment, stored, wanted)
+		return fmt.Errorf("%w: it belongs to %s, not to %s", ErrOtherEnvironment, stored, wanted)
 	}
-	return stored, nil
+	s.environment = stored
+	return nil
 }
 
 // Environment is the deployment that this shop belongs to.

@@ -23,7 +23,7 @@ func (s *Service) SignIn(ctx context.Context, secret string) (token string, err 
 		return "", err
 	}
 	token = rand.Text()
-	err = s.store.Write(ctx, func(tx WriteTx) error {
+	err = s.bookkeep(ctx, func(tx BookkeepingTx) error {
 		return tx.InsertSession(HashSecret(token), Session{HashSecret(secret), s.now().Add(SessionLifetime)})
 	})
 	return token, err
@@ -51,10 +51,26 @@ func (s *Service) SessionPrincipal(ctx context.Context, token string) (Principal
 
 // SignOut ends a session, also one that there is not.
 func (s *Service) SignOut(ctx context.Context, token string) error {
-	return s.store.Write(ctx, func(tx WriteTx) error { return tx.DeleteSession(HashSecret(token)) })
+	return s.bookkeep(ctx, func(tx BookkeepingTx) error { return tx.DeleteSession(HashSecret(token)) })
 }
 
 // RemoveSessions removes the sessions whose time is over.
 func (s *Service) RemoveSessions(ctx context.Context) error {
-	return s.inParts(ctx, func(tx WriteTx) (bool, error) { return tx.RemoveSessions(s.now()) })
+	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) { return tx.RemoveSessions(s.now()) })
+}
+
+// SessionReader reads sessions.
+type SessionReader interface {
+	// Session returns the session of a token and whether there is one. It may have ended.
+	Session(token SecretHash) (Session, bool, error)
+}
+
+// SessionBookkeeping changes sessions.
+type SessionBookkeeping interface {
+	// InsertSession adds a session under the hash of its token.
+	InsertSession(token SecretHash, session Session) error
+	// DeleteSession removes a session if it exists.
+	DeleteSession(token SecretHash) error
+	// RemoveSessions removes some of the sessions that have ended and reports whether there may be more.
+	RemoveSessions(now time.Time) (more bool, err error)
 }

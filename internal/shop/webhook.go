@@ -99,7 +99,7 @@ func (s *Service) CreateWebhook(ctx context.Context, n NewWebhook) (IssuedWebhoo
 		return IssuedWebhook{}, err
 	}
 	secret := newWebhookSecret()
-	return write(ctx, s, func(tx *ledger) (IssuedWebhook, error) {
+	return write(ctx, s, func(tx *eventTx) (IssuedWebhook, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return IssuedWebhook{}, err
@@ -164,7 +164,7 @@ func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookCha
 	if err := s.store.Publish(ctx); err != nil { // what has happened before is told as it was wanted then
 		return Webhook{}, err
 	}
-	return write(ctx, s, func(tx *ledger) (Webhook, error) {
+	return write(ctx, s, func(tx *eventTx) (Webhook, error) {
 		before, err := existingWebhook(tx, id)
 		if err == nil {
 			err = match.check(before)
@@ -181,7 +181,7 @@ func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookCha
 }
 
 // changeWebhook notes a change of a webhook, and lets its deliveries wait or go on with it.
-func (s *Service) changeWebhook(tx *ledger, before, hook Webhook) (Webhook, error) {
+func (s *Service) changeWebhook(tx *eventTx, before, hook Webhook) (Webhook, error) {
 	now, err := tx.Now()
 	if err != nil {
 		return Webhook{}, err
@@ -209,7 +209,7 @@ func (s *Service) changeWebhook(tx *ledger, before, hook Webhook) (Webhook, erro
 
 // DeleteWebhook removes a webhook. It returns not_found or precondition_failed.
 func (s *Service) DeleteWebhook(ctx context.Context, id int64, match Precondition[Webhook]) error {
-	_, err := write(ctx, s, func(tx *ledger) (struct{}, error) {
+	_, err := write(ctx, s, func(tx *eventTx) (struct{}, error) {
 		hook, err := existingWebhook(tx, id)
 		if err == nil {
 			err = match.check(hook)
@@ -229,7 +229,7 @@ func (s *Service) RotateWebhook(ctx context.Context, id int64, overlap time.Dura
 		return IssuedWebhook{}, Errorf(ValidationFailed, "The overlap %s.", reason)
 	}
 	secret := newWebhookSecret()
-	return write(ctx, s, func(tx *ledger) (IssuedWebhook, error) {
+	return write(ctx, s, func(tx *eventTx) (IssuedWebhook, error) {
 		before, err := existingWebhook(tx, id)
 		if err != nil {
 			return IssuedWebhook{}, err
@@ -247,4 +247,37 @@ func (s *Service) RotateWebhook(ctx context.Context, id int64, overlap time.Dura
 		hook, err := s.changeWebhook(tx, before, before)
 		return IssuedWebhook{hook, secret}, err
 	})
+}
+
+// WebhookReader reads webhooks.
+type WebhookReader interface {
+	// Webhook returns one webhook and whether it exists.
+	Webhook(id int64) (Webhook, bool, error)
+	// Webhooks returns at most page.Limit webhooks by descending id.
+	Webhooks(page PageRequest) ([]Webhook, error)
+	// WebhookSecrets returns the secrets that sign a webhook's messages at a time, newest first.
+	WebhookSecrets(id int64, now time.Time) ([]string, error)
+}
+
+// WebhookMutations changes what clients can see of webhooks.
+type WebhookMutations interface {
+	// InsertWebhook adds a webhook and ignores its ID. The new id is larger than every id before it.
+	InsertWebhook(Webhook) (Webhook, error)
+	// UpdateWebhook changes everything but the position.
+	UpdateWebhook(before, after Webhook) error
+	// DeleteWebhook removes a webhook with its secrets. Its deliveries stay until RemoveDeliveries.
+	DeleteWebhook(Webhook) error
+}
+
+// WebhookBookkeeping changes the state of webhooks. A new secret is reported by the event of the webhook's own change.
+type WebhookBookkeeping interface {
+	// SetWebhookPosition stores the position up to which the webhook's events have become deliveries.
+	SetWebhookPosition(id, position int64) error
+	// SetWebhookFailing stores since when every attempt has failed; the zero time if the last one succeeded.
+	SetWebhookFailing(id int64, since time.Time) error
+	// InsertWebhookSecret adds a secret that signs from now on.
+	InsertWebhookSecret(id int64, secret string, now time.Time) error
+	// ExpireWebhookSecrets ends every secret of a webhook at the given time, unless it ends earlier, and removes those
+	// that have ended by now.
+	ExpireWebhookSecrets(id int64, now, until time.Time) error
 }
