@@ -50,8 +50,8 @@ type Credential struct {
 	Until time.Time // when the secret stops working, whatever the key does; zero: never
 }
 
-func (c Credential) opens(now time.Time) bool {
-	return !passed(c.Until, now) && !passed(c.Key.ExpiresAt, now)
+func (c Credential) validAt(now time.Time) bool {
+	return !isPast(c.Until, now) && !isPast(c.Key.ExpiresAt, now)
 }
 
 // Authenticate finds who holds a secret. It returns invalid_api_key, or unavailable where the store cannot be asked.
@@ -72,15 +72,15 @@ func (s *Service) principal(ctx context.Context, hash SecretHash) (Principal, er
 	if s.isConfigured(hash) {
 		return Principal{*s.configured}, nil
 	}
-	credential, found, err := s.keyring.find(hash, func() (Credential, bool, error) { return s.findCredential(ctx, hash) })
+	credential, found, err := s.keyCache.find(hash, func() (Credential, bool, error) { return s.findCredential(ctx, hash) })
 	if err != nil {
 		return Principal{}, err
 	}
 	now := s.now()
-	if !found || !credential.opens(now) {
+	if !found || !credential.validAt(now) {
 		return Principal{}, errInvalidKey()
 	}
-	s.uses.note(credential.Key.ID, now)
+	s.lastUsed.record(credential.Key.ID, now)
 	return Principal{credential.Key}, nil
 }
 
@@ -102,6 +102,6 @@ func (s *Service) CurrentKey(ctx context.Context, p Principal) (Key, error) {
 		return p.key, nil
 	}
 	key, err := read(ctx, s, func(tx ReadTx) (Key, error) { return existingKey(tx, p.key.ID) })
-	s.uses.freshen(&key)
+	s.lastUsed.apply(&key)
 	return key, err
 }

@@ -8,8 +8,8 @@ type Category struct {
 	Name string `json:"name,omitempty"`
 }
 
-// useCategory makes sure of the category of an animal. It returns validation_failed where only known ones are allowed.
-func (s *Service) useCategory(tx *eventTx, id int64) error {
+// ensureCategory makes sure of the category of an animal. It returns validation_failed where only known ones are allowed.
+func (s *Service) ensureCategory(tx *eventTx, id int64) error {
 	if !s.knownCategories {
 		_, err := tx.EnsureCategory(id)
 		return err

@@ -13,10 +13,10 @@ func TestSteady(t *testing.T) {
 		set := time.Duration(0) // how far the clock is off
 		now := func() time.Time { return time.Now().Add(set).Round(0) }
 		begun := now()
-		s := newSteady(begun)
+		s := newClockGuard(begun)
 		const age = 24 * time.Hour
-		old := func(stamp time.Time) bool { return stamp.Before(s.before(now(), age)) }
-		if !s.takeBack() || s.takeBack() {
+		old := func(stamp time.Time) bool { return stamp.Before(s.cutoff(now(), age)) }
+		if !s.takeSetBack() || s.takeSetBack() {
 			t.Error("whether it was put back before is asked once")
 		}
 		for range 25 {
@@ -47,18 +47,18 @@ func TestSteady(t *testing.T) {
 
 		young = now()
 		set += 100 * age
-		s.see(now())
+		s.observe(now())
 		set -= 100 * age // a mistake, and its correction
-		if s.see(now()); !s.takeBack() || old(young) {
+		if s.observe(now()); !s.takeSetBack() || old(young) {
 			t.Error("it was not seen that the clock was put back")
 		}
 		if time.Sleep(age + time.Minute); !old(young) {
 			t.Error("a day later it is not old, because of what the clock had shown")
 		}
-		if s.takeBack() {
+		if s.takeSetBack() {
 			t.Error("it was put back once")
 		}
-		if s.giveBack(); !s.takeBack() {
+		if s.requeueSetBack(); !s.takeSetBack() {
 			t.Error("it is not seen to again")
 		}
 	})

@@ -58,8 +58,8 @@ func (a Attempt) problem() string {
 // testEvent is the type of a message that only tries a webhook out. It is in no feed.
 const testEvent EventType = "webhook.test"
 
-// retryAfter is how long a delivery waits after each attempt that failed; after the last of them it has failed for good.
-var retryAfter = []time.Duration{
+// retrySchedule is how long a delivery waits after each attempt that failed; after the last of them it has failed for good.
+var retrySchedule = []time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour,
 	20 * time.Hour, 24 * time.Hour,
 }
@@ -68,10 +68,10 @@ const (
 	// ClaimDuration is how long a node has for an attempt before another one may take the delivery for abandoned: twice as long
 	// as an attempt may take, and no longer, because what a crash leaves behind waits for it.
 	ClaimDuration = 30 * time.Second
-	// keepDeliveries is how long the log of deliveries reaches back.
-	keepDeliveries = 30 * 24 * time.Hour
-	// mostRetryAfter is how long a receiver can put us off.
-	mostRetryAfter = 24 * time.Hour
+	// deliveryRetention is how long the log of deliveries reaches back.
+	deliveryRetention = 30 * 24 * time.Hour
+	// maxRetryAfter is how long a receiver can put us off.
+	maxRetryAfter = 24 * time.Hour
 )
 
 // DeliveryList asks for one page of the deliveries to a webhook, newest first.
@@ -237,28 +237,28 @@ func (s *Service) FinishAttempt(ctx context.Context, claim Claim, attempt Attemp
 		elsewhere := claim.URL != hook.URL // it has moved, and what its old address says is nothing against it
 		delivery.Attempts = append(delivery.Attempts, attempt)
 		delivery.ClaimedUntil = time.Time{}
-		outcome = delivery.settle(attempt, hook.Enabled, !elsewhere && attempt.Status == http.StatusGone, now, after)
+		outcome = delivery.applyAttempt(attempt, hook.Enabled, !elsewhere && attempt.Status == http.StatusGone, now, after)
 		if err := tx.UpdateDelivery(delivery); err != nil || !found || elsewhere || delivery.EventType == testEvent {
 			return err
 		}
-		return s.judge(tx, hook, delivery, attempt, now)
+		return s.updateWebhookHealth(tx, hook, delivery, attempt, now)
 	})
 	return outcome, err
 }
 
-// settle decides how a delivery goes on after an attempt.
-func (d *Delivery) settle(attempt Attempt, enabled, gone bool, now time.Time, after time.Duration) Outcome {
+// applyAttempt decides how a delivery goes on after an attempt.
+func (d *Delivery) applyAttempt(attempt Attempt, enabled, gone bool, now time.Time, after time.Duration) Outcome {
 	tried := len(d.Attempts)
 	d.NextAttemptAt = time.Time{}
 	switch {
 	case attempt.succeeded():
 		d.Status = DeliverySucceeded
 		return OutcomeSucceeded
-	case d.EventType == testEvent || tried > len(retryAfter) && !gone:
+	case d.EventType == testEvent || tried > len(retrySchedule) && !gone:
 		d.Status = DeliveryFailed
 		return OutcomeFailed
 	case enabled && !gone: // what is gone gets disabled: its messages wait until it is back
-		d.NextAttemptAt = now.Add(max(jitter(retryAfter[tried-1]), min(after, mostRetryAfter)))
+		d.NextAttemptAt = now.Add(max(jitter(retrySchedule[tried-1]), min(after, maxRetryAfter)))
 	}
 	return OutcomeRetry
 }
@@ -268,12 +268,12 @@ func jitter(wait time.Duration) time.Duration {
 	return wait + time.Duration((rand.Float64()*0.2-0.1)*float64(wait))
 }
 
-// jitterMost is the most that jitter makes of a wait.
-func jitterMost(wait time.Duration) time.Duration { return wait + wait/10 }
+// maxJittered is the most that jitter makes of a wait.
+func maxJittered(wait time.Duration) time.Duration { return wait + wait/10 }
 
-// judge notes whether a webhook takes what it is sent, and disables one that is gone, or that took nothing for as long as
+// updateWebhookHealth notes whether a webhook takes what it is sent, and disables one that is gone, or that took nothing for as long as
 // a delivery is tried.
-func (s *Service) judge(tx *eventTx, hook Webhook, delivery Delivery, attempt Attempt, now time.Time) error {
+func (s *Service) updateWebhookHealth(tx *eventTx, hook Webhook, delivery Delivery, attempt Attempt, now time.Time) error {
 	if attempt.succeeded() {
 		if hook.FailingSince.IsZero() {
 			return nil
@@ -309,7 +309,7 @@ func (s *Service) RemoveDeliveries(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		return tx.RemoveDeliveries(s.steady.before(now, keepDeliveries), now)
+		return tx.RemoveDeliveries(s.clockGuard.cutoff(now, deliveryRetention), now)
 	})
 }
 

@@ -16,7 +16,7 @@ var schedule = []time.Duration{
 // A delivery that always fails is tried again after each wait, give or take a tenth, and then has failed for good. A webhook
 // that took nothing all that time is disabled.
 func TestRetries(t *testing.T) {
-	inOffice(t, func(o *office) {
+	withWebhook(t, func(o *webhookHarness) {
 		const messages = 12 // enough to see that they do not come back together
 		o.happen(messages)
 		first := time.Now().UTC()
@@ -55,7 +55,7 @@ func TestRetries(t *testing.T) {
 
 // A receiver can ask for more time than the schedule has, up to a day, but not for less.
 func TestRetryAfter(t *testing.T) {
-	inOffice(t, func(o *office) {
+	withWebhook(t, func(o *webhookHarness) {
 		for _, c := range []struct{ after, least, most time.Duration }{
 			{0, 4500 * time.Millisecond, 5500 * time.Millisecond},
 			{time.Second, 4500 * time.Millisecond, 5500 * time.Millisecond},
@@ -76,7 +76,7 @@ func TestRetryAfter(t *testing.T) {
 
 // 410 disables a webhook at once. Its messages wait, also the one that met it, and go on when it is enabled.
 func TestGone(t *testing.T) {
-	inOffice(t, func(o *office) {
+	withWebhook(t, func(o *webhookHarness) {
 		o.happen(3)
 		claims := o.claim(3)
 		if d := o.finish(claims[0], http.StatusGone, 0, shop.OutcomeRetry); d.Status != shop.DeliveryPending || !d.NextAttemptAt.IsZero() {
@@ -106,7 +106,7 @@ func TestGone(t *testing.T) {
 
 // What the old address of a webhook answers, after it has moved, is nothing against the new one.
 func TestMoved(t *testing.T) {
-	inOffice(t, func(o *office) {
+	withWebhook(t, func(o *webhookHarness) {
 		o.happen(3)
 		claims := o.claim(3)
 		o.finish(claims[0], 500, 0, shop.OutcomeRetry)
@@ -132,7 +132,7 @@ func TestMoved(t *testing.T) {
 
 // A webhook that took something meanwhile is not disabled for one message that it never takes.
 func TestOneBadMessage(t *testing.T) {
-	inOffice(t, func(o *office) {
+	withWebhook(t, func(o *webhookHarness) {
 		o.happen(2)
 		both := o.claim(2)
 		o.finish(both[0], 500, 0, shop.OutcomeRetry)
@@ -169,7 +169,7 @@ func TestOneBadMessage(t *testing.T) {
 
 // What a webhook was not told before it was disabled, and while it was, it is told when it is enabled, each once.
 func TestDisabledKeepsItsPlace(t *testing.T) {
-	inOffice(t, func(o *office) {
+	withWebhook(t, func(o *webhookHarness) {
 		o.happen(2)
 		claim := o.claim(2)[0] // the other one is abandoned
 		o.add(1)               // of which nobody has made a delivery when the webhook is disabled
@@ -201,7 +201,7 @@ func TestDisabledKeepsItsPlace(t *testing.T) {
 
 // What was removed for its age while a webhook was disabled cannot be told any more. What came later is.
 func TestDisabledForTooLong(t *testing.T) {
-	inOffice(t, func(o *office) {
+	withWebhook(t, func(o *webhookHarness) {
 		o.happen(1)
 		o.finish(o.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
 		o.enable(false)
@@ -223,7 +223,7 @@ func TestDisabledForTooLong(t *testing.T) {
 
 // A claim keeps others away for its time. Who comes back too late, when another one has it, has lost it.
 func TestClaims(t *testing.T) {
-	inOffice(t, func(o *office) {
+	withWebhook(t, func(o *webhookHarness) {
 		o.happen(2)
 		slow := o.claim(2)
 		o.claim(0)
@@ -245,7 +245,7 @@ func TestClaims(t *testing.T) {
 
 // A message can be sent again, whatever became of it, also to a webhook that is disabled.
 func TestRedeliver(t *testing.T) {
-	inOffice(t, func(o *office) {
+	withWebhook(t, func(o *webhookHarness) {
 		o.happen(1)
 		claim := o.claim(1)[0]
 		o.finish(claim, 200, 0, shop.OutcomeSucceeded)
@@ -274,7 +274,7 @@ func TestRedeliver(t *testing.T) {
 
 // A message that tries a webhook out is sent once, and says nothing about the webhook.
 func TestTryOut(t *testing.T) {
-	inOffice(t, func(o *office) {
+	withWebhook(t, func(o *webhookHarness) {
 		for _, enabled := range []bool{true, false} {
 			if !enabled {
 				o.enable(false)
@@ -306,7 +306,7 @@ func TestTryOut(t *testing.T) {
 
 // The log of deliveries does not grow for ever.
 func TestDeliveriesAreRemoved(t *testing.T) {
-	inOffice(t, func(o *office) {
+	withWebhook(t, func(o *webhookHarness) {
 		o.happen(1)
 		o.finish(o.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
 		time.Sleep(29 * 24 * time.Hour)

@@ -46,7 +46,7 @@ func EventTypeProblem(t string) string {
 	if slices.Contains(EventTypes(), EventType(t)) {
 		return ""
 	}
-	return "must be one of " + joined(EventTypes(), ", ")
+	return "must be one of " + joinWords(EventTypes(), ", ")
 }
 
 // NewEvent is one change as it is written, in the transaction of the change; the store adds the position and the time.
@@ -155,7 +155,7 @@ func (s *Service) RemoveEvents(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		return tx.RemoveEvents(s.steady.before(now, s.eventRetention), now)
+		return tx.RemoveEvents(s.clockGuard.cutoff(now, s.eventRetention), now)
 	})
 }
 

@@ -13,7 +13,7 @@ func (s *Service) ExportPets(ctx context.Context, give func([]Pet) error) error 
 	last := newest.Items[0].ID
 	w := PageRequest{Limit: exportPage}
 	for {
-		pets, err := readSettled(ctx, s, func(tx ReadTx) ([]Pet, error) { return tx.PetsUpTo(last, w) })
+		pets, err := readCurrent(ctx, s, func(tx ReadTx) ([]Pet, error) { return tx.PetsUpTo(last, w) })
 		if err != nil || len(pets) == 0 {
 			return err
 		}

@@ -37,7 +37,7 @@ func (s *Service) FanOut(ctx context.Context, hook Webhook, after int64) (reache
 			if event.position <= stored.Position {
 				continue // another node was quicker
 			}
-			if err := tell(tx, hook.ID, event, now); err != nil {
+			if err := enqueueDelivery(tx, hook.ID, event, now); err != nil {
 				return err
 			}
 		}
@@ -49,8 +49,8 @@ func (s *Service) FanOut(ctx context.Context, hook Webhook, after int64) (reache
 	return told, nil
 }
 
-// tell makes a delivery of an event.
-func tell(tx BookkeepingTx, webhookID int64, event Event, now time.Time) error {
+// enqueueDelivery makes a delivery of an event.
+func enqueueDelivery(tx BookkeepingTx, webhookID int64, event Event, now time.Time) error {
 	_, err := tx.InsertDelivery(Delivery{
 		WebhookID: webhookID, MessageID: "evt_" + event.ID, EventID: event.ID, EventType: event.Type,
 		Status: DeliveryPending, CreatedAt: now, NextAttemptAt: now, Body: encode(event),
@@ -58,9 +58,9 @@ func tell(tx BookkeepingTx, webhookID int64, event Event, now time.Time) error {
 	return err
 }
 
-// catchUp tells a webhook of all that has happened, before it wants to be told of something else: what comes later is
+// enqueueBacklog tells a webhook of all that has happened, before it wants to be told of something else: what comes later is
 // chosen anew.
-func (s *Service) catchUp(tx BookkeepingTx, hook Webhook, now time.Time) error {
+func (s *Service) enqueueBacklog(tx BookkeepingTx, hook Webhook, now time.Time) error {
 	last, err := tx.LastEvent()
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (s *Service) catchUp(tx BookkeepingTx, hook Webhook, now time.Time) error {
 			return err
 		}
 		for _, event := range events {
-			if err := tell(tx, hook.ID, event, now); err != nil {
+			if err := enqueueDelivery(tx, hook.ID, event, now); err != nil {
 				return err
 			}
 			position = event.position
@@ -81,9 +81,9 @@ func (s *Service) catchUp(tx BookkeepingTx, hook Webhook, now time.Time) error {
 	return tx.SetWebhookPosition(hook.ID, max(last, hook.Position))
 }
 
-// keepPlace notes up to where a webhook has been told everything that concerns it, so that it goes on from there when it is
+// savePosition notes up to where a webhook has been told everything that concerns it, so that it goes on from there when it is
 // enabled, and whatever it wants to be told then.
-func (s *Service) keepPlace(tx BookkeepingTx, hook Webhook) error {
+func (s *Service) savePosition(tx BookkeepingTx, hook Webhook) error {
 	place, err := tx.LastEvent()
 	if err != nil {
 		return err

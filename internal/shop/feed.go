@@ -11,14 +11,14 @@ import (
 // feed keeps the newest events in memory while somebody follows them, so that any number of readers can do so without asking
 // the store. It never waits for a reader: one that falls behind reads from the store again.
 type feed struct {
-	mu      sync.Mutex
-	recent  []Event       // in their order, none left out
-	before  int64         // recent begins after this position
-	last    int64         // and ends with this one
-	fresh   time.Time     // it had all that there was at this time
-	changed chan struct{} // closed when there is more
-	awaited bool          // by somebody, since it was made
-	left    time.Time     // when somebody had waited last, who may be about to again
+	mu           sync.Mutex
+	recent       []Event       // in their order, none left out
+	before       int64         // recent begins after this position
+	last         int64         // and ends with this one
+	freshAt      time.Time     // it had all that there was at this time
+	changed      chan struct{} // closed when there is more
+	awaited      bool          // by somebody, since it was made
+	lastWaiterAt time.Time     // when somebody had waited last, who may be about to again
 }
 
 const (
@@ -26,27 +26,27 @@ const (
 	feedSize = 1000
 	// feedPage is how many are read at a time.
 	feedPage = 100
-	// feedRest is how long the feed is left alone while nobody waits for it, and how long after somebody did that begins.
-	feedRest = 200 * time.Millisecond
-	// pullRest is how long it is left alone after it was brought up to date. On a server that is a commit of its own: with one for
+	// feedIdle is how long the feed is left alone while nobody waits for it, and how long after somebody did that begins.
+	feedIdle = 200 * time.Millisecond
+	// pullInterval is how long it is left alone after it was brought up to date. On a server that is a commit of its own: with one for
 	// nearly every change, 1,400 lists a second were answered beside 1,000 creates, over one connection, and now it is 2,200.
-	pullRest = 10 * time.Millisecond
+	pullInterval = 10 * time.Millisecond
 )
 
 // newFeed begins with nothing: until its first events are there, every reader is one that has fallen behind.
 func newFeed() *feed {
-	return &feed{before: math.MaxInt64, changed: make(chan struct{}), fresh: time.Now()}
+	return &feed{before: math.MaxInt64, changed: make(chan struct{}), freshAt: time.Now()}
 }
 
-// begun tells whether the feed follows the store, and up to which position.
-func (f *feed) begun() (last int64, begun bool) {
+// position tells whether the feed follows the store, and up to which position.
+func (f *feed) position() (last int64, begun bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.last, f.before != math.MaxInt64
 }
 
-// begin makes the feed follow the store after a position. Who has not come as far reads from the store.
-func (f *feed) begin(position int64) {
+// reset makes the feed follow the store after a position. Who has not come as far reads from the store.
+func (f *feed) reset(position int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.recent, f.before, f.last = nil, position, position
@@ -57,12 +57,12 @@ func (f *feed) begin(position int64) {
 func (f *feed) wake() {
 	if f.awaited {
 		close(f.changed)
-		f.changed, f.awaited, f.left = make(chan struct{}), false, time.Now()
+		f.changed, f.awaited, f.lastWaiterAt = make(chan struct{}), false, time.Now()
 	}
 }
 
-// news returns a channel that is closed when there may be more.
-func (f *feed) news() <-chan struct{} {
+// signal returns a channel that is closed when there may be more.
+func (f *feed) signal() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.awaited = true
@@ -73,11 +73,11 @@ func (f *feed) news() <-chan struct{} {
 func (f *feed) idle() (idle, fresh bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return !f.awaited && time.Since(f.left) >= feedRest, time.Since(f.fresh) < feedRest
+	return !f.awaited && time.Since(f.lastWaiterAt) >= feedIdle, time.Since(f.freshAt) < feedIdle
 }
 
-// add adds what came after the last.
-func (f *feed) add(events []Event) {
+// append adds what came after the last.
+func (f *feed) append(events []Event) {
 	if len(events) == 0 {
 		return
 	}
@@ -103,11 +103,11 @@ func (f *feed) after(position int64) ([]Event, int64, bool) {
 	return f.recent[from:], max(position, f.last), true
 }
 
-// upToDate notes that the feed had all that there was at a time.
-func (f *feed) upToDate(at time.Time) {
+// markFresh notes that the feed had all that there was at a time.
+func (f *feed) markFresh(at time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.fresh = at
+	f.freshAt = at
 }
 
 // pullEvents brings the feed up to date.
@@ -116,7 +116,7 @@ func (s *Service) pullEvents(ctx context.Context) error {
 	if err := s.store.Publish(ctx); err != nil {
 		return err
 	}
-	last, begun := s.feed.begun()
+	last, begun := s.feed.position()
 	idle, fresh := s.feed.idle()
 	if begun && idle && fresh {
 		return nil
@@ -124,8 +124,8 @@ func (s *Service) pullEvents(ctx context.Context) error {
 	if !begun || idle { // nobody would read what came meanwhile; to keep it up took a tenth of the time of many creates
 		last, err := read(ctx, s, ReadTx.LastEvent)
 		if err == nil {
-			s.feed.begin(last)
-			s.feed.upToDate(start)
+			s.feed.reset(last)
+			s.feed.markFresh(start)
 		}
 		return err
 	}
@@ -143,11 +143,11 @@ func (s *Service) pullEvents(ctx context.Context) error {
 			return err
 		}
 		if horizon > last {
-			s.feed.begin(horizon)
+			s.feed.reset(horizon)
 		}
-		s.feed.add(events)
+		s.feed.append(events)
 		if len(events) < feedPage {
-			s.feed.upToDate(start)
+			s.feed.markFresh(start)
 			return nil
 		}
 		last = events[len(events)-1].position
@@ -158,7 +158,7 @@ func (s *Service) pullEvents(ctx context.Context) error {
 func (s *Service) FeedState() (last int64, lag time.Duration) {
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
-	return s.feed.last, time.Since(s.feed.fresh)
+	return s.feed.last, time.Since(s.feed.freshAt)
 }
 
 // LastEvent returns the position of the newest event of all that was answered before.
@@ -170,7 +170,7 @@ func (s *Service) LastEvent(ctx context.Context) (int64, error) {
 }
 
 // EventSignal returns a channel that is closed when there are more events than now. Whoever waits takes it before looking.
-func (s *Service) EventSignal() <-chan struct{} { return s.feed.news() }
+func (s *Service) EventSignal() <-chan struct{} { return s.feed.signal() }
 
 // EventsAfter returns the next events after a position, oldest first, and the position to go on from. There may be more
 // where it returns any. It returns events_expired where some have been removed for their age, or undone.

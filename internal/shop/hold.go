@@ -15,24 +15,24 @@ func (o Order) holdIsOver(now time.Time) bool {
 	return o.Status == Placed && !now.Before(o.HoldExpiresAt)
 }
 
-// settlePet ends the order that holds an animal where its hold has run out. Every write that looks at an animal does it
+// expireDueHold ends the order that holds an animal where its hold has run out. Every write that looks at an animal does it
 // first, so that it never meets a hold that is over.
-func settlePet(tx *eventTx, id int64) error {
+func expireDueHold(tx *eventTx, id int64) error {
 	now, err := tx.Now()
 	if err != nil {
 		return err
 	}
 	order, held, err := tx.OpenOrder(id)
 	if err == nil && held && order.holdIsOver(now) {
-		_, err = expire(tx, order, now)
+		_, err = expireOrder(tx, order, now)
 	}
 	return err
 }
 
-// expire ends an order whose hold has run out. Whoever comes across it, nobody asked for it.
-func expire(tx *eventTx, order Order, now time.Time) (expired Order, err error) {
+// expireOrder ends an order whose hold has run out. Whoever comes across it, nobody asked for it.
+func expireOrder(tx *eventTx, order Order, now time.Time) (expired Order, err error) {
 	err = tx.asSystem(func() error {
-		expired, err = advance(tx, order, Expired, now)
+		expired, err = advanceOrder(tx, order, Expired, now)
 		return err
 	})
 	return expired, err
@@ -41,7 +41,7 @@ func expire(tx *eventTx, order Order, now time.Time) (expired Order, err error) 
 // ExpireHolds ends all orders whose hold has run out, some at a time: others wait while it happens.
 func (s *Service) ExpireHolds(ctx context.Context) error {
 	for {
-		due, err := read(ctx, s, hasDue)
+		due, err := read(ctx, s, hasDueHold)
 		if err != nil || !due {
 			return err
 		}
@@ -52,7 +52,7 @@ func (s *Service) ExpireHolds(ctx context.Context) error {
 			}
 			orders, err := tx.DueOrders(now)
 			for _, order := range orders {
-				if _, err := expire(tx, order, now); err != nil {
+				if _, err := expireOrder(tx, order, now); err != nil {
 					return err
 				}
 			}
@@ -64,24 +64,24 @@ func (s *Service) ExpireHolds(ctx context.Context) error {
 	}
 }
 
-// hasDue tells whether a hold is over.
-func hasDue(tx ReadTx) (bool, error) {
+// hasDueHold tells whether a hold is over.
+func hasDueHold(tx ReadTx) (bool, error) {
 	now, err := tx.Now()
 	if err != nil {
 		return false, err
 	}
 	next, err := tx.NextHold()
-	return passed(next, now), err
+	return isPast(next, now), err
 }
 
-// readSettled reads a state in which no hold is over. It looks and reads in one transaction; where something is due, it
+// readCurrent reads a state in which no hold is over. It looks and reads in one transaction; where something is due, it
 // ends that and looks anew. When the store cannot be written, what is there is shown: a read must not fail for it.
-func readSettled[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T, error) {
+func readCurrent[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T, error) {
 	type result struct {
 		value T
 		due   bool
 	}
-	settled, err := s.isSettled(ctx)
+	settled, err := s.noHoldDue(ctx)
 	if err != nil {
 		return *new(T), err
 	}
@@ -90,7 +90,7 @@ func readSettled[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, err
 	}
 	for {
 		got, err := read(ctx, s, func(tx ReadTx) (result, error) {
-			if due, err := hasDue(tx); err != nil || due {
+			if due, err := hasDueHold(tx); err != nil || due {
 				return result{due: due}, err
 			}
 			value, err := fn(tx)

@@ -8,10 +8,10 @@ import (
 )
 
 const (
-	// keepFor is how long an answer is kept under its idempotency key.
-	keepFor = 24 * time.Hour
-	// waitFor is how long a repeat waits while the first request still runs.
-	waitFor = 5 * time.Second
+	// idempotencyRetention is how long an answer is kept under its idempotency key.
+	idempotencyRetention = 24 * time.Hour
+	// idempotencyWait is how long a repeat waits while the first request still runs.
+	idempotencyWait = 5 * time.Second
 )
 
 // IdempotentRequest makes a write happen once, however often it is asked for under the same idempotency key.
@@ -44,20 +44,20 @@ type ReplayError struct{ StoredResponse }
 
 func (*ReplayError) Error() string { return "this was done before, under the same idempotency key" }
 
-type repeatKey struct{}
+type idempotencyKey struct{}
 
 // WithIdempotency returns a context under which the next write happens once.
 func WithIdempotency(ctx context.Context, r *IdempotentRequest) context.Context {
-	return context.WithValue(ctx, repeatKey{}, r)
+	return context.WithValue(ctx, idempotencyKey{}, r)
 }
 
-func repeatOf(ctx context.Context) *IdempotentRequest {
-	r, _ := ctx.Value(repeatKey{}).(*IdempotentRequest)
+func idempotentRequestOf(ctx context.Context) *IdempotentRequest {
+	r, _ := ctx.Value(idempotencyKey{}).(*IdempotentRequest)
 	return r
 }
 
-// check returns a Replay where the write has happened, or idempotency_key_reused where another has under this key.
-func (s *Service) check(tx ReadTx, r *IdempotentRequest) error {
+// checkIdempotency returns a Replay where the write has happened, or idempotency_key_reused where another has under this key.
+func (s *Service) checkIdempotency(tx ReadTx, r *IdempotentRequest) error {
 	if r == nil {
 		return nil
 	}
@@ -65,7 +65,7 @@ func (s *Service) check(tx ReadTx, r *IdempotentRequest) error {
 	if err != nil || !found {
 		return err
 	}
-	if over, err := s.longPast(tx, keepFor); err != nil || !kept.At.After(over) {
+	if over, err := s.cutoff(tx, idempotencyRetention); err != nil || !kept.At.After(over) {
 		return err
 	}
 	if kept.Fingerprint != r.Fingerprint {
@@ -77,22 +77,22 @@ func (s *Service) check(tx ReadTx, r *IdempotentRequest) error {
 // FindStoredResponse returns the answer of a request that was answered before, and whether it was. It returns
 // idempotency_key_reused where another request was answered under the same key.
 func (s *Service) FindStoredResponse(ctx context.Context, r *IdempotentRequest) (StoredResponse, bool, error) {
-	err := s.store.Read(ctx, func(tx ReadTx) error { return s.check(tx, r) })
+	err := s.store.Read(ctx, func(tx ReadTx) error { return s.checkIdempotency(tx, r) })
 	if replay, ok := errors.AsType[*ReplayError](err); ok {
 		return replay.StoredResponse, true, nil
 	}
 	return StoredResponse{}, false, err
 }
 
-// keep keeps the answer in the transaction of the write.
-func (r *IdempotentRequest) keep(tx BookkeepingTx, result any) error {
+// save keeps the answer in the transaction of the write.
+func (r *IdempotentRequest) save(tx BookkeepingTx, result any) error {
 	return tx.PutIdempotencyRecord(r.Principal, r.Key, IdempotencyRecord{Fingerprint: r.Fingerprint, StoredResponse: r.Response(result)})
 }
 
 // PruneIdempotencyRecords removes the answers whose time is over.
 func (s *Service) PruneIdempotencyRecords(ctx context.Context) error {
 	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) {
-		over, err := s.longPast(tx, keepFor)
+		over, err := s.cutoff(tx, idempotencyRetention)
 		if err != nil {
 			return false, err
 		}
@@ -100,24 +100,24 @@ func (s *Service) PruneIdempotencyRecords(ctx context.Context) error {
 	})
 }
 
-// running knows the idempotency keys of the writes that run on this node, so that a repeat waits for the first.
-type running struct {
+// inFlight knows the idempotency keys of the writes that run on this node, so that a repeat waits for the first.
+type inFlight struct {
 	mu   sync.Mutex
-	done map[runningKey]chan struct{}
+	done map[inFlightKey]chan struct{}
 }
 
-type runningKey struct {
+type inFlightKey struct {
 	principal int64
 	key       string
 }
 
-func newRunning() *running { return &running{done: map[runningKey]chan struct{}{}} }
+func newInFlight() *inFlight { return &inFlight{done: map[inFlightKey]chan struct{}{}} }
 
-// enter waits until nobody else runs under the same key, and then holds it until leave is called. It returns
+// acquire waits until nobody else runs under the same key, and then holds it until leave is called. It returns
 // idempotency_key_in_use where that takes too long.
-func (r *running) enter(ctx context.Context, repeat *IdempotentRequest) (leave func(), err error) {
-	key := runningKey{repeat.Principal, repeat.Key}
-	patience := time.NewTimer(waitFor)
+func (r *inFlight) acquire(ctx context.Context, repeat *IdempotentRequest) (leave func(), err error) {
+	key := inFlightKey{repeat.Principal, repeat.Key}
+	patience := time.NewTimer(idempotencyWait)
 	defer patience.Stop()
 	for {
 		r.mu.Lock()

@@ -29,10 +29,10 @@ type ImportResult struct {
 }
 
 const (
-	// importPatience is how long an import may take: it is the work of thousands of requests.
-	importPatience = time.Minute
-	// namedRows is how many bad rows an import is told of.
-	namedRows = 20
+	// importBudget is how long an import may take: it is the work of thousands of requests.
+	importBudget = time.Minute
+	// maxReportedRows is how many bad rows an import is told of.
+	maxReportedRows = 20
 )
 
 // ImportPets adds all animals of an import, or none; a dry run only checks them. It returns validation_failed, which names
@@ -42,8 +42,8 @@ func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, dryRun bool)
 		return ImportResult{}, errImportTooLarge(rows)
 	}
 	readable := mergeProblems(rows)
-	ctx = WithRetryBudget(ctx, importPatience)
-	if !readable || dryRun && repeatOf(ctx) == nil {
+	ctx = WithRetryBudget(ctx, importBudget)
+	if !readable || dryRun && idempotentRequestOf(ctx) == nil {
 		return read(ctx, s, func(tx ReadTx) (ImportResult, error) { return ImportResult{}, s.checkImport(tx, rows) })
 	}
 	pets := make([]NewPet, len(rows))
@@ -69,7 +69,7 @@ func (s *Service) CheckImport(ctx context.Context, rows []ImportRow) ([]ImportRo
 		return nil, errImportTooLarge(rows)
 	}
 	mergeProblems(rows)
-	return read(WithRetryBudget(ctx, importPatience), s, func(tx ReadTx) ([]ImportRow, error) { return s.badRows(tx, rows) })
+	return read(WithRetryBudget(ctx, importBudget), s, func(tx ReadTx) ([]ImportRow, error) { return s.invalidRows(tx, rows) })
 }
 
 func errImportTooLarge(rows []ImportRow) error {
@@ -88,8 +88,8 @@ func mergeProblems(rows []ImportRow) (readable bool) {
 	return readable
 }
 
-// badRows returns the rows that cannot become animals, with all that is wrong with each.
-func (s *Service) badRows(tx ReadTx, rows []ImportRow) (bad []ImportRow, err error) {
+// invalidRows returns the rows that cannot become animals, with all that is wrong with each.
+func (s *Service) invalidRows(tx ReadTx, rows []ImportRow) (bad []ImportRow, err error) {
 	var known []int64
 	if s.knownCategories {
 		if known, err = tx.ExistingCategories(categoriesOf(rows)); err != nil {
@@ -113,19 +113,19 @@ func (s *Service) badRows(tx ReadTx, rows []ImportRow) (bad []ImportRow, err err
 
 // checkImport returns validation_failed where a row cannot become an animal.
 func (s *Service) checkImport(tx ReadTx, rows []ImportRow) error {
-	bad, err := s.badRows(tx, rows)
+	bad, err := s.invalidRows(tx, rows)
 	if err != nil || len(bad) == 0 {
 		return err
 	}
 	named := []string{}
-	for _, row := range bad[:min(len(bad), namedRows)] {
+	for _, row := range bad[:min(len(bad), maxReportedRows)] {
 		named = append(named, fmt.Sprintf("line %d: %s", row.Line, row.Problems))
 	}
 	switch {
 	case len(bad) == 1:
 		return Errorf(ValidationFailed, "Nothing was imported, because a row is not valid: %s.", named[0])
-	case len(bad) > namedRows:
-		return Errorf(ValidationFailed, "Nothing was imported, because %d rows are not valid, of which these are the first %d: %s.", len(bad), namedRows, strings.Join(named, "; "))
+	case len(bad) > maxReportedRows:
+		return Errorf(ValidationFailed, "Nothing was imported, because %d rows are not valid, of which these are the first %d: %s.", len(bad), maxReportedRows, strings.Join(named, "; "))
 	}
 	return Errorf(ValidationFailed, "Nothing was imported, because %d rows are not valid: %s.", len(bad), strings.Join(named, "; "))
 }

@@ -16,9 +16,9 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 		rest   time.Duration // at least, before the next time
 		do     func(context.Context) error
 	}{
-		{500 * time.Millisecond, nil, 0, s.ExpireHolds},                     // a hold that is over ends within a second
-		{250 * time.Millisecond, s.store.Wakeups(), pullRest, s.pullEvents}, // an event is told within a second, on every node
-		{20 * time.Second, nil, 0, s.SaveLastUsed},                          // a last use is exact to a minute
+		{500 * time.Millisecond, nil, 0, s.ExpireHolds},                         // a hold that is over ends within a second
+		{250 * time.Millisecond, s.store.Wakeups(), pullInterval, s.pullEvents}, // an event is told within a second, on every node
+		{20 * time.Second, nil, 0, s.SaveLastUsed},                              // a last use is exact to a minute
 		{time.Minute, nil, 0, s.PruneIdempotencyRecords},
 		{time.Minute, nil, 0, s.RemoveEvents},
 		{time.Minute, nil, 0, s.RemoveDeliveries},
@@ -52,13 +52,13 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 	wg.Wait()
 }
 
-// tidyAfter is how long the store needs what it notes for itself: many times as long as a write goes on.
-const tidyAfter = time.Hour
+// internalRetention is how long the store needs what it notes for itself: many times as long as a write goes on.
+const internalRetention = time.Hour
 
 // Maintain lets the store do its housekeeping, a part at a time: others wait while it happens.
 func (s *Service) Maintain(ctx context.Context) error {
 	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) {
-		over, err := s.longPast(tx, tidyAfter)
+		over, err := s.cutoff(tx, internalRetention)
 		if err != nil {
 			return false, err
 		}

@@ -25,7 +25,7 @@ func Scopes() []Scope {
 }
 
 // ScopesText lists scopes for people.
-func ScopesText(scopes []Scope) string { return joined(scopes, ", ") }
+func ScopesText(scopes []Scope) string { return joinWords(scopes, ", ") }
 
 // NewKey is what somebody asks for when making a key.
 type NewKey struct {
@@ -68,19 +68,19 @@ type Key struct {
 	LastUsedAt time.Time `json:"lastUsedAt,omitzero"`
 }
 
-// opensAll tells whether the key can be used for everything at a time.
-func (k Key) opensAll(now time.Time) bool {
-	return slices.Contains(k.Scopes, Admin) && !passed(k.ExpiresAt, now)
+// isAdmin tells whether the key can be used for everything at a time.
+func (k Key) isAdmin(now time.Time) bool {
+	return slices.Contains(k.Scopes, Admin) && !isPast(k.ExpiresAt, now)
 }
 
-// passed tells whether a time that may never come has come.
-func passed(end, now time.Time) bool { return !end.IsZero() && !now.Before(end) }
+// isPast tells whether a time that may never come has come.
+func isPast(end, now time.Time) bool { return !end.IsZero() && !now.Before(end) }
 
 // ListKeys returns one page of the keys, newest first.
 func (s *Service) ListKeys(ctx context.Context, w PageRequest) (Page[Key], error) {
 	page, err := read(ctx, s, func(tx ReadTx) (Page[Key], error) { return pageOf(w, tx.Keys) })
 	for i := range page.Items {
-		s.uses.freshen(&page.Items[i])
+		s.lastUsed.apply(&page.Items[i])
 	}
 	return page, err
 }
@@ -144,7 +144,7 @@ func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration
 		if err := tx.ExpireSecrets(id, now, now.Add(overlap)); err != nil {
 			return IssuedKey{}, err
 		}
-		s.uses.freshen(&key)
+		s.lastUsed.apply(&key)
 		if err := tx.SetHint(key, hint(secret)); err != nil {
 			return IssuedKey{}, err
 		}
@@ -160,7 +160,7 @@ func (s *Service) RevokeKey(ctx context.Context, id int64) error {
 		if err != nil {
 			return struct{}{}, err
 		}
-		if now := s.now(); key.opensAll(now) {
+		if now := s.now(); key.isAdmin(now) {
 			admins, err := tx.CountAdmins(now)
 			if err != nil {
 				return struct{}{}, err
@@ -172,7 +172,7 @@ func (s *Service) RevokeKey(ctx context.Context, id int64) error {
 		return struct{}{}, tx.DeleteKey(key)
 	})
 	if err == nil {
-		s.uses.forget(id)
+		s.lastUsed.forget(id)
 	}
 	return err
 }

@@ -9,26 +9,26 @@ import (
 // process, is refused within a second.
 const keyFreshness = 500 * time.Millisecond
 
-// keyring remembers the keys that were in use. It never remembers that a key is unknown, so a new one works at once. Only
+// keyCache remembers the keys that were in use. It never remembers that a key is unknown, so a new one works at once. Only
 // what the store knew gets in, so strangers cannot fill it.
-type keyring struct {
-	mu   sync.RWMutex
-	seen map[SecretHash]seenKey
+type keyCache struct {
+	mu      sync.RWMutex
+	entries map[SecretHash]cachedKey
 }
 
-type seenKey struct {
+type cachedKey struct {
 	Credential
-	at time.Time
+	readAfter time.Time
 }
 
-func newKeyring() *keyring { return &keyring{seen: map[SecretHash]seenKey{}} }
+func newKeyCache() *keyCache { return &keyCache{entries: map[SecretHash]cachedKey{}} }
 
 // find returns the credential from memory while it is fresh, and else by looking it up.
-func (r *keyring) find(hash SecretHash, lookUp func() (Credential, bool, error)) (Credential, bool, error) {
+func (r *keyCache) find(hash SecretHash, lookUp func() (Credential, bool, error)) (Credential, bool, error) {
 	r.mu.RLock()
-	known, ok := r.seen[hash]
+	known, ok := r.entries[hash]
 	r.mu.RUnlock()
-	if ok && time.Since(known.at) < keyFreshness {
+	if ok && time.Since(known.readAfter) < keyFreshness {
 		return known.Credential, true, nil
 	}
 	asked := time.Now() // before the look-up: what it saw is at least as new
@@ -39,9 +39,9 @@ func (r *keyring) find(hash SecretHash, lookUp func() (Credential, bool, error))
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !found {
-		delete(r.seen, hash)
+		delete(r.entries, hash)
 		return Credential{}, false, nil
 	}
-	r.seen[hash] = seenKey{credential, asked}
+	r.entries[hash] = cachedKey{credential, asked}
 	return credential, true, nil
 }

@@ -10,7 +10,7 @@ import (
 func TestKeyring(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ring := newKeyring()
+		ring := newKeyCache()
 		hash := HashSecret("secret")
 		var stored, known, broken = Credential{Key: Key{ID: 7}}, false, false
 		asked := 0
@@ -42,7 +42,7 @@ func TestKeyring(t *testing.T) {
 		}
 		broken, known = false, false
 		want("a key that was revoked a second ago", false, 4)
-		if len(ring.seen) != 0 {
+		if len(ring.entries) != 0 {
 			t.Error("a revoked key is kept")
 		}
 	})

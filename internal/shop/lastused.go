@@ -6,24 +6,26 @@ import (
 	"time"
 )
 
-// uses remembers when each key was last used on this node. They are kept to the minute, so they are written down from
+// lastUsed remembers when each key was last used on this node. They are kept to the minute, so they are written down from
 // time to time, and a use never costs a write of its own.
-type uses struct {
+type lastUsed struct {
 	mu      sync.Mutex
 	last    map[int64]time.Time
 	unsaved map[int64]time.Time
 }
 
-func newUses() *uses { return &uses{last: map[int64]time.Time{}, unsaved: map[int64]time.Time{}} }
+func newLastUsed() *lastUsed {
+	return &lastUsed{last: map[int64]time.Time{}, unsaved: map[int64]time.Time{}}
+}
 
-func (u *uses) note(id int64, at time.Time) {
+func (u *lastUsed) record(id int64, at time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.last[id], u.unsaved[id] = at, at
 }
 
-// freshen shows a use that is not written down yet.
-func (u *uses) freshen(key *Key) {
+// apply shows a use that is not written down yet.
+func (u *lastUsed) apply(key *Key) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if last, ok := u.last[key.ID]; ok && last.After(key.LastUsedAt) {
@@ -31,7 +33,7 @@ func (u *uses) freshen(key *Key) {
 	}
 }
 
-func (u *uses) takeUnsaved() map[int64]time.Time {
+func (u *lastUsed) takeUnsaved() map[int64]time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	taken := u.unsaved
@@ -41,7 +43,7 @@ func (u *uses) takeUnsaved() map[int64]time.Time {
 
 // SaveLastUsed writes down when keys were last used.
 func (s *Service) SaveLastUsed(ctx context.Context) error {
-	unsaved := s.uses.takeUnsaved()
+	unsaved := s.lastUsed.takeUnsaved()
 	if len(unsaved) == 0 {
 		return nil
 	}
@@ -54,13 +56,13 @@ func (s *Service) SaveLastUsed(ctx context.Context) error {
 		return nil
 	})
 	if err != nil {
-		s.uses.giveBack(unsaved)
+		s.lastUsed.requeue(unsaved)
 	}
 	return err
 }
 
-// setBack takes no use for later than a time: the clock that noted it was put back.
-func (u *uses) setBack(to time.Time) {
+// clamp takes no use for later than a time: the clock that noted it was put back.
+func (u *lastUsed) clamp(to time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, noted := range []map[int64]time.Time{u.last, u.unsaved} {
@@ -73,15 +75,15 @@ func (u *uses) setBack(to time.Time) {
 }
 
 // forget drops what was noted of a key that is no more.
-func (u *uses) forget(id int64) {
+func (u *lastUsed) forget(id int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.last, id)
 	delete(u.unsaved, id)
 }
 
-// giveBack keeps what could not be saved, unless a later use has come.
-func (u *uses) giveBack(unsaved map[int64]time.Time) {
+// requeue keeps what could not be saved, unless a later use has come.
+func (u *lastUsed) requeue(unsaved map[int64]time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for id, at := range unsaved {

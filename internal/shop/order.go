@@ -31,17 +31,17 @@ func OrderStatusProblem(s string) string {
 	return "must be one of placed, approved, delivered, cancelled, expired"
 }
 
-// orderMoves are the steps that a client can take with an order. Any status may also stay as it is.
-var orderMoves = map[OrderStatus][]OrderStatus{
+// orderTransitions are the steps that a client can take with an order. Any status may also stay as it is.
+var orderTransitions = map[OrderStatus][]OrderStatus{
 	Placed:   {Approved, Cancelled},
 	Approved: {Delivered, Cancelled},
 }
 
 // Transitions are the steps that a client can take with an order in this status.
-func (s OrderStatus) Transitions() []OrderStatus { return slices.Clone(orderMoves[s]) }
+func (s OrderStatus) Transitions() []OrderStatus { return slices.Clone(orderTransitions[s]) }
 
-// afterOrder is what becomes of the animal with a step of its order; a step that is not here leaves it as it is.
-var afterOrder = map[OrderStatus]Status{
+// petStatusAfter is what becomes of the animal with a step of its order; a step that is not here leaves it as it is.
+var petStatusAfter = map[OrderStatus]Status{
 	Placed:    Pending,
 	Delivered: Sold,
 	Cancelled: Available,
@@ -93,7 +93,7 @@ type Inventory struct {
 
 // ListOrders returns one page of the orders.
 func (s *Service) ListOrders(ctx context.Context, list OrderList) (Page[Order], error) {
-	return readSettled(ctx, s, func(tx ReadTx) (Page[Order], error) {
+	return readCurrent(ctx, s, func(tx ReadTx) (Page[Order], error) {
 		return pageOf(list.PageRequest, func(w PageRequest) ([]Order, error) {
 			return tx.Orders(OrderList{list.Status, list.PetID, w})
 		})
@@ -102,7 +102,7 @@ func (s *Service) ListOrders(ctx context.Context, list OrderList) (Page[Order], 
 
 // Order returns one order, or not_found.
 func (s *Service) Order(ctx context.Context, id int64) (Order, error) {
-	return readSettled(ctx, s, func(tx ReadTx) (Order, error) { return existingOrder(tx, id) })
+	return readCurrent(ctx, s, func(tx ReadTx) (Order, error) { return existingOrder(tx, id) })
 }
 
 func existingOrder(tx ReadTx, id int64) (Order, error) {
@@ -115,7 +115,7 @@ func existingOrder(tx ReadTx, id int64) (Order, error) {
 
 // Inventory counts the animals.
 func (s *Service) Inventory(ctx context.Context) (Inventory, error) {
-	return readSettled(ctx, s, func(tx ReadTx) (Inventory, error) { return tx.Inventory() })
+	return readCurrent(ctx, s, func(tx ReadTx) (Inventory, error) { return tx.Inventory() })
 }
 
 // PlaceOrder takes an available animal for a client. Of any number who try at once, one gets it. It returns
@@ -125,7 +125,7 @@ func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
 		return Order{}, err
 	}
 	return write(ctx, s, func(tx *eventTx) (Order, error) {
-		if err := settlePet(tx, n.PetID); err != nil {
+		if err := expireDueHold(tx, n.PetID); err != nil {
 			return Order{}, err
 		}
 		pet, found, err := tx.Pet(n.PetID)
@@ -149,7 +149,7 @@ func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
 		if err != nil {
 			return Order{}, err
 		}
-		return order, changeAnimal(tx, order)
+		return order, updatePetStatus(tx, order)
 	})
 }
 
@@ -166,7 +166,7 @@ func (s *Service) UpdateOrder(ctx context.Context, id int64, to OrderStatus, mat
 		}
 		order, err := existingOrder(tx, id)
 		if err == nil && order.holdIsOver(now) {
-			order, err = expire(tx, order, now)
+			order, err = expireOrder(tx, order, now)
 		}
 		if err != nil {
 			return Order{}, err
@@ -174,26 +174,26 @@ func (s *Service) UpdateOrder(ctx context.Context, id int64, to OrderStatus, mat
 		if err := match.check(order); err != nil || order.Status == to {
 			return order, err
 		}
-		if !slices.Contains(orderMoves[order.Status], to) {
-			return Order{}, Errorf(InvalidTransition, "An order that is %s cannot become %s, but %s.", order.Status, to, anyOf(orderMoves[order.Status]))
+		if !slices.Contains(orderTransitions[order.Status], to) {
+			return Order{}, Errorf(InvalidTransition, "An order that is %s cannot become %s, but %s.", order.Status, to, anyOf(orderTransitions[order.Status]))
 		}
-		return advance(tx, order, to, now)
+		return advanceOrder(tx, order, to, now)
 	})
 }
 
-// advance takes an order to its next status, and its animal with it.
-func advance(tx *eventTx, before Order, to OrderStatus, now time.Time) (Order, error) {
+// advanceOrder takes an order to its next status, and its animal with it.
+func advanceOrder(tx *eventTx, before Order, to OrderStatus, now time.Time) (Order, error) {
 	order := before
 	order.Status, order.UpdatedAt, order.HoldExpiresAt = to, latest(now, before.UpdatedAt), time.Time{}
 	if err := tx.UpdateOrder(before, order); err != nil {
 		return Order{}, err
 	}
-	return order, changeAnimal(tx, order)
+	return order, updatePetStatus(tx, order)
 }
 
-// changeAnimal gives the animal of an order the status that goes with the order's.
-func changeAnimal(tx *eventTx, order Order) error {
-	status, changes := afterOrder[order.Status]
+// updatePetStatus gives the animal of an order the status that goes with the order's.
+func updatePetStatus(tx *eventTx, order Order) error {
+	status, changes := petStatusAfter[order.Status]
 	if !changes {
 		return nil
 	}

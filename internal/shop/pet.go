@@ -82,14 +82,14 @@ type PetList struct {
 
 // ListPets returns one page of the catalogue.
 func (s *Service) ListPets(ctx context.Context, list PetList) (Page[Pet], error) {
-	return readSettled(ctx, s, func(tx ReadTx) (Page[Pet], error) {
+	return readCurrent(ctx, s, func(tx ReadTx) (Page[Pet], error) {
 		return pageOf(list.PageRequest, func(w PageRequest) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, w}) })
 	})
 }
 
 // Pet returns one animal, or not_found.
 func (s *Service) Pet(ctx context.Context, id int64) (Pet, error) {
-	return readSettled(ctx, s, func(tx ReadTx) (Pet, error) { return existingPet(tx, id) })
+	return readCurrent(ctx, s, func(tx ReadTx) (Pet, error) { return existingPet(tx, id) })
 }
 
 func existingPet(tx ReadTx, id int64) (Pet, error) {
@@ -107,7 +107,7 @@ func (s *Service) CreatePet(ctx context.Context, n NewPet) (Pet, error) {
 		return Pet{}, err
 	}
 	return write(ctx, s, func(tx *eventTx) (Pet, error) {
-		if err := s.useCategory(tx, n.CategoryID); err != nil {
+		if err := s.ensureCategory(tx, n.CategoryID); err != nil {
 			return Pet{}, err
 		}
 		return tx.InsertPet(n)
@@ -135,8 +135,8 @@ func (c PetChange) of(pet Pet) Pet {
 	return pet
 }
 
-// moves are the changes of status that can be made by hand. Any status may also stay as it is; none can be unset.
-var moves = map[Status][]Status{
+// petTransitions are the changes of status that can be made by hand. Any status may also stay as it is; none can be unset.
+var petTransitions = map[Status][]Status{
 	"":        {Available, Pending, Sold},
 	Available: {Pending, Sold},
 	Pending:   {Available, Sold},
@@ -144,13 +144,13 @@ var moves = map[Status][]Status{
 }
 
 // Transitions are the statuses that an animal can be given by hand, while no order holds it.
-func (s Status) Transitions() []Status { return slices.Clone(moves[s]) }
+func (s Status) Transitions() []Status { return slices.Clone(petTransitions[s]) }
 
 // UpdatePet changes an animal. It returns not_found, precondition_failed, validation_failed, invalid_transition, or
 // pet_has_open_order for a change of status while an order holds the animal.
 func (s *Service) UpdatePet(ctx context.Context, id int64, change PetChange, match Precondition[Pet]) (Pet, error) {
 	return write(ctx, s, func(tx *eventTx) (Pet, error) {
-		if err := settlePet(tx, id); err != nil {
+		if err := expireDueHold(tx, id); err != nil {
 			return Pet{}, err
 		}
 		before, err := existingPet(tx, id)
@@ -165,12 +165,12 @@ func (s *Service) UpdatePet(ctx context.Context, id int64, change PetChange, mat
 			return Pet{}, err
 		}
 		if pet.Status != before.Status {
-			if err := s.checkMove(tx, before, pet.Status); err != nil {
+			if err := s.checkTransition(tx, before, pet.Status); err != nil {
 				return Pet{}, err
 			}
 		}
 		if pet.CategoryID != before.CategoryID {
-			if err := s.useCategory(tx, pet.CategoryID); err != nil {
+			if err := s.ensureCategory(tx, pet.CategoryID); err != nil {
 				return Pet{}, err
 			}
 		}
@@ -181,9 +181,9 @@ func (s *Service) UpdatePet(ctx context.Context, id int64, change PetChange, mat
 	})
 }
 
-func (s *Service) checkMove(tx ReadTx, pet Pet, to Status) error {
-	if !slices.Contains(moves[pet.Status], to) {
-		return Errorf(InvalidTransition, "An animal that is %s cannot become %s, but %s.", pet.Status, to, anyOf(moves[pet.Status]))
+func (s *Service) checkTransition(tx ReadTx, pet Pet, to Status) error {
+	if !slices.Contains(petTransitions[pet.Status], to) {
+		return Errorf(InvalidTransition, "An animal that is %s cannot become %s, but %s.", pet.Status, to, anyOf(petTransitions[pet.Status]))
 	}
 	return checkNotHeld(tx, pet)
 }
@@ -199,7 +199,7 @@ func checkNotHeld(tx ReadTx, pet Pet) error {
 // DeletePet removes an animal; its orders stay. It returns not_found, precondition_failed, or pet_has_open_order.
 func (s *Service) DeletePet(ctx context.Context, id int64, match Precondition[Pet]) error {
 	_, err := write(ctx, s, func(tx *eventTx) (struct{}, error) {
-		if err := settlePet(tx, id); err != nil {
+		if err := expireDueHold(tx, id); err != nil {
 			return struct{}{}, err
 		}
 		pet, err := existingPet(tx, id)

@@ -56,8 +56,8 @@ func randomBase62(n int) string {
 	}
 }
 
-// secrets finds what looks like a secret of ours, whole or cut short.
-var secrets = regexp.MustCompile(`ask_(live|test)_[0-9A-Za-z_]+`)
+// secretPattern finds what looks like a secret of ours, whole or cut short.
+var secretPattern = regexp.MustCompile(`ask_(live|test)_[0-9A-Za-z_]+`)
 
 // Redact takes every key out of a text that somebody put it into by mistake, so that the text may be shown or logged.
 func (s *Service) Redact(text string) string {
@@ -65,7 +65,7 @@ func (s *Service) Redact(text string) string {
 		text = strings.ReplaceAll(text, s.configuredText, "REDACTED")
 	}
 	if strings.Contains(text, "ask_") {
-		text = secrets.ReplaceAllString(text, "ask_${1}_REDACTED")
+		text = secretPattern.ReplaceAllString(text, "ask_${1}_REDACTED")
 	}
 	return text
 }

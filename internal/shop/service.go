@@ -61,12 +61,12 @@ type Service struct {
 	eventRetention  time.Duration
 	clock           func() time.Time
 	feed            *feed
-	hold            atomic.Pointer[hold] // nil: not known yet
-	keyring         *keyring
-	uses            *uses
-	running         *running
-	tallies         tallies
-	steady          *steady
+	nextHoldCache   atomic.Pointer[holdExpiry] // nil: not known yet
+	keyCache        *keyCache
+	lastUsed        *lastUsed
+	inFlight        *inFlight
+	stats           statsCache
+	clockGuard      *clockGuard
 }
 
 // Open opens the shop on a store. It refuses one of another environment.
@@ -74,7 +74,7 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	s := &Service{
 		store: store, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
 		source: o.Source, eventRetention: o.EventRetention, clock: o.Now,
-		keyring: newKeyring(), uses: newUses(), running: newRunning(), feed: newFeed(),
+		keyCache: newKeyCache(), lastUsed: newLastUsed(), inFlight: newInFlight(), feed: newFeed(),
 	}
 	if err := s.adoptEnvironment(ctx, o.Environment); err != nil {
 		return nil, err
@@ -83,7 +83,7 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.steady = newSteady(now)
+	s.clockGuard = newClockGuard(now)
 	if s.source == "" {
 		s.source = DefaultSource
 	}

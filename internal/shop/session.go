@@ -43,7 +43,7 @@ func (s *Service) SessionPrincipal(ctx context.Context, token string) (Principal
 	if err != nil {
 		return Principal{}, err
 	}
-	if !got.found || passed(got.session.EndsAt, s.now()) {
+	if !got.found || isPast(got.session.EndsAt, s.now()) {
 		return Principal{}, errInvalidKey()
 	}
 	return s.principal(ctx, got.session.Secret)

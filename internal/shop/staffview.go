@@ -23,24 +23,24 @@ func (l PetView) Transitions() []Status {
 
 // ListPetViews returns one page of the catalogue, newest first.
 func (s *Service) ListPetViews(ctx context.Context, list PetList) (Page[PetView], error) {
-	return readSettled(ctx, s, func(tx ReadTx) (Page[PetView], error) {
+	return readCurrent(ctx, s, func(tx ReadTx) (Page[PetView], error) {
 		page, err := pageOf(list.PageRequest, func(w PageRequest) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, w}) })
 		if err != nil {
 			return Page[PetView]{}, err
 		}
-		listings, err := listingsOf(tx, page.Items)
+		listings, err := petViews(tx, page.Items)
 		return Page[PetView]{listings, page.More}, err
 	})
 }
 
 // PetView returns one animal, or not_found.
 func (s *Service) PetView(ctx context.Context, id int64) (PetView, error) {
-	return readSettled(ctx, s, func(tx ReadTx) (PetView, error) {
+	return readCurrent(ctx, s, func(tx ReadTx) (PetView, error) {
 		pet, err := existingPet(tx, id)
 		if err != nil {
 			return PetView{}, err
 		}
-		listings, err := listingsOf(tx, []Pet{pet})
+		listings, err := petViews(tx, []Pet{pet})
 		if err != nil {
 			return PetView{}, err
 		}
@@ -48,8 +48,8 @@ func (s *Service) PetView(ctx context.Context, id int64) (PetView, error) {
 	})
 }
 
-// listingsOf adds what belongs to some animals, with one question for all of them.
-func listingsOf(tx ReadTx, pets []Pet) ([]PetView, error) {
+// petViews adds what belongs to some animals, with one question for all of them.
+func petViews(tx ReadTx, pets []Pet) ([]PetView, error) {
 	var ids, used []int64
 	for _, pet := range pets {
 		if pet.Status == Pending { // what an order holds always is
@@ -101,18 +101,18 @@ type OrderPage struct {
 
 // ListOrderViews returns one page of the orders, newest first.
 func (s *Service) ListOrderViews(ctx context.Context, list OrderList) (OrderPage, error) {
-	return readSettled(ctx, s, func(tx ReadTx) (OrderPage, error) {
+	return readCurrent(ctx, s, func(tx ReadTx) (OrderPage, error) {
 		page, err := pageOf(list.PageRequest, func(w PageRequest) ([]Order, error) { return tx.Orders(OrderList{list.Status, list.PetID, w}) })
 		if err != nil {
 			return OrderPage{}, err
 		}
-		return orderPageOf(tx, page)
+		return orderPage(tx, page)
 	})
 }
 
 // ListExpiringHolds returns the orders whose holds run out first, of those that run out within a time.
 func (s *Service) ListExpiringHolds(ctx context.Context, within time.Duration) (OrderPage, error) {
-	return readSettled(ctx, s, func(tx ReadTx) (OrderPage, error) {
+	return readCurrent(ctx, s, func(tx ReadTx) (OrderPage, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return OrderPage{}, err
@@ -121,12 +121,12 @@ func (s *Service) ListExpiringHolds(ctx context.Context, within time.Duration) (
 		if err != nil {
 			return OrderPage{}, err
 		}
-		return orderPageOf(tx, Page[Order]{Items: orders})
+		return orderPage(tx, Page[Order]{Items: orders})
 	})
 }
 
-// orderPageOf adds the animals to some orders, with one question for all of them.
-func orderPageOf(tx ReadTx, page Page[Order]) (OrderPage, error) {
+// orderPage adds the animals to some orders, with one question for all of them.
+func orderPage(tx ReadTx, page Page[Order]) (OrderPage, error) {
 	ids := make([]int64, len(page.Items))
 	for i, order := range page.Items {
 		ids[i] = order.PetID

@@ -21,20 +21,20 @@ type DayStats struct {
 }
 
 const (
-	// tallyDays is how far the counts by the day go back.
-	tallyDays = 30
-	// tallyPart is how many events are counted at a time: a read must not take long.
-	tallyPart = 50_000
-	// tallyReach is how many events are looked through at most, so that a store that tells very much of itself answers, too.
-	tallyReach = 2_000_000
-	// fewPets is how many animals are counted anew whenever somebody asks.
-	fewPets = 50_000
-	// countRest is how long counting more rests, as many times as long as it took: it never takes more than so much of a machine.
-	countRest = 20
+	// statsDays is how far the counts by the day go back.
+	statsDays = 30
+	// statsBatch is how many events are counted at a time: a read must not take long.
+	statsBatch = 50_000
+	// statsMaxEvents is how many events are looked through at most, so that a store that tells very much of itself answers, too.
+	statsMaxEvents = 2_000_000
+	// exactCountLimit is how many animals are counted anew whenever somebody asks.
+	exactCountLimit = 50_000
+	// recountFactor is how long counting more rests, as many times as long as it took: it never takes more than so much of a machine.
+	recountFactor = 20
 )
 
-// tallies remember what takes long to count.
-type tallies struct {
+// statsCache remember what takes long to count.
+type statsCache struct {
 	pets struct {
 		sync.Mutex
 		counts []PetCount
@@ -49,7 +49,7 @@ type tallies struct {
 
 // CountPets counts the animals by category and status. In a large shop the count is some seconds old.
 func (s *Service) CountPets(ctx context.Context) ([]PetCount, error) {
-	t := &s.tallies.pets
+	t := &s.stats.pets
 	t.Lock()
 	defer t.Unlock()
 	start := time.Now()
@@ -65,8 +65,8 @@ func (s *Service) CountPets(ctx context.Context) ([]PetCount, error) {
 		all += count.N
 	}
 	t.counts, t.until = counts, time.Time{}
-	if all > fewPets {
-		t.until = time.Now().Add(countRest * time.Since(start))
+	if all > exactCountLimit {
+		t.until = time.Now().Add(recountFactor * time.Since(start))
 	}
 	return counts, nil
 }
@@ -79,14 +79,14 @@ func (s *Service) DailyStats(ctx context.Context) ([]DayStats, error) {
 		return nil, err
 	}
 	today := s.now().Truncate(24 * time.Hour)
-	first := today.AddDate(0, 0, 1-tallyDays)
-	t := &s.tallies.days
+	first := today.AddDate(0, 0, 1-statsDays)
+	t := &s.stats.days
 	t.Lock()
 	defer t.Unlock()
 	if t.last == 0 || last < t.last { // it begins, or the store is another one
 		t.counts, t.last = map[time.Time]DayStats{}, 0
 	}
-	counted, err := s.countBack(ctx, first, max(t.last, last-tallyReach), last)
+	counted, err := s.countBack(ctx, first, max(t.last, last-statsMaxEvents), last)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (s *Service) DailyStats(ctx context.Context) ([]DayStats, error) {
 		t.counts[count.Day] = DayStats{count.Day, sum.Arrivals + count.Arrivals, sum.Sales + count.Sales}
 	}
 	t.last = last
-	days := make([]DayStats, tallyDays)
+	days := make([]DayStats, statsDays)
 	for i := range days {
 		day := first.AddDate(0, 0, i)
 		days[i] = DayStats{day, t.counts[day].Arrivals, t.counts[day].Sales}
@@ -107,7 +107,7 @@ func (s *Service) DailyStats(ctx context.Context) ([]DayStats, error) {
 func (s *Service) countBack(ctx context.Context, first time.Time, from, to int64) ([]DayStats, error) {
 	var counted []DayStats
 	for to > from {
-		after := max(from, to-tallyPart)
+		after := max(from, to-statsBatch)
 		part, err := read(ctx, s, func(tx ReadTx) ([]DayStats, error) { return tx.DailyStats(after, to) })
 		if err != nil {
 			return nil, err

@@ -53,8 +53,8 @@ func appendQuoted(to []byte, s string) []byte {
 	return append(append(to, s[done:]...), '"')
 }
 
-// joined lists words for people.
-func joined[T ~string](words []T, separator string) string {
+// joinWords lists words for people.
+func joinWords[T ~string](words []T, separator string) string {
 	texts := make([]string, len(words))
 	for i, word := range words {
 		texts[i] = string(word)
@@ -67,7 +67,7 @@ func anyOf[T ~string](choices []T) string {
 	if len(choices) == 0 {
 		return "stays as it is"
 	}
-	return "only " + joined(choices, " or ")
+	return "only " + joinWords(choices, " or ")
 }
 
 // Fold maps texts that differ only in letter case to the same text. It folds rune by rune as strings.EqualFold does,

@@ -18,9 +18,9 @@ func read[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T
 // write is read for a closure that changes something. Under a context of WithRepeat it happens once: what it made is kept
 // in the same transaction, and whoever asks again gets that as a Replay.
 func write[T any](ctx context.Context, s *Service, fn func(*eventTx) (T, error)) (T, error) {
-	repeat := repeatOf(ctx)
+	repeat := idempotentRequestOf(ctx)
 	if repeat != nil {
-		done, err := s.running.enter(ctx, repeat)
+		done, err := s.inFlight.acquire(ctx, repeat)
 		if err != nil {
 			return *new(T), err
 		}
@@ -28,13 +28,13 @@ func write[T any](ctx context.Context, s *Service, fn func(*eventTx) (T, error))
 	}
 	var value T
 	err := s.change(ctx, func(tx *eventTx) (err error) {
-		if err := s.check(tx, repeat); err != nil {
+		if err := s.checkIdempotency(tx, repeat); err != nil {
 			return err
 		}
 		if value, err = fn(tx); err != nil || repeat == nil {
 			return err
 		}
-		return repeat.keep(tx, value)
+		return repeat.save(tx, value)
 	})
 	if err != nil {
 		return *new(T), err

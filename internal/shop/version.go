@@ -26,8 +26,8 @@ func (t Validity) Valid(now CatalogVersion) bool {
 	return t.changes == now.Changes && !now.Time.Before(t.from) && now.Time.Before(t.until)
 }
 
-// longestTerm bounds how long something holds, whatever is known: somebody may have changed the file by hand.
-const longestTerm = time.Second
+// maxValidity bounds how long something holds, whatever is known: somebody may have changed the file by hand.
+const maxValidity = time.Second
 
 // ValidityFrom returns for how long something holds that is read after a moment: until the catalogue changes, or a hold runs out.
 func (s *Service) ValidityFrom(ctx context.Context, m CatalogVersion) (Validity, error) {
@@ -35,38 +35,38 @@ func (s *Service) ValidityFrom(ctx context.Context, m CatalogVersion) (Validity,
 	if err != nil {
 		return Validity{}, err
 	}
-	until := m.Time.Add(longestTerm)
+	until := m.Time.Add(maxValidity)
 	if !next.IsZero() && next.Before(until) {
 		until = next
 	}
 	return Validity{m.Changes, m.Time, until}, nil
 }
 
-// hold is when the next hold runs out, as long as no order changes.
-type hold struct {
-	term Validity
-	next time.Time
+// holdExpiry is when the next hold runs out, as long as no order changes.
+type holdExpiry struct {
+	validity Validity
+	next     time.Time
 }
 
 // nextHold returns when the next hold runs out of those that there are at a moment, or the zero time.
 func (s *Service) nextHold(ctx context.Context, m CatalogVersion) (time.Time, error) {
 	m.Changes = m.Orders // it does not depend on others
-	if known := s.hold.Load(); known != nil && known.term.Valid(m) {
+	if known := s.nextHoldCache.Load(); known != nil && known.validity.Valid(m) {
 		return known.next, nil
 	}
 	next, err := read(ctx, s, ReadTx.NextHold)
 	if err == nil {
-		s.hold.Store(&hold{Validity{m.Changes, m.Time, m.Time.Add(longestTerm)}, next})
+		s.nextHoldCache.Store(&holdExpiry{Validity{m.Changes, m.Time, m.Time.Add(maxValidity)}, next})
 	}
 	return next, err
 }
 
-// isSettled tells whether no hold is over, where that is known without reading.
-func (s *Service) isSettled(ctx context.Context) (bool, error) {
+// noHoldDue tells whether no hold is over, where that is known without reading.
+func (s *Service) noHoldDue(ctx context.Context) (bool, error) {
 	now, ok := s.CatalogVersion()
 	if !ok {
 		return false, nil
 	}
 	next, err := s.nextHold(ctx, now)
-	return !passed(next, now.Time), err
+	return !isPast(next, now.Time), err
 }

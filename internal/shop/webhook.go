@@ -39,22 +39,22 @@ func (n NewWebhook) Problems() Problems {
 	return WebhookChange{URL: &n.URL, Types: &n.Types}.Problems()
 }
 
-// isAddress tells whether a webhook can have this address: one that can be sent as it is.
-func isAddress(text string) bool {
+// isWebhookURL tells whether a webhook can have this address: one that can be sent as it is.
+func isWebhookURL(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil &&
 		u.Fragment == "" && len(text) <= maxURL && u.String() == text &&
-		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>`, r) }) && isPort(u)
+		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>`, r) }) && hasValidPort(u)
 }
 
-// isPort tells whether an address names a port that there is, or none.
-func isPort(u *url.URL) bool {
+// hasValidPort tells whether an address names a port that there is, or none.
+func hasValidPort(u *url.URL) bool {
 	port, err := strconv.ParseUint(u.Port(), 10, 16)
 	return err == nil && port > 0 || u.Port() == "" && !strings.HasSuffix(u.Host, ":")
 }
 
-// inOrder puts types into one order, each once.
-func inOrder(types []EventType) []EventType {
+// canonicalTypes puts types into one order, each once.
+func canonicalTypes(types []EventType) []EventType {
 	return slices.DeleteFunc(EventTypes(), func(t EventType) bool { return !slices.Contains(types, t) })
 }
 
@@ -109,7 +109,7 @@ func (s *Service) CreateWebhook(ctx context.Context, n NewWebhook) (IssuedWebhoo
 			return IssuedWebhook{}, err
 		}
 		hook, err := tx.InsertWebhook(Webhook{
-			URL: n.URL, Types: inOrder(n.Types), Enabled: true, CreatedAt: now, UpdatedAt: now, Position: last,
+			URL: n.URL, Types: canonicalTypes(n.Types), Enabled: true, CreatedAt: now, UpdatedAt: now, Position: last,
 		})
 		if err != nil {
 			return IssuedWebhook{}, err
@@ -128,13 +128,13 @@ type WebhookChange struct {
 // Problems checks the rules of the members that are to change.
 func (c WebhookChange) Problems() Problems {
 	var p Problems
-	if c.URL != nil && !isAddress(*c.URL) {
+	if c.URL != nil && !isWebhookURL(*c.URL) {
 		p.Add("url", fmt.Sprintf("must be an address such as https://example.com/hook, in at most %d characters of ASCII, without a name, a password or a fragment", maxURL))
 	}
 	if c.Types != nil {
 		for _, t := range *c.Types {
 			if EventTypeProblem(string(t)) != "" {
-				p.Add("types", "must be some of "+joined(EventTypes(), ", "))
+				p.Add("types", "must be some of "+joinWords(EventTypes(), ", "))
 			}
 		}
 	}
@@ -147,7 +147,7 @@ func (c WebhookChange) of(hook Webhook) Webhook {
 		hook.URL = *c.URL
 	}
 	if c.Types != nil {
-		hook.Types = inOrder(*c.Types)
+		hook.Types = canonicalTypes(*c.Types)
 	}
 	if c.Enabled != nil && *c.Enabled != hook.Enabled {
 		hook.Enabled, hook.DisabledReason = *c.Enabled, ""
@@ -188,11 +188,11 @@ func (s *Service) changeWebhook(tx *eventTx, before, hook Webhook) (Webhook, err
 	}
 	switch {
 	case before.Enabled && !hook.Enabled:
-		if err = s.keepPlace(tx, before); err == nil {
+		if err = s.savePosition(tx, before); err == nil {
 			err = tx.ParkDeliveries(hook.ID)
 		}
 	case before.Enabled && !slices.Equal(before.Types, hook.Types):
-		err = s.catchUp(tx, before, now)
+		err = s.enqueueBacklog(tx, before, now)
 	case !before.Enabled && hook.Enabled:
 		hook.FailingSince = time.Time{}
 		err = tx.ResumeDeliveries(hook.ID, now)

@@ -39,7 +39,7 @@ func TestWebhookAddresses(t *testing.T) {
 // A webhook that wants to be told of other things is told of what happened before as it wanted it then, and of what happens
 // later as it wants it now, also by a node that has not heard of the change.
 func TestOtherTypes(t *testing.T) {
-	inOffice(t, func(o *office) {
+	withWebhook(t, func(o *webhookHarness) {
 		o.happen(1)
 		o.finish(o.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
 		rename := func(name string) {
@@ -76,7 +76,7 @@ func TestOtherTypes(t *testing.T) {
 
 // A node that has not heard that a webhook was disabled does not go past what it has not told.
 func TestStaleNode(t *testing.T) {
-	inOffice(t, func(o *office) {
+	withWebhook(t, func(o *webhookHarness) {
 		o.happen(1)
 		o.finish(o.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
 		stale := o.now()
@@ -98,7 +98,7 @@ func TestStaleNode(t *testing.T) {
 
 // A webhook that was disabled and wants something else when it is enabled is not told of what happened before that.
 func TestOtherTypesWhileDisabled(t *testing.T) {
-	inOffice(t, func(o *office) {
+	withWebhook(t, func(o *webhookHarness) {
 		none := []shop.EventType{shop.OrderExpired}
 		if _, err := o.UpdateWebhook(o.t.Context(), o.hook.ID, shop.WebhookChange{Types: &none}, nil); err != nil {
 			o.t.Fatal(err)
@@ -117,7 +117,7 @@ func TestOtherTypesWhileDisabled(t *testing.T) {
 
 // A secret that is being replaced signs beside the new one until the overlap is over.
 func TestRotateWebhook(t *testing.T) {
-	inOffice(t, func(o *office) {
+	withWebhook(t, func(o *webhookHarness) {
 		wantSecrets := func(want ...string) {
 			o.t.Helper()
 			o.happen(1)
@@ -146,7 +146,7 @@ func TestRotateWebhook(t *testing.T) {
 
 // What is on its way to a webhook that is removed ends well, and nothing more is sent.
 func TestRemovedWebhook(t *testing.T) {
-	inOffice(t, func(o *office) {
+	withWebhook(t, func(o *webhookHarness) {
 		o.happen(2)
 		claims, err := o.ClaimDeliveries(o.t.Context(), o.hook.ID, 1)
 		if err != nil || len(claims) != 1 {
@@ -260,7 +260,7 @@ func share(t *testing.T, service *shop.Service, hook shop.Webhook, after int64, 
 
 // More than is told at a time is told in parts, also where all of it is in memory.
 func TestManyAtOnce(t *testing.T) {
-	inOffice(t, func(o *office) {
+	withWebhook(t, func(o *webhookHarness) {
 		ctx, stop := context.WithCancel(o.t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() { o.RunJobs(ctx, func(err error) { o.t.Error(err) }) })
@@ -301,7 +301,7 @@ func TestTypesOfWhatIsNotPublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	o := &office{t: t, store: store}
+	o := &webhookHarness{t: t, store: store}
 	if o.Service, err = shop.Open(t.Context(), store, shop.Options{}); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 var clockCases = []testCase{
 	{"a clock that was put back leaves nothing to wait for", func(t *testing.T, store shop.Store) {
-		now, most := keyNow(), shop.MaxLead{Jump: time.Minute, Session: time.Hour, Retry: 10 * time.Hour, Claim: 5 * time.Minute}
+		now, most := utcNow(), shop.MaxLead{Jump: time.Minute, Session: time.Hour, Retry: 10 * time.Hour, Claim: 5 * time.Minute}
 		const near, far = 59 * time.Second, 61 * time.Second
 		var hook shop.Webhook
 		var key shop.Key
@@ -72,7 +72,7 @@ var clockCases = []testCase{
 	}},
 
 	{"what bears a time to come is as old as what follows it", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		year := 365 * 24 * time.Hour
 		var ids []int64
 		write(t, store, func(tx shop.WriteTx) error {

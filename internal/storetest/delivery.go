@@ -47,7 +47,7 @@ func due(t *testing.T, store shop.Store, webhookID int64, at time.Time, limit in
 
 var deliveryCases = []testCase{
 	{"a delivery comes back as it was, and as it became", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		for _, d := range []shop.Delivery{
 			{WebhookID: 7, MessageID: "evt_1", EventID: "1", EventType: shop.PetCreated, Status: shop.DeliveryPending,
 				CreatedAt: now, NextAttemptAt: now, Body: []byte(`{"name":"Žofka"}`)},
@@ -71,7 +71,7 @@ var deliveryCases = []testCase{
 	}},
 
 	{"deliveries of one webhook are listed newest first", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		var all []shop.Delivery
 		statuses := []shop.DeliveryStatus{shop.DeliveryPending, shop.DeliverySucceeded, shop.DeliveryFailed}
 		for i := range 12 {
@@ -97,7 +97,7 @@ var deliveryCases = []testCase{
 	}},
 
 	{"a delivery is due when its time has come and nobody has claimed it", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		make := func(next, claimed time.Duration) int64 {
 			d := shop.Delivery{WebhookID: 1, MessageID: "m", EventType: shop.PetCreated, Status: shop.DeliveryPending, CreatedAt: now, Body: []byte("{}")}
 			if next != 0 {
@@ -132,7 +132,7 @@ var deliveryCases = []testCase{
 	}},
 
 	{"what is parked is not due until it is resumed", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		add := func(webhook int64, status shop.DeliveryStatus, next time.Time) shop.Delivery {
 			return addDelivery(t, store, shop.Delivery{WebhookID: webhook, MessageID: "m", EventType: shop.PetCreated, Status: status,
 				CreatedAt: now, NextAttemptAt: next, ClaimedUntil: now, Body: []byte("{}")})
@@ -152,7 +152,7 @@ var deliveryCases = []testCase{
 	}},
 
 	{"old deliveries are removed in parts", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		var last shop.Delivery
 		write(t, store, func(tx shop.WriteTx) error {
 			for i := range 1002 {

@@ -13,8 +13,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// tell writes events in a transaction of its own.
-func tell(t *testing.T, store shop.Store, events ...shop.NewEvent) {
+// recordEvents writes events in a transaction of its own.
+func recordEvents(t *testing.T, store shop.Store, events ...shop.NewEvent) {
 	t.Helper()
 	write(t, store, func(tx shop.WriteTx) error {
 		for _, event := range events {
@@ -69,9 +69,9 @@ var eventCases = []testCase{
 	{"events come back as they were written, in their order", func(t *testing.T, store shop.Store) {
 		wantHorizon(t, store, 0, 0)
 		want := []shop.NewEvent{event(shop.PetCreated, "pets/1"), event(shop.PetUpdated, "pets/1"), event(shop.OrderPlaced, "store/orders/9")}
-		tell(t, store, want[:2]...)
+		recordEvents(t, store, want[:2]...)
 		start := time.Now().Add(-time.Minute)
-		tell(t, store, want[2])
+		recordEvents(t, store, want[2])
 		got := feed(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 10})
 		var events []shop.NewEvent
 		var ids []int64
@@ -105,7 +105,7 @@ var eventCases = []testCase{
 	{"the feed is read in parts, and filters combine", func(t *testing.T, store shop.Store) {
 		kinds := shop.EventTypes()[:3]
 		for i := range 12 {
-			tell(t, store, event(kinds[i%3], fmt.Sprintf("pets/%d", i%2)))
+			recordEvents(t, store, event(kinds[i%3], fmt.Sprintf("pets/%d", i%2)))
 		}
 		all := feed(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 100})
 		if len(all) != 12 {
@@ -129,7 +129,7 @@ var eventCases = []testCase{
 
 	{"what is old is removed from the beginning, and its positions are never used again", func(t *testing.T, store shop.Store) {
 		for range 5 {
-			tell(t, store, event(shop.PetCreated, "pets/1"))
+			recordEvents(t, store, event(shop.PetCreated, "pets/1"))
 		}
 		all := feed(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 10})
 		remove := func(before time.Time) {
@@ -148,7 +148,7 @@ var eventCases = []testCase{
 		wantHorizon(t, store, all[4].ID, all[4].ID)
 		remove(time.Now().Add(time.Hour))
 		wantHorizon(t, store, all[4].ID, all[4].ID)
-		tell(t, store, event(shop.PetCreated, "pets/2"))
+		recordEvents(t, store, event(shop.PetCreated, "pets/2"))
 		rest := feed(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 10})
 		if len(rest) != 1 || rest[0].ID <= all[4].ID {
 			t.Errorf("%+v after %d", rest, all[4].ID)
@@ -226,7 +226,7 @@ var eventCases = []testCase{
 	{"a write is noticed", func(t *testing.T, store shop.Store) {
 		notices := store.Wakeups()
 		for range 2 {
-			tell(t, store, event(shop.PetCreated, "pets/1"))
+			recordEvents(t, store, event(shop.PetCreated, "pets/1"))
 			select {
 			case <-notices:
 			case <-time.After(time.Minute):

@@ -10,9 +10,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-var repeatCases = []testCase{
+var idempotencyCases = []testCase{
 	{"an answer is kept for whom it was, and for a time", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		answer := shop.IdempotencyRecord{
 			Fingerprint: [32]byte{1, 2, 3}, At: now,
 			StoredResponse: shop.StoredResponse{Status: 201, Location: `/v1/"x"`, Tag: `"t"`, Body: []byte("{\"x\":\"\x00🐈\"}")},

@@ -42,11 +42,11 @@ func wantCredential(t *testing.T, store shop.Store, secret string, want *shop.Cr
 	})
 }
 
-func keyNow() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+func utcNow() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 var keyCases = []testCase{
 	{"a key comes back as it was", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		for i, key := range []shop.Key{
 			{Name: "first", Scopes: []shop.Scope{shop.Admin}, Hint: "abcd", CreatedAt: now},
 			{Name: "sécond", Scopes: []shop.Scope{shop.PetsRead, shop.PetsWrite}, Hint: "efgh", CreatedAt: now, ExpiresAt: now.Add(time.Hour)},
@@ -72,7 +72,7 @@ var keyCases = []testCase{
 	{"keys are listed newest first", func(t *testing.T, store shop.Store) {
 		var want []shop.Key
 		for i := range 5 {
-			key := shop.Key{Name: fmt.Sprint(i), Scopes: []shop.Scope{shop.Admin}, CreatedAt: keyNow()}
+			key := shop.Key{Name: fmt.Sprint(i), Scopes: []shop.Scope{shop.Admin}, CreatedAt: utcNow()}
 			want = append([]shop.Key{addKey(t, store, key)}, want...)
 		}
 		read(t, store, func(tx shop.ReadTx) error {
@@ -95,7 +95,7 @@ var keyCases = []testCase{
 	}},
 
 	{"the secrets of a key end, and never later than before", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		key := addKey(t, store, shop.Key{Name: "rotated", Scopes: []shop.Scope{shop.Admin}, CreatedAt: now}, "one")
 		other := addKey(t, store, shop.Key{Name: "other", Scopes: []shop.Scope{shop.Admin}, CreatedAt: now}, "other")
 		end := func(at time.Time, overlap time.Duration) {
@@ -115,7 +115,7 @@ var keyCases = []testCase{
 	}},
 
 	{"a key's hint and last use change", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		key := addKey(t, store, shop.Key{Name: "used", Scopes: []shop.Scope{shop.Admin}, Hint: "aaaa", CreatedAt: now}, "secret")
 		write(t, store, func(tx shop.WriteTx) error {
 			for _, at := range []time.Time{now.Add(time.Minute), now.Add(time.Hour), now} { // the latest stays
@@ -151,7 +151,7 @@ var keyCases = []testCase{
 	}},
 
 	{"admins are counted while they work", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		for i, c := range []struct {
 			key  shop.Key
 			want int

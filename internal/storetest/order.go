@@ -24,7 +24,7 @@ func addOrder(t *testing.T, store shop.Store, order shop.Order) shop.Order {
 
 var orderCases = []testCase{
 	{"an order comes back as it was, and as it became", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		for _, order := range []shop.Order{
 			{PetID: 1, Status: shop.Placed, Reference: "basket 🧺", CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(time.Hour)},
 			{PetID: math.MinInt64, Status: shop.Approved, CreatedAt: now, UpdatedAt: now.Add(time.Second)},
@@ -39,7 +39,7 @@ var orderCases = []testCase{
 	}},
 
 	{"an animal has one open order at most", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		open := shop.Order{PetID: 7, Status: shop.Approved, CreatedAt: now, UpdatedAt: now}
 		first := addOrder(t, store, open)
 		err := store.Write(t.Context(), func(tx shop.WriteTx) error {
@@ -71,7 +71,7 @@ var orderCases = []testCase{
 	}},
 
 	{"orders are listed newest first, and filters combine", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		var all []shop.Order
 		for i := range 12 {
 			status := shop.OrderStatuses()[2+i%3] // not open
@@ -98,7 +98,7 @@ var orderCases = []testCase{
 	}},
 
 	{"holds are due when their time has come", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		next := func() (next time.Time) {
 			read(t, store, func(tx shop.ReadTx) (err error) {
 				next, err = tx.NextHold()

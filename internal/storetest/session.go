@@ -11,7 +11,7 @@ import (
 
 var sessionCases = []testCase{
 	{"a session is found by its token alone, until it is removed", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		session := shop.Session{Secret: shop.HashSecret("secret"), EndsAt: now.Add(time.Hour)}
 		later := shop.Session{Secret: shop.HashSecret("secret"), EndsAt: now.Add(2 * time.Hour)}
 		write(t, store, func(tx shop.WriteTx) error {

@@ -32,7 +32,7 @@ var staffCases = []testCase{
 	}},
 
 	{"categories and open orders are found for several at once", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		ensureCategory(t, store, 3)
 		write(t, store, func(tx shop.WriteTx) error { return tx.InsertCategory(shop.Category{ID: 5, Name: "Žofky"}) })
 		open := addOrder(t, store, shop.Order{PetID: 7, Status: shop.Placed, CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(time.Hour)})
@@ -63,7 +63,7 @@ var staffCases = []testCase{
 	}},
 
 	{"the newest events can come first", func(t *testing.T, store shop.Store) {
-		tell(t, store, event(shop.PetCreated, "pets/1"), event(shop.PetUpdated, "pets/2"), event(shop.PetUpdated, "pets/1"), event(shop.PetDeleted, "pets/1"))
+		recordEvents(t, store, event(shop.PetCreated, "pets/1"), event(shop.PetUpdated, "pets/2"), event(shop.PetUpdated, "pets/1"), event(shop.PetDeleted, "pets/1"))
 		all := feed(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 9})
 		for _, c := range []struct {
 			filter shop.EventFilter
@@ -87,7 +87,7 @@ var staffCases = []testCase{
 		data := func(kind shop.EventType, text string) shop.NewEvent {
 			return shop.NewEvent{Type: kind, Subject: "pets/1", Actor: "system", Data: []byte(text)}
 		}
-		tell(t, store,
+		recordEvents(t, store,
 			data(shop.PetCreated, `{"current":{"id":1,"name":"x","categoryId":1,"status":"sold"},"previous":null}`),
 			data(shop.PetUpdated, `{"current":{"id":1,"name":"x","categoryId":1,"status":"sold"},"previous":{"id":1,"name":"x","categoryId":1,"status":"pending"}}`),
 			data(shop.PetUpdated, `{"current":{"id":1,"name":"x","categoryId":1,"status":"sold"},"previous":{"id":1,"name":"x","categoryId":1}}`),

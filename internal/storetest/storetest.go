@@ -23,7 +23,7 @@ func Run(t *testing.T, open func(t *testing.T) shop.Store) {
 		{"events", eventCases},
 		{"webhooks", webhookCases},
 		{"deliveries", deliveryCases},
-		{"repeats", repeatCases},
+		{"repeats", idempotencyCases},
 		{"clock", clockCases},
 		{"staff", staffCases},
 	} {

@@ -13,21 +13,21 @@ import (
 )
 
 // office is a shop with a webhook, in virtual time.
-type office struct {
+type webhookHarness struct {
 	*shop.Service
 	t     *testing.T
 	store shop.Store
 	hook  shop.IssuedWebhook
 }
 
-// inOffice runs a test in an office whose webhook is told of new animals.
-func inOffice(t *testing.T, test func(*office)) {
+// withWebhook runs a test in an office whose webhook is told of new animals.
+func withWebhook(t *testing.T, test func(*webhookHarness)) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	synctest.Test(t, func(t *testing.T) {
 		store := openStoreAt(t, path)
 		defer store.Close() // inside the bubble: its goroutines must end there
-		o := &office{t: t, store: store}
+		o := &webhookHarness{t: t, store: store}
 		var err error
 		if o.Service, err = shop.Open(t.Context(), store, shop.Options{}); err != nil {
 			t.Fatal(err)
@@ -40,14 +40,14 @@ func inOffice(t *testing.T, test func(*office)) {
 }
 
 // happen adds animals, and makes deliveries of that where the webhook is enabled.
-func (o *office) happen(animals int) {
+func (o *webhookHarness) happen(animals int) {
 	o.t.Helper()
 	o.add(animals)
 	o.fanOut()
 }
 
 // add adds animals of which nobody has made deliveries yet.
-func (o *office) add(animals int) {
+func (o *webhookHarness) add(animals int) {
 	o.t.Helper()
 	for range animals {
 		if _, err := o.CreatePet(o.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
@@ -57,7 +57,7 @@ func (o *office) add(animals int) {
 }
 
 // fanOut makes deliveries of all that has happened.
-func (o *office) fanOut() {
+func (o *webhookHarness) fanOut() {
 	o.t.Helper()
 	for reached := int64(-1); ; {
 		now, err := o.FanOut(o.t.Context(), o.now(), reached)
@@ -72,7 +72,7 @@ func (o *office) fanOut() {
 }
 
 // now is the webhook as it is now.
-func (o *office) now() shop.Webhook {
+func (o *webhookHarness) now() shop.Webhook {
 	o.t.Helper()
 	hook, err := o.Webhook(o.t.Context(), o.hook.ID)
 	if err != nil {
@@ -82,7 +82,7 @@ func (o *office) now() shop.Webhook {
 }
 
 // claim takes what is due, which must be so many.
-func (o *office) claim(want int) []shop.Claim {
+func (o *webhookHarness) claim(want int) []shop.Claim {
 	o.t.Helper()
 	claims, err := o.ClaimDeliveries(o.t.Context(), o.hook.ID, 100)
 	if err != nil || len(claims) != want {
@@ -92,7 +92,7 @@ func (o *office) claim(want int) []shop.Claim {
 }
 
 // finish ends an attempt with a status; 0: there was no answer.
-func (o *office) finish(claim shop.Claim, status int, after time.Duration, want shop.Outcome) shop.Delivery {
+func (o *webhookHarness) finish(claim shop.Claim, status int, after time.Duration, want shop.Outcome) shop.Delivery {
 	o.t.Helper()
 	attempt := shop.Attempt{At: time.Now().UTC(), Duration: 12 * time.Millisecond, Status: status}
 	if status == 0 {
@@ -105,7 +105,7 @@ func (o *office) finish(claim shop.Claim, status int, after time.Duration, want 
 	return o.delivery(claim.ID)
 }
 
-func (o *office) deliveries() []shop.Delivery {
+func (o *webhookHarness) deliveries() []shop.Delivery {
 	o.t.Helper()
 	page, err := o.ListDeliveries(o.t.Context(), shop.DeliveryList{WebhookID: o.hook.ID, PageRequest: shop.PageRequest{Limit: 100}})
 	if err != nil {
@@ -114,7 +114,7 @@ func (o *office) deliveries() []shop.Delivery {
 	return page.Items
 }
 
-func (o *office) delivery(id int64) shop.Delivery {
+func (o *webhookHarness) delivery(id int64) shop.Delivery {
 	o.t.Helper()
 	for _, delivery := range o.deliveries() {
 		if delivery.ID == id {
@@ -125,7 +125,7 @@ func (o *office) delivery(id int64) shop.Delivery {
 	return shop.Delivery{}
 }
 
-func (o *office) enable(enabled bool) {
+func (o *webhookHarness) enable(enabled bool) {
 	o.t.Helper()
 	if _, err := o.UpdateWebhook(o.t.Context(), o.hook.ID, shop.WebhookChange{Enabled: &enabled}, nil); err != nil {
 		o.t.Fatal(err)
@@ -133,7 +133,7 @@ func (o *office) enable(enabled bool) {
 }
 
 // wantDisabled expects that we have disabled the webhook, and said so.
-func (o *office) wantDisabled(reason string) {
+func (o *webhookHarness) wantDisabled(reason string) {
 	o.t.Helper()
 	hook := o.now()
 	if hook.Enabled || !strings.Contains(hook.DisabledReason, reason) {
@@ -149,7 +149,7 @@ func (o *office) wantDisabled(reason string) {
 	}
 }
 
-func (o *office) removed(left int) {
+func (o *webhookHarness) removed(left int) {
 	o.t.Helper()
 	if err := o.RemoveDeliveries(context.Background()); err != nil {
 		o.t.Fatal(err)
