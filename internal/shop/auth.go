@@ -2,21 +2,10 @@ package shop
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/subtle"
 	"slices"
 	"time"
 )
-
-// SecretHash is what is stored of a secret. A fast hash is enough: the secret has 178 bits from a cryptographic source,
-// so there is nothing to guess.
-type SecretHash [sha256.Size]byte
-
-// HashSecret is the only way from a secret to what may be stored.
-func HashSecret(secret string) SecretHash { return sha256.Sum256([]byte(secret)) }
-
-// hint is what people recognise a secret by.
-func hint(secret string) string { return secret[len(secret)-4:] }
 
 // Principal is who makes a request: the holder of a key. The configured key, which is stored nowhere, has the id 0.
 type Principal struct{ key Key }

@@ -83,14 +83,6 @@ type OrderList struct {
 	PageRequest
 }
 
-// Inventory counts the animals by status.
-type Inventory struct {
-	Available   int64 `json:"available"`
-	Pending     int64 `json:"pending"`
-	Sold        int64 `json:"sold"`
-	Unspecified int64 `json:"unspecified"`
-}
-
 // ListOrders returns one page of the orders.
 func (s *Service) ListOrders(ctx context.Context, list OrderList) (Page[Order], error) {
 	return readCurrent(ctx, s, func(tx ReadTx) (Page[Order], error) {
@@ -111,11 +103,6 @@ func existingOrder(tx ReadTx, id int64) (Order, error) {
 		err = Errorf(NotFound, "There is no order with the id %d; list the orders to see which there are.", id)
 	}
 	return order, err
-}
-
-// Inventory counts the animals.
-func (s *Service) Inventory(ctx context.Context) (Inventory, error) {
-	return readCurrent(ctx, s, func(tx ReadTx) (Inventory, error) { return tx.Inventory() })
 }
 
 // PlaceOrder takes an available animal for a client. Of any number who try at once, one gets it. It returns

@@ -2,6 +2,7 @@ package shop
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"hash/crc32"
 	"regexp"
 	"strings"
@@ -55,6 +56,16 @@ func randomBase62(n int) string {
 		}
 	}
 }
+
+// SecretHash is what is stored of a secret. A fast hash is enough: the secret has 178 bits from a cryptographic source,
+// so there is nothing to guess.
+type SecretHash [sha256.Size]byte
+
+// HashSecret is the only way from a secret to what may be stored.
+func HashSecret(secret string) SecretHash { return sha256.Sum256([]byte(secret)) }
+
+// hint is what people recognise a secret by.
+func hint(secret string) string { return secret[len(secret)-4:] }
 
 // secretPattern finds what looks like a secret of ours, whole or cut short.
 var secretPattern = regexp.MustCompile(`ask_(live|test)_[0-9A-Za-z_]+`)

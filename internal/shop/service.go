@@ -3,31 +3,10 @@
 package shop
 
 import (
-	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 )
-
-// Environment is the deployment that a store belongs to. Keys of one are refused by the other.
-type Environment string
-
-const (
-	Production Environment = "production"
-	Staging    Environment = "staging"
-)
-
-func (e Environment) keyPrefix() string {
-	if e == Staging {
-		return "ask_test_"
-	}
-	return "ask_live_"
-}
-
-// ErrOtherEnvironment is what Open returns for a store that was made for another environment.
-var ErrOtherEnvironment = errors.New("the database was made for another environment")
 
 // Options are what a Service is told when it opens.
 type Options struct {
@@ -99,32 +78,6 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	}
 	return s, nil
 }
-
-// adoptEnvironment takes on the environment of the store, and stores the wanted one in a new store. It returns
-// ErrOtherEnvironment if the store belongs to another environment than the wanted one.
-func (s *Service) adoptEnvironment(ctx context.Context, wanted Environment) error {
-	stored, err := read(ctx, s, ReadTx.Environment)
-	if err == nil && stored == "" {
-		err = s.bookkeep(ctx, func(tx BookkeepingTx) (err error) {
-			if stored, err = tx.Environment(); err != nil || stored != "" {
-				return err // another node was faster
-			}
-			stored = cmp.Or(wanted, Production)
-			return tx.SetEnvironment(stored)
-		})
-	}
-	if err != nil {
-		return err
-	}
-	if wanted != "" && wanted != stored {
-		return fmt.Errorf("%w: it belongs to %s, not to %s", ErrOtherEnvironment, stored, wanted)
-	}
-	s.environment = stored
-	return nil
-}
-
-// Environment is the deployment that this shop belongs to.
-func (s *Service) Environment() Environment { return s.environment }
 
 // Ready returns unavailable where the store cannot be read or would not be written; its message says why, to anybody.
 func (s *Service) Ready(ctx context.Context) error { return s.store.Ready(ctx) }

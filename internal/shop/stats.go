@@ -6,6 +6,19 @@ import (
 	"time"
 )
 
+// Inventory counts the animals by status.
+type Inventory struct {
+	Available   int64 `json:"available"`
+	Pending     int64 `json:"pending"`
+	Sold        int64 `json:"sold"`
+	Unspecified int64 `json:"unspecified"`
+}
+
+// Inventory counts the animals.
+func (s *Service) Inventory(ctx context.Context) (Inventory, error) {
+	return readCurrent(ctx, s, func(tx ReadTx) (Inventory, error) { return tx.Inventory() })
+}
+
 // PetCount is how many animals there are of a category and a status.
 type PetCount struct {
 	CategoryID int64
