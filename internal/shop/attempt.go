@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-// Attempt is one try of a delivery.
+// Attempt is one attempt to send a delivery.
 type Attempt struct {
 	At       time.Time     `json:"at"`
 	Duration time.Duration `json:"-"`
 	Millis   int64         `json:"durationMs"`
-	Status   int           `json:"status,omitzero"`  // of the answer; 0: there was none
-	Response string        `json:"answer,omitempty"` // its first bytes
-	Error    string        `json:"error,omitempty"`  // why there was no answer
+	Status   int           `json:"status,omitzero"`  // the response's status; 0 if there was no response
+	Response string        `json:"answer,omitempty"` // the first bytes of the response
+	Error    string        `json:"error,omitempty"`  // why there was no response
 }
 
-// succeeded tells whether the receiver took the message.
+// succeeded reports whether the receiver accepted the message.
 func (a Attempt) succeeded() bool { return a.Status >= 200 && a.Status <= 299 }
 
-// problem says in a few words what became of an attempt that failed.
+// problem describes why the attempt failed.
 func (a Attempt) problem() string {
 	if a.Status == 0 {
 		return a.Error
@@ -29,20 +29,20 @@ func (a Attempt) problem() string {
 	return strings.TrimSpace(fmt.Sprintf("the answer was %d %s", a.Status, http.StatusText(a.Status)))
 }
 
-// ClaimDuration is how long a node has for an attempt before another one may take the delivery for abandoned: twice as long
-// as an attempt may take, and no longer, because what a crash leaves behind waits for it.
+// ClaimDuration is how long a node has for an attempt before another node may claim the delivery. It is twice
+// the timeout of an attempt, and no longer, because deliveries that a crashed node had claimed wait for it.
 const ClaimDuration = 30 * time.Second
 
-// Claim is one attempt that the node that has it makes, and no other.
+// Claim gives one node the exclusive right to attempt a delivery until ClaimedUntil.
 type Claim struct {
 	Delivery
 	URL     string
-	Secrets []string // to sign with, the newest first
+	Secrets []string // sign the message, newest first
 }
 
-// ClaimDeliveries takes some of the deliveries to a webhook that are due. What is not finished by the end of its claim may
-// be taken by another node.
-func (s *Service) ClaimDeliveries(ctx context.Context, webhookID int64, most int) ([]Claim, error) {
+// ClaimDeliveries claims at most limit due deliveries to a webhook. A delivery that is not finished when its
+// claim ends may be claimed by another node.
+func (s *Service) ClaimDeliveries(ctx context.Context, webhookID int64, limit int) ([]Claim, error) {
 	due, err := read(ctx, s, func(tx ReadTx) (bool, error) {
 		now, err := tx.Now()
 		if err != nil {
@@ -69,7 +69,7 @@ func (s *Service) ClaimDeliveries(ctx context.Context, webhookID int64, most int
 		if err != nil {
 			return err
 		}
-		due, err := tx.DueDeliveries(webhookID, now, most)
+		due, err := tx.DueDeliveries(webhookID, now, limit)
 		if err != nil {
 			return err
 		}
@@ -88,18 +88,19 @@ func (s *Service) ClaimDeliveries(ctx context.Context, webhookID int64, most int
 	return claims, nil
 }
 
-// Outcome is what became of an attempt.
+// Outcome is the result of an attempt.
 type Outcome string
 
 const (
 	OutcomeSucceeded Outcome = "succeeded"
-	OutcomeRetry     Outcome = "retry"  // it failed, and will be tried again
-	OutcomeFailed    Outcome = "failed" // it failed for good
-	OutcomeLost      Outcome = "lost"   // it took too long: another node has the delivery
+	OutcomeRetry     Outcome = "retry"  // failed; there will be another attempt
+	OutcomeFailed    Outcome = "failed" // failed; it was the last attempt
+	OutcomeLost      Outcome = "lost"   // the claim had ended and another node has claimed the delivery
 )
 
-// FinishAttempt notes what became of an attempt. after is how long the receiver wants to be left alone; 0: it did not say.
-func (s *Service) FinishAttempt(ctx context.Context, claim Claim, attempt Attempt, after time.Duration) (outcome Outcome, err error) {
+// FinishAttempt stores the result of an attempt and schedules the next one. retryAfter is the receiver's
+// Retry-After, or 0.
+func (s *Service) FinishAttempt(ctx context.Context, claim Claim, attempt Attempt, retryAfter time.Duration) (outcome Outcome, err error) {
 	attempt.Millis = attempt.Duration.Milliseconds()
 	err = s.change(ctx, func(tx *eventTx) error {
 		outcome = OutcomeLost
@@ -115,14 +116,14 @@ func (s *Service) FinishAttempt(ctx context.Context, claim Claim, attempt Attemp
 		if err != nil {
 			return err
 		}
-		if !found { // removed meanwhile
+		if !found { // deleted during the attempt
 			hook.Enabled = false
 		}
-		elsewhere := claim.URL != hook.URL // it has moved, and what its old address says is nothing against it
+		moved := claim.URL != hook.URL // the result says nothing about the new URL
 		delivery.Attempts = append(delivery.Attempts, attempt)
 		delivery.ClaimedUntil = time.Time{}
-		outcome = delivery.applyAttempt(attempt, hook.Enabled, !elsewhere && attempt.Status == http.StatusGone, now, after)
-		if err := tx.UpdateDelivery(delivery); err != nil || !found || elsewhere || delivery.EventType == testEvent {
+		outcome = delivery.applyAttempt(attempt, hook.Enabled, !moved && attempt.Status == http.StatusGone, now, retryAfter)
+		if err := tx.UpdateDelivery(delivery); err != nil || !found || moved || delivery.EventType == testEvent {
 			return err
 		}
 		return s.updateWebhookHealth(tx, hook, delivery, attempt, now)
@@ -130,25 +131,25 @@ func (s *Service) FinishAttempt(ctx context.Context, claim Claim, attempt Attemp
 	return outcome, err
 }
 
-// applyAttempt decides how a delivery goes on after an attempt.
-func (d *Delivery) applyAttempt(attempt Attempt, enabled, gone bool, now time.Time, after time.Duration) Outcome {
-	tried := len(d.Attempts)
+// applyAttempt updates the status and the next attempt after the last attempt in d.Attempts.
+func (d *Delivery) applyAttempt(attempt Attempt, enabled, gone bool, now time.Time, retryAfter time.Duration) Outcome {
+	n := len(d.Attempts)
 	d.NextAttemptAt = time.Time{}
 	switch {
 	case attempt.succeeded():
 		d.Status = DeliverySucceeded
 		return OutcomeSucceeded
-	case d.EventType == testEvent || tried > len(retrySchedule) && !gone:
+	case d.EventType == testEvent || n > len(retrySchedule) && !gone:
 		d.Status = DeliveryFailed
 		return OutcomeFailed
-	case enabled && !gone: // what is gone gets disabled: its messages wait until it is back
-		d.NextAttemptAt = now.Add(max(jitter(retrySchedule[tried-1]), min(after, maxRetryAfter)))
+	case enabled && !gone: // otherwise the delivery is parked until the webhook is enabled
+		d.NextAttemptAt = now.Add(max(jitter(retrySchedule[n-1]), min(retryAfter, maxRetryAfter)))
 	}
 	return OutcomeRetry
 }
 
-// updateWebhookHealth notes whether a webhook takes what it is sent, and disables one that is gone, or that took nothing for as long as
-// a delivery is tried.
+// updateWebhookHealth stores since when a webhook fails. It disables a webhook whose URL is gone, or that
+// accepted nothing from the first to the last attempt of a delivery.
 func (s *Service) updateWebhookHealth(tx *eventTx, hook Webhook, delivery Delivery, attempt Attempt, now time.Time) error {
 	if attempt.succeeded() {
 		if hook.FailingSince.IsZero() {

@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// Principal is who makes a request: the holder of a key. The configured key, which is stored nowhere, has the id 0.
+// Principal is the key that a request was authenticated with. The configured key, which is not stored, has
+// the id 0.
 type Principal struct{ key Key }
 
-// Actor names the principal in logs and metrics.
+// Actor names the principal in events, logs and metrics; "" for the zero Principal.
 func (p Principal) Actor() string {
 	switch {
 	case p.key.Name == "":
-		return "" // nobody
+		return ""
 	case p.key.ID == 0:
 		return "configured"
 	default:
@@ -22,28 +23,29 @@ func (p Principal) Actor() string {
 	}
 }
 
-// ID is the key's id; 0 for the configured key.
+// ID returns the key's id; 0 for the configured key.
 func (p Principal) ID() int64 { return p.key.ID }
 
-// Name is what the key is called.
+// Name returns the key's name.
 func (p Principal) Name() string { return p.key.Name }
 
-// HasScope tells whether the principal has a scope; admin has them all.
+// HasScope reports whether the principal has a scope. The scope admin includes every other.
 func (p Principal) HasScope(scope Scope) bool {
 	return slices.Contains(p.key.Scopes, scope) || slices.Contains(p.key.Scopes, Admin)
 }
 
-// Credential is a key as one of its secrets opens it.
+// Credential is a key together with the expiry of the secret that it was looked up by.
 type Credential struct {
 	Key   Key
-	Until time.Time // when the secret stops working, whatever the key does; zero: never
+	Until time.Time // when the secret expires; zero means never. The key has an expiry of its own.
 }
 
 func (c Credential) validAt(now time.Time) bool {
 	return !isPast(c.Until, now) && !isPast(c.Key.ExpiresAt, now)
 }
 
-// Authenticate finds who holds a secret. It returns invalid_api_key, or unavailable where the store cannot be asked.
+// Authenticate returns the principal that a secret belongs to. It returns invalid_api_key for an unknown or
+// expired secret, or unavailable if the store cannot be reached.
 func (s *Service) Authenticate(ctx context.Context, secret string) (Principal, error) {
 	hash := HashSecret(secret)
 	if !s.isConfigured(hash) && !wellFormed(secret, s.environment) {
@@ -56,7 +58,7 @@ func (s *Service) isConfigured(hash SecretHash) bool {
 	return s.configured != nil && subtle.ConstantTimeCompare(hash[:], s.configuredHash[:]) == 1
 }
 
-// principal finds who holds the secret with a hash. It returns the same errors as Authenticate.
+// principal returns the principal of a hashed secret. It returns the same errors as Authenticate.
 func (s *Service) principal(ctx context.Context, hash SecretHash) (Principal, error) {
 	if s.isConfigured(hash) {
 		return Principal{*s.configured}, nil
@@ -85,7 +87,7 @@ func (s *Service) findCredential(ctx context.Context, hash SecretHash) (c Creden
 	return c, found, err
 }
 
-// CurrentKey returns the principal's own key, as it is now.
+// CurrentKey returns the current state of the principal's own key.
 func (s *Service) CurrentKey(ctx context.Context, p Principal) (Key, error) {
 	if p.key.ID == 0 {
 		return p.key, nil

@@ -2,13 +2,15 @@ package shop
 
 import "context"
 
-// Category is what animals are grouped by. One that an animal brought into being has no name until somebody gives it one.
+// Category groups animals. A category that was created along with an animal has no name until a client sets
+// one.
 type Category struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name,omitempty"`
 }
 
-// ensureCategory makes sure of the category of an animal. It returns validation_failed where only known ones are allowed.
+// ensureCategory creates the category of an animal if it is missing. With Options.KnownCategories it returns
+// validation_failed instead.
 func (s *Service) ensureCategory(tx *eventTx, id int64) error {
 	if !s.knownCategories {
 		_, err := tx.EnsureCategory(id)
@@ -21,7 +23,8 @@ func (s *Service) ensureCategory(tx *eventTx, id int64) error {
 	return problems.Err()
 }
 
-// CategoryProblems says what is wrong with the category of an animal, so that it can be told with all else that is.
+// CategoryProblems checks that an animal may have the category, so that the problem can be reported along
+// with others.
 func (s *Service) CategoryProblems(ctx context.Context, id int64) (Problems, error) {
 	return read(ctx, s, func(tx ReadTx) (Problems, error) { return s.categoryProblems(tx, id) })
 }
@@ -39,9 +42,9 @@ func (s *Service) categoryProblems(tx ReadTx, id int64) (p Problems, err error) 
 
 const unknownCategory = "must be the id of a category that there is"
 
-// ListCategories returns one page of the categories, by ascending id.
-func (s *Service) ListCategories(ctx context.Context, w PageRequest) (Page[Category], error) {
-	return read(ctx, s, func(tx ReadTx) (Page[Category], error) { return pageOf(w, tx.Categories) })
+// ListCategories returns one page of the categories by ascending id.
+func (s *Service) ListCategories(ctx context.Context, page PageRequest) (Page[Category], error) {
+	return read(ctx, s, func(tx ReadTx) (Page[Category], error) { return pageOf(page, tx.Categories) })
 }
 
 // Category returns one category, or not_found.
@@ -65,7 +68,7 @@ func checkCategoryName(name string) error {
 	return p.Err()
 }
 
-// CreateCategory adds a category under an id of our own choice. It returns validation_failed.
+// CreateCategory adds a category and assigns its id. It returns validation_failed for an invalid name.
 func (s *Service) CreateCategory(ctx context.Context, name string) (Category, error) {
 	if err := checkCategoryName(name); err != nil {
 		return Category{}, err
@@ -80,8 +83,8 @@ func (s *Service) CreateCategory(ctx context.Context, name string) (Category, er
 	})
 }
 
-// PutCategory names a category, and adds it where there is none; created tells which. It returns validation_failed, or
-// precondition_failed, also for a condition on what is not there.
+// PutCategory sets the name of a category, and creates the category if it does not exist. It returns
+// validation_failed or precondition_failed; a precondition on a missing category always fails.
 func (s *Service) PutCategory(ctx context.Context, category Category, match Precondition[Category]) (created bool, err error) {
 	if err := checkCategoryName(category.Name); err != nil {
 		return false, err
@@ -104,7 +107,8 @@ func (s *Service) PutCategory(ctx context.Context, category Category, match Prec
 	})
 }
 
-// DeleteCategory removes a category. It returns not_found, precondition_failed, or category_in_use while animals name it.
+// DeleteCategory removes a category. It returns not_found, precondition_failed, or category_in_use while
+// animals belong to it.
 func (s *Service) DeleteCategory(ctx context.Context, id int64, match Precondition[Category]) error {
 	_, err := write(ctx, s, func(tx *eventTx) (struct{}, error) {
 		category, err := existingCategory(tx, id)
@@ -114,11 +118,11 @@ func (s *Service) DeleteCategory(ctx context.Context, id int64, match Preconditi
 		if err != nil {
 			return struct{}{}, err
 		}
-		used, err := tx.CategoryInUse(id)
+		inUse, err := tx.CategoryInUse(id)
 		if err != nil {
 			return struct{}{}, err
 		}
-		if used {
+		if inUse {
 			return struct{}{}, Errorf(CategoryInUse, "There are animals of the category %d; move or remove them first.", id)
 		}
 		return struct{}{}, tx.DeleteCategory(category)
@@ -134,7 +138,8 @@ type CategoryReader interface {
 	Categories(page PageRequest) ([]Category, error)
 	// ExistingCategories returns the ids that belong to a category. The given ids must be distinct.
 	ExistingCategories(ids []int64) ([]int64, error)
-	// CategoriesByID returns the categories with the given ids, in no particular order; unknown ids are skipped.
+	// CategoriesByID returns the categories with the given ids, in no particular order; unknown ids are
+	// skipped.
 	CategoriesByID(ids []int64) ([]Category, error)
 	// CategoryInUse reports whether any animal belongs to the category.
 	CategoryInUse(id int64) (bool, error)
@@ -144,7 +149,8 @@ type CategoryReader interface {
 type CategoryMutations interface {
 	// EnsureCategory creates a category without a name unless the id is taken.
 	EnsureCategory(id int64) (created bool, err error)
-	// EnsureCategories is EnsureCategory for distinct ids in ascending order. It returns the ids that it created.
+	// EnsureCategories is EnsureCategory for distinct ids in ascending order. It returns the ids that it
+	// created.
 	EnsureCategories(ids []int64) (created []int64, err error)
 	// InsertCategory adds a category whose id is not taken.
 	InsertCategory(Category) error

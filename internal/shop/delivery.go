@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// DeliveryStatus is how far a delivery has come.
+// DeliveryStatus is the state of a delivery.
 type DeliveryStatus string
 
 const (
-	DeliveryPending   DeliveryStatus = "pending"   // it will be tried, or waits until its webhook is enabled
-	DeliverySucceeded DeliveryStatus = "succeeded" // the webhook took it
-	DeliveryFailed    DeliveryStatus = "failed"    // it will not be tried again
+	DeliveryPending   DeliveryStatus = "pending"   // waits for its next attempt, or for its webhook to be enabled
+	DeliverySucceeded DeliveryStatus = "succeeded" // the receiver accepted the message
+	DeliveryFailed    DeliveryStatus = "failed"    // all attempts have failed
 )
 
-// Delivery is one message to one webhook, with what became of it.
+// Delivery is one message to one webhook, with the attempts to send it.
 type Delivery struct {
 	ID            int64          `json:"id"`
 	WebhookID     int64          `json:"webhookId"`
-	MessageID     string         `json:"messageId"` // what the receiver gets as webhook-id: the same for every attempt and redelivery
+	MessageID     string         `json:"messageId"` // the webhook-id header: the same for every attempt and redelivery
 	EventID       string         `json:"eventId,omitempty"`
 	EventType     EventType      `json:"eventType"`
 	Status        DeliveryStatus `json:"status"`
@@ -27,23 +27,23 @@ type Delivery struct {
 	CreatedAt     time.Time      `json:"createdAt"`
 	NextAttemptAt time.Time      `json:"nextAttemptAt,omitzero"`
 	Body          []byte         `json:"-"`
-	ClaimedUntil  time.Time      `json:"-"` // until then one node alone may try it
+	ClaimedUntil  time.Time      `json:"-"` // until then only the claiming node may send it
 }
 
-// testEvent is the type of a message that only tries a webhook out. It is in no feed.
+// testEvent is the type of a message that tests a webhook. It never appears in the feed.
 const testEvent EventType = "webhook.test"
 
-// deliveryRetention is how long the log of deliveries reaches back.
+// deliveryRetention is how long deliveries are kept.
 const deliveryRetention = 30 * 24 * time.Hour
 
-// DeliveryList asks for one page of the deliveries to a webhook, newest first.
+// DeliveryList selects one page of the deliveries to a webhook, newest first.
 type DeliveryList struct {
 	WebhookID int64
-	Status    DeliveryStatus // none: any
+	Status    DeliveryStatus // empty matches any
 	PageRequest
 }
 
-// DeliveryStatusProblem says what is wrong with a delivery's status that a client sent, or "".
+// DeliveryStatusProblem returns why a status that a client sent is invalid, or "".
 func DeliveryStatusProblem(s string) string {
 	switch DeliveryStatus(s) {
 	case DeliveryPending, DeliverySucceeded, DeliveryFailed:
@@ -52,19 +52,19 @@ func DeliveryStatusProblem(s string) string {
 	return "must be one of pending, succeeded, failed"
 }
 
-// ListDeliveries returns one page of the deliveries to a webhook, or not_found.
+// ListDeliveries returns one page of the deliveries to a webhook. It returns not_found.
 func (s *Service) ListDeliveries(ctx context.Context, list DeliveryList) (Page[Delivery], error) {
 	return read(ctx, s, func(tx ReadTx) (Page[Delivery], error) {
 		if _, err := existingWebhook(tx, list.WebhookID); err != nil {
 			return Page[Delivery]{}, err
 		}
-		return pageOf(list.PageRequest, func(w PageRequest) ([]Delivery, error) {
-			return tx.Deliveries(DeliveryList{list.WebhookID, list.Status, w})
+		return pageOf(list.PageRequest, func(page PageRequest) ([]Delivery, error) {
+			return tx.Deliveries(DeliveryList{list.WebhookID, list.Status, page})
 		})
 	})
 }
 
-// TestWebhook sends a message that only tries a webhook out, once, also where it is disabled. It returns not_found.
+// TestWebhook enqueues a test message, which is sent once, even to a disabled webhook. It returns not_found.
 func (s *Service) TestWebhook(ctx context.Context, id int64) (Delivery, error) {
 	return write(ctx, s, func(tx *eventTx) (Delivery, error) {
 		hook, err := existingWebhook(tx, id)
@@ -87,7 +87,7 @@ func (s *Service) TestWebhook(ctx context.Context, id int64) (Delivery, error) {
 	})
 }
 
-// Redeliver sends a message again, at once, whatever became of it before. It returns not_found.
+// Redeliver enqueues a message again, whatever the status of the old delivery. It returns not_found.
 func (s *Service) Redeliver(ctx context.Context, webhookID, id int64) (Delivery, error) {
 	return write(ctx, s, func(tx *eventTx) (Delivery, error) {
 		if _, err := existingWebhook(tx, webhookID); err != nil {
@@ -111,7 +111,7 @@ func (s *Service) Redeliver(ctx context.Context, webhookID, id int64) (Delivery,
 	})
 }
 
-// RemoveDeliveries removes the deliveries that are older than the log reaches back.
+// RemoveDeliveries removes the deliveries that are older than deliveryRetention.
 func (s *Service) RemoveDeliveries(ctx context.Context) error {
 	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) {
 		now, err := tx.Now()
@@ -128,8 +128,8 @@ type DeliveryReader interface {
 	Delivery(webhookID, id int64) (Delivery, bool, error)
 	// Deliveries returns at most list.Limit deliveries to a webhook by descending id.
 	Deliveries(list DeliveryList) ([]Delivery, error)
-	// DueDeliveries returns at most limit deliveries to a webhook whose next attempt is due and that no node has
-	// claimed, longest due first.
+	// DueDeliveries returns at most limit deliveries to a webhook whose next attempt is due and that no node
+	// has claimed, longest due first.
 	DueDeliveries(webhookID int64, now time.Time, limit int) ([]Delivery, error)
 }
 
@@ -143,7 +143,7 @@ type DeliveryBookkeeping interface {
 	ParkDeliveries(webhookID int64) error
 	// ResumeDeliveries schedules all pending deliveries to a webhook for the given time.
 	ResumeDeliveries(webhookID int64, at time.Time) error
-	// RemoveDeliveries removes some of the oldest deliveries created before a time and reports whether there may be
-	// more. A delivery with a time after now counts as old as the delivery that follows it.
+	// RemoveDeliveries removes some of the oldest deliveries created before a time and reports whether there
+	// may be more. A delivery with a time after now counts as old as the delivery that follows it.
 	RemoveDeliveries(before, now time.Time) (more bool, err error)
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// Environment is the deployment that a store belongs to. Keys of one are refused by the other.
+// Environment is the deployment that a store belongs to. A store refuses the keys of the other environment.
 type Environment string
 
 const (
@@ -22,7 +22,7 @@ func (e Environment) keyPrefix() string {
 	return "ask_live_"
 }
 
-// ErrOtherEnvironment is what Open returns for a store that was made for another environment.
+// ErrOtherEnvironment is returned by Open if the store belongs to another environment than the one requested.
 var ErrOtherEnvironment = errors.New("the database was made for another environment")
 
 // adoptEnvironment takes on the environment of the store, and stores the wanted one in a new store. It returns
@@ -48,5 +48,5 @@ func (s *Service) adoptEnvironment(ctx context.Context, wanted Environment) erro
 	return nil
 }
 
-// Environment is the deployment that this shop belongs to.
+// Environment returns the deployment that this shop belongs to.
 func (s *Service) Environment() Environment { return s.environment }

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// eventTx is the write transaction that rules work with. It records an event with every mutation. The store's own
-// mutations are a named field, not embedded: a new method of Mutations does not compile until eventTx records it.
+// eventTx is the write transaction that rules work with. It records an event with every mutation. The store's
+// own mutations are a named field, not embedded: a new method of Mutations does not compile until eventTx
+// records it.
 type eventTx struct {
 	BookkeepingTx
 	mutations Mutations

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// lastUsed remembers when each key was last used on this node. They are kept to the minute, so they are written down from
-// time to time, and a use never costs a write of its own.
+// lastUsed records in memory when each key was last used on this node. A background job saves the uses, so that
+// authenticating a request does not write.
 type lastUsed struct {
 	mu      sync.Mutex
 	last    map[int64]time.Time
@@ -24,7 +24,7 @@ func (u *lastUsed) record(id int64, at time.Time) {
 	u.last[id], u.unsaved[id] = at, at
 }
 
-// apply shows a use that is not written down yet.
+// apply sets the key's LastUsedAt to the last use on this node if that is later.
 func (u *lastUsed) apply(key *Key) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -36,12 +36,44 @@ func (u *lastUsed) apply(key *Key) {
 func (u *lastUsed) takeUnsaved() map[int64]time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	taken := u.unsaved
+	unsaved := u.unsaved
 	u.unsaved = map[int64]time.Time{}
-	return taken
+	return unsaved
 }
 
-// SaveLastUsed writes down when keys were last used.
+// requeue returns uses that could not be saved. A use that was recorded since is later and wins.
+func (u *lastUsed) requeue(unsaved map[int64]time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for id, at := range unsaved {
+		if _, later := u.unsaved[id]; !later {
+			u.unsaved[id] = at
+		}
+	}
+}
+
+// clamp moves all later uses back to a time, after the clock was set back.
+func (u *lastUsed) clamp(to time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, uses := range []map[int64]time.Time{u.last, u.unsaved} {
+		for id, at := range uses {
+			if at.After(to) {
+				uses[id] = to
+			}
+		}
+	}
+}
+
+// forget drops the uses of a revoked key.
+func (u *lastUsed) forget(id int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.last, id)
+	delete(u.unsaved, id)
+}
+
+// SaveLastUsed stores when keys were last used on this node.
 func (s *Service) SaveLastUsed(ctx context.Context) error {
 	unsaved := s.lastUsed.takeUnsaved()
 	if len(unsaved) == 0 {
@@ -59,36 +91,4 @@ func (s *Service) SaveLastUsed(ctx context.Context) error {
 		s.lastUsed.requeue(unsaved)
 	}
 	return err
-}
-
-// clamp takes no use for later than a time: the clock that noted it was put back.
-func (u *lastUsed) clamp(to time.Time) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for _, noted := range []map[int64]time.Time{u.last, u.unsaved} {
-		for id, at := range noted {
-			if at.After(to) {
-				noted[id] = to
-			}
-		}
-	}
-}
-
-// forget drops what was noted of a key that is no more.
-func (u *lastUsed) forget(id int64) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	delete(u.last, id)
-	delete(u.unsaved, id)
-}
-
-// requeue keeps what could not be saved, unless a later use has come.
-func (u *lastUsed) requeue(unsaved map[int64]time.Time) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	for id, at := range unsaved {
-		if _, later := u.unsaved[id]; !later {
-			u.unsaved[id] = at
-		}
-	}
 }

@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// OrderStatus is how far an order has come.
+// OrderStatus is the state of an order.
 type OrderStatus string
 
 const (
-	Placed    OrderStatus = "placed"    // holds its animal until the hold runs out
+	Placed    OrderStatus = "placed"    // holds its animal until the hold expires
 	Approved  OrderStatus = "approved"  // holds its animal until it is delivered or cancelled
 	Delivered OrderStatus = "delivered" // the animal is sold
-	Cancelled OrderStatus = "cancelled" // the animal is free again
-	Expired   OrderStatus = "expired"   // the hold ran out; the animal is free again
+	Cancelled OrderStatus = "cancelled" // the animal is available again
+	Expired   OrderStatus = "expired"   // the hold expired; the animal is available again
 )
 
-// OrderStatuses are all the values that the status of an order can take.
+// OrderStatuses returns all statuses of an order.
 func OrderStatuses() []OrderStatus {
 	return []OrderStatus{Placed, Approved, Delivered, Cancelled, Expired}
 }
 
-// OrderStatusProblem says what is wrong with an order's status that a client sent, or "".
+// OrderStatusProblem returns why a status that a client sent is invalid, or "".
 func OrderStatusProblem(s string) string {
 	if slices.Contains(OrderStatuses(), OrderStatus(s)) {
 		return ""
@@ -31,16 +31,17 @@ func OrderStatusProblem(s string) string {
 	return "must be one of placed, approved, delivered, cancelled, expired"
 }
 
-// orderTransitions are the steps that a client can take with an order. Any status may also stay as it is.
+// orderTransitions are the changes of status that a client can make. Keeping the status is always allowed.
 var orderTransitions = map[OrderStatus][]OrderStatus{
 	Placed:   {Approved, Cancelled},
 	Approved: {Delivered, Cancelled},
 }
 
-// Transitions are the steps that a client can take with an order in this status.
+// Transitions returns the statuses that a client can give to an order in this status.
 func (s OrderStatus) Transitions() []OrderStatus { return slices.Clone(orderTransitions[s]) }
 
-// petStatusAfter is what becomes of the animal with a step of its order; a step that is not here leaves it as it is.
+// petStatusAfter maps the new status of an order to the new status of its animal. Other statuses leave it
+// unchanged.
 var petStatusAfter = map[OrderStatus]Status{
 	Placed:    Pending,
 	Delivered: Sold,
@@ -48,13 +49,13 @@ var petStatusAfter = map[OrderStatus]Status{
 	Expired:   Available,
 }
 
-// NewOrder is what a client asks for.
+// NewOrder describes an order to be placed.
 type NewOrder struct {
 	PetID     int64
-	Reference string // the client's own text; empty: none
+	Reference string // free text of the client; may be empty
 }
 
-// Problems checks the rules of an order's members.
+// Problems checks the members of a new order.
 func (n NewOrder) Problems() Problems {
 	var p Problems
 	if n.Reference != "" {
@@ -65,7 +66,7 @@ func (n NewOrder) Problems() Problems {
 	return p
 }
 
-// Order holds one animal for a client, from its placing to its end.
+// Order reserves one animal for a client until it is delivered, cancelled or expired.
 type Order struct {
 	ID            int64       `json:"id"`
 	PetID         int64       `json:"petId"`
@@ -73,21 +74,22 @@ type Order struct {
 	Reference     string      `json:"reference,omitempty"`
 	CreatedAt     time.Time   `json:"createdAt"`
 	UpdatedAt     time.Time   `json:"updatedAt"`
-	HoldExpiresAt time.Time   `json:"holdExpiresAt,omitzero"` // while placed
+	HoldExpiresAt time.Time   `json:"holdExpiresAt,omitzero"` // set while placed
 }
 
-// OrderList asks for one page of orders, newest first; what is zero or nil does not narrow it.
+// OrderList selects one page of the orders that match all of its fields, newest first. A zero field matches
+// every order.
 type OrderList struct {
 	Status OrderStatus
 	PetID  *int64
 	PageRequest
 }
 
-// ListOrders returns one page of the orders.
+// ListOrders returns one page of the orders, newest first.
 func (s *Service) ListOrders(ctx context.Context, list OrderList) (Page[Order], error) {
 	return readCurrent(ctx, s, func(tx ReadTx) (Page[Order], error) {
-		return pageOf(list.PageRequest, func(w PageRequest) ([]Order, error) {
-			return tx.Orders(OrderList{list.Status, list.PetID, w})
+		return pageOf(list.PageRequest, func(page PageRequest) ([]Order, error) {
+			return tx.Orders(OrderList{list.Status, list.PetID, page})
 		})
 	})
 }
@@ -105,8 +107,8 @@ func existingOrder(tx ReadTx, id int64) (Order, error) {
 	return order, err
 }
 
-// PlaceOrder takes an available animal for a client. Of any number who try at once, one gets it. It returns
-// validation_failed, pet_not_found or pet_not_available.
+// PlaceOrder reserves an available animal. Of any number of concurrent orders for one animal, one succeeds.
+// It returns validation_failed, pet_not_found or pet_not_available.
 func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
 	if err := n.Problems().Err(); err != nil {
 		return Order{}, err
@@ -140,8 +142,8 @@ func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
 	})
 }
 
-// UpdateOrder takes an order one step further. It returns validation_failed, not_found, precondition_failed or
-// invalid_transition.
+// UpdateOrder changes the status of an order, and of its animal accordingly. It returns validation_failed,
+// not_found, precondition_failed or invalid_transition.
 func (s *Service) UpdateOrder(ctx context.Context, id int64, to OrderStatus, match Precondition[Order]) (Order, error) {
 	if reason := OrderStatusProblem(string(to)); reason != "" {
 		return Order{}, Errorf(ValidationFailed, "The status %s.", reason)
@@ -168,7 +170,7 @@ func (s *Service) UpdateOrder(ctx context.Context, id int64, to OrderStatus, mat
 	})
 }
 
-// advanceOrder takes an order to its next status, and its animal with it.
+// advanceOrder changes the status of an order and of its animal.
 func advanceOrder(tx *eventTx, before Order, to OrderStatus, now time.Time) (Order, error) {
 	order := before
 	order.Status, order.UpdatedAt, order.HoldExpiresAt = to, latest(now, before.UpdatedAt), time.Time{}
@@ -178,10 +180,10 @@ func advanceOrder(tx *eventTx, before Order, to OrderStatus, now time.Time) (Ord
 	return order, updatePetStatus(tx, order)
 }
 
-// updatePetStatus gives the animal of an order the status that goes with the order's.
+// updatePetStatus sets the status of an order's animal as petStatusAfter demands.
 func updatePetStatus(tx *eventTx, order Order) error {
-	status, changes := petStatusAfter[order.Status]
-	if !changes {
+	status, changed := petStatusAfter[order.Status]
+	if !changed {
 		return nil
 	}
 	before, found, err := tx.Pet(order.PetID)
@@ -189,7 +191,7 @@ func updatePetStatus(tx *eventTx, order Order) error {
 		return err
 	}
 	if !found {
-		return fmt.Errorf("the animal %d of the order %d is not there", order.PetID, order.ID)
+		return fmt.Errorf("the animal %d of order %d does not exist", order.PetID, order.ID)
 	}
 	after := before
 	after.Status = status

@@ -1,5 +1,5 @@
-// Package shop is what an animal store is: its animals, its keys, and the rules that hold between them. It knows
-// neither HTTP nor SQL.
+// Package shop is the domain of an animal store: its types, its rules, the Service that applies them, and the
+// Store interface that it needs. It knows neither HTTP nor SQL.
 package shop
 
 import (
@@ -8,39 +8,39 @@ import (
 	"time"
 )
 
-// Options are what a Service is told when it opens.
+// Options configure a Service.
 type Options struct {
-	// Environment is what the store must belong to; a new store takes it on. Empty takes a new store to
-	// production and any other as it is.
+	// Environment is the environment that the store must belong to; a new store adopts it. If empty, any
+	// store is accepted, and a new one becomes production.
 	Environment Environment
-	// ConfiguredKey is accepted with the scope admin and stored nowhere; empty: none.
+	// ConfiguredKey is accepted as a key with the scope admin. It is never stored. Empty means none.
 	ConfiguredKey string
-	// KnownCategories refuses animals of a category that there is not, in place of bringing it into being.
+	// KnownCategories refuses animals of unknown categories. Otherwise the category is created with the animal.
 	KnownCategories bool
-	// OrderHold is how long a placed order holds its animal; zero: DefaultOrderHold.
+	// OrderHold is how long a placed order holds its animal. Zero means DefaultOrderHold.
 	OrderHold time.Duration
-	// Source names this shop in its events; empty: DefaultSource.
+	// Source names this shop in its events. Empty means DefaultSource.
 	Source string
-	// EventRetention is how long events are kept; zero: for ever.
+	// EventRetention is how long events are kept. Zero means forever.
 	EventRetention time.Duration
-	// Now is the clock; nil: the system's. Holds, events and deliveries go by the store's own.
+	// Now is this node's clock; nil means time.Now. Holds, events and deliveries use the store's clock instead.
 	Now func() time.Time
 }
 
-// Service is the shop, open. Everything that a client, a page or a command does goes through it.
+// Service applies the shop's rules. The API, the staff pages and the commands all go through it.
 type Service struct {
 	store           Store
 	environment     Environment
-	configured      *Key // nil: none
+	configured      *Key // nil if there is none
 	configuredHash  SecretHash
-	configuredText  string // to keep it out of the log
+	configuredText  string // for Redact
 	knownCategories bool
 	orderHold       time.Duration
 	source          string
 	eventRetention  time.Duration
 	clock           func() time.Time
 	feed            *feed
-	nextHoldCache   atomic.Pointer[holdExpiry] // nil: not known yet
+	nextHoldCache   atomic.Pointer[holdExpiry] // nil until it is first read
 	keyCache        *keyCache
 	lastUsed        *lastUsed
 	inFlight        *inFlight
@@ -48,7 +48,8 @@ type Service struct {
 	clockGuard      *clockGuard
 }
 
-// Open opens the shop on a store. It refuses one of another environment.
+// Open returns a Service on a store. It returns ErrOtherEnvironment if the store belongs to another
+// environment.
 func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	s := &Service{
 		store: store, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
@@ -79,11 +80,12 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	return s, nil
 }
 
-// Ready returns unavailable where the store cannot be read or would not be written; its message says why, to anybody.
+// Ready returns unavailable if the store cannot be read or would refuse a write. The message is safe to
+// publish.
 func (s *Service) Ready(ctx context.Context) error { return s.store.Ready(ctx) }
 
-// Now is the time by the clock of this node.
+// Now returns the time of this node's clock.
 func (s *Service) Now() time.Time { return s.clock() }
 
-// now is the time as it is stored: in UTC, to the microsecond.
+// now returns the time of this node's clock as it is stored: in UTC, with microseconds.
 func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }

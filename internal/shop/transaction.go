@@ -2,7 +2,7 @@ package shop
 
 import "context"
 
-// read runs a closure that makes one value. The value of a run that failed is dropped with it.
+// read runs a closure in a read transaction and returns its value, or the zero value if it fails.
 func read[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T, error) {
 	var value T
 	err := s.store.Read(ctx, func(tx ReadTx) (err error) {
@@ -15,26 +15,27 @@ func read[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T
 	return value, nil
 }
 
-// write is read for a closure that changes something. Under a context of WithRepeat it happens once: what it made is kept
-// in the same transaction, and whoever asks again gets that as a Replay.
+// write runs a closure that changes the shop and returns its value. Under a context of WithIdempotency the
+// change happens once: its response is stored in the same transaction, and a repeated request gets it as a
+// ReplayError.
 func write[T any](ctx context.Context, s *Service, fn func(*eventTx) (T, error)) (T, error) {
-	repeat := idempotentRequestOf(ctx)
-	if repeat != nil {
-		done, err := s.inFlight.acquire(ctx, repeat)
+	request := idempotentRequestOf(ctx)
+	if request != nil {
+		release, err := s.inFlight.acquire(ctx, request)
 		if err != nil {
 			return *new(T), err
 		}
-		defer done()
+		defer release()
 	}
 	var value T
 	err := s.change(ctx, func(tx *eventTx) (err error) {
-		if err := s.checkIdempotency(tx, repeat); err != nil {
+		if err := s.checkIdempotency(tx, request); err != nil {
 			return err
 		}
-		if value, err = fn(tx); err != nil || repeat == nil {
+		if value, err = fn(tx); err != nil || request == nil {
 			return err
 		}
-		return repeat.save(tx, value)
+		return request.save(tx, value)
 	})
 	if err != nil {
 		return *new(T), err
@@ -53,8 +54,8 @@ func (s *Service) bookkeep(ctx context.Context, fn func(BookkeepingTx) error) er
 	return s.store.Write(ctx, func(tx WriteTx) error { return fn(tx) })
 }
 
-// inBatches repeats a bookkeeping step until it reports that no more is left. Each step is a transaction of its own, so
-// that other writes do not wait for all of them.
+// inBatches repeats a bookkeeping step until it reports that no more is left. Each step is a transaction of
+// its own, so that other writes do not wait for all of them.
 func (s *Service) inBatches(ctx context.Context, step func(BookkeepingTx) (more bool, err error)) error {
 	for more := true; more; {
 		err := s.bookkeep(ctx, func(tx BookkeepingTx) (err error) {

@@ -12,34 +12,34 @@ import (
 	"time"
 )
 
-// Webhook is an address that is told of events.
+// Webhook is a subscription: events are sent to its URL.
 type Webhook struct {
 	ID             int64       `json:"id"`
 	URL            string      `json:"url"`
-	Types          []EventType `json:"types,omitempty"` // none: all
+	Types          []EventType `json:"types,omitempty"` // empty means all
 	Enabled        bool        `json:"enabled"`
-	DisabledReason string      `json:"disabledReason,omitempty"` // where we disabled it ourselves
-	FailingSince   time.Time   `json:"failingSince,omitzero"`    // it has taken nothing since then
+	DisabledReason string      `json:"disabledReason,omitempty"` // set if the shop disabled it
+	FailingSince   time.Time   `json:"failingSince,omitzero"`    // every attempt since then has failed
 	CreatedAt      time.Time   `json:"createdAt"`
 	UpdatedAt      time.Time   `json:"updatedAt"`
-	Position       int64       `json:"-"` // its events up to here have become deliveries
+	Position       int64       `json:"-"` // events up to here have become deliveries
 }
 
-// NewWebhook is what somebody asks for.
+// NewWebhook describes a webhook to be created.
 type NewWebhook struct {
 	URL   string
-	Types []EventType // none: all
+	Types []EventType // empty means all
 }
 
-// maxURL is how long the address of a webhook may be.
+// maxURL is the maximum length of a webhook's URL.
 const maxURL = 2000
 
-// Problems checks the rules of a webhook's members.
+// Problems checks the members of a new webhook.
 func (n NewWebhook) Problems() Problems {
 	return WebhookChange{URL: &n.URL, Types: &n.Types}.Problems()
 }
 
-// isWebhookURL tells whether a webhook can have this address: one that can be sent as it is.
+// isWebhookURL reports whether a text is an absolute HTTP URL that can be sent unchanged in a request line.
 func isWebhookURL(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil &&
@@ -47,24 +47,24 @@ func isWebhookURL(text string) bool {
 		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>`, r) }) && hasValidPort(u)
 }
 
-// hasValidPort tells whether an address names a port that there is, or none.
+// hasValidPort reports whether a URL has no port or one from 1 to 65535.
 func hasValidPort(u *url.URL) bool {
 	port, err := strconv.ParseUint(u.Port(), 10, 16)
 	return err == nil && port > 0 || u.Port() == "" && !strings.HasSuffix(u.Host, ":")
 }
 
-// canonicalTypes puts types into one order, each once.
+// canonicalTypes returns the distinct types in the order of EventTypes.
 func canonicalTypes(types []EventType) []EventType {
 	return slices.DeleteFunc(EventTypes(), func(t EventType) bool { return !slices.Contains(types, t) })
 }
 
-// IssuedWebhook is a webhook with a new secret, which is shown once and cannot be had again.
+// IssuedWebhook is a webhook with its new secret. The secret is returned once and cannot be recovered.
 type IssuedWebhook struct {
 	Webhook
 	Secret string `json:"secret,omitempty"`
 }
 
-// newWebhookSecret makes a secret as Standard Webhooks has them.
+// newWebhookSecret returns a random secret in the format of Standard Webhooks.
 func newWebhookSecret() string {
 	secret := make([]byte, 32)
 	rand.Read(secret)
@@ -72,8 +72,8 @@ func newWebhookSecret() string {
 }
 
 // ListWebhooks returns one page of the webhooks, newest first.
-func (s *Service) ListWebhooks(ctx context.Context, w PageRequest) (Page[Webhook], error) {
-	return read(ctx, s, func(tx ReadTx) (Page[Webhook], error) { return pageOf(w, tx.Webhooks) })
+func (s *Service) ListWebhooks(ctx context.Context, page PageRequest) (Page[Webhook], error) {
+	return read(ctx, s, func(tx ReadTx) (Page[Webhook], error) { return pageOf(page, tx.Webhooks) })
 }
 
 // Webhook returns one webhook, or not_found.
@@ -89,13 +89,12 @@ func existingWebhook(tx ReadTx, id int64) (Webhook, error) {
 	return hook, err
 }
 
-// CreateWebhook adds a webhook. It is told of what happens from now on. It returns validation_failed where a member breaks
-// a rule.
+// CreateWebhook adds a webhook for the events from now on. It returns validation_failed.
 func (s *Service) CreateWebhook(ctx context.Context, n NewWebhook) (IssuedWebhook, error) {
 	if err := n.Problems().Err(); err != nil {
 		return IssuedWebhook{}, err
 	}
-	if err := s.store.Publish(ctx); err != nil { // what has happened before is not told
+	if err := s.store.Publish(ctx); err != nil { // give earlier events positions before the webhook's
 		return IssuedWebhook{}, err
 	}
 	secret := newWebhookSecret()
@@ -118,14 +117,14 @@ func (s *Service) CreateWebhook(ctx context.Context, n NewWebhook) (IssuedWebhoo
 	})
 }
 
-// WebhookChange is what a client wants to be different about a webhook; what is nil stays.
+// WebhookChange is a partial update of a webhook. A nil field stays as it is.
 type WebhookChange struct {
 	URL     *string
-	Types   *[]EventType // none: all
+	Types   *[]EventType // empty means all
 	Enabled *bool
 }
 
-// Problems checks the rules of the members that are to change.
+// Problems checks the members that change.
 func (c WebhookChange) Problems() Problems {
 	var p Problems
 	if c.URL != nil && !isWebhookURL(*c.URL) {
@@ -141,8 +140,8 @@ func (c WebhookChange) Problems() Problems {
 	return p
 }
 
-// of returns the webhook with the change made.
-func (c WebhookChange) of(hook Webhook) Webhook {
+// apply returns the webhook with the change made.
+func (c WebhookChange) apply(hook Webhook) Webhook {
 	if c.URL != nil {
 		hook.URL = *c.URL
 	}
@@ -155,13 +154,13 @@ func (c WebhookChange) of(hook Webhook) Webhook {
 	return hook
 }
 
-// UpdateWebhook changes a webhook. One that is enabled again goes on where it stopped. It returns not_found,
-// precondition_failed or validation_failed.
+// UpdateWebhook changes a webhook. A webhook that is enabled again continues with the first event that it has
+// not got. It returns not_found, precondition_failed or validation_failed.
 func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookChange, match Precondition[Webhook]) (Webhook, error) {
 	if err := change.Problems().Err(); err != nil {
 		return Webhook{}, err
 	}
-	if err := s.store.Publish(ctx); err != nil { // what has happened before is told as it was wanted then
+	if err := s.store.Publish(ctx); err != nil { // earlier events are selected by the old types
 		return Webhook{}, err
 	}
 	return write(ctx, s, func(tx *eventTx) (Webhook, error) {
@@ -172,7 +171,7 @@ func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookCha
 		if err != nil {
 			return Webhook{}, err
 		}
-		hook := change.of(before)
+		hook := change.apply(before)
 		if hook.URL == before.URL && hook.Enabled == before.Enabled && slices.Equal(hook.Types, before.Types) {
 			return before, nil
 		}
@@ -180,7 +179,7 @@ func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookCha
 	})
 }
 
-// changeWebhook notes a change of a webhook, and lets its deliveries wait or go on with it.
+// changeWebhook stores a change of a webhook and parks, resumes or enqueues its deliveries accordingly.
 func (s *Service) changeWebhook(tx *eventTx, before, hook Webhook) (Webhook, error) {
 	now, err := tx.Now()
 	if err != nil {
@@ -203,7 +202,8 @@ func (s *Service) changeWebhook(tx *eventTx, before, hook Webhook) (Webhook, err
 	if hook.URL != before.URL {
 		hook.FailingSince = time.Time{} // the new address has not failed yet
 	}
-	hook.UpdatedAt = latest(now, before.UpdatedAt.Add(time.Microsecond)) // a rotation shows in nothing else
+	// Every update changes UpdatedAt: it is the only visible effect of a rotation.
+	hook.UpdatedAt = latest(now, before.UpdatedAt.Add(time.Microsecond))
 	return hook, tx.UpdateWebhook(before, hook)
 }
 
@@ -222,8 +222,8 @@ func (s *Service) DeleteWebhook(ctx context.Context, id int64, match Preconditio
 	return err
 }
 
-// RotateWebhook gives a webhook a new secret; its messages are signed with those before it, too, for the overlap. It
-// returns not_found, or validation_failed for an overlap that is out of bounds.
+// RotateWebhook gives a webhook a new secret; during the overlap the old ones sign its messages, too. It
+// returns not_found, or validation_failed for an overlap that is out of range.
 func (s *Service) RotateWebhook(ctx context.Context, id int64, overlap time.Duration) (IssuedWebhook, error) {
 	if reason := OverlapProblem(overlap); reason != "" {
 		return IssuedWebhook{}, Errorf(ValidationFailed, "The overlap %s.", reason)
@@ -269,7 +269,8 @@ type WebhookMutations interface {
 	DeleteWebhook(Webhook) error
 }
 
-// WebhookBookkeeping changes the state of webhooks. A new secret is reported by the event of the webhook's own change.
+// WebhookBookkeeping changes the state of webhooks. A new secret is reported by the event of the webhook's
+// own change.
 type WebhookBookkeeping interface {
 	// SetWebhookPosition stores the position up to which the webhook's events have become deliveries.
 	SetWebhookPosition(id, position int64) error
@@ -277,7 +278,7 @@ type WebhookBookkeeping interface {
 	SetWebhookFailing(id int64, since time.Time) error
 	// InsertWebhookSecret adds a secret that signs from now on.
 	InsertWebhookSecret(id int64, secret string, now time.Time) error
-	// ExpireWebhookSecrets ends every secret of a webhook at the given time, unless it ends earlier, and removes those
-	// that have ended by now.
+	// ExpireWebhookSecrets ends every secret of a webhook at the given time, unless it ends earlier, and
+	// removes those that have ended by now.
 	ExpireWebhookSecrets(id int64, now, until time.Time) error
 }
