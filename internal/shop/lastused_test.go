@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// What could not be saved comes back, unless a later use has come meanwhile.
-func TestUsesThatCouldNotBeSaved(t *testing.T) {
+// Uses that could not be saved are requeued unless a later use was recorded since.
+func TestUnsavedUsesAreRequeued(t *testing.T) {
 	t.Parallel()
 	early, late := time.Unix(1, 0), time.Unix(2, 0)
 	u := newLastUsed()
@@ -17,13 +17,13 @@ func TestUsesThatCouldNotBeSaved(t *testing.T) {
 	u.requeue(failed)
 	again := u.takeUnsaved()
 	if !again[1].Equal(late) || !again[2].Equal(early) {
-		t.Errorf("kept %v", again)
+		t.Errorf("requeued %v", again)
 	}
 	u.record(3, late)
 	u.forget(3)
 	if key := (Key{ID: 3}); len(u.takeUnsaved()) != 0 {
-		t.Error("a key that is no more is kept")
+		t.Error("the use of a revoked key is saved")
 	} else if u.apply(&key); !key.LastUsedAt.IsZero() {
-		t.Error("a key that is no more was used")
+		t.Error("the use of a revoked key is applied")
 	}
 }

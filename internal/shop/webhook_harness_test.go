@@ -12,7 +12,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// office is a shop with a webhook, in virtual time.
+// webhookHarness is a shop with one webhook, in virtual time.
 type webhookHarness struct {
 	*shop.Service
 	t     *testing.T
@@ -20,49 +20,49 @@ type webhookHarness struct {
 	hook  shop.IssuedWebhook
 }
 
-// withWebhook runs a test in an office whose webhook is told of new animals.
+// withWebhook runs a test with a webhook for pet.created.
 func withWebhook(t *testing.T, test func(*webhookHarness)) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	synctest.Test(t, func(t *testing.T) {
 		store := openStoreAt(t, path)
 		defer store.Close() // inside the bubble: its goroutines must end there
-		o := &webhookHarness{t: t, store: store}
+		h := &webhookHarness{t: t, store: store}
 		var err error
-		if o.Service, err = shop.Open(t.Context(), store, shop.Options{}); err != nil {
+		if h.Service, err = shop.Open(t.Context(), store, shop.Options{}); err != nil {
 			t.Fatal(err)
 		}
-		if o.hook, err = o.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}); err != nil {
+		if h.hook, err = h.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}); err != nil {
 			t.Fatal(err)
 		}
-		test(o)
+		test(h)
 	})
 }
 
-// happen adds animals, and makes deliveries of that where the webhook is enabled.
-func (o *webhookHarness) happen(animals int) {
-	o.t.Helper()
-	o.add(animals)
-	o.fanOut()
+// addAndFanOut adds animals and turns their events into deliveries if the webhook is enabled.
+func (h *webhookHarness) addAndFanOut(animals int) {
+	h.t.Helper()
+	h.addPets(animals)
+	h.fanOut()
 }
 
-// add adds animals of which nobody has made deliveries yet.
-func (o *webhookHarness) add(animals int) {
-	o.t.Helper()
+// addPets adds animals without fanning out their events.
+func (h *webhookHarness) addPets(animals int) {
+	h.t.Helper()
 	for range animals {
-		if _, err := o.CreatePet(o.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
-			o.t.Fatal(err)
+		if _, err := h.CreatePet(h.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
+			h.t.Fatal(err)
 		}
 	}
 }
 
-// fanOut makes deliveries of all that has happened.
-func (o *webhookHarness) fanOut() {
-	o.t.Helper()
+// fanOut turns all events into deliveries.
+func (h *webhookHarness) fanOut() {
+	h.t.Helper()
 	for reached := int64(-1); ; {
-		now, err := o.FanOut(o.t.Context(), o.now(), reached)
+		now, err := h.FanOut(h.t.Context(), h.current(), reached)
 		if err != nil {
-			o.t.Fatal(err)
+			h.t.Fatal(err)
 		}
 		if now == reached {
 			return
@@ -71,90 +71,91 @@ func (o *webhookHarness) fanOut() {
 	}
 }
 
-// now is the webhook as it is now.
-func (o *webhookHarness) now() shop.Webhook {
-	o.t.Helper()
-	hook, err := o.Webhook(o.t.Context(), o.hook.ID)
+// current returns the stored webhook.
+func (h *webhookHarness) current() shop.Webhook {
+	h.t.Helper()
+	hook, err := h.Webhook(h.t.Context(), h.hook.ID)
 	if err != nil {
-		o.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	return hook
 }
 
-// claim takes what is due, which must be so many.
-func (o *webhookHarness) claim(want int) []shop.Claim {
-	o.t.Helper()
-	claims, err := o.ClaimDeliveries(o.t.Context(), o.hook.ID, 100)
+// claim claims all due deliveries and checks their number.
+func (h *webhookHarness) claim(want int) []shop.Claim {
+	h.t.Helper()
+	claims, err := h.ClaimDeliveries(h.t.Context(), h.hook.ID, 100)
 	if err != nil || len(claims) != want {
-		o.t.Fatalf("%d deliveries are due, want %d: %v", len(claims), want, err)
+		h.t.Fatalf("%d deliveries are due, want %d: %v", len(claims), want, err)
 	}
 	return claims
 }
 
-// finish ends an attempt with a status; 0: there was no answer.
-func (o *webhookHarness) finish(claim shop.Claim, status int, after time.Duration, want shop.Outcome) shop.Delivery {
-	o.t.Helper()
+// finish ends an attempt with a status, or without a response if the status is 0, and returns the stored
+// delivery.
+func (h *webhookHarness) finish(claim shop.Claim, status int, retryAfter time.Duration, want shop.Outcome) shop.Delivery {
+	h.t.Helper()
 	attempt := shop.Attempt{At: time.Now().UTC(), Duration: 12 * time.Millisecond, Status: status}
 	if status == 0 {
 		attempt.Error = "the connection was refused"
 	}
-	outcome, err := o.FinishAttempt(o.t.Context(), claim, attempt, after)
+	outcome, err := h.FinishAttempt(h.t.Context(), claim, attempt, retryAfter)
 	if err != nil || outcome != want {
-		o.t.Fatalf("the outcome is %s, %v; want %s", outcome, err, want)
+		h.t.Fatalf("the outcome is %s, %v; want %s", outcome, err, want)
 	}
-	return o.delivery(claim.ID)
+	return h.delivery(claim.ID)
 }
 
-func (o *webhookHarness) deliveries() []shop.Delivery {
-	o.t.Helper()
-	page, err := o.ListDeliveries(o.t.Context(), shop.DeliveryList{WebhookID: o.hook.ID, PageRequest: shop.PageRequest{Limit: 100}})
+func (h *webhookHarness) deliveries() []shop.Delivery {
+	h.t.Helper()
+	page, err := h.ListDeliveries(h.t.Context(), shop.DeliveryList{WebhookID: h.hook.ID, PageRequest: shop.PageRequest{Limit: 100}})
 	if err != nil {
-		o.t.Fatal(err)
+		h.t.Fatal(err)
 	}
 	return page.Items
 }
 
-func (o *webhookHarness) delivery(id int64) shop.Delivery {
-	o.t.Helper()
-	for _, delivery := range o.deliveries() {
+func (h *webhookHarness) delivery(id int64) shop.Delivery {
+	h.t.Helper()
+	for _, delivery := range h.deliveries() {
 		if delivery.ID == id {
 			return delivery
 		}
 	}
-	o.t.Fatalf("there is no delivery %d", id)
+	h.t.Fatalf("there is no delivery %d", id)
 	return shop.Delivery{}
 }
 
-func (o *webhookHarness) enable(enabled bool) {
-	o.t.Helper()
-	if _, err := o.UpdateWebhook(o.t.Context(), o.hook.ID, shop.WebhookChange{Enabled: &enabled}, nil); err != nil {
-		o.t.Fatal(err)
+func (h *webhookHarness) enable(enabled bool) {
+	h.t.Helper()
+	if _, err := h.UpdateWebhook(h.t.Context(), h.hook.ID, shop.WebhookChange{Enabled: &enabled}, nil); err != nil {
+		h.t.Fatal(err)
 	}
 }
 
-// wantDisabled expects that we have disabled the webhook, and said so.
-func (o *webhookHarness) wantDisabled(reason string) {
-	o.t.Helper()
-	hook := o.now()
+// wantDisabled checks that the shop has disabled the webhook for a reason and recorded an event.
+func (h *webhookHarness) wantDisabled(reason string) {
+	h.t.Helper()
+	hook := h.current()
 	if hook.Enabled || !strings.Contains(hook.DisabledReason, reason) {
-		o.t.Errorf("the webhook is %+v, want it disabled: %s", hook, reason)
+		h.t.Errorf("the webhook is %+v, want it disabled: %s", hook, reason)
 	}
-	page, err := o.ListEvents(o.t.Context(), shop.EventFilter{Types: []shop.EventType{shop.WebhookUpdated}}, shop.PageRequest{Limit: 100})
+	page, err := h.ListEvents(h.t.Context(), shop.EventFilter{Types: []shop.EventType{shop.WebhookUpdated}}, shop.PageRequest{Limit: 100})
 	if err != nil || len(page.Items) == 0 {
-		o.t.Fatalf("there is no event: %v", err)
+		h.t.Fatalf("there is no event: %v", err)
 	}
 	event := page.Items[len(page.Items)-1]
 	if event.Actor != "system" || event.Subject != fmt.Sprint("webhooks/", hook.ID) || !strings.Contains(string(event.Data), reason) {
-		o.t.Errorf("the event is %+v, %s", event, event.Data)
+		h.t.Errorf("the event is %+v, %s", event, event.Data)
 	}
 }
 
-func (o *webhookHarness) removed(left int) {
-	o.t.Helper()
-	if err := o.RemoveDeliveries(context.Background()); err != nil {
-		o.t.Fatal(err)
+func (h *webhookHarness) wantLeftAfterRemoval(left int) {
+	h.t.Helper()
+	if err := h.RemoveDeliveries(context.Background()); err != nil {
+		h.t.Fatal(err)
 	}
-	if n := len(o.deliveries()); n != left {
-		o.t.Errorf("%d deliveries are left, want %d", n, left)
+	if n := len(h.deliveries()); n != left {
+		h.t.Errorf("%d deliveries are left, want %d", n, left)
 	}
 }
