@@ -43,7 +43,7 @@ func wantWebhookSecrets(t *testing.T, store shop.Store, id int64, at time.Time, 
 }
 
 var webhookCases = []testCase{
-	{"a webhook comes back as it was, and as it became", func(t *testing.T, store shop.Store) {
+	{"a webhook is stored and updated", func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		for _, hook := range []shop.Webhook{
 			{URL: "https://example.com/hook?a=b", Enabled: true, CreatedAt: now, UpdatedAt: now},
@@ -82,7 +82,7 @@ var webhookCases = []testCase{
 		})
 	}},
 
-	{"messages are signed with every secret whose time is not over, and that never ends later than before", func(t *testing.T, store shop.Store) {
+	{"webhook secrets sign until they expire, never later than before", func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		hook := addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now})
 		write(t, store, func(tx shop.WriteTx) error { return tx.InsertWebhookSecret(hook.ID, "whsec_first", now) })
@@ -106,7 +106,7 @@ var webhookCases = []testCase{
 		wantWebhookSecrets(t, store, hook.ID, now.Add(time.Minute), "whsec_third")
 	}},
 
-	{"a deleted webhook is gone with its secrets, and its id for ever", func(t *testing.T, store shop.Store) {
+	{"a deleted webhook loses its secrets, and its id is never reused", func(t *testing.T, store shop.Store) {
 		now := utcNow()
 		hook := addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now})
 		write(t, store, func(tx shop.WriteTx) error { return tx.InsertWebhookSecret(hook.ID, "whsec_x", now) })
@@ -114,13 +114,13 @@ var webhookCases = []testCase{
 		read(t, store, func(tx shop.ReadTx) error {
 			_, found, err := tx.Webhook(hook.ID)
 			if found {
-				t.Error("it is still there")
+				t.Error("the deleted webhook was found")
 			}
 			return err
 		})
 		wantWebhookSecrets(t, store, hook.ID, now)
 		if next := addWebhook(t, store, hook); next.ID <= hook.ID {
-			t.Errorf("%d comes after %d", next.ID, hook.ID)
+			t.Errorf("the id %d follows %d", next.ID, hook.ID)
 		}
 	}},
 }
