@@ -26,7 +26,7 @@ func (a Attempt) problem() string {
 	if a.Status == 0 {
 		return a.Error
 	}
-	return strings.TrimSpace(fmt.Sprintf("the answer was %d %s", a.Status, http.StatusText(a.Status)))
+	return strings.TrimSpace(fmt.Sprintf("the response was %d %s", a.Status, http.StatusText(a.Status)))
 }
 
 // ClaimDuration is how long a node has for an attempt before another node may claim the delivery. It is twice
@@ -168,9 +168,9 @@ func (s *Service) updateWebhookHealth(tx *eventTx, hook Webhook, delivery Delive
 	case !hook.Enabled:
 		return nil
 	case attempt.Status == http.StatusGone:
-		disabled.DisabledReason = "The address answered 410 Gone."
+		disabled.DisabledReason = "The URL responded with 410 Gone."
 	case delivery.Status == DeliveryFailed && !hook.FailingSince.After(delivery.Attempts[0].At):
-		disabled.DisabledReason = fmt.Sprintf("It has taken nothing since %s; at last, %s.", hook.FailingSince.Format(time.RFC3339), attempt.problem())
+		disabled.DisabledReason = fmt.Sprintf("Every attempt since %s has failed; in the last one, %s.", hook.FailingSince.Format(time.RFC3339), attempt.problem())
 	default:
 		return nil
 	}

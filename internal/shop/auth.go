@@ -76,7 +76,7 @@ func (s *Service) principal(ctx context.Context, hash SecretHash) (Principal, er
 }
 
 func errInvalidKey() error {
-	return Errorf(InvalidAPIKey, "The API key is not valid here; send one that this store has issued and that has not expired.")
+	return Errorf(InvalidAPIKey, "The API key is unknown or has expired; send a valid key of this store.")
 }
 
 func (s *Service) findCredential(ctx context.Context, hash SecretHash) (c Credential, found bool, err error) {

@@ -40,7 +40,7 @@ func (s *Service) categoryProblems(tx ReadTx, id int64) (p Problems, err error) 
 	return p, err
 }
 
-const unknownCategory = "must be the id of a category that there is"
+const unknownCategory = "must be the id of an existing category"
 
 // ListCategories returns one page of the categories by ascending id.
 func (s *Service) ListCategories(ctx context.Context, page PageRequest) (Page[Category], error) {
@@ -55,7 +55,7 @@ func (s *Service) Category(ctx context.Context, id int64) (Category, error) {
 func existingCategory(tx ReadTx, id int64) (Category, error) {
 	category, found, err := tx.Category(id)
 	if err == nil && !found {
-		err = Errorf(NotFound, "There is no category with the id %d; list the categories to see which there are.", id)
+		err = Errorf(NotFound, "There is no category with the id %d; list the categories to find an existing one.", id)
 	}
 	return category, err
 }
@@ -123,7 +123,7 @@ func (s *Service) DeleteCategory(ctx context.Context, id int64, match Preconditi
 			return struct{}{}, err
 		}
 		if inUse {
-			return struct{}{}, Errorf(CategoryInUse, "There are animals of the category %d; move or remove them first.", id)
+			return struct{}{}, Errorf(CategoryInUse, "Category %d still has animals; move or remove them first.", id)
 		}
 		return struct{}{}, tx.DeleteCategory(category)
 	})

@@ -98,7 +98,7 @@ func (s *Service) Redeliver(ctx context.Context, webhookID, id int64) (Delivery,
 			return Delivery{}, err
 		}
 		if !found {
-			return Delivery{}, Errorf(NotFound, "There is no delivery with the id %d to this webhook; list the deliveries to see which there are.", id)
+			return Delivery{}, Errorf(NotFound, "This webhook has no delivery with the id %d; list its deliveries to find an existing one.", id)
 		}
 		now, err := tx.Now()
 		if err != nil {

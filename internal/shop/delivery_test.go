@@ -47,7 +47,7 @@ func TestFailingDeliveryFollowsTheRetrySchedule(t *testing.T) {
 				h.t.Errorf("after the last attempt: %+v", delivery)
 			}
 		}
-		h.wantDisabled("taken nothing since " + first.Format(time.RFC3339) + "; at last, the answer was 503 Service Unavailable.")
+		h.wantDisabled("attempt since " + first.Format(time.RFC3339) + " has failed; in the last one, the response was 503 Service Unavailable.")
 		time.Sleep(100 * 24 * time.Hour)
 		h.claim(0)
 	})

@@ -23,7 +23,7 @@ func (e Environment) keyPrefix() string {
 }
 
 // ErrOtherEnvironment is returned by Open if the store belongs to another environment than the one requested.
-var ErrOtherEnvironment = errors.New("the database was made for another environment")
+var ErrOtherEnvironment = errors.New("the database belongs to another environment")
 
 // adoptEnvironment takes on the environment of the store, and stores the wanted one in a new store. It returns
 // ErrOtherEnvironment if the store belongs to another environment than the wanted one.
@@ -42,7 +42,7 @@ func (s *Service) adoptEnvironment(ctx context.Context, wanted Environment) erro
 		return err
 	}
 	if wanted != "" && wanted != stored {
-		return fmt.Errorf("%w: it belongs to %s, not to %s", ErrOtherEnvironment, stored, wanted)
+		return fmt.Errorf("%w: %s, not %s", ErrOtherEnvironment, stored, wanted)
 	}
 	s.environment = stored
 	return nil

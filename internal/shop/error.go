@@ -62,7 +62,7 @@ func Errorf(code Code, format string, args ...any) *Error {
 
 // UnavailableError wraps a failure of the database that may be temporary.
 func UnavailableError(cause error) *Error {
-	return &Error{Code: Unavailable, Message: "The store cannot be reached right now; try again shortly.", cause: cause}
+	return &Error{Code: Unavailable, Message: "The store is temporarily unavailable; try again shortly.", cause: cause}
 }
 
 // NotReadyError wraps a failure of the database with a message for the readiness check.
@@ -72,7 +72,7 @@ func NotReadyError(message string, cause error) *Error {
 
 // InternalError wraps a bug. Its message reveals nothing of the cause.
 func InternalError(cause error) *Error {
-	return &Error{Code: Internal, Message: "Something went wrong on our side; the X-Request-Id names it in the log.", cause: cause}
+	return &Error{Code: Internal, Message: "An internal error occurred; the X-Request-Id identifies it in the server's log.", cause: cause}
 }
 
 // AsError returns the Error in err's chain. Any other error becomes an internal_error.

@@ -138,13 +138,13 @@ func resumePosition(tx ReadTx, position int64) (int64, error) {
 		return 0, err
 	}
 	if position < horizon {
-		return horizon, Errorf(EventsExpired, "Events after this one have been removed for their age; read what there is now, and go on after %d.", horizon)
+		return horizon, Errorf(EventsExpired, "Events after this one were removed because of their age; read the current state, then continue after %d.", horizon)
 	}
 	resume, err := tx.ResumePosition(position)
 	if err != nil || resume == 0 {
 		return position, err
 	}
-	return resume, Errorf(EventsExpired, "Events up to this one were undone when the store was restored from a backup; read what there is now, and go on after %d.", resume)
+	return resume, Errorf(EventsExpired, "Events up to this one were undone when the store was restored from a backup; read the current state, then continue after %d.", resume)
 }
 
 // RemoveEvents removes the events that are older than Options.EventRetention.

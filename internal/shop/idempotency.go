@@ -42,7 +42,7 @@ type IdempotencyRecord struct {
 // ReplayError is returned instead of repeating a write. It carries the stored response.
 type ReplayError struct{ StoredResponse }
 
-func (*ReplayError) Error() string { return "this was done before, under the same idempotency key" }
+func (*ReplayError) Error() string { return "the request was already executed under the same idempotency key" }
 
 type idempotencyKey struct{}
 
@@ -70,7 +70,7 @@ func (s *Service) checkIdempotency(tx ReadTx, r *IdempotentRequest) error {
 		return err
 	}
 	if record.Fingerprint != r.Fingerprint {
-		return Errorf(IdempotencyKeyReused, "This Idempotency-Key was used for another request; use a new one for each request.")
+		return Errorf(IdempotencyKeyReused, "This Idempotency-Key was already used for a different request; use a new key for each request.")
 	}
 	return &ReplayError{record.StoredResponse}
 }
@@ -139,7 +139,7 @@ func (f *inFlight) acquire(ctx context.Context, r *IdempotentRequest) (release f
 		select {
 		case <-other:
 		case <-timeout.C:
-			return nil, Errorf(IdempotencyKeyInUse, "The first request with this Idempotency-Key still runs; send it again shortly.")
+			return nil, Errorf(IdempotencyKeyInUse, "The first request with this Idempotency-Key is still being processed; try again shortly.")
 		case <-ctx.Done():
 			return nil, UnavailableError(ctx.Err())
 		}

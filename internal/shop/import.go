@@ -124,11 +124,11 @@ func (s *Service) checkImport(tx ReadTx, rows []ImportRow) error {
 	}
 	switch {
 	case len(invalid) == 1:
-		return Errorf(ValidationFailed, "Nothing was imported, because a row is not valid: %s.", reported[0])
+		return Errorf(ValidationFailed, "Nothing was imported because a row is not valid: %s.", reported[0])
 	case len(invalid) > maxReportedRows:
-		return Errorf(ValidationFailed, "Nothing was imported, because %d rows are not valid, of which these are the first %d: %s.", len(invalid), maxReportedRows, strings.Join(reported, "; "))
+		return Errorf(ValidationFailed, "Nothing was imported because %d rows are not valid; the first %d are: %s.", len(invalid), maxReportedRows, strings.Join(reported, "; "))
 	}
-	return Errorf(ValidationFailed, "Nothing was imported, because %d rows are not valid: %s.", len(invalid), strings.Join(reported, "; "))
+	return Errorf(ValidationFailed, "Nothing was imported because %d rows are not valid: %s.", len(invalid), strings.Join(reported, "; "))
 }
 
 // categoriesOf returns the distinct category ids in ascending order. All imports lock categories in this

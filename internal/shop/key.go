@@ -41,11 +41,11 @@ func (n NewKey) Problems(now time.Time) Problems {
 		p.Add("name", reason)
 	}
 	if len(n.Scopes) == 0 {
-		p.Add("scopes", "must have at least one of "+ScopesText(Scopes()))
+		p.Add("scopes", "must contain at least one of "+ScopesText(Scopes()))
 	}
 	for _, scope := range n.Scopes {
 		if !slices.Contains(Scopes(), scope) {
-			p.Add("scopes", "must be some of "+ScopesText(Scopes()))
+			p.Add("scopes", "must contain only "+ScopesText(Scopes()))
 		}
 	}
 	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(now) {
@@ -166,7 +166,7 @@ func (s *Service) RevokeKey(ctx context.Context, id int64) error {
 				return struct{}{}, err
 			}
 			if admins == 1 {
-				return struct{}{}, Errorf(LastAdminKey, "This is the last admin key; make another one before you revoke it.")
+				return struct{}{}, Errorf(LastAdminKey, "This is the last admin key; create another one before you revoke it.")
 			}
 		}
 		return struct{}{}, tx.DeleteKey(key)
@@ -180,7 +180,7 @@ func (s *Service) RevokeKey(ctx context.Context, id int64) error {
 func existingKey(tx ReadTx, id int64) (Key, error) {
 	key, found, err := tx.Key(id)
 	if err == nil && !found {
-		err = Errorf(NotFound, "There is no key with the id %d; list the keys to see which there are.", id)
+		err = Errorf(NotFound, "There is no key with the id %d; list the keys to find an existing one.", id)
 	}
 	return key, err
 }

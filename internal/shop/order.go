@@ -102,7 +102,7 @@ func (s *Service) Order(ctx context.Context, id int64) (Order, error) {
 func existingOrder(tx ReadTx, id int64) (Order, error) {
 	order, found, err := tx.Order(id)
 	if err == nil && !found {
-		err = Errorf(NotFound, "There is no order with the id %d; list the orders to see which there are.", id)
+		err = Errorf(NotFound, "There is no order with the id %d; list the orders to find an existing one.", id)
 	}
 	return order, err
 }
@@ -122,10 +122,10 @@ func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
 			return Order{}, err
 		}
 		if !found {
-			return Order{}, Errorf(PetNotFound, "There is no animal with the id %d; list the animals to see which there are.", n.PetID)
+			return Order{}, Errorf(PetNotFound, "There is no animal with the id %d; list the animals to find an existing one.", n.PetID)
 		}
 		if pet.Status != Available {
-			return Order{}, Errorf(PetNotAvailable, "The animal %d is not available; only an available animal can be ordered.", pet.ID)
+			return Order{}, Errorf(PetNotAvailable, "Animal %d is not available; only available animals can be ordered.", pet.ID)
 		}
 		now, err := tx.Now()
 		if err != nil {
@@ -164,7 +164,7 @@ func (s *Service) UpdateOrder(ctx context.Context, id int64, to OrderStatus, mat
 			return order, err
 		}
 		if !slices.Contains(orderTransitions[order.Status], to) {
-			return Order{}, Errorf(InvalidTransition, "An order that is %s cannot become %s, but %s.", order.Status, to, anyOf(orderTransitions[order.Status]))
+			return Order{}, Errorf(InvalidTransition, "An order that is %s cannot become %s; %s.", order.Status, to, allowedStatuses(orderTransitions[order.Status]))
 		}
 		return advanceOrder(tx, order, to, now)
 	})

@@ -102,7 +102,7 @@ func (s *Service) Pet(ctx context.Context, id int64) (Pet, error) {
 func existingPet(tx ReadTx, id int64) (Pet, error) {
 	pet, found, err := tx.Pet(id)
 	if err == nil && !found {
-		err = Errorf(NotFound, "There is no animal with the id %d; list the animals to see which there are.", id)
+		err = Errorf(NotFound, "There is no animal with the id %d; list the animals to find an existing one.", id)
 	}
 	return pet, err
 }
@@ -191,7 +191,7 @@ func (s *Service) UpdatePet(ctx context.Context, id int64, change PetChange, mat
 
 func (s *Service) checkTransition(tx ReadTx, pet Pet, to Status) error {
 	if !slices.Contains(petTransitions[pet.Status], to) {
-		return Errorf(InvalidTransition, "An animal that is %s cannot become %s, but %s.", pet.Status, to, anyOf(petTransitions[pet.Status]))
+		return Errorf(InvalidTransition, "An animal that is %s cannot become %s; %s.", pet.Status, to, allowedStatuses(petTransitions[pet.Status]))
 	}
 	return checkNotHeld(tx, pet)
 }
@@ -199,7 +199,7 @@ func (s *Service) checkTransition(tx ReadTx, pet Pet, to Status) error {
 func checkNotHeld(tx ReadTx, pet Pet) error {
 	order, held, err := tx.OpenOrder(pet.ID)
 	if err == nil && held {
-		err = Errorf(PetHasOpenOrder, "The order %d holds this animal; deliver or cancel it first.", order.ID)
+		err = Errorf(PetHasOpenOrder, "Order %d holds this animal; deliver or cancel the order first.", order.ID)
 	}
 	return err
 }

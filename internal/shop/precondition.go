@@ -8,5 +8,5 @@ func (p Precondition[T]) check(stored T) error {
 	if p == nil || p(stored) {
 		return nil
 	}
-	return Errorf(PreconditionFailed, "It has changed since you saw it; get it again and decide anew.")
+	return Errorf(PreconditionFailed, "The resource is not in the expected state; read it again before you retry.")
 }

@@ -20,7 +20,7 @@ func TextProblem(s string) string {
 		return fmt.Sprintf("must have 1 to %d characters, not %d", MaxText, n)
 	}
 	if strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
-		return "must not have control characters (U+0000 to U+001F, U+007F)"
+		return "must not contain control characters (U+0000 to U+001F, U+007F)"
 	}
 	if strings.Trim(s, " ") == "" {
 		return "must have at least one character that is not a space"
@@ -62,12 +62,12 @@ func joinWords[T ~string](words []T, separator string) string {
 	return strings.Join(texts, separator)
 }
 
-// anyOf lists the choices.
-func anyOf[T ~string](choices []T) string {
-	if len(choices) == 0 {
-		return "stays as it is"
+// allowedStatuses says which statuses a resource can be given.
+func allowedStatuses[T ~string](statuses []T) string {
+	if len(statuses) == 0 {
+		return "its status is final"
 	}
-	return "only " + joinWords(choices, " or ")
+	return "it can become " + joinWords(statuses, " or ")
 }
 
 // Fold maps texts that differ only in case to the same text, rune by rune for all of Unicode as

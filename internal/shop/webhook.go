@@ -84,7 +84,7 @@ func (s *Service) Webhook(ctx context.Context, id int64) (Webhook, error) {
 func existingWebhook(tx ReadTx, id int64) (Webhook, error) {
 	hook, found, err := tx.Webhook(id)
 	if err == nil && !found {
-		err = Errorf(NotFound, "There is no webhook with the id %d; list the webhooks to see which there are.", id)
+		err = Errorf(NotFound, "There is no webhook with the id %d; list the webhooks to find an existing one.", id)
 	}
 	return hook, err
 }
@@ -128,12 +128,12 @@ type WebhookChange struct {
 func (c WebhookChange) Problems() Problems {
 	var p Problems
 	if c.URL != nil && !isWebhookURL(*c.URL) {
-		p.Add("url", fmt.Sprintf("must be an address such as https://example.com/hook, in at most %d characters of ASCII, without a name, a password or a fragment", maxURL))
+		p.Add("url", fmt.Sprintf("must be a URL such as https://example.com/hook, with at most %d ASCII characters and without credentials or a fragment", maxURL))
 	}
 	if c.Types != nil {
 		for _, t := range *c.Types {
 			if EventTypeProblem(string(t)) != "" {
-				p.Add("types", "must be some of "+joinWords(EventTypes(), ", "))
+				p.Add("types", "must contain only "+joinWords(EventTypes(), ", "))
 			}
 		}
 	}

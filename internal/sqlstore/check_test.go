@@ -160,7 +160,7 @@ var damages = map[string]struct{ statements, want string }{
 	"an order's reference":              {"UPDATE orders SET reference = ' ' WHERE id = 4", "orders 4: its reference must have at least one character that is not a space"},
 	"an order told otherwise":           {"UPDATE orders SET updated_at = 1 WHERE id = 4", "orders 4: its newest event tells of it otherwise"},
 	"a key told otherwise":              {"UPDATE keys SET scopes = 'admin' WHERE id = 1", "keys 1: its newest event tells of it otherwise"},
-	"a key that may do what is not":     {"UPDATE keys SET scopes = 'fly' WHERE id = 1", "keys 1: scopes must be some of"},
+	"a key that may do what is not":     {"UPDATE keys SET scopes = 'fly' WHERE id = 1", "keys 1: scopes must contain only"},
 	"a webhook told otherwise":          {"UPDATE webhooks SET created_at = 1", "webhooks 1: its newest event tells of it otherwise"},
 	"a webhook to nowhere":              {"UPDATE webhooks SET url = 'x'", "webhooks 1: url must be an address"},
 	"a delivery's attempts":             {"UPDATE deliveries SET attempts = '{}' WHERE id = 1", "deliveries 1: its attempts cannot be read"},

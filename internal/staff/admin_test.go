@@ -21,7 +21,7 @@ func TestCategories(t *testing.T) {
 	b.see("/staff/categories").want(t, 200, "1 Save 2 1 0 1", "7 Save 1 0 0 0")
 	b.post("/staff/categories/7", "was-name", "", "name", "Rabbits").wantTo(t, "/staff/categories")
 	b.post("/staff/categories/7", "was-name", "", "name", "Hares").want(t, http.StatusConflict, "Somebody else has named category 7 “Rabbits” meanwhile; your “Hares” was not saved")
-	b.post("/staff/categories/7/delete").want(t, http.StatusConflict, "There are animals of the category 7")
+	b.post("/staff/categories/7/delete").want(t, http.StatusConflict, "Category 7 still has animals")
 	if err := s.service.DeletePet(t.Context(), 3, nil); err != nil {
 		t.Fatal(err)
 	}
