@@ -126,7 +126,7 @@ func (s *Service) FinishAttempt(ctx context.Context, claim Claim, attempt Attemp
 		if err := tx.UpdateDelivery(delivery); err != nil || !found || moved || delivery.EventType == testEvent {
 			return err
 		}
-		return s.updateWebhookHealth(tx, hook, delivery, attempt, now)
+		return s.updateWebhookHealth(tx, hook, delivery, attempt)
 	})
 	return outcome, err
 }
@@ -150,7 +150,7 @@ func (d *Delivery) applyAttempt(attempt Attempt, enabled, gone bool, now time.Ti
 
 // updateWebhookHealth stores since when a webhook fails. It disables a webhook whose URL is gone, or that
 // accepted nothing from the first to the last attempt of a delivery.
-func (s *Service) updateWebhookHealth(tx *eventTx, hook Webhook, delivery Delivery, attempt Attempt, now time.Time) error {
+func (s *Service) updateWebhookHealth(tx *eventTx, hook Webhook, delivery Delivery, attempt Attempt) error {
 	if attempt.succeeded() {
 		if hook.FailingSince.IsZero() {
 			return nil

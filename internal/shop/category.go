@@ -110,24 +110,23 @@ func (s *Service) PutCategory(ctx context.Context, category Category, match Prec
 // DeleteCategory removes a category. It returns not_found, precondition_failed, or category_in_use while
 // animals belong to it.
 func (s *Service) DeleteCategory(ctx context.Context, id int64, match Precondition[Category]) error {
-	_, err := write(ctx, s, func(tx *eventTx) (struct{}, error) {
+	return s.writeOnly(ctx, func(tx *eventTx) error {
 		category, err := existingCategory(tx, id)
 		if err == nil {
 			err = match.check(category)
 		}
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		inUse, err := tx.CategoryInUse(id)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if inUse {
-			return struct{}{}, Errorf(CategoryInUse, "Category %d still has animals; move or remove them first.", id)
+			return Errorf(CategoryInUse, "Category %d still has animals; move or remove them first.", id)
 		}
-		return struct{}{}, tx.DeleteCategory(category)
+		return tx.DeleteCategory(category)
 	})
-	return err
 }
 
 // CategoryReader reads categories.

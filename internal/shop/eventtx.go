@@ -49,13 +49,24 @@ func (tx *eventTx) asSystem(change func() error) error {
 	return change()
 }
 
-// record writes the event of a change. current is nil after a deletion, previous is nil for a new resource.
-func (tx *eventTx) record(what EventType, subject string, current, previous any) error {
-	return tx.InsertEvents([]NewEvent{tx.event(what, subject, current, previous)})
+// resource is what an event reports on. Its subject is its path, such as pets/7.
+type resource interface{ subject() string }
+
+// record writes the event of a change, or returns the error of the change. current is nil after a deletion,
+// previous is nil for a new resource.
+func (tx *eventTx) record(err error, what EventType, current, previous resource) error {
+	if err != nil {
+		return err
+	}
+	return tx.InsertEvents([]NewEvent{tx.event(what, current, previous)})
 }
 
-func (tx *eventTx) event(what EventType, subject string, current, previous any) NewEvent {
-	return NewEvent{Type: what, Subject: subject, Actor: tx.actor, Data: eventData(current, previous)}
+func (tx *eventTx) event(what EventType, current, previous resource) NewEvent {
+	changed := current
+	if changed == nil {
+		changed = previous
+	}
+	return NewEvent{Type: what, Subject: changed.subject(), Actor: tx.actor, Data: eventData(current, previous)}
 }
 
 func (p Pet) subject() string      { return subject("pets/", p.ID) }
@@ -87,25 +98,18 @@ func (tx *eventTx) InsertPets(n []NewPet) ([]Pet, error) {
 }
 
 func (tx *eventTx) UpdatePet(before, after Pet) error {
-	if err := tx.mutations.UpdatePet(before, after); err != nil {
-		return err
-	}
-	return tx.record(PetUpdated, after.subject(), after, before)
+	return tx.record(tx.mutations.UpdatePet(before, after), PetUpdated, after, before)
 }
 
 func (tx *eventTx) DeletePet(pet Pet) error {
-	if err := tx.mutations.DeletePet(pet); err != nil {
-		return err
-	}
-	return tx.record(PetDeleted, pet.subject(), nil, pet)
+	return tx.record(tx.mutations.DeletePet(pet), PetDeleted, nil, pet)
 }
 
 func (tx *eventTx) EnsureCategory(id int64) (created bool, err error) {
 	if created, err = tx.mutations.EnsureCategory(id); err != nil || !created {
 		return created, err
 	}
-	category := Category{ID: id}
-	return true, tx.record(CategoryCreated, category.subject(), category, nil)
+	return true, tx.record(nil, CategoryCreated, Category{ID: id}, nil)
 }
 
 func (tx *eventTx) EnsureCategories(ids []int64) (created []int64, err error) {
@@ -114,31 +118,21 @@ func (tx *eventTx) EnsureCategories(ids []int64) (created []int64, err error) {
 	}
 	events := make([]NewEvent, len(created))
 	for i, id := range created {
-		category := Category{ID: id}
-		events[i] = tx.event(CategoryCreated, category.subject(), category, nil)
+		events[i] = tx.event(CategoryCreated, Category{ID: id}, nil)
 	}
 	return created, tx.InsertEvents(events)
 }
 
 func (tx *eventTx) InsertCategory(category Category) error {
-	if err := tx.mutations.InsertCategory(category); err != nil {
-		return err
-	}
-	return tx.record(CategoryCreated, category.subject(), category, nil)
+	return tx.record(tx.mutations.InsertCategory(category), CategoryCreated, category, nil)
 }
 
 func (tx *eventTx) UpdateCategory(before, after Category) error {
-	if err := tx.mutations.UpdateCategory(before, after); err != nil {
-		return err
-	}
-	return tx.record(CategoryUpdated, after.subject(), after, before)
+	return tx.record(tx.mutations.UpdateCategory(before, after), CategoryUpdated, after, before)
 }
 
 func (tx *eventTx) DeleteCategory(category Category) error {
-	if err := tx.mutations.DeleteCategory(category); err != nil {
-		return err
-	}
-	return tx.record(CategoryDeleted, category.subject(), nil, category)
+	return tx.record(tx.mutations.DeleteCategory(category), CategoryDeleted, nil, category)
 }
 
 // orderEvents maps the new status of an order to the event that reports it.
@@ -148,61 +142,37 @@ var orderEvents = map[OrderStatus]EventType{
 
 func (tx *eventTx) InsertOrder(order Order) (Order, error) {
 	order, err := tx.mutations.InsertOrder(order)
-	if err != nil {
-		return Order{}, err
-	}
-	return order, tx.record(orderEvents[order.Status], order.subject(), order, nil)
+	return order, tx.record(err, orderEvents[order.Status], order, nil)
 }
 
 func (tx *eventTx) UpdateOrder(before, after Order) error {
-	if err := tx.mutations.UpdateOrder(before, after); err != nil {
-		return err
-	}
-	return tx.record(orderEvents[after.Status], after.subject(), after, before)
+	return tx.record(tx.mutations.UpdateOrder(before, after), orderEvents[after.Status], after, before)
 }
 
 func (tx *eventTx) InsertKey(key Key) (Key, error) {
 	key, err := tx.mutations.InsertKey(key)
-	if err != nil {
-		return Key{}, err
-	}
-	return key, tx.record(KeyCreated, key.subject(), key, nil)
+	return key, tx.record(err, KeyCreated, key, nil)
 }
 
 func (tx *eventTx) SetHint(before Key, hint string) error {
-	if err := tx.mutations.SetHint(before, hint); err != nil {
-		return err
-	}
 	after := before
 	after.Hint = hint
-	return tx.record(KeyRotated, after.subject(), after, before)
+	return tx.record(tx.mutations.SetHint(before, hint), KeyRotated, after, before)
 }
 
 func (tx *eventTx) DeleteKey(key Key) error {
-	if err := tx.mutations.DeleteKey(key); err != nil {
-		return err
-	}
-	return tx.record(KeyRevoked, key.subject(), nil, key)
+	return tx.record(tx.mutations.DeleteKey(key), KeyRevoked, nil, key)
 }
 
 func (tx *eventTx) InsertWebhook(hook Webhook) (Webhook, error) {
 	hook, err := tx.mutations.InsertWebhook(hook)
-	if err != nil {
-		return Webhook{}, err
-	}
-	return hook, tx.record(WebhookCreated, hook.subject(), hook, nil)
+	return hook, tx.record(err, WebhookCreated, hook, nil)
 }
 
 func (tx *eventTx) UpdateWebhook(before, after Webhook) error {
-	if err := tx.mutations.UpdateWebhook(before, after); err != nil {
-		return err
-	}
-	return tx.record(WebhookUpdated, after.subject(), after, before)
+	return tx.record(tx.mutations.UpdateWebhook(before, after), WebhookUpdated, after, before)
 }
 
 func (tx *eventTx) DeleteWebhook(hook Webhook) error {
-	if err := tx.mutations.DeleteWebhook(hook); err != nil {
-		return err
-	}
-	return tx.record(WebhookDeleted, hook.subject(), nil, hook)
+	return tx.record(tx.mutations.DeleteWebhook(hook), WebhookDeleted, nil, hook)
 }

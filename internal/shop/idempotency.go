@@ -42,7 +42,9 @@ type IdempotencyRecord struct {
 // ReplayError is returned instead of repeating a write. It carries the stored response.
 type ReplayError struct{ StoredResponse }
 
-func (*ReplayError) Error() string { return "the request was already executed under the same idempotency key" }
+func (*ReplayError) Error() string {
+	return "the request was already executed under the same idempotency key"
+}
 
 type idempotencyKey struct{}
 

@@ -155,21 +155,21 @@ func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration
 
 // RevokeKey deletes a key. It returns not_found, or last_admin_key if no key could create keys any more.
 func (s *Service) RevokeKey(ctx context.Context, id int64) error {
-	_, err := write(ctx, s, func(tx *eventTx) (struct{}, error) {
+	err := s.writeOnly(ctx, func(tx *eventTx) error {
 		key, err := existingKey(tx, id)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if now := s.now(); key.isAdmin(now) {
 			admins, err := tx.CountAdmins(now)
 			if err != nil {
-				return struct{}{}, err
+				return err
 			}
 			if admins == 1 {
-				return struct{}{}, Errorf(LastAdminKey, "This is the last admin key; create another one before you revoke it.")
+				return Errorf(LastAdminKey, "This is the last admin key; create another one before you revoke it.")
 			}
 		}
-		return struct{}{}, tx.DeleteKey(key)
+		return tx.DeleteKey(key)
 	})
 	if err == nil {
 		s.lastUsed.forget(id)

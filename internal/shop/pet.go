@@ -207,23 +207,22 @@ func checkNotHeld(tx ReadTx, pet Pet) error {
 // DeletePet removes an animal but not its orders. It returns not_found, precondition_failed or
 // pet_has_open_order.
 func (s *Service) DeletePet(ctx context.Context, id int64, match Precondition[Pet]) error {
-	_, err := write(ctx, s, func(tx *eventTx) (struct{}, error) {
+	return s.writeOnly(ctx, func(tx *eventTx) error {
 		if err := expireDueHold(tx, id); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		pet, err := existingPet(tx, id)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if err := match.check(pet); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if err := checkNotHeld(tx, pet); err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, tx.DeletePet(pet)
+		return tx.DeletePet(pet)
 	})
-	return err
 }
 
 // created returns the event of a new animal. It is by far the most frequent event, so it bypasses the JSON

@@ -43,6 +43,12 @@ func write[T any](ctx context.Context, s *Service, fn func(*eventTx) (T, error))
 	return value, nil
 }
 
+// writeOnly is write for a closure without a value.
+func (s *Service) writeOnly(ctx context.Context, fn func(*eventTx) error) error {
+	_, err := write(ctx, s, func(tx *eventTx) (struct{}, error) { return struct{}{}, fn(tx) })
+	return err
+}
+
 // change runs a closure that may change the shop. Its events name the context's principal as their actor.
 func (s *Service) change(ctx context.Context, fn func(*eventTx) error) error {
 	actor := actorOf(ctx)

@@ -209,17 +209,16 @@ func (s *Service) changeWebhook(tx *eventTx, before, hook Webhook) (Webhook, err
 
 // DeleteWebhook removes a webhook. It returns not_found or precondition_failed.
 func (s *Service) DeleteWebhook(ctx context.Context, id int64, match Precondition[Webhook]) error {
-	_, err := write(ctx, s, func(tx *eventTx) (struct{}, error) {
+	return s.writeOnly(ctx, func(tx *eventTx) error {
 		hook, err := existingWebhook(tx, id)
 		if err == nil {
 			err = match.check(hook)
 		}
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, tx.DeleteWebhook(hook)
+		return tx.DeleteWebhook(hook)
 	})
-	return err
 }
 
 // RotateWebhook gives a webhook a new secret; during the overlap the old ones sign its messages, too. It
