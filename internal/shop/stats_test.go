@@ -34,3 +34,31 @@ func TestStatsAreCurrentAndCountOnce(t *testing.T) {
 		}
 	}
 }
+
+// A sale is counted from the events that the service itself records, whatever fields an animal has.
+func TestSalesAreCounted(t *testing.T) {
+	t.Parallel()
+	service, err := shop.Open(t.Context(), openStore(t), shop.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pet, err := service.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 7, Status: shop.Available})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sold := shop.Sold
+	if _, err := service.UpdatePet(t.Context(), pet.ID, shop.PetChange{Status: &sold}, nil); err != nil {
+		t.Fatal(err)
+	}
+	days, err := service.DailyStats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sales := int64(0)
+	for _, day := range days { // midnight may have passed
+		sales += day.Sales
+	}
+	if sales != 1 {
+		t.Errorf("%d sales were counted, want 1", sales)
+	}
+}
