@@ -107,8 +107,8 @@ func existingPet(tx ReadTx, id int64) (Pet, error) {
 	return pet, err
 }
 
-// CreatePet adds an animal, and its category if that is missing and Options.KnownCategories permits. It returns
-// validation_failed.
+// CreatePet adds an animal. A missing category is created with it, or refused under Options.KnownCategories. It
+// returns validation_failed.
 func (s *Service) CreatePet(ctx context.Context, n NewPet) (Pet, error) {
 	if err := n.Problems().Err(); err != nil {
 		return Pet{}, err
@@ -173,7 +173,7 @@ func (s *Service) UpdatePet(ctx context.Context, id int64, change PetChange, mat
 			return Pet{}, err
 		}
 		if pet.Status != before.Status {
-			if err := s.checkTransition(tx, before, pet.Status); err != nil {
+			if err := checkTransition(tx, before, pet.Status); err != nil {
 				return Pet{}, err
 			}
 		}
@@ -189,7 +189,7 @@ func (s *Service) UpdatePet(ctx context.Context, id int64, change PetChange, mat
 	})
 }
 
-func (s *Service) checkTransition(tx ReadTx, pet Pet, to Status) error {
+func checkTransition(tx ReadTx, pet Pet, to Status) error {
 	if !slices.Contains(petTransitions[pet.Status], to) {
 		return Errorf(InvalidTransition, "An animal that is %s cannot become %s; %s.", pet.Status, to, allowedStatuses(petTransitions[pet.Status]))
 	}
