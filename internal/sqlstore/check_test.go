@@ -162,7 +162,7 @@ var damages = map[string]struct{ statements, want string }{
 	"a key told otherwise":              {"UPDATE keys SET scopes = 'admin' WHERE id = 1", "keys 1: its newest event tells of it otherwise"},
 	"a key that may do what is not":     {"UPDATE keys SET scopes = 'fly' WHERE id = 1", "keys 1: scopes must contain only"},
 	"a webhook told otherwise":          {"UPDATE webhooks SET created_at = 1", "webhooks 1: its newest event tells of it otherwise"},
-	"a webhook to nowhere":              {"UPDATE webhooks SET url = 'x'", "webhooks 1: url must be an address"},
+	"a webhook to nowhere":              {"UPDATE webhooks SET url = 'x'", "webhooks 1: url must be a URL"},
 	"a delivery's attempts":             {"UPDATE deliveries SET attempts = '{}' WHERE id = 1", "deliveries 1: its attempts cannot be read"},
 	"a delivery's message":              {"UPDATE deliveries SET body = '{' WHERE id = 1", "deliveries 1: its message is no JSON"},
 	"an answer that was none":           {"UPDATE kept_answers SET status = 500", `kept_answers of the key 0, "once": it cannot be answered again`},
