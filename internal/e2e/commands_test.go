@@ -74,7 +74,7 @@ func TestEventsCommandEndsWithItsKey(t *testing.T) {
 	if code := follower.exitCode(); code != 4 {
 		t.Errorf("it exits with %d", code)
 	}
-	if !strings.Contains(follower.output.String(), "The API key is not valid here") {
+	if !strings.Contains(follower.output.String(), "The API key is unknown or has expired") {
 		t.Errorf("it does not say why it ends: %s", follower.output)
 	}
 }
@@ -112,7 +112,7 @@ func TestEventsCommandAfterRestore(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	expectRefusal(t, f.run("events", "--after", undone), 5, "were undone", "go on after ")
+	expectRefusal(t, f.run("events", "--after", undone), 5, "were undone", "continue after ")
 }
 
 // An animal that somebody changes between the look and the change of pets set is left alone.

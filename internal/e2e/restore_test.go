@@ -178,7 +178,7 @@ func followAfterRestore(t *testing.T, p *program, place int64, want []int64) {
 	}
 }
 
-var goOnAfter = regexp.MustCompile(`undone when the store was restored from a backup; read what there is now, and go on after (\d+)\.`)
+var goOnAfter = regexp.MustCompile(`undone when the store was restored from a backup; read the current state, then continue after (\d+)\.`)
 
 // lastEvent is the id of the newest event.
 func lastEvent(t *testing.T, p *program) int64 {

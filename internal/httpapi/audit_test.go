@@ -226,7 +226,7 @@ func TestDisablingIsTold(t *testing.T) {
 	s.deliver(t, shop.Attempt{Status: 410})
 	events := s.since(t, fmt.Sprintf("/v1/events?after=%d", before))
 	if len(events) != 1 || events[0].Type != shop.WebhookUpdated || events[0].Actor != "system" ||
-		!strings.Contains(string(events[0].Data.Current), `"enabled":false,"disabledReason":"The address answered 410 Gone."`) ||
+		!strings.Contains(string(events[0].Data.Current), `"enabled":false,"disabledReason":"The URL responded with 410 Gone."`) ||
 		!strings.Contains(string(events[0].Data.Previous), `"enabled":true`) {
 		t.Errorf("it is told as %+v", events)
 	}

@@ -75,7 +75,7 @@ func TestImportNDJSON(t *testing.T) {
 // A file with anything wrong in it adds nothing, and its first bad rows are named by their lines.
 func TestImportOfBadFiles(t *testing.T) {
 	t.Parallel()
-	const because = "Nothing was imported, because "
+	const because = "Nothing was imported because "
 	const columns = "the columns are name, categoryId and, where you like, status; id may be there and is ignored."
 	var many, named []string
 	for i := range 25 {
@@ -89,7 +89,7 @@ func TestImportOfBadFiles(t *testing.T) {
 		{asCSV, "name,categoryId,status\nRex,1,sold\n,x,\nMia,2,gone\n",
 			because + "2 rows are not valid: line 3: name is required, categoryId must be an integer of 64 bits; line 4: status must be one of available, pending, sold."},
 		{asCSV, csvOf("\"Rex\nthe\nsecond\",1,", "Mia,,"),
-			because + "2 rows are not valid: line 2: name must not have control characters (U+0000 to U+001F, U+007F); line 5: categoryId is required."},
+			because + "2 rows are not valid: line 2: name must not contain control characters (U+0000 to U+001F, U+007F); line 5: categoryId is required."},
 		{asCSV, csvOf("Rex \"the\" dog,1,", "Mia,1.5,"),
 			because + "2 rows are not valid: line 2: has a quote inside a value; put the whole value in quotes and write each quote in it twice; line 3: categoryId must be an integer of 64 bits."},
 		{asCSV, csvOf("Mia,1,", "\"Rex,1,"),
@@ -99,7 +99,7 @@ func TestImportOfBadFiles(t *testing.T) {
 		{asCSV, csvOf("Rex,+1,"), because + "a row is not valid: line 2: categoryId must be an integer of 64 bits."},
 		{asCSV, csvOf("Rex,9223372036854775808,"), because + "a row is not valid: line 2: categoryId must be an integer of 64 bits."},
 		{asCSV, csvOf("R\xe9x,1,"), because + "a row is not valid: line 2: name must be valid UTF-8."},
-		{asCSV, csvOf(many...), because + "25 rows are not valid, of which these are the first 20: " + strings.Join(named, "; ") + "."},
+		{asCSV, csvOf(many...), because + "25 rows are not valid; the first 20 are: " + strings.Join(named, "; ") + "."},
 		{asCSV, "breed,name,categoryId\nx,Rex,1\n", `The first line names a column "breed" that animals do not have; ` + columns},
 		{asCSV, "name,status\nRex,sold\n", "The first line does not name the column categoryId; " + columns},
 		{asCSV, "Rex,1\n", `The first line names a column "Rex" that animals do not have; ` + columns},
@@ -141,8 +141,8 @@ func TestImportOfKnownCategories(t *testing.T) {
 	for _, path := range []string{"/v1/imports", "/v1/imports?dryRun=true"} {
 		got := s.ask("POST", path, file, asCSV)
 		got.wantError(t, 400, shop.ValidationFailed)
-		want := "Nothing was imported, because 3 rows are not valid: line 3: categoryId must be the id of a category that there is; " +
-			"line 4: name is required, status must be one of available, pending, sold, categoryId must be the id of a category that there is; " +
+		want := "Nothing was imported because 3 rows are not valid: line 3: categoryId must be the id of an existing category; " +
+			"line 4: name is required, status must be one of available, pending, sold, categoryId must be the id of an existing category; " +
 			"line 6: has a value in quotes that does not end as it should; write each quote in it twice."
 		if got.message(t) != want {
 			t.Errorf("got  %s\nwant %s", got.message(t), want)

@@ -6,75 +6,79 @@ import (
 	"time"
 )
 
-// clockJump is how far a clock must be off what has passed before it counts as set.
+// clockJump is how far a clock must deviate from the elapsed time to count as having been set.
 const clockJump = time.Minute
 
-// steady watches a clock that may be set at any time. What is removed for its age must not go because the clock was put forward,
-// and what was stamped before it was put back must not stay for ever. How much time has really passed is known while the
-// process runs, and no longer.
-type steady struct {
-	mu     sync.Mutex
-	clock  time.Time     // what it showed
-	at     time.Time     // when that was, by what has passed
-	ahead  time.Duration // how far it was put forward, as far as it was not put back since
-	jumped time.Time     // when that was seen last, by what has passed
-	back   bool          // it was put back, and nobody has seen to that yet
+// clockGuard compares a wall clock with the monotonic clock to notice when the wall clock is set. Two things
+// must not happen: data removed too early because the clock was set forward, and data kept forever because it
+// was stamped before the clock was set back. The guard knows only about jumps while the process runs.
+type clockGuard struct {
+	mu       sync.Mutex
+	shown    time.Time     // the wall clock when it was last aligned
+	shownAt  time.Time     // the monotonic clock at that moment
+	ahead    time.Duration // how far the wall clock was set forward, less what it was set back since
+	jumpedAt time.Time     // the monotonic time of the last jump forward
+	setBack  bool          // the clock was set back and the stored times have not been corrected yet
 }
 
-// newSteady begins with what the clock shows. It may have been put back before.
-func newSteady(now time.Time) *steady { return &steady{clock: now, at: time.Now(), back: true} }
+// newClockGuard starts with setBack, because the clock may have been set back before the process started.
+func newClockGuard(now time.Time) *clockGuard {
+	return &clockGuard{shown: now, shownAt: time.Now(), setBack: true}
+}
 
-// see notes what the clock shows.
-func (s *steady) see(now time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	passed := time.Since(s.at)
-	jump := now.Sub(s.clock) - passed
+// observe compares a reading of the wall clock with the elapsed time and remembers a jump.
+func (g *clockGuard) observe(now time.Time) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	elapsed := time.Since(g.shownAt)
+	jump := now.Sub(g.shown) - elapsed
 	switch {
 	case jump > clockJump:
-		s.ahead, s.jumped = s.ahead+jump, time.Now()
+		g.ahead, g.jumpedAt = g.ahead+jump, time.Now()
 	case jump < -clockJump:
-		s.ahead, s.back = max(0, s.ahead+jump), true
+		g.ahead, g.setBack = max(0, g.ahead+jump), true
 	default:
 		return
 	}
-	s.clock, s.at = now, s.at.Add(passed)
+	g.shown, g.shownAt = now, g.shownAt.Add(elapsed)
 }
 
-// before returns the time before which all is older than an age, whatever was done to the clock meanwhile.
-func (s *steady) before(now time.Time, age time.Duration) time.Time {
-	s.see(now)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ahead > 0 && time.Since(s.jumped) < age {
-		return now.Add(-age - s.ahead)
+// cutoff returns a time such that everything stamped before it is at least age old. Until age has passed
+// since a jump forward, rows stamped before the jump may exist that look older than they are, so the cutoff
+// moves back by the jump.
+func (g *clockGuard) cutoff(now time.Time, age time.Duration) time.Time {
+	g.observe(now)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ahead > 0 && time.Since(g.jumpedAt) < age {
+		return now.Add(-age - g.ahead)
 	}
 	return now.Add(-age)
 }
 
-// takeBack tells whether the clock was put back since it was asked last.
-func (s *steady) takeBack() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	back := s.back
-	s.back = false
-	return back
+// takeSetBack reports whether the clock was set back since the last call.
+func (g *clockGuard) takeSetBack() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	setBack := g.setBack
+	g.setBack = false
+	return setBack
 }
 
-// giveBack is for who could not see to it.
-func (s *steady) giveBack() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.back = true
+// requeueSetBack makes takeSetBack report true again, after the correction failed.
+func (g *clockGuard) requeueSetBack() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.setBack = true
 }
 
-// longPast returns the time of the store's clock before which all is older than an age.
-func (s *Service) longPast(tx ReadTx, age time.Duration) (time.Time, error) {
+// cutoff is clockGuard.cutoff by the store's clock.
+func (s *Service) cutoff(tx ReadTx, age time.Duration) (time.Time, error) {
 	now, err := tx.Now()
-	return s.steady.before(now, age), err
+	return s.clockGuard.cutoff(now, age), err
 }
 
-// latest returns the later of two times. What is changed is never older than it was, whatever the clock says.
+// latest returns the later of two times. It keeps updatedAt from going backwards with the clock.
 func latest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
@@ -82,34 +86,36 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// MaxLead says how far ahead of now a time can be that a clock has written which was right.
+// MaxLead is how far ahead of the clock each kind of stored time can be if the clock was right when it was
+// written.
 type MaxLead struct {
-	Jump    time.Duration // by which clocks may differ
+	Jump    time.Duration // the tolerated difference between clocks
 	Session time.Duration // the end of a session
 	Retry   time.Duration // the next attempt of a delivery
 	Claim   time.Duration // the end of a claim
 }
 
-// CheckClock looks at the store's clock, and where it was put back, mends what would now have to wait for the old time to come
-// again. What a client was promised until a time stays as it is.
+// CheckClock reads the store's clock. If the clock was set back, CheckClock corrects the internal times that
+// would otherwise wait until the old time comes again. Times that clients were promised, such as the end of a
+// hold, stay.
 func (s *Service) CheckClock(ctx context.Context) error {
 	now, err := read(ctx, s, ReadTx.Now)
 	if err != nil {
 		return err
 	}
-	if s.steady.see(now); !s.steady.takeBack() {
+	if s.clockGuard.observe(now); !s.clockGuard.takeSetBack() {
 		return nil
 	}
-	s.uses.setBack(s.now().Add(clockJump))
-	err = s.store.Write(ctx, func(tx WriteTx) error {
+	s.lastUsed.clamp(s.now().Add(clockJump))
+	err = s.bookkeep(ctx, func(tx BookkeepingTx) error {
 		now, err := tx.Now()
 		if err != nil {
 			return err
 		}
-		return tx.ClampFutureTimes(now, MaxLead{clockJump, SessionLifetime, jitterMost(retryAfter[len(retryAfter)-1]), ClaimDuration})
+		return tx.ClampFutureTimes(now, MaxLead{clockJump, SessionLifetime, maxJittered(retrySchedule[len(retrySchedule)-1]), ClaimDuration})
 	})
 	if err != nil {
-		s.steady.giveBack()
+		s.clockGuard.requeueSetBack()
 	}
 	return err
 }

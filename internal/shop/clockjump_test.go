@@ -6,60 +6,60 @@ import (
 	"time"
 )
 
-// While time passes as it does, things go when they are old enough; when the clock is put forward, not before they are.
-func TestSteady(t *testing.T) {
+// Setting the clock forward makes nothing look older than it is, and setting it back is reported once.
+func TestClockGuardMeasuresRealAge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		set := time.Duration(0) // how far the clock is off
+		set := time.Duration(0) // how far the clock was set
 		now := func() time.Time { return time.Now().Add(set).Round(0) }
-		begun := now()
-		s := newSteady(begun)
+		start := now()
+		g := newClockGuard(start)
 		const age = 24 * time.Hour
-		old := func(stamp time.Time) bool { return stamp.Before(s.before(now(), age)) }
-		if !s.takeBack() || s.takeBack() {
-			t.Error("whether it was put back before is asked once")
+		old := func(stamp time.Time) bool { return stamp.Before(g.cutoff(now(), age)) }
+		if !g.takeSetBack() || g.takeSetBack() {
+			t.Error("a new guard must report one possible jump back from before the start")
 		}
 		for range 25 {
-			if old(begun) {
-				t.Fatalf("%v after %v it is old", now().Sub(begun), begun)
+			if old(start) {
+				t.Fatalf("a stamp counts as old after %v, want %v", now().Sub(start), age)
 			}
 			time.Sleep(time.Hour)
 		}
-		if !old(begun) {
-			t.Error("a day later it is not old")
+		if !old(start) {
+			t.Error("a stamp does not count as old after a day")
 		}
 
 		young := now()
 		set += 100 * age
 		for range 24 {
 			if old(young) {
-				t.Fatal("what was written before the clock was put forward is taken for old")
+				t.Fatal("a stamp from before the jump forward counts as old too early")
 			}
 			time.Sleep(time.Hour)
 		}
 		after := now()
 		if time.Sleep(time.Minute); !old(young) {
-			t.Error("a day after the clock was put forward it is not old")
+			t.Error("a stamp from before the jump forward does not count as old a day later")
 		}
 		if time.Sleep(age); !old(after) {
-			t.Error("what was written after it is not old")
+			t.Error("a stamp from after the jump forward does not count as old a day later")
 		}
 
 		young = now()
 		set += 100 * age
-		s.see(now())
-		set -= 100 * age // a mistake, and its correction
-		if s.see(now()); !s.takeBack() || old(young) {
-			t.Error("it was not seen that the clock was put back")
+		g.observe(now())
+		set -= 100 * age // a mistake and its correction
+		if g.observe(now()); !g.takeSetBack() || old(young) {
+			t.Error("the jump back was not noticed")
 		}
 		if time.Sleep(age + time.Minute); !old(young) {
-			t.Error("a day later it is not old, because of what the clock had shown")
+			t.Error("a stamp does not count as old a day later because of a jump that was corrected")
 		}
-		if s.takeBack() {
-			t.Error("it was put back once")
+		if g.takeSetBack() {
+			t.Error("the same jump back was reported twice")
 		}
-		if s.giveBack(); !s.takeBack() {
-			t.Error("it is not seen to again")
+		if g.requeueSetBack(); !g.takeSetBack() {
+			t.Error("a requeued jump back was not reported again")
 		}
 	})
 }

@@ -6,19 +6,23 @@ import (
 	"strings"
 )
 
-// ledger is a transaction that enters every change with its event. All that changes the shop goes through it, so that
-// nothing can change unseen.
-type ledger struct {
-	WriteTx
-	actor string
+// eventTx is the write transaction that rules work with. It records an event with every mutation. The store's
+// own mutations are a named field, not embedded: a new method of Mutations does not compile until eventTx
+// records it.
+type eventTx struct {
+	BookkeepingTx
+	mutations Mutations
+	actor     string
 }
 
-// system is the actor of what nobody asked for: a hold that ran out, or work on the command line.
+var _ Mutations = (*eventTx)(nil)
+
+// system is the actor of changes without a principal: expired holds and commands on the command line.
 const system = "system"
 
 type actorKey struct{}
 
-// WithPrincipal returns a context under which changes are entered as the principal's.
+// WithPrincipal returns a context whose changes are recorded with the principal as their actor.
 func WithPrincipal(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, actorKey{}, p.Actor())
 }
@@ -30,21 +34,39 @@ func actorOf(ctx context.Context) string {
 	return system
 }
 
-// enter writes the event of a change: what it is now, and what it was before; nil where there is none.
-func (l *ledger) enter(what EventType, subject string, current, previous any) error {
-	return l.InsertEvent(l.event(what, subject, current, previous))
+// keyOf returns the id of the key that an actor names; ok is false for every other actor.
+func keyOf(actor string) (id int64, ok bool) {
+	text, ok := strings.CutPrefix(actor, "keys/")
+	id, err := strconv.ParseInt(text, 10, 64)
+	return id, ok && err == nil
 }
 
-func (l *ledger) event(what EventType, subject string, current, previous any) NewEvent {
-	return NewEvent{Type: what, Subject: subject, Actor: l.actor, Data: eventData(current, previous)}
-}
-
-// bySystem makes changes that nobody asked for.
-func (l *ledger) bySystem(change func() error) error {
-	actor := l.actor
-	defer func() { l.actor = actor }()
-	l.actor = system
+// asSystem runs a change with system as its actor.
+func (tx *eventTx) asSystem(change func() error) error {
+	actor := tx.actor
+	defer func() { tx.actor = actor }()
+	tx.actor = system
 	return change()
+}
+
+// resource is what an event reports on. Its subject is its path, such as pets/7.
+type resource interface{ subject() string }
+
+// record writes the event of a change, or returns the error of the change. current is nil after a deletion,
+// previous is nil for a new resource.
+func (tx *eventTx) record(err error, what EventType, current, previous resource) error {
+	if err != nil {
+		return err
+	}
+	return tx.InsertEvents([]NewEvent{tx.event(what, current, previous)})
+}
+
+func (tx *eventTx) event(what EventType, current, previous resource) NewEvent {
+	changed := current
+	if changed == nil {
+		changed = previous
+	}
+	return NewEvent{Type: what, Subject: changed.subject(), Actor: tx.actor, Data: eventData(current, previous)}
 }
 
 func (p Pet) subject() string      { return subject("pets/", p.ID) }
@@ -53,160 +75,104 @@ func (o Order) subject() string    { return subject("store/orders/", o.ID) }
 func (k Key) subject() string      { return subject("keys/", k.ID) }
 func (w Webhook) subject() string  { return subject("webhooks/", w.ID) }
 
-func subject(of string, id int64) string {
-	return string(strconv.AppendInt(append(make([]byte, 0, 32), of...), id, 10))
-}
+func subject(path string, id int64) string { return path + strconv.FormatInt(id, 10) }
 
-// keyOf is the id of the key that an actor stands for, and whether it does for one.
-func keyOf(actor string) (id int64, ok bool) {
-	text, ok := strings.CutPrefix(actor, "keys/")
-	id, err := strconv.ParseInt(text, 10, 64)
-	return id, ok && err == nil
-}
-
-func (l *ledger) InsertPet(n NewPet) (Pet, error) {
-	pet, err := l.WriteTx.InsertPet(n)
+func (tx *eventTx) InsertPet(n NewPet) (Pet, error) {
+	pet, err := tx.mutations.InsertPet(n)
 	if err != nil {
 		return Pet{}, err
 	}
-	return pet, l.InsertEvent(l.petCreated(pet))
+	return pet, tx.InsertEvents([]NewEvent{pet.created(tx.actor)})
 }
 
-func (l *ledger) InsertPets(n []NewPet) ([]Pet, error) {
-	pets, err := l.WriteTx.InsertPets(n)
+func (tx *eventTx) InsertPets(n []NewPet) ([]Pet, error) {
+	pets, err := tx.mutations.InsertPets(n)
 	if err != nil {
 		return nil, err
 	}
 	events := make([]NewEvent, len(pets))
 	for i, pet := range pets {
-		events[i] = l.petCreated(pet)
+		events[i] = pet.created(tx.actor)
 	}
-	return pets, l.InsertEvents(events)
+	return pets, tx.InsertEvents(events)
 }
 
-// petCreated is the event of a new animal. There are by far the most of these, so it is written as it is.
-func (l *ledger) petCreated(pet Pet) NewEvent {
-	data := pet.AppendJSON(append(make([]byte, 0, 192), `{"current":`...))
-	return NewEvent{Type: PetCreated, Subject: pet.subject(), Actor: l.actor, Data: append(data, `,"previous":null}`...)}
+func (tx *eventTx) UpdatePet(before, after Pet) error {
+	return tx.record(tx.mutations.UpdatePet(before, after), PetUpdated, after, before)
 }
 
-func (l *ledger) UpdatePet(before, after Pet) error {
-	if err := l.WriteTx.UpdatePet(before, after); err != nil {
-		return err
-	}
-	return l.enter(PetUpdated, after.subject(), after, before)
+func (tx *eventTx) DeletePet(pet Pet) error {
+	return tx.record(tx.mutations.DeletePet(pet), PetDeleted, nil, pet)
 }
 
-func (l *ledger) DeletePet(pet Pet) error {
-	if err := l.WriteTx.DeletePet(pet); err != nil {
-		return err
-	}
-	return l.enter(PetDeleted, pet.subject(), nil, pet)
-}
-
-func (l *ledger) EnsureCategory(id int64) (created bool, err error) {
-	if created, err = l.WriteTx.EnsureCategory(id); err != nil || !created {
+func (tx *eventTx) EnsureCategory(id int64) (created bool, err error) {
+	if created, err = tx.mutations.EnsureCategory(id); err != nil || !created {
 		return created, err
 	}
-	category := Category{ID: id}
-	return true, l.enter(CategoryCreated, category.subject(), category, nil)
+	return true, tx.record(nil, CategoryCreated, Category{ID: id}, nil)
 }
 
-func (l *ledger) EnsureCategories(ids []int64) (created []int64, err error) {
-	if created, err = l.WriteTx.EnsureCategories(ids); err != nil {
+func (tx *eventTx) EnsureCategories(ids []int64) (created []int64, err error) {
+	if created, err = tx.mutations.EnsureCategories(ids); err != nil {
 		return nil, err
 	}
 	events := make([]NewEvent, len(created))
 	for i, id := range created {
-		category := Category{ID: id}
-		events[i] = l.event(CategoryCreated, category.subject(), category, nil)
+		events[i] = tx.event(CategoryCreated, Category{ID: id}, nil)
 	}
-	return created, l.InsertEvents(events)
+	return created, tx.InsertEvents(events)
 }
 
-func (l *ledger) InsertCategory(category Category) error {
-	if err := l.WriteTx.InsertCategory(category); err != nil {
-		return err
-	}
-	return l.enter(CategoryCreated, category.subject(), category, nil)
+func (tx *eventTx) InsertCategory(category Category) error {
+	return tx.record(tx.mutations.InsertCategory(category), CategoryCreated, category, nil)
 }
 
-func (l *ledger) UpdateCategory(before, after Category) error {
-	if err := l.WriteTx.UpdateCategory(before, after); err != nil {
-		return err
-	}
-	return l.enter(CategoryUpdated, after.subject(), after, before)
+func (tx *eventTx) UpdateCategory(before, after Category) error {
+	return tx.record(tx.mutations.UpdateCategory(before, after), CategoryUpdated, after, before)
 }
 
-func (l *ledger) DeleteCategory(category Category) error {
-	if err := l.WriteTx.DeleteCategory(category); err != nil {
-		return err
-	}
-	return l.enter(CategoryDeleted, category.subject(), nil, category)
+func (tx *eventTx) DeleteCategory(category Category) error {
+	return tx.record(tx.mutations.DeleteCategory(category), CategoryDeleted, nil, category)
 }
 
-func (l *ledger) InsertOrder(order Order) (Order, error) {
-	order, err := l.WriteTx.InsertOrder(order)
-	if err != nil {
-		return Order{}, err
-	}
-	return order, l.enter(orderEvents[order.Status], order.subject(), order, nil)
-}
-
-func (l *ledger) UpdateOrder(before, after Order) error {
-	if err := l.WriteTx.UpdateOrder(before, after); err != nil {
-		return err
-	}
-	return l.enter(orderEvents[after.Status], after.subject(), after, before)
-}
-
-// orderEvents are what happens to an order when it takes a status.
+// orderEvents maps the new status of an order to the event that reports it.
 var orderEvents = map[OrderStatus]EventType{
 	Placed: OrderPlaced, Approved: OrderApproved, Delivered: OrderDelivered, Cancelled: OrderCancelled, Expired: OrderExpired,
 }
 
-func (l *ledger) InsertKey(key Key) (Key, error) {
-	key, err := l.WriteTx.InsertKey(key)
-	if err != nil {
-		return Key{}, err
-	}
-	return key, l.enter(KeyCreated, key.subject(), key, nil)
+func (tx *eventTx) InsertOrder(order Order) (Order, error) {
+	order, err := tx.mutations.InsertOrder(order)
+	return order, tx.record(err, orderEvents[order.Status], order, nil)
 }
 
-func (l *ledger) SetHint(before Key, hint string) error {
-	if err := l.WriteTx.SetHint(before, hint); err != nil {
-		return err
-	}
+func (tx *eventTx) UpdateOrder(before, after Order) error {
+	return tx.record(tx.mutations.UpdateOrder(before, after), orderEvents[after.Status], after, before)
+}
+
+func (tx *eventTx) InsertKey(key Key) (Key, error) {
+	key, err := tx.mutations.InsertKey(key)
+	return key, tx.record(err, KeyCreated, key, nil)
+}
+
+func (tx *eventTx) SetHint(before Key, hint string) error {
 	after := before
 	after.Hint = hint
-	return l.enter(KeyRotated, after.subject(), after, before)
+	return tx.record(tx.mutations.SetHint(before, hint), KeyRotated, after, before)
 }
 
-func (l *ledger) DeleteKey(key Key) error {
-	if err := l.WriteTx.DeleteKey(key); err != nil {
-		return err
-	}
-	return l.enter(KeyRevoked, key.subject(), nil, key)
+func (tx *eventTx) DeleteKey(key Key) error {
+	return tx.record(tx.mutations.DeleteKey(key), KeyRevoked, nil, key)
 }
 
-func (l *ledger) InsertWebhook(hook Webhook) (Webhook, error) {
-	hook, err := l.WriteTx.InsertWebhook(hook)
-	if err != nil {
-		return Webhook{}, err
-	}
-	return hook, l.enter(WebhookCreated, hook.subject(), hook, nil)
+func (tx *eventTx) InsertWebhook(hook Webhook) (Webhook, error) {
+	hook, err := tx.mutations.InsertWebhook(hook)
+	return hook, tx.record(err, WebhookCreated, hook, nil)
 }
 
-func (l *ledger) UpdateWebhook(before, after Webhook) error {
-	if err := l.WriteTx.UpdateWebhook(before, after); err != nil {
-		return err
-	}
-	return l.enter(WebhookUpdated, after.subject(), after, before)
+func (tx *eventTx) UpdateWebhook(before, after Webhook) error {
+	return tx.record(tx.mutations.UpdateWebhook(before, after), WebhookUpdated, after, before)
 }
 
-func (l *ledger) DeleteWebhook(hook Webhook) error {
-	if err := l.WriteTx.DeleteWebhook(hook); err != nil {
-		return err
-	}
-	return l.enter(WebhookDeleted, hook.subject(), nil, hook)
+func (tx *eventTx) DeleteWebhook(hook Webhook) error {
+	return tx.record(tx.mutations.DeleteWebhook(hook), WebhookDeleted, nil, hook)
 }

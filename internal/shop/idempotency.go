@@ -8,138 +8,158 @@ import (
 )
 
 const (
-	// keepFor is how long an answer is kept under its idempotency key.
-	keepFor = 24 * time.Hour
-	// waitFor is how long a repeat waits while the first request still runs.
-	waitFor = 5 * time.Second
+	// idempotencyRetention is how long a response is stored under its idempotency key.
+	idempotencyRetention = 24 * time.Hour
+	// idempotencyWait is how long a repeated request waits while the first one is in flight.
+	idempotencyWait = 5 * time.Second
 )
 
-// IdempotentRequest makes a write happen once, however often it is asked for under the same idempotency key.
+// IdempotentRequest makes a write happen once, however often the request is sent with the same idempotency key.
 type IdempotentRequest struct {
-	Principal int64 // whose idempotency key it is
+	Principal int64 // idempotency keys of different principals are independent
 	Key       string
-	// Fingerprint tells requests apart that must not share a key.
+	// Fingerprint identifies the request. Different requests must not share a key.
 	Fingerprint [32]byte
-	// Response makes what is kept from what the write made. It must leave out every secret.
+	// Response encodes the result of the write for storage. It must leave out every secret.
 	Response func(result any) StoredResponse
 }
 
-// StoredResponse is what was answered, to be answered again byte for byte. The shop does not look inside.
+// StoredResponse is a response to be sent again byte for byte. The shop does not interpret it.
 type StoredResponse struct {
 	Status   int
-	Location string // of what was made; "" where it has none
-	Tag      string // the entity tag; "" where it has none
+	Location string // the Location header, or ""
+	Tag      string // the ETag header, or ""
 	Body     []byte
 }
 
-// IdempotencyRecord is an answer with the request that it belongs to.
+// IdempotencyRecord is a stored response with the fingerprint of its request.
 type IdempotencyRecord struct {
 	Fingerprint [32]byte
 	At          time.Time // by the store's clock
 	StoredResponse
 }
 
-// ReplayError is the error of a write that has happened before: its answer then.
+// ReplayError is returned instead of repeating a write. It carries the stored response.
 type ReplayError struct{ StoredResponse }
 
-func (*ReplayError) Error() string { return "this was done before, under the same idempotency key" }
-
-type repeatKey struct{}
-
-// WithIdempotency returns a context under which the next write happens once.
-func WithIdempotency(ctx context.Context, r *IdempotentRequest) context.Context {
-	return context.WithValue(ctx, repeatKey{}, r)
+func (*ReplayError) Error() string {
+	return "the request was already executed under the same idempotency key"
 }
 
-func repeatOf(ctx context.Context) *IdempotentRequest {
-	r, _ := ctx.Value(repeatKey{}).(*IdempotentRequest)
+type idempotencyKey struct{}
+
+// WithIdempotency returns a context whose write happens once for all requests with the same key.
+func WithIdempotency(ctx context.Context, r *IdempotentRequest) context.Context {
+	return context.WithValue(ctx, idempotencyKey{}, r)
+}
+
+func idempotentRequestOf(ctx context.Context) *IdempotentRequest {
+	r, _ := ctx.Value(idempotencyKey{}).(*IdempotentRequest)
 	return r
 }
 
-// check returns a Replay where the write has happened, or idempotency_key_reused where another has under this key.
-func (s *Service) check(tx ReadTx, r *IdempotentRequest) error {
+// checkIdempotency returns a ReplayError if the write has happened, or idempotency_key_reused if a different
+// request has used the key. Both hold for idempotencyRetention.
+func (s *Service) checkIdempotency(tx ReadTx, r *IdempotentRequest) error {
 	if r == nil {
 		return nil
 	}
-	kept, found, err := tx.IdempotencyRecord(r.Principal, r.Key)
+	record, found, err := tx.IdempotencyRecord(r.Principal, r.Key)
 	if err != nil || !found {
 		return err
 	}
-	if over, err := s.longPast(tx, keepFor); err != nil || !kept.At.After(over) {
+	if cutoff, err := s.cutoff(tx, idempotencyRetention); err != nil || !record.At.After(cutoff) {
 		return err
 	}
-	if kept.Fingerprint != r.Fingerprint {
-		return Errorf(IdempotencyKeyReused, "This Idempotency-Key was used for another request; use a new one for each request.")
+	if record.Fingerprint != r.Fingerprint {
+		return Errorf(IdempotencyKeyReused, "This Idempotency-Key was already used for a different request; use a new key for each request.")
 	}
-	return &ReplayError{kept.StoredResponse}
+	return &ReplayError{record.StoredResponse}
 }
 
-// FindStoredResponse returns the answer of a request that was answered before, and whether it was. It returns
-// idempotency_key_reused where another request was answered under the same key.
+// FindStoredResponse returns the stored response of a request and whether there is one. It returns
+// idempotency_key_reused if a different request has used the key.
 func (s *Service) FindStoredResponse(ctx context.Context, r *IdempotentRequest) (StoredResponse, bool, error) {
-	err := s.store.Read(ctx, func(tx ReadTx) error { return s.check(tx, r) })
+	err := s.store.Read(ctx, func(tx ReadTx) error { return s.checkIdempotency(tx, r) })
 	if replay, ok := errors.AsType[*ReplayError](err); ok {
 		return replay.StoredResponse, true, nil
 	}
 	return StoredResponse{}, false, err
 }
 
-// keep keeps the answer in the transaction of the write.
-func (r *IdempotentRequest) keep(tx WriteTx, result any) error {
+// save stores the response in the transaction of the write, so that neither exists without the other.
+func (r *IdempotentRequest) save(tx BookkeepingTx, result any) error {
 	return tx.PutIdempotencyRecord(r.Principal, r.Key, IdempotencyRecord{Fingerprint: r.Fingerprint, StoredResponse: r.Response(result)})
 }
 
-// PruneIdempotencyRecords removes the answers whose time is over.
+// PruneIdempotencyRecords removes the records that are older than idempotencyRetention.
 func (s *Service) PruneIdempotencyRecords(ctx context.Context) error {
-	return s.inParts(ctx, func(tx WriteTx) (bool, error) {
-		over, err := s.longPast(tx, keepFor)
+	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) {
+		cutoff, err := s.cutoff(tx, idempotencyRetention)
 		if err != nil {
 			return false, err
 		}
-		return tx.DeleteIdempotencyRecords(over)
+		return tx.DeleteIdempotencyRecords(cutoff)
 	})
 }
 
-// running knows the idempotency keys of the writes that run on this node, so that a repeat waits for the first.
-type running struct {
+// inFlight holds the idempotency keys of the writes that this node is executing, so that a repeated request
+// waits for the first one. Across nodes the store's transactions decide.
+type inFlight struct {
 	mu   sync.Mutex
-	done map[runningKey]chan struct{}
+	done map[inFlightKey]chan struct{} // closed when the write has ended
 }
 
-type runningKey struct {
+type inFlightKey struct {
 	principal int64
 	key       string
 }
 
-func newRunning() *running { return &running{done: map[runningKey]chan struct{}{}} }
+func newInFlight() *inFlight { return &inFlight{done: map[inFlightKey]chan struct{}{}} }
 
-// enter waits until nobody else runs under the same key, and then holds it until leave is called. It returns
-// idempotency_key_in_use where that takes too long.
-func (r *running) enter(ctx context.Context, repeat *IdempotentRequest) (leave func(), err error) {
-	key := runningKey{repeat.Principal, repeat.Key}
-	patience := time.NewTimer(waitFor)
-	defer patience.Stop()
+// acquire waits until no other write with the same key is in flight and reserves the key until release is
+// called. It returns idempotency_key_in_use after idempotencyWait, or unavailable if the context ends.
+func (f *inFlight) acquire(ctx context.Context, r *IdempotentRequest) (release func(), err error) {
+	key := inFlightKey{r.Principal, r.Key}
+	timeout := time.NewTimer(idempotencyWait)
+	defer timeout.Stop()
 	for {
-		r.mu.Lock()
-		other, taken := r.done[key]
+		f.mu.Lock()
+		other, taken := f.done[key]
 		if !taken {
 			own := make(chan struct{})
-			r.done[key] = own
-			r.mu.Unlock()
+			f.done[key] = own
+			f.mu.Unlock()
 			return func() {
-				r.mu.Lock()
-				delete(r.done, key)
-				r.mu.Unlock()
+				f.mu.Lock()
+				delete(f.done, key)
+				f.mu.Unlock()
 				close(own)
 			}, nil
 		}
-		r.mu.Unlock()
+		f.mu.Unlock()
 		select {
 		case <-other:
-		case <-patience.C:
-			return nil, Errorf(IdempotencyKeyInUse, "The first request with this Idempotency-Key still runs; send it again shortly.")
+		case <-timeout.C:
+			return nil, Errorf(IdempotencyKeyInUse, "The first request with this Idempotency-Key is still being processed; try again shortly.")
 		case <-ctx.Done():
 			return nil, UnavailableError(ctx.Err())
 		}
 	}
+}
+
+// IdempotencyReader reads idempotency records.
+type IdempotencyReader interface {
+	// IdempotencyRecord returns the record of a principal's idempotency key and whether there is one, however
+	// old.
+	IdempotencyRecord(principal int64, key string) (IdempotencyRecord, bool, error)
+}
+
+// IdempotencyBookkeeping changes idempotency records.
+type IdempotencyBookkeeping interface {
+	// PutIdempotencyRecord stores a record in place of any older one. A record without a time gets the store's.
+	PutIdempotencyRecord(principal int64, key string, record IdempotencyRecord) error
+	// DeleteIdempotencyRecords removes some of the records from before a time and reports whether there may
+	// be more.
+	DeleteIdempotencyRecords(before time.Time) (more bool, err error)
 }

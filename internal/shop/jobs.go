@@ -6,19 +6,19 @@ import (
 	"time"
 )
 
-// RunJobs does what has to be done from time to time, until the context ends, and then once more. What could not be done is
-// reported and tried again.
+// RunJobs runs the background jobs until the context ends, and then each of them once more. A job that fails
+// is reported and runs again at its next interval.
 func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 	var wg sync.WaitGroup
-	for _, chore := range []struct {
-		every  time.Duration
-		sooner <-chan struct{}
-		rest   time.Duration // at least, before the next time
-		do     func(context.Context) error
+	for _, job := range []struct {
+		every time.Duration
+		wake  <-chan struct{} // runs the job before its interval has passed; may be nil
+		pause time.Duration   // the minimum time between two runs
+		run   func(context.Context) error
 	}{
-		{500 * time.Millisecond, nil, 0, s.ExpireHolds},                     // a hold that is over ends within a second
-		{250 * time.Millisecond, s.store.Wakeups(), pullRest, s.pullEvents}, // an event is told within a second, on every node
-		{20 * time.Second, nil, 0, s.SaveLastUsed},                          // a last use is exact to a minute
+		{500 * time.Millisecond, nil, 0, s.ExpireHolds},                         // a due hold expires within a second
+		{250 * time.Millisecond, s.store.Wakeups(), pullInterval, s.pullEvents}, // every node sees an event within a second
+		{20 * time.Second, nil, 0, s.SaveLastUsed},                              // lastUsedAt is accurate to a minute
 		{time.Minute, nil, 0, s.PruneIdempotencyRecords},
 		{time.Minute, nil, 0, s.RemoveEvents},
 		{time.Minute, nil, 0, s.RemoveDeliveries},
@@ -27,41 +27,41 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 		{10 * time.Second, nil, 0, s.CheckClock},
 	} {
 		wg.Go(func() {
-			ticker := time.NewTicker(chore.every)
+			ticker := time.NewTicker(job.every)
 			defer ticker.Stop()
-			var last string // what went wrong is told once, not every time
-			for over := false; !over; {
+			var lastError string // the same error is reported once in a row
+			for done := false; !done; {
 				select {
 				case <-ticker.C:
-				case <-chore.sooner:
+				case <-job.wake:
 				case <-ctx.Done():
 				}
-				over = ctx.Err() != nil
-				err := chore.do(context.WithoutCancel(ctx))
-				if err != nil && err.Error() != last {
+				done = ctx.Err() != nil
+				err := job.run(context.WithoutCancel(ctx))
+				if err != nil && err.Error() != lastError {
 					report(err)
 				}
-				last = ""
+				lastError = ""
 				if err != nil {
-					last = err.Error()
+					lastError = err.Error()
 				}
-				time.Sleep(chore.rest)
+				time.Sleep(job.pause)
 			}
 		})
 	}
 	wg.Wait()
 }
 
-// tidyAfter is how long the store needs what it notes for itself: many times as long as a write goes on.
-const tidyAfter = time.Hour
+// internalRetention is how long the store's internal rows are needed: many times as long as any write takes.
+const internalRetention = time.Hour
 
-// Maintain lets the store do its housekeeping, a part at a time: others wait while it happens.
+// Maintain runs the store's own maintenance in small transactions.
 func (s *Service) Maintain(ctx context.Context) error {
-	return s.inParts(ctx, func(tx WriteTx) (bool, error) {
-		over, err := s.longPast(tx, tidyAfter)
+	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) {
+		cutoff, err := s.cutoff(tx, internalRetention)
 		if err != nil {
 			return false, err
 		}
-		return tx.Maintain(over)
+		return tx.Maintain(cutoff)
 	})
 }

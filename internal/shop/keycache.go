@@ -5,43 +5,46 @@ import (
 	"time"
 )
 
-// keyFreshness is how long a key is trusted without asking the store again: a key that is revoked, here or by another
-// process, is refused within a second.
+// keyFreshness is how long a cached key is used without asking the store. It bounds how long a key works on
+// this node after it was revoked by any node; the promise to clients is one second.
 const keyFreshness = 500 * time.Millisecond
 
-// keyring remembers the keys that were in use. It never remembers that a key is unknown, so a new one works at once. Only
-// what the store knew gets in, so strangers cannot fill it.
-type keyring struct {
-	mu   sync.RWMutex
-	seen map[SecretHash]seenKey
+// keyCache caches the credentials of keys in use. It never caches that a secret is unknown, so a new key
+// works at once, and requests with made-up secrets cannot fill it.
+type keyCache struct {
+	mu      sync.RWMutex
+	entries map[SecretHash]cachedKey
 }
 
-type seenKey struct {
+type cachedKey struct {
 	Credential
-	at time.Time
+	readAfter time.Time // the store was read after this time
 }
 
-func newKeyring() *keyring { return &keyring{seen: map[SecretHash]seenKey{}} }
+func newKeyCache() *keyCache { return &keyCache{entries: map[SecretHash]cachedKey{}} }
 
-// find returns the credential from memory while it is fresh, and else by looking it up.
-func (r *keyring) find(hash SecretHash, lookUp func() (Credential, bool, error)) (Credential, bool, error) {
-	r.mu.RLock()
-	known, ok := r.seen[hash]
-	r.mu.RUnlock()
-	if ok && time.Since(known.at) < keyFreshness {
-		return known.Credential, true, nil
+// find returns the cached credential while it is fresh, and otherwise the result of lookUp. A key that lookUp
+// does not find is removed from the cache.
+func (c *keyCache) find(hash SecretHash, lookUp func() (Credential, bool, error)) (Credential, bool, error) {
+	c.mu.RLock()
+	cached, ok := c.entries[hash]
+	c.mu.RUnlock()
+	if ok && time.Since(cached.readAfter) < keyFreshness {
+		return cached.Credential, true, nil
 	}
-	asked := time.Now() // before the look-up: what it saw is at least as new
+	// Freshness counts from before the look-up. If it counted from after, a key that is revoked during a slow
+	// look-up would work for longer than keyFreshness after its revocation.
+	start := time.Now()
 	credential, found, err := lookUp()
 	if err != nil {
 		return Credential{}, false, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if !found {
-		delete(r.seen, hash)
+		delete(c.entries, hash)
 		return Credential{}, false, nil
 	}
-	r.seen[hash] = seenKey{credential, asked}
+	c.entries[hash] = cachedKey{credential, start}
 	return credential, true, nil
 }

@@ -1,12 +1,12 @@
 package shop
 
-// Precondition is a condition on a thing as a client has seen it; nil is none.
+// Precondition reports whether a resource is still in the state that the client expects. nil always holds.
 type Precondition[T any] func(T) bool
 
-// check returns precondition_failed where the thing is no longer so.
-func (m Precondition[T]) check(thing T) error {
-	if m == nil || m(thing) {
+// check returns precondition_failed unless the precondition holds for the stored resource.
+func (p Precondition[T]) check(stored T) error {
+	if p == nil || p(stored) {
 		return nil
 	}
-	return Errorf(PreconditionFailed, "It has changed since you saw it; get it again and decide anew.")
+	return Errorf(PreconditionFailed, "The resource is not in the expected state; read it again before you retry.")
 }

@@ -5,15 +5,16 @@ import (
 	"time"
 )
 
-type patienceKey struct{}
+type retryBudgetKey struct{}
 
-// WithRetryBudget returns a context under which a read or a write may take so long, where that is longer than usual.
+// WithRetryBudget returns a context that lets the store retry a read or a write for d, if that is longer than
+// usual.
 func WithRetryBudget(ctx context.Context, d time.Duration) context.Context {
-	return context.WithValue(ctx, patienceKey{}, d)
+	return context.WithValue(ctx, retryBudgetKey{}, d)
 }
 
-// RetryBudget returns what WithPatience said, or 0.
+// RetryBudget returns the duration set by WithRetryBudget, or 0.
 func RetryBudget(ctx context.Context) time.Duration {
-	d, _ := ctx.Value(patienceKey{}).(time.Duration)
+	d, _ := ctx.Value(retryBudgetKey{}).(time.Duration)
 	return d
 }

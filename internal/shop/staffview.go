@@ -6,76 +6,76 @@ import (
 	"time"
 )
 
-// PetView is an animal as the shop's own people see it: with its category's name, and the order that holds it.
+// PetView is an animal as the staff pages show it: with its category and the order that holds it.
 type PetView struct {
 	Pet
 	Category Category
-	Order    *Order // nil: none holds it
+	Order    *Order // nil if no order holds it
 }
 
-// Transitions are the statuses that the animal can be given by hand now.
-func (l PetView) Transitions() []Status {
-	if l.Order != nil {
+// Transitions returns the statuses that the animal can be given now.
+func (v PetView) Transitions() []Status {
+	if v.Order != nil {
 		return nil
 	}
-	return l.Status.Transitions()
+	return v.Status.Transitions()
 }
 
 // ListPetViews returns one page of the catalogue, newest first.
 func (s *Service) ListPetViews(ctx context.Context, list PetList) (Page[PetView], error) {
-	return readSettled(ctx, s, func(tx ReadTx) (Page[PetView], error) {
-		page, err := pageOf(list.PageRequest, func(w PageRequest) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, w}) })
+	return readCurrent(ctx, s, func(tx ReadTx) (Page[PetView], error) {
+		page, err := pageOf(list.PageRequest, func(page PageRequest) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, page}) })
 		if err != nil {
 			return Page[PetView]{}, err
 		}
-		listings, err := listingsOf(tx, page.Items)
-		return Page[PetView]{listings, page.More}, err
+		views, err := petViews(tx, page.Items)
+		return Page[PetView]{views, page.More}, err
 	})
 }
 
 // PetView returns one animal, or not_found.
 func (s *Service) PetView(ctx context.Context, id int64) (PetView, error) {
-	return readSettled(ctx, s, func(tx ReadTx) (PetView, error) {
+	return readCurrent(ctx, s, func(tx ReadTx) (PetView, error) {
 		pet, err := existingPet(tx, id)
 		if err != nil {
 			return PetView{}, err
 		}
-		listings, err := listingsOf(tx, []Pet{pet})
+		views, err := petViews(tx, []Pet{pet})
 		if err != nil {
 			return PetView{}, err
 		}
-		return listings[0], nil
+		return views[0], nil
 	})
 }
 
-// listingsOf adds what belongs to some animals, with one question for all of them.
-func listingsOf(tx ReadTx, pets []Pet) ([]PetView, error) {
-	var ids, used []int64
+// petViews adds the categories and orders of several animals with one query each.
+func petViews(tx ReadTx, pets []Pet) ([]PetView, error) {
+	var pendingIDs, categoryIDs []int64
 	for _, pet := range pets {
-		if pet.Status == Pending { // what an order holds always is
-			ids = append(ids, pet.ID)
+		if pet.Status == Pending { // every animal with an open order is pending
+			pendingIDs = append(pendingIDs, pet.ID)
 		}
-		if !slices.Contains(used, pet.CategoryID) {
-			used = append(used, pet.CategoryID)
+		if !slices.Contains(categoryIDs, pet.CategoryID) {
+			categoryIDs = append(categoryIDs, pet.CategoryID)
 		}
 	}
-	orders, err := tx.OpenOrders(ids)
+	orders, err := tx.OpenOrders(pendingIDs)
 	if err != nil {
 		return nil, err
 	}
-	holding := map[int64]*Order{}
+	openOrders := map[int64]*Order{}
 	for _, order := range orders {
-		holding[order.PetID] = &order
+		openOrders[order.PetID] = &order
 	}
-	categories, err := categoriesByID(tx, used)
+	categories, err := categoriesByID(tx, categoryIDs)
 	if err != nil {
 		return nil, err
 	}
-	listings := make([]PetView, len(pets))
+	views := make([]PetView, len(pets))
 	for i, pet := range pets {
-		listings[i] = PetView{pet, categories[pet.CategoryID], holding[pet.ID]}
+		views[i] = PetView{pet, categories[pet.CategoryID], openOrders[pet.ID]}
 	}
-	return listings, nil
+	return views, nil
 }
 
 func categoriesByID(tx ReadTx, ids []int64) (map[int64]Category, error) {
@@ -87,13 +87,13 @@ func categoriesByID(tx ReadTx, ids []int64) (map[int64]Category, error) {
 	return categories, err
 }
 
-// OrderView is an order as the shop's own people see it: with the animal, if it is still there.
+// OrderView is an order as the staff pages show it: with its animal, or nil if that was deleted.
 type OrderView struct {
 	Order
 	Pet *Pet
 }
 
-// OrderPage is one page of orders, as they were at a time of the clock by which holds run out.
+// OrderPage is one page of orders with the time of the store's clock, by which their holds expire.
 type OrderPage struct {
 	Page[OrderView]
 	Now time.Time
@@ -101,18 +101,18 @@ type OrderPage struct {
 
 // ListOrderViews returns one page of the orders, newest first.
 func (s *Service) ListOrderViews(ctx context.Context, list OrderList) (OrderPage, error) {
-	return readSettled(ctx, s, func(tx ReadTx) (OrderPage, error) {
-		page, err := pageOf(list.PageRequest, func(w PageRequest) ([]Order, error) { return tx.Orders(OrderList{list.Status, list.PetID, w}) })
+	return readCurrent(ctx, s, func(tx ReadTx) (OrderPage, error) {
+		page, err := pageOf(list.PageRequest, func(page PageRequest) ([]Order, error) { return tx.Orders(OrderList{list.Status, list.PetID, page}) })
 		if err != nil {
 			return OrderPage{}, err
 		}
-		return orderPageOf(tx, page)
+		return orderPage(tx, page)
 	})
 }
 
-// ListExpiringHolds returns the orders whose holds run out first, of those that run out within a time.
+// ListExpiringHolds returns the first orders whose hold expires within a duration.
 func (s *Service) ListExpiringHolds(ctx context.Context, within time.Duration) (OrderPage, error) {
-	return readSettled(ctx, s, func(tx ReadTx) (OrderPage, error) {
+	return readCurrent(ctx, s, func(tx ReadTx) (OrderPage, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return OrderPage{}, err
@@ -121,41 +121,41 @@ func (s *Service) ListExpiringHolds(ctx context.Context, within time.Duration) (
 		if err != nil {
 			return OrderPage{}, err
 		}
-		return orderPageOf(tx, Page[Order]{Items: orders})
+		return orderPage(tx, Page[Order]{Items: orders})
 	})
 }
 
-// orderPageOf adds the animals to some orders, with one question for all of them.
-func orderPageOf(tx ReadTx, page Page[Order]) (OrderPage, error) {
+// orderPage adds the animals of several orders with one query.
+func orderPage(tx ReadTx, page Page[Order]) (OrderPage, error) {
 	ids := make([]int64, len(page.Items))
 	for i, order := range page.Items {
 		ids[i] = order.PetID
 	}
-	animals := map[int64]*Pet{}
+	petsByID := map[int64]*Pet{}
 	if len(ids) > 0 {
 		pets, err := tx.Pets(PetList{PetFilter{IDs: ids}, PageRequest{Limit: len(ids)}})
 		if err != nil {
 			return OrderPage{}, err
 		}
 		for _, pet := range pets {
-			animals[pet.ID] = &pet
+			petsByID[pet.ID] = &pet
 		}
 	}
 	now, err := tx.Now()
-	listings := make([]OrderView, len(page.Items))
+	views := make([]OrderView, len(page.Items))
 	for i, order := range page.Items {
-		listings[i] = OrderView{order, animals[order.PetID]}
+		views[i] = OrderView{order, petsByID[order.PetID]}
 	}
-	return OrderPage{Page[OrderView]{listings, page.More}, now}, err
+	return OrderPage{Page[OrderView]{views, page.More}, now}, err
 }
 
-// KeyNames returns what the keys are called that some actors of events stand for. Those that were revoked are not there.
+// KeyNames returns the names of the keys that actors of events refer to, by actor. Revoked keys are missing.
 func (s *Service) KeyNames(ctx context.Context, actors []string) (map[string]string, error) {
 	return read(ctx, s, func(tx ReadTx) (map[string]string, error) {
 		names := map[string]string{}
 		for _, actor := range actors {
 			id, ok := keyOf(actor)
-			if _, known := names[actor]; !ok || known {
+			if _, done := names[actor]; !ok || done {
 				continue
 			}
 			key, found, err := tx.Key(id)
@@ -170,18 +170,18 @@ func (s *Service) KeyNames(ctx context.Context, actors []string) (map[string]str
 	})
 }
 
-// CategoriesByID returns those categories of some ids that there are.
+// CategoriesByID returns the categories with the given ids, by id. Unknown ids are missing.
 func (s *Service) CategoriesByID(ctx context.Context, ids []int64) (map[int64]Category, error) {
 	return read(ctx, s, func(tx ReadTx) (map[int64]Category, error) { return categoriesByID(tx, ids) })
 }
 
-// History returns one page of the events of an animal, newest first: as far as they are kept.
-func (s *Service) History(ctx context.Context, petID int64, w PageRequest) (Page[Event], error) {
-	if err := s.store.Publish(ctx); err != nil { // so that all that was answered before is told
+// History returns one page of the events of an animal that are still kept, newest first.
+func (s *Service) History(ctx context.Context, petID int64, page PageRequest) (Page[Event], error) {
+	if err := s.store.Publish(ctx); err != nil { // include every write that completed before the request
 		return Page[Event]{}, err
 	}
 	return read(ctx, s, func(tx ReadTx) (Page[Event], error) {
 		filter := EventFilter{Subject: Pet{ID: petID}.subject(), Newest: true}
-		return pageOf(w, func(w PageRequest) ([]Event, error) { return s.events(tx, filter, w) })
+		return pageOf(page, func(page PageRequest) ([]Event, error) { return s.events(tx, filter, page) })
 	})
 }

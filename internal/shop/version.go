@@ -5,68 +5,73 @@ import (
 	"time"
 )
 
-// CatalogVersion is a state of the catalogue, seen from outside: how often it has changed, and when that was.
+// CatalogVersion identifies a state of the catalogue: two versions with equal Changes have the same contents
+// unless a hold expired between their times.
 type CatalogVersion struct {
-	Changes int64
-	Orders  int64     // how often orders have changed
-	Time    time.Time // of the clock by which holds run out
+	Changes int64     // the number of changes so far
+	Orders  int64     // the number of changes of orders so far
+	Time    time.Time // by the store's clock
 }
 
-// CatalogVersion tells which catalogue there is now; ok is false where that cannot be known without reading it.
-func (s *Service) CatalogVersion() (m CatalogVersion, ok bool) { return s.store.CatalogVersion() }
+// CatalogVersion returns the current version of the catalogue. ok is false if the store cannot know it
+// without a query.
+func (s *Service) CatalogVersion() (version CatalogVersion, ok bool) { return s.store.CatalogVersion() }
 
-// Validity is for how long something holds that was read from the catalogue.
+// Validity is the range of versions in which something that was read from the catalogue stays true.
 type Validity struct {
 	changes     int64
 	from, until time.Time
 }
 
-// Valid tells whether what was read is still so. Nothing holds before it was read: the clock was put back.
-func (t Validity) Valid(now CatalogVersion) bool {
-	return t.changes == now.Changes && !now.Time.Before(t.from) && now.Time.Before(t.until)
+// Valid reports whether the version is within the range. A version from before the read is not: the clock was
+// set back.
+func (v Validity) Valid(version CatalogVersion) bool {
+	return v.changes == version.Changes && !version.Time.Before(v.from) && version.Time.Before(v.until)
 }
 
-// longestTerm bounds how long something holds, whatever is known: somebody may have changed the file by hand.
-const longestTerm = time.Second
+// maxValidity bounds every Validity, in case another program has changed the database file.
+const maxValidity = time.Second
 
-// ValidityFrom returns for how long something holds that is read after a moment: until the catalogue changes, or a hold runs out.
-func (s *Service) ValidityFrom(ctx context.Context, m CatalogVersion) (Validity, error) {
-	next, err := s.nextHold(ctx, m)
+// ValidityFrom returns how long something stays true that is read from the catalogue after the version was
+// taken: until the next change, the next expiry of a hold, or maxValidity, whichever comes first. Take the
+// version before the read: a change in between then ends the validity too early, never too late.
+func (s *Service) ValidityFrom(ctx context.Context, version CatalogVersion) (Validity, error) {
+	next, err := s.nextHold(ctx, version)
 	if err != nil {
 		return Validity{}, err
 	}
-	until := m.Time.Add(longestTerm)
+	until := version.Time.Add(maxValidity)
 	if !next.IsZero() && next.Before(until) {
 		until = next
 	}
-	return Validity{m.Changes, m.Time, until}, nil
+	return Validity{version.Changes, version.Time, until}, nil
 }
 
-// hold is when the next hold runs out, as long as no order changes.
-type hold struct {
-	term Validity
-	next time.Time
+// holdExpiry is when the next hold expires. It is valid until an order changes.
+type holdExpiry struct {
+	validity Validity
+	next     time.Time
 }
 
-// nextHold returns when the next hold runs out of those that there are at a moment, or the zero time.
-func (s *Service) nextHold(ctx context.Context, m CatalogVersion) (time.Time, error) {
-	m.Changes = m.Orders // it does not depend on others
-	if known := s.hold.Load(); known != nil && known.term.Valid(m) {
-		return known.next, nil
+// nextHold returns when the next hold expires; the zero time if there is none. It caches the result.
+func (s *Service) nextHold(ctx context.Context, version CatalogVersion) (time.Time, error) {
+	version.Changes = version.Orders // other changes do not affect holds
+	if cached := s.nextHoldCache.Load(); cached != nil && cached.validity.Valid(version) {
+		return cached.next, nil
 	}
 	next, err := read(ctx, s, ReadTx.NextHold)
 	if err == nil {
-		s.hold.Store(&hold{Validity{m.Changes, m.Time, m.Time.Add(longestTerm)}, next})
+		s.nextHoldCache.Store(&holdExpiry{Validity{version.Changes, version.Time, version.Time.Add(maxValidity)}, next})
 	}
 	return next, err
 }
 
-// isSettled tells whether no hold is over, where that is known without reading.
-func (s *Service) isSettled(ctx context.Context) (bool, error) {
-	now, ok := s.CatalogVersion()
+// noHoldDue reports whether it is certain, without reading orders, that no hold is due.
+func (s *Service) noHoldDue(ctx context.Context) (bool, error) {
+	version, ok := s.CatalogVersion()
 	if !ok {
 		return false, nil
 	}
-	next, err := s.nextHold(ctx, now)
-	return !passed(next, now.Time), err
+	next, err := s.nextHold(ctx, version)
+	return !isPast(next, version.Time), err
 }

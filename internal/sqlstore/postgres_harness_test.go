@@ -70,7 +70,7 @@ func (h *faultHarness) read(name string) (n int, err error) {
 	h.Helper()
 	err = h.bounded("reading "+name, func() error {
 		return h.store.Read(context.Background(), func(tx shop.ReadTx) error {
-			pets, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{Query: name}, Window: shop.PageRequest{Limit: 100}})
+			pets, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{Query: name}, PageRequest: shop.PageRequest{Limit: 100}})
 			n = len(pets)
 			return err
 		})

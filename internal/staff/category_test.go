@@ -20,7 +20,7 @@ func TestCategoriesAreAddedRenamedAndRemoved(t *testing.T) {
 	b.mustGet("/staff/categories").want(t, 200, "1 Save 2 1 0 1", "7 Save 1 0 0 0")
 	b.post("/staff/categories/7", "was-name", "", "name", "Rabbits").wantRedirect(t, "/staff/categories")
 	b.post("/staff/categories/7", "was-name", "", "name", "Hares").want(t, http.StatusConflict, "Someone else has renamed category 7 to “Rabbits”; your change to “Hares” was not saved")
-	b.post("/staff/categories/7/delete").want(t, http.StatusConflict, "There are animals of the category 7")
+	b.post("/staff/categories/7/delete").want(t, http.StatusConflict, "Category 7 still has animals")
 	if err := s.service.DeletePet(t.Context(), 3, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -161,7 +161,7 @@ func TestOnlyPossibleStatusesAreOffered(t *testing.T) {
 	if offers.MatchString(row.body) || strings.Contains(row.body, "/delete") {
 		t.Errorf("a reserved animal offers %s", row.body)
 	}
-	b.withHTMX().post(fmt.Sprintf("/staff/pets/%d/status", held.ID), "was", "pending", "to", "sold").want(t, 200, "The order 1 holds this animal")
+	b.withHTMX().post(fmt.Sprintf("/staff/pets/%d/status", held.ID), "was", "pending", "to", "sold").want(t, 200, "Order 1 holds this animal")
 }
 
 func TestPetChangedMeanwhileIsNotRemoved(t *testing.T) {

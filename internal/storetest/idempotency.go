@@ -10,14 +10,14 @@ import (
 	"animalstore/internal/shop"
 )
 
-var repeatCases = []testCase{
-	{"an answer is kept for whom it was, and for a time", func(t *testing.T, store shop.Store) {
-		now := keyNow()
-		answer := shop.IdempotencyRecord{
+var idempotencyCases = []testCase{
+	{"a record is stored per principal until it is removed", func(t *testing.T, store shop.Store) {
+		now := utcNow()
+		record := shop.IdempotencyRecord{
 			Fingerprint: [32]byte{1, 2, 3}, At: now,
 			StoredResponse: shop.StoredResponse{Status: 201, Location: `/v1/"x"`, Tag: `"t"`, Body: []byte("{\"x\":\"\x00🐈\"}")},
 		}
-		write(t, store, func(tx shop.WriteTx) error { return tx.PutIdempotencyRecord(7, "k", answer) })
+		write(t, store, func(tx shop.WriteTx) error { return tx.PutIdempotencyRecord(7, "k", record) })
 		want := func(principal int64, key string, want *shop.IdempotencyRecord) {
 			t.Helper()
 			read(t, store, func(tx shop.ReadTx) error {
@@ -30,39 +30,39 @@ var repeatCases = []testCase{
 				return err
 			})
 		}
-		want(7, "k", &answer)
+		want(7, "k", &record)
 		want(7, "K", nil)
 		want(0, "k", nil)
 		other := shop.IdempotencyRecord{Fingerprint: [32]byte{9}, At: now.Add(time.Hour), StoredResponse: shop.StoredResponse{Status: 200, Body: []byte("x")}}
 		write(t, store, func(tx shop.WriteTx) error { return tx.PutIdempotencyRecord(7, "k", other) })
 		want(7, "k", &other)
-		forget := func(before time.Time) {
+		remove := func(before time.Time) {
 			t.Helper()
 			write(t, store, func(tx shop.WriteTx) error {
 				more, err := tx.DeleteIdempotencyRecords(before)
 				if more {
-					t.Error("there is more to forget")
+					t.Error("DeleteIdempotencyRecords reports more")
 				}
 				return err
 			})
 		}
-		forget(now.Add(time.Hour - time.Microsecond))
+		remove(now.Add(time.Hour - time.Microsecond))
 		want(7, "k", &other)
-		forget(now.Add(time.Hour))
+		remove(now.Add(time.Hour))
 		want(7, "k", nil)
 	}},
-	{"an answer is kept from now on by the store's clock", func(t *testing.T, store shop.Store) {
+	{"a record without a time gets the store's time", func(t *testing.T, store shop.Store) {
 		write(t, store, func(tx shop.WriteTx) error {
 			before, err := tx.Now()
 			if err == nil {
 				err = tx.PutIdempotencyRecord(7, "k", shop.IdempotencyRecord{StoredResponse: shop.StoredResponse{Status: 204, Body: []byte{}}})
 			}
-			kept, found, keptErr := tx.IdempotencyRecord(7, "k")
+			record, found, recordErr := tx.IdempotencyRecord(7, "k")
 			after, afterErr := tx.Now()
-			if !found || kept.At.Before(before) || kept.At.After(after) {
-				t.Errorf("between %v and %v: %v, %v", before, after, kept.At, found)
+			if !found || record.At.Before(before) || record.At.After(after) {
+				t.Errorf("want a time between %v and %v, got %v, found %v", before, after, record.At, found)
 			}
-			return errors.Join(err, keptErr, afterErr)
+			return errors.Join(err, recordErr, afterErr)
 		})
 	}},
 }
