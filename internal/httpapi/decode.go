@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -23,9 +21,6 @@ import (
 
 // maxBody is how large the body of a request may be.
 const maxBody = 64 << 10
-
-// smallBody is how much room is made for a body as soon as its length is said; for a longer one, as it comes.
-const smallBody = 4 << 10
 
 // bodyTimeout is how long a client may take to send a body.
 const bodyTimeout = 30 * time.Second
@@ -50,11 +45,7 @@ func (c *call) readBody() (err error) {
 	}
 	control := http.NewResponseController(c.w)
 	control.SetReadDeadline(time.Now().Add(rule.within)) // what has no deadline needs none
-	if c.r.ContentLength >= 0 && c.r.ContentLength <= smallBody {
-		c.body, err = readExactly(c.r.Body, int(c.r.ContentLength))
-	} else {
-		c.body, err = io.ReadAll(http.MaxBytesReader(c.w.ResponseWriter, c.r.Body, rule.most))
-	}
+	c.body, err = io.ReadAll(http.MaxBytesReader(c.w.ResponseWriter, c.r.Body, rule.most))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return rule.errTooLarge()
 	}
@@ -65,21 +56,6 @@ func (c *call) readBody() (err error) {
 	c.w.unread = false
 	return nil
 }
-
-// readExactly reads a body to its end, which must come after so many bytes.
-func readExactly(body io.Reader, length int) ([]byte, error) {
-	room := make([]byte, length+1) // over HTTP/2 there could be more than was said
-	n, err := io.ReadFull(body, room)
-	switch {
-	case n == length && (err == io.EOF || err == io.ErrUnexpectedEOF):
-		return room[:n], nil
-	case err == nil:
-		return nil, errTooMuch
-	}
-	return nil, err
-}
-
-var errTooMuch = errors.New("there is more of the body than was said")
 
 func (rule *bodyRule) errTooLarge() error {
 	return shop.Errorf(shop.PayloadTooLarge, "The body is too large; send at most %d bytes.", rule.most)
@@ -95,8 +71,6 @@ func (rule *bodyRule) takes(h http.Header) bool {
 	switch types := h.Values("Content-Type"); {
 	case len(types) == 0, len(types) == 1 && types[0] == "":
 		return !rule.typed
-	case len(types) == 1 && types[0] == rule.types[0]: // as nearly all write it
-		return true
 	case len(types) == 1:
 		mediaType, parameters, err := mime.ParseMediaType(types[0])
 		charset := strings.ToLower(parameters["charset"])
@@ -109,86 +83,18 @@ func (rule *bodyRule) takes(h http.Header) bool {
 
 // object is a JSON object whose members are read one by one. It collects what is wrong with them.
 type object struct {
-	body     []byte
-	members  []member
-	room     [4]member // most have no more
+	members  map[string]jsontext.Value
 	problems shop.Problems
-}
-
-type member struct {
-	name  []byte
-	value jsontext.Value // a part of the body
-}
-
-// decoder reads the tokens of one body after the other.
-type decoder struct {
-	jsontext.Decoder
-	body bytes.Buffer
-}
-
-// decoders are used again: to make one, or to let json.Unmarshal find out how to read an object, takes as long as to read it.
-var decoders = sync.Pool{New: func() any { return new(decoder) }}
-
-// read reads the members of the body in their order. There are few of them: a map would cost more than all else here.
-func (o *object) read() error {
-	d := decoders.Get().(*decoder)
-	defer decoders.Put(d)
-	d.body = *bytes.NewBuffer(o.body)
-	d.Reset(&d.body)
-	if d.PeekKind() != '{' {
-		err := d.SkipValue()
-		if err == io.EOF { // all of it is blank
-			err = &jsontext.SyntacticError{ByteOffset: int64(len(o.body))}
-		}
-		return cmp.Or(err, errNoObject)
-	}
-	d.ReadToken()
-	o.members = o.room[:0]
-	for {
-		start := d.InputOffset()
-		token, err := d.ReadToken()
-		if err != nil {
-			return err
-		}
-		if token.Kind() == '}' {
-			break
-		}
-		name := bytes.TrimLeft(o.body[start:d.InputOffset()], blank+",")
-		value, err := d.ReadValue()
-		if err != nil {
-			return err
-		}
-		end := int(d.InputOffset()) // the decoder may use its own value again
-		o.members = append(o.members, member{unquoted(name), o.body[end-len(value) : end]})
-	}
-	if rest := bytes.TrimLeft(o.body[d.InputOffset():], blank); len(rest) > 0 {
-		return &jsontext.SyntacticError{ByteOffset: int64(len(o.body) - len(rest))}
-	}
-	return nil
-}
-
-// blank is what JSON allows between its tokens.
-const blank = " \t\r\n"
-
-var errNoObject = errors.New("it is no object")
-
-// member returns one of the members, and whether it was sent.
-func (o *object) member(name string) (value jsontext.Value, given bool) {
-	for _, m := range o.members {
-		if string(m.name) == name {
-			return m.value, true
-		}
-	}
-	return nil, false
 }
 
 // parseObject reads a body that must be one JSON object, strictly.
 func parseObject(body []byte) (*object, error) {
-	o := &object{body: body}
 	if len(body) == 0 {
 		return nil, shop.Errorf(shop.InvalidJSON, "The body is empty; send a JSON object.")
 	}
-	if err := o.read(); err != nil {
+	o := &object{}
+	err := json.Unmarshal(body, &o.members)
+	if err != nil || o.members == nil { // null leaves the map as it is
 		return nil, shop.Errorf(shop.InvalidJSON, "%s", whyInvalid(body, err))
 	}
 	return o, nil
@@ -218,7 +124,7 @@ func whyInvalid(body []byte, err error) string {
 
 // text returns a member that must be there and be a text.
 func (o *object) text(name string) string {
-	value, given := o.member(name)
+	value, given := o.members[name]
 	if !given {
 		o.problems.Add(name, "is required")
 		return ""
@@ -234,13 +140,13 @@ func (o *object) text(name string) string {
 
 // has tells whether a member was sent.
 func (o *object) has(name string) bool {
-	_, given := o.member(name)
+	_, given := o.members[name]
 	return given
 }
 
 // integer returns a member that must be there and be an integer of 64 bits.
 func (o *object) integer(name string) int64 {
-	value, given := o.member(name)
+	value, given := o.members[name]
 	if !given {
 		o.problems.Add(name, "is required")
 		return 0
@@ -254,7 +160,7 @@ func (o *object) integer(name string) int64 {
 
 // seconds returns a member that may be missing and must else be a whole number of seconds.
 func (o *object) seconds(name string, preset time.Duration) time.Duration {
-	value, given := o.member(name)
+	value, given := o.members[name]
 	if !given {
 		return preset
 	}
@@ -271,7 +177,7 @@ var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz
 
 // time returns a member that may be missing and must else be a time as RFC 3339 writes it.
 func (o *object) time(name string) time.Time {
-	value, given := o.member(name)
+	value, given := o.members[name]
 	if !given {
 		return time.Time{}
 	}
@@ -285,7 +191,7 @@ func (o *object) time(name string) time.Time {
 
 // scopes returns a member that must be there and be an array of scopes.
 func (o *object) scopes(name string) []shop.Scope {
-	value, given := o.member(name)
+	value, given := o.members[name]
 	if !given {
 		o.problems.Add(name, "is required")
 		return nil
@@ -303,7 +209,7 @@ func words[T ~string](o *object, name string, value jsontext.Value) (list []T) {
 
 // address returns a member that must be there and be a string; what is an address, the shop says.
 func (o *object) address(name string) string {
-	value, given := o.member(name)
+	value, given := o.members[name]
 	if !given {
 		o.problems.Add(name, "is required")
 		return ""
@@ -317,7 +223,7 @@ func (o *object) address(name string) string {
 
 // eventTypes returns a member that may be missing or null, which is none of them, and must else be an array of types.
 func (o *object) eventTypes(name string) []shop.EventType {
-	value, given := o.member(name)
+	value, given := o.members[name]
 	if !given || value.Kind() == 'n' {
 		return nil
 	}
@@ -326,7 +232,7 @@ func (o *object) eventTypes(name string) []shop.EventType {
 
 // boolean returns a member that must be true or false.
 func (o *object) boolean(name string) bool {
-	value, _ := o.member(name)
+	value, _ := o.members[name]
 	kind := value.Kind()
 	if kind != 't' && kind != 'f' {
 		o.problems.Add(name, "must be true or false")
@@ -336,7 +242,7 @@ func (o *object) boolean(name string) bool {
 
 // oneOf returns a member that must be there and be a text in which problem finds nothing wrong.
 func (o *object) oneOf(name string, problem func(string) string) string {
-	value, given := o.member(name)
+	value, given := o.members[name]
 	if !given {
 		o.problems.Add(name, "is required")
 		return ""
@@ -359,17 +265,9 @@ func asString(value jsontext.Value) (text string, ok bool) {
 	if value.Kind() != '"' {
 		return "", false
 	}
-	return string(unquoted(value)), true
-}
-
-// unquoted returns the text of a string, which is a part of the body where it stands there as it is.
-func unquoted(value jsontext.Value) []byte {
-	if bytes.IndexByte(value, '\\') < 0 {
-		return value[1 : len(value)-1]
-	}
-	text, err := jsontext.AppendUnquote(nil, value)
+	unquoted, err := jsontext.AppendUnquote(nil, value)
 	if err != nil {
-		panic(err) // the decoder takes no string that has no text
+		panic(err) // the decoder has checked the string
 	}
-	return text
+	return string(unquoted), true
 }
