@@ -5,24 +5,19 @@ import (
 	"net/url"
 )
 
-// header is one of an answer, under its name in canonical form.
-type header struct {
-	name   string
-	values []string
-}
+type header struct{ name, value string }
 
-// setAll sets headers whose values are shared by all answers, and changed by none.
 func setAll(h http.Header, all []header) {
 	for _, one := range all {
-		h[one.name] = one.values
+		h.Set(one.name, one.value)
 	}
 }
 
 // alwaysSent are the headers of every answer, whatever it is.
 func alwaysSent(c Config) []header {
-	all := []header{{"X-Content-Type-Options", []string{"nosniff"}}} // what clients put into a name is never taken for a page
+	all := []header{{"X-Content-Type-Options", "nosniff"}} // what clients put into a name is never taken for a page
 	if c.TLS && ownsItsName(c.PublicURL) {
-		all = append(all, header{"Strict-Transport-Security", []string{"max-age=31536000"}})
+		all = append(all, header{"Strict-Transport-Security", "max-age=31536000"})
 	}
 	return all
 }

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -69,9 +68,6 @@ type API struct {
 	running  context.Context // ends when this node is about to stop
 	stop     context.CancelFunc
 	pace     streamPace
-	rooms    *sync.Pool // for lines of the log
-	calls    *sync.Pool
-	stamp    *stamp // of those lines
 }
 
 // New makes the interface.
@@ -118,9 +114,6 @@ func New(c Config) (*API, error) {
 		exports:  &slots{most: exportsAtOnce},
 		running:  running,
 		stop:     stop,
-		rooms:    &sync.Pool{New: func() any { return new([]byte) }},
-		calls:    &sync.Pool{New: func() any { return &call{w: new(recorder)} }},
-		stamp:    new(stamp),
 		pace:     streamPace{heartbeat, streamPatience},
 	}, nil
 }
@@ -133,26 +126,17 @@ func (a *API) isStopping() bool { return a.running.Err() != nil }
 
 // ServeHTTP answers one request, whatever becomes of it.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := a.calls.Get().(*call)
-	c.r, c.id = r, a.ids.next()
-	c.w.ResponseWriter, c.w.unread = w, r.ContentLength != 0 && r.ProtoMajor == 1
-	c.w.setHeader("X-Request-Id", c.id)
+	c := &call{r: r, id: a.ids.next(), start: time.Now()}
+	c.w = &recorder{ResponseWriter: w, unread: r.ContentLength != 0 && r.ProtoMajor == 1}
+	w.Header().Set("X-Request-Id", c.id)
 	setAll(w.Header(), a.always)
-	a.metrics.inFlight.Add(1)
-	c.start = time.Now()
+	a.metrics.inFlight.Inc()
 	err := a.guard(c)
-	a.metrics.inFlight.Add(-1)
-	if c.ready.IsZero() {
-		c.ready = time.Now()
-	}
-	a.note(c, c.ready, c.ready.Sub(c.start), err)
+	a.metrics.inFlight.Dec()
+	end := time.Now()
+	a.note(c, end, end.Sub(c.start), err)
 	if c.cut {
 		panic(http.ErrAbortHandler) // the answer had begun: the client must not take it for whole
-	}
-	if !c.streamed { // whatever hurries a stream may still have it in hand
-		*c.w = recorder{}
-		*c = call{w: c.w}
-		a.calls.Put(c)
 	}
 }
 
@@ -173,7 +157,7 @@ func (a *API) guard(c *call) (err error) {
 
 // serve is the way of a request: where does it go, who asks, may they, and then the work.
 func (a *API) serve(c *call) error {
-	place, params := a.places.find(c.r.URL.EscapedPath(), c.segments[:0])
+	place, params := a.places.find(c.r.URL.EscapedPath())
 	a.allowOrigin(c)
 	if c.r.Method == http.MethodOptions {
 		return a.options(c, place)

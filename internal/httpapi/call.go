@@ -15,16 +15,14 @@ import (
 	"animalstore/internal/shop"
 )
 
-// call is one request on its way through the house, and its answer. It is over when the request is, and used for another one.
+// call is one request on its way through the house, and its answer. It is over when the request is.
 type call struct {
 	w         *recorder
 	r         *http.Request
 	id        string
 	start     time.Time
-	ready     time.Time // when the answer was
-	route     *route    // nil where no operation was found
+	route     *route // nil where no operation was found
 	params    []string
-	segments  [8]string // room for those of the path
 	principal shop.Principal
 	body      []byte                  // of a request that has one
 	repeat    *shop.IdempotentRequest // where the client wants it done once
@@ -62,22 +60,7 @@ type recorder struct {
 	http.ResponseWriter
 	status int
 	bytes  int
-	unread bool     // the request has a body that nobody has read, and the connection is its own
-	values []string // room for those of headers
-}
-
-// usualHeaders is how many headers most answers have at most.
-const usualHeaders = 8
-
-// setHeader sets a header, given by the name in its canonical form. All values of an answer share one room, which whoever wraps
-// us may still look at when it is done: to make room for each would cost as much as all else that a short answer needs.
-func (w *recorder) setHeader(name, value string) {
-	if len(w.values) == cap(w.values) {
-		w.values = make([]string, 0, usualHeaders)
-	}
-	w.values = append(w.values, value)
-	last := len(w.values)
-	w.Header()[name] = w.values[last-1 : last : last]
+	unread bool // the request has a body that nobody has read, and the connection is its own
 }
 
 // WriteHeader closes the connection behind an answer to a request whose body was not read. Otherwise net/http would wait
@@ -113,27 +96,16 @@ const unreadTimeout = time.Second
 const answerTimeout = 30 * time.Second
 
 // begin writes the beginning of an answer, and gives the client its time to read it all.
-func (c *call) begin(status int) (at time.Time) {
-	at = time.Now()
-	http.NewResponseController(c.w.ResponseWriter).SetWriteDeadline(at.Add(answerTimeout)) // what has none needs none
+func (c *call) begin(status int) {
+	http.NewResponseController(c.w.ResponseWriter).SetWriteDeadline(time.Now().Add(answerTimeout)) // what has none needs none
 	c.w.WriteHeader(status)
-	return at
 }
-
-// maxCounted is the size up to which net/http keeps a body back until the handler is done, counts it, and says its length
-// itself: an eighth of the cost of a short answer's headers less.
-const maxCounted = 2048
 
 // send writes a whole answer.
 func (c *call) send(status int, contentType string, body []byte) {
-	c.w.setHeader("Content-Type", contentType)
-	if len(body) > maxCounted || c.r.Method == http.MethodHead {
-		c.w.setHeader("Content-Length", strconv.Itoa(len(body)))
-	}
-	at := c.begin(status)
-	if len(body) <= maxCounted {
-		c.ready = at // nothing of it waits for the client before the work is over
-	}
+	c.w.Header().Set("Content-Type", contentType)
+	c.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	c.begin(status)
 	c.leave() // the work is done: a client that is slow to read takes nobody's place
 	if c.r.Method != http.MethodHead {
 		c.w.Write(body) // an error means that the client has gone
@@ -142,17 +114,17 @@ func (c *call) send(status int, contentType string, body []byte) {
 
 // sendJSON writes an answer that nobody may keep.
 func (c *call) sendJSON(status int, body []byte) {
-	c.w.setHeader("Cache-Control", "no-store")
+	c.w.Header().Set("Cache-Control", "no-store")
 	c.send(status, "application/json", line(body))
 }
 
 // sendAnswer writes an answer that may have been given before.
 func (c *call) sendAnswer(a shop.StoredResponse) {
 	if a.Location != "" {
-		c.w.setHeader("Location", a.Location)
+		c.w.Header().Set("Location", a.Location)
 	}
 	if a.Tag != "" {
-		c.w.setHeader("Etag", a.Tag)
+		c.w.Header().Set("ETag", a.Tag)
 	}
 	c.sendJSON(a.Status, a.Body)
 }
@@ -162,8 +134,8 @@ func (c *call) sendNothing() { c.begin(http.StatusNoContent) }
 
 // sendTagged writes an answer that a client may keep and ask for again by its tag.
 func (c *call) sendTagged(cacheControl, contentType, tag string, body []byte) {
-	c.w.setHeader("Cache-Control", cacheControl)
-	c.w.setHeader("Etag", tag)
+	c.w.Header().Set("Cache-Control", cacheControl)
+	c.w.Header().Set("ETag", tag)
 	if matchesTag(c.r.Header["If-None-Match"], tag, true) {
 		c.begin(http.StatusNotModified)
 		return
@@ -208,10 +180,7 @@ func entityTag(parts ...[]byte) string {
 	for _, part := range parts {
 		hash.Write(part)
 	}
-	var sum [sha256.Size]byte
-	tag := [34]byte{0: '"', 33: '"'}
-	hex.Encode(tag[1:33], hash.Sum(sum[:0])[:16])
-	return string(tag[:])
+	return `"` + hex.EncodeToString(hash.Sum(nil)[:16]) + `"`
 }
 
 // thingTag is the entity tag of one thing, answered alone.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 
 	"animalstore/internal/shop"
@@ -28,11 +29,11 @@ func (a *API) removed(c *call) bool {
 // noticeOfRemoval tells of the removal, in words that machines read.
 func noticeOfRemoval(base string) []header {
 	return []header{
-		{"Deprecation", []string{fmt.Sprintf("@%d", deprecatedSince.Unix())}},
-		{"Sunset", []string{removal.Format("Mon, 02 Jan 2006 15:04:05 GMT")}},
-		{"Link", []string{fmt.Sprintf(
+		{"Deprecation", fmt.Sprintf("@%d", deprecatedSince.Unix())},
+		{"Sunset", removal.Format(http.TimeFormat)},
+		{"Link", fmt.Sprintf(
 			`<%s/openapi.yaml>; rel="deprecation"; type="application/yaml", <%s/openapi.yaml>; rel="sunset"; type="application/yaml", <%s/pets>; rel="successor-version"`,
-			base, base, base)}},
+			base, base, base)},
 	}
 }
 

@@ -36,10 +36,7 @@ func (a *API) note(c *call, at time.Time, took time.Duration, err error) {
 		return
 	}
 	if level == slog.LevelInfo && err == nil && a.Lines != nil {
-		room := a.rooms.Get().(*[]byte)
-		*room = a.line((*room)[:0], c, at, operation, status, took)
-		a.Lines.Write(*room) // nobody could be told of an error
-		a.rooms.Put(room)
+		a.Lines.Write(a.line(make([]byte, 0, 256), c, at, operation, status, took)) // nobody could be told of an error
 		return
 	}
 	line := slog.NewRecord(at, level, "request", 0) // where it is written is no news
@@ -75,19 +72,6 @@ func (a *API) printable(text string) string {
 	if len(text) > most {
 		text = text[:most] + "..."
 	}
-	if isPlain(text) {
-		return text
-	}
 	quoted := strconv.QuoteToASCII(text)
 	return quoted[1 : len(quoted)-1]
-}
-
-// isPlain tells whether a text is as it would be written in quotes.
-func isPlain(text string) bool {
-	for i := range len(text) {
-		if b := text[i]; b < ' ' || b > '~' || b == '"' || b == '\\' {
-			return false
-		}
-	}
-	return true
 }

@@ -1,12 +1,9 @@
 package httpapi
 
 import (
-	"maps"
 	"net/http"
 	"runtime"
 	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -21,11 +18,9 @@ type metrics struct {
 	handler    http.Handler
 	requests   *prometheus.CounterVec
 	duration   *prometheus.HistogramVec
-	inFlight   atomic.Int64
+	inFlight   prometheus.Gauge
 	deprecated *prometheus.CounterVec
 	streams    prometheus.Gauge
-	known      found[counted, counters]
-	callers    found[caller, prometheus.Counter]
 }
 
 func newMetrics(version string, service *shop.Service, more ...prometheus.Collector) *metrics {
@@ -41,6 +36,10 @@ func newMetrics(version string, service *shop.Service, more ...prometheus.Collec
 			Help:    "Time from the request's headers to the end of its answer, by operation.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"operation"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "animalstore_http_requests_in_flight",
+			Help: "Requests that are being answered.",
+		}),
 		deprecated: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "animalstore_deprecated_calls_total",
 			Help: "Calls of an operation that will be removed, by key: who still has to move.",
@@ -50,10 +49,6 @@ func newMetrics(version string, service *shop.Service, more ...prometheus.Collec
 			Help: "Clients that follow the events.",
 		}),
 	}
-	inFlight := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "animalstore_http_requests_in_flight",
-		Help: "Requests that are being answered.",
-	}, func() float64 { return float64(m.inFlight.Load()) })
 	lag := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "animalstore_event_feed_lag_seconds",
 		Help: "How long ago this node's feed had every event that there was; it grows while the store cannot be read.",
@@ -73,7 +68,7 @@ func newMetrics(version string, service *shop.Service, more ...prometheus.Collec
 		Help: "What is running; always 1.",
 	}, []string{"version", "go"})
 	build.WithLabelValues(version, runtime.Version()).Set(1)
-	registry.MustRegister(m.requests, m.duration, inFlight, m.deprecated, m.streams, lag, last, build,
+	registry.MustRegister(m.requests, m.duration, m.inFlight, m.deprecated, m.streams, lag, last, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	registry.MustRegister(more...)
 	return m
@@ -81,53 +76,13 @@ func newMetrics(version string, service *shop.Service, more ...prometheus.Collec
 
 // count counts an answer. How long a stream lasted says nothing about how quick we are.
 func (m *metrics) count(operation string, status int, took time.Duration, streamed bool) {
-	c := m.known.get(counted{operation, status}, func(key counted) counters {
-		return counters{m.requests.WithLabelValues(key.operation, strconv.Itoa(key.status)), m.duration.WithLabelValues(key.operation)}
-	})
-	c.requests.Inc()
+	m.requests.WithLabelValues(operation, strconv.Itoa(status)).Inc()
 	if !streamed {
-		c.duration.Observe(took.Seconds())
+		m.duration.WithLabelValues(operation).Observe(took.Seconds())
 	}
 }
 
 // countDeprecated counts a call of an operation that will be removed.
 func (m *metrics) countDeprecated(operation string, p shop.Principal) {
-	m.callers.get(caller{operation, p.Actor(), p.Name()}, func(key caller) prometheus.Counter {
-		return m.deprecated.WithLabelValues(key.operation, key.key, key.name)
-	}).Inc()
-}
-
-type caller struct{ operation, key, name string }
-
-// found keeps metrics that were found by their labels: to look one up by them costs as much as a tenth of a short answer.
-type found[K comparable, V any] struct {
-	all atomic.Pointer[map[K]V] // is replaced, and never changed
-	mu  sync.Mutex              // held while it is replaced
-}
-
-func (f *found[K, V]) get(key K, find func(K) V) V {
-	if all := f.all.Load(); all != nil {
-		if metric, ok := (*all)[key]; ok {
-			return metric
-		}
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	all := map[K]V{}
-	if before := f.all.Load(); before != nil {
-		maps.Copy(all, *before)
-	}
-	all[key] = find(key)
-	f.all.Store(&all)
-	return all[key]
-}
-
-type counted struct {
-	operation string
-	status    int
-}
-
-type counters struct {
-	requests prometheus.Counter
-	duration prometheus.Observer
+	m.deprecated.WithLabelValues(operation, p.Actor(), p.Name()).Inc()
 }

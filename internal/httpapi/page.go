@@ -3,7 +3,6 @@ package httpapi
 import (
 	"net/url"
 	"strconv"
-	"sync/atomic"
 
 	"animalstore/internal/shop"
 )
@@ -34,33 +33,12 @@ func pageQueries[T any](query url.Values, w shop.PageRequest, page shop.Page[T],
 
 // link sets the Link header of a page; next is "" for the last.
 func (a *API) link(c *call, path string, first, next string) {
-	c.w.setHeader("Link", a.links(c, path, first, next))
-}
-
-func (a *API) links(c *call, path string, first, next string) string {
 	address := a.base(c.r) + path
 	links := "<" + address + "?" + first + `>; rel="first"`
 	if next != "" {
 		links = "<" + address + "?" + next + `>; rel="next", ` + links
 	}
-	return links
-}
-
-// linked are the links of a page that is ready, for those who ask under the same name: nearly all do.
-type linked struct {
-	host  string
-	tls   bool
-	links string
-}
-
-// linkReady is link for a page that may be sent many times.
-func (a *API) linkReady(c *call, path string, page ready) {
-	known := page.linked.Load()
-	if known == nil || known.host != c.r.Host || known.tls != (c.r.TLS != nil) || c.r.Host == "" {
-		known = &linked{c.r.Host, c.r.TLS != nil, a.links(c, path, page.first, page.next)}
-		page.linked.Store(known)
-	}
-	c.w.setHeader("Link", known.links)
+	c.w.Header().Set("Link", links)
 }
 
 // pageTag is the entity tag of a page. A page that has become the last one is another page.
@@ -69,8 +47,7 @@ func pageTag(body []byte, more bool) string { return entityTag(body, strconv.App
 // readyPage makes a page ready to be sent, but for its links.
 func readyPage[T any](page shop.Page[T]) ready {
 	body := encode(page.Items)
-	tag := pageTag(body, page.More)
-	return ready{tag: tag, body: line(body), linked: new(atomic.Pointer[linked])}
+	return ready{tag: pageTag(body, page.More), body: line(body)}
 }
 
 // sendPage writes a page that a client may keep.

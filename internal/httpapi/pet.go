@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"slices"
 	"strconv"
@@ -19,7 +20,7 @@ func (a *API) listPets(c *call) error {
 	if err != nil {
 		return err
 	}
-	a.linkReady(c, "/pets", page)
+	a.link(c, "/pets", page.first, page.next)
 	c.sendReady(page)
 	return nil
 }
@@ -183,11 +184,10 @@ func (a *API) deletePet(c *call) error {
 
 // petLocation is where an animal can be fetched: by the deprecated operation as long as there is one.
 func (a *API) petLocation(c *call, id int64) string {
-	way := "/pets/"
 	if a.removed(c) {
-		way = "/pets?id="
+		return fmt.Sprintf("%s/pets?id=%d", a.basePath, id)
 	}
-	return string(strconv.AppendInt(append(append(make([]byte, 0, 64), a.basePath...), way...), id, 10))
+	return fmt.Sprintf("%s/pets/%d", a.basePath, id)
 }
 
 // petTag is the entity tag of one animal, the same wherever it is answered alone.

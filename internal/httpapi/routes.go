@@ -141,18 +141,16 @@ func newPlaces(routes []route) (*places, error) {
 }
 
 // find returns the place of a path and the values of its parameters, or nil. It is http.ServeMux's work, done here
-// because that one redirects /v1//pets and the like instead of saying that there is no such path. The values stand in the room
-// that it is given, where that is large enough.
-func (p *places) find(escapedPath string, room []string) (*place, []string) {
+// because that one redirects /v1//pets and the like instead of saying that there is no such path.
+func (p *places) find(escapedPath string) (*place, []string) {
 	if place := p.exact[escapedPath]; place != nil {
 		return place, nil
 	}
-	segments := room
-	for segment := range strings.SplitSeq(escapedPath, "/") {
+	segments := strings.Split(escapedPath, "/")
+	for i, segment := range segments {
 		if plain, err := url.PathUnescape(segment); err == nil {
-			segment = plain
+			segments[i] = plain
 		}
-		segments = append(segments, segment)
 	}
 	for _, place := range p.all {
 		if params, ok := place.match(segments); ok {
@@ -162,19 +160,18 @@ func (p *places) find(escapedPath string, room []string) (*place, []string) {
 	return nil, nil
 }
 
-// match returns the values of the parameters, behind the segments.
+// match returns the values of the parameters.
 func (p *place) match(segments []string) (params []string, ok bool) {
 	if len(segments) != len(p.segments) {
 		return nil, false
 	}
-	all := segments
 	for i, want := range p.segments {
 		switch {
 		case strings.HasPrefix(want, "{") && segments[i] != "":
-			all = append(all, segments[i])
+			params = append(params, segments[i])
 		case want != segments[i]:
 			return nil, false
 		}
 	}
-	return all[len(segments):], true
+	return params, true
 }

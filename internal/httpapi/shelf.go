@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 
 	"animalstore/internal/shop"
 )
@@ -21,11 +20,10 @@ type shelf struct {
 
 // ready is an answer without what differs from client to client.
 type ready struct {
-	tag    string
-	body   []byte
-	first  string // the query of the first page of the same list
-	next   string // that of the next page, or ""
-	linked *atomic.Pointer[linked]
+	tag   string
+	body  []byte
+	first string // the query of the first page of the same list
+	next  string // that of the next page, or ""
 }
 
 type kept struct {

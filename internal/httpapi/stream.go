@@ -68,8 +68,8 @@ func (a *API) streamEvents(c *call, filter shop.EventFilter, after *int64) error
 		return nil
 	}
 	c.streamed = true
-	a.metrics.inFlight.Add(-1)
-	defer a.metrics.inFlight.Add(1)
+	a.metrics.inFlight.Dec()
+	defer a.metrics.inFlight.Inc()
 	a.metrics.streams.Inc()
 	defer a.metrics.streams.Dec()
 	s := &stream{call: c, patience: a.pace.patience, position: position, told: -1, checked: time.Now()}
