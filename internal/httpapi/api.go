@@ -4,7 +4,6 @@ package httpapi
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 
 	"animalstore/api"
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 // Config is what the interface is told when it is made.
@@ -54,10 +54,10 @@ type API struct {
 	docs     *docs
 	places   *places
 	metrics  *metrics
+	log      *web.AccessLog
 	limits   *limits
-	pages    *shelf // of pages of animals
-	pets     *shelf // of single ones
-	ids      *requestIDs
+	pages    *shelf   // of pages of animals
+	pets     *shelf   // of single ones
 	basePath string   // the path of the base address; without a public one it is the same for every request
 	always   []header // of every answer
 	notice   []header // of the removal, on every answer of the operation
@@ -101,10 +101,10 @@ func New(c Config) (*API, error) {
 		docs:     docs,
 		places:   places,
 		metrics:  newMetrics(c.Version, c.Service, c.Collectors...),
+		log:      &web.AccessLog{Log: c.Log, Lines: c.Lines, Redact: c.Service.Redact},
 		limits:   newLimits(c.RateLimit),
 		pages:    newShelf(c.Service),
 		pets:     newShelf(c.Service),
-		ids:      newRequestIDs(),
 		basePath: basePath,
 		always:   alwaysSent(c),
 		notice:   noticeOfRemoval(basePath),
@@ -126,33 +126,30 @@ func (a *API) isStopping() bool { return a.running.Err() != nil }
 
 // ServeHTTP answers one request, whatever becomes of it.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{r: r, id: a.ids.next(), start: time.Now()}
-	c.w = &recorder{ResponseWriter: w, unread: r.ContentLength != 0 && r.ProtoMajor == 1}
+	c := &call{w: web.NewRecorder(w, r), r: r, id: web.NewRequestID(), start: time.Now()}
 	w.Header().Set("X-Request-Id", c.id)
 	setAll(w.Header(), a.always)
 	a.metrics.inFlight.Inc()
-	err := a.guard(c)
+	outcome := web.Guard(c.w, r, func() error { return a.serve(c) }, func(e *shop.Error) { a.sendError(c, e) })
 	a.metrics.inFlight.Dec()
-	end := time.Now()
-	a.note(c, end, end.Sub(c.start), err)
-	if c.cut {
-		panic(http.ErrAbortHandler) // the answer had begun: the client must not take it for whole
-	}
+	a.note(c, outcome)
+	outcome.Abort()
 }
 
-// guard answers a request; what fails or panics on the way becomes an error's answer. It returns the error.
-func (a *API) guard(c *call) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-			c.stack = stack()
-			c.cut = c.w.status != 0 || p == http.ErrAbortHandler
-		}
-		if err != nil && !c.cut {
-			a.sendError(c, shop.AsError(err))
-		}
-	}()
-	return a.serve(c)
+// note counts a request and writes its line into the log.
+func (a *API) note(c *call, outcome web.Outcome) {
+	operation := "none"
+	if c.route != nil {
+		operation = c.route.operation
+	}
+	end := time.Now()
+	took := end.Sub(c.start)
+	a.metrics.count(operation, outcome.Status, took, c.streamed)
+	a.log.Write(web.Entry{
+		Outcome: outcome, ID: c.id, Operation: operation, Request: c.r, Response: c.w, Principal: c.principal, End: end, Took: took,
+		Routine:  outcome.Status < 400 && c.route != nil && !isOrBelow(c.r.URL.Path, "/v1"),
+		Stopping: a.isStopping(),
+	})
 }
 
 // serve is the way of a request: where does it go, who asks, may they, and then the work.
@@ -182,7 +179,7 @@ func (a *API) serve(c *call) error {
 	}
 	if c.route == nil {
 		c.w.Header().Set("Allow", place.allow)
-		return shop.Errorf(shop.MethodNotAllowed, "This path does not take the method %s; it takes %s.", a.printable(c.r.Method), place.allow)
+		return shop.Errorf(shop.MethodNotAllowed, "This path does not take the method %s; it takes %s.", a.log.Printable(c.r.Method), place.allow)
 	}
 	if err := a.authorize(c); err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -13,11 +12,12 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 // call is one request on its way through the house, and its answer. It is over when the request is.
 type call struct {
-	w         *recorder
+	w         *web.Recorder
 	r         *http.Request
 	id        string
 	start     time.Time
@@ -27,9 +27,7 @@ type call struct {
 	body      []byte                  // of a request that has one
 	repeat    *shop.IdempotentRequest // where the client wants it done once
 	slots     *slots                  // of which it holds one; nil: it holds none
-	stack     string                  // of a panic
 	streamed  bool                    // the answer went on for as long as both sides liked
-	cut       bool                    // the answer cannot be finished
 }
 
 // leave gives the place of a request in flight to another.
@@ -54,43 +52,6 @@ func (c *call) idAt(parameter int, thing string) (int64, error) {
 	}
 	return id, nil
 }
-
-// recorder remembers what was answered.
-type recorder struct {
-	http.ResponseWriter
-	status int
-	bytes  int
-	unread bool // the request has a body that nobody has read, and the connection is its own
-}
-
-// WriteHeader closes the connection behind an answer to a request whose body was not read. Otherwise net/http would wait
-// for all of the body first, for as long as its sender likes.
-func (w *recorder) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
-	if w.unread {
-		w.Header().Set("Connection", "close")
-		// Behind the answer net/http still reads some of the body, to let the client read it in peace.
-		http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(unreadTimeout))
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *recorder) Write(p []byte) (int, error) {
-	if w.status == 0 {
-		w.WriteHeader(http.StatusOK)
-	}
-	n, err := w.ResponseWriter.Write(p)
-	w.bytes += n
-	return n, err
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// unreadTimeout is how long a connection stays open behind an answer to a request whose body was not read.
-const unreadTimeout = time.Second
 
 // answerTimeout is how long a client may take to read an answer.
 const answerTimeout = 30 * time.Second
@@ -210,5 +171,3 @@ func matchesTag(fields []string, tag string, weak bool) bool {
 	}
 	return false
 }
-
-func stack() string { return string(debug.Stack()) }

@@ -53,7 +53,7 @@ func (c *call) readBody() (err error) {
 		return shop.Errorf(shop.InvalidJSON, "The body broke off before its end; send all of it.")
 	}
 	control.SetReadDeadline(time.Time{})
-	c.w.unread = false
+	c.w.BodyRead()
 	return nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"animalstore/api"
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 // docs are the pages for developers: the reference, in which every operation can be tried, and short guides.
@@ -95,7 +96,7 @@ type errorAdvice struct {
 func errorsByStatus() []errorAdvice {
 	all := []errorAdvice{}
 	for _, code := range slices.Sorted(maps.Keys(advice)) {
-		all = append(all, errorAdvice{code, statusOf[code], advice[code]})
+		all = append(all, errorAdvice{code, web.Status[code], advice[code]})
 	}
 	slices.SortStableFunc(all, func(a, b errorAdvice) int { return cmp.Compare(a.Status, b.Status) })
 	return all

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 // Nobody needs a key to read about the interface.
@@ -65,13 +66,13 @@ func TestDocsPolicy(t *testing.T) {
 func TestGuides(t *testing.T) {
 	t.Parallel()
 	guides := string(newShop(t).ask("GET", "/docs/guides", "").body)
-	for code, status := range statusOf {
+	for code, status := range web.Status {
 		if row := fmt.Sprintf("<td><code>%s</code></td><td>%d</td><td>%c", code, status, advice[code][0]); !strings.Contains(guides, row) {
 			t.Errorf("the guides do not say what to do about %s", code)
 		}
 	}
 	for code := range advice {
-		if statusOf[code] == 0 {
+		if web.Status[code] == 0 {
 			t.Errorf("there is no error %s", code)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 // The route table and the document name the same operations, and say the same of who may use them.
@@ -53,7 +54,7 @@ func TestErrorCodesAgree(t *testing.T) {
 		documented = append(documented, code.(string))
 	}
 	var known []string
-	for code := range maps.Keys(statusOf) {
+	for code := range maps.Keys(web.Status) {
 		known = append(known, string(code))
 	}
 	slices.Sort(documented)
@@ -70,7 +71,7 @@ func TestErrorCodesAgree(t *testing.T) {
 					if status >= "400" != isError {
 						t.Errorf("%s %s: the example %s is an error: %v", operation.OperationID, status, name, isError)
 					}
-					if isError && (fmt.Sprint(statusOf[shop.Code(code)]) != status || fmt.Sprint(body["status"]) != status) {
+					if isError && (fmt.Sprint(web.Status[shop.Code(code)]) != status || fmt.Sprint(body["status"]) != status) {
 						t.Errorf("%s %s: the example %s has the code %s and the status %v", operation.OperationID, status, name, code, body["status"])
 					}
 				}

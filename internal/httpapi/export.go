@@ -65,7 +65,7 @@ func (a *API) export(c *call, name, contentType string, head []byte, write func(
 	checked := time.Now()
 	piece := head
 	send := func() error {
-		if c.w.status == 0 {
+		if !c.w.Started() {
 			begin() // not before there is something: a store that cannot be read is still told as an error
 		}
 		control.SetWriteDeadline(time.Now().Add(exportPatience)) // what has none needs none
@@ -85,11 +85,10 @@ func (a *API) export(c *call, name, contentType string, head []byte, write func(
 		}
 		return send()
 	})
-	if err == nil && (len(piece) > 0 || c.w.status == 0) {
+	if err == nil && (len(piece) > 0 || !c.w.Started()) {
 		err = send() // there are no animals
 	}
-	if err != nil && c.w.status != 0 {
-		c.cut = true
+	if err != nil && c.w.Started() {
 		if cause := context.Cause(ctx); cause != nil {
 			err = fmt.Errorf("%w: %w", cause, err)
 		}

@@ -127,7 +127,7 @@ func (v *visit) readFile() (name string, content []byte, err error) {
 	}
 	defer v.r.MultipartForm.RemoveAll()
 	control.SetReadDeadline(time.Time{})
-	v.w.unread = false
+	v.w.BodyRead()
 	v.r.PostForm = v.r.MultipartForm.Value
 	file, header, err := v.r.FormFile("file")
 	if err != nil {
@@ -155,7 +155,7 @@ func (p *Pages) exportPets(v *visit) error {
 	piece := bytes.NewBuffer(petcsv.AppendHeader(nil))
 	checked := time.Now()
 	send := func() error {
-		if !v.w.written {
+		if !v.w.Started() {
 			v.w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
 			v.w.Header().Set("Content-Disposition", `attachment; filename="animals.csv"`)
 			v.w.WriteHeader(http.StatusOK)
@@ -179,6 +179,5 @@ func (p *Pages) exportPets(v *visit) error {
 	if err == nil {
 		err = send()
 	}
-	v.cut = err != nil && v.w.written
 	return err
 }

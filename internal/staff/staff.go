@@ -4,11 +4,9 @@ package staff
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 // Config is what the pages are told when they are made.
@@ -38,6 +37,7 @@ type Pages struct {
 	templates *templates
 	files     *files
 	durations *prometheus.HistogramVec
+	log       *web.AccessLog
 	slots     chan struct{}   // one is held while a page is made
 	streams   chan struct{}   // one is held by each page that follows what happens
 	imports   chan struct{}   // one is held by each import
@@ -68,7 +68,7 @@ func New(c Config) (*Pages, error) {
 		Config: c, base: strings.TrimSuffix(public.EscapedPath(), "/v1"), secure: c.TLS || public.Scheme == "https", files: files,
 		mux: http.NewServeMux(), slots: make(chan struct{}, maxAtOnce), streams: make(chan struct{}, maxStreams),
 		imports: make(chan struct{}, importsAtOnce), exports: make(chan struct{}, exportsAtOnce),
-		running: running, stop: stop,
+		running: running, stop: stop, log: &web.AccessLog{Log: c.Log, Redact: c.Service.Redact},
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "animalstore_staff_request_duration_seconds",
 			Help:    "Time to answer a request of the staff pages, by page and status.",
@@ -148,35 +148,29 @@ func errNoPage() error {
 	return shop.Errorf(shop.NotFound, "There is no such page; the links at the top lead to those that there are.")
 }
 
-// serve answers one request by its route: who asks, may they, and then the work.
+// serve answers one request by its route.
 func (p *Pages) serve(w http.ResponseWriter, r *http.Request, to route) {
-	v := &visit{Pages: p, w: &recorder{ResponseWriter: w, status: http.StatusOK, unread: r.ContentLength != 0}, r: r, route: to, id: newID()}
-	v.w.Header().Set("X-Request-Id", v.id)
+	v := &visit{Pages: p, w: web.NewRecorder(w, r), r: r, route: to, id: web.NewRequestID()}
+	w.Header().Set("X-Request-Id", v.id)
 	start := time.Now()
-	err := p.guard(v)
-	took := time.Since(start)
+	outcome := web.Guard(v.w, r, v.handle, v.showError)
+	end := time.Now()
+	took := end.Sub(start)
 	if !v.streamed {
-		p.durations.WithLabelValues(to.page, strconv.Itoa(v.w.status)).Observe(took.Seconds())
+		p.durations.WithLabelValues(to.page, strconv.Itoa(outcome.Status)).Observe(took.Seconds())
 	}
-	p.note(v, took, err)
-	if v.cut {
-		panic(http.ErrAbortHandler) // the answer had begun: the browser must not take it for whole
-	}
+	p.log.Write(web.Entry{
+		Outcome: outcome, ID: v.id, Operation: "staff." + to.page, Request: r, Response: v.w, Principal: v.principal, End: end, Took: took,
+		Routine:  to.page == "static" || to.page == "live",
+		Stopping: p.running.Err() != nil,
+	})
+	outcome.Abort()
 }
 
-// guard answers a request; what fails or panics on the way becomes a page that says so. It returns the error.
-func (p *Pages) guard(v *visit) (err error) {
-	defer func() {
-		if problem := recover(); problem != nil {
-			err = fmt.Errorf("panic: %v\n%s", problem, debug.Stack())
-			v.cut = v.w.written
-		}
-		if err != nil && !v.cut {
-			v.showError(shop.AsError(err))
-		}
-	}()
+// handle checks who sent the request and what they may do, reads its form, and calls the route's handler.
+func (v *visit) handle() error {
 	select {
-	case p.slots <- struct{}{}:
+	case v.slots <- struct{}{}:
 		v.held = true
 		defer v.leave()
 	default:
@@ -195,38 +189,5 @@ func (p *Pages) guard(v *visit) (err error) {
 			return err
 		}
 	}
-	return v.route.handle(p, v)
-}
-
-// note writes a request's line into the log.
-func (p *Pages) note(v *visit, took time.Duration, err error) {
-	level := slog.LevelInfo
-	if v.w.status >= 500 {
-		level = slog.LevelError
-	} else if v.route.page == "static" || v.route.page == "live" {
-		level = slog.LevelDebug
-	}
-	attributes := []slog.Attr{
-		slog.String("id", v.id), slog.String("method", p.printable(v.r.Method)), slog.String("path", p.printable(v.r.URL.Path)),
-		slog.String("operation", "staff."+v.route.page), slog.Int("status", v.w.status), slog.Duration("took", took),
-		slog.String("remote", v.r.RemoteAddr),
-	}
-	if actor := v.principal.Actor(); actor != "" {
-		attributes = append(attributes, slog.String("key", actor))
-	}
-	if err != nil {
-		attributes = append(attributes, slog.String("error", p.Service.Redact(err.Error())))
-	}
-	p.Log.LogAttrs(v.r.Context(), level, "request", attributes...)
-}
-
-// printable makes a text of the browser's fit for a line of ours: short, in visible characters, without a key.
-func (p *Pages) printable(text string) string {
-	const most = 200
-	text = p.Service.Redact(text)
-	if len(text) > most {
-		text = text[:most] + "..."
-	}
-	quoted := strconv.QuoteToASCII(text)
-	return quoted[1 : len(quoted)-1]
+	return v.route.handle(v.Pages, v)
 }

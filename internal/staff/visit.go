@@ -3,7 +3,6 @@ package staff
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,12 +13,13 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 // visit is one request of a browser, and its answer.
 type visit struct {
 	*Pages
-	w         *recorder
+	w         *web.Recorder
 	r         *http.Request
 	route     route
 	id        string
@@ -28,42 +28,7 @@ type visit struct {
 	liveFrom  int64 // the place in the feed before anything was read
 	held      bool  // a slot
 	streamed  bool  // the answer went on for as long as both sides liked
-	cut       bool  // the answer cannot be finished
 }
-
-// recorder remembers what was answered.
-type recorder struct {
-	http.ResponseWriter
-	status  int
-	written bool
-	unread  bool // the request has a body that nobody has read
-}
-
-// unreadTimeout is how long a connection stays open behind an answer to a request whose body was not read.
-const unreadTimeout = time.Second
-
-// WriteHeader closes the connection behind an answer to a request whose body was not read. Otherwise net/http would wait
-// for all of the body first, for as long as its sender likes.
-func (w *recorder) WriteHeader(status int) {
-	w.status, w.written = status, true
-	if w.unread {
-		w.Header().Set("Connection", "close")
-		http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(unreadTimeout))
-	}
-	w.ResponseWriter.WriteHeader(status)
-}
-
-func (w *recorder) Write(p []byte) (int, error) {
-	if !w.written {
-		w.WriteHeader(http.StatusOK)
-	}
-	return w.ResponseWriter.Write(p)
-}
-
-// Unwrap lets http.ResponseController reach the connection.
-func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-func newID() string { return strings.ToLower(rand.Text()) }
 
 // leave gives the place to another.
 func (v *visit) leave() {
@@ -94,7 +59,7 @@ func (v *visit) readForm() error {
 		return shop.Errorf(shop.InvalidParameter, "The form cannot be read; open the page again and send it from there.")
 	}
 	control.SetReadDeadline(time.Time{})
-	v.w.unread = false
+	v.w.BodyRead()
 	return nil
 }
 
@@ -227,27 +192,11 @@ func (v *visit) askToSignIn() {
 	v.goTo(target)
 }
 
-// statusOf is the status of the page that tells of an error.
+// statusOf returns the status of the page that reports an error: the same as that of the API, except that a form with a wrong
+// field gets 422.
 func statusOf(code shop.Code) int {
-	switch code {
-	case shop.NotFound, shop.PetNotFound:
-		return http.StatusNotFound
-	case shop.MethodNotAllowed:
-		return http.StatusMethodNotAllowed
-	case shop.InvalidAPIKey, shop.MissingAPIKey:
-		return http.StatusUnauthorized
-	case shop.InsufficientScope:
-		return http.StatusForbidden
-	case shop.ValidationFailed, shop.InvalidParameter:
+	if code == shop.ValidationFailed || code == shop.InvalidParameter {
 		return http.StatusUnprocessableEntity
-	case shop.PayloadTooLarge:
-		return http.StatusRequestEntityTooLarge
-	case shop.Unavailable:
-		return http.StatusServiceUnavailable
-	case shop.Internal:
-		return http.StatusInternalServerError
-	case shop.PreconditionFailed:
-		return http.StatusPreconditionFailed
 	}
-	return http.StatusConflict
+	return web.Status[code]
 }

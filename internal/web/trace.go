@@ -1,22 +1,23 @@
-package httpapi
+package web
 
 import "strings"
 
-// trace is where a request stands among those that others made for the same reason: https://www.w3.org/TR/trace-context/.
+// trace identifies the distributed trace that a request belongs to: https://www.w3.org/TR/trace-context/.
 type trace struct{ id, span string }
 
-// traceOf reads the header traceparent. What is not as the standard says is as if it had not been sent.
-func traceOf(fields []string) (t trace, ok bool) {
-	if len(fields) != 1 {
+// parseTraceparent parses the values of the traceparent header. Like the standard, it ignores a header that is malformed or was
+// sent more than once.
+func parseTraceparent(values []string) (t trace, ok bool) {
+	if len(values) != 1 {
 		return trace{}, false
 	}
 	const length = len("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
-	text := fields[0]
+	text := values[0]
 	if len(text) < length || text[2] != '-' || text[35] != '-' || text[52] != '-' {
 		return trace{}, false
 	}
 	version, id, span, flags := text[:2], text[3:35], text[36:52], text[53:length]
-	// A later version may add to the end what it likes; no version is called ff.
+	// A later version may append more fields. Version ff is forbidden.
 	if version == "00" && len(text) > length || len(text) > length && text[length] != '-' || version == "ff" {
 		return trace{}, false
 	}
@@ -26,14 +27,7 @@ func traceOf(fields []string) (t trace, ok bool) {
 	return trace{id, span}, true
 }
 
-// isHex tells whether a text has hexadecimal digits alone, in lower case.
-func isHex(text string) bool {
-	for i := range len(text) {
-		if b := text[i]; (b < '0' || b > '9') && (b < 'a' || b > 'f') {
-			return false
-		}
-	}
-	return true
-}
+// isHex reports whether text consists of lowercase hexadecimal digits.
+func isHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
 
 func isZero(digits string) bool { return strings.Trim(digits, "0") == "" }
