@@ -11,12 +11,12 @@ const (
 )
 
 // The access log names the trace of a request that sends a valid traceparent header.
-func TestTraceInTheLog(t *testing.T) {
+func TestAccessLogNamesTheTrace(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	line := func(headers ...string) string {
 		t.Helper()
-		got := s.ask("GET", "/v1/pets", "", headers...)
+		got := s.do("GET", "/v1/pets", "", headers...)
 		for line := range strings.Lines(s.log.String()) {
 			if strings.Contains(line, "id="+got.Header.Get("X-Request-Id")) {
 				return line

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,8 +21,8 @@ import (
 type Config struct {
 	Service *shop.Service
 	Log     *slog.Logger
-	// Lines takes the lines of requests that went well, each in one Write; nil: Log does.
-	Lines io.Writer
+	// AccessLog takes the lines of requests that went well, each in one Write; nil: Log does.
+	AccessLog io.Writer
 	// PublicURL is the base address as clients see it, ending in /v1; empty: as each request says.
 	PublicURL string
 	// StagingURL is listed beside it in the document; empty: none.
@@ -50,24 +49,24 @@ type Config struct {
 // API answers the requests.
 type API struct {
 	Config
-	document *api.Document
-	docs     *docs
-	places   *places
-	metrics  *metrics
-	log      *web.AccessLog
-	limits   *limits
-	pages    *shelf   // of pages of animals
-	pets     *shelf   // of single ones
-	basePath string   // the path of the base address; without a public one it is the same for every request
-	always   []header // of every answer
-	notice   []header // of the removal, on every answer of the operation
-	slots    *slots   // one is held while a request is answered
-	streams  *streamPlaces
-	imports  *slots          // one is held by each import
-	exports  *slots          // and one by each export
-	running  context.Context // ends when this node is about to stop
-	stop     context.CancelFunc
-	pace     streamPace
+	document           *api.Document
+	docs               *docs
+	router             *router
+	metrics            *metrics
+	accessLog          *web.AccessLog
+	rateLimiter        *rateLimiter
+	pageCache          *responseCache // of pages of animals
+	petCache           *responseCache // of single ones
+	basePath           string         // the path of the base address; without a public one it is the same for every request
+	commonHeaders      []header       // of every answer
+	deprecationHeaders []header       // of the removal, on every answer of the operation
+	inFlight           *semaphore     // one is held while a request is answered
+	streams            *streamLimit
+	imports            *semaphore      // one is held by each import
+	exports            *semaphore      // and one by each export
+	lifetime           context.Context // ends when this node is about to stop
+	stop               context.CancelFunc
+	streamTiming       streamTiming
 }
 
 // New makes the interface.
@@ -80,7 +79,7 @@ func New(c Config) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, err := newPlaces(routes())
+	places, err := newRouter(routes())
 	if err != nil {
 		return nil, err
 	}
@@ -96,25 +95,25 @@ func New(c Config) (*API, error) {
 	basePath := basePathOf(c.PublicURL)
 	running, stop := context.WithCancel(context.Background())
 	return &API{
-		Config:   c,
-		document: document,
-		docs:     docs,
-		places:   places,
-		metrics:  newMetrics(c.Version, c.Service, c.Collectors...),
-		log:      &web.AccessLog{Log: c.Log, Lines: c.Lines, Redact: c.Service.Redact},
-		limits:   newLimits(c.RateLimit),
-		pages:    newShelf(c.Service),
-		pets:     newShelf(c.Service),
-		basePath: basePath,
-		always:   alwaysSent(c),
-		notice:   noticeOfRemoval(basePath),
-		slots:    &slots{most: int64(c.MaxInFlight)},
-		streams:  newStreamPlaces(c.MaxStreams, c.MaxKeyStreams),
-		imports:  &slots{most: importsAtOnce},
-		exports:  &slots{most: exportsAtOnce},
-		running:  running,
-		stop:     stop,
-		pace:     streamPace{heartbeat, streamPatience},
+		Config:             c,
+		document:           document,
+		docs:               docs,
+		router:             places,
+		metrics:            newMetrics(c.Version, c.Service, c.Collectors...),
+		accessLog:          &web.AccessLog{Log: c.Log, Lines: c.AccessLog, Redact: c.Service.Redact},
+		rateLimiter:        newRateLimiter(c.RateLimit),
+		pageCache:          newResponseCache(c.Service),
+		petCache:           newResponseCache(c.Service),
+		basePath:           basePath,
+		commonHeaders:      commonHeaders(c),
+		deprecationHeaders: deprecationHeaders(basePath),
+		inFlight:           &semaphore{capacity: int64(c.MaxInFlight)},
+		streams:            newStreamLimit(c.MaxStreams, c.MaxKeyStreams),
+		imports:            &semaphore{capacity: maxImports},
+		exports:            &semaphore{capacity: maxExports},
+		lifetime:           running,
+		stop:               stop,
+		streamTiming:       streamTiming{heartbeatInterval, streamWriteTimeout},
 	}, nil
 }
 
@@ -122,95 +121,95 @@ func New(c Config) (*API, error) {
 // to go on there.
 func (a *API) Stopping() { a.stop() }
 
-func (a *API) isStopping() bool { return a.running.Err() != nil }
+func (a *API) isStopping() bool { return a.lifetime.Err() != nil }
 
 // ServeHTTP answers one request, whatever becomes of it.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := &call{w: web.NewRecorder(w, r), r: r, id: web.NewRequestID(), start: time.Now()}
-	w.Header().Set("X-Request-Id", c.id)
-	setAll(w.Header(), a.always)
+	x := &exchange{w: web.NewRecorder(w, r), r: r, id: web.NewRequestID(), start: time.Now()}
+	w.Header().Set("X-Request-Id", x.id)
+	setHeaders(w.Header(), a.commonHeaders)
 	a.metrics.inFlight.Inc()
-	outcome := web.Guard(c.w, r, func() error { return a.serve(c) }, func(e *shop.Error) { a.sendError(c, e) })
+	outcome := web.Guard(x.w, r, func() error { return a.serve(x) }, func(e *shop.Error) { a.sendError(x, e) })
 	a.metrics.inFlight.Dec()
-	a.note(c, outcome)
+	a.finish(x, outcome)
 	outcome.Abort()
 }
 
-// note counts a request and writes its line into the log.
-func (a *API) note(c *call, outcome web.Outcome) {
+// finish counts a request and writes its line into the log.
+func (a *API) finish(x *exchange, outcome web.Outcome) {
 	operation := "none"
-	if c.route != nil {
-		operation = c.route.operation
+	if x.route != nil {
+		operation = x.route.operation
 	}
 	end := time.Now()
-	took := end.Sub(c.start)
-	a.metrics.count(operation, outcome.Status, took, c.streamed)
-	a.log.Write(web.Entry{
-		Outcome: outcome, ID: c.id, Operation: operation, Request: c.r, Response: c.w, Principal: c.principal, End: end, Took: took,
-		Routine:  outcome.Status < 400 && c.route != nil && !isOrBelow(c.r.URL.Path, "/v1"),
+	took := end.Sub(x.start)
+	a.metrics.count(operation, outcome.Status, took, x.streamed)
+	a.accessLog.Write(web.Entry{
+		Outcome: outcome, ID: x.id, Operation: operation, Request: x.r, Response: x.w, Principal: x.principal, End: end, Took: took,
+		Routine:  outcome.Status < 400 && x.route != nil && !hasPathPrefix(x.r.URL.Path, "/v1"),
 		Stopping: a.isStopping(),
 	})
 }
 
 // serve is the way of a request: where does it go, who asks, may they, and then the work.
-func (a *API) serve(c *call) error {
-	place, params := a.places.find(c.r.URL.EscapedPath())
-	a.allowOrigin(c)
-	if c.r.Method == http.MethodOptions {
-		return a.options(c, place)
+func (a *API) serve(x *exchange) error {
+	place, params := a.router.find(x.r.URL.EscapedPath())
+	a.allowOrigin(x)
+	if x.r.Method == http.MethodOptions {
+		return a.options(x, place)
 	}
 	if place != nil {
-		c.route, c.params = place.routes[c.r.Method], params
+		x.route, x.params = place.routes[x.r.Method], params
 	}
-	if c.route != nil && c.route.operation == deprecatedOperation {
-		setAll(c.w.Header(), a.notice)
+	if x.route != nil && x.route.operation == deprecatedOperation {
+		setHeaders(x.w.Header(), a.deprecationHeaders)
 	}
 	// The key comes before everything else that could be said, also that there is no such path.
-	if place != nil && !place.open() || place == nil && isOrBelow(c.r.URL.Path, "/v1") {
-		if err := a.authenticate(c); err != nil {
+	if place != nil && !place.open() || place == nil && hasPathPrefix(x.r.URL.Path, "/v1") {
+		if err := a.authenticate(x); err != nil {
 			return err
 		}
-		if err := a.limits.take(c); err != nil {
+		if err := a.rateLimiter.check(x); err != nil {
 			return err
 		}
 	}
 	if place == nil {
 		return errNoSuchPath()
 	}
-	if c.route == nil {
-		c.w.Header().Set("Allow", place.allow)
-		return shop.Errorf(shop.MethodNotAllowed, "This path does not take the method %s; it takes %s.", a.log.Printable(c.r.Method), place.allow)
+	if x.route == nil {
+		x.w.Header().Set("Allow", place.allow)
+		return shop.Errorf(shop.MethodNotAllowed, "This path does not take the method %s; it takes %s.", a.accessLog.Printable(x.r.Method), place.allow)
 	}
-	if err := a.authorize(c); err != nil {
+	if err := a.authorize(x); err != nil {
 		return err
 	}
-	return a.work(c)
+	return a.execute(x)
 }
 
-// work does what was asked for: with the body read, once where the client says so, and not more at a time than is good.
-func (a *API) work(c *call) error {
-	if c.route.operation == importOperation {
-		if !a.imports.take() {
+// execute does what was asked for: with the body read, once where the client says so, and not more at a time than is good.
+func (a *API) execute(x *exchange) error {
+	if x.route.operation == importOperation {
+		if !a.imports.tryAcquire() {
 			return shop.Errorf(shop.Unavailable, "There are too many imports at once; try again shortly.")
 		}
-		defer a.imports.leave()
+		defer a.imports.release()
 	}
-	if c.route.body != nil {
-		if err := c.readBody(); err != nil {
+	if x.route.body != nil {
+		if err := x.readBody(); err != nil {
 			return err
 		}
 	}
-	if isOrBelow(c.route.path, "/v1") {
-		if !a.slots.take() {
+	if hasPathPrefix(x.route.path, "/v1") {
+		if !a.inFlight.tryAcquire() {
 			return shop.Errorf(shop.Unavailable, "There are too many requests at once; try again shortly.")
 		}
-		c.slots = a.slots
-		defer c.leave()
+		x.inFlight = a.inFlight
+		defer x.release()
 	}
-	if replayed, err := a.replay(c); err != nil || replayed {
+	if replayed, err := a.replay(x); err != nil || replayed {
 		return err
 	}
-	return c.route.handle(a, c)
+	return x.route.handle(a, x)
 }
 
 func errNoSuchPath() error {
@@ -218,41 +217,21 @@ func errNoSuchPath() error {
 }
 
 // options says what a path takes; a browser asks this before it sends a page's request.
-func (a *API) options(c *call, place *place) error {
-	if c.r.URL.Path == "*" { // the service as a whole
-		c.w.Header().Set("Allow", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")
-		c.sendNothing()
+func (a *API) options(x *exchange, place *endpoint) error {
+	if x.r.URL.Path == "*" { // the service as a whole
+		x.w.Header().Set("Allow", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")
+		x.sendNoContent()
 		return nil
 	}
 	if place == nil {
 		return errNoSuchPath()
 	}
-	c.w.Header().Set("Allow", place.allow)
-	a.allowRequest(c, place)
-	c.sendNothing()
+	x.w.Header().Set("Allow", place.allow)
+	a.answerPreflight(x, place)
+	x.sendNoContent()
 	return nil
 }
 
-// slots are the places for what is done at once.
-type slots struct {
-	most  int64
-	taken atomic.Int64
-}
-
-// take takes a place where there is one.
-func (s *slots) take() bool {
-	if s.taken.Add(1) > s.most {
-		s.leave()
-		return false
-	}
-	return true
-}
-
-func (s *slots) leave() { s.taken.Add(-1) }
-
-// defaultInFlight is far more than the machine can work on at once, and few enough to be served within a second or so.
-const defaultInFlight = 1024
-
-func isOrBelow(path, root string) bool {
+func hasPathPrefix(path, root string) bool {
 	return path == root || strings.HasPrefix(path, root+"/")
 }

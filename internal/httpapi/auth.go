@@ -8,17 +8,17 @@ import (
 )
 
 // authenticate finds out who asks.
-func (a *API) authenticate(c *call) error {
-	secret, err := bearer(c.r.Header["Authorization"])
+func (a *API) authenticate(x *exchange) error {
+	secret, err := bearerToken(x.r.Header["Authorization"])
 	if err != nil {
 		return err
 	}
-	c.principal, err = a.Service.Authenticate(c.r.Context(), secret)
+	x.principal, err = a.Service.Authenticate(x.r.Context(), secret)
 	return err
 }
 
-// bearer takes the key out of the Authorization header.
-func bearer(fields []string) (string, error) {
+// bearerToken takes the key out of the Authorization header.
+func bearerToken(fields []string) (string, error) {
 	if len(fields) == 0 || len(fields) == 1 && fields[0] == "" {
 		return "", shop.Errorf(shop.MissingAPIKey, "An API key is needed; send it as Authorization: Bearer KEY.")
 	}
@@ -31,15 +31,15 @@ func bearer(fields []string) (string, error) {
 }
 
 // authorize checks that the key may do what is asked.
-func (a *API) authorize(c *call) error {
-	if c.route.scope == noKey || c.route.scope == anyKey {
+func (a *API) authorize(x *exchange) error {
+	if x.route.scope == noKey || x.route.scope == anyKey {
 		return nil
 	}
-	if !c.principal.HasScope(c.route.scope) {
-		return shop.Errorf(shop.InsufficientScope, "This API key may not do that; use one with the scope %s.", c.route.scope)
+	if !x.principal.HasScope(x.route.scope) {
+		return shop.Errorf(shop.InsufficientScope, "This API key may not do that; use one with the scope %s.", x.route.scope)
 	}
-	if c.route.operation == deprecatedOperation {
-		a.metrics.countDeprecated(c.route.operation, c.principal)
+	if x.route.operation == deprecatedOperation {
+		a.metrics.countDeprecated(x.route.operation, x.principal)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func TestAuthentication(t *testing.T) {
 		{"expired", "Authorization: Bearer " + expired.Secret, shop.InvalidAPIKey},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := s.ask("GET", "/v1/pets", "", c.header)
+			got := s.do("GET", "/v1/pets", "", c.header)
 			challenge := got.Header.Get("WWW-Authenticate")
 			switch c.code {
 			case "":
@@ -112,15 +112,15 @@ func TestAuthenticationComesFirst(t *testing.T) {
 		{"GET", "/v1/pets?limit=%zz", ""},
 		{"GET", "/v1/pets/abc", ""},
 		{"POST", "/v1/pets", "{"},
-		{"POST", "/v1/pets", strings.Repeat("x", maxBody+1)},
+		{"POST", "/v1/pets", strings.Repeat("x", maxBodyBytes+1)},
 		{"HEAD", "/v1/pets", ""},
 		{"GET", "/metrics", ""},
 		{"GET", "/debug/pprof/", ""},
 		{"GET", "/debug/pprof/heap", ""},
 	} {
 		t.Run(c.method+" "+c.path, func(t *testing.T) {
-			s.ask(c.method, c.path, c.body, "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
-			s.ask(c.method, c.path, c.body, "Authorization: Bearer wrong").wantError(t, 401, shop.InvalidAPIKey)
+			s.do(c.method, c.path, c.body, "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
+			s.do(c.method, c.path, c.body, "Authorization: Bearer wrong").wantError(t, 401, shop.InvalidAPIKey)
 		})
 	}
 }
@@ -130,13 +130,13 @@ func TestWhatNeedsNoKey(t *testing.T) {
 	s := newShop(t)
 	for _, path := range []string{"/v1/openapi.json", "/v1/openapi.yaml", "/livez", "/readyz"} {
 		for _, header := range []string{"Authorization: ", "Authorization: Bearer wrong"} {
-			s.ask("GET", path, "", header).want(t, 200, "")
-			s.ask("OPTIONS", path, "", header).want(t, 204, "")
-			s.ask("POST", path, "", header).wantError(t, 405, shop.MethodNotAllowed)
+			s.do("GET", path, "", header).want(t, 200, "")
+			s.do("OPTIONS", path, "", header).want(t, 204, "")
+			s.do("POST", path, "", header).wantError(t, 405, shop.MethodNotAllowed)
 		}
 	}
-	s.ask("OPTIONS", "/v1/pets", "", "Authorization: ").want(t, 204, "")
-	s.ask("GET", "/nothing", "", "Authorization: ").wantError(t, 404, shop.NotFound)
+	s.do("OPTIONS", "/v1/pets", "", "Authorization: ").want(t, 204, "")
+	s.do("GET", "/nothing", "", "Authorization: ").wantError(t, 404, shop.NotFound)
 }
 
 // Every route says which scope it needs, and each scope may do just what the table says.
@@ -155,10 +155,10 @@ func TestScopes(t *testing.T) {
 		}
 		path := strings.NewReplacer("{petId}", "1", "{keyId}", "99", "{categoryId}", "99", "{orderId}", "99", "{webhookId}", "99", "{deliveryId}", "99", "{profile}", "cmdline").Replace(route.path)
 		if route.scope != noKey {
-			s.ask(route.method, path, "", "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
+			s.do(route.method, path, "", "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
 		}
 		for scope, key := range keys {
-			got := s.ask(route.method, path, "", "Authorization: Bearer "+key)
+			got := s.do(route.method, path, "", "Authorization: Bearer "+key)
 			if scope == shop.Admin || scope == route.scope || route.scope == noKey || route.scope == anyKey {
 				if got.StatusCode == 401 || got.StatusCode == 403 {
 					t.Errorf("%s is refused to %s: %s", route.operation, scope, got.body)
@@ -177,7 +177,7 @@ func TestScopes(t *testing.T) {
 // A route that does not say who may use it cannot be added.
 func TestEveryRouteNeedsAScope(t *testing.T) {
 	t.Parallel()
-	if _, err := newPlaces(append(routes(), route{method: "GET", path: "/v1/new", operation: "new"})); err == nil {
+	if _, err := newRouter(append(routes(), route{method: "GET", path: "/v1/new", operation: "new"})); err == nil {
 		t.Error("a route without a scope was taken")
 	}
 	for _, place := range mustPlaces(t) {
@@ -189,13 +189,13 @@ func TestEveryRouteNeedsAScope(t *testing.T) {
 	}
 }
 
-func mustPlaces(t *testing.T) []*place {
+func mustPlaces(t *testing.T) []*endpoint {
 	t.Helper()
-	all, err := newPlaces(routes())
+	all, err := newRouter(routes())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all.all
+	return all.endpoints
 }
 
 // A store that cannot be asked says nothing about the key.
@@ -204,12 +204,12 @@ func TestAuthenticationWithoutTheStore(t *testing.T) {
 	s := newShop(t)
 	key := s.key(shop.PetsRead)
 	s.store.failWith(func(bool) error { return shop.UnavailableError(errors.New("gone fishing")) })
-	got := s.ask("GET", "/v1/pets", "", "Authorization: Bearer "+key)
+	got := s.do("GET", "/v1/pets", "", "Authorization: Bearer "+key)
 	got.wantError(t, 503, shop.Unavailable)
 	if after := got.Header.Get("Retry-After"); after != "1" {
 		t.Errorf("Retry-After is %q", after)
 	}
-	s.ask("GET", "/v1/pets", "", "Authorization: Bearer mistyped").wantError(t, 401, shop.InvalidAPIKey)
+	s.do("GET", "/v1/pets", "", "Authorization: Bearer mistyped").wantError(t, 401, shop.InvalidAPIKey)
 	s.store.failWith(nil)
-	s.ask("GET", "/v1/pets", "", "Authorization: Bearer "+key).want(t, 200, "[]")
+	s.do("GET", "/v1/pets", "", "Authorization: Bearer "+key).want(t, 200, "[]")
 }

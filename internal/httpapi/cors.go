@@ -10,31 +10,31 @@ const (
 )
 
 // allowOrigin lets pages of the configured origins read the answer. No cookie is ever used, so "*" is safe to give out.
-func (a *API) allowOrigin(c *call) {
-	if len(a.Origins) == 0 || !isOrBelow(c.r.URL.Path, "/v1") {
+func (a *API) allowOrigin(x *exchange) {
+	if len(a.Origins) == 0 || !hasPathPrefix(x.r.URL.Path, "/v1") {
 		return
 	}
-	h := c.w.Header()
+	h := x.w.Header()
 	h.Add("Vary", "Origin")
-	if origin, ok := a.allowedOrigin(c); ok {
+	if origin, ok := a.allowedOrigin(x); ok {
 		h.Set("Access-Control-Allow-Origin", origin)
 		h.Set("Access-Control-Expose-Headers", corsExposedHeaders)
 	}
 }
 
-// allowRequest answers what a browser asks before it sends a page's request.
-func (a *API) allowRequest(c *call, place *place) {
-	if c.r.Header.Get("Access-Control-Request-Method") == "" || c.w.Header().Get("Access-Control-Allow-Origin") == "" {
+// answerPreflight answers what a browser asks before it sends a page's request.
+func (a *API) answerPreflight(x *exchange, place *endpoint) {
+	if x.r.Header.Get("Access-Control-Request-Method") == "" || x.w.Header().Get("Access-Control-Allow-Origin") == "" {
 		return
 	}
-	h := c.w.Header()
+	h := x.w.Header()
 	h.Set("Access-Control-Allow-Methods", place.allow)
 	h.Set("Access-Control-Allow-Headers", corsRequestHeaders)
 	h.Set("Access-Control-Max-Age", corsMaxAge)
 }
 
-func (a *API) allowedOrigin(c *call) (string, bool) {
-	origin := c.r.Header.Get("Origin")
+func (a *API) allowedOrigin(x *exchange) (string, bool) {
+	origin := x.r.Header.Get("Origin")
 	switch {
 	case origin == "":
 		return "", false

@@ -4,12 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"mime"
-	"net/http"
 	"regexp"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,68 +14,6 @@ import (
 
 	"animalstore/internal/shop"
 )
-
-// maxBody is how large the body of a request may be.
-const maxBody = 64 << 10
-
-// bodyTimeout is how long a client may take to send a body.
-const bodyTimeout = 30 * time.Second
-
-// bodyRule is what a route asks of a body.
-type bodyRule struct {
-	types  []string // the media types that it takes
-	what   string   // they are, in words
-	typed  bool     // one of them must be named; else none at all is taken for the right one
-	most   int64    // bytes
-	within time.Duration
-}
-
-// readBody reads the whole body of a request, which must be of a type that its route takes.
-func (c *call) readBody() (err error) {
-	rule := c.route.body
-	if !rule.takes(c.r.Header) {
-		return shop.Errorf(shop.UnsupportedMediaType, "The body must be %s; send it with Content-Type: %s.", rule.what, strings.Join(rule.types, " or "))
-	}
-	if c.r.ContentLength > rule.most {
-		return rule.errTooLarge() // without asking for any of it
-	}
-	control := http.NewResponseController(c.w)
-	control.SetReadDeadline(time.Now().Add(rule.within)) // what has no deadline needs none
-	c.body, err = io.ReadAll(http.MaxBytesReader(c.w.ResponseWriter, c.r.Body, rule.most))
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return rule.errTooLarge()
-	}
-	if err != nil {
-		return shop.Errorf(shop.InvalidJSON, "The body broke off before its end; send all of it.")
-	}
-	control.SetReadDeadline(time.Time{})
-	c.w.BodyRead()
-	return nil
-}
-
-func (rule *bodyRule) errTooLarge() error {
-	return shop.Errorf(shop.PayloadTooLarge, "The body is too large; send at most %d bytes.", rule.most)
-}
-
-// takes tells whether the headers announce one of the media types, as it is and not compressed. A text is UTF-8.
-func (rule *bodyRule) takes(h http.Header) bool {
-	for _, coding := range h.Values("Content-Encoding") {
-		if coding != "" && !strings.EqualFold(coding, "identity") {
-			return false
-		}
-	}
-	switch types := h.Values("Content-Type"); {
-	case len(types) == 0, len(types) == 1 && types[0] == "":
-		return !rule.typed
-	case len(types) == 1:
-		mediaType, parameters, err := mime.ParseMediaType(types[0])
-		charset := strings.ToLower(parameters["charset"])
-		return err == nil && slices.Contains(rule.types, mediaType) &&
-			(mediaType != "text/csv" || slices.Contains([]string{"", "utf-8", "utf8", "us-ascii"}, charset))
-	default:
-		return false
-	}
-}
 
 // object is a JSON object whose members are read one by one. It collects what is wrong with them.
 type object struct {
@@ -95,7 +29,7 @@ func parseObject(body []byte) (*object, error) {
 	o := &object{}
 	err := json.Unmarshal(body, &o.members)
 	if err != nil || o.members == nil { // null leaves the map as it is
-		return nil, shop.Errorf(shop.InvalidJSON, "%s", whyInvalid(body, err))
+		return nil, shop.Errorf(shop.InvalidJSON, "%s", invalidJSONMessage(body, err))
 	}
 	return o, nil
 }
@@ -108,8 +42,8 @@ func parseOptionalObject(body []byte) (*object, error) {
 	return parseObject(body)
 }
 
-// whyInvalid says why a body was refused, without the decoder's own words.
-func whyInvalid(body []byte, err error) string {
+// invalidJSONMessage says why a body was refused, without the decoder's own words.
+func invalidJSONMessage(body []byte, err error) string {
 	if bytes.HasPrefix(body, []byte("\xef\xbb\xbf")) {
 		return "The body begins with a byte order mark; send JSON without one."
 	}
@@ -196,19 +130,19 @@ func (o *object) scopes(name string) []shop.Scope {
 		o.problems.Add(name, "is required")
 		return nil
 	}
-	return words[shop.Scope](o, name, value)
+	return stringArray[shop.Scope](o, name, value)
 }
 
-// words reads a member that must be an array of strings.
-func words[T ~string](o *object, name string, value jsontext.Value) (list []T) {
+// stringArray reads a member that must be an array of strings.
+func stringArray[T ~string](o *object, name string, value jsontext.Value) (list []T) {
 	if value.Kind() != '[' || json.Unmarshal(value, &list) != nil {
 		o.problems.Add(name, "must be an array of strings")
 	}
 	return list
 }
 
-// address returns a member that must be there and be a string; what is an address, the shop says.
-func (o *object) address(name string) string {
+// url returns a member that must be there and be a string; what is an address, the shop says.
+func (o *object) url(name string) string {
 	value, given := o.members[name]
 	if !given {
 		o.problems.Add(name, "is required")
@@ -227,7 +161,7 @@ func (o *object) eventTypes(name string) []shop.EventType {
 	if !given || value.Kind() == 'n' {
 		return nil
 	}
-	return words[shop.EventType](o, name, value)
+	return stringArray[shop.EventType](o, name, value)
 }
 
 // boolean returns a member that must be true or false.
@@ -240,8 +174,8 @@ func (o *object) boolean(name string) bool {
 	return kind == 't'
 }
 
-// oneOf returns a member that must be there and be a text in which problem finds nothing wrong.
-func (o *object) oneOf(name string, problem func(string) string) string {
+// checkedText returns a member that must be there and be a text in which problem finds nothing wrong.
+func (o *object) checkedText(name string, problem func(string) string) string {
 	value, given := o.members[name]
 	if !given {
 		o.problems.Add(name, "is required")
@@ -258,7 +192,7 @@ func asInt64(value jsontext.Value) (int64, bool) {
 	if value.Kind() != '0' {
 		return 0, false
 	}
-	return exactInt64(string(value))
+	return parseJSONInt64(string(value))
 }
 
 func asString(value jsontext.Value) (text string, ok bool) {

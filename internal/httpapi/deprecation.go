@@ -14,30 +14,30 @@ const deprecatedOperation = "getPet"
 // deprecatedSince and removal are dates of the interface; they never move.
 var (
 	deprecatedSince = time.Date(2026, time.November, 15, 0, 0, 0, 0, time.UTC)
-	removal         = time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
+	removalDate     = time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
 )
 
-// removed tells whether the day of the removal had come when a call did.
-func (a *API) removed(c *call) bool {
-	today := c.start
+// isRemoved tells whether the day of the removal had come when a call did.
+func (a *API) isRemoved(x *exchange) bool {
+	today := x.start
 	if a.Today != nil {
 		today = a.Today()
 	}
-	return !today.Before(removal)
+	return !today.Before(removalDate)
 }
 
-// noticeOfRemoval tells of the removal, in words that machines read.
-func noticeOfRemoval(base string) []header {
+// deprecationHeaders tells of the removal, in words that machines read.
+func deprecationHeaders(base string) []header {
 	return []header{
 		{"Deprecation", fmt.Sprintf("@%d", deprecatedSince.Unix())},
-		{"Sunset", removal.Format(http.TimeFormat)},
+		{"Sunset", removalDate.Format(http.TimeFormat)},
 		{"Link", fmt.Sprintf(
 			`<%s/openapi.yaml>; rel="deprecation"; type="application/yaml", <%s/openapi.yaml>; rel="sunset"; type="application/yaml", <%s/pets>; rel="successor-version"`,
 			base, base, base)},
 	}
 }
 
-func errRemoved() error {
+func errOperationRemoved() error {
 	return shop.Errorf(shop.OperationRemoved,
 		"GET /pets/{petId} was removed on 5 December 2030; use GET /pets?id=ID, or GET /pets with its status filter, instead.")
 }

@@ -19,8 +19,8 @@ import (
 
 // docs are the pages for developers: the reference, in which every operation can be tried, and short guides.
 type docs struct {
-	pages  *template.Template
-	policy string
+	pages         *template.Template
+	contentPolicy string
 }
 
 func newDocs(c Config) (*docs, error) {
@@ -28,12 +28,12 @@ func newDocs(c Config) (*docs, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &docs{pages, docsPolicy(c.PublicURL, c.StagingURL)}, nil
+	return &docs{pages, docsContentPolicy(c.PublicURL, c.StagingURL)}, nil
 }
 
-// docsPolicy lets the pages load what is here, and call the addresses that the document names; nothing else. Swagger UI
+// docsContentPolicy lets the pages load what is here, and call the addresses that the document names; nothing else. Swagger UI
 // draws its signs from data: addresses.
-func docsPolicy(addresses ...string) string {
+func docsContentPolicy(addresses ...string) string {
 	connect := []string{"'self'"}
 	for _, address := range addresses {
 		if u, err := url.Parse(address); err == nil && u.Host != "" {
@@ -44,13 +44,13 @@ func docsPolicy(addresses ...string) string {
 		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
-func (a *API) getReference(c *call) error { return a.sendDocsPage(c, "reference.html") }
+func (a *API) getReference(x *exchange) error { return a.sendDocsPage(x, "reference.html") }
 
 // getDocsFile answers with a guide, or with what the pages are made of.
-func (a *API) getDocsFile(c *call) error {
-	name := c.params[0]
+func (a *API) getDocsFile(x *exchange) error {
+	name := x.params[0]
 	if name == "guides" {
-		return a.sendDocsPage(c, "guides.html")
+		return a.sendDocsPage(x, "guides.html")
 	}
 	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".txt": "text/plain; charset=utf-8"}
 	contentType, known := types[path.Ext(name)]
@@ -58,28 +58,28 @@ func (a *API) getDocsFile(c *call) error {
 	if !known || err != nil {
 		return errNoSuchPath()
 	}
-	c.sendTagged("no-cache", contentType, entityTag(text), text)
+	x.sendWithETag("no-cache", contentType, entityTag(text), text)
 	return nil
 }
 
-func (a *API) sendDocsPage(c *call, name string) error {
+func (a *API) sendDocsPage(x *exchange, name string) error {
 	var page bytes.Buffer
 	err := a.docs.pages.ExecuteTemplate(&page, name, struct {
 		Base, Hold string
 		Staging    bool
 		Errors     []errorAdvice
-	}{a.base(c.r), plainDuration(a.Service.OrderHold()), a.Service.Environment() == shop.Staging, errorsByStatus()})
+	}{a.baseURL(x.r), humanDuration(a.Service.OrderHold()), a.Service.Environment() == shop.Staging, errorsByStatus()})
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("Content-Security-Policy", a.docs.policy)
-	c.w.Header().Set("Referrer-Policy", "no-referrer")
-	c.sendTagged("no-cache", "text/html; charset=utf-8", entityTag(page.Bytes()), page.Bytes())
+	x.w.Header().Set("Content-Security-Policy", a.docs.contentPolicy)
+	x.w.Header().Set("Referrer-Policy", "no-referrer")
+	x.sendWithETag("no-cache", "text/html; charset=utf-8", entityTag(page.Bytes()), page.Bytes())
 	return nil
 }
 
-// plainDuration writes a duration as people say it.
-func plainDuration(d time.Duration) string {
+// humanDuration writes a duration as people say it.
+func humanDuration(d time.Duration) string {
 	if hours := d / time.Hour; hours > 1 && d%time.Hour == 0 {
 		return fmt.Sprintf("%d hours", hours)
 	}

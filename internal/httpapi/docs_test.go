@@ -12,7 +12,7 @@ import (
 )
 
 // Nobody needs a key to read about the interface.
-func TestDocs(t *testing.T) {
+func TestDocsAreServed(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for path, want := range map[string]string{
@@ -24,16 +24,16 @@ func TestDocs(t *testing.T) {
 		"/docs/swagger-ui.css":         "text/css; charset=utf-8",
 		"/docs/swagger-ui.LICENSE.txt": "text/plain; charset=utf-8",
 	} {
-		got := s.ask("GET", path, "", "Authorization: ")
+		got := s.do("GET", path, "", "Authorization: ")
 		if got.StatusCode != 200 || got.Header.Get("Content-Type") != want || len(got.body) == 0 {
 			t.Errorf("%s: %d, a %s of %d bytes, want a %s", path, got.StatusCode, got.Header.Get("Content-Type"), len(got.body), want)
 		}
-		if again := s.ask("GET", path, "", "If-None-Match: "+got.Header.Get("ETag")); again.StatusCode != 304 {
+		if again := s.do("GET", path, "", "If-None-Match: "+got.Header.Get("ETag")); again.StatusCode != 304 {
 			t.Errorf("%s: %d for the same again, want 304", path, again.StatusCode)
 		}
 	}
 	for _, path := range []string{"/docs/", "/docs/nothing", "/docs/README.md", "/docs/reference.html", "/docs/..%2fopenapi.yaml", "/docs/guides/more"} {
-		s.ask("GET", path, "").wantError(t, 404, shop.NotFound)
+		s.do("GET", path, "").wantError(t, 404, shop.NotFound)
 	}
 }
 
@@ -44,7 +44,7 @@ func TestDocsPolicy(t *testing.T) {
 		c.PublicURL, c.StagingURL = "https://pets.example.com/shop/v1", "https://staging.example.com:8443/v1"
 	})
 	for _, path := range []string{"/docs", "/docs/guides"} {
-		got := s.ask("GET", path, "")
+		got := s.do("GET", path, "")
 		policy := got.Header.Get("Content-Security-Policy")
 		for _, want := range []string{
 			"default-src 'none'", "script-src 'self';", "frame-ancestors 'none'",
@@ -58,14 +58,14 @@ func TestDocsPolicy(t *testing.T) {
 			t.Errorf("%s has %q", path, inline)
 		}
 	}
-	if guides := s.ask("GET", "/docs/guides", ""); !strings.Contains(string(guides.body), "https://pets.example.com/shop/v1/pets") {
+	if guides := s.do("GET", "/docs/guides", ""); !strings.Contains(string(guides.body), "https://pets.example.com/shop/v1/pets") {
 		t.Error("the examples name another address than clients use")
 	}
 }
 
-func TestGuides(t *testing.T) {
+func TestGuidesExplainEveryErrorCode(t *testing.T) {
 	t.Parallel()
-	guides := string(newShop(t).ask("GET", "/docs/guides", "").body)
+	guides := string(newShop(t).do("GET", "/docs/guides", "").body)
 	for code, status := range web.Status {
 		if row := fmt.Sprintf("<td><code>%s</code></td><td>%d</td><td>%c", code, status, advice[code][0]); !strings.Contains(guides, row) {
 			t.Errorf("the guides do not say what to do about %s", code)
@@ -84,10 +84,10 @@ func TestGuides(t *testing.T) {
 	}
 }
 
-func TestPlainDuration(t *testing.T) {
+func TestHumanDuration(t *testing.T) {
 	t.Parallel()
 	for want, d := range map[string]time.Duration{"72 hours": 72 * time.Hour, "1h0m0s": time.Hour, "90ms": 90 * time.Millisecond, "1h30m0s": 90 * time.Minute} {
-		if got := plainDuration(d); got != want {
+		if got := humanDuration(d); got != want {
 			t.Errorf("%v is %q, want %q", d, got, want)
 		}
 	}

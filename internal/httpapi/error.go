@@ -18,14 +18,14 @@ type errorBody struct {
 	Status  int       `json:"status"`
 }
 
-func bodyOf(e *shop.Error) errorBody { return errorBody{e.Code, e.Message, web.Status[e.Code]} }
+func newErrorBody(e *shop.Error) errorBody { return errorBody{e.Code, e.Message, web.Status[e.Code]} }
 
-func (a *API) sendError(c *call, e *shop.Error) {
-	if challenge := challengeFor(e.Code, c.route); challenge != "" {
-		c.w.Header().Set("WWW-Authenticate", challenge)
+func (a *API) sendError(x *exchange, e *shop.Error) {
+	if challenge := challengeFor(e.Code, x.route); challenge != "" {
+		x.w.Header().Set("WWW-Authenticate", challenge)
 	}
 	if e.Code == shop.Unavailable {
-		c.w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
+		x.w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
 	}
-	c.sendJSON(web.Status[e.Code], encode(bodyOf(e)))
+	x.sendJSON(web.Status[e.Code], encode(newErrorBody(e)))
 }

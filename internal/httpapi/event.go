@@ -12,16 +12,16 @@ import (
 )
 
 // listEvents answers with a page of the feed, or follows it where the client asks for a stream.
-func (a *API) listEvents(c *call) error {
-	filter, window, err := parseEventList(c.r.URL.RawQuery)
+func (a *API) listEvents(x *exchange) error {
+	filter, window, err := parseEventList(x.r.URL.RawQuery)
 	if err != nil {
 		return err
 	}
-	c.w.Header().Add("Vary", "Accept")
-	if wantsStream(c.r.Header.Values("Accept")) {
-		return a.streamEvents(c, filter, window.After)
+	x.w.Header().Add("Vary", "Accept")
+	if wantsStream(x.r.Header.Values("Accept")) {
+		return a.streamEvents(x, filter, window.After)
 	}
-	page, err := a.Service.ListEvents(c.r.Context(), filter, window)
+	page, err := a.Service.ListEvents(x.r.Context(), filter, window)
 	if err != nil {
 		return err
 	}
@@ -37,8 +37,8 @@ func (a *API) listEvents(c *call) error {
 		query.Set("after", page.Items[len(page.Items)-1].ID)
 		next = query.Encode()
 	}
-	a.link(c, "/events", first, next)
-	sendPage(c, page)
+	a.setLinks(x, "/events", first, next)
+	sendPage(x, page)
 	return nil
 }
 
@@ -54,9 +54,9 @@ func parseEventList(rawQuery string) (shop.EventFilter, shop.PageRequest, error)
 		}
 		filter.Types = append(filter.Types, shop.EventType(text))
 	}
-	filter.Subject = q.oneOf("subject", shop.TextProblem)
+	filter.Subject = q.checkedText("subject", shop.TextProblem)
 	window := shop.PageRequest{Limit: int(q.integer("limit", 1, maxLimit, defaultLimit))}
-	if text, given := q.once("after"); given {
+	if text, given := q.single("after"); given {
 		position, ok := parsePosition(text)
 		if !ok {
 			q.fail("after", "must be the id of an event: 1 to 18 digits")

@@ -26,30 +26,30 @@ import (
 // adminKey is the configured key of every shop in these tests.
 const adminKey = "configured-key-of-the-tests"
 
-// openShop is a whole service on a real database behind a real listener. Every answer that it gives is held against the
+// testShop is a whole service on a real database behind a real listener. Every answer that it gives is held against the
 // OpenAPI document.
-type openShop struct {
-	t       *testing.T
-	store   *faultyStore
-	service *shop.Service
-	clock   *clock
-	api     *API
-	url     string // without /v1
-	log     *safeBuffer
-	client  *http.Client
-	checks  *apitest.Validator
-	trusted bool   // answers are not held against the document: there are too many
-	close   func() // also happens by itself at the end of the test
+type testShop struct {
+	t              *testing.T
+	store          *faultyStore
+	service        *shop.Service
+	clock          *clock
+	api            *API
+	url            string // without /v1
+	log            *syncBuffer
+	client         *http.Client
+	checks         *apitest.Validator
+	skipValidation bool   // answers are not held against the document: there are too many
+	close          func() // also happens by itself at the end of the test
 }
 
-func newShop(t *testing.T, change ...func(*Config)) *openShop {
+func newShop(t *testing.T, change ...func(*Config)) *testShop {
 	t.Helper()
 	return newShopWith(t, shop.Options{}, change...)
 }
 
-func newShopWith(t *testing.T, o shop.Options, change ...func(*Config)) *openShop {
+func newShopWith(t *testing.T, o shop.Options, change ...func(*Config)) *testShop {
 	t.Helper()
-	s := &openShop{t: t, log: &safeBuffer{}, clock: &clock{}}
+	s := &testShop{t: t, log: &syncBuffer{}, clock: &clock{}}
 	database := filepath.Join(t.TempDir(), "test.db")
 	if onPostgres {
 		database = pgtest.Shared(t).NewDatabase(t)
@@ -99,7 +99,7 @@ var documentChecks = sync.OnceValues(func() (*apitest.Validator, error) {
 })
 
 // open opens the shop on the same store, as it is on another node.
-func (s *openShop) open(o shop.Options) *shop.Service {
+func (s *testShop) open(o shop.Options) *shop.Service {
 	s.t.Helper()
 	o.Environment, o.ConfiguredKey = shop.Production, adminKey
 	if o.Now == nil {
@@ -179,49 +179,49 @@ func (s *faultyStore) Ready(ctx context.Context) error {
 	return s.Store.Ready(ctx)
 }
 
-// safeBuffer is a log that can be read while it is written.
-type safeBuffer struct {
+// syncBuffer is a log that can be read while it is written.
+type syncBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer
 }
 
-func (b *safeBuffer) Write(p []byte) (int, error) {
+func (b *syncBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buffer.Write(p)
 }
 
-func (b *safeBuffer) String() string {
+func (b *syncBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buffer.String()
 }
 
-// answer is a response with its body read.
-type answer struct {
+// response is a response with its body read.
+type testResponse struct {
 	*http.Response
 	body []byte
 }
 
-// ask sends a request with the admin key. Each header is "Name: value"; one with an empty value takes a header away.
-func (s *openShop) ask(method, path, body string, headers ...string) answer {
+// do sends a request with the admin key. Each header is "Name: value"; one with an empty value takes a header away.
+func (s *testShop) do(method, path, body string, headers ...string) testResponse {
 	s.t.Helper()
-	got, err := s.try(method, path, body, headers...)
+	got, err := s.tryDo(method, path, body, headers...)
 	if err != nil {
 		s.t.Fatalf("%s %s: %v", method, path, err)
 	}
 	return got
 }
 
-// try is ask for goroutines, in which a test cannot be stopped.
-func (s *openShop) try(method, path, body string, headers ...string) (answer, error) {
+// tryDo is ask for goroutines, in which a test cannot be stopped.
+func (s *testShop) tryDo(method, path, body string, headers ...string) (testResponse, error) {
 	address := path
 	if strings.HasPrefix(path, "/") {
 		address = s.url + path
 	}
 	request, err := http.NewRequest(method, address, strings.NewReader(body))
 	if err != nil {
-		return answer{}, err
+		return testResponse{}, err
 	}
 	request.Header.Set("Authorization", "Bearer "+adminKey)
 	if strings.HasPrefix(path, "/v1/imports") {
@@ -239,31 +239,31 @@ func (s *openShop) try(method, path, body string, headers ...string) (answer, er
 	return s.send(request)
 }
 
-func (s *openShop) send(request *http.Request) (answer, error) {
+func (s *testShop) send(request *http.Request) (testResponse, error) {
 	response, err := s.client.Transport.RoundTrip(request) // follows no redirect
 	if err != nil {
-		return answer{}, err
+		return testResponse{}, err
 	}
 	defer response.Body.Close()
-	got := answer{Response: response}
+	got := testResponse{Response: response}
 	if got.body, err = io.ReadAll(response.Body); err != nil {
-		return answer{}, err
+		return testResponse{}, err
 	}
 	var e errorBody
 	if json.Unmarshal(got.body, &e) == nil && e.Code != "" {
 		reached.Store(string(e.Code)+": "+e.Message, true)
 	}
-	if s.trusted || !isOrBelow(request.URL.Path, "/v1") && response.StatusCode < 400 {
+	if s.skipValidation || !hasPathPrefix(request.URL.Path, "/v1") && response.StatusCode < 400 {
 		return got, nil // what stands beside the interface is not in the document
 	}
 	if err := s.checks.Check(request, response.StatusCode, response.Header, got.body); err != nil {
-		return answer{}, fmt.Errorf("the answer %d %s is not as the document says: %w", response.StatusCode, got.body, err)
+		return testResponse{}, fmt.Errorf("the answer %d %s is not as the document says: %w", response.StatusCode, got.body, err)
 	}
 	return got, nil
 }
 
 // wantError checks that an answer is exactly this error.
-func (a answer) wantError(t *testing.T, status int, code shop.Code) {
+func (a testResponse) wantError(t *testing.T, status int, code shop.Code) {
 	t.Helper()
 	if a.StatusCode != status {
 		t.Fatalf("got %d %s, want %d %s", a.StatusCode, a.body, status, code)
@@ -284,7 +284,7 @@ func (a answer) wantError(t *testing.T, status int, code shop.Code) {
 }
 
 // want checks the status and, where it is not empty, the body.
-func (a answer) want(t *testing.T, status int, body string) {
+func (a testResponse) want(t *testing.T, status int, body string) {
 	t.Helper()
 	if got := strings.TrimSuffix(string(a.body), "\n"); a.StatusCode != status || body != "" && got != body {
 		t.Errorf("got %d %s, want %d %s", a.StatusCode, got, status, body)
@@ -292,7 +292,7 @@ func (a answer) want(t *testing.T, status int, body string) {
 }
 
 // message is the message of an error's answer.
-func (a answer) message(t *testing.T) string {
+func (a testResponse) message(t *testing.T) string {
 	t.Helper()
 	var body errorBody
 	if err := json.Unmarshal(a.body, &body); err != nil {
@@ -302,9 +302,9 @@ func (a answer) message(t *testing.T) string {
 }
 
 // add adds an animal by the API and returns it.
-func (s *openShop) add(body string) shop.Pet {
+func (s *testShop) add(body string) shop.Pet {
 	s.t.Helper()
-	got := s.ask("POST", "/v1/pets", body)
+	got := s.do("POST", "/v1/pets", body)
 	if got.StatusCode != http.StatusCreated {
 		s.t.Fatalf("POST %s: %d %s", body, got.StatusCode, got.body)
 	}
@@ -316,7 +316,7 @@ func (s *openShop) add(body string) shop.Pet {
 }
 
 // key makes a key with these scopes.
-func (s *openShop) key(scopes ...shop.Scope) string {
+func (s *testShop) key(scopes ...shop.Scope) string {
 	s.t.Helper()
 	key, err := s.service.CreateKey(s.t.Context(), shop.NewKey{Name: "partner", Scopes: scopes})
 	if err != nil {
@@ -341,7 +341,7 @@ func soon(t *testing.T, accepts func(at time.Time) bool) time.Time {
 }
 
 // pets are the animals of a list's answer.
-func (a answer) pets(t *testing.T) []shop.Pet {
+func (a testResponse) pets(t *testing.T) []shop.Pet {
 	t.Helper()
 	var pets []shop.Pet
 	if err := json.Unmarshal(a.body, &pets); err != nil {
@@ -351,7 +351,7 @@ func (a answer) pets(t *testing.T) []shop.Pet {
 }
 
 // link is the target of a relation in the Link header, or "".
-func (a answer) link(relation string) string {
+func (a testResponse) link(relation string) string {
 	for link := range strings.SplitSeq(a.Header.Get("Link"), ", ") {
 		if target, rest, ok := strings.Cut(strings.TrimPrefix(link, "<"), ">"); ok && strings.Contains(rest, `rel="`+relation+`"`) {
 			return target

@@ -12,27 +12,27 @@ import (
 
 const (
 	importOperation = "importPets"
-	// maxImport is how large the body of an import may be.
-	maxImport = 8 << 20
+	// maxImportBytes is how large the body of an import may be.
+	maxImportBytes = 8 << 20
 	// importTimeout is how long a client may take to send it.
 	importTimeout = 2 * time.Minute
-	// importsAtOnce is how many imports a node takes at a time: each is kept in memory, whole.
-	importsAtOnce = 8
+	// maxImports is how many imports a node takes at a time: each is kept in memory, whole.
+	maxImports = 8
 )
 
 // importPets adds many animals at once, all or none.
-func (a *API) importPets(c *call) error {
-	q := parseQuery(c.r.URL.RawQuery)
+func (a *API) importPets(x *exchange) error {
+	q := parseQuery(x.r.URL.RawQuery)
 	dryRun := q.boolean("dryRun")
 	if q.err != nil {
 		return q.err
 	}
-	rows, err := decodeImport(c.r.Header.Get("Content-Type"), c.body)
+	rows, err := decodeImport(x.r.Header.Get("Content-Type"), x.body)
 	if err != nil {
 		return err
 	}
-	return once(c, func(ctx context.Context) (shop.ImportResult, error) { return a.Service.ImportPets(ctx, rows, dryRun) },
-		answerWith[shop.ImportResult](200))
+	return runIdempotent(x, func(ctx context.Context) (shop.ImportResult, error) { return a.Service.ImportPets(ctx, rows, dryRun) },
+		respondWith[shop.ImportResult](200))
 }
 
 // decodeImport reads the animals of an import; what is wrong with one stands in its row.

@@ -13,11 +13,11 @@ const (
 	maxLimit     = 100
 )
 
-// linkPage sets the Link header of a page: the next page of the same list where there is one, and the first. The query is
+// setPageLinks sets the Link header of a page: the next page of the same list where there is one, and the first. The query is
 // that of the list without its window; id gives the position of an item.
-func linkPage[T any](a *API, c *call, path string, query url.Values, w shop.PageRequest, page shop.Page[T], id func(T) int64) {
+func setPageLinks[T any](a *API, x *exchange, path string, query url.Values, w shop.PageRequest, page shop.Page[T], id func(T) int64) {
 	first, next := pageQueries(query, w, page, id)
-	a.link(c, path, first, next)
+	a.setLinks(x, path, first, next)
 }
 
 // pageQueries are those of the first page of a list and of the one after this; next is "" for the last.
@@ -31,24 +31,24 @@ func pageQueries[T any](query url.Values, w shop.PageRequest, page shop.Page[T],
 	return first, next
 }
 
-// link sets the Link header of a page; next is "" for the last.
-func (a *API) link(c *call, path string, first, next string) {
-	address := a.base(c.r) + path
+// setLinks sets the Link header of a page; next is "" for the last.
+func (a *API) setLinks(x *exchange, path string, first, next string) {
+	address := a.baseURL(x.r) + path
 	links := "<" + address + "?" + first + `>; rel="first"`
 	if next != "" {
 		links = "<" + address + "?" + next + `>; rel="next", ` + links
 	}
-	c.w.Header().Set("Link", links)
+	x.w.Header().Set("Link", links)
 }
 
 // pageTag is the entity tag of a page. A page that has become the last one is another page.
 func pageTag(body []byte, more bool) string { return entityTag(body, strconv.AppendBool(nil, more)) }
 
-// readyPage makes a page ready to be sent, but for its links.
-func readyPage[T any](page shop.Page[T]) ready {
+// encodePage makes a page ready to be sent, but for its links.
+func encodePage[T any](page shop.Page[T]) cachedResponse {
 	body := encode(page.Items)
-	return ready{tag: pageTag(body, page.More), body: line(body)}
+	return cachedResponse{tag: pageTag(body, page.More), body: withNewline(body)}
 }
 
 // sendPage writes a page that a client may keep.
-func sendPage[T any](c *call, page shop.Page[T]) { c.sendReady(readyPage(page)) }
+func sendPage[T any](x *exchange, page shop.Page[T]) { x.sendCached(encodePage(page)) }

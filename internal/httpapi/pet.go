@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 
 	"animalstore/internal/shop"
@@ -13,28 +12,28 @@ import (
 // maxIDs is how many animals one list may ask for by their ids.
 const maxIDs = 100
 
-func (a *API) listPets(c *call) error {
-	page, err := a.pages.get(c.r.Context(), c.r.URL.RawQuery, func() (ready, error) {
-		return a.makePetPage(c.r.Context(), c.r.URL.RawQuery)
+func (a *API) listPets(x *exchange) error {
+	page, err := a.pageCache.get(x.r.Context(), x.r.URL.RawQuery, func() (cachedResponse, error) {
+		return a.loadPetPage(x.r.Context(), x.r.URL.RawQuery)
 	})
 	if err != nil {
 		return err
 	}
-	a.link(c, "/pets", page.first, page.next)
-	c.sendReady(page)
+	a.setLinks(x, "/pets", page.first, page.next)
+	x.sendCached(page)
 	return nil
 }
 
-func (a *API) makePetPage(ctx context.Context, rawQuery string) (ready, error) {
+func (a *API) loadPetPage(ctx context.Context, rawQuery string) (cachedResponse, error) {
 	list, alone, err := parsePetList(rawQuery)
 	if err != nil {
-		return ready{}, err
+		return cachedResponse{}, err
 	}
 	page, err := a.Service.ListPets(ctx, list)
 	if err != nil {
-		return ready{}, err
+		return cachedResponse{}, err
 	}
-	made := readyPage(page)
+	made := encodePage(page)
 	if alone && len(page.Items) == 1 {
 		made.tag = petTag(page.Items[0])
 	}
@@ -46,10 +45,10 @@ func (a *API) makePetPage(ctx context.Context, rawQuery string) (ready, error) {
 // then that of one animal.
 func parsePetList(rawQuery string) (list shop.PetList, alone bool, err error) {
 	q := parseQuery(rawQuery)
-	list.PageRequest = q.window()
-	list.Status = shop.Status(q.oneOf("status", shop.StatusProblem))
+	list.PageRequest = q.pageRequest()
+	list.Status = shop.Status(q.checkedText("status", shop.StatusProblem))
 	list.CategoryID = q.id("categoryId")
-	list.Query = q.oneOf("q", shop.TextProblem)
+	list.Query = q.checkedText("q", shop.TextProblem)
 	list.IDs = q.ids("id", maxIDs)
 	return list, len(q.values) == 1 && len(list.IDs) == 1, q.err
 }
@@ -72,18 +71,18 @@ func petFilterQuery(f shop.PetFilter) url.Values {
 	return query
 }
 
-func (a *API) createPet(c *call) error {
-	n, problems, err := decodeNewPet(c.body)
+func (a *API) createPet(x *exchange) error {
+	n, problems, err := decodeNewPet(x.body)
 	if err == nil {
-		err = a.refuse(c, problems, &n.CategoryID)
+		err = a.checkProblems(x, problems, &n.CategoryID)
 	}
 	if err != nil {
 		return err
 	}
-	return once(c, func(ctx context.Context) (shop.Pet, error) { return a.Service.CreatePet(ctx, n) },
+	return runIdempotent(x, func(ctx context.Context) (shop.Pet, error) { return a.Service.CreatePet(ctx, n) },
 		func(pet shop.Pet) shop.StoredResponse {
 			body := encodePet(pet)
-			return shop.StoredResponse{Status: 201, Location: a.petLocation(c, pet.ID), Tag: entityTag(body), Body: body}
+			return shop.StoredResponse{Status: 201, Location: a.petLocation(x, pet.ID), Tag: entityTag(body), Body: body}
 		})
 }
 
@@ -95,15 +94,15 @@ func decodeNewPet(body []byte) (n shop.NewPet, problems shop.Problems, err error
 	}
 	n = shop.NewPet{Name: o.text("name"), CategoryID: o.integer("categoryId")}
 	if o.has("status") {
-		n.Status = shop.Status(o.oneOf("status", shop.StatusProblem))
+		n.Status = shop.Status(o.checkedText("status", shop.StatusProblem))
 	}
 	return n, o.problems, nil
 }
 
-// refuse returns validation_failed where there are problems, and names that of the category with them.
-func (a *API) refuse(c *call, problems shop.Problems, categoryID *int64) error {
+// checkProblems returns validation_failed where there are problems, and names that of the category with them.
+func (a *API) checkProblems(x *exchange, problems shop.Problems, categoryID *int64) error {
 	if len(problems) > 0 && categoryID != nil {
-		more, err := a.Service.CategoryProblems(c.r.Context(), *categoryID)
+		more, err := a.Service.CategoryProblems(x.r.Context(), *categoryID)
 		if err != nil {
 			return err
 		}
@@ -112,43 +111,43 @@ func (a *API) refuse(c *call, problems shop.Problems, categoryID *int64) error {
 	return problems.Err()
 }
 
-func (a *API) getPet(c *call) error {
-	if a.removed(c) {
-		return errRemoved()
+func (a *API) getPet(x *exchange) error {
+	if a.isRemoved(x) {
+		return errOperationRemoved()
 	}
-	id, err := c.idOf("animal")
+	id, err := x.pathID("animal")
 	if err != nil {
 		return err
 	}
-	answer, err := a.pets.get(c.r.Context(), c.params[0], func() (ready, error) {
-		pet, err := a.Service.Pet(c.r.Context(), id)
-		return ready{tag: petTag(pet), body: line(encodePet(pet))}, err
+	answer, err := a.petCache.get(x.r.Context(), x.params[0], func() (cachedResponse, error) {
+		pet, err := a.Service.Pet(x.r.Context(), id)
+		return cachedResponse{tag: petTag(pet), body: withNewline(encodePet(pet))}, err
 	})
 	if err != nil {
 		return err
 	}
-	c.sendReady(answer)
+	x.sendCached(answer)
 	return nil
 }
 
-func (a *API) updatePet(c *call) error {
-	change, problems, err := decodePetChange(c.body)
+func (a *API) updatePet(x *exchange) error {
+	change, problems, err := decodePetChange(x.body)
 	if err == nil {
-		err = a.refuse(c, problems, change.CategoryID)
+		err = a.checkProblems(x, problems, change.CategoryID)
 	}
 	if err != nil {
 		return err
 	}
-	id, err := c.idOf("animal")
+	id, err := x.pathID("animal")
 	if err != nil {
 		return err
 	}
-	pet, err := a.Service.UpdatePet(c.context(), id, change, ifMatch[shop.Pet](c))
+	pet, err := a.Service.UpdatePet(x.context(), id, change, ifMatch[shop.Pet](x))
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("ETag", petTag(pet))
-	c.sendJSON(200, encodePet(pet))
+	x.w.Header().Set("ETag", petTag(pet))
+	x.sendJSON(200, encodePet(pet))
 	return nil
 }
 
@@ -165,26 +164,26 @@ func decodePetChange(body []byte) (change shop.PetChange, problems shop.Problems
 		change.CategoryID = new(o.integer("categoryId"))
 	}
 	if o.has("status") {
-		change.Status = new(shop.Status(o.oneOf("status", shop.StatusProblem)))
+		change.Status = new(shop.Status(o.checkedText("status", shop.StatusProblem)))
 	}
 	return change, o.problems, nil
 }
 
-func (a *API) deletePet(c *call) error {
-	id, err := c.idOf("animal")
+func (a *API) deletePet(x *exchange) error {
+	id, err := x.pathID("animal")
 	if err != nil {
 		return err
 	}
-	if err := a.Service.DeletePet(c.context(), id, ifMatch[shop.Pet](c)); err != nil {
+	if err := a.Service.DeletePet(x.context(), id, ifMatch[shop.Pet](x)); err != nil {
 		return err
 	}
-	c.sendNothing()
+	x.sendNoContent()
 	return nil
 }
 
 // petLocation is where an animal can be fetched: by the deprecated operation as long as there is one.
-func (a *API) petLocation(c *call, id int64) string {
-	if a.removed(c) {
+func (a *API) petLocation(x *exchange, id int64) string {
+	if a.isRemoved(x) {
 		return fmt.Sprintf("%s/pets?id=%d", a.basePath, id)
 	}
 	return fmt.Sprintf("%s/pets/%d", a.basePath, id)
@@ -192,14 +191,3 @@ func (a *API) petLocation(c *call, id int64) string {
 
 // petTag is the entity tag of one animal, the same wherever it is answered alone.
 func petTag(pet shop.Pet) string { return entityTag(encodePet(pet)) }
-
-func appendPets(body []byte, pets []shop.Pet) []byte {
-	body = append(slices.Grow(body, 100*len(pets)+2), '[')
-	for i, pet := range pets {
-		if i > 0 {
-			body = append(body, ',')
-		}
-		body = pet.AppendJSON(body)
-	}
-	return append(body, ']')
-}

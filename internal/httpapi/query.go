@@ -30,8 +30,8 @@ func (q *query) fail(name, format string, args ...any) {
 	}
 }
 
-// once returns a parameter that may be given at most once, and whether it was.
-func (q *query) once(name string) (string, bool) {
+// single returns a parameter that may be given at most once, and whether it was.
+func (q *query) single(name string) (string, bool) {
 	values := q.values[name]
 	if len(values) > 1 {
 		q.fail(name, "was given %d times; give it once", len(values))
@@ -44,7 +44,7 @@ func (q *query) once(name string) (string, bool) {
 
 // integer returns an integer from low to high, or preset where none was given.
 func (q *query) integer(name string, low, high, preset int64) int64 {
-	text, given := q.once(name)
+	text, given := q.single(name)
 	if !given {
 		return preset
 	}
@@ -55,14 +55,14 @@ func (q *query) integer(name string, low, high, preset int64) int64 {
 	return n
 }
 
-// window returns the part of a list that is asked for.
-func (q *query) window() shop.PageRequest {
+// pageRequest returns the part of a list that is asked for.
+func (q *query) pageRequest() shop.PageRequest {
 	return shop.PageRequest{Limit: int(q.integer("limit", 1, maxLimit, defaultLimit)), After: q.cursor()}
 }
 
 // id returns an identifier, or nil where none was given.
 func (q *query) id(name string) *int64 {
-	text, given := q.once(name)
+	text, given := q.single(name)
 	if !given {
 		return nil
 	}
@@ -93,9 +93,9 @@ func (q *query) parseID(name, text string) *int64 {
 	return &n
 }
 
-// oneOf returns a text in which problem finds nothing wrong, or "" where none was given.
-func (q *query) oneOf(name string, problem func(string) string) string {
-	text, given := q.once(name)
+// checkedText returns a text in which problem finds nothing wrong, or "" where none was given.
+func (q *query) checkedText(name string, problem func(string) string) string {
+	text, given := q.single(name)
 	if !given {
 		return ""
 	}
@@ -107,7 +107,7 @@ func (q *query) oneOf(name string, problem func(string) string) string {
 
 // boolean returns true or false, which it is where neither was given.
 func (q *query) boolean(name string) bool {
-	text, given := q.once(name)
+	text, given := q.single(name)
 	if given && text != "true" && text != "false" {
 		q.fail(name, "must be true or false")
 	}
@@ -116,7 +116,7 @@ func (q *query) boolean(name string) bool {
 
 // cursor returns the position to go on from, or nil where none was given.
 func (q *query) cursor() *int64 {
-	text, given := q.once("cursor")
+	text, given := q.single("cursor")
 	if !given {
 		return nil
 	}

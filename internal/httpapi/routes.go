@@ -1,12 +1,6 @@
 package httpapi
 
 import (
-	"fmt"
-	"net/http"
-	"net/url"
-	"slices"
-	"strings"
-
 	"animalstore/internal/shop"
 )
 
@@ -17,7 +11,7 @@ type route struct {
 	operation string
 	scope     shop.Scope
 	body      *bodyRule // nil: it takes none
-	handle    func(*API, *call) error
+	handle    func(*API, *exchange) error
 }
 
 // Marks in the place of a scope; no key can have them. A route without scope or mark is refused.
@@ -28,9 +22,9 @@ const (
 
 // routes is the whole map of the interface. HEAD goes wherever GET goes, and OPTIONS everywhere.
 func routes() []route {
-	json := &bodyRule{[]string{"application/json"}, "plain JSON", false, maxBody, bodyTimeout}
-	patch := &bodyRule{[]string{"application/merge-patch+json", "application/json"}, "plain JSON", false, maxBody, bodyTimeout}
-	file := &bodyRule{[]string{"text/csv", "application/x-ndjson"}, "CSV or NDJSON, in UTF-8", true, maxImport, importTimeout}
+	json := &bodyRule{[]string{"application/json"}, "plain JSON", false, maxBodyBytes, bodyTimeout}
+	patch := &bodyRule{[]string{"application/merge-patch+json", "application/json"}, "plain JSON", false, maxBodyBytes, bodyTimeout}
+	file := &bodyRule{[]string{"text/csv", "application/x-ndjson"}, "CSV or NDJSON, in UTF-8", true, maxImportBytes, importTimeout}
 	return []route{
 		{"GET", "/v1/pets", "listPets", shop.PetsRead, nil, (*API).listPets},
 		{"POST", "/v1/pets", "createPet", shop.PetsWrite, json, (*API).createPet},
@@ -83,95 +77,4 @@ func routes() []route {
 		{"GET", "/debug/pprof/", "pprofIndex", shop.Admin, nil, (*API).pprofIndex},
 		{"GET", "/debug/pprof/{profile}", "pprof", shop.Admin, nil, (*API).pprof},
 	}
-}
-
-// place is one path of the interface with the operations on it.
-type place struct {
-	segments []string
-	routes   map[string]*route // by method
-	allow    string
-}
-
-// open tells whether the place can be reached without a key. All routes of a place agree on that.
-func (p *place) open() bool {
-	for _, route := range p.routes {
-		return route.scope == noKey
-	}
-	return false
-}
-
-// places are all paths of the interface. Most requests are to those without parameters, which are found at once.
-type places struct {
-	all   []*place
-	exact map[string]*place
-}
-
-// newPlaces puts the routes together that share a path. It refuses a route that does not say who may use it.
-func newPlaces(routes []route) (*places, error) {
-	byPath := map[string]*place{}
-	exact := map[string]*place{}
-	var all []*place
-	for _, r := range routes {
-		if r.scope == "" {
-			return nil, fmt.Errorf("the operation %s has no scope", r.operation)
-		}
-		p := byPath[r.path]
-		if p == nil {
-			p = &place{segments: strings.Split(r.path, "/"), routes: map[string]*route{}}
-			byPath[r.path] = p
-			all = append(all, p)
-			if !strings.Contains(r.path, "{") {
-				exact[r.path] = p
-			}
-		}
-		p.routes[r.method] = &r
-		if r.method == http.MethodGet {
-			p.routes[http.MethodHead] = &r
-		}
-	}
-	for _, p := range all {
-		methods := []string{http.MethodOptions}
-		for method := range p.routes {
-			methods = append(methods, method)
-		}
-		slices.Sort(methods)
-		p.allow = strings.Join(methods, ", ")
-	}
-	return &places{all, exact}, nil
-}
-
-// find returns the place of a path and the values of its parameters, or nil. It is http.ServeMux's work, done here
-// because that one redirects /v1//pets and the like instead of saying that there is no such path.
-func (p *places) find(escapedPath string) (*place, []string) {
-	if place := p.exact[escapedPath]; place != nil {
-		return place, nil
-	}
-	segments := strings.Split(escapedPath, "/")
-	for i, segment := range segments {
-		if plain, err := url.PathUnescape(segment); err == nil {
-			segments[i] = plain
-		}
-	}
-	for _, place := range p.all {
-		if params, ok := place.match(segments); ok {
-			return place, params
-		}
-	}
-	return nil, nil
-}
-
-// match returns the values of the parameters.
-func (p *place) match(segments []string) (params []string, ok bool) {
-	if len(segments) != len(p.segments) {
-		return nil, false
-	}
-	for i, want := range p.segments {
-		switch {
-		case strings.HasPrefix(want, "{") && segments[i] != "":
-			params = append(params, segments[i])
-		case want != segments[i]:
-			return nil, false
-		}
-	}
-	return params, true
 }

@@ -13,69 +13,69 @@ import (
 )
 
 const (
-	// heartbeat is how long a stream is silent at most, so that everybody on the way knows that it lives.
-	heartbeat = 15 * time.Second
-	// streamCheck is how often a stream looks whether it may go on.
-	streamCheck = 500 * time.Millisecond
-	// streamPatience is how long a reader may take with what it was sent, before it is cut off. It can resume.
-	streamPatience = 15 * time.Second
-	// stopPatience is how long it may take when this node stops.
-	stopPatience = time.Second
+	// heartbeatInterval is how long a stream is silent at most, so that everybody on the way knows that it lives.
+	heartbeatInterval = 15 * time.Second
+	// keyCheckInterval is how often a stream looks whether it may go on.
+	keyCheckInterval = 500 * time.Millisecond
+	// streamWriteTimeout is how long a reader may take with what it was sent, before it is cut off. It can resume.
+	streamWriteTimeout = 15 * time.Second
+	// shutdownWriteTimeout is how long it may take when this node stops.
+	shutdownWriteTimeout = time.Second
 	// streamRetry is how soon a browser comes back to a stream that has ended.
 	streamRetry = 2 * time.Second
 	// streamBuffer is how much is sent to a reader at a time: one that takes nothing costs no more than this.
 	streamBuffer = 16 << 10
 )
 
-// streamPace is how long a stream is silent at most, and how long it waits for its reader.
-type streamPace struct{ heartbeat, patience time.Duration }
+// streamTiming is how long a stream is silent at most, and how long it waits for its reader.
+type streamTiming struct{ heartbeat, writeTimeout time.Duration }
 
 // stream is one client that follows the feed. Nothing is kept for it but its place: what it has not been sent yet, it is
 // sent when it can take it, from the memory that all streams share, or from the store.
 type stream struct {
-	*call
-	position int64 // all up to here was sent
-	told     int64 // the last position that the client knows of
-	written  time.Time
-	checked  time.Time
-	mu       sync.Mutex // for what follows
-	patience time.Duration
-	ended    bool
+	*exchange
+	position     int64 // all up to here was sent
+	announced    int64 // the last position that the client knows of
+	lastWrite    time.Time
+	lastCheck    time.Time
+	mu           sync.Mutex // for what follows
+	writeTimeout time.Duration
+	closed       bool
 }
 
 // streamEvents sends the events after a position, and then all others as they happen, until one side ends it.
-func (a *API) streamEvents(c *call, filter shop.EventFilter, after *int64) error {
+func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) error {
 	if a.isStopping() {
 		return shop.Errorf(shop.Unavailable, "This node is about to stop; try again shortly.")
 	}
-	leave, err := a.streams.take(c.principal.ID())
+	leave, err := a.streams.acquire(x.principal.ID())
 	if err != nil {
-		c.w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
+		x.w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
 		return err
 	}
 	defer leave()
-	position, err := a.streamStart(c, after)
+	position, err := a.streamStart(x, after)
 	if err != nil {
 		return err
 	}
-	h := c.w.Header()
+	h := x.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // nginx would keep events back
-	c.leave()
-	if c.r.Method == http.MethodHead {
-		c.begin(http.StatusOK)
+	x.release()
+	if x.r.Method == http.MethodHead {
+		x.writeHeader(http.StatusOK)
 		return nil
 	}
-	c.streamed = true
+	x.streamed = true
 	a.metrics.inFlight.Dec()
 	defer a.metrics.inFlight.Inc()
 	a.metrics.streams.Inc()
 	defer a.metrics.streams.Dec()
-	s := &stream{call: c, patience: a.pace.patience, position: position, told: -1, checked: time.Now()}
-	defer s.end()
-	defer context.AfterFunc(a.running, s.hurry)()
-	if !s.write(fmt.Appendf(nil, "retry: %d\n%s\n", streamRetry.Milliseconds(), s.id())) {
+	s := &stream{exchange: x, writeTimeout: a.streamTiming.writeTimeout, position: position, announced: -1, lastCheck: time.Now()}
+	defer s.close()
+	defer context.AfterFunc(a.lifetime, s.shortenTimeout)()
+	if !s.write(fmt.Appendf(nil, "retry: %d\n%s\n", streamRetry.Milliseconds(), s.idLine())) {
 		return nil
 	}
 	a.follow(s, filter)
@@ -83,8 +83,8 @@ func (a *API) streamEvents(c *call, filter shop.EventFilter, after *int64) error
 }
 
 // streamStart is where a stream begins: where the client's last one ended, else where it says, else now.
-func (a *API) streamStart(c *call, after *int64) (int64, error) {
-	if fields := c.r.Header.Values("Last-Event-ID"); len(fields) > 0 && fields[0] != "" {
+func (a *API) streamStart(x *exchange, after *int64) (int64, error) {
+	if fields := x.r.Header.Values("Last-Event-ID"); len(fields) > 0 && fields[0] != "" {
 		position, ok := parsePosition(fields[0])
 		if !ok || len(fields) > 1 {
 			return 0, shop.Errorf(shop.InvalidParameter, "The Last-Event-ID cannot be read; send it once, with the id of an event: 1 to 18 digits.")
@@ -94,7 +94,7 @@ func (a *API) streamStart(c *call, after *int64) (int64, error) {
 	if after != nil {
 		return *after, nil
 	}
-	return a.Service.LastEvent(c.r.Context())
+	return a.Service.LastEvent(x.r.Context())
 }
 
 // follow sends events until the client has gone, its key is no longer good, or this node stops.
@@ -102,19 +102,19 @@ func (a *API) follow(s *stream, filter shop.EventFilter) {
 	for {
 		news := a.Service.EventSignal() // before looking: what comes after that is not missed
 		sent, ok := a.sendEvents(s, filter)
-		if !ok || !a.mayGoOn(s) {
+		if !ok || !a.mayContinue(s) {
 			return
 		}
 		if sent {
 			continue
 		}
-		if time.Since(s.written) >= a.pace.heartbeat && !s.write([]byte(":\n"+s.id()+"\n")) {
+		if time.Since(s.lastWrite) >= a.streamTiming.heartbeat && !s.write([]byte(":\n"+s.idLine()+"\n")) {
 			return
 		}
 		select {
 		case <-news:
-		case <-time.After(streamCheck):
-		case <-a.running.Done():
+		case <-time.After(keyCheckInterval):
+		case <-a.lifetime.Done():
 			return
 		case <-s.r.Context().Done():
 			return
@@ -140,8 +140,8 @@ func (a *API) sendEvents(s *stream, filter shop.EventFilter) (sent, ok bool) {
 				return true, false
 			}
 			text.Reset()
-			s.told = event.Position()
-			if !a.mayGoOn(s) { // a slow reader makes this take long
+			s.announced = event.Position()
+			if !a.mayContinue(s) { // a slow reader makes this take long
 				return true, false
 			}
 		}
@@ -158,33 +158,33 @@ func (a *API) reset(s *stream, expired error) (sent, ok bool) {
 		return false, true
 	}
 	s.position = goOn
-	return true, s.write(fmt.Appendf(nil, "event: reset\n%sdata: %s\n\n", s.id(), encode(bodyOf(shop.AsError(expired)))))
+	return true, s.write(fmt.Appendf(nil, "event: reset\n%sdata: %s\n\n", s.idLine(), encode(newErrorBody(shop.AsError(expired)))))
 }
 
-// mayGoOn tells whether the key still opens what is streamed. It looks from time to time, and not where the store is away.
-func (a *API) mayGoOn(s *stream) bool {
-	if time.Since(s.checked) < streamCheck {
+// mayContinue tells whether the key still opens what is streamed. It looks from time to time, and not where the store is away.
+func (a *API) mayContinue(s *stream) bool {
+	if time.Since(s.lastCheck) < keyCheckInterval {
 		return s.r.Context().Err() == nil && !a.isStopping()
 	}
-	s.checked = time.Now()
-	return a.stillOpens(s.call)
+	s.lastCheck = time.Now()
+	return a.isKeyValid(s.exchange)
 }
 
-// stillOpens tells whether the key of a request is still a good one, as far as the store can tell.
-func (a *API) stillOpens(c *call) bool {
-	secret, err := bearer(c.r.Header.Values("Authorization"))
+// isKeyValid tells whether the key of a request is still a good one, as far as the store can tell.
+func (a *API) isKeyValid(x *exchange) bool {
+	secret, err := bearerToken(x.r.Header.Values("Authorization"))
 	if err == nil {
-		_, err = a.Service.Authenticate(c.r.Context(), secret)
+		_, err = a.Service.Authenticate(x.r.Context(), secret)
 	}
 	return err == nil || shop.AsError(err).Code == shop.Unavailable
 }
 
-// id is the line that tells the client where it is, or nothing where it knows.
-func (s *stream) id() string {
-	if s.told == s.position {
+// idLine is the line that tells the client where it is, or nothing where it knows.
+func (s *stream) idLine() string {
+	if s.announced == s.position {
 		return ""
 	}
-	s.told = s.position
+	s.announced = s.position
 	return fmt.Sprintf("id: %d\n", s.position)
 }
 
@@ -192,9 +192,9 @@ func (s *stream) id() string {
 // would end a stream that is silent for that long.
 func (s *stream) write(blocks []byte) bool {
 	s.mu.Lock()
-	s.limit()
+	s.setWriteDeadline()
 	s.mu.Unlock()
-	s.written = time.Now()
+	s.lastWrite = time.Now()
 	_, err := s.w.Write(blocks)
 	taken := err == nil && http.NewResponseController(s.w).Flush() == nil
 	s.mu.Lock()
@@ -203,26 +203,26 @@ func (s *stream) write(blocks []byte) bool {
 	return taken
 }
 
-// limit says until when the client must have taken what it is sent.
-func (s *stream) limit() {
-	http.NewResponseController(s.w).SetWriteDeadline(time.Now().Add(s.patience)) // what has none needs none
+// setWriteDeadline says until when the client must have taken what it is sent.
+func (s *stream) setWriteDeadline() {
+	http.NewResponseController(s.w).SetWriteDeadline(time.Now().Add(s.writeTimeout)) // what has none needs none
 }
 
-// hurry leaves the client little time, also for what it is being sent.
-func (s *stream) hurry() {
+// shortenTimeout leaves the client little time, also for what it is being sent.
+func (s *stream) shortenTimeout() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.ended {
-		s.patience = min(s.patience, stopPatience)
-		s.limit()
+	if !s.closed {
+		s.writeTimeout = min(s.writeTimeout, shutdownWriteTimeout)
+		s.setWriteDeadline()
 	}
 }
 
-// end lets nobody touch the connection any more: it may belong to another request. The last bytes, which say that this was
+// close lets nobody touch the connection any more: it may belong to another request. The last bytes, which say that this was
 // all, are still to be taken.
-func (s *stream) end() {
+func (s *stream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.limit()
-	s.ended = true
+	s.setWriteDeadline()
+	s.closed = true
 }
