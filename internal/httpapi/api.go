@@ -1,5 +1,4 @@
-// Package httpapi is the JSON interface: it turns requests into calls of the shop's service, and what comes back into
-// answers. routes.go is its map.
+// Package httpapi is the JSON API. It decodes requests, calls shop.Service, and encodes responses. routes.go is its map.
 package httpapi
 
 import (
@@ -17,36 +16,36 @@ import (
 	"animalstore/internal/web"
 )
 
-// Config is what the interface is told when it is made.
+// Config configures an API. Zero values select the defaults.
 type Config struct {
 	Service *shop.Service
 	Log     *slog.Logger
-	// AccessLog takes the lines of requests that went well, each in one Write; nil: Log does.
+	// AccessLog receives the log lines of successful requests, one per Write. If it is nil, they go to Log.
 	AccessLog io.Writer
-	// PublicURL is the base address as clients see it, ending in /v1; empty: as each request says.
+	// PublicURL is the base URL as clients see it, ending in /v1. If it is empty, each request's Host is used.
 	PublicURL string
-	// StagingURL is listed beside it in the document; empty: none.
+	// StagingURL is the base URL of the staging deployment. The OpenAPI document lists it, too, unless it is empty.
 	StagingURL string
-	// Origins are those whose pages may call from a browser; "*" is any.
+	// Origins are the web origins that may use the API from a browser (CORS); "*" allows every origin.
 	Origins []string
-	// RateLimit is how many requests a second each key may make, with a burst of twice that; 0: any number.
+	// RateLimit is the number of requests per second that each key may send, with a burst of twice that. 0 means no limit.
 	RateLimit int
-	// MaxInFlight is how many requests may be answered at once; 0: as many as usually make sense.
+	// MaxInFlight is the number of requests that may be in progress at once. 0 means defaultInFlight.
 	MaxInFlight int
-	// MaxStreams is how many clients may follow the events at once, and MaxKeyStreams how many of them with the same key; 0: as
-	// many as usually make sense.
+	// MaxStreams is the number of event streams that may be open at once, and MaxKeyStreams the number per API key. 0 means
+	// defaultStreams and defaultKeyStreams.
 	MaxStreams, MaxKeyStreams int
-	// Today is the date on which the interface stands; nil: that of the clock.
+	// Today returns the date that decides whether a deprecated operation is still served. If it is nil, the clock decides.
 	Today func() time.Time
-	// TLS tells that the requests come over TLS, which ends here and not at a proxy.
+	// TLS says that this process itself terminates TLS, rather than a proxy.
 	TLS bool
 	// Version is shown in the metrics.
 	Version string
-	// Collectors are shown in the metrics, too: what others do beside the interface.
+	// Collectors are further metrics to serve at /metrics.
 	Collectors []prometheus.Collector
 }
 
-// API answers the requests.
+// API is the http.Handler of the JSON API, its documentation, and the health and metrics endpoints.
 type API struct {
 	Config
 	document           *api.Document
@@ -55,21 +54,21 @@ type API struct {
 	metrics            *metrics
 	accessLog          *web.AccessLog
 	rateLimiter        *rateLimiter
-	pageCache          *responseCache // of pages of animals
-	petCache           *responseCache // of single ones
-	basePath           string         // the path of the base address; without a public one it is the same for every request
-	commonHeaders      []header       // of every answer
-	deprecationHeaders []header       // of the removal, on every answer of the operation
-	inFlight           *semaphore     // one is held while a request is answered
+	pageCache          *responseCache // pages of GET /pets
+	petCache           *responseCache // GET /pets/{petId}
+	basePath           string         // the path of the base URL
+	commonHeaders      []header       // sent with every response
+	deprecationHeaders []header       // sent with every response of deprecatedOperation
+	inFlight           *semaphore     // held by each request to /v1 in progress
 	streams            *streamLimit
-	imports            *semaphore      // one is held by each import
-	exports            *semaphore      // and one by each export
-	lifetime           context.Context // ends when this node is about to stop
+	imports            *semaphore      // held by each import in progress
+	exports            *semaphore      // held by each export in progress
+	lifetime           context.Context // ends when the node starts to shut down
 	stop               context.CancelFunc
 	streamTiming       streamTiming
 }
 
-// New makes the interface.
+// New returns an API. It fails if the embedded OpenAPI document or documentation pages are broken.
 func New(c Config) (*API, error) {
 	document, err := api.NewDocument()
 	if err != nil {
@@ -79,7 +78,7 @@ func New(c Config) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, err := newRouter(routes())
+	router, err := newRouter(routes())
 	if err != nil {
 		return nil, err
 	}
@@ -93,12 +92,12 @@ func New(c Config) (*API, error) {
 		c.MaxKeyStreams = defaultKeyStreams
 	}
 	basePath := basePathOf(c.PublicURL)
-	running, stop := context.WithCancel(context.Background())
+	lifetime, stop := context.WithCancel(context.Background())
 	return &API{
 		Config:             c,
 		document:           document,
 		docs:               docs,
-		router:             places,
+		router:             router,
 		metrics:            newMetrics(c.Version, c.Service, c.Collectors...),
 		accessLog:          &web.AccessLog{Log: c.Log, Lines: c.AccessLog, Redact: c.Service.Redact},
 		rateLimiter:        newRateLimiter(c.RateLimit),
@@ -111,19 +110,19 @@ func New(c Config) (*API, error) {
 		streams:            newStreamLimit(c.MaxStreams, c.MaxKeyStreams),
 		imports:            &semaphore{capacity: maxImports},
 		exports:            &semaphore{capacity: maxExports},
-		lifetime:           running,
+		lifetime:           lifetime,
 		stop:               stop,
 		streamTiming:       streamTiming{heartbeatInterval, streamWriteTimeout},
 	}, nil
 }
 
-// Stopping makes /readyz say that this node will stop: whoever sends requests should send them to another one. Streams end,
-// to go on there.
+// Stopping announces that the node is about to shut down: /readyz fails, so that load balancers send requests elsewhere, and
+// event streams end, so that their clients reconnect to another node.
 func (a *API) Stopping() { a.stop() }
 
 func (a *API) isStopping() bool { return a.lifetime.Err() != nil }
 
-// ServeHTTP answers one request, whatever becomes of it.
+// ServeHTTP serves one request. It counts and logs every request, even if its handler panics.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{w: web.NewRecorder(w, r), r: r, id: web.NewRequestID(), start: time.Now()}
 	w.Header().Set("X-Request-Id", x.id)
@@ -135,7 +134,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	outcome.Abort()
 }
 
-// finish counts a request and writes its line into the log.
+// finish updates the metrics and writes the access log.
 func (a *API) finish(x *exchange, outcome web.Outcome) {
 	operation := "none"
 	if x.route != nil {
@@ -151,21 +150,21 @@ func (a *API) finish(x *exchange, outcome web.Outcome) {
 	})
 }
 
-// serve is the way of a request: where does it go, who asks, may they, and then the work.
+// serve takes a request through routing, authentication, rate limiting and authorization, and then executes it.
 func (a *API) serve(x *exchange) error {
-	place, params := a.router.find(x.r.URL.EscapedPath())
+	e, params := a.router.find(x.r.URL.EscapedPath())
 	a.allowOrigin(x)
 	if x.r.Method == http.MethodOptions {
-		return a.options(x, place)
+		return a.options(x, e)
 	}
-	if place != nil {
-		x.route, x.params = place.routes[x.r.Method], params
+	if e != nil {
+		x.route, x.params = e.routes[x.r.Method], params
 	}
 	if x.route != nil && x.route.operation == deprecatedOperation {
 		setHeaders(x.w.Header(), a.deprecationHeaders)
 	}
-	// The key comes before everything else that could be said, also that there is no such path.
-	if place != nil && !place.open() || place == nil && hasPathPrefix(x.r.URL.Path, "/v1") {
+	// Without a valid key a client learns nothing, not even whether a path exists.
+	if e != nil && !e.isPublic() || e == nil && hasPathPrefix(x.r.URL.Path, "/v1") {
 		if err := a.authenticate(x); err != nil {
 			return err
 		}
@@ -173,12 +172,12 @@ func (a *API) serve(x *exchange) error {
 			return err
 		}
 	}
-	if place == nil {
+	if e == nil {
 		return errNoSuchPath()
 	}
 	if x.route == nil {
-		x.w.Header().Set("Allow", place.allow)
-		return shop.Errorf(shop.MethodNotAllowed, "This path does not take the method %s; it takes %s.", a.accessLog.Printable(x.r.Method), place.allow)
+		x.w.Header().Set("Allow", e.allow)
+		return shop.Errorf(shop.MethodNotAllowed, "This path does not take the method %s; it takes %s.", a.accessLog.Printable(x.r.Method), e.allow)
 	}
 	if err := a.authorize(x); err != nil {
 		return err
@@ -186,7 +185,8 @@ func (a *API) serve(x *exchange) error {
 	return a.execute(x)
 }
 
-// execute does what was asked for: with the body read, once where the client says so, and not more at a time than is good.
+// execute reads the request's body and calls the route's handler, or replays the stored response of a retried request. It
+// refuses the request if too many are in progress.
 func (a *API) execute(x *exchange) error {
 	if x.route.operation == importOperation {
 		if !a.imports.tryAcquire() {
@@ -216,22 +216,23 @@ func errNoSuchPath() error {
 	return shop.Errorf(shop.NotFound, "There is nothing at this path; the operations are listed in /v1/openapi.json.")
 }
 
-// options says what a path takes; a browser asks this before it sends a page's request.
-func (a *API) options(x *exchange, place *endpoint) error {
-	if x.r.URL.Path == "*" { // the service as a whole
+// options serves OPTIONS, including the preflight requests of browsers (CORS).
+func (a *API) options(x *exchange, e *endpoint) error {
+	if x.r.URL.Path == "*" { // OPTIONS * asks about the whole server
 		x.w.Header().Set("Allow", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")
 		x.sendNoContent()
 		return nil
 	}
-	if place == nil {
+	if e == nil {
 		return errNoSuchPath()
 	}
-	x.w.Header().Set("Allow", place.allow)
-	a.answerPreflight(x, place)
+	x.w.Header().Set("Allow", e.allow)
+	a.answerPreflight(x, e)
 	x.sendNoContent()
 	return nil
 }
 
+// hasPathPrefix reports whether path is root or below it.
 func hasPathPrefix(path, root string) bool {
 	return path == root || strings.HasPrefix(path, root+"/")
 }

@@ -7,9 +7,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// authenticate finds out who asks.
+// authenticate sets the exchange's principal from its API key.
 func (a *API) authenticate(x *exchange) error {
-	secret, err := bearerToken(x.r.Header["Authorization"])
+	secret, err := bearerToken(x.r.Header.Values("Authorization"))
 	if err != nil {
 		return err
 	}
@@ -17,7 +17,7 @@ func (a *API) authenticate(x *exchange) error {
 	return err
 }
 
-// bearerToken takes the key out of the Authorization header.
+// bearerToken returns the API key of the Authorization header.
 func bearerToken(fields []string) (string, error) {
 	if len(fields) == 0 || len(fields) == 1 && fields[0] == "" {
 		return "", shop.Errorf(shop.MissingAPIKey, "An API key is needed; send it as Authorization: Bearer KEY.")
@@ -30,7 +30,7 @@ func bearerToken(fields []string) (string, error) {
 	return secret, nil
 }
 
-// authorize checks that the key may do what is asked.
+// authorize checks that the key has the route's scope. It also counts requests to the deprecated operation.
 func (a *API) authorize(x *exchange) error {
 	if x.route.scope == noKey || x.route.scope == anyKey {
 		return nil
@@ -44,7 +44,7 @@ func (a *API) authorize(x *exchange) error {
 	return nil
 }
 
-// challengeFor is the WWW-Authenticate header of an error, or "".
+// challengeFor returns the value of the WWW-Authenticate header for an error code, or "".
 func challengeFor(code shop.Code, r *route) string {
 	const realm = `Bearer realm="animalstore"`
 	switch code {

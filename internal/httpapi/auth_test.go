@@ -182,7 +182,7 @@ func TestEveryRouteNeedsAScope(t *testing.T) {
 	}
 	for _, place := range mustPlaces(t) {
 		for _, route := range place.routes {
-			if (route.scope == noKey) != place.open() {
+			if (route.scope == noKey) != place.isPublic() {
 				t.Errorf("%s needs a key and another operation on its path does not", route.operation)
 			}
 		}

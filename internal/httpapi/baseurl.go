@@ -6,8 +6,8 @@ import (
 	"net/url"
 )
 
-// baseURL is the address that clients reach us at, ending in /v1. Only the request itself is believed, never a forwarded
-// header: anybody can send those.
+// baseURL returns the URL at which the client reached the API, ending in /v1. It ignores X-Forwarded-* headers, because any
+// client can send them.
 func (a *API) baseURL(r *http.Request) string {
 	if a.PublicURL != "" {
 		return a.PublicURL
@@ -17,7 +17,7 @@ func (a *API) baseURL(r *http.Request) string {
 		scheme = "https"
 	}
 	host := r.Host
-	if host == "" { // HTTP/1.0 need not send one
+	if host == "" { // HTTP/1.0 does not require a Host header
 		if address, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
 			host = address.String()
 		}
@@ -25,7 +25,7 @@ func (a *API) baseURL(r *http.Request) string {
 	return scheme + "://" + host + "/v1"
 }
 
-// basePathOf is the path of the base address.
+// basePathOf returns the path of the base URL.
 func basePathOf(publicURL string) string {
 	if public, err := url.Parse(publicURL); err == nil && publicURL != "" {
 		return public.EscapedPath()

@@ -12,32 +12,32 @@ import (
 	"animalstore/internal/shop"
 )
 
-// maxBodyBytes is how large the body of a request may be.
-const maxBodyBytes = 64 << 10
+// Limits of a JSON body. Imports have their own.
+const (
+	maxBodyBytes = 64 << 10
+	bodyTimeout  = 30 * time.Second // for the client to send it
+)
 
-// bodyTimeout is how long a client may take to send a body.
-const bodyTimeout = 30 * time.Second
-
-// bodyRule is what a route asks of a body.
+// bodyRule says which bodies a route accepts.
 type bodyRule struct {
-	mediaTypes   []string // the media types that it takes
-	description  string   // they are, in words
-	typeRequired bool     // one of them must be named; else none at all is taken for the right one
-	maxBytes     int64    // bytes
+	mediaTypes   []string
+	description  string // of the media types, for error messages
+	typeRequired bool   // a missing Content-Type is an error
+	maxBytes     int64
 	timeout      time.Duration
 }
 
-// readBody reads the whole body of a request, which must be of a type that its route takes.
+// readBody reads the request's body into x.body. It fails if the body breaks the route's bodyRule.
 func (x *exchange) readBody() (err error) {
 	rule := x.route.body
 	if !rule.accepts(x.r.Header) {
 		return shop.Errorf(shop.UnsupportedMediaType, "The body must be %s; send it with Content-Type: %s.", rule.description, strings.Join(rule.mediaTypes, " or "))
 	}
 	if x.r.ContentLength > rule.maxBytes {
-		return rule.errTooLarge() // without asking for any of it
+		return rule.errTooLarge() // without reading any of it
 	}
 	control := http.NewResponseController(x.w)
-	control.SetReadDeadline(time.Now().Add(rule.timeout)) // what has no deadline needs none
+	control.SetReadDeadline(time.Now().Add(rule.timeout))
 	x.body, err = io.ReadAll(http.MaxBytesReader(x.w.ResponseWriter, x.r.Body, rule.maxBytes))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return rule.errTooLarge()
@@ -54,7 +54,7 @@ func (rule *bodyRule) errTooLarge() error {
 	return shop.Errorf(shop.PayloadTooLarge, "The body is too large; send at most %d bytes.", rule.maxBytes)
 }
 
-// accepts tells whether the headers announce one of the media types, as it is and not compressed. A text is UTF-8.
+// accepts reports whether the headers announce an uncompressed body of one of the media types. CSV must be UTF-8; JSON always is.
 func (rule *bodyRule) accepts(h http.Header) bool {
 	for _, coding := range h.Values("Content-Encoding") {
 		if coding != "" && !strings.EqualFold(coding, "identity") {

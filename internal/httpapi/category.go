@@ -10,15 +10,15 @@ import (
 
 func (a *API) listCategories(x *exchange) error {
 	q := parseQuery(x.r.URL.RawQuery)
-	window := q.pageRequest()
+	request := q.pageRequest()
 	if q.err != nil {
 		return q.err
 	}
-	page, err := a.Service.ListCategories(x.r.Context(), window)
+	page, err := a.Service.ListCategories(x.r.Context(), request)
 	if err != nil {
 		return err
 	}
-	setPageLinks(a, x, "/categories", url.Values{}, window, page, func(x shop.Category) int64 { return x.ID })
+	setPageLinks(a, x, "/categories", url.Values{}, request, page, func(c shop.Category) int64 { return c.ID })
 	sendPage(x, page)
 	return nil
 }

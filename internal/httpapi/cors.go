@@ -2,14 +2,14 @@ package httpapi
 
 import "slices"
 
-// What a page on another origin may send, and what it may read of the answer beyond the body.
+// The headers that a page of another origin may send and read, and how many seconds a browser may cache that.
 const (
 	corsRequestHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID"
 	corsExposedHeaders = "Allow, Content-Disposition, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
 	corsMaxAge         = "600"
 )
 
-// allowOrigin lets pages of the configured origins read the answer. No cookie is ever used, so "*" is safe to give out.
+// allowOrigin lets pages of the configured origins read the response. "*" is safe, because the API does not use cookies.
 func (a *API) allowOrigin(x *exchange) {
 	if len(a.Origins) == 0 || !hasPathPrefix(x.r.URL.Path, "/v1") {
 		return
@@ -22,13 +22,13 @@ func (a *API) allowOrigin(x *exchange) {
 	}
 }
 
-// answerPreflight answers what a browser asks before it sends a page's request.
-func (a *API) answerPreflight(x *exchange, place *endpoint) {
+// answerPreflight sets the headers that answer a browser's preflight request.
+func (a *API) answerPreflight(x *exchange, e *endpoint) {
 	if x.r.Header.Get("Access-Control-Request-Method") == "" || x.w.Header().Get("Access-Control-Allow-Origin") == "" {
 		return
 	}
 	h := x.w.Header()
-	h.Set("Access-Control-Allow-Methods", place.allow)
+	h.Set("Access-Control-Allow-Methods", e.allow)
 	h.Set("Access-Control-Allow-Headers", corsRequestHeaders)
 	h.Set("Access-Control-Max-Age", corsMaxAge)
 }

@@ -15,26 +15,26 @@ import (
 	"animalstore/internal/shop"
 )
 
-// object is a JSON object whose members are read one by one. It collects what is wrong with them.
+// object is a decoded JSON object. Its methods read one member each and collect the problems of all of them.
 type object struct {
 	members  map[string]jsontext.Value
 	problems shop.Problems
 }
 
-// parseObject reads a body that must be one JSON object, strictly.
+// parseObject decodes a body that must be exactly one JSON object, without duplicate names. It fails with invalid_json.
 func parseObject(body []byte) (*object, error) {
 	if len(body) == 0 {
 		return nil, shop.Errorf(shop.InvalidJSON, "The body is empty; send a JSON object.")
 	}
 	o := &object{}
 	err := json.Unmarshal(body, &o.members)
-	if err != nil || o.members == nil { // null leaves the map as it is
+	if err != nil || o.members == nil { // null is no error, and leaves the map nil
 		return nil, shop.Errorf(shop.InvalidJSON, "%s", invalidJSONMessage(body, err))
 	}
 	return o, nil
 }
 
-// parseOptionalObject is parseObject for a body whose members are all optional: there need not be one at all.
+// parseOptionalObject is parseObject for an object whose members are all optional: the body may be empty, too.
 func parseOptionalObject(body []byte) (*object, error) {
 	if len(body) == 0 {
 		return &object{}, nil
@@ -42,7 +42,7 @@ func parseOptionalObject(body []byte) (*object, error) {
 	return parseObject(body)
 }
 
-// invalidJSONMessage says why a body was refused, without the decoder's own words.
+// invalidJSONMessage explains why a body is not a JSON object, in our words instead of the decoder's.
 func invalidJSONMessage(body []byte, err error) string {
 	if bytes.HasPrefix(body, []byte("\xef\xbb\xbf")) {
 		return "The body begins with a byte order mark; send JSON without one."
@@ -56,7 +56,7 @@ func invalidJSONMessage(body []byte, err error) string {
 	return "The body is JSON but no object; send a JSON object."
 }
 
-// text returns a member that must be there and be a text.
+// text returns a required member that must be a valid text of the shop.
 func (o *object) text(name string) string {
 	value, given := o.members[name]
 	if !given {
@@ -72,13 +72,13 @@ func (o *object) text(name string) string {
 	return text
 }
 
-// has tells whether a member was sent.
+// has reports whether a member is present.
 func (o *object) has(name string) bool {
 	_, given := o.members[name]
 	return given
 }
 
-// integer returns a member that must be there and be an integer of 64 bits.
+// integer returns a required member that must be a 64-bit integer.
 func (o *object) integer(name string) int64 {
 	value, given := o.members[name]
 	if !given {
@@ -92,24 +92,24 @@ func (o *object) integer(name string) int64 {
 	return n
 }
 
-// seconds returns a member that may be missing and must else be a whole number of seconds.
+// seconds returns an optional member that must be a whole number of seconds.
 func (o *object) seconds(name string, preset time.Duration) time.Duration {
 	value, given := o.members[name]
 	if !given {
 		return preset
 	}
 	n, ok := asInt64(value)
-	if most := int64(math.MaxInt64 / time.Second); !ok || n < -most || n > most {
+	if limit := int64(math.MaxInt64 / time.Second); !ok || n < -limit || n > limit {
 		o.problems.Add(name, "must be a whole number of seconds")
 		return preset
 	}
 	return time.Duration(n) * time.Second
 }
 
-// rfc3339 is what a time looks like; time.Parse takes more than that.
+// rfc3339 is stricter than time.Parse, which accepts more than RFC 3339 allows.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$`)
 
-// time returns a member that may be missing and must else be a time as RFC 3339 writes it.
+// time returns an optional member that must be a time in RFC 3339 format, or the zero time without it.
 func (o *object) time(name string) time.Time {
 	value, given := o.members[name]
 	if !given {
@@ -117,13 +117,13 @@ func (o *object) time(name string) time.Time {
 	}
 	text, _ := asString(value)
 	at, err := time.Parse(time.RFC3339, strings.ToUpper(text))
-	if err != nil || !rfc3339.MatchString(text) || at.IsZero() { // the zero time stands for none everywhere else
+	if err != nil || !rfc3339.MatchString(text) || at.IsZero() { // the zero time means "no time" elsewhere
 		o.problems.Add(name, "must be a time such as 2027-01-31T18:00:00Z")
 	}
 	return at
 }
 
-// scopes returns a member that must be there and be an array of scopes.
+// scopes returns a required member that must be an array of strings. The shop checks the scopes.
 func (o *object) scopes(name string) []shop.Scope {
 	value, given := o.members[name]
 	if !given {
@@ -133,7 +133,7 @@ func (o *object) scopes(name string) []shop.Scope {
 	return stringArray[shop.Scope](o, name, value)
 }
 
-// stringArray reads a member that must be an array of strings.
+// stringArray decodes the value of a member that must be an array of strings.
 func stringArray[T ~string](o *object, name string, value jsontext.Value) (list []T) {
 	if value.Kind() != '[' || json.Unmarshal(value, &list) != nil {
 		o.problems.Add(name, "must be an array of strings")
@@ -141,7 +141,7 @@ func stringArray[T ~string](o *object, name string, value jsontext.Value) (list 
 	return list
 }
 
-// url returns a member that must be there and be a string; what is an address, the shop says.
+// url returns a required member that must be a string. The shop checks the URL.
 func (o *object) url(name string) string {
 	value, given := o.members[name]
 	if !given {
@@ -155,7 +155,7 @@ func (o *object) url(name string) string {
 	return text
 }
 
-// eventTypes returns a member that may be missing or null, which is none of them, and must else be an array of types.
+// eventTypes returns an optional member that must be an array of strings or null. The shop checks the types.
 func (o *object) eventTypes(name string) []shop.EventType {
 	value, given := o.members[name]
 	if !given || value.Kind() == 'n' {
@@ -164,7 +164,7 @@ func (o *object) eventTypes(name string) []shop.EventType {
 	return stringArray[shop.EventType](o, name, value)
 }
 
-// boolean returns a member that must be true or false.
+// boolean returns a required member that must be true or false.
 func (o *object) boolean(name string) bool {
 	value, _ := o.members[name]
 	kind := value.Kind()
@@ -174,14 +174,14 @@ func (o *object) boolean(name string) bool {
 	return kind == 't'
 }
 
-// checkedText returns a member that must be there and be a text in which problem finds nothing wrong.
+// checkedText returns a required member that must be a string. The function problem returns what is wrong with it, or "".
 func (o *object) checkedText(name string, problem func(string) string) string {
 	value, given := o.members[name]
 	if !given {
 		o.problems.Add(name, "is required")
 		return ""
 	}
-	text, _ := asString(value) // what is no string is an empty one, which is no status either
+	text, _ := asString(value) // other types count as "", which no such member allows
 	if reason := problem(text); reason != "" {
 		o.problems.Add(name, reason)
 	}

@@ -8,16 +8,16 @@ import (
 	"animalstore/internal/shop"
 )
 
-// deprecatedOperation is the one operation that is on its way out. It works fully until the day of its removal.
+// deprecatedOperation is the one operation that will be removed. It works fully until removalDate.
 const deprecatedOperation = "getPet"
 
-// deprecatedSince and removal are dates of the interface; they never move.
+// These dates are part of the API contract and never change.
 var (
 	deprecatedSince = time.Date(2026, time.November, 15, 0, 0, 0, 0, time.UTC)
 	removalDate     = time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
 )
 
-// isRemoved tells whether the day of the removal had come when a call did.
+// isRemoved reports whether the deprecated operation was already removed when the request arrived.
 func (a *API) isRemoved(x *exchange) bool {
 	today := x.start
 	if a.Today != nil {
@@ -26,7 +26,7 @@ func (a *API) isRemoved(x *exchange) bool {
 	return !today.Before(removalDate)
 }
 
-// deprecationHeaders tells of the removal, in words that machines read.
+// deprecationHeaders returns the headers that announce the removal to clients (RFC 9745, RFC 8594).
 func deprecationHeaders(base string) []header {
 	return []header{
 		{"Deprecation", fmt.Sprintf("@%d", deprecatedSince.Unix())},

@@ -17,7 +17,7 @@ import (
 	"animalstore/internal/web"
 )
 
-// docs are the pages for developers: the reference, in which every operation can be tried, and short guides.
+// docs are the pages for developers: the interactive API reference and the guides.
 type docs struct {
 	pages         *template.Template
 	contentPolicy string
@@ -31,12 +31,12 @@ func newDocs(c Config) (*docs, error) {
 	return &docs{pages, docsContentPolicy(c.PublicURL, c.StagingURL)}, nil
 }
 
-// docsContentPolicy lets the pages load what is here, and call the addresses that the document names; nothing else. Swagger UI
-// draws its signs from data: addresses.
-func docsContentPolicy(addresses ...string) string {
+// docsContentPolicy returns a Content-Security-Policy that lets the pages load files of this server and send requests to the
+// servers of the OpenAPI document, but nothing else. Swagger UI loads its icons from data: URLs.
+func docsContentPolicy(servers ...string) string {
 	connect := []string{"'self'"}
-	for _, address := range addresses {
-		if u, err := url.Parse(address); err == nil && u.Host != "" {
+	for _, server := range servers {
+		if u, err := url.Parse(server); err == nil && u.Host != "" {
 			connect = append(connect, u.Scheme+"://"+u.Host)
 		}
 	}
@@ -46,7 +46,7 @@ func docsContentPolicy(addresses ...string) string {
 
 func (a *API) getReference(x *exchange) error { return a.sendDocsPage(x, "reference.html") }
 
-// getDocsFile answers with a guide, or with what the pages are made of.
+// getDocsFile serves the guides, and the scripts and styles of the pages.
 func (a *API) getDocsFile(x *exchange) error {
 	name := x.params[0]
 	if name == "guides" {
@@ -78,7 +78,7 @@ func (a *API) sendDocsPage(x *exchange, name string) error {
 	return nil
 }
 
-// humanDuration writes a duration as people say it.
+// humanDuration formats whole hours as "72 hours" and other durations as Go does.
 func humanDuration(d time.Duration) string {
 	if hours := d / time.Hour; hours > 1 && d%time.Hour == 0 {
 		return fmt.Sprintf("%d hours", hours)
@@ -86,7 +86,7 @@ func humanDuration(d time.Duration) string {
 	return d.String()
 }
 
-// errorAdvice says what a client does about an error.
+// errorAdvice is a row of the guides' table of errors.
 type errorAdvice struct {
 	Code   shop.Code
 	Status int
@@ -102,6 +102,7 @@ func errorsByStatus() []errorAdvice {
 	return all
 }
 
+// advice says what a client should do about an error.
 var advice = map[shop.Code]string{
 	shop.InvalidJSON:          "Mend the body: it is no JSON object, or names a member twice.",
 	shop.ValidationFailed:     "Mend the members that the message names.",

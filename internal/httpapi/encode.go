@@ -8,7 +8,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// encode is the one way from a value to its JSON.
+// encode returns the JSON of a value. All JSON of the API is encoded here.
+//
+// Animals are encoded by hand, because lists of them are most of the traffic. A test compares every byte with json.Marshal.
 func encode(value any) []byte {
 	switch value := value.(type) {
 	case shop.Pet:
@@ -18,12 +20,11 @@ func encode(value any) []byte {
 	}
 	body, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // our own types always encode
+		panic(err) // the types of the shop can always be encoded
 	}
 	return body
 }
 
-// encodePet is encode for an animal, without a copy of it to begin with.
 func encodePet(pet shop.Pet) []byte { return pet.AppendJSON(make([]byte, 0, 128)) }
 
 func appendPets(body []byte, pets []shop.Pet) []byte {
@@ -37,5 +38,5 @@ func appendPets(body []byte, pets []shop.Pet) []byte {
 	return append(body, ']')
 }
 
-// withNewline ends a body as a line of text, for those who read it on a terminal. The body must be nobody else's.
+// withNewline appends a newline, for people who read the response in a terminal. The caller must own the body.
 func withNewline(body []byte) []byte { return append(body, '\n') }

@@ -8,10 +8,10 @@ import (
 	"animalstore/internal/web"
 )
 
-// retryAfter is when a client should ask again after a failure that passes by itself.
+// retryAfter is how long a client should wait after a temporary failure.
 const retryAfter = time.Second
 
-// errorBody is exactly what every error's answer holds.
+// errorBody is the body of every error response.
 type errorBody struct {
 	Code    shop.Code `json:"code"`
 	Message string    `json:"message"`

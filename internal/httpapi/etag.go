@@ -8,7 +8,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// entityTag names an answer by its content alone, so that the name holds on every node and after every restart.
+// entityTag derives an entity tag from the content alone, so that it is the same on every node and after a restart.
 func entityTag(parts ...[]byte) string {
 	hash := sha256.New()
 	for _, part := range parts {
@@ -17,19 +17,20 @@ func entityTag(parts ...[]byte) string {
 	return `"` + hex.EncodeToString(hash.Sum(nil)[:16]) + `"`
 }
 
-// resourceTag is the entity tag of one thing, answered alone.
-func resourceTag[T any](thing T) string { return entityTag(encode(thing)) }
+// resourceTag returns the entity tag of a single resource.
+func resourceTag[T any](resource T) string { return entityTag(encode(resource)) }
 
-// ifMatch is the condition that a client puts on a thing by its entity tag; nil: none.
+// ifMatch returns the precondition of the If-Match header, or nil without one.
 func ifMatch[T any](x *exchange) shop.Precondition[T] {
-	fields := x.r.Header["If-Match"]
+	fields := x.r.Header.Values("If-Match")
 	if len(fields) == 0 {
 		return nil
 	}
-	return func(thing T) bool { return matchesTag(fields, resourceTag(thing), false) }
+	return func(resource T) bool { return matchesTag(fields, resourceTag(resource), false) }
 }
 
-// matchesTag tells whether a list of entity tags names this one. For a read, weak tags count too.
+// matchesTag reports whether the fields of If-Match or If-None-Match list the tag or "*". With weak comparison, as
+// If-None-Match requires, W/ prefixes are ignored.
 func matchesTag(fields []string, tag string, weak bool) bool {
 	for _, field := range fields {
 		for item := range strings.SplitSeq(field, ",") {

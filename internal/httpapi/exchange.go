@@ -10,22 +10,22 @@ import (
 	"animalstore/internal/web"
 )
 
-// exchange is one request on its way through the house, and its answer. It is over when the request is.
+// exchange is one HTTP request and its response.
 type exchange struct {
 	w          *web.Recorder
 	r          *http.Request
 	id         string
 	start      time.Time
-	route      *route // nil where no operation was found
-	params     []string
+	route      *route   // nil if the path or the method is unknown
+	params     []string // the path's parameters, in order
 	principal  shop.Principal
-	body       []byte                  // of a request that has one
-	idempotent *shop.IdempotentRequest // where the client wants it done once
-	inFlight   *semaphore              // of which it holds one; nil: it holds none
-	streamed   bool                    // the answer went on for as long as both sides liked
+	body       []byte
+	idempotent *shop.IdempotentRequest // nil without an Idempotency-Key
+	inFlight   *semaphore              // nil if the exchange does not hold it
+	streamed   bool                    // the response lasts as long as the client wants, so its duration is not measured
 }
 
-// release gives the place of a request in flight to another.
+// release releases the in-flight semaphore, if the exchange holds it.
 func (x *exchange) release() {
 	if x.inFlight != nil {
 		x.inFlight.release()
@@ -33,78 +33,79 @@ func (x *exchange) release() {
 	}
 }
 
-// context is that of the request, in which changes are entered as those of the principal.
+// context returns the request's context with its principal, whom the service records as the actor of changes.
 func (x *exchange) context() context.Context { return shop.WithPrincipal(x.r.Context(), x.principal) }
 
-// pathID returns the path's first parameter, the id of a thing.
-func (x *exchange) pathID(thing string) (int64, error) { return x.pathIDAt(0, thing) }
+// pathID returns the path's first parameter, the id of a resource. It fails with not_found if that is not a 64-bit integer,
+// because no resource has such an id.
+func (x *exchange) pathID(resource string) (int64, error) { return x.pathIDAt(0, resource) }
 
-// pathIDAt returns one of the path's parameters, the id of a thing. What is no integer of 64 bits is the id of nothing.
-func (x *exchange) pathIDAt(parameter int, thing string) (int64, error) {
+// pathIDAt is pathID for another of the path's parameters.
+func (x *exchange) pathIDAt(parameter int, resource string) (int64, error) {
 	id, ok := parseInt64(x.params[parameter])
 	if !ok {
-		return 0, shop.Errorf(shop.NotFound, "There is no %s with this id; an id is an integer of 64 bits.", thing)
+		return 0, shop.Errorf(shop.NotFound, "There is no %s with this id; an id is an integer of 64 bits.", resource)
 	}
 	return id, nil
 }
 
-// responseTimeout is how long a client may take to read an answer.
+// responseTimeout is how long a client may take to read a response.
 const responseTimeout = 30 * time.Second
 
-// writeHeader writes the beginning of an answer, and gives the client its time to read it all.
+// writeHeader sends the status and headers and limits the time that the client may take to read the response.
 func (x *exchange) writeHeader(status int) {
-	http.NewResponseController(x.w.ResponseWriter).SetWriteDeadline(time.Now().Add(responseTimeout)) // what has none needs none
+	// The error says that the connection does not support deadlines, as in tests.
+	http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(responseTimeout))
 	x.w.WriteHeader(status)
 }
 
-// send writes a whole answer.
+// send sends a complete response.
 func (x *exchange) send(status int, contentType string, body []byte) {
 	x.w.Header().Set("Content-Type", contentType)
 	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	x.writeHeader(status)
-	x.release() // the work is done: a client that is slow to read takes nobody's place
+	x.release() // a client that reads slowly must not block others
 	if x.r.Method != http.MethodHead {
-		x.w.Write(body) // an error means that the client has gone
+		x.w.Write(body) // fails only if the client has disconnected
 	}
 }
 
-// sendJSON writes an answer that nobody may keep.
+// sendJSON sends JSON that must not be cached.
 func (x *exchange) sendJSON(status int, body []byte) {
 	x.w.Header().Set("Cache-Control", "no-store")
 	x.send(status, "application/json", withNewline(body))
 }
 
-// sendStored writes an answer that may have been given before.
-func (x *exchange) sendStored(a shop.StoredResponse) {
-	if a.Location != "" {
-		x.w.Header().Set("Location", a.Location)
+// sendStored sends the response to a request that may carry an Idempotency-Key: the original or a stored one.
+func (x *exchange) sendStored(r shop.StoredResponse) {
+	if r.Location != "" {
+		x.w.Header().Set("Location", r.Location)
 	}
-	if a.Tag != "" {
-		x.w.Header().Set("ETag", a.Tag)
+	if r.Tag != "" {
+		x.w.Header().Set("ETag", r.Tag)
 	}
-	x.sendJSON(a.Status, a.Body)
+	x.sendJSON(r.Status, r.Body)
 }
 
-// sendNoContent says that it is done.
 func (x *exchange) sendNoContent() { x.writeHeader(http.StatusNoContent) }
 
-// sendWithETag writes an answer that a client may keep and ask for again by its tag.
+// sendWithETag sends a response that clients may cache and revalidate by its entity tag, or 304 if they have it already.
 func (x *exchange) sendWithETag(cacheControl, contentType, tag string, body []byte) {
 	x.w.Header().Set("Cache-Control", cacheControl)
 	x.w.Header().Set("ETag", tag)
-	if matchesTag(x.r.Header["If-None-Match"], tag, true) {
+	if matchesTag(x.r.Header.Values("If-None-Match"), tag, true) {
 		x.writeHeader(http.StatusNotModified)
 		return
 	}
 	x.send(http.StatusOK, contentType, body)
 }
 
-// sendCached writes JSON that is ready, as sendKept does.
+// sendCached sends an encoded response, with its newline, that only the client may cache.
 func (x *exchange) sendCached(r cachedResponse) {
 	x.sendWithETag("private, no-cache", "application/json", r.tag, r.body)
 }
 
-// sendResource writes JSON that the client alone may keep, and asks for again by its tag.
+// sendResource sends JSON that only the client may cache, and must revalidate.
 func (x *exchange) sendResource(tag string, body []byte) {
 	x.sendWithETag("private, no-cache", "application/json", tag, withNewline(body))
 }

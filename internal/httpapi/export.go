@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// maxExports is how many exports a node writes at a time: they read all that there is.
+	// maxExports is the number of exports that a node serves at once. Each reads the whole catalogue.
 	maxExports = 32
-	// exportWriteTimeout is how long a client may take with each piece of an export.
+	// exportWriteTimeout is how long a client may take to accept each chunk of an export.
 	exportWriteTimeout = 30 * time.Second
-	// exportGrace is how long an export may still take when this node stops.
+	// exportGrace is how long an export may continue after the node starts to shut down.
 	exportGrace = 20 * time.Second
 )
 
@@ -32,13 +32,13 @@ func (a *API) exportNDJSON(x *exchange) error {
 }
 
 var (
-	errKeyRevoked = errors.New("the key was taken back during an export")
-	errShutdown   = errors.New("this node stopped before the end of an export")
+	errKeyRevoked = errors.New("the API key was revoked during the export")
+	errShutdown   = errors.New("the node shut down before the end of the export")
 )
 
-// export writes all animals, a piece at a time. What goes wrong after the beginning cuts the answer off, so that no client
-// takes it for whole.
-func (a *API) export(x *exchange, name, contentType string, head []byte, write func([]byte, shop.Pet) []byte) error {
+// export sends all animals in chunks. If it fails after the response has started, web.Guard aborts the response, so that the
+// client does not mistake it for a complete one.
+func (a *API) export(x *exchange, name, contentType string, head []byte, appendPet func([]byte, shop.Pet) []byte) error {
 	if !a.exports.tryAcquire() {
 		return shop.Errorf(shop.Unavailable, "There are too many exports at once; try again shortly.")
 	}
@@ -63,14 +63,14 @@ func (a *API) export(x *exchange, name, contentType string, head []byte, write f
 	})()
 	control := http.NewResponseController(x.w)
 	checked := time.Now()
-	piece := head
+	chunk := head
 	send := func() error {
 		if !x.w.Started() {
-			begin() // not before there is something: a store that cannot be read is still told as an error
+			begin() // not earlier, so that a failure of the first read is still reported as an error
 		}
-		control.SetWriteDeadline(time.Now().Add(exportWriteTimeout)) // what has none needs none
-		_, err := x.w.Write(piece)
-		piece = piece[:0]
+		control.SetWriteDeadline(time.Now().Add(exportWriteTimeout))
+		_, err := x.w.Write(chunk)
+		chunk = chunk[:0]
 		return err
 	}
 	err := a.Service.ExportPets(ctx, func(pets []shop.Pet) error {
@@ -81,12 +81,12 @@ func (a *API) export(x *exchange, name, contentType string, head []byte, write f
 			}
 		}
 		for _, pet := range pets {
-			piece = write(piece, pet)
+			chunk = appendPet(chunk, pet)
 		}
 		return send()
 	})
-	if err == nil && (len(piece) > 0 || !x.w.Started()) {
-		err = send() // there are no animals
+	if err == nil && (len(chunk) > 0 || !x.w.Started()) {
+		err = send() // the catalogue is empty
 	}
 	if err != nil && x.w.Started() {
 		if cause := context.Cause(ctx); cause != nil {
@@ -97,21 +97,20 @@ func (a *API) export(x *exchange, name, contentType string, head []byte, write f
 	return err
 }
 
-// resetConnection resets the connection of a client whose version of HTTP knows no other sign of an answer that is not whole.
+// resetConnection resets an HTTP/1.0 connection, which has no other way to mark a response as incomplete.
 func (x *exchange) resetConnection() {
 	if x.r.ProtoAtLeast(1, 1) {
-		return // it misses the last chunk, or the end of the stream
+		return // the missing last chunk or the reset stream marks it
 	}
 	conn, _, err := http.NewResponseController(x.w).Hijack()
 	if err != nil {
 		return
 	}
-	under := conn
-	if secure, ok := conn.(*tls.Conn); ok {
-		under = secure.NetConn()
+	if tlsConn, ok := conn.(*tls.Conn); ok {
+		conn = tlsConn.NetConn()
 	}
-	if plain, ok := under.(interface{ SetLinger(int) error }); ok {
-		plain.SetLinger(0)
+	if tcp, ok := conn.(interface{ SetLinger(int) error }); ok {
+		tcp.SetLinger(0) // Close then sends a reset
 	}
-	under.Close()
+	conn.Close()
 }

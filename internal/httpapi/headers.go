@@ -7,23 +7,23 @@ import (
 
 type header struct{ name, value string }
 
-func setHeaders(h http.Header, all []header) {
-	for _, one := range all {
-		h.Set(one.name, one.value)
+func setHeaders(h http.Header, headers []header) {
+	for _, header := range headers {
+		h.Set(header.name, header.value)
 	}
 }
 
-// commonHeaders are the headers of every answer, whatever it is.
+// commonHeaders returns the headers of every response.
 func commonHeaders(c Config) []header {
-	all := []header{{"X-Content-Type-Options", "nosniff"}} // what clients put into a name is never taken for a page
+	headers := []header{{"X-Content-Type-Options", "nosniff"}} // browsers must not interpret names as HTML
 	if c.TLS && ownsHost(c.PublicURL) {
-		all = append(all, header{"Strict-Transport-Security", "max-age=31536000"})
+		headers = append(headers, header{"Strict-Transport-Security", "max-age=31536000"})
 	}
-	return all
+	return headers
 }
 
-// ownsHost tells whether the operator has said that clients reach this service, and no other, under the name: browsers
-// hold all of a host's ports to what one of them says.
+// ownsHost reports whether the public URL gives this service the default HTTPS port of its host. Only then may it send
+// Strict-Transport-Security, which browsers apply to all ports of a host.
 func ownsHost(publicURL string) bool {
 	u, err := url.Parse(publicURL)
 	return err == nil && u.Scheme == "https" && u.Port() == ""

@@ -8,14 +8,14 @@ import (
 	"animalstore/internal/shop"
 )
 
-// livez says that the process runs.
+// livez reports that the process runs.
 func (a *API) livez(x *exchange) error {
 	x.sendJSON(http.StatusOK, []byte(`{"status":"ok"}`))
 	return nil
 }
 
-// readyz says that it can serve: that it is not about to stop, and that the store can be read and written. Otherwise it says
-// what is wrong.
+// readyz reports whether the node can serve requests: it is not shutting down, and the store can be read and written. Otherwise
+// the error says what is wrong.
 func (a *API) readyz(x *exchange) error {
 	if a.isStopping() {
 		return shop.Errorf(shop.Unavailable, "This node is about to stop; send requests to another one.")
@@ -32,5 +32,5 @@ func (a *API) readyz(x *exchange) error {
 	return nil
 }
 
-// readyTimeout is how long the store may take to show that it is there: whoever asks has little patience.
+// readyTimeout is how long the store may take to respond. Load balancers do not wait much longer.
 const readyTimeout = 2 * time.Second

@@ -11,63 +11,68 @@ import (
 	"animalstore/internal/shop"
 )
 
-// replay answers a POST that was answered before, under the same idempotency key; it tells whether it did. Otherwise the
-// request is set to be done once.
+// replay reports whether it sent the stored response of an earlier POST with the same Idempotency-Key. Otherwise it prepares
+// the exchange for runIdempotent.
 func (a *API) replay(x *exchange) (bool, error) {
 	if x.r.Method != http.MethodPost {
 		return false, nil
 	}
-	key, err := idempotencyKey(x.r.Header["Idempotency-Key"])
+	key, err := idempotencyKey(x.r.Header.Values("Idempotency-Key"))
 	if err != nil || key == "" {
 		return false, err
 	}
 	x.idempotent = &shop.IdempotentRequest{Principal: x.principal.ID(), Key: key, Fingerprint: fingerprint(x)}
-	answer, replayed, err := a.Service.FindStoredResponse(x.r.Context(), x.idempotent)
+	stored, replayed, err := a.Service.FindStoredResponse(x.r.Context(), x.idempotent)
 	if replayed {
-		x.sendReplay(answer)
+		x.sendReplay(stored)
 	}
 	return replayed, err
 }
 
-func (x *exchange) sendReplay(answer shop.StoredResponse) {
+func (x *exchange) sendReplay(stored shop.StoredResponse) {
 	x.w.Header().Set("Idempotency-Replayed", "true")
-	x.sendStored(answer)
+	x.sendStored(stored)
 }
 
-// runIdempotent does what a POST asks for, once where its client says so, and answers.
-func runIdempotent[T any](x *exchange, do func(context.Context) (T, error), answer func(T) shop.StoredResponse) error {
-	return runAndStore(x, do, answer, answer)
+// runIdempotent executes a POST and sends the response to its result. With an Idempotency-Key, the response is stored in the
+// same transaction, and a retry gets it instead of executing the POST again.
+func runIdempotent[T any](x *exchange, do func(context.Context) (T, error), respond func(T) shop.StoredResponse) error {
+	return runAndStore(x, do, respond, respond)
 }
 
-// runIdempotentSecret is once for an answer that shows a secret. It is kept without: whoever repeats it gets it without, too.
-func runIdempotentSecret[T any](x *exchange, do func(context.Context) (T, error), without func(T) T, answer func(T) shop.StoredResponse) error {
-	return runAndStore(x, do, answer, func(issued T) shop.StoredResponse { return answer(without(issued)) })
+// runIdempotentSecret is runIdempotent for a response that shows a secret. Secrets are not stored, so a retry gets the response
+// without it.
+func runIdempotentSecret[T any](
+	x *exchange, do func(context.Context) (T, error), withoutSecret func(T) T, respond func(T) shop.StoredResponse,
+) error {
+	return runAndStore(x, do, respond, func(issued T) shop.StoredResponse { return respond(withoutSecret(issued)) })
 }
 
-// respondWith answers with what was made, and no more.
+// respondWith responds with a status and the encoded result.
 func respondWith[T any](status int) func(T) shop.StoredResponse {
-	return func(made T) shop.StoredResponse { return shop.StoredResponse{Status: status, Body: encode(made)} }
+	return func(result T) shop.StoredResponse { return shop.StoredResponse{Status: status, Body: encode(result)} }
 }
 
-func runAndStore[T any](x *exchange, do func(context.Context) (T, error), answer, keep func(T) shop.StoredResponse) error {
+// runAndStore sends the response of respond and stores that of store.
+func runAndStore[T any](x *exchange, do func(context.Context) (T, error), respond, store func(T) shop.StoredResponse) error {
 	ctx := x.context()
 	if x.idempotent != nil {
-		x.idempotent.Response = func(result any) shop.StoredResponse { return keep(result.(T)) }
+		x.idempotent.Response = func(result any) shop.StoredResponse { return store(result.(T)) }
 		ctx = shop.WithIdempotency(ctx, x.idempotent)
 	}
 	value, err := do(ctx)
-	if replay, ok := errors.AsType[*shop.ReplayError](err); ok { // the first one ended while this one waited
+	if replay, ok := errors.AsType[*shop.ReplayError](err); ok { // the first request completed while this one waited
 		x.sendReplay(replay.StoredResponse)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	x.sendStored(answer(value))
+	x.sendStored(respond(value))
 	return nil
 }
 
-// fingerprint is what two requests have in common that are the same.
+// fingerprint identifies a request, to detect an Idempotency-Key that is reused for another one.
 func fingerprint(x *exchange) [sha256.Size]byte {
 	hash := sha256.New()
 	for _, part := range []string{x.r.Method, x.r.URL.EscapedPath(), x.r.URL.RawQuery} {
@@ -78,10 +83,10 @@ func fingerprint(x *exchange) [sha256.Size]byte {
 	return [sha256.Size]byte(hash.Sum(nil))
 }
 
-// maxIdempotencyKeyLength is how long an idempotency key may be.
 const maxIdempotencyKeyLength = 255
 
-// idempotencyKey reads the header, quoted as structured fields are or bare; "" is none.
+// idempotencyKey returns the value of the Idempotency-Key header, which may be a structured field string in quotes, or "" without
+// one.
 func idempotencyKey(fields []string) (string, error) {
 	if len(fields) == 0 {
 		return "", nil
@@ -94,7 +99,8 @@ func idempotencyKey(fields []string) (string, error) {
 	return key, nil
 }
 
-// unquote takes the quotes off a text that has them; inside, only a quote and a backslash are escaped.
+// unquote removes the quotes of a structured field string (RFC 8941), which escapes only quotes and backslashes. A text without
+// quotes is returned as it is.
 func unquote(text string) (string, bool) {
 	inner, quoted := strings.CutPrefix(text, `"`)
 	if !quoted {

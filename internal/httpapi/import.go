@@ -12,15 +12,13 @@ import (
 
 const (
 	importOperation = "importPets"
-	// maxImportBytes is how large the body of an import may be.
-	maxImportBytes = 8 << 20
-	// importTimeout is how long a client may take to send it.
-	importTimeout = 2 * time.Minute
-	// maxImports is how many imports a node takes at a time: each is kept in memory, whole.
+	maxImportBytes  = 8 << 20
+	importTimeout   = 2 * time.Minute // for the client to send the file
+	// maxImports is the number of imports that a node accepts at once. Each is held in memory.
 	maxImports = 8
 )
 
-// importPets adds many animals at once, all or none.
+// importPets adds all animals of a file, or none if a row is invalid.
 func (a *API) importPets(x *exchange) error {
 	q := parseQuery(x.r.URL.RawQuery)
 	dryRun := q.boolean("dryRun")
@@ -35,7 +33,7 @@ func (a *API) importPets(x *exchange) error {
 		respondWith[shop.ImportResult](200))
 }
 
-// decodeImport reads the animals of an import; what is wrong with one stands in its row.
+// decodeImport decodes the rows of a CSV or NDJSON file. Each row holds its own problems.
 func decodeImport(contentType string, body []byte) ([]shop.ImportRow, error) {
 	if mediaType, _, _ := mime.ParseMediaType(contentType); mediaType == "text/csv" {
 		return petcsv.Read(body)

@@ -2,13 +2,13 @@ package httpapi
 
 import "sync/atomic"
 
-// semaphore are the places for what is done at once.
+// semaphore limits how many of something run at once. Nobody waits for it: beyond its capacity, requests are refused.
 type semaphore struct {
 	capacity int64
 	held     atomic.Int64
 }
 
-// tryAcquire takes a place where there is one.
+// tryAcquire reports whether it acquired the semaphore. If so, the caller must release it.
 func (s *semaphore) tryAcquire() bool {
 	if s.held.Add(1) > s.capacity {
 		s.release()
@@ -19,5 +19,5 @@ func (s *semaphore) tryAcquire() bool {
 
 func (s *semaphore) release() { s.held.Add(-1) }
 
-// defaultInFlight is far more than the machine can work on at once, and few enough to be served within a second or so.
+// defaultInFlight is far more than a machine can work on at once, but few enough to be served within about a second.
 const defaultInFlight = 1024

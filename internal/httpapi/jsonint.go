@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// parseJSONInt64 reads a JSON number that is an integer of 64 bits, however it is written: 7, 7.0, 70e-1. It never goes
-// through a float, so that every integer is exact, and never writes a number out, so that 1e999999999 costs nothing.
+// parseJSONInt64 parses a JSON number that is a 64-bit integer in any notation: 7, 7.0, 70e-1. It does not use floating point,
+// which would round large integers, and it does not expand exponents, so that 1e999999999 costs nothing.
 func parseJSONInt64(literal string) (int64, bool) {
 	mantissa, exponentText := literal, "0"
 	if i := strings.IndexAny(literal, "eE"); i >= 0 {
@@ -20,14 +20,14 @@ func parseJSONInt64(literal string) (int64, bool) {
 	}
 	exponent, err := strconv.Atoi(exponentText)
 	if err != nil {
-		return 0, false // beyond what an int holds, and so far beyond 64 bits
+		return 0, false // an exponent that large is far beyond 64 bits
 	}
-	// The value is digits × 10^shift, with no zero at the end of digits.
+	// The value is digits × 10^shift, where digits has no trailing zeros.
 	shift := exponent - len(fraction) + len(digits)
 	digits = strings.TrimRight(digits, "0")
 	shift -= len(digits)
-	const mostDigits = 19 // of an int64
-	if shift < 0 || shift > mostDigits || len(digits)+shift > mostDigits {
+	const maxDigits = 19 // of an int64
+	if shift < 0 || shift > maxDigits || len(digits)+shift > maxDigits {
 		return 0, false
 	}
 	text := digits + strings.Repeat("0", shift)

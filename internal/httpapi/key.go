@@ -10,15 +10,15 @@ import (
 
 func (a *API) listKeys(x *exchange) error {
 	q := parseQuery(x.r.URL.RawQuery)
-	window := q.pageRequest()
+	request := q.pageRequest()
 	if q.err != nil {
 		return q.err
 	}
-	page, err := a.Service.ListKeys(x.r.Context(), window)
+	page, err := a.Service.ListKeys(x.r.Context(), request)
 	if err != nil {
 		return err
 	}
-	setPageLinks(a, x, "/keys", url.Values{}, window, page, func(k shop.Key) int64 { return k.ID })
+	setPageLinks(a, x, "/keys", url.Values{}, request, page, func(k shop.Key) int64 { return k.ID })
 	x.sendJSON(200, encode(page.Items))
 	return nil
 }

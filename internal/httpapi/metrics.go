@@ -13,7 +13,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// metrics are what an operator watches. They have a registry of their own: nothing is global.
+// metrics are the Prometheus metrics of the API, in a registry of their own.
 type metrics struct {
 	handler    http.Handler
 	requests   *prometheus.CounterVec
@@ -74,7 +74,7 @@ func newMetrics(version string, service *shop.Service, more ...prometheus.Collec
 	return m
 }
 
-// count counts an answer. How long a stream lasted says nothing about how quick we are.
+// count counts a response. The duration of a stream depends on the client, so it is not observed.
 func (m *metrics) count(operation string, status int, took time.Duration, streamed bool) {
 	m.requests.WithLabelValues(operation, strconv.Itoa(status)).Inc()
 	if !streamed {
@@ -82,7 +82,7 @@ func (m *metrics) count(operation string, status int, took time.Duration, stream
 	}
 }
 
-// countDeprecated counts a call of an operation that will be removed.
+// countDeprecated counts a request to the deprecated operation.
 func (m *metrics) countDeprecated(operation string, p shop.Principal) {
 	m.deprecated.WithLabelValues(operation, p.Actor(), p.Name()).Inc()
 }

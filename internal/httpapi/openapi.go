@@ -17,7 +17,7 @@ func (a *API) getOpenapiYAML(x *exchange) error {
 	return nil
 }
 
-// servers are where this deployment is reached, and its staging deployment where there is one.
+// servers returns the servers to list in the OpenAPI document: this one and its staging deployment, if any.
 func (a *API) servers(x *exchange) []api.Server {
 	own := api.Server{URL: a.baseURL(x.r), Description: "Production"}
 	if a.Service.Environment() == shop.Staging {

@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// maxIDs is how many animals one list may ask for by their ids.
+// maxIDs is how often the parameter id of GET /pets may be given.
 const maxIDs = 100
 
 func (a *API) listPets(x *exchange) error {
@@ -25,7 +25,7 @@ func (a *API) listPets(x *exchange) error {
 }
 
 func (a *API) loadPetPage(ctx context.Context, rawQuery string) (cachedResponse, error) {
-	list, alone, err := parsePetList(rawQuery)
+	list, singleID, err := parsePetList(rawQuery)
 	if err != nil {
 		return cachedResponse{}, err
 	}
@@ -33,17 +33,17 @@ func (a *API) loadPetPage(ctx context.Context, rawQuery string) (cachedResponse,
 	if err != nil {
 		return cachedResponse{}, err
 	}
-	made := encodePage(page)
-	if alone && len(page.Items) == 1 {
-		made.tag = petTag(page.Items[0])
+	response := encodePage(page)
+	if singleID && len(page.Items) == 1 {
+		response.tag = petTag(page.Items[0])
 	}
-	made.first, made.next = pageQueries(petFilterQuery(list.PetFilter), list.PageRequest, page, func(p shop.Pet) int64 { return p.ID })
-	return made, nil
+	response.first, response.next = pageQueries(petFilterQuery(list.PetFilter), list.PageRequest, page, func(p shop.Pet) int64 { return p.ID })
+	return response, nil
 }
 
-// parsePetList reads what list is asked for. It is alone where one id was asked for and nothing else: the answer is
-// then that of one animal.
-func parsePetList(rawQuery string) (list shop.PetList, alone bool, err error) {
+// parsePetList parses the query of a list. It also reports whether the query is one id and nothing else: the list then has the
+// entity tag of that animal.
+func parsePetList(rawQuery string) (list shop.PetList, singleID bool, err error) {
 	q := parseQuery(rawQuery)
 	list.PageRequest = q.pageRequest()
 	list.Status = shop.Status(q.checkedText("status", shop.StatusProblem))
@@ -53,7 +53,7 @@ func parsePetList(rawQuery string) (list shop.PetList, alone bool, err error) {
 	return list, len(q.values) == 1 && len(list.IDs) == 1, q.err
 }
 
-// petFilterQuery writes a filter as the query that asks for it.
+// petFilterQuery returns the query that parsePetList parses to the filter.
 func petFilterQuery(f shop.PetFilter) url.Values {
 	query := url.Values{}
 	if f.Status != "" {
@@ -86,7 +86,7 @@ func (a *API) createPet(x *exchange) error {
 		})
 }
 
-// decodeNewPet reads an animal and names every member that is wrong, by its type or by the rules of the shop.
+// decodeNewPet decodes an animal and returns the problems of all its members.
 func decodeNewPet(body []byte) (n shop.NewPet, problems shop.Problems, err error) {
 	o, err := parseObject(body)
 	if err != nil {
@@ -99,7 +99,8 @@ func decodeNewPet(body []byte) (n shop.NewPet, problems shop.Problems, err error
 	return n, o.problems, nil
 }
 
-// checkProblems returns validation_failed where there are problems, and names that of the category with them.
+// checkProblems fails with validation_failed if there are problems. If so, it also looks for a problem of the category, so that the
+// client learns of all problems at once.
 func (a *API) checkProblems(x *exchange, problems shop.Problems, categoryID *int64) error {
 	if len(problems) > 0 && categoryID != nil {
 		more, err := a.Service.CategoryProblems(x.r.Context(), *categoryID)
@@ -119,14 +120,14 @@ func (a *API) getPet(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	answer, err := a.petCache.get(x.r.Context(), x.params[0], func() (cachedResponse, error) {
+	response, err := a.petCache.get(x.r.Context(), x.params[0], func() (cachedResponse, error) {
 		pet, err := a.Service.Pet(x.r.Context(), id)
 		return cachedResponse{tag: petTag(pet), body: withNewline(encodePet(pet))}, err
 	})
 	if err != nil {
 		return err
 	}
-	x.sendCached(answer)
+	x.sendCached(response)
 	return nil
 }
 
@@ -151,7 +152,7 @@ func (a *API) updatePet(x *exchange) error {
 	return nil
 }
 
-// decodePetChange reads a merge patch. No member of an animal can be taken away, so null is wrong for each.
+// decodePetChange decodes a merge patch. No member of an animal can be removed, so null is invalid.
 func decodePetChange(body []byte) (change shop.PetChange, problems shop.Problems, err error) {
 	o, err := parseObject(body)
 	if err != nil {
@@ -181,7 +182,7 @@ func (a *API) deletePet(x *exchange) error {
 	return nil
 }
 
-// petLocation is where an animal can be fetched: by the deprecated operation as long as there is one.
+// petLocation returns the Location of a new animal: that of the deprecated operation until its removal.
 func (a *API) petLocation(x *exchange, id int64) string {
 	if a.isRemoved(x) {
 		return fmt.Sprintf("%s/pets?id=%d", a.basePath, id)
@@ -189,5 +190,5 @@ func (a *API) petLocation(x *exchange, id int64) string {
 	return fmt.Sprintf("%s/pets/%d", a.basePath, id)
 }
 
-// petTag is the entity tag of one animal, the same wherever it is answered alone.
+// petTag returns the entity tag of one animal, for every response that holds only this animal.
 func petTag(pet shop.Pet) string { return entityTag(encodePet(pet)) }

@@ -12,7 +12,7 @@ func (a *API) pprofIndex(x *exchange) error {
 	return nil
 }
 
-// pprof serves the profiles of Go's own tools, in their form.
+// pprof serves the profiles of runtime/pprof.
 func (a *API) pprof(x *exchange) error {
 	switch name := x.params[0]; name {
 	case "cmdline":

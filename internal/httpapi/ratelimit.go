@@ -12,9 +12,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// rateLimiter holds every key to its rate on this node: so many requests a second, with a burst of twice that.
+// rateLimiter limits the requests per second of each API key on this node, with a burst of twice that.
 type rateLimiter struct {
-	perSecond int // 0: no limit
+	perSecond int // 0 means no limit
 	now       func() time.Time
 	mu        sync.Mutex
 	byKey     map[int64]*rate.Limiter
@@ -26,6 +26,7 @@ func newRateLimiter(perSecond int) *rateLimiter {
 
 func (l *rateLimiter) burst() int { return 2 * l.perSecond }
 
+// limiter returns the limiter of a principal.
 func (l *rateLimiter) limiter(principal int64) *rate.Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -37,7 +38,7 @@ func (l *rateLimiter) limiter(principal int64) *rate.Limiter {
 	return limiter
 }
 
-// check counts a request, says what is left, and returns rate_limited where nothing was.
+// check counts a request and sets the RateLimit headers. It fails with rate_limited if the key has no requests left.
 func (l *rateLimiter) check(x *exchange) error {
 	if l.perSecond == 0 {
 		return nil

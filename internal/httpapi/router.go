@@ -8,66 +8,66 @@ import (
 	"strings"
 )
 
-// endpoint is one path of the interface with the operations on it.
+// endpoint is one path of the API with its routes.
 type endpoint struct {
 	segments []string
 	routes   map[string]*route // by method
-	allow    string
+	allow    string            // the value of the Allow header
 }
 
-// open tells whether the place can be reached without a key. All routes of a place agree on that.
-func (p *endpoint) open() bool {
-	for _, route := range p.routes {
+// isPublic reports whether the endpoint needs no API key. All routes of an endpoint agree on that.
+func (e *endpoint) isPublic() bool {
+	for _, route := range e.routes {
 		return route.scope == noKey
 	}
 	return false
 }
 
-// router are all paths of the interface. Most requests are to those without parameters, which are found at once.
+// router finds the endpoint of a path. http.ServeMux would redirect /v1//pets and the like, where the API responds with its own
+// 404.
 type router struct {
 	endpoints []*endpoint
-	exact     map[string]*endpoint
+	exact     map[string]*endpoint // those without parameters
 }
 
-// newRouter puts the routes together that share a path. It refuses a route that does not say who may use it.
+// newRouter groups routes by path. It fails if a route has no scope: a forgotten scope must not make an operation public.
 func newRouter(routes []route) (*router, error) {
 	byPath := map[string]*endpoint{}
 	exact := map[string]*endpoint{}
 	var all []*endpoint
 	for _, r := range routes {
 		if r.scope == "" {
-			return nil, fmt.Errorf("the operation %s has no scope", r.operation)
+			return nil, fmt.Errorf("operation %s has no scope", r.operation)
 		}
-		p := byPath[r.path]
-		if p == nil {
-			p = &endpoint{segments: strings.Split(r.path, "/"), routes: map[string]*route{}}
-			byPath[r.path] = p
-			all = append(all, p)
+		e := byPath[r.path]
+		if e == nil {
+			e = &endpoint{segments: strings.Split(r.path, "/"), routes: map[string]*route{}}
+			byPath[r.path] = e
+			all = append(all, e)
 			if !strings.Contains(r.path, "{") {
-				exact[r.path] = p
+				exact[r.path] = e
 			}
 		}
-		p.routes[r.method] = &r
+		e.routes[r.method] = &r
 		if r.method == http.MethodGet {
-			p.routes[http.MethodHead] = &r
+			e.routes[http.MethodHead] = &r
 		}
 	}
-	for _, p := range all {
+	for _, e := range all {
 		methods := []string{http.MethodOptions}
-		for method := range p.routes {
+		for method := range e.routes {
 			methods = append(methods, method)
 		}
 		slices.Sort(methods)
-		p.allow = strings.Join(methods, ", ")
+		e.allow = strings.Join(methods, ", ")
 	}
 	return &router{all, exact}, nil
 }
 
-// find returns the place of a path and the values of its parameters, or nil. It is http.ServeMux's work, done here
-// because that one redirects /v1//pets and the like instead of saying that there is no such path.
-func (p *router) find(escapedPath string) (*endpoint, []string) {
-	if place := p.exact[escapedPath]; place != nil {
-		return place, nil
+// find returns the endpoint of a path, or nil, and the values of the path's parameters.
+func (r *router) find(escapedPath string) (*endpoint, []string) {
+	if e := r.exact[escapedPath]; e != nil {
+		return e, nil
 	}
 	segments := strings.Split(escapedPath, "/")
 	for i, segment := range segments {
@@ -75,20 +75,20 @@ func (p *router) find(escapedPath string) (*endpoint, []string) {
 			segments[i] = plain
 		}
 	}
-	for _, place := range p.endpoints {
-		if params, ok := place.match(segments); ok {
-			return place, params
+	for _, e := range r.endpoints {
+		if params, ok := e.match(segments); ok {
+			return e, params
 		}
 	}
 	return nil, nil
 }
 
-// match returns the values of the parameters.
-func (p *endpoint) match(segments []string) (params []string, ok bool) {
-	if len(segments) != len(p.segments) {
+// match reports whether a path's segments are those of the endpoint, and returns the values of its parameters.
+func (e *endpoint) match(segments []string) (params []string, ok bool) {
+	if len(segments) != len(e.segments) {
 		return nil, false
 	}
-	for i, want := range p.segments {
+	for i, want := range e.segments {
 		switch {
 		case strings.HasPrefix(want, "{") && segments[i] != "":
 			params = append(params, segments[i])

@@ -1,26 +1,24 @@
 package httpapi
 
-import (
-	"animalstore/internal/shop"
-)
+import "animalstore/internal/shop"
 
-// route is one operation: what is asked, by whom, with what body, and who answers.
+// route is one operation of the API: its method and path, the scope and the body that it requires, and its handler.
 type route struct {
 	method    string
 	path      string
-	operation string
+	operation string // the operationId of the OpenAPI document
 	scope     shop.Scope
-	body      *bodyRule // nil: it takes none
+	body      *bodyRule // nil if the operation has no body
 	handle    func(*API, *exchange) error
 }
 
-// Marks in the place of a scope; no key can have them. A route without scope or mark is refused.
+// Pseudo-scopes for routes that do not require a scope of the key. Every route must name a scope or one of these.
 const (
-	noKey  shop.Scope = "none" // needs no key
-	anyKey shop.Scope = "any"  // needs a key, whatever it may do
+	noKey  shop.Scope = "none" // public
+	anyKey shop.Scope = "any"  // any valid key
 )
 
-// routes is the whole map of the interface. HEAD goes wherever GET goes, and OPTIONS everywhere.
+// routes is the map of the API. GET includes HEAD, and every path has OPTIONS.
 func routes() []route {
 	json := &bodyRule{[]string{"application/json"}, "plain JSON", false, maxBodyBytes, bodyTimeout}
 	patch := &bodyRule{[]string{"application/merge-patch+json", "application/json"}, "plain JSON", false, maxBodyBytes, bodyTimeout}

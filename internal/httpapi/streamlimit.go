@@ -7,13 +7,13 @@ import (
 )
 
 const (
-	// defaultStreams is how many streams a node serves at once: each costs a connection and little more.
+	// defaultStreams is the number of streams that a node serves at once. Each costs little more than its connection.
 	defaultStreams = 4096
-	// defaultKeyStreams is how many of them one key may have: no holder of a key keeps all others out.
+	// defaultKeyStreams is the number of streams per API key, so that one key cannot use up all of them.
 	defaultKeyStreams = 512
 )
 
-// streamLimit are those of the clients that follow the events.
+// streamLimit limits the event streams that are open at once, in total and per API key.
 type streamLimit struct {
 	max, maxPerKey int
 	mu             sync.Mutex
@@ -25,9 +25,9 @@ func newStreamLimit(most, each int) *streamLimit {
 	return &streamLimit{max: most, maxPerKey: each, openByKey: map[int64]int{}}
 }
 
-// acquire takes a place for the holder of a key, until leave is called. It returns rate_limited where the key has all that it may
-// have, and unavailable where there is none.
-func (p *streamLimit) acquire(key int64) (leave func(), err error) {
+// acquire reserves a stream for a key until release is called. It fails with rate_limited if the key has too many streams, and
+// with unavailable if the node has.
+func (p *streamLimit) acquire(key int64) (release func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.openByKey[key] >= p.maxPerKey {

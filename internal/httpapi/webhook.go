@@ -10,15 +10,15 @@ import (
 
 func (a *API) listWebhooks(x *exchange) error {
 	q := parseQuery(x.r.URL.RawQuery)
-	window := q.pageRequest()
+	request := q.pageRequest()
 	if q.err != nil {
 		return q.err
 	}
-	page, err := a.Service.ListWebhooks(x.r.Context(), window)
+	page, err := a.Service.ListWebhooks(x.r.Context(), request)
 	if err != nil {
 		return err
 	}
-	setPageLinks(a, x, "/webhooks", url.Values{}, window, page, func(w shop.Webhook) int64 { return w.ID })
+	setPageLinks(a, x, "/webhooks", url.Values{}, request, page, func(w shop.Webhook) int64 { return w.ID })
 	sendPage(x, page)
 	return nil
 }
@@ -80,7 +80,7 @@ func (a *API) updateWebhook(x *exchange) error {
 	return nil
 }
 
-// decodeWebhookChange reads a merge patch. Only the types can be taken away: without any, the webhook is told of all.
+// decodeWebhookChange decodes a merge patch. Only the types can be removed: the webhook then gets events of all types.
 func decodeWebhookChange(body []byte) (change shop.WebhookChange, err error) {
 	o, err := parseObject(body)
 	if err != nil {
