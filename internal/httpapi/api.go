@@ -177,7 +177,7 @@ func (a *API) serve(x *exchange) error {
 	}
 	if x.route == nil {
 		x.w.Header().Set("Allow", e.allow)
-		return shop.Errorf(shop.MethodNotAllowed, "This path does not take the method %s; it takes %s.", a.accessLog.Printable(x.r.Method), e.allow)
+		return shop.Errorf(shop.MethodNotAllowed, "This path does not support the method %s; use one of %s.", a.accessLog.Printable(x.r.Method), e.allow)
 	}
 	if err := a.authorize(x); err != nil {
 		return err
@@ -190,7 +190,7 @@ func (a *API) serve(x *exchange) error {
 func (a *API) execute(x *exchange) error {
 	if x.route.operation == importOperation {
 		if !a.imports.tryAcquire() {
-			return shop.Errorf(shop.Unavailable, "There are too many imports at once; try again shortly.")
+			return shop.Errorf(shop.Unavailable, "Too many imports are running; try again shortly.")
 		}
 		defer a.imports.release()
 	}
@@ -201,7 +201,7 @@ func (a *API) execute(x *exchange) error {
 	}
 	if hasPathPrefix(x.route.path, "/v1") {
 		if !a.inFlight.tryAcquire() {
-			return shop.Errorf(shop.Unavailable, "There are too many requests at once; try again shortly.")
+			return shop.Errorf(shop.Unavailable, "Too many requests are in progress; try again shortly.")
 		}
 		x.inFlight = a.inFlight
 		defer x.release()
@@ -213,7 +213,7 @@ func (a *API) execute(x *exchange) error {
 }
 
 func errNoSuchPath() error {
-	return shop.Errorf(shop.NotFound, "There is nothing at this path; the operations are listed in /v1/openapi.json.")
+	return shop.Errorf(shop.NotFound, "This path does not exist; /v1/openapi.json lists all operations.")
 }
 
 // options serves OPTIONS, including the preflight requests of browsers (CORS).

@@ -20,12 +20,12 @@ func (a *API) authenticate(x *exchange) error {
 // bearerToken returns the API key of the Authorization header.
 func bearerToken(fields []string) (string, error) {
 	if len(fields) == 0 || len(fields) == 1 && fields[0] == "" {
-		return "", shop.Errorf(shop.MissingAPIKey, "An API key is needed; send it as Authorization: Bearer KEY.")
+		return "", shop.Errorf(shop.MissingAPIKey, "An API key is required; send it as Authorization: Bearer KEY.")
 	}
 	scheme, secret, _ := strings.Cut(fields[0], " ")
 	secret = strings.TrimLeft(secret, " ")
 	if len(fields) > 1 || !strings.EqualFold(scheme, "Bearer") || secret == "" {
-		return "", shop.Errorf(shop.InvalidAPIKey, "The Authorization header cannot be read; send it once, as Authorization: Bearer KEY.")
+		return "", shop.Errorf(shop.InvalidAPIKey, "The Authorization header is malformed; send it once, as Authorization: Bearer KEY.")
 	}
 	return secret, nil
 }

@@ -43,7 +43,7 @@ func (x *exchange) readBody() (err error) {
 		return rule.errTooLarge()
 	}
 	if err != nil {
-		return shop.Errorf(shop.InvalidJSON, "The body broke off before its end; send all of it.")
+		return shop.Errorf(shop.InvalidJSON, "The body is incomplete; send all of it.")
 	}
 	control.SetReadDeadline(time.Time{})
 	x.w.BodyRead()

@@ -40,5 +40,5 @@ func parseCursor(text string) (int64, error) {
 }
 
 func errInvalidCursor() error {
-	return shop.Errorf(shop.InvalidCursor, "The cursor is not one of ours; take it from the Link header of the page before, unchanged.")
+	return shop.Errorf(shop.InvalidCursor, "The cursor is invalid; take it unchanged from the Link header of the previous page.")
 }

@@ -48,12 +48,12 @@ func invalidJSONMessage(body []byte, err error) string {
 		return "The body begins with a byte order mark; send JSON without one."
 	}
 	if errors.Is(err, jsontext.ErrDuplicateName) {
-		return "The body names a member twice; name each member of an object once."
+		return "The body has a duplicate member; name each member of an object once."
 	}
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
 		return fmt.Sprintf("The body is not valid JSON at byte %d; send one JSON object in UTF-8 and nothing after it.", syntax.ByteOffset)
 	}
-	return "The body is JSON but no object; send a JSON object."
+	return "The body is JSON but not an object; send a JSON object."
 }
 
 // text returns a required member that must be a valid text of the shop.

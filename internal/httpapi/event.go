@@ -50,7 +50,7 @@ func parseEventList(rawQuery string) (shop.EventFilter, shop.PageRequest, error)
 			q.fail("type", "%s", reason)
 		}
 		if slices.Contains(filter.Types, shop.EventType(text)) {
-			q.fail("type", "names %s twice; name each type once", text)
+			q.fail("type", "contains %s twice; name each type once", text)
 		}
 		filter.Types = append(filter.Types, shop.EventType(text))
 	}

@@ -40,7 +40,7 @@ var (
 // client does not mistake it for a complete one.
 func (a *API) export(x *exchange, name, contentType string, head []byte, appendPet func([]byte, shop.Pet) []byte) error {
 	if !a.exports.tryAcquire() {
-		return shop.Errorf(shop.Unavailable, "There are too many exports at once; try again shortly.")
+		return shop.Errorf(shop.Unavailable, "Too many exports are running; try again shortly.")
 	}
 	defer a.exports.release()
 	begin := func() {

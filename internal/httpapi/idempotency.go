@@ -94,7 +94,7 @@ func idempotencyKey(fields []string) (string, error) {
 	key, ok := unquote(fields[0])
 	if len(fields) > 1 || !ok || len(key) < 1 || len(key) > maxIdempotencyKeyLength ||
 		strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return "", shop.Errorf(shop.InvalidParameter, "The Idempotency-Key cannot be read; send it once, with 1 to %d printable ASCII characters.", maxIdempotencyKeyLength)
+		return "", shop.Errorf(shop.InvalidParameter, "The Idempotency-Key is invalid; send it once, with 1 to %d printable ASCII characters.", maxIdempotencyKeyLength)
 	}
 	return key, nil
 }

@@ -50,7 +50,7 @@ func decodeImport(contentType string, body []byte) ([]shop.ImportRow, error) {
 		row := shop.ImportRow{Line: line}
 		var err error
 		if row.NewPet, row.Problems, err = decodeNewPet(text); err != nil {
-			row.Problems.Add("", "is no JSON object, or names a member twice")
+			row.Problems.Add("", "is not a JSON object, or has a duplicate member")
 		}
 		rows = append(rows, row)
 	}

@@ -108,8 +108,8 @@ func TestInvalidImportIsRefused(t *testing.T) {
 		{asCSV, "\"name,categoryId\n", "The first line, which names the columns, has a value in quotes that does not end as it should; write each quote in it twice."},
 		{asCSV, "\xff\xfen\x00a\x00", "The file is UTF-16; save it as CSV in UTF-8."},
 		{"", "{\"name\":\"Rex\",\"categoryId\":1}\n\n{\"name\":7}\n[]\n{\"name\":\"a\",\"name\":\"b\",\"categoryId\":1}\n{", because + "4 rows are not valid: " +
-			"line 3: name must be a string, categoryId is required; line 4: is no JSON object, or names a member twice; " +
-			"line 5: is no JSON object, or names a member twice; line 6: is no JSON object, or names a member twice."},
+			"line 3: name must be a string, categoryId is required; line 4: is not a JSON object, or has a duplicate member; " +
+			"line 5: is not a JSON object, or has a duplicate member; line 6: is not a JSON object, or has a duplicate member."},
 		{"", `{"name":"Rex","categoryId":1,"status":null}`, because + "a row is not valid: line 1: status must be one of available, pending, sold."},
 	} {
 		for _, path := range []string{"/v1/imports", "/v1/imports?dryRun=true"} {

@@ -29,43 +29,43 @@ func newMetrics(version string, service *shop.Service, more ...prometheus.Collec
 		handler: promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "animalstore_http_requests_total",
-			Help: "Requests answered, by operation and status.",
+			Help: "Completed requests by operation and status.",
 		}, []string{"operation", "status"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "animalstore_http_request_duration_seconds",
-			Help:    "Time from the request's headers to the end of its answer, by operation.",
+			Help:    "Time from the request's headers to the end of the response, by operation.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"operation"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "animalstore_http_requests_in_flight",
-			Help: "Requests that are being answered.",
+			Help: "Requests in progress.",
 		}),
 		deprecated: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "animalstore_deprecated_calls_total",
-			Help: "Calls of an operation that will be removed, by key: who still has to move.",
+			Help: "Requests to a deprecated operation by API key: the clients that still have to migrate.",
 		}, []string{"operation", "key", "name"}),
 		streams: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "animalstore_event_streams",
-			Help: "Clients that follow the events.",
+			Help: "Open event streams.",
 		}),
 	}
 	lag := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "animalstore_event_feed_lag_seconds",
-		Help: "How long ago this node's feed had every event that there was; it grows while the store cannot be read.",
+		Help: "Time since this node's event feed was last up to date; it grows while the store cannot be read.",
 	}, func() float64 {
 		_, lag := service.FeedState()
 		return lag.Seconds()
 	})
 	last := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "animalstore_event_feed_position",
-		Help: "The id of the newest event that is there for this node's readers.",
+		Help: "The id of the newest event in this node's feed.",
 	}, func() float64 {
 		last, _ := service.FeedState()
 		return float64(last)
 	})
 	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "animalstore_build_info",
-		Help: "What is running; always 1.",
+		Help: "Version of the program and of Go; always 1.",
 	}, []string{"version", "go"})
 	build.WithLabelValues(version, runtime.Version()).Set(1)
 	registry.MustRegister(m.requests, m.duration, m.inFlight, m.deprecated, m.streams, lag, last, build,

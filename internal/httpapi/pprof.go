@@ -25,7 +25,7 @@ func (a *API) pprof(x *exchange) error {
 		pprof.Trace(x.w, x.r)
 	default:
 		if profiles.Lookup(name) == nil {
-			return shop.Errorf(shop.NotFound, "There is no profile of this name; /debug/pprof/ lists them.")
+			return shop.Errorf(shop.NotFound, "There is no profile with this name; /debug/pprof/ lists all profiles.")
 		}
 		pprof.Handler(name).ServeHTTP(x.w, x.r)
 	}

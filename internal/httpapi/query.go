@@ -19,7 +19,7 @@ func parseQuery(raw string) *query {
 	values, err := url.ParseQuery(raw)
 	q := &query{values: values}
 	if err != nil {
-		q.err = shop.Errorf(shop.InvalidParameter, "The query cannot be read; separate its parameters by & and escape what is not plain with %%XX.")
+		q.err = shop.Errorf(shop.InvalidParameter, "The query is malformed; separate parameters with & and percent-encode special characters.")
 	}
 	return q
 }

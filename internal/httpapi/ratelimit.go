@@ -55,5 +55,5 @@ func (l *rateLimiter) check(x *exchange) error {
 	}
 	wait := math.Ceil((1 - left) / float64(l.perSecond))
 	h.Set("Retry-After", strconv.Itoa(max(1, int(wait))))
-	return shop.Errorf(shop.RateLimited, "This API key has made too many requests; it may make %d a second.", l.perSecond)
+	return shop.Errorf(shop.RateLimited, "This API key has sent too many requests; its limit is %d per second.", l.perSecond)
 }

@@ -88,7 +88,7 @@ func (a *API) streamStart(x *exchange, after *int64) (int64, error) {
 	if fields := x.r.Header.Values("Last-Event-ID"); len(fields) > 0 && fields[0] != "" {
 		position, ok := parsePosition(fields[0])
 		if !ok || len(fields) > 1 {
-			return 0, shop.Errorf(shop.InvalidParameter, "The Last-Event-ID cannot be read; send it once, with the id of an event: 1 to 18 digits.")
+			return 0, shop.Errorf(shop.InvalidParameter, "The Last-Event-ID is invalid; send it once, with the id of an event: 1 to 18 digits.")
 		}
 		return position, nil
 	}

@@ -31,10 +31,10 @@ func (p *streamLimit) acquire(key int64) (release func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.openByKey[key] >= p.maxPerKey {
-		return nil, shop.Errorf(shop.RateLimited, "This API key follows too many streams at once; it may have %d on each node.", p.maxPerKey)
+		return nil, shop.Errorf(shop.RateLimited, "This API key has too many open streams; its limit is %d per node.", p.maxPerKey)
 	}
 	if p.open >= p.max {
-		return nil, shop.Errorf(shop.Unavailable, "There are too many streams at once; try again later.")
+		return nil, shop.Errorf(shop.Unavailable, "Too many streams are open; try again later.")
 	}
 	p.open++
 	p.openByKey[key]++
