@@ -27,7 +27,7 @@ func TestAuthentication(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		header string
-		code   shop.Code // "" is let in
+		code   shop.Code // "" if the request is accepted
 	}{
 		{"none", "Authorization: ", shop.MissingAPIKey},
 		{"the configured key", "Authorization: Bearer " + adminKey, ""},
@@ -71,7 +71,7 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
-// flip returns another digit of a key.
+// flip returns a different digit, to corrupt a key.
 func flip(digit byte) string {
 	if digit == 'a' {
 		return "b"
@@ -94,7 +94,7 @@ func TestTwoAuthorizationHeaders(t *testing.T) {
 	got.wantError(t, 401, shop.InvalidAPIKey)
 }
 
-// The key comes before anything else about the request.
+// The key is checked before anything else about the request.
 func TestAuthenticationComesFirst(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -139,7 +139,7 @@ func TestWhatNeedsNoKey(t *testing.T) {
 	s.do("GET", "/nothing", "", "Authorization: ").wantError(t, 404, shop.NotFound)
 }
 
-// Every route says which scope it needs, and each scope may do just what the table says.
+// Every route requires a scope, and each scope allows exactly the routes that require it.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -174,22 +174,22 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// A route that does not say who may use it cannot be added.
+// A route without a scope cannot be added.
 func TestEveryRouteNeedsAScope(t *testing.T) {
 	t.Parallel()
 	if _, err := newRouter(append(routes(), route{method: "GET", path: "/v1/new", operation: "new"})); err == nil {
-		t.Error("a route without a scope was taken")
+		t.Error("a route without a scope was accepted")
 	}
-	for _, place := range mustPlaces(t) {
-		for _, route := range place.routes {
-			if (route.scope == noKey) != place.isPublic() {
+	for _, endpoint := range mustEndpoints(t) {
+		for _, route := range endpoint.routes {
+			if (route.scope == noKey) != endpoint.isPublic() {
 				t.Errorf("%s needs a key and another operation on its path does not", route.operation)
 			}
 		}
 	}
 }
 
-func mustPlaces(t *testing.T) []*endpoint {
+func mustEndpoints(t *testing.T) []*endpoint {
 	t.Helper()
 	all, err := newRouter(routes())
 	if err != nil {
@@ -198,7 +198,7 @@ func mustPlaces(t *testing.T) []*endpoint {
 	return all.endpoints
 }
 
-// A store that cannot be asked says nothing about the key.
+// If the store cannot be read, the response does not say whether the key is valid.
 func TestAuthenticationWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// wantRefusal expects an error that a body may have: one of two codes, and one line of plain text.
+// wantRefusal checks that an error is one of the two of a body, and that its message is one line of plain text.
 func wantRefusal(t *testing.T, body []byte, err error) {
 	t.Helper()
 	e := shop.AsError(err)
@@ -20,7 +20,7 @@ func wantRefusal(t *testing.T, body []byte, err error) {
 	wantLine(t, e.Message)
 }
 
-// wantLine expects a text that can stand in a line, of a log or a page.
+// wantLine checks that a text is safe to show in one line of a log or a page.
 func wantLine(t *testing.T, text string) {
 	t.Helper()
 	for _, r := range text {
@@ -30,23 +30,23 @@ func wantLine(t *testing.T, text string) {
 	}
 }
 
-// members reads an object as the standard library does.
+// members decodes an object with the standard library.
 func members(t *testing.T, body []byte) (m map[string]json.RawMessage) {
 	t.Helper()
 	if err := json.Unmarshal(body, &m); err != nil {
-		t.Fatalf("%q was taken: %v", body, err)
+		t.Fatalf("%q was accepted: %v", body, err)
 	}
 	return m
 }
 
-// addAll adds the bodies that are wrong in every operation, and those that are right in one.
+// addAll adds bodies that are invalid for every operation, and the given ones, which are valid for one.
 func addAll(f *testing.F, bodies ...string) {
 	for _, body := range append(bodies, ``, `{}`, `null`, `[]`, `""`, `{"a":{"b":[[[[]]]]}}`, "\xef\xbb\xbf{}", "{\"name\":\"\xff\"}", `{"a":1,"a":1}`, `{} {}`) {
 		f.Add([]byte(body))
 	}
 }
 
-// FuzzPetChange: a change that is taken changes only what was sent, to what an animal may be.
+// FuzzPetChange: an accepted change has only the members of the body, with valid values.
 func FuzzPetChange(f *testing.F) {
 	addAll(f, `{"name":"Rex"}`, `{"categoryId":7.0}`, `{"status":"sold"}`, `{"name":null}`, `{"name":"Rex","categoryId":-1,"status":"pending"}`)
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -61,7 +61,7 @@ func FuzzPetChange(f *testing.F) {
 		sent := members(t, body)
 		for name, taken := range map[string]bool{"name": change.Name != nil, "categoryId": change.CategoryID != nil, "status": change.Status != nil} {
 			if _, was := sent[name]; was != taken {
-				t.Fatalf("%q: %s was sent: %v, and taken: %v", body, name, was, taken)
+				t.Fatalf("%q: %s was sent: %v, and accepted: %v", body, name, was, taken)
 			}
 		}
 		if change.Name != nil && shop.TextProblem(*change.Name) != "" {
@@ -70,7 +70,7 @@ func FuzzPetChange(f *testing.F) {
 	})
 }
 
-// FuzzCategory: a name that is taken keeps the rule of all texts.
+// FuzzCategory: an accepted name is a valid text.
 func FuzzCategory(f *testing.F) {
 	addAll(f, `{"name":"Dogs"}`, `{"name":" "}`, `{"name":"a\u0000"}`, `{"name":7}`)
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -83,7 +83,7 @@ func FuzzCategory(f *testing.F) {
 	})
 }
 
-// FuzzOrder: what is taken is an order, or a step of one.
+// FuzzOrder: an accepted body is a valid order or a valid status of one.
 func FuzzOrder(f *testing.F) {
 	addAll(f, `{"petId":7}`, `{"petId":7,"reference":"A-1"}`, `{"petId":"7"}`, `{"petId":7,"reference":null}`, `{"status":"approved"}`, `{"status":"lost"}`)
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -102,7 +102,7 @@ func FuzzOrder(f *testing.F) {
 	})
 }
 
-// FuzzKey: what is taken is a key that may be made, or an overlap that may be had.
+// FuzzKey: an accepted body is a valid key or a valid overlap.
 func FuzzKey(f *testing.F) {
 	addAll(f, `{"name":"partner","scopes":["pets:read"]}`, `{"name":"partner","scopes":["admin","admin"]}`, `{"name":"p","scopes":[]}`,
 		`{"name":"p","scopes":["admin"],"expiresAt":"2999-01-31T18:00:00Z"}`, `{"name":"p","scopes":["admin"],"expiresAt":"9999-12-31T23:59:60+14:00"}`,
@@ -112,7 +112,7 @@ func FuzzKey(f *testing.F) {
 		if err != nil {
 			wantRefusal(t, body, err)
 		} else if problems := key.Problems(time.Now()).Err(); problems != nil {
-			t.Fatalf("%q was taken: %v", body, problems)
+			t.Fatalf("%q was accepted: %v", body, problems)
 		}
 		overlap, err := decodeOverlap(body)
 		if err != nil {
@@ -123,8 +123,7 @@ func FuzzKey(f *testing.F) {
 	})
 }
 
-// FuzzImport: whatever lines are sent, each that is not blank is one row, and a row without problems is an animal that can be
-// added alone.
+// FuzzImport: every line that is not blank becomes one row, and a row without problems is a valid animal.
 func FuzzImport(f *testing.F) {
 	f.Add([]byte("{\"name\":\"Rex\",\"categoryId\":1}\n\n{\"name\":\"\"}\r\n[]\n{\"name\":\"a\",\"name\":\"b\"}"))
 	f.Add([]byte("\ufeff{\"name\":\"Rex\",\"categoryId\":9007199254740993,\"status\":\"sold\"}"))

@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Whoever was told of a change sees it in every answer from then on, however many ask beside them.
+// Once a change is confirmed, every response shows it, however many clients read at the same time.
 func TestCachedResponsesAreNeverStale(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -33,7 +33,7 @@ func TestCachedResponsesAreNeverStale(t *testing.T) {
 				_, name, _ := strings.Cut(string(got.body), `"name":"`)
 				var seen int64
 				if fmt.Sscan(name, &seen); seen < least {
-					t.Errorf("%s says %d after %d was told", path, seen, least)
+					t.Errorf("%s returns %d after %d was confirmed", path, seen, least)
 					return
 				}
 			}
@@ -47,13 +47,13 @@ func TestCachedResponsesAreNeverStale(t *testing.T) {
 	reading.Wait()
 }
 
-// An answer that is kept ends when a hold runs out, not a moment later.
+// A cached response expires at the moment when a hold does.
 func TestCachedResponsesExpireWithAHold(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
 	s.do("POST", "/v1/store/orders", `{"petId":1}`).want(t, 201, "")
-	for range 2 { // the second one is kept
+	for range 2 { // the second response comes from the cache
 		s.do("GET", "/v1/pets?status=available", "").want(t, 200, "[]")
 		s.do("GET", "/v1/pets/1", "").want(t, 200, `{"id":1,"name":"Rex","categoryId":1,"status":"pending"}`)
 	}
@@ -62,7 +62,7 @@ func TestCachedResponsesExpireWithAHold(t *testing.T) {
 	s.do("GET", "/v1/pets/1", "").want(t, 200, `{"id":1,"name":"Rex","categoryId":1,"status":"available"}`)
 }
 
-// What is kept is the same for all; the addresses in the links are each client's own.
+// The cache is shared by all clients, but each client's links have the host that the client used.
 func TestCachedResponsesGetLinksPerClient(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -76,7 +76,7 @@ func TestCachedResponsesGetLinksPerClient(t *testing.T) {
 	}
 }
 
-// Errors are not kept, and what cannot be made now is made later.
+// Errors are not cached: the next request tries again.
 func TestErrorsAreNotCached(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

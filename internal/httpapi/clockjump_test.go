@@ -12,7 +12,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// runAllJobs does all that has to be done from time to time.
+// runAllJobs runs every periodic job once.
 func runAllJobs(t *testing.T, s *shop.Service) {
 	t.Helper()
 	ctx := t.Context()
@@ -22,7 +22,7 @@ func runAllJobs(t *testing.T, s *shop.Service) {
 	}
 }
 
-// TestServiceSurvivesClockJumps sets the clock while the service runs, back or forward and back again, and keeps house each time.
+// TestServiceSurvivesClockJumps sets the clock of a running service back, or forward and back, and runs the jobs each time.
 func TestServiceSurvivesClockJumps(t *testing.T) {
 	t.Parallel()
 	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
@@ -52,7 +52,7 @@ func TestServiceSurvivesClockJumps(t *testing.T) {
 	}
 }
 
-// wrongClock is a shop in which this and that was done before its clock is set.
+// wrongClock is a shop with some history from before its clock jumps.
 type wrongClock struct {
 	*testShop
 	begun                      time.Time
@@ -60,7 +60,7 @@ type wrongClock struct {
 	key                        string
 	keyEnds                    time.Time
 	session                    string
-	passed                     bool // the clock has shown a time at which the session was over
+	passed                     bool // the clock has shown a time after the end of the session
 }
 
 func newWrongClock(t *testing.T) *wrongClock {
@@ -92,10 +92,10 @@ func newWrongClock(t *testing.T) *wrongClock {
 	return w
 }
 
-// fanOut makes deliveries of what has happened.
+// fanOut creates the deliveries of all events so far.
 func (w *wrongClock) fanOut() {
 	w.t.Helper()
-	if _, err := w.service.LastEvent(w.t.Context()); err != nil { // what has happened gets its place
+	if _, err := w.service.LastEvent(w.t.Context()); err != nil { // gives the events their positions
 		w.t.Fatal(err)
 	}
 	hook, err := w.service.Webhook(w.t.Context(), 1)
@@ -112,7 +112,7 @@ func (w *wrongClock) once() testResponse {
 	return w.do("POST", "/v1/pets", `{"name":"Once","categoryId":1}`, "Idempotency-Key: once")
 }
 
-// wantOnce expects a write that is repeated not to be done again.
+// wantOnce checks that a retried write is not executed again.
 func (w *wrongClock) wantOnce() {
 	w.t.Helper()
 	if again := w.once(); !bytes.Equal(again.body, w.first.body) || again.Header.Get("Idempotency-Replayed") != "true" {
@@ -120,7 +120,7 @@ func (w *wrongClock) wantOnce() {
 	}
 }
 
-// wantOrders expects a hold to stand as long as was said, one that is made now to run from now on, and no time to go back.
+// wantOrders checks that old holds keep their end, new holds start now, and no timestamp goes back.
 func (w *wrongClock) wantOrders() {
 	w.t.Helper()
 	t, before := w.t, w.order.order(w.t)
@@ -136,7 +136,7 @@ func (w *wrongClock) wantOrders() {
 		t.Errorf("at %v: %+v", w.clock.now(), o)
 	}
 	w.do("POST", "/v1/store/orders", `{"petId":3}`).wantError(t, 409, shop.PetNotAvailable)
-	for range 2 { // a rotation shows in the time alone
+	for range 2 { // a rotation changes nothing visible but updatedAt
 		hook := w.do("GET", "/v1/webhooks/1", "")
 		w.do("POST", "/v1/webhooks/1/rotate", "").want(t, 200, "")
 		if again := w.do("GET", "/v1/webhooks/1", ""); again.Header.Get("ETag") == hook.Header.Get("ETag") {
@@ -145,7 +145,7 @@ func (w *wrongClock) wantOrders() {
 	}
 }
 
-// wantFeed expects the feed and the pages to go on where they were.
+// wantFeed checks that the feed and the pages continue where they were.
 func (w *wrongClock) wantFeed() {
 	w.t.Helper()
 	if rest := w.do("GET", w.page.link("next"), "").pets(w.t); len(rest) != 2 || rest[0].ID != 3 {
@@ -173,7 +173,7 @@ func (w *wrongClock) wantFeed() {
 	}
 }
 
-// wantKeys expects a key to end when the clock says so, and the last use of one not to be still to come.
+// wantKeys checks that keys expire by the current clock, and that no lastUsedAt lies in the future.
 func (w *wrongClock) wantKeys() {
 	w.t.Helper()
 	got := w.do("GET", "/v1/keys/current", "", bearing(w.key))
@@ -192,14 +192,14 @@ func (w *wrongClock) wantKeys() {
 	}
 }
 
-// wantDelivery expects what was to be sent at once to be sent at once.
+// wantDelivery checks that deliveries that were due stay due.
 func (w *wrongClock) wantDelivery() {
 	w.t.Helper()
 	claims, err := w.service.ClaimDeliveries(w.t.Context(), 1, 100)
 	if err != nil || len(claims) != 5 {
 		w.t.Fatalf("%d messages are due, %v", len(claims), err)
 	}
-	w.clock.forward(-time.Hour) // while they are on their way; whoever has them is killed
+	w.clock.forward(-time.Hour) // while they are claimed by a worker that is then killed
 	runAllJobs(w.t, w.service)
 	claims, err = w.service.ClaimDeliveries(w.t.Context(), 1, 100)
 	if err != nil || len(claims) != 5 {
@@ -218,8 +218,8 @@ func (w *wrongClock) wantDelivery() {
 	}
 }
 
-// wantEnds expects that nothing stays for ever: of what was done before the clock was set, and of what is done now. The service is
-// started again, so that it takes the time for what has passed.
+// wantEnds checks that everything from before and after the jump expires in the end. It restarts the service, so that it
+// accepts the new time.
 func (w *wrongClock) wantEnds() {
 	w.t.Helper()
 	if _, err := w.service.SessionPrincipal(w.t.Context(), w.session); err != nil && !w.passed {
@@ -241,7 +241,7 @@ func (w *wrongClock) wantEnds() {
 	w.clock.forward(30 * 24 * time.Hour)
 	later = w.open(shop.Options{EventRetention: 30 * 24 * time.Hour})
 	runAllJobs(w.t, later)
-	if page := w.do("GET", "/v1/events", ""); page.StatusCode != 200 || strings.Count(string(page.body), `"specversion"`) > 2 { // the ends of orders
+	if page := w.do("GET", "/v1/events", ""); page.StatusCode != 200 || strings.Count(string(page.body), `"specversion"`) > 2 { // expired orders
 		w.t.Errorf("a month later there is still %s", page.body)
 	}
 	if list, err := later.ListDeliveries(w.t.Context(), shop.DeliveryList{WebhookID: 1, PageRequest: shop.PageRequest{Limit: 10}}); err != nil || len(list.Items) > 0 {
@@ -253,7 +253,7 @@ func (w *wrongClock) wantEnds() {
 	}
 }
 
-// A node whose clock is wrong by days shares a store with others. What it was asked to do once is done once.
+// A node whose clock is wrong by days still does not repeat a write that another node has executed.
 func TestRetryOnANodeWithAWrongClock(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -271,11 +271,11 @@ func TestRetryOnANodeWithAWrongClock(t *testing.T) {
 			runAllJobs(t, wrong)
 			runAllJobs(t, s.service)
 			if _, replayed := errors.AsType[*shop.ReplayError](repeat(node)); !replayed {
-				t.Errorf("%v off: it was done twice", off)
+				t.Errorf("%v off: the write was executed twice", off)
 			}
 		}
 		s.clock.forward(25 * time.Hour)
-		runAllJobs(t, s.open(shop.Options{})) // started then
+		runAllJobs(t, s.open(shop.Options{})) // a service that is started at that time
 		if err := repeat(s.open(shop.Options{})); err != nil {
 			t.Errorf("%v off: a day later: %v", off, err)
 		}

@@ -19,14 +19,14 @@ func (a testResponse) delivery(t *testing.T) shop.Delivery {
 	return delivery
 }
 
-// deliver takes all that is due to a webhook, and notes what became of it.
+// deliver claims all due deliveries of a webhook and records their outcome.
 func (s *testShop) deliver(t *testing.T, attempt shop.Attempt) {
 	t.Helper()
 	hook, err := s.service.Webhook(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.service.LastEvent(t.Context()); err != nil { // what has happened gets its place
+	if _, err := s.service.LastEvent(t.Context()); err != nil { // gives the events their positions
 		t.Fatal(err)
 	}
 	if hook.Enabled {
@@ -44,7 +44,7 @@ func (s *testShop) deliver(t *testing.T, attempt shop.Attempt) {
 			schema = "TestEvent"
 		}
 		if err := s.checks.CheckSchema(schema, claim.Body); err != nil {
-			t.Errorf("a message is not as the document says: %s: %v", claim.Body, err)
+			t.Errorf("a delivery does not match the OpenAPI document: %s: %v", claim.Body, err)
 		}
 		attempt.At = s.clock.now().UTC().Truncate(time.Microsecond)
 		if _, err := s.service.FinishAttempt(t.Context(), claim, attempt, 0); err != nil {
@@ -53,7 +53,7 @@ func (s *testShop) deliver(t *testing.T, attempt shop.Attempt) {
 	}
 }
 
-// What becomes of a message is shown, each attempt of it.
+// A delivery shows each of its attempts.
 func TestDeliveries(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -72,24 +72,24 @@ func TestDeliveries(t *testing.T) {
 	s.deliver(t, shop.Attempt{Error: "there was no answer within 5s", Duration: 5 * time.Second})
 	if got := latest(); got.ID != 1 || got.WebhookID != 1 || got.MessageID != "evt_3" || got.EventID != "3" || got.EventType != shop.PetCreated ||
 		got.Status != shop.DeliveryPending || len(got.Attempts) != 1 || got.Attempts[0].Millis != 5000 || got.Attempts[0].Status != 0 || got.NextAttemptAt.IsZero() {
-		t.Errorf("after no answer: %+v", got)
+		t.Errorf("after no response: %+v", got)
 	}
 	if since := s.do("GET", "/v1/webhooks/1", "").webhook(t).FailingSince; since.IsZero() {
-		t.Error("the webhook does not say that it fails")
+		t.Error("the webhook is not shown as failing")
 	}
 	s.clock.forward(time.Minute)
 	s.deliver(t, shop.Attempt{Status: 500, Response: "<oops>\u0000 & \"🐢\""})
 	s.clock.forward(time.Hour)
 	s.deliver(t, shop.Attempt{Status: 204})
 	if got := latest(); got.Status != shop.DeliverySucceeded || len(got.Attempts) != 3 || got.Attempts[1].Status != 500 || got.Attempts[2].Status != 204 || !got.NextAttemptAt.IsZero() {
-		t.Errorf("after it was taken: %+v", got)
+		t.Errorf("after success: %+v", got)
 	}
 	if since := s.do("GET", "/v1/webhooks/1", "").webhook(t).FailingSince; !since.IsZero() {
-		t.Error("the webhook says that it still fails")
+		t.Error("the webhook is still shown as failing")
 	}
 	s.add(`{"name":"Mia","categoryId":1}`)
 	s.deliver(t, shop.Attempt{Status: 410})
-	if got := latest(); got.Status != shop.DeliveryPending || !got.NextAttemptAt.IsZero() { // it waits
+	if got := latest(); got.Status != shop.DeliveryPending || !got.NextAttemptAt.IsZero() { // until the webhook is enabled again
 		t.Errorf("after 410: %+v", got)
 	}
 	hook := s.do("GET", "/v1/webhooks/1", "").webhook(t)
@@ -100,11 +100,11 @@ func TestDeliveries(t *testing.T) {
 		t.Errorf("enabled again, it is %+v", hook)
 	}
 	if got := latest(); got.NextAttemptAt.IsZero() {
-		t.Errorf("enabled again, what waited is %+v", got)
+		t.Errorf("enabled again, the pending delivery is %+v", got)
 	}
 }
 
-// A test and a redelivery begin a delivery at once, also where the webhook is disabled.
+// Tests and redeliveries create a delivery at once, even if the webhook is disabled.
 func TestTestEventAndRedelivery(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -124,12 +124,12 @@ func TestTestEventAndRedelivery(t *testing.T) {
 	if again.ID == tried.ID || again.MessageID != tried.MessageID || again.EventType != tried.EventType || again.Status != shop.DeliveryPending || len(again.Attempts) != 0 {
 		t.Errorf("redelivered as %+v", again)
 	}
-	event := s.do("POST", "/v1/webhooks/1/deliveries/1/redeliver", `{"unknown":true}`).delivery(t) // a body is not read
+	event := s.do("POST", "/v1/webhooks/1/deliveries/1/redeliver", `{"unknown":true}`).delivery(t) // the body is ignored
 	if event.MessageID != "evt_1" || event.EventID != "1" || event.EventType != shop.WebhookCreated {
 		t.Errorf("redelivered as %+v", event)
 	}
 	s.do("POST", "/v1/webhooks/1/deliveries/99/redeliver", "").wantError(t, 404, shop.NotFound)
-	s.do("POST", "/v1/webhooks/2/deliveries/1/redeliver", "").wantError(t, 404, shop.NotFound) // it was not to this one
+	s.do("POST", "/v1/webhooks/2/deliveries/1/redeliver", "").wantError(t, 404, shop.NotFound) // the delivery belongs to the other webhook
 	for _, id := range []string{"0", "-1", "abc", "1.0", "9223372036854775808", "%00"} {
 		got := s.do("POST", "/v1/webhooks/1/deliveries/"+id+"/redeliver", "")
 		if got.wantError(t, 404, shop.NotFound); !strings.Contains(got.message(t), "delivery") {
@@ -141,16 +141,16 @@ func TestTestEventAndRedelivery(t *testing.T) {
 func TestDeliveriesArePaginated(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.do("POST", "/v1/webhooks", example).want(t, 201, "") // it is told of itself: delivery 1, which is taken
+	s.do("POST", "/v1/webhooks", example).want(t, 201, "") // its own event is delivery 1, which succeeds
 	s.deliver(t, shop.Attempt{Status: 200})
 	s.do("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created"]}`).want(t, 201, "")
-	s.do("PATCH", "/v1/webhooks/1", `{"enabled":false}`).want(t, 200, "") // it is told of no more
+	s.do("PATCH", "/v1/webhooks/1", `{"enabled":false}`).want(t, 200, "") // no more events
 	for range 3 {
-		s.do("POST", "/v1/webhooks/1/test", "").want(t, 202, "") // deliveries 2 to 4, which fail
+		s.do("POST", "/v1/webhooks/1/test", "").want(t, 202, "") // deliveries 2 to 4 fail
 	}
 	s.deliver(t, shop.Attempt{Status: 500})
 	s.do("POST", "/v1/webhooks/1/test", "").want(t, 202, "") // 5
-	s.do("POST", "/v1/webhooks/2/test", "").want(t, 202, "") // of another
+	s.do("POST", "/v1/webhooks/2/test", "").want(t, 202, "") // of the other webhook
 	for query, want := range map[string]string{
 		"": "5 4 3 2 1", "limit=2": "5 4 3 2 1", "limit=1": "5 4 3 2 1", "status=failed": "4 3 2", "status=failed&limit=1": "4 3 2",
 		"status=succeeded": "1", "status=pending": "5", "unknown=x": "5 4 3 2 1",

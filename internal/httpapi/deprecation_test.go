@@ -8,7 +8,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// day is a date for Config.Today.
+// day returns a function for Config.Today.
 func day(text string) func() time.Time {
 	date, err := time.Parse(time.DateOnly, text)
 	if err != nil {
@@ -34,7 +34,7 @@ func TestGetPet(t *testing.T) {
 	}
 }
 
-// Every answer of the operation announces its removal; no other answer does.
+// Every response of the deprecated operation announces its removal, and no other response does.
 func TestDeprecation(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -84,7 +84,7 @@ func TestGetPetAfterItsRemoval(t *testing.T) {
 		t.Errorf("the message %q does not name the replacement", got.message(t))
 	}
 	if got.Header.Get("Sunset") == "" || got.link("successor-version") != "/v1/pets" {
-		t.Error("the answer after the removal no longer says what replaces it")
+		t.Error("after the removal, the response does not name the replacement")
 	}
 	s.do("GET", "/v1/pets/abc", "").wantError(t, 410, shop.OperationRemoved)
 	s.do("HEAD", "/v1/pets/1", "").wantError(t, 410, shop.OperationRemoved)

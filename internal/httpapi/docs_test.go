@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/web"
 )
 
-// Nobody needs a key to read about the interface.
+// The documentation is public.
 func TestDocsAreServed(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -37,7 +37,7 @@ func TestDocsAreServed(t *testing.T) {
 	}
 }
 
-// The pages run no script but ours, and call no address but those of the document.
+// The pages run only our scripts, and send requests only to the servers of the OpenAPI document.
 func TestDocsPolicy(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) {
@@ -59,7 +59,7 @@ func TestDocsPolicy(t *testing.T) {
 		}
 	}
 	if guides := s.do("GET", "/docs/guides", ""); !strings.Contains(string(guides.body), "https://pets.example.com/shop/v1/pets") {
-		t.Error("the examples name another address than clients use")
+		t.Error("the examples do not use the public URL")
 	}
 }
 
@@ -68,7 +68,7 @@ func TestGuidesExplainEveryErrorCode(t *testing.T) {
 	guides := string(newShop(t).do("GET", "/docs/guides", "").body)
 	for code, status := range web.Status {
 		if row := fmt.Sprintf("<td><code>%s</code></td><td>%d</td><td>%c", code, status, advice[code][0]); !strings.Contains(guides, row) {
-			t.Errorf("the guides do not say what to do about %s", code)
+			t.Errorf("the guides do not explain %s", code)
 		}
 	}
 	for code := range advice {
@@ -80,7 +80,7 @@ func TestGuidesExplainEveryErrorCode(t *testing.T) {
 		t.Error("the guides do not say how long an order holds its animal here")
 	}
 	if strings.Contains(guides, "Staging") {
-		t.Error("a shop that is no staging says that it is")
+		t.Error("a production shop claims to be staging")
 	}
 }
 

@@ -59,7 +59,7 @@ func TestWrongMethods(t *testing.T) {
 	}
 }
 
-// Every answer has an id of its own, which the log has too.
+// Every response has a unique request id, which is in the log, too.
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -84,17 +84,17 @@ func TestRequestIDs(t *testing.T) {
 	}
 	refused := s.do("GET", "/metrics", "", "Authorization: ").Header.Get("X-Request-Id")
 	if !strings.Contains(s.log.String(), "id="+refused) {
-		t.Error("somebody who tried the metrics without a key is not in the log")
+		t.Error("a request for the metrics without a key is not in the log")
 	}
 	s.do("GET", "/livez", "")
 	if strings.Contains(s.log.String(), "livez") {
-		t.Error("a health check that went well is in the log")
+		t.Error("a successful health check is in the log")
 	}
 }
 
 var errSecret = errors.New("SELECT broke at 10.0.0.1")
 
-// A fault of ours is a 500 or 503 that tells nothing of it; the log tells all.
+// A fault of the service is a 500 or 503 without details. The log has the details.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -120,7 +120,7 @@ func TestFaults(t *testing.T) {
 				got := s.do(ask.method, ask.path, ask.body)
 				got.wantError(t, c.status, c.code)
 				if strings.Contains(string(got.body), "SELECT") || strings.Contains(string(got.body), "nil pointer") {
-					t.Errorf("the answer shows what broke: %s", got.body)
+					t.Errorf("the response shows the cause: %s", got.body)
 				}
 				if c.status == 503 && got.Header.Get("Retry-After") == "" {
 					t.Error("no Retry-After")
@@ -135,29 +135,29 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A crash outside the store is answered too, wherever it happens.
+// A panic in a handler becomes a 500.
 func TestPanicBecomesAnInternalError(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for _, path := range []string{"/v1/openapi.json", "/v1/openapi.yaml"} {
-		for _, place := range s.api.router.endpoints {
-			if strings.Join(place.segments, "/") == path {
-				handler := place.routes["GET"].handle
-				place.routes["GET"].handle = func(*API, *exchange) error { panic("on purpose") }
+		for _, endpoint := range s.api.router.endpoints {
+			if strings.Join(endpoint.segments, "/") == path {
+				handler := endpoint.routes["GET"].handle
+				endpoint.routes["GET"].handle = func(*API, *exchange) error { panic("on purpose") }
 				s.do("GET", path, "").wantError(t, 500, shop.Internal)
-				place.routes["GET"].handle = handler
+				endpoint.routes["GET"].handle = handler
 			}
 		}
 		s.do("GET", path, "").want(t, 200, "")
 	}
 }
 
-// An answer that has begun and cannot be finished is cut off, so that nobody takes it for whole.
+// A response that cannot be completed is cut off, so that no client mistakes it for a complete one.
 func TestPanicDuringAResponseDropsTheConnection(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	for _, place := range s.api.router.endpoints {
-		if route := place.routes["GET"]; route != nil && route.operation == "livez" {
+	for _, endpoint := range s.api.router.endpoints {
+		if route := endpoint.routes["GET"]; route != nil && route.operation == "livez" {
 			route.handle = func(_ *API, x *exchange) error {
 				x.w.Header().Set("Content-Length", "100")
 				x.w.Write([]byte("half of it"))
@@ -166,11 +166,11 @@ func TestPanicDuringAResponseDropsTheConnection(t *testing.T) {
 		}
 	}
 	if _, err := s.tryDo("GET", "/livez", ""); !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		t.Errorf("got %v, want a connection that was cut", err)
+		t.Errorf("got %v, want a dropped connection", err)
 	}
 }
 
-// What a plain client library would not send.
+// Requests that an ordinary client library would not send.
 func TestOddRequests(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -197,7 +197,7 @@ func TestOddRequests(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.status == 400 {
-				connection.(*net.TCPConn).CloseWrite() // nothing more will come
+				connection.(*net.TCPConn).CloseWrite() // the client sends nothing more
 			}
 			response, err := http.ReadResponse(bufio.NewReader(connection), nil)
 			if err != nil {
@@ -218,12 +218,12 @@ func TestOddRequests(t *testing.T) {
 	}
 	for line := range strings.Lines(s.log.String()) {
 		if !strings.HasPrefix(line, "time=") {
-			t.Errorf("a request broke a line of the log: %q", line)
+			t.Errorf("a request broke the format of a log line: %q", line)
 		}
 	}
 }
 
-// An answer does not wait for a body that nobody reads: its sender may never send it.
+// A response does not wait for a body that is not read: the client may never send it.
 func TestBodiesThatNeverCome(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -252,11 +252,11 @@ func TestBodiesThatNeverCome(t *testing.T) {
 	}
 	large := fmt.Sprintf("POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sContent-Length: 100000\r\nExpect: 100-continue\r\n\r\n", key)
 	if response := s.exchange(t, large); response.StatusCode != 413 {
-		t.Errorf("a body that is too large before it is sent: %d", response.StatusCode)
+		t.Errorf("a body with a too large Content-Length: %d", response.StatusCode)
 	}
 	chunks := fmt.Sprintf("POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", key, maxBodyBytes+1, strings.Repeat(" ", maxBodyBytes+1))
 	if response := s.exchange(t, chunks); response.StatusCode != 413 {
-		t.Errorf("a body that is too large and does not end: %d", response.StatusCode)
+		t.Errorf("a body that is too large and never ends: %d", response.StatusCode)
 	}
 }
 
@@ -269,7 +269,7 @@ func TestOptionsAsterisk(t *testing.T) {
 	}
 }
 
-// exchange sends what it is given and reads one answer, without its body.
+// exchange sends a raw request and reads one response, without its body.
 func (s *testShop) exchange(t *testing.T, request string) *http.Response {
 	t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -277,7 +277,7 @@ func (s *testShop) exchange(t *testing.T, request string) *http.Response {
 		t.Fatal(err)
 	}
 	defer connection.Close()
-	connection.SetDeadline(time.Now().Add(20 * time.Second)) // less than any body is waited for
+	connection.SetDeadline(time.Now().Add(20 * time.Second)) // shorter than the timeout of any body
 	if _, err := io.WriteString(connection, request); err != nil {
 		t.Fatal(err)
 	}

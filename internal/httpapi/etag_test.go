@@ -31,7 +31,7 @@ func TestIfMatch(t *testing.T) {
 	s.do("PATCH", "/v1/pets/1", `{"name":"Leo"}`, "If-Match: *").want(t, 200, "")
 }
 
-// A condition is never ignored, whatever it is put on.
+// If-Match is never ignored, whatever the resource.
 func TestIfMatchIsNeverIgnored(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -46,7 +46,7 @@ func TestIfMatchIsNeverIgnored(t *testing.T) {
 		tag := s.do("GET", c.path, "").Header.Get("ETag")
 		s.do(c.method, c.path, c.body, `If-Match: "x"`).wantError(t, 412, shop.PreconditionFailed)
 		if now := s.do("GET", c.path, "").Header.Get("ETag"); now != tag {
-			t.Errorf("%s %s was done all the same", c.method, c.path)
+			t.Errorf("%s %s was executed in spite of the wrong tag", c.method, c.path)
 		}
 		if got := s.do(c.method, c.path, c.body, "If-Match: "+tag); got.StatusCode >= 300 {
 			t.Errorf("%s %s with the right tag: %d %s", c.method, c.path, got.StatusCode, got.body)

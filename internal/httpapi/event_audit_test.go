@@ -10,21 +10,21 @@ import (
 	"animalstore/internal/shop"
 )
 
-// change is a request, and what the feed must say of it: "type subject actor, current, previous" of each event in order.
+// change is a request and the events that it must cause, in order: "type subject actor, current, previous".
 type change struct {
 	method, path, body string
-	told               []string
+	events             []string
 }
 
-// vague stands for what differs each time.
+// vague matches values that differ each time.
 var vague = regexp.MustCompile(`,"(createdAt|updatedAt|holdExpiresAt|expiresAt|lastUsedAt|hint)":"[^"]*"`)
 
-// eventsOf does a deed and returns what the feed says of it.
+// eventsOf sends the request of a change and returns the events that it causes.
 func (s *testShop) eventsOf(t *testing.T, d change, headers ...string) []string {
 	t.Helper()
 	before := s.lastEvent(t)
-	if got := s.do(d.method, d.path, d.body, headers...); got.StatusCode >= 300 && d.told != nil {
-		t.Errorf("%s %s %s answers %d %s", d.method, d.path, d.body, got.StatusCode, got.body)
+	if got := s.do(d.method, d.path, d.body, headers...); got.StatusCode >= 300 && d.events != nil {
+		t.Errorf("%s %s %s returned %d %s", d.method, d.path, d.body, got.StatusCode, got.body)
 	}
 	return s.eventLines(t, before)
 }
@@ -50,13 +50,13 @@ func (s *testShop) eventLines(t *testing.T, after int64) (lines []string) {
 func compare(t *testing.T, what any, got, want []string) {
 	t.Helper()
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		t.Errorf("%v is told as\n%s\nwant\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
+		t.Errorf("%v caused the events\n%s\nwant\n%s", what, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
-// Each change is told with who made it, what it made, and of what; a change that changes nothing, or fails, is not told.
-// ACTOR stands for who does it all.
-var deeds = []change{
+// Each change causes an event with its actor and the resource before and after. A request that fails or changes nothing causes
+// none. ACTOR stands for the key that sends all requests.
+var changes = []change{
 	{"POST", "/v1/pets", `{"name":"Rex","categoryId":7,"status":"available"}`, []string{
 		`category.created categories/7 ACTOR, {"id":7}, null`,
 		`pet.created pets/1 ACTOR, {"id":1,"name":"Rex","categoryId":7,"status":"available"}, null`,
@@ -72,7 +72,7 @@ var deeds = []change{
 		`category.created categories/-8 ACTOR, {"id":-8}, null`,
 		`pet.updated pets/2 ACTOR, {"id":2,"name":"Leo","categoryId":-8,"status":"sold"}, {"id":2,"name":"Leo","categoryId":7,"status":"sold"}`,
 	}},
-	{"PATCH", "/v1/pets/2", `{"categoryId":9,"status":"pending"}`, nil}, // what is refused brings no category
+	{"PATCH", "/v1/pets/2", `{"categoryId":9,"status":"pending"}`, nil}, // a refused request creates no category
 	{"DELETE", "/v1/pets/2", ``, []string{`pet.deleted pets/2 ACTOR, null, {"id":2,"name":"Leo","categoryId":-8,"status":"sold"}`}},
 	{"DELETE", "/v1/pets/2", ``, nil},
 
@@ -115,7 +115,7 @@ var deeds = []change{
 		`key.rotated keys/2 ACTOR, {"id":2,"name":"web","scopes":["pets:read"]}, {"id":2,"name":"web","scopes":["pets:read"]}`,
 	}},
 	{"DELETE", "/v1/keys/2", ``, []string{`key.revoked keys/2 ACTOR, null, {"id":2,"name":"web","scopes":["pets:read"]}`}},
-	{"DELETE", "/v1/keys/1", ``, nil}, // the last one
+	{"DELETE", "/v1/keys/1", ``, nil}, // the last admin key
 
 	{"POST", "/v1/imports", "{\"name\":\"Tom\",\"categoryId\":7}\n{\"name\":\"Jerry\",\"categoryId\":12,\"status\":\"sold\"}", []string{
 		`category.created categories/12 ACTOR, {"id":12}, null`,
@@ -145,60 +145,60 @@ var deeds = []change{
 	}},
 }
 
-// oneLine makes a text fit for a header.
+// oneLine makes a text valid in a header.
 func oneLine(text string) string { return strings.ReplaceAll(text, "\n", " ") }
 
 func TestEveryChangeIsRecordedAsAnEvent(t *testing.T) {
 	t.Parallel()
 	for _, actor := range []string{"configured", "keys/1"} {
 		s := newShop(t)
-		key := s.key(shop.Admin) // not over the interface: nobody's
+		key := s.key(shop.Admin) // not through the API, so without an actor
 		compare(t, "a key of the command line", s.eventLines(t, 0), []string{`key.created keys/1 system, {"id":1,"name":"partner","scopes":["admin"]}, null`})
 		if actor == "configured" {
 			key = adminKey
 		}
-		s.skipValidation = true // these answers are checked elsewhere
-		for _, deed := range deeds {
+		s.skipValidation = true // other tests validate these responses
+		for _, c := range changes {
 			var want []string
-			for _, line := range deed.told {
+			for _, line := range c.events {
 				want = append(want, strings.Replace(line, " ACTOR, ", " "+actor+", ", 1))
 			}
-			got := s.eventsOf(t, deed, bearing(key), "Idempotency-Key: "+oneLine(deed.path+deed.body))
-			compare(t, deed.method+" "+deed.path+" "+deed.body, got, want)
-			if deed.method == "POST" { // once more is no other deed
-				compare(t, "a repeat of "+deed.path, s.eventsOf(t, deed, bearing(key), "Idempotency-Key: "+oneLine(deed.path+deed.body)), nil)
+			got := s.eventsOf(t, c, bearing(key), "Idempotency-Key: "+oneLine(c.path+c.body))
+			compare(t, c.method+" "+c.path+" "+c.body, got, want)
+			if c.method == "POST" { // a retry causes no events
+				compare(t, "a retry of "+c.path, s.eventsOf(t, c, bearing(key), "Idempotency-Key: "+oneLine(c.path+c.body)), nil)
 			}
 		}
 		s.skipValidation = false
-		s.since(t, "/v1/events") // all of it is as the document says
+		s.since(t, "/v1/events") // validates all events against the OpenAPI document
 	}
 }
 
-// Every type of event but one is among the deeds: nobody asks for a hold to run out.
+// The changes cover every event type but order.expired, which no request causes.
 func TestEveryEventTypeIsCovered(t *testing.T) {
 	t.Parallel()
 	types := map[string]bool{string(shop.OrderExpired): true}
-	for _, deed := range deeds {
-		for _, line := range deed.told {
+	for _, c := range changes {
+		for _, line := range c.events {
 			what, _, _ := strings.Cut(line, " ")
 			types[what] = true
 		}
 	}
 	for _, what := range shop.EventTypes() {
 		if !types[string(what)] {
-			t.Errorf("%s is missing here", what)
+			t.Errorf("%s is not covered", what)
 		}
 	}
 }
 
-// A hold that ran out is nobody's deed, whoever comes across it.
+// An expired hold has no actor, whichever request notices it.
 func TestExpiredHoldIsRecordedWithoutActor(t *testing.T) {
 	t.Parallel()
 	expired := []string{
 		`order.expired store/orders/1 system, {"id":1,"petId":1,"status":"expired"}, {"id":1,"petId":1,"status":"placed"}`,
 		`pet.updated pets/1 system, {"id":1,"name":"Rex","categoryId":1,"status":"available"}, {"id":1,"name":"Rex","categoryId":1,"status":"pending"}`,
 	}
-	for _, deed := range []change{
+	for _, c := range []change{
 		{"GET", "/v1/pets", ``, []string{}},
 		{"GET", "/v1/store/orders/1", ``, []string{}},
 		{"PATCH", "/v1/store/orders/1", `{"status":"expired"}`, []string{}},
@@ -213,11 +213,11 @@ func TestExpiredHoldIsRecordedWithoutActor(t *testing.T) {
 		s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
 		s.do("POST", "/v1/store/orders", `{"petId":1}`).want(t, 201, "")
 		s.clock.forward(73 * time.Hour)
-		compare(t, deed.method+" "+deed.path, s.eventsOf(t, deed, bearing(key)), append(expired[:2:2], deed.told...))
+		compare(t, c.method+" "+c.path, s.eventsOf(t, c, bearing(key)), append(expired[:2:2], c.events...))
 	}
 }
 
-// A webhook that is gone is disabled by nobody.
+// A webhook that is disabled because it returned 410 has no actor.
 func TestDisabledWebhookIsRecordedWithoutActor(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -228,6 +228,6 @@ func TestDisabledWebhookIsRecordedWithoutActor(t *testing.T) {
 	if len(events) != 1 || events[0].Type != shop.WebhookUpdated || events[0].Actor != "system" ||
 		!strings.Contains(string(events[0].Data.Current), `"enabled":false,"disabledReason":"The address answered 410 Gone."`) ||
 		!strings.Contains(string(events[0].Data.Previous), `"enabled":true`) {
-		t.Errorf("it is told as %+v", events)
+		t.Errorf("the events are %+v", events)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// told is an event as the API shows it.
-type told struct {
+// wireEvent is an event as the API encodes it.
+type wireEvent struct {
 	ID      string
 	Source  string
 	Type    shop.EventType
@@ -20,17 +20,17 @@ type told struct {
 	Data    struct{ Current, Previous json.RawMessage }
 }
 
-func (a testResponse) events(t *testing.T) []told {
+func (a testResponse) events(t *testing.T) []wireEvent {
 	t.Helper()
-	var events []told
+	var events []wireEvent
 	if err := json.Unmarshal(a.body, &events); err != nil {
 		t.Fatalf("%s: %v", a.body, err)
 	}
 	return events
 }
 
-// since walks the feed from a path on, page by page.
-func (s *testShop) since(t *testing.T, path string) (events []told) {
+// since reads all pages of the feed, starting at a path.
+func (s *testShop) since(t *testing.T, path string) (events []wireEvent) {
 	t.Helper()
 	for path != "" {
 		page := s.do("GET", path, "")
@@ -74,10 +74,10 @@ func TestListEvents(t *testing.T) {
 		s.do("GET", "/v1/events?"+query, "").wantError(t, 400, shop.InvalidParameter)
 	}
 	many := "type=" + strings.Join(strings.Fields(strings.Repeat("pet.created ", 40000)), "&type=")
-	s.do("GET", "/v1/events?"+many, "").wantError(t, 400, shop.InvalidParameter) // and not more than the store can take
+	s.do("GET", "/v1/events?"+many, "").wantError(t, 400, shop.InvalidParameter) // not more than a query of the store can have
 }
 
-// A page says where the next one is, and can be asked for again by its tag.
+// A page links to the next one and has an entity tag.
 func TestEventPages(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) { c.PublicURL = "https://pets.example.com/shop/v1" })
@@ -104,7 +104,7 @@ func TestEventPages(t *testing.T) {
 	s.do("HEAD", "/v1/events", "").want(t, 200, "")
 }
 
-// An event says where and when it happened, and shows what it is about as the interface does.
+// An event has its source and time, and shows its resource as the API does.
 func TestEventFormat(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -122,10 +122,10 @@ func TestEventFormat(t *testing.T) {
 	}
 }
 
-// retention makes the shop forget all events that there are.
+// retention removes all events so far.
 func (s *testShop) retention(t *testing.T) {
 	t.Helper()
-	if _, err := s.service.LastEvent(t.Context()); err != nil { // what has no place yet is not old enough
+	if _, err := s.service.LastEvent(t.Context()); err != nil { // events without a position are not removed
 		t.Fatal(err)
 	}
 	s.clock.forward(2 * time.Hour)
@@ -144,7 +144,7 @@ func TestExpiredEvents(t *testing.T) {
 	for _, query := range []string{"after=0", "after=1", "after=1&type=order.placed", "after=0&subject=pets/2", "after=000"} {
 		s.do("GET", "/v1/events?"+query, "").wantError(t, 410, shop.EventsExpired)
 	}
-	for _, query := range []string{"", "after=2", "subject=pets/2", "limit=1"} { // from the oldest that is kept
+	for _, query := range []string{"", "after=2", "subject=pets/2", "limit=1"} { // from the oldest event that is left
 		got := s.do("GET", "/v1/events?"+query, "").events(t)
 		if len(got) != 1 || got[0].ID != "3" {
 			t.Errorf("%s: %+v", query, got)
@@ -153,7 +153,7 @@ func TestExpiredEvents(t *testing.T) {
 	s.do("GET", "/v1/events?after=3", "").want(t, 200, "[]")
 }
 
-// Each event of a stream is as the document says.
+// Each event of a stream matches the OpenAPI document.
 func TestStreamIsAsDocumented(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -169,7 +169,7 @@ func TestStreamIsAsDocumented(t *testing.T) {
 	}
 }
 
-// A stream whose place is gone says so as the document does.
+// The reset of a stream matches the OpenAPI document.
 func TestResetIsAsDocumented(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -182,11 +182,11 @@ func TestResetIsAsDocumented(t *testing.T) {
 		t.Errorf("%s: %v", got.data, err)
 	}
 	if page := s.do("GET", "/v1/events?after=1", ""); got.data != strings.TrimSpace(string(page.body)) {
-		t.Errorf("the stream says %s, and a page %s", got.data, page.body)
+		t.Errorf("the stream has %s, and a page %s", got.data, page.body)
 	}
 }
 
-// What is wrong is said before a stream begins, as everywhere else.
+// Errors are reported before the stream starts, in the usual format.
 func TestStreamErrorsBeforeTheStart(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -196,7 +196,7 @@ func TestStreamErrorsBeforeTheStart(t *testing.T) {
 	s.do("GET", "/v1/events", "", accept, "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
 	head := s.do("HEAD", "/v1/events", "", accept)
 	if head.want(t, 200, ""); head.Header.Get("Content-Type") != "text/event-stream" || !strings.Contains(s.log.String(), "operation=listEvents status=200") {
-		t.Errorf("HEAD answers %v", head.Header)
+		t.Errorf("HEAD returned %v", head.Header)
 	}
 	s.store.failWith(func(bool) error { return shop.UnavailableError(errSecret) })
 	s.do("GET", "/v1/events", "", accept).wantError(t, 503, shop.Unavailable)

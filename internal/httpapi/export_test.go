@@ -47,7 +47,7 @@ func TestExport(t *testing.T) {
 	s.do("GET", "/v1/exports/pets.xml", "").wantError(t, 404, shop.NotFound)
 }
 
-// A hold that has run out is over in an export, too.
+// An export shows an animal with an expired hold as available.
 func TestExportShowsExpiredHoldsAsAvailable(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -57,7 +57,7 @@ func TestExportShowsExpiredHoldsAsAvailable(t *testing.T) {
 	s.do("GET", "/v1/exports/pets.ndjson", "").want(t, 200, `{"id":1,"name":"Rex","categoryId":1,"status":"available"}`)
 }
 
-// What is exported can be imported again, and is then the same but for the ids.
+// An export can be imported again, and yields the same animals with new ids.
 func TestExportCanBeImported(t *testing.T) {
 	t.Parallel()
 	from := newShop(t)
@@ -84,10 +84,10 @@ func TestExportCanBeImported(t *testing.T) {
 	}
 }
 
-// fill adds many animals, so that an export has several pieces.
+// fill adds many animals, so that an export has several chunks.
 func (s *testShop) fill(n int) { s.fillWith(n, strings.Repeat("x", 150)) }
 
-// flood adds so many animals that an export of them is more than the buffers of a connection hold.
+// flood adds so many animals that their export exceeds the buffers of a connection.
 func (s *testShop) flood() {
 	for range 2 {
 		s.fillWith(7000, strings.Repeat("🐈", 190)) // 800 bytes each
@@ -105,7 +105,7 @@ func (s *testShop) fillWith(n int, name string) {
 	}
 }
 
-// What is added, changed or removed during an export does not disturb what stays, and what is added makes it no longer.
+// An export during changes has every animal that is not removed exactly once, and none that is added after its start.
 func TestExportDuringChanges(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -133,11 +133,11 @@ func TestExportDuringChanges(t *testing.T) {
 		}
 	}
 	if seen[5001] {
-		t.Error("what was added later is there")
+		t.Error("the export has an animal that was added after its start")
 	}
 }
 
-// begin sends a request whose answer is read by the test.
+// begin sends a request and leaves the response's body to the test.
 func (s *testShop) begin(t *testing.T, path string) *http.Response {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), "GET", s.url+path, nil)
@@ -153,7 +153,7 @@ func (s *testShop) begin(t *testing.T, path string) *http.Response {
 	return response
 }
 
-// failLater makes the store fail after some reads.
+// failLater makes the store fail after a number of reads.
 func (s *testShop) failLater(reads int64) {
 	var n atomic.Int64
 	s.store.failWith(func(bool) error {
@@ -164,7 +164,7 @@ func (s *testShop) failLater(reads int64) {
 	})
 }
 
-// An export that cannot begin is an error like any other; one that cannot be finished does not look whole.
+// An export that fails at its start returns an error. One that fails later is cut off.
 func TestFailedExportIsCutOff(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -179,9 +179,9 @@ func TestFailedExportIsCutOff(t *testing.T) {
 		t.Errorf("%d, %d bytes, %v", response.StatusCode, len(body), err)
 	}
 	if log := s.log.String(); !strings.Contains(log, "level=ERROR msg=request") || !strings.Contains(log, "operation=exportPetsCsv status=200") {
-		t.Errorf("the log says nothing of it: %s", log)
+		t.Errorf("the failure is not in the log: %s", log)
 	}
-	// HTTP/1.0 has no other sign of an end than that of the connection: it is reset.
+	// HTTP/1.0 marks the end of a body by closing the connection, so an incomplete one is reset.
 	s.failLater(3)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	if err != nil {
@@ -190,11 +190,11 @@ func TestFailedExportIsCutOff(t *testing.T) {
 	defer conn.Close()
 	fmt.Fprintf(conn, "GET /v1/exports/pets.csv HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n", adminKey)
 	if answer, err := io.ReadAll(conn); err == nil {
-		t.Errorf("an answer of %d bytes looks whole", len(answer))
+		t.Errorf("an incomplete response of %d bytes looks complete", len(answer))
 	}
 }
 
-// An export ends with its key.
+// An export stops when its key is revoked.
 func TestExportStopsWhenItsKeyIsRevoked(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -217,7 +217,7 @@ func TestExportStopsWhenItsKeyIsRevoked(t *testing.T) {
 	}
 }
 
-// A node writes some exports at a time, and a client that has gone gives its place to another.
+// A node limits its exports, and a client that disconnects makes room for another.
 func TestTooManyExports(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -26,8 +26,8 @@ import (
 // adminKey is the configured key of every shop in these tests.
 const adminKey = "configured-key-of-the-tests"
 
-// testShop is a whole service on a real database behind a real listener. Every answer that it gives is held against the
-// OpenAPI document.
+// testShop is a complete service on a real database behind a real listener. It validates every response against the OpenAPI
+// document.
 type testShop struct {
 	t              *testing.T
 	store          *faultyStore
@@ -38,8 +38,8 @@ type testShop struct {
 	log            *syncBuffer
 	client         *http.Client
 	checks         *apitest.Validator
-	skipValidation bool   // answers are not held against the document: there are too many
-	close          func() // also happens by itself at the end of the test
+	skipValidation bool   // do not validate responses: there are too many
+	close          func() // also called at the end of the test
 }
 
 func newShop(t *testing.T, change ...func(*Config)) *testShop {
@@ -54,7 +54,7 @@ func newShopWith(t *testing.T, o shop.Options, change ...func(*Config)) *testSho
 	if onPostgres {
 		database = pgtest.Shared(t).NewDatabase(t)
 	}
-	// A hundred clients at once take a busy machine longer than a caller should wait.
+	// On a busy machine a hundred concurrent clients take longer than the default allows.
 	sql, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true, Now: s.clock.now, Patience: time.Minute})
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func newShopWith(t *testing.T, o shop.Options, change ...func(*Config)) *testSho
 		t.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(s.api)
-	server.Config.DisableGeneralOptionsHandler = true // as the program has it
+	server.Config.DisableGeneralOptionsHandler = true // as in the program
 	server.Start()
 	server.Config.ErrorLog = slog.NewLogLogger(slog.NewTextHandler(s.log, nil), slog.LevelWarn)
 	s.close = sync.OnceFunc(func() {
@@ -84,7 +84,7 @@ func newShopWith(t *testing.T, o shop.Options, change ...func(*Config)) *testSho
 	return s
 }
 
-// documentChecks holds answers against the document, and notes which of them were seen.
+// documentChecks validates responses against the OpenAPI document and records which ones were seen.
 var documentChecks = sync.OnceValues(func() (*apitest.Validator, error) {
 	document, err := api.NewDocument()
 	if err != nil {
@@ -98,7 +98,7 @@ var documentChecks = sync.OnceValues(func() (*apitest.Validator, error) {
 	return checks, nil
 })
 
-// open opens the shop on the same store, as it is on another node.
+// open opens the shop on the same store, like another node.
 func (s *testShop) open(o shop.Options) *shop.Service {
 	s.t.Helper()
 	o.Environment, o.ConfiguredKey = shop.Production, adminKey
@@ -112,27 +112,27 @@ func (s *testShop) open(o shop.Options) *shop.Service {
 	return service
 }
 
-// clock is that of the store and of the service; it can be set forward, so that holds run out, and back.
+// clock is the clock of the store and the service. Tests set it forward, so that holds expire, or back.
 type clock struct{ ahead atomic.Int64 }
 
 func (c *clock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())).Round(0) }
 func (c *clock) forward(d time.Duration) { c.ahead.Add(int64(d)) }
 
-// faultyStore is the real store, which can be told to fail.
+// faultyStore is the real store with injected failures.
 type faultyStore struct {
 	shop.Store
 	mu    sync.Mutex
 	fault func(write bool) error
 }
 
-// failWith makes every later use of the store run fault first; nil heals it.
+// failWith calls fault before every read and write, and returns its error. nil ends that.
 func (s *faultyStore) failWith(fault func(write bool) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault = fault
 }
 
-// holdWrites makes every later write say on entered that it has begun, and then wait until release is called.
+// holdWrites blocks every write until release is called. Each sends on entered when it starts.
 func (s *faultyStore) holdWrites() (entered <-chan struct{}, release func()) {
 	begun, gate := make(chan struct{}), make(chan struct{})
 	s.failWith(func(write bool) error {
@@ -179,7 +179,7 @@ func (s *faultyStore) Ready(ctx context.Context) error {
 	return s.Store.Ready(ctx)
 }
 
-// syncBuffer is a log that can be read while it is written.
+// syncBuffer is a buffer that is safe for concurrent use.
 type syncBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer
@@ -197,13 +197,13 @@ func (b *syncBuffer) String() string {
 	return b.buffer.String()
 }
 
-// response is a response with its body read.
+// testResponse is a response and its body.
 type testResponse struct {
 	*http.Response
 	body []byte
 }
 
-// do sends a request with the admin key. Each header is "Name: value"; one with an empty value takes a header away.
+// do sends a request with the admin key. Each header is "Name: value"; an empty value removes the header.
 func (s *testShop) do(method, path, body string, headers ...string) testResponse {
 	s.t.Helper()
 	got, err := s.tryDo(method, path, body, headers...)
@@ -213,7 +213,7 @@ func (s *testShop) do(method, path, body string, headers ...string) testResponse
 	return got
 }
 
-// tryDo is ask for goroutines, in which a test cannot be stopped.
+// tryDo is do for goroutines, which must not call Fatal.
 func (s *testShop) tryDo(method, path, body string, headers ...string) (testResponse, error) {
 	address := path
 	if strings.HasPrefix(path, "/") {
@@ -240,7 +240,7 @@ func (s *testShop) tryDo(method, path, body string, headers ...string) (testResp
 }
 
 func (s *testShop) send(request *http.Request) (testResponse, error) {
-	response, err := s.client.Transport.RoundTrip(request) // follows no redirect
+	response, err := s.client.Transport.RoundTrip(request) // does not follow redirects
 	if err != nil {
 		return testResponse{}, err
 	}
@@ -254,15 +254,15 @@ func (s *testShop) send(request *http.Request) (testResponse, error) {
 		reached.Store(string(e.Code)+": "+e.Message, true)
 	}
 	if s.skipValidation || !hasPathPrefix(request.URL.Path, "/v1") && response.StatusCode < 400 {
-		return got, nil // what stands beside the interface is not in the document
+		return got, nil // endpoints outside /v1 are not in the OpenAPI document
 	}
 	if err := s.checks.Check(request, response.StatusCode, response.Header, got.body); err != nil {
-		return testResponse{}, fmt.Errorf("the answer %d %s is not as the document says: %w", response.StatusCode, got.body, err)
+		return testResponse{}, fmt.Errorf("the response %d %s does not match the OpenAPI document: %w", response.StatusCode, got.body, err)
 	}
 	return got, nil
 }
 
-// wantError checks that an answer is exactly this error.
+// wantError checks that the response is exactly this error.
 func (a testResponse) wantError(t *testing.T, status int, code shop.Code) {
 	t.Helper()
 	if a.StatusCode != status {
@@ -283,7 +283,7 @@ func (a testResponse) wantError(t *testing.T, status int, code shop.Code) {
 	}
 }
 
-// want checks the status and, where it is not empty, the body.
+// want checks the status and, unless it is empty, the body.
 func (a testResponse) want(t *testing.T, status int, body string) {
 	t.Helper()
 	if got := strings.TrimSuffix(string(a.body), "\n"); a.StatusCode != status || body != "" && got != body {
@@ -291,7 +291,7 @@ func (a testResponse) want(t *testing.T, status int, body string) {
 	}
 }
 
-// message is the message of an error's answer.
+// message returns the message of an error response.
 func (a testResponse) message(t *testing.T) string {
 	t.Helper()
 	var body errorBody
@@ -301,7 +301,7 @@ func (a testResponse) message(t *testing.T) string {
 	return body.Message
 }
 
-// add adds an animal by the API and returns it.
+// add adds an animal through the API.
 func (s *testShop) add(body string) shop.Pet {
 	s.t.Helper()
 	got := s.do("POST", "/v1/pets", body)
@@ -315,7 +315,7 @@ func (s *testShop) add(body string) shop.Pet {
 	return pet
 }
 
-// key makes a key with these scopes.
+// key creates a key with these scopes and returns its secret.
 func (s *testShop) key(scopes ...shop.Scope) string {
 	s.t.Helper()
 	key, err := s.service.CreateKey(s.t.Context(), shop.NewKey{Name: "partner", Scopes: scopes})
@@ -325,8 +325,8 @@ func (s *testShop) key(scopes ...shop.Scope) string {
 	return key.Secret
 }
 
-// soon finds a time a little ahead that something still accepts, and returns it. On a busy machine a time may have passed
-// before it is used; only then a later one is tried.
+// soon returns a time in the near future that accepts accepted. On a busy machine a time may pass before it is used; then soon
+// tries a later one.
 func soon(t *testing.T, accepts func(at time.Time) bool) time.Time {
 	t.Helper()
 	for ahead := 100 * time.Millisecond; ; ahead *= 2 {
@@ -335,12 +335,12 @@ func soon(t *testing.T, accepts func(at time.Time) bool) time.Time {
 			return at
 		}
 		if time.Now().Before(at) {
-			t.Fatalf("%v was refused before it had passed", at)
+			t.Fatalf("%v was refused although it had not passed", at)
 		}
 	}
 }
 
-// pets are the animals of a list's answer.
+// pets returns the animals of a list.
 func (a testResponse) pets(t *testing.T) []shop.Pet {
 	t.Helper()
 	var pets []shop.Pet
@@ -350,7 +350,7 @@ func (a testResponse) pets(t *testing.T) []shop.Pet {
 	return pets
 }
 
-// link is the target of a relation in the Link header, or "".
+// link returns the target of a relation in the Link header, or "".
 func (a testResponse) link(relation string) string {
 	for link := range strings.SplitSeq(a.Header.Get("Link"), ", ") {
 		if target, rest, ok := strings.Cut(strings.TrimPrefix(link, "<"), ">"); ok && strings.Contains(rest, `rel="`+relation+`"`) {

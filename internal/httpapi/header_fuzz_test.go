@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// FuzzIdempotencyKey: a key that is taken is short and plain, and is the same in quotes.
+// FuzzIdempotencyKey: an accepted key is short printable ASCII, and the same with quotes.
 func FuzzIdempotencyKey(f *testing.F) {
 	for _, text := range []string{"", "k", `"k"`, `"a\"b"`, `"a\\"`, `"`, `"a`, `a"b`, `"a"b`, "é", "a\tb", strings.Repeat("k", 256), `"` + strings.Repeat(`\"`, 255) + `"`} {
 		f.Add(text)
@@ -33,7 +33,7 @@ func FuzzIdempotencyKey(f *testing.F) {
 	})
 }
 
-// FuzzIfMatch: a tag counts exactly where one of a list is it, or is a star.
+// FuzzIfMatch: a list matches a tag exactly if it has that tag or a star.
 func FuzzIfMatch(f *testing.F) {
 	tag := entityTag([]byte("an animal"))
 	for _, text := range []string{"", "*", tag, "W/" + tag, `"other"`, `"other", ` + tag, tag[1:], ",,,", `"a,` + tag + `"`} {
@@ -42,10 +42,10 @@ func FuzzIfMatch(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		strong, weak := matchesTag([]string{text}, tag, false), matchesTag([]string{text}, tag, true)
 		if strong && !weak {
-			t.Fatalf("%q is good enough for a change, and not for a read", text)
+			t.Fatalf("%q matches a strong comparison, but not a weak one", text)
 		}
 		if weak && !strings.Contains(text, tag) && !strings.Contains(text, "*") {
-			t.Fatalf("%q counts as %s", text, tag)
+			t.Fatalf("%q matches %s", text, tag)
 		}
 		if (text == tag || text == "*") && !strong || text == "W/"+tag && (strong || !weak) {
 			t.Fatalf("%q: %v %v", text, strong, weak)
@@ -53,7 +53,7 @@ func FuzzIfMatch(f *testing.F) {
 	})
 }
 
-// FuzzLastEventID: a position is 1 to 18 digits, and never negative.
+// FuzzLastEventID: a position has 1 to 18 digits and is never negative.
 func FuzzLastEventID(f *testing.F) {
 	for _, text := range []string{"", "0", "7", "000000000000000007", "999999999999999999", "1000000000000000000", "-1", "+1", "1.0", "٣", "1\n"} {
 		f.Add(text)
@@ -67,7 +67,7 @@ func FuzzLastEventID(f *testing.F) {
 	})
 }
 
-// FuzzAuthorization: a key comes from one header of one scheme, and is what stands there.
+// FuzzAuthorization: a key is accepted only from a single Bearer header, and unchanged.
 func FuzzAuthorization(f *testing.F) {
 	for _, text := range []string{"", "Bearer", "Bearer ", "Bearer k", "bearer  k", "BEARER k k", "Basic k", "Bearer\tk", " Bearer k", "k"} {
 		f.Add(text)
@@ -85,13 +85,13 @@ func FuzzAuthorization(f *testing.F) {
 			t.Fatalf("%q gave the key %q", text, secret)
 		}
 		if _, err := bearerToken([]string{text, text}); err == nil {
-			t.Fatalf("%q is taken twice", text)
+			t.Fatalf("%q is accepted twice", text)
 		}
 	})
 }
 
-// FuzzMediaTypes: what a body is said to be, and what a client would like, is read without a crash; a list never makes a
-// client that asks for pages alone get a stream.
+// FuzzMediaTypes: no Content-Type, Content-Encoding or Accept header causes a panic, and a client that accepts only JSON never
+// gets a stream.
 func FuzzMediaTypes(f *testing.F) {
 	for _, text := range []string{"", "application/json", "application/json; charset=utf-8", "text/event-stream;q=0.1, */*", "text/event-stream;q=NaN", "a/b;c=\"d", "application/json, text/event-stream;q=1e400"} {
 		f.Add(text, "")
@@ -104,48 +104,48 @@ func FuzzMediaTypes(f *testing.F) {
 		h := http.Header{"Content-Type": {text}, "Content-Encoding": {coding}}
 		rule := &bodyRule{mediaTypes: []string{"application/json"}}
 		if rule.accepts(h) && text != "" && !strings.Contains(strings.ToLower(text), "application/json") {
-			t.Fatalf("%q is taken", text)
+			t.Fatalf("%q is accepted", text)
 		}
 		if rule.accepts(h) && coding != "" && !strings.EqualFold(coding, "identity") {
-			t.Fatalf("the coding %q is taken", coding)
+			t.Fatalf("the coding %q is accepted", coding)
 		}
 	})
 }
 
-// FuzzPath: a path leads to one place or to none, and what it leads to needs a key, but for the few that say otherwise.
+// FuzzPath: a path has at most one endpoint, and every endpoint outside the public ones needs a key.
 func FuzzPath(f *testing.F) {
-	all, err := newRouter(routes())
+	router, err := newRouter(routes())
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, place := range all.endpoints {
-		f.Add(strings.Join(place.segments, "/"))
+	for _, endpoint := range router.endpoints {
+		f.Add(strings.Join(endpoint.segments, "/"))
 	}
 	for _, path := range []string{"", "/", "//v1/pets", "/v1/pets/", "/v1/pets/%2f", "/v1/%70ets", "/v1/pets/1/../../livez", "/livez%00", "/v1/pets/%", "*"} {
 		f.Add(path)
 	}
 	f.Fuzz(func(t *testing.T, path string) {
-		place, params := all.find(path)
-		if place == nil {
+		endpoint, params := router.find(path)
+		if endpoint == nil {
 			return
 		}
 		open := map[string]bool{"/livez": true, "/readyz": true, "/v1/openapi.json": true, "/v1/openapi.yaml": true}
 		plain, err := url.PathUnescape(path)
-		if err == nil && place.isPublic() && !open[plain] && !hasPathPrefix(plain, "/docs") {
-			t.Fatalf("%q leads to %v, which needs no key", path, place.segments)
+		if err == nil && endpoint.isPublic() && !open[plain] && !hasPathPrefix(plain, "/docs") {
+			t.Fatalf("%q is routed to %v, which is public", path, endpoint.segments)
 		}
 		for _, value := range params {
 			if value == "" {
-				t.Fatalf("%q leads to %v with %q", path, place.segments, params)
+				t.Fatalf("%q is routed to %v with %q", path, endpoint.segments, params)
 			}
 		}
-		if len(params) != strings.Count(strings.Join(place.segments, "/"), "{") {
-			t.Fatalf("%q leads to %v with %q", path, place.segments, params)
+		if len(params) != strings.Count(strings.Join(endpoint.segments, "/"), "{") {
+			t.Fatalf("%q is routed to %v with %q", path, endpoint.segments, params)
 		}
 	})
 }
 
-// FuzzOtherLists: whatever the query of a list of orders or deliveries, it is within its limits or wrong in a parameter.
+// FuzzOtherLists: every query of orders or deliveries is within its limits or has an invalid parameter.
 func FuzzOtherLists(f *testing.F) {
 	for _, query := range []string{"", "limit=5&status=placed", "petId=7", "petId=x", "status=lost", "cursor=8000000000001", "status=failed&limit=100", "limit=101", "a;b", "%zz"} {
 		f.Add(query)

@@ -14,7 +14,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// overHTTP2 moves a shop to a listener that speaks TLS and HTTP/2.
+// overHTTP2 serves a shop over TLS and HTTP/2.
 func (s *testShop) overHTTP2() {
 	s.t.Helper()
 	server := httptest.NewUnstartedServer(s.api)
@@ -28,23 +28,23 @@ func (s *testShop) overHTTP2() {
 	}
 }
 
-// Over HTTP/2 a stream may be silent for longer than its reader may take with what it is sent.
+// Over HTTP/2 a stream may be idle for longer than its write timeout.
 func TestStreamOverHTTP2(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.runJobs()
 	s.overHTTP2()
-	s.api.streamTiming.writeTimeout = 2 * time.Second // in which also a busy machine takes what it is sent
+	s.api.streamTiming.writeTimeout = 2 * time.Second // enough for a write on a busy machine
 	r := s.follow("")
 	r.wantStart("0")
-	time.Sleep(s.api.streamTiming.writeTimeout + time.Second) // nothing can be waited for: that nothing happens is what must be seen
+	time.Sleep(s.api.streamTiming.writeTimeout + time.Second) // the test is that nothing happens, so there is nothing to wait for
 	s.add(`{"name":"Rex","categoryId":1}`)
 	r.wantEvents("category.created categories/1", "pet.created pets/1")
 	s.api.Stopping()
 	r.wantEnd()
 }
 
-// A reader that takes nothing is cut off, and the other requests of its connection go on.
+// A stream that the client does not read is reset, and other requests on the same connection continue.
 func TestSlowReaderOverHTTP2(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -54,22 +54,22 @@ func TestSlowReaderOverHTTP2(t *testing.T) {
 	s.api.streamTiming.writeTimeout = time.Second
 	slow := s.follow("?after=0")
 	slow.wantStart("0")
-	const events = 400 // of 32 KiB: more than the client lets come before it is read
+	const events = 400 // of 32 KiB: more than the client's flow-control window
 	for i := range events / 50 {
 		s.insertEvents(50*i+1, 50, strings.Repeat("x", 32<<10))
 	}
 	s.waitFor("its end", func() bool { return s.metric("animalstore_event_streams") == 0 })
 	for {
 		if _, err := slow.next(); errors.Is(err, io.EOF) {
-			t.Fatal("it was told that this was all")
+			t.Fatal("the stream ended as if it were complete")
 		} else if err != nil {
-			break // it knows that it has to resume
+			break // the client knows that it must resume
 		}
 	}
 	s.do("GET", "/v1/pets", "").want(t, 200, "[]")
 }
 
-// What is refused without its body being read leaves the connection to the others who share it.
+// A request that is refused before its body is read does not close the connection that others share.
 func TestUnreadBodyOverHTTP2(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -105,7 +105,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Every answer says that its type is what it says; and where this service has a name for itself, that it is reached by TLS alone.
+// Every response has nosniff, and Strict-Transport-Security if the service owns the HTTPS port of its host.
 func TestHeadersOfEveryAnswer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

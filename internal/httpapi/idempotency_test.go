@@ -11,10 +11,10 @@ import (
 	"animalstore/internal/shop"
 )
 
-// secretMember is what an answer shows once.
+// secretMember matches a secret that a response shows only once.
 var secretMember = regexp.MustCompile(`,"(key|secret)":"(ask_|whsec_)[^"]+"`)
 
-// Every POST with the same Idempotency-Key happens once, and is answered the same again.
+// A POST with an Idempotency-Key is executed once, and a retry gets the same response.
 func TestEveryPostIsIdempotent(t *testing.T) {
 	t.Parallel()
 	for _, r := range requestPerOperation() {
@@ -33,15 +33,15 @@ func TestEveryPostIsIdempotent(t *testing.T) {
 			for _, key := range []string{"k", `"k"`} {
 				again := s.do(r.method, r.path, r.body, "Idempotency-Key: "+key)
 				if want := secretMember.ReplaceAllString(string(first.body), ""); string(again.body) != want {
-					t.Errorf("the repeat is %s, want %s", again.body, want)
+					t.Errorf("the retry returned %s, want %s", again.body, want)
 				}
 				if again.StatusCode != first.StatusCode || again.Header.Get("Idempotency-Replayed") != "true" ||
 					again.Header.Get("Location") != first.Header.Get("Location") || again.Header.Get("ETag") != first.Header.Get("ETag") {
-					t.Errorf("the repeat answers %d %v", again.StatusCode, again.Header)
+					t.Errorf("the retry returned %d %v", again.StatusCode, again.Header)
 				}
 			}
 			if after := s.snapshot() + string(s.do("GET", "/v1/keys", "").body); after != state {
-				t.Errorf("the repeat changed something:\n%s\n%s", state, after)
+				t.Errorf("the retry changed something:\n%s\n%s", state, after)
 			}
 			if r.body != "" {
 				s.do(r.method, r.path, r.body+" ", "Idempotency-Key: k").wantError(t, 422, shop.IdempotencyKeyReused)
@@ -53,7 +53,7 @@ func TestEveryPostIsIdempotent(t *testing.T) {
 	}
 }
 
-// The same body under the same key on another path is another request.
+// The same key with another path is another request.
 func TestIdempotencyKeyOnAnotherPath(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -62,7 +62,7 @@ func TestIdempotencyKeyOnAnotherPath(t *testing.T) {
 	s.do("POST", "/v1/categories", body, "Idempotency-Key: k").wantError(t, 422, shop.IdempotencyKeyReused)
 }
 
-// An idempotency key belongs to the API key that used it, whatever its secret is by now.
+// An idempotency key belongs to the API key that used it, even after a rotation.
 func TestIdempotencyKeysOfOthers(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -77,7 +77,7 @@ func TestIdempotencyKeysOfOthers(t *testing.T) {
 	post(rotated).want(t, 201, `{"id":1,"name":"Rex","categoryId":1}`)
 }
 
-// Only what succeeded is kept: what failed can be sent again and may succeed then.
+// Only successful responses are stored: a failed request can be sent again and may succeed.
 func TestFailuresAreNotStored(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -88,7 +88,7 @@ func TestFailuresAreNotStored(t *testing.T) {
 	place().want(t, 201, "")
 	s.do("PATCH", "/v1/store/orders/1", `{"status":"cancelled"}`).want(t, 200, "")
 	if again := place(); again.Header.Get("Idempotency-Replayed") != "true" || again.order(t).Status != shop.Placed {
-		t.Errorf("the repeat is %s", again.body)
+		t.Errorf("the retry returned %s", again.body)
 	}
 	s.do("POST", "/v1/pets", `{`, "Idempotency-Key: k2").wantError(t, 400, shop.InvalidJSON)
 	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: k2").want(t, 201, "")
@@ -98,7 +98,7 @@ func TestFailuresAreNotStored(t *testing.T) {
 	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: k3").want(t, 201, "")
 }
 
-// A repeat is answered although the same request would be wrong by now.
+// A retry gets the stored response even if the request would be invalid now.
 func TestRepeatOfWhatIsWrongByNow(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -125,7 +125,7 @@ func TestIdempotencyKeyForms(t *testing.T) {
 		}
 	}
 	if _, err := idempotencyKey([]string{"a", "a"}); err == nil {
-		t.Error("two keys were taken")
+		t.Error("two keys were accepted")
 	}
 	s := newShop(t)
 	for _, field := range []string{`"k`, strings.Repeat("k", 256), "ž"} {
@@ -141,5 +141,5 @@ func TestIdempotencyKeyForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	got.wantError(t, 400, shop.InvalidParameter)
-	s.do("GET", "/v1/pets", "", `Idempotency-Key: "`).want(t, 200, "[]") // only a POST has one
+	s.do("GET", "/v1/pets", "", `Idempotency-Key: "`).want(t, 200, "[]") // the header is ignored outside POST
 }

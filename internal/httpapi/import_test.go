@@ -11,10 +11,10 @@ import (
 
 const asCSV = "Content-Type: text/csv"
 
-// csvOf is a file of animals in plain lines.
+// csvOf returns a CSV file with a header and these lines.
 func csvOf(lines ...string) string { return "name,categoryId,status\n" + strings.Join(lines, "\n") }
 
-// wantPets checks what the store holds, oldest first, as "name categoryId status".
+// wantPets checks the animals of the store, oldest first, as "name categoryId status".
 func (s *testShop) wantPets(t *testing.T, want ...string) {
 	t.Helper()
 	var got []string
@@ -26,7 +26,7 @@ func (s *testShop) wantPets(t *testing.T, want ...string) {
 	}
 }
 
-// CSV comes as people have it.
+// CSV is accepted in the variants that spreadsheets write.
 func TestImportCSV(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{
@@ -52,7 +52,7 @@ func TestImportCSV(t *testing.T) {
 	}
 }
 
-// Names stay as they are, also those that mean something to CSV or to a spreadsheet.
+// Names are imported unchanged, even if they have a meaning in CSV or in a spreadsheet.
 func TestImportNames(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -72,7 +72,7 @@ func TestImportNDJSON(t *testing.T) {
 	s.wantPets(t, "Rex 1 available", "Mia 2")
 }
 
-// A file with anything wrong in it adds nothing, and its first bad rows are named by their lines.
+// An invalid file adds nothing, and the message names its first invalid lines.
 func TestInvalidImportIsRefused(t *testing.T) {
 	t.Parallel()
 	const because = "Nothing was imported, because "
@@ -130,7 +130,7 @@ func TestInvalidImportIsRefused(t *testing.T) {
 	}
 }
 
-// Where only known categories are allowed, the unknown ones are named with all else, and no row brings one into being.
+// If only known categories are allowed, unknown ones are reported with all other problems, and none is created.
 func TestImportOfKnownCategories(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -181,7 +181,7 @@ func TestImportLimits(t *testing.T) {
 	s.do("POST", "/v1/imports?dryRun=false", fits, asCSV).want(t, 200, `{"created":1}`)
 }
 
-// An import happens once, however often it is sent under the same key; a dry run is another request.
+// An import with an Idempotency-Key is executed once. A dry run is another request.
 func TestImportIsIdempotent(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -205,11 +205,11 @@ func TestImportIsIdempotent(t *testing.T) {
 		}
 	}
 	s.do("POST", "/v1/imports", csvOf("Rex,,"), asCSV, "Idempotency-Key: c").wantError(t, 400, shop.ValidationFailed)
-	s.do("POST", "/v1/imports", file, asCSV, "Idempotency-Key: c").want(t, 200, `{"created":2}`) // what failed is not kept
+	s.do("POST", "/v1/imports", file, asCSV, "Idempotency-Key: c").want(t, 200, `{"created":2}`) // failures are not stored
 	s.wantPets(t, "Rex 1", "Mia 2", "Rex 1", "Mia 2")
 }
 
-// A node takes a few imports at a time, and refuses more at once.
+// A node limits its imports, and refuses more at once.
 func TestTooManyImports(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

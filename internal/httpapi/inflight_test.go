@@ -12,35 +12,35 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A client that does not read its answers takes nobody's place, with a key or without.
+// Clients that do not read their responses do not block others, with a key or without.
 func TestClientsThatDoNotRead(t *testing.T) {
 	t.Parallel()
-	const places = 3
-	s := newShop(t, func(c *Config) { c.MaxInFlight = places })
-	for range 4 * places {
+	const limit = 3
+	s := newShop(t, func(c *Config) { c.MaxInFlight = limit })
+	for range 4 * limit {
 		connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer connection.Close()
 		connection.(*net.TCPConn).SetReadBuffer(4 << 10)
-		go func() { // as many as it takes: some are refused while the others compete
+		go func() { // in a loop: some are refused while others compete
 			for err := error(nil); err == nil; {
 				_, err = io.WriteString(connection, "GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n")
 			}
 		}()
 	}
-	stuck := func() int { // how many requests are being answered, this one not counted
+	stuck := func() int { // the number of requests in progress, except this one
 		body := string(s.do("GET", "/metrics", "").body)
 		_, rest, _ := strings.Cut(body, "\nanimalstore_http_requests_in_flight ")
 		var n int
 		fmt.Sscan(rest, &n)
 		return n - 1
 	}
-	// Between two answers of a connection the number dips, and one that is stuck in the last bytes of an answer is not
-	// counted: wait until more are stuck, and stay so, than there are places.
+	// Between two responses of a connection the number dips, and a request that is stuck in the last bytes of its response is not
+	// counted: wait until more requests are stuck than may be in flight.
 	for end, same := time.Now().Add(time.Minute), 0; same < 20; {
-		if n := stuck(); n > places {
+		if n := stuck(); n > limit {
 			same++
 		} else if same = 0; time.Now().After(end) {
 			t.Fatalf("only %d clients are stuck", n)
@@ -50,13 +50,13 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	s.do("GET", "/v1/pets", "").want(t, 200, "[]")
 }
 
-// What is too much at once is refused at once, while what was accepted is served; and a sender that is slow with its body
-// takes nobody's place.
+// Requests beyond the limit are refused at once, accepted ones are served, and clients that send their body slowly do not
+// block others.
 func TestTooManyAtOnce(t *testing.T) {
 	t.Parallel()
-	const places = 3
-	s := newShop(t, func(c *Config) { c.MaxInFlight = places })
-	for range 2 * places { // half a body each
+	const limit = 3
+	s := newShop(t, func(c *Config) { c.MaxInFlight = limit })
+	for range 2 * limit { // half a body each
 		connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 		if err != nil {
 			t.Fatal(err)
@@ -66,10 +66,10 @@ func TestTooManyAtOnce(t *testing.T) {
 	}
 	entered, release := s.store.holdWrites()
 	var wg sync.WaitGroup
-	for range places {
+	for range limit {
 		wg.Go(func() {
 			if got, err := s.tryDo("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`); err != nil || got.StatusCode != 201 {
-				t.Errorf("accepted, and then: %v %s", err, got.body)
+				t.Errorf("an accepted request failed: %v %s", err, got.body)
 			}
 		})
 		<-entered

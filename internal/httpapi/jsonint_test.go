@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Only an exact integer is one; the reference is arbitrary precision.
+// Only exact integers are accepted. The reference is arbitrary precision.
 func TestParseJSONInt64(t *testing.T) {
 	t.Parallel()
 	for literal, want := range map[string]string{
@@ -24,7 +24,7 @@ func TestParseJSONInt64(t *testing.T) {
 			t.Errorf("%s is %q, want %q", literal, got, want)
 		}
 		if !json.Valid([]byte(literal)) {
-			t.Errorf("%s is no JSON number", literal)
+			t.Errorf("%s is not a JSON number", literal)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// issued is a key as the API shows it once.
+// issued is a new key with its secret.
 type issued struct {
 	ID         int64
 	Name       string
@@ -80,7 +80,7 @@ func TestKeyLifecycle(t *testing.T) {
 	s.do("GET", "/v1/keys", "").want(t, 200, "[]")
 }
 
-// eventually waits until a key gets a status. It must do so within a second; how long it takes does not decide here.
+// eventually waits until requests with a key get a status. The contract says within a second; this test does not measure that.
 func (s *testShop) eventually(t *testing.T, secret string, status int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -181,7 +181,7 @@ func TestExpiringKey(t *testing.T) {
 	s.do("GET", "/v1/keys", "").want(t, 200, "")
 	s.eventually(t, key.Key, 401)
 	if time.Now().Before(end) {
-		t.Error("it was refused before its time")
+		t.Error("the key was refused before it expired")
 	}
 }
 
@@ -203,7 +203,7 @@ func TestLastAdminKey(t *testing.T) {
 	revoke(ids[3]).wantError(t, 409, shop.LastAdminKey)
 }
 
-// Of two admins who revoke each other at once, one stays.
+// If two admin keys revoke each other at the same time, one is left.
 func TestLastAdminKeyUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -254,7 +254,7 @@ func TestKeysArePaginated(t *testing.T) {
 	s.do("GET", "/v1/keys?limit=%zz", "").wantError(t, 400, shop.InvalidParameter)
 }
 
-// The configured key is shown for what it is: stored nowhere.
+// The configured key is shown as such: it is not stored.
 func TestConfiguredKey(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -266,7 +266,7 @@ func TestConfiguredKey(t *testing.T) {
 	s.do("POST", "/v1/keys/0/rotate", "").wantError(t, 404, shop.NotFound)
 }
 
-// A use is shown at once where it was made, and written down for everybody else.
+// A node shows the use of a key at once, and stores it for the other nodes later.
 func TestLastUsedAt(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

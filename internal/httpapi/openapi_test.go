@@ -15,13 +15,13 @@ import (
 	"animalstore/internal/web"
 )
 
-// The route table and the document name the same operations, and say the same of who may use them.
+// The routes and the OpenAPI document have the same operations and require the same scopes.
 func TestRoutesAndDocumentAgree(t *testing.T) {
 	t.Parallel()
 	var documented, routed []string
 	eachOperation(newShop(t).checks.Doc, func(method, path string, operation *openapi3.Operation) {
 		scope := string(noKey)
-		if operation.Security == nil { // what stands for the whole document
+		if operation.Security == nil { // the default of the whole document
 			scope = string(anyKey)
 			if _, rest, found := strings.Cut(strings.Join(strings.Fields(operation.Description), " "), "Needs the scope `"); found {
 				scope, _, _ = strings.Cut(rest, "`")
@@ -80,7 +80,7 @@ func TestErrorCodesAgree(t *testing.T) {
 	})
 }
 
-// Every example of the document works when it is sent.
+// Every example of the OpenAPI document works when it is sent.
 func TestExamplesWork(t *testing.T) {
 	t.Parallel()
 	sent := 0
@@ -88,7 +88,7 @@ func TestExamplesWork(t *testing.T) {
 	looked.stockEverything()
 	eachOperation(looked.checks.Doc, func(method, path string, operation *openapi3.Operation) {
 		s := looked
-		if method != "GET" { // each has its own: some examples take something away
+		if method != "GET" { // each gets its own shop: some examples delete something
 			s = newShop(t)
 			s.stockEverything()
 		}
@@ -100,7 +100,7 @@ func TestExamplesWork(t *testing.T) {
 				address += "?" + query
 			}
 			if got := s.do(method, address, body, headers...); got.StatusCode >= 300 && got.StatusCode != 304 {
-				t.Errorf("%s: %s %s %s answers %d %s", operation.OperationID, method, address, body, got.StatusCode, got.body)
+				t.Errorf("%s: %s %s %s returned %d %s", operation.OperationID, method, address, body, got.StatusCode, got.body)
 			}
 		}
 		for _, parameter := range operation.Parameters {
@@ -113,7 +113,7 @@ func TestExamplesWork(t *testing.T) {
 			send("", body.text, body.contentType)
 		}
 		if method == "DELETE" {
-			return // it is gone
+			return // the resource is deleted
 		}
 		var queries []string
 		for _, parameter := range operation.Parameters {
@@ -138,7 +138,7 @@ func TestExamplesWork(t *testing.T) {
 	}
 }
 
-// unsell makes the first animals available again, so that another example can order or sell them.
+// unsell makes the first animals available again for the next example.
 func (s *testShop) unsell() {
 	s.t.Helper()
 	for _, path := range []string{"/v1/store/orders/2", "/v1/store/orders/3"} {
@@ -147,10 +147,10 @@ func (s *testShop) unsell() {
 	s.do("PATCH", "/v1/pets/1", `{"status":"available"}`)
 }
 
-// bodyExample is a body with its header.
+// bodyExample is a body with its Content-Type header.
 type bodyExample struct{ contentType, text string }
 
-// bodyExamples are the bodies to send to an operation; one that takes none, or need not have one, is sent without, too.
+// bodyExamples returns the bodies to send to an operation, including none if the body is optional.
 func bodyExamples(t *testing.T, operation *openapi3.Operation) (bodies []bodyExample) {
 	t.Helper()
 	if operation.RequestBody == nil {
@@ -177,7 +177,7 @@ func bodyExamples(t *testing.T, operation *openapi3.Operation) (bodies []bodyExa
 	return bodies
 }
 
-// queryFor writes an example as a query; an array is a parameter that is given several times.
+// queryFor returns the query of a parameter's example; an array becomes a repeated parameter.
 func queryFor(name string, example any) string {
 	values := url.Values{}
 	if list, ok := example.([]any); ok {
@@ -204,7 +204,7 @@ func examplesOf(t *testing.T, p *openapi3.Parameter) (examples []any) {
 	return examples
 }
 
-// What the document says of limits and defaults is what the service does.
+// The limits and defaults of the OpenAPI document are those of the service.
 func TestDocumentedLimits(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -223,7 +223,7 @@ func TestDocumentedLimits(t *testing.T) {
 	}
 }
 
-// The document names the same events, and the same bounds of webhooks, as the service.
+// The OpenAPI document has the event types and the webhook limits of the service.
 func TestDocumentedEvents(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -240,8 +240,8 @@ func TestDocumentedEvents(t *testing.T) {
 			t.Errorf("%s %s", status, problem)
 		}
 	}
-	told := s.checks.Doc.Webhooks["event"].Post.Responses.Default().Value.Description
-	if want := fmt.Sprintf("no answer within %d seconds", int(shop.ClaimDuration.Seconds())/2); !strings.Contains(*told, want) {
+	description := s.checks.Doc.Webhooks["event"].Post.Responses.Default().Value.Description
+	if want := fmt.Sprintf("within %d seconds", int(shop.ClaimDuration.Seconds())/2); !strings.Contains(*description, want) {
 		t.Errorf("the document does not say %q", want)
 	}
 	scheme, most := "https://", *schemas["WebhookUrl"].Value.MaxLength
@@ -291,7 +291,7 @@ func TestDocumentIsServed(t *testing.T) {
 	}
 }
 
-// Links use the public address, with its prefix, and never a header that anybody can send.
+// Links use the public URL with its prefix, and never a forwarded header.
 func TestLinksUseThePublicURL(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) { c.PublicURL = "https://pets.example.com/shop/v1" })

@@ -9,10 +9,10 @@ import (
 	"animalstore/internal/shop"
 )
 
-// request is one that works on the store that stock makes.
+// request is a request that succeeds in a shop after stockEverything.
 type request struct{ operation, method, path, body string }
 
-// requestPerOperation has one request for each operation of the interface that needs a key.
+// requestPerOperation returns one request for each operation that needs a key.
 func requestPerOperation() []request {
 	return []request{
 		{"listPets", "GET", "/v1/pets", ""},
@@ -51,7 +51,7 @@ func requestPerOperation() []request {
 	}
 }
 
-// fill puts into a store what the requests of everyRequest, and the examples of the document, are about.
+// stockEverything adds the resources that requestPerOperation and the examples of the OpenAPI document use.
 func (s *testShop) stockEverything() {
 	s.t.Helper()
 	for range 3 {
@@ -74,17 +74,17 @@ func TestEveryOperationWorks(t *testing.T) {
 		s := newShop(t)
 		s.stockEverything()
 		if got := s.do(r.method, r.path, r.body); got.StatusCode >= 300 {
-			t.Errorf("%s answers %d %s", r.operation, got.StatusCode, got.body)
+			t.Errorf("%s returned %d %s", r.operation, got.StatusCode, got.body)
 		}
 	}
 	for _, route := range routes() {
 		if hasPathPrefix(route.path, "/v1") && route.scope != noKey && !known[route.operation] {
-			t.Errorf("%s is missing here", route.operation)
+			t.Errorf("%s is not covered", route.operation)
 		}
 	}
 }
 
-// A fault of ours is a 500 or 503 that tells nothing of it, in every operation, and nothing is half done.
+// In every operation, a failure of the store is a 500 or 503 without details, and changes nothing.
 func TestEveryOperationReportsStoreFailures(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -92,12 +92,12 @@ func TestEveryOperationReportsStoreFailures(t *testing.T) {
 	key := s.key(shop.Admin)
 	before := s.snapshot()
 	for status, fault := range map[int]error{500: errSecret, 503: shop.UnavailableError(errSecret)} {
-		s.do("GET", "/v1/keys/current", "", bearing(key)).want(t, 200, "") // its key is known for a while
+		s.do("GET", "/v1/keys/current", "", bearing(key)).want(t, 200, "") // the key is now cached
 		for _, r := range requestPerOperation() {
 			s.store.failWith(func(bool) error { return fault })
 			got := s.do(r.method, r.path, r.body, bearing(key))
 			if got.want(t, status, ""); strings.Contains(string(got.body), "SELECT") {
-				t.Errorf("%s shows what broke: %s", r.operation, got.body)
+				t.Errorf("%s shows the cause: %s", r.operation, got.body)
 			}
 			s.store.failWith(nil)
 			s.do("GET", "/v1/keys/current", "", bearing(key)).want(t, 200, "")
@@ -108,7 +108,7 @@ func TestEveryOperationReportsStoreFailures(t *testing.T) {
 	}
 }
 
-// snapshot is all that the store shows, to see whether it changed.
+// snapshot returns everything that the API shows, to detect changes.
 func (s *testShop) snapshot() string {
 	s.t.Helper()
 	var all strings.Builder
@@ -119,14 +119,14 @@ func (s *testShop) snapshot() string {
 	return all.String()
 }
 
-// Every operation with a body refuses what is no body for it.
+// Every operation with a body refuses invalid ones.
 func TestEveryOperationRefusesInvalidBodies(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.stockEverything()
 	before := s.snapshot()
 	for _, r := range requestPerOperation() {
-		if r.body == "" || r.operation == importOperation { // which takes other bodies
+		if r.body == "" || r.operation == importOperation { // imports have another format
 			continue
 		}
 		s.do(r.method, r.path, `[]`).wantError(t, 400, shop.InvalidJSON)
@@ -136,7 +136,7 @@ func TestEveryOperationRefusesInvalidBodies(t *testing.T) {
 		s.do(r.method, r.path, r.body+strings.Repeat(" ", maxBodyBytes)).wantError(t, 413, shop.PayloadTooLarge)
 		got := s.do(r.method, r.path, `{"x":1}`, "Content-Type: application/merge-patch+json")
 		if patch := r.method == "PATCH"; patch == (got.StatusCode == 415) {
-			t.Errorf("%s answers %d to a merge patch", r.operation, got.StatusCode)
+			t.Errorf("%s returned %d to a merge patch", r.operation, got.StatusCode)
 		}
 	}
 	if after := s.snapshot(); after != before {
@@ -144,7 +144,7 @@ func TestEveryOperationRefusesInvalidBodies(t *testing.T) {
 	}
 }
 
-// Every id that is no integer of 64 bits, or of nothing, is the id of nothing.
+// Unknown ids, and those that are not 64-bit integers, are a 404.
 func TestEveryOperationRefusesUnknownIDs(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -162,7 +162,7 @@ func TestEveryOperationRefusesUnknownIDs(t *testing.T) {
 	}
 }
 
-// While the first request still runs, a repeat waits for its answer, but not for ever.
+// While the first request is running, a retry waits for its response, but not forever.
 func TestRetryGivesUpWaitingForTheFirstRequest(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -179,7 +179,7 @@ func TestRetryGivesUpWaitingForTheFirstRequest(t *testing.T) {
 				t.Errorf("%s: %v %s", r.operation, err, got.body)
 			}
 		})
-		<-entered // it is in the middle of its write
+		<-entered // the write has started
 		repeats.Go(func() {
 			if got, err := s.tryDo(r.method, r.path, r.body, header); err != nil || got.StatusCode != 409 || !strings.Contains(string(got.body), string(shop.IdempotencyKeyInUse)) {
 				t.Errorf("%s: %v %s", r.operation, err, got.body)
@@ -191,7 +191,7 @@ func TestRetryGivesUpWaitingForTheFirstRequest(t *testing.T) {
 	firsts.Wait()
 }
 
-// A repeat that came while the first request ran gets the first's answer.
+// A retry that arrives while the first request is running gets the first response.
 func TestRetryWaitsForTheFirstResponse(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

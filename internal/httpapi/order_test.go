@@ -45,7 +45,7 @@ func TestOrderLifecycle(t *testing.T) {
 	for _, status := range []string{"available", "sold"} {
 		s.do("PATCH", "/v1/pets/1", fmt.Sprintf(`{"status":%q}`, status)).wantError(t, 409, shop.PetHasOpenOrder)
 	}
-	s.do("PATCH", "/v1/pets/1", `{"status":"pending","name":"Max"}`).want(t, 200, "") // no change of status
+	s.do("PATCH", "/v1/pets/1", `{"status":"pending","name":"Max"}`).want(t, 200, "") // the status stays the same
 	s.do("DELETE", "/v1/pets/1", "").wantError(t, 409, shop.PetHasOpenOrder)
 	s.do("PATCH", "/v1/store/orders/1", `{"status":"delivered"}`).wantError(t, 409, shop.InvalidTransition)
 
@@ -58,7 +58,7 @@ func TestOrderLifecycle(t *testing.T) {
 	if again != approved {
 		t.Errorf("approved again to %+v", again)
 	}
-	s.clock.forward(1000 * time.Hour) // an approved order holds its animal for good
+	s.clock.forward(1000 * time.Hour) // an approved order does not expire
 	s.wantStatus(t, 1, shop.Pending)
 	s.do("DELETE", "/v1/pets/1", "").wantError(t, 409, shop.PetHasOpenOrder)
 	s.do("PATCH", "/v1/store/orders/1", `{"status":"delivered"}`).want(t, 200, "")
@@ -67,7 +67,7 @@ func TestOrderLifecycle(t *testing.T) {
 		s.do("PATCH", "/v1/store/orders/1", fmt.Sprintf(`{"status":%q}`, status)).wantError(t, 409, shop.InvalidTransition)
 	}
 	s.do("POST", "/v1/store/orders", `{"petId":1}`).wantError(t, 409, shop.PetNotAvailable)
-	s.do("PATCH", "/v1/pets/1", `{"status":"available"}`).want(t, 200, "") // the animal came back
+	s.do("PATCH", "/v1/pets/1", `{"status":"available"}`).want(t, 200, "") // the customer returned the animal
 
 	s.do("POST", "/v1/store/orders", `{"petId":1}`).want(t, 201, "")
 	s.do("PATCH", "/v1/store/orders/2", `{"status":"cancelled"}`).want(t, 200, "")
@@ -118,7 +118,7 @@ func TestListOrders(t *testing.T) {
 	s.do("GET", "/v1/store/orders", "").want(t, 200, "[]")
 	for pet := range 3 {
 		s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
-		for range 3 { // two that are cancelled, one that stays
+		for range 3 { // two are cancelled, one stays open
 			got := s.do("POST", "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, pet+1))
 			if id := got.order(t).ID; id%3 != 0 {
 				s.do("PATCH", fmt.Sprintf("/v1/store/orders/%d", id), `{"status":"cancelled"}`).want(t, 200, "")
@@ -179,7 +179,7 @@ func TestInventory(t *testing.T) {
 	s.do("GET", "/v1/store/inventory", "", "If-None-Match: "+tag).want(t, 304, "")
 }
 
-// The moment a hold has run out, every operation treats the order as expired, before anything in the background did.
+// Every operation treats an order as expired from the moment its hold expires, even before the background job has run.
 func TestExpiredHoldReleasesThePet(t *testing.T) {
 	t.Parallel()
 	const order = "/v1/store/orders/1"
@@ -234,7 +234,7 @@ func TestExpiredHoldReleasesThePet(t *testing.T) {
 	}
 }
 
-// More holds than are ended at a time run out at once.
+// More holds expire at once than one transaction releases.
 func TestManyHoldsExpireAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -247,7 +247,7 @@ func TestManyHoldsExpireAtOnce(t *testing.T) {
 	s.do("GET", "/v1/store/inventory", "").want(t, 200, `{"available":101,"pending":0,"sold":0,"unspecified":0}`)
 }
 
-// Reads go on when the store cannot be written, also where a hold is over.
+// Reads succeed while the store is read-only, even if a hold has expired.
 func TestHoldThatCannotBeEnded(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -266,7 +266,7 @@ func TestHoldThatCannotBeEnded(t *testing.T) {
 	s.wantStatus(t, 1, shop.Available)
 }
 
-// One hundred clients order the same animal at once: one gets it.
+// If a hundred clients order the same animal at once, exactly one gets it.
 func TestOneHundredClientsOneAnimal(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

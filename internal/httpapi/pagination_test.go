@@ -11,8 +11,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Whoever walks the pages while others add animals sees each one that stood throughout exactly once, and no animal
-// twice, whatever the size of the pages and the filters.
+// A client that reads all pages while others add animals sees every animal that was there throughout exactly once, and no animal
+// twice, with any page size and filter.
 func TestPaginationDuringInserts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -37,7 +37,7 @@ func TestPaginationDuringInserts(t *testing.T) {
 		adders := rapid.IntRange(1, 3).Draw(t, "adders")
 		first := fmt.Sprintf("/v1/pets?limit=%d%s", limit, filter)
 
-		standing = walk(t, s, first, func() {}) // before anybody else begins
+		standing = walk(t, s, first, func() {}) // before the others start
 		var wg sync.WaitGroup
 		errs := make(chan error, adders)
 		adding := sync.OnceFunc(func() {
@@ -58,7 +58,7 @@ func TestPaginationDuringInserts(t *testing.T) {
 		}
 		for _, pet := range standing {
 			if seen[pet.ID] != 1 {
-				t.Errorf("animal %d stood throughout and was seen %d times", pet.ID, seen[pet.ID])
+				t.Errorf("animal %d was there throughout, but was seen %d times", pet.ID, seen[pet.ID])
 			}
 		}
 		for id, times := range seen {
@@ -69,7 +69,7 @@ func TestPaginationDuringInserts(t *testing.T) {
 	})
 }
 
-// walk follows the pages from the first to the last. It calls afterFirst when it has seen the first one.
+// walk reads all pages. It calls afterFirst after the first one.
 func walk(t *rapid.T, s *testShop, path string, afterFirst func()) (all []shop.Pet) {
 	for path != "" {
 		got, err := s.tryDo("GET", path, "")

@@ -53,7 +53,7 @@ func TestCreateWhatIsRight(t *testing.T) {
 			again := s.do("GET", got.Header.Get("Location"), "")
 			again.want(t, 200, strings.TrimSuffix(string(got.body), "\n"))
 			if again.Header.Get("ETag") != got.Header.Get("ETag") {
-				t.Error("the animal has another ETag when it is fetched")
+				t.Error("GET returns another ETag")
 			}
 		})
 	}
@@ -65,7 +65,7 @@ func TestInvalidPetIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, body string
 		code       shop.Code
-		members    string // that the message names, and no others
+		members    string // all members that the message must name
 	}{
 		{"nothing", ``, shop.InvalidJSON, ""},
 		{"white space", `  `, shop.InvalidJSON, ""},
@@ -144,7 +144,7 @@ func TestInvalidPetIsRefused(t *testing.T) {
 				}
 			}
 			if strings.Contains(message, "jsontext") || strings.Contains(message, "unmarshal") || !strings.HasSuffix(message, ".") {
-				t.Errorf("the message %q is not written for a caller", message)
+				t.Errorf("the message %q shows internals", message)
 			}
 		})
 	}
@@ -210,7 +210,7 @@ func TestBodySizeLimit(t *testing.T) {
 	}
 	s.do("POST", "/v1/pets", padded(64<<10)).want(t, 201, "")
 	s.do("POST", "/v1/pets", padded(64<<10+1)).wantError(t, 413, shop.PayloadTooLarge)
-	// The same without a length that is told before.
+	// the same with a chunked body, which has no Content-Length
 	for size, status := range map[int]int{64 << 10: 201, 64<<10 + 1: 413, 1 << 20: 413} {
 		request, err := http.NewRequest("POST", s.url+"/v1/pets", struct{ *strings.Reader }{strings.NewReader(padded(size))})
 		if err != nil {
@@ -236,6 +236,6 @@ func TestLocationAfterGetPetIsRemoved(t *testing.T) {
 	again := s.do("GET", got.Header.Get("Location"), "")
 	again.want(t, 200, `[{"id":1,"name":"Rex","categoryId":7}]`)
 	if again.Header.Get("ETag") != got.Header.Get("ETag") {
-		t.Error("the animal has another ETag when it is fetched")
+		t.Error("GET returns another ETag")
 	}
 }

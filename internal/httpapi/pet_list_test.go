@@ -22,7 +22,7 @@ func TestListParameters(t *testing.T) {
 	ids := func(n int) string { return strings.Repeat("id=1&", n) }
 	for _, c := range []struct {
 		query string
-		count int // of animals; or else
+		count int // the number of animals, unless an error is expected:
 		code  shop.Code
 	}{
 		{"", 20, ""},
@@ -157,7 +157,7 @@ func TestPetsArePaginated(t *testing.T) {
 	if n := len(s.do("GET", first.link("first"), "").pets(t)); n != 2 {
 		t.Errorf("rel=first has %d animals", n)
 	}
-	// A page that is just full is the last one too.
+	// A full page can be the last one.
 	if next := s.do("GET", "/v1/pets?limit=7", "").link("next"); next != "" {
 		t.Errorf("the last page has a next one: %s", next)
 	}
@@ -171,7 +171,7 @@ func TestListETags(t *testing.T) {
 	list := s.do("GET", "/v1/pets", "")
 	tag := list.Header.Get("ETag")
 	if tag == empty {
-		t.Error("the ETag stayed when an animal came in")
+		t.Error("the ETag did not change when an animal was added")
 	}
 	if cache := list.Header.Get("Cache-Control"); cache != "private, no-cache" {
 		t.Errorf("Cache-Control is %q", cache)
@@ -202,9 +202,9 @@ func TestListETags(t *testing.T) {
 		}
 	}
 	if got := s.do("GET", "/v1/pets?id=2", "").Header.Get("ETag"); got != empty {
-		t.Errorf("an empty list has the ETag %s, and %s where the animal is missing", empty, got)
+		t.Errorf("an empty list has the ETag %s, but %s for an unknown id", empty, got)
 	}
-	// The page stays, but it is no longer the last: a client that kept it must hear of that.
+	// The page has the same animals, but is no longer the last: a client that cached it must notice.
 	before := s.do("GET", "/v1/pets?limit=1&cursor=fzzzzzzzzzzzz", "").Header.Get("ETag")
 	s.add(`{"name":"Bella","categoryId":1}`)
 	after := s.do("GET", "/v1/pets?limit=1&cursor="+formatCursor(2), "")
@@ -228,7 +228,7 @@ func TestHeadMatchesGet(t *testing.T) {
 			h.Header.Del("X-Request-Id")
 		}
 		if get.StatusCode != head.StatusCode || fmt.Sprint(get.Header) != fmt.Sprint(head.Header) {
-			t.Errorf("%s: GET answers %d %v, HEAD %d %v", path, get.StatusCode, get.Header, head.StatusCode, head.Header)
+			t.Errorf("%s: GET returned %d %v, HEAD %d %v", path, get.StatusCode, get.Header, head.StatusCode, head.Header)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Every move of the status by hand: those that the table of the document has, and no other.
+// A client can change the status exactly as the table of the OpenAPI document says.
 func TestStatusTransitionsFollowTheTable(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -52,7 +52,7 @@ func TestUpdatePet(t *testing.T) {
 		again := s.do("GET", "/v1/pets?id=1", "")
 		again.want(t, 200, "["+c.want+"]")
 		if again.Header.Get("ETag") != got.Header.Get("ETag") {
-			t.Errorf("%s: the animal has another ETag when it is fetched", c.body)
+			t.Errorf("%s: GET returns another ETag", c.body)
 		}
 	}
 	for _, c := range []struct{ body, members string }{

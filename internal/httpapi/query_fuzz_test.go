@@ -13,8 +13,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// FuzzNewPet: whatever the body, the answer is an animal that keeps every rule or one of the two errors, and what was
-// taken is what the standard library reads too.
+// FuzzNewPet: every body yields a valid animal or one of the two errors, and the animal is what the standard library decodes, too.
 func FuzzNewPet(f *testing.F) {
 	for _, body := range []string{
 		``, `{}`, `null`, `[]`, `{"name":"Rex","categoryId":7}`, `{"name":"Rex","categoryId":7.0,"status":"sold"}`,
@@ -42,10 +41,10 @@ func FuzzNewPet(f *testing.F) {
 			return
 		}
 		if !json.Valid(body) {
-			t.Fatalf("%q is no JSON and was taken", body)
+			t.Fatalf("%q is not JSON, but was accepted", body)
 		}
 		if problems := pet.Problems().Err(); problems != nil {
-			t.Fatalf("%q was taken: %v", body, problems)
+			t.Fatalf("%q was accepted: %v", body, problems)
 		}
 		var members map[string]json.RawMessage
 		var name string
@@ -57,12 +56,12 @@ func FuzzNewPet(f *testing.F) {
 		}
 		again, wrong, err := decodeNewPet(encode(shop.Pet{ID: 1, Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}))
 		if err != nil || len(wrong) > 0 || again != pet {
-			t.Fatalf("%q: what we write we do not read: %+v %v", body, again, err)
+			t.Fatalf("%q: the encoded animal does not decode: %+v %v", body, again, err)
 		}
 	})
 }
 
-// FuzzParseJSONInt64 holds the reader of integers against arbitrary precision.
+// FuzzParseJSONInt64 compares with arbitrary precision.
 func FuzzParseJSONInt64(f *testing.F) {
 	for _, literal := range []string{"0", "-0.0", "7", "7.0", "7e0", "70e-1", "1e18", "1e19", "9223372036854775807", "-9223372036854775809", "0.5", "1e-5"} {
 		f.Add(literal)
@@ -70,10 +69,10 @@ func FuzzParseJSONInt64(f *testing.F) {
 	f.Fuzz(func(t *testing.T, literal string) {
 		var number json.Number
 		if json.Unmarshal([]byte(literal), &number) != nil || number.String() != literal || strings.Contains(literal, `"`) {
-			return // no JSON number
+			return // not a JSON number
 		}
 		if i := strings.IndexAny(literal, "eE"); i >= 0 && len(literal)-i > 5 {
-			return // the reference would write all the zeros out
+			return // the reference would expand all the zeros
 		}
 		n, ok := parseJSONInt64(literal)
 		exact, _ := new(big.Rat).SetString(literal)
@@ -84,7 +83,7 @@ func FuzzParseJSONInt64(f *testing.F) {
 	})
 }
 
-// FuzzCursor: a text is a position exactly where it is the text of that position.
+// FuzzCursor: a text is a valid cursor exactly if it is the cursor of its position.
 func FuzzCursor(f *testing.F) {
 	for _, text := range []string{"", "8000000000001", "fzzzzzzzzzzzz", "gzzzzzzzzzzzz", "0000000000000", "800000000000i", "FZZZZZZZZZZZZ"} {
 		f.Add(text)
@@ -103,8 +102,8 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// FuzzPetList: whatever the query, it is a list within its limits or one of the two errors; and the query that we write
-// into a link asks for the same list again.
+// FuzzPetList: every query yields a list within the limits or one of the two errors, and the query of its links yields the same
+// list.
 func FuzzPetList(f *testing.F) {
 	for _, query := range []string{"", "limit=5&status=sold", "limit=%zz", "limit=0", "q=%C5%BE&categoryId=-1", "id=1&id=2&cursor=8000000000001",
 		"limit=1&limit=1", "a;b", "q=%ff", "q=+", "cursor=x", "=&=&&", "limit=\x00"} {
@@ -119,20 +118,19 @@ func FuzzPetList(f *testing.F) {
 			return
 		}
 		if list.Limit < 1 || list.Limit > maxLimit || len(list.IDs) > maxIDs || list.Query != "" && shop.TextProblem(list.Query) != "" {
-			t.Fatalf("%q was taken as %+v", query, list)
+			t.Fatalf("%q was accepted as %+v", query, list)
 		}
 		linked := petFilterQuery(list.PetFilter)
 		linked.Set("limit", strconv.Itoa(list.Limit))
 		again, _, err := parsePetList(linked.Encode())
 		again.After = list.After
 		if want, got := encode(list), encode(again); err != nil || string(want) != string(got) {
-			t.Fatalf("%q: the link asks for %s, not for %s (%v)", query, got, want, err)
+			t.Fatalf("%q: the link has %s, want %s (%v)", query, got, want, err)
 		}
 	})
 }
 
-// FuzzWebhook: whatever the body, it is a webhook whose address can be sent to, or one of the two errors; and a change has
-// the same rules.
+// FuzzWebhook: every body yields a webhook with a usable URL or one of the two errors, and a change follows the same rules.
 func FuzzWebhook(f *testing.F) {
 	for _, body := range []string{
 		``, `{}`, `[]`, `{"url":"https://example.com/hook"}`, `{"url":"http://[::1]:80/?a=b","types":["pet.created","pet.created"]}`,
@@ -158,28 +156,28 @@ func FuzzWebhook(f *testing.F) {
 			t.Fatalf("%q: nothing can be sent to %q: %v", body, n.URL, err)
 		}
 		if target := request.URL.RequestURI(); strings.ContainsFunc(target, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
-			t.Fatalf("%q would ask for %q", body, target)
+			t.Fatalf("%q would request %q", body, target)
 		}
 	})
 }
 
-// FuzzEventList: whatever the query, it is a part of the feed within its limits, or wrong in a parameter.
+// FuzzEventList: every query yields a page within the limits or has an invalid parameter.
 func FuzzEventList(f *testing.F) {
 	for _, query := range []string{"", "after=1&limit=5", "after=000000000000000001", "after=1234567890123456789", "after=-1", "type=pet.created&type=pet.updated",
 		"type=pet.created&type=pet.created", "type=x", "subject=pets/1", "subject=+", "subject=%ff", "limit=%zz", "after=1&after=1"} {
 		f.Add(query)
 	}
 	f.Fuzz(func(t *testing.T, query string) {
-		filter, window, err := parseEventList(query)
+		filter, request, err := parseEventList(query)
 		if err != nil {
 			if code := shop.AsError(err).Code; code != shop.InvalidParameter {
 				t.Fatalf("%q: %v", query, err)
 			}
 			return
 		}
-		if window.Limit < 1 || window.Limit > maxLimit || window.After != nil && *window.After < 0 || len(filter.Types) > len(shop.EventTypes()) ||
+		if request.Limit < 1 || request.Limit > maxLimit || request.After != nil && *request.After < 0 || len(filter.Types) > len(shop.EventTypes()) ||
 			filter.Subject != "" && shop.TextProblem(filter.Subject) != "" {
-			t.Fatalf("%q was taken as %+v %+v", query, filter, window)
+			t.Fatalf("%q was accepted as %+v %+v", query, filter, request)
 		}
 	})
 }

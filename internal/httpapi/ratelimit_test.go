@@ -17,7 +17,7 @@ var (
 	limitForm  = regexp.MustCompile(`^"default";r=([0-9]+);t=([0-9]+)$`)
 )
 
-// newLimitedShop makes a shop with a limit whose time stands still until it is set forward.
+// newLimitedShop returns a shop with a rate limit whose clock stands still until the test sets it forward.
 func newLimitedShop(t *testing.T, rate int) (s *testShop, forward func(time.Duration)) {
 	t.Helper()
 	s = newShop(t, func(c *Config) { c.RateLimit = rate })
@@ -27,7 +27,7 @@ func newLimitedShop(t *testing.T, rate int) (s *testShop, forward func(time.Dura
 	return s, func(d time.Duration) { passed.Add(int64(d)) }
 }
 
-// Every operation that needs a key is limited, each key for itself, and says how much is left.
+// Every operation with a key is limited per key, and its headers show the remaining requests.
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	s, _ := newLimitedShop(t, 1)
@@ -55,14 +55,14 @@ func TestRateLimit(t *testing.T) {
 	}
 	spent := s.key(shop.Admin)
 	for range 2 {
-		s.do("GET", "/v1/nothing", "", bearing(spent)).wantError(t, 404, shop.NotFound) // also what is nothing counts
+		s.do("GET", "/v1/nothing", "", bearing(spent)).wantError(t, 404, shop.NotFound) // unknown paths count, too
 	}
 	s.do("GET", "/v1/nothing", "", bearing(spent)).wantError(t, 429, shop.RateLimited)
 	s.do("GET", "/v1/keys/current", "", bearing(s.key(shop.Admin))).want(t, 200, "")
 	s.do("GET", "/livez", "").want(t, 200, "")
 }
 
-// The burst is twice the rate, as the policy says. What is used up comes back at the rate, and not beyond the burst.
+// The burst is twice the rate, as the policy says. The budget refills at the rate, up to the burst.
 func TestRateLimitAllowsABurst(t *testing.T) {
 	t.Parallel()
 	const rate = 100
@@ -89,12 +89,11 @@ func TestRateLimitAllowsABurst(t *testing.T) {
 	}
 }
 
-// What comes back does so as time passes, whatever is done to the clock on the wall: put back, that would hold everybody up until the
-// old time comes again.
+// The budget refills by the monotonic clock. If the wall clock counted, setting it back would block all keys until the old time.
 func TestLimitsMindNoClock(t *testing.T) {
 	t.Parallel()
 	if now := newRateLimiter(1).now(); now == now.Round(0) {
-		t.Errorf("%v is a time of the wall alone", now)
+		t.Errorf("%v has no monotonic clock reading", now)
 	}
 }
 

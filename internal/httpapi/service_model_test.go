@@ -14,8 +14,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Random sequences of all operations on animals, categories and orders, against a small model of the rules: the service
-// and the model never differ, the inventory always adds up, and no animal ever has two open orders.
+// In random sequences of all operations on animals, categories and orders, the service never differs from a small model of the
+// rules, the inventory adds up, and no animal has two open orders.
 func TestServiceFollowsTheModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -28,7 +28,7 @@ func TestServiceFollowsTheModel(t *testing.T) {
 			"update pet":      m.updatePet,
 			"delete pet":      m.deletePet,
 			"place order":     m.placeOrder,
-			"place another":   m.placeOrder, // orders are what matters most
+			"place another":   m.placeOrder, // twice, because orders matter most
 			"update order":    m.updateOrder,
 			"update another":  m.updateOrder,
 			"create category": m.createCategory,
@@ -40,7 +40,7 @@ func TestServiceFollowsTheModel(t *testing.T) {
 	})
 }
 
-// model is what the shop should be, in the fewest words.
+// model is the expected state of the shop.
 type model struct {
 	s            *testShop
 	pets         map[int64]shop.Pet
@@ -56,7 +56,7 @@ var (
 	someStatuses = []shop.Status{"", shop.Available, shop.Available, shop.Pending, shop.Sold}
 )
 
-// send sends a request and checks that it gets this answer: a status, and a code where it is an error.
+// send sends a request and checks the status, and the code of an error.
 func (m *model) send(t *rapid.T, method, path string, body any, status int, code shop.Code) testResponse {
 	t.Helper()
 	var text string
@@ -72,12 +72,12 @@ func (m *model) send(t *rapid.T, method, path string, body any, status int, code
 		t.Fatal(err)
 	}
 	if got.StatusCode != status || !strings.Contains(string(got.body), string(code)) {
-		t.Fatalf("%s %s %s answers %d %s, want %d %s", method, path, text, got.StatusCode, got.body, status, code)
+		t.Fatalf("%s %s %s returned %d %s, want %d %s", method, path, text, got.StatusCode, got.body, status, code)
 	}
 	return got
 }
 
-// settle ends the orders whose hold has run out.
+// settle expires the orders whose hold has ended.
 func (m *model) settle() {
 	for id, order := range m.orders {
 		if order.Status == shop.Placed && !m.s.clock.now().Before(order.HoldExpiresAt) {
@@ -103,7 +103,7 @@ func (m *model) held(pet int64) bool {
 	return false
 }
 
-// anID draws one of the ids so far, or one that was never given.
+// anID draws one of the ids so far, or the next one, which does not exist.
 func anID(t *rapid.T, last int64) int64 { return rapid.Int64Range(1, last+1).Draw(t, "id") }
 
 func (m *model) createPet(t *rapid.T) {
@@ -271,12 +271,12 @@ func (m *model) timePasses(t *rapid.T) {
 	m.s.clock.forward(time.Duration(rapid.IntRange(1, 80).Draw(t, "hours")) * time.Hour)
 }
 
-// compare looks at everything that the service shows.
+// compare compares everything that the service shows with the model.
 func (m *model) compare(t *rapid.T) {
 	m.settle()
 	pets := everyPage[shop.Pet](t, m.s, "/v1/pets?limit=7")
 	compareAll(t, "animals", pets, slices.Collect(maps.Values(m.pets)), func(p shop.Pet) int64 { return -p.ID })
-	status := shop.Statuses()[len(m.orders)%3] // one of them each time is enough
+	status := shop.Statuses()[len(m.orders)%3] // one status each time is enough
 	filtered := slices.DeleteFunc(slices.Collect(maps.Values(m.pets)), func(p shop.Pet) bool { return p.Status != status })
 	pets = everyPage[shop.Pet](t, m.s, "/v1/pets?status="+string(status))
 	compareAll(t, string(status)+" animals", pets, filtered, func(p shop.Pet) int64 { return -p.ID })
@@ -347,7 +347,7 @@ func everyPage[T any](t *rapid.T, s *testShop, path string) (all []T) {
 	return all
 }
 
-// compareAll checks that two collections are the same, the first of them in the order of key.
+// compareAll checks that got is sorted by key and has the same items as want.
 func compareAll[T comparable](t *rapid.T, what string, got, want []T, key func(T) int64) {
 	t.Helper()
 	slices.SortFunc(want, func(a, b T) int {

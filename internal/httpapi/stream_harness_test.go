@@ -15,7 +15,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// runJobs does the service's work beside the test, as the program does.
+// runJobs runs the service's background jobs, as the program does.
 func (s *testShop) runJobs() {
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -26,7 +26,7 @@ func (s *testShop) runJobs() {
 	})
 }
 
-// streamReader reads a stream block by block.
+// streamReader is a client of an event stream.
 type streamReader struct {
 	t        *testing.T
 	response *http.Response
@@ -34,7 +34,7 @@ type streamReader struct {
 	close    func()
 }
 
-// block is what stands between two empty lines of a stream.
+// block is a message of a stream.
 type block struct {
 	id, event, data, retry string
 	comment                bool
@@ -52,7 +52,7 @@ func (s *testShop) follow(query string, headers ...string) *streamReader {
 }
 
 func (s *testShop) tryFollow(query string, headers ...string) (*streamReader, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // where it hangs
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // in case it hangs
 	request, err := http.NewRequestWithContext(ctx, "GET", s.url+"/v1/events"+query, nil)
 	if err != nil {
 		cancel()
@@ -100,7 +100,7 @@ func (r *streamReader) next() (b block, err error) {
 	}
 }
 
-// want expects the next block.
+// want checks the next block.
 func (r *streamReader) want(what string, is func(block) bool) block {
 	r.t.Helper()
 	b, err := r.next()
@@ -110,13 +110,13 @@ func (r *streamReader) want(what string, is func(block) bool) block {
 	return b
 }
 
-// wantStart expects the first block, which says where the stream begins.
+// wantStart checks the first block, which has the start position.
 func (r *streamReader) wantStart(position string) {
 	r.t.Helper()
 	r.want("the start after "+position, func(b block) bool { return b == block{id: position, retry: "2000"} })
 }
 
-// wantEvents expects events of these subjects, and returns the last id.
+// wantEvents checks that the next blocks are events of these subjects, and returns the last id.
 func (r *streamReader) wantEvents(subjects ...string) (id string) {
 	r.t.Helper()
 	for _, subject := range subjects {
@@ -130,7 +130,7 @@ func (r *streamReader) wantEvents(subjects ...string) (id string) {
 	return id
 }
 
-// wantEnd expects that the stream has ended as it should, between two blocks.
+// wantEnd checks that the stream ends cleanly, between two blocks.
 func (r *streamReader) wantEnd() {
 	r.t.Helper()
 	if b, err := r.next(); err != io.EOF || b != (block{}) {
@@ -138,7 +138,7 @@ func (r *streamReader) wantEnd() {
 	}
 }
 
-// insertEvents writes events of animals from an id on, in one write: that they are there is not the point.
+// insertEvents inserts n events of animals, from an id on, in one transaction. The animals need not exist.
 func (s *testShop) insertEvents(first, n int, current ...string) {
 	data, err := json.Marshal(map[string]any{"current": current, "previous": nil})
 	if err != nil {
@@ -159,7 +159,7 @@ func (s *testShop) insertEvents(first, n int, current ...string) {
 	}
 }
 
-// metric is the value of a metric without labels.
+// metric returns the value of a metric without labels.
 func (s *testShop) metric(name string) (value float64) {
 	s.t.Helper()
 	body := string(s.do("GET", "/metrics", "").body)
@@ -168,12 +168,12 @@ func (s *testShop) metric(name string) (value float64) {
 	return value
 }
 
-// waitFor waits until something is so.
+// waitFor waits for a condition.
 func (s *testShop) waitFor(what string, is func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
-			s.t.Fatalf("waited in vain for %s", what)
+			s.t.Fatalf("timeout waiting for %s", what)
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A stream tells what was before, from where it is asked, then what happens, without a gap or a repeat between the two.
+// A stream sends past events from its start position, then new ones, without a gap or a duplicate.
 func TestStream(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -31,7 +31,7 @@ func TestStream(t *testing.T) {
 	last := all.wantEvents("category.created categories/1", "pet.created pets/1")
 	fromNow := s.follow("")
 	fromNow.wantStart(last)
-	resumed := s.follow("?after="+last, "Last-Event-ID: 1") // a browser's own place is newer than its page's
+	resumed := s.follow("?after="+last, "Last-Event-ID: 1") // Last-Event-ID takes precedence over the parameter
 	resumed.wantStart("1")
 	resumed.wantEvents("pet.created pets/1")
 	filtered := s.follow("?type=pet.created&type=pet.deleted&subject=pets/2")
@@ -50,13 +50,13 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// What stands far behind is read from the store, and what is new from memory; between the two nothing is lost.
+// Old events are read from the store and new ones from memory. None is lost in between.
 func TestStreamFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.runJobs()
 	s.skipValidation = true
-	const before, after = 1300, 50 // more than memory keeps, and than is read at a time
+	const before, after = 1300, 50 // more than memory holds and than one read returns
 	s.insertEvents(1, before)
 	r := s.follow("?after=0&type=pet.created")
 	r.wantStart("0")
@@ -72,7 +72,7 @@ func TestStreamFromTheBeginning(t *testing.T) {
 	}
 }
 
-// Many write and many read, on connections that end at any moment: each reader sees every event once and in order.
+// With many writers, and many readers whose connections break at any time, each reader sees every event once and in order.
 func TestStreamReaders(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -146,14 +146,14 @@ func TestStreamHeartbeat(t *testing.T) {
 	r.wantStart("0")
 	r.want("a comment", func(b block) bool { return b == block{comment: true} })
 	s.add(`{"name":"Rex","categoryId":1}`)
-	for { // what does not concern it only moves its place, so that a reconnect has less to look through
+	for { // events that the filter excludes only advance the position, so that a reconnect has less to read
 		if b := r.want("a comment", func(b block) bool { return b.comment && b.data == "" }); b.id == "2" {
 			break
 		}
 	}
 }
 
-// A reader that takes nothing is cut off, and nobody else misses anything.
+// A client that does not read is disconnected, and the others miss nothing.
 func TestStreamOfASlowReader(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -168,11 +168,11 @@ func TestStreamOfASlowReader(t *testing.T) {
 	connection.(*net.TCPConn).SetReadBuffer(4 << 10)
 	fmt.Fprintf(connection, "GET /v1/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n\r\n", adminKey)
 	s.waitFor("the stream", func() bool { return s.metric("animalstore_event_streams") == 1 })
-	const events = 400 // of 32 KiB: more than all buffers on the way take
+	const events = 400 // of 32 KiB: more than all buffers on the way hold
 	for i := range events / 50 {
 		s.insertEvents(50*i+1, 50, strings.Repeat("x", 32<<10))
 	}
-	for seen, last := 0, "0"; seen < events; { // on a busy machine this one may be cut off, too
+	for seen, last := 0, "0"; seen < events; { // on a busy machine this client may be disconnected, too
 		quick := s.follow("", "Last-Event-ID: "+last)
 		quick.wantStart(last)
 		for seen < events {
@@ -190,7 +190,7 @@ func TestStreamOfASlowReader(t *testing.T) {
 	s.waitFor("the end of both", func() bool { return s.metric("animalstore_event_streams") == 0 })
 }
 
-// oneConnection is a listener to whom one client comes.
+// oneConnection is a listener with a single connection.
 type oneConnection struct {
 	net.Conn
 	closed chan struct{}
@@ -211,8 +211,8 @@ func (l *oneConnection) Close() error {
 
 func (l *oneConnection) Addr() net.Addr { return &net.TCPAddr{} }
 
-// followSlowly opens a stream of all events over a connection that holds nothing: a write waits until it is read. Nobody
-// loses patience with it.
+// followSlowly opens a stream of all events over an unbuffered connection, without a write timeout: each write waits until it is
+// read.
 func (s *testShop) followSlowly(t *testing.T, key string) (connection net.Conn, ended chan struct{}) {
 	s.api.streamTiming.writeTimeout = time.Hour
 	connection, ours := net.Pipe()
@@ -276,7 +276,7 @@ func TestStreamEnds(t *testing.T) {
 		select {
 		case <-ended:
 		case <-time.After(2 * time.Minute):
-			t.Error("the stream does not end")
+			t.Error("the stream did not end")
 		}
 	})
 	t.Run("with its key, also for one who reads slowly", func(t *testing.T) {
@@ -296,7 +296,7 @@ func TestStreamEnds(t *testing.T) {
 		got, _ := io.ReadAll(connection)
 		<-ended
 		if n := strings.Count(string(got), "data: "); n > 2 {
-			t.Errorf("it was sent %d events, and its key was revoked before", n)
+			t.Errorf("%d events were sent after the key was revoked", n)
 		}
 	})
 	t.Run("not when the store is away for a while", func(t *testing.T) {
@@ -327,13 +327,13 @@ func TestStreamLimits(t *testing.T) {
 	second.wantStart("0")
 	got := s.do("GET", "/v1/events", "", "Accept: text/event-stream")
 	got.wantError(t, 503, shop.Unavailable)
-	s.do("GET", "/v1/events", "").want(t, 200, "[]") // they take no place of a request in flight
+	s.do("GET", "/v1/events", "").want(t, 200, "[]") // streams do not count as requests in flight
 	first.close()
 	s.waitFor("a place", func() bool { return s.metric("animalstore_event_streams") == 1 })
 	s.follow("").wantStart("0")
 }
 
-// One key gets no more than its share, and the others get theirs.
+// A key cannot open more than its share of streams, and the others get theirs.
 func TestStreamsOfOneKey(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) { c.MaxStreams, c.MaxKeyStreams = 3, 2 })
@@ -342,14 +342,14 @@ func TestStreamsOfOneKey(t *testing.T) {
 	first, second := s.follow("", bearing(greedy)), s.follow("", bearing(greedy))
 	first.wantStart("2")
 	second.wantStart("2")
-	for range 5 { // being refused costs no place
+	for range 5 { // refused streams do not count
 		got := s.do("GET", "/v1/events", "", "Accept: text/event-stream", bearing(greedy))
 		got.wantError(t, 429, shop.RateLimited)
 		if got.Header.Get("Retry-After") == "" || !strings.Contains(got.message(t), "2") {
 			t.Errorf("%v %s", got.Header, got.body)
 		}
 	}
-	s.do("GET", "/v1/events", "", bearing(greedy)).want(t, 200, "") // pages are no streams
+	s.do("GET", "/v1/events", "", bearing(greedy)).want(t, 200, "") // pages are not limited
 	s.follow("", bearing(modest)).wantStart("2")
 	s.do("GET", "/v1/events", "", "Accept: text/event-stream", bearing(s.key(shop.EventsRead))).wantError(t, 503, shop.Unavailable)
 	first.close()
@@ -362,7 +362,7 @@ func TestStreamsOfOneKey(t *testing.T) {
 	}
 }
 
-// Who comes back too late is told so, and goes on with what there is.
+// A client that returns too late gets a reset, and continues with the events that are left.
 func TestStreamReset(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -373,12 +373,12 @@ func TestStreamReset(t *testing.T) {
 	s.clock.forward(2 * time.Hour)
 	s.add(`{"name":"Luna","categoryId":1}`)
 	open.wantEvents("pet.created pets/2")
-	if err := s.open(shop.Options{EventRetention: time.Hour}).RemoveEvents(t.Context()); err != nil { // started then
+	if err := s.open(shop.Options{EventRetention: time.Hour}).RemoveEvents(t.Context()); err != nil { // a service that is started at that time
 		t.Fatal(err)
 	}
 	open.close()
 	s.waitFor("its end", func() bool { return s.metric("animalstore_event_streams") == 0 })
-	s.service = s.open(shop.Options{}) // a node that has nothing in memory
+	s.service = s.open(shop.Options{}) // a node with an empty feed
 	s.api.Service = s.service
 	s.runJobs()
 	late := s.follow("?after=1")
@@ -405,7 +405,7 @@ func TestStreamRequests(t *testing.T) {
 	for _, position := range []string{"-1", "x", "1234567890123456789", "1.0", "+1"} {
 		s.do("GET", "/v1/events", "", "Accept: text/event-stream", "Last-Event-ID: "+position).wantError(t, 400, shop.InvalidParameter)
 	}
-	s.do("GET", "/v1/events", "", "Last-Event-ID: x").want(t, 200, "[]") // a page has nothing to do with it
+	s.do("GET", "/v1/events", "", "Last-Event-ID: x").want(t, 200, "[]") // the header is ignored for pages
 	s.do("HEAD", "/v1/events", "", "Accept: text/event-stream").want(t, 200, "")
 	for accept, stream := range map[string]bool{
 		"text/event-stream": true, "Text/Event-Stream; q=0.1": true, "text/event-stream;q=0": false, "*/*": false, "text/*": false,

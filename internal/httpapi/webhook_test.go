@@ -68,14 +68,14 @@ func TestWebhookLifecycle(t *testing.T) {
 	}
 }
 
-// webhookRules are the members of a webhook, right or wrong, whether it is new or changed.
+// webhookRules are valid and invalid members, for creation and change alike.
 var webhookRules = []struct {
 	name, members string
-	wrong         string // the members that are
+	wrong         string // the invalid members
 }{
 	{"https", `"url":"https://example.com"`, ""},
 	{"http with a port", `"url":"http://example.com:8080/"`, ""},
-	{"an address", `"url":"http://127.0.0.1/"`, ""}, // what it leads to is looked at when it is called
+	{"an address", `"url":"http://127.0.0.1/"`, ""}, // the target is checked at delivery
 	{"an address of six", `"url":"https://[::1]/hook"`, ""},
 	{"a query", `"url":"https://example.com/hook?a=b&c=%20d"`, ""},
 	{"an escaped path", `"url":"https://example.com/a%20b/%C3%BC"`, ""},
@@ -177,7 +177,7 @@ func TestWebhookRules(t *testing.T) {
 	s.do("PATCH", "/v1/webhooks/99", `{"url":"x"}`).wantError(t, 400, shop.ValidationFailed)
 }
 
-// The types can be narrowed, and taken away again in both ways.
+// The types can be narrowed, and removed again in two ways.
 func TestWebhookTypes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -193,7 +193,7 @@ func TestWebhookTypes(t *testing.T) {
 	}
 }
 
-// A change that changes nothing leaves even the time as it is.
+// A patch that changes nothing does not change updatedAt.
 func TestEmptyWebhookPatchChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -205,7 +205,7 @@ func TestEmptyWebhookPatchChangesNothing(t *testing.T) {
 	s.do("GET", "/v1/webhooks/1", "").want(t, 200, before)
 }
 
-// What signs messages is shown once, and is nowhere else: not in any other answer, not in the log.
+// The signing secret is shown once, and neither in any other response nor in the log.
 func TestWebhookSecrets(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
