@@ -16,21 +16,21 @@ import (
 	"animalstore/internal/web"
 )
 
-// visit is one request of a browser, and its answer.
+// visit is one request of a browser and its response.
 type visit struct {
 	*Pages
 	w         *web.Recorder
 	r         *http.Request
 	route     route
 	id        string
-	token     string // of the session
+	token     string // of the session cookie
 	principal shop.Principal
-	liveFrom  int64 // the place in the feed before anything was read
-	held      bool  // a slot
-	streamed  bool  // the answer went on for as long as both sides liked
+	liveFrom  int64 // the feed's position before the page was rendered
+	held      bool  // whether the visit holds the semaphore slots
+	streamed  bool  // the response lasts as long as the browser wants, so its duration is not measured
 }
 
-// leave gives the place to another.
+// leave releases the semaphore, if the visit holds it.
 func (v *visit) leave() {
 	if v.held {
 		v.held = false
@@ -39,17 +39,17 @@ func (v *visit) leave() {
 }
 
 const (
-	// maxForm is how large a form may be, and formTimeout how long a browser may take to send it.
+	// maxForm is the maximum size of a form, and formTimeout how long a browser may take to send it.
 	maxForm     = 64 << 10
 	formTimeout = 30 * time.Second
-	// answerTimeout is how long a browser may take to read an answer.
+	// answerTimeout is how long a browser may take to read a response.
 	answerTimeout = 30 * time.Second
 )
 
-// readForm reads what a form sent.
+// readForm parses the request's form.
 func (v *visit) readForm() error {
 	control := http.NewResponseController(v.w)
-	control.SetReadDeadline(time.Now().Add(formTimeout)) // what has no deadline needs none
+	control.SetReadDeadline(time.Now().Add(formTimeout))
 	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxForm)
 	err := v.r.ParseForm()
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
@@ -63,18 +63,18 @@ func (v *visit) readForm() error {
 	return nil
 }
 
-// context is that of the request, in which changes are entered as those of who is signed in.
+// context returns the request's context with its principal, whom the service records as the actor of changes.
 func (v *visit) context() context.Context { return shop.WithPrincipal(v.r.Context(), v.principal) }
 
-// May tells whether who is signed in may do something.
+// May reports whether the user has a scope.
 func (v *visit) May(scope shop.Scope) bool { return v.principal.HasScope(scope) }
 
-// partial tells whether a script asks for a part of a page, and not a browser for a whole one.
+// partial reports whether htmx requests a part of a page.
 func (v *visit) partial() bool {
 	return v.r.Header.Get("HX-Request") == "true" && v.r.Header.Get("HX-History-Restore-Request") != "true"
 }
 
-// thing returns the id of a thing from the path.
+// thing returns the id of the resource in the path.
 func (v *visit) thing() (int64, error) { return v.idIn("id") }
 
 func (v *visit) idIn(name string) (int64, error) {
@@ -85,17 +85,17 @@ func (v *visit) idIn(name string) (int64, error) {
 	return id, nil
 }
 
-// field returns what a form sent under a name.
+// field returns a field of the form.
 func (v *visit) field(name string) string { return v.r.PostForm.Get(name) }
 
-// At is the address of one of our paths.
+// At returns a path with the prefix of the public URL.
 func (p *Pages) At(path string) string { return p.base + path }
 
-// tell has the page say something, beside what else is answered. Headers are ASCII.
+// tell makes the page show a message, by the HX-Trigger header. Headers must be ASCII, so other characters are escaped.
 func (v *visit) tell(kind, format string, args ...any) {
 	text, err := json.Marshal(map[string]string{kind: fmt.Sprintf(format, args...)})
 	if err != nil {
-		panic(err) // texts always encode
+		panic(err) // strings can always be encoded
 	}
 	var ascii strings.Builder
 	for _, r := range string(text) {
@@ -112,19 +112,19 @@ func (v *visit) tell(kind, format string, args ...any) {
 	v.w.Header().Set("HX-Trigger", ascii.String())
 }
 
-// send writes a whole answer.
+// send sends a complete response.
 func (v *visit) send(status int, contentType string, body []byte) error {
-	v.leave() // the work is done: a browser that is slow to read takes nobody's place
+	v.leave() // a browser that reads slowly must not block others
 	http.NewResponseController(v.w).SetWriteDeadline(time.Now().Add(answerTimeout))
 	h := v.w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	v.w.WriteHeader(status)
-	v.w.Write(body) // an error means that the browser has gone
+	v.w.Write(body) // fails only if the browser has disconnected
 	return nil
 }
 
-// show answers with a whole page.
+// show renders a complete page.
 func (v *visit) show(status int, page, title string, data any) error {
 	var body bytes.Buffer
 	if err := v.templates.page(&body, page, v.view(title, data)); err != nil {
@@ -133,7 +133,7 @@ func (v *visit) show(status int, page, title string, data any) error {
 	return v.send(status, "text/html; charset=utf-8", body.Bytes())
 }
 
-// showPart answers with parts of a page.
+// showPart renders parts of a page.
 func (v *visit) showPart(part string, data any) error {
 	var body bytes.Buffer
 	if err := v.templates.part(&body, part, v.view("", data)); err != nil {
@@ -142,7 +142,7 @@ func (v *visit) showPart(part string, data any) error {
 	return v.send(http.StatusOK, "text/html; charset=utf-8", body.Bytes())
 }
 
-// goTo sends the browser to another of our pages.
+// goTo redirects the browser to another page.
 func (v *visit) goTo(path string) error {
 	if v.partial() {
 		v.w.Header().Set("HX-Redirect", v.At(path))
@@ -152,7 +152,7 @@ func (v *visit) goTo(path string) error {
 	return nil
 }
 
-// showError says what went wrong: on a page of its own, or as a notice where a script has asked.
+// showError shows an error as a page, or as a message on the current page if htmx sent the request.
 func (v *visit) showError(e *shop.Error) {
 	status := statusOf(e.Code)
 	if e.Code == shop.InvalidAPIKey && v.route.scope != anyone {
@@ -165,7 +165,7 @@ func (v *visit) showError(e *shop.Error) {
 	if v.partial() {
 		v.tell("problem", "%s", e.Message)
 		v.w.Header().Set("HX-Reswap", "none")
-		if status < 500 { // a browser would write it into its console as a failure, and none it is
+		if status < 500 { // browsers log other statuses to the console as failures
 			status = http.StatusOK
 		}
 		v.send(status, "text/html; charset=utf-8", nil)
@@ -176,7 +176,7 @@ func (v *visit) showError(e *shop.Error) {
 	}
 }
 
-// askToSignIn sends somebody whose session is over to the form, and back from there.
+// askToSignIn redirects to the sign-in form, which then returns to the current page.
 func (v *visit) askToSignIn() {
 	back := v.r.URL.RequestURI()
 	if v.r.Method != http.MethodGet || v.partial() {
