@@ -1,4 +1,5 @@
-// Package httpapi is the JSON API. It decodes requests, calls shop.Service, and encodes responses. routes.go is its map.
+// Package httpapi is the JSON API. It decodes requests, calls shop.Service, and encodes responses.
+// routes.go is its map.
 package httpapi
 
 import (
@@ -24,18 +25,21 @@ type Config struct {
 	AccessLog io.Writer
 	// PublicURL is the base URL as clients see it, ending in /v1. If it is empty, each request's Host is used.
 	PublicURL string
-	// StagingURL is the base URL of the staging deployment. The OpenAPI document lists it, too, unless it is empty.
+	// StagingURL is the base URL of the staging deployment. The OpenAPI document lists it, too, unless it
+	// is empty.
 	StagingURL string
 	// Origins are the web origins that may use the API from a browser (CORS); "*" allows every origin.
 	Origins []string
-	// RateLimit is the number of requests per second that each key may send, with a burst of twice that. 0 means no limit.
+	// RateLimit is the number of requests per second that each key may send, with a burst of twice that. 0
+	// means no limit.
 	RateLimit int
 	// MaxInFlight is the number of requests that may be in progress at once. 0 means defaultInFlight.
 	MaxInFlight int
-	// MaxStreams is the number of event streams that may be open at once, and MaxKeyStreams the number per API key. 0 means
-	// defaultStreams and defaultKeyStreams.
+	// MaxStreams is the number of event streams that may be open at once, and MaxKeyStreams the number per
+	// API key. 0 means defaultStreams and defaultKeyStreams.
 	MaxStreams, MaxKeyStreams int
-	// Today returns the date that decides whether a deprecated operation is still served. If it is nil, the clock decides.
+	// Today returns the date that decides whether a deprecated operation is still served. If it is nil, the
+	// clock decides.
 	Today func() time.Time
 	// TLS says that this process itself terminates TLS, rather than a proxy.
 	TLS bool
@@ -116,8 +120,8 @@ func New(c Config) (*API, error) {
 	}, nil
 }
 
-// Stopping announces that the node is about to shut down: /readyz fails, so that load balancers send requests elsewhere, and
-// event streams end, so that their clients reconnect to another node.
+// Stopping announces that the node is about to shut down: /readyz fails, so that load balancers send
+// requests elsewhere, and event streams end, so that their clients reconnect to another node.
 func (a *API) Stopping() { a.stop() }
 
 func (a *API) isStopping() bool { return a.lifetime.Err() != nil }
@@ -144,7 +148,8 @@ func (a *API) finish(x *exchange, outcome web.Outcome) {
 	took := end.Sub(x.start)
 	a.metrics.count(operation, outcome.Status, took, x.streamed)
 	a.accessLog.Write(web.Entry{
-		Outcome: outcome, ID: x.id, Operation: operation, Request: x.r, Response: x.w, Principal: x.principal, End: end, Took: took,
+		Outcome: outcome, ID: x.id, Operation: operation, Request: x.r, Response: x.w,
+		Principal: x.principal, End: end, Took: took,
 		Routine:  outcome.Status < 400 && x.route != nil && !hasPathPrefix(x.r.URL.Path, "/v1"),
 		Stopping: a.isStopping(),
 	})
@@ -177,7 +182,8 @@ func (a *API) serve(x *exchange) error {
 	}
 	if x.route == nil {
 		x.w.Header().Set("Allow", e.allow)
-		return shop.Errorf(shop.MethodNotAllowed, "This path does not support the method %s; use one of %s.", a.accessLog.Printable(x.r.Method), e.allow)
+		return shop.Errorf(shop.MethodNotAllowed, "This path does not support the method %s; use one of %s.",
+			a.accessLog.Printable(x.r.Method), e.allow)
 	}
 	if err := a.authorize(x); err != nil {
 		return err
@@ -185,8 +191,8 @@ func (a *API) serve(x *exchange) error {
 	return a.execute(x)
 }
 
-// execute reads the request's body and calls the route's handler, or replays the stored response of a retried request. It
-// refuses the request if too many are in progress.
+// execute reads the request's body and calls the route's handler, or replays the stored response of a
+// retried request. It refuses the request if too many are in progress.
 func (a *API) execute(x *exchange) error {
 	if x.route.operation == importOperation {
 		if !a.imports.tryAcquire() {

@@ -25,7 +25,8 @@ func bearerToken(fields []string) (string, error) {
 	scheme, secret, _ := strings.Cut(fields[0], " ")
 	secret = strings.TrimLeft(secret, " ")
 	if len(fields) > 1 || !strings.EqualFold(scheme, "Bearer") || secret == "" {
-		return "", shop.Errorf(shop.InvalidAPIKey, "The Authorization header is malformed; send it once, as Authorization: Bearer KEY.")
+		return "", shop.Errorf(shop.InvalidAPIKey,
+			"The Authorization header is malformed; send it once, as Authorization: Bearer KEY.")
 	}
 	return secret, nil
 }

@@ -6,8 +6,8 @@ import (
 	"net/url"
 )
 
-// baseURL returns the URL at which the client reached the API, ending in /v1. It ignores X-Forwarded-* headers, because any
-// client can send them.
+// baseURL returns the URL at which the client reached the API, ending in /v1. It ignores X-Forwarded-*
+// headers, because any client can send them.
 func (a *API) baseURL(r *http.Request) string {
 	if a.PublicURL != "" {
 		return a.PublicURL

@@ -31,7 +31,8 @@ type bodyRule struct {
 func (x *exchange) readBody() (err error) {
 	rule := x.route.body
 	if !rule.accepts(x.r.Header) {
-		return shop.Errorf(shop.UnsupportedMediaType, "The body must be %s; send it with Content-Type: %s.", rule.description, strings.Join(rule.mediaTypes, " or "))
+		return shop.Errorf(shop.UnsupportedMediaType, "The body must be %s; send it with Content-Type: %s.",
+			rule.description, strings.Join(rule.mediaTypes, " or "))
 	}
 	if x.r.ContentLength > rule.maxBytes {
 		return rule.errTooLarge() // without reading any of it
@@ -54,7 +55,8 @@ func (rule *bodyRule) errTooLarge() error {
 	return shop.Errorf(shop.PayloadTooLarge, "The body is too large; send at most %d bytes.", rule.maxBytes)
 }
 
-// accepts reports whether the headers announce an uncompressed body of one of the media types. CSV must be UTF-8; JSON always is.
+// accepts reports whether the headers announce an uncompressed body of one of the media types. CSV must be
+// UTF-8; JSON always is.
 func (rule *bodyRule) accepts(h http.Header) bool {
 	for _, coding := range h.Values("Content-Encoding") {
 		if coding != "" && !strings.EqualFold(coding, "identity") {

@@ -8,17 +8,21 @@ import (
 	"animalstore/internal/shop"
 )
 
-// responseCache keeps encoded responses to reads of the catalogue, because most clients of a shop read the same few pages. It
-// never serves an outdated response, and rests on these invariants:
+// responseCache keeps encoded responses to reads of the catalogue, because most clients of a shop read the
+// same few pages. It never serves an outdated response, and rests on these invariants:
 //
-//   - An entry is valid for one shop.CatalogVersion and until the next hold expires. The version is taken before the load begins.
-//     A change that commits during the load then invalidates the entry, although the entry may already show it.
-//   - Requests share a load in flight only if the catalogue has the version at which that load began. A client that knows of a
-//     change therefore never gets a response from before it.
-//   - A response holds nothing that differs between clients. In particular, links are built for each request.
-//   - The size of all entries is bounded by maxCacheBytes, and every byte that a client can choose is counted.
+//   - An entry is valid for one shop.CatalogVersion and until the next hold expires. The version is taken
+//     before the load begins. A change that commits during the load then invalidates the entry, although
+//     the entry may already show it.
+//   - Requests share a load in flight only if the catalogue has the version at which that load began. A
+//     client that knows of a change therefore never gets a response from before it.
+//   - A response holds nothing that differs between clients. In particular, links are built for each
+//     request.
+//   - The size of all entries is bounded by maxCacheBytes, and every byte that a client can choose is
+//     counted.
 //
-// Where the version is unknown without a query, because other processes may change the catalogue, nothing is cached.
+// Where the version is unknown without a query, because other processes may change the catalogue, nothing
+// is cached.
 type responseCache struct {
 	service *shop.Service
 	mu      sync.RWMutex
@@ -55,7 +59,8 @@ type flightKey struct {
 const (
 	// maxCacheBytes bounds one cache. When it is full, it is emptied: the pages in demand are soon back.
 	maxCacheBytes = 4 << 20
-	// entryOverhead is what an entry costs beyond its texts: its struct, the map's slot, the headers of its strings.
+	// entryOverhead is what an entry costs beyond its texts: its struct, the map's slot, the headers of its
+	// strings.
 	entryOverhead = 256
 )
 

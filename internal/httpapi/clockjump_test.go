@@ -22,7 +22,8 @@ func runAllJobs(t *testing.T, s *shop.Service) {
 	}
 }
 
-// TestServiceSurvivesClockJumps sets the clock of a running service back, or forward and back, and runs the jobs each time.
+// TestServiceSurvivesClockJumps sets the clock of a running service back, or forward and back, and runs the
+// jobs each time.
 func TestServiceSurvivesClockJumps(t *testing.T) {
 	t.Parallel()
 	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
@@ -218,8 +219,8 @@ func (w *wrongClock) wantDelivery() {
 	}
 }
 
-// wantEnds checks that everything from before and after the jump expires in the end. It restarts the service, so that it
-// accepts the new time.
+// wantEnds checks that everything from before and after the jump expires in the end. It restarts the
+// service, so that it accepts the new time.
 func (w *wrongClock) wantEnds() {
 	w.t.Helper()
 	if _, err := w.service.SessionPrincipal(w.t.Context(), w.session); err != nil && !w.passed {

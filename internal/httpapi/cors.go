@@ -5,11 +5,13 @@ import "slices"
 // The headers that a page of another origin may send and read, and how many seconds a browser may cache that.
 const (
 	corsRequestHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID"
-	corsExposedHeaders = "Allow, Content-Disposition, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
-	corsMaxAge         = "600"
+	corsExposedHeaders = "Allow, Content-Disposition, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, " +
+		"RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
+	corsMaxAge = "600"
 )
 
-// allowOrigin lets pages of the configured origins read the response. "*" is safe, because the API does not use cookies.
+// allowOrigin lets pages of the configured origins read the response. "*" is safe, because the API does not
+// use cookies.
 func (a *API) allowOrigin(x *exchange) {
 	if len(a.Origins) == 0 || !hasPathPrefix(x.r.URL.Path, "/v1") {
 		return

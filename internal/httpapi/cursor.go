@@ -6,8 +6,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A cursor is a position in a list: a signed 64-bit integer as 13 digits of Crockford's base32. The sign bit is flipped, so that
-// cursors sort like their positions. Every such text is a valid cursor, even if no item has that position.
+// A cursor is a position in a list: a signed 64-bit integer as 13 digits of Crockford's base32. The sign
+// bit is flipped, so that cursors sort like their positions. Every such text is a valid cursor, even if no
+// item has that position.
 const (
 	crockford    = "0123456789abcdefghjkmnpqrstvwxyz"
 	cursorLength = 13

@@ -21,7 +21,8 @@ type object struct {
 	problems shop.Problems
 }
 
-// parseObject decodes a body that must be exactly one JSON object, without duplicate names. It fails with invalid_json.
+// parseObject decodes a body that must be exactly one JSON object, without duplicate names. It fails with
+// invalid_json.
 func parseObject(body []byte) (*object, error) {
 	if len(body) == 0 {
 		return nil, shop.Errorf(shop.InvalidJSON, "The body is empty; send a JSON object.")
@@ -51,7 +52,8 @@ func invalidJSONMessage(body []byte, err error) string {
 		return "The body has a duplicate member; name each member of an object once."
 	}
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return fmt.Sprintf("The body is not valid JSON at byte %d; send one JSON object in UTF-8 and nothing after it.", syntax.ByteOffset)
+		return fmt.Sprintf("The body is not valid JSON at byte %d; send one JSON object in UTF-8 and nothing after it.",
+			syntax.ByteOffset)
 	}
 	return "The body is JSON but not an object; send a JSON object."
 }
@@ -174,7 +176,8 @@ func (o *object) boolean(name string) bool {
 	return kind == 't'
 }
 
-// checkedText returns a required member that must be a string. The function problem returns what is wrong with it, or "".
+// checkedText returns a required member that must be a string. The function problem returns what is wrong
+// with it, or "".
 func (o *object) checkedText(name string, problem func(string) string) string {
 	value, given := o.members[name]
 	if !given {

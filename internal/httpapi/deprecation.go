@@ -32,8 +32,8 @@ func deprecationHeaders(base string) []header {
 		{"Deprecation", fmt.Sprintf("@%d", deprecatedSince.Unix())},
 		{"Sunset", removalDate.Format(http.TimeFormat)},
 		{"Link", fmt.Sprintf(
-			`<%s/openapi.yaml>; rel="deprecation"; type="application/yaml", <%s/openapi.yaml>; rel="sunset"; type="application/yaml", <%s/pets>; rel="successor-version"`,
-			base, base, base)},
+			`<%[1]s/openapi.yaml>; rel="deprecation"; type="application/yaml", `+
+				`<%[1]s/openapi.yaml>; rel="sunset"; type="application/yaml", <%[1]s/pets>; rel="successor-version"`, base)},
 	}
 }
 

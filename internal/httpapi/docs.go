@@ -31,8 +31,9 @@ func newDocs(c Config) (*docs, error) {
 	return &docs{pages, docsContentPolicy(c.PublicURL, c.StagingURL)}, nil
 }
 
-// docsContentPolicy returns a Content-Security-Policy that lets the pages load files of this server and send requests to the
-// servers of the OpenAPI document, but nothing else. Swagger UI loads its icons from data: URLs.
+// docsContentPolicy returns a Content-Security-Policy that lets the pages load files of this server and
+// send requests to the servers of the OpenAPI document, but nothing else. Swagger UI loads its icons from
+// data: URLs.
 func docsContentPolicy(servers ...string) string {
 	connect := []string{"'self'"}
 	for _, server := range servers {
@@ -40,8 +41,8 @@ func docsContentPolicy(servers ...string) string {
 			connect = append(connect, u.Scheme+"://"+u.Host)
 		}
 	}
-	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src " + strings.Join(connect, " ") +
-		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+		"connect-src " + strings.Join(connect, " ") + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
 func (a *API) getReference(x *exchange) error { return a.sendDocsPage(x, "reference.html") }
@@ -52,7 +53,9 @@ func (a *API) getDocsFile(x *exchange) error {
 	if name == "guides" {
 		return a.sendDocsPage(x, "guides.html")
 	}
-	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".txt": "text/plain; charset=utf-8"}
+	types := map[string]string{
+		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".txt": "text/plain; charset=utf-8",
+	}
 	contentType, known := types[path.Ext(name)]
 	text, err := api.DocsFile(name)
 	if !known || err != nil {

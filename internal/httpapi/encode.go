@@ -10,7 +10,8 @@ import (
 
 // encode returns the JSON of a value. All JSON of the API is encoded here.
 //
-// Animals are encoded by hand, because lists of them are most of the traffic. A test compares every byte with json.Marshal.
+// Animals are encoded by hand, because lists of them are most of the traffic. A test compares every byte
+// with json.Marshal.
 func encode(value any) []byte {
 	switch value := value.(type) {
 	case shop.Pet:

@@ -8,7 +8,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// entityTag derives an entity tag from the content alone, so that it is the same on every node and after a restart.
+// entityTag derives an entity tag from the content alone, so that it is the same on every node and after a
+// restart.
 func entityTag(parts ...[]byte) string {
 	hash := sha256.New()
 	for _, part := range parts {
@@ -29,8 +30,8 @@ func ifMatch[T any](x *exchange) shop.Precondition[T] {
 	return func(resource T) bool { return matchesTag(fields, resourceTag(resource), false) }
 }
 
-// matchesTag reports whether the fields of If-Match or If-None-Match list the tag or "*". With weak comparison, as
-// If-None-Match requires, W/ prefixes are ignored.
+// matchesTag reports whether the fields of If-Match or If-None-Match list the tag or "*". With weak
+// comparison, as If-None-Match requires, W/ prefixes are ignored.
 func matchesTag(fields []string, tag string, weak bool) bool {
 	for _, field := range fields {
 		for item := range strings.SplitSeq(field, ",") {

@@ -54,8 +54,8 @@ func compare(t *testing.T, what any, got, want []string) {
 	}
 }
 
-// Each change causes an event with its actor and the resource before and after. A request that fails or changes nothing causes
-// none. ACTOR stands for the key that sends all requests.
+// Each change causes an event with its actor and the resource before and after. A request that fails or
+// changes nothing causes none. ACTOR stands for the key that sends all requests.
 var changes = []change{
 	{"POST", "/v1/pets", `{"name":"Rex","categoryId":7,"status":"available"}`, []string{
 		`category.created categories/7 ACTOR, {"id":7}, null`,

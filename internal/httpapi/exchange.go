@@ -36,8 +36,8 @@ func (x *exchange) release() {
 // context returns the request's context with its principal, whom the service records as the actor of changes.
 func (x *exchange) context() context.Context { return shop.WithPrincipal(x.r.Context(), x.principal) }
 
-// pathID returns the path's first parameter, the id of a resource. It fails with not_found if that is not a 64-bit integer,
-// because no resource has such an id.
+// pathID returns the path's first parameter, the id of a resource. It fails with not_found if that is not a
+// 64-bit integer, because no resource has such an id.
 func (x *exchange) pathID(resource string) (int64, error) { return x.pathIDAt(0, resource) }
 
 // pathIDAt is pathID for another of the path's parameters.
@@ -89,7 +89,8 @@ func (x *exchange) sendStored(r shop.StoredResponse) {
 
 func (x *exchange) sendNoContent() { x.writeHeader(http.StatusNoContent) }
 
-// sendWithETag sends a response that clients may cache and revalidate by its entity tag, or 304 if they have it already.
+// sendWithETag sends a response that clients may cache and revalidate by its entity tag, or 304 if they
+// have it already.
 func (x *exchange) sendWithETag(cacheControl, contentType, tag string, body []byte) {
 	x.w.Header().Set("Cache-Control", cacheControl)
 	x.w.Header().Set("ETag", tag)

@@ -36,8 +36,8 @@ var (
 	errShutdown   = errors.New("the node shut down before the end of the export")
 )
 
-// export sends all animals in chunks. If it fails after the response has started, web.Guard aborts the response, so that the
-// client does not mistake it for a complete one.
+// export sends all animals in chunks. If it fails after the response has started, web.Guard aborts the
+// response, so that the client does not mistake it for a complete one.
 func (a *API) export(x *exchange, name, contentType string, head []byte, appendPet func([]byte, shop.Pet) []byte) error {
 	if !a.exports.tryAcquire() {
 		return shop.Errorf(shop.Unavailable, "Too many exports are running; try again shortly.")

@@ -105,7 +105,8 @@ func (s *testShop) fillWith(n int, name string) {
 	}
 }
 
-// An export during changes has every animal that is not removed exactly once, and none that is added after its start.
+// An export during changes has every animal that is not removed exactly once, and none that is added after
+// its start.
 func TestExportDuringChanges(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -26,8 +26,8 @@ import (
 // adminKey is the configured key of every shop in these tests.
 const adminKey = "configured-key-of-the-tests"
 
-// testShop is a complete service on a real database behind a real listener. It validates every response against the OpenAPI
-// document.
+// testShop is a complete service on a real database behind a real listener. It validates every response
+// against the OpenAPI document.
 type testShop struct {
 	t              *testing.T
 	store          *faultyStore
@@ -325,8 +325,8 @@ func (s *testShop) key(scopes ...shop.Scope) string {
 	return key.Secret
 }
 
-// soon returns a time in the near future that accepts accepted. On a busy machine a time may pass before it is used; then soon
-// tries a later one.
+// soon returns a time in the near future that accepts accepted. On a busy machine a time may pass before it
+// is used; then soon tries a later one.
 func soon(t *testing.T, accepts func(at time.Time) bool) time.Time {
 	t.Helper()
 	for ahead := 100 * time.Millisecond; ; ahead *= 2 {

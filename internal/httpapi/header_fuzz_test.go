@@ -90,8 +90,8 @@ func FuzzAuthorization(f *testing.F) {
 	})
 }
 
-// FuzzMediaTypes: no Content-Type, Content-Encoding or Accept header causes a panic, and a client that accepts only JSON never
-// gets a stream.
+// FuzzMediaTypes: no Content-Type, Content-Encoding or Accept header causes a panic, and a client that
+// accepts only JSON never gets a stream.
 func FuzzMediaTypes(f *testing.F) {
 	for _, text := range []string{"", "application/json", "application/json; charset=utf-8", "text/event-stream;q=0.1, */*", "text/event-stream;q=NaN", "a/b;c=\"d", "application/json, text/event-stream;q=1e400"} {
 		f.Add(text, "")

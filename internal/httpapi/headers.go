@@ -22,8 +22,8 @@ func commonHeaders(c Config) []header {
 	return headers
 }
 
-// ownsHost reports whether the public URL gives this service the default HTTPS port of its host. Only then may it send
-// Strict-Transport-Security, which browsers apply to all ports of a host.
+// ownsHost reports whether the public URL gives this service the default HTTPS port of its host. Only then
+// may it send Strict-Transport-Security, which browsers apply to all ports of a host.
 func ownsHost(publicURL string) bool {
 	u, err := url.Parse(publicURL)
 	return err == nil && u.Scheme == "https" && u.Port() == ""

@@ -14,8 +14,8 @@ func (a *API) livez(x *exchange) error {
 	return nil
 }
 
-// readyz reports whether the node can serve requests: it is not shutting down, and the store can be read and written. Otherwise
-// the error says what is wrong.
+// readyz reports whether the node can serve requests: it is not shutting down, and the store can be read
+// and written. Otherwise the error says what is wrong.
 func (a *API) readyz(x *exchange) error {
 	if a.isStopping() {
 		return shop.Errorf(shop.Unavailable, "This node is about to stop; send requests to another one.")

@@ -11,8 +11,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// replay reports whether it sent the stored response of an earlier POST with the same Idempotency-Key. Otherwise it prepares
-// the exchange for runIdempotent.
+// replay reports whether it sent the stored response of an earlier POST with the same Idempotency-Key.
+// Otherwise it prepares the exchange for runIdempotent.
 func (a *API) replay(x *exchange) (bool, error) {
 	if x.r.Method != http.MethodPost {
 		return false, nil
@@ -34,14 +34,14 @@ func (x *exchange) sendReplay(stored shop.StoredResponse) {
 	x.sendStored(stored)
 }
 
-// runIdempotent executes a POST and sends the response to its result. With an Idempotency-Key, the response is stored in the
-// same transaction, and a retry gets it instead of executing the POST again.
+// runIdempotent executes a POST and sends the response to its result. With an Idempotency-Key, the response
+// is stored in the same transaction, and a retry gets it instead of executing the POST again.
 func runIdempotent[T any](x *exchange, do func(context.Context) (T, error), respond func(T) shop.StoredResponse) error {
 	return runAndStore(x, do, respond, respond)
 }
 
-// runIdempotentSecret is runIdempotent for a response that shows a secret. Secrets are not stored, so a retry gets the response
-// without it.
+// runIdempotentSecret is runIdempotent for a response that shows a secret. Secrets are not stored, so a
+// retry gets the response without it.
 func runIdempotentSecret[T any](
 	x *exchange, do func(context.Context) (T, error), withoutSecret func(T) T, respond func(T) shop.StoredResponse,
 ) error {
@@ -85,8 +85,8 @@ func fingerprint(x *exchange) [sha256.Size]byte {
 
 const maxIdempotencyKeyLength = 255
 
-// idempotencyKey returns the value of the Idempotency-Key header, which may be a structured field string in quotes, or "" without
-// one.
+// idempotencyKey returns the value of the Idempotency-Key header, which may be a structured field string in
+// quotes, or "" without one.
 func idempotencyKey(fields []string) (string, error) {
 	if len(fields) == 0 {
 		return "", nil
@@ -94,13 +94,14 @@ func idempotencyKey(fields []string) (string, error) {
 	key, ok := unquote(fields[0])
 	if len(fields) > 1 || !ok || len(key) < 1 || len(key) > maxIdempotencyKeyLength ||
 		strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return "", shop.Errorf(shop.InvalidParameter, "The Idempotency-Key is invalid; send it once, with 1 to %d printable ASCII characters.", maxIdempotencyKeyLength)
+		return "", shop.Errorf(shop.InvalidParameter,
+			"The Idempotency-Key is invalid; send it once, with 1 to %d printable ASCII characters.", maxIdempotencyKeyLength)
 	}
 	return key, nil
 }
 
-// unquote removes the quotes of a structured field string (RFC 8941), which escapes only quotes and backslashes. A text without
-// quotes is returned as it is.
+// unquote removes the quotes of a structured field string (RFC 8941), which escapes only quotes and
+// backslashes. A text without quotes is returned as it is.
 func unquote(text string) (string, bool) {
 	inner, quoted := strings.CutPrefix(text, `"`)
 	if !quoted {

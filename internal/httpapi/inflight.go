@@ -2,7 +2,8 @@ package httpapi
 
 import "sync/atomic"
 
-// semaphore limits how many of something run at once. Nobody waits for it: beyond its capacity, requests are refused.
+// semaphore limits how many of something run at once. Nobody waits for it: beyond its capacity, requests
+// are refused.
 type semaphore struct {
 	capacity int64
 	held     atomic.Int64
@@ -19,5 +20,6 @@ func (s *semaphore) tryAcquire() bool {
 
 func (s *semaphore) release() { s.held.Add(-1) }
 
-// defaultInFlight is far more than a machine can work on at once, but few enough to be served within about a second.
+// defaultInFlight is far more than a machine can work on at once, but few enough to be served within about
+// a second.
 const defaultInFlight = 1024

@@ -37,8 +37,8 @@ func TestClientsThatDoNotRead(t *testing.T) {
 		fmt.Sscan(rest, &n)
 		return n - 1
 	}
-	// Between two responses of a connection the number dips, and a request that is stuck in the last bytes of its response is not
-	// counted: wait until more requests are stuck than may be in flight.
+	// Between two responses of a connection the number dips, and a request that is stuck in the last bytes
+	// of its response is not counted: wait until more requests are stuck than may be in flight.
 	for end, same := time.Now().Add(time.Minute), 0; same < 20; {
 		if n := stuck(); n > limit {
 			same++
@@ -50,8 +50,8 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	s.do("GET", "/v1/pets", "").want(t, 200, "[]")
 }
 
-// Requests beyond the limit are refused at once, accepted ones are served, and clients that send their body slowly do not
-// block others.
+// Requests beyond the limit are refused at once, accepted ones are served, and clients that send their body
+// slowly do not block others.
 func TestTooManyAtOnce(t *testing.T) {
 	t.Parallel()
 	const limit = 3

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// parseJSONInt64 parses a JSON number that is a 64-bit integer in any notation: 7, 7.0, 70e-1. It does not use floating point,
-// which would round large integers, and it does not expand exponents, so that 1e999999999 costs nothing.
+// parseJSONInt64 parses a JSON number that is a 64-bit integer in any notation: 7, 7.0, 70e-1. It does not
+// use floating point, which would round large integers, and it does not expand exponents, so that
+// 1e999999999 costs nothing.
 func parseJSONInt64(literal string) (int64, bool) {
 	mantissa, exponentText := literal, "0"
 	if i := strings.IndexAny(literal, "eE"); i >= 0 {

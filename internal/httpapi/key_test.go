@@ -80,7 +80,8 @@ func TestKeyLifecycle(t *testing.T) {
 	s.do("GET", "/v1/keys", "").want(t, 200, "[]")
 }
 
-// eventually waits until requests with a key get a status. The contract says within a second; this test does not measure that.
+// eventually waits until requests with a key get a status. The contract says within a second; this test
+// does not measure that.
 func (s *testShop) eventually(t *testing.T, secret string, status int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {

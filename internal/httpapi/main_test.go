@@ -18,8 +18,8 @@ var onPostgres bool
 // reached holds every "operation status" and "code: message" that the tests have seen.
 var reached sync.Map
 
-// TestMain runs the tests on both engines. Then it checks that together they have seen every response of the OpenAPI document,
-// with the messages of its examples, and that no goroutine is left running.
+// TestMain runs the tests on both engines. Then it checks that together they have seen every response of
+// the OpenAPI document, with the messages of its examples, and that no goroutine is left running.
 func TestMain(m *testing.M) {
 	flag.Set("rapid.checks", "30") // the default, which the command line can override
 	code := m.Run()

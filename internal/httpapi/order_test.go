@@ -179,7 +179,8 @@ func TestInventory(t *testing.T) {
 	s.do("GET", "/v1/store/inventory", "", "If-None-Match: "+tag).want(t, 304, "")
 }
 
-// Every operation treats an order as expired from the moment its hold expires, even before the background job has run.
+// Every operation treats an order as expired from the moment its hold expires, even before the background
+// job has run.
 func TestExpiredHoldReleasesThePet(t *testing.T) {
 	t.Parallel()
 	const order = "/v1/store/orders/1"

@@ -13,8 +13,8 @@ const (
 	maxLimit     = 100
 )
 
-// setPageLinks sets the Link header of a page, to the first page of the list and to the next one, if any. The query holds the
-// list's filters; id returns an item's position in the list.
+// setPageLinks sets the Link header of a page, to the first page of the list and to the next one, if any.
+// The query holds the list's filters; id returns an item's position in the list.
 func setPageLinks[T any](
 	a *API, x *exchange, path string, query url.Values, request shop.PageRequest, page shop.Page[T], id func(T) int64,
 ) {
@@ -22,7 +22,8 @@ func setPageLinks[T any](
 	a.setLinks(x, path, first, next)
 }
 
-// pageQueries returns the queries of a list's first page and of the page after this one, which is "" if this is the last.
+// pageQueries returns the queries of a list's first page and of the page after this one, which is "" if
+// this is the last.
 func pageQueries[T any](query url.Values, request shop.PageRequest, page shop.Page[T], id func(T) int64) (first, next string) {
 	query.Set("limit", strconv.Itoa(request.Limit))
 	first = query.Encode()
@@ -43,8 +44,8 @@ func (a *API) setLinks(x *exchange, path, first, next string) {
 	x.w.Header().Set("Link", links)
 }
 
-// pageTag returns the entity tag of a page. It changes when the page becomes or ceases to be the last, because the Link header
-// changes then.
+// pageTag returns the entity tag of a page. It changes when the page becomes or ceases to be the last,
+// because the Link header changes then.
 func pageTag(body []byte, more bool) string { return entityTag(body, strconv.AppendBool(nil, more)) }
 
 // encodePage encodes a page, without its links.

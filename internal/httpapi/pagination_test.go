@@ -11,8 +11,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A client that reads all pages while others add animals sees every animal that was there throughout exactly once, and no animal
-// twice, with any page size and filter.
+// A client that reads all pages while others add animals sees every animal that was there throughout
+// exactly once, and no animal twice, with any page size and filter.
 func TestPaginationDuringInserts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

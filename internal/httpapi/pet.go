@@ -37,12 +37,13 @@ func (a *API) loadPetPage(ctx context.Context, rawQuery string) (cachedResponse,
 	if singleID && len(page.Items) == 1 {
 		response.tag = petTag(page.Items[0])
 	}
-	response.first, response.next = pageQueries(petFilterQuery(list.PetFilter), list.PageRequest, page, func(p shop.Pet) int64 { return p.ID })
+	id := func(p shop.Pet) int64 { return p.ID }
+	response.first, response.next = pageQueries(petFilterQuery(list.PetFilter), list.PageRequest, page, id)
 	return response, nil
 }
 
-// parsePetList parses the query of a list. It also reports whether the query is one id and nothing else: the list then has the
-// entity tag of that animal.
+// parsePetList parses the query of a list. It also reports whether the query is one id and nothing else:
+// the list then has the entity tag of that animal.
 func parsePetList(rawQuery string) (list shop.PetList, singleID bool, err error) {
 	q := parseQuery(rawQuery)
 	list.PageRequest = q.pageRequest()
@@ -99,8 +100,8 @@ func decodeNewPet(body []byte) (n shop.NewPet, problems shop.Problems, err error
 	return n, o.problems, nil
 }
 
-// checkProblems fails with validation_failed if there are problems. If so, it also looks for a problem of the category, so that the
-// client learns of all problems at once.
+// checkProblems fails with validation_failed if there are problems. If so, it also looks for a problem of
+// the category, so that the client learns of all problems at once.
 func (a *API) checkProblems(x *exchange, problems shop.Problems, categoryID *int64) error {
 	if len(problems) > 0 && categoryID != nil {
 		more, err := a.Service.CategoryProblems(x.r.Context(), *categoryID)

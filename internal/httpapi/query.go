@@ -9,7 +9,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// query parses the query parameters of a request. It remembers the first error; later methods return zero values.
+// query parses the query parameters of a request. It remembers the first error; later methods return zero
+// values.
 type query struct {
 	values url.Values
 	err    error
@@ -19,7 +20,8 @@ func parseQuery(raw string) *query {
 	values, err := url.ParseQuery(raw)
 	q := &query{values: values}
 	if err != nil {
-		q.err = shop.Errorf(shop.InvalidParameter, "The query is malformed; separate parameters with & and percent-encode special characters.")
+		q.err = shop.Errorf(shop.InvalidParameter,
+			"The query is malformed; separate parameters with & and percent-encode special characters.")
 	}
 	return q
 }
@@ -93,7 +95,8 @@ func (q *query) parseID(name, text string) *int64 {
 	return &n
 }
 
-// checkedText returns a text, or "" if the parameter is missing. The function problem returns what is wrong with it, or "".
+// checkedText returns a text, or "" if the parameter is missing. The function problem returns what is wrong
+// with it, or "".
 func (q *query) checkedText(name string, problem func(string) string) string {
 	text, given := q.single(name)
 	if !given {

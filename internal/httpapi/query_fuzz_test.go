@@ -13,7 +13,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// FuzzNewPet: every body yields a valid animal or one of the two errors, and the animal is what the standard library decodes, too.
+// FuzzNewPet: every body yields a valid animal or one of the two errors, and the animal is what the
+// standard library decodes, too.
 func FuzzNewPet(f *testing.F) {
 	for _, body := range []string{
 		``, `{}`, `null`, `[]`, `{"name":"Rex","categoryId":7}`, `{"name":"Rex","categoryId":7.0,"status":"sold"}`,
@@ -102,8 +103,8 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// FuzzPetList: every query yields a list within the limits or one of the two errors, and the query of its links yields the same
-// list.
+// FuzzPetList: every query yields a list within the limits or one of the two errors, and the query of its
+// links yields the same list.
 func FuzzPetList(f *testing.F) {
 	for _, query := range []string{"", "limit=5&status=sold", "limit=%zz", "limit=0", "q=%C5%BE&categoryId=-1", "id=1&id=2&cursor=8000000000001",
 		"limit=1&limit=1", "a;b", "q=%ff", "q=+", "cursor=x", "=&=&&", "limit=\x00"} {
@@ -130,7 +131,8 @@ func FuzzPetList(f *testing.F) {
 	})
 }
 
-// FuzzWebhook: every body yields a webhook with a usable URL or one of the two errors, and a change follows the same rules.
+// FuzzWebhook: every body yields a webhook with a usable URL or one of the two errors, and a change follows
+// the same rules.
 func FuzzWebhook(f *testing.F) {
 	for _, body := range []string{
 		``, `{}`, `[]`, `{"url":"https://example.com/hook"}`, `{"url":"http://[::1]:80/?a=b","types":["pet.created","pet.created"]}`,

@@ -38,7 +38,8 @@ func (l *rateLimiter) limiter(principal int64) *rate.Limiter {
 	return limiter
 }
 
-// check counts a request and sets the RateLimit headers. It fails with rate_limited if the key has no requests left.
+// check counts a request and sets the RateLimit headers. It fails with rate_limited if the key has no
+// requests left.
 func (l *rateLimiter) check(x *exchange) error {
 	if l.perSecond == 0 {
 		return nil

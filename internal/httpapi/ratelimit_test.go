@@ -89,7 +89,8 @@ func TestRateLimitAllowsABurst(t *testing.T) {
 	}
 }
 
-// The budget refills by the monotonic clock. If the wall clock counted, setting it back would block all keys until the old time.
+// The budget refills by the monotonic clock. If the wall clock counted, setting it back would block all
+// keys until the old time.
 func TestLimitsMindNoClock(t *testing.T) {
 	t.Parallel()
 	if now := newRateLimiter(1).now(); now == now.Round(0) {

@@ -23,14 +23,15 @@ func (e *endpoint) isPublic() bool {
 	return false
 }
 
-// router finds the endpoint of a path. http.ServeMux would redirect /v1//pets and the like, where the API responds with its own
-// 404.
+// router finds the endpoint of a path. http.ServeMux would redirect /v1//pets and the like, where the API
+// responds with its own 404.
 type router struct {
 	endpoints []*endpoint
 	exact     map[string]*endpoint // those without parameters
 }
 
-// newRouter groups routes by path. It fails if a route has no scope: a forgotten scope must not make an operation public.
+// newRouter groups routes by path. It fails if a route has no scope: a forgotten scope must not make an
+// operation public.
 func newRouter(routes []route) (*router, error) {
 	byPath := map[string]*endpoint{}
 	exact := map[string]*endpoint{}

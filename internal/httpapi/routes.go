@@ -2,7 +2,8 @@ package httpapi
 
 import "animalstore/internal/shop"
 
-// route is one operation of the API: its method and path, the scope and the body that it requires, and its handler.
+// route is one operation of the API: its method and path, the scope and the body that it requires, and its
+// handler.
 type route struct {
 	method    string
 	path      string
@@ -12,7 +13,8 @@ type route struct {
 	handle    func(*API, *exchange) error
 }
 
-// Pseudo-scopes for routes that do not require a scope of the key. Every route must name a scope or one of these.
+// Pseudo-scopes for routes that do not require a scope of the key. Every route must name a scope or one of
+// these.
 const (
 	noKey  shop.Scope = "none" // public
 	anyKey shop.Scope = "any"  // any valid key

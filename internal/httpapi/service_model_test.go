@@ -14,8 +14,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// In random sequences of all operations on animals, categories and orders, the service never differs from a small model of the
-// rules, the inventory adds up, and no animal has two open orders.
+// In random sequences of all operations on animals, categories and orders, the service never differs from a
+// small model of the rules, the inventory adds up, and no animal has two open orders.
 func TestServiceFollowsTheModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

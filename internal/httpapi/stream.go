@@ -13,11 +13,13 @@ import (
 )
 
 const (
-	// heartbeatInterval is how often an idle stream sends a comment, so that proxies and clients know that it is alive.
+	// heartbeatInterval is how often an idle stream sends a comment, so that proxies and clients know that
+	// it is alive.
 	heartbeatInterval = 15 * time.Second
 	// keyCheckInterval is how often a stream or an export checks that its API key is still valid.
 	keyCheckInterval = 500 * time.Millisecond
-	// streamWriteTimeout is how long a client may take to accept data before its stream is closed. It can resume.
+	// streamWriteTimeout is how long a client may take to accept data before its stream is closed. It can
+	// resume.
 	streamWriteTimeout = 15 * time.Second
 	// shutdownWriteTimeout replaces streamWriteTimeout when the node shuts down.
 	shutdownWriteTimeout = time.Second
@@ -30,8 +32,8 @@ const (
 // streamTiming holds the heartbeat interval and the write timeout, which tests shorten.
 type streamTiming struct{ heartbeat, writeTimeout time.Duration }
 
-// stream is one client of the event stream. It has no queue of its own: it reads the events after its position from the feed
-// that all streams share, or from the store, whenever the client is ready for more.
+// stream is one client of the event stream. It has no queue of its own: it reads the events after its
+// position from the feed that all streams share, or from the store, whenever the client is ready for more.
 type stream struct {
 	*exchange
 	position     int64      // all events up to this one were sent, unless the filter excludes them
@@ -43,7 +45,8 @@ type stream struct {
 	closed       bool
 }
 
-// streamEvents sends the events after a position, and then new ones as they happen, until the client or the node ends the stream.
+// streamEvents sends the events after a position, and then new ones as they happen, until the client or the
+// node ends the stream.
 func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) error {
 	if a.isStopping() {
 		return shop.Errorf(shop.Unavailable, "This node is about to stop; try again shortly.")
@@ -82,13 +85,14 @@ func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) e
 	return nil
 }
 
-// streamStart returns the position after which a stream starts: that of Last-Event-ID, else that of the parameter after, else
-// that of the newest event.
+// streamStart returns the position after which a stream starts: that of Last-Event-ID, else that of the
+// parameter after, else that of the newest event.
 func (a *API) streamStart(x *exchange, after *int64) (int64, error) {
 	if fields := x.r.Header.Values("Last-Event-ID"); len(fields) > 0 && fields[0] != "" {
 		position, ok := parsePosition(fields[0])
 		if !ok || len(fields) > 1 {
-			return 0, shop.Errorf(shop.InvalidParameter, "The Last-Event-ID is invalid; send it once, with the id of an event: 1 to 18 digits.")
+			return 0, shop.Errorf(shop.InvalidParameter,
+				"The Last-Event-ID is invalid; send it once, with the id of an event: 1 to 18 digits.")
 		}
 		return position, nil
 	}
@@ -123,8 +127,8 @@ func (a *API) follow(s *stream, filter shop.EventFilter) {
 	}
 }
 
-// sendEvents sends the next events. It reports whether there were any, and whether the stream can continue. If the store cannot
-// be read, the stream stays open and tries again later.
+// sendEvents sends the next events. It reports whether there were any, and whether the stream can continue.
+// If the store cannot be read, the stream stays open and tries again later.
 func (a *API) sendEvents(s *stream, filter shop.EventFilter) (sent, ok bool) {
 	events, reached, err := a.Service.EventsAfter(s.r.Context(), filter, s.position)
 	if err != nil {
@@ -151,8 +155,8 @@ func (a *API) sendEvents(s *stream, filter shop.EventFilter) (sent, ok bool) {
 	return len(events) > 0, true
 }
 
-// reset tells the client that events after its position have expired or were lost by a restore, and continues at the oldest
-// position that is still possible.
+// reset tells the client that events after its position have expired or were lost by a restore, and
+// continues at the oldest position that is still possible.
 func (a *API) reset(s *stream, expired error) (sent, ok bool) {
 	position, err := a.Service.ResumePosition(s.r.Context(), s.position)
 	if err != nil {
@@ -171,7 +175,8 @@ func (a *API) mayContinue(s *stream) bool {
 	return a.isKeyValid(s.exchange)
 }
 
-// isKeyValid reports whether the request's key is still valid. If the store cannot be read, the key counts as valid.
+// isKeyValid reports whether the request's key is still valid. If the store cannot be read, the key counts
+// as valid.
 func (a *API) isKeyValid(x *exchange) bool {
 	secret, err := bearerToken(x.r.Header.Values("Authorization"))
 	if err == nil {
@@ -189,8 +194,8 @@ func (s *stream) idLine() string {
 	return fmt.Sprintf("id: %d\n", s.position)
 }
 
-// write sends complete blocks and reports whether the client accepted them in time. Afterwards it clears the deadline: HTTP/2
-// would reset an idle stream when the deadline passes.
+// write sends complete blocks and reports whether the client accepted them in time. Afterwards it clears
+// the deadline: HTTP/2 would reset an idle stream when the deadline passes.
 func (s *stream) write(blocks []byte) bool {
 	s.mu.Lock()
 	s.setWriteDeadline()
@@ -219,8 +224,8 @@ func (s *stream) shortenTimeout() {
 	}
 }
 
-// close sets the deadline for the end of the response, and prevents shortenTimeout from changing it later, when the connection
-// may already serve another request.
+// close sets the deadline for the end of the response, and prevents shortenTimeout from changing it later,
+// when the connection may already serve another request.
 func (s *stream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

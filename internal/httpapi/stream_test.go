@@ -72,7 +72,8 @@ func TestStreamFromTheBeginning(t *testing.T) {
 	}
 }
 
-// With many writers, and many readers whose connections break at any time, each reader sees every event once and in order.
+// With many writers, and many readers whose connections break at any time, each reader sees every event
+// once and in order.
 func TestStreamReaders(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -211,8 +212,8 @@ func (l *oneConnection) Close() error {
 
 func (l *oneConnection) Addr() net.Addr { return &net.TCPAddr{} }
 
-// followSlowly opens a stream of all events over an unbuffered connection, without a write timeout: each write waits until it is
-// read.
+// followSlowly opens a stream of all events over an unbuffered connection, without a write timeout: each
+// write waits until it is read.
 func (s *testShop) followSlowly(t *testing.T, key string) (connection net.Conn, ended chan struct{}) {
 	s.api.streamTiming.writeTimeout = time.Hour
 	connection, ours := net.Pipe()

@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// defaultStreams is the number of streams that a node serves at once. Each costs little more than its connection.
+	// defaultStreams is the number of streams that a node serves at once. Each costs little more than its
+	// connection.
 	defaultStreams = 4096
 	// defaultKeyStreams is the number of streams per API key, so that one key cannot use up all of them.
 	defaultKeyStreams = 512
@@ -25,8 +26,8 @@ func newStreamLimit(most, each int) *streamLimit {
 	return &streamLimit{max: most, maxPerKey: each, openByKey: map[int64]int{}}
 }
 
-// acquire reserves a stream for a key until release is called. It fails with rate_limited if the key has too many streams, and
-// with unavailable if the node has.
+// acquire reserves a stream for a key until release is called. It fails with rate_limited if the key has
+// too many streams, and with unavailable if the node has.
 func (p *streamLimit) acquire(key int64) (release func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

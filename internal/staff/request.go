@@ -91,7 +91,8 @@ func (v *visit) field(name string) string { return v.r.PostForm.Get(name) }
 // At returns a path with the prefix of the public URL.
 func (p *Pages) At(path string) string { return p.base + path }
 
-// tell makes the page show a message, by the HX-Trigger header. Headers must be ASCII, so other characters are escaped.
+// tell makes the page show a message, by the HX-Trigger header. Headers must be ASCII, so other characters
+// are escaped.
 func (v *visit) tell(kind, format string, args ...any) {
 	text, err := json.Marshal(map[string]string{kind: fmt.Sprintf(format, args...)})
 	if err != nil {
@@ -192,8 +193,8 @@ func (v *visit) askToSignIn() {
 	v.goTo(target)
 }
 
-// statusOf returns the status of the page that reports an error: the same as that of the API, except that a form with a wrong
-// field gets 422.
+// statusOf returns the status of the page that reports an error: the same as that of the API, except that a
+// form with a wrong field gets 422.
 func statusOf(code shop.Code) int {
 	if code == shop.ValidationFailed || code == shop.InvalidParameter {
 		return http.StatusUnprocessableEntity

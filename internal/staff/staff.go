@@ -1,5 +1,5 @@
-// Package staff is the web pages for the shop's staff: the catalogue, orders, and, for administrators, keys and webhooks. It calls
-// shop.Service and renders HTML. routes.go is its map.
+// Package staff is the web pages for the shop's staff: the catalogue, orders, and, for administrators, keys
+// and webhooks. It calls shop.Service and renders HTML. routes.go is its map.
 package staff
 
 import (
@@ -21,7 +21,8 @@ import (
 type Config struct {
 	Service *shop.Service
 	Log     *slog.Logger
-	// PublicURL is the base URL of the API as clients see it, ending in /v1. If it is empty, each request's Host is used.
+	// PublicURL is the base URL of the API as clients see it, ending in /v1. If it is empty, each request's
+	// Host is used.
 	PublicURL string
 	// TLS says that this process itself terminates TLS.
 	TLS bool
@@ -129,7 +130,8 @@ func (p *Pages) takes(r *http.Request, method string) bool {
 	return pattern != ""
 }
 
-// noPage returns the error for a request without a page: method_not_allowed if its path has another method, else not_found.
+// noPage returns the error for a request without a page: method_not_allowed if its path has another method,
+// else not_found.
 func (p *Pages) noPage(r *http.Request) error {
 	if p.takes(r, http.MethodGet) || p.takes(r, http.MethodPost) {
 		return shop.Errorf(shop.MethodNotAllowed, "This page cannot be used in that way; open it, and send what is on it.")
@@ -160,7 +162,8 @@ func (p *Pages) serve(w http.ResponseWriter, r *http.Request, to route) {
 		p.durations.WithLabelValues(to.page, strconv.Itoa(outcome.Status)).Observe(took.Seconds())
 	}
 	p.log.Write(web.Entry{
-		Outcome: outcome, ID: v.id, Operation: "staff." + to.page, Request: r, Response: v.w, Principal: v.principal, End: end, Took: took,
+		Outcome: outcome, ID: v.id, Operation: "staff." + to.page, Request: r, Response: v.w,
+		Principal: v.principal, End: end, Took: took,
 		Routine:  to.page == "static" || to.page == "live",
 		Stopping: p.running.Err() != nil,
 	})

@@ -10,11 +10,12 @@ import (
 	"animalstore/internal/shop"
 )
 
-// AccessLog logs every request with one line: failures of this service at level error, the rest at info or debug.
+// AccessLog logs every request with one line: failures of this service at level error, the rest at info or
+// debug.
 type AccessLog struct {
 	Log *slog.Logger
-	// Lines takes the lines of successful requests, each in one Write, in the format of slog.TextHandler. If it is nil, they go to
-	// Log, too.
+	// Lines takes the lines of successful requests, each in one Write, in the format of slog.TextHandler.
+	// If it is nil, they go to Log, too.
 	Lines io.Writer
 	// Redact removes API keys from a text.
 	Redact func(string) string
@@ -70,8 +71,9 @@ func (l *AccessLog) Write(e Entry) {
 	l.Log.Handler().Handle(ctx, record) // there is nowhere to report an error of the log
 }
 
-// appendLine formats the line of a successful request exactly as slog.TextHandler would: a test compares the two. It exists
-// because slog spends as much time on such a line as the rest of a cached response takes.
+// appendLine formats the line of a successful request exactly as slog.TextHandler would: a test compares
+// the two. It exists because slog spends as much time on such a line as the rest of a cached response
+// takes.
 func (l *AccessLog) appendLine(line []byte, e Entry) []byte {
 	line = append(line, "time="...)
 	line = e.End.AppendFormat(line, "2006-01-02T15:04:05.000Z07:00")
@@ -108,8 +110,8 @@ func appendText(line []byte, name, text string) []byte {
 	return append(line, text...)
 }
 
-// Printable makes a client's text safe to log or to show: without API keys, in printable ASCII, and not much longer than 200
-// characters.
+// Printable makes a client's text safe to log or to show: without API keys, in printable ASCII, and not
+// much longer than 200 characters.
 func (l *AccessLog) Printable(text string) string {
 	const maxLength = 200
 	text = l.Redact(text)

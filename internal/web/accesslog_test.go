@@ -77,7 +77,8 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// FuzzLogText: whatever a client sends, the log and the responses show it short, in printable ASCII, and without API keys.
+// FuzzLogText: whatever a client sends, the log and the responses show it short, in printable ASCII, and
+// without API keys.
 func FuzzLogText(f *testing.F) {
 	log := &AccessLog{Redact: (&shop.Service{}).Redact}
 	for _, text := range []string{"GET", "/v1/pets", "a\nb", "\x1b[2J", "<script>", "ask_live_0123456789", strings.Repeat("x", 300), "\xff", "é\u2028", `"`, "\u202e"} {

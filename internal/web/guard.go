@@ -10,8 +10,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// StatusClientGone stands in logs and metrics for a request whose client disconnected before the response. Clients never see
-// it. nginx uses the same number.
+// StatusClientGone stands in logs and metrics for a request whose client disconnected before the response.
+// Clients never see it. nginx uses the same number.
 const StatusClientGone = 499
 
 // Outcome is how a request ended.
@@ -22,8 +22,9 @@ type Outcome struct {
 	Aborted bool   // the response has started and cannot be completed
 }
 
-// Guard calls handle. If that fails or panics before the response has started, Guard calls sendError. If the response has
-// already started, it is too late for an error response: the Outcome is Aborted, and the caller must call Outcome.Abort.
+// Guard calls handle. If that fails or panics before the response has started, Guard calls sendError. If
+// the response has already started, it is too late for an error response: the Outcome is Aborted, and the
+// caller must call Outcome.Abort.
 func Guard(w *Recorder, r *http.Request, handle func() error, sendError func(*shop.Error)) (o Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -46,16 +47,17 @@ func Guard(w *Recorder, r *http.Request, handle func() error, sendError func(*sh
 	return o
 }
 
-// Abort drops the connection (HTTP/1) or resets the stream (HTTP/2) if the response is incomplete, so that the client does not
-// mistake it for a complete one. It does not return then, so it must be the last call of an http.Handler.
+// Abort drops the connection (HTTP/1) or resets the stream (HTTP/2) if the response is incomplete, so that
+// the client does not mistake it for a complete one. It does not return then, so it must be the last call
+// of an http.Handler.
 func (o Outcome) Abort() {
 	if o.Aborted {
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// isFault reports whether the request failed through a fault of this service. That a stopping node refuses a request is
-// none.
+// isFault reports whether the request failed through a fault of this service. That a stopping node refuses
+// a request is none.
 func (o Outcome) isFault(stopping bool) bool {
 	if o.Aborted {
 		return o.Status != StatusClientGone

@@ -1,5 +1,5 @@
-// Package web is the HTTP plumbing that the JSON API and the staff pages share: the response recorder, request ids, the panic
-// guard, the access log, and the table from error codes to statuses.
+// Package web is the HTTP plumbing that the JSON API and the staff pages share: the response recorder,
+// request ids, the panic guard, the access log, and the table from error codes to statuses.
 package web
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Recorder is the http.ResponseWriter of one request. It records what was sent, and it closes the connection after a response
-// to a request whose body was not read.
+// Recorder is the http.ResponseWriter of one request. It records what was sent, and it closes the
+// connection after a response to a request whose body was not read.
 type Recorder struct {
 	http.ResponseWriter
 	status     int
@@ -31,9 +31,9 @@ func (w *Recorder) Started() bool { return w.status != 0 }
 // unreadBodyTimeout is how long a connection stays open after a response to a request whose body was not read.
 const unreadBodyTimeout = time.Second
 
-// WriteHeader sends the header. If the request's body was not read, it also closes the connection soon afterwards: net/http
-// would otherwise read the rest of the body first, however slowly the client sends it. The client gets a second to read the
-// response before the connection is reset.
+// WriteHeader sends the header. If the request's body was not read, it also closes the connection soon
+// afterwards: net/http would otherwise read the rest of the body first, however slowly the client sends it.
+// The client gets a second to read the response before the connection is reset.
 func (w *Recorder) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status

@@ -5,8 +5,8 @@ import "strings"
 // trace identifies the distributed trace that a request belongs to: https://www.w3.org/TR/trace-context/.
 type trace struct{ id, span string }
 
-// parseTraceparent parses the values of the traceparent header. Like the standard, it ignores a header that is malformed or was
-// sent more than once.
+// parseTraceparent parses the values of the traceparent header. Like the standard, it ignores a header that
+// is malformed or was sent more than once.
 func parseTraceparent(values []string) (t trace, ok bool) {
 	if len(values) != 1 {
 		return trace{}, false
