@@ -22,8 +22,9 @@ var mayImport = map[string][]string{
 	"cmd/animalstore":      {"internal/cli"},
 	"internal/cli":         {"internal/demo", "internal/httpapi", "internal/staff", "internal/webhook", "internal/sqlstore", "internal/shop", "client"},
 	"internal/demo":        {"internal/sqlstore", "internal/shop"}, // a store to try things on
-	"internal/httpapi":     {"internal/shop", "internal/petcsv", "api"},
-	"internal/staff":       {"internal/shop", "internal/petcsv"},
+	"internal/httpapi":     {"internal/web", "internal/shop", "internal/petcsv", "api"},
+	"internal/staff":       {"internal/web", "internal/shop", "internal/petcsv"},
+	"internal/web":         {"internal/shop"}, // what the API and the pages share
 	"internal/petcsv":      {"internal/shop"}, // the file that people have
 	"internal/webhook":     {"internal/shop"},
 	"internal/dist":        {}, // makes what is given to people

@@ -137,7 +137,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, li
 	api, err := httpapi.New(httpapi.Config{
 		Service:    service,
 		Log:        log,
-		Lines:      lines,
+		AccessLog:  lines,
 		PublicURL:  s.PublicURL,
 		StagingURL: s.StagingURL,
 		Origins:    s.CORSOrigin,
