@@ -55,7 +55,7 @@ func newShopWith(t *testing.T, o shop.Options, change ...func(*Config)) *testSho
 		database = pgtest.Shared(t).NewDatabase(t)
 	}
 	// On a busy machine a hundred concurrent clients take longer than the default allows.
-	sql, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true, Now: s.clock.now, Patience: time.Minute})
+	sql, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true, Now: s.clock.now, RetryBudget: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

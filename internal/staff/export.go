@@ -30,7 +30,7 @@ func (p *Pages) exportPets(v *visit) error {
 	chunk := bytes.NewBuffer(petcsv.AppendHeader(nil))
 	checked := time.Now()
 	send := func() error {
-		if !v.w.written {
+		if !v.w.Started() {
 			v.w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
 			v.w.Header().Set("Content-Disposition", `attachment; filename="animals.csv"`)
 			v.w.WriteHeader(http.StatusOK)
@@ -54,6 +54,5 @@ func (p *Pages) exportPets(v *visit) error {
 	if err == nil {
 		err = send()
 	}
-	v.cut = err != nil && v.w.written
 	return err
 }
