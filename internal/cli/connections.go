@@ -17,7 +17,6 @@ import (
 type connections struct {
 	net.Listener
 	most    int
-	now     atomic.Pointer[time.Time] // when deadlines were looked through last
 	mu      sync.Mutex
 	open    map[*connection]struct{}
 	closed  chan struct{}
@@ -31,17 +30,13 @@ type connection struct {
 	all    *connections
 	since  time.Time
 	state  atomic.Int32
-	served atomic.Bool                        // it was answered at least once
-	leave  atomic.Pointer[context.CancelFunc] // ends its requests
-
-	reading, writing deadline
+	served atomic.Bool // it was answered at least once
 }
 
 // What a connection is at.
 const (
 	waiting   int32 = iota // for a request, or for the rest of its headers
 	answering              // from the beginning of a request's work to the end of its answer
-	unwatched              // the same, while net/http does not notice whether the client goes away
 	dropped                // for another one
 )
 
@@ -65,7 +60,6 @@ func newConnections(most int) *connections {
 			Help: "Connections closed because there were too many: waiting, which made room for another; refused, while all others were being answered.",
 		}, []string{"reason"}),
 	}
-	c.now.Store(new(time.Now()))
 	for _, reason := range []string{dropWaiting, dropRefused} {
 		c.dropped.WithLabelValues(reason) // shown from the beginning, so that a first one is an increase
 	}
@@ -128,7 +122,6 @@ func (c *connections) admit(accepted *net.TCPConn) (admitted *connection, soon b
 		delete(c.open, instead)
 	}
 	admitted = &connection{TCPConn: accepted, all: c, since: time.Now()}
-	admitted.writing.waiting = 1 // always: net/http may write past us
 	c.open[admitted] = struct{}{}
 	c.mu.Unlock()
 	if instead != nil {
@@ -177,12 +170,9 @@ func (c *connection) Close() error {
 
 type connectionKey struct{}
 
-// remember lets a request find its connection, and end with it.
+// remember lets a request find its connection.
 func (c *connections) remember(ctx context.Context, conn net.Conn) context.Context {
-	one := connectionOf(conn)
-	ctx, leave := context.WithCancel(context.WithValue(ctx, connectionKey{}, one))
-	one.leave.Store(&leave)
-	return ctx
+	return context.WithValue(ctx, connectionKey{}, connectionOf(conn))
 }
 
 func connectionOf(conn net.Conn) *connection {
@@ -197,9 +187,7 @@ func (c *connections) changed(conn net.Conn, state http.ConnState) {
 	if state == http.StateIdle {
 		one := connectionOf(conn)
 		one.served.Store(true)
-		if !one.state.CompareAndSwap(answering, waiting) {
-			one.state.CompareAndSwap(unwatched, waiting)
-		}
+		one.state.CompareAndSwap(answering, waiting)
 	}
 }
 

@@ -216,7 +216,6 @@ func serve(ctx context.Context, connections *connections, certificate *certifica
 		ErrorLog:                     calmLog(log),
 		HTTP2:                        &http.HTTP2Config{WriteByteTimeout: writeTimeout},
 	}
-	defer connections.keepTime()()
 	ended := make(chan error, 1)
 	go func() {
 		if certificate == nil {
