@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"animalstore/internal/server"
 )
 
 // grammar is the command line as kong has it.
@@ -139,10 +141,10 @@ func TestManual(t *testing.T) {
 	}
 }
 
-// systemd must give a stop the time that it takes.
-func TestUnitWaitsForTheStop(t *testing.T) {
+// systemd and compose must not kill the service before its shutdown times out.
+func TestUnitWaitsForShutdown(t *testing.T) {
 	t.Parallel()
-	if longest := stopTimeout + stopNotice; longest >= 100*time.Second {
+	if longest := server.ShutdownTimeout + drainDelay; longest >= 100*time.Second {
 		t.Errorf("a stop may take %s: TimeoutStopSec and stop_grace_period must be longer", longest)
 	}
 	if !strings.Contains(fileOf(t, "packaging/debian/animalstore.service"), "\nTimeoutStopSec=100s\n") || !strings.Contains(fileOf(t, "compose.yaml"), "\n  stop_grace_period: 100s ") {

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -16,10 +13,9 @@ import (
 	"time"
 
 	"animalstore/internal/demo"
-	"animalstore/internal/httpapi"
+	"animalstore/internal/server"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
-	"animalstore/internal/staff"
 	"animalstore/internal/webhook"
 )
 
@@ -44,18 +40,8 @@ type serveCommand struct {
 	Demo                bool          `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with five weeks of a made-up shop; one that was filled goes on."`
 }
 
-// How long a client may take with its headers, and between two requests; bodies and answers have limits of their own, in
-// httpapi. A stop waits longer than all of them.
-const (
-	headerTimeout = 10 * time.Second
-	idleTimeout   = 2 * time.Minute
-	stopTimeout   = 90 * time.Second
-	stopNotice    = time.Second // for a load balancer to see that one of several nodes is not ready any more
-	maxHeader     = 64 << 10
-	// writeTimeout is how long a client of HTTP/2 may take none of what it is sent. Its answers have limits of their own, but
-	// even to say that one has ended takes a client that reads.
-	writeTimeout = 15 * time.Second
-)
+// drainDelay gives load balancers time to see that one of several nodes is not ready any more.
+const drainDelay = time.Second
 
 // Under load Go's own settings would collect the garbage of a heap of two megabytes fifty times a second, and reads cost up to
 // a third more. A heap may grow to three times its size first, and counts as if it had heapFloor more, which takes no memory:
@@ -76,16 +62,16 @@ func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 		floor := make([]byte, heapFloor)
 		defer runtime.KeepAlive(floor)
 	}
-	log, lines, end := newLog(t.err)
-	defer end()
-	err = s.run(ctx, t, log, lines, settings)
+	log := server.NewBufferedLog(t.err)
+	defer log.Close()
+	err = s.run(ctx, t, log, settings)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return nil // it was told to stop before it had started
 	}
 	return err
 }
 
-func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, lines io.Writer, settings settings) error {
+func (s *serveCommand) run(ctx context.Context, t terminal, log *server.BufferedLog, settings settings) error {
 	store, err := sqlstore.Open(ctx, s.Database, sqlstore.Options{Exclusive: true})
 	if err != nil {
 		return err
@@ -106,14 +92,9 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, li
 	if err != nil {
 		return err
 	}
-	demoAnimals := 0
-	if s.Demo {
-		if demoAnimals, err = demo.Fill(ctx, store, s.Database); errors.Is(err, demo.ErrNotEmpty) {
-			return fmt.Errorf("--demo fills an empty database only, and %s is none: %w; leave --demo out to serve it, or name another with --database", shown(s.Database), err)
-		} else if err != nil {
-			return err
-		}
-		log.Info("demo: everything in this store is made up", "animals_added", demoAnimals)
+	demoAnimals, err := s.fillDemo(ctx, store, log)
+	if err != nil {
+		return err
 	}
 	dispatcher := webhook.New(webhook.Config{
 		Service:      service,
@@ -121,32 +102,12 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, li
 		AllowPrivate: s.WebhookAllowPrivate,
 		Report:       func(err error) { log.Error("webhooks", "error", err) },
 	})
-	connections := newConnections(connectionLimit(s.MaxConnections))
-	if connections.most < s.MaxConnections {
-		log.Warn("the limit of open files leaves room for fewer connections", "wanted", s.MaxConnections, "connections", connections.most)
+	config := server.Config{MaxConnections: s.MaxConnections, Certificate: settings.certificate, Log: log.Logger}
+	if sqlstore.IsURL(s.Database) {
+		config.DrainDelay = drainDelay
 	}
-	collectors := slices.Concat(store.Collectors(), dispatcher.Collectors(), connections.collectors())
-	if settings.certificate != nil {
-		collectors = append(collectors, settings.certificate.collectors()...)
-	}
-	pages, err := staff.New(staff.Config{Service: service, Log: log, PublicURL: s.PublicURL, TLS: settings.certificate != nil})
-	if err != nil {
-		return err
-	}
-	collectors = append(collectors, pages.Collectors()...)
-	api, err := httpapi.New(httpapi.Config{
-		Service:    service,
-		Log:        log,
-		Lines:      lines,
-		PublicURL:  s.PublicURL,
-		StagingURL: s.StagingURL,
-		Origins:    s.CORSOrigin,
-		RateLimit:  settings.rateLimit,
-		Today:      settings.today,
-		Version:    buildVersion(),
-		TLS:        settings.certificate != nil,
-		Collectors: collectors,
-	})
+	httpServer := server.New(config)
+	handler, err := s.newHandler(service, log, settings, slices.Concat(store.Collectors(), dispatcher.Collectors(), httpServer.Collectors()))
 	if err != nil {
 		return err
 	}
@@ -154,11 +115,10 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, li
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
-	connections.Listener = listener
 	log.Info("listening", "addr", listener.Addr().String(), "database", shown(s.Database), "environment", s.Environment,
 		"version", buildVersion(), "tls", settings.certificate != nil)
 	if settings.configuredKey == "" {
-		if err := firstKey(ctx, service, t, log, s.Database, reachable(listener.Addr(), settings.certificate), demoAnimals); err != nil {
+		if err := firstKey(ctx, service, t, log.Logger, s.Database, reachable(listener.Addr(), settings.certificate), demoAnimals); err != nil {
 			return errors.Join(err, listener.Close())
 		}
 	}
@@ -167,77 +127,24 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, li
 	var work sync.WaitGroup
 	work.Go(func() { service.Work(working, func(err error) { log.Error("work", "error", err) }) })
 	work.Go(func() { dispatcher.Run(delivering) })
-	if settings.certificate != nil {
-		work.Go(func() { settings.certificate.watch(working, log) })
-	}
 	defer work.Wait()
 	defer done()
 	defer stop()
-	notice := time.Duration(0)
-	if sqlstore.IsURL(s.Database) {
-		notice = stopNotice
-	}
-	return serve(ctx, connections, settings.certificate, front{api, pages}, log, notice)
+	return httpServer.Run(ctx, listener, handler, handler.drain)
 }
 
-// front is where requests come in: those of people go to the pages, all others to the interface, which answers also where there
-// is nothing.
-type front struct {
-	api   *httpapi.API
-	pages *staff.Pages
-}
-
-func (f front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if staff.Serves(r.URL.Path) {
-		f.pages.ServeHTTP(w, r)
-		return
+// fillDemo fills an empty store with made-up data if --demo is set. It returns how many animals it added.
+func (s *serveCommand) fillDemo(ctx context.Context, store *sqlstore.Store, log *server.BufferedLog) (animals int, err error) {
+	if !s.Demo {
+		return 0, nil
 	}
-	f.api.ServeHTTP(w, r)
-}
-
-// stopping lets both say that this node will stop.
-func (f front) stopping() {
-	f.api.Stopping()
-	f.pages.Stopping()
-}
-
-// serve answers requests until the context ends. It then says so for a while, takes no more requests, and leaves when those
-// it took are answered.
-func serve(ctx context.Context, connections *connections, certificate *certificate, door front, log *slog.Logger, notice time.Duration) error {
-	server := &http.Server{
-		Handler:           connections.mark(door),
-		ConnContext:       connections.remember,
-		ConnState:         connections.changed,
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeader,
-		// OPTIONS * is answered as everything else is, with a request id and a line in the log.
-		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     calmLog(log),
-		HTTP2:                        &http.HTTP2Config{WriteByteTimeout: writeTimeout},
+	animals, err = demo.Fill(ctx, store, s.Database)
+	if errors.Is(err, demo.ErrNotEmpty) {
+		return 0, fmt.Errorf("--demo fills an empty database only, and %s is none: %w; leave --demo out to serve it, or name another with --database", shown(s.Database), err)
 	}
-	ended := make(chan error, 1)
-	go func() {
-		if certificate == nil {
-			ended <- server.Serve(connections)
-			return
-		}
-		server.TLSConfig = certificate.config()
-		ended <- server.ServeTLS(connections, "", "")
-	}()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
+	if err != nil {
+		return 0, err
 	}
-	log.Info("stopping")
-	door.stopping()
-	time.Sleep(notice)
-	limit, cancel := context.WithTimeout(context.Background(), stopTimeout)
-	defer cancel()
-	if err := server.Shutdown(limit); err != nil {
-		return fmt.Errorf("some requests were cut off: %w", errors.Join(err, server.Close()))
-	}
-	log.Info("stopped")
-	return nil
+	log.Info("demo: everything in this store is made up", "animals_added", animals)
+	return animals, nil
 }

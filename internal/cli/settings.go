@@ -11,16 +11,17 @@ import (
 	"strings"
 	"time"
 
+	"animalstore/internal/server"
 	"animalstore/internal/sqlstore"
 )
 
 // settings are the parts of serve's flags that are more than a text.
 type settings struct {
 	configuredKey  string
-	rateLimit      int              // 0: none
-	today          func() time.Time // nil: the clock's
-	eventRetention time.Duration    // 0: for ever
-	certificate    *certificate     // nil: no TLS
+	rateLimit      int                 // 0: none
+	today          func() time.Time    // nil: the clock's
+	eventRetention time.Duration       // 0: for ever
+	certificate    *server.Certificate // nil: no TLS
 }
 
 // settings checks every flag before anything is touched.
@@ -67,7 +68,7 @@ func (s *serveCommand) settings() (settings, error) {
 		return made, usagef("--tls-cert and --tls-key: one is of no use without the other")
 	}
 	if s.TLSCert != "" {
-		if made.certificate, err = loadCertificate(s.TLSCert, s.TLSKey); err != nil {
+		if made.certificate, err = server.LoadCertificate(s.TLSCert, s.TLSKey); err != nil {
 			return made, usagef("--tls-cert, --tls-key: %w", err)
 		}
 	}

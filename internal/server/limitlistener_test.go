@@ -1,8 +1,9 @@
-package cli
+package server
 
 import (
 	"context"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"testing"
@@ -36,11 +37,16 @@ func TestRequestEndsWhenClientDisconnects(t *testing.T) {
 				case <-finish:
 				}
 			})
-			all := newConnections(10)
-			all.Listener = listener
-			server := &http.Server{Handler: all.mark(handler), ConnContext: all.remember, ConnState: all.changed}
-			go server.Serve(all)
-			t.Cleanup(func() { server.Close() })
+			running, stop := context.WithCancel(t.Context())
+			server := New(Config{MaxConnections: 10, Log: slog.New(slog.DiscardHandler)})
+			stopped := make(chan error, 1)
+			go func() { stopped <- server.Run(running, listener, handler, func() {}) }()
+			t.Cleanup(func() {
+				stop()
+				if err := <-stopped; err != nil {
+					t.Error(err)
+				}
+			})
 			client, err := net.Dial("tcp", listener.Addr().String())
 			if err != nil {
 				t.Fatal(err)

@@ -1,4 +1,4 @@
-package cli
+package server
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func (b *safeBuffer) String() string {
 func TestLog(t *testing.T) {
 	t.Parallel()
 	var out safeBuffer
-	log, _, end := newLog(&out)
+	log := NewBufferedLog(&out)
 	for i := range 3 {
 		log.Info("request", "n", i)
 	}
@@ -45,8 +45,8 @@ func TestLog(t *testing.T) {
 		t.Errorf("a failure was not written at once:\n%s", out.String())
 	}
 	log.Info("request", "n", "last")
-	end()
-	end()
+	log.Close()
+	log.Close()
 	if !strings.HasSuffix(out.String(), "n=last\n") || strings.Count(out.String(), "\n") != 8 {
 		t.Errorf("not all was written:\n%s", out.String())
 	}
@@ -56,7 +56,7 @@ func TestLog(t *testing.T) {
 func TestLogOfMany(t *testing.T) {
 	t.Parallel()
 	var out safeBuffer
-	log, _, end := newLog(&out)
+	log := NewBufferedLog(&out)
 	var writing sync.WaitGroup
 	const writers, each = 8, 500
 	for w := range writers {
@@ -67,7 +67,7 @@ func TestLogOfMany(t *testing.T) {
 		})
 	}
 	writing.Wait()
-	end()
+	log.Close()
 	next := make([]int, writers)
 	for line := range strings.Lines(out.String()) {
 		var w, n int

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/term"
 
+	"animalstore/internal/server"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
 )
@@ -75,7 +76,7 @@ func quoteShell(text string) string {
 }
 
 // reachable is where this machine reaches the service: with TLS under a name that the certificate is good for.
-func reachable(addr net.Addr, certificate *certificate) string {
+func reachable(addr net.Addr, certificate *server.Certificate) string {
 	tcp, ok := addr.(*net.TCPAddr)
 	host, scheme := addr.String(), "http"
 	if ok && tcp.IP.IsUnspecified() {
@@ -83,7 +84,7 @@ func reachable(addr net.Addr, certificate *certificate) string {
 	}
 	if certificate != nil {
 		scheme = "https"
-		if name := certificate.name(); ok && name != "" {
+		if name := certificate.Hostname(); ok && name != "" {
 			host = fmt.Sprintf("%s:%d", name, tcp.Port)
 		}
 	}
