@@ -1,63 +1,6 @@
 package cli
 
-import (
-	"context"
-	"fmt"
-
-	"animalstore/client"
-)
-
-// onStore are the flags of commands for daily use.
-type onStore struct {
-	onAPI
-	output
-}
-
-// retries are fewer than those of an import: somebody waits.
-const retries = 3
-
-// look makes calls that change nothing.
-func (o onStore) look(ctx context.Context, calls func(*client.Client) error) error {
-	return o.call(ctx, false, calls)
-}
-
-// change makes calls of which something may be left when they fail.
-func (o onStore) change(ctx context.Context, calls func(*client.Client) error) error {
-	return o.call(ctx, true, calls)
-}
-
-func (o onStore) call(ctx context.Context, changes bool, calls func(*client.Client) error) error {
-	c, err := o.client(client.WithRetries(retries))
-	if err != nil {
-		return err
-	}
-	return explained(ctx, calls(c), changes)
-}
-
-// each does something with each of several things. What is refused for one of them does not keep it from the others.
-func each(ctx context.Context, t terminal, ids []int64, do func(id int64) error) error {
-	code := exitOK
-	for _, id := range ids {
-		err := do(id)
-		if err == nil {
-			continue
-		}
-		err = explained(ctx, err, true)
-		if len(ids) == 1 || ctx.Err() != nil {
-			return err
-		}
-		switch now := fail(t.err, err); now {
-		case exitNotFound, exitRefused:
-			code = max(code, now)
-		default:
-			return said{max(code, now)} // it would be the same with the next
-		}
-	}
-	if code != exitOK {
-		return said{code}
-	}
-	return nil
-}
+import "fmt"
 
 // some says how much of a list is shown.
 type some struct {

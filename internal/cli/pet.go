@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
 
 	"animalstore/client"
 	"animalstore/internal/shop"
@@ -73,4 +76,137 @@ func (p *petsShow) Run(ctx context.Context, t terminal) error {
 		return p.card(t, pet, []string{"ID", number(pet.ID)}, []string{"NAME", pet.Name}, []string{"CATEGORY", category},
 			[]string{"STATUS", orDash(string(pet.Status))}, []string{"ETAG", pet.ETag})
 	})
+}
+
+type petsAdd struct {
+	onStore
+	once
+	Name     string `required:"" placeholder:"NAME" help:"The animal's name."`
+	Category int64  `required:"" placeholder:"ID" help:"The category it belongs to; one that is not there comes into being."`
+	Status   string `placeholder:"STATUS" help:"available, pending or sold (default: none)."`
+}
+
+func (p *petsAdd) Run(ctx context.Context, t terminal) error {
+	if err := checkFlags(textProblem("--name", p.Name), statusProblem(p.Status, shop.StatusProblem), p.once.problem()); err != nil {
+		return err
+	}
+	return p.change(ctx, func(c *client.Client) error {
+		pet, err := c.CreatePet(ctx, client.NewPet{Name: p.Name, CategoryID: p.Category, Status: client.PetStatus(p.Status)}, p.options()...)
+		if err != nil {
+			return err
+		}
+		return p.say(t, pet, "Added animal %d, %s.", pet.ID, pet.Name)
+	})
+}
+
+type petsSet struct {
+	onStore
+	ID       int64   `arg:"" help:"The animal's number, as pets list shows it."`
+	Name     *string `placeholder:"NAME" help:"Its new name."`
+	Category *int64  `placeholder:"ID" help:"Its new category."`
+	Status   string  `placeholder:"STATUS" help:"available, pending or sold."`
+	IfMatch  *string `name:"if-match" placeholder:"ETAG" help:"Only while it is as it was when pets show gave this ETAG; * is whatever it is now (default: as it is when the command starts)."`
+}
+
+func (p *petsSet) Run(ctx context.Context, t terminal) error {
+	if p.Name == nil && p.Category == nil && p.Status == "" {
+		return usagef("say what shall be different: --name, --category or --status")
+	}
+	update := client.PetUpdate{Name: p.Name, CategoryID: p.Category}
+	if p.Name != nil {
+		if err := checkFlags(textProblem("--name", *p.Name)); err != nil {
+			return err
+		}
+	}
+	if p.Status != "" {
+		update.Status = new(client.PetStatus(p.Status))
+	}
+	if err := checkFlags(statusProblem(p.Status, shop.StatusProblem), etagProblem(p.IfMatch)); err != nil {
+		return err
+	}
+	return p.change(ctx, func(c *client.Client) error {
+		var before client.Pet
+		var etag string
+		if p.IfMatch != nil {
+			etag = quotedETag(*p.IfMatch)
+		} else {
+			var err error
+			if before, err = c.GetPet(ctx, p.ID); err != nil {
+				return explained(ctx, err, false)
+			}
+			etag = before.ETag
+		}
+		pet, err := c.UpdatePet(ctx, p.ID, update, client.IfMatch(etag))
+		if client.IsCode(err, client.CodePreconditionFailed) {
+			return failure{changedMeanwhile(p.ID), exitRefused}
+		}
+		if err != nil {
+			return err
+		}
+		if before.ID == 0 {
+			return p.say(t, pet, "Animal %d, %s, is as you said.", pet.ID, pet.Name)
+		}
+		changed := changeText(encoded(pet), encoded(before))
+		if changed == "" {
+			return p.say(t, pet, "Animal %d, %s, was like that already.", pet.ID, pet.Name)
+		}
+		return p.say(t, pet, "Changed animal %d, %s: %s.", pet.ID, pet.Name, changed)
+	})
+}
+
+type petsRemove struct {
+	onStore
+	IDs     []int64 `arg:"" name:"id" help:"The animals' numbers, as pets list shows them."`
+	IfMatch *string `name:"if-match" placeholder:"ETAG" help:"Only while the animal is as it was when pets show gave this ETAG."`
+}
+
+func (p *petsRemove) Run(ctx context.Context, t terminal) error {
+	var conditions []client.Condition
+	if err := checkFlags(etagProblem(p.IfMatch)); err != nil {
+		return err
+	}
+	if p.IfMatch != nil {
+		if len(p.IDs) > 1 {
+			return usagef("--if-match: it is the ETAG of one animal; remove them one by one")
+		}
+		conditions = append(conditions, client.IfMatch(quotedETag(*p.IfMatch)))
+	}
+	return p.change(ctx, func(c *client.Client) error {
+		return each(ctx, t, p.IDs, func(id int64) error {
+			err := c.DeletePet(ctx, id, conditions...)
+			if client.IsCode(err, client.CodePreconditionFailed) {
+				return failure{changedMeanwhile(id), exitRefused}
+			}
+			if err != nil {
+				return err
+			}
+			return p.done(t, "Removed animal %d.", id)
+		})
+	})
+}
+
+func changedMeanwhile(id int64) error {
+	return fmt.Errorf("animal %d has been changed meanwhile, so it was left as it is: look at it (animalstore pets show %d) and try again", id, id)
+}
+
+// etagProblem is that of an ETAG which may be left out. An empty one is a variable that was never set: nobody meant no condition.
+func etagProblem(etag *string) string {
+	if etag != nil && *etag == "" {
+		return "--if-match must be an ETAG as pets show prints it, or *"
+	}
+	return ""
+}
+
+// quotedETag adds the quotes, which a shell takes away.
+func quotedETag(etag string) string {
+	if etag == "*" || strings.HasSuffix(etag, `"`) {
+		return etag
+	}
+	return `"` + etag + `"`
+}
+
+// encoded is the JSON of what the service sent.
+func encoded(thing any) []byte {
+	text, _ := json.Marshal(thing) // it came as JSON
+	return text
 }

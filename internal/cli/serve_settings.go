@@ -1,18 +1,15 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/url"
 	"os"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
 	"animalstore/internal/server"
-	"animalstore/internal/sqlstore"
 )
 
 // settings are the parts of serve's flags that are more than a text.
@@ -86,58 +83,6 @@ func checkAddr(addr string) error {
 	}
 	return nil
 }
-
-// databaseVariable is the variable that names the database of every command.
-const databaseVariable = "ANIMALSTORE_DATABASE"
-
-// checkDatabase checks a database that was given by a flag or by its variable.
-func checkDatabase(database, variable string) error {
-	switch {
-	case database == "":
-		return fmt.Errorf("the file's name is missing")
-	case sqlstore.IsURL(database):
-		return checkServer(database, variable)
-	case strings.Contains(database, "://"), strings.HasPrefix(database, "file:"), strings.HasPrefix(database, ":"), noFile.MatchString(database):
-		return fmt.Errorf("it must be the path of a file or a postgres:// URL") // what it is may hold a password: it is not shown
-	}
-	return nil
-}
-
-// noFile finds what is meant to be a server, in a form that we do not take: its settings, or a URL with a slip.
-var noFile = regexp.MustCompile(`(?i)^\s*postgres(ql)?:|\b(host|dbname|password)\s*=`)
-
-// checkServer checks the URL of a server. No password is taken as a flag, where the list of processes shows it.
-func checkServer(database, variable string) error {
-	if strings.Contains(database, "#") { // often of a password, the rest of which would be shown
-		return errors.New("what stands behind a # is not read; write each # in the URL as %23")
-	}
-	if err := sqlstore.CheckURL(database); err != nil {
-		return err
-	}
-	if hasPassword(database) && os.Getenv(variable) != database {
-		return fmt.Errorf("a URL with a password belongs into the variable %s, which others cannot see", variable)
-	}
-	return nil
-}
-
-// hasPassword tells whether there is a password in a URL that the driver has read: before the host or among the settings.
-func hasPassword(database string) bool {
-	return passwords.MatchString(database) || passwordSettings.MatchString(database)
-}
-
-// shown is a database as it may be shown: without a password, and without settings, one of which may be a piece of one.
-func shown(database string) string {
-	if !sqlstore.IsURL(database) {
-		return database
-	}
-	server, _, _ := strings.Cut(passwords.ReplaceAllString(database, "${1}:REDACTED@"), "?")
-	return server
-}
-
-var (
-	passwords        = regexp.MustCompile(`^(postgres(?:ql)?://[^:/@]*):[^/]*@`)
-	passwordSettings = regexp.MustCompile(`([?&](?:ssl)?password=)[^&]+`)
-)
 
 // checkBaseURL checks an address of the interface; empty is none.
 func checkBaseURL(text string) error {

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"animalstore/client"
 )
@@ -71,6 +72,21 @@ func explained(ctx context.Context, err error, changes bool) error {
 		return failure{fmt.Errorf("%w%s%s", plainly(err), next, maybe), exitUnreachable}
 	}
 	return plainly(err)
+}
+
+// plainly says what became of a call, without what only programs need.
+func plainly(err error) error {
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		if e.Status >= 500 && e.RequestID != "" {
+			return fmt.Errorf("%s (request %s)", e.Message, e.RequestID)
+		}
+		return errors.New(e.Message)
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		address, _, _ := strings.Cut(e.URL, "/v1/")
+		return fmt.Errorf("the service at %s cannot be reached: %w", address, e.Err)
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "animalstore: "))
 }
 
 // hint says what to do next, where the service cannot know it.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
-	"animalstore/internal/sqlstore"
 )
 
 type keysCommands struct {
@@ -14,36 +13,6 @@ type keysCommands struct {
 	List   keysList   `cmd:"" help:"List the keys, newest first."`
 	Rotate keysRotate `cmd:"" help:"Give a key a new secret and print it; the old one works a while longer."`
 	Revoke keysRevoke `cmd:"" help:"Take a key back; it is refused everywhere within a second."`
-}
-
-// onDatabase are the flags of commands that work straight on the database, also beside a running service.
-type onDatabase struct {
-	Database    string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"The database: a file or a postgres:// URL (default ${default})."`
-	Environment string `env:"ANIMALSTORE_ENVIRONMENT" default:"" enum:",production,staging" placeholder:"NAME" help:"production or staging (default: what the database was made for; production for a new one)."`
-}
-
-// withService runs fn on the shop in the database, which must be there unless it may be made.
-func (o onDatabase) withService(ctx context.Context, make bool, fn func(*shop.Service) error) error {
-	if err := checkDatabase(o.Database, databaseVariable); err != nil {
-		return usagef("--database: %w", err)
-	}
-	store, err := sqlstore.Open(ctx, o.Database, sqlstore.Options{Existing: !make})
-	if err != nil {
-		return err
-	}
-	defer store.Close() // what was written is already durable
-	service, err := shop.Open(ctx, store, shop.Options{Environment: shop.Environment(o.Environment)})
-	if err != nil {
-		return err
-	}
-	err = fn(service)
-	switch e := shop.AsError(err); {
-	case err == nil:
-		return nil
-	case e.Code == shop.NotFound, e.Code == shop.LastAdminKey:
-		return fmt.Errorf("%s", e.Message)
-	}
-	return err
 }
 
 type keysCreate struct {
