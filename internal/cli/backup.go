@@ -22,8 +22,8 @@ func (b *backupCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkFile(b.Database); err != nil {
 		return err
 	}
-	found, err := sqlstore.Backup(ctx, b.Database, b.File, b.Force, tellTo(t.err))
-	if err := interrupted(ctx, err); err != nil {
+	found, err := sqlstore.Backup(ctx, b.Database, b.File, b.Force, lineWriter(t.err))
+	if err := orInterrupted(ctx, err); err != nil {
 		return err
 	}
 	info, err := os.Stat(b.File)
@@ -48,15 +48,15 @@ func checkFile(database string) error {
 	return nil
 }
 
-// interrupted says so where a command was, and not what that broke.
-func interrupted(ctx context.Context, err error) error {
+// orInterrupted says so where a command was, and not what that broke.
+func orInterrupted(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return errors.New("interrupted: nothing was changed")
 	}
 	return err
 }
 
-// tellTo writes each finding in a line of its own.
-func tellTo(w io.Writer) func(string) {
-	return func(finding string) { fmt.Fprintln(w, visible(finding)) }
+// lineWriter writes each finding in a line of its own.
+func lineWriter(w io.Writer) func(string) {
+	return func(finding string) { fmt.Fprintln(w, escapeControls(finding)) }
 }

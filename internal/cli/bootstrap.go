@@ -18,16 +18,16 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// firstKey sees to it that somebody can get in: a new store's first key is made and shown on a terminal; elsewhere it
+// bootstrapKey sees to it that somebody can get in: a new store's first key is made and shown on a terminal; elsewhere it
 // would end up in a log, so the log only says how to make one. The keys of a demo do not count, also where
 // the start that filled it ended before it could show one.
-func firstKey(ctx context.Context, service *shop.Service, t terminal, log *slog.Logger, database, address string, demoAnimals int) error {
+func bootstrapKey(ctx context.Context, service *shop.Service, t terminal, log *slog.Logger, database, address string, demoAnimals int) error {
 	has, err := service.HasKeys(ctx)
 	if err != nil || has {
 		return err
 	}
 	if !isTerminal(t.out) {
-		log.Warn("no key yet: make one with `animalstore keys create --name admin --database " + quoteShell(pastable(database)) + "`")
+		log.Warn("no key yet: make one with `animalstore keys create --name admin --database " + shellQuote(absolutePath(database)) + "`")
 		return nil
 	}
 	key, err := service.CreateKey(ctx, shop.NewKey{Name: "first", Scopes: []shop.Scope{shop.Admin}})
@@ -38,7 +38,7 @@ func firstKey(ctx context.Context, service *shop.Service, t terminal, log *slog.
 		if _, err := fmt.Fprintf(t.out, `
 This is a demo: a shop with %d animals, orders in every state and five weeks of history, all of it made up. It is kept in
 %s; remove that when you have seen enough.
-`, demoAnimals, shown(database)); err != nil {
+`, demoAnimals, redact(database)); err != nil {
 			return err
 		}
 	}
@@ -57,16 +57,16 @@ Or open %s/ in a browser, and sign in with it.
 	return err
 }
 
-// pastable is a database as it works wherever it is pasted, but for a password.
-func pastable(database string) string {
+// absolutePath is a database as it works wherever it is pasted, but for a password.
+func absolutePath(database string) string {
 	if path, err := filepath.Abs(database); err == nil && !sqlstore.IsURL(database) {
 		return path
 	}
-	return shown(database)
+	return redact(database)
 }
 
-// quoteShell writes a text so that a shell takes it as one word.
-func quoteShell(text string) string {
+// shellQuote writes a text so that a shell takes it as one word.
+func shellQuote(text string) string {
 	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-:", r)
 	}) {
@@ -75,8 +75,8 @@ func quoteShell(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// reachable is where this machine reaches the service: with TLS under a name that the certificate is good for.
-func reachable(addr net.Addr, certificate *server.Certificate) string {
+// localURL is where this machine reaches the service: with TLS under a name that the certificate is good for.
+func localURL(addr net.Addr, certificate *server.Certificate) string {
 	tcp, ok := addr.(*net.TCPAddr)
 	host, scheme := addr.String(), "http"
 	if ok && tcp.IP.IsUnspecified() {

@@ -18,15 +18,15 @@ func (c *checkCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkDatabase(c.Database, databaseVariable); err != nil {
 		return usagef("--database: %w", err)
 	}
-	found, err := sqlstore.Check(ctx, c.Database, tellTo(t.out))
+	found, err := sqlstore.Check(ctx, c.Database, lineWriter(t.out))
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return errors.New("interrupted: not all was looked at")
 	case found.All > 0:
-		return errors.Join(fmt.Errorf("%s has %d findings", shown(c.Database), found.All), err)
+		return errors.Join(fmt.Errorf("%s has %d findings", redact(c.Database), found.All), err)
 	case err != nil:
 		return err
 	}
-	_, err = fmt.Fprintf(t.err, "Nothing is wrong with %s.\n", shown(c.Database))
+	_, err = fmt.Fprintf(t.err, "Nothing is wrong with %s.\n", redact(c.Database))
 	return err
 }

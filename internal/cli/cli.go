@@ -16,8 +16,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// commands is everything that can be said on the command line.
-type commands struct {
+// commandLine is everything that can be said on the command line.
+type commandLine struct {
 	Serve serveCommand `cmd:"" help:"Run the service."`
 
 	Pets       petsCommands       `cmd:"" help:"List, add, change and remove the animals of a running store."`
@@ -50,10 +50,10 @@ func Run(args []string, out, errs io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	forgetEmptyVariables()
+	unsetEmptyVariables()
 
 	helped := false
-	parser, err := kong.New(&commands{},
+	parser, err := kong.New(&commandLine{},
 		kong.Name("animalstore"),
 		kong.Description("Keeps the catalogue of the animals held by a store.\n\nStart with: animalstore serve"),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
@@ -63,27 +63,27 @@ func Run(args []string, out, errs io.Writer) int {
 		kong.Bind(terminal{out, errs}),
 	)
 	if err != nil {
-		return fail(errs, err)
+		return reportError(errs, err)
 	}
 	command, err := parser.Parse(args)
 	if helped {
 		return exitOK
 	}
 	if err != nil {
-		return misread(errs, err)
+		return reportParseError(errs, err)
 	}
 	err = command.Run()
 	if errors.Is(err, shop.ErrOtherEnvironment) {
 		err = usagef("--environment: %w", err)
 	}
 	if err != nil {
-		return fail(errs, err)
+		return reportError(errs, err)
 	}
 	return exitOK
 }
 
-// misread says what is wrong with what was typed; whoever named no command sees which there are.
-func misread(errs io.Writer, err error) int {
+// reportParseError says what is wrong with what was typed; whoever named no command sees which there are.
+func reportParseError(errs io.Writer, err error) int {
 	command := "animalstore"
 	if wrong, ok := errors.AsType[*kong.ParseError](err); ok {
 		at := wrong.Context.Model.Node
@@ -96,27 +96,27 @@ func misread(errs io.Writer, err error) int {
 			return exitUsage
 		}
 	}
-	return fail(errs, usagef("%w (see %s --help)", err, command))
+	return reportError(errs, usagef("%w (see %s --help)", err, command))
 }
 
-// fail says in one line why a command ends.
-func fail(errs io.Writer, err error) int {
-	if done, ok := errors.AsType[said](err); ok {
+// reportError says in one line why a command ends.
+func reportError(errs io.Writer, err error) int {
+	if done, ok := errors.AsType[reportedError](err); ok {
 		return done.code
 	}
-	fmt.Fprintln(errs, "animalstore:", visible(strings.Join(strings.Fields(err.Error()), " ")))
-	if why, ok := errors.AsType[failure](err); ok {
+	fmt.Fprintln(errs, "animalstore:", escapeControls(strings.Join(strings.Fields(err.Error()), " ")))
+	if why, ok := errors.AsType[codedError](err); ok {
 		return why.code
 	}
-	if isUsage(err) {
+	if isUsageError(err) {
 		return exitUsage
 	}
 	return exitError
 }
 
-// forgetEmptyVariables makes a variable that is set to nothing the same as one that is not set, as those who write
+// unsetEmptyVariables makes a variable that is set to nothing the same as one that is not set, as those who write
 // container files expect.
-func forgetEmptyVariables() {
+func unsetEmptyVariables() {
 	for _, variable := range os.Environ() {
 		name, value, _ := strings.Cut(variable, "=")
 		if strings.HasPrefix(name, "ANIMALSTORE_") && value == "" {

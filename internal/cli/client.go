@@ -8,14 +8,14 @@ import (
 	"animalstore/client"
 )
 
-// onAPI are the flags of commands that work over the API of a running service.
-type onAPI struct {
+// apiFlags are the flags of commands that work over the API of a running service.
+type apiFlags struct {
 	URL     string `name:"url" env:"ANIMALSTORE_URL" default:"http://127.0.0.1:8080/v1" placeholder:"URL" help:"The base address of the service, ending in /v1 (default ${default})."`
 	KeyFile string `name:"key-file" placeholder:"FILE" help:"A file with the API key; or put the key itself into $$ANIMALSTORE_KEY."`
 }
 
-// client makes the client that the flags ask for. No message shows anything of the key.
-func (o onAPI) client(options ...client.Option) (*client.Client, error) {
+// newClient makes the client that the flags ask for. No message shows anything of the key.
+func (o apiFlags) newClient(options ...client.Option) (*client.Client, error) {
 	source, key := "ANIMALSTORE_KEY", os.Getenv("ANIMALSTORE_KEY")
 	if o.KeyFile != "" {
 		content, err := os.ReadFile(o.KeyFile)
@@ -37,54 +37,54 @@ func (o onAPI) client(options ...client.Option) (*client.Client, error) {
 	return c, nil
 }
 
-// onStore are the flags of commands for daily use.
-type onStore struct {
-	onAPI
-	output
+// storeFlags are the flags of commands for daily use.
+type storeFlags struct {
+	apiFlags
+	outputFlag
 }
 
 // retries are fewer than those of an import: somebody waits.
 const retries = 3
 
-// look makes calls that change nothing.
-func (o onStore) look(ctx context.Context, calls func(*client.Client) error) error {
-	return o.call(ctx, false, calls)
+// read makes calls that change nothing.
+func (o storeFlags) read(ctx context.Context, calls func(*client.Client) error) error {
+	return o.do(ctx, false, calls)
 }
 
-// change makes calls of which something may be left when they fail.
-func (o onStore) change(ctx context.Context, calls func(*client.Client) error) error {
-	return o.call(ctx, true, calls)
+// write makes calls of which something may be left when they fail.
+func (o storeFlags) write(ctx context.Context, calls func(*client.Client) error) error {
+	return o.do(ctx, true, calls)
 }
 
-func (o onStore) call(ctx context.Context, changes bool, calls func(*client.Client) error) error {
-	c, err := o.client(client.WithRetries(retries))
+func (o storeFlags) do(ctx context.Context, changes bool, calls func(*client.Client) error) error {
+	c, err := o.newClient(client.WithRetries(retries))
 	if err != nil {
 		return err
 	}
-	return explained(ctx, calls(c), changes)
+	return explainError(ctx, calls(c), changes)
 }
 
-// each does something with each of several things. What is refused for one of them does not keep it from the others.
-func each(ctx context.Context, t terminal, ids []int64, do func(id int64) error) error {
+// forEachID does something with each of several things. What is refused for one of them does not keep it from the others.
+func forEachID(ctx context.Context, t terminal, ids []int64, do func(id int64) error) error {
 	code := exitOK
 	for _, id := range ids {
 		err := do(id)
 		if err == nil {
 			continue
 		}
-		err = explained(ctx, err, true)
+		err = explainError(ctx, err, true)
 		if len(ids) == 1 || ctx.Err() != nil {
 			return err
 		}
-		switch now := fail(t.err, err); now {
+		switch now := reportError(t.err, err); now {
 		case exitNotFound, exitRefused:
 			code = max(code, now)
 		default:
-			return said{max(code, now)} // it would be the same with the next
+			return reportedError{max(code, now)} // it would be the same with the next
 		}
 	}
 	if code != exitOK {
-		return said{code}
+		return reportedError{code}
 	}
 	return nil
 }

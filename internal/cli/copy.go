@@ -23,9 +23,9 @@ func (c *copyCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkDatabase(c.To, "ANIMALSTORE_COPY_TO"); err != nil {
 		return usagef("--to: %w", err)
 	}
-	line := &progressLine{out: t.err, terminal: isTerminal(t.err)}
+	line := &copyProgress{out: t.err, terminal: isTerminal(t.err)}
 	copied, err := sqlstore.Copy(ctx, c.Database, c.To, line.show)
-	line.end()
+	line.clear()
 	if ctx.Err() != nil && err != nil {
 		return fmt.Errorf("interrupted: %w", err)
 	}
@@ -37,12 +37,12 @@ func (c *copyCommand) Run(ctx context.Context, t terminal) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(t.err, "Copied %s to %s, and found both the same.\n", shown(c.Database), shown(c.To))
+	_, err = fmt.Fprintf(t.err, "Copied %s to %s, and found both the same.\n", redact(c.Database), redact(c.To))
 	return err
 }
 
-// progressLine shows how far a copy is: on a terminal in one line that changes, elsewhere in lines that are worth keeping.
-type progressLine struct {
+// copyProgress shows how far a copy is: on a terminal in one line that changes, elsewhere in lines that are worth keeping.
+type copyProgress struct {
 	out      io.Writer
 	terminal bool
 	open     bool // the line is not ended yet
@@ -50,7 +50,7 @@ type progressLine struct {
 	next     time.Time // when to say more of the same table
 }
 
-func (l *progressLine) show(p sqlstore.CopyProgress) {
+func (l *copyProgress) show(p sqlstore.CopyProgress) {
 	now := time.Now()
 	begins, ends := p.Doing != l.last.Doing || p.Table != l.last.Table, p.Rows == p.Of
 	if p == l.last || !begins && !ends && now.Before(l.next) {
@@ -66,8 +66,8 @@ func (l *progressLine) show(p sqlstore.CopyProgress) {
 	fmt.Fprintf(l.out, "\r\x1b[K%s %s: %d of %d rows", p.Doing, p.Table, p.Rows, p.Of)
 }
 
-// end clears the way for what is said next.
-func (l *progressLine) end() {
+// clear clears the way for what is said next.
+func (l *copyProgress) clear() {
 	if l.open {
 		fmt.Fprint(l.out, "\r\x1b[K")
 	}

@@ -12,18 +12,18 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// onDatabase are the flags of commands that work straight on the database, also beside a running service.
-type onDatabase struct {
+// databaseFlags are the flags of commands that work straight on the database, also beside a running service.
+type databaseFlags struct {
 	Database    string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"The database: a file or a postgres:// URL (default ${default})."`
 	Environment string `env:"ANIMALSTORE_ENVIRONMENT" default:"" enum:",production,staging" placeholder:"NAME" help:"production or staging (default: what the database was made for; production for a new one)."`
 }
 
 // withService runs fn on the shop in the database, which must be there unless it may be made.
-func (o onDatabase) withService(ctx context.Context, make bool, fn func(*shop.Service) error) error {
+func (o databaseFlags) withService(ctx context.Context, create bool, fn func(*shop.Service) error) error {
 	if err := checkDatabase(o.Database, databaseVariable); err != nil {
 		return usagef("--database: %w", err)
 	}
-	store, err := sqlstore.Open(ctx, o.Database, sqlstore.Options{Existing: !make})
+	store, err := sqlstore.Open(ctx, o.Database, sqlstore.Options{Existing: !create})
 	if err != nil {
 		return err
 	}
@@ -52,14 +52,14 @@ func checkDatabase(database, variable string) error {
 		return fmt.Errorf("the file's name is missing")
 	case sqlstore.IsURL(database):
 		return checkServer(database, variable)
-	case strings.Contains(database, "://"), strings.HasPrefix(database, "file:"), strings.HasPrefix(database, ":"), noFile.MatchString(database):
+	case strings.Contains(database, "://"), strings.HasPrefix(database, "file:"), strings.HasPrefix(database, ":"), serverForm.MatchString(database):
 		return fmt.Errorf("it must be the path of a file or a postgres:// URL") // what it is may hold a password: it is not shown
 	}
 	return nil
 }
 
-// noFile finds what is meant to be a server, in a form that we do not take: its settings, or a URL with a slip.
-var noFile = regexp.MustCompile(`(?i)^\s*postgres(ql)?:|\b(host|dbname|password)\s*=`)
+// serverForm finds what is meant to be a server, in a form that we do not take: its settings, or a URL with a slip.
+var serverForm = regexp.MustCompile(`(?i)^\s*postgres(ql)?:|\b(host|dbname|password)\s*=`)
 
 // checkServer checks the URL of a server. No password is taken as a flag, where the list of processes shows it.
 func checkServer(database, variable string) error {
@@ -77,19 +77,19 @@ func checkServer(database, variable string) error {
 
 // hasPassword tells whether there is a password in a URL that the driver has read: before the host or among the settings.
 func hasPassword(database string) bool {
-	return passwords.MatchString(database) || passwordSettings.MatchString(database)
+	return userinfoPassword.MatchString(database) || queryPassword.MatchString(database)
 }
 
-// shown is a database as it may be shown: without a password, and without settings, one of which may be a piece of one.
-func shown(database string) string {
+// redact is a database as it may be shown: without a password, and without settings, one of which may be a piece of one.
+func redact(database string) string {
 	if !sqlstore.IsURL(database) {
 		return database
 	}
-	server, _, _ := strings.Cut(passwords.ReplaceAllString(database, "${1}:REDACTED@"), "?")
+	server, _, _ := strings.Cut(userinfoPassword.ReplaceAllString(database, "${1}:REDACTED@"), "?")
 	return server
 }
 
 var (
-	passwords        = regexp.MustCompile(`^(postgres(?:ql)?://[^:/@]*):[^/]*@`)
-	passwordSettings = regexp.MustCompile(`([?&](?:ssl)?password=)[^&]+`)
+	userinfoPassword = regexp.MustCompile(`^(postgres(?:ql)?://[^:/@]*):[^/]*@`)
+	queryPassword    = regexp.MustCompile(`([?&](?:ssl)?password=)[^&]+`)
 )

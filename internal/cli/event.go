@@ -13,12 +13,12 @@ import (
 
 type eventsCommand struct {
 	exitCodesHelp
-	onStore
+	storeFlags
 	Follow  bool     `short:"f" help:"Go on with what happens, until Ctrl-C or --limit ends it; without --after or --all it begins now."`
 	After   *string  `placeholder:"ID" help:"Only what came after this event; 0 is before the first (default: the latest)."`
 	Type    []string `placeholder:"TYPE" help:"Only this type, such as order.placed; can be given several times."`
 	Subject string   `placeholder:"PATH" help:"Only what happened to this, such as pets/7 or store/orders/3."`
-	some
+	limitFlags
 }
 
 func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
@@ -31,11 +31,11 @@ func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
 	if e.After != nil && e.All {
 		return usagef("--after and --all do not go together: --all begins with the first event")
 	}
-	if err := checkFlags(optionalProblem("--subject", e.Subject)); err != nil {
+	if err := checkFlags(optionalTextProblem("--subject", e.Subject)); err != nil {
 		return err
 	}
-	return e.look(ctx, func(c *client.Client) error {
-		p := newPrinter(t, e.output, eventRow, "ID", "TIME", "TYPE", "SUBJECT", "BY", "WHAT")
+	return e.read(ctx, func(c *client.Client) error {
+		p := newPrinter(t, e.outputFlag, eventRow, "ID", "TIME", "TYPE", "SUBJECT", "BY", "WHAT")
 		switch {
 		case e.Follow:
 			return e.follow(ctx, c, t, p)
@@ -62,7 +62,7 @@ func (e *eventsCommand) filter() client.EventFilter {
 	return filter
 }
 
-func (e *eventsCommand) none(t terminal) error {
+func (e *eventsCommand) printNone(t terminal) error {
 	things := "events"
 	if e.After != nil || e.Type != nil || e.Subject != "" {
 		things += " like that"
@@ -73,14 +73,14 @@ func (e *eventsCommand) none(t terminal) error {
 
 // list shows what came after an event.
 func (e *eventsCommand) list(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
-	n, next, err := showPages(e.some, p, func(limit int, from string) ([]client.Event, string, error) {
+	n, next, err := printPages(e.limitFlags, p, func(limit int, from string) ([]client.Event, string, error) {
 		if from == "" {
 			from = e.after()
 		}
 		return c.ListEvents(ctx, client.EventQuery{EventFilter: e.filter(), After: from, Limit: limit})
 	})
 	if err == nil && n == 0 {
-		return e.none(t)
+		return e.printNone(t)
 	}
 	if err == nil && next != "" {
 		fmt.Fprintf(t.err, "There are more events: go on with --after %s.\n", next)
@@ -102,12 +102,12 @@ func (e *eventsCommand) latest(ctx context.Context, c *client.Client, t terminal
 	for back := int64(e.limit()); ; back *= 10 {
 		query := client.EventQuery{EventFilter: e.filter()}
 		if back < last {
-			query.After = number(last - back)
+			query.After = formatInt(last - back)
 		}
-		found, err := lastOf(ctx, c, query, e.limit())
+		found, err := lastEvents(ctx, c, query, e.limit())
 		if client.IsCode(err, client.CodeEventsExpired) { // the oldest that are kept came later
 			query.After = ""
-			found, err = lastOf(ctx, c, query, e.limit())
+			found, err = lastEvents(ctx, c, query, e.limit())
 		}
 		if err != nil {
 			return err
@@ -121,14 +121,14 @@ func (e *eventsCommand) latest(ctx context.Context, c *client.Client, t terminal
 			}
 		}
 		if len(found) == 0 {
-			return e.none(t)
+			return e.printNone(t)
 		}
 		return p.flush()
 	}
 }
 
-// lastOf walks events and keeps the last of them.
-func lastOf(ctx context.Context, c *client.Client, query client.EventQuery, limit int) (found []client.Event, err error) {
+// lastEvents walks events and keeps the last of them.
+func lastEvents(ctx context.Context, c *client.Client, query client.EventQuery, limit int) (found []client.Event, err error) {
 	for event, err := range c.Events(ctx, query) {
 		if err != nil {
 			return nil, err
@@ -143,7 +143,7 @@ func lastOf(ctx context.Context, c *client.Client, query client.EventQuery, limi
 // follow shows what happens as it happens. To be interrupted is its usual end.
 func (e *eventsCommand) follow(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
 	if p.table != nil {
-		p.table.atLeast(6, 23, 16, 15, 10) // what comes later should stand below
+		p.table.minWidths(6, 23, 16, 15, 10) // what comes later should stand below
 	}
 	after, n := e.after(), 0
 	if e.All {
@@ -154,7 +154,7 @@ func (e *eventsCommand) follow(ctx context.Context, c *client.Client, t terminal
 	}
 	for event, err := range c.Follow(ctx, after, e.filter()) {
 		if reset, ok := errors.AsType[*client.ResetError](err); ok {
-			fmt.Fprintln(t.err, "animalstore:", visible(plainly(reset).Error()))
+			fmt.Fprintln(t.err, "animalstore:", escapeControls(plainError(reset).Error()))
 			continue
 		}
 		if err != nil && ctx.Err() != nil {
@@ -175,5 +175,5 @@ func (e *eventsCommand) follow(ctx context.Context, c *client.Client, t terminal
 
 func eventRow(event client.Event) []string {
 	return []string{event.ID, event.Time.UTC().Format("2006-01-02 15:04:05 UTC"), string(event.Type), event.Subject, event.Actor,
-		changeText(event.Data.Current, event.Data.Previous)}
+		describeChange(event.Data.Current, event.Data.Previous)}
 }

@@ -35,23 +35,23 @@ func (exitCodesHelp) Help() string {
 		"6 service not reached, 130 interrupted."
 }
 
-// failure is an error with an exit code of its own.
-type failure struct {
+// codedError is an error with an exit code of its own.
+type codedError struct {
 	error
 	code int
 }
 
-func (f failure) Unwrap() error { return f.error }
+func (f codedError) Unwrap() error { return f.error }
 
-// said is a failure that has been told already.
-type said struct{ code int }
+// reportedError is a failure that has been told already.
+type reportedError struct{ code int }
 
-func (said) Error() string { return "" }
+func (reportedError) Error() string { return "" }
 
-// explained says what became of a call in one line that also says what to do next. A call that changes something may have done
+// explainError says what became of a call in one line that also says what to do next. A call that changes something may have done
 // so although no answer came.
-func explained(ctx context.Context, err error, changes bool) error {
-	if err == nil || isUsage(err) || errors.As(err, new(said)) || errors.As(err, new(failure)) {
+func explainError(ctx context.Context, err error, changes bool) error {
+	if err == nil || isUsageError(err) || errors.As(err, new(reportedError)) || errors.As(err, new(codedError)) {
 		return err
 	}
 	maybe := ""
@@ -59,23 +59,23 @@ func explained(ctx context.Context, err error, changes bool) error {
 		maybe = "; it may have been done all the same: look before you run it again"
 	}
 	if ctx.Err() != nil {
-		return failure{errors.New("interrupted" + maybe), exitInterrupted}
+		return codedError{errors.New("interrupted" + maybe), exitInterrupted}
 	}
 	if e, ok := errors.AsType[*client.Error](err); ok {
-		return failure{fmt.Errorf("%w%s%s", plainly(err), hint(e), maybe), codeOf(e)}
+		return codedError{fmt.Errorf("%w%s%s", plainError(err), hint(e), maybe), exitCode(e)}
 	}
-	if isNetwork(err) {
+	if isNetworkError(err) {
 		next := "; start it with animalstore serve, or say where it is with --url or ANIMALSTORE_URL"
-		if isUntrusted(err) {
+		if isCertificateError(err) {
 			next = "; use the name that its certificate is for, renew one that has run out, or let this system trust who signed it (on Linux, SSL_CERT_FILE can name a file of them)"
 		}
-		return failure{fmt.Errorf("%w%s%s", plainly(err), next, maybe), exitUnreachable}
+		return codedError{fmt.Errorf("%w%s%s", plainError(err), next, maybe), exitUnreachable}
 	}
-	return plainly(err)
+	return plainError(err)
 }
 
-// plainly says what became of a call, without what only programs need.
-func plainly(err error) error {
+// plainError says what became of a call, without what only programs need.
+func plainError(err error) error {
 	if e, ok := errors.AsType[*client.Error](err); ok {
 		if e.Status >= 500 && e.RequestID != "" {
 			return fmt.Errorf("%s (request %s)", e.Message, e.RequestID)
@@ -92,7 +92,7 @@ func plainly(err error) error {
 // hint says what to do next, where the service cannot know it.
 func hint(e *client.Error) string {
 	switch {
-	case codeOf(e) == exitKey:
+	case exitCode(e) == exitKey:
 		return " It was taken from ANIMALSTORE_KEY, or from --key-file; animalstore keys create makes another."
 	case e.Code == client.CodeUnexpectedAnswer:
 		return " Is --url, or ANIMALSTORE_URL, the address of the service?"
@@ -100,8 +100,8 @@ func hint(e *client.Error) string {
 	return ""
 }
 
-// codeOf is the exit code of an answer.
-func codeOf(e *client.Error) int {
+// exitCode is the exit code of an answer.
+func exitCode(e *client.Error) int {
 	if e.Code == client.CodeUnexpectedAnswer {
 		return exitUnreachable
 	}
@@ -120,14 +120,14 @@ func codeOf(e *client.Error) int {
 	return exitError
 }
 
-// isUntrusted tells whether whoever answers could not show that it is the service.
-func isUntrusted(err error) bool {
+// isCertificateError tells whether whoever answers could not show that it is the service.
+func isCertificateError(err error) bool {
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	return untrusted
 }
 
-// isNetwork tells whether there was no answer, or half of one. What failed on a file, such as the output, is another matter.
-func isNetwork(err error) bool {
+// isNetworkError tells whether there was no answer, or half of one. What failed on a file, such as the output, is another matter.
+func isNetworkError(err error) bool {
 	if _, file := errors.AsType[*fs.PathError](err); file {
 		return false
 	}
@@ -136,7 +136,7 @@ func isNetwork(err error) bool {
 	return sending || reading || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
 }
 
-func isUsage(err error) bool {
+func isUsageError(err error) bool {
 	_, usage := errors.AsType[usageError](err)
 	return usage
 }

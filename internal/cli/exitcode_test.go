@@ -27,7 +27,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(content)
-	parser, err := kong.New(&commands{})
+	parser, err := kong.New(&commandLine{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestExitCodes(t *testing.T) {
 		{nil, &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}, 1, false},
 		{interrupted, fmt.Errorf("animalstore: %w", context.Canceled), 130, true},
 		{nil, usagef("--limit"), 2, false},
-		{nil, said{3}, 3, false},
+		{nil, reportedError{3}, 3, false},
 		{nil, nil, 0, false},
 	} {
 		ctx := c.ctx
@@ -103,10 +103,10 @@ func TestExitCodes(t *testing.T) {
 			ctx = t.Context()
 		}
 		for _, changes := range []bool{false, true} {
-			err := explained(ctx, c.err, changes)
+			err := explainError(ctx, c.err, changes)
 			code := exitOK
 			if err != nil {
-				code = fail(io.Discard, err)
+				code = reportError(io.Discard, err)
 			}
 			if code != c.code {
 				t.Errorf("%v exits with %d, not with %d", c.err, code, c.code)
@@ -114,7 +114,7 @@ func TestExitCodes(t *testing.T) {
 			if err != nil && strings.Contains(err.Error(), "may have been done") != (changes && c.open) {
 				t.Errorf("%v of a change (%v) says %q", c.err, changes, err)
 			}
-			if again := explained(ctx, err, changes); fmt.Sprint(again) != fmt.Sprint(err) {
+			if again := explainError(ctx, err, changes); fmt.Sprint(again) != fmt.Sprint(err) {
 				t.Errorf("explained twice, %q is %q", err, again)
 			}
 		}
@@ -126,10 +126,10 @@ func TestHighestCodeCounts(t *testing.T) {
 	t.Parallel()
 	statuses := []int{404, 409, 401, 409}
 	var told strings.Builder
-	err := each(t.Context(), terminal{io.Discard, &told}, []int64{1, 2, 3, 4}, func(id int64) error {
+	err := forEachID(t.Context(), terminal{io.Discard, &told}, []int64{1, 2, 3, 4}, func(id int64) error {
 		return &client.Error{Status: statuses[id-1], Message: fmt.Sprintf("Refused %d.", id)}
 	})
-	if err != (said{exitRefused}) || strings.Count(told.String(), "\n") != 3 {
+	if err != (reportedError{exitRefused}) || strings.Count(told.String(), "\n") != 3 {
 		t.Errorf("it ends with %#v, and told %q", err, &told)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 // exportCommand writes all animals to a file, which is there when it is whole and not before.
 type exportCommand struct {
-	onAPI
+	apiFlags
 	File   string `arg:"" help:"The file to write; - is the standard output."`
 	Format string `enum:",csv,ndjson" default:"" placeholder:"FORMAT" help:"csv or ndjson (default: what the file's name says; csv for the standard output)."`
 }
@@ -28,32 +28,32 @@ func (e *exportCommand) Run(ctx context.Context, t terminal) error {
 	if format == "" {
 		format = client.CSV
 	}
-	c, err := e.client()
+	c, err := e.newClient()
 	if err != nil {
 		return err
 	}
 	inventory, err := c.Inventory(ctx) // to show how far it is
 	if err != nil {
-		return plainly(err)
+		return plainError(err)
 	}
 	to, finish, err := e.open(t)
 	if err != nil {
 		return err
 	}
 	of := inventory.Available + inventory.Pending + inventory.Sold + inventory.Unspecified
-	counted := &countedLines{to: to, shown: newProgress(t.err, "Exporting", of)}
-	_, err = c.ExportFile(ctx, format, counted)
-	counted.shown.end()
+	counter := &lineCounter{out: to, progress: newProgress(t.err, "Exporting", of)}
+	_, err = c.ExportFile(ctx, format, counter)
+	counter.progress.clear()
 	if err = finish(err); err != nil {
 		if ctx.Err() != nil {
 			return errors.New("interrupted: nothing was written")
 		}
-		return plainly(err)
+		return plainError(err)
 	}
 	if format == client.CSV {
-		counted.lines-- // the one that names the columns
+		counter.lines-- // the one that names the columns
 	}
-	_, err = fmt.Fprintf(t.err, "Exported %s.\n", animals(counted.lines))
+	_, err = fmt.Fprintf(t.err, "Exported %s.\n", countAnimals(counter.lines))
 	return err
 }
 
@@ -103,16 +103,16 @@ func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error
 	}, nil
 }
 
-// countedLines counts the lines that pass: no name has a line break.
-type countedLines struct {
-	to    io.Writer
-	lines int
-	shown *progress
+// lineCounter counts the lines that pass: no name has a line break.
+type lineCounter struct {
+	out      io.Writer
+	lines    int
+	progress *progress
 }
 
-func (c *countedLines) Write(p []byte) (int, error) {
+func (c *lineCounter) Write(p []byte) (int, error) {
 	n := bytes.Count(p, newline)
 	c.lines += n
-	c.shown.add(n)
-	return c.to.Write(p)
+	c.progress.add(n)
+	return c.out.Write(p)
 }

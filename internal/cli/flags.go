@@ -8,19 +8,19 @@ import (
 	"animalstore/internal/shop"
 )
 
-// once is the flag of commands that add something.
-type once struct {
+// idempotencyFlag is the flag of commands that add something.
+type idempotencyFlag struct {
 	IdempotencyKey *string `name:"idempotency-key" placeholder:"KEY" help:"A name of your own for this: run again with the same within 24 hours, it is not done twice."`
 }
 
-func (o once) options() []client.PostOption {
+func (o idempotencyFlag) options() []client.PostOption {
 	if o.IdempotencyKey == nil {
 		return nil // the client makes one, for its own repeats
 	}
 	return []client.PostOption{client.IdempotencyKey(*o.IdempotencyKey)}
 }
 
-func (o once) problem() string {
+func (o idempotencyFlag) problem() string {
 	if o.IdempotencyKey == nil {
 		return ""
 	}
@@ -48,8 +48,8 @@ func textProblem(flag, text string) string {
 	return ""
 }
 
-// optionalProblem is that of a text that may be left out.
-func optionalProblem(flag, text string) string {
+// optionalTextProblem is that of a text that may be left out.
+func optionalTextProblem(flag, text string) string {
 	if text == "" {
 		return ""
 	}
@@ -67,7 +67,7 @@ func statusProblem(status string, check func(string) string) string {
 	return ""
 }
 
-func number(n int64) string { return strconv.FormatInt(n, 10) }
+func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
 
 func orDash(text string) string {
 	if text == "" {

@@ -27,7 +27,7 @@ func (h *healthCommand) Run(ctx context.Context, t terminal) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.address()+"/readyz", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url()+"/readyz", nil)
 	if err != nil {
 		return usagef("--addr: %w", err)
 	}
@@ -36,27 +36,27 @@ func (h *healthCommand) Run(ctx context.Context, t terminal) error {
 	defer transport.CloseIdleConnections()
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return fmt.Errorf("the service at %s cannot be reached: %w", h.address(), err)
+		return fmt.Errorf("the service at %s cannot be reached: %w", h.url(), err)
 	}
 	defer response.Body.Close()
-	var answer struct {
+	var status struct {
 		Status  any // a text where it is well, a number where it is not
 		Message string
 	}
 	const enough = 64 << 10
-	err = json.NewDecoder(io.LimitReader(response.Body, enough)).Decode(&answer)
+	err = json.NewDecoder(io.LimitReader(response.Body, enough)).Decode(&status)
 	switch {
-	case err == nil && response.StatusCode == http.StatusOK && answer.Status == "ok":
+	case err == nil && response.StatusCode == http.StatusOK && status.Status == "ok":
 		_, err = fmt.Fprintln(t.out, "ready")
 		return err
-	case err == nil && answer.Message != "":
-		return fmt.Errorf("not ready: %s", answer.Message)
+	case err == nil && status.Message != "":
+		return fmt.Errorf("not ready: %s", status.Message)
 	}
-	return fmt.Errorf("what answers at %s is no animalstore", h.address())
+	return fmt.Errorf("what answers at %s is no animalstore", h.url())
 }
 
-// address is where the service is reached from its own machine.
-func (h *healthCommand) address() string {
+// url is where the service is reached from its own machine.
+func (h *healthCommand) url() string {
 	host, port, _ := net.SplitHostPort(h.Addr)
 	switch ip := net.ParseIP(host); { // by number: a container may know no names
 	case host == "", ip.Equal(net.IPv4zero):

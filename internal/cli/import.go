@@ -19,7 +19,7 @@ import (
 // importCommand brings the animals of a file into a store. All of it is checked before any of it is written; what is written
 // can be written again without harm, because each chunk has a key made of the file's content.
 type importCommand struct {
-	onAPI
+	apiFlags
 	File   string `arg:"" help:"The file, CSV or NDJSON; - is the standard input."`
 	Format string `enum:",csv,ndjson" default:"" placeholder:"FORMAT" help:"csv or ndjson (default: what the file's name or its beginning says)."`
 	DryRun bool   `name:"dry-run" help:"Only check the file."`
@@ -28,7 +28,7 @@ type importCommand struct {
 
 // Run prints how many animals were added.
 func (i *importCommand) Run(ctx context.Context, t terminal) error {
-	c, err := i.client()
+	c, err := i.newClient()
 	if err != nil {
 		return err
 	}
@@ -37,29 +37,29 @@ func (i *importCommand) Run(ctx context.Context, t terminal) error {
 		return err
 	}
 	defer closeFile()
-	work := &importing{ctx: ctx, client: c, file: file, format: formatOf(i.Format, i.File), out: t.err}
-	if err := work.check(); err != nil {
+	run := &importRun{ctx: ctx, client: c, file: file, format: formatOf(i.Format, i.File), out: t.err}
+	if err := run.check(); err != nil {
 		return i.failed(ctx, err)
 	}
 	if i.DryRun {
-		_, err = fmt.Fprintf(t.out, "%s can be imported.\n", animals(work.animals))
+		_, err = fmt.Fprintf(t.out, "%s can be imported.\n", countAnimals(run.animals))
 		return err
 	}
 	if i.Again {
-		work.name += "-" + rand.Text()
+		run.keyPrefix += "-" + rand.Text()
 	}
-	err = work.write()
-	if err != nil && work.created > 0 {
+	err = run.write()
+	if err != nil && run.created > 0 {
 		return fmt.Errorf("%w; until then %s of %d were imported: run it again within 24 hours, with the same file and key, and it goes on and adds nothing twice",
-			i.failed(ctx, err), animals(work.created), work.animals)
+			i.failed(ctx, err), countAnimals(run.created), run.animals)
 	}
 	if err != nil {
 		return i.failed(ctx, err)
 	}
-	if work.before > 0 {
-		fmt.Fprintf(t.err, "Of this file, %s had been imported before; they are not added twice, unless --again says so.\n", animals(work.before))
+	if run.replayed > 0 {
+		fmt.Fprintf(t.err, "Of this file, %s had been imported before; they are not added twice, unless --again says so.\n", countAnimals(run.replayed))
 	}
-	_, err = fmt.Fprintf(t.out, "Imported %s.\n", animals(work.created-work.before))
+	_, err = fmt.Fprintf(t.out, "Imported %s.\n", countAnimals(run.created-run.replayed))
 	return err
 }
 
@@ -67,7 +67,7 @@ func (i *importCommand) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return errors.New("interrupted")
 	}
-	return fmt.Errorf("%s: %w", i.File, plainly(err))
+	return fmt.Errorf("%s: %w", i.File, plainError(err))
 }
 
 // open opens the file so that it can be read twice; what comes in a stream is put aside first.
@@ -109,22 +109,22 @@ func (i *importCommand) open(ctx context.Context) (_ *os.File, closeFile func(),
 	return aside, closeFile, nil
 }
 
-// importing is one import on its way.
-type importing struct {
-	ctx     context.Context
-	client  *client.Client
-	file    *os.File
-	format  client.Format
-	out     io.Writer // where progress is shown
-	name    string    // of the file, by its content
-	chunks  [][sha256.Size]byte
-	animals int // in the file
-	created int
-	before  int // of these, by an import before this one
+// importRun is one import on its way.
+type importRun struct {
+	ctx       context.Context
+	client    *client.Client
+	file      *os.File
+	format    client.Format
+	out       io.Writer // where progress is shown
+	keyPrefix string    // of the file, by its content
+	chunks    [][sha256.Size]byte
+	animals   int // in the file
+	created   int
+	replayed  int // of these, by an import before this one
 }
 
-// each calls a function with each chunk of the file. All that it reads goes through sum, too, where there is one.
-func (w *importing) each(sum hash.Hash, fn func(n int, c chunk) error) error {
+// forEachChunk calls a function with each chunk of the file. All that it reads goes through sum, too, where there is one.
+func (w *importRun) forEachChunk(sum hash.Hash, fn func(n int, c chunk) error) error {
 	if _, err := w.file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
@@ -152,25 +152,25 @@ func (w *importing) each(sum hash.Hash, fn func(n int, c chunk) error) error {
 }
 
 // check lets the service check every chunk, and takes down what is in the file.
-func (w *importing) check() error {
-	shown := newProgress(w.out, "Checking", w.guess())
-	defer shown.end()
+func (w *importRun) check() error {
+	bar := newProgress(w.out, "Checking", w.estimate())
+	defer bar.clear()
 	sum := sha256.New()
-	err := w.each(sum, func(_ int, c chunk) error {
+	err := w.forEachChunk(sum, func(_ int, c chunk) error {
 		if err := w.client.CheckFile(w.ctx, w.format, c.content); err != nil {
-			return shiftLines(err, c.shift)
+			return shiftLines(err, c.lineOffset)
 		}
 		w.chunks = append(w.chunks, sha256.Sum256(c.content))
 		w.animals += c.animals
-		shown.add(c.animals)
+		bar.add(c.animals)
 		return nil
 	})
-	w.name = "import-" + hex.EncodeToString(sum.Sum(nil))
+	w.keyPrefix = "import-" + hex.EncodeToString(sum.Sum(nil))
 	return err
 }
 
-// guess is about how many animals are in the file, going by its size.
-func (w *importing) guess() int64 {
+// estimate is about how many animals are in the file, going by its size.
+func (w *importRun) estimate() int64 {
 	info, err := w.file.Stat()
 	if err != nil {
 		return 0
@@ -186,25 +186,25 @@ func (w *importing) guess() int64 {
 	return info.Size() * lines / int64(max(1, n))
 }
 
-var errChanged = errors.New("the file changed while it was read")
+var errFileChanged = errors.New("the file changed while it was read")
 
 // write sends every chunk that was checked, each under a name of its own.
-func (w *importing) write() error {
-	shown := newProgress(w.out, "Importing", int64(w.animals))
-	defer shown.end()
-	return w.each(nil, func(n int, c chunk) error {
+func (w *importRun) write() error {
+	bar := newProgress(w.out, "Importing", int64(w.animals))
+	defer bar.clear()
+	return w.forEachChunk(nil, func(n int, c chunk) error {
 		if n >= len(w.chunks) || sha256.Sum256(c.content) != w.chunks[n] {
-			return errChanged
+			return errFileChanged
 		}
-		imported, err := w.client.ImportFile(w.ctx, w.format, c.content, client.IdempotencyKey(fmt.Sprintf("%s-%d", w.name, n)))
+		imported, err := w.client.ImportFile(w.ctx, w.format, c.content, client.IdempotencyKey(fmt.Sprintf("%s-%d", w.keyPrefix, n)))
 		if err != nil {
-			return shiftLines(err, c.shift)
+			return shiftLines(err, c.lineOffset)
 		}
 		w.created += imported.Created
 		if imported.Replayed {
-			w.before += imported.Created
+			w.replayed += imported.Created
 		}
-		shown.add(c.animals)
+		bar.add(c.animals)
 		return nil
 	})
 }

@@ -20,21 +20,21 @@ const (
 
 // chunk is a part of a file, fit to be sent.
 type chunk struct {
-	content []byte // valid until the next chunk is read
-	animals int    // or a few less: the service knows more of what is blank
-	shift   int    // a line of the chunk stands so much later in the file
+	content    []byte // valid until the next chunk is read
+	animals    int    // or a few less: the service knows more of what is blank
+	lineOffset int    // a line of the chunk stands so much later in the file
 }
 
 // chunker cuts a file into chunks. Each chunk of a CSV file begins with the line that names the columns.
 type chunker struct {
-	in     *bufio.Reader
-	format client.Format
-	header []byte
-	lines  int    // that were read
-	ahead  []byte // a record that did not fit any more
-	buffer []byte
-	begun  bool
-	ended  bool
+	in      *bufio.Reader
+	format  client.Format
+	header  []byte
+	lines   int    // that were read
+	pending []byte // a record that did not fit any more
+	buffer  []byte
+	started bool
+	ended   bool
 }
 
 func newChunker(in io.Reader, format client.Format) (*chunker, error) {
@@ -43,7 +43,7 @@ func newChunker(in io.Reader, format client.Format) (*chunker, error) {
 		c.format = guessFormat(c.in)
 	}
 	for c.format == client.CSV && isBlankRecord(c.header) {
-		record, err := c.record()
+		record, err := c.readRecord()
 		if err == io.EOF {
 			c.ended = true
 			break
@@ -59,15 +59,15 @@ func newChunker(in io.Reader, format client.Format) (*chunker, error) {
 // next returns the next chunk, or io.EOF. There is always a first one, so that the service can say what it thinks of a file
 // that has no animals.
 func (c *chunker) next() (chunk, error) {
-	first := !c.begun
-	c.begun = true
+	first := !c.started
+	c.started = true
 	c.buffer = append(c.buffer[:0], c.header...)
-	made := chunk{shift: c.lines - bytes.Count(c.ahead, newline) - bytes.Count(c.header, newline)}
-	for made.animals < chunkAnimals && !c.ended {
-		record := c.ahead
-		c.ahead = nil
+	next := chunk{lineOffset: c.lines - bytes.Count(c.pending, newline) - bytes.Count(c.header, newline)}
+	for next.animals < chunkAnimals && !c.ended {
+		record := c.pending
+		c.pending = nil
 		if record == nil {
-			read, err := c.record()
+			read, err := c.readRecord()
 			if err == io.EOF {
 				c.ended = true
 				break
@@ -78,27 +78,27 @@ func (c *chunker) next() (chunk, error) {
 			record = read
 		}
 		if len(c.buffer)+len(record) > client.MaxImportSize {
-			c.ahead = bytes.Clone(record)
+			c.pending = bytes.Clone(record)
 			break
 		}
 		c.buffer = append(c.buffer, record...)
 		if !isBlankRecord(record) {
-			made.animals++
+			next.animals++
 		}
 	}
-	if made.animals == 0 && !first {
+	if next.animals == 0 && !first {
 		return chunk{}, io.EOF
 	}
-	made.content = c.buffer
-	return made, nil
+	next.content = c.buffer
+	return next, nil
 }
 
 var newline = []byte("\n")
 
 func isBlankRecord(record []byte) bool { return len(bytes.Trim(record, " ,;\t\r\n\ufeff")) == 0 }
 
-// record reads the lines of one animal: in CSV, a value in quotes may have more than one.
-func (c *chunker) record() ([]byte, error) {
+// readRecord reads the lines of one animal: in CSV, a value in quotes may have more than one.
+func (c *chunker) readRecord() ([]byte, error) {
 	var record []byte
 	start, quotes := c.lines+1, 0
 	for {

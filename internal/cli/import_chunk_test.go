@@ -46,7 +46,7 @@ func TestChunks(t *testing.T) {
 				t.Errorf("%s: there are %d animals in a chunk of %d", name, len(rows), c.animals)
 			}
 			for _, row := range rows {
-				row.Line += c.shift
+				row.Line += c.lineOffset
 				got = append(got, row)
 			}
 		}

@@ -16,7 +16,7 @@ type keysCommands struct {
 }
 
 type keysCreate struct {
-	onDatabase
+	databaseFlags
 	Name    string   `required:"" placeholder:"NAME" help:"What to call the key: who will use it."`
 	Scope   []string `placeholder:"SCOPE" default:"admin" help:"What it may do: pets:read, pets:write, orders:read, orders:write, events:read, admin (default ${default})."`
 	Expires string   `placeholder:"TIME" help:"When it stops working, as 2027-01-31 or 2027-01-31T18:00:00Z (default: never)."`
@@ -43,13 +43,13 @@ func (k *keysCreate) Run(ctx context.Context, t terminal) error {
 			return err
 		}
 		fmt.Fprintf(t.err, "Made key %d (%s) for the %s environment, with %s. It is shown only now.\n",
-			key.ID, visible(key.Name), service.Environment(), shop.ScopesText(key.Scopes))
+			key.ID, escapeControls(key.Name), service.Environment(), shop.ScopesText(key.Scopes))
 		_, err = fmt.Fprintln(t.out, key.Secret)
 		return err
 	})
 }
 
-type keysList struct{ onDatabase }
+type keysList struct{ databaseFlags }
 
 func (k *keysList) Run(ctx context.Context, t terminal) error {
 	return k.withService(ctx, false, func(service *shop.Service) error {
@@ -61,8 +61,8 @@ func (k *keysList) Run(ctx context.Context, t terminal) error {
 				return err
 			}
 			for _, key := range page.Items {
-				list.add(number(key.ID), key.Name, shop.ScopesText(key.Scopes), "…"+key.Hint,
-					timeText(key.CreatedAt, ""), timeText(key.ExpiresAt, "never"), timeText(key.LastUsedAt, "not yet"))
+				list.add(formatInt(key.ID), key.Name, shop.ScopesText(key.Scopes), "…"+key.Hint,
+					formatTime(key.CreatedAt, ""), formatTime(key.ExpiresAt, "never"), formatTime(key.LastUsedAt, "not yet"))
 				window.From = &key.ID
 			}
 			if !page.More {
@@ -73,7 +73,7 @@ func (k *keysList) Run(ctx context.Context, t terminal) error {
 }
 
 type keysRotate struct {
-	onDatabase
+	databaseFlags
 	ID      int64         `arg:"" help:"The key's number, as keys list shows it."`
 	Overlap time.Duration `default:"24h" placeholder:"DURATION" help:"How long the old secret goes on working, as 90m or 24h (default ${default})."`
 }
@@ -88,14 +88,14 @@ func (k *keysRotate) Run(ctx context.Context, t terminal) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(t.err, "Key %d (%s) has a new secret, shown only now. The old one works for another %s.\n", key.ID, visible(key.Name), k.Overlap)
+		fmt.Fprintf(t.err, "Key %d (%s) has a new secret, shown only now. The old one works for another %s.\n", key.ID, escapeControls(key.Name), k.Overlap)
 		_, err = fmt.Fprintln(t.out, key.Secret)
 		return err
 	})
 }
 
 type keysRevoke struct {
-	onDatabase
+	databaseFlags
 	ID int64 `arg:"" help:"The key's number, as keys list shows it."`
 }
 
@@ -122,8 +122,8 @@ func parseTime(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is no time such as 2027-01-31 or 2027-01-31T18:00:00Z", text)
 }
 
-// timeText writes a time for people; the zero time is what none says.
-func timeText(t time.Time, none string) string {
+// formatTime writes a time for people; the zero time is what none says.
+func formatTime(t time.Time, none string) string {
 	if t.IsZero() {
 		return none
 	}

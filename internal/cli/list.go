@@ -2,35 +2,35 @@ package cli
 
 import "fmt"
 
-// some says how much of a list is shown.
-type some struct {
+// limitFlags says how much of a list is shown.
+type limitFlags struct {
 	Limit *int `xor:"limit" placeholder:"N" help:"The most to show (default 20)."`
 	All   bool `xor:"limit" help:"Show all, however many there are."`
 }
 
 const defaultLimit = 20
 
-func (s some) check() error {
+func (s limitFlags) check() error {
 	if s.Limit != nil && *s.Limit < 1 {
 		return usagef("--limit: it must be 1 or more, not %d", *s.Limit)
 	}
 	return nil
 }
 
-func (s some) limit() int {
+func (s limitFlags) limit() int {
 	if s.Limit == nil {
 		return defaultLimit
 	}
 	return *s.Limit
 }
 
-// largestPage is the most that the API gives at once.
-const largestPage = 100
+// maxPageSize is the most that the API gives at once.
+const maxPageSize = 100
 
-// showPages prints a list page by page. It returns how many things it had, and where the page begins that was not shown.
-func showPages[T any](s some, p *printer[T], page func(limit int, from string) (things []T, next string, err error)) (n int, next string, err error) {
+// printPages prints a list page by page. It returns how many things it had, and where the page begins that was not shown.
+func printPages[T any](s limitFlags, p *printer[T], page func(limit int, from string) (things []T, next string, err error)) (n int, next string, err error) {
 	for {
-		limit := largestPage
+		limit := maxPageSize
 		if !s.All {
 			limit = min(limit, s.limit()-n)
 		}
@@ -55,9 +55,9 @@ func showPages[T any](s some, p *printer[T], page func(limit int, from string) (
 	}
 }
 
-// showList prints a list, and says what else there is to know of it.
-func showList[T any](t terminal, s some, p *printer[T], things string, page func(limit int, from string) ([]T, string, error)) error {
-	n, next, err := showPages(s, p, page)
+// printList prints a list, and says what else there is to know of it.
+func printList[T any](t terminal, s limitFlags, p *printer[T], things string, page func(limit int, from string) ([]T, string, error)) error {
+	n, next, err := printPages(s, p, page)
 	switch {
 	case err != nil:
 		return err

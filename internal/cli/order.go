@@ -18,10 +18,10 @@ type ordersCommands struct {
 }
 
 type ordersList struct {
-	onStore
+	storeFlags
 	Status string `placeholder:"STATUS" help:"Only those that are placed, approved, delivered, cancelled or expired."`
 	Pet    *int64 `placeholder:"ID" help:"Only those for this animal."`
-	some
+	limitFlags
 }
 
 func (o *ordersList) Run(ctx context.Context, t terminal) error {
@@ -40,8 +40,8 @@ func (o *ordersList) Run(ctx context.Context, t terminal) error {
 	if o.Status != "" || o.Pet != nil {
 		things += " like that"
 	}
-	return o.look(ctx, func(c *client.Client) error {
-		return showList(t, o.some, newPrinter(t, o.output, orderRow, "ID", "STATUS", "PET", "PLACED", "HELD UNTIL", "REFERENCE"), things,
+	return o.read(ctx, func(c *client.Client) error {
+		return printList(t, o.limitFlags, newPrinter(t, o.outputFlag, orderRow, "ID", "STATUS", "PET", "PLACED", "HELD UNTIL", "REFERENCE"), things,
 			func(limit int, from string) ([]client.Order, string, error) {
 				query.Limit, query.Cursor = limit, from
 				return c.ListOrders(ctx, query)
@@ -50,63 +50,63 @@ func (o *ordersList) Run(ctx context.Context, t terminal) error {
 }
 
 func orderRow(order client.Order) []string {
-	return []string{number(order.ID), string(order.Status), number(order.PetID), timeText(order.CreatedAt, ""),
-		timeText(order.HoldExpiresAt, "-"), orDash(order.Reference)}
+	return []string{formatInt(order.ID), string(order.Status), formatInt(order.PetID), formatTime(order.CreatedAt, ""),
+		formatTime(order.HoldExpiresAt, "-"), orDash(order.Reference)}
 }
 
 type ordersShow struct {
-	onStore
+	storeFlags
 	ID int64 `arg:"" help:"The order's number, as orders list shows it."`
 }
 
 func (o *ordersShow) Run(ctx context.Context, t terminal) error {
-	return o.look(ctx, func(c *client.Client) error {
+	return o.read(ctx, func(c *client.Client) error {
 		order, err := c.GetOrder(ctx, o.ID)
 		if err != nil {
 			return err
 		}
-		return o.card(t, order, []string{"ID", number(order.ID)}, []string{"STATUS", string(order.Status)},
-			[]string{"PET", number(order.PetID)}, []string{"PLACED", timeText(order.CreatedAt, "")},
-			[]string{"CHANGED", timeText(order.UpdatedAt, "")}, []string{"HELD UNTIL", timeText(order.HoldExpiresAt, "-")},
+		return o.printFields(t, order, []string{"ID", formatInt(order.ID)}, []string{"STATUS", string(order.Status)},
+			[]string{"PET", formatInt(order.PetID)}, []string{"PLACED", formatTime(order.CreatedAt, "")},
+			[]string{"CHANGED", formatTime(order.UpdatedAt, "")}, []string{"HELD UNTIL", formatTime(order.HoldExpiresAt, "-")},
 			[]string{"REFERENCE", orDash(order.Reference)})
 	})
 }
 
 type ordersPlace struct {
-	onStore
-	once
+	storeFlags
+	idempotencyFlag
 	Pet       int64  `required:"" placeholder:"ID" help:"The animal's number, as pets list shows it."`
 	Reference string `placeholder:"TEXT" help:"A text of your own, up to 200 characters, such as who it is for."`
 }
 
 func (o *ordersPlace) Run(ctx context.Context, t terminal) error {
-	if err := checkFlags(optionalProblem("--reference", o.Reference), o.once.problem()); err != nil {
+	if err := checkFlags(optionalTextProblem("--reference", o.Reference), o.idempotencyFlag.problem()); err != nil {
 		return err
 	}
-	return o.change(ctx, func(c *client.Client) error {
+	return o.write(ctx, func(c *client.Client) error {
 		order, err := c.PlaceOrder(ctx, client.NewOrder{PetID: o.Pet, Reference: o.Reference}, o.options()...)
 		if err != nil {
 			return err
 		}
-		return o.say(t, order, "Placed order %d: it holds animal %d until %s.", order.ID, order.PetID, timeText(order.HoldExpiresAt, "it ends"))
+		return o.printResult(t, order, "Placed order %d: it holds animal %d until %s.", order.ID, order.PetID, formatTime(order.HoldExpiresAt, "it ends"))
 	})
 }
 
 // orderStep are the arguments of the commands that bring orders further.
 type orderStep struct {
-	onStore
+	storeFlags
 	IDs []int64 `arg:"" name:"id" help:"The orders' numbers, as orders list shows them."`
 }
 
-// each takes one step with each order, and says what it means for the animal.
-func (o orderStep) each(ctx context.Context, t terminal, sentence string, step func(*client.Client, context.Context, int64) (client.Order, error)) error {
-	return o.change(ctx, func(c *client.Client) error {
-		return each(ctx, t, o.IDs, func(id int64) error {
+// apply takes one step with each order, and says what it means for the animal.
+func (o orderStep) apply(ctx context.Context, t terminal, sentence string, step func(*client.Client, context.Context, int64) (client.Order, error)) error {
+	return o.write(ctx, func(c *client.Client) error {
+		return forEachID(ctx, t, o.IDs, func(id int64) error {
 			order, err := step(c, ctx, id)
 			if err != nil {
 				return err
 			}
-			return o.say(t, order, sentence, order.ID, order.PetID)
+			return o.printResult(t, order, sentence, order.ID, order.PetID)
 		})
 	})
 }
@@ -114,17 +114,17 @@ func (o orderStep) each(ctx context.Context, t terminal, sentence string, step f
 type ordersApprove struct{ orderStep }
 
 func (o *ordersApprove) Run(ctx context.Context, t terminal) error {
-	return o.each(ctx, t, "Order %d is approved: it holds animal %d until it is delivered or cancelled.", (*client.Client).ApproveOrder)
+	return o.apply(ctx, t, "Order %d is approved: it holds animal %d until it is delivered or cancelled.", (*client.Client).ApproveOrder)
 }
 
 type ordersDeliver struct{ orderStep }
 
 func (o *ordersDeliver) Run(ctx context.Context, t terminal) error {
-	return o.each(ctx, t, "Order %d is delivered: animal %d is sold.", (*client.Client).DeliverOrder)
+	return o.apply(ctx, t, "Order %d is delivered: animal %d is sold.", (*client.Client).DeliverOrder)
 }
 
 type ordersCancel struct{ orderStep }
 
 func (o *ordersCancel) Run(ctx context.Context, t terminal) error {
-	return o.each(ctx, t, "Order %d is cancelled: animal %d is available again.", (*client.Client).CancelOrder)
+	return o.apply(ctx, t, "Order %d is cancelled: animal %d is available again.", (*client.Client).CancelOrder)
 }

@@ -21,7 +21,7 @@ func TestVisible(t *testing.T) {
 		"👩\u200d🚀 علی\u200cرضا":         "👩\u200d🚀 علی\u200cرضا",
 		"e\u0301 \u00a0 \u3000 ☃\ufe0f": "e\u0301 \u00a0 \u3000 ☃\ufe0f",
 	} {
-		if got := visible(text); got != want {
+		if got := escapeControls(text); got != want {
 			t.Errorf("%q is shown as %q, not as %q", text, got, want)
 		}
 	}
@@ -84,7 +84,7 @@ func TestChangeText(t *testing.T) {
 		{`{"name":`, "", ""},
 		{"", "", ""},
 	} {
-		if got := changeText([]byte(c.current), []byte(c.previous)); got != c.want {
+		if got := describeChange([]byte(c.current), []byte(c.previous)); got != c.want {
 			t.Errorf("%s after %s is %q, not %q", c.current, c.previous, got, c.want)
 		}
 	}

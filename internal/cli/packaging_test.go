@@ -18,14 +18,14 @@ import (
 // grammar is the command line as kong has it.
 func grammar(t *testing.T) *kong.Kong {
 	t.Helper()
-	parser, err := kong.New(&commands{}, kong.Name("animalstore"), kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
+	parser, err := kong.New(&commandLine{}, kong.Name("animalstore"), kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return parser
 }
 
-func fileOf(t *testing.T, name string) string {
+func readRepoFile(t *testing.T, name string) string {
 	t.Helper()
 	content, err := os.ReadFile("../../" + name)
 	if err != nil {
@@ -34,8 +34,8 @@ func fileOf(t *testing.T, name string) string {
 	return string(content)
 }
 
-// variablesOf lists the variables of a command's flags.
-func variablesOf(t *testing.T, parser *kong.Kong, command string) (variables []string) {
+// flagVariables lists the variables of a command's flags.
+func flagVariables(t *testing.T, parser *kong.Kong, command string) (variables []string) {
 	t.Helper()
 	for _, node := range parser.Model.Children {
 		if node.Name == command {
@@ -51,16 +51,16 @@ func variablesOf(t *testing.T, parser *kong.Kong, command string) (variables []s
 func TestPackagingUsesWhatThereIs(t *testing.T) {
 	t.Parallel()
 	parser := grammar(t)
-	known := variablesOf(t, parser, "serve")
+	known := flagVariables(t, parser, "serve")
 	variable := regexp.MustCompile(`\bANIMALSTORE_[A-Z_]+`)
 	for _, name := range []string{"Dockerfile", "compose.yaml", ".env.example", "packaging/debian/animalstore.env", "packaging/debian/animalstore.service", "packaging/debian/animalstore-admin"} {
-		for _, used := range variable.FindAllString(fileOf(t, name), -1) {
+		for _, used := range variable.FindAllString(readRepoFile(t, name), -1) {
 			if !slices.Contains(known, used) {
 				t.Errorf("%s has %s, which serve does not know", name, used)
 			}
 		}
 	}
-	settings := fileOf(t, "packaging/debian/animalstore.env")
+	settings := readRepoFile(t, "packaging/debian/animalstore.env")
 	for _, name := range known {
 		if !regexp.MustCompile(`(?m)^#?` + name + `=`).MatchString(settings) {
 			t.Errorf("animalstore.env does not have %s", name)
@@ -71,7 +71,7 @@ func TestPackagingUsesWhatThereIs(t *testing.T) {
 		"packaging/debian/postinst":            `animalstore-admin (keys[^"]*)`,
 		"compose.yaml":                         `exec node1 animalstore (.*)`,
 	} {
-		found := regexp.MustCompile(pattern).FindStringSubmatch(fileOf(t, name))
+		found := regexp.MustCompile(pattern).FindStringSubmatch(readRepoFile(t, name))
 		if found == nil {
 			t.Errorf("%s runs nothing", name)
 			continue
@@ -85,7 +85,7 @@ func TestPackagingUsesWhatThereIs(t *testing.T) {
 // The commands of the image are given as lists, since it has no shell.
 func TestDockerfile(t *testing.T) {
 	t.Parallel()
-	dockerfile := fileOf(t, "Dockerfile")
+	dockerfile := readRepoFile(t, "Dockerfile")
 	list := func(instruction string) (words []string) {
 		found := regexp.MustCompile(`(?m)^` + instruction + `.*?(\[.*\])$`).FindStringSubmatch(dockerfile)
 		if found == nil {
@@ -115,7 +115,7 @@ func TestDockerfile(t *testing.T) {
 func TestDockerIgnoresWhatGitIgnores(t *testing.T) {
 	t.Parallel()
 	lines := func(name string) (patterns []string) {
-		for line := range strings.Lines(fileOf(t, name)) {
+		for line := range strings.Lines(readRepoFile(t, name)) {
 			if line = strings.TrimPrefix(strings.TrimSpace(line), "/"); line != "" && line[0] != '#' {
 				patterns = append(patterns, line)
 			}
@@ -133,7 +133,7 @@ func TestDockerIgnoresWhatGitIgnores(t *testing.T) {
 // The manual names every command.
 func TestManual(t *testing.T) {
 	t.Parallel()
-	manual := fileOf(t, "packaging/animalstore.1")
+	manual := readRepoFile(t, "packaging/animalstore.1")
 	for _, command := range grammar(t).Model.Children {
 		if !strings.Contains(manual, "\n.B "+command.Name+"\n"+command.Help+"\n") {
 			t.Errorf("animalstore.1 does not have %s: %s", command.Name, command.Help)
@@ -147,7 +147,7 @@ func TestUnitWaitsForShutdown(t *testing.T) {
 	if longest := server.ShutdownTimeout + drainDelay; longest >= 100*time.Second {
 		t.Errorf("a stop may take %s: TimeoutStopSec and stop_grace_period must be longer", longest)
 	}
-	if !strings.Contains(fileOf(t, "packaging/debian/animalstore.service"), "\nTimeoutStopSec=100s\n") || !strings.Contains(fileOf(t, "compose.yaml"), "\n  stop_grace_period: 100s ") {
+	if !strings.Contains(readRepoFile(t, "packaging/debian/animalstore.service"), "\nTimeoutStopSec=100s\n") || !strings.Contains(readRepoFile(t, "compose.yaml"), "\n  stop_grace_period: 100s ") {
 		t.Error("TimeoutStopSec or stop_grace_period is not 100s")
 	}
 }

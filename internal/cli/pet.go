@@ -20,31 +20,31 @@ type petsCommands struct {
 }
 
 type petsList struct {
-	onStore
+	storeFlags
 	Status   string  `placeholder:"STATUS" help:"Only those that are available, pending or sold."`
 	Category *int64  `placeholder:"ID" help:"Only those of this category."`
 	Search   string  `placeholder:"TEXT" help:"Only those whose name contains this, in whatever letter case."`
 	ID       []int64 `name:"id" placeholder:"ID" help:"Only these; can be given several times."`
-	some
+	limitFlags
 }
 
 func (p *petsList) Run(ctx context.Context, t terminal) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	if err := checkFlags(statusProblem(p.Status, shop.StatusProblem), optionalProblem("--search", p.Search)); err != nil {
+	if err := checkFlags(statusProblem(p.Status, shop.StatusProblem), optionalTextProblem("--search", p.Search)); err != nil {
 		return err
 	}
-	if len(p.ID) > largestPage {
-		return usagef("--id: it can be given %d times at most", largestPage)
+	if len(p.ID) > maxPageSize {
+		return usagef("--id: it can be given %d times at most", maxPageSize)
 	}
-	return p.look(ctx, func(c *client.Client) error {
+	return p.read(ctx, func(c *client.Client) error {
 		query := client.PetQuery{Status: client.PetStatus(p.Status), CategoryID: p.Category, Text: p.Search, IDs: p.ID}
 		things := "animals"
 		if p.Status != "" || p.Category != nil || p.Search != "" || p.ID != nil {
 			things += " like that"
 		}
-		return showList(t, p.some, newPrinter(t, p.output, petRow, "ID", "STATUS", "CATEGORY", "NAME"), things,
+		return printList(t, p.limitFlags, newPrinter(t, p.outputFlag, petRow, "ID", "STATUS", "CATEGORY", "NAME"), things,
 			func(limit int, from string) ([]client.Pet, string, error) {
 				query.Limit, query.Cursor = limit, from
 				return c.ListPets(ctx, query)
@@ -53,54 +53,54 @@ func (p *petsList) Run(ctx context.Context, t terminal) error {
 }
 
 func petRow(pet client.Pet) []string {
-	return []string{number(pet.ID), orDash(string(pet.Status)), number(pet.CategoryID), pet.Name}
+	return []string{formatInt(pet.ID), orDash(string(pet.Status)), formatInt(pet.CategoryID), pet.Name}
 }
 
 type petsShow struct {
-	onStore
+	storeFlags
 	ID int64 `arg:"" help:"The animal's number, as pets list shows it."`
 }
 
 func (p *petsShow) Run(ctx context.Context, t terminal) error {
-	return p.look(ctx, func(c *client.Client) error {
+	return p.read(ctx, func(c *client.Client) error {
 		pet, err := c.GetPet(ctx, p.ID)
 		if err != nil {
 			return err
 		}
-		category := number(pet.CategoryID)
+		category := formatInt(pet.CategoryID)
 		if !p.isJSON() {
 			if known, err := c.GetCategory(ctx, pet.CategoryID); err == nil && known.Name != "" {
 				category += " (" + known.Name + ")"
 			}
 		}
-		return p.card(t, pet, []string{"ID", number(pet.ID)}, []string{"NAME", pet.Name}, []string{"CATEGORY", category},
+		return p.printFields(t, pet, []string{"ID", formatInt(pet.ID)}, []string{"NAME", pet.Name}, []string{"CATEGORY", category},
 			[]string{"STATUS", orDash(string(pet.Status))}, []string{"ETAG", pet.ETag})
 	})
 }
 
 type petsAdd struct {
-	onStore
-	once
+	storeFlags
+	idempotencyFlag
 	Name     string `required:"" placeholder:"NAME" help:"The animal's name."`
 	Category int64  `required:"" placeholder:"ID" help:"The category it belongs to; one that is not there comes into being."`
 	Status   string `placeholder:"STATUS" help:"available, pending or sold (default: none)."`
 }
 
 func (p *petsAdd) Run(ctx context.Context, t terminal) error {
-	if err := checkFlags(textProblem("--name", p.Name), statusProblem(p.Status, shop.StatusProblem), p.once.problem()); err != nil {
+	if err := checkFlags(textProblem("--name", p.Name), statusProblem(p.Status, shop.StatusProblem), p.idempotencyFlag.problem()); err != nil {
 		return err
 	}
-	return p.change(ctx, func(c *client.Client) error {
+	return p.write(ctx, func(c *client.Client) error {
 		pet, err := c.CreatePet(ctx, client.NewPet{Name: p.Name, CategoryID: p.Category, Status: client.PetStatus(p.Status)}, p.options()...)
 		if err != nil {
 			return err
 		}
-		return p.say(t, pet, "Added animal %d, %s.", pet.ID, pet.Name)
+		return p.printResult(t, pet, "Added animal %d, %s.", pet.ID, pet.Name)
 	})
 }
 
 type petsSet struct {
-	onStore
+	storeFlags
 	ID       int64   `arg:"" help:"The animal's number, as pets list shows it."`
 	Name     *string `placeholder:"NAME" help:"Its new name."`
 	Category *int64  `placeholder:"ID" help:"Its new category."`
@@ -121,10 +121,10 @@ func (p *petsSet) Run(ctx context.Context, t terminal) error {
 	if p.Status != "" {
 		update.Status = new(client.PetStatus(p.Status))
 	}
-	if err := checkFlags(statusProblem(p.Status, shop.StatusProblem), etagProblem(p.IfMatch)); err != nil {
+	if err := checkFlags(statusProblem(p.Status, shop.StatusProblem), ifMatchProblem(p.IfMatch)); err != nil {
 		return err
 	}
-	return p.change(ctx, func(c *client.Client) error {
+	return p.write(ctx, func(c *client.Client) error {
 		var before client.Pet
 		var etag string
 		if p.IfMatch != nil {
@@ -132,37 +132,37 @@ func (p *petsSet) Run(ctx context.Context, t terminal) error {
 		} else {
 			var err error
 			if before, err = c.GetPet(ctx, p.ID); err != nil {
-				return explained(ctx, err, false)
+				return explainError(ctx, err, false)
 			}
 			etag = before.ETag
 		}
 		pet, err := c.UpdatePet(ctx, p.ID, update, client.IfMatch(etag))
 		if client.IsCode(err, client.CodePreconditionFailed) {
-			return failure{changedMeanwhile(p.ID), exitRefused}
+			return codedError{errConflict(p.ID), exitRefused}
 		}
 		if err != nil {
 			return err
 		}
 		if before.ID == 0 {
-			return p.say(t, pet, "Animal %d, %s, is as you said.", pet.ID, pet.Name)
+			return p.printResult(t, pet, "Animal %d, %s, is as you said.", pet.ID, pet.Name)
 		}
-		changed := changeText(encoded(pet), encoded(before))
+		changed := describeChange(toJSON(pet), toJSON(before))
 		if changed == "" {
-			return p.say(t, pet, "Animal %d, %s, was like that already.", pet.ID, pet.Name)
+			return p.printResult(t, pet, "Animal %d, %s, was like that already.", pet.ID, pet.Name)
 		}
-		return p.say(t, pet, "Changed animal %d, %s: %s.", pet.ID, pet.Name, changed)
+		return p.printResult(t, pet, "Changed animal %d, %s: %s.", pet.ID, pet.Name, changed)
 	})
 }
 
 type petsRemove struct {
-	onStore
+	storeFlags
 	IDs     []int64 `arg:"" name:"id" help:"The animals' numbers, as pets list shows them."`
 	IfMatch *string `name:"if-match" placeholder:"ETAG" help:"Only while the animal is as it was when pets show gave this ETAG."`
 }
 
 func (p *petsRemove) Run(ctx context.Context, t terminal) error {
 	var conditions []client.Condition
-	if err := checkFlags(etagProblem(p.IfMatch)); err != nil {
+	if err := checkFlags(ifMatchProblem(p.IfMatch)); err != nil {
 		return err
 	}
 	if p.IfMatch != nil {
@@ -171,26 +171,26 @@ func (p *petsRemove) Run(ctx context.Context, t terminal) error {
 		}
 		conditions = append(conditions, client.IfMatch(quotedETag(*p.IfMatch)))
 	}
-	return p.change(ctx, func(c *client.Client) error {
-		return each(ctx, t, p.IDs, func(id int64) error {
+	return p.write(ctx, func(c *client.Client) error {
+		return forEachID(ctx, t, p.IDs, func(id int64) error {
 			err := c.DeletePet(ctx, id, conditions...)
 			if client.IsCode(err, client.CodePreconditionFailed) {
-				return failure{changedMeanwhile(id), exitRefused}
+				return codedError{errConflict(id), exitRefused}
 			}
 			if err != nil {
 				return err
 			}
-			return p.done(t, "Removed animal %d.", id)
+			return p.printDone(t, "Removed animal %d.", id)
 		})
 	})
 }
 
-func changedMeanwhile(id int64) error {
+func errConflict(id int64) error {
 	return fmt.Errorf("animal %d has been changed meanwhile, so it was left as it is: look at it (animalstore pets show %d) and try again", id, id)
 }
 
-// etagProblem is that of an ETAG which may be left out. An empty one is a variable that was never set: nobody meant no condition.
-func etagProblem(etag *string) string {
+// ifMatchProblem is that of an ETAG which may be left out. An empty one is a variable that was never set: nobody meant no condition.
+func ifMatchProblem(etag *string) string {
 	if etag != nil && *etag == "" {
 		return "--if-match must be an ETAG as pets show prints it, or *"
 	}
@@ -205,8 +205,8 @@ func quotedETag(etag string) string {
 	return `"` + etag + `"`
 }
 
-// encoded is the JSON of what the service sent.
-func encoded(thing any) []byte {
+// toJSON is the JSON of what the service sent.
+func toJSON(thing any) []byte {
 	text, _ := json.Marshal(thing) // it came as JSON
 	return text
 }

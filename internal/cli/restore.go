@@ -19,8 +19,8 @@ func (r *restoreCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkFile(r.Database); err != nil {
 		return err
 	}
-	done, err := sqlstore.Restore(ctx, r.File, r.Database, r.Force, tellTo(t.err))
-	if err := interrupted(ctx, err); err != nil {
+	done, err := sqlstore.Restore(ctx, r.File, r.Database, r.Force, lineWriter(t.err))
+	if err := orInterrupted(ctx, err); err != nil {
 		return err
 	}
 	fmt.Fprintf(t.err, "Restored %s from %s.\n", r.Database, r.File)
@@ -31,7 +31,7 @@ func (r *restoreCommand) Run(ctx context.Context, t terminal) error {
 		fmt.Fprintf(t.err, "It is not known which ids were given out after the backup: new ones go on after %d, above all of them.\n", done.GoOn)
 	}
 	for _, key := range done.Keys {
-		fmt.Fprintln(t.err, "Key "+visible(key)+".")
+		fmt.Fprintln(t.err, "Key "+escapeControls(key)+".")
 	}
 	return nil
 }

@@ -115,10 +115,10 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
-	log.Info("listening", "addr", listener.Addr().String(), "database", shown(s.Database), "environment", s.Environment,
+	log.Info("listening", "addr", listener.Addr().String(), "database", redact(s.Database), "environment", s.Environment,
 		"version", buildVersion(), "tls", settings.certificate != nil)
 	if settings.configuredKey == "" {
-		if err := firstKey(ctx, service, t, log.Logger, s.Database, reachable(listener.Addr(), settings.certificate), demoAnimals); err != nil {
+		if err := bootstrapKey(ctx, service, t, log.Logger, s.Database, localURL(listener.Addr(), settings.certificate), demoAnimals); err != nil {
 			return errors.Join(err, listener.Close())
 		}
 	}
@@ -140,7 +140,7 @@ func (s *serveCommand) fillDemo(ctx context.Context, store *sqlstore.Store, log 
 	}
 	animals, err = demo.Fill(ctx, store, s.Database)
 	if errors.Is(err, demo.ErrNotEmpty) {
-		return 0, fmt.Errorf("--demo fills an empty database only, and %s is none: %w; leave --demo out to serve it, or name another with --database", shown(s.Database), err)
+		return 0, fmt.Errorf("--demo fills an empty database only, and %s is none: %w; leave --demo out to serve it, or name another with --database", redact(s.Database), err)
 	}
 	if err != nil {
 		return 0, err

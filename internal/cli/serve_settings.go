@@ -23,54 +23,54 @@ type settings struct {
 
 // settings checks every flag before anything is touched.
 func (s *serveCommand) settings() (settings, error) {
-	var made settings
+	var parsed settings
 	if err := checkAddr(s.Addr); err != nil {
-		return made, usagef("--addr: %w", err)
+		return parsed, usagef("--addr: %w", err)
 	}
 	if err := checkDatabase(s.Database, databaseVariable); err != nil {
-		return made, usagef("--database: %w", err)
+		return parsed, usagef("--database: %w", err)
 	}
 	if err := checkBaseURL(s.PublicURL); err != nil {
-		return made, usagef("--public-url: %w", err)
+		return parsed, usagef("--public-url: %w", err)
 	}
 	if err := checkBaseURL(s.StagingURL); err != nil {
-		return made, usagef("--staging-url: %w", err)
+		return parsed, usagef("--staging-url: %w", err)
 	}
 	for _, origin := range s.CORSOrigin {
 		if err := checkOrigin(origin); err != nil {
-			return made, usagef("--cors-origin: %w", err)
+			return parsed, usagef("--cors-origin: %w", err)
 		}
 	}
 	if err := checkHold(s.OrderHold); err != nil {
-		return made, usagef("--order-hold: %w", err)
+		return parsed, usagef("--order-hold: %w", err)
 	}
 	if s.MaxConnections < 1 {
-		return made, usagef("--max-connections: %d is no number from 1 on", s.MaxConnections)
+		return parsed, usagef("--max-connections: %d is no number from 1 on", s.MaxConnections)
 	}
 	var err error
-	if made.rateLimit, err = parseRate(s.RateLimit); err != nil {
-		return made, usagef("--rate-limit: %w", err)
+	if parsed.rateLimit, err = parseRate(s.RateLimit); err != nil {
+		return parsed, usagef("--rate-limit: %w", err)
 	}
-	if made.eventRetention, err = parseRetention(s.EventRetention); err != nil {
-		return made, usagef("--event-retention: %w", err)
+	if parsed.eventRetention, err = parseRetention(s.EventRetention); err != nil {
+		return parsed, usagef("--event-retention: %w", err)
 	}
 	if s.APIDate != "" {
 		date, err := time.Parse(time.DateOnly, s.APIDate)
 		if err != nil {
-			return made, usagef("--api-date: %q is no date such as 2030-12-05", s.APIDate)
+			return parsed, usagef("--api-date: %q is no date such as 2030-12-05", s.APIDate)
 		}
-		made.today = func() time.Time { return date }
+		parsed.today = func() time.Time { return date }
 	}
 	if (s.TLSCert == "") != (s.TLSKey == "") {
-		return made, usagef("--tls-cert and --tls-key: one is of no use without the other")
+		return parsed, usagef("--tls-cert and --tls-key: one is of no use without the other")
 	}
 	if s.TLSCert != "" {
-		if made.certificate, err = server.LoadCertificate(s.TLSCert, s.TLSKey); err != nil {
-			return made, usagef("--tls-cert, --tls-key: %w", err)
+		if parsed.certificate, err = server.LoadCertificate(s.TLSCert, s.TLSKey); err != nil {
+			return parsed, usagef("--tls-cert, --tls-key: %w", err)
 		}
 	}
-	made.configuredKey, err = configuredKey(s.APIKeyFile)
-	return made, err
+	parsed.configuredKey, err = configuredKey(s.APIKeyFile)
+	return parsed, err
 }
 
 func checkAddr(addr string) error {
@@ -149,8 +149,8 @@ func parseRetention(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// leastKey is how long a configured key must be, so that it cannot be guessed.
-const leastKey = 16
+// minKeyLength is how long a configured key must be, so that it cannot be guessed.
+const minKeyLength = 16
 
 // configuredKey reads the key of the operator's own, from the file or else from the variable; empty is none. No message
 // ever shows any of it.
@@ -165,8 +165,8 @@ func configuredKey(file string) (string, error) {
 	} else if key == "" {
 		return "", nil
 	}
-	if len(key) < leastKey {
-		return "", usagef("%s: the key must have at least %d characters", source, leastKey)
+	if len(key) < minKeyLength {
+		return "", usagef("%s: the key must have at least %d characters", source, minKeyLength)
 	}
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
 		return "", usagef("%s: the key must have visible ASCII characters only, and no spaces", source)

@@ -26,7 +26,7 @@ func newTable(out io.Writer, header ...string) *table {
 
 func (t *table) add(cells ...string) {
 	for i, cell := range cells {
-		cells[i] = visible(cell)
+		cells[i] = escapeControls(cell)
 		if i == len(t.widths) {
 			t.widths = append(t.widths, 0)
 		}
@@ -53,8 +53,8 @@ func (t *table) flush() error {
 	return nil
 }
 
-// atLeast widens columns before the first rows are known.
-func (t *table) atLeast(widths ...int) {
+// minWidths widens columns before the first rows are known.
+func (t *table) minWidths(widths ...int) {
 	for i, width := range widths {
 		t.widths[i] = max(t.widths[i], width)
 	}
