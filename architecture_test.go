@@ -1,5 +1,6 @@
-// Package house holds the rules of the house: which room may enter which.
-package house
+// Package architecture_test checks rules about the repository as a whole: which package may import which, and what the documents
+// must name.
+package architecture_test
 
 import (
 	"fmt"
@@ -16,34 +17,41 @@ import (
 	"testing"
 )
 
-// mayImport says which rooms of the house each room may enter. Imports point one way, from the door to the shop, which
-// enters none and uses the standard library alone.
+// mayImport lists which of our packages each package may import. Imports point one way, from cmd to shop, which imports only the
+// standard library:
+//
+//	cmd → cli → {server, httpapi, staff, webhook, sqlstore, client, demo}
+//	httpapi, staff → shop
+//	sqlstore → shop
 var mayImport = map[string][]string{
-	"cmd/animalstore":      {"internal/cli"},
-	"internal/cli":         {"internal/server", "internal/demo", "internal/httpapi", "internal/staff", "internal/webhook", "internal/sqlstore", "internal/shop", "client"},
-	"internal/demo":        {"internal/sqlstore", "internal/shop"}, // a store to try things on
-	"internal/server":      {},
-	"internal/httpapi":     {"internal/shop", "internal/petcsv", "api"},
-	"internal/staff":       {"internal/shop", "internal/petcsv"},
-	"internal/petcsv":      {"internal/shop"}, // the file that people have
-	"internal/webhook":     {"internal/shop"},
-	"internal/dist":        {}, // makes what is given to people
-	"internal/sqlstore":    {"internal/shop", "internal/sqlite"},
-	"internal/sqlite":      {},
-	"internal/browsertest": {},                // a real browser for tests
-	"internal/pgtest":      {},                // real servers for tests
-	"internal/leaktest":    {},                // the end of a package's tests
-	"internal/storetest":   {"internal/shop"}, // a suite that tests of stores run
-	"internal/shop":        {},
-	"client":               {}, // the public one: it must not know the house
-	"api":                  {},
-	"api/apitest":          {}, // the check that tests of the interface use
+	"cmd/animalstore": {"internal/cli"},
+	"internal/cli": {"internal/server", "internal/httpapi", "internal/staff", "internal/webhook", "internal/sqlstore", "internal/demo",
+		"internal/shop", "client"},
+	"internal/server":   {},
+	"internal/httpapi":  {"internal/shop", "internal/petcsv", "api"},
+	"internal/staff":    {"internal/shop", "internal/petcsv"},
+	"internal/petcsv":   {"internal/shop"},
+	"internal/webhook":  {"internal/shop"},
+	"internal/demo":     {"internal/sqlstore", "internal/shop"},
+	"internal/sqlstore": {"internal/shop", "internal/sqlite"},
+	"internal/sqlite":   {},
+	"internal/shop":     {},
+	"internal/dist":     {},
+	"client":            {}, // public: it must not depend on internal packages
+	"api":               {},
+
+	// Only tests import these.
+	"api/apitest":          {},
+	"internal/storetest":   {"internal/shop"},
+	"internal/pgtest":      {},
+	"internal/browsertest": {},
+	"internal/leaktest":    {},
 }
 
-// standardOnly are the rooms that nothing from outside may enter.
+// standardOnly lists the packages that may import nothing but our own packages and the standard library.
 var standardOnly = []string{"internal/shop", "internal/dist", "cmd/animalstore", "client"}
 
-// What SECURITY.md promises is held by tests, which it names; each of them exists, and each of the ten risks has some.
+// SECURITY.md names the tests that prove its promises. Every named test exists, and each of the ten OWASP API risks has one.
 func TestSecurityNamesItsTests(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("SECURITY.md")
@@ -72,7 +80,7 @@ func TestSecurityNamesItsTests(t *testing.T) {
 	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9]*)`")
 	for _, name := range named.FindAllStringSubmatch(string(content), -1) {
 		if !declared[name[1]] {
-			t.Errorf("SECURITY.md names %s, which there is not", name[1])
+			t.Errorf("SECURITY.md names %s, which does not exist", name[1])
 		}
 	}
 	for risk := range 10 {
@@ -80,41 +88,41 @@ func TestSecurityNamesItsTests(t *testing.T) {
 		_, rest, found := strings.Cut(string(content), label)
 		row, _, _ := strings.Cut(rest, "\n")
 		if !found || !named.MatchString(row) {
-			t.Errorf("SECURITY.md has no test for API%d", risk+1)
+			t.Errorf("SECURITY.md names no test for API%d", risk+1)
 		}
 	}
 }
 
-// A newcomer finds every room in the list, by its own name or with the one that it is part of.
-func TestContributingNamesEveryRoom(t *testing.T) {
+// CONTRIBUTING.md lists every package, by its own path or by its parent's.
+func TestContributingNamesEveryPackage(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("CONTRIBUTING.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	named := func(room string) bool { return strings.Contains(string(content), "| `"+room+"` |") }
-	for room := range mayImport {
-		if !named(room) && !named(filepath.ToSlash(filepath.Dir(room))) {
-			t.Errorf("CONTRIBUTING.md does not name %s", room)
+	named := func(path string) bool { return strings.Contains(string(content), "| `"+path+"` |") }
+	for path := range mayImport {
+		if !named(path) && !named(filepath.ToSlash(filepath.Dir(path))) {
+			t.Errorf("CONTRIBUTING.md does not name %s", path)
 		}
 	}
 }
 
-func TestImports(t *testing.T) {
+func TestImportsPointOneWay(t *testing.T) {
 	t.Parallel()
-	rooms := map[string]bool{}
+	packages := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && path == "bench" { // another house, with a module of its own
+		if err == nil && path == "bench" { // a module of its own
 			return fs.SkipDir
 		}
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
 			return err
 		}
-		room := filepath.ToSlash(filepath.Dir(path))
-		rooms[room] = true
-		allowed, known := mayImport[room]
+		importer := filepath.ToSlash(filepath.Dir(path))
+		packages[importer] = true
+		allowed, known := mayImport[importer]
 		if !known {
-			t.Errorf("the room %s has no rule here", room)
+			t.Errorf("mayImport has no entry for %s", importer)
 			return nil
 		}
 		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
@@ -130,8 +138,8 @@ func TestImports(t *testing.T) {
 			switch own, isOwn := strings.CutPrefix(name, "animalstore/"); {
 			case isOwn && !slices.Contains(allowed, own):
 				t.Errorf("%s must not import %s", path, own)
-			case !isOwn && strings.Contains(first, ".") && slices.Contains(standardOnly, room):
-				t.Errorf("%s must use the standard library alone, not %s", path, name)
+			case !isOwn && strings.Contains(first, ".") && slices.Contains(standardOnly, importer):
+				t.Errorf("%s must use only the standard library, not %s", path, name)
 			}
 		}
 		return nil
@@ -139,9 +147,9 @@ func TestImports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for room := range mayImport {
-		if !rooms[room] {
-			t.Errorf("there is a rule for %s, but no such room", room)
+	for path := range mayImport {
+		if !packages[path] {
+			t.Errorf("mayImport has an entry for %s, which does not exist", path)
 		}
 	}
 }
