@@ -1,5 +1,5 @@
-// Package architecture_test checks rules about the repository as a whole: which package may import which, and what the documents
-// must name.
+// Package architecture_test checks rules about the repository as a whole: which package may import which, and
+// what the documents must name.
 package architecture_test
 
 import (
@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// mayImport lists which of our packages each package may import. Imports point one way, from cmd to shop, which imports only the
-// standard library:
+// mayImport lists which of our packages each package may import. Imports point one way, from cmd to shop,
+// which imports only the standard library:
 //
 //	cmd → cli → {server, httpapi, staff, webhook, sqlstore, client, demo}
 //	httpapi, staff → shop
@@ -51,7 +51,8 @@ var mayImport = map[string][]string{
 // standardOnly lists the packages that may import nothing but our own packages and the standard library.
 var standardOnly = []string{"internal/shop", "internal/dist", "cmd/animalstore", "client"}
 
-// SECURITY.md names the tests that prove its promises. Every named test exists, and each of the ten OWASP API risks has one.
+// SECURITY.md names the tests that prove its promises. Every named test exists, and each of the ten OWASP API
+// risks has one.
 func TestSecurityNamesItsTests(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("SECURITY.md")

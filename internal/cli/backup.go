@@ -10,14 +10,14 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// backupCommand makes a backup of a store that may be served meanwhile.
+// backupCommand backs up a store, which may be in use.
 type backupCommand struct {
 	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"FILE" help:"The store to back up: a file (default ${default})."`
 	Force    bool   `help:"Replace a file that is there already."`
 	File     string `arg:"" placeholder:"FILE" help:"The file to write."`
 }
 
-// Run says where the backup is. A store that breaks rules is backed up all the same, and told of.
+// Run writes the backup and prints its size. It backs up an inconsistent store, too, but then fails.
 func (b *backupCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkFile(b.Database); err != nil {
 		return err
@@ -37,7 +37,7 @@ func (b *backupCommand) Run(ctx context.Context, t terminal) error {
 	return nil
 }
 
-// checkFile checks a database that must be a file.
+// checkFile checks that a database is a file, not a server.
 func checkFile(database string) error {
 	if sqlstore.IsURL(database) {
 		return usagef("--database: a PostgreSQL server is backed up and restored with its own tools, such as pg_dump and pg_restore")
@@ -48,7 +48,7 @@ func checkFile(database string) error {
 	return nil
 }
 
-// orInterrupted says so where a command was, and not what that broke.
+// orInterrupted replaces an error that an interruption caused.
 func orInterrupted(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return errors.New("interrupted: nothing was changed")
@@ -56,7 +56,7 @@ func orInterrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// lineWriter writes each finding in a line of its own.
+// lineWriter returns a function that writes a finding and a newline to w.
 func lineWriter(w io.Writer) func(string) {
 	return func(finding string) { fmt.Fprintln(w, escapeControls(finding)) }
 }

@@ -18,9 +18,10 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// bootstrapKey sees to it that somebody can get in: a new store's first key is made and shown on a terminal; elsewhere it
-// would end up in a log, so the log only says how to make one. The keys of a demo do not count, also where
-// the start that filled it ended before it could show one.
+// bootstrapKey creates an admin key for a store without keys and prints it to the terminal. If the output is
+// not a terminal, the key would end up in a log, so bootstrapKey only logs how to create one. Keys that the
+// demo made do not count, even if the start that filled the store was interrupted before it could print an
+// admin key.
 func bootstrapKey(ctx context.Context, service *shop.Service, t terminal, log *slog.Logger, database, address string, demoAnimals int) error {
 	has, err := service.HasKeys(ctx)
 	if err != nil || has {
@@ -57,7 +58,7 @@ Or open %s/ in a browser, and sign in with it.
 	return err
 }
 
-// absolutePath is a database as it works wherever it is pasted, but for a password.
+// absolutePath returns a database so that it works in every directory, without its password.
 func absolutePath(database string) string {
 	if path, err := filepath.Abs(database); err == nil && !sqlstore.IsURL(database) {
 		return path
@@ -65,7 +66,7 @@ func absolutePath(database string) string {
 	return redact(database)
 }
 
-// shellQuote writes a text so that a shell takes it as one word.
+// shellQuote quotes a text as one word for a shell, if necessary.
 func shellQuote(text string) string {
 	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-:", r)
@@ -75,7 +76,8 @@ func shellQuote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// localURL is where this machine reaches the service: with TLS under a name that the certificate is good for.
+// localURL returns the URL of the service on this machine. With TLS, its host is one that the certificate
+// covers, if there is one.
 func localURL(addr net.Addr, certificate *server.Certificate) string {
 	tcp, ok := addr.(*net.TCPAddr)
 	host, scheme := addr.String(), "http"

@@ -17,7 +17,7 @@ type categoriesCommands struct {
 
 type categoriesList struct{ storeFlags }
 
-// Run lists all of them: a shop has few.
+// Run lists all categories: a shop has few.
 func (k *categoriesList) Run(ctx context.Context, t terminal) error {
 	return k.read(ctx, func(c *client.Client) error {
 		p := newPrinter(t, k.outputFlag, func(category client.Category) []string {

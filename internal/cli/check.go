@@ -8,12 +8,12 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// checkCommand looks through a whole store, and changes nothing.
+// checkCommand checks a whole store and changes nothing.
 type checkCommand struct {
 	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"The store: a file, or a backup of one, or a postgres:// URL (default ${default})."`
 }
 
-// Run prints each finding in a line of its own.
+// Run prints one finding per line, and fails if there is any.
 func (c *checkCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkDatabase(c.Database, databaseVariable); err != nil {
 		return usagef("--database: %w", err)

@@ -1,4 +1,5 @@
-// Package cli is the command line: it reads what the operator wants, and puts the rooms of the house together for it.
+// Package cli is the command line: each command parses its flags, calls the other packages, and prints the
+// result.
 package cli
 
 import (
@@ -16,7 +17,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// commandLine is everything that can be said on the command line.
+// commandLine is the grammar of the command line.
 type commandLine struct {
 	Serve serveCommand `cmd:"" help:"Run the service."`
 
@@ -37,10 +38,10 @@ type commandLine struct {
 	Version versionCommand `cmd:"" help:"Say which version this is."`
 }
 
-// terminal is where a command talks to people: results go to out, all else to err.
+// terminal is where a command prints: results to out, everything else to err.
 type terminal struct{ out, err io.Writer }
 
-// usageError is a mistake in what was typed; it is told apart from a failure of the work by the exit code.
+// usageError is a mistake on the command line. It has an exit code of its own.
 type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
@@ -49,7 +50,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 func Run(args []string, out, errs io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
+	context.AfterFunc(ctx, stop) // a second signal kills the process
 	unsetEmptyVariables()
 
 	helped := false
@@ -82,7 +83,7 @@ func Run(args []string, out, errs io.Writer) int {
 	return exitOK
 }
 
-// reportParseError says what is wrong with what was typed; whoever named no command sees which there are.
+// reportParseError prints what is wrong with the arguments, or the help if they name no command.
 func reportParseError(errs io.Writer, err error) int {
 	command := "animalstore"
 	if wrong, ok := errors.AsType[*kong.ParseError](err); ok {
@@ -92,14 +93,14 @@ func reportParseError(errs io.Writer, err error) int {
 		}
 		if last := wrong.Context.Args; at.Type != kong.ArgumentNode && len(at.Children) > 0 && (len(last) == 0 || last[len(last)-1] == at.Name) {
 			wrong.Context.Stdout = errs
-			wrong.Context.PrintUsage(false) // nobody could be told of an error
+			wrong.Context.PrintUsage(false) // an error on stderr cannot be reported
 			return exitUsage
 		}
 	}
 	return reportError(errs, usagef("%w (see %s --help)", err, command))
 }
 
-// reportError says in one line why a command ends.
+// reportError prints an error on one line, unless it was printed before, and returns the exit code.
 func reportError(errs io.Writer, err error) int {
 	if done, ok := errors.AsType[reportedError](err); ok {
 		return done.code
@@ -114,8 +115,7 @@ func reportError(errs io.Writer, err error) int {
 	return exitError
 }
 
-// unsetEmptyVariables makes a variable that is set to nothing the same as one that is not set, as those who write
-// container files expect.
+// unsetEmptyVariables treats empty variables like unset ones, as authors of container files expect.
 func unsetEmptyVariables() {
 	for _, variable := range os.Environ() {
 		name, value, _ := strings.Cut(variable, "=")

@@ -8,13 +8,14 @@ import (
 	"animalstore/client"
 )
 
-// apiFlags are the flags of commands that work over the API of a running service.
+// apiFlags are the flags of commands that use the API of a running service.
 type apiFlags struct {
 	URL     string `name:"url" env:"ANIMALSTORE_URL" default:"http://127.0.0.1:8080/v1" placeholder:"URL" help:"The base address of the service, ending in /v1 (default ${default})."`
 	KeyFile string `name:"key-file" placeholder:"FILE" help:"A file with the API key; or put the key itself into $$ANIMALSTORE_KEY."`
 }
 
-// newClient makes the client that the flags ask for. No message shows anything of the key.
+// newClient returns a client for the service and key that the flags name. Its errors never contain any part
+// of the key.
 func (o apiFlags) newClient(options ...client.Option) (*client.Client, error) {
 	source, key := "ANIMALSTORE_KEY", os.Getenv("ANIMALSTORE_KEY")
 	if o.KeyFile != "" {
@@ -37,21 +38,21 @@ func (o apiFlags) newClient(options ...client.Option) (*client.Client, error) {
 	return c, nil
 }
 
-// storeFlags are the flags of commands for daily use.
+// storeFlags are the flags of commands for daily use: pets, categories, orders, events and inventory.
 type storeFlags struct {
 	apiFlags
 	outputFlag
 }
 
-// retries are fewer than those of an import: somebody waits.
+// retries is lower than for an import, because a person is waiting.
 const retries = 3
 
-// read makes calls that change nothing.
+// read runs requests that change nothing.
 func (o storeFlags) read(ctx context.Context, calls func(*client.Client) error) error {
 	return o.do(ctx, false, calls)
 }
 
-// write makes calls of which something may be left when they fail.
+// write runs requests that may have changed something even if they fail.
 func (o storeFlags) write(ctx context.Context, calls func(*client.Client) error) error {
 	return o.do(ctx, true, calls)
 }
@@ -64,7 +65,8 @@ func (o storeFlags) do(ctx context.Context, changes bool, calls func(*client.Cli
 	return explainError(ctx, calls(c), changes)
 }
 
-// forEachID does something with each of several things. What is refused for one of them does not keep it from the others.
+// forEachID calls do for each id. It goes on after an id that does not exist or that the service refuses, and
+// stops at any other error.
 func forEachID(ctx context.Context, t terminal, ids []int64, do func(id int64) error) error {
 	code := exitOK
 	for _, id := range ids {
@@ -80,7 +82,7 @@ func forEachID(ctx context.Context, t terminal, ids []int64, do func(id int64) e
 		case exitNotFound, exitRefused:
 			code = max(code, now)
 		default:
-			return reportedError{max(code, now)} // it would be the same with the next
+			return reportedError{max(code, now)} // the next id would fail, too
 		}
 	}
 	if code != exitOK {

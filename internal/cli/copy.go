@@ -9,13 +9,13 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// copyCommand moves a store to another database. Its clients go on there and notice nothing.
+// copyCommand copies a store to another database. Its clients can continue there without a change.
 type copyCommand struct {
 	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"The store to copy: a file that nobody serves, or a postgres:// URL (default ${default})."`
 	To       string `required:"" env:"ANIMALSTORE_COPY_TO" placeholder:"DATABASE" help:"Where to copy it: a file or a postgres:// URL, with nothing in it yet. A URL with a password belongs into the variable."`
 }
 
-// Run prints what was copied, table by table, with the checksums that source and target have in common.
+// Run prints each copied table with the checksum that source and target have in common.
 func (c *copyCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkDatabase(c.Database, databaseVariable); err != nil {
 		return usagef("--database: %w", err)
@@ -41,13 +41,14 @@ func (c *copyCommand) Run(ctx context.Context, t terminal) error {
 	return err
 }
 
-// copyProgress shows how far a copy is: on a terminal in one line that changes, elsewhere in lines that are worth keeping.
+// copyProgress prints the progress of a copy: on a terminal in one line that it overwrites, elsewhere in
+// occasional lines.
 type copyProgress struct {
 	out      io.Writer
 	terminal bool
-	open     bool // the line is not ended yet
+	open     bool // whether the line on the terminal must be cleared
 	last     sqlstore.CopyProgress
-	next     time.Time // when to say more of the same table
+	next     time.Time // when the next line about the same table is due
 }
 
 func (l *copyProgress) show(p sqlstore.CopyProgress) {
@@ -66,7 +67,7 @@ func (l *copyProgress) show(p sqlstore.CopyProgress) {
 	fmt.Fprintf(l.out, "\r\x1b[K%s %s: %d of %d rows", p.Doing, p.Table, p.Rows, p.Of)
 }
 
-// clear clears the way for what is said next.
+// clear removes the line from the terminal.
 func (l *copyProgress) clear() {
 	if l.open {
 		fmt.Fprint(l.out, "\r\x1b[K")

@@ -12,13 +12,13 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// databaseFlags are the flags of commands that work straight on the database, also beside a running service.
+// databaseFlags are the flags of commands that open the database themselves. A service may be running on it.
 type databaseFlags struct {
 	Database    string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"The database: a file or a postgres:// URL (default ${default})."`
 	Environment string `env:"ANIMALSTORE_ENVIRONMENT" default:"" enum:",production,staging" placeholder:"NAME" help:"production or staging (default: what the database was made for; production for a new one)."`
 }
 
-// withService runs fn on the shop in the database, which must be there unless it may be made.
+// withService opens the database and calls fn. It fails if the database does not exist, unless create is set.
 func (o databaseFlags) withService(ctx context.Context, create bool, fn func(*shop.Service) error) error {
 	if err := checkDatabase(o.Database, databaseVariable); err != nil {
 		return usagef("--database: %w", err)
@@ -27,7 +27,7 @@ func (o databaseFlags) withService(ctx context.Context, create bool, fn func(*sh
 	if err != nil {
 		return err
 	}
-	defer store.Close() // what was written is already durable
+	defer store.Close() // everything committed is durable already
 	service, err := shop.Open(ctx, store, shop.Options{Environment: shop.Environment(o.Environment)})
 	if err != nil {
 		return err
@@ -42,10 +42,10 @@ func (o databaseFlags) withService(ctx context.Context, create bool, fn func(*sh
 	return err
 }
 
-// databaseVariable is the variable that names the database of every command.
+// databaseVariable is the environment variable for --database.
 const databaseVariable = "ANIMALSTORE_DATABASE"
 
-// checkDatabase checks a database that was given by a flag or by its variable.
+// checkDatabase checks the value of a flag that can also be set by an environment variable.
 func checkDatabase(database, variable string) error {
 	switch {
 	case database == "":
@@ -53,17 +53,19 @@ func checkDatabase(database, variable string) error {
 	case sqlstore.IsURL(database):
 		return checkServer(database, variable)
 	case strings.Contains(database, "://"), strings.HasPrefix(database, "file:"), strings.HasPrefix(database, ":"), serverForm.MatchString(database):
-		return fmt.Errorf("it must be the path of a file or a postgres:// URL") // what it is may hold a password: it is not shown
+		return fmt.Errorf("it must be the path of a file or a postgres:// URL") // the value may contain a password: do not print it
 	}
 	return nil
 }
 
-// serverForm finds what is meant to be a server, in a form that we do not take: its settings, or a URL with a slip.
+// serverForm matches values that are meant to be a server, but are not a URL: key=value settings, or a
+// misspelled URL.
 var serverForm = regexp.MustCompile(`(?i)^\s*postgres(ql)?:|\b(host|dbname|password)\s*=`)
 
-// checkServer checks the URL of a server. No password is taken as a flag, where the list of processes shows it.
+// checkServer checks the URL of a server. It refuses a password in a flag, because the process list shows
+// flags.
 func checkServer(database, variable string) error {
-	if strings.Contains(database, "#") { // often of a password, the rest of which would be shown
+	if strings.Contains(database, "#") { // often part of a password, the rest of which would be printed
 		return errors.New("what stands behind a # is not read; write each # in the URL as %23")
 	}
 	if err := sqlstore.CheckURL(database); err != nil {
@@ -75,12 +77,13 @@ func checkServer(database, variable string) error {
 	return nil
 }
 
-// hasPassword tells whether there is a password in a URL that the driver has read: before the host or among the settings.
+// hasPassword reports whether a URL has a password, in its userinfo or in its query.
 func hasPassword(database string) bool {
 	return userinfoPassword.MatchString(database) || queryPassword.MatchString(database)
 }
 
-// redact is a database as it may be shown: without a password, and without settings, one of which may be a piece of one.
+// redact returns a database that is safe to print. It drops the whole query, because part of a password may
+// have ended up there.
 func redact(database string) string {
 	if !sqlstore.IsURL(database) {
 		return database

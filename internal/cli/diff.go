@@ -8,17 +8,18 @@ import (
 	"time"
 )
 
-// jsonField is one of a JSON object, for people.
+// jsonField is a field of a JSON object, formatted for people.
 type jsonField struct{ name, value string }
 
-// jsonFields reads an object's members in their order, but for those that say nothing of a change. What is no object has none.
+// jsonFields returns the fields of an object in order, without its id and timestamps. It returns nil for
+// anything but an object.
 func jsonFields(text []byte) (members []jsonField) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
 		return nil
 	}
 	for decoder.More() {
-		name, _ := decoder.Token() // of an object that was read before
+		name, _ := decoder.Token() // the client has already parsed the object
 		var value json.RawMessage
 		if decoder.Decode(&value) != nil {
 			return nil
@@ -30,7 +31,8 @@ func jsonFields(text []byte) (members []jsonField) {
 	return members
 }
 
-// formatValue is a value as people write it: a short time, and a text without quotes where it is clear where it ends.
+// formatValue formats a value for people: a short time, or a text that is quoted only if its end would be
+// unclear.
 func formatValue(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -49,7 +51,8 @@ func formatValue(value json.RawMessage) string {
 	return string(value)
 }
 
-// describeChange says in one line what became of something: all of it where it came or went, else what is different.
+// describeChange describes a change in one line: all fields of a created or deleted object, the changed
+// fields of any other.
 func describeChange(current, previous []byte) string {
 	now, before := jsonFields(current), jsonFields(previous)
 	if now == nil {

@@ -26,7 +26,7 @@ func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
 		return err
 	}
 	if e.After != nil && (*e.After == "" || strings.Trim(*e.After, "0123456789") != "" || len(*e.After) > 18) {
-		return usagef("--after must be the id of an event, which has 1 to 18 digits") // an empty one was lost, and events with it
+		return usagef("--after must be the id of an event, which has 1 to 18 digits") // an empty value is an unset variable: ignoring it would skip events
 	}
 	if e.After != nil && e.All {
 		return usagef("--after and --all do not go together: --all begins with the first event")
@@ -46,7 +46,7 @@ func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
 	})
 }
 
-// after is the event after which to begin, or "".
+// after returns the value of --after, or "".
 func (e *eventsCommand) after() string {
 	if e.After == nil {
 		return ""
@@ -71,7 +71,7 @@ func (e *eventsCommand) printNone(t terminal) error {
 	return err
 }
 
-// list shows what came after an event.
+// list prints the events after --after, or all.
 func (e *eventsCommand) list(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
 	n, next, err := printPages(e.limitFlags, p, func(limit int, from string) ([]client.Event, string, error) {
 		if from == "" {
@@ -88,8 +88,8 @@ func (e *eventsCommand) list(ctx context.Context, c *client.Client, t terminal, 
 	return err
 }
 
-// latest shows the last events. The feed is read forwards, so it begins so many events before its end, and further before it
-// where a filter lets little through.
+// latest prints the last events. The API lists events forwards, so latest starts limit events before the last
+// one, and ten times as far back whenever a filter leaves too few.
 func (e *eventsCommand) latest(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
 	text, err := c.LastEventID(ctx)
 	if err != nil {
@@ -105,7 +105,7 @@ func (e *eventsCommand) latest(ctx context.Context, c *client.Client, t terminal
 			query.After = formatInt(last - back)
 		}
 		found, err := lastEvents(ctx, c, query, e.limit())
-		if client.IsCode(err, client.CodeEventsExpired) { // the oldest that are kept came later
+		if client.IsCode(err, client.CodeEventsExpired) { // the oldest retained event is newer
 			query.After = ""
 			found, err = lastEvents(ctx, c, query, e.limit())
 		}
@@ -127,7 +127,7 @@ func (e *eventsCommand) latest(ctx context.Context, c *client.Client, t terminal
 	}
 }
 
-// lastEvents walks events and keeps the last of them.
+// lastEvents reads all matching events and returns the last ones.
 func lastEvents(ctx context.Context, c *client.Client, query client.EventQuery, limit int) (found []client.Event, err error) {
 	for event, err := range c.Events(ctx, query) {
 		if err != nil {
@@ -140,10 +140,10 @@ func lastEvents(ctx context.Context, c *client.Client, query client.EventQuery, 
 	return found[max(0, len(found)-limit):], nil
 }
 
-// follow shows what happens as it happens. To be interrupted is its usual end.
+// follow prints events as they happen, until it is interrupted, which is not an error.
 func (e *eventsCommand) follow(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
 	if p.table != nil {
-		p.table.minWidths(6, 23, 16, 15, 10) // what comes later should stand below
+		p.table.minWidths(6, 23, 16, 15, 10) // so that later rows align with the first ones
 	}
 	after, n := e.after(), 0
 	if e.All {

@@ -15,19 +15,20 @@ import (
 	"animalstore/client"
 )
 
-// Exit codes that scripts may rely on. Those after exitUsage are of the commands for daily use; all others fail with exitError.
+// Exit codes that scripts may rely on. Only the commands for daily use have those after exitUsage; all others
+// fail with exitError.
 const (
 	exitOK          = 0
 	exitError       = 1
 	exitUsage       = 2
 	exitNotFound    = 3
-	exitKey         = 4   // the key is not accepted, or may not do that
-	exitRefused     = 5   // the rules of the shop are against it
-	exitUnreachable = 6   // there is no service, or it has no time
-	exitInterrupted = 130 // as shells have it
+	exitKey         = 4   // the key is invalid or lacks a scope
+	exitRefused     = 5   // the request conflicts with the state of the shop
+	exitUnreachable = 6   // the service is unreachable or overloaded
+	exitInterrupted = 130 // 128 + SIGINT, as in shells
 )
 
-// exitCodesHelp is part of the help of commands that have these codes.
+// exitCodesHelp adds the exit codes to the help of a command.
 type exitCodesHelp struct{}
 
 func (exitCodesHelp) Help() string {
@@ -35,7 +36,7 @@ func (exitCodesHelp) Help() string {
 		"6 service not reached, 130 interrupted."
 }
 
-// codedError is an error with an exit code of its own.
+// codedError is an error with an exit code.
 type codedError struct {
 	error
 	code int
@@ -43,13 +44,13 @@ type codedError struct {
 
 func (f codedError) Unwrap() error { return f.error }
 
-// reportedError is a failure that has been told already.
+// reportedError is an error that has been printed already.
 type reportedError struct{ code int }
 
 func (reportedError) Error() string { return "" }
 
-// explainError says what became of a call in one line that also says what to do next. A call that changes something may have done
-// so although no answer came.
+// explainError adds an exit code to an error of the client, and what to do next. If the request changes
+// something, it may have succeeded although no response arrived; the error then says so.
 func explainError(ctx context.Context, err error, changes bool) error {
 	if err == nil || isUsageError(err) || errors.As(err, new(reportedError)) || errors.As(err, new(codedError)) {
 		return err
@@ -74,7 +75,8 @@ func explainError(ctx context.Context, err error, changes bool) error {
 	return plainError(err)
 }
 
-// plainError says what became of a call, without what only programs need.
+// plainError returns an error of the client in the words of the service, without details that only programs
+// need.
 func plainError(err error) error {
 	if e, ok := errors.AsType[*client.Error](err); ok {
 		if e.Status >= 500 && e.RequestID != "" {
@@ -89,7 +91,7 @@ func plainError(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "animalstore: "))
 }
 
-// hint says what to do next, where the service cannot know it.
+// hint returns advice that the service cannot give, because it does not know the flags.
 func hint(e *client.Error) string {
 	switch {
 	case exitCode(e) == exitKey:
@@ -100,7 +102,7 @@ func hint(e *client.Error) string {
 	return ""
 }
 
-// exitCode is the exit code of an answer.
+// exitCode returns the exit code for an error response.
 func exitCode(e *client.Error) int {
 	if e.Code == client.CodeUnexpectedAnswer {
 		return exitUnreachable
@@ -120,13 +122,14 @@ func exitCode(e *client.Error) int {
 	return exitError
 }
 
-// isCertificateError tells whether whoever answers could not show that it is the service.
+// isCertificateError reports whether the server's certificate is not trusted.
 func isCertificateError(err error) bool {
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	return untrusted
 }
 
-// isNetworkError tells whether there was no answer, or half of one. What failed on a file, such as the output, is another matter.
+// isNetworkError reports whether the response is missing or incomplete. An error of a file, such as the
+// output, is not one.
 func isNetworkError(err error) bool {
 	if _, file := errors.AsType[*fs.PathError](err); file {
 		return false

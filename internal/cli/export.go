@@ -13,7 +13,7 @@ import (
 	"animalstore/client"
 )
 
-// exportCommand writes all animals to a file, which is there when it is whole and not before.
+// exportCommand writes all animals to a file. The file appears only once it is complete.
 type exportCommand struct {
 	apiFlags
 	File   string `arg:"" help:"The file to write; - is the standard output."`
@@ -32,7 +32,7 @@ func (e *exportCommand) Run(ctx context.Context, t terminal) error {
 	if err != nil {
 		return err
 	}
-	inventory, err := c.Inventory(ctx) // to show how far it is
+	inventory, err := c.Inventory(ctx) // the total for the progress bar
 	if err != nil {
 		return plainError(err)
 	}
@@ -51,13 +51,14 @@ func (e *exportCommand) Run(ctx context.Context, t terminal) error {
 		return plainError(err)
 	}
 	if format == client.CSV {
-		counter.lines-- // the one that names the columns
+		counter.lines-- // the header
 	}
 	_, err = fmt.Fprintf(t.err, "Exported %s.\n", countAnimals(counter.lines))
 	return err
 }
 
-// open makes the file to write to. finish makes it the target, or clears it away where there is an error.
+// open opens a temporary file beside the target. finish renames it to the target, or removes it if there was
+// an error.
 func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error, err error) {
 	if e.File == "-" {
 		return t.out, func(err error) error { return err }, nil
@@ -71,7 +72,7 @@ func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error
 		if mode = info.Mode().Perm(); info.IsDir() {
 			return nil, nil, usagef("%s is a folder", e.File)
 		}
-		if !info.Mode().IsRegular() { // a pipe or a device, which stays what it is
+		if !info.Mode().IsRegular() { // a pipe or a device must not be replaced
 			file, err := os.OpenFile(target, os.O_WRONLY, 0)
 			if err != nil {
 				return nil, nil, usagef("%w", err)
@@ -103,7 +104,7 @@ func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error
 	}, nil
 }
 
-// lineCounter counts the lines that pass: no name has a line break.
+// lineCounter counts the lines it writes. No name contains a line break, so each line is an animal.
 type lineCounter struct {
 	out      io.Writer
 	lines    int

@@ -8,14 +8,14 @@ import (
 	"animalstore/internal/shop"
 )
 
-// idempotencyFlag is the flag of commands that add something.
+// idempotencyFlag is the flag of commands that create something.
 type idempotencyFlag struct {
 	IdempotencyKey *string `name:"idempotency-key" placeholder:"KEY" help:"A name of your own for this: run again with the same within 24 hours, it is not done twice."`
 }
 
 func (o idempotencyFlag) options() []client.PostOption {
 	if o.IdempotencyKey == nil {
-		return nil // the client makes one, for its own repeats
+		return nil // the client generates one for its own retries
 	}
 	return []client.PostOption{client.IdempotencyKey(*o.IdempotencyKey)}
 }
@@ -24,14 +24,15 @@ func (o idempotencyFlag) problem() string {
 	if o.IdempotencyKey == nil {
 		return ""
 	}
-	key := *o.IdempotencyKey // an empty one is a variable that was never set: to go on without would do it twice
+	key := *o.IdempotencyKey // an empty value is an unset variable: ignoring it would make a retry unsafe
 	if len(key) < 1 || len(key) > 255 || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return "--idempotency-key must have 1 to 255 printable ASCII characters"
 	}
 	return ""
 }
 
-// checkFlags returns the first of some problems, each "" or a flag and what is wrong with its value.
+// checkFlags returns the first problem as a usage error. A problem is "", or a flag and what is wrong with
+// its value.
 func checkFlags(problems ...string) error {
 	for _, problem := range problems {
 		if problem != "" {
@@ -48,7 +49,7 @@ func textProblem(flag, text string) string {
 	return ""
 }
 
-// optionalTextProblem is that of a text that may be left out.
+// optionalTextProblem is textProblem for a flag that may be empty.
 func optionalTextProblem(flag, text string) string {
 	if text == "" {
 		return ""
@@ -56,7 +57,7 @@ func optionalTextProblem(flag, text string) string {
 	return textProblem(flag, text)
 }
 
-// statusProblem is that of a status which may be left out; check knows the values.
+// statusProblem checks a --status that may be empty; check returns what is wrong with other values.
 func statusProblem(status string, check func(string) string) string {
 	if status == "" {
 		return ""

@@ -11,14 +11,15 @@ import (
 	"time"
 )
 
-// healthCommand asks a service on this machine whether it can serve. A container without a shell is asked that way. It has the
-// variables of serve, so that both are told once where the service is.
+// healthCommand checks whether the service on this machine is ready, for containers without a shell. It reads
+// the same environment variables as serve, so that the address is configured once.
 type healthCommand struct {
 	Addr    string `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the service listens (default ${default})."`
 	TLSCert string `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Ask over HTTPS, as a service does that has a certificate."`
 }
 
-// healthTimeout is more than the service itself takes to find out, and less than those wait who ask again and again.
+// healthTimeout is longer than the service's own check takes, and shorter than the interval of usual health
+// checks.
 const healthTimeout = 5 * time.Second
 
 func (h *healthCommand) Run(ctx context.Context, t terminal) error {
@@ -31,7 +32,8 @@ func (h *healthCommand) Run(ctx context.Context, t terminal) error {
 	if err != nil {
 		return usagef("--addr: %w", err)
 	}
-	// The certificate is good for the name that clients use, not for this address. Nothing secret is sent.
+	// The certificate covers the name that clients use, not this address. The request contains nothing
+	// secret.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
 	response, err := transport.RoundTrip(request)
@@ -40,7 +42,7 @@ func (h *healthCommand) Run(ctx context.Context, t terminal) error {
 	}
 	defer response.Body.Close()
 	var status struct {
-		Status  any // a text where it is well, a number where it is not
+		Status  any // "ok", or the status code of an error
 		Message string
 	}
 	const enough = 64 << 10
@@ -55,10 +57,10 @@ func (h *healthCommand) Run(ctx context.Context, t terminal) error {
 	return fmt.Errorf("what answers at %s is no animalstore", h.url())
 }
 
-// url is where the service is reached from its own machine.
+// url returns the URL of the service for a client on the same machine.
 func (h *healthCommand) url() string {
 	host, port, _ := net.SplitHostPort(h.Addr)
-	switch ip := net.ParseIP(host); { // by number: a container may know no names
+	switch ip := net.ParseIP(host); { // not localhost: a container may be unable to resolve it
 	case host == "", ip.Equal(net.IPv4zero):
 		host = "127.0.0.1"
 	case ip.Equal(net.IPv6unspecified):

@@ -16,8 +16,9 @@ import (
 	"animalstore/client"
 )
 
-// importCommand brings the animals of a file into a store. All of it is checked before any of it is written; what is written
-// can be written again without harm, because each chunk has a key made of the file's content.
+// importCommand adds the animals of a file to a store. It checks the whole file before it imports any of it.
+// An import can be repeated safely, because the idempotency key of each chunk is derived from the content of
+// the file.
 type importCommand struct {
 	apiFlags
 	File   string `arg:"" help:"The file, CSV or NDJSON; - is the standard input."`
@@ -26,7 +27,7 @@ type importCommand struct {
 	Again  bool   `help:"Add the animals also where this file was imported within the last 24 hours."`
 }
 
-// Run prints how many animals were added.
+// Run prints how many animals it added.
 func (i *importCommand) Run(ctx context.Context, t terminal) error {
 	c, err := i.newClient()
 	if err != nil {
@@ -70,7 +71,7 @@ func (i *importCommand) failed(ctx context.Context, err error) error {
 	return fmt.Errorf("%s: %w", i.File, plainError(err))
 }
 
-// open opens the file so that it can be read twice; what comes in a stream is put aside first.
+// open opens the file for reading it twice. It copies a stream to a temporary file first.
 func (i *importCommand) open(ctx context.Context) (_ *os.File, closeFile func(), err error) {
 	file := os.Stdin
 	if i.File != "-" {
@@ -98,7 +99,7 @@ func (i *importCommand) open(ctx context.Context) (_ *os.File, closeFile func(),
 		aside.Close()
 		os.Remove(aside.Name())
 	}
-	defer context.AfterFunc(ctx, func() { file.Close() })() // who waits for input can be interrupted
+	defer context.AfterFunc(ctx, func() { file.Close() })() // interrupts a read that waits for input
 	if _, err = io.Copy(aside, file); err != nil {
 		closeFile()
 		if ctx.Err() != nil {
@@ -109,21 +110,21 @@ func (i *importCommand) open(ctx context.Context) (_ *os.File, closeFile func(),
 	return aside, closeFile, nil
 }
 
-// importRun is one import on its way.
+// importRun is the state of one import.
 type importRun struct {
 	ctx       context.Context
 	client    *client.Client
 	file      *os.File
 	format    client.Format
-	out       io.Writer // where progress is shown
-	keyPrefix string    // of the file, by its content
+	out       io.Writer // for the progress
+	keyPrefix string    // of the chunks' idempotency keys
 	chunks    [][sha256.Size]byte
 	animals   int // in the file
 	created   int
-	replayed  int // of these, by an import before this one
+	replayed  int // how many of the created animals an earlier import had added
 }
 
-// forEachChunk calls a function with each chunk of the file. All that it reads goes through sum, too, where there is one.
+// forEachChunk calls fn with each chunk of the file. It also writes the file to sum, unless that is nil.
 func (w *importRun) forEachChunk(sum hash.Hash, fn func(n int, c chunk) error) error {
 	if _, err := w.file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -151,7 +152,7 @@ func (w *importRun) forEachChunk(sum hash.Hash, fn func(n int, c chunk) error) e
 	}
 }
 
-// check lets the service check every chunk, and takes down what is in the file.
+// check has the service check every chunk, and records their checksums.
 func (w *importRun) check() error {
 	bar := newProgress(w.out, "Checking", w.estimate())
 	defer bar.clear()
@@ -169,7 +170,7 @@ func (w *importRun) check() error {
 	return err
 }
 
-// estimate is about how many animals are in the file, going by its size.
+// estimate returns roughly how many animals the file has, judging by its size and its first lines.
 func (w *importRun) estimate() int64 {
 	info, err := w.file.Stat()
 	if err != nil {
@@ -188,7 +189,7 @@ func (w *importRun) estimate() int64 {
 
 var errFileChanged = errors.New("the file changed while it was read")
 
-// write sends every chunk that was checked, each under a name of its own.
+// write imports every chunk that was checked, each with its own idempotency key.
 func (w *importRun) write() error {
 	bar := newProgress(w.out, "Importing", int64(w.animals))
 	defer bar.clear()
@@ -211,7 +212,7 @@ func (w *importRun) write() error {
 
 var lineNumbers = regexp.MustCompile(`\bline (\d+):`)
 
-// shiftLines makes the lines of the file out of those of a chunk.
+// shiftLines converts the line numbers of a chunk in an error message to those of the file.
 func shiftLines(err error, shift int) error {
 	e, ok := errors.AsType[*client.Error](err)
 	if !ok {

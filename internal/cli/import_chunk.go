@@ -10,28 +10,28 @@ import (
 )
 
 const (
-	// chunkAnimals is how many animals are sent at a time. The service takes twice as many; but while it writes them, all
-	// others wait. Another number gives the chunks of a file other keys, and who goes on with an import after an upgrade
-	// would add animals twice.
+	// chunkAnimals is how many animals are sent at a time. The service accepts twice as many, but other
+	// writes wait meanwhile. Do not change it: the chunks would get other idempotency keys, and an import
+	// that is resumed after an upgrade would add animals twice.
 	chunkAnimals = 5000
-	// maxRecord is how large one animal may be. What is larger has a quote that does not end.
+	// maxRecord is the maximum size of one animal in bytes. A larger record has an unclosed quote.
 	maxRecord = 1 << 20
 )
 
-// chunk is a part of a file, fit to be sent.
+// chunk is a part of a file that can be imported by itself.
 type chunk struct {
 	content    []byte // valid until the next chunk is read
-	animals    int    // or a few less: the service knows more of what is blank
-	lineOffset int    // a line of the chunk stands so much later in the file
+	animals    int    // an upper bound: the service skips more blank records
+	lineOffset int    // line n of the chunk is line n+lineOffset of the file
 }
 
-// chunker cuts a file into chunks. Each chunk of a CSV file begins with the line that names the columns.
+// chunker splits a file into chunks. Each chunk of a CSV file begins with the header.
 type chunker struct {
 	in      *bufio.Reader
 	format  client.Format
 	header  []byte
-	lines   int    // that were read
-	pending []byte // a record that did not fit any more
+	lines   int    // how many were read
+	pending []byte // a record that did not fit into the last chunk
 	buffer  []byte
 	started bool
 	ended   bool
@@ -56,8 +56,8 @@ func newChunker(in io.Reader, format client.Format) (*chunker, error) {
 	return c, nil
 }
 
-// next returns the next chunk, or io.EOF. There is always a first one, so that the service can say what it thinks of a file
-// that has no animals.
+// next returns the next chunk, or io.EOF. The first chunk may be empty, so that the service can reject a file
+// without animals.
 func (c *chunker) next() (chunk, error) {
 	first := !c.started
 	c.started = true
@@ -97,7 +97,7 @@ var newline = []byte("\n")
 
 func isBlankRecord(record []byte) bool { return len(bytes.Trim(record, " ,;\t\r\n\ufeff")) == 0 }
 
-// readRecord reads the lines of one animal: in CSV, a value in quotes may have more than one.
+// readRecord reads the lines of one animal. A quoted CSV value may span lines.
 func (c *chunker) readRecord() ([]byte, error) {
 	var record []byte
 	start, quotes := c.lines+1, 0

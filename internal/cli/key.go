@@ -22,7 +22,7 @@ type keysCreate struct {
 	Expires string   `placeholder:"TIME" help:"When it stops working, as 2027-01-31 or 2027-01-31T18:00:00Z (default: never)."`
 }
 
-// Run prints the new secret alone to the output, so that scripts can take it.
+// Run prints only the secret to stdout, so that scripts can read it.
 func (k *keysCreate) Run(ctx context.Context, t terminal) error {
 	expires, err := parseTime(k.Expires)
 	if err != nil {
@@ -35,7 +35,7 @@ func (k *keysCreate) Run(ctx context.Context, t terminal) error {
 	wanted := shop.NewKey{Name: k.Name, Scopes: scopes, ExpiresAt: expires}
 	flags := map[string]string{"name": "--name", "scopes": "--scope", "expiresAt": "--expires"}
 	for member, reason := range wanted.Problems(time.Now()).All() {
-		return usagef("%s %s", flags[member], reason) // before anything is touched
+		return usagef("%s %s", flags[member], reason) // before the database is opened
 	}
 	return k.withService(ctx, true, func(service *shop.Service) error {
 		key, err := service.CreateKey(ctx, wanted)
@@ -78,7 +78,7 @@ type keysRotate struct {
 	Overlap time.Duration `default:"24h" placeholder:"DURATION" help:"How long the old secret goes on working, as 90m or 24h (default ${default})."`
 }
 
-// Run prints the new secret alone to the output, so that scripts can take it.
+// Run prints only the secret to stdout, so that scripts can read it.
 func (k *keysRotate) Run(ctx context.Context, t terminal) error {
 	if reason := shop.OverlapProblem(k.Overlap); reason != "" {
 		return usagef("--overlap: %s", reason)
@@ -109,7 +109,7 @@ func (k *keysRevoke) Run(ctx context.Context, t terminal) error {
 	})
 }
 
-// parseTime reads a time or a date, which begins at midnight UTC; empty is the zero time.
+// parseTime parses a time, or a date as midnight UTC. It returns the zero time for "".
 func parseTime(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -122,7 +122,7 @@ func parseTime(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is no time such as 2027-01-31 or 2027-01-31T18:00:00Z", text)
 }
 
-// formatTime writes a time for people; the zero time is what none says.
+// formatTime formats a time in UTC for people, or returns none for the zero time.
 func formatTime(t time.Time, none string) string {
 	if t.IsZero() {
 		return none

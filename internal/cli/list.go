@@ -2,7 +2,7 @@ package cli
 
 import "fmt"
 
-// limitFlags says how much of a list is shown.
+// limitFlags are the flags of commands that print a list.
 type limitFlags struct {
 	Limit *int `xor:"limit" placeholder:"N" help:"The most to show (default 20)."`
 	All   bool `xor:"limit" help:"Show all, however many there are."`
@@ -24,10 +24,11 @@ func (s limitFlags) limit() int {
 	return *s.Limit
 }
 
-// maxPageSize is the most that the API gives at once.
+// maxPageSize is the API's maximum.
 const maxPageSize = 100
 
-// printPages prints a list page by page. It returns how many things it had, and where the page begins that was not shown.
+// printPages prints a list page by page. It returns how many items it printed, and the cursor of the next
+// page, or "".
 func printPages[T any](s limitFlags, p *printer[T], page func(limit int, from string) (things []T, next string, err error)) (n int, next string, err error) {
 	for {
 		limit := maxPageSize
@@ -44,7 +45,7 @@ func printPages[T any](s limitFlags, p *printer[T], page func(limit int, from st
 			}
 		}
 		n, next = n+len(things), following
-		if n > 0 { // a header alone says nothing
+		if n > 0 { // do not print a header alone
 			if err := p.flush(); err != nil {
 				return n, "", err
 			}
@@ -55,7 +56,7 @@ func printPages[T any](s limitFlags, p *printer[T], page func(limit int, from st
 	}
 }
 
-// printList prints a list, and says what else there is to know of it.
+// printList prints a list, and a note if it is empty or was cut off.
 func printList[T any](t terminal, s limitFlags, p *printer[T], things string, page func(limit int, from string) ([]T, string, error)) error {
 	n, next, err := printPages(s, p, page)
 	switch {

@@ -92,13 +92,13 @@ func (o *ordersPlace) Run(ctx context.Context, t terminal) error {
 	})
 }
 
-// orderStep are the arguments of the commands that bring orders further.
+// orderStep are the arguments of the commands that change the status of orders.
 type orderStep struct {
 	storeFlags
 	IDs []int64 `arg:"" name:"id" help:"The orders' numbers, as orders list shows them."`
 }
 
-// apply takes one step with each order, and says what it means for the animal.
+// apply calls step for each order and prints the sentence with the ids of the order and its animal.
 func (o orderStep) apply(ctx context.Context, t terminal, sentence string, step func(*client.Client, context.Context, int64) (client.Order, error)) error {
 	return o.write(ctx, func(c *client.Client) error {
 		return forEachID(ctx, t, o.IDs, func(id int64) error {

@@ -10,14 +10,14 @@ import (
 	"unicode/utf16"
 )
 
-// outputFlag is the flag of commands that show things.
+// outputFlag is the flag of commands that print resources.
 type outputFlag struct {
 	Output string `short:"o" enum:"table,json" default:"table" placeholder:"FORMAT" help:"table, or json: one object on each line, as the API answers it (default ${default})."`
 }
 
 func (o outputFlag) isJSON() bool { return o.Output == "json" }
 
-// printResult prints one thing as JSON, or else a sentence about it.
+// printResult prints a resource as JSON, or a sentence about it.
 func (o outputFlag) printResult(t terminal, thing any, format string, args ...any) error {
 	if o.isJSON() {
 		return printJSON(t.out, thing)
@@ -26,7 +26,7 @@ func (o outputFlag) printResult(t terminal, thing any, format string, args ...an
 	return err
 }
 
-// printDone prints a sentence about something of which there is no more to show, and no JSON.
+// printDone prints a sentence about a resource that is gone, and nothing as JSON.
 func (o outputFlag) printDone(t terminal, format string, args ...any) error {
 	if o.isJSON() {
 		return nil
@@ -34,7 +34,7 @@ func (o outputFlag) printDone(t terminal, format string, args ...any) error {
 	return o.printResult(t, nil, format, args...)
 }
 
-// printFields prints one thing as JSON, or else as lines of a name and a value each.
+// printFields prints a resource as JSON, or as lines of a name and a value each.
 func (o outputFlag) printFields(t terminal, thing any, lines ...[]string) error {
 	if o.isJSON() {
 		return printJSON(t.out, thing)
@@ -46,7 +46,7 @@ func (o outputFlag) printFields(t terminal, thing any, lines ...[]string) error 
 	return list.flush()
 }
 
-// printer prints things as they come: as rows of a table, or as lines of JSON.
+// printer prints resources as rows of a table, or as lines of JSON.
 type printer[T any] struct {
 	out   *bufio.Writer
 	table *table // nil: JSON
@@ -78,7 +78,7 @@ func (p *printer[T]) flush() error {
 	return p.out.Flush()
 }
 
-// printJSON writes one line. It has the text that the API sends, but for what a terminal could take as a command.
+// printJSON writes a value on one line, like the API but with control characters escaped.
 func printJSON(to io.Writer, thing any) error {
 	var line strings.Builder
 	encoder := json.NewEncoder(&line)
@@ -90,8 +90,8 @@ func printJSON(to io.Writer, thing any) error {
 	return err
 }
 
-// escapeControls makes characters visible that would command a terminal, or turn around what stands beside them. In a text of JSON
-// it means the same then.
+// escapeControls escapes characters that could control a terminal or reverse the text around them. The
+// escapes are those of JSON, so that JSON keeps its meaning.
 func escapeControls(text string) string {
 	if !strings.ContainsFunc(text, isControl) {
 		return text
@@ -109,7 +109,7 @@ func escapeControls(text string) string {
 	return seen.String()
 }
 
-// isControl leaves alone what joins letters of Persian, and parts of an emoji.
+// isControl reports whether a character must be escaped. Joiners are not: Persian and emoji need them.
 func isControl(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != nonJoiner && r != joiner

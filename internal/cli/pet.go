@@ -189,7 +189,8 @@ func errConflict(id int64) error {
 	return fmt.Errorf("animal %d has been changed meanwhile, so it was left as it is: look at it (animalstore pets show %d) and try again", id, id)
 }
 
-// ifMatchProblem is that of an ETAG which may be left out. An empty one is a variable that was never set: nobody meant no condition.
+// ifMatchProblem checks an ETag that may be omitted. An empty one is an unset variable: ignoring it would
+// drop the condition.
 func ifMatchProblem(etag *string) string {
 	if etag != nil && *etag == "" {
 		return "--if-match must be an ETAG as pets show prints it, or *"
@@ -197,7 +198,7 @@ func ifMatchProblem(etag *string) string {
 	return ""
 }
 
-// quotedETag adds the quotes, which a shell takes away.
+// quotedETag adds the quotes that a shell removes.
 func quotedETag(etag string) string {
 	if etag == "*" || strings.HasSuffix(etag, `"`) {
 		return etag
@@ -205,8 +206,8 @@ func quotedETag(etag string) string {
 	return `"` + etag + `"`
 }
 
-// toJSON is the JSON of what the service sent.
+// toJSON encodes a resource of the API.
 func toJSON(thing any) []byte {
-	text, _ := json.Marshal(thing) // it came as JSON
+	text, _ := json.Marshal(thing) // it was decoded from JSON
 	return text
 }

@@ -8,17 +8,17 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress shows how far a command is: a bar on a terminal, elsewhere a line now and then.
+// progress shows a bar on a terminal, and prints an occasional line elsewhere.
 type progress struct {
 	out   io.Writer
-	label string // such as "Checking"
+	label string // for example "Checking"
 	total int64
 	done  int64
-	bar   *progressbar.ProgressBar // nil: there is no terminal
+	bar   *progressbar.ProgressBar // nil if out is not a terminal
 	next  time.Time                // when the next line is due
 }
 
-// progressInterval is how often a line tells of the progress where there is no terminal.
+// progressInterval is the time between two lines if out is not a terminal.
 const progressInterval = 10 * time.Second
 
 func newProgress(out io.Writer, label string, total int64) *progress {
@@ -31,25 +31,25 @@ func newProgress(out io.Writer, label string, total int64) *progress {
 	return p
 }
 
-// add tells of so many more animals.
+// add adds n animals.
 func (p *progress) add(n int) {
 	p.done += int64(n)
 	if p.bar != nil {
-		p.bar.Set64(min(p.done, max(1, p.total))) // nobody could be told of an error
+		p.bar.Set64(min(p.done, max(1, p.total))) // an error on stderr cannot be reported
 	} else if now := time.Now(); !now.Before(p.next) {
 		p.next = now.Add(progressInterval)
 		fmt.Fprintf(p.out, "%s: %d of %d animals\n", p.label, p.done, p.total)
 	}
 }
 
-// clear clears the way for what is said next.
+// clear removes the bar from the terminal.
 func (p *progress) clear() {
 	if p.bar != nil {
 		p.bar.Clear()
 	}
 }
 
-// countAnimals says how many.
+// countAnimals returns "1 animal" or "n animals".
 func countAnimals(n int) string {
 	if n == 1 {
 		return "1 animal"

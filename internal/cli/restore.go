@@ -7,14 +7,14 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// restoreCommand puts a backup in the place of a store.
+// restoreCommand replaces a store with a backup.
 type restoreCommand struct {
 	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"FILE" help:"Where to restore it: a file that nobody serves (default ${default})."`
 	Force    bool   `help:"Restore over a store that is there already, which is kept beside it, or from a backup that breaks rules."`
 	File     string `arg:"" placeholder:"FILE" help:"The backup."`
 }
 
-// Run says what else an operator has to know: where the old store is, and which keys have come back.
+// Run restores the backup and prints where the old store is and which keys are valid again.
 func (r *restoreCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkFile(r.Database); err != nil {
 		return err

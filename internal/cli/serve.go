@@ -19,7 +19,7 @@ import (
 	"animalstore/internal/webhook"
 )
 
-// serveCommand runs the service until it is told to stop.
+// serveCommand runs the service until it is interrupted.
 type serveCommand struct {
 	Addr                string        `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (default ${default})."`
 	TLSCert             string        `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with the certificate in this file (PEM, with those that lead to it); it is read again when it changes."`
@@ -40,18 +40,18 @@ type serveCommand struct {
 	Demo                bool          `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with five weeks of a made-up shop; one that was filled goes on."`
 }
 
-// drainDelay gives load balancers time to see that one of several nodes is not ready any more.
+// drainDelay gives load balancers time to see that one of several nodes is no longer ready.
 const drainDelay = time.Second
 
-// Under load Go's own settings would collect the garbage of a heap of two megabytes fifty times a second, and reads cost up to
-// a third more. A heap may grow to three times its size first, and counts as if it had heapFloor more, which takes no memory:
-// nothing is ever written there.
+// With Go's defaults, a heap of 2 MB is collected fifty times a second under load, and reads cost up to a
+// third more. gcPercent lets the heap grow to three times its size. heapFloor is allocated but never written,
+// so that it counts as heap and takes no memory.
 const (
 	gcPercent = 200
 	heapFloor = 8 << 20
 )
 
-// Run opens the shop, serves it, and closes it again when the context ends.
+// Run opens the store, serves it, and closes it when the context ends.
 func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 	settings, err := s.settings()
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 	defer log.Close()
 	err = s.run(ctx, t, log, settings)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // it was told to stop before it had started
+		return nil // interrupted while it was starting
 	}
 	return err
 }
@@ -122,8 +122,8 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 			return errors.Join(err, listener.Close())
 		}
 	}
-	working, done := context.WithCancel(context.Background()) // goes on while the last requests are answered
-	delivering, stop := context.WithCancel(ctx)               // begins nothing more from then on: it can go on elsewhere, or later
+	working, done := context.WithCancel(context.Background()) // ends after the last request
+	delivering, stop := context.WithCancel(ctx)               // ends at once: other nodes, or the next start, deliver the rest
 	var work sync.WaitGroup
 	work.Go(func() { service.Work(working, func(err error) { log.Error("work", "error", err) }) })
 	work.Go(func() { dispatcher.Run(delivering) })

@@ -12,16 +12,16 @@ import (
 	"animalstore/internal/server"
 )
 
-// settings are the parts of serve's flags that are more than a text.
+// settings are the parsed values of serve's flags.
 type settings struct {
 	configuredKey  string
-	rateLimit      int                 // 0: none
-	today          func() time.Time    // nil: the clock's
-	eventRetention time.Duration       // 0: for ever
-	certificate    *server.Certificate // nil: no TLS
+	rateLimit      int                 // 0 for no limit
+	today          func() time.Time    // nil for the current date
+	eventRetention time.Duration       // 0 for ever
+	certificate    *server.Certificate // nil for plain HTTP
 }
 
-// settings checks every flag before anything is touched.
+// settings checks and parses every flag before the command has any effect.
 func (s *serveCommand) settings() (settings, error) {
 	var parsed settings
 	if err := checkAddr(s.Addr); err != nil {
@@ -84,7 +84,7 @@ func checkAddr(addr string) error {
 	return nil
 }
 
-// checkBaseURL checks an address of the interface; empty is none.
+// checkBaseURL checks a base URL of the API, which may be empty.
 func checkBaseURL(text string) error {
 	if text == "" {
 		return nil
@@ -96,7 +96,7 @@ func checkBaseURL(text string) error {
 	return nil
 }
 
-// checkOrigin takes an origin as browsers write it; in another form it would never match.
+// checkOrigin checks that an origin is written as browsers send it; in any other form it would never match.
 func checkOrigin(origin string) error {
 	if origin == "*" {
 		return nil
@@ -109,12 +109,12 @@ func checkOrigin(origin string) error {
 	return nil
 }
 
-// isHTTP tells whether a URL names a web server. Go's parser takes characters in a host that no host has.
+// isHTTP reports whether a URL is one of a web server. It is stricter than Go's parser about the host.
 func isHTTP(u *url.URL) bool {
 	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && !strings.ContainsAny(u.Host, `<>"`)
 }
 
-// checkHold checks how long an order may hold its animal.
+// checkHold checks the value of --order-hold.
 func checkHold(hold time.Duration) error {
 	const least, most = time.Second, 10 * 365 * 24 * time.Hour
 	if hold < least || hold > most {
@@ -123,7 +123,7 @@ func checkHold(hold time.Duration) error {
 	return nil
 }
 
-// parseRate reads how many requests a second a key may make; 0 is any number.
+// parseRate parses --rate-limit. It returns 0 for "off".
 func parseRate(text string) (int, error) {
 	if text == "off" {
 		return 0, nil
@@ -136,7 +136,8 @@ func parseRate(text string) (int, error) {
 	return n, nil
 }
 
-// parseRetention reads how long events are kept; 0 is for ever. Readers need some time to come back for what they missed.
+// parseRetention parses --event-retention. It returns 0 for "off". The minimum gives clients time to catch
+// up.
 func parseRetention(text string) (time.Duration, error) {
 	if text == "off" {
 		return 0, nil
@@ -149,11 +150,11 @@ func parseRetention(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// minKeyLength is how long a configured key must be, so that it cannot be guessed.
+// minKeyLength makes a configured key hard to guess.
 const minKeyLength = 16
 
-// configuredKey reads the key of the operator's own, from the file or else from the variable; empty is none. No message
-// ever shows any of it.
+// configuredKey reads the operator's own admin key from the file, or else from the environment. It returns ""
+// if there is none. Its errors never contain any part of the key.
 func configuredKey(file string) (string, error) {
 	source, key := "ANIMALSTORE_API_KEY", os.Getenv("ANIMALSTORE_API_KEY")
 	if file != "" {

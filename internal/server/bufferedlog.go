@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// BufferedLog is a log that buffers the lines of successful requests: a system call for each would cost a fifth of the
-// throughput. It writes every other line at once.
+// BufferedLog is a log that buffers the lines of successful requests: a system call for each would cost a
+// fifth of the throughput. It writes every other line at once.
 type BufferedLog struct {
 	*slog.Logger
 	buffer  *lineBuffer

@@ -15,8 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Certificate is a certificate and its key, read from two files. The files may be replaced while the server runs: it reloads a
-// valid pair within seconds, and keeps the last one while the files are invalid.
+// Certificate is a certificate and its key, read from two files. The files may be replaced while the server
+// runs: it reloads a valid pair within seconds, and keeps the last one while the files are invalid.
 type Certificate struct {
 	certFile, keyFile string
 	current           atomic.Pointer[tls.Certificate]
@@ -36,8 +36,8 @@ func (p pemPair) equal(other pemPair) bool {
 	return p.problem == other.problem && bytes.Equal(p.cert, other.cert) && bytes.Equal(p.key, other.key)
 }
 
-// reloadInterval is how often the files are read. Comparing their contents finds a changed symbolic link, a replaced file and an
-// overwritten one alike.
+// reloadInterval is how often the files are read. Comparing their contents finds a changed symbolic link, a
+// replaced file and an overwritten one alike.
 const reloadInterval = time.Second
 
 // LoadCertificate reads a certificate and its key. It fails if they do not belong together.
@@ -89,8 +89,8 @@ func (c *Certificate) watch(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// reload loads the files if they have changed. It reports an invalid pair once, and only if the next reload still finds it: two
-// files cannot be replaced at the same moment.
+// reload loads the files if they have changed. It reports an invalid pair once, and only if the next reload
+// still finds it: two files cannot be replaced at the same moment.
 func (c *Certificate) reload(log *slog.Logger) {
 	found := c.read()
 	if found.equal(c.loaded) {

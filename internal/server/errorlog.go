@@ -11,8 +11,8 @@ import (
 // errorInterval is how long a message of the same kind is suppressed.
 const errorInterval = 10 * time.Second
 
-// newErrorLog returns the http.Server's ErrorLog. It suppresses repeated messages: a client that opens thousands of connections, or
-// sends garbage over them, must not fill the disk.
+// newErrorLog returns the http.Server's ErrorLog. It suppresses repeated messages: a client that opens
+// thousands of connections, or sends garbage over them, must not fill the disk.
 func newErrorLog(out *slog.Logger) *log.Logger {
 	return log.New(&errorLog{out: out, logged: map[string]*loggedError{}, now: time.Now}, "", 0)
 }
@@ -53,14 +53,15 @@ func (l *errorLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// isPortProbe reports whether a client connected and disconnected without sending anything, as load balancers do to check that a
-// port is open.
+// isPortProbe reports whether a client connected and disconnected without sending anything, as load balancers
+// do to check that a port is open.
 func isPortProbe(message string) bool {
 	return strings.HasPrefix(message, "http: TLS handshake error ") &&
 		(strings.HasSuffix(message, ": EOF") || strings.HasSuffix(message, ": connection reset by peer"))
 }
 
-// errorKind returns the words that messages about different connections have in common, or "" for a panic, which is always logged.
+// errorKind returns the words that messages about different connections have in common, or "" for a panic,
+// which is always logged.
 func errorKind(message string) string {
 	words := strings.Fields(message)
 	kind := strings.Join(words[:min(3, len(words))], " ")

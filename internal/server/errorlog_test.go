@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// Messages of the same kind are logged once per interval, with the number suppressed; panics are always logged.
+// Messages of the same kind are logged once per interval, with the number suppressed; panics are always
+// logged.
 func TestErrorLogSuppressesRepeats(t *testing.T) {
 	t.Parallel()
 	var written bytes.Buffer

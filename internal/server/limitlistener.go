@@ -12,8 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// limitListener bounds the number of open connections. At the limit, a new connection replaces one that is waiting for a request,
-// preferably one that never sent any, so that idle clients cannot keep others out.
+// limitListener bounds the number of open connections. At the limit, a new connection replaces one that is
+// waiting for a request, preferably one that never sent any, so that idle clients cannot keep others out.
 type limitListener struct {
 	net.Listener
 	max       int
@@ -24,7 +24,8 @@ type limitListener struct {
 	dropped   *prometheus.CounterVec
 }
 
-// limitedConn is an accepted connection. It embeds the TCP connection so that net/http can close its write half.
+// limitedConn is an accepted connection. It embeds the TCP connection so that net/http can close its write
+// half.
 type limitedConn struct {
 	*net.TCPConn
 	listener *limitListener
@@ -47,10 +48,11 @@ const (
 )
 
 const (
-	// dropCandidates is how many connections are considered for dropping: a flood must not cost the server more than its sender.
+	// dropCandidates is how many connections are considered for dropping: a flood must not cost the server
+	// more than its sender.
 	dropCandidates = 64
-	// dropMinAge is how long every client may take to send its request, even on a slow network. While all waiting connections
-	// are younger than that, the new one waits.
+	// dropMinAge is how long every client may take to send its request, even on a slow network. While all
+	// waiting connections are younger than that, the new one waits.
 	dropMinAge    = 2 * time.Second
 	admitInterval = 10 * time.Millisecond
 )
@@ -69,8 +71,8 @@ func newLimitListener(max int) *limitListener {
 	return l
 }
 
-// connectionLimit returns how many of the wanted connections the process can have: the database and the webhooks need open
-// files, too.
+// connectionLimit returns how many of the wanted connections the process can have: the database and the
+// webhooks need open files, too.
 func connectionLimit(wanted int) int { return max(1, min(wanted, maxOpenFiles()/4*3)) }
 
 // Accept returns the next connection that fits the limit.
@@ -98,8 +100,8 @@ func (l *limitListener) Close() error {
 	return l.Listener.Close()
 }
 
-// admit adds a connection as soon as the limit allows it. It returns nil if all others are active, and net.ErrClosed if the
-// listener is closed.
+// admit adds a connection as soon as the limit allows it. It returns nil if all others are active, and
+// net.ErrClosed if the listener is closed.
 func (l *limitListener) admit(accepted *net.TCPConn) (*limitedConn, error) {
 	for {
 		admitted, retry := l.tryAdmit(accepted)
@@ -114,7 +116,8 @@ func (l *limitListener) admit(accepted *net.TCPConn) (*limitedConn, error) {
 	}
 }
 
-// tryAdmit adds a connection, in place of another if necessary. If it returns nil, retry tells whether a place will be free soon.
+// tryAdmit adds a connection, in place of another if necessary. If it returns nil, retry tells whether a
+// place will be free soon.
 func (l *limitListener) tryAdmit(accepted *net.TCPConn) (admitted *limitedConn, retry bool) {
 	l.mu.Lock()
 	var replaced *limitedConn
@@ -135,8 +138,8 @@ func (l *limitListener) tryAdmit(accepted *net.TCPConn) (admitted *limitedConn, 
 	return admitted, false
 }
 
-// drop picks a waiting connection among some candidates and marks it dropped. If it returns nil, retry tells whether one of them
-// will be old enough soon.
+// drop picks a waiting connection among some candidates and marks it dropped. If it returns nil, retry tells
+// whether one of them will be old enough soon.
 func (l *limitListener) drop() (victim *limitedConn, retry bool) {
 	candidates := 0
 	for c := range l.open { // in random order
@@ -186,7 +189,8 @@ func unwrapConn(conn net.Conn) *limitedConn {
 	return conn.(*limitedConn)
 }
 
-// connState is the http.Server's ConnState. A connection is idle when the responses to all of its requests are written.
+// connState is the http.Server's ConnState. A connection is idle when the responses to all of its requests
+// are written.
 func (l *limitListener) connState(conn net.Conn, state http.ConnState) {
 	if state == http.StateIdle {
 		c := unwrapConn(conn)
@@ -195,8 +199,8 @@ func (l *limitListener) connState(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// trackRequests marks a connection active while next handles its requests. A dropped connection must not start another request:
-// its client could not learn the outcome.
+// trackRequests marks a connection active while next handles its requests. A dropped connection must not
+// start another request: its client could not learn the outcome.
 func (l *limitListener) trackRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := r.Context().Value(connKey{}).(*limitedConn)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A request's context ends when its client disconnects, also on a connection that has served requests before, and not when the
-// client sends its next request ahead of time.
+// A request's context ends when its client disconnects, also on a connection that has served requests before,
+// and not when the client sends its next request ahead of time.
 func TestRequestEndsWhenClientDisconnects(t *testing.T) {
 	t.Parallel()
 	const (

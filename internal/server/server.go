@@ -14,17 +14,18 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Handlers set the deadlines of request bodies and responses themselves. ShutdownTimeout is longer than all of these.
+// Handlers set the deadlines of request bodies and responses themselves.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
-	// writeByteTimeout is how long an HTTP/2 client may accept no bytes at all. Responses have deadlines of their own, but even
-	// resetting a stream takes a client that reads.
+	// writeByteTimeout is how long an HTTP/2 client may accept no bytes at all. Responses have deadlines of
+	// their own, but even resetting a stream takes a client that reads.
 	writeByteTimeout = 15 * time.Second
 )
 
-// ShutdownTimeout is how long Run waits for requests to finish once it has stopped accepting new ones.
+// ShutdownTimeout is how long Run waits for requests to finish once it has stopped accepting new ones. It is
+// longer than any deadline of a request body or a response.
 const ShutdownTimeout = 90 * time.Second
 
 // Config configures a Server.
@@ -32,7 +33,8 @@ type Config struct {
 	MaxConnections int
 	Certificate    *Certificate // nil serves plain HTTP
 	Log            *slog.Logger
-	// DrainDelay is how long Run goes on accepting requests after drain was called, so that load balancers notice.
+	// DrainDelay is how long Run goes on accepting requests after drain was called, so that load balancers
+	// notice.
 	DrainDelay time.Duration
 }
 
@@ -42,7 +44,8 @@ type Server struct {
 	listener *limitListener
 }
 
-// New returns a server that is not running yet. It lowers the connection limit if the process cannot open that many files.
+// New returns a server that is not running yet. It lowers the connection limit if the process cannot open
+// that many files.
 func New(config Config) *Server {
 	limit := connectionLimit(config.MaxConnections)
 	if limit < config.MaxConnections {
@@ -60,8 +63,9 @@ func (s *Server) Collectors() []prometheus.Collector {
 	return collectors
 }
 
-// Run serves requests until the context ends. It then calls drain, waits for the drain delay, stops accepting requests, and
-// returns when those in progress have finished. It fails if they do not finish within ShutdownTimeout.
+// Run serves requests until the context ends. It then calls drain, waits for the drain delay, stops accepting
+// requests, and returns when those in progress have finished. It fails if they do not finish within
+// ShutdownTimeout.
 func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Handler, drain func()) error {
 	log := s.config.Log
 	s.listener.Listener = listener
@@ -72,7 +76,8 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		// The handler responds to OPTIONS * like to any other request, with a request id and a line in the log.
+		// The handler responds to OPTIONS * like to any other request, with a request id and a line in the
+		// log.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     newErrorLog(log),
 		HTTP2:                        &http.HTTP2Config{WriteByteTimeout: writeByteTimeout},
