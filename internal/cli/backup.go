@@ -12,9 +12,9 @@ import (
 
 // backupCommand backs up a store, which may be in use.
 type backupCommand struct {
-	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"FILE" help:"The store to back up: a file (default ${default})."`
-	Force    bool   `help:"Replace a file that is there already."`
-	File     string `arg:"" placeholder:"FILE" help:"The file to write."`
+	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"FILE" help:"Store to back up: a file (default ${default})."`
+	Force    bool   `help:"Overwrite an existing file."`
+	File     string `arg:"" placeholder:"FILE" help:"File to write."`
 }
 
 // Run writes the backup and prints its size. It backs up an inconsistent store, too, but then fails.
@@ -30,9 +30,9 @@ func (b *backupCommand) Run(ctx context.Context, t terminal) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(t.err, "Backed up %s to %s: %d bytes, read back.\n", b.Database, b.File, info.Size())
+	fmt.Fprintf(t.err, "Backed up %s to %s: %d bytes, verified.\n", b.Database, b.File, info.Size())
 	if found.All > 0 {
-		return fmt.Errorf("the backup is whole, but the store breaks rules: %d findings", found.All)
+		return fmt.Errorf("the backup is complete, but the store is inconsistent: %d findings", found.All)
 	}
 	return nil
 }
@@ -40,7 +40,7 @@ func (b *backupCommand) Run(ctx context.Context, t terminal) error {
 // checkFile checks that a database is a file, not a server.
 func checkFile(database string) error {
 	if sqlstore.IsURL(database) {
-		return usagef("--database: a PostgreSQL server is backed up and restored with its own tools, such as pg_dump and pg_restore")
+		return usagef("--database: use the tools of PostgreSQL, such as pg_dump and pg_restore, to back up and restore a server")
 	}
 	if err := checkDatabase(database, databaseVariable); err != nil {
 		return usagef("--database: %w", err)

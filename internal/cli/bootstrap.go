@@ -28,7 +28,7 @@ func bootstrapKey(ctx context.Context, service *shop.Service, t terminal, log *s
 		return err
 	}
 	if !isTerminal(t.out) {
-		log.Warn("no key yet: make one with `animalstore keys create --name admin --database " + shellQuote(absolutePath(database)) + "`")
+		log.Warn("no API key yet; create one with `animalstore keys create --name admin --database " + shellQuote(absolutePath(database)) + "`")
 		return nil
 	}
 	key, err := service.CreateKey(ctx, shop.NewKey{Name: "first", Scopes: []shop.Scope{shop.Admin}})
@@ -37,14 +37,14 @@ func bootstrapKey(ctx context.Context, service *shop.Service, t terminal, log *s
 	}
 	if demoAnimals > 0 {
 		if _, err := fmt.Fprintf(t.out, `
-This is a demo: a shop with %d animals, orders in every state and five weeks of history, all of it made up. It is kept in
-%s; remove that when you have seen enough.
+This is a demo: a shop with %d animals, orders in every state and five weeks of history, all made up. It is stored in
+%s; delete that when you are done.
 `, demoAnimals, redact(database)); err != nil {
 			return err
 		}
 	}
 	_, err = fmt.Fprintf(t.out, `
-Your first key. It may do everything, and it is shown only now: keep it.
+Your admin key. Save it now; it won't be shown again.
 
     %s
 
@@ -52,7 +52,7 @@ Try it:
 
     curl -H "Authorization: Bearer %s" %s/v1/pets
 
-Or open %s/ in a browser, and sign in with it.
+Or open %s/ in a browser and sign in with the key.
 
 `, key.Secret, key.Secret, address, address)
 	return err

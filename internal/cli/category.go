@@ -2,17 +2,16 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"animalstore/client"
 )
 
 type categoriesCommands struct {
 	exitCodesHelp
-	List   categoriesList   `cmd:"" help:"List the categories by their numbers."`
-	Add    categoriesAdd    `cmd:"" help:"Add a category; it gets a number."`
-	Set    categoriesSet    `cmd:"" help:"Give a category its name; one that is not there comes into being."`
-	Remove categoriesRemove `cmd:"" help:"Remove categories that no animal belongs to."`
+	List   categoriesList   `cmd:"" help:"List the categories by id."`
+	Add    categoriesAdd    `cmd:"" help:"Add a category; the service assigns its id."`
+	Set    categoriesSet    `cmd:"" help:"Name a category; created if missing."`
+	Remove categoriesRemove `cmd:"" help:"Remove categories that have no animals."`
 }
 
 type categoriesList struct{ storeFlags }
@@ -34,8 +33,7 @@ func (k *categoriesList) Run(ctx context.Context, t terminal) error {
 			n++
 		}
 		if n == 0 {
-			fmt.Fprintln(t.err, "There are no categories.")
-			return nil
+			return printEmpty(t, "categories", false)
 		}
 		return p.flush()
 	})
@@ -44,7 +42,7 @@ func (k *categoriesList) Run(ctx context.Context, t terminal) error {
 type categoriesAdd struct {
 	storeFlags
 	idempotencyFlag
-	Name string `required:"" placeholder:"NAME" help:"The category's name."`
+	Name string `required:"" placeholder:"NAME" help:"Name of the category."`
 }
 
 func (k *categoriesAdd) Run(ctx context.Context, t terminal) error {
@@ -62,8 +60,8 @@ func (k *categoriesAdd) Run(ctx context.Context, t terminal) error {
 
 type categoriesSet struct {
 	storeFlags
-	ID   int64  `arg:"" help:"The category's number."`
-	Name string `required:"" placeholder:"NAME" help:"Its name."`
+	ID   int64  `arg:"" help:"ID of the category."`
+	Name string `required:"" placeholder:"NAME" help:"Name of the category."`
 }
 
 func (k *categoriesSet) Run(ctx context.Context, t terminal) error {
@@ -75,13 +73,13 @@ func (k *categoriesSet) Run(ctx context.Context, t terminal) error {
 		if err != nil {
 			return err
 		}
-		return k.printResult(t, category, "Category %d is called %s.", category.ID, category.Name)
+		return k.printResult(t, category, "Category %d is now named %s.", category.ID, category.Name)
 	})
 }
 
 type categoriesRemove struct {
 	storeFlags
-	IDs []int64 `arg:"" name:"id" help:"The categories' numbers, as categories list shows them."`
+	IDs []int64 `arg:"" name:"id" help:"IDs of the categories, as shown by categories list."`
 }
 
 func (k *categoriesRemove) Run(ctx context.Context, t terminal) error {

@@ -21,21 +21,21 @@ import (
 type commandLine struct {
 	Serve serveCommand `cmd:"" help:"Run the service."`
 
-	Pets       petsCommands       `cmd:"" help:"List, add, change and remove the animals of a running store."`
-	Categories categoriesCommands `cmd:"" help:"List, add, name and remove the categories of a running store."`
-	Orders     ordersCommands     `cmd:"" help:"List, place, approve, deliver and cancel the orders of a running store."`
-	Events     eventsCommand      `cmd:"" help:"Show what happened in a running store, or follow what happens."`
-	Inventory  inventoryCommand   `cmd:"" help:"Count the animals of a running store by status."`
+	Pets       petsCommands       `cmd:"" help:"List, add, change and remove animals in a running store."`
+	Categories categoriesCommands `cmd:"" help:"List, add, rename and remove categories in a running store."`
+	Orders     ordersCommands     `cmd:"" help:"List, place, approve, deliver and cancel orders in a running store."`
+	Events     eventsCommand      `cmd:"" help:"Show the events of a running store, or follow new ones."`
+	Inventory  inventoryCommand   `cmd:"" help:"Count the animals in a running store by status."`
 
-	Keys    keysCommands   `cmd:"" help:"Manage API keys, straight on the database."`
-	Import  importCommand  `cmd:"" help:"Bring the animals of a CSV or NDJSON file into a running store."`
-	Export  exportCommand  `cmd:"" help:"Write all animals of a running store to a CSV or NDJSON file."`
-	Copy    copyCommand    `cmd:"" help:"Copy a whole store into another, empty database: from a file to PostgreSQL, or back."`
-	Backup  backupCommand  `cmd:"" help:"Write the store in a file into another file, also while it is served."`
-	Restore restoreCommand `cmd:"" help:"Put a backup in the place of a store."`
-	Check   checkCommand   `cmd:"" help:"Look through a whole store for damage and broken rules, also while it is served."`
-	Health  healthCommand  `cmd:"" help:"Ask the service on this machine whether it is ready."`
-	Version versionCommand `cmd:"" help:"Say which version this is."`
+	Keys    keysCommands   `cmd:"" help:"Manage API keys directly in the database."`
+	Import  importCommand  `cmd:"" help:"Import animals from a CSV or NDJSON file into a running store."`
+	Export  exportCommand  `cmd:"" help:"Export all animals of a running store to a CSV or NDJSON file."`
+	Copy    copyCommand    `cmd:"" help:"Copy a whole store to an empty database: from a file to PostgreSQL, or back."`
+	Backup  backupCommand  `cmd:"" help:"Back up a store to a file, even while it is in use."`
+	Restore restoreCommand `cmd:"" help:"Restore a store from a backup."`
+	Check   checkCommand   `cmd:"" help:"Check a whole store for damage and inconsistencies, even while it is in use."`
+	Health  healthCommand  `cmd:"" help:"Check whether the service on this machine is ready."`
+	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
 // terminal is where a command prints: results to out, everything else to err.
@@ -56,7 +56,7 @@ func Run(args []string, out, errs io.Writer) int {
 	helped := false
 	parser, err := kong.New(&commandLine{},
 		kong.Name("animalstore"),
-		kong.Description("Keeps the catalogue of the animals held by a store.\n\nStart with: animalstore serve"),
+		kong.Description("Manages the animals and orders of a pet store.\n\nTo begin, run: animalstore serve"),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		kong.Writers(out, errs),
 		kong.Exit(func(int) { helped = true }),

@@ -10,8 +10,8 @@ import (
 
 // apiFlags are the flags of commands that use the API of a running service.
 type apiFlags struct {
-	URL     string `name:"url" env:"ANIMALSTORE_URL" default:"http://127.0.0.1:8080/v1" placeholder:"URL" help:"The base address of the service, ending in /v1 (default ${default})."`
-	KeyFile string `name:"key-file" placeholder:"FILE" help:"A file with the API key; or put the key itself into $$ANIMALSTORE_KEY."`
+	URL     string `name:"url" env:"ANIMALSTORE_URL" default:"http://127.0.0.1:8080/v1" placeholder:"URL" help:"Base URL of the service, ending in /v1 (default ${default})."`
+	KeyFile string `name:"key-file" placeholder:"FILE" help:"File with the API key; or set $$ANIMALSTORE_KEY to the key itself."`
 }
 
 // newClient returns a client for the service and key that the flags name. Its errors never contain any part
@@ -26,14 +26,14 @@ func (o apiFlags) newClient(options ...client.Option) (*client.Client, error) {
 		source, key = "--key-file", strings.TrimSpace(string(content))
 	}
 	if key == "" {
-		return nil, usagef("there is no API key: put it into the variable ANIMALSTORE_KEY, or into a file that --key-file names (animalstore keys create makes one)")
+		return nil, usagef("no API key: set ANIMALSTORE_KEY, or name a file with --key-file; create a key with animalstore keys create")
 	}
 	if err := checkBaseURL(o.URL); err != nil || o.URL == "" {
-		return nil, usagef("--url: it must be an address such as http://127.0.0.1:8080/v1")
+		return nil, usagef("--url: expected a URL such as http://127.0.0.1:8080/v1")
 	}
 	c, err := client.New(o.URL, key, append(options, client.WithUserAgent("animalstore-cli/"+buildVersion()))...)
 	if err != nil {
-		return nil, usagef("%s: the key must have visible ASCII characters only, and no spaces", source)
+		return nil, usagef("%s: the key may contain only visible ASCII characters and no spaces", source)
 	}
 	return c, nil
 }

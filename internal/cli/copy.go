@@ -11,8 +11,8 @@ import (
 
 // copyCommand copies a store to another database. Its clients can continue there without a change.
 type copyCommand struct {
-	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"The store to copy: a file that nobody serves, or a postgres:// URL (default ${default})."`
-	To       string `required:"" env:"ANIMALSTORE_COPY_TO" placeholder:"DATABASE" help:"Where to copy it: a file or a postgres:// URL, with nothing in it yet. A URL with a password belongs into the variable."`
+	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"Store to copy: a file that is not in use, or a postgres:// URL (default ${default})."`
+	To       string `required:"" env:"ANIMALSTORE_COPY_TO" placeholder:"DATABASE" help:"Empty database to copy to: a file or a postgres:// URL. Put a URL with a password into the environment variable."`
 }
 
 // Run prints each copied table with the checksum that source and target have in common.
@@ -37,7 +37,7 @@ func (c *copyCommand) Run(ctx context.Context, t terminal) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(t.err, "Copied %s to %s, and found both the same.\n", redact(c.Database), redact(c.To))
+	_, err = fmt.Fprintf(t.err, "Copied %s to %s and verified the copy.\n", redact(c.Database), redact(c.To))
 	return err
 }
 

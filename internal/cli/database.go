@@ -14,8 +14,8 @@ import (
 
 // databaseFlags are the flags of commands that open the database themselves. A service may be running on it.
 type databaseFlags struct {
-	Database    string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"The database: a file or a postgres:// URL (default ${default})."`
-	Environment string `env:"ANIMALSTORE_ENVIRONMENT" default:"" enum:",production,staging" placeholder:"NAME" help:"production or staging (default: what the database was made for; production for a new one)."`
+	Database    string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"Database: a file or a postgres:// URL (default ${default})."`
+	Environment string `env:"ANIMALSTORE_ENVIRONMENT" default:"" enum:",production,staging" placeholder:"NAME" help:"production or staging (default: that of the database; production for a new one)."`
 }
 
 // withService opens the database and calls fn. It fails if the database does not exist, unless create is set.
@@ -49,11 +49,11 @@ const databaseVariable = "ANIMALSTORE_DATABASE"
 func checkDatabase(database, variable string) error {
 	switch {
 	case database == "":
-		return fmt.Errorf("the file's name is missing")
+		return fmt.Errorf("the file name is missing")
 	case sqlstore.IsURL(database):
 		return checkServer(database, variable)
 	case strings.Contains(database, "://"), strings.HasPrefix(database, "file:"), strings.HasPrefix(database, ":"), serverForm.MatchString(database):
-		return fmt.Errorf("it must be the path of a file or a postgres:// URL") // the value may contain a password: do not print it
+		return fmt.Errorf("expected the path of a file or a postgres:// URL") // the value may contain a password: do not print it
 	}
 	return nil
 }
@@ -66,13 +66,13 @@ var serverForm = regexp.MustCompile(`(?i)^\s*postgres(ql)?:|\b(host|dbname|passw
 // flags.
 func checkServer(database, variable string) error {
 	if strings.Contains(database, "#") { // often part of a password, the rest of which would be printed
-		return errors.New("what stands behind a # is not read; write each # in the URL as %23")
+		return errors.New("everything after # would be ignored; write # as %23 in the URL")
 	}
 	if err := sqlstore.CheckURL(database); err != nil {
 		return err
 	}
 	if hasPassword(database) && os.Getenv(variable) != database {
-		return fmt.Errorf("a URL with a password belongs into the variable %s, which others cannot see", variable)
+		return fmt.Errorf("put a URL with a password into the environment variable %s: other users can see flags", variable)
 	}
 	return nil
 }

@@ -14,10 +14,10 @@ import (
 type eventsCommand struct {
 	exitCodesHelp
 	storeFlags
-	Follow  bool     `short:"f" help:"Go on with what happens, until Ctrl-C or --limit ends it; without --after or --all it begins now."`
-	After   *string  `placeholder:"ID" help:"Only what came after this event; 0 is before the first (default: the latest)."`
-	Type    []string `placeholder:"TYPE" help:"Only this type, such as order.placed; can be given several times."`
-	Subject string   `placeholder:"PATH" help:"Only what happened to this, such as pets/7 or store/orders/3."`
+	Follow  bool     `short:"f" help:"Keep printing new events until Ctrl-C or --limit; starts with the next event unless --after or --all is set."`
+	After   *string  `placeholder:"ID" help:"Only events after this one; 0 is before the first (default: the latest events)."`
+	Type    []string `placeholder:"TYPE" help:"Only events of this type, such as order.placed; can be repeated."`
+	Subject string   `placeholder:"PATH" help:"Only events about this resource, such as pets/7 or store/orders/3."`
 	limitFlags
 }
 
@@ -26,10 +26,10 @@ func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
 		return err
 	}
 	if e.After != nil && (*e.After == "" || strings.Trim(*e.After, "0123456789") != "" || len(*e.After) > 18) {
-		return usagef("--after must be the id of an event, which has 1 to 18 digits") // an empty value is an unset variable: ignoring it would skip events
+		return usagef("--after must be the id of an event: 1 to 18 digits") // an empty value is an unset variable: ignoring it would skip events
 	}
 	if e.After != nil && e.All {
-		return usagef("--after and --all do not go together: --all begins with the first event")
+		return usagef("--after and --all are mutually exclusive: --all starts with the first event")
 	}
 	if err := checkFlags(optionalTextProblem("--subject", e.Subject)); err != nil {
 		return err
@@ -63,12 +63,7 @@ func (e *eventsCommand) filter() client.EventFilter {
 }
 
 func (e *eventsCommand) printNone(t terminal) error {
-	things := "events"
-	if e.After != nil || e.Type != nil || e.Subject != "" {
-		things += " like that"
-	}
-	_, err := fmt.Fprintf(t.err, "There are no %s.\n", things)
-	return err
+	return printEmpty(t, "events", e.After != nil || e.Type != nil || e.Subject != "")
 }
 
 // list prints the events after --after, or all.
@@ -83,7 +78,7 @@ func (e *eventsCommand) list(ctx context.Context, c *client.Client, t terminal, 
 		return e.printNone(t)
 	}
 	if err == nil && next != "" {
-		fmt.Fprintf(t.err, "There are more events: go on with --after %s.\n", next)
+		fmt.Fprintf(t.err, "There are more events; continue with --after %s.\n", next)
 	}
 	return err
 }
@@ -150,7 +145,7 @@ func (e *eventsCommand) follow(ctx context.Context, c *client.Client, t terminal
 		after = "0"
 	}
 	if isTerminal(t.err) {
-		fmt.Fprintln(t.err, "Waiting for what happens; Ctrl-C ends it.")
+		fmt.Fprintln(t.err, "Waiting for events; press Ctrl-C to stop.")
 	}
 	for event, err := range c.Follow(ctx, after, e.filter()) {
 		if reset, ok := errors.AsType[*client.ResetError](err); ok {

@@ -32,8 +32,8 @@ const (
 type exitCodesHelp struct{}
 
 func (exitCodesHelp) Help() string {
-	return "Exit codes: 0 done, 1 failed, 2 wrong use, 3 not found, 4 key not accepted, 5 refused by the rules of the shop, " +
-		"6 service not reached, 130 interrupted."
+	return "Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 key rejected, 5 refused by a rule of the shop, " +
+		"6 service unreachable, 130 interrupted."
 }
 
 // codedError is an error with an exit code.
@@ -57,7 +57,7 @@ func explainError(ctx context.Context, err error, changes bool) error {
 	}
 	maybe := ""
 	if changes && client.MayBeDone(err) {
-		maybe = "; it may have been done all the same: look before you run it again"
+		maybe = "; the change may have been made anyway: check before you retry"
 	}
 	if ctx.Err() != nil {
 		return codedError{errors.New("interrupted" + maybe), exitInterrupted}
@@ -66,9 +66,9 @@ func explainError(ctx context.Context, err error, changes bool) error {
 		return codedError{fmt.Errorf("%w%s%s", plainError(err), hint(e), maybe), exitCode(e)}
 	}
 	if isNetworkError(err) {
-		next := "; start it with animalstore serve, or say where it is with --url or ANIMALSTORE_URL"
+		next := "; start it with animalstore serve, or set its URL with --url or ANIMALSTORE_URL"
 		if isCertificateError(err) {
-			next = "; use the name that its certificate is for, renew one that has run out, or let this system trust who signed it (on Linux, SSL_CERT_FILE can name a file of them)"
+			next = "; use a host name that its certificate covers, renew the certificate if it has expired, or make this system trust its issuer (on Linux, SSL_CERT_FILE can name a file with trusted certificates)"
 		}
 		return codedError{fmt.Errorf("%w%s%s", plainError(err), next, maybe), exitUnreachable}
 	}
@@ -86,7 +86,7 @@ func plainError(err error) error {
 	}
 	if e, ok := errors.AsType[*url.Error](err); ok {
 		address, _, _ := strings.Cut(e.URL, "/v1/")
-		return fmt.Errorf("the service at %s cannot be reached: %w", address, e.Err)
+		return fmt.Errorf("cannot reach the service at %s: %w", address, e.Err)
 	}
 	return errors.New(strings.TrimPrefix(err.Error(), "animalstore: "))
 }
@@ -95,9 +95,9 @@ func plainError(err error) error {
 func hint(e *client.Error) string {
 	switch {
 	case exitCode(e) == exitKey:
-		return " It was taken from ANIMALSTORE_KEY, or from --key-file; animalstore keys create makes another."
+		return " The key came from ANIMALSTORE_KEY or --key-file; create another with animalstore keys create."
 	case e.Code == client.CodeUnexpectedAnswer:
-		return " Is --url, or ANIMALSTORE_URL, the address of the service?"
+		return " Is --url or ANIMALSTORE_URL the URL of the service?"
 	}
 	return ""
 }

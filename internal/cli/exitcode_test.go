@@ -111,7 +111,7 @@ func TestEveryErrorHasAnExitCode(t *testing.T) {
 			if code != c.code {
 				t.Errorf("%v exits with %d, want %d", c.err, code, c.code)
 			}
-			if err != nil && strings.Contains(err.Error(), "may have been done") != (changes && c.open) {
+			if err != nil && strings.Contains(err.Error(), "may have been made") != (changes && c.open) {
 				t.Errorf("%v (a change: %v) is explained as %q", c.err, changes, err)
 			}
 			if again := explainError(ctx, err, changes); fmt.Sprint(again) != fmt.Sprint(err) {

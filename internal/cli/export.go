@@ -16,14 +16,14 @@ import (
 // exportCommand writes all animals to a file. The file appears only once it is complete.
 type exportCommand struct {
 	apiFlags
-	File   string `arg:"" help:"The file to write; - is the standard output."`
-	Format string `enum:",csv,ndjson" default:"" placeholder:"FORMAT" help:"csv or ndjson (default: what the file's name says; csv for the standard output)."`
+	File   string `arg:"" help:"File to write; - is standard output."`
+	Format string `enum:",csv,ndjson" default:"" placeholder:"FORMAT" help:"csv or ndjson (default: by the file extension; csv for standard output)."`
 }
 
 func (e *exportCommand) Run(ctx context.Context, t terminal) error {
 	format := formatOf(e.Format, e.File)
 	if format == "" && e.File != "-" {
-		return usagef("the name of the file ends neither in .csv nor in .ndjson; say which with --format")
+		return usagef("the file name ends in neither .csv nor .ndjson; choose the format with --format")
 	}
 	if format == "" {
 		format = client.CSV
@@ -70,7 +70,7 @@ func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error
 	mode := os.FileMode(0o666)
 	if info, err := os.Stat(target); err == nil {
 		if mode = info.Mode().Perm(); info.IsDir() {
-			return nil, nil, usagef("%s is a folder", e.File)
+			return nil, nil, usagef("%s is a directory", e.File)
 		}
 		if !info.Mode().IsRegular() { // a pipe or a device must not be replaced
 			file, err := os.OpenFile(target, os.O_WRONLY, 0)
@@ -83,7 +83,7 @@ func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error
 	part := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+"."+rand.Text()[:8]+".part")
 	file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if why, ok := errors.AsType[*os.PathError](err); ok {
-		return nil, nil, usagef("cannot write to the folder of %s: %w", e.File, why.Err)
+		return nil, nil, usagef("cannot write to the directory of %s: %w", e.File, why.Err)
 	} else if err != nil {
 		return nil, nil, err
 	}

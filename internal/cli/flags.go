@@ -10,7 +10,7 @@ import (
 
 // idempotencyFlag is the flag of commands that create something.
 type idempotencyFlag struct {
-	IdempotencyKey *string `name:"idempotency-key" placeholder:"KEY" help:"A name of your own for this: run again with the same within 24 hours, it is not done twice."`
+	IdempotencyKey *string `name:"idempotency-key" placeholder:"KEY" help:"Idempotency key of your choice: repeating the command with the same key within 24 hours has no further effect."`
 }
 
 func (o idempotencyFlag) options() []client.PostOption {

@@ -14,8 +14,8 @@ import (
 // healthCommand checks whether the service on this machine is ready, for containers without a shell. It reads
 // the same environment variables as serve, so that the address is configured once.
 type healthCommand struct {
-	Addr    string `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the service listens (default ${default})."`
-	TLSCert string `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Ask over HTTPS, as a service does that has a certificate."`
+	Addr    string `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address that the service listens on (default ${default})."`
+	TLSCert string `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Use HTTPS, because the service has a certificate."`
 }
 
 // healthTimeout is longer than the service's own check takes, and shorter than the interval of usual health
@@ -38,7 +38,7 @@ func (h *healthCommand) Run(ctx context.Context, t terminal) error {
 	defer transport.CloseIdleConnections()
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return fmt.Errorf("the service at %s cannot be reached: %w", h.url(), err)
+		return fmt.Errorf("cannot reach the service at %s: %w", h.url(), err)
 	}
 	defer response.Body.Close()
 	var status struct {
@@ -54,7 +54,7 @@ func (h *healthCommand) Run(ctx context.Context, t terminal) error {
 	case err == nil && status.Message != "":
 		return fmt.Errorf("not ready: %s", status.Message)
 	}
-	return fmt.Errorf("what answers at %s is no animalstore", h.url())
+	return fmt.Errorf("the server at %s is not an animalstore", h.url())
 }
 
 // url returns the URL of the service for a client on the same machine.

@@ -21,10 +21,10 @@ import (
 // the file.
 type importCommand struct {
 	apiFlags
-	File   string `arg:"" help:"The file, CSV or NDJSON; - is the standard input."`
-	Format string `enum:",csv,ndjson" default:"" placeholder:"FORMAT" help:"csv or ndjson (default: what the file's name or its beginning says)."`
+	File   string `arg:"" help:"CSV or NDJSON file to import; - is standard input."`
+	Format string `enum:",csv,ndjson" default:"" placeholder:"FORMAT" help:"csv or ndjson (default: by the file extension or content)."`
 	DryRun bool   `name:"dry-run" help:"Only check the file."`
-	Again  bool   `help:"Add the animals also where this file was imported within the last 24 hours."`
+	Again  bool   `help:"Add the animals even if this file was imported within the last 24 hours."`
 }
 
 // Run prints how many animals it added.
@@ -51,14 +51,14 @@ func (i *importCommand) Run(ctx context.Context, t terminal) error {
 	}
 	err = run.write()
 	if err != nil && run.created > 0 {
-		return fmt.Errorf("%w; until then %s of %d were imported: run it again within 24 hours, with the same file and key, and it goes on and adds nothing twice",
+		return fmt.Errorf("%w; %s of %d were imported before that: run the command again within 24 hours, with the same file and key, to continue without duplicates",
 			i.failed(ctx, err), countAnimals(run.created), run.animals)
 	}
 	if err != nil {
 		return i.failed(ctx, err)
 	}
 	if run.replayed > 0 {
-		fmt.Fprintf(t.err, "Of this file, %s had been imported before; they are not added twice, unless --again says so.\n", countAnimals(run.replayed))
+		fmt.Fprintf(t.err, "Skipped %s that had been imported from this file before; use --again to add them anyway.\n", countAnimals(run.replayed))
 	}
 	_, err = fmt.Fprintf(t.out, "Imported %s.\n", countAnimals(run.created-run.replayed))
 	return err
@@ -86,7 +86,7 @@ func (i *importCommand) open(ctx context.Context) (_ *os.File, closeFile func(),
 		return nil, nil, err
 	case info.IsDir():
 		file.Close()
-		return nil, nil, usagef("%s is a folder", i.File)
+		return nil, nil, usagef("%s is a directory", i.File)
 	case info.Mode().IsRegular() && i.File != "-":
 		return file, func() { file.Close() }, nil
 	}
@@ -187,7 +187,7 @@ func (w *importRun) estimate() int64 {
 	return info.Size() * lines / int64(max(1, n))
 }
 
-var errFileChanged = errors.New("the file changed while it was read")
+var errFileChanged = errors.New("the file changed while it was being read")
 
 // write imports every chunk that was checked, each with its own idempotency key.
 func (w *importRun) write() error {

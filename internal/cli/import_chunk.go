@@ -107,7 +107,7 @@ func (c *chunker) readRecord() ([]byte, error) {
 		quotes += bytes.Count(part, []byte(`"`))
 		switch {
 		case len(record) > maxRecord:
-			return nil, fmt.Errorf("line %d: this animal is larger than %d bytes; is there a quote that does not end?", start, maxRecord)
+			return nil, fmt.Errorf("line %d: this animal is larger than %d bytes; is a closing quote missing?", start, maxRecord)
 		case err == bufio.ErrBufferFull:
 			continue
 		case err == io.EOF && len(record) > 0:

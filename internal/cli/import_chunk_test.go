@@ -66,7 +66,7 @@ func TestUnclosedQuoteIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = chunks.next()
-	if want := fmt.Sprintf("line 3: this animal is larger than %d bytes; is there a quote that does not end?", maxRecord); err == nil || err.Error() != want {
+	if want := fmt.Sprintf("line 3: this animal is larger than %d bytes; is a closing quote missing?", maxRecord); err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 }

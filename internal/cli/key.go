@@ -9,17 +9,17 @@ import (
 )
 
 type keysCommands struct {
-	Create keysCreate `cmd:"" help:"Make a key and print it; it cannot be shown again."`
+	Create keysCreate `cmd:"" help:"Create a key and print it; it won't be shown again."`
 	List   keysList   `cmd:"" help:"List the keys, newest first."`
-	Rotate keysRotate `cmd:"" help:"Give a key a new secret and print it; the old one works a while longer."`
-	Revoke keysRevoke `cmd:"" help:"Take a key back; it is refused everywhere within a second."`
+	Rotate keysRotate `cmd:"" help:"Give a key a new secret and print it; the old one stays valid for a while."`
+	Revoke keysRevoke `cmd:"" help:"Revoke a key; every node rejects it within a second."`
 }
 
 type keysCreate struct {
 	databaseFlags
-	Name    string   `required:"" placeholder:"NAME" help:"What to call the key: who will use it."`
-	Scope   []string `placeholder:"SCOPE" default:"admin" help:"What it may do: pets:read, pets:write, orders:read, orders:write, events:read, admin (default ${default})."`
-	Expires string   `placeholder:"TIME" help:"When it stops working, as 2027-01-31 or 2027-01-31T18:00:00Z (default: never)."`
+	Name    string   `required:"" placeholder:"NAME" help:"Name of the key: who will use it."`
+	Scope   []string `placeholder:"SCOPE" default:"admin" help:"What the key may do: pets:read, pets:write, orders:read, orders:write, events:read, admin (default ${default})."`
+	Expires string   `placeholder:"TIME" help:"When the key expires, such as 2027-01-31 or 2027-01-31T18:00:00Z (default: never)."`
 }
 
 // Run prints only the secret to stdout, so that scripts can read it.
@@ -42,7 +42,7 @@ func (k *keysCreate) Run(ctx context.Context, t terminal) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(t.err, "Made key %d (%s) for the %s environment, with %s. It is shown only now.\n",
+		fmt.Fprintf(t.err, "Created key %d (%s) for the %s environment, with %s. It won't be shown again.\n",
 			key.ID, escapeControls(key.Name), service.Environment(), shop.ScopesText(key.Scopes))
 		_, err = fmt.Fprintln(t.out, key.Secret)
 		return err
@@ -74,8 +74,8 @@ func (k *keysList) Run(ctx context.Context, t terminal) error {
 
 type keysRotate struct {
 	databaseFlags
-	ID      int64         `arg:"" help:"The key's number, as keys list shows it."`
-	Overlap time.Duration `default:"24h" placeholder:"DURATION" help:"How long the old secret goes on working, as 90m or 24h (default ${default})."`
+	ID      int64         `arg:"" help:"ID of the key, as shown by keys list."`
+	Overlap time.Duration `default:"24h" placeholder:"DURATION" help:"How long the old secret stays valid, such as 90m or 24h (default ${default})."`
 }
 
 // Run prints only the secret to stdout, so that scripts can read it.
@@ -88,7 +88,7 @@ func (k *keysRotate) Run(ctx context.Context, t terminal) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(t.err, "Key %d (%s) has a new secret, shown only now. The old one works for another %s.\n", key.ID, escapeControls(key.Name), k.Overlap)
+		fmt.Fprintf(t.err, "Key %d (%s) has a new secret, which won't be shown again. The old one stays valid for %s.\n", key.ID, escapeControls(key.Name), k.Overlap)
 		_, err = fmt.Fprintln(t.out, key.Secret)
 		return err
 	})
@@ -96,7 +96,7 @@ func (k *keysRotate) Run(ctx context.Context, t terminal) error {
 
 type keysRevoke struct {
 	databaseFlags
-	ID int64 `arg:"" help:"The key's number, as keys list shows it."`
+	ID int64 `arg:"" help:"ID of the key, as shown by keys list."`
 }
 
 func (k *keysRevoke) Run(ctx context.Context, t terminal) error {
@@ -104,7 +104,7 @@ func (k *keysRevoke) Run(ctx context.Context, t terminal) error {
 		if err := service.RevokeKey(ctx, k.ID); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintf(t.err, "Key %d is revoked.\n", k.ID)
+		_, err := fmt.Fprintf(t.err, "Revoked key %d.\n", k.ID)
 		return err
 	})
 }
@@ -119,7 +119,7 @@ func parseTime(text string) (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no time such as 2027-01-31 or 2027-01-31T18:00:00Z", text)
+	return time.Time{}, fmt.Errorf("invalid time %q; expected a date or time such as 2027-01-31 or 2027-01-31T18:00:00Z", text)
 }
 
 // formatTime formats a time in UTC for people, or returns none for the zero time.

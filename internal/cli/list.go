@@ -4,15 +4,15 @@ import "fmt"
 
 // limitFlags are the flags of commands that print a list.
 type limitFlags struct {
-	Limit *int `xor:"limit" placeholder:"N" help:"The most to show (default 20)."`
-	All   bool `xor:"limit" help:"Show all, however many there are."`
+	Limit *int `xor:"limit" placeholder:"N" help:"Maximum number to show (default 20)."`
+	All   bool `xor:"limit" help:"Show all of them."`
 }
 
 const defaultLimit = 20
 
 func (s limitFlags) check() error {
 	if s.Limit != nil && *s.Limit < 1 {
-		return usagef("--limit: it must be 1 or more, not %d", *s.Limit)
+		return usagef("--limit: %d is out of range; expected 1 or more", *s.Limit)
 	}
 	return nil
 }
@@ -27,45 +27,58 @@ func (s limitFlags) limit() int {
 // maxPageSize is the API's maximum.
 const maxPageSize = 100
 
-// printPages prints a list page by page. It returns how many items it printed, and the cursor of the next
-// page, or "".
-func printPages[T any](s limitFlags, p *printer[T], page func(limit int, from string) (things []T, next string, err error)) (n int, next string, err error) {
+// pageFunc returns a page of a list, and the cursor of the next page or "".
+type pageFunc[T any] func(limit int, cursor string) (items []T, next string, err error)
+
+// printPages prints a list page by page. It returns how many items it printed, and the cursor of the next page
+// or "".
+func printPages[T any](s limitFlags, p *printer[T], page pageFunc[T]) (n int, cursor string, err error) {
 	for {
 		limit := maxPageSize
 		if !s.All {
 			limit = min(limit, s.limit()-n)
 		}
-		things, following, err := page(limit, next)
+		items, next, err := page(limit, cursor)
 		if err != nil {
 			return n, "", err
 		}
-		for _, thing := range things {
-			if err := p.print(thing); err != nil {
+		for _, item := range items {
+			if err := p.print(item); err != nil {
 				return n, "", err
 			}
 		}
-		n, next = n+len(things), following
+		n, cursor = n+len(items), next
 		if n > 0 { // do not print a header alone
 			if err := p.flush(); err != nil {
 				return n, "", err
 			}
 		}
-		if next == "" || !s.All && n >= s.limit() {
-			return n, next, nil
+		if cursor == "" || !s.All && n >= s.limit() {
+			return n, cursor, nil
 		}
 	}
 }
 
-// printList prints a list, and a note if it is empty or was cut off.
-func printList[T any](t terminal, s limitFlags, p *printer[T], things string, page func(limit int, from string) ([]T, string, error)) error {
+// printList prints a list, and a note if it is empty or was cut off. The noun is the plural of its items.
+func printList[T any](t terminal, s limitFlags, p *printer[T], noun string, filtered bool, page pageFunc[T]) error {
 	n, next, err := printPages(s, p, page)
 	switch {
 	case err != nil:
 		return err
 	case n == 0:
-		fmt.Fprintf(t.err, "There are no %s.\n", things)
+		return printEmpty(t, noun, filtered)
 	case next != "":
-		fmt.Fprintf(t.err, "There are more %s: --limit N shows N of them, --all shows all.\n", things)
+		fmt.Fprintf(t.err, "There are more %s; show them with --limit N or --all.\n", noun)
 	}
 	return nil
+}
+
+// printEmpty notes that a list is empty.
+func printEmpty(t terminal, noun string, filtered bool) error {
+	note := "No " + noun + " yet."
+	if filtered {
+		note = "No " + noun + " match."
+	}
+	_, err := fmt.Fprintln(t.err, note)
+	return err
 }

@@ -11,16 +11,16 @@ type ordersCommands struct {
 	exitCodesHelp
 	List    ordersList    `cmd:"" help:"List the orders, newest first."`
 	Show    ordersShow    `cmd:"" help:"Show one order."`
-	Place   ordersPlace   `cmd:"" help:"Order an animal that is available; it is held for the order from then on."`
-	Approve ordersApprove `cmd:"" help:"Approve placed orders; their hold no longer runs out."`
+	Place   ordersPlace   `cmd:"" help:"Order an available animal; the order then holds it."`
+	Approve ordersApprove `cmd:"" help:"Approve placed orders; their holds no longer expire."`
 	Deliver ordersDeliver `cmd:"" help:"Deliver approved orders; their animals are sold."`
 	Cancel  ordersCancel  `cmd:"" help:"Cancel placed or approved orders; their animals are available again."`
 }
 
 type ordersList struct {
 	storeFlags
-	Status string `placeholder:"STATUS" help:"Only those that are placed, approved, delivered, cancelled or expired."`
-	Pet    *int64 `placeholder:"ID" help:"Only those for this animal."`
+	Status string `placeholder:"STATUS" help:"Only orders with this status: placed, approved, delivered, cancelled or expired."`
+	Pet    *int64 `placeholder:"ID" help:"Only orders for this animal."`
 	limitFlags
 }
 
@@ -31,17 +31,14 @@ func (o *ordersList) Run(ctx context.Context, t terminal) error {
 	if err := checkFlags(statusProblem(o.Status, shop.OrderStatusProblem)); err != nil {
 		return err
 	}
-	query, things := client.OrderQuery{Status: client.OrderStatus(o.Status)}, "orders"
+	query := client.OrderQuery{Status: client.OrderStatus(o.Status)}
 	if o.Pet != nil {
 		if query.PetID = *o.Pet; query.PetID < 1 {
-			return usagef("--pet must be 1 or more: the number of an animal")
+			return usagef("--pet must be the id of an animal, 1 or more")
 		}
 	}
-	if o.Status != "" || o.Pet != nil {
-		things += " like that"
-	}
 	return o.read(ctx, func(c *client.Client) error {
-		return printList(t, o.limitFlags, newPrinter(t, o.outputFlag, orderRow, "ID", "STATUS", "PET", "PLACED", "HELD UNTIL", "REFERENCE"), things,
+		return printList(t, o.limitFlags, newPrinter(t, o.outputFlag, orderRow, "ID", "STATUS", "PET", "PLACED", "HELD UNTIL", "REFERENCE"), "orders", o.Status != "" || o.Pet != nil,
 			func(limit int, from string) ([]client.Order, string, error) {
 				query.Limit, query.Cursor = limit, from
 				return c.ListOrders(ctx, query)
@@ -56,7 +53,7 @@ func orderRow(order client.Order) []string {
 
 type ordersShow struct {
 	storeFlags
-	ID int64 `arg:"" help:"The order's number, as orders list shows it."`
+	ID int64 `arg:"" help:"ID of the order, as shown by orders list."`
 }
 
 func (o *ordersShow) Run(ctx context.Context, t terminal) error {
@@ -75,8 +72,8 @@ func (o *ordersShow) Run(ctx context.Context, t terminal) error {
 type ordersPlace struct {
 	storeFlags
 	idempotencyFlag
-	Pet       int64  `required:"" placeholder:"ID" help:"The animal's number, as pets list shows it."`
-	Reference string `placeholder:"TEXT" help:"A text of your own, up to 200 characters, such as who it is for."`
+	Pet       int64  `required:"" placeholder:"ID" help:"ID of the animal, as shown by pets list."`
+	Reference string `placeholder:"TEXT" help:"Text of your choice, up to 200 characters, such as the name of the customer."`
 }
 
 func (o *ordersPlace) Run(ctx context.Context, t terminal) error {
@@ -95,7 +92,7 @@ func (o *ordersPlace) Run(ctx context.Context, t terminal) error {
 // orderStep are the arguments of the commands that change the status of orders.
 type orderStep struct {
 	storeFlags
-	IDs []int64 `arg:"" name:"id" help:"The orders' numbers, as orders list shows them."`
+	IDs []int64 `arg:"" name:"id" help:"IDs of the orders, as shown by orders list."`
 }
 
 // apply calls step for each order and prints the sentence with the ids of the order and its animal.
@@ -114,17 +111,17 @@ func (o orderStep) apply(ctx context.Context, t terminal, sentence string, step 
 type ordersApprove struct{ orderStep }
 
 func (o *ordersApprove) Run(ctx context.Context, t terminal) error {
-	return o.apply(ctx, t, "Order %d is approved: it holds animal %d until it is delivered or cancelled.", (*client.Client).ApproveOrder)
+	return o.apply(ctx, t, "Approved order %d: it holds animal %d until it is delivered or cancelled.", (*client.Client).ApproveOrder)
 }
 
 type ordersDeliver struct{ orderStep }
 
 func (o *ordersDeliver) Run(ctx context.Context, t terminal) error {
-	return o.apply(ctx, t, "Order %d is delivered: animal %d is sold.", (*client.Client).DeliverOrder)
+	return o.apply(ctx, t, "Delivered order %d: animal %d is sold.", (*client.Client).DeliverOrder)
 }
 
 type ordersCancel struct{ orderStep }
 
 func (o *ordersCancel) Run(ctx context.Context, t terminal) error {
-	return o.apply(ctx, t, "Order %d is cancelled: animal %d is available again.", (*client.Client).CancelOrder)
+	return o.apply(ctx, t, "Cancelled order %d: animal %d is available again.", (*client.Client).CancelOrder)
 }

@@ -12,7 +12,7 @@ import (
 
 // outputFlag is the flag of commands that print resources.
 type outputFlag struct {
-	Output string `short:"o" enum:"table,json" default:"table" placeholder:"FORMAT" help:"table, or json: one object on each line, as the API answers it (default ${default})."`
+	Output string `short:"o" enum:"table,json" default:"table" placeholder:"FORMAT" help:"table, or json with one object per line, as in the API (default ${default})."`
 }
 
 func (o outputFlag) isJSON() bool { return o.Output == "json" }

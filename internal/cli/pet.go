@@ -21,10 +21,10 @@ type petsCommands struct {
 
 type petsList struct {
 	storeFlags
-	Status   string  `placeholder:"STATUS" help:"Only those that are available, pending or sold."`
-	Category *int64  `placeholder:"ID" help:"Only those of this category."`
-	Search   string  `placeholder:"TEXT" help:"Only those whose name contains this, in whatever letter case."`
-	ID       []int64 `name:"id" placeholder:"ID" help:"Only these; can be given several times."`
+	Status   string  `placeholder:"STATUS" help:"Only animals with this status: available, pending or sold."`
+	Category *int64  `placeholder:"ID" help:"Only animals of this category."`
+	Search   string  `placeholder:"TEXT" help:"Only animals whose name contains this text, ignoring case."`
+	ID       []int64 `name:"id" placeholder:"ID" help:"Only these animals; can be repeated."`
 	limitFlags
 }
 
@@ -36,15 +36,12 @@ func (p *petsList) Run(ctx context.Context, t terminal) error {
 		return err
 	}
 	if len(p.ID) > maxPageSize {
-		return usagef("--id: it can be given %d times at most", maxPageSize)
+		return usagef("--id: at most %d ids are allowed", maxPageSize)
 	}
 	return p.read(ctx, func(c *client.Client) error {
 		query := client.PetQuery{Status: client.PetStatus(p.Status), CategoryID: p.Category, Text: p.Search, IDs: p.ID}
-		things := "animals"
-		if p.Status != "" || p.Category != nil || p.Search != "" || p.ID != nil {
-			things += " like that"
-		}
-		return printList(t, p.limitFlags, newPrinter(t, p.outputFlag, petRow, "ID", "STATUS", "CATEGORY", "NAME"), things,
+		filtered := p.Status != "" || p.Category != nil || p.Search != "" || p.ID != nil
+		return printList(t, p.limitFlags, newPrinter(t, p.outputFlag, petRow, "ID", "STATUS", "CATEGORY", "NAME"), "animals", filtered,
 			func(limit int, from string) ([]client.Pet, string, error) {
 				query.Limit, query.Cursor = limit, from
 				return c.ListPets(ctx, query)
@@ -58,7 +55,7 @@ func petRow(pet client.Pet) []string {
 
 type petsShow struct {
 	storeFlags
-	ID int64 `arg:"" help:"The animal's number, as pets list shows it."`
+	ID int64 `arg:"" help:"ID of the animal, as shown by pets list."`
 }
 
 func (p *petsShow) Run(ctx context.Context, t terminal) error {
@@ -81,8 +78,8 @@ func (p *petsShow) Run(ctx context.Context, t terminal) error {
 type petsAdd struct {
 	storeFlags
 	idempotencyFlag
-	Name     string `required:"" placeholder:"NAME" help:"The animal's name."`
-	Category int64  `required:"" placeholder:"ID" help:"The category it belongs to; one that is not there comes into being."`
+	Name     string `required:"" placeholder:"NAME" help:"Name of the animal."`
+	Category int64  `required:"" placeholder:"ID" help:"ID of its category; created if missing."`
 	Status   string `placeholder:"STATUS" help:"available, pending or sold (default: none)."`
 }
 
@@ -101,16 +98,16 @@ func (p *petsAdd) Run(ctx context.Context, t terminal) error {
 
 type petsSet struct {
 	storeFlags
-	ID       int64   `arg:"" help:"The animal's number, as pets list shows it."`
-	Name     *string `placeholder:"NAME" help:"Its new name."`
-	Category *int64  `placeholder:"ID" help:"Its new category."`
+	ID       int64   `arg:"" help:"ID of the animal, as shown by pets list."`
+	Name     *string `placeholder:"NAME" help:"New name."`
+	Category *int64  `placeholder:"ID" help:"ID of the new category."`
 	Status   string  `placeholder:"STATUS" help:"available, pending or sold."`
-	IfMatch  *string `name:"if-match" placeholder:"ETAG" help:"Only while it is as it was when pets show gave this ETAG; * is whatever it is now (default: as it is when the command starts)."`
+	IfMatch  *string `name:"if-match" placeholder:"ETAG" help:"Only if the animal still has this ETag, as printed by pets show; * matches any (default: its ETag when the command starts)."`
 }
 
 func (p *petsSet) Run(ctx context.Context, t terminal) error {
 	if p.Name == nil && p.Category == nil && p.Status == "" {
-		return usagef("say what shall be different: --name, --category or --status")
+		return usagef("nothing to change; set --name, --category or --status")
 	}
 	update := client.PetUpdate{Name: p.Name, CategoryID: p.Category}
 	if p.Name != nil {
@@ -144,11 +141,11 @@ func (p *petsSet) Run(ctx context.Context, t terminal) error {
 			return err
 		}
 		if before.ID == 0 {
-			return p.printResult(t, pet, "Animal %d, %s, is as you said.", pet.ID, pet.Name)
+			return p.printResult(t, pet, "Updated animal %d, %s.", pet.ID, pet.Name)
 		}
 		changed := describeChange(toJSON(pet), toJSON(before))
 		if changed == "" {
-			return p.printResult(t, pet, "Animal %d, %s, was like that already.", pet.ID, pet.Name)
+			return p.printResult(t, pet, "Animal %d, %s, already had these values.", pet.ID, pet.Name)
 		}
 		return p.printResult(t, pet, "Changed animal %d, %s: %s.", pet.ID, pet.Name, changed)
 	})
@@ -156,8 +153,8 @@ func (p *petsSet) Run(ctx context.Context, t terminal) error {
 
 type petsRemove struct {
 	storeFlags
-	IDs     []int64 `arg:"" name:"id" help:"The animals' numbers, as pets list shows them."`
-	IfMatch *string `name:"if-match" placeholder:"ETAG" help:"Only while the animal is as it was when pets show gave this ETAG."`
+	IDs     []int64 `arg:"" name:"id" help:"IDs of the animals, as shown by pets list."`
+	IfMatch *string `name:"if-match" placeholder:"ETAG" help:"Only if the animal still has this ETag, as printed by pets show."`
 }
 
 func (p *petsRemove) Run(ctx context.Context, t terminal) error {
@@ -167,7 +164,7 @@ func (p *petsRemove) Run(ctx context.Context, t terminal) error {
 	}
 	if p.IfMatch != nil {
 		if len(p.IDs) > 1 {
-			return usagef("--if-match: it is the ETAG of one animal; remove them one by one")
+			return usagef("--if-match: an ETag belongs to one animal; remove them one at a time")
 		}
 		conditions = append(conditions, client.IfMatch(quotedETag(*p.IfMatch)))
 	}
@@ -186,14 +183,14 @@ func (p *petsRemove) Run(ctx context.Context, t terminal) error {
 }
 
 func errConflict(id int64) error {
-	return fmt.Errorf("animal %d has been changed meanwhile, so it was left as it is: look at it (animalstore pets show %d) and try again", id, id)
+	return fmt.Errorf("animal %d was changed in the meantime, so it was left as it is: check it with animalstore pets show %d and try again", id, id)
 }
 
 // ifMatchProblem checks an ETag that may be omitted. An empty one is an unset variable: ignoring it would
 // drop the condition.
 func ifMatchProblem(etag *string) string {
 	if etag != nil && *etag == "" {
-		return "--if-match must be an ETAG as pets show prints it, or *"
+		return "--if-match must be an ETag as printed by pets show, or *"
 	}
 	return ""
 }

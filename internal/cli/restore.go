@@ -9,9 +9,9 @@ import (
 
 // restoreCommand replaces a store with a backup.
 type restoreCommand struct {
-	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"FILE" help:"Where to restore it: a file that nobody serves (default ${default})."`
-	Force    bool   `help:"Restore over a store that is there already, which is kept beside it, or from a backup that breaks rules."`
-	File     string `arg:"" placeholder:"FILE" help:"The backup."`
+	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"FILE" help:"Store to restore: a file that is not in use (default ${default})."`
+	Force    bool   `help:"Replace an existing store, which is kept beside it, or restore an inconsistent backup."`
+	File     string `arg:"" placeholder:"FILE" help:"Backup to restore."`
 }
 
 // Run restores the backup and prints where the old store is and which keys are valid again.
@@ -25,10 +25,10 @@ func (r *restoreCommand) Run(ctx context.Context, t terminal) error {
 	}
 	fmt.Fprintf(t.err, "Restored %s from %s.\n", r.Database, r.File)
 	if done.Kept != "" {
-		fmt.Fprintf(t.err, "The store that was there is kept in %s.\n", done.Kept)
+		fmt.Fprintf(t.err, "The previous store is kept in %s.\n", done.Kept)
 	}
 	if done.GoOn > 0 {
-		fmt.Fprintf(t.err, "It is not known which ids were given out after the backup: new ones go on after %d, above all of them.\n", done.GoOn)
+		fmt.Fprintf(t.err, "The ids assigned after the backup are unknown, so new ids continue after %d, above all of them.\n", done.GoOn)
 	}
 	for _, key := range done.Keys {
 		fmt.Fprintln(t.err, "Key "+escapeControls(key)+".")

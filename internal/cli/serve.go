@@ -21,23 +21,23 @@ import (
 
 // serveCommand runs the service until it is interrupted.
 type serveCommand struct {
-	Addr                string        `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (default ${default})."`
-	TLSCert             string        `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with the certificate in this file (PEM, with those that lead to it); it is read again when it changes."`
-	TLSKey              string        `name:"tls-key" env:"ANIMALSTORE_TLS_KEY" placeholder:"FILE" help:"The file with the certificate's private key."`
-	MaxConnections      int           `name:"max-connections" env:"ANIMALSTORE_MAX_CONNECTIONS" default:"10000" placeholder:"N" help:"How many clients may be connected (default ${default})."`
-	Database            string        `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"The database: a file, which is made where there is none, or a postgres:// URL that several nodes may share (default ${default})."`
-	Environment         string        `env:"ANIMALSTORE_ENVIRONMENT" default:"production" enum:"production,staging" placeholder:"NAME" help:"production or staging; a database stays with the one it was made for (default ${default})."`
-	PublicURL           string        `name:"public-url" env:"ANIMALSTORE_PUBLIC_URL" placeholder:"URL" help:"The base address as clients see it, ending in /v1; set it behind a proxy (default: as each request says)."`
-	StagingURL          string        `name:"staging-url" env:"ANIMALSTORE_STAGING_URL" placeholder:"URL" help:"The base address of the staging deployment, ending in /v1, to list in the OpenAPI document."`
-	APIKeyFile          string        `name:"api-key-file" placeholder:"FILE" help:"A file with a key of at least 16 characters to accept as admin; or put the key itself into $$ANIMALSTORE_API_KEY."`
-	Categories          string        `env:"ANIMALSTORE_CATEGORIES" default:"open" enum:"open,known" placeholder:"RULE" help:"open: an animal brings its category into being; known: it must be there (default ${default})."`
+	Addr                string        `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks a free port (default ${default})."`
+	TLSCert             string        `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate chain (PEM); reloaded when the file changes."`
+	TLSKey              string        `name:"tls-key" env:"ANIMALSTORE_TLS_KEY" placeholder:"FILE" help:"File with the private key of the certificate (PEM)."`
+	MaxConnections      int           `name:"max-connections" env:"ANIMALSTORE_MAX_CONNECTIONS" default:"10000" placeholder:"N" help:"Maximum number of open connections (default ${default})."`
+	Database            string        `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"Database: a file, created if missing, or a postgres:// URL, which several nodes may share (default ${default})."`
+	Environment         string        `env:"ANIMALSTORE_ENVIRONMENT" default:"production" enum:"production,staging" placeholder:"NAME" help:"production or staging; cannot be changed once the database exists (default ${default})."`
+	PublicURL           string        `name:"public-url" env:"ANIMALSTORE_PUBLIC_URL" placeholder:"URL" help:"Base URL that clients use, ending in /v1; set it behind a proxy (default: taken from each request)."`
+	StagingURL          string        `name:"staging-url" env:"ANIMALSTORE_STAGING_URL" placeholder:"URL" help:"Base URL of the staging deployment, ending in /v1, to list in the OpenAPI document."`
+	APIKeyFile          string        `name:"api-key-file" placeholder:"FILE" help:"File with an admin key of at least 16 characters; or set $$ANIMALSTORE_API_KEY to the key itself."`
+	Categories          string        `env:"ANIMALSTORE_CATEGORIES" default:"open" enum:"open,known" placeholder:"RULE" help:"open: the category of a new animal is created if missing; known: it must exist (default ${default})."`
 	OrderHold           time.Duration `env:"ANIMALSTORE_ORDER_HOLD" default:"72h" placeholder:"DURATION" help:"How long a placed order holds its animal (default ${default})."`
-	RateLimit           string        `env:"ANIMALSTORE_RATE_LIMIT" default:"off" placeholder:"N" help:"Requests a second for each key, with a burst of twice that (default ${default})."`
-	CORSOrigin          []string      `name:"cors-origin" env:"ANIMALSTORE_CORS_ORIGIN" placeholder:"ORIGIN" help:"Origins whose pages may call the API from a browser; * is any."`
-	APIDate             string        `name:"api-date" env:"ANIMALSTORE_API_DATE" placeholder:"YYYY-MM-DD" help:"Serve the interface as it will stand on that day, to rehearse a removal."`
-	EventRetention      string        `name:"event-retention" env:"ANIMALSTORE_EVENT_RETENTION" default:"off" placeholder:"DURATION" help:"How long events are kept, such as 720h; off keeps them for ever (default ${default})."`
-	WebhookAllowPrivate bool          `name:"webhook-allow-private" env:"ANIMALSTORE_WEBHOOK_ALLOW_PRIVATE" help:"Let webhooks name machines of your own network: private, loopback and link-local addresses."`
-	Demo                bool          `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with five weeks of a made-up shop; one that was filled goes on."`
+	RateLimit           string        `env:"ANIMALSTORE_RATE_LIMIT" default:"off" placeholder:"N" help:"Requests per second for each key, with bursts of twice that (default ${default})."`
+	CORSOrigin          []string      `name:"cors-origin" env:"ANIMALSTORE_CORS_ORIGIN" placeholder:"ORIGIN" help:"Origins whose pages may call the API from a browser; * allows any."`
+	APIDate             string        `name:"api-date" env:"ANIMALSTORE_API_DATE" placeholder:"YYYY-MM-DD" help:"Serve the API as it will be on this date, to rehearse the removal of deprecated parts."`
+	EventRetention      string        `name:"event-retention" env:"ANIMALSTORE_EVENT_RETENTION" default:"off" placeholder:"DURATION" help:"How long to keep events, such as 720h; off keeps them forever (default ${default})."`
+	WebhookAllowPrivate bool          `name:"webhook-allow-private" env:"ANIMALSTORE_WEBHOOK_ALLOW_PRIVATE" help:"Allow webhooks to private, loopback and link-local addresses."`
+	Demo                bool          `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with five weeks of made-up data; a database filled earlier is kept as it is."`
 }
 
 // drainDelay gives load balancers time to see that one of several nodes is no longer ready.
@@ -78,7 +78,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	}
 	defer func() {
 		if err := store.Close(); err != nil {
-			log.Error("closing the database", "error", err)
+			log.Error("cannot close the database", "error", err)
 		}
 	}()
 	service, err := shop.Open(ctx, store, shop.Options{
@@ -100,7 +100,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		Service:      service,
 		Version:      buildVersion(),
 		AllowPrivate: s.WebhookAllowPrivate,
-		Report:       func(err error) { log.Error("webhooks", "error", err) },
+		Report:       func(err error) { log.Error("webhook delivery failed", "error", err) },
 	})
 	config := server.Config{MaxConnections: s.MaxConnections, Certificate: settings.certificate, Log: log.Logger}
 	if sqlstore.IsURL(s.Database) {
@@ -125,7 +125,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	working, done := context.WithCancel(context.Background()) // ends after the last request
 	delivering, stop := context.WithCancel(ctx)               // ends at once: other nodes, or the next start, deliver the rest
 	var work sync.WaitGroup
-	work.Go(func() { service.Work(working, func(err error) { log.Error("work", "error", err) }) })
+	work.Go(func() { service.Work(working, func(err error) { log.Error("background job failed", "error", err) }) })
 	work.Go(func() { dispatcher.Run(delivering) })
 	defer work.Wait()
 	defer done()
@@ -140,11 +140,11 @@ func (s *serveCommand) fillDemo(ctx context.Context, store *sqlstore.Store, log 
 	}
 	animals, err = demo.Fill(ctx, store, s.Database)
 	if errors.Is(err, demo.ErrNotEmpty) {
-		return 0, fmt.Errorf("--demo fills an empty database only, and %s is none: %w; leave --demo out to serve it, or name another with --database", redact(s.Database), err)
+		return 0, fmt.Errorf("--demo needs an empty database, but %s is not empty: %w; omit --demo to serve it, or choose another with --database", redact(s.Database), err)
 	}
 	if err != nil {
 		return 0, err
 	}
-	log.Info("demo: everything in this store is made up", "animals_added", animals)
+	log.Info("demo: all data in this store is made up", "animals_added", animals)
 	return animals, nil
 }

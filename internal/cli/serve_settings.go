@@ -45,7 +45,7 @@ func (s *serveCommand) settings() (settings, error) {
 		return parsed, usagef("--order-hold: %w", err)
 	}
 	if s.MaxConnections < 1 {
-		return parsed, usagef("--max-connections: %d is no number from 1 on", s.MaxConnections)
+		return parsed, usagef("--max-connections: %d is out of range; expected 1 or more", s.MaxConnections)
 	}
 	var err error
 	if parsed.rateLimit, err = parseRate(s.RateLimit); err != nil {
@@ -57,12 +57,12 @@ func (s *serveCommand) settings() (settings, error) {
 	if s.APIDate != "" {
 		date, err := time.Parse(time.DateOnly, s.APIDate)
 		if err != nil {
-			return parsed, usagef("--api-date: %q is no date such as 2030-12-05", s.APIDate)
+			return parsed, usagef("--api-date: invalid date %q; expected a date such as 2030-12-05", s.APIDate)
 		}
 		parsed.today = func() time.Time { return date }
 	}
 	if (s.TLSCert == "") != (s.TLSKey == "") {
-		return parsed, usagef("--tls-cert and --tls-key: one is of no use without the other")
+		return parsed, usagef("--tls-cert and --tls-key: set both or neither")
 	}
 	if s.TLSCert != "" {
 		if parsed.certificate, err = server.LoadCertificate(s.TLSCert, s.TLSKey); err != nil {
@@ -76,10 +76,10 @@ func (s *serveCommand) settings() (settings, error) {
 func checkAddr(addr string) error {
 	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
-		return fmt.Errorf("%q is no address such as 127.0.0.1:8080", addr)
+		return fmt.Errorf("invalid address %q; expected host:port", addr)
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); err != nil || port != strconv.FormatUint(n, 10) {
-		return fmt.Errorf("%q is no port from 0 to 65535", port)
+		return fmt.Errorf("invalid port %q; expected a number from 0 to 65535", port)
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func checkBaseURL(text string) error {
 	}
 	u, err := url.Parse(text)
 	if err != nil || !isHTTP(u) || !strings.HasSuffix(u.Path, "/v1") || u.Scheme+"://"+u.Host+u.EscapedPath() != text {
-		return fmt.Errorf("%q is no address such as https://pets.example.com/v1", text)
+		return fmt.Errorf("invalid URL %q; expected a URL such as https://pets.example.com/v1", text)
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func checkOrigin(origin string) error {
 	u, err := url.Parse(origin)
 	if err != nil || !isHTTP(u) || strings.Contains(u.Host, "*") || u.Scheme+"://"+u.Host != origin ||
 		origin != strings.ToLower(origin) || u.Scheme == "http" && u.Port() == "80" || u.Scheme == "https" && u.Port() == "443" {
-		return fmt.Errorf("%q is no origin as browsers send it, such as https://shop.example.com", origin)
+		return fmt.Errorf("invalid origin %q; expected an origin as browsers send it, such as https://shop.example.com", origin)
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func isHTTP(u *url.URL) bool {
 func checkHold(hold time.Duration) error {
 	const least, most = time.Second, 10 * 365 * 24 * time.Hour
 	if hold < least || hold > most {
-		return fmt.Errorf("%s is not from %s to %s", hold, least, most)
+		return fmt.Errorf("%s is out of range; expected %s to %s", hold, least, most)
 	}
 	return nil
 }
@@ -131,7 +131,7 @@ func parseRate(text string) (int, error) {
 	const most = 1_000_000
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > most {
-		return 0, fmt.Errorf("%q is neither off nor a number from 1 to %d", text, most)
+		return 0, fmt.Errorf("invalid rate %q; expected off or a number from 1 to %d", text, most)
 	}
 	return n, nil
 }
@@ -145,7 +145,7 @@ func parseRetention(text string) (time.Duration, error) {
 	const least = time.Hour
 	d, err := time.ParseDuration(text)
 	if err != nil || d < least {
-		return 0, fmt.Errorf("%q is neither off nor a duration such as 720h, of an hour at least", text)
+		return 0, fmt.Errorf("invalid duration %q; expected off or a duration of at least 1h, such as 720h", text)
 	}
 	return d, nil
 }
@@ -170,7 +170,7 @@ func configuredKey(file string) (string, error) {
 		return "", usagef("%s: the key must have at least %d characters", source, minKeyLength)
 	}
 	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", usagef("%s: the key must have visible ASCII characters only, and no spaces", source)
+		return "", usagef("%s: the key may contain only visible ASCII characters and no spaces", source)
 	}
 	return key, nil
 }

@@ -101,7 +101,7 @@ func (c *Certificate) reload(log *slog.Logger) {
 	if err == nil {
 		c.current.Store(certificate)
 		c.setValid()
-		log.Info("certificate", "names", strings.Join(certificate.Leaf.DNSNames, " "), "expires", certificate.Leaf.NotAfter)
+		log.Info("certificate reloaded", "names", strings.Join(certificate.Leaf.DNSNames, " "), "expires", certificate.Leaf.NotAfter)
 		return
 	}
 	if !found.equal(c.invalid) {
@@ -111,7 +111,7 @@ func (c *Certificate) reload(log *slog.Logger) {
 	if !c.reported {
 		c.reported = true
 		c.failing.Store(true)
-		log.Warn("the certificate's files are of no use; the one before stays", "error", err, "expires", c.current.Load().Leaf.NotAfter)
+		log.Warn("cannot reload the certificate; keeping the current one", "error", err, "expires", c.current.Load().Leaf.NotAfter)
 	}
 }
 
@@ -142,11 +142,11 @@ func (c *Certificate) collectors() []prometheus.Collector {
 	return []prometheus.Collector{
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "animalstore_tls_certificate_expires_timestamp_seconds",
-			Help: "When the certificate that is served expires.",
+			Help: "Expiry time of the served certificate.",
 		}, func() float64 { return float64(c.current.Load().Leaf.NotAfter.Unix()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "animalstore_tls_reload_failing",
-			Help: "1 while the certificate's files are of no use, and the one before is served.",
+			Help: "1 while the certificate files are invalid and the previous certificate is served.",
 		}, func() float64 {
 			if c.failing.Load() {
 				return 1

@@ -45,7 +45,7 @@ func (l *errorLog) Write(line []byte) (int, error) {
 		return len(line), nil
 	}
 	if last != nil && last.suppressed > 0 {
-		l.out.Warn(message, "more_like_it", last.suppressed)
+		l.out.Warn(message, "suppressed", last.suppressed)
 	} else {
 		l.out.Warn(message)
 	}

@@ -28,7 +28,7 @@ func TestErrorLogSuppressesRepeats(t *testing.T) {
 	write("http: Accept error: accept tcp: too many open files; retrying in 5ms")
 	write("")
 	lines := strings.Split(strings.TrimSpace(written.String()), "\n")
-	if len(lines) != 6 || strings.Contains(written.String(), "EOF") || !strings.Contains(lines[4], "Accept error") || !strings.HasSuffix(lines[4], "more_like_it=999") {
+	if len(lines) != 6 || strings.Contains(written.String(), "EOF") || !strings.Contains(lines[4], "Accept error") || !strings.HasSuffix(lines[4], "suppressed=999") {
 		t.Errorf("%d lines:\n%s", len(lines), written.String())
 	}
 }

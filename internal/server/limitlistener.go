@@ -62,7 +62,7 @@ func newLimitListener(max int) *limitListener {
 		max: max, open: map[*limitedConn]struct{}{}, closed: make(chan struct{}),
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "animalstore_connections_dropped_total",
-			Help: "Connections closed because there were too many: waiting, which made room for another; refused, while all others were being answered.",
+			Help: "Connections closed at the connection limit: waiting, replaced by a new connection; refused, because all others were active.",
 		}, []string{"reason"}),
 	}
 	for _, reason := range []string{reasonWaiting, reasonRefused} {
@@ -214,13 +214,13 @@ func (l *limitListener) trackRequests(next http.Handler) http.Handler {
 func (l *limitListener) collectors() []prometheus.Collector {
 	return []prometheus.Collector{l.dropped, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "animalstore_connections",
-		Help: "Clients that are connected.",
+		Help: "Open client connections.",
 	}, func() float64 {
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		return float64(len(l.open))
 	}), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "animalstore_connections_limit",
-		Help: "How many clients may be connected.",
+		Help: "Maximum number of client connections.",
 	}, func() float64 { return float64(l.max) })}
 }

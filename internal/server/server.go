@@ -49,7 +49,7 @@ type Server struct {
 func New(config Config) *Server {
 	limit := connectionLimit(config.MaxConnections)
 	if limit < config.MaxConnections {
-		config.Log.Warn("the limit of open files leaves room for fewer connections", "wanted", config.MaxConnections, "connections", limit)
+		config.Log.Warn("connection limit lowered to fit the open file limit", "wanted", config.MaxConnections, "connections", limit)
 	}
 	return &Server{config, newLimitListener(limit)}
 }
@@ -105,7 +105,7 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 	limit, cancel := context.WithTimeout(context.Background(), ShutdownTimeout)
 	defer cancel()
 	if err := server.Shutdown(limit); err != nil {
-		return fmt.Errorf("some requests were cut off: %w", errors.Join(err, server.Close()))
+		return fmt.Errorf("some requests were aborted: %w", errors.Join(err, server.Close()))
 	}
 	log.Info("stopped")
 	return nil
