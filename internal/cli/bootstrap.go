@@ -22,13 +22,14 @@ import (
 // not a terminal, the key would end up in a log, so bootstrapKey only logs how to create one. Keys that the
 // demo made do not count, even if the start that filled the store was interrupted before it could print an
 // admin key.
-func bootstrapKey(ctx context.Context, service *shop.Service, t terminal, log *slog.Logger, database, address string, demoAnimals int) error {
+func (s *serveCommand) bootstrapKey(ctx context.Context, service *shop.Service, t terminal, log *slog.Logger, url string, demoAnimals int) error {
 	has, err := service.HasKeys(ctx)
 	if err != nil || has {
 		return err
 	}
 	if !isTerminal(t.out) {
-		log.Warn("no API key yet; create one with `animalstore keys create --name admin --database " + shellQuote(absolutePath(database)) + "`")
+		database := shellQuote(absolutePath(s.Database))
+		log.Warn("no API key yet; create one with `animalstore keys create --name admin --database " + database + "`")
 		return nil
 	}
 	key, err := service.CreateKey(ctx, shop.NewKey{Name: "first", Scopes: []shop.Scope{shop.Admin}})
@@ -39,7 +40,7 @@ func bootstrapKey(ctx context.Context, service *shop.Service, t terminal, log *s
 		if _, err := fmt.Fprintf(t.out, `
 This is a demo: a shop with %d animals, orders in every state and five weeks of history, all made up. It is stored in
 %s; delete that when you are done.
-`, demoAnimals, redact(database)); err != nil {
+`, demoAnimals, redact(s.Database)); err != nil {
 			return err
 		}
 	}
@@ -54,7 +55,7 @@ Try it:
 
 Or open %s/ in a browser and sign in with the key.
 
-`, key.Secret, key.Secret, address, address)
+`, key.Secret, key.Secret, url, url)
 	return err
 }
 

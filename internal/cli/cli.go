@@ -91,7 +91,9 @@ func reportParseError(errs io.Writer, err error) int {
 		if selected := wrong.Context.Selected(); selected != nil {
 			at, command = selected, command+" "+selected.Path()
 		}
-		if last := wrong.Context.Args; at.Type != kong.ArgumentNode && len(at.Children) > 0 && (len(last) == 0 || last[len(last)-1] == at.Name) {
+		args := wrong.Context.Args
+		isGroup := at.Type != kong.ArgumentNode && len(at.Children) > 0
+		if isGroup && (len(args) == 0 || args[len(args)-1] == at.Name) {
 			wrong.Context.Stdout = errs
 			wrong.Context.PrintUsage(false) // an error on stderr cannot be reported
 			return exitUsage

@@ -52,7 +52,8 @@ func checkDatabase(database, variable string) error {
 		return fmt.Errorf("the file name is missing")
 	case sqlstore.IsURL(database):
 		return checkServer(database, variable)
-	case strings.Contains(database, "://"), strings.HasPrefix(database, "file:"), strings.HasPrefix(database, ":"), serverForm.MatchString(database):
+	case strings.Contains(database, "://"), strings.HasPrefix(database, "file:"), strings.HasPrefix(database, ":"),
+		serverForm.MatchString(database):
 		return fmt.Errorf("expected the path of a file or a postgres:// URL") // the value may contain a password: do not print it
 	}
 	return nil

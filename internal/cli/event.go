@@ -26,7 +26,8 @@ func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
 		return err
 	}
 	if e.After != nil && (*e.After == "" || strings.Trim(*e.After, "0123456789") != "" || len(*e.After) > 18) {
-		return usagef("--after must be the id of an event: 1 to 18 digits") // an empty value is an unset variable: ignoring it would skip events
+		// An empty value is an unset variable: ignoring it would skip events.
+		return usagef("--after must be the id of an event: 1 to 18 digits")
 	}
 	if e.After != nil && e.All {
 		return usagef("--after and --all are mutually exclusive: --all starts with the first event")

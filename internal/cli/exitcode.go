@@ -68,7 +68,8 @@ func explainError(ctx context.Context, err error, changes bool) error {
 	if isNetworkError(err) {
 		next := "; start it with animalstore serve, or set its URL with --url or ANIMALSTORE_URL"
 		if isCertificateError(err) {
-			next = "; use a host name that its certificate covers, renew the certificate if it has expired, or make this system trust its issuer (on Linux, SSL_CERT_FILE can name a file with trusted certificates)"
+			next = "; use a host name that its certificate covers, renew the certificate if it has expired, " +
+				"or make this system trust its issuer (on Linux, SSL_CERT_FILE can name a file with trusted certificates)"
 		}
 		return codedError{fmt.Errorf("%w%s%s", plainError(err), next, maybe), exitUnreachable}
 	}

@@ -17,7 +17,9 @@ type rootHandler struct {
 	pages *staff.Pages
 }
 
-func (s *serveCommand) newHandler(service *shop.Service, log *server.BufferedLog, settings settings, collectors []prometheus.Collector) (*rootHandler, error) {
+func (s *serveCommand) newHandler(
+	service *shop.Service, log *server.BufferedLog, settings settings, collectors []prometheus.Collector,
+) (*rootHandler, error) {
 	hasTLS := settings.certificate != nil
 	pages, err := staff.New(staff.Config{Service: service, Log: log.Logger, PublicURL: s.PublicURL, TLS: hasTLS})
 	if err != nil {

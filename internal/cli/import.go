@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -51,14 +52,16 @@ func (i *importCommand) Run(ctx context.Context, t terminal) error {
 	}
 	err = run.write()
 	if err != nil && run.created > 0 {
-		return fmt.Errorf("%w; %s of %d were imported before that: run the command again within 24 hours, with the same file and key, to continue without duplicates",
+		return fmt.Errorf("%w; %s of %d were imported before that: "+
+			"run the command again within 24 hours, with the same file and key, to continue without duplicates",
 			i.failed(ctx, err), countAnimals(run.created), run.animals)
 	}
 	if err != nil {
 		return i.failed(ctx, err)
 	}
 	if run.replayed > 0 {
-		fmt.Fprintf(t.err, "Skipped %s that had been imported from this file before; use --again to add them anyway.\n", countAnimals(run.replayed))
+		fmt.Fprintf(t.err, "Skipped %s that had been imported from this file before; use --again to add them anyway.\n",
+			countAnimals(run.replayed))
 	}
 	_, err = fmt.Fprintf(t.out, "Imported %s.\n", countAnimals(run.created-run.replayed))
 	return err
@@ -91,23 +94,23 @@ func (i *importCommand) open(ctx context.Context) (_ *os.File, closeFile func(),
 		return file, func() { file.Close() }, nil
 	}
 	defer file.Close()
-	aside, err := os.CreateTemp("", "animalstore-import-")
+	temp, err := os.CreateTemp("", "animalstore-import-")
 	if err != nil {
 		return nil, nil, err
 	}
 	closeFile = func() {
-		aside.Close()
-		os.Remove(aside.Name())
+		temp.Close()
+		os.Remove(temp.Name())
 	}
 	defer context.AfterFunc(ctx, func() { file.Close() })() // interrupts a read that waits for input
-	if _, err = io.Copy(aside, file); err != nil {
+	if _, err = io.Copy(temp, file); err != nil {
 		closeFile()
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
 		}
 		return nil, nil, err
 	}
-	return aside, closeFile, nil
+	return temp, closeFile, nil
 }
 
 // importRun is the state of one import.
@@ -119,25 +122,25 @@ type importRun struct {
 	out       io.Writer // for the progress
 	keyPrefix string    // of the chunks' idempotency keys
 	chunks    [][sha256.Size]byte
-	animals   int // in the file
+	animals   int // how many the file contains
 	created   int
 	replayed  int // how many of the created animals an earlier import had added
 }
 
 // forEachChunk calls fn with each chunk of the file. It also writes the file to sum, unless that is nil.
-func (w *importRun) forEachChunk(sum hash.Hash, fn func(n int, c chunk) error) error {
-	if _, err := w.file.Seek(0, io.SeekStart); err != nil {
+func (r *importRun) forEachChunk(sum hash.Hash, fn func(n int, c chunk) error) error {
+	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	var in io.Reader = w.file
+	var in io.Reader = r.file
 	if sum != nil {
 		in = io.TeeReader(in, sum)
 	}
-	chunks, err := newChunker(in, w.format)
+	chunks, err := newChunker(in, r.format)
 	if err != nil {
 		return err
 	}
-	w.format = chunks.format
+	r.format = chunks.format
 	for n := 0; ; n++ {
 		c, err := chunks.next()
 		if err == io.EOF {
@@ -153,57 +156,52 @@ func (w *importRun) forEachChunk(sum hash.Hash, fn func(n int, c chunk) error) e
 }
 
 // check has the service check every chunk, and records their checksums.
-func (w *importRun) check() error {
-	bar := newProgress(w.out, "Checking", w.estimate())
+func (r *importRun) check() error {
+	bar := newProgress(r.out, "Checking", r.estimate())
 	defer bar.clear()
 	sum := sha256.New()
-	err := w.forEachChunk(sum, func(_ int, c chunk) error {
-		if err := w.client.CheckFile(w.ctx, w.format, c.content); err != nil {
+	err := r.forEachChunk(sum, func(_ int, c chunk) error {
+		if err := r.client.CheckFile(r.ctx, r.format, c.content); err != nil {
 			return shiftLines(err, c.lineOffset)
 		}
-		w.chunks = append(w.chunks, sha256.Sum256(c.content))
-		w.animals += c.animals
+		r.chunks = append(r.chunks, sha256.Sum256(c.content))
+		r.animals += c.animals
 		bar.add(c.animals)
 		return nil
 	})
-	w.keyPrefix = "import-" + hex.EncodeToString(sum.Sum(nil))
+	r.keyPrefix = "import-" + hex.EncodeToString(sum.Sum(nil))
 	return err
 }
 
 // estimate returns roughly how many animals the file has, judging by its size and its first lines.
-func (w *importRun) estimate() int64 {
-	info, err := w.file.Stat()
+func (r *importRun) estimate() int64 {
+	info, err := r.file.Stat()
 	if err != nil {
 		return 0
 	}
-	begin := make([]byte, 64<<10)
-	n, _ := w.file.ReadAt(begin, 0)
-	var lines int64
-	for _, b := range begin[:n] {
-		if b == '\n' {
-			lines++
-		}
-	}
-	return info.Size() * lines / int64(max(1, n))
+	sample := make([]byte, 64<<10)
+	n, _ := r.file.ReadAt(sample, 0) // a shorter file is no error
+	lines := bytes.Count(sample[:n], newline)
+	return info.Size() * int64(lines) / int64(max(1, n))
 }
 
 var errFileChanged = errors.New("the file changed while it was being read")
 
 // write imports every chunk that was checked, each with its own idempotency key.
-func (w *importRun) write() error {
-	bar := newProgress(w.out, "Importing", int64(w.animals))
+func (r *importRun) write() error {
+	bar := newProgress(r.out, "Importing", int64(r.animals))
 	defer bar.clear()
-	return w.forEachChunk(nil, func(n int, c chunk) error {
-		if n >= len(w.chunks) || sha256.Sum256(c.content) != w.chunks[n] {
+	return r.forEachChunk(nil, func(n int, c chunk) error {
+		if n >= len(r.chunks) || sha256.Sum256(c.content) != r.chunks[n] {
 			return errFileChanged
 		}
-		imported, err := w.client.ImportFile(w.ctx, w.format, c.content, client.IdempotencyKey(fmt.Sprintf("%s-%d", w.keyPrefix, n)))
+		imported, err := r.client.ImportFile(r.ctx, r.format, c.content, client.IdempotencyKey(fmt.Sprintf("%s-%d", r.keyPrefix, n)))
 		if err != nil {
 			return shiftLines(err, c.lineOffset)
 		}
-		w.created += imported.Created
+		r.created += imported.Created
 		if imported.Replayed {
-			w.replayed += imported.Created
+			r.replayed += imported.Created
 		}
 		bar.add(c.animals)
 		return nil

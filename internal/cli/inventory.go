@@ -18,7 +18,10 @@ func (i *inventoryCommand) Run(ctx context.Context, t terminal) error {
 			return err
 		}
 		return i.printFields(t, n, []string{"STATUS", "ANIMALS"},
-			[]string{"available", formatInt(n.Available)}, []string{"pending", formatInt(n.Pending)}, []string{"sold", formatInt(n.Sold)},
-			[]string{"unspecified", formatInt(n.Unspecified)}, []string{"all", formatInt(n.Available + n.Pending + n.Sold + n.Unspecified)})
+			[]string{"available", formatInt(n.Available)},
+			[]string{"pending", formatInt(n.Pending)},
+			[]string{"sold", formatInt(n.Sold)},
+			[]string{"unspecified", formatInt(n.Unspecified)},
+			[]string{"all", formatInt(n.Available + n.Pending + n.Sold + n.Unspecified)})
 	})
 }

@@ -88,7 +88,8 @@ func (k *keysRotate) Run(ctx context.Context, t terminal) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(t.err, "Key %d (%s) has a new secret, which won't be shown again. The old one stays valid for %s.\n", key.ID, escapeControls(key.Name), k.Overlap)
+		fmt.Fprintf(t.err, "Key %d (%s) has a new secret, which won't be shown again. The old one stays valid for %s.\n",
+			key.ID, escapeControls(key.Name), k.Overlap)
 		_, err = fmt.Fprintln(t.out, key.Secret)
 		return err
 	})

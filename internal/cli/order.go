@@ -38,11 +38,12 @@ func (o *ordersList) Run(ctx context.Context, t terminal) error {
 		}
 	}
 	return o.read(ctx, func(c *client.Client) error {
-		return printList(t, o.limitFlags, newPrinter(t, o.outputFlag, orderRow, "ID", "STATUS", "PET", "PLACED", "HELD UNTIL", "REFERENCE"), "orders", o.Status != "" || o.Pet != nil,
-			func(limit int, from string) ([]client.Order, string, error) {
-				query.Limit, query.Cursor = limit, from
-				return c.ListOrders(ctx, query)
-			})
+		p := newPrinter(t, o.outputFlag, orderRow, "ID", "STATUS", "PET", "PLACED", "HELD UNTIL", "REFERENCE")
+		filtered := o.Status != "" || o.Pet != nil
+		return printList(t, o.limitFlags, p, "orders", filtered, func(limit int, cursor string) ([]client.Order, string, error) {
+			query.Limit, query.Cursor = limit, cursor
+			return c.ListOrders(ctx, query)
+		})
 	})
 }
 
@@ -85,7 +86,8 @@ func (o *ordersPlace) Run(ctx context.Context, t terminal) error {
 		if err != nil {
 			return err
 		}
-		return o.printResult(t, order, "Placed order %d: it holds animal %d until %s.", order.ID, order.PetID, formatTime(order.HoldExpiresAt, "it ends"))
+		return o.printResult(t, order, "Placed order %d: it holds animal %d until %s.",
+			order.ID, order.PetID, formatTime(order.HoldExpiresAt, "it ends"))
 	})
 }
 
@@ -96,7 +98,9 @@ type orderStep struct {
 }
 
 // apply calls step for each order and prints the sentence with the ids of the order and its animal.
-func (o orderStep) apply(ctx context.Context, t terminal, sentence string, step func(*client.Client, context.Context, int64) (client.Order, error)) error {
+func (o orderStep) apply(
+	ctx context.Context, t terminal, sentence string, step func(*client.Client, context.Context, int64) (client.Order, error),
+) error {
 	return o.write(ctx, func(c *client.Client) error {
 		return forEachID(ctx, t, o.IDs, func(id int64) error {
 			order, err := step(c, ctx, id)

@@ -41,11 +41,11 @@ func (p *petsList) Run(ctx context.Context, t terminal) error {
 	return p.read(ctx, func(c *client.Client) error {
 		query := client.PetQuery{Status: client.PetStatus(p.Status), CategoryID: p.Category, Text: p.Search, IDs: p.ID}
 		filtered := p.Status != "" || p.Category != nil || p.Search != "" || p.ID != nil
-		return printList(t, p.limitFlags, newPrinter(t, p.outputFlag, petRow, "ID", "STATUS", "CATEGORY", "NAME"), "animals", filtered,
-			func(limit int, from string) ([]client.Pet, string, error) {
-				query.Limit, query.Cursor = limit, from
-				return c.ListPets(ctx, query)
-			})
+		rows := newPrinter(t, p.outputFlag, petRow, "ID", "STATUS", "CATEGORY", "NAME")
+		return printList(t, p.limitFlags, rows, "animals", filtered, func(limit int, cursor string) ([]client.Pet, string, error) {
+			query.Limit, query.Cursor = limit, cursor
+			return c.ListPets(ctx, query)
+		})
 	})
 }
 
@@ -84,11 +84,13 @@ type petsAdd struct {
 }
 
 func (p *petsAdd) Run(ctx context.Context, t terminal) error {
-	if err := checkFlags(textProblem("--name", p.Name), statusProblem(p.Status, shop.StatusProblem), p.idempotencyFlag.problem()); err != nil {
+	err := checkFlags(textProblem("--name", p.Name), statusProblem(p.Status, shop.StatusProblem), p.idempotencyFlag.problem())
+	if err != nil {
 		return err
 	}
 	return p.write(ctx, func(c *client.Client) error {
-		pet, err := c.CreatePet(ctx, client.NewPet{Name: p.Name, CategoryID: p.Category, Status: client.PetStatus(p.Status)}, p.options()...)
+		wanted := client.NewPet{Name: p.Name, CategoryID: p.Category, Status: client.PetStatus(p.Status)}
+		pet, err := c.CreatePet(ctx, wanted, p.options()...)
 		if err != nil {
 			return err
 		}
@@ -183,7 +185,8 @@ func (p *petsRemove) Run(ctx context.Context, t terminal) error {
 }
 
 func errConflict(id int64) error {
-	return fmt.Errorf("animal %d was changed in the meantime, so it was left as it is: check it with animalstore pets show %d and try again", id, id)
+	return fmt.Errorf("animal %d was changed in the meantime, so it was left as it is: "+
+		"check it with animalstore pets show %d and try again", id, id)
 }
 
 // ifMatchProblem checks an ETag that may be omitted. An empty one is an unset variable: ignoring it would

@@ -107,7 +107,8 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 		config.DrainDelay = drainDelay
 	}
 	httpServer := server.New(config)
-	handler, err := s.newHandler(service, log, settings, slices.Concat(store.Collectors(), dispatcher.Collectors(), httpServer.Collectors()))
+	collectors := slices.Concat(store.Collectors(), dispatcher.Collectors(), httpServer.Collectors())
+	handler, err := s.newHandler(service, log, settings, collectors)
 	if err != nil {
 		return err
 	}
@@ -118,18 +119,19 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	log.Info("listening", "addr", listener.Addr().String(), "database", redact(s.Database), "environment", s.Environment,
 		"version", buildVersion(), "tls", settings.certificate != nil)
 	if settings.configuredKey == "" {
-		if err := bootstrapKey(ctx, service, t, log.Logger, s.Database, localURL(listener.Addr(), settings.certificate), demoAnimals); err != nil {
+		url := localURL(listener.Addr(), settings.certificate)
+		if err := s.bootstrapKey(ctx, service, t, log.Logger, url, demoAnimals); err != nil {
 			return errors.Join(err, listener.Close())
 		}
 	}
-	working, done := context.WithCancel(context.Background()) // ends after the last request
-	delivering, stop := context.WithCancel(ctx)               // ends at once: other nodes, or the next start, deliver the rest
-	var work sync.WaitGroup
-	work.Go(func() { service.Work(working, func(err error) { log.Error("background job failed", "error", err) }) })
-	work.Go(func() { dispatcher.Run(delivering) })
-	defer work.Wait()
-	defer done()
-	defer stop()
+	var background sync.WaitGroup
+	defer background.Wait()
+	working, stopWork := context.WithCancel(context.Background()) // ends after the last request
+	defer stopWork()
+	delivering, stopDelivery := context.WithCancel(ctx) // ends with ctx: other nodes, or the next start, deliver the rest
+	defer stopDelivery()
+	background.Go(func() { service.Work(working, func(err error) { log.Error("background job failed", "error", err) }) })
+	background.Go(func() { dispatcher.Run(delivering) })
 	return httpServer.Run(ctx, listener, handler, handler.drain)
 }
 
@@ -140,7 +142,8 @@ func (s *serveCommand) fillDemo(ctx context.Context, store *sqlstore.Store, log 
 	}
 	animals, err = demo.Fill(ctx, store, s.Database)
 	if errors.Is(err, demo.ErrNotEmpty) {
-		return 0, fmt.Errorf("--demo needs an empty database, but %s is not empty: %w; omit --demo to serve it, or choose another with --database", redact(s.Database), err)
+		return 0, fmt.Errorf("--demo needs an empty database, but %s is not empty: %w; "+
+			"omit --demo to serve it, or choose another with --database", redact(s.Database), err)
 	}
 	if err != nil {
 		return 0, err

@@ -62,7 +62,8 @@ func newLimitListener(max int) *limitListener {
 		max: max, open: map[*limitedConn]struct{}{}, closed: make(chan struct{}),
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "animalstore_connections_dropped_total",
-			Help: "Connections closed at the connection limit: waiting, replaced by a new connection; refused, because all others were active.",
+			Help: "Connections closed at the connection limit: waiting, replaced by a new connection; " +
+				"refused, because all others were active.",
 		}, []string{"reason"}),
 	}
 	for _, reason := range []string{reasonWaiting, reasonRefused} {
