@@ -30,8 +30,8 @@ vet: ## Check the code without running it: format, vet, staticcheck, and a build
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
 	go vet ./...
 	go run $(STATICCHECK) ./...
-	GOOS=windows go vet ./cmd/... ./internal/cli
-	GOOS=darwin go vet ./cmd/... ./internal/cli
+	GOOS=windows go vet ./cmd/... ./internal/cli ./internal/server
+	GOOS=darwin go vet ./cmd/... ./internal/cli ./internal/server
 
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder for FUZZTIME each (30s).

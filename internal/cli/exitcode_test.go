@@ -19,7 +19,7 @@ import (
 	"animalstore/client"
 )
 
-// docs/commands.md names every command, every flag of those for daily use, and every exit code.
+// docs/commands.md names every command, every flag of the commands for daily use, and every exit code.
 func TestCommandsAreDocumented(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("../../docs/commands.md")
@@ -27,7 +27,7 @@ func TestCommandsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := string(content)
-	parser, err := kong.New(&commands{})
+	parser, err := kong.New(&commandLine{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,10 +58,10 @@ func TestCommandsAreDocumented(t *testing.T) {
 	}
 }
 
-// Every way in which a call can end has its exit code, and only a change that may have been made says so.
-func TestExitCodes(t *testing.T) {
+// Every error of the client has its exit code, and only that of a change that may have been made says so.
+func TestEveryErrorHasAnExitCode(t *testing.T) {
 	t.Parallel()
-	answer := func(status int, code client.Code) error {
+	response := func(status int, code client.Code) error {
 		return &client.Error{Code: code, Status: status, Message: "No."}
 	}
 	dial := &url.Error{Op: "Get", URL: "http://a/v1/pets", Err: &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}}
@@ -74,20 +74,20 @@ func TestExitCodes(t *testing.T) {
 		code int
 		open bool // whether a change may have been made
 	}{
-		{nil, answer(400, client.CodeValidationFailed), 2, false},
-		{nil, answer(401, client.CodeInvalidAPIKey), 4, false},
-		{nil, answer(403, client.CodeInsufficientScope), 4, false},
-		{nil, answer(404, client.CodeNotFound), 3, false},
-		{nil, answer(404, client.CodePetNotFound), 3, false},
-		{nil, answer(404, client.CodeUnexpectedAnswer), 6, false},
-		{nil, answer(200, client.CodeUnexpectedAnswer), 6, true},
-		{nil, answer(409, client.CodePetNotAvailable), 5, false},
-		{nil, answer(410, client.CodeEventsExpired), 5, false},
-		{nil, answer(412, client.CodePreconditionFailed), 5, false},
-		{nil, answer(422, client.CodeIdempotencyKeyReused), 5, false},
-		{nil, answer(429, client.CodeRateLimited), 6, false},
-		{nil, answer(500, client.CodeInternal), 1, true},
-		{nil, answer(503, client.CodeUnavailable), 6, true},
+		{nil, response(400, client.CodeValidationFailed), 2, false},
+		{nil, response(401, client.CodeInvalidAPIKey), 4, false},
+		{nil, response(403, client.CodeInsufficientScope), 4, false},
+		{nil, response(404, client.CodeNotFound), 3, false},
+		{nil, response(404, client.CodePetNotFound), 3, false},
+		{nil, response(404, client.CodeUnexpectedAnswer), 6, false},
+		{nil, response(200, client.CodeUnexpectedAnswer), 6, true},
+		{nil, response(409, client.CodePetNotAvailable), 5, false},
+		{nil, response(410, client.CodeEventsExpired), 5, false},
+		{nil, response(412, client.CodePreconditionFailed), 5, false},
+		{nil, response(422, client.CodeIdempotencyKeyReused), 5, false},
+		{nil, response(429, client.CodeRateLimited), 6, false},
+		{nil, response(500, client.CodeInternal), 1, true},
+		{nil, response(503, client.CodeUnavailable), 6, true},
 		{nil, fmt.Errorf("animalstore: %w", dial), 6, false},
 		{nil, fmt.Errorf("animalstore: %w", untrusted), 6, false},
 		{nil, fmt.Errorf("animalstore: %w; sent again: %v", &url.Error{Op: "Post", URL: dial.URL, Err: io.EOF}, dial), 6, true},
@@ -95,7 +95,7 @@ func TestExitCodes(t *testing.T) {
 		{nil, &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}, 1, false},
 		{interrupted, fmt.Errorf("animalstore: %w", context.Canceled), 130, true},
 		{nil, usagef("--limit"), 2, false},
-		{nil, said{3}, 3, false},
+		{nil, reportedError{3}, 3, false},
 		{nil, nil, 0, false},
 	} {
 		ctx := c.ctx
@@ -103,33 +103,33 @@ func TestExitCodes(t *testing.T) {
 			ctx = t.Context()
 		}
 		for _, changes := range []bool{false, true} {
-			err := explained(ctx, c.err, changes)
+			err := explainError(ctx, c.err, changes)
 			code := exitOK
 			if err != nil {
-				code = fail(io.Discard, err)
+				code = reportError(io.Discard, err)
 			}
 			if code != c.code {
-				t.Errorf("%v exits with %d, not with %d", c.err, code, c.code)
+				t.Errorf("%v exits with %d, want %d", c.err, code, c.code)
 			}
-			if err != nil && strings.Contains(err.Error(), "may have been done") != (changes && c.open) {
-				t.Errorf("%v of a change (%v) says %q", c.err, changes, err)
+			if err != nil && strings.Contains(err.Error(), "may have been made") != (changes && c.open) {
+				t.Errorf("%v (a change: %v) is explained as %q", c.err, changes, err)
 			}
-			if again := explained(ctx, err, changes); fmt.Sprint(again) != fmt.Sprint(err) {
-				t.Errorf("explained twice, %q is %q", err, again)
+			if again := explainError(ctx, err, changes); fmt.Sprint(again) != fmt.Sprint(err) {
+				t.Errorf("explained twice, %q becomes %q", err, again)
 			}
 		}
 	}
 }
 
-// Of several things the highest code counts, also where the last one ended it all.
-func TestHighestCodeCounts(t *testing.T) {
+// With several ids the highest exit code counts, even if a later error stopped the command.
+func TestHighestExitCodeCounts(t *testing.T) {
 	t.Parallel()
 	statuses := []int{404, 409, 401, 409}
-	var told strings.Builder
-	err := each(t.Context(), terminal{io.Discard, &told}, []int64{1, 2, 3, 4}, func(id int64) error {
+	var printed strings.Builder
+	err := forEachID(t.Context(), terminal{io.Discard, &printed}, []int64{1, 2, 3, 4}, func(id int64) error {
 		return &client.Error{Status: statuses[id-1], Message: fmt.Sprintf("Refused %d.", id)}
 	})
-	if err != (said{exitRefused}) || strings.Count(told.String(), "\n") != 3 {
-		t.Errorf("it ends with %#v, and told %q", err, &told)
+	if err != (reportedError{exitRefused}) || strings.Count(printed.String(), "\n") != 3 {
+		t.Errorf("got %#v, and it printed %q", err, &printed)
 	}
 }

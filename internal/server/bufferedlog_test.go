@@ -1,4 +1,4 @@
-package cli
+package server
 
 import (
 	"bytes"
@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// safeBuffer can be read while it is written.
+// safeBuffer is a buffer that may be read while it is written.
 type safeBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -26,37 +26,38 @@ func (b *safeBuffer) String() string {
 	return b.text.String()
 }
 
-// What is not a request is written at once, after all that came before it; and at the end, all is.
-func TestLog(t *testing.T) {
+// Lines about anything but a successful request are written at once, after those before them, and Close writes
+// the rest.
+func TestOnlySuccessfulRequestsAreBuffered(t *testing.T) {
 	t.Parallel()
 	var out safeBuffer
-	log, _, end := newLog(&out)
+	log := NewBufferedLog(&out)
 	for i := range 3 {
 		log.Info("request", "n", i)
 	}
-	for _, say := range []func(string, ...any){log.Info, log.Warn, log.Error} {
-		say("something else")
+	for _, write := range []func(string, ...any){log.Info, log.Warn, log.Error} {
+		write("something else")
 		if lines := strings.Count(out.String(), "\n"); !strings.Contains(out.String(), "n=2\n") || !strings.HasSuffix(out.String(), "\"something else\"\n") {
 			t.Errorf("%d lines were written:\n%s", lines, out.String())
 		}
 	}
 	log.Error("request", "n", "failed")
 	if !strings.HasSuffix(out.String(), "n=failed\n") {
-		t.Errorf("a failure was not written at once:\n%s", out.String())
+		t.Errorf("a failed request was not written at once:\n%s", out.String())
 	}
 	log.Info("request", "n", "last")
-	end()
-	end()
+	log.Close()
+	log.Close()
 	if !strings.HasSuffix(out.String(), "n=last\n") || strings.Count(out.String(), "\n") != 8 {
-		t.Errorf("not all was written:\n%s", out.String())
+		t.Errorf("lines are missing:\n%s", out.String())
 	}
 }
 
-// No line is lost, cut or mixed with another, however many write.
-func TestLogOfMany(t *testing.T) {
+// Concurrent writers lose, cut and mix no lines.
+func TestConcurrentLinesStayWhole(t *testing.T) {
 	t.Parallel()
 	var out safeBuffer
-	log, _, end := newLog(&out)
+	log := NewBufferedLog(&out)
 	var writing sync.WaitGroup
 	const writers, each = 8, 500
 	for w := range writers {
@@ -67,7 +68,7 @@ func TestLogOfMany(t *testing.T) {
 		})
 	}
 	writing.Wait()
-	end()
+	log.Close()
 	next := make([]int, writers)
 	for line := range strings.Lines(out.String()) {
 		var w, n int
@@ -79,7 +80,7 @@ func TestLogOfMany(t *testing.T) {
 	}
 	for w, n := range next {
 		if n != each {
-			t.Errorf("of the writer %d there are %d lines", w, n)
+			t.Errorf("writer %d wrote %d lines", w, n)
 		}
 	}
 }

@@ -8,30 +8,31 @@ import (
 	"animalstore/internal/shop"
 )
 
-// once is the flag of commands that add something.
-type once struct {
-	IdempotencyKey *string `name:"idempotency-key" placeholder:"KEY" help:"A name of your own for this: run again with the same within 24 hours, it is not done twice."`
+// idempotencyFlag is the flag of commands that create something.
+type idempotencyFlag struct {
+	IdempotencyKey *string `name:"idempotency-key" placeholder:"KEY" help:"Idempotency key of your choice: repeating the command with the same key within 24 hours has no further effect."`
 }
 
-func (o once) options() []client.PostOption {
+func (o idempotencyFlag) options() []client.PostOption {
 	if o.IdempotencyKey == nil {
-		return nil // the client makes one, for its own repeats
+		return nil // the client generates one for its own retries
 	}
 	return []client.PostOption{client.IdempotencyKey(*o.IdempotencyKey)}
 }
 
-func (o once) problem() string {
+func (o idempotencyFlag) problem() string {
 	if o.IdempotencyKey == nil {
 		return ""
 	}
-	key := *o.IdempotencyKey // an empty one is a variable that was never set: to go on without would do it twice
+	key := *o.IdempotencyKey // an empty value is an unset variable: ignoring it would make a retry unsafe
 	if len(key) < 1 || len(key) > 255 || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return "--idempotency-key must have 1 to 255 printable ASCII characters"
 	}
 	return ""
 }
 
-// checkFlags returns the first of some problems, each "" or a flag and what is wrong with its value.
+// checkFlags returns the first problem as a usage error. A problem is "", or a flag and what is wrong with
+// its value.
 func checkFlags(problems ...string) error {
 	for _, problem := range problems {
 		if problem != "" {
@@ -48,15 +49,15 @@ func textProblem(flag, text string) string {
 	return ""
 }
 
-// optionalProblem is that of a text that may be left out.
-func optionalProblem(flag, text string) string {
+// optionalTextProblem is textProblem for a flag that may be empty.
+func optionalTextProblem(flag, text string) string {
 	if text == "" {
 		return ""
 	}
 	return textProblem(flag, text)
 }
 
-// statusProblem is that of a status which may be left out; check knows the values.
+// statusProblem checks a --status that may be empty; check returns what is wrong with other values.
 func statusProblem(status string, check func(string) string) string {
 	if status == "" {
 		return ""
@@ -67,7 +68,7 @@ func statusProblem(status string, check func(string) string) string {
 	return ""
 }
 
-func number(n int64) string { return strconv.FormatInt(n, 10) }
+func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
 
 func orDash(text string) string {
 	if text == "" {

@@ -12,8 +12,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// All chunks of a file have what the file has, in its order, and every line of theirs can be found in the file.
-func TestChunks(t *testing.T) {
+// The chunks of a file contain its animals in order, with the line numbers of the file.
+func TestChunksContainAllAnimals(t *testing.T) {
 	t.Parallel()
 	header := "\n\"name\",categoryId,\r\n\"status\"\n"
 	for name, file := range map[string]string{
@@ -41,12 +41,12 @@ func TestChunks(t *testing.T) {
 			if err != nil || len(c.content) > client.MaxImportSize {
 				t.Fatalf("%s: %d bytes, %v", name, len(c.content), err)
 			}
-			rows, _ := petcsv.Read(c.content) // an empty file is refused
+			rows, _ := petcsv.Read(c.content) // an empty file is an error
 			if len(rows) > c.animals || c.animals > chunkAnimals {
-				t.Errorf("%s: there are %d animals in a chunk of %d", name, len(rows), c.animals)
+				t.Errorf("%s: a chunk has %d animals, but says %d", name, len(rows), c.animals)
 			}
 			for _, row := range rows {
-				row.Line += c.shift
+				row.Line += c.lineOffset
 				got = append(got, row)
 			}
 		}
@@ -58,15 +58,15 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// A quote that does not end is found before all that follows is read.
-func TestQuoteWithoutEnd(t *testing.T) {
+// An unclosed quote is found before the rest of the file is read.
+func TestUnclosedQuoteIsRefused(t *testing.T) {
 	t.Parallel()
 	chunks, err := newChunker(strings.NewReader("name,categoryId\nRex,1\n\"Mia,1\n"+strings.Repeat("Rex,1\n", maxRecord)), client.CSV)
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = chunks.next()
-	if want := fmt.Sprintf("line 3: this animal is larger than %d bytes; is there a quote that does not end?", maxRecord); err == nil || err.Error() != want {
+	if want := fmt.Sprintf("line 3: this animal is larger than %d bytes; is a closing quote missing?", maxRecord); err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 }

@@ -8,34 +8,36 @@ import (
 	"time"
 )
 
-// member is one of a JSON object, for people.
-type member struct{ name, value string }
+// jsonField is a field of a JSON object, formatted for people.
+type jsonField struct{ name, value string }
 
-// membersOf reads an object's members in their order, but for those that say nothing of a change. What is no object has none.
-func membersOf(text []byte) (members []member) {
+// jsonFields returns the fields of an object in order, without its id and timestamps. It returns nil for
+// anything but an object.
+func jsonFields(text []byte) (members []jsonField) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
 		return nil
 	}
 	for decoder.More() {
-		name, _ := decoder.Token() // of an object that was read before
+		name, _ := decoder.Token() // the client has already parsed the object
 		var value json.RawMessage
 		if decoder.Decode(&value) != nil {
 			return nil
 		}
 		if name := name.(string); !slices.Contains([]string{"id", "createdAt", "updatedAt", "lastUsedAt"}, name) {
-			members = append(members, member{name, plainValue(value)})
+			members = append(members, jsonField{name, formatValue(value)})
 		}
 	}
 	return members
 }
 
-// plainValue is a value as people write it: a short time, and a text without quotes where it is clear where it ends.
-func plainValue(value json.RawMessage) string {
+// formatValue formats a value for people: a short time, or a text that is quoted only if its end would be
+// unclear.
+func formatValue(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
 		if at, err := time.Parse(time.RFC3339, text); err == nil {
-			return timeText(at, "")
+			return formatTime(at, "")
 		}
 		if strings.Contains(text, ",") || strings.Contains(text, "→") {
 			return `"` + text + `"`
@@ -49,15 +51,16 @@ func plainValue(value json.RawMessage) string {
 	return string(value)
 }
 
-// changeText says in one line what became of something: all of it where it came or went, else what is different.
-func changeText(current, previous []byte) string {
-	now, before := membersOf(current), membersOf(previous)
+// describeChange describes a change in one line: all fields of a created or deleted object, the changed
+// fields of any other.
+func describeChange(current, previous []byte) string {
+	now, before := jsonFields(current), jsonFields(previous)
 	if now == nil {
 		now, before = before, nil
 	}
 	var parts []string
 	for _, m := range now {
-		i := slices.IndexFunc(before, func(b member) bool { return b.name == m.name })
+		i := slices.IndexFunc(before, func(b jsonField) bool { return b.name == m.name })
 		switch {
 		case i < 0:
 			parts = append(parts, m.name+" "+m.value)
