@@ -30,12 +30,12 @@ vet: ## Check the code without running it: format, vet, staticcheck, and a build
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
 	go vet ./...
 	go run $(STATICCHECK) ./...
-	GOOS=windows go vet ./cmd/... ./internal/cli
-	GOOS=darwin go vet ./cmd/... ./internal/cli
+	GOOS=windows go vet ./cmd/... ./internal/cli ./internal/server
+	GOOS=darwin go vet ./cmd/... ./internal/cli ./internal/server
 
 .PHONY: fuzz
 fuzz: ## Fuzz every decoder for FUZZTIME each (30s).
-	@for package in ./internal/httpapi ./internal/petcsv ./client ./internal/cli ./internal/shop; do \
+	@for package in ./internal/httpapi ./internal/web ./internal/petcsv ./client ./internal/cli ./internal/shop; do \
 		go test -list '^Fuzz' $$package | grep ^Fuzz | sort -u | while read target; do \
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package || exit 1; done || exit 1; done
 

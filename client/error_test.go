@@ -21,7 +21,7 @@ func TestError(t *testing.T) {
 	_, err := s.clientWith("ask_live_wrong").Inventory(t.Context())
 	e, ok := errors.AsType[*client.Error](fmt.Errorf("wrapped: %w", err))
 	if !ok || e.Code != client.CodeInvalidAPIKey || e.Status != 401 || e.RequestID == "" || e.RetryAfter != 0 ||
-		!strings.HasPrefix(e.Message, "The API key is not valid") {
+		!strings.HasPrefix(e.Message, "The API key is unknown or has expired") {
 		t.Fatalf("got %+v", err)
 	}
 	if want := fmt.Sprintf("animalstore: %s (401 invalid_api_key, request %s)", e.Message, e.RequestID); e.Error() != want {

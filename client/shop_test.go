@@ -241,7 +241,7 @@ func serveExample() (_ exampleShop, close func()) {
 	report := func(err error) { fmt.Println("The service has an error:", err) } // which no example expects
 	working, stop := context.WithCancel(context.Background())
 	var work sync.WaitGroup
-	work.Go(func() { api.Service.Work(working, report) })
+	work.Go(func() { api.Service.RunJobs(working, report) })
 	work.Go(func() {
 		webhook.New(webhook.Config{Service: api.Service, AllowPrivate: true, Report: report}).Run(working)
 	})

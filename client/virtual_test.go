@@ -129,6 +129,6 @@ func inVirtualTime(t *testing.T, test func(*testing.T, *virtualShop), change ...
 func (s *virtualShop) working() (stop func()) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var group sync.WaitGroup
-	group.Go(func() { s.service.Work(ctx, func(err error) { s.t.Error(err) }) })
+	group.Go(func() { s.service.RunJobs(ctx, func(err error) { s.t.Error(err) }) })
 	return func() { cancel(); group.Wait() }
 }

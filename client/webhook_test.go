@@ -23,7 +23,7 @@ func (s *openShop) hookWithDeliveries() client.Webhook {
 	ctx, c := s.t.Context(), s.client()
 	hook := must(c.CreateWebhook(ctx, client.NewWebhook{URL: "https://partner.example/hook"}))(s.t)
 	for _, attempt := range []shop.Attempt{
-		{At: time.Now(), Duration: 70 * time.Millisecond, Status: 200, Answer: "Thanks"},
+		{At: time.Now(), Duration: 70 * time.Millisecond, Status: 200, Response: "Thanks"},
 		{At: time.Now(), Duration: time.Second, Error: "the connection was refused"},
 	} {
 		must(c.TestWebhook(ctx, hook.ID))(s.t)

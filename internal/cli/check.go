@@ -8,25 +8,25 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// checkCommand looks through a whole store, and changes nothing.
+// checkCommand checks a whole store and changes nothing.
 type checkCommand struct {
-	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"The store: a file, or a backup of one, or a postgres:// URL (default ${default})."`
+	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"Store to check: a file, a backup or a postgres:// URL (default ${default})."`
 }
 
-// Run prints each finding in a line of its own.
+// Run prints one finding per line, and fails if there is any.
 func (c *checkCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkDatabase(c.Database, databaseVariable); err != nil {
 		return usagef("--database: %w", err)
 	}
-	found, err := sqlstore.Check(ctx, c.Database, tellTo(t.out))
+	found, err := sqlstore.Check(ctx, c.Database, lineWriter(t.out))
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return errors.New("interrupted: not all was looked at")
+		return errors.New("interrupted: the check is incomplete")
 	case found.All > 0:
-		return errors.Join(fmt.Errorf("%s has %d findings", shown(c.Database), found.All), err)
+		return errors.Join(fmt.Errorf("%s has %d findings", redact(c.Database), found.All), err)
 	case err != nil:
 		return err
 	}
-	_, err = fmt.Fprintf(t.err, "Nothing is wrong with %s.\n", shown(c.Database))
+	_, err = fmt.Fprintf(t.err, "No problems found in %s.\n", redact(c.Database))
 	return err
 }

@@ -1,4 +1,5 @@
-// Package cli is the command line: it reads what the operator wants, and puts the rooms of the house together for it.
+// Package cli is the command line: each command parses its flags, calls the other packages, and prints the
+// result.
 package cli
 
 import (
@@ -16,31 +17,31 @@ import (
 	"animalstore/internal/shop"
 )
 
-// commands is everything that can be said on the command line.
-type commands struct {
+// commandLine is the grammar of the command line.
+type commandLine struct {
 	Serve serveCommand `cmd:"" help:"Run the service."`
 
-	Pets       petsCommands       `cmd:"" help:"List, add, change and remove the animals of a running store."`
-	Categories categoriesCommands `cmd:"" help:"List, add, name and remove the categories of a running store."`
-	Orders     ordersCommands     `cmd:"" help:"List, place, approve, deliver and cancel the orders of a running store."`
-	Events     eventsCommand      `cmd:"" help:"Show what happened in a running store, or follow what happens."`
-	Inventory  inventoryCommand   `cmd:"" help:"Count the animals of a running store by status."`
+	Pets       petsCommands       `cmd:"" help:"List, add, change and remove animals in a running store."`
+	Categories categoriesCommands `cmd:"" help:"List, add, rename and remove categories in a running store."`
+	Orders     ordersCommands     `cmd:"" help:"List, place, approve, deliver and cancel orders in a running store."`
+	Events     eventsCommand      `cmd:"" help:"Show the events of a running store, or follow new ones."`
+	Inventory  inventoryCommand   `cmd:"" help:"Count the animals in a running store by status."`
 
-	Keys    keysCommands   `cmd:"" help:"Manage API keys, straight on the database."`
-	Import  importCommand  `cmd:"" help:"Bring the animals of a CSV or NDJSON file into a running store."`
-	Export  exportCommand  `cmd:"" help:"Write all animals of a running store to a CSV or NDJSON file."`
-	Copy    copyCommand    `cmd:"" help:"Copy a whole store into another, empty database: from a file to PostgreSQL, or back."`
-	Backup  backupCommand  `cmd:"" help:"Write the store in a file into another file, also while it is served."`
-	Restore restoreCommand `cmd:"" help:"Put a backup in the place of a store."`
-	Check   checkCommand   `cmd:"" help:"Look through a whole store for damage and broken rules, also while it is served."`
-	Health  healthCommand  `cmd:"" help:"Ask the service on this machine whether it is ready."`
-	Version versionCommand `cmd:"" help:"Say which version this is."`
+	Keys    keysCommands   `cmd:"" help:"Manage API keys directly in the database."`
+	Import  importCommand  `cmd:"" help:"Import animals from a CSV or NDJSON file into a running store."`
+	Export  exportCommand  `cmd:"" help:"Export all animals of a running store to a CSV or NDJSON file."`
+	Copy    copyCommand    `cmd:"" help:"Copy a whole store to an empty database: from a file to PostgreSQL, or back."`
+	Backup  backupCommand  `cmd:"" help:"Back up a store to a file, even while it is in use."`
+	Restore restoreCommand `cmd:"" help:"Restore a store from a backup."`
+	Check   checkCommand   `cmd:"" help:"Check a whole store for damage and inconsistencies, even while it is in use."`
+	Health  healthCommand  `cmd:"" help:"Check whether the service on this machine is ready."`
+	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
-// terminal is where a command talks to people: results go to out, all else to err.
+// terminal is where a command prints: results to out, everything else to err.
 type terminal struct{ out, err io.Writer }
 
-// usageError is a mistake in what was typed; it is told apart from a failure of the work by the exit code.
+// usageError is a mistake on the command line. It has an exit code of its own.
 type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
@@ -49,13 +50,13 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 func Run(args []string, out, errs io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal ends the process at once
-	forgetEmptyVariables()
+	context.AfterFunc(ctx, stop) // a second signal kills the process
+	unsetEmptyVariables()
 
 	helped := false
-	parser, err := kong.New(&commands{},
+	parser, err := kong.New(&commandLine{},
 		kong.Name("animalstore"),
-		kong.Description("Keeps the catalogue of the animals held by a store.\n\nStart with: animalstore serve"),
+		kong.Description("Manages the animals and orders of a pet store.\n\nTo begin, run: animalstore serve"),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 		kong.Writers(out, errs),
 		kong.Exit(func(int) { helped = true }),
@@ -63,60 +64,61 @@ func Run(args []string, out, errs io.Writer) int {
 		kong.Bind(terminal{out, errs}),
 	)
 	if err != nil {
-		return fail(errs, err)
+		return reportError(errs, err)
 	}
 	command, err := parser.Parse(args)
 	if helped {
 		return exitOK
 	}
 	if err != nil {
-		return misread(errs, err)
+		return reportParseError(errs, err)
 	}
 	err = command.Run()
 	if errors.Is(err, shop.ErrOtherEnvironment) {
 		err = usagef("--environment: %w", err)
 	}
 	if err != nil {
-		return fail(errs, err)
+		return reportError(errs, err)
 	}
 	return exitOK
 }
 
-// misread says what is wrong with what was typed; whoever named no command sees which there are.
-func misread(errs io.Writer, err error) int {
+// reportParseError prints what is wrong with the arguments, or the help if they name no command.
+func reportParseError(errs io.Writer, err error) int {
 	command := "animalstore"
 	if wrong, ok := errors.AsType[*kong.ParseError](err); ok {
 		at := wrong.Context.Model.Node
 		if selected := wrong.Context.Selected(); selected != nil {
 			at, command = selected, command+" "+selected.Path()
 		}
-		if last := wrong.Context.Args; at.Type != kong.ArgumentNode && len(at.Children) > 0 && (len(last) == 0 || last[len(last)-1] == at.Name) {
+		args := wrong.Context.Args
+		isGroup := at.Type != kong.ArgumentNode && len(at.Children) > 0
+		if isGroup && (len(args) == 0 || args[len(args)-1] == at.Name) {
 			wrong.Context.Stdout = errs
-			wrong.Context.PrintUsage(false) // nobody could be told of an error
+			wrong.Context.PrintUsage(false) // an error on stderr cannot be reported
 			return exitUsage
 		}
 	}
-	return fail(errs, usagef("%w (see %s --help)", err, command))
+	return reportError(errs, usagef("%w (see %s --help)", err, command))
 }
 
-// fail says in one line why a command ends.
-func fail(errs io.Writer, err error) int {
-	if done, ok := errors.AsType[said](err); ok {
+// reportError prints an error on one line, unless it was printed before, and returns the exit code.
+func reportError(errs io.Writer, err error) int {
+	if done, ok := errors.AsType[reportedError](err); ok {
 		return done.code
 	}
-	fmt.Fprintln(errs, "animalstore:", visible(strings.Join(strings.Fields(err.Error()), " ")))
-	if why, ok := errors.AsType[failure](err); ok {
+	fmt.Fprintln(errs, "animalstore:", escapeControls(strings.Join(strings.Fields(err.Error()), " ")))
+	if why, ok := errors.AsType[codedError](err); ok {
 		return why.code
 	}
-	if isUsage(err) {
+	if isUsageError(err) {
 		return exitUsage
 	}
 	return exitError
 }
 
-// forgetEmptyVariables makes a variable that is set to nothing the same as one that is not set, as those who write
-// container files expect.
-func forgetEmptyVariables() {
+// unsetEmptyVariables treats empty variables like unset ones, as authors of container files expect.
+func unsetEmptyVariables() {
 	for _, variable := range os.Environ() {
 		name, value, _ := strings.Cut(variable, "=")
 		if strings.HasPrefix(name, "ANIMALSTORE_") && value == "" {

@@ -9,13 +9,13 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// copyCommand moves a store to another database. Its clients go on there and notice nothing.
+// copyCommand copies a store to another database. Its clients can continue there without a change.
 type copyCommand struct {
-	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"The store to copy: a file that nobody serves, or a postgres:// URL (default ${default})."`
-	To       string `required:"" env:"ANIMALSTORE_COPY_TO" placeholder:"DATABASE" help:"Where to copy it: a file or a postgres:// URL, with nothing in it yet. A URL with a password belongs into the variable."`
+	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"Store to copy: a file that is not in use, or a postgres:// URL (default ${default})."`
+	To       string `required:"" env:"ANIMALSTORE_COPY_TO" placeholder:"DATABASE" help:"Empty database to copy to: a file or a postgres:// URL. Put a URL with a password into the environment variable."`
 }
 
-// Run prints what was copied, table by table, with the checksums that source and target have in common.
+// Run prints each copied table with the checksum that source and target have in common.
 func (c *copyCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkDatabase(c.Database, databaseVariable); err != nil {
 		return usagef("--database: %w", err)
@@ -23,9 +23,9 @@ func (c *copyCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkDatabase(c.To, "ANIMALSTORE_COPY_TO"); err != nil {
 		return usagef("--to: %w", err)
 	}
-	line := &progressLine{out: t.err, terminal: isTerminal(t.err)}
+	line := &copyProgress{out: t.err, terminal: isTerminal(t.err)}
 	copied, err := sqlstore.Copy(ctx, c.Database, c.To, line.show)
-	line.end()
+	line.clear()
 	if ctx.Err() != nil && err != nil {
 		return fmt.Errorf("interrupted: %w", err)
 	}
@@ -37,20 +37,21 @@ func (c *copyCommand) Run(ctx context.Context, t terminal) error {
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(t.err, "Copied %s to %s, and found both the same.\n", shown(c.Database), shown(c.To))
+	_, err = fmt.Fprintf(t.err, "Copied %s to %s and verified the copy.\n", redact(c.Database), redact(c.To))
 	return err
 }
 
-// progressLine shows how far a copy is: on a terminal in one line that changes, elsewhere in lines that are worth keeping.
-type progressLine struct {
+// copyProgress prints the progress of a copy: on a terminal in one line that it overwrites, elsewhere in
+// occasional lines.
+type copyProgress struct {
 	out      io.Writer
 	terminal bool
-	open     bool // the line is not ended yet
+	open     bool // whether the line on the terminal must be cleared
 	last     sqlstore.CopyProgress
-	next     time.Time // when to say more of the same table
+	next     time.Time // when the next line about the same table is due
 }
 
-func (l *progressLine) show(p sqlstore.CopyProgress) {
+func (l *copyProgress) show(p sqlstore.CopyProgress) {
 	now := time.Now()
 	begins, ends := p.Doing != l.last.Doing || p.Table != l.last.Table, p.Rows == p.Of
 	if p == l.last || !begins && !ends && now.Before(l.next) {
@@ -66,8 +67,8 @@ func (l *progressLine) show(p sqlstore.CopyProgress) {
 	fmt.Fprintf(l.out, "\r\x1b[K%s %s: %d of %d rows", p.Doing, p.Table, p.Rows, p.Of)
 }
 
-// end clears the way for what is said next.
-func (l *progressLine) end() {
+// clear removes the line from the terminal.
+func (l *copyProgress) clear() {
 	if l.open {
 		fmt.Fprint(l.out, "\r\x1b[K")
 	}

@@ -13,12 +13,12 @@ import (
 
 type eventsCommand struct {
 	exitCodesHelp
-	onStore
-	Follow  bool     `short:"f" help:"Go on with what happens, until Ctrl-C or --limit ends it; without --after or --all it begins now."`
-	After   *string  `placeholder:"ID" help:"Only what came after this event; 0 is before the first (default: the latest)."`
-	Type    []string `placeholder:"TYPE" help:"Only this type, such as order.placed; can be given several times."`
-	Subject string   `placeholder:"PATH" help:"Only what happened to this, such as pets/7 or store/orders/3."`
-	some
+	storeFlags
+	Follow  bool     `short:"f" help:"Keep printing new events until Ctrl-C or --limit; starts with the next event unless --after or --all is set."`
+	After   *string  `placeholder:"ID" help:"Only events after this one; 0 is before the first (default: the latest events)."`
+	Type    []string `placeholder:"TYPE" help:"Only events of this type, such as order.placed; can be repeated."`
+	Subject string   `placeholder:"PATH" help:"Only events about this resource, such as pets/7 or store/orders/3."`
+	limitFlags
 }
 
 func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
@@ -26,16 +26,17 @@ func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
 		return err
 	}
 	if e.After != nil && (*e.After == "" || strings.Trim(*e.After, "0123456789") != "" || len(*e.After) > 18) {
-		return usagef("--after must be the id of an event, which has 1 to 18 digits") // an empty one was lost, and events with it
+		// An empty value is an unset variable: ignoring it would skip events.
+		return usagef("--after must be the id of an event: 1 to 18 digits")
 	}
 	if e.After != nil && e.All {
-		return usagef("--after and --all do not go together: --all begins with the first event")
+		return usagef("--after and --all are mutually exclusive: --all starts with the first event")
 	}
-	if err := checkFlags(optionalProblem("--subject", e.Subject)); err != nil {
+	if err := checkFlags(optionalTextProblem("--subject", e.Subject)); err != nil {
 		return err
 	}
-	return e.look(ctx, func(c *client.Client) error {
-		p := newPrinter(t, e.output, eventRow, "ID", "TIME", "TYPE", "SUBJECT", "BY", "WHAT")
+	return e.read(ctx, func(c *client.Client) error {
+		p := newPrinter(t, e.outputFlag, eventRow, "ID", "TIME", "TYPE", "SUBJECT", "BY", "WHAT")
 		switch {
 		case e.Follow:
 			return e.follow(ctx, c, t, p)
@@ -46,7 +47,7 @@ func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
 	})
 }
 
-// after is the event after which to begin, or "".
+// after returns the value of --after, or "".
 func (e *eventsCommand) after() string {
 	if e.After == nil {
 		return ""
@@ -62,34 +63,29 @@ func (e *eventsCommand) filter() client.EventFilter {
 	return filter
 }
 
-func (e *eventsCommand) none(t terminal) error {
-	things := "events"
-	if e.After != nil || e.Type != nil || e.Subject != "" {
-		things += " like that"
-	}
-	_, err := fmt.Fprintf(t.err, "There are no %s.\n", things)
-	return err
+func (e *eventsCommand) printNone(t terminal) error {
+	return printEmpty(t, "events", e.After != nil || e.Type != nil || e.Subject != "")
 }
 
-// list shows what came after an event.
+// list prints the events after --after, or all.
 func (e *eventsCommand) list(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
-	n, next, err := showPages(e.some, p, func(limit int, from string) ([]client.Event, string, error) {
+	n, next, err := printPages(e.limitFlags, p, func(limit int, from string) ([]client.Event, string, error) {
 		if from == "" {
 			from = e.after()
 		}
 		return c.ListEvents(ctx, client.EventQuery{EventFilter: e.filter(), After: from, Limit: limit})
 	})
 	if err == nil && n == 0 {
-		return e.none(t)
+		return e.printNone(t)
 	}
 	if err == nil && next != "" {
-		fmt.Fprintf(t.err, "There are more events: go on with --after %s.\n", next)
+		fmt.Fprintf(t.err, "There are more events; continue with --after %s.\n", next)
 	}
 	return err
 }
 
-// latest shows the last events. The feed is read forwards, so it begins so many events before its end, and further before it
-// where a filter lets little through.
+// latest prints the last events. The API lists events forwards, so latest starts limit events before the last
+// one, and ten times as far back whenever a filter leaves too few.
 func (e *eventsCommand) latest(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
 	text, err := c.LastEventID(ctx)
 	if err != nil {
@@ -102,12 +98,12 @@ func (e *eventsCommand) latest(ctx context.Context, c *client.Client, t terminal
 	for back := int64(e.limit()); ; back *= 10 {
 		query := client.EventQuery{EventFilter: e.filter()}
 		if back < last {
-			query.After = number(last - back)
+			query.After = formatInt(last - back)
 		}
-		found, err := lastOf(ctx, c, query, e.limit())
-		if client.IsCode(err, client.CodeEventsExpired) { // the oldest that are kept came later
+		found, err := lastEvents(ctx, c, query, e.limit())
+		if client.IsCode(err, client.CodeEventsExpired) { // the oldest retained event is newer
 			query.After = ""
-			found, err = lastOf(ctx, c, query, e.limit())
+			found, err = lastEvents(ctx, c, query, e.limit())
 		}
 		if err != nil {
 			return err
@@ -121,14 +117,14 @@ func (e *eventsCommand) latest(ctx context.Context, c *client.Client, t terminal
 			}
 		}
 		if len(found) == 0 {
-			return e.none(t)
+			return e.printNone(t)
 		}
 		return p.flush()
 	}
 }
 
-// lastOf walks events and keeps the last of them.
-func lastOf(ctx context.Context, c *client.Client, query client.EventQuery, limit int) (found []client.Event, err error) {
+// lastEvents reads all matching events and returns the last ones.
+func lastEvents(ctx context.Context, c *client.Client, query client.EventQuery, limit int) (found []client.Event, err error) {
 	for event, err := range c.Events(ctx, query) {
 		if err != nil {
 			return nil, err
@@ -140,21 +136,21 @@ func lastOf(ctx context.Context, c *client.Client, query client.EventQuery, limi
 	return found[max(0, len(found)-limit):], nil
 }
 
-// follow shows what happens as it happens. To be interrupted is its usual end.
+// follow prints events as they happen, until it is interrupted, which is not an error.
 func (e *eventsCommand) follow(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
 	if p.table != nil {
-		p.table.atLeast(6, 23, 16, 15, 10) // what comes later should stand below
+		p.table.minWidths(6, 23, 16, 15, 10) // so that later rows align with the first ones
 	}
 	after, n := e.after(), 0
 	if e.All {
 		after = "0"
 	}
 	if isTerminal(t.err) {
-		fmt.Fprintln(t.err, "Waiting for what happens; Ctrl-C ends it.")
+		fmt.Fprintln(t.err, "Waiting for events; press Ctrl-C to stop.")
 	}
 	for event, err := range c.Follow(ctx, after, e.filter()) {
 		if reset, ok := errors.AsType[*client.ResetError](err); ok {
-			fmt.Fprintln(t.err, "animalstore:", visible(plainly(reset).Error()))
+			fmt.Fprintln(t.err, "animalstore:", escapeControls(plainError(reset).Error()))
 			continue
 		}
 		if err != nil && ctx.Err() != nil {
@@ -175,5 +171,5 @@ func (e *eventsCommand) follow(ctx context.Context, c *client.Client, t terminal
 
 func eventRow(event client.Event) []string {
 	return []string{event.ID, event.Time.UTC().Format("2006-01-02 15:04:05 UTC"), string(event.Type), event.Subject, event.Actor,
-		changeText(event.Data.Current, event.Data.Previous)}
+		describeChange(event.Data.Current, event.Data.Previous)}
 }

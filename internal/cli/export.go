@@ -13,51 +13,52 @@ import (
 	"animalstore/client"
 )
 
-// exportCommand writes all animals to a file, which is there when it is whole and not before.
+// exportCommand writes all animals to a file. The file appears only once it is complete.
 type exportCommand struct {
-	onAPI
-	File   string `arg:"" help:"The file to write; - is the standard output."`
-	Format string `enum:",csv,ndjson" default:"" placeholder:"FORMAT" help:"csv or ndjson (default: what the file's name says; csv for the standard output)."`
+	apiFlags
+	File   string `arg:"" help:"File to write; - is standard output."`
+	Format string `enum:",csv,ndjson" default:"" placeholder:"FORMAT" help:"csv or ndjson (default: by the file extension; csv for standard output)."`
 }
 
 func (e *exportCommand) Run(ctx context.Context, t terminal) error {
 	format := formatOf(e.Format, e.File)
 	if format == "" && e.File != "-" {
-		return usagef("the name of the file ends neither in .csv nor in .ndjson; say which with --format")
+		return usagef("the file name ends in neither .csv nor .ndjson; choose the format with --format")
 	}
 	if format == "" {
 		format = client.CSV
 	}
-	c, err := e.client()
+	c, err := e.newClient()
 	if err != nil {
 		return err
 	}
-	inventory, err := c.Inventory(ctx) // to show how far it is
+	inventory, err := c.Inventory(ctx) // the total for the progress bar
 	if err != nil {
-		return plainly(err)
+		return plainError(err)
 	}
 	to, finish, err := e.open(t)
 	if err != nil {
 		return err
 	}
 	of := inventory.Available + inventory.Pending + inventory.Sold + inventory.Unspecified
-	counted := &countedLines{to: to, shown: newProgress(t.err, "Exporting", of)}
-	_, err = c.ExportFile(ctx, format, counted)
-	counted.shown.end()
+	counter := &lineCounter{out: to, progress: newProgress(t.err, "Exporting", of)}
+	_, err = c.ExportFile(ctx, format, counter)
+	counter.progress.clear()
 	if err = finish(err); err != nil {
 		if ctx.Err() != nil {
 			return errors.New("interrupted: nothing was written")
 		}
-		return plainly(err)
+		return plainError(err)
 	}
 	if format == client.CSV {
-		counted.lines-- // the one that names the columns
+		counter.lines-- // the header
 	}
-	_, err = fmt.Fprintf(t.err, "Exported %s.\n", animals(counted.lines))
+	_, err = fmt.Fprintf(t.err, "Exported %s.\n", countAnimals(counter.lines))
 	return err
 }
 
-// open makes the file to write to. finish makes it the target, or clears it away where there is an error.
+// open opens a temporary file beside the target. finish renames it to the target, or removes it if there was
+// an error.
 func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error, err error) {
 	if e.File == "-" {
 		return t.out, func(err error) error { return err }, nil
@@ -69,9 +70,9 @@ func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error
 	mode := os.FileMode(0o666)
 	if info, err := os.Stat(target); err == nil {
 		if mode = info.Mode().Perm(); info.IsDir() {
-			return nil, nil, usagef("%s is a folder", e.File)
+			return nil, nil, usagef("%s is a directory", e.File)
 		}
-		if !info.Mode().IsRegular() { // a pipe or a device, which stays what it is
+		if !info.Mode().IsRegular() { // a pipe or a device must not be replaced
 			file, err := os.OpenFile(target, os.O_WRONLY, 0)
 			if err != nil {
 				return nil, nil, usagef("%w", err)
@@ -82,7 +83,7 @@ func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error
 	part := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+"."+rand.Text()[:8]+".part")
 	file, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if why, ok := errors.AsType[*os.PathError](err); ok {
-		return nil, nil, usagef("cannot write to the folder of %s: %w", e.File, why.Err)
+		return nil, nil, usagef("cannot write to the directory of %s: %w", e.File, why.Err)
 	} else if err != nil {
 		return nil, nil, err
 	}
@@ -103,16 +104,16 @@ func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error
 	}, nil
 }
 
-// countedLines counts the lines that pass: no name has a line break.
-type countedLines struct {
-	to    io.Writer
-	lines int
-	shown *progress
+// lineCounter counts the lines it writes. No name contains a line break, so each line is an animal.
+type lineCounter struct {
+	out      io.Writer
+	lines    int
+	progress *progress
 }
 
-func (c *countedLines) Write(p []byte) (int, error) {
+func (c *lineCounter) Write(p []byte) (int, error) {
 	n := bytes.Count(p, newline)
 	c.lines += n
-	c.shown.add(n)
-	return c.to.Write(p)
+	c.progress.add(n)
+	return c.out.Write(p)
 }

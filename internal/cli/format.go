@@ -9,7 +9,7 @@ import (
 	"animalstore/client"
 )
 
-// formatOf is the format that was asked for, or else what a file's name says; "": it says nothing.
+// formatOf returns the requested format, or else the one that the file's extension implies, or "".
 func formatOf(asked, file string) client.Format {
 	if asked != "" {
 		return client.Format(asked)
@@ -23,9 +23,9 @@ func formatOf(asked, file string) client.Format {
 	return ""
 }
 
-// guessFormat looks at how a file begins.
+// guessFormat detects the format from the beginning of the file.
 func guessFormat(in *bufio.Reader) client.Format {
-	begin, _ := in.Peek(512) // of a shorter file, all of it
+	begin, _ := in.Peek(512) // a shorter file is no error
 	if bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(begin, []byte("\ufeff"))), []byte("{")) {
 		return client.NDJSON
 	}

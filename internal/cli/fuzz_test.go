@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzSettings: whatever an operator sets, it is taken within its limits or refused in plain words.
+// FuzzSettings: every value of a flag is either within its limits or refused.
 func FuzzSettings(f *testing.F) {
 	for _, text := range []string{"", "off", "1", "0", "-1", "1e3", "1000001", "720h", "59m", "1h", "-1h", "9999999h", "127.0.0.1:8080", ":0", "[::1]:65536", "x:01",
 		"https://pets.example.com/v1", "https://a<b/v1", "https://x:443", "*", "https://shop.example.com", "2027-01-31", "2027-01-31T18:00:00Z"} {
@@ -15,27 +15,27 @@ func FuzzSettings(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if n, err := parseRate(text); err == nil && (n < 0 || n > 1_000_000 || n == 0 && text != "off") {
-			t.Fatalf("%q is the rate %d", text, n)
+			t.Fatalf("%q is parsed as the rate %d", text, n)
 		}
 		if d, err := parseRetention(text); err == nil && (d != 0 && d < time.Hour || d == 0 && text != "off") {
-			t.Fatalf("%q is the retention %v", text, d)
+			t.Fatalf("%q is parsed as the retention %v", text, d)
 		}
 		if at, err := parseTime(text); err == nil && at.IsZero() != (text == "") {
-			t.Fatalf("%q is the time %v", text, at)
+			t.Fatalf("%q is parsed as the time %v", text, at)
 		}
 		if err := checkBaseURL(text); err == nil && text != "" && !(strings.HasPrefix(text, "http") && strings.HasSuffix(text, "/v1") && !strings.ContainsAny(text, "<>\"?# ")) {
-			t.Fatalf("%q is taken for an address", text)
+			t.Fatalf("%q is accepted as a base URL", text)
 		}
 		if err := checkOrigin(text); err == nil && text != "*" && (!strings.HasPrefix(text, "http") || strings.HasSuffix(text, "/") || strings.ContainsAny(text, "<>\"?#* ")) {
-			t.Fatalf("%q is taken for an origin", text)
+			t.Fatalf("%q is accepted as an origin", text)
 		}
 		if err := checkAddr(text); err == nil && !strings.Contains(text, ":") {
-			t.Fatalf("%q is taken for an address to listen at", text)
+			t.Fatalf("%q is accepted as a listen address", text)
 		}
 	})
 }
 
-// FuzzDatabase: the password of a server is never shown, neither in what is refused nor in what is taken.
+// FuzzDatabase: the password of a server is never printed, whether the URL is accepted or refused.
 func FuzzDatabase(f *testing.F) {
 	for _, password := range []string{"hunter-2-the-secret", "p%40ss-word-secret", "a:b/c@d-secret-00", "secret-with-é-0000", "secret?x=y&z-0000", "secret#fragment-00", "secret with a space"} {
 		f.Add("animalstore", password, "db1,db2", "animalstore?target_session_attrs=read-write")
@@ -43,7 +43,7 @@ func FuzzDatabase(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, user, password, host, rest string) {
 		if len(password) < 12 || !utf8.ValidString(password) || strings.Contains(user+host+rest, password) {
-			return // nobody could tell it from something else
+			return // the password could not be told from the rest
 		}
 		for _, url := range []string{
 			"postgres://" + user + ":" + password + "@" + host + "/" + rest,
@@ -53,12 +53,12 @@ func FuzzDatabase(f *testing.F) {
 			err := checkDatabase(url, databaseVariable)
 			if err != nil {
 				if strings.Contains(err.Error(), password) {
-					t.Fatalf("the refusal of %q shows the password: %v", url, err)
+					t.Fatalf("the error about %q contains the password: %v", url, err)
 				}
 				continue
 			}
-			if text := shown(url); strings.Contains(text, password) {
-				t.Fatalf("%q is shown as %q", url, text)
+			if text := redact(url); strings.Contains(text, password) {
+				t.Fatalf("%q is printed as %q", url, text)
 			}
 		}
 	})

@@ -11,14 +11,15 @@ import (
 	"time"
 )
 
-// healthCommand asks a service on this machine whether it can serve. A container without a shell is asked that way. It has the
-// variables of serve, so that both are told once where the service is.
+// healthCommand checks whether the service on this machine is ready, for containers without a shell. It reads
+// the same environment variables as serve, so that the address is configured once.
 type healthCommand struct {
-	Addr    string `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where the service listens (default ${default})."`
-	TLSCert string `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Ask over HTTPS, as a service does that has a certificate."`
+	Addr    string `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address that the service listens on (default ${default})."`
+	TLSCert string `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Use HTTPS, because the service has a certificate."`
 }
 
-// healthTimeout is more than the service itself takes to find out, and less than those wait who ask again and again.
+// healthTimeout is longer than the service's own check takes, and shorter than the interval of usual health
+// checks.
 const healthTimeout = 5 * time.Second
 
 func (h *healthCommand) Run(ctx context.Context, t terminal) error {
@@ -27,38 +28,39 @@ func (h *healthCommand) Run(ctx context.Context, t terminal) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.address()+"/readyz", nil)
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, h.url()+"/readyz", nil)
 	if err != nil {
 		return usagef("--addr: %w", err)
 	}
-	// The certificate is good for the name that clients use, not for this address. Nothing secret is sent.
+	// The certificate covers the name that clients use, not this address. The request contains nothing
+	// secret.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
 	response, err := transport.RoundTrip(request)
 	if err != nil {
-		return fmt.Errorf("the service at %s cannot be reached: %w", h.address(), err)
+		return fmt.Errorf("cannot reach the service at %s: %w", h.url(), err)
 	}
 	defer response.Body.Close()
-	var answer struct {
-		Status  any // a text where it is well, a number where it is not
+	var status struct {
+		Status  any // "ok", or the status code of an error
 		Message string
 	}
 	const enough = 64 << 10
-	err = json.NewDecoder(io.LimitReader(response.Body, enough)).Decode(&answer)
+	err = json.NewDecoder(io.LimitReader(response.Body, enough)).Decode(&status)
 	switch {
-	case err == nil && response.StatusCode == http.StatusOK && answer.Status == "ok":
+	case err == nil && response.StatusCode == http.StatusOK && status.Status == "ok":
 		_, err = fmt.Fprintln(t.out, "ready")
 		return err
-	case err == nil && answer.Message != "":
-		return fmt.Errorf("not ready: %s", answer.Message)
+	case err == nil && status.Message != "":
+		return fmt.Errorf("not ready: %s", status.Message)
 	}
-	return fmt.Errorf("what answers at %s is no animalstore", h.address())
+	return fmt.Errorf("the server at %s is not an animalstore", h.url())
 }
 
-// address is where the service is reached from its own machine.
-func (h *healthCommand) address() string {
+// url returns the URL of the service for a client on the same machine.
+func (h *healthCommand) url() string {
 	host, port, _ := net.SplitHostPort(h.Addr)
-	switch ip := net.ParseIP(host); { // by number: a container may know no names
+	switch ip := net.ParseIP(host); { // not localhost: a container may be unable to resolve it
 	case host == "", ip.Equal(net.IPv4zero):
 		host = "127.0.0.1"
 	case ip.Equal(net.IPv6unspecified):

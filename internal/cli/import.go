@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -16,19 +17,20 @@ import (
 	"animalstore/client"
 )
 
-// importCommand brings the animals of a file into a store. All of it is checked before any of it is written; what is written
-// can be written again without harm, because each chunk has a key made of the file's content.
+// importCommand adds the animals of a file to a store. It checks the whole file before it imports any of it.
+// An import can be repeated safely, because the idempotency key of each chunk is derived from the content of
+// the file.
 type importCommand struct {
-	onAPI
-	File   string `arg:"" help:"The file, CSV or NDJSON; - is the standard input."`
-	Format string `enum:",csv,ndjson" default:"" placeholder:"FORMAT" help:"csv or ndjson (default: what the file's name or its beginning says)."`
+	apiFlags
+	File   string `arg:"" help:"CSV or NDJSON file to import; - is standard input."`
+	Format string `enum:",csv,ndjson" default:"" placeholder:"FORMAT" help:"csv or ndjson (default: by the file extension or content)."`
 	DryRun bool   `name:"dry-run" help:"Only check the file."`
-	Again  bool   `help:"Add the animals also where this file was imported within the last 24 hours."`
+	Again  bool   `help:"Add the animals even if this file was imported within the last 24 hours."`
 }
 
-// Run prints how many animals were added.
+// Run prints how many animals it added.
 func (i *importCommand) Run(ctx context.Context, t terminal) error {
-	c, err := i.client()
+	c, err := i.newClient()
 	if err != nil {
 		return err
 	}
@@ -37,29 +39,31 @@ func (i *importCommand) Run(ctx context.Context, t terminal) error {
 		return err
 	}
 	defer closeFile()
-	work := &importing{ctx: ctx, client: c, file: file, format: formatOf(i.Format, i.File), out: t.err}
-	if err := work.check(); err != nil {
+	run := &importRun{ctx: ctx, client: c, file: file, format: formatOf(i.Format, i.File), out: t.err}
+	if err := run.check(); err != nil {
 		return i.failed(ctx, err)
 	}
 	if i.DryRun {
-		_, err = fmt.Fprintf(t.out, "%s can be imported.\n", animals(work.animals))
+		_, err = fmt.Fprintf(t.out, "%s can be imported.\n", countAnimals(run.animals))
 		return err
 	}
 	if i.Again {
-		work.name += "-" + rand.Text()
+		run.keyPrefix += "-" + rand.Text()
 	}
-	err = work.write()
-	if err != nil && work.created > 0 {
-		return fmt.Errorf("%w; until then %s of %d were imported: run it again within 24 hours, with the same file and key, and it goes on and adds nothing twice",
-			i.failed(ctx, err), animals(work.created), work.animals)
+	err = run.write()
+	if err != nil && run.created > 0 {
+		return fmt.Errorf("%w; %s of %d were imported before that: "+
+			"run the command again within 24 hours, with the same file and key, to continue without duplicates",
+			i.failed(ctx, err), countAnimals(run.created), run.animals)
 	}
 	if err != nil {
 		return i.failed(ctx, err)
 	}
-	if work.before > 0 {
-		fmt.Fprintf(t.err, "Of this file, %s had been imported before; they are not added twice, unless --again says so.\n", animals(work.before))
+	if run.replayed > 0 {
+		fmt.Fprintf(t.err, "Skipped %s that had been imported from this file before; use --again to add them anyway.\n",
+			countAnimals(run.replayed))
 	}
-	_, err = fmt.Fprintf(t.out, "Imported %s.\n", animals(work.created-work.before))
+	_, err = fmt.Fprintf(t.out, "Imported %s.\n", countAnimals(run.created-run.replayed))
 	return err
 }
 
@@ -67,10 +71,10 @@ func (i *importCommand) failed(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return errors.New("interrupted")
 	}
-	return fmt.Errorf("%s: %w", i.File, plainly(err))
+	return fmt.Errorf("%s: %w", i.File, plainError(err))
 }
 
-// open opens the file so that it can be read twice; what comes in a stream is put aside first.
+// open opens the file for reading it twice. It copies a stream to a temporary file first.
 func (i *importCommand) open(ctx context.Context) (_ *os.File, closeFile func(), err error) {
 	file := os.Stdin
 	if i.File != "-" {
@@ -85,58 +89,58 @@ func (i *importCommand) open(ctx context.Context) (_ *os.File, closeFile func(),
 		return nil, nil, err
 	case info.IsDir():
 		file.Close()
-		return nil, nil, usagef("%s is a folder", i.File)
+		return nil, nil, usagef("%s is a directory", i.File)
 	case info.Mode().IsRegular() && i.File != "-":
 		return file, func() { file.Close() }, nil
 	}
 	defer file.Close()
-	aside, err := os.CreateTemp("", "animalstore-import-")
+	temp, err := os.CreateTemp("", "animalstore-import-")
 	if err != nil {
 		return nil, nil, err
 	}
 	closeFile = func() {
-		aside.Close()
-		os.Remove(aside.Name())
+		temp.Close()
+		os.Remove(temp.Name())
 	}
-	defer context.AfterFunc(ctx, func() { file.Close() })() // who waits for input can be interrupted
-	if _, err = io.Copy(aside, file); err != nil {
+	defer context.AfterFunc(ctx, func() { file.Close() })() // interrupts a read that waits for input
+	if _, err = io.Copy(temp, file); err != nil {
 		closeFile()
 		if ctx.Err() != nil {
 			err = errors.New("interrupted")
 		}
 		return nil, nil, err
 	}
-	return aside, closeFile, nil
+	return temp, closeFile, nil
 }
 
-// importing is one import on its way.
-type importing struct {
-	ctx     context.Context
-	client  *client.Client
-	file    *os.File
-	format  client.Format
-	out     io.Writer // where progress is shown
-	name    string    // of the file, by its content
-	chunks  [][sha256.Size]byte
-	animals int // in the file
-	created int
-	before  int // of these, by an import before this one
+// importRun is the state of one import.
+type importRun struct {
+	ctx       context.Context
+	client    *client.Client
+	file      *os.File
+	format    client.Format
+	out       io.Writer // for the progress
+	keyPrefix string    // of the chunks' idempotency keys
+	chunks    [][sha256.Size]byte
+	animals   int // how many the file contains
+	created   int
+	replayed  int // how many of the created animals an earlier import had added
 }
 
-// each calls a function with each chunk of the file. All that it reads goes through sum, too, where there is one.
-func (w *importing) each(sum hash.Hash, fn func(n int, c chunk) error) error {
-	if _, err := w.file.Seek(0, io.SeekStart); err != nil {
+// forEachChunk calls fn with each chunk of the file. It also writes the file to sum, unless that is nil.
+func (r *importRun) forEachChunk(sum hash.Hash, fn func(n int, c chunk) error) error {
+	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	var in io.Reader = w.file
+	var in io.Reader = r.file
 	if sum != nil {
 		in = io.TeeReader(in, sum)
 	}
-	chunks, err := newChunker(in, w.format)
+	chunks, err := newChunker(in, r.format)
 	if err != nil {
 		return err
 	}
-	w.format = chunks.format
+	r.format = chunks.format
 	for n := 0; ; n++ {
 		c, err := chunks.next()
 		if err == io.EOF {
@@ -151,67 +155,62 @@ func (w *importing) each(sum hash.Hash, fn func(n int, c chunk) error) error {
 	}
 }
 
-// check lets the service check every chunk, and takes down what is in the file.
-func (w *importing) check() error {
-	shown := newProgress(w.out, "Checking", w.guess())
-	defer shown.end()
+// check has the service check every chunk, and records their checksums.
+func (r *importRun) check() error {
+	bar := newProgress(r.out, "Checking", r.estimate())
+	defer bar.clear()
 	sum := sha256.New()
-	err := w.each(sum, func(_ int, c chunk) error {
-		if err := w.client.CheckFile(w.ctx, w.format, c.content); err != nil {
-			return shiftLines(err, c.shift)
+	err := r.forEachChunk(sum, func(_ int, c chunk) error {
+		if err := r.client.CheckFile(r.ctx, r.format, c.content); err != nil {
+			return shiftLines(err, c.lineOffset)
 		}
-		w.chunks = append(w.chunks, sha256.Sum256(c.content))
-		w.animals += c.animals
-		shown.add(c.animals)
+		r.chunks = append(r.chunks, sha256.Sum256(c.content))
+		r.animals += c.animals
+		bar.add(c.animals)
 		return nil
 	})
-	w.name = "import-" + hex.EncodeToString(sum.Sum(nil))
+	r.keyPrefix = "import-" + hex.EncodeToString(sum.Sum(nil))
 	return err
 }
 
-// guess is about how many animals are in the file, going by its size.
-func (w *importing) guess() int64 {
-	info, err := w.file.Stat()
+// estimate returns roughly how many animals the file has, judging by its size and its first lines.
+func (r *importRun) estimate() int64 {
+	info, err := r.file.Stat()
 	if err != nil {
 		return 0
 	}
-	begin := make([]byte, 64<<10)
-	n, _ := w.file.ReadAt(begin, 0)
-	var lines int64
-	for _, b := range begin[:n] {
-		if b == '\n' {
-			lines++
-		}
-	}
-	return info.Size() * lines / int64(max(1, n))
+	sample := make([]byte, 64<<10)
+	n, _ := r.file.ReadAt(sample, 0) // a shorter file is no error
+	lines := bytes.Count(sample[:n], newline)
+	return info.Size() * int64(lines) / int64(max(1, n))
 }
 
-var errChanged = errors.New("the file changed while it was read")
+var errFileChanged = errors.New("the file changed while it was being read")
 
-// write sends every chunk that was checked, each under a name of its own.
-func (w *importing) write() error {
-	shown := newProgress(w.out, "Importing", int64(w.animals))
-	defer shown.end()
-	return w.each(nil, func(n int, c chunk) error {
-		if n >= len(w.chunks) || sha256.Sum256(c.content) != w.chunks[n] {
-			return errChanged
+// write imports every chunk that was checked, each with its own idempotency key.
+func (r *importRun) write() error {
+	bar := newProgress(r.out, "Importing", int64(r.animals))
+	defer bar.clear()
+	return r.forEachChunk(nil, func(n int, c chunk) error {
+		if n >= len(r.chunks) || sha256.Sum256(c.content) != r.chunks[n] {
+			return errFileChanged
 		}
-		imported, err := w.client.ImportFile(w.ctx, w.format, c.content, client.IdempotencyKey(fmt.Sprintf("%s-%d", w.name, n)))
+		imported, err := r.client.ImportFile(r.ctx, r.format, c.content, client.IdempotencyKey(fmt.Sprintf("%s-%d", r.keyPrefix, n)))
 		if err != nil {
-			return shiftLines(err, c.shift)
+			return shiftLines(err, c.lineOffset)
 		}
-		w.created += imported.Created
+		r.created += imported.Created
 		if imported.Replayed {
-			w.before += imported.Created
+			r.replayed += imported.Created
 		}
-		shown.add(c.animals)
+		bar.add(c.animals)
 		return nil
 	})
 }
 
 var lineNumbers = regexp.MustCompile(`\bline (\d+):`)
 
-// shiftLines makes the lines of the file out of those of a chunk.
+// shiftLines converts the line numbers of a chunk in an error message to those of the file.
 func shiftLines(err error, shift int) error {
 	e, ok := errors.AsType[*client.Error](err)
 	if !ok {

@@ -8,17 +8,20 @@ import (
 
 type inventoryCommand struct {
 	exitCodesHelp
-	onStore
+	storeFlags
 }
 
 func (i *inventoryCommand) Run(ctx context.Context, t terminal) error {
-	return i.look(ctx, func(c *client.Client) error {
+	return i.read(ctx, func(c *client.Client) error {
 		n, err := c.Inventory(ctx)
 		if err != nil {
 			return err
 		}
-		return i.card(t, n, []string{"STATUS", "ANIMALS"},
-			[]string{"available", number(n.Available)}, []string{"pending", number(n.Pending)}, []string{"sold", number(n.Sold)},
-			[]string{"unspecified", number(n.Unspecified)}, []string{"all", number(n.Available + n.Pending + n.Sold + n.Unspecified)})
+		return i.printFields(t, n, []string{"STATUS", "ANIMALS"},
+			[]string{"available", formatInt(n.Available)},
+			[]string{"pending", formatInt(n.Pending)},
+			[]string{"sold", formatInt(n.Sold)},
+			[]string{"unspecified", formatInt(n.Unspecified)},
+			[]string{"all", formatInt(n.Available + n.Pending + n.Sold + n.Unspecified)})
 	})
 }

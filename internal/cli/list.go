@@ -1,127 +1,84 @@
 package cli
 
-import (
-	"context"
-	"fmt"
+import "fmt"
 
-	"animalstore/client"
-)
-
-// onStore are the flags of commands for daily use.
-type onStore struct {
-	onAPI
-	output
-}
-
-// retries are fewer than those of an import: somebody waits.
-const retries = 3
-
-// look makes calls that change nothing.
-func (o onStore) look(ctx context.Context, calls func(*client.Client) error) error {
-	return o.call(ctx, false, calls)
-}
-
-// change makes calls of which something may be left when they fail.
-func (o onStore) change(ctx context.Context, calls func(*client.Client) error) error {
-	return o.call(ctx, true, calls)
-}
-
-func (o onStore) call(ctx context.Context, changes bool, calls func(*client.Client) error) error {
-	c, err := o.client(client.WithRetries(retries))
-	if err != nil {
-		return err
-	}
-	return explained(ctx, calls(c), changes)
-}
-
-// each does something with each of several things. What is refused for one of them does not keep it from the others.
-func each(ctx context.Context, t terminal, ids []int64, do func(id int64) error) error {
-	code := exitOK
-	for _, id := range ids {
-		err := do(id)
-		if err == nil {
-			continue
-		}
-		err = explained(ctx, err, true)
-		if len(ids) == 1 || ctx.Err() != nil {
-			return err
-		}
-		switch now := fail(t.err, err); now {
-		case exitNotFound, exitRefused:
-			code = max(code, now)
-		default:
-			return said{max(code, now)} // it would be the same with the next
-		}
-	}
-	if code != exitOK {
-		return said{code}
-	}
-	return nil
-}
-
-// some says how much of a list is shown.
-type some struct {
-	Limit *int `xor:"limit" placeholder:"N" help:"The most to show (default 20)."`
-	All   bool `xor:"limit" help:"Show all, however many there are."`
+// limitFlags are the flags of commands that print a list.
+type limitFlags struct {
+	Limit *int `xor:"limit" placeholder:"N" help:"Maximum number to show (default 20)."`
+	All   bool `xor:"limit" help:"Show all of them."`
 }
 
 const defaultLimit = 20
 
-func (s some) check() error {
+func (s limitFlags) check() error {
 	if s.Limit != nil && *s.Limit < 1 {
-		return usagef("--limit: it must be 1 or more, not %d", *s.Limit)
+		return usagef("--limit: %d is out of range; expected 1 or more", *s.Limit)
 	}
 	return nil
 }
 
-func (s some) limit() int {
+func (s limitFlags) limit() int {
 	if s.Limit == nil {
 		return defaultLimit
 	}
 	return *s.Limit
 }
 
-// largestPage is the most that the API gives at once.
-const largestPage = 100
+// maxPageSize is the API's maximum.
+const maxPageSize = 100
 
-// showPages prints a list page by page. It returns how many things it had, and where the page begins that was not shown.
-func showPages[T any](s some, p *printer[T], page func(limit int, from string) (things []T, next string, err error)) (n int, next string, err error) {
+// pageFunc returns a page of a list, and the cursor of the next page or "".
+type pageFunc[T any] func(limit int, cursor string) (items []T, next string, err error)
+
+// printPages prints a list page by page. It returns how many items it printed, and the cursor of the next page
+// or "".
+func printPages[T any](s limitFlags, p *printer[T], page pageFunc[T]) (n int, cursor string, err error) {
 	for {
-		limit := largestPage
+		limit := maxPageSize
 		if !s.All {
 			limit = min(limit, s.limit()-n)
 		}
-		things, following, err := page(limit, next)
+		items, next, err := page(limit, cursor)
 		if err != nil {
 			return n, "", err
 		}
-		for _, thing := range things {
-			if err := p.print(thing); err != nil {
+		for _, item := range items {
+			if err := p.print(item); err != nil {
 				return n, "", err
 			}
 		}
-		n, next = n+len(things), following
-		if n > 0 { // a header alone says nothing
+		n, cursor = n+len(items), next
+		if n > 0 { // do not print a header alone
 			if err := p.flush(); err != nil {
 				return n, "", err
 			}
 		}
-		if next == "" || !s.All && n >= s.limit() {
-			return n, next, nil
+		if cursor == "" || !s.All && n >= s.limit() {
+			return n, cursor, nil
 		}
 	}
 }
 
-// showList prints a list, and says what else there is to know of it.
-func showList[T any](t terminal, s some, p *printer[T], things string, page func(limit int, from string) ([]T, string, error)) error {
-	n, next, err := showPages(s, p, page)
+// printList prints a list, and a note if it is empty or was cut off. The noun is the plural of its items.
+func printList[T any](t terminal, s limitFlags, p *printer[T], noun string, filtered bool, page pageFunc[T]) error {
+	n, next, err := printPages(s, p, page)
 	switch {
 	case err != nil:
 		return err
 	case n == 0:
-		fmt.Fprintf(t.err, "There are no %s.\n", things)
+		return printEmpty(t, noun, filtered)
 	case next != "":
-		fmt.Fprintf(t.err, "There are more %s: --limit N shows N of them, --all shows all.\n", things)
+		fmt.Fprintf(t.err, "There are more %s; show them with --limit N or --all.\n", noun)
 	}
 	return nil
+}
+
+// printEmpty notes that a list is empty.
+func printEmpty(t terminal, noun string, filtered bool) error {
+	note := "No " + noun + " yet."
+	if filtered {
+		note = "No " + noun + " match."
+	}
+	_, err := fmt.Fprintln(t.err, note)
+	return err
 }

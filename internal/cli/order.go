@@ -11,17 +11,17 @@ type ordersCommands struct {
 	exitCodesHelp
 	List    ordersList    `cmd:"" help:"List the orders, newest first."`
 	Show    ordersShow    `cmd:"" help:"Show one order."`
-	Place   ordersPlace   `cmd:"" help:"Order an animal that is available; it is held for the order from then on."`
-	Approve ordersApprove `cmd:"" help:"Approve placed orders; their hold no longer runs out."`
+	Place   ordersPlace   `cmd:"" help:"Order an available animal; the order then holds it."`
+	Approve ordersApprove `cmd:"" help:"Approve placed orders; their holds no longer expire."`
 	Deliver ordersDeliver `cmd:"" help:"Deliver approved orders; their animals are sold."`
 	Cancel  ordersCancel  `cmd:"" help:"Cancel placed or approved orders; their animals are available again."`
 }
 
 type ordersList struct {
-	onStore
-	Status string `placeholder:"STATUS" help:"Only those that are placed, approved, delivered, cancelled or expired."`
-	Pet    *int64 `placeholder:"ID" help:"Only those for this animal."`
-	some
+	storeFlags
+	Status string `placeholder:"STATUS" help:"Only orders with this status: placed, approved, delivered, cancelled or expired."`
+	Pet    *int64 `placeholder:"ID" help:"Only orders for this animal."`
+	limitFlags
 }
 
 func (o *ordersList) Run(ctx context.Context, t terminal) error {
@@ -31,82 +31,83 @@ func (o *ordersList) Run(ctx context.Context, t terminal) error {
 	if err := checkFlags(statusProblem(o.Status, shop.OrderStatusProblem)); err != nil {
 		return err
 	}
-	query, things := client.OrderQuery{Status: client.OrderStatus(o.Status)}, "orders"
+	query := client.OrderQuery{Status: client.OrderStatus(o.Status)}
 	if o.Pet != nil {
 		if query.PetID = *o.Pet; query.PetID < 1 {
-			return usagef("--pet must be 1 or more: the number of an animal")
+			return usagef("--pet must be the id of an animal, 1 or more")
 		}
 	}
-	if o.Status != "" || o.Pet != nil {
-		things += " like that"
-	}
-	return o.look(ctx, func(c *client.Client) error {
-		return showList(t, o.some, newPrinter(t, o.output, orderRow, "ID", "STATUS", "PET", "PLACED", "HELD UNTIL", "REFERENCE"), things,
-			func(limit int, from string) ([]client.Order, string, error) {
-				query.Limit, query.Cursor = limit, from
-				return c.ListOrders(ctx, query)
-			})
+	return o.read(ctx, func(c *client.Client) error {
+		p := newPrinter(t, o.outputFlag, orderRow, "ID", "STATUS", "PET", "PLACED", "HELD UNTIL", "REFERENCE")
+		filtered := o.Status != "" || o.Pet != nil
+		return printList(t, o.limitFlags, p, "orders", filtered, func(limit int, cursor string) ([]client.Order, string, error) {
+			query.Limit, query.Cursor = limit, cursor
+			return c.ListOrders(ctx, query)
+		})
 	})
 }
 
 func orderRow(order client.Order) []string {
-	return []string{number(order.ID), string(order.Status), number(order.PetID), timeText(order.CreatedAt, ""),
-		timeText(order.HoldExpiresAt, "-"), orDash(order.Reference)}
+	return []string{formatInt(order.ID), string(order.Status), formatInt(order.PetID), formatTime(order.CreatedAt, ""),
+		formatTime(order.HoldExpiresAt, "-"), orDash(order.Reference)}
 }
 
 type ordersShow struct {
-	onStore
-	ID int64 `arg:"" help:"The order's number, as orders list shows it."`
+	storeFlags
+	ID int64 `arg:"" help:"ID of the order, as shown by orders list."`
 }
 
 func (o *ordersShow) Run(ctx context.Context, t terminal) error {
-	return o.look(ctx, func(c *client.Client) error {
+	return o.read(ctx, func(c *client.Client) error {
 		order, err := c.GetOrder(ctx, o.ID)
 		if err != nil {
 			return err
 		}
-		return o.card(t, order, []string{"ID", number(order.ID)}, []string{"STATUS", string(order.Status)},
-			[]string{"PET", number(order.PetID)}, []string{"PLACED", timeText(order.CreatedAt, "")},
-			[]string{"CHANGED", timeText(order.UpdatedAt, "")}, []string{"HELD UNTIL", timeText(order.HoldExpiresAt, "-")},
+		return o.printFields(t, order, []string{"ID", formatInt(order.ID)}, []string{"STATUS", string(order.Status)},
+			[]string{"PET", formatInt(order.PetID)}, []string{"PLACED", formatTime(order.CreatedAt, "")},
+			[]string{"CHANGED", formatTime(order.UpdatedAt, "")}, []string{"HELD UNTIL", formatTime(order.HoldExpiresAt, "-")},
 			[]string{"REFERENCE", orDash(order.Reference)})
 	})
 }
 
 type ordersPlace struct {
-	onStore
-	once
-	Pet       int64  `required:"" placeholder:"ID" help:"The animal's number, as pets list shows it."`
-	Reference string `placeholder:"TEXT" help:"A text of your own, up to 200 characters, such as who it is for."`
+	storeFlags
+	idempotencyFlag
+	Pet       int64  `required:"" placeholder:"ID" help:"ID of the animal, as shown by pets list."`
+	Reference string `placeholder:"TEXT" help:"Text of your choice, up to 200 characters, such as the name of the customer."`
 }
 
 func (o *ordersPlace) Run(ctx context.Context, t terminal) error {
-	if err := checkFlags(optionalProblem("--reference", o.Reference), o.once.problem()); err != nil {
+	if err := checkFlags(optionalTextProblem("--reference", o.Reference), o.idempotencyFlag.problem()); err != nil {
 		return err
 	}
-	return o.change(ctx, func(c *client.Client) error {
+	return o.write(ctx, func(c *client.Client) error {
 		order, err := c.PlaceOrder(ctx, client.NewOrder{PetID: o.Pet, Reference: o.Reference}, o.options()...)
 		if err != nil {
 			return err
 		}
-		return o.say(t, order, "Placed order %d: it holds animal %d until %s.", order.ID, order.PetID, timeText(order.HoldExpiresAt, "it ends"))
+		return o.printResult(t, order, "Placed order %d: it holds animal %d until %s.",
+			order.ID, order.PetID, formatTime(order.HoldExpiresAt, "it ends"))
 	})
 }
 
-// orderStep are the arguments of the commands that bring orders further.
+// orderStep are the arguments of the commands that change the status of orders.
 type orderStep struct {
-	onStore
-	IDs []int64 `arg:"" name:"id" help:"The orders' numbers, as orders list shows them."`
+	storeFlags
+	IDs []int64 `arg:"" name:"id" help:"IDs of the orders, as shown by orders list."`
 }
 
-// each takes one step with each order, and says what it means for the animal.
-func (o orderStep) each(ctx context.Context, t terminal, sentence string, step func(*client.Client, context.Context, int64) (client.Order, error)) error {
-	return o.change(ctx, func(c *client.Client) error {
-		return each(ctx, t, o.IDs, func(id int64) error {
+// apply calls step for each order and prints the sentence with the ids of the order and its animal.
+func (o orderStep) apply(
+	ctx context.Context, t terminal, sentence string, step func(*client.Client, context.Context, int64) (client.Order, error),
+) error {
+	return o.write(ctx, func(c *client.Client) error {
+		return forEachID(ctx, t, o.IDs, func(id int64) error {
 			order, err := step(c, ctx, id)
 			if err != nil {
 				return err
 			}
-			return o.say(t, order, sentence, order.ID, order.PetID)
+			return o.printResult(t, order, sentence, order.ID, order.PetID)
 		})
 	})
 }
@@ -114,17 +115,17 @@ func (o orderStep) each(ctx context.Context, t terminal, sentence string, step f
 type ordersApprove struct{ orderStep }
 
 func (o *ordersApprove) Run(ctx context.Context, t terminal) error {
-	return o.each(ctx, t, "Order %d is approved: it holds animal %d until it is delivered or cancelled.", (*client.Client).ApproveOrder)
+	return o.apply(ctx, t, "Approved order %d: it holds animal %d until it is delivered or cancelled.", (*client.Client).ApproveOrder)
 }
 
 type ordersDeliver struct{ orderStep }
 
 func (o *ordersDeliver) Run(ctx context.Context, t terminal) error {
-	return o.each(ctx, t, "Order %d is delivered: animal %d is sold.", (*client.Client).DeliverOrder)
+	return o.apply(ctx, t, "Delivered order %d: animal %d is sold.", (*client.Client).DeliverOrder)
 }
 
 type ordersCancel struct{ orderStep }
 
 func (o *ordersCancel) Run(ctx context.Context, t terminal) error {
-	return o.each(ctx, t, "Order %d is cancelled: animal %d is available again.", (*client.Client).CancelOrder)
+	return o.apply(ctx, t, "Cancelled order %d: animal %d is available again.", (*client.Client).CancelOrder)
 }

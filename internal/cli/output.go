@@ -10,32 +10,32 @@ import (
 	"unicode/utf16"
 )
 
-// output is the flag of commands that show things.
-type output struct {
-	Output string `short:"o" enum:"table,json" default:"table" placeholder:"FORMAT" help:"table, or json: one object on each line, as the API answers it (default ${default})."`
+// outputFlag is the flag of commands that print resources.
+type outputFlag struct {
+	Output string `short:"o" enum:"table,json" default:"table" placeholder:"FORMAT" help:"table, or json with one object per line, as in the API (default ${default})."`
 }
 
-func (o output) isJSON() bool { return o.Output == "json" }
+func (o outputFlag) isJSON() bool { return o.Output == "json" }
 
-// say prints one thing as JSON, or else a sentence about it.
-func (o output) say(t terminal, thing any, format string, args ...any) error {
+// printResult prints a resource as JSON, or a sentence about it.
+func (o outputFlag) printResult(t terminal, thing any, format string, args ...any) error {
 	if o.isJSON() {
 		return printJSON(t.out, thing)
 	}
-	_, err := fmt.Fprintln(t.out, visible(fmt.Sprintf(format, args...)))
+	_, err := fmt.Fprintln(t.out, escapeControls(fmt.Sprintf(format, args...)))
 	return err
 }
 
-// done prints a sentence about something of which there is no more to show, and no JSON.
-func (o output) done(t terminal, format string, args ...any) error {
+// printDone prints a sentence about a resource that is gone, and nothing as JSON.
+func (o outputFlag) printDone(t terminal, format string, args ...any) error {
 	if o.isJSON() {
 		return nil
 	}
-	return o.say(t, nil, format, args...)
+	return o.printResult(t, nil, format, args...)
 }
 
-// card prints one thing as JSON, or else as lines of a name and a value each.
-func (o output) card(t terminal, thing any, lines ...[]string) error {
+// printFields prints a resource as JSON, or as lines of a name and a value each.
+func (o outputFlag) printFields(t terminal, thing any, lines ...[]string) error {
 	if o.isJSON() {
 		return printJSON(t.out, thing)
 	}
@@ -46,14 +46,14 @@ func (o output) card(t terminal, thing any, lines ...[]string) error {
 	return list.flush()
 }
 
-// printer prints things as they come: as rows of a table, or as lines of JSON.
+// printer prints resources as rows of a table, or as lines of JSON.
 type printer[T any] struct {
 	out   *bufio.Writer
 	table *table // nil: JSON
 	row   func(T) []string
 }
 
-func newPrinter[T any](t terminal, o output, row func(T) []string, header ...string) *printer[T] {
+func newPrinter[T any](t terminal, o outputFlag, row func(T) []string, header ...string) *printer[T] {
 	p := &printer[T]{out: bufio.NewWriter(t.out), row: row}
 	if !o.isJSON() {
 		p.table = newTable(p.out, header...)
@@ -78,7 +78,7 @@ func (p *printer[T]) flush() error {
 	return p.out.Flush()
 }
 
-// printJSON writes one line. It has the text that the API sends, but for what a terminal could take as a command.
+// printJSON writes a value on one line, like the API but with control characters escaped.
 func printJSON(to io.Writer, thing any) error {
 	var line strings.Builder
 	encoder := json.NewEncoder(&line)
@@ -86,19 +86,19 @@ func printJSON(to io.Writer, thing any) error {
 	if err := encoder.Encode(thing); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintln(to, visible(strings.TrimSuffix(line.String(), "\n")))
+	_, err := fmt.Fprintln(to, escapeControls(strings.TrimSuffix(line.String(), "\n")))
 	return err
 }
 
-// visible makes characters visible that would command a terminal, or turn around what stands beside them. In a text of JSON
-// it means the same then.
-func visible(text string) string {
-	if !strings.ContainsFunc(text, isUnseen) {
+// escapeControls escapes characters that could control a terminal or reverse the text around them. The
+// escapes are those of JSON, so that JSON keeps its meaning.
+func escapeControls(text string) string {
+	if !strings.ContainsFunc(text, isControl) {
 		return text
 	}
 	var seen strings.Builder
 	for _, r := range text {
-		if !isUnseen(r) {
+		if !isControl(r) {
 			seen.WriteRune(r)
 			continue
 		}
@@ -109,8 +109,8 @@ func visible(text string) string {
 	return seen.String()
 }
 
-// isUnseen leaves alone what joins letters of Persian, and parts of an emoji.
-func isUnseen(r rune) bool {
+// isControl reports whether a character must be escaped. Joiners are not: Persian and emoji need them.
+func isControl(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != nonJoiner && r != joiner
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What could command a terminal, or turn a text around, is shown as what it is; all else stays.
-func TestVisible(t *testing.T) {
+// Characters that could control a terminal or reverse text are escaped; all others stay.
+func TestControlCharactersAreEscaped(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"Rex":                           "Rex",
@@ -21,14 +21,14 @@ func TestVisible(t *testing.T) {
 		"👩\u200d🚀 علی\u200cرضا":         "👩\u200d🚀 علی\u200cرضا",
 		"e\u0301 \u00a0 \u3000 ☃\ufe0f": "e\u0301 \u00a0 \u3000 ☃\ufe0f",
 	} {
-		if got := visible(text); got != want {
-			t.Errorf("%q is shown as %q, not as %q", text, got, want)
+		if got := escapeControls(text); got != want {
+			t.Errorf("escapeControls(%q) = %q, want %q", text, got, want)
 		}
 	}
 }
 
-// Made visible, a text of JSON is the same text.
-func TestPrintJSON(t *testing.T) {
+// Escaping does not change the meaning of JSON.
+func TestPrintedJSONDecodesToTheSame(t *testing.T) {
 	t.Parallel()
 	name := "<a href='x'>&\u009b2J\u202e\U000e0001 小白\""
 	var line strings.Builder
@@ -36,16 +36,16 @@ func TestPrintJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	if want := `{"name":"<a href='x'>&\u009b2J\u202e\udb40\udc01 小白\""}` + "\n"; line.String() != want {
-		t.Errorf("it is %s", line.String())
+		t.Errorf("got %s", line.String())
 	}
 	var back struct{ Name string }
 	if err := json.Unmarshal([]byte(line.String()), &back); err != nil || back.Name != name {
-		t.Errorf("%q came back as %q: %v", name, back.Name, err)
+		t.Errorf("%q was decoded as %q: %v", name, back.Name, err)
 	}
 }
 
-// Columns are aligned, also with rows that come later; a long text at the end spreads nothing.
-func TestTable(t *testing.T) {
+// Columns are aligned, also with rows that come later, and a long last column moves nothing.
+func TestTableAlignsColumns(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
 	list := newTable(&out, "ID", "STATUS", "NAME")
@@ -65,12 +65,12 @@ func TestTable(t *testing.T) {
 		"10000   sold\n" +
 		"3       sold        Rex\n"
 	if out.String() != want {
-		t.Errorf("it is\n%s", out.String())
+		t.Errorf("got\n%s", out.String())
 	}
 }
 
-// A change is told in a line: all of what came or went, and else what is different.
-func TestChangeText(t *testing.T) {
+// A change is one line: all fields of a created or deleted object, the changed fields of any other.
+func TestDescribeChange(t *testing.T) {
 	t.Parallel()
 	const rex = `{"id":1,"name":"Rex","categoryId":1}`
 	for _, c := range []struct{ current, previous, want string }{
@@ -84,8 +84,8 @@ func TestChangeText(t *testing.T) {
 		{`{"name":`, "", ""},
 		{"", "", ""},
 	} {
-		if got := changeText([]byte(c.current), []byte(c.previous)); got != c.want {
-			t.Errorf("%s after %s is %q, not %q", c.current, c.previous, got, c.want)
+		if got := describeChange([]byte(c.current), []byte(c.previous)); got != c.want {
+			t.Errorf("from %[2]s to %[1]s: got %[3]q, want %[4]q", c.current, c.previous, got, c.want)
 		}
 	}
 }

@@ -11,19 +11,21 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"animalstore/internal/server"
 )
 
-// grammar is the command line as kong has it.
+// grammar returns the parsed grammar of the command line.
 func grammar(t *testing.T) *kong.Kong {
 	t.Helper()
-	parser, err := kong.New(&commands{}, kong.Name("animalstore"), kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
+	parser, err := kong.New(&commandLine{}, kong.Name("animalstore"), kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return parser
 }
 
-func fileOf(t *testing.T, name string) string {
+func readRepoFile(t *testing.T, name string) string {
 	t.Helper()
 	content, err := os.ReadFile("../../" + name)
 	if err != nil {
@@ -32,8 +34,8 @@ func fileOf(t *testing.T, name string) string {
 	return string(content)
 }
 
-// variablesOf lists the variables of a command's flags.
-func variablesOf(t *testing.T, parser *kong.Kong, command string) (variables []string) {
+// flagVariables lists the environment variables of a command's flags.
+func flagVariables(t *testing.T, parser *kong.Kong, command string) (variables []string) {
 	t.Helper()
 	for _, node := range parser.Model.Children {
 		if node.Name == command {
@@ -45,23 +47,23 @@ func variablesOf(t *testing.T, parser *kong.Kong, command string) (variables []s
 	return append(variables, "ANIMALSTORE_API_KEY") // no flag takes a key
 }
 
-// What we ship to run the service with says nothing that the program does not know.
-func TestPackagingUsesWhatThereIs(t *testing.T) {
+// The packaging uses only commands, flags and variables that exist.
+func TestPackagingUsesExistingFlags(t *testing.T) {
 	t.Parallel()
 	parser := grammar(t)
-	known := variablesOf(t, parser, "serve")
+	known := flagVariables(t, parser, "serve")
 	variable := regexp.MustCompile(`\bANIMALSTORE_[A-Z_]+`)
 	for _, name := range []string{"Dockerfile", "compose.yaml", ".env.example", "packaging/debian/animalstore.env", "packaging/debian/animalstore.service", "packaging/debian/animalstore-admin"} {
-		for _, used := range variable.FindAllString(fileOf(t, name), -1) {
+		for _, used := range variable.FindAllString(readRepoFile(t, name), -1) {
 			if !slices.Contains(known, used) {
-				t.Errorf("%s has %s, which serve does not know", name, used)
+				t.Errorf("%s sets %s, which serve does not read", name, used)
 			}
 		}
 	}
-	settings := fileOf(t, "packaging/debian/animalstore.env")
+	settings := readRepoFile(t, "packaging/debian/animalstore.env")
 	for _, name := range known {
 		if !regexp.MustCompile(`(?m)^#?` + name + `=`).MatchString(settings) {
-			t.Errorf("animalstore.env does not have %s", name)
+			t.Errorf("animalstore.env does not mention %s", name)
 		}
 	}
 	for name, pattern := range map[string]string{
@@ -69,9 +71,9 @@ func TestPackagingUsesWhatThereIs(t *testing.T) {
 		"packaging/debian/postinst":            `animalstore-admin (keys[^"]*)`,
 		"compose.yaml":                         `exec node1 animalstore (.*)`,
 	} {
-		found := regexp.MustCompile(pattern).FindStringSubmatch(fileOf(t, name))
+		found := regexp.MustCompile(pattern).FindStringSubmatch(readRepoFile(t, name))
 		if found == nil {
-			t.Errorf("%s runs nothing", name)
+			t.Errorf("%s runs no command", name)
 			continue
 		}
 		if _, err := parser.Parse(strings.Fields(found[1])); err != nil {
@@ -80,10 +82,10 @@ func TestPackagingUsesWhatThereIs(t *testing.T) {
 	}
 }
 
-// The commands of the image are given as lists, since it has no shell.
-func TestDockerfile(t *testing.T) {
+// The image has no shell, so its commands are lists; it does not run as root.
+func TestDockerfileNeedsNoShell(t *testing.T) {
 	t.Parallel()
-	dockerfile := fileOf(t, "Dockerfile")
+	dockerfile := readRepoFile(t, "Dockerfile")
 	list := func(instruction string) (words []string) {
 		found := regexp.MustCompile(`(?m)^` + instruction + `.*?(\[.*\])$`).FindStringSubmatch(dockerfile)
 		if found == nil {
@@ -102,18 +104,18 @@ func TestDockerfile(t *testing.T) {
 		}
 	}
 	if len(entry) != 1 || health[0] != entry[0] {
-		t.Errorf("it runs %q, and asks %q", entry, health)
+		t.Errorf("it runs %q, but its health check %q", entry, health)
 	}
 	if !regexp.MustCompile(`(?m)^USER [1-9][0-9]*:[1-9][0-9]*$`).MatchString(dockerfile) {
-		t.Error("it does not run as a user with a number other than root's")
+		t.Error("USER is not a numeric id other than 0")
 	}
 }
 
-// The version in an image comes from git: what git has must not be kept from it.
+// The version in an image comes from git, so the image build must see every file that git tracks.
 func TestDockerIgnoresWhatGitIgnores(t *testing.T) {
 	t.Parallel()
 	lines := func(name string) (patterns []string) {
-		for line := range strings.Lines(fileOf(t, name)) {
+		for line := range strings.Lines(readRepoFile(t, name)) {
 			if line = strings.TrimPrefix(strings.TrimSpace(line), "/"); line != "" && line[0] != '#' {
 				patterns = append(patterns, line)
 			}
@@ -123,29 +125,29 @@ func TestDockerIgnoresWhatGitIgnores(t *testing.T) {
 	ignored := lines(".gitignore")
 	for _, pattern := range lines(".dockerignore") {
 		if !slices.Contains(ignored, pattern) {
-			t.Errorf("%s is kept from the image, and git has it", pattern)
+			t.Errorf("%s is in .dockerignore but not in .gitignore", pattern)
 		}
 	}
 }
 
-// The manual names every command.
-func TestManual(t *testing.T) {
+// The manual page lists every command with its help.
+func TestManualListsEveryCommand(t *testing.T) {
 	t.Parallel()
-	manual := fileOf(t, "packaging/animalstore.1")
+	manual := readRepoFile(t, "packaging/animalstore.1")
 	for _, command := range grammar(t).Model.Children {
 		if !strings.Contains(manual, "\n.B "+command.Name+"\n"+command.Help+"\n") {
-			t.Errorf("animalstore.1 does not have %s: %s", command.Name, command.Help)
+			t.Errorf("animalstore.1 lacks %s: %s", command.Name, command.Help)
 		}
 	}
 }
 
-// systemd must give a stop the time that it takes.
-func TestUnitWaitsForTheStop(t *testing.T) {
+// systemd and compose must not kill the service before its shutdown times out.
+func TestUnitWaitsForShutdown(t *testing.T) {
 	t.Parallel()
-	if longest := stopTimeout + stopNotice; longest >= 100*time.Second {
-		t.Errorf("a stop may take %s: TimeoutStopSec and stop_grace_period must be longer", longest)
+	if longest := server.ShutdownTimeout + drainDelay; longest >= 100*time.Second {
+		t.Errorf("a shutdown may take %s: TimeoutStopSec and stop_grace_period must be longer", longest)
 	}
-	if !strings.Contains(fileOf(t, "packaging/debian/animalstore.service"), "\nTimeoutStopSec=100s\n") || !strings.Contains(fileOf(t, "compose.yaml"), "\n  stop_grace_period: 100s ") {
+	if !strings.Contains(readRepoFile(t, "packaging/debian/animalstore.service"), "\nTimeoutStopSec=100s\n") || !strings.Contains(readRepoFile(t, "compose.yaml"), "\n  stop_grace_period: 100s ") {
 		t.Error("TimeoutStopSec or stop_grace_period is not 100s")
 	}
 }

@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
 
 	"animalstore/client"
 	"animalstore/internal/shop"
@@ -17,60 +20,194 @@ type petsCommands struct {
 }
 
 type petsList struct {
-	onStore
-	Status   string  `placeholder:"STATUS" help:"Only those that are available, pending or sold."`
-	Category *int64  `placeholder:"ID" help:"Only those of this category."`
-	Search   string  `placeholder:"TEXT" help:"Only those whose name contains this, in whatever letter case."`
-	ID       []int64 `name:"id" placeholder:"ID" help:"Only these; can be given several times."`
-	some
+	storeFlags
+	Status   string  `placeholder:"STATUS" help:"Only animals with this status: available, pending or sold."`
+	Category *int64  `placeholder:"ID" help:"Only animals of this category."`
+	Search   string  `placeholder:"TEXT" help:"Only animals whose name contains this text, ignoring case."`
+	ID       []int64 `name:"id" placeholder:"ID" help:"Only these animals; can be repeated."`
+	limitFlags
 }
 
 func (p *petsList) Run(ctx context.Context, t terminal) error {
 	if err := p.check(); err != nil {
 		return err
 	}
-	if err := checkFlags(statusProblem(p.Status, shop.StatusProblem), optionalProblem("--search", p.Search)); err != nil {
+	if err := checkFlags(statusProblem(p.Status, shop.StatusProblem), optionalTextProblem("--search", p.Search)); err != nil {
 		return err
 	}
-	if len(p.ID) > largestPage {
-		return usagef("--id: it can be given %d times at most", largestPage)
+	if len(p.ID) > maxPageSize {
+		return usagef("--id: at most %d ids are allowed", maxPageSize)
 	}
-	return p.look(ctx, func(c *client.Client) error {
+	return p.read(ctx, func(c *client.Client) error {
 		query := client.PetQuery{Status: client.PetStatus(p.Status), CategoryID: p.Category, Text: p.Search, IDs: p.ID}
-		things := "animals"
-		if p.Status != "" || p.Category != nil || p.Search != "" || p.ID != nil {
-			things += " like that"
-		}
-		return showList(t, p.some, newPrinter(t, p.output, petRow, "ID", "STATUS", "CATEGORY", "NAME"), things,
-			func(limit int, from string) ([]client.Pet, string, error) {
-				query.Limit, query.Cursor = limit, from
-				return c.ListPets(ctx, query)
-			})
+		filtered := p.Status != "" || p.Category != nil || p.Search != "" || p.ID != nil
+		rows := newPrinter(t, p.outputFlag, petRow, "ID", "STATUS", "CATEGORY", "NAME")
+		return printList(t, p.limitFlags, rows, "animals", filtered, func(limit int, cursor string) ([]client.Pet, string, error) {
+			query.Limit, query.Cursor = limit, cursor
+			return c.ListPets(ctx, query)
+		})
 	})
 }
 
 func petRow(pet client.Pet) []string {
-	return []string{number(pet.ID), orDash(string(pet.Status)), number(pet.CategoryID), pet.Name}
+	return []string{formatInt(pet.ID), orDash(string(pet.Status)), formatInt(pet.CategoryID), pet.Name}
 }
 
 type petsShow struct {
-	onStore
-	ID int64 `arg:"" help:"The animal's number, as pets list shows it."`
+	storeFlags
+	ID int64 `arg:"" help:"ID of the animal, as shown by pets list."`
 }
 
 func (p *petsShow) Run(ctx context.Context, t terminal) error {
-	return p.look(ctx, func(c *client.Client) error {
+	return p.read(ctx, func(c *client.Client) error {
 		pet, err := c.GetPet(ctx, p.ID)
 		if err != nil {
 			return err
 		}
-		category := number(pet.CategoryID)
+		category := formatInt(pet.CategoryID)
 		if !p.isJSON() {
 			if known, err := c.GetCategory(ctx, pet.CategoryID); err == nil && known.Name != "" {
 				category += " (" + known.Name + ")"
 			}
 		}
-		return p.card(t, pet, []string{"ID", number(pet.ID)}, []string{"NAME", pet.Name}, []string{"CATEGORY", category},
+		return p.printFields(t, pet, []string{"ID", formatInt(pet.ID)}, []string{"NAME", pet.Name}, []string{"CATEGORY", category},
 			[]string{"STATUS", orDash(string(pet.Status))}, []string{"ETAG", pet.ETag})
 	})
+}
+
+type petsAdd struct {
+	storeFlags
+	idempotencyFlag
+	Name     string `required:"" placeholder:"NAME" help:"Name of the animal."`
+	Category int64  `required:"" placeholder:"ID" help:"ID of its category; created if missing."`
+	Status   string `placeholder:"STATUS" help:"available, pending or sold (default: none)."`
+}
+
+func (p *petsAdd) Run(ctx context.Context, t terminal) error {
+	err := checkFlags(textProblem("--name", p.Name), statusProblem(p.Status, shop.StatusProblem), p.idempotencyFlag.problem())
+	if err != nil {
+		return err
+	}
+	return p.write(ctx, func(c *client.Client) error {
+		wanted := client.NewPet{Name: p.Name, CategoryID: p.Category, Status: client.PetStatus(p.Status)}
+		pet, err := c.CreatePet(ctx, wanted, p.options()...)
+		if err != nil {
+			return err
+		}
+		return p.printResult(t, pet, "Added animal %d, %s.", pet.ID, pet.Name)
+	})
+}
+
+type petsSet struct {
+	storeFlags
+	ID       int64   `arg:"" help:"ID of the animal, as shown by pets list."`
+	Name     *string `placeholder:"NAME" help:"New name."`
+	Category *int64  `placeholder:"ID" help:"ID of the new category."`
+	Status   string  `placeholder:"STATUS" help:"available, pending or sold."`
+	IfMatch  *string `name:"if-match" placeholder:"ETAG" help:"Only if the animal still has this ETag, as printed by pets show; * matches any (default: its ETag when the command starts)."`
+}
+
+func (p *petsSet) Run(ctx context.Context, t terminal) error {
+	if p.Name == nil && p.Category == nil && p.Status == "" {
+		return usagef("nothing to change; set --name, --category or --status")
+	}
+	update := client.PetUpdate{Name: p.Name, CategoryID: p.Category}
+	if p.Name != nil {
+		if err := checkFlags(textProblem("--name", *p.Name)); err != nil {
+			return err
+		}
+	}
+	if p.Status != "" {
+		update.Status = new(client.PetStatus(p.Status))
+	}
+	if err := checkFlags(statusProblem(p.Status, shop.StatusProblem), ifMatchProblem(p.IfMatch)); err != nil {
+		return err
+	}
+	return p.write(ctx, func(c *client.Client) error {
+		var before client.Pet
+		var etag string
+		if p.IfMatch != nil {
+			etag = quotedETag(*p.IfMatch)
+		} else {
+			var err error
+			if before, err = c.GetPet(ctx, p.ID); err != nil {
+				return explainError(ctx, err, false)
+			}
+			etag = before.ETag
+		}
+		pet, err := c.UpdatePet(ctx, p.ID, update, client.IfMatch(etag))
+		if client.IsCode(err, client.CodePreconditionFailed) {
+			return codedError{errConflict(p.ID), exitRefused}
+		}
+		if err != nil {
+			return err
+		}
+		if before.ID == 0 {
+			return p.printResult(t, pet, "Updated animal %d, %s.", pet.ID, pet.Name)
+		}
+		changed := describeChange(toJSON(pet), toJSON(before))
+		if changed == "" {
+			return p.printResult(t, pet, "Animal %d, %s, already had these values.", pet.ID, pet.Name)
+		}
+		return p.printResult(t, pet, "Changed animal %d, %s: %s.", pet.ID, pet.Name, changed)
+	})
+}
+
+type petsRemove struct {
+	storeFlags
+	IDs     []int64 `arg:"" name:"id" help:"IDs of the animals, as shown by pets list."`
+	IfMatch *string `name:"if-match" placeholder:"ETAG" help:"Only if the animal still has this ETag, as printed by pets show."`
+}
+
+func (p *petsRemove) Run(ctx context.Context, t terminal) error {
+	var conditions []client.Condition
+	if err := checkFlags(ifMatchProblem(p.IfMatch)); err != nil {
+		return err
+	}
+	if p.IfMatch != nil {
+		if len(p.IDs) > 1 {
+			return usagef("--if-match: an ETag belongs to one animal; remove them one at a time")
+		}
+		conditions = append(conditions, client.IfMatch(quotedETag(*p.IfMatch)))
+	}
+	return p.write(ctx, func(c *client.Client) error {
+		return forEachID(ctx, t, p.IDs, func(id int64) error {
+			err := c.DeletePet(ctx, id, conditions...)
+			if client.IsCode(err, client.CodePreconditionFailed) {
+				return codedError{errConflict(id), exitRefused}
+			}
+			if err != nil {
+				return err
+			}
+			return p.printDone(t, "Removed animal %d.", id)
+		})
+	})
+}
+
+func errConflict(id int64) error {
+	return fmt.Errorf("animal %d was changed in the meantime, so it was left as it is: "+
+		"check it with animalstore pets show %d and try again", id, id)
+}
+
+// ifMatchProblem checks an ETag that may be omitted. An empty one is an unset variable: ignoring it would
+// drop the condition.
+func ifMatchProblem(etag *string) string {
+	if etag != nil && *etag == "" {
+		return "--if-match must be an ETag as printed by pets show, or *"
+	}
+	return ""
+}
+
+// quotedETag adds the quotes that a shell removes.
+func quotedETag(etag string) string {
+	if etag == "*" || strings.HasSuffix(etag, `"`) {
+		return etag
+	}
+	return `"` + etag + `"`
+}
+
+// toJSON encodes a resource of the API.
+func toJSON(thing any) []byte {
+	text, _ := json.Marshal(thing) // it was decoded from JSON
+	return text
 }

@@ -8,49 +8,49 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress shows how far a command is: a bar on a terminal, elsewhere a line now and then.
+// progress shows a bar on a terminal, and prints an occasional line elsewhere.
 type progress struct {
 	out   io.Writer
-	doing string // such as "Checking"
-	of    int64
+	label string // for example "Checking"
+	total int64
 	done  int64
-	bar   *progressbar.ProgressBar // nil: there is no terminal
+	bar   *progressbar.ProgressBar // nil if out is not a terminal
 	next  time.Time                // when the next line is due
 }
 
-// progressEvery is how often a line tells of the progress where there is no terminal.
-const progressEvery = 10 * time.Second
+// progressInterval is the time between two lines if out is not a terminal.
+const progressInterval = 10 * time.Second
 
-func newProgress(out io.Writer, doing string, of int64) *progress {
-	p := &progress{out: out, doing: doing, of: of, next: time.Now().Add(progressEvery)}
+func newProgress(out io.Writer, label string, total int64) *progress {
+	p := &progress{out: out, label: label, total: total, next: time.Now().Add(progressInterval)}
 	if isTerminal(out) {
-		p.bar = progressbar.NewOptions64(max(1, of),
-			progressbar.OptionSetWriter(out), progressbar.OptionSetDescription(doing), progressbar.OptionShowCount(),
+		p.bar = progressbar.NewOptions64(max(1, total),
+			progressbar.OptionSetWriter(out), progressbar.OptionSetDescription(label), progressbar.OptionShowCount(),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
 	}
 	return p
 }
 
-// add tells of so many more animals.
+// add adds n animals.
 func (p *progress) add(n int) {
 	p.done += int64(n)
 	if p.bar != nil {
-		p.bar.Set64(min(p.done, max(1, p.of))) // nobody could be told of an error
+		p.bar.Set64(min(p.done, max(1, p.total))) // an error on stderr cannot be reported
 	} else if now := time.Now(); !now.Before(p.next) {
-		p.next = now.Add(progressEvery)
-		fmt.Fprintf(p.out, "%s: %d of %d animals\n", p.doing, p.done, p.of)
+		p.next = now.Add(progressInterval)
+		fmt.Fprintf(p.out, "%s: %d of %d animals\n", p.label, p.done, p.total)
 	}
 }
 
-// end clears the way for what is said next.
-func (p *progress) end() {
+// clear removes the bar from the terminal.
+func (p *progress) clear() {
 	if p.bar != nil {
 		p.bar.Clear()
 	}
 }
 
-// animals says how many.
-func animals(n int) string {
+// countAnimals returns "1 animal" or "n animals".
+func countAnimals(n int) string {
 	if n == 1 {
 		return "1 animal"
 	}

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -16,56 +13,45 @@ import (
 	"time"
 
 	"animalstore/internal/demo"
-	"animalstore/internal/httpapi"
+	"animalstore/internal/server"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
-	"animalstore/internal/staff"
 	"animalstore/internal/webhook"
 )
 
-// serveCommand runs the service until it is told to stop.
+// serveCommand runs the service until it is interrupted.
 type serveCommand struct {
-	Addr                string        `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Where to listen; port 0 picks a free one (default ${default})."`
-	TLSCert             string        `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with the certificate in this file (PEM, with those that lead to it); it is read again when it changes."`
-	TLSKey              string        `name:"tls-key" env:"ANIMALSTORE_TLS_KEY" placeholder:"FILE" help:"The file with the certificate's private key."`
-	MaxConnections      int           `name:"max-connections" env:"ANIMALSTORE_MAX_CONNECTIONS" default:"10000" placeholder:"N" help:"How many clients may be connected (default ${default})."`
-	Database            string        `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"The database: a file, which is made where there is none, or a postgres:// URL that several nodes may share (default ${default})."`
-	Environment         string        `env:"ANIMALSTORE_ENVIRONMENT" default:"production" enum:"production,staging" placeholder:"NAME" help:"production or staging; a database stays with the one it was made for (default ${default})."`
-	PublicURL           string        `name:"public-url" env:"ANIMALSTORE_PUBLIC_URL" placeholder:"URL" help:"The base address as clients see it, ending in /v1; set it behind a proxy (default: as each request says)."`
-	StagingURL          string        `name:"staging-url" env:"ANIMALSTORE_STAGING_URL" placeholder:"URL" help:"The base address of the staging deployment, ending in /v1, to list in the OpenAPI document."`
-	APIKeyFile          string        `name:"api-key-file" placeholder:"FILE" help:"A file with a key of at least 16 characters to accept as admin; or put the key itself into $$ANIMALSTORE_API_KEY."`
-	Categories          string        `env:"ANIMALSTORE_CATEGORIES" default:"open" enum:"open,known" placeholder:"RULE" help:"open: an animal brings its category into being; known: it must be there (default ${default})."`
+	Addr                string        `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address to listen on; port 0 picks a free port (default ${default})."`
+	TLSCert             string        `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Serve HTTPS with this certificate chain (PEM); reloaded when the file changes."`
+	TLSKey              string        `name:"tls-key" env:"ANIMALSTORE_TLS_KEY" placeholder:"FILE" help:"File with the private key of the certificate (PEM)."`
+	MaxConnections      int           `name:"max-connections" env:"ANIMALSTORE_MAX_CONNECTIONS" default:"10000" placeholder:"N" help:"Maximum number of open connections (default ${default})."`
+	Database            string        `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"Database: a file, created if missing, or a postgres:// URL, which several nodes may share (default ${default})."`
+	Environment         string        `env:"ANIMALSTORE_ENVIRONMENT" default:"production" enum:"production,staging" placeholder:"NAME" help:"production or staging; cannot be changed once the database exists (default ${default})."`
+	PublicURL           string        `name:"public-url" env:"ANIMALSTORE_PUBLIC_URL" placeholder:"URL" help:"Base URL that clients use, ending in /v1; set it behind a proxy (default: taken from each request)."`
+	StagingURL          string        `name:"staging-url" env:"ANIMALSTORE_STAGING_URL" placeholder:"URL" help:"Base URL of the staging deployment, ending in /v1, to list in the OpenAPI document."`
+	APIKeyFile          string        `name:"api-key-file" placeholder:"FILE" help:"File with an admin key of at least 16 characters; or set $$ANIMALSTORE_API_KEY to the key itself."`
+	Categories          string        `env:"ANIMALSTORE_CATEGORIES" default:"open" enum:"open,known" placeholder:"RULE" help:"open: the category of a new animal is created if missing; known: it must exist (default ${default})."`
 	OrderHold           time.Duration `env:"ANIMALSTORE_ORDER_HOLD" default:"72h" placeholder:"DURATION" help:"How long a placed order holds its animal (default ${default})."`
-	RateLimit           string        `env:"ANIMALSTORE_RATE_LIMIT" default:"off" placeholder:"N" help:"Requests a second for each key, with a burst of twice that (default ${default})."`
-	CORSOrigin          []string      `name:"cors-origin" env:"ANIMALSTORE_CORS_ORIGIN" placeholder:"ORIGIN" help:"Origins whose pages may call the API from a browser; * is any."`
-	APIDate             string        `name:"api-date" env:"ANIMALSTORE_API_DATE" placeholder:"YYYY-MM-DD" help:"Serve the interface as it will stand on that day, to rehearse a removal."`
-	EventRetention      string        `name:"event-retention" env:"ANIMALSTORE_EVENT_RETENTION" default:"off" placeholder:"DURATION" help:"How long events are kept, such as 720h; off keeps them for ever (default ${default})."`
-	WebhookAllowPrivate bool          `name:"webhook-allow-private" env:"ANIMALSTORE_WEBHOOK_ALLOW_PRIVATE" help:"Let webhooks name machines of your own network: private, loopback and link-local addresses."`
-	Demo                bool          `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with five weeks of a made-up shop; one that was filled goes on."`
+	RateLimit           string        `env:"ANIMALSTORE_RATE_LIMIT" default:"off" placeholder:"N" help:"Requests per second for each key, with bursts of twice that (default ${default})."`
+	CORSOrigin          []string      `name:"cors-origin" env:"ANIMALSTORE_CORS_ORIGIN" placeholder:"ORIGIN" help:"Origins whose pages may call the API from a browser; * allows any."`
+	APIDate             string        `name:"api-date" env:"ANIMALSTORE_API_DATE" placeholder:"YYYY-MM-DD" help:"Serve the API as it will be on this date, to rehearse the removal of deprecated parts."`
+	EventRetention      string        `name:"event-retention" env:"ANIMALSTORE_EVENT_RETENTION" default:"off" placeholder:"DURATION" help:"How long to keep events, such as 720h; off keeps them forever (default ${default})."`
+	WebhookAllowPrivate bool          `name:"webhook-allow-private" env:"ANIMALSTORE_WEBHOOK_ALLOW_PRIVATE" help:"Allow webhooks to private, loopback and link-local addresses."`
+	Demo                bool          `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with five weeks of made-up data; a database filled earlier is kept as it is."`
 }
 
-// How long a client may take with its headers, and between two requests; bodies and answers have limits of their own, in
-// httpapi. A stop waits longer than all of them.
-const (
-	headerTimeout = 10 * time.Second
-	idleTimeout   = 2 * time.Minute
-	stopTimeout   = 90 * time.Second
-	stopNotice    = time.Second // for a load balancer to see that one of several nodes is not ready any more
-	maxHeader     = 64 << 10
-	// writeTimeout is how long a client of HTTP/2 may take none of what it is sent. Its answers have limits of their own, but
-	// even to say that one has ended takes a client that reads.
-	writeTimeout = 15 * time.Second
-)
+// drainDelay gives load balancers time to see that one of several nodes is no longer ready.
+const drainDelay = time.Second
 
-// Under load Go's own settings would collect the garbage of a heap of two megabytes fifty times a second, and reads cost up to
-// a third more. A heap may grow to three times its size first, and counts as if it had heapFloor more, which takes no memory:
-// nothing is ever written there.
+// With Go's defaults, a heap of 2 MB is collected fifty times a second under load, and reads cost up to a
+// third more. gcPercent lets the heap grow to three times its size. heapFloor is allocated but never written,
+// so that it counts as heap and takes no memory.
 const (
 	gcPercent = 200
 	heapFloor = 8 << 20
 )
 
-// Run opens the shop, serves it, and closes it again when the context ends.
+// Run opens the store, serves it, and closes it when the context ends.
 func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 	settings, err := s.settings()
 	if err != nil {
@@ -76,23 +62,23 @@ func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 		floor := make([]byte, heapFloor)
 		defer runtime.KeepAlive(floor)
 	}
-	log, lines, end := newLog(t.err)
-	defer end()
-	err = s.run(ctx, t, log, lines, settings)
+	log := server.NewBufferedLog(t.err)
+	defer log.Close()
+	err = s.run(ctx, t, log, settings)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // it was told to stop before it had started
+		return nil // interrupted while it was starting
 	}
 	return err
 }
 
-func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, lines io.Writer, settings settings) error {
+func (s *serveCommand) run(ctx context.Context, t terminal, log *server.BufferedLog, settings settings) error {
 	store, err := sqlstore.Open(ctx, s.Database, sqlstore.Options{Exclusive: true})
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err := store.Close(); err != nil {
-			log.Error("closing the database", "error", err)
+			log.Error("cannot close the database", "error", err)
 		}
 	}()
 	service, err := shop.Open(ctx, store, shop.Options{
@@ -106,47 +92,23 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, li
 	if err != nil {
 		return err
 	}
-	demoAnimals := 0
-	if s.Demo {
-		if demoAnimals, err = demo.Fill(ctx, store, s.Database); errors.Is(err, demo.ErrNotEmpty) {
-			return fmt.Errorf("--demo fills an empty database only, and %s is none: %w; leave --demo out to serve it, or name another with --database", shown(s.Database), err)
-		} else if err != nil {
-			return err
-		}
-		log.Info("demo: everything in this store is made up", "animals_added", demoAnimals)
+	demoAnimals, err := s.fillDemo(ctx, store, log)
+	if err != nil {
+		return err
 	}
 	dispatcher := webhook.New(webhook.Config{
 		Service:      service,
 		Version:      buildVersion(),
 		AllowPrivate: s.WebhookAllowPrivate,
-		Report:       func(err error) { log.Error("webhooks", "error", err) },
+		Report:       func(err error) { log.Error("webhook delivery failed", "error", err) },
 	})
-	connections := newConnections(connectionLimit(s.MaxConnections))
-	if connections.most < s.MaxConnections {
-		log.Warn("the limit of open files leaves room for fewer connections", "wanted", s.MaxConnections, "connections", connections.most)
+	config := server.Config{MaxConnections: s.MaxConnections, Certificate: settings.certificate, Log: log.Logger}
+	if sqlstore.IsURL(s.Database) {
+		config.DrainDelay = drainDelay
 	}
-	collectors := slices.Concat(store.Collectors(), dispatcher.Collectors(), connections.collectors())
-	if settings.certificate != nil {
-		collectors = append(collectors, settings.certificate.collectors()...)
-	}
-	pages, err := staff.New(staff.Config{Service: service, Log: log, PublicURL: s.PublicURL, TLS: settings.certificate != nil})
-	if err != nil {
-		return err
-	}
-	collectors = append(collectors, pages.Collectors()...)
-	api, err := httpapi.New(httpapi.Config{
-		Service:    service,
-		Log:        log,
-		Lines:      lines,
-		PublicURL:  s.PublicURL,
-		StagingURL: s.StagingURL,
-		Origins:    s.CORSOrigin,
-		RateLimit:  settings.rateLimit,
-		Today:      settings.today,
-		Version:    buildVersion(),
-		TLS:        settings.certificate != nil,
-		Collectors: collectors,
-	})
+	httpServer := server.New(config)
+	collectors := slices.Concat(store.Collectors(), dispatcher.Collectors(), httpServer.Collectors())
+	handler, err := s.newHandler(service, log, settings, collectors)
 	if err != nil {
 		return err
 	}
@@ -154,91 +116,38 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *slog.Logger, li
 	if err != nil {
 		return fmt.Errorf("cannot listen: %w", err)
 	}
-	connections.Listener = listener
-	log.Info("listening", "addr", listener.Addr().String(), "database", shown(s.Database), "environment", s.Environment,
+	log.Info("listening", "addr", listener.Addr().String(), "database", redact(s.Database), "environment", s.Environment,
 		"version", buildVersion(), "tls", settings.certificate != nil)
 	if settings.configuredKey == "" {
-		if err := firstKey(ctx, service, t, log, s.Database, reachable(listener.Addr(), settings.certificate), demoAnimals); err != nil {
+		url := localURL(listener.Addr(), settings.certificate)
+		if err := s.bootstrapKey(ctx, service, t, log.Logger, url, demoAnimals); err != nil {
 			return errors.Join(err, listener.Close())
 		}
 	}
-	working, done := context.WithCancel(context.Background()) // goes on while the last requests are answered
-	delivering, stop := context.WithCancel(ctx)               // begins nothing more from then on: it can go on elsewhere, or later
-	var work sync.WaitGroup
-	work.Go(func() { service.Work(working, func(err error) { log.Error("work", "error", err) }) })
-	work.Go(func() { dispatcher.Run(delivering) })
-	if settings.certificate != nil {
-		work.Go(func() { settings.certificate.watch(working, log) })
-	}
-	defer work.Wait()
-	defer done()
-	defer stop()
-	notice := time.Duration(0)
-	if sqlstore.IsURL(s.Database) {
-		notice = stopNotice
-	}
-	return serve(ctx, connections, settings.certificate, front{api, pages}, log, notice)
+	var background sync.WaitGroup
+	defer background.Wait()
+	working, stopWork := context.WithCancel(context.Background()) // ends after the last request
+	defer stopWork()
+	delivering, stopDelivery := context.WithCancel(ctx) // ends with ctx: other nodes, or the next start, deliver the rest
+	defer stopDelivery()
+	background.Go(func() { service.RunJobs(working, func(err error) { log.Error("background job failed", "error", err) }) })
+	background.Go(func() { dispatcher.Run(delivering) })
+	return httpServer.Run(ctx, listener, handler, handler.drain)
 }
 
-// front is where requests come in: those of people go to the pages, all others to the interface, which answers also where there
-// is nothing.
-type front struct {
-	api   *httpapi.API
-	pages *staff.Pages
-}
-
-func (f front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if staff.Serves(r.URL.Path) {
-		f.pages.ServeHTTP(w, r)
-		return
+// fillDemo fills an empty store with made-up data if --demo is set. It returns how many animals it added.
+func (s *serveCommand) fillDemo(ctx context.Context, store *sqlstore.Store, log *server.BufferedLog) (animals int, err error) {
+	if !s.Demo {
+		return 0, nil
 	}
-	f.api.ServeHTTP(w, r)
-}
-
-// stopping lets both say that this node will stop.
-func (f front) stopping() {
-	f.api.Stopping()
-	f.pages.Stopping()
-}
-
-// serve answers requests until the context ends. It then says so for a while, takes no more requests, and leaves when those
-// it took are answered.
-func serve(ctx context.Context, connections *connections, certificate *certificate, door front, log *slog.Logger, notice time.Duration) error {
-	server := &http.Server{
-		Handler:           connections.mark(door),
-		ConnContext:       connections.remember,
-		ConnState:         connections.changed,
-		ReadHeaderTimeout: headerTimeout,
-		IdleTimeout:       idleTimeout,
-		MaxHeaderBytes:    maxHeader,
-		// OPTIONS * is answered as everything else is, with a request id and a line in the log.
-		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     calmLog(log),
-		HTTP2:                        &http.HTTP2Config{WriteByteTimeout: writeTimeout},
+	animals, err = demo.Fill(ctx, store, s.Database)
+	if errors.Is(err, demo.ErrNotEmpty) {
+		return 0, fmt.Errorf("--demo needs an empty database, but %s is not empty: %w; "+
+			"omit --demo to serve it, or choose another with --database", redact(s.Database), err)
 	}
-	defer connections.keepTime()()
-	ended := make(chan error, 1)
-	go func() {
-		if certificate == nil {
-			ended <- server.Serve(connections)
-			return
-		}
-		server.TLSConfig = certificate.config()
-		ended <- server.ServeTLS(connections, "", "")
-	}()
-	select {
-	case err := <-ended:
-		return err
-	case <-ctx.Done():
+	if err != nil {
+		return 0, err
 	}
-	log.Info("stopping")
-	door.stopping()
-	time.Sleep(notice)
-	limit, cancel := context.WithTimeout(context.Background(), stopTimeout)
-	defer cancel()
-	if err := server.Shutdown(limit); err != nil {
-		return fmt.Errorf("some requests were cut off: %w", errors.Join(err, server.Close()))
-	}
-	log.Info("stopped")
-	return nil
+	log.Info("demo: all data in this store is made up", "animals_added", animals)
+	return animals, nil
 }

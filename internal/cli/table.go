@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// table aligns columns. The last one is not filled up, so a text of any length and width stands there. What was flushed is gone
-// from memory: a table may be endless.
+// table aligns columns. The last column is not padded, so that it can hold text of any length and width.
+// Flushed rows are released, so that a table may be endless.
 type table struct {
 	out    io.Writer
 	widths []int
 	rows   [][]string
 }
 
-// newTable begins with a header, which is shown with the first rows.
+// newTable returns a table whose header, if any, is printed with the first rows.
 func newTable(out io.Writer, header ...string) *table {
 	t := &table{out: out}
 	if len(header) > 0 {
@@ -26,7 +26,7 @@ func newTable(out io.Writer, header ...string) *table {
 
 func (t *table) add(cells ...string) {
 	for i, cell := range cells {
-		cells[i] = visible(cell)
+		cells[i] = escapeControls(cell)
 		if i == len(t.widths) {
 			t.widths = append(t.widths, 0)
 		}
@@ -35,7 +35,7 @@ func (t *table) add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-// flush writes the rows that came since the last time.
+// flush writes the rows added since the last flush.
 func (t *table) flush() error {
 	for _, row := range t.rows {
 		var line strings.Builder
@@ -53,8 +53,8 @@ func (t *table) flush() error {
 	return nil
 }
 
-// atLeast widens columns before the first rows are known.
-func (t *table) atLeast(widths ...int) {
+// minWidths sets minimum widths for the first columns.
+func (t *table) minWidths(widths ...int) {
 	for i, width := range widths {
 		t.widths[i] = max(t.widths[i], width)
 	}

@@ -40,7 +40,7 @@ func Fill(ctx context.Context, store shop.Store, database string) (animals int, 
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, past.Close()) }()
-	err = past.Write(shop.WithPatience(ctx, patience), func(tx shop.WriteTx) error {
+	err = past.Write(shop.WithRetryBudget(ctx, patience), func(tx shop.WriteTx) error {
 		animals = 0
 		if filled, err := isFilled(tx); err != nil || filled {
 			return err
@@ -61,7 +61,7 @@ func isFilled(tx shop.ReadTx) (bool, error) {
 	if demo, err := tx.Demo(); err != nil || demo {
 		return demo, err
 	}
-	one := shop.Window{Limit: 1}
+	one := shop.PageRequest{Limit: 1}
 	pets, err := tx.HasPets()
 	if err != nil {
 		return false, err
@@ -74,7 +74,7 @@ func isFilled(tx shop.ReadTx) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	orders, err := tx.Orders(shop.OrderList{Window: one})
+	orders, err := tx.Orders(shop.OrderList{PageRequest: one})
 	if err == nil && (pets || len(categories)+len(webhooks)+len(orders) > 0) {
 		err = ErrNotEmpty
 	}
@@ -92,6 +92,6 @@ type within struct{ tx shop.WriteTx }
 func (w within) Read(_ context.Context, fn func(shop.ReadTx) error) error   { return fn(w.tx) }
 func (w within) Write(_ context.Context, fn func(shop.WriteTx) error) error { return fn(w.tx) }
 func (w within) Ready(context.Context) error                                { return nil }
-func (w within) Moment() (shop.Moment, bool)                                { return shop.Moment{}, false }
+func (w within) CatalogVersion() (shop.CatalogVersion, bool)                { return shop.CatalogVersion{}, false }
 func (w within) Publish(context.Context) error                              { return nil }
-func (w within) Notices() <-chan struct{}                                   { return nil }
+func (w within) Wakeups() <-chan struct{}                                   { return nil }

@@ -24,7 +24,7 @@ func onBothEngines(t *testing.T, run func(t *testing.T, database string, store *
 		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
 			database := database(t)
-			store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true, Patience: time.Minute})
+			store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true, RetryBudget: time.Minute})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,9 +43,9 @@ func onBothEngines(t *testing.T, run func(t *testing.T, database string, store *
 }
 
 // everything is all of a list.
-func everything[T any](t *testing.T, list func(w shop.Window) (shop.Page[T], error)) []T {
+func everything[T any](t *testing.T, list func(w shop.PageRequest) (shop.Page[T], error)) []T {
 	t.Helper()
-	page, err := list(shop.Window{Limit: 10_000})
+	page, err := list(shop.PageRequest{Limit: 10_000})
 	if err != nil || page.More {
 		t.Fatalf("%d items, and more: %v, %v", len(page.Items), page.More, err)
 	}
@@ -75,8 +75,8 @@ func TestFill(t *testing.T) {
 			t.Errorf("the inventory is %+v, %v", inventory, err)
 		}
 		categories := map[int64]int{}
-		for _, pet := range everything(t, func(w shop.Window) (shop.Page[shop.Pet], error) {
-			return service.ListPets(ctx, shop.PetList{Window: w})
+		for _, pet := range everything(t, func(w shop.PageRequest) (shop.Page[shop.Pet], error) {
+			return service.ListPets(ctx, shop.PetList{PageRequest: w})
 		}) {
 			categories[pet.CategoryID]++
 			if err := (shop.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}).Problems().Err(); err != nil {
@@ -90,7 +90,7 @@ func TestFill(t *testing.T) {
 		if n != 0 {
 			t.Errorf("%d animals more were said than there are", n)
 		}
-		for _, category := range everything(t, func(w shop.Window) (shop.Page[shop.Category], error) { return service.ListCategories(ctx, w) }) {
+		for _, category := range everything(t, func(w shop.PageRequest) (shop.Page[shop.Category], error) { return service.ListCategories(ctx, w) }) {
 			if category.Name == "" || categories[category.ID] < 10 {
 				t.Errorf("the category %+v has %d animals", category, categories[category.ID])
 			}
@@ -119,8 +119,8 @@ func checkOrders(t *testing.T, service *shop.Service, before time.Time) {
 	t.Helper()
 	orders := map[shop.OrderStatus]int{}
 	soon, referenced := 0, 0
-	for _, order := range everything(t, func(w shop.Window) (shop.Page[shop.Order], error) {
-		return service.ListOrders(t.Context(), shop.OrderList{Window: w})
+	for _, order := range everything(t, func(w shop.PageRequest) (shop.Page[shop.Order], error) {
+		return service.ListOrders(t.Context(), shop.OrderList{PageRequest: w})
 	}) {
 		orders[order.Status]++
 		if order.Status == shop.Placed && order.HoldExpiresAt.Before(before.Add(24*time.Hour)) {
@@ -147,7 +147,7 @@ func checkEvents(t *testing.T, service *shop.Service, before time.Time) {
 	t.Helper()
 	kinds, actors := map[shop.EventType]int{}, map[string]int{}
 	var first, last time.Time
-	for i, event := range everything(t, func(w shop.Window) (shop.Page[shop.Event], error) {
+	for i, event := range everything(t, func(w shop.PageRequest) (shop.Page[shop.Event], error) {
 		return service.ListEvents(t.Context(), shop.EventFilter{}, w)
 	}) {
 		if i == 0 {
@@ -174,7 +174,7 @@ func checkEvents(t *testing.T, service *shop.Service, before time.Time) {
 	if len(actors) != 4 || actors["system"] < 5 { // three who work there, and holds that ran out
 		t.Errorf("the actors are %v", actors)
 	}
-	days, err := service.CountDays(t.Context())
+	days, err := service.DailyStats(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -210,7 +210,7 @@ func TestFillIsTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		var told []string
-		for _, event := range everything(t, func(w shop.Window) (shop.Page[shop.Event], error) {
+		for _, event := range everything(t, func(w shop.PageRequest) (shop.Page[shop.Event], error) {
 			return service.ListEvents(t.Context(), shop.EventFilter{Types: []shop.EventType{shop.PetCreated, shop.PetUpdated, shop.PetDeleted}}, w)
 		}) {
 			told = append(told, string(event.Type)+" "+string(event.Data))
@@ -294,8 +294,8 @@ func TestFillAtOnce(t *testing.T) {
 		for range nodes {
 			sum += <-filled
 		}
-		pets := everything(t, func(w shop.Window) (shop.Page[shop.Pet], error) {
-			return service.ListPets(t.Context(), shop.PetList{Window: w})
+		pets := everything(t, func(w shop.PageRequest) (shop.Page[shop.Pet], error) {
+			return service.ListPets(t.Context(), shop.PetList{PageRequest: w})
 		})
 		if sum != len(pets) || sum == 0 {
 			t.Errorf("%d nodes added %d animals, and there are %d", nodes, sum, len(pets))

@@ -71,7 +71,7 @@ func live(ctx context.Context, tx shop.WriteTx, calendar *calendar, now time.Tim
 	if err != nil {
 		return 0, err
 	}
-	return int(inventory.Available + inventory.Pending + inventory.Sold + inventory.Unspecified), service.SaveUses(ctx)
+	return int(inventory.Available + inventory.Pending + inventory.Sold + inventory.Unspecified), service.SaveLastUsed(ctx)
 }
 
 // open gives those who work here their keys, and puts up the signs.

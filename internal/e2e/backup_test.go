@@ -83,15 +83,15 @@ func TestRecoverRefusals(t *testing.T) {
 	t.Parallel()
 	const secret = "swordfish"
 	for names, args := range map[string][]string{
-		"<file>":                     {"backup"},
-		"\"<file>\"":                 {"restore"},
-		"pg_dump":                    {"backup", "--database", "postgres://u:" + secret + "@h/db", "b.db"},
-		"pg_restore":                 {"restore", "--database", "postgres://u:" + secret + "@h/db", "b.db"},
-		"--database: it must":        {"check", "--database", "mysql://h/" + secret},
-		"--database: the file's":     {"backup", "--database", "", "b.db"},
-		"unexpected argument c.db":   {"backup", "b.db", "c.db"},
-		"unexpected argument b.db":   {"check", "b.db"},
-		"belongs into the variable ": {"check", "--database", "postgres://u:" + secret + "@h/db"},
+		"<file>":                         {"backup"},
+		"\"<file>\"":                     {"restore"},
+		"pg_dump":                        {"backup", "--database", "postgres://u:" + secret + "@h/db", "b.db"},
+		"pg_restore":                     {"restore", "--database", "postgres://u:" + secret + "@h/db", "b.db"},
+		"--database: expected":           {"check", "--database", "mysql://h/" + secret},
+		"--database: the file name":      {"backup", "--database", "", "b.db"},
+		"unexpected argument c.db":       {"backup", "b.db", "c.db"},
+		"unexpected argument b.db":       {"check", "b.db"},
+		"into the environment variable ": {"check", "--database", "postgres://u:" + secret + "@h/db"},
 	} {
 		if r := expectUsageError(t, newFolder(t), names, args...); strings.Contains(r.stderr, secret) {
 			t.Errorf("%q shows the password", r.stderr)
@@ -133,7 +133,7 @@ func TestRecoverRefusals(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	f.mustRun("restore", "--database", "new.db", "--force", "b.db")
-	if r := f.run("backup", "--database", "new.db", "again.db"); r.code != 1 || !strings.Contains(r.stderr, "the backup is whole, but the store breaks rules: 4 findings") {
+	if r := f.run("backup", "--database", "new.db", "again.db"); r.code != 1 || !strings.Contains(r.stderr, "the backup is complete, but the store is inconsistent: 4 findings") {
 		t.Errorf("%+v", r)
 	}
 	content := []byte(f.read("b.db"))

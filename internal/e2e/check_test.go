@@ -18,7 +18,7 @@ func TestCheckBesideService(t *testing.T) {
 		var checking sync.WaitGroup
 		checking.Go(func() {
 			for s.ended.Load() == 0 {
-				if r := f.run("check"); r.code != 0 || r.stdout != "" || !strings.HasPrefix(r.stderr, "Nothing is wrong with ") {
+				if r := f.run("check"); r.code != 0 || r.stdout != "" || !strings.HasPrefix(r.stderr, "No problems found in ") {
 					t.Errorf("%+v", r)
 					return
 				}

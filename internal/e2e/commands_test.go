@@ -74,7 +74,7 @@ func TestEventsCommandEndsWithItsKey(t *testing.T) {
 	if code := follower.exitCode(); code != 4 {
 		t.Errorf("it exits with %d", code)
 	}
-	if !strings.Contains(follower.output.String(), "The API key is not valid here") {
+	if !strings.Contains(follower.output.String(), "The API key is unknown or has expired") {
 		t.Errorf("it does not say why it ends: %s", follower.output)
 	}
 }
@@ -112,7 +112,7 @@ func TestEventsCommandAfterRestore(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	expectRefusal(t, f.run("events", "--after", undone), 5, "were undone", "go on after ")
+	expectRefusal(t, f.run("events", "--after", undone), 5, "were undone", "continue after ")
 }
 
 // An animal that somebody changes between the look and the change of pets set is left alone.
@@ -136,7 +136,7 @@ func TestSetLosesNoChange(t *testing.T) {
 	}))
 	defer road.Close()
 	f.variables = append(f.variables, "ANIMALSTORE_KEY="+adminKey, "ANIMALSTORE_URL="+road.URL+"/v1")
-	expectRefusal(t, f.run("pets", "set", "1", "--name", "Max"), 5, "animal 1 has been changed meanwhile")
+	expectRefusal(t, f.run("pets", "set", "1", "--name", "Max"), 5, "animal 1 was changed in the meantime")
 	rex.Name = "Rexina"
 	if pets := p.walk(); len(pets) != 1 || pets[0] != rex {
 		t.Errorf("there is %+v", pets)
@@ -153,8 +153,8 @@ func TestEmptyConditions(t *testing.T) {
 	p := f.serve()
 	rex, _ := p.create(pet{Name: "Rex"})
 	f.variables = append(f.variables, "ANIMALSTORE_KEY="+adminKey, "ANIMALSTORE_URL="+p.url+"/v1")
-	expectRefusal(t, f.run("pets", "remove", "1", "--if-match", ""), 2, "--if-match must be an ETAG")
-	expectRefusal(t, f.run("pets", "set", "1", "--name", "Max", "--if-match", ""), 2, "--if-match must be an ETAG")
+	expectRefusal(t, f.run("pets", "remove", "1", "--if-match", ""), 2, "--if-match must be an ETag")
+	expectRefusal(t, f.run("pets", "set", "1", "--name", "Max", "--if-match", ""), 2, "--if-match must be an ETag")
 	for _, command := range [][]string{
 		{"pets", "add", "--name", "Max", "--category", "1"}, {"categories", "add", "--name", "Dogs"}, {"orders", "place", "--pet", "1"},
 	} {
@@ -182,7 +182,7 @@ func TestEventsCommandOnTerminal(t *testing.T) {
 	go io.Copy(output, screen)
 	follower := f.watch(command, output)
 	follower.awaitOutput("the animal", func(output string) bool { return strings.Contains(output, "name Rex, categoryId 0") })
-	if !strings.Contains(output.String(), "Waiting for what happens; Ctrl-C ends it.") {
+	if !strings.Contains(output.String(), "Waiting for events; press Ctrl-C to stop.") {
 		t.Errorf("it shows %q", output)
 	}
 	if _, err := screen.WriteString("\x03"); err != nil {
@@ -210,8 +210,8 @@ func TestCommandsOnAnotherServer(t *testing.T) {
 	}))
 	defer other.Close()
 	f := newFolder(t, "ANIMALSTORE_KEY=x", "ANIMALSTORE_URL="+other.URL+"/v1")
-	expectRefusal(t, f.run("pets", "list"), 6, "cannot be used: it is not the service's own. Is --url, or ANIMALSTORE_URL, the address")
+	expectRefusal(t, f.run("pets", "list"), 6, "cannot be used: it is not the service's own. Is --url or ANIMALSTORE_URL the URL")
 	expectRefusal(t, f.run("inventory"), 5, `\u001b[2J\u009b2J Beware.`)
-	expectRefusal(t, f.run("orders", "list"), 6, "the service at "+other.URL+" cannot be reached: EOF")
-	expectRefusal(t, f.run("orders", "place", "--pet", "1"), 6, "it may have been done all the same: look before you run it again")
+	expectRefusal(t, f.run("orders", "list"), 6, "cannot reach the service at "+other.URL+": EOF")
+	expectRefusal(t, f.run("orders", "place", "--pet", "1"), 6, "the change may have been made anyway: check before you retry")
 }

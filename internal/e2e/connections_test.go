@@ -112,7 +112,7 @@ func TestFewOpenFiles(t *testing.T) {
 	}
 	p := f.watch(command, output)
 	p.awaitReady()
-	if !strings.Contains(output.String(), "room for fewer connections") {
+	if !strings.Contains(output.String(), "connection limit lowered") {
 		t.Error("the log does not say so")
 	}
 	for range 200 {

@@ -100,12 +100,12 @@ func TestCopyRefusals(t *testing.T) {
 	t.Parallel()
 	const secret = "swordfish"
 	for names, args := range map[string][]string{
-		"--to":                {"copy"},
-		"--to: the file's":    {"copy", "--to", ""},
-		"--to: it must":       {"copy", "--to", "mysql://h/" + secret},
-		"--database: it must": {"copy", "--database", "mysql://h/" + secret, "--to", "x.db"},
-		"ANIMALSTORE_COPY_TO": {"copy", "--to", "postgres://u:?" + secret + "@127.0.0.1:1,127.0.0.1:2/db"},
-		"which others cannot": {"copy", "--to", "postgres://u@127.0.0.1:1/db?password=" + secret},
+		"--to":                 {"copy"},
+		"--to: the file name":  {"copy", "--to", ""},
+		"--to: expected":       {"copy", "--to", "mysql://h/" + secret},
+		"--database: expected": {"copy", "--database", "mysql://h/" + secret, "--to", "x.db"},
+		"ANIMALSTORE_COPY_TO":  {"copy", "--to", "postgres://u:?" + secret + "@127.0.0.1:1,127.0.0.1:2/db"},
+		"other users can see":  {"copy", "--to", "postgres://u@127.0.0.1:1/db?password=" + secret},
 	} {
 		if r := expectUsageError(t, newFolder(t), names, args...); strings.Contains(r.stderr, secret) {
 			t.Errorf("%q shows the password", r.stderr)

@@ -118,7 +118,7 @@ func TestFirstStartWithConfiguredKey(t *testing.T) {
 	}
 }
 
-var madeKey = regexp.MustCompile(`^Made key ([0-9]+) `)
+var madeKey = regexp.MustCompile(`^Created key ([0-9]+) `)
 
 // nextKeyID makes a key and returns its id. Ids are given in order, so 1 tells that there was none before.
 func (f *folder) nextKeyID() string {

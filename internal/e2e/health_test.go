@@ -23,7 +23,7 @@ func TestHealth(t *testing.T) {
 			t.Errorf("%s: %+v", addr, r)
 		}
 	}
-	expectRefusal(t, newFolder(t, "ANIMALSTORE_TLS_CERT=cert.pem").run("health", "--addr", address), 1, "cannot be reached")
+	expectRefusal(t, newFolder(t, "ANIMALSTORE_TLS_CERT=cert.pem").run("health", "--addr", address), 1, "cannot reach the service")
 
 	secure := newFolderWithKey(t)
 	address = strings.TrimPrefix(secure.serveTLS(newAuthority(t)).url, "https://")
@@ -40,10 +40,10 @@ func TestHealthOfWhatIsNotWell(t *testing.T) {
 	address := strings.TrimPrefix(p.url, "http://")
 	expectRefusal(t, newFolder(t).run("health", "--addr", address), 1, "not ready: ")
 	p.stop()
-	expectRefusal(t, newFolder(t).run("health", "--addr", address), 1, "cannot be reached")
+	expectRefusal(t, newFolder(t).run("health", "--addr", address), 1, "cannot reach the service")
 
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("hello")) }))
 	defer other.Close()
-	expectRefusal(t, newFolder(t).run("health", "--addr", strings.TrimPrefix(other.URL, "http://")), 1, "is no animalstore")
+	expectRefusal(t, newFolder(t).run("health", "--addr", strings.TrimPrefix(other.URL, "http://")), 1, "is not an animalstore")
 	expectRefusal(t, newFolder(t).run("health", "--addr", "8080"), 2, "--addr")
 }

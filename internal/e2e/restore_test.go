@@ -78,7 +78,7 @@ func goBack(t *testing.T, f *folder, lost bool) {
 	r := f.mustRun("restore", "--force", "backup.db")
 	told := map[string]bool{
 		"is kept in " + f.path("animalstore.db.before-"):                                                 !lost,
-		"It is not known which ids were given out after the backup: new ones go on after ":               lost,
+		"The ids assigned after the backup are unknown, so new ids continue after ":                      lost,
 		"Key 1 (partner): it was revoked after the backup, and works again.\n":                           !lost,
 		"Key 2 (other): it was rotated after the backup, and its secrets are again those from before.\n": !lost,
 		"Restored animalstore.db from backup.db.\n":                                                      true,
@@ -178,7 +178,7 @@ func followAfterRestore(t *testing.T, p *program, place int64, want []int64) {
 	}
 }
 
-var goOnAfter = regexp.MustCompile(`undone when the store was restored from a backup; read what there is now, and go on after (\d+)\.`)
+var goOnAfter = regexp.MustCompile(`undone when the store was restored from a backup; read the current state, then continue after (\d+)\.`)
 
 // lastEvent is the id of the newest event.
 func lastEvent(t *testing.T, p *program) int64 {
@@ -241,7 +241,7 @@ func TestRestoreOverDamage(t *testing.T) {
 	expectRefusal(t, f.run("restore", "backup.db"), 1, "--force")
 	r := f.mustRun("restore", "--force", "backup.db")
 	kept := keptStore.FindString(r.stderr)
-	if kept == "" || f.read(kept) != broken || f.read(kept+"-wal") != log || !strings.Contains(r.stderr, "It is not known which ids") {
+	if kept == "" || f.read(kept) != broken || f.read(kept+"-wal") != log || !strings.Contains(r.stderr, "The ids assigned after the backup are unknown") {
 		t.Errorf("kept in %q: %+v", kept, r)
 	}
 	f.mustRun("check")

@@ -251,7 +251,7 @@ func TestTLSReloadOfWhatIsBroken(t *testing.T) {
 		},
 	} {
 		broken()
-		lines := func() int { return strings.Count(p.output.String(), "of no use") }
+		lines := func() int { return strings.Count(p.output.String(), "cannot reload the certificate") }
 		await(t, "the line that says so", func() bool { return lines() == i+1 })
 		failing("1")
 		p.client.CloseIdleConnections()

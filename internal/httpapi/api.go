@@ -1,80 +1,78 @@
-// Package httpapi is the JSON interface: it turns requests into calls of the shop's service, and what comes back into
-// answers. routes.go is its map.
+// Package httpapi is the JSON API. It decodes requests, calls shop.Service, and encodes responses.
+// routes.go is its map.
 package httpapi
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"animalstore/api"
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
-// Config is what the interface is told when it is made.
+// Config configures an API. Zero values select the defaults.
 type Config struct {
 	Service *shop.Service
 	Log     *slog.Logger
-	// Lines takes the lines of requests that went well, each in one Write; nil: Log does.
-	Lines io.Writer
-	// PublicURL is the base address as clients see it, ending in /v1; empty: as each request says.
+	// AccessLog receives the log lines of successful requests, one per Write. If it is nil, they go to Log.
+	AccessLog io.Writer
+	// PublicURL is the base URL as clients see it, ending in /v1. If it is empty, each request's Host is used.
 	PublicURL string
-	// StagingURL is listed beside it in the document; empty: none.
+	// StagingURL is the base URL of the staging deployment. The OpenAPI document lists it, too, unless it
+	// is empty.
 	StagingURL string
-	// Origins are those whose pages may call from a browser; "*" is any.
+	// Origins are the web origins that may use the API from a browser (CORS); "*" allows every origin.
 	Origins []string
-	// RateLimit is how many requests a second each key may make, with a burst of twice that; 0: any number.
+	// RateLimit is the number of requests per second that each key may send, with a burst of twice that. 0
+	// means no limit.
 	RateLimit int
-	// MaxInFlight is how many requests may be answered at once; 0: as many as usually make sense.
+	// MaxInFlight is the number of requests that may be in progress at once. 0 means defaultInFlight.
 	MaxInFlight int
-	// MaxStreams is how many clients may follow the events at once, and MaxKeyStreams how many of them with the same key; 0: as
-	// many as usually make sense.
+	// MaxStreams is the number of event streams that may be open at once, and MaxKeyStreams the number per
+	// API key. 0 means defaultStreams and defaultKeyStreams.
 	MaxStreams, MaxKeyStreams int
-	// Today is the date on which the interface stands; nil: that of the clock.
+	// Today returns the date that decides whether a deprecated operation is still served. If it is nil, the
+	// clock decides.
 	Today func() time.Time
-	// TLS tells that the requests come over TLS, which ends here and not at a proxy.
+	// TLS says that this process itself terminates TLS, rather than a proxy.
 	TLS bool
 	// Version is shown in the metrics.
 	Version string
-	// Collectors are shown in the metrics, too: what others do beside the interface.
+	// Collectors are further metrics to serve at /metrics.
 	Collectors []prometheus.Collector
 }
 
-// API answers the requests.
+// API is the http.Handler of the JSON API, its documentation, and the health and metrics endpoints.
 type API struct {
 	Config
-	document *api.Document
-	docs     *docs
-	places   *places
-	metrics  *metrics
-	limits   *limits
-	pages    *shelf // of pages of animals
-	pets     *shelf // of single ones
-	ids      *requestIDs
-	basePath string   // the path of the base address; without a public one it is the same for every request
-	always   []header // of every answer
-	notice   []header // of the removal, on every answer of the operation
-	slots    *slots   // one is held while a request is answered
-	streams  *streamPlaces
-	imports  *slots          // one is held by each import
-	exports  *slots          // and one by each export
-	running  context.Context // ends when this node is about to stop
-	stop     context.CancelFunc
-	pace     streamPace
-	rooms    *sync.Pool // for lines of the log
-	calls    *sync.Pool
-	stamp    *stamp // of those lines
+	document           *api.Document
+	docs               *docs
+	router             *router
+	metrics            *metrics
+	accessLog          *web.AccessLog
+	rateLimiter        *rateLimiter
+	pageCache          *responseCache // pages of GET /pets
+	petCache           *responseCache // GET /pets/{petId}
+	basePath           string         // the path of the base URL
+	commonHeaders      []header       // sent with every response
+	deprecationHeaders []header       // sent with every response of deprecatedOperation
+	inFlight           *semaphore     // held by each request to /v1 in progress
+	streams            *streamLimit
+	imports            *semaphore      // held by each import in progress
+	exports            *semaphore      // held by each export in progress
+	lifetime           context.Context // ends when the node starts to shut down
+	stop               context.CancelFunc
+	streamTiming       streamTiming
 }
 
-// New makes the interface.
+// New returns an API. It fails if the embedded OpenAPI document or documentation pages are broken.
 func New(c Config) (*API, error) {
 	document, err := api.NewDocument()
 	if err != nil {
@@ -84,7 +82,7 @@ func New(c Config) (*API, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, err := newPlaces(routes())
+	router, err := newRouter(routes())
 	if err != nil {
 		return nil, err
 	}
@@ -98,180 +96,149 @@ func New(c Config) (*API, error) {
 		c.MaxKeyStreams = defaultKeyStreams
 	}
 	basePath := basePathOf(c.PublicURL)
-	running, stop := context.WithCancel(context.Background())
+	lifetime, stop := context.WithCancel(context.Background())
 	return &API{
-		Config:   c,
-		document: document,
-		docs:     docs,
-		places:   places,
-		metrics:  newMetrics(c.Version, c.Service, c.Collectors...),
-		limits:   newLimits(c.RateLimit),
-		pages:    newShelf(c.Service),
-		pets:     newShelf(c.Service),
-		ids:      newRequestIDs(),
-		basePath: basePath,
-		always:   alwaysSent(c),
-		notice:   noticeOfRemoval(basePath),
-		slots:    &slots{most: int64(c.MaxInFlight)},
-		streams:  newStreamPlaces(c.MaxStreams, c.MaxKeyStreams),
-		imports:  &slots{most: importsAtOnce},
-		exports:  &slots{most: exportsAtOnce},
-		running:  running,
-		stop:     stop,
-		rooms:    &sync.Pool{New: func() any { return new([]byte) }},
-		calls:    &sync.Pool{New: func() any { return &call{w: new(recorder)} }},
-		stamp:    new(stamp),
-		pace:     streamPace{heartbeat, streamPatience},
+		Config:             c,
+		document:           document,
+		docs:               docs,
+		router:             router,
+		metrics:            newMetrics(c.Version, c.Service, c.Collectors...),
+		accessLog:          &web.AccessLog{Log: c.Log, Lines: c.AccessLog, Redact: c.Service.Redact},
+		rateLimiter:        newRateLimiter(c.RateLimit),
+		pageCache:          newResponseCache(c.Service),
+		petCache:           newResponseCache(c.Service),
+		basePath:           basePath,
+		commonHeaders:      commonHeaders(c),
+		deprecationHeaders: deprecationHeaders(basePath),
+		inFlight:           &semaphore{capacity: int64(c.MaxInFlight)},
+		streams:            newStreamLimit(c.MaxStreams, c.MaxKeyStreams),
+		imports:            &semaphore{capacity: maxImports},
+		exports:            &semaphore{capacity: maxExports},
+		lifetime:           lifetime,
+		stop:               stop,
+		streamTiming:       streamTiming{heartbeatInterval, streamWriteTimeout},
 	}, nil
 }
 
-// Stopping makes /readyz say that this node will stop: whoever sends requests should send them to another one. Streams end,
-// to go on there.
+// Stopping announces that the node is about to shut down: /readyz fails, so that load balancers send
+// requests elsewhere, and event streams end, so that their clients reconnect to another node.
 func (a *API) Stopping() { a.stop() }
 
-func (a *API) isStopping() bool { return a.running.Err() != nil }
+func (a *API) isStopping() bool { return a.lifetime.Err() != nil }
 
-// ServeHTTP answers one request, whatever becomes of it.
+// ServeHTTP serves one request. It counts and logs every request, even if its handler panics.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	c := a.calls.Get().(*call)
-	c.r, c.id = r, a.ids.next()
-	c.w.ResponseWriter, c.w.unread = w, r.ContentLength != 0 && r.ProtoMajor == 1
-	c.w.setHeader("X-Request-Id", c.id)
-	setAll(w.Header(), a.always)
-	a.metrics.inFlight.Add(1)
-	c.start = time.Now()
-	err := a.guard(c)
-	a.metrics.inFlight.Add(-1)
-	if c.ready.IsZero() {
-		c.ready = time.Now()
-	}
-	a.note(c, c.ready, c.ready.Sub(c.start), err)
-	if c.cut {
-		panic(http.ErrAbortHandler) // the answer had begun: the client must not take it for whole
-	}
-	if !c.streamed { // whatever hurries a stream may still have it in hand
-		*c.w = recorder{}
-		*c = call{w: c.w}
-		a.calls.Put(c)
-	}
+	x := &exchange{w: web.NewRecorder(w, r), r: r, id: web.NewRequestID(), start: time.Now()}
+	w.Header().Set("X-Request-Id", x.id)
+	setHeaders(w.Header(), a.commonHeaders)
+	a.metrics.inFlight.Inc()
+	outcome := web.Guard(x.w, r, func() error { return a.serve(x) }, func(e *shop.Error) { a.sendError(x, e) })
+	a.metrics.inFlight.Dec()
+	a.finish(x, outcome)
+	outcome.Abort()
 }
 
-// guard answers a request; what fails or panics on the way becomes an error's answer. It returns the error.
-func (a *API) guard(c *call) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v", p)
-			c.stack = stack()
-			c.cut = c.w.status != 0 || p == http.ErrAbortHandler
-		}
-		if err != nil && !c.cut {
-			a.sendError(c, shop.AsError(err))
-		}
-	}()
-	return a.serve(c)
+// finish updates the metrics and writes the access log.
+func (a *API) finish(x *exchange, outcome web.Outcome) {
+	operation := "none"
+	if x.route != nil {
+		operation = x.route.operation
+	}
+	end := time.Now()
+	took := end.Sub(x.start)
+	a.metrics.count(operation, outcome.Status, took, x.streamed)
+	a.accessLog.Write(web.Entry{
+		Outcome: outcome, ID: x.id, Operation: operation, Request: x.r, Response: x.w,
+		Principal: x.principal, End: end, Took: took,
+		Routine:  outcome.Status < 400 && x.route != nil && !hasPathPrefix(x.r.URL.Path, "/v1"),
+		Stopping: a.isStopping(),
+	})
 }
 
-// serve is the way of a request: where does it go, who asks, may they, and then the work.
-func (a *API) serve(c *call) error {
-	place, params := a.places.find(c.r.URL.EscapedPath(), c.segments[:0])
-	a.allowOrigin(c)
-	if c.r.Method == http.MethodOptions {
-		return a.options(c, place)
+// serve takes a request through routing, authentication, rate limiting and authorization, and then executes it.
+func (a *API) serve(x *exchange) error {
+	e, params := a.router.find(x.r.URL.EscapedPath())
+	a.allowOrigin(x)
+	if x.r.Method == http.MethodOptions {
+		return a.options(x, e)
 	}
-	if place != nil {
-		c.route, c.params = place.routes[c.r.Method], params
+	if e != nil {
+		x.route, x.params = e.routes[x.r.Method], params
 	}
-	if c.route != nil && c.route.operation == deprecatedOperation {
-		setAll(c.w.Header(), a.notice)
+	if x.route != nil && x.route.operation == deprecatedOperation {
+		setHeaders(x.w.Header(), a.deprecationHeaders)
 	}
-	// The key comes before everything else that could be said, also that there is no such path.
-	if place != nil && !place.open() || place == nil && isOrBelow(c.r.URL.Path, "/v1") {
-		if err := a.authenticate(c); err != nil {
+	// Without a valid key a client learns nothing, not even whether a path exists.
+	if e != nil && !e.isPublic() || e == nil && hasPathPrefix(x.r.URL.Path, "/v1") {
+		if err := a.authenticate(x); err != nil {
 			return err
 		}
-		if err := a.limits.take(c); err != nil {
+		if err := a.rateLimiter.check(x); err != nil {
 			return err
 		}
 	}
-	if place == nil {
+	if e == nil {
 		return errNoSuchPath()
 	}
-	if c.route == nil {
-		c.w.Header().Set("Allow", place.allow)
-		return shop.Errorf(shop.MethodNotAllowed, "This path does not take the method %s; it takes %s.", a.printable(c.r.Method), place.allow)
+	if x.route == nil {
+		x.w.Header().Set("Allow", e.allow)
+		return shop.Errorf(shop.MethodNotAllowed, "This path does not support the method %s; use one of %s.",
+			a.accessLog.Printable(x.r.Method), e.allow)
 	}
-	if err := a.authorize(c); err != nil {
+	if err := a.authorize(x); err != nil {
 		return err
 	}
-	return a.work(c)
+	return a.execute(x)
 }
 
-// work does what was asked for: with the body read, once where the client says so, and not more at a time than is good.
-func (a *API) work(c *call) error {
-	if c.route.operation == importOperation {
-		if !a.imports.take() {
-			return shop.Errorf(shop.Unavailable, "There are too many imports at once; try again shortly.")
+// execute reads the request's body and calls the route's handler, or replays the stored response of a
+// retried request. It refuses the request if too many are in progress.
+func (a *API) execute(x *exchange) error {
+	if x.route.operation == importOperation {
+		if !a.imports.tryAcquire() {
+			return shop.Errorf(shop.Unavailable, "Too many imports are running; try again shortly.")
 		}
-		defer a.imports.leave()
+		defer a.imports.release()
 	}
-	if c.route.body != nil {
-		if err := c.readBody(); err != nil {
+	if x.route.body != nil {
+		if err := x.readBody(); err != nil {
 			return err
 		}
 	}
-	if isOrBelow(c.route.path, "/v1") {
-		if !a.slots.take() {
-			return shop.Errorf(shop.Unavailable, "There are too many requests at once; try again shortly.")
+	if hasPathPrefix(x.route.path, "/v1") {
+		if !a.inFlight.tryAcquire() {
+			return shop.Errorf(shop.Unavailable, "Too many requests are in progress; try again shortly.")
 		}
-		c.slots = a.slots
-		defer c.leave()
+		x.inFlight = a.inFlight
+		defer x.release()
 	}
-	if replayed, err := a.replay(c); err != nil || replayed {
+	if replayed, err := a.replay(x); err != nil || replayed {
 		return err
 	}
-	return c.route.handle(a, c)
+	return x.route.handle(a, x)
 }
 
 func errNoSuchPath() error {
-	return shop.Errorf(shop.NotFound, "There is nothing at this path; the operations are listed in /v1/openapi.json.")
+	return shop.Errorf(shop.NotFound, "This path does not exist; /v1/openapi.json lists all operations.")
 }
 
-// options says what a path takes; a browser asks this before it sends a page's request.
-func (a *API) options(c *call, place *place) error {
-	if c.r.URL.Path == "*" { // the service as a whole
-		c.w.Header().Set("Allow", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")
-		c.sendNothing()
+// options serves OPTIONS, including the preflight requests of browsers (CORS).
+func (a *API) options(x *exchange, e *endpoint) error {
+	if x.r.URL.Path == "*" { // OPTIONS * asks about the whole server
+		x.w.Header().Set("Allow", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")
+		x.sendNoContent()
 		return nil
 	}
-	if place == nil {
+	if e == nil {
 		return errNoSuchPath()
 	}
-	c.w.Header().Set("Allow", place.allow)
-	a.allowRequest(c, place)
-	c.sendNothing()
+	x.w.Header().Set("Allow", e.allow)
+	a.answerPreflight(x, e)
+	x.sendNoContent()
 	return nil
 }
 
-// slots are the places for what is done at once.
-type slots struct {
-	most  int64
-	taken atomic.Int64
-}
-
-// take takes a place where there is one.
-func (s *slots) take() bool {
-	if s.taken.Add(1) > s.most {
-		s.leave()
-		return false
-	}
-	return true
-}
-
-func (s *slots) leave() { s.taken.Add(-1) }
-
-// defaultInFlight is far more than the machine can work on at once, and few enough to be served within a second or so.
-const defaultInFlight = 1024
-
-func isOrBelow(path, root string) bool {
+// hasPathPrefix reports whether path is root or below it.
+func hasPathPrefix(path, root string) bool {
 	return path == root || strings.HasPrefix(path, root+"/")
 }

@@ -7,44 +7,45 @@ import (
 	"animalstore/internal/shop"
 )
 
-// authenticate finds out who asks.
-func (a *API) authenticate(c *call) error {
-	secret, err := bearer(c.r.Header["Authorization"])
+// authenticate sets the exchange's principal from its API key.
+func (a *API) authenticate(x *exchange) error {
+	secret, err := bearerToken(x.r.Header.Values("Authorization"))
 	if err != nil {
 		return err
 	}
-	c.principal, err = a.Service.Authenticate(c.r.Context(), secret)
+	x.principal, err = a.Service.Authenticate(x.r.Context(), secret)
 	return err
 }
 
-// bearer takes the key out of the Authorization header.
-func bearer(fields []string) (string, error) {
+// bearerToken returns the API key of the Authorization header.
+func bearerToken(fields []string) (string, error) {
 	if len(fields) == 0 || len(fields) == 1 && fields[0] == "" {
-		return "", shop.Errorf(shop.MissingAPIKey, "An API key is needed; send it as Authorization: Bearer KEY.")
+		return "", shop.Errorf(shop.MissingAPIKey, "An API key is required; send it as Authorization: Bearer KEY.")
 	}
 	scheme, secret, _ := strings.Cut(fields[0], " ")
 	secret = strings.TrimLeft(secret, " ")
 	if len(fields) > 1 || !strings.EqualFold(scheme, "Bearer") || secret == "" {
-		return "", shop.Errorf(shop.InvalidAPIKey, "The Authorization header cannot be read; send it once, as Authorization: Bearer KEY.")
+		return "", shop.Errorf(shop.InvalidAPIKey,
+			"The Authorization header is malformed; send it once, as Authorization: Bearer KEY.")
 	}
 	return secret, nil
 }
 
-// authorize checks that the key may do what is asked.
-func (a *API) authorize(c *call) error {
-	if c.route.scope == noKey || c.route.scope == anyKey {
+// authorize checks that the key has the route's scope. It also counts requests to the deprecated operation.
+func (a *API) authorize(x *exchange) error {
+	if x.route.scope == noKey || x.route.scope == anyKey {
 		return nil
 	}
-	if !c.principal.May(c.route.scope) {
-		return shop.Errorf(shop.InsufficientScope, "This API key may not do that; use one with the scope %s.", c.route.scope)
+	if !x.principal.HasScope(x.route.scope) {
+		return shop.Errorf(shop.InsufficientScope, "This API key may not do that; use one with the scope %s.", x.route.scope)
 	}
-	if c.route.operation == deprecatedOperation {
-		a.metrics.countDeprecated(c.route.operation, c.principal)
+	if x.route.operation == deprecatedOperation {
+		a.metrics.countDeprecated(x.route.operation, x.principal)
 	}
 	return nil
 }
 
-// challengeFor is the WWW-Authenticate header of an error, or "".
+// challengeFor returns the value of the WWW-Authenticate header for an error code, or "".
 func challengeFor(code shop.Code, r *route) string {
 	const realm = `Bearer realm="animalstore"`
 	switch code {

@@ -27,7 +27,7 @@ func TestAuthentication(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		header string
-		code   shop.Code // "" is let in
+		code   shop.Code // "" if the request is accepted
 	}{
 		{"none", "Authorization: ", shop.MissingAPIKey},
 		{"the configured key", "Authorization: Bearer " + adminKey, ""},
@@ -51,7 +51,7 @@ func TestAuthentication(t *testing.T) {
 		{"expired", "Authorization: Bearer " + expired.Secret, shop.InvalidAPIKey},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := s.ask("GET", "/v1/pets", "", c.header)
+			got := s.do("GET", "/v1/pets", "", c.header)
 			challenge := got.Header.Get("WWW-Authenticate")
 			switch c.code {
 			case "":
@@ -71,7 +71,7 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
-// flip returns another digit of a key.
+// flip returns a different digit, to corrupt a key.
 func flip(digit byte) string {
 	if digit == 'a' {
 		return "b"
@@ -94,7 +94,7 @@ func TestTwoAuthorizationHeaders(t *testing.T) {
 	got.wantError(t, 401, shop.InvalidAPIKey)
 }
 
-// The key comes before anything else about the request.
+// The key is checked before anything else about the request.
 func TestAuthenticationComesFirst(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -112,15 +112,15 @@ func TestAuthenticationComesFirst(t *testing.T) {
 		{"GET", "/v1/pets?limit=%zz", ""},
 		{"GET", "/v1/pets/abc", ""},
 		{"POST", "/v1/pets", "{"},
-		{"POST", "/v1/pets", strings.Repeat("x", maxBody+1)},
+		{"POST", "/v1/pets", strings.Repeat("x", maxBodyBytes+1)},
 		{"HEAD", "/v1/pets", ""},
 		{"GET", "/metrics", ""},
 		{"GET", "/debug/pprof/", ""},
 		{"GET", "/debug/pprof/heap", ""},
 	} {
 		t.Run(c.method+" "+c.path, func(t *testing.T) {
-			s.ask(c.method, c.path, c.body, "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
-			s.ask(c.method, c.path, c.body, "Authorization: Bearer wrong").wantError(t, 401, shop.InvalidAPIKey)
+			s.do(c.method, c.path, c.body, "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
+			s.do(c.method, c.path, c.body, "Authorization: Bearer wrong").wantError(t, 401, shop.InvalidAPIKey)
 		})
 	}
 }
@@ -130,16 +130,16 @@ func TestWhatNeedsNoKey(t *testing.T) {
 	s := newShop(t)
 	for _, path := range []string{"/v1/openapi.json", "/v1/openapi.yaml", "/livez", "/readyz"} {
 		for _, header := range []string{"Authorization: ", "Authorization: Bearer wrong"} {
-			s.ask("GET", path, "", header).want(t, 200, "")
-			s.ask("OPTIONS", path, "", header).want(t, 204, "")
-			s.ask("POST", path, "", header).wantError(t, 405, shop.MethodNotAllowed)
+			s.do("GET", path, "", header).want(t, 200, "")
+			s.do("OPTIONS", path, "", header).want(t, 204, "")
+			s.do("POST", path, "", header).wantError(t, 405, shop.MethodNotAllowed)
 		}
 	}
-	s.ask("OPTIONS", "/v1/pets", "", "Authorization: ").want(t, 204, "")
-	s.ask("GET", "/nothing", "", "Authorization: ").wantError(t, 404, shop.NotFound)
+	s.do("OPTIONS", "/v1/pets", "", "Authorization: ").want(t, 204, "")
+	s.do("GET", "/nothing", "", "Authorization: ").wantError(t, 404, shop.NotFound)
 }
 
-// Every route says which scope it needs, and each scope may do just what the table says.
+// Every route requires a scope, and each scope allows exactly the routes that require it.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -155,10 +155,10 @@ func TestScopes(t *testing.T) {
 		}
 		path := strings.NewReplacer("{petId}", "1", "{keyId}", "99", "{categoryId}", "99", "{orderId}", "99", "{webhookId}", "99", "{deliveryId}", "99", "{profile}", "cmdline").Replace(route.path)
 		if route.scope != noKey {
-			s.ask(route.method, path, "", "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
+			s.do(route.method, path, "", "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
 		}
 		for scope, key := range keys {
-			got := s.ask(route.method, path, "", "Authorization: Bearer "+key)
+			got := s.do(route.method, path, "", "Authorization: Bearer "+key)
 			if scope == shop.Admin || scope == route.scope || route.scope == noKey || route.scope == anyKey {
 				if got.StatusCode == 401 || got.StatusCode == 403 {
 					t.Errorf("%s is refused to %s: %s", route.operation, scope, got.body)
@@ -174,42 +174,42 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// A route that does not say who may use it cannot be added.
+// A route without a scope cannot be added.
 func TestEveryRouteNeedsAScope(t *testing.T) {
 	t.Parallel()
-	if _, err := newPlaces(append(routes(), route{method: "GET", path: "/v1/new", operation: "new"})); err == nil {
-		t.Error("a route without a scope was taken")
+	if _, err := newRouter(append(routes(), route{method: "GET", path: "/v1/new", operation: "new"})); err == nil {
+		t.Error("a route without a scope was accepted")
 	}
-	for _, place := range mustPlaces(t) {
-		for _, route := range place.routes {
-			if (route.scope == noKey) != place.open() {
+	for _, endpoint := range mustEndpoints(t) {
+		for _, route := range endpoint.routes {
+			if (route.scope == noKey) != endpoint.isPublic() {
 				t.Errorf("%s needs a key and another operation on its path does not", route.operation)
 			}
 		}
 	}
 }
 
-func mustPlaces(t *testing.T) []*place {
+func mustEndpoints(t *testing.T) []*endpoint {
 	t.Helper()
-	all, err := newPlaces(routes())
+	all, err := newRouter(routes())
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all.all
+	return all.endpoints
 }
 
-// A store that cannot be asked says nothing about the key.
+// If the store cannot be read, the response does not say whether the key is valid.
 func TestAuthenticationWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	key := s.key(shop.PetsRead)
 	s.store.failWith(func(bool) error { return shop.UnavailableError(errors.New("gone fishing")) })
-	got := s.ask("GET", "/v1/pets", "", "Authorization: Bearer "+key)
+	got := s.do("GET", "/v1/pets", "", "Authorization: Bearer "+key)
 	got.wantError(t, 503, shop.Unavailable)
 	if after := got.Header.Get("Retry-After"); after != "1" {
 		t.Errorf("Retry-After is %q", after)
 	}
-	s.ask("GET", "/v1/pets", "", "Authorization: Bearer mistyped").wantError(t, 401, shop.InvalidAPIKey)
+	s.do("GET", "/v1/pets", "", "Authorization: Bearer mistyped").wantError(t, 401, shop.InvalidAPIKey)
 	s.store.failWith(nil)
-	s.ask("GET", "/v1/pets", "", "Authorization: Bearer "+key).want(t, 200, "[]")
+	s.do("GET", "/v1/pets", "", "Authorization: Bearer "+key).want(t, 200, "[]")
 }

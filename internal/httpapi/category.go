@@ -8,30 +8,30 @@ import (
 	"animalstore/internal/shop"
 )
 
-func (a *API) listCategories(c *call) error {
-	q := parseQuery(c.r.URL.RawQuery)
-	window := q.window()
+func (a *API) listCategories(x *exchange) error {
+	q := parseQuery(x.r.URL.RawQuery)
+	request := q.pageRequest()
 	if q.err != nil {
 		return q.err
 	}
-	page, err := a.Service.ListCategories(c.r.Context(), window)
+	page, err := a.Service.ListCategories(x.r.Context(), request)
 	if err != nil {
 		return err
 	}
-	linkPage(a, c, "/categories", url.Values{}, window, page, func(c shop.Category) int64 { return c.ID })
-	sendPage(c, page)
+	setPageLinks(a, x, "/categories", url.Values{}, request, page, func(c shop.Category) int64 { return c.ID })
+	sendPage(x, page)
 	return nil
 }
 
-func (a *API) createCategory(c *call) error {
-	name, err := decodeCategoryName(c.body)
+func (a *API) createCategory(x *exchange) error {
+	name, err := decodeCategoryName(x.body)
 	if err != nil {
 		return err
 	}
-	return once(c, func(ctx context.Context) (shop.Category, error) { return a.Service.CreateCategory(ctx, name) },
-		func(category shop.Category) shop.Answer {
+	return runIdempotent(x, func(ctx context.Context) (shop.Category, error) { return a.Service.CreateCategory(ctx, name) },
+		func(category shop.Category) shop.StoredResponse {
 			location := fmt.Sprintf("%s/categories/%d", a.basePath, category.ID)
-			return shop.Answer{Status: 201, Location: location, Body: encode(category)}
+			return shop.StoredResponse{Status: 201, Location: location, Body: encode(category)}
 		})
 }
 
@@ -44,51 +44,51 @@ func decodeCategoryName(body []byte) (string, error) {
 	return name, o.problems.Err()
 }
 
-func (a *API) getCategory(c *call) error {
-	id, err := c.idOf("category")
+func (a *API) getCategory(x *exchange) error {
+	id, err := x.pathID("category")
 	if err != nil {
 		return err
 	}
-	category, err := a.Service.Category(c.r.Context(), id)
+	category, err := a.Service.Category(x.r.Context(), id)
 	if err != nil {
 		return err
 	}
 	body := encode(category)
-	c.sendKept(entityTag(body), body)
+	x.sendResource(entityTag(body), body)
 	return nil
 }
 
-func (a *API) putCategory(c *call) error {
-	name, err := decodeCategoryName(c.body)
+func (a *API) putCategory(x *exchange) error {
+	name, err := decodeCategoryName(x.body)
 	if err != nil {
 		return err
 	}
-	id, err := c.idOf("category")
+	id, err := x.pathID("category")
 	if err != nil {
 		return err
 	}
 	category := shop.Category{ID: id, Name: name}
-	created, err := a.Service.PutCategory(c.context(), category, ifMatch[shop.Category](c))
+	created, err := a.Service.PutCategory(x.context(), category, ifMatch[shop.Category](x))
 	if err != nil {
 		return err
 	}
 	status := 200
 	if created {
 		status = 201
-		c.w.Header().Set("Location", fmt.Sprintf("%s/categories/%d", a.basePath, id))
+		x.w.Header().Set("Location", fmt.Sprintf("%s/categories/%d", a.basePath, id))
 	}
-	c.sendJSON(status, encode(category))
+	x.sendJSON(status, encode(category))
 	return nil
 }
 
-func (a *API) deleteCategory(c *call) error {
-	id, err := c.idOf("category")
+func (a *API) deleteCategory(x *exchange) error {
+	id, err := x.pathID("category")
 	if err != nil {
 		return err
 	}
-	if err := a.Service.DeleteCategory(c.context(), id, ifMatch[shop.Category](c)); err != nil {
+	if err := a.Service.DeleteCategory(x.context(), id, ifMatch[shop.Category](x)); err != nil {
 		return err
 	}
-	c.sendNothing()
+	x.sendNoContent()
 	return nil
 }

@@ -2,39 +2,41 @@ package httpapi
 
 import "slices"
 
-// What a page on another origin may send, and what it may read of the answer beyond the body.
+// The headers that a page of another origin may send and read, and how many seconds a browser may cache that.
 const (
 	corsRequestHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID"
-	corsExposedHeaders = "Allow, Content-Disposition, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
-	corsMaxAge         = "600"
+	corsExposedHeaders = "Allow, Content-Disposition, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, " +
+		"RateLimit-Policy, Retry-After, Sunset, WWW-Authenticate, X-Request-Id"
+	corsMaxAge = "600"
 )
 
-// allowOrigin lets pages of the configured origins read the answer. No cookie is ever used, so "*" is safe to give out.
-func (a *API) allowOrigin(c *call) {
-	if len(a.Origins) == 0 || !isOrBelow(c.r.URL.Path, "/v1") {
+// allowOrigin lets pages of the configured origins read the response. "*" is safe, because the API does not
+// use cookies.
+func (a *API) allowOrigin(x *exchange) {
+	if len(a.Origins) == 0 || !hasPathPrefix(x.r.URL.Path, "/v1") {
 		return
 	}
-	h := c.w.Header()
+	h := x.w.Header()
 	h.Add("Vary", "Origin")
-	if origin, ok := a.allowedOrigin(c); ok {
+	if origin, ok := a.allowedOrigin(x); ok {
 		h.Set("Access-Control-Allow-Origin", origin)
 		h.Set("Access-Control-Expose-Headers", corsExposedHeaders)
 	}
 }
 
-// allowRequest answers what a browser asks before it sends a page's request.
-func (a *API) allowRequest(c *call, place *place) {
-	if c.r.Header.Get("Access-Control-Request-Method") == "" || c.w.Header().Get("Access-Control-Allow-Origin") == "" {
+// answerPreflight sets the headers that answer a browser's preflight request.
+func (a *API) answerPreflight(x *exchange, e *endpoint) {
+	if x.r.Header.Get("Access-Control-Request-Method") == "" || x.w.Header().Get("Access-Control-Allow-Origin") == "" {
 		return
 	}
-	h := c.w.Header()
-	h.Set("Access-Control-Allow-Methods", place.allow)
+	h := x.w.Header()
+	h.Set("Access-Control-Allow-Methods", e.allow)
 	h.Set("Access-Control-Allow-Headers", corsRequestHeaders)
 	h.Set("Access-Control-Max-Age", corsMaxAge)
 }
 
-func (a *API) allowedOrigin(c *call) (string, bool) {
-	origin := c.r.Header.Get("Origin")
+func (a *API) allowedOrigin(x *exchange) (string, bool) {
+	origin := x.r.Header.Get("Origin")
 	switch {
 	case origin == "":
 		return "", false

@@ -31,11 +31,11 @@ func TestCORS(t *testing.T) {
 			t.Parallel()
 			s := newShop(t, func(config *Config) { config.Origins = c.origins })
 			origin := "Origin: " + c.origin
-			for _, got := range []answer{
-				s.ask("GET", "/v1/pets", "", origin),
-				s.ask("GET", "/v1/pets", "", origin, "Authorization: "),
-				s.ask("GET", "/v1/nothing", "", origin),
-				s.ask("OPTIONS", "/v1/pets", "", origin, "Authorization: ", "Access-Control-Request-Method: POST"),
+			for _, got := range []testResponse{
+				s.do("GET", "/v1/pets", "", origin),
+				s.do("GET", "/v1/pets", "", origin, "Authorization: "),
+				s.do("GET", "/v1/nothing", "", origin),
+				s.do("OPTIONS", "/v1/pets", "", origin, "Authorization: ", "Access-Control-Request-Method: POST"),
 			} {
 				h := got.Header
 				if h.Get("Access-Control-Allow-Origin") != c.allowed || h.Get("Vary") != c.vary {
@@ -53,18 +53,18 @@ func TestCORS(t *testing.T) {
 					t.Errorf("%s: exposed is %q", got.Request.Method, h.Get("Access-Control-Expose-Headers"))
 				}
 			}
-			if got := s.ask("GET", "/metrics", "", origin); got.Header.Get("Access-Control-Allow-Origin") != "" {
+			if got := s.do("GET", "/metrics", "", origin); got.Header.Get("Access-Control-Allow-Origin") != "" {
 				t.Error("the metrics are open to pages")
 			}
 		})
 	}
 }
 
-// A page may send every header that the document has, and read each that tells it something.
+// Pages of other origins may send and read every header of the OpenAPI document.
 func TestCORSHeaders(t *testing.T) {
 	t.Parallel()
 	sent, read := strings.Split(corsRequestHeaders, ", "), strings.Split(corsExposedHeaders, ", ")
-	read = append(read, "Cache-Control", "X-Accel-Buffering") // any page may read the first, and the other is for proxies
+	read = append(read, "Cache-Control", "X-Accel-Buffering") // browsers always expose the first; the second is for proxies
 	eachOperation(newShop(t).checks.Doc, func(_, _ string, operation *openapi3.Operation) {
 		for _, p := range operation.Parameters {
 			if p.Value.In == "header" && !slices.Contains(sent, p.Value.Name) {

@@ -6,8 +6,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A cursor is a position in a list: a signed 64-bit number as 13 digits of Crockford's base32, with the sign flipped so
-// that cursors sort as their positions do. Every such text is a position, whether anything stands there or not.
+// A cursor is a position in a list: a signed 64-bit integer as 13 digits of Crockford's base32. The sign
+// bit is flipped, so that cursors sort like their positions. Every such text is a valid cursor, even if no
+// item has that position.
 const (
 	crockford    = "0123456789abcdefghjkmnpqrstvwxyz"
 	cursorLength = 13
@@ -40,5 +41,5 @@ func parseCursor(text string) (int64, error) {
 }
 
 func errInvalidCursor() error {
-	return shop.Errorf(shop.InvalidCursor, "The cursor is not one of ours; take it from the Link header of the page before, unchanged.")
+	return shop.Errorf(shop.InvalidCursor, "The cursor is invalid; take it unchanged from the Link header of the previous page.")
 }

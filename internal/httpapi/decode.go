@@ -2,17 +2,11 @@ package httpapi
 
 import (
 	"bytes"
-	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
-	"mime"
-	"net/http"
 	"regexp"
-	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -21,180 +15,27 @@ import (
 	"animalstore/internal/shop"
 )
 
-// maxBody is how large the body of a request may be.
-const maxBody = 64 << 10
-
-// smallBody is how much room is made for a body as soon as its length is said; for a longer one, as it comes.
-const smallBody = 4 << 10
-
-// bodyTimeout is how long a client may take to send a body.
-const bodyTimeout = 30 * time.Second
-
-// bodyRule is what a route asks of a body.
-type bodyRule struct {
-	types  []string // the media types that it takes
-	what   string   // they are, in words
-	typed  bool     // one of them must be named; else none at all is taken for the right one
-	most   int64    // bytes
-	within time.Duration
-}
-
-// readBody reads the whole body of a request, which must be of a type that its route takes.
-func (c *call) readBody() (err error) {
-	rule := c.route.body
-	if !rule.takes(c.r.Header) {
-		return shop.Errorf(shop.UnsupportedMediaType, "The body must be %s; send it with Content-Type: %s.", rule.what, strings.Join(rule.types, " or "))
-	}
-	if c.r.ContentLength > rule.most {
-		return rule.errTooLarge() // without asking for any of it
-	}
-	control := http.NewResponseController(c.w)
-	control.SetReadDeadline(time.Now().Add(rule.within)) // what has no deadline needs none
-	if c.r.ContentLength >= 0 && c.r.ContentLength <= smallBody {
-		c.body, err = readExactly(c.r.Body, int(c.r.ContentLength))
-	} else {
-		c.body, err = io.ReadAll(http.MaxBytesReader(c.w.ResponseWriter, c.r.Body, rule.most))
-	}
-	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return rule.errTooLarge()
-	}
-	if err != nil {
-		return shop.Errorf(shop.InvalidJSON, "The body broke off before its end; send all of it.")
-	}
-	control.SetReadDeadline(time.Time{})
-	c.w.unread = false
-	return nil
-}
-
-// readExactly reads a body to its end, which must come after so many bytes.
-func readExactly(body io.Reader, length int) ([]byte, error) {
-	room := make([]byte, length+1) // over HTTP/2 there could be more than was said
-	n, err := io.ReadFull(body, room)
-	switch {
-	case n == length && (err == io.EOF || err == io.ErrUnexpectedEOF):
-		return room[:n], nil
-	case err == nil:
-		return nil, errTooMuch
-	}
-	return nil, err
-}
-
-var errTooMuch = errors.New("there is more of the body than was said")
-
-func (rule *bodyRule) errTooLarge() error {
-	return shop.Errorf(shop.PayloadTooLarge, "The body is too large; send at most %d bytes.", rule.most)
-}
-
-// takes tells whether the headers announce one of the media types, as it is and not compressed. A text is UTF-8.
-func (rule *bodyRule) takes(h http.Header) bool {
-	for _, coding := range h.Values("Content-Encoding") {
-		if coding != "" && !strings.EqualFold(coding, "identity") {
-			return false
-		}
-	}
-	switch types := h.Values("Content-Type"); {
-	case len(types) == 0, len(types) == 1 && types[0] == "":
-		return !rule.typed
-	case len(types) == 1 && types[0] == rule.types[0]: // as nearly all write it
-		return true
-	case len(types) == 1:
-		mediaType, parameters, err := mime.ParseMediaType(types[0])
-		charset := strings.ToLower(parameters["charset"])
-		return err == nil && slices.Contains(rule.types, mediaType) &&
-			(mediaType != "text/csv" || slices.Contains([]string{"", "utf-8", "utf8", "us-ascii"}, charset))
-	default:
-		return false
-	}
-}
-
-// object is a JSON object whose members are read one by one. It collects what is wrong with them.
+// object is a decoded JSON object. Its methods read one member each and collect the problems of all of them.
 type object struct {
-	body     []byte
-	members  []member
-	room     [4]member // most have no more
+	members  map[string]jsontext.Value
 	problems shop.Problems
 }
 
-type member struct {
-	name  []byte
-	value jsontext.Value // a part of the body
-}
-
-// decoder reads the tokens of one body after the other.
-type decoder struct {
-	jsontext.Decoder
-	body bytes.Buffer
-}
-
-// decoders are used again: to make one, or to let json.Unmarshal find out how to read an object, takes as long as to read it.
-var decoders = sync.Pool{New: func() any { return new(decoder) }}
-
-// read reads the members of the body in their order. There are few of them: a map would cost more than all else here.
-func (o *object) read() error {
-	d := decoders.Get().(*decoder)
-	defer decoders.Put(d)
-	d.body = *bytes.NewBuffer(o.body)
-	d.Reset(&d.body)
-	if d.PeekKind() != '{' {
-		err := d.SkipValue()
-		if err == io.EOF { // all of it is blank
-			err = &jsontext.SyntacticError{ByteOffset: int64(len(o.body))}
-		}
-		return cmp.Or(err, errNoObject)
-	}
-	d.ReadToken()
-	o.members = o.room[:0]
-	for {
-		start := d.InputOffset()
-		token, err := d.ReadToken()
-		if err != nil {
-			return err
-		}
-		if token.Kind() == '}' {
-			break
-		}
-		name := bytes.TrimLeft(o.body[start:d.InputOffset()], blank+",")
-		value, err := d.ReadValue()
-		if err != nil {
-			return err
-		}
-		end := int(d.InputOffset()) // the decoder may use its own value again
-		o.members = append(o.members, member{unquoted(name), o.body[end-len(value) : end]})
-	}
-	if rest := bytes.TrimLeft(o.body[d.InputOffset():], blank); len(rest) > 0 {
-		return &jsontext.SyntacticError{ByteOffset: int64(len(o.body) - len(rest))}
-	}
-	return nil
-}
-
-// blank is what JSON allows between its tokens.
-const blank = " \t\r\n"
-
-var errNoObject = errors.New("it is no object")
-
-// member returns one of the members, and whether it was sent.
-func (o *object) member(name string) (value jsontext.Value, given bool) {
-	for _, m := range o.members {
-		if string(m.name) == name {
-			return m.value, true
-		}
-	}
-	return nil, false
-}
-
-// parseObject reads a body that must be one JSON object, strictly.
+// parseObject decodes a body that must be exactly one JSON object, without duplicate names. It fails with
+// invalid_json.
 func parseObject(body []byte) (*object, error) {
-	o := &object{body: body}
 	if len(body) == 0 {
 		return nil, shop.Errorf(shop.InvalidJSON, "The body is empty; send a JSON object.")
 	}
-	if err := o.read(); err != nil {
-		return nil, shop.Errorf(shop.InvalidJSON, "%s", whyInvalid(body, err))
+	o := &object{}
+	err := json.Unmarshal(body, &o.members)
+	if err != nil || o.members == nil { // null is no error, and leaves the map nil
+		return nil, shop.Errorf(shop.InvalidJSON, "%s", invalidJSONMessage(body, err))
 	}
 	return o, nil
 }
 
-// parseOptionalObject is parseObject for a body whose members are all optional: there need not be one at all.
+// parseOptionalObject is parseObject for an object whose members are all optional: the body may be empty, too.
 func parseOptionalObject(body []byte) (*object, error) {
 	if len(body) == 0 {
 		return &object{}, nil
@@ -202,23 +43,24 @@ func parseOptionalObject(body []byte) (*object, error) {
 	return parseObject(body)
 }
 
-// whyInvalid says why a body was refused, without the decoder's own words.
-func whyInvalid(body []byte, err error) string {
+// invalidJSONMessage explains why a body is not a JSON object, in our words instead of the decoder's.
+func invalidJSONMessage(body []byte, err error) string {
 	if bytes.HasPrefix(body, []byte("\xef\xbb\xbf")) {
 		return "The body begins with a byte order mark; send JSON without one."
 	}
 	if errors.Is(err, jsontext.ErrDuplicateName) {
-		return "The body names a member twice; name each member of an object once."
+		return "The body has a duplicate member; name each member of an object once."
 	}
 	if syntax, ok := errors.AsType[*jsontext.SyntacticError](err); ok {
-		return fmt.Sprintf("The body is not valid JSON at byte %d; send one JSON object in UTF-8 and nothing after it.", syntax.ByteOffset)
+		return fmt.Sprintf("The body is not valid JSON at byte %d; send one JSON object in UTF-8 and nothing after it.",
+			syntax.ByteOffset)
 	}
-	return "The body is JSON but no object; send a JSON object."
+	return "The body is JSON but not an object; send a JSON object."
 }
 
-// text returns a member that must be there and be a text.
+// text returns a required member that must be a valid text of the shop.
 func (o *object) text(name string) string {
-	value, given := o.member(name)
+	value, given := o.members[name]
 	if !given {
 		o.problems.Add(name, "is required")
 		return ""
@@ -232,15 +74,15 @@ func (o *object) text(name string) string {
 	return text
 }
 
-// has tells whether a member was sent.
+// has reports whether a member is present.
 func (o *object) has(name string) bool {
-	_, given := o.member(name)
+	_, given := o.members[name]
 	return given
 }
 
-// integer returns a member that must be there and be an integer of 64 bits.
+// integer returns a required member that must be a 64-bit integer.
 func (o *object) integer(name string) int64 {
-	value, given := o.member(name)
+	value, given := o.members[name]
 	if !given {
 		o.problems.Add(name, "is required")
 		return 0
@@ -252,58 +94,58 @@ func (o *object) integer(name string) int64 {
 	return n
 }
 
-// seconds returns a member that may be missing and must else be a whole number of seconds.
+// seconds returns an optional member that must be a whole number of seconds.
 func (o *object) seconds(name string, preset time.Duration) time.Duration {
-	value, given := o.member(name)
+	value, given := o.members[name]
 	if !given {
 		return preset
 	}
 	n, ok := asInt64(value)
-	if most := int64(math.MaxInt64 / time.Second); !ok || n < -most || n > most {
+	if limit := int64(math.MaxInt64 / time.Second); !ok || n < -limit || n > limit {
 		o.problems.Add(name, "must be a whole number of seconds")
 		return preset
 	}
 	return time.Duration(n) * time.Second
 }
 
-// rfc3339 is what a time looks like; time.Parse takes more than that.
+// rfc3339 is stricter than time.Parse, which accepts more than RFC 3339 allows.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$`)
 
-// time returns a member that may be missing and must else be a time as RFC 3339 writes it.
+// time returns an optional member that must be a time in RFC 3339 format, or the zero time without it.
 func (o *object) time(name string) time.Time {
-	value, given := o.member(name)
+	value, given := o.members[name]
 	if !given {
 		return time.Time{}
 	}
 	text, _ := asString(value)
 	at, err := time.Parse(time.RFC3339, strings.ToUpper(text))
-	if err != nil || !rfc3339.MatchString(text) || at.IsZero() { // the zero time stands for none everywhere else
+	if err != nil || !rfc3339.MatchString(text) || at.IsZero() { // the zero time means "no time" elsewhere
 		o.problems.Add(name, "must be a time such as 2027-01-31T18:00:00Z")
 	}
 	return at
 }
 
-// scopes returns a member that must be there and be an array of scopes.
+// scopes returns a required member that must be an array of strings. The shop checks the scopes.
 func (o *object) scopes(name string) []shop.Scope {
-	value, given := o.member(name)
+	value, given := o.members[name]
 	if !given {
 		o.problems.Add(name, "is required")
 		return nil
 	}
-	return words[shop.Scope](o, name, value)
+	return stringArray[shop.Scope](o, name, value)
 }
 
-// words reads a member that must be an array of strings.
-func words[T ~string](o *object, name string, value jsontext.Value) (list []T) {
+// stringArray decodes the value of a member that must be an array of strings.
+func stringArray[T ~string](o *object, name string, value jsontext.Value) (list []T) {
 	if value.Kind() != '[' || json.Unmarshal(value, &list) != nil {
 		o.problems.Add(name, "must be an array of strings")
 	}
 	return list
 }
 
-// address returns a member that must be there and be a string; what is an address, the shop says.
-func (o *object) address(name string) string {
-	value, given := o.member(name)
+// url returns a required member that must be a string. The shop checks the URL.
+func (o *object) url(name string) string {
+	value, given := o.members[name]
 	if !given {
 		o.problems.Add(name, "is required")
 		return ""
@@ -315,18 +157,18 @@ func (o *object) address(name string) string {
 	return text
 }
 
-// eventTypes returns a member that may be missing or null, which is none of them, and must else be an array of types.
+// eventTypes returns an optional member that must be an array of strings or null. The shop checks the types.
 func (o *object) eventTypes(name string) []shop.EventType {
-	value, given := o.member(name)
+	value, given := o.members[name]
 	if !given || value.Kind() == 'n' {
 		return nil
 	}
-	return words[shop.EventType](o, name, value)
+	return stringArray[shop.EventType](o, name, value)
 }
 
-// boolean returns a member that must be true or false.
+// boolean returns a required member that must be true or false.
 func (o *object) boolean(name string) bool {
-	value, _ := o.member(name)
+	value, _ := o.members[name]
 	kind := value.Kind()
 	if kind != 't' && kind != 'f' {
 		o.problems.Add(name, "must be true or false")
@@ -334,14 +176,15 @@ func (o *object) boolean(name string) bool {
 	return kind == 't'
 }
 
-// oneOf returns a member that must be there and be a text in which problem finds nothing wrong.
-func (o *object) oneOf(name string, problem func(string) string) string {
-	value, given := o.member(name)
+// checkedText returns a required member that must be a string. The function problem returns what is wrong
+// with it, or "".
+func (o *object) checkedText(name string, problem func(string) string) string {
+	value, given := o.members[name]
 	if !given {
 		o.problems.Add(name, "is required")
 		return ""
 	}
-	text, _ := asString(value) // what is no string is an empty one, which is no status either
+	text, _ := asString(value) // other types count as "", which no such member allows
 	if reason := problem(text); reason != "" {
 		o.problems.Add(name, reason)
 	}
@@ -352,24 +195,16 @@ func asInt64(value jsontext.Value) (int64, bool) {
 	if value.Kind() != '0' {
 		return 0, false
 	}
-	return exactInt64(string(value))
+	return parseJSONInt64(string(value))
 }
 
 func asString(value jsontext.Value) (text string, ok bool) {
 	if value.Kind() != '"' {
 		return "", false
 	}
-	return string(unquoted(value)), true
-}
-
-// unquoted returns the text of a string, which is a part of the body where it stands there as it is.
-func unquoted(value jsontext.Value) []byte {
-	if bytes.IndexByte(value, '\\') < 0 {
-		return value[1 : len(value)-1]
-	}
-	text, err := jsontext.AppendUnquote(nil, value)
+	unquoted, err := jsontext.AppendUnquote(nil, value)
 	if err != nil {
-		panic(err) // the decoder takes no string that has no text
+		panic(err) // the decoder has checked the string
 	}
-	return text
+	return string(unquoted), true
 }

@@ -8,24 +8,24 @@ import (
 	"animalstore/internal/shop"
 )
 
-func (a *API) testWebhook(c *call) error {
-	id, err := c.idOf("webhook")
+func (a *API) testWebhook(x *exchange) error {
+	id, err := x.pathID("webhook")
 	if err != nil {
 		return err
 	}
-	return once(c, func(ctx context.Context) (shop.Delivery, error) { return a.Service.TestWebhook(ctx, id) },
-		answerWith[shop.Delivery](202))
+	return runIdempotent(x, func(ctx context.Context) (shop.Delivery, error) { return a.Service.TestWebhook(ctx, id) },
+		respondWith[shop.Delivery](202))
 }
 
-func (a *API) listDeliveries(c *call) error {
-	list, err := parseDeliveryList(c.r.URL.RawQuery)
+func (a *API) listDeliveries(x *exchange) error {
+	list, err := parseDeliveryList(x.r.URL.RawQuery)
 	if err != nil {
 		return err
 	}
-	if list.WebhookID, err = c.idOf("webhook"); err != nil {
+	if list.WebhookID, err = x.pathID("webhook"); err != nil {
 		return err
 	}
-	page, err := a.Service.ListDeliveries(c.r.Context(), list)
+	page, err := a.Service.ListDeliveries(x.r.Context(), list)
 	if err != nil {
 		return err
 	}
@@ -34,29 +34,29 @@ func (a *API) listDeliveries(c *call) error {
 		query.Set("status", string(list.Status))
 	}
 	path := fmt.Sprintf("/webhooks/%d/deliveries", list.WebhookID)
-	linkPage(a, c, path, query, list.Window, page, func(d shop.Delivery) int64 { return d.ID })
-	sendPage(c, page)
+	setPageLinks(a, x, path, query, list.PageRequest, page, func(d shop.Delivery) int64 { return d.ID })
+	sendPage(x, page)
 	return nil
 }
 
 func parseDeliveryList(rawQuery string) (shop.DeliveryList, error) {
 	q := parseQuery(rawQuery)
 	list := shop.DeliveryList{
-		Status: shop.DeliveryStatus(q.oneOf("status", shop.DeliveryStatusProblem)),
-		Window: q.window(),
+		Status:      shop.DeliveryStatus(q.checkedText("status", shop.DeliveryStatusProblem)),
+		PageRequest: q.pageRequest(),
 	}
 	return list, q.err
 }
 
-func (a *API) redeliver(c *call) error {
-	webhookID, err := c.idOf("webhook")
+func (a *API) redeliver(x *exchange) error {
+	webhookID, err := x.pathID("webhook")
 	if err != nil {
 		return err
 	}
-	id, err := c.idAt(1, "delivery")
+	id, err := x.pathIDAt(1, "delivery")
 	if err != nil {
 		return err
 	}
-	return once(c, func(ctx context.Context) (shop.Delivery, error) { return a.Service.Redeliver(ctx, webhookID, id) },
-		answerWith[shop.Delivery](202))
+	return runIdempotent(x, func(ctx context.Context) (shop.Delivery, error) { return a.Service.Redeliver(ctx, webhookID, id) },
+		respondWith[shop.Delivery](202))
 }

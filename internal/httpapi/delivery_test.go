@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-func (a answer) delivery(t *testing.T) shop.Delivery {
+func (a testResponse) delivery(t *testing.T) shop.Delivery {
 	t.Helper()
 	var delivery shop.Delivery
 	if err := json.Unmarshal(a.body, &delivery); err != nil {
@@ -19,14 +19,14 @@ func (a answer) delivery(t *testing.T) shop.Delivery {
 	return delivery
 }
 
-// deliver takes all that is due to a webhook, and notes what became of it.
-func (s *openShop) deliver(t *testing.T, attempt shop.Attempt) {
+// deliver claims all due deliveries of a webhook and records their outcome.
+func (s *testShop) deliver(t *testing.T, attempt shop.Attempt) {
 	t.Helper()
 	hook, err := s.service.Webhook(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.service.LastEvent(t.Context()); err != nil { // what has happened gets its place
+	if _, err := s.service.LastEvent(t.Context()); err != nil { // gives the events their positions
 		t.Fatal(err)
 	}
 	if hook.Enabled {
@@ -44,7 +44,7 @@ func (s *openShop) deliver(t *testing.T, attempt shop.Attempt) {
 			schema = "TestEvent"
 		}
 		if err := s.checks.CheckSchema(schema, claim.Body); err != nil {
-			t.Errorf("a message is not as the document says: %s: %v", claim.Body, err)
+			t.Errorf("a delivery does not match the OpenAPI document: %s: %v", claim.Body, err)
 		}
 		attempt.At = s.clock.now().UTC().Truncate(time.Microsecond)
 		if _, err := s.service.FinishAttempt(t.Context(), claim, attempt, 0); err != nil {
@@ -53,17 +53,17 @@ func (s *openShop) deliver(t *testing.T, attempt shop.Attempt) {
 	}
 }
 
-// What becomes of a message is shown, each attempt of it.
+// A delivery shows each of its attempts.
 func TestDeliveries(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.ask("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created"]}`).want(t, 201, "") // event 1
-	s.ask("GET", "/v1/webhooks/1/deliveries", "").want(t, 200, "[]")
+	s.do("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created"]}`).want(t, 201, "") // event 1
+	s.do("GET", "/v1/webhooks/1/deliveries", "").want(t, 200, "[]")
 	s.add(`{"name":"Rex","categoryId":1}`) // events 2 and 3
 	latest := func() shop.Delivery {
 		t.Helper()
 		var all []shop.Delivery
-		got := s.ask("GET", "/v1/webhooks/1/deliveries", "")
+		got := s.do("GET", "/v1/webhooks/1/deliveries", "")
 		if err := json.Unmarshal(got.body, &all); err != nil || len(all) == 0 || strings.Contains(string(got.body), `"Rex"`) {
 			t.Fatalf("the deliveries are %s", got.body)
 		}
@@ -72,47 +72,47 @@ func TestDeliveries(t *testing.T) {
 	s.deliver(t, shop.Attempt{Error: "there was no answer within 5s", Duration: 5 * time.Second})
 	if got := latest(); got.ID != 1 || got.WebhookID != 1 || got.MessageID != "evt_3" || got.EventID != "3" || got.EventType != shop.PetCreated ||
 		got.Status != shop.DeliveryPending || len(got.Attempts) != 1 || got.Attempts[0].Millis != 5000 || got.Attempts[0].Status != 0 || got.NextAttemptAt.IsZero() {
-		t.Errorf("after no answer: %+v", got)
+		t.Errorf("after no response: %+v", got)
 	}
-	if since := s.ask("GET", "/v1/webhooks/1", "").webhook(t).FailingSince; since.IsZero() {
-		t.Error("the webhook does not say that it fails")
+	if since := s.do("GET", "/v1/webhooks/1", "").webhook(t).FailingSince; since.IsZero() {
+		t.Error("the webhook is not shown as failing")
 	}
 	s.clock.forward(time.Minute)
-	s.deliver(t, shop.Attempt{Status: 500, Answer: "<oops>\u0000 & \"🐢\""})
+	s.deliver(t, shop.Attempt{Status: 500, Response: "<oops>\u0000 & \"🐢\""})
 	s.clock.forward(time.Hour)
 	s.deliver(t, shop.Attempt{Status: 204})
 	if got := latest(); got.Status != shop.DeliverySucceeded || len(got.Attempts) != 3 || got.Attempts[1].Status != 500 || got.Attempts[2].Status != 204 || !got.NextAttemptAt.IsZero() {
-		t.Errorf("after it was taken: %+v", got)
+		t.Errorf("after success: %+v", got)
 	}
-	if since := s.ask("GET", "/v1/webhooks/1", "").webhook(t).FailingSince; !since.IsZero() {
-		t.Error("the webhook says that it still fails")
+	if since := s.do("GET", "/v1/webhooks/1", "").webhook(t).FailingSince; !since.IsZero() {
+		t.Error("the webhook is still shown as failing")
 	}
 	s.add(`{"name":"Mia","categoryId":1}`)
 	s.deliver(t, shop.Attempt{Status: 410})
-	if got := latest(); got.Status != shop.DeliveryPending || !got.NextAttemptAt.IsZero() { // it waits
+	if got := latest(); got.Status != shop.DeliveryPending || !got.NextAttemptAt.IsZero() { // until the webhook is enabled again
 		t.Errorf("after 410: %+v", got)
 	}
-	hook := s.ask("GET", "/v1/webhooks/1", "").webhook(t)
+	hook := s.do("GET", "/v1/webhooks/1", "").webhook(t)
 	if hook.Enabled || hook.DisabledReason != "The address answered 410 Gone." || hook.FailingSince.IsZero() {
 		t.Errorf("after 410, the webhook is %+v", hook)
 	}
-	if hook := s.ask("PATCH", "/v1/webhooks/1", `{"enabled":true}`).webhook(t); !hook.Enabled || hook.DisabledReason != "" || !hook.FailingSince.IsZero() {
+	if hook := s.do("PATCH", "/v1/webhooks/1", `{"enabled":true}`).webhook(t); !hook.Enabled || hook.DisabledReason != "" || !hook.FailingSince.IsZero() {
 		t.Errorf("enabled again, it is %+v", hook)
 	}
 	if got := latest(); got.NextAttemptAt.IsZero() {
-		t.Errorf("enabled again, what waited is %+v", got)
+		t.Errorf("enabled again, the pending delivery is %+v", got)
 	}
 }
 
-// A test and a redelivery begin a delivery at once, also where the webhook is disabled.
-func TestTestAndRedeliver(t *testing.T) {
+// Tests and redeliveries create a delivery at once, even if the webhook is disabled.
+func TestTestEventAndRedelivery(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.ask("POST", "/v1/webhooks", example).want(t, 201, "")
-	s.ask("POST", "/v1/webhooks", example).want(t, 201, "")
+	s.do("POST", "/v1/webhooks", example).want(t, 201, "")
+	s.do("POST", "/v1/webhooks", example).want(t, 201, "")
 	s.deliver(t, shop.Attempt{Status: 200})
-	s.ask("PATCH", "/v1/webhooks/1", `{"enabled":false}`).want(t, 200, "")
-	test := s.ask("POST", "/v1/webhooks/1/test", "")
+	s.do("PATCH", "/v1/webhooks/1", `{"enabled":false}`).want(t, 200, "")
+	test := s.do("POST", "/v1/webhooks/1/test", "")
 	test.want(t, 202, "")
 	tried := test.delivery(t)
 	if !strings.HasPrefix(tried.MessageID, "test_") || tried.EventID != "" || tried.EventType != "webhook.test" || tried.Status != shop.DeliveryPending ||
@@ -120,44 +120,44 @@ func TestTestAndRedeliver(t *testing.T) {
 		t.Errorf("the test is %s", test.body)
 	}
 	s.deliver(t, shop.Attempt{Status: 500})
-	again := s.ask("POST", fmt.Sprintf("/v1/webhooks/1/deliveries/%d/redeliver", tried.ID), "").delivery(t)
+	again := s.do("POST", fmt.Sprintf("/v1/webhooks/1/deliveries/%d/redeliver", tried.ID), "").delivery(t)
 	if again.ID == tried.ID || again.MessageID != tried.MessageID || again.EventType != tried.EventType || again.Status != shop.DeliveryPending || len(again.Attempts) != 0 {
 		t.Errorf("redelivered as %+v", again)
 	}
-	event := s.ask("POST", "/v1/webhooks/1/deliveries/1/redeliver", `{"unknown":true}`).delivery(t) // a body is not read
+	event := s.do("POST", "/v1/webhooks/1/deliveries/1/redeliver", `{"unknown":true}`).delivery(t) // the body is ignored
 	if event.MessageID != "evt_1" || event.EventID != "1" || event.EventType != shop.WebhookCreated {
 		t.Errorf("redelivered as %+v", event)
 	}
-	s.ask("POST", "/v1/webhooks/1/deliveries/99/redeliver", "").wantError(t, 404, shop.NotFound)
-	s.ask("POST", "/v1/webhooks/2/deliveries/1/redeliver", "").wantError(t, 404, shop.NotFound) // it was not to this one
+	s.do("POST", "/v1/webhooks/1/deliveries/99/redeliver", "").wantError(t, 404, shop.NotFound)
+	s.do("POST", "/v1/webhooks/2/deliveries/1/redeliver", "").wantError(t, 404, shop.NotFound) // the delivery belongs to the other webhook
 	for _, id := range []string{"0", "-1", "abc", "1.0", "9223372036854775808", "%00"} {
-		got := s.ask("POST", "/v1/webhooks/1/deliveries/"+id+"/redeliver", "")
+		got := s.do("POST", "/v1/webhooks/1/deliveries/"+id+"/redeliver", "")
 		if got.wantError(t, 404, shop.NotFound); !strings.Contains(got.message(t), "delivery") {
 			t.Errorf("%s: %s", id, got.body)
 		}
 	}
 }
 
-func TestDeliveryPages(t *testing.T) {
+func TestDeliveriesArePaginated(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.ask("POST", "/v1/webhooks", example).want(t, 201, "") // it is told of itself: delivery 1, which is taken
+	s.do("POST", "/v1/webhooks", example).want(t, 201, "") // its own event is delivery 1, which succeeds
 	s.deliver(t, shop.Attempt{Status: 200})
-	s.ask("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created"]}`).want(t, 201, "")
-	s.ask("PATCH", "/v1/webhooks/1", `{"enabled":false}`).want(t, 200, "") // it is told of no more
+	s.do("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created"]}`).want(t, 201, "")
+	s.do("PATCH", "/v1/webhooks/1", `{"enabled":false}`).want(t, 200, "") // no more events
 	for range 3 {
-		s.ask("POST", "/v1/webhooks/1/test", "").want(t, 202, "") // deliveries 2 to 4, which fail
+		s.do("POST", "/v1/webhooks/1/test", "").want(t, 202, "") // deliveries 2 to 4 fail
 	}
 	s.deliver(t, shop.Attempt{Status: 500})
-	s.ask("POST", "/v1/webhooks/1/test", "").want(t, 202, "") // 5
-	s.ask("POST", "/v1/webhooks/2/test", "").want(t, 202, "") // of another
+	s.do("POST", "/v1/webhooks/1/test", "").want(t, 202, "") // 5
+	s.do("POST", "/v1/webhooks/2/test", "").want(t, 202, "") // of the other webhook
 	for query, want := range map[string]string{
 		"": "5 4 3 2 1", "limit=2": "5 4 3 2 1", "limit=1": "5 4 3 2 1", "status=failed": "4 3 2", "status=failed&limit=1": "4 3 2",
 		"status=succeeded": "1", "status=pending": "5", "unknown=x": "5 4 3 2 1",
 	} {
 		var seen []string
 		for path := "/v1/webhooks/1/deliveries?" + query; path != ""; {
-			page := s.ask("GET", path, "")
+			page := s.do("GET", path, "")
 			var deliveries []shop.Delivery
 			if err := json.Unmarshal(page.body, &deliveries); err != nil {
 				t.Fatal(err)
@@ -165,7 +165,7 @@ func TestDeliveryPages(t *testing.T) {
 			for _, delivery := range deliveries {
 				seen = append(seen, fmt.Sprint(delivery.ID))
 			}
-			s.ask("GET", path, "", "If-None-Match: "+page.Header.Get("ETag")).want(t, 304, "")
+			s.do("GET", path, "", "If-None-Match: "+page.Header.Get("ETag")).want(t, 304, "")
 			path = page.link("next")
 		}
 		if got := strings.Join(seen, " "); got != want {
@@ -173,8 +173,8 @@ func TestDeliveryPages(t *testing.T) {
 		}
 	}
 	for _, query := range []string{"limit=0", "limit=101", "status=", "status=sent", "status=failed&status=failed", "limit=%zz"} {
-		s.ask("GET", "/v1/webhooks/1/deliveries?"+query, "").wantError(t, 400, shop.InvalidParameter)
+		s.do("GET", "/v1/webhooks/1/deliveries?"+query, "").wantError(t, 400, shop.InvalidParameter)
 	}
-	s.ask("GET", "/v1/webhooks/1/deliveries?cursor=x", "").wantError(t, 400, shop.InvalidCursor)
-	s.ask("GET", "/v1/webhooks/99/deliveries?status=sent", "").wantError(t, 400, shop.InvalidParameter)
+	s.do("GET", "/v1/webhooks/1/deliveries?cursor=x", "").wantError(t, 400, shop.InvalidCursor)
+	s.do("GET", "/v1/webhooks/99/deliveries?status=sent", "").wantError(t, 400, shop.InvalidParameter)
 }

@@ -2,41 +2,42 @@ package httpapi
 
 import (
 	"fmt"
+	"net/http"
 	"time"
 
 	"animalstore/internal/shop"
 )
 
-// deprecatedOperation is the one operation that is on its way out. It works fully until the day of its removal.
+// deprecatedOperation is the one operation that will be removed. It works fully until removalDate.
 const deprecatedOperation = "getPet"
 
-// deprecatedSince and removal are dates of the interface; they never move.
+// These dates are part of the API contract and never change.
 var (
 	deprecatedSince = time.Date(2026, time.November, 15, 0, 0, 0, 0, time.UTC)
-	removal         = time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
+	removalDate     = time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
 )
 
-// removed tells whether the day of the removal had come when a call did.
-func (a *API) removed(c *call) bool {
-	today := c.start
+// isRemoved reports whether the deprecated operation was already removed when the request arrived.
+func (a *API) isRemoved(x *exchange) bool {
+	today := x.start
 	if a.Today != nil {
 		today = a.Today()
 	}
-	return !today.Before(removal)
+	return !today.Before(removalDate)
 }
 
-// noticeOfRemoval tells of the removal, in words that machines read.
-func noticeOfRemoval(base string) []header {
+// deprecationHeaders returns the headers that announce the removal to clients (RFC 9745, RFC 8594).
+func deprecationHeaders(base string) []header {
 	return []header{
-		{"Deprecation", []string{fmt.Sprintf("@%d", deprecatedSince.Unix())}},
-		{"Sunset", []string{removal.Format("Mon, 02 Jan 2006 15:04:05 GMT")}},
-		{"Link", []string{fmt.Sprintf(
-			`<%s/openapi.yaml>; rel="deprecation"; type="application/yaml", <%s/openapi.yaml>; rel="sunset"; type="application/yaml", <%s/pets>; rel="successor-version"`,
-			base, base, base)}},
+		{"Deprecation", fmt.Sprintf("@%d", deprecatedSince.Unix())},
+		{"Sunset", removalDate.Format(http.TimeFormat)},
+		{"Link", fmt.Sprintf(
+			`<%[1]s/openapi.yaml>; rel="deprecation"; type="application/yaml", `+
+				`<%[1]s/openapi.yaml>; rel="sunset"; type="application/yaml", <%[1]s/pets>; rel="successor-version"`, base)},
 	}
 }
 
-func errRemoved() error {
+func errOperationRemoved() error {
 	return shop.Errorf(shop.OperationRemoved,
 		"GET /pets/{petId} was removed on 5 December 2030; use GET /pets?id=ID, or GET /pets with its status filter, instead.")
 }

@@ -14,12 +14,13 @@ import (
 
 	"animalstore/api"
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
-// docs are the pages for developers: the reference, in which every operation can be tried, and short guides.
+// docs are the pages for developers: the interactive API reference and the guides.
 type docs struct {
-	pages  *template.Template
-	policy string
+	pages         *template.Template
+	contentPolicy string
 }
 
 func newDocs(c Config) (*docs, error) {
@@ -27,65 +28,68 @@ func newDocs(c Config) (*docs, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &docs{pages, docsPolicy(c.PublicURL, c.StagingURL)}, nil
+	return &docs{pages, docsContentPolicy(c.PublicURL, c.StagingURL)}, nil
 }
 
-// docsPolicy lets the pages load what is here, and call the addresses that the document names; nothing else. Swagger UI
-// draws its signs from data: addresses.
-func docsPolicy(addresses ...string) string {
+// docsContentPolicy returns a Content-Security-Policy that lets the pages load files of this server and
+// send requests to the servers of the OpenAPI document, but nothing else. Swagger UI loads its icons from
+// data: URLs.
+func docsContentPolicy(servers ...string) string {
 	connect := []string{"'self'"}
-	for _, address := range addresses {
-		if u, err := url.Parse(address); err == nil && u.Host != "" {
+	for _, server := range servers {
+		if u, err := url.Parse(server); err == nil && u.Host != "" {
 			connect = append(connect, u.Scheme+"://"+u.Host)
 		}
 	}
-	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src " + strings.Join(connect, " ") +
-		"; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+	return "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
+		"connect-src " + strings.Join(connect, " ") + "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
 
-func (a *API) getReference(c *call) error { return a.sendDocsPage(c, "reference.html") }
+func (a *API) getReference(x *exchange) error { return a.sendDocsPage(x, "reference.html") }
 
-// getDocsFile answers with a guide, or with what the pages are made of.
-func (a *API) getDocsFile(c *call) error {
-	name := c.params[0]
+// getDocsFile serves the guides, and the scripts and styles of the pages.
+func (a *API) getDocsFile(x *exchange) error {
+	name := x.params[0]
 	if name == "guides" {
-		return a.sendDocsPage(c, "guides.html")
+		return a.sendDocsPage(x, "guides.html")
 	}
-	types := map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".txt": "text/plain; charset=utf-8"}
+	types := map[string]string{
+		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".txt": "text/plain; charset=utf-8",
+	}
 	contentType, known := types[path.Ext(name)]
 	text, err := api.DocsFile(name)
 	if !known || err != nil {
 		return errNoSuchPath()
 	}
-	c.sendTagged("no-cache", contentType, entityTag(text), text)
+	x.sendWithETag("no-cache", contentType, entityTag(text), text)
 	return nil
 }
 
-func (a *API) sendDocsPage(c *call, name string) error {
+func (a *API) sendDocsPage(x *exchange, name string) error {
 	var page bytes.Buffer
 	err := a.docs.pages.ExecuteTemplate(&page, name, struct {
 		Base, Hold string
 		Staging    bool
 		Errors     []errorAdvice
-	}{a.base(c.r), plainDuration(a.Service.OrderHold()), a.Service.Environment() == shop.Staging, errorsByStatus()})
+	}{a.baseURL(x.r), humanDuration(a.Service.OrderHold()), a.Service.Environment() == shop.Staging, errorsByStatus()})
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("Content-Security-Policy", a.docs.policy)
-	c.w.Header().Set("Referrer-Policy", "no-referrer")
-	c.sendTagged("no-cache", "text/html; charset=utf-8", entityTag(page.Bytes()), page.Bytes())
+	x.w.Header().Set("Content-Security-Policy", a.docs.contentPolicy)
+	x.w.Header().Set("Referrer-Policy", "no-referrer")
+	x.sendWithETag("no-cache", "text/html; charset=utf-8", entityTag(page.Bytes()), page.Bytes())
 	return nil
 }
 
-// plainDuration writes a duration as people say it.
-func plainDuration(d time.Duration) string {
+// humanDuration formats whole hours as "72 hours" and other durations as Go does.
+func humanDuration(d time.Duration) string {
 	if hours := d / time.Hour; hours > 1 && d%time.Hour == 0 {
 		return fmt.Sprintf("%d hours", hours)
 	}
 	return d.String()
 }
 
-// errorAdvice says what a client does about an error.
+// errorAdvice is a row of the guides' table of errors.
 type errorAdvice struct {
 	Code   shop.Code
 	Status int
@@ -95,36 +99,37 @@ type errorAdvice struct {
 func errorsByStatus() []errorAdvice {
 	all := []errorAdvice{}
 	for _, code := range slices.Sorted(maps.Keys(advice)) {
-		all = append(all, errorAdvice{code, statusOf[code], advice[code]})
+		all = append(all, errorAdvice{code, web.Status[code], advice[code]})
 	}
 	slices.SortStableFunc(all, func(a, b errorAdvice) int { return cmp.Compare(a.Status, b.Status) })
 	return all
 }
 
+// advice says what a client should do about an error.
 var advice = map[shop.Code]string{
-	shop.InvalidJSON:          "Mend the body: it is no JSON object, or names a member twice.",
-	shop.ValidationFailed:     "Mend the members that the message names.",
-	shop.InvalidParameter:     "Mend the parameter or header that the message names.",
-	shop.InvalidCursor:        "Follow the addresses of the Link header as they are, or begin with the first page.",
+	shop.InvalidJSON:          "Fix the request body: it is not a JSON object, or has a duplicate member.",
+	shop.ValidationFailed:     "Fix the members that the message names.",
+	shop.InvalidParameter:     "Fix the parameter or header that the message names.",
+	shop.InvalidCursor:        "Follow the URLs of the Link header unchanged, or start again at the first page.",
 	shop.MissingAPIKey:        "Send Authorization: Bearer KEY.",
-	shop.InvalidAPIKey:        "Get a key that works here: this one is wrong, revoked, expired, or of another environment.",
+	shop.InvalidAPIKey:        "Use a valid key: this one is wrong, revoked, expired, or of another environment.",
 	shop.InsufficientScope:    "Use a key with the scope that the message names.",
-	shop.NotFound:             "There is no such thing, or no such path.",
-	shop.PetNotFound:          "The animal of the order is not there any more; choose another one.",
+	shop.NotFound:             "Check the id and the path.",
+	shop.PetNotFound:          "The animal no longer exists; choose another one.",
 	shop.MethodNotAllowed:     "Use one of the methods in Allow.",
-	shop.InvalidTransition:    "Read the thing again: from the status that it has now, it cannot take that one.",
-	shop.PetNotAvailable:      "Somebody else was quicker; choose another animal.",
+	shop.InvalidTransition:    "Read the resource again: its current status does not allow this change.",
+	shop.PetNotAvailable:      "The animal is no longer available; choose another one.",
 	shop.PetHasOpenOrder:      "Deliver or cancel the order that holds the animal, then try again.",
 	shop.CategoryInUse:        "Move or remove the animals of the category first.",
-	shop.LastAdminKey:         "Make another admin key first.",
-	shop.IdempotencyKeyInUse:  "The first request with this key still runs; try again shortly.",
-	shop.OperationRemoved:     "Move to the operation that the message names.",
-	shop.EventsExpired:        "Read the catalogue anew, and go on from the newest event.",
-	shop.PreconditionFailed:   "Somebody else changed it; read it again, and decide anew.",
-	shop.PayloadTooLarge:      "Send less at once.",
+	shop.LastAdminKey:         "Create another admin key first.",
+	shop.IdempotencyKeyInUse:  "The first request with this key is still running; try again shortly.",
+	shop.OperationRemoved:     "Switch to the operation that the message names.",
+	shop.EventsExpired:        "Read the catalogue again and continue from the newest event.",
+	shop.PreconditionFailed:   "The resource has changed; read it again and decide whether to retry.",
+	shop.PayloadTooLarge:      "Send a smaller body.",
 	shop.UnsupportedMediaType: "Send the Content-Type that the reference names.",
-	shop.IdempotencyKeyReused: "Another request was sent with this key; use a new one.",
-	shop.RateLimited:          "Wait for as long as Retry-After says.",
-	shop.Internal:             "Our fault. Ask for help, with the X-Request-Id.",
-	shop.Unavailable:          "Wait for as long as Retry-After says, and try again; a POST with its Idempotency-Key.",
+	shop.IdempotencyKeyReused: "The key was used for a different request; use a new one.",
+	shop.RateLimited:          "Wait for the time in Retry-After, then try again.",
+	shop.Internal:             "This is a fault of the service. Report it with the X-Request-Id.",
+	shop.Unavailable:          "Wait for the time in Retry-After, then try again; repeat a POST with the same Idempotency-Key.",
 }

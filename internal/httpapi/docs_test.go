@@ -8,10 +8,11 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
-// Nobody needs a key to read about the interface.
-func TestDocs(t *testing.T) {
+// The documentation is public.
+func TestDocsAreServed(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for path, want := range map[string]string{
@@ -23,27 +24,27 @@ func TestDocs(t *testing.T) {
 		"/docs/swagger-ui.css":         "text/css; charset=utf-8",
 		"/docs/swagger-ui.LICENSE.txt": "text/plain; charset=utf-8",
 	} {
-		got := s.ask("GET", path, "", "Authorization: ")
+		got := s.do("GET", path, "", "Authorization: ")
 		if got.StatusCode != 200 || got.Header.Get("Content-Type") != want || len(got.body) == 0 {
 			t.Errorf("%s: %d, a %s of %d bytes, want a %s", path, got.StatusCode, got.Header.Get("Content-Type"), len(got.body), want)
 		}
-		if again := s.ask("GET", path, "", "If-None-Match: "+got.Header.Get("ETag")); again.StatusCode != 304 {
+		if again := s.do("GET", path, "", "If-None-Match: "+got.Header.Get("ETag")); again.StatusCode != 304 {
 			t.Errorf("%s: %d for the same again, want 304", path, again.StatusCode)
 		}
 	}
 	for _, path := range []string{"/docs/", "/docs/nothing", "/docs/README.md", "/docs/reference.html", "/docs/..%2fopenapi.yaml", "/docs/guides/more"} {
-		s.ask("GET", path, "").wantError(t, 404, shop.NotFound)
+		s.do("GET", path, "").wantError(t, 404, shop.NotFound)
 	}
 }
 
-// The pages run no script but ours, and call no address but those of the document.
+// The pages run only our scripts, and send requests only to the servers of the OpenAPI document.
 func TestDocsPolicy(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) {
 		c.PublicURL, c.StagingURL = "https://pets.example.com/shop/v1", "https://staging.example.com:8443/v1"
 	})
 	for _, path := range []string{"/docs", "/docs/guides"} {
-		got := s.ask("GET", path, "")
+		got := s.do("GET", path, "")
 		policy := got.Header.Get("Content-Security-Policy")
 		for _, want := range []string{
 			"default-src 'none'", "script-src 'self';", "frame-ancestors 'none'",
@@ -57,21 +58,21 @@ func TestDocsPolicy(t *testing.T) {
 			t.Errorf("%s has %q", path, inline)
 		}
 	}
-	if guides := s.ask("GET", "/docs/guides", ""); !strings.Contains(string(guides.body), "https://pets.example.com/shop/v1/pets") {
-		t.Error("the examples name another address than clients use")
+	if guides := s.do("GET", "/docs/guides", ""); !strings.Contains(string(guides.body), "https://pets.example.com/shop/v1/pets") {
+		t.Error("the examples do not use the public URL")
 	}
 }
 
-func TestGuides(t *testing.T) {
+func TestGuidesExplainEveryErrorCode(t *testing.T) {
 	t.Parallel()
-	guides := string(newShop(t).ask("GET", "/docs/guides", "").body)
-	for code, status := range statusOf {
+	guides := string(newShop(t).do("GET", "/docs/guides", "").body)
+	for code, status := range web.Status {
 		if row := fmt.Sprintf("<td><code>%s</code></td><td>%d</td><td>%c", code, status, advice[code][0]); !strings.Contains(guides, row) {
-			t.Errorf("the guides do not say what to do about %s", code)
+			t.Errorf("the guides do not explain %s", code)
 		}
 	}
 	for code := range advice {
-		if statusOf[code] == 0 {
+		if web.Status[code] == 0 {
 			t.Errorf("there is no error %s", code)
 		}
 	}
@@ -79,14 +80,14 @@ func TestGuides(t *testing.T) {
 		t.Error("the guides do not say how long an order holds its animal here")
 	}
 	if strings.Contains(guides, "Staging") {
-		t.Error("a shop that is no staging says that it is")
+		t.Error("a production shop claims to be staging")
 	}
 }
 
-func TestPlainDuration(t *testing.T) {
+func TestHumanDuration(t *testing.T) {
 	t.Parallel()
 	for want, d := range map[string]time.Duration{"72 hours": 72 * time.Hour, "1h0m0s": time.Hour, "90ms": 90 * time.Millisecond, "1h30m0s": 90 * time.Minute} {
-		if got := plainDuration(d); got != want {
+		if got := humanDuration(d); got != want {
 			t.Errorf("%v is %q, want %q", d, got, want)
 		}
 	}

@@ -20,11 +20,11 @@ func TestUnknownPaths(t *testing.T) {
 	for _, path := range []string{"/v1", "/v1/", "/v1/nothing", "/v1/pets/", "/v1/pets/1/", "/v1/pets/1/2", "/v1//pets", "//v1/pets",
 		"/v1/./pets", "/v1/x/../pets", "/V1/pets", "/v1/Pets", "/v1/pets%2F", "/v1%2Fpets", "/v2/pets", "/", "/pets", "/debug/pprof", "/livez/"} {
 		for _, method := range []string{"GET", "POST", "DELETE", "OPTIONS", "HEAD", "BREW"} {
-			s.ask(method, path, "").wantError(t, 404, shop.NotFound)
+			s.do(method, path, "").wantError(t, 404, shop.NotFound)
 		}
 	}
-	s.ask("GET", "/debug/pprof/nothing", "").wantError(t, 404, shop.NotFound)
-	if location := s.ask("GET", "/v1//pets", "").Header.Get("Location"); location != "" {
+	s.do("GET", "/debug/pprof/nothing", "").wantError(t, 404, shop.NotFound)
+	if location := s.do("GET", "/v1//pets", "").Header.Get("Location"); location != "" {
 		t.Errorf("an unclean path is sent to %s", location)
 	}
 }
@@ -45,13 +45,13 @@ func TestWrongMethods(t *testing.T) {
 		"/debug/pprof/heap": "GET, HEAD, OPTIONS",
 	} {
 		for _, method := range []string{"PUT", "TRACE", "BREW", "get"} {
-			got := s.ask(method, path, "")
+			got := s.do(method, path, "")
 			got.wantError(t, 405, shop.MethodNotAllowed)
 			if got.Header.Get("Allow") != allow {
 				t.Errorf("%s %s: Allow is %q", method, path, got.Header.Get("Allow"))
 			}
 		}
-		got := s.ask("OPTIONS", path, "")
+		got := s.do("OPTIONS", path, "")
 		got.want(t, 204, "")
 		if got.Header.Get("Allow") != allow || len(got.body) != 0 {
 			t.Errorf("OPTIONS %s: Allow is %q, the body %q", path, got.Header.Get("Allow"), got.body)
@@ -59,19 +59,19 @@ func TestWrongMethods(t *testing.T) {
 	}
 }
 
-// Every answer has an id of its own, which the log has too.
+// Every response has a unique request id, which is in the log, too.
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	seen := map[string]bool{}
-	for _, got := range []answer{
-		s.ask("GET", "/v1/pets", ""),
-		s.ask("GET", "/v1/pets", "", "X-Request-Id: chosen-by-the-client"),
-		s.ask("GET", "/v1/pets?limit=0", ""),
-		s.ask("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`),
-		s.ask("GET", "/v1/nothing", "", "Authorization: "),
-		s.ask("OPTIONS", "/v1/pets", ""),
-		s.ask("GET", "/nothing", ""),
+	for _, got := range []testResponse{
+		s.do("GET", "/v1/pets", ""),
+		s.do("GET", "/v1/pets", "", "X-Request-Id: chosen-by-the-client"),
+		s.do("GET", "/v1/pets?limit=0", ""),
+		s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`),
+		s.do("GET", "/v1/nothing", "", "Authorization: "),
+		s.do("OPTIONS", "/v1/pets", ""),
+		s.do("GET", "/nothing", ""),
 	} {
 		id := got.Header.Get("X-Request-Id")
 		if seen[id] || len(id) != 26 {
@@ -82,19 +82,19 @@ func TestRequestIDs(t *testing.T) {
 			t.Errorf("the log does not have the request %s", id)
 		}
 	}
-	refused := s.ask("GET", "/metrics", "", "Authorization: ").Header.Get("X-Request-Id")
+	refused := s.do("GET", "/metrics", "", "Authorization: ").Header.Get("X-Request-Id")
 	if !strings.Contains(s.log.String(), "id="+refused) {
-		t.Error("somebody who tried the metrics without a key is not in the log")
+		t.Error("a request for the metrics without a key is not in the log")
 	}
-	s.ask("GET", "/livez", "")
+	s.do("GET", "/livez", "")
 	if strings.Contains(s.log.String(), "livez") {
-		t.Error("a health check that went well is in the log")
+		t.Error("a successful health check is in the log")
 	}
 }
 
 var errSecret = errors.New("SELECT broke at 10.0.0.1")
 
-// A fault of ours is a 500 or 503 that tells nothing of it; the log tells all.
+// A fault of the service is a 500 or 503 without details. The log has the details.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -117,10 +117,10 @@ func TestFaults(t *testing.T) {
 			for _, ask := range []struct{ method, path, body string }{
 				{"GET", "/v1/pets", ""}, {"HEAD", "/v1/pets", ""}, {"GET", "/v1/pets/1", ""}, {"POST", "/v1/pets", `{"name":"Rex","categoryId":1}`},
 			} {
-				got := s.ask(ask.method, ask.path, ask.body)
+				got := s.do(ask.method, ask.path, ask.body)
 				got.wantError(t, c.status, c.code)
 				if strings.Contains(string(got.body), "SELECT") || strings.Contains(string(got.body), "nil pointer") {
-					t.Errorf("the answer shows what broke: %s", got.body)
+					t.Errorf("the response shows the cause: %s", got.body)
 				}
 				if c.status == 503 && got.Header.Get("Retry-After") == "" {
 					t.Error("no Retry-After")
@@ -130,72 +130,47 @@ func TestFaults(t *testing.T) {
 				t.Errorf("the log does not say %q:\n%s", c.logged, s.log)
 			}
 			s.store.failWith(nil)
-			s.ask("GET", "/v1/pets", "").want(t, 200, "[]")
+			s.do("GET", "/v1/pets", "").want(t, 200, "[]")
 		})
 	}
 }
 
-// A crash outside the store is answered too, wherever it happens.
-func TestCrashInAHandler(t *testing.T) {
+// A panic in a handler becomes a 500.
+func TestPanicBecomesAnInternalError(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for _, path := range []string{"/v1/openapi.json", "/v1/openapi.yaml"} {
-		for _, place := range s.api.places.all {
-			if strings.Join(place.segments, "/") == path {
-				handler := place.routes["GET"].handle
-				place.routes["GET"].handle = func(*API, *call) error { panic("on purpose") }
-				s.ask("GET", path, "").wantError(t, 500, shop.Internal)
-				place.routes["GET"].handle = handler
+		for _, endpoint := range s.api.router.endpoints {
+			if strings.Join(endpoint.segments, "/") == path {
+				handler := endpoint.routes["GET"].handle
+				endpoint.routes["GET"].handle = func(*API, *exchange) error { panic("on purpose") }
+				s.do("GET", path, "").wantError(t, 500, shop.Internal)
+				endpoint.routes["GET"].handle = handler
 			}
 		}
-		s.ask("GET", path, "").want(t, 200, "")
+		s.do("GET", path, "").want(t, 200, "")
 	}
 }
 
-// An answer that has begun and cannot be finished is cut off, so that nobody takes it for whole.
-func TestCrashInTheMiddleOfAnAnswer(t *testing.T) {
+// A response that cannot be completed is cut off, so that no client mistakes it for a complete one.
+func TestPanicDuringAResponseDropsTheConnection(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	for _, place := range s.api.places.all {
-		if route := place.routes["GET"]; route != nil && route.operation == "livez" {
-			route.handle = func(_ *API, c *call) error {
-				c.w.Header().Set("Content-Length", "100")
-				c.w.Write([]byte("half of it"))
+	for _, endpoint := range s.api.router.endpoints {
+		if route := endpoint.routes["GET"]; route != nil && route.operation == "livez" {
+			route.handle = func(_ *API, x *exchange) error {
+				x.w.Header().Set("Content-Length", "100")
+				x.w.Write([]byte("half of it"))
 				panic("on purpose")
 			}
 		}
 	}
-	if _, err := s.try("GET", "/livez", ""); !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
-		t.Errorf("got %v, want a connection that was cut", err)
+	if _, err := s.tryDo("GET", "/livez", ""); !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		t.Errorf("got %v, want a dropped connection", err)
 	}
 }
 
-func TestReadiness(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	s.ask("GET", "/readyz", "").want(t, 200, `{"status":"ok"}`)
-	s.store.failWith(func(bool) error { return errSecret })
-	s.ask("GET", "/readyz", "").wantError(t, 503, shop.Unavailable)
-	s.ask("GET", "/livez", "").want(t, 200, `{"status":"ok"}`)
-	s.store.failWith(nil)
-	s.ask("GET", "/readyz", "").want(t, 200, `{"status":"ok"}`)
-	s.api.Stopping()
-	s.ask("GET", "/readyz", "").wantError(t, 503, shop.Unavailable)
-	s.ask("GET", "/v1/pets", "").want(t, 200, "[]") // it still serves
-}
-
-func TestProfiles(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/goroutine?debug=1", "/debug/pprof/cmdline",
-		"/debug/pprof/symbol", "/debug/pprof/profile?seconds=1", "/debug/pprof/trace?seconds=0.01"} {
-		if got := s.ask("GET", path, ""); got.StatusCode != 200 || len(got.body) == 0 {
-			t.Errorf("%s: %d, %d bytes", path, got.StatusCode, len(got.body))
-		}
-	}
-}
-
-// What a plain client library would not send.
+// Requests that an ordinary client library would not send.
 func TestOddRequests(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -222,7 +197,7 @@ func TestOddRequests(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.status == 400 {
-				connection.(*net.TCPConn).CloseWrite() // nothing more will come
+				connection.(*net.TCPConn).CloseWrite() // the client sends nothing more
 			}
 			response, err := http.ReadResponse(bufio.NewReader(connection), nil)
 			if err != nil {
@@ -243,12 +218,12 @@ func TestOddRequests(t *testing.T) {
 	}
 	for line := range strings.Lines(s.log.String()) {
 		if !strings.HasPrefix(line, "time=") {
-			t.Errorf("a request broke a line of the log: %q", line)
+			t.Errorf("a request broke the format of a log line: %q", line)
 		}
 	}
 }
 
-// An answer does not wait for a body that nobody reads: its sender may never send it.
+// A response does not wait for a body that is not read: the client may never send it.
 func TestBodiesThatNeverCome(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -277,15 +252,15 @@ func TestBodiesThatNeverCome(t *testing.T) {
 	}
 	large := fmt.Sprintf("POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sContent-Length: 100000\r\nExpect: 100-continue\r\n\r\n", key)
 	if response := s.exchange(t, large); response.StatusCode != 413 {
-		t.Errorf("a body that is too large before it is sent: %d", response.StatusCode)
+		t.Errorf("a body with a too large Content-Length: %d", response.StatusCode)
 	}
-	chunks := fmt.Sprintf("POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", key, maxBody+1, strings.Repeat(" ", maxBody+1))
+	chunks := fmt.Sprintf("POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n", key, maxBodyBytes+1, strings.Repeat(" ", maxBodyBytes+1))
 	if response := s.exchange(t, chunks); response.StatusCode != 413 {
-		t.Errorf("a body that is too large and does not end: %d", response.StatusCode)
+		t.Errorf("a body that is too large and never ends: %d", response.StatusCode)
 	}
 }
 
-func TestOptionsOfTheWholeService(t *testing.T) {
+func TestOptionsAsterisk(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	response := s.exchange(t, "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -294,15 +269,15 @@ func TestOptionsOfTheWholeService(t *testing.T) {
 	}
 }
 
-// exchange sends what it is given and reads one answer, without its body.
-func (s *openShop) exchange(t *testing.T, request string) *http.Response {
+// exchange sends a raw request and reads one response, without its body.
+func (s *testShop) exchange(t *testing.T, request string) *http.Response {
 	t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer connection.Close()
-	connection.SetDeadline(time.Now().Add(20 * time.Second)) // less than any body is waited for
+	connection.SetDeadline(time.Now().Add(20 * time.Second)) // shorter than the timeout of any body
 	if _, err := io.WriteString(connection, request); err != nil {
 		t.Fatal(err)
 	}

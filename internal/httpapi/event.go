@@ -11,21 +11,21 @@ import (
 	"animalstore/internal/shop"
 )
 
-// listEvents answers with a page of the feed, or follows it where the client asks for a stream.
-func (a *API) listEvents(c *call) error {
-	filter, window, err := parseEventList(c.r.URL.RawQuery)
+// listEvents sends a page of events, or a stream if the client prefers text/event-stream.
+func (a *API) listEvents(x *exchange) error {
+	filter, request, err := parseEventList(x.r.URL.RawQuery)
 	if err != nil {
 		return err
 	}
-	c.w.Header().Add("Vary", "Accept")
-	if wantsStream(c.r.Header.Values("Accept")) {
-		return a.streamEvents(c, filter, window.From)
+	x.w.Header().Add("Vary", "Accept")
+	if wantsStream(x.r.Header.Values("Accept")) {
+		return a.streamEvents(x, filter, request.After)
 	}
-	page, err := a.Service.ListEvents(c.r.Context(), filter, window)
+	page, err := a.Service.ListEvents(x.r.Context(), filter, request)
 	if err != nil {
 		return err
 	}
-	query := url.Values{"limit": {strconv.Itoa(window.Limit)}}
+	query := url.Values{"limit": {strconv.Itoa(request.Limit)}}
 	for _, t := range filter.Types {
 		query.Add("type", string(t))
 	}
@@ -37,12 +37,12 @@ func (a *API) listEvents(c *call) error {
 		query.Set("after", page.Items[len(page.Items)-1].ID)
 		next = query.Encode()
 	}
-	a.link(c, "/events", first, next)
-	sendPage(c, page)
+	a.setLinks(x, "/events", first, next)
+	sendPage(x, page)
 	return nil
 }
 
-func parseEventList(rawQuery string) (shop.EventFilter, shop.Window, error) {
+func parseEventList(rawQuery string) (shop.EventFilter, shop.PageRequest, error) {
 	q := parseQuery(rawQuery)
 	var filter shop.EventFilter
 	for _, text := range q.values["type"] {
@@ -50,25 +50,25 @@ func parseEventList(rawQuery string) (shop.EventFilter, shop.Window, error) {
 			q.fail("type", "%s", reason)
 		}
 		if slices.Contains(filter.Types, shop.EventType(text)) {
-			q.fail("type", "names %s twice; name each type once", text)
+			q.fail("type", "contains %s twice; name each type once", text)
 		}
 		filter.Types = append(filter.Types, shop.EventType(text))
 	}
-	filter.Subject = q.oneOf("subject", shop.TextProblem)
-	window := shop.Window{Limit: int(q.integer("limit", 1, maxLimit, defaultLimit))}
-	if text, given := q.once("after"); given {
+	filter.Subject = q.checkedText("subject", shop.TextProblem)
+	request := shop.PageRequest{Limit: int(q.integer("limit", 1, maxLimit, defaultLimit))}
+	if text, given := q.single("after"); given {
 		position, ok := parsePosition(text)
 		if !ok {
 			q.fail("after", "must be the id of an event: 1 to 18 digits")
 		}
-		window.From = &position
+		request.After = &position
 	}
-	return filter, window, q.err
+	return filter, request, q.err
 }
 
 var positions = regexp.MustCompile(`^[0-9]{1,18}$`)
 
-// parsePosition reads a place in the feed.
+// parsePosition parses the id of an event.
 func parsePosition(text string) (int64, bool) {
 	if !positions.MatchString(text) {
 		return 0, false
@@ -77,7 +77,7 @@ func parsePosition(text string) (int64, bool) {
 	return position, err == nil
 }
 
-// wantsStream tells whether a client would rather have a stream than a page.
+// wantsStream reports whether the Accept header prefers a stream to JSON.
 func wantsStream(accept []string) bool {
 	stream, page := 0.0, 0.0
 	for _, field := range accept {

@@ -9,8 +9,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// told is an event as the API shows it.
-type told struct {
+// wireEvent is an event as the API encodes it.
+type wireEvent struct {
 	ID      string
 	Source  string
 	Type    shop.EventType
@@ -20,20 +20,20 @@ type told struct {
 	Data    struct{ Current, Previous json.RawMessage }
 }
 
-func (a answer) events(t *testing.T) []told {
+func (a testResponse) events(t *testing.T) []wireEvent {
 	t.Helper()
-	var events []told
+	var events []wireEvent
 	if err := json.Unmarshal(a.body, &events); err != nil {
 		t.Fatalf("%s: %v", a.body, err)
 	}
 	return events
 }
 
-// since walks the feed from a path on, page by page.
-func (s *openShop) since(t *testing.T, path string) (events []told) {
+// since reads all pages of the feed, starting at a path.
+func (s *testShop) since(t *testing.T, path string) (events []wireEvent) {
 	t.Helper()
 	for path != "" {
-		page := s.ask("GET", path, "")
+		page := s.do("GET", path, "")
 		page.want(t, 200, "")
 		events = append(events, page.events(t)...)
 		path = page.link("next")
@@ -44,12 +44,12 @@ func (s *openShop) since(t *testing.T, path string) (events []told) {
 func TestListEvents(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.ask("GET", "/v1/events", "").want(t, 200, "[]")
+	s.do("GET", "/v1/events", "").want(t, 200, "[]")
 	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`) // events 1 and 2
 	s.add(`{"name":"Mia","categoryId":1}`)                      // 3
-	s.ask("POST", "/v1/store/orders", `{"petId":1}`)            // 4 and 5
-	s.ask("DELETE", "/v1/pets/2", "")                           // 6
-	s.ask("PUT", "/v1/categories/-9", `{"name":"Cats & dogs"}`) // 7
+	s.do("POST", "/v1/store/orders", `{"petId":1}`)             // 4 and 5
+	s.do("DELETE", "/v1/pets/2", "")                            // 6
+	s.do("PUT", "/v1/categories/-9", `{"name":"Cats & dogs"}`)  // 7
 	for query, want := range map[string]string{
 		"": "1 2 3 4 5 6 7", "limit=100": "1 2 3 4 5 6 7", "limit=2": "1 2 3 4 5 6 7", "limit=1": "1 2 3 4 5 6 7", "limit=7": "1 2 3 4 5 6 7",
 		"after=0": "1 2 3 4 5 6 7", "after=5": "6 7", "after=5&limit=1": "6 7", "after=7": "", "after=8": "", "after=999999999999999999": "",
@@ -71,25 +71,25 @@ func TestListEvents(t *testing.T) {
 		"limit=0", "limit=101", "limit=%zz", "type=", "type=pet", "type=Pet.Created", "type=pet.created,pet.updated", "type=webhook.test",
 		"type=pet.created&type=pet.created", "subject=", "subject=%20", "subject=a%00", "subject=a&subject=b", "subject=" + strings.Repeat("a", 201),
 	} {
-		s.ask("GET", "/v1/events?"+query, "").wantError(t, 400, shop.InvalidParameter)
+		s.do("GET", "/v1/events?"+query, "").wantError(t, 400, shop.InvalidParameter)
 	}
 	many := "type=" + strings.Join(strings.Fields(strings.Repeat("pet.created ", 40000)), "&type=")
-	s.ask("GET", "/v1/events?"+many, "").wantError(t, 400, shop.InvalidParameter) // and not more than the store can take
+	s.do("GET", "/v1/events?"+many, "").wantError(t, 400, shop.InvalidParameter) // not more than a query of the store can have
 }
 
-// A page says where the next one is, and can be asked for again by its tag.
+// A page links to the next one and has an entity tag.
 func TestEventPages(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) { c.PublicURL = "https://pets.example.com/shop/v1" })
 	for range 3 {
 		s.add(`{"name":"Rex","categoryId":1}`)
 	}
-	page := s.ask("GET", "/v1/events?limit=1&type=pet.created&type=pet.updated&subject=pets/1&after=1", "")
+	page := s.do("GET", "/v1/events?limit=1&type=pet.created&type=pet.updated&subject=pets/1&after=1", "")
 	const first = "https://pets.example.com/shop/v1/events?limit=1&subject=pets%2F1&type=pet.created&type=pet.updated"
 	if page.link("next") != "" || page.link("first") != first {
 		t.Errorf("Link is %s", page.Header.Get("Link"))
 	}
-	page = s.ask("GET", "/v1/events?limit=2&type=pet.created", "")
+	page = s.do("GET", "/v1/events?limit=2&type=pet.created", "")
 	if want := "https://pets.example.com/shop/v1/events?after=3&limit=2&type=pet.created"; page.link("next") != want {
 		t.Errorf("Link is %s", page.Header.Get("Link"))
 	}
@@ -97,20 +97,20 @@ func TestEventPages(t *testing.T) {
 		t.Errorf("Vary is %q", vary)
 	}
 	tag := page.Header.Get("ETag")
-	s.ask("GET", "/v1/events?limit=2&type=pet.created", "", "If-None-Match: "+tag).want(t, 304, "")
-	last := s.ask("GET", "/v1/events", "")
+	s.do("GET", "/v1/events?limit=2&type=pet.created", "", "If-None-Match: "+tag).want(t, 304, "")
+	last := s.do("GET", "/v1/events", "")
 	s.add(`{"name":"Rex","categoryId":1}`)
-	s.ask("GET", "/v1/events", "", "If-None-Match: "+last.Header.Get("ETag")).want(t, 200, "")
-	s.ask("HEAD", "/v1/events", "").want(t, 200, "")
+	s.do("GET", "/v1/events", "", "If-None-Match: "+last.Header.Get("ETag")).want(t, 200, "")
+	s.do("HEAD", "/v1/events", "").want(t, 200, "")
 }
 
-// An event says where and when it happened, and shows what it is about as the interface does.
-func TestEventAsItIs(t *testing.T) {
+// An event has its source and time, and shows its resource as the API does.
+func TestEventFormat(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.api.Service = s.open(shop.Options{Source: "https://pets.example.com/v1"})
-	pet := s.ask("POST", "/v1/pets", `{"name":"<b> & \u2028 \"🐢\" ","categoryId":-9223372036854775808}`)
-	event := s.ask("GET", "/v1/events?type=pet.created", "").events(t)[0]
+	pet := s.do("POST", "/v1/pets", `{"name":"<b> & \u2028 \"🐢\" ","categoryId":-9223372036854775808}`)
+	event := s.do("GET", "/v1/events?type=pet.created", "").events(t)[0]
 	if event.Source != "https://pets.example.com/v1" || time.Since(event.Time) > time.Minute || event.Time.Location() != time.UTC {
 		t.Errorf("the event is %+v", event)
 	}
@@ -122,10 +122,10 @@ func TestEventAsItIs(t *testing.T) {
 	}
 }
 
-// retention makes the shop forget all events that there are.
-func (s *openShop) retention(t *testing.T) {
+// retention removes all events so far.
+func (s *testShop) retention(t *testing.T) {
 	t.Helper()
-	if _, err := s.service.LastEvent(t.Context()); err != nil { // what has no place yet is not old enough
+	if _, err := s.service.LastEvent(t.Context()); err != nil { // events without a position are not removed
 		t.Fatal(err)
 	}
 	s.clock.forward(2 * time.Hour)
@@ -134,30 +134,30 @@ func (s *openShop) retention(t *testing.T) {
 	}
 }
 
-func TestEventsThatExpired(t *testing.T) {
+func TestExpiredEvents(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)
 	s.retention(t)
-	s.ask("GET", "/v1/events", "").want(t, 200, "[]")
+	s.do("GET", "/v1/events", "").want(t, 200, "[]")
 	s.add(`{"name":"Mia","categoryId":1}`)
 	for _, query := range []string{"after=0", "after=1", "after=1&type=order.placed", "after=0&subject=pets/2", "after=000"} {
-		s.ask("GET", "/v1/events?"+query, "").wantError(t, 410, shop.EventsExpired)
+		s.do("GET", "/v1/events?"+query, "").wantError(t, 410, shop.EventsExpired)
 	}
-	for _, query := range []string{"", "after=2", "subject=pets/2", "limit=1"} { // from the oldest that is kept
-		got := s.ask("GET", "/v1/events?"+query, "").events(t)
+	for _, query := range []string{"", "after=2", "subject=pets/2", "limit=1"} { // from the oldest event that is left
+		got := s.do("GET", "/v1/events?"+query, "").events(t)
 		if len(got) != 1 || got[0].ID != "3" {
 			t.Errorf("%s: %+v", query, got)
 		}
 	}
-	s.ask("GET", "/v1/events?after=3", "").want(t, 200, "[]")
+	s.do("GET", "/v1/events?after=3", "").want(t, 200, "[]")
 }
 
-// Each event of a stream is as the document says.
+// Each event of a stream matches the OpenAPI document.
 func TestStreamIsAsDocumented(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.stock()
+	s.stockEverything()
 	want := s.since(t, "/v1/events?limit=100")
 	stream := s.follow("?after=0")
 	stream.wantStart("0")
@@ -169,7 +169,7 @@ func TestStreamIsAsDocumented(t *testing.T) {
 	}
 }
 
-// A stream whose place is gone says so as the document does.
+// The reset of a stream matches the OpenAPI document.
 func TestResetIsAsDocumented(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -181,23 +181,23 @@ func TestResetIsAsDocumented(t *testing.T) {
 	if err := s.checks.CheckSchema("Error", []byte(got.data)); err != nil {
 		t.Errorf("%s: %v", got.data, err)
 	}
-	if page := s.ask("GET", "/v1/events?after=1", ""); got.data != strings.TrimSpace(string(page.body)) {
-		t.Errorf("the stream says %s, and a page %s", got.data, page.body)
+	if page := s.do("GET", "/v1/events?after=1", ""); got.data != strings.TrimSpace(string(page.body)) {
+		t.Errorf("the stream has %s, and a page %s", got.data, page.body)
 	}
 }
 
-// What is wrong is said before a stream begins, as everywhere else.
-func TestStreamsThatDoNotBegin(t *testing.T) {
+// Errors are reported before the stream starts, in the usual format.
+func TestStreamErrorsBeforeTheStart(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	const accept = "Accept: text/event-stream"
-	s.ask("GET", "/v1/events?type=x", "", accept).wantError(t, 400, shop.InvalidParameter)
-	s.ask("GET", "/v1/events", "", accept, bearing(s.key(shop.PetsRead))).wantError(t, 403, shop.InsufficientScope)
-	s.ask("GET", "/v1/events", "", accept, "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
-	head := s.ask("HEAD", "/v1/events", "", accept)
+	s.do("GET", "/v1/events?type=x", "", accept).wantError(t, 400, shop.InvalidParameter)
+	s.do("GET", "/v1/events", "", accept, bearing(s.key(shop.PetsRead))).wantError(t, 403, shop.InsufficientScope)
+	s.do("GET", "/v1/events", "", accept, "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
+	head := s.do("HEAD", "/v1/events", "", accept)
 	if head.want(t, 200, ""); head.Header.Get("Content-Type") != "text/event-stream" || !strings.Contains(s.log.String(), "operation=listEvents status=200") {
-		t.Errorf("HEAD answers %v", head.Header)
+		t.Errorf("HEAD returned %v", head.Header)
 	}
 	s.store.failWith(func(bool) error { return shop.UnavailableError(errSecret) })
-	s.ask("GET", "/v1/events", "", accept).wantError(t, 503, shop.Unavailable)
+	s.do("GET", "/v1/events", "", accept).wantError(t, 503, shop.Unavailable)
 }

@@ -13,106 +13,104 @@ import (
 )
 
 const (
-	// exportsAtOnce is how many exports a node writes at a time: they read all that there is.
-	exportsAtOnce = 32
-	// exportPatience is how long a client may take with each piece of an export.
-	exportPatience = 30 * time.Second
-	// exportGrace is how long an export may still take when this node stops.
+	// maxExports is the number of exports that a node serves at once. Each reads the whole catalogue.
+	maxExports = 32
+	// exportWriteTimeout is how long a client may take to accept each chunk of an export.
+	exportWriteTimeout = 30 * time.Second
+	// exportGrace is how long an export may continue after the node starts to shut down.
 	exportGrace = 20 * time.Second
 )
 
-func (a *API) exportCSV(c *call) error {
-	return a.export(c, "pets.csv", "text/csv; charset=utf-8; header=present", petcsv.AppendHeader(nil), petcsv.Append)
+func (a *API) exportCSV(x *exchange) error {
+	return a.export(x, "pets.csv", "text/csv; charset=utf-8; header=present", petcsv.AppendHeader(nil), petcsv.Append)
 }
 
-func (a *API) exportNDJSON(c *call) error {
-	return a.export(c, "pets.ndjson", "application/x-ndjson", nil, func(to []byte, pet shop.Pet) []byte {
+func (a *API) exportNDJSON(x *exchange) error {
+	return a.export(x, "pets.ndjson", "application/x-ndjson", nil, func(to []byte, pet shop.Pet) []byte {
 		return append(append(to, encode(pet)...), '\n')
 	})
 }
 
 var (
-	errKeyEnded = errors.New("the key was taken back during an export")
-	errStopped  = errors.New("this node stopped before the end of an export")
+	errKeyRevoked = errors.New("the API key was revoked during the export")
+	errShutdown   = errors.New("the node shut down before the end of the export")
 )
 
-// export writes all animals, a piece at a time. What goes wrong after the beginning cuts the answer off, so that no client
-// takes it for whole.
-func (a *API) export(c *call, name, contentType string, head []byte, write func([]byte, shop.Pet) []byte) error {
-	if !a.exports.take() {
-		return shop.Errorf(shop.Unavailable, "There are too many exports at once; try again shortly.")
+// export sends all animals in chunks. If it fails after the response has started, web.Guard aborts the
+// response, so that the client does not mistake it for a complete one.
+func (a *API) export(x *exchange, name, contentType string, head []byte, appendPet func([]byte, shop.Pet) []byte) error {
+	if !a.exports.tryAcquire() {
+		return shop.Errorf(shop.Unavailable, "Too many exports are running; try again shortly.")
 	}
-	defer a.exports.leave()
+	defer a.exports.release()
 	begin := func() {
-		h := c.w.Header()
+		h := x.w.Header()
 		h.Set("Content-Type", contentType)
 		h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
 		h.Set("Cache-Control", "no-store")
-		c.begin(http.StatusOK)
-		c.leave()
+		x.writeHeader(http.StatusOK)
+		x.release()
 	}
-	if c.r.Method == http.MethodHead {
+	if x.r.Method == http.MethodHead {
 		begin()
 		return nil
 	}
-	c.streamed = true
-	ctx, cancel := context.WithCancelCause(c.r.Context())
+	x.streamed = true
+	ctx, cancel := context.WithCancelCause(x.r.Context())
 	defer cancel(nil)
-	defer context.AfterFunc(a.running, func() {
-		time.AfterFunc(exportGrace, func() { cancel(errStopped) })
+	defer context.AfterFunc(a.lifetime, func() {
+		time.AfterFunc(exportGrace, func() { cancel(errShutdown) })
 	})()
-	control := http.NewResponseController(c.w)
+	control := http.NewResponseController(x.w)
 	checked := time.Now()
-	piece := head
+	chunk := head
 	send := func() error {
-		if c.w.status == 0 {
-			begin() // not before there is something: a store that cannot be read is still told as an error
+		if !x.w.Started() {
+			begin() // not earlier, so that a failure of the first read is still reported as an error
 		}
-		control.SetWriteDeadline(time.Now().Add(exportPatience)) // what has none needs none
-		_, err := c.w.Write(piece)
-		piece = piece[:0]
+		control.SetWriteDeadline(time.Now().Add(exportWriteTimeout))
+		_, err := x.w.Write(chunk)
+		chunk = chunk[:0]
 		return err
 	}
 	err := a.Service.ExportPets(ctx, func(pets []shop.Pet) error {
-		if time.Since(checked) >= streamCheck {
+		if time.Since(checked) >= keyCheckInterval {
 			checked = time.Now()
-			if !a.stillOpens(c) {
-				return errKeyEnded
+			if !a.isKeyValid(x) {
+				return errKeyRevoked
 			}
 		}
 		for _, pet := range pets {
-			piece = write(piece, pet)
+			chunk = appendPet(chunk, pet)
 		}
 		return send()
 	})
-	if err == nil && (len(piece) > 0 || c.w.status == 0) {
-		err = send() // there are no animals
+	if err == nil && (len(chunk) > 0 || !x.w.Started()) {
+		err = send() // the catalogue is empty
 	}
-	if err != nil && c.w.status != 0 {
-		c.cut = true
+	if err != nil && x.w.Started() {
 		if cause := context.Cause(ctx); cause != nil {
 			err = fmt.Errorf("%w: %w", cause, err)
 		}
-		c.breakOff()
+		x.resetConnection()
 	}
 	return err
 }
 
-// breakOff resets the connection of a client whose version of HTTP knows no other sign of an answer that is not whole.
-func (c *call) breakOff() {
-	if c.r.ProtoAtLeast(1, 1) {
-		return // it misses the last chunk, or the end of the stream
+// resetConnection resets an HTTP/1.0 connection, which has no other way to mark a response as incomplete.
+func (x *exchange) resetConnection() {
+	if x.r.ProtoAtLeast(1, 1) {
+		return // the missing last chunk or the reset stream marks it
 	}
-	conn, _, err := http.NewResponseController(c.w).Hijack()
+	conn, _, err := http.NewResponseController(x.w).Hijack()
 	if err != nil {
 		return
 	}
-	under := conn
-	if secure, ok := conn.(*tls.Conn); ok {
-		under = secure.NetConn()
+	if tlsConn, ok := conn.(*tls.Conn); ok {
+		conn = tlsConn.NetConn()
 	}
-	if plain, ok := under.(interface{ SetLinger(int) error }); ok {
-		plain.SetLinger(0)
+	if tcp, ok := conn.(interface{ SetLinger(int) error }); ok {
+		tcp.SetLinger(0) // Close then sends a reset
 	}
-	under.Close()
+	conn.Close()
 }

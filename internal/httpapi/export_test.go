@@ -20,45 +20,45 @@ import (
 func TestExport(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.ask("GET", "/v1/exports/pets.ndjson", "").want(t, 200, "")
-	s.ask("GET", "/v1/exports/pets.csv", "").want(t, 200, "id,name,categoryId,status\r")
+	s.do("GET", "/v1/exports/pets.ndjson", "").want(t, 200, "")
+	s.do("GET", "/v1/exports/pets.csv", "").want(t, 200, "id,name,categoryId,status\r")
 	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
 	s.add(`{"name":"a \"b\", c","categoryId":-9223372036854775808}`)
 	s.add(`{"name":"=HYPERLINK(1)","categoryId":9223372036854775807,"status":"sold"}`)
-	s.ask("DELETE", "/v1/pets/1", "").want(t, 204, "")
+	s.do("DELETE", "/v1/pets/1", "").want(t, 204, "")
 	s.add(`{"name":" Žofka","categoryId":1}`)
-	got := s.ask("GET", "/v1/exports/pets.csv", "")
+	got := s.do("GET", "/v1/exports/pets.csv", "")
 	got.want(t, 200, "id,name,categoryId,status\r\n2,\"a \"\"b\"\", c\",-9223372036854775808,\r\n3,'=HYPERLINK(1),9223372036854775807,sold\r\n4,\" Žofka\",1,\r")
 	for name, want := range map[string]string{"Content-Type": "text/csv; charset=utf-8; header=present", "Content-Disposition": `attachment; filename="pets.csv"`, "Cache-Control": "no-store"} {
 		if got.Header.Get(name) != want {
 			t.Errorf("%s is %q", name, got.Header.Get(name))
 		}
 	}
-	got = s.ask("GET", "/v1/exports/pets.ndjson", "")
+	got = s.do("GET", "/v1/exports/pets.ndjson", "")
 	got.want(t, 200, `{"id":2,"name":"a \"b\", c","categoryId":-9223372036854775808}`+"\n"+
 		`{"id":3,"name":"=HYPERLINK(1)","categoryId":9223372036854775807,"status":"sold"}`+"\n"+`{"id":4,"name":" Žofka","categoryId":1}`)
 	if got.Header.Get("Content-Type") != "application/x-ndjson" {
 		t.Errorf("Content-Type is %q", got.Header.Get("Content-Type"))
 	}
 	for _, path := range []string{"/v1/exports/pets.csv", "/v1/exports/pets.ndjson"} {
-		s.ask("HEAD", path, "").want(t, 200, "")
-		s.ask("GET", path, "", bearing(s.key(shop.PetsWrite))).wantError(t, 403, shop.InsufficientScope)
+		s.do("HEAD", path, "").want(t, 200, "")
+		s.do("GET", path, "", bearing(s.key(shop.PetsWrite))).wantError(t, 403, shop.InsufficientScope)
 	}
-	s.ask("GET", "/v1/exports/pets.xml", "").wantError(t, 404, shop.NotFound)
+	s.do("GET", "/v1/exports/pets.xml", "").wantError(t, 404, shop.NotFound)
 }
 
-// A hold that has run out is over in an export, too.
-func TestExportAfterAHold(t *testing.T) {
+// An export shows an animal with an expired hold as available.
+func TestExportShowsExpiredHoldsAsAvailable(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
-	s.ask("POST", "/v1/store/orders", `{"petId":1}`).want(t, 201, "")
+	s.do("POST", "/v1/store/orders", `{"petId":1}`).want(t, 201, "")
 	s.clock.forward(73 * time.Hour)
-	s.ask("GET", "/v1/exports/pets.ndjson", "").want(t, 200, `{"id":1,"name":"Rex","categoryId":1,"status":"available"}`)
+	s.do("GET", "/v1/exports/pets.ndjson", "").want(t, 200, `{"id":1,"name":"Rex","categoryId":1,"status":"available"}`)
 }
 
-// What is exported can be imported again, and is then the same but for the ids.
-func TestExportAndImport(t *testing.T) {
+// An export can be imported again, and yields the same animals with new ids.
+func TestExportCanBeImported(t *testing.T) {
 	t.Parallel()
 	from := newShop(t)
 	statuses := []shop.Status{"", shop.Available, shop.Pending, shop.Sold}
@@ -69,12 +69,12 @@ func TestExportAndImport(t *testing.T) {
 	if _, err := from.service.ImportPets(t.Context(), rows, false); err != nil {
 		t.Fatal(err)
 	}
-	from.ask("DELETE", "/v1/pets/1", "").want(t, 204, "")
-	want := from.ask("GET", "/v1/pets?limit=100", "").pets(t)
+	from.do("DELETE", "/v1/pets/1", "").want(t, 204, "")
+	want := from.do("GET", "/v1/pets?limit=100", "").pets(t)
 	for path, header := range map[string]string{"/v1/exports/pets.csv": asCSV, "/v1/exports/pets.ndjson": "Content-Type: application/x-ndjson"} {
 		to := newShop(t)
-		to.ask("POST", "/v1/imports", string(from.ask("GET", path, "").body), header).want(t, 200, fmt.Sprintf(`{"created":%d}`, len(want)))
-		got := to.ask("GET", "/v1/pets?limit=100", "").pets(t)
+		to.do("POST", "/v1/imports", string(from.do("GET", path, "").body), header).want(t, 200, fmt.Sprintf(`{"created":%d}`, len(want)))
+		got := to.do("GET", "/v1/pets?limit=100", "").pets(t)
 		for i := range got {
 			got[i].ID++
 		}
@@ -84,17 +84,17 @@ func TestExportAndImport(t *testing.T) {
 	}
 }
 
-// fill adds many animals, so that an export has several pieces.
-func (s *openShop) fill(n int) { s.fillWith(n, strings.Repeat("x", 150)) }
+// fill adds many animals, so that an export has several chunks.
+func (s *testShop) fill(n int) { s.fillWith(n, strings.Repeat("x", 150)) }
 
-// flood adds so many animals that an export of them is more than the buffers of a connection hold.
-func (s *openShop) flood() {
+// flood adds so many animals that their export exceeds the buffers of a connection.
+func (s *testShop) flood() {
 	for range 2 {
 		s.fillWith(7000, strings.Repeat("🐈", 190)) // 800 bytes each
 	}
 }
 
-func (s *openShop) fillWith(n int, name string) {
+func (s *testShop) fillWith(n int, name string) {
 	s.t.Helper()
 	rows := make([]shop.ImportRow, n)
 	for i := range rows {
@@ -105,8 +105,9 @@ func (s *openShop) fillWith(n int, name string) {
 	}
 }
 
-// What is added, changed or removed during an export does not disturb what stays, and what is added makes it no longer.
-func TestExportBesideChanges(t *testing.T) {
+// An export during changes has every animal that is not removed exactly once, and none that is added after
+// its start.
+func TestExportDuringChanges(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.fill(5000)
@@ -121,7 +122,7 @@ func TestExportBesideChanges(t *testing.T) {
 		seen[pet.ID] = true
 		if i == 0 {
 			s.add(`{"name":"late","categoryId":1}`)
-			s.ask("DELETE", "/v1/pets/4999", "").want(t, 204, "")
+			s.do("DELETE", "/v1/pets/4999", "").want(t, 204, "")
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -133,12 +134,12 @@ func TestExportBesideChanges(t *testing.T) {
 		}
 	}
 	if seen[5001] {
-		t.Error("what was added later is there")
+		t.Error("the export has an animal that was added after its start")
 	}
 }
 
-// begin sends a request whose answer is read by the test.
-func (s *openShop) begin(t *testing.T, path string) *http.Response {
+// begin sends a request and leaves the response's body to the test.
+func (s *testShop) begin(t *testing.T, path string) *http.Response {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), "GET", s.url+path, nil)
 	if err != nil {
@@ -153,8 +154,8 @@ func (s *openShop) begin(t *testing.T, path string) *http.Response {
 	return response
 }
 
-// failLater makes the store fail after some reads.
-func (s *openShop) failLater(reads int64) {
+// failLater makes the store fail after a number of reads.
+func (s *testShop) failLater(reads int64) {
 	var n atomic.Int64
 	s.store.failWith(func(bool) error {
 		if n.Add(1) > reads {
@@ -164,14 +165,14 @@ func (s *openShop) failLater(reads int64) {
 	})
 }
 
-// An export that cannot begin is an error like any other; one that cannot be finished does not look whole.
-func TestExportThatFails(t *testing.T) {
+// An export that fails at its start returns an error. One that fails later is cut off.
+func TestFailedExportIsCutOff(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.fill(3000)
-	s.ask("GET", "/v1/pets?limit=1", "").want(t, 200, "")
+	s.do("GET", "/v1/pets?limit=1", "").want(t, 200, "")
 	s.failLater(1)
-	s.ask("GET", "/v1/exports/pets.csv", "").wantError(t, 503, shop.Unavailable)
+	s.do("GET", "/v1/exports/pets.csv", "").wantError(t, 503, shop.Unavailable)
 	s.failLater(3)
 	response := s.begin(t, "/v1/exports/pets.csv")
 	body, err := io.ReadAll(response.Body)
@@ -179,9 +180,9 @@ func TestExportThatFails(t *testing.T) {
 		t.Errorf("%d, %d bytes, %v", response.StatusCode, len(body), err)
 	}
 	if log := s.log.String(); !strings.Contains(log, "level=ERROR msg=request") || !strings.Contains(log, "operation=exportPetsCsv status=200") {
-		t.Errorf("the log says nothing of it: %s", log)
+		t.Errorf("the failure is not in the log: %s", log)
 	}
-	// HTTP/1.0 has no other sign of an end than that of the connection: it is reset.
+	// HTTP/1.0 marks the end of a body by closing the connection, so an incomplete one is reset.
 	s.failLater(3)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	if err != nil {
@@ -190,12 +191,12 @@ func TestExportThatFails(t *testing.T) {
 	defer conn.Close()
 	fmt.Fprintf(conn, "GET /v1/exports/pets.csv HTTP/1.0\r\nAuthorization: Bearer %s\r\n\r\n", adminKey)
 	if answer, err := io.ReadAll(conn); err == nil {
-		t.Errorf("an answer of %d bytes looks whole", len(answer))
+		t.Errorf("an incomplete response of %d bytes looks complete", len(answer))
 	}
 }
 
-// An export ends with its key.
-func TestExportOfARevokedKey(t *testing.T) {
+// An export stops when its key is revoked.
+func TestExportStopsWhenItsKeyIsRevoked(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.flood()
@@ -210,27 +211,27 @@ func TestExportOfARevokedKey(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	s.ask("DELETE", fmt.Sprintf("/v1/keys/%d", key.ID), "").want(t, 204, "")
-	time.Sleep(streamCheck)
+	s.do("DELETE", fmt.Sprintf("/v1/keys/%d", key.ID), "").want(t, 204, "")
+	time.Sleep(keyCheckInterval)
 	if n, err := io.Copy(io.Discard, response.Body); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("%d bytes came, and %v", n, err)
 	}
 }
 
-// A node writes some exports at a time, and a client that has gone gives its place to another.
+// A node limits its exports, and a client that disconnects makes room for another.
 func TestTooManyExports(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.flood()
 	var open []*http.Response
-	for range exportsAtOnce {
+	for range maxExports {
 		open = append(open, s.begin(t, "/v1/exports/pets.ndjson"))
 	}
-	s.ask("GET", "/v1/exports/pets.csv", "").wantError(t, 503, shop.Unavailable)
+	s.do("GET", "/v1/exports/pets.csv", "").wantError(t, 503, shop.Unavailable)
 	for _, response := range open {
 		response.Body.Close()
 	}
-	for s.ask("HEAD", "/v1/exports/pets.csv", "").StatusCode != 200 {
+	for s.do("HEAD", "/v1/exports/pets.csv", "").StatusCode != 200 {
 		time.Sleep(10 * time.Millisecond)
 	}
 }

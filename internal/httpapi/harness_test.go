@@ -26,36 +26,36 @@ import (
 // adminKey is the configured key of every shop in these tests.
 const adminKey = "configured-key-of-the-tests"
 
-// openShop is a whole service on a real database behind a real listener. Every answer that it gives is held against the
-// OpenAPI document.
-type openShop struct {
-	t       *testing.T
-	store   *faultyStore
-	service *shop.Service
-	clock   *clock
-	api     *API
-	url     string // without /v1
-	log     *safeBuffer
-	client  *http.Client
-	checks  *apitest.Validator
-	trusted bool   // answers are not held against the document: there are too many
-	close   func() // also happens by itself at the end of the test
+// testShop is a complete service on a real database behind a real listener. It validates every response
+// against the OpenAPI document.
+type testShop struct {
+	t              *testing.T
+	store          *faultyStore
+	service        *shop.Service
+	clock          *clock
+	api            *API
+	url            string // without /v1
+	log            *syncBuffer
+	client         *http.Client
+	checks         *apitest.Validator
+	skipValidation bool   // do not validate responses: there are too many
+	close          func() // also called at the end of the test
 }
 
-func newShop(t *testing.T, change ...func(*Config)) *openShop {
+func newShop(t *testing.T, change ...func(*Config)) *testShop {
 	t.Helper()
 	return newShopWith(t, shop.Options{}, change...)
 }
 
-func newShopWith(t *testing.T, o shop.Options, change ...func(*Config)) *openShop {
+func newShopWith(t *testing.T, o shop.Options, change ...func(*Config)) *testShop {
 	t.Helper()
-	s := &openShop{t: t, log: &safeBuffer{}, clock: &clock{}}
+	s := &testShop{t: t, log: &syncBuffer{}, clock: &clock{}}
 	database := filepath.Join(t.TempDir(), "test.db")
 	if onPostgres {
 		database = pgtest.Shared(t).NewDatabase(t)
 	}
-	// A hundred clients at once take a busy machine longer than a caller should wait.
-	sql, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true, Now: s.clock.now, Patience: time.Minute})
+	// On a busy machine a hundred concurrent clients take longer than the default allows.
+	sql, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true, Now: s.clock.now, RetryBudget: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func newShopWith(t *testing.T, o shop.Options, change ...func(*Config)) *openSho
 		t.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(s.api)
-	server.Config.DisableGeneralOptionsHandler = true // as the program has it
+	server.Config.DisableGeneralOptionsHandler = true // as in the program
 	server.Start()
 	server.Config.ErrorLog = slog.NewLogLogger(slog.NewTextHandler(s.log, nil), slog.LevelWarn)
 	s.close = sync.OnceFunc(func() {
@@ -84,7 +84,7 @@ func newShopWith(t *testing.T, o shop.Options, change ...func(*Config)) *openSho
 	return s
 }
 
-// documentChecks holds answers against the document, and notes which of them were seen.
+// documentChecks validates responses against the OpenAPI document and records which ones were seen.
 var documentChecks = sync.OnceValues(func() (*apitest.Validator, error) {
 	document, err := api.NewDocument()
 	if err != nil {
@@ -98,8 +98,8 @@ var documentChecks = sync.OnceValues(func() (*apitest.Validator, error) {
 	return checks, nil
 })
 
-// open opens the shop on the same store, as it is on another node.
-func (s *openShop) open(o shop.Options) *shop.Service {
+// open opens the shop on the same store, like another node.
+func (s *testShop) open(o shop.Options) *shop.Service {
 	s.t.Helper()
 	o.Environment, o.ConfiguredKey = shop.Production, adminKey
 	if o.Now == nil {
@@ -112,27 +112,27 @@ func (s *openShop) open(o shop.Options) *shop.Service {
 	return service
 }
 
-// clock is that of the store and of the service; it can be set forward, so that holds run out, and back.
+// clock is the clock of the store and the service. Tests set it forward, so that holds expire, or back.
 type clock struct{ ahead atomic.Int64 }
 
 func (c *clock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())).Round(0) }
 func (c *clock) forward(d time.Duration) { c.ahead.Add(int64(d)) }
 
-// faultyStore is the real store, which can be told to fail.
+// faultyStore is the real store with injected failures.
 type faultyStore struct {
 	shop.Store
 	mu    sync.Mutex
 	fault func(write bool) error
 }
 
-// failWith makes every later use of the store run fault first; nil heals it.
+// failWith calls fault before every read and write, and returns its error. nil ends that.
 func (s *faultyStore) failWith(fault func(write bool) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault = fault
 }
 
-// holdWrites makes every later write say on entered that it has begun, and then wait until release is called.
+// holdWrites blocks every write until release is called. Each sends on entered when it starts.
 func (s *faultyStore) holdWrites() (entered <-chan struct{}, release func()) {
 	begun, gate := make(chan struct{}), make(chan struct{})
 	s.failWith(func(write bool) error {
@@ -179,49 +179,49 @@ func (s *faultyStore) Ready(ctx context.Context) error {
 	return s.Store.Ready(ctx)
 }
 
-// safeBuffer is a log that can be read while it is written.
-type safeBuffer struct {
+// syncBuffer is a buffer that is safe for concurrent use.
+type syncBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer
 }
 
-func (b *safeBuffer) Write(p []byte) (int, error) {
+func (b *syncBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buffer.Write(p)
 }
 
-func (b *safeBuffer) String() string {
+func (b *syncBuffer) String() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.buffer.String()
 }
 
-// answer is a response with its body read.
-type answer struct {
+// testResponse is a response and its body.
+type testResponse struct {
 	*http.Response
 	body []byte
 }
 
-// ask sends a request with the admin key. Each header is "Name: value"; one with an empty value takes a header away.
-func (s *openShop) ask(method, path, body string, headers ...string) answer {
+// do sends a request with the admin key. Each header is "Name: value"; an empty value removes the header.
+func (s *testShop) do(method, path, body string, headers ...string) testResponse {
 	s.t.Helper()
-	got, err := s.try(method, path, body, headers...)
+	got, err := s.tryDo(method, path, body, headers...)
 	if err != nil {
 		s.t.Fatalf("%s %s: %v", method, path, err)
 	}
 	return got
 }
 
-// try is ask for goroutines, in which a test cannot be stopped.
-func (s *openShop) try(method, path, body string, headers ...string) (answer, error) {
+// tryDo is do for goroutines, which must not call Fatal.
+func (s *testShop) tryDo(method, path, body string, headers ...string) (testResponse, error) {
 	address := path
 	if strings.HasPrefix(path, "/") {
 		address = s.url + path
 	}
 	request, err := http.NewRequest(method, address, strings.NewReader(body))
 	if err != nil {
-		return answer{}, err
+		return testResponse{}, err
 	}
 	request.Header.Set("Authorization", "Bearer "+adminKey)
 	if strings.HasPrefix(path, "/v1/imports") {
@@ -239,31 +239,31 @@ func (s *openShop) try(method, path, body string, headers ...string) (answer, er
 	return s.send(request)
 }
 
-func (s *openShop) send(request *http.Request) (answer, error) {
-	response, err := s.client.Transport.RoundTrip(request) // follows no redirect
+func (s *testShop) send(request *http.Request) (testResponse, error) {
+	response, err := s.client.Transport.RoundTrip(request) // does not follow redirects
 	if err != nil {
-		return answer{}, err
+		return testResponse{}, err
 	}
 	defer response.Body.Close()
-	got := answer{Response: response}
+	got := testResponse{Response: response}
 	if got.body, err = io.ReadAll(response.Body); err != nil {
-		return answer{}, err
+		return testResponse{}, err
 	}
 	var e errorBody
 	if json.Unmarshal(got.body, &e) == nil && e.Code != "" {
 		reached.Store(string(e.Code)+": "+e.Message, true)
 	}
-	if s.trusted || !isOrBelow(request.URL.Path, "/v1") && response.StatusCode < 400 {
-		return got, nil // what stands beside the interface is not in the document
+	if s.skipValidation || !hasPathPrefix(request.URL.Path, "/v1") && response.StatusCode < 400 {
+		return got, nil // endpoints outside /v1 are not in the OpenAPI document
 	}
 	if err := s.checks.Check(request, response.StatusCode, response.Header, got.body); err != nil {
-		return answer{}, fmt.Errorf("the answer %d %s is not as the document says: %w", response.StatusCode, got.body, err)
+		return testResponse{}, fmt.Errorf("the response %d %s does not match the OpenAPI document: %w", response.StatusCode, got.body, err)
 	}
 	return got, nil
 }
 
-// wantError checks that an answer is exactly this error.
-func (a answer) wantError(t *testing.T, status int, code shop.Code) {
+// wantError checks that the response is exactly this error.
+func (a testResponse) wantError(t *testing.T, status int, code shop.Code) {
 	t.Helper()
 	if a.StatusCode != status {
 		t.Fatalf("got %d %s, want %d %s", a.StatusCode, a.body, status, code)
@@ -283,16 +283,16 @@ func (a answer) wantError(t *testing.T, status int, code shop.Code) {
 	}
 }
 
-// want checks the status and, where it is not empty, the body.
-func (a answer) want(t *testing.T, status int, body string) {
+// want checks the status and, unless it is empty, the body.
+func (a testResponse) want(t *testing.T, status int, body string) {
 	t.Helper()
 	if got := strings.TrimSuffix(string(a.body), "\n"); a.StatusCode != status || body != "" && got != body {
 		t.Errorf("got %d %s, want %d %s", a.StatusCode, got, status, body)
 	}
 }
 
-// message is the message of an error's answer.
-func (a answer) message(t *testing.T) string {
+// message returns the message of an error response.
+func (a testResponse) message(t *testing.T) string {
 	t.Helper()
 	var body errorBody
 	if err := json.Unmarshal(a.body, &body); err != nil {
@@ -301,10 +301,10 @@ func (a answer) message(t *testing.T) string {
 	return body.Message
 }
 
-// add adds an animal by the API and returns it.
-func (s *openShop) add(body string) shop.Pet {
+// add adds an animal through the API.
+func (s *testShop) add(body string) shop.Pet {
 	s.t.Helper()
-	got := s.ask("POST", "/v1/pets", body)
+	got := s.do("POST", "/v1/pets", body)
 	if got.StatusCode != http.StatusCreated {
 		s.t.Fatalf("POST %s: %d %s", body, got.StatusCode, got.body)
 	}
@@ -315,8 +315,8 @@ func (s *openShop) add(body string) shop.Pet {
 	return pet
 }
 
-// key makes a key with these scopes.
-func (s *openShop) key(scopes ...shop.Scope) string {
+// key creates a key with these scopes and returns its secret.
+func (s *testShop) key(scopes ...shop.Scope) string {
 	s.t.Helper()
 	key, err := s.service.CreateKey(s.t.Context(), shop.NewKey{Name: "partner", Scopes: scopes})
 	if err != nil {
@@ -325,8 +325,8 @@ func (s *openShop) key(scopes ...shop.Scope) string {
 	return key.Secret
 }
 
-// soon finds a time a little ahead that something still accepts, and returns it. On a busy machine a time may have passed
-// before it is used; only then a later one is tried.
+// soon returns a time in the near future that accepts accepted. On a busy machine a time may pass before it
+// is used; then soon tries a later one.
 func soon(t *testing.T, accepts func(at time.Time) bool) time.Time {
 	t.Helper()
 	for ahead := 100 * time.Millisecond; ; ahead *= 2 {
@@ -335,13 +335,13 @@ func soon(t *testing.T, accepts func(at time.Time) bool) time.Time {
 			return at
 		}
 		if time.Now().Before(at) {
-			t.Fatalf("%v was refused before it had passed", at)
+			t.Fatalf("%v was refused although it had not passed", at)
 		}
 	}
 }
 
-// pets are the animals of a list's answer.
-func (a answer) pets(t *testing.T) []shop.Pet {
+// pets returns the animals of a list.
+func (a testResponse) pets(t *testing.T) []shop.Pet {
 	t.Helper()
 	var pets []shop.Pet
 	if err := json.Unmarshal(a.body, &pets); err != nil {
@@ -350,8 +350,8 @@ func (a answer) pets(t *testing.T) []shop.Pet {
 	return pets
 }
 
-// link is the target of a relation in the Link header, or "".
-func (a answer) link(relation string) string {
+// link returns the target of a relation in the Link header, or "".
+func (a testResponse) link(relation string) string {
 	for link := range strings.SplitSeq(a.Header.Get("Link"), ", ") {
 		if target, rest, ok := strings.Cut(strings.TrimPrefix(link, "<"), ">"); ok && strings.Contains(rest, `rel="`+relation+`"`) {
 			return target

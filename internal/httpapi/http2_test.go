@@ -14,8 +14,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// overHTTP2 moves a shop to a listener that speaks TLS and HTTP/2.
-func (s *openShop) overHTTP2() {
+// overHTTP2 serves a shop over TLS and HTTP/2.
+func (s *testShop) overHTTP2() {
 	s.t.Helper()
 	server := httptest.NewUnstartedServer(s.api)
 	server.EnableHTTP2 = true
@@ -23,53 +23,53 @@ func (s *openShop) overHTTP2() {
 	server.StartTLS()
 	s.t.Cleanup(server.Close)
 	s.url, s.client = server.URL, server.Client()
-	if got := s.ask("GET", "/v1/pets", ""); got.ProtoMajor != 2 {
+	if got := s.do("GET", "/v1/pets", ""); got.ProtoMajor != 2 {
 		s.t.Fatalf("it is %s", got.Proto)
 	}
 }
 
-// Over HTTP/2 a stream may be silent for longer than its reader may take with what it is sent.
+// Over HTTP/2 a stream may be idle for longer than its write timeout.
 func TestStreamOverHTTP2(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.work()
+	s.runJobs()
 	s.overHTTP2()
-	s.api.pace.patience = 2 * time.Second // in which also a busy machine takes what it is sent
+	s.api.streamTiming.writeTimeout = 2 * time.Second // enough for a write on a busy machine
 	r := s.follow("")
 	r.wantStart("0")
-	time.Sleep(s.api.pace.patience + time.Second) // nothing can be waited for: that nothing happens is what must be seen
+	time.Sleep(s.api.streamTiming.writeTimeout + time.Second) // the test is that nothing happens, so there is nothing to wait for
 	s.add(`{"name":"Rex","categoryId":1}`)
 	r.wantEvents("category.created categories/1", "pet.created pets/1")
 	s.api.Stopping()
 	r.wantEnd()
 }
 
-// A reader that takes nothing is cut off, and the other requests of its connection go on.
+// A stream that the client does not read is reset, and other requests on the same connection continue.
 func TestSlowReaderOverHTTP2(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.work()
+	s.runJobs()
 	s.overHTTP2()
-	s.trusted = true
-	s.api.pace.patience = time.Second
+	s.skipValidation = true
+	s.api.streamTiming.writeTimeout = time.Second
 	slow := s.follow("?after=0")
 	slow.wantStart("0")
-	const events = 400 // of 32 KiB: more than the client lets come before it is read
+	const events = 400 // of 32 KiB: more than the client's flow-control window
 	for i := range events / 50 {
-		s.tell(50*i+1, 50, strings.Repeat("x", 32<<10))
+		s.insertEvents(50*i+1, 50, strings.Repeat("x", 32<<10))
 	}
-	s.await("its end", func() bool { return s.metric("animalstore_event_streams") == 0 })
+	s.waitFor("its end", func() bool { return s.metric("animalstore_event_streams") == 0 })
 	for {
 		if _, err := slow.next(); errors.Is(err, io.EOF) {
-			t.Fatal("it was told that this was all")
+			t.Fatal("the stream ended as if it were complete")
 		} else if err != nil {
-			break // it knows that it has to resume
+			break // the client knows that it must resume
 		}
 	}
-	s.ask("GET", "/v1/pets", "").want(t, 200, "[]")
+	s.do("GET", "/v1/pets", "").want(t, 200, "[]")
 }
 
-// What is refused without its body being read leaves the connection to the others who share it.
+// A request that is refused before its body is read does not close the connection that others share.
 func TestUnreadBodyOverHTTP2(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -90,9 +90,9 @@ func TestUnreadBodyOverHTTP2(t *testing.T) {
 	if connections[0] != connections[2] {
 		t.Errorf("the requests came over %q", connections)
 	}
-	large := s.ask("POST", "/v1/pets", strings.Repeat(" ", maxBody+1))
+	large := s.do("POST", "/v1/pets", strings.Repeat(" ", maxBodyBytes+1))
 	large.wantError(t, 413, shop.PayloadTooLarge)
-	s.ask("POST", "/v1/pets", fmt.Sprintf(`{"name":"Rex","categoryId":1%s}`, strings.Repeat(" ", maxBody/2))).want(t, 201, "")
+	s.do("POST", "/v1/pets", fmt.Sprintf(`{"name":"Rex","categoryId":1%s}`, strings.Repeat(" ", maxBodyBytes/2))).want(t, 201, "")
 }
 
 // endless is a body that never ends.
@@ -105,7 +105,7 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Every answer says that its type is what it says; and where this service has a name for itself, that it is reached by TLS alone.
+// Every response has nosniff, and Strict-Transport-Security if the service owns the HTTPS port of its host.
 func TestHeadersOfEveryAnswer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -117,10 +117,10 @@ func TestHeadersOfEveryAnswer(t *testing.T) {
 		{true, "https://pets.example.com/v1", "max-age=31536000"},
 	} {
 		s := newShop(t, func(config *Config) { config.TLS, config.PublicURL = c.tls, c.public })
-		for _, got := range []answer{
-			s.ask("GET", "/v1/pets", ""), s.ask("GET", "/v1/nothing", ""), s.ask("GET", "/v1/pets", "", "Authorization: "), s.ask("OPTIONS", "/v1/pets", ""),
-			s.ask("PUT", "/v1/pets", ""), s.ask("GET", "/livez", ""), s.ask("GET", "/metrics", ""), s.ask("GET", "/debug/pprof/", ""),
-			s.ask("GET", "/v1/openapi.json", ""), s.ask("GET", "/v1/openapi.json", "", "If-None-Match: *"), s.ask("HEAD", "/v1/events", "", "Accept: text/event-stream"),
+		for _, got := range []testResponse{
+			s.do("GET", "/v1/pets", ""), s.do("GET", "/v1/nothing", ""), s.do("GET", "/v1/pets", "", "Authorization: "), s.do("OPTIONS", "/v1/pets", ""),
+			s.do("PUT", "/v1/pets", ""), s.do("GET", "/livez", ""), s.do("GET", "/metrics", ""), s.do("GET", "/debug/pprof/", ""),
+			s.do("GET", "/v1/openapi.json", ""), s.do("GET", "/v1/openapi.json", "", "If-None-Match: *"), s.do("HEAD", "/v1/events", "", "Accept: text/event-stream"),
 		} {
 			if h := got.Header; h.Get("X-Content-Type-Options") != "nosniff" || len(h.Values("X-Content-Type-Options")) != 1 || h.Get("Strict-Transport-Security") != c.strictly {
 				t.Errorf("%+v: %s: %v", c, got.Request.URL.Path, h)

@@ -12,30 +12,28 @@ import (
 
 const (
 	importOperation = "importPets"
-	// maxImport is how large the body of an import may be.
-	maxImport = 8 << 20
-	// importTimeout is how long a client may take to send it.
-	importTimeout = 2 * time.Minute
-	// importsAtOnce is how many imports a node takes at a time: each is kept in memory, whole.
-	importsAtOnce = 8
+	maxImportBytes  = 8 << 20
+	importTimeout   = 2 * time.Minute // for the client to send the file
+	// maxImports is the number of imports that a node accepts at once. Each is held in memory.
+	maxImports = 8
 )
 
-// importPets adds many animals at once, all or none.
-func (a *API) importPets(c *call) error {
-	q := parseQuery(c.r.URL.RawQuery)
+// importPets adds all animals of a file, or none if a row is invalid.
+func (a *API) importPets(x *exchange) error {
+	q := parseQuery(x.r.URL.RawQuery)
 	dryRun := q.boolean("dryRun")
 	if q.err != nil {
 		return q.err
 	}
-	rows, err := decodeImport(c.r.Header.Get("Content-Type"), c.body)
+	rows, err := decodeImport(x.r.Header.Get("Content-Type"), x.body)
 	if err != nil {
 		return err
 	}
-	return once(c, func(ctx context.Context) (shop.Imported, error) { return a.Service.ImportPets(ctx, rows, dryRun) },
-		answerWith[shop.Imported](200))
+	return runIdempotent(x, func(ctx context.Context) (shop.ImportResult, error) { return a.Service.ImportPets(ctx, rows, dryRun) },
+		respondWith[shop.ImportResult](200))
 }
 
-// decodeImport reads the animals of an import; what is wrong with one stands in its row.
+// decodeImport decodes the rows of a CSV or NDJSON file. Each row holds its own problems.
 func decodeImport(contentType string, body []byte) ([]shop.ImportRow, error) {
 	if mediaType, _, _ := mime.ParseMediaType(contentType); mediaType == "text/csv" {
 		return petcsv.Read(body)
@@ -52,7 +50,7 @@ func decodeImport(contentType string, body []byte) ([]shop.ImportRow, error) {
 		row := shop.ImportRow{Line: line}
 		var err error
 		if row.NewPet, row.Problems, err = decodeNewPet(text); err != nil {
-			row.Problems.Add("", "is no JSON object, or names a member twice")
+			row.Problems.Add("", "is not a JSON object, or has a duplicate member")
 		}
 		rows = append(rows, row)
 	}

@@ -11,14 +11,14 @@ import (
 
 const asCSV = "Content-Type: text/csv"
 
-// csvOf is a file of animals in plain lines.
+// csvOf returns a CSV file with a header and these lines.
 func csvOf(lines ...string) string { return "name,categoryId,status\n" + strings.Join(lines, "\n") }
 
-// wantPets checks what the store holds, oldest first, as "name categoryId status".
-func (s *openShop) wantPets(t *testing.T, want ...string) {
+// wantPets checks the animals of the store, oldest first, as "name categoryId status".
+func (s *testShop) wantPets(t *testing.T, want ...string) {
 	t.Helper()
 	var got []string
-	for _, pet := range s.ask("GET", "/v1/pets?limit=100", "").pets(t) {
+	for _, pet := range s.do("GET", "/v1/pets?limit=100", "").pets(t) {
 		got = append([]string{strings.TrimSuffix(fmt.Sprintf("%s %d %s", pet.Name, pet.CategoryID, pet.Status), " ")}, got...)
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -26,7 +26,7 @@ func (s *openShop) wantPets(t *testing.T, want ...string) {
 	}
 }
 
-// CSV comes as people have it.
+// CSV is accepted in the variants that spreadsheets write.
 func TestImportCSV(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{
@@ -44,20 +44,20 @@ func TestImportCSV(t *testing.T) {
 		"exported":                    "id,name,categoryId,status\r\n1,Rex,1,available\r\n9,Mia,2,\r\n",
 	} {
 		s := newShop(t)
-		if got := s.ask("POST", "/v1/imports", file, asCSV); got.StatusCode != 200 || string(got.body) != "{\"created\":2}\n" {
+		if got := s.do("POST", "/v1/imports", file, asCSV); got.StatusCode != 200 || string(got.body) != "{\"created\":2}\n" {
 			t.Errorf("%s: %d %s", name, got.StatusCode, got.body)
 		}
 		s.wantPets(t, "Rex 1 available", "Mia 2")
-		s.ask("GET", "/v1/store/inventory", "").want(t, 200, `{"available":1,"pending":0,"sold":0,"unspecified":1}`)
+		s.do("GET", "/v1/store/inventory", "").want(t, 200, `{"available":1,"pending":0,"sold":0,"unspecified":1}`)
 	}
 }
 
-// Names stay as they are, also those that mean something to CSV or to a spreadsheet.
+// Names are imported unchanged, even if they have a meaning in CSV or in a spreadsheet.
 func TestImportNames(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	file := "name,categoryId\n\"Rex, \"\"the\"\" dog\",1\n\"  a;b  \",1\n'=1+1,1\n''@x,1\n=2,1\n'Rex',1\n" + strings.Repeat("🐈", 200) + ",-9223372036854775808\n"
-	s.ask("POST", "/v1/imports", file, asCSV).want(t, 200, `{"created":7}`)
+	s.do("POST", "/v1/imports", file, asCSV).want(t, 200, `{"created":7}`)
 	s.wantPets(t, `Rex, "the" dog 1`, "  a;b   1", "=1+1 1", "'@x 1", "=2 1", "'Rex' 1", strings.Repeat("🐈", 200)+" -9223372036854775808")
 }
 
@@ -65,17 +65,17 @@ func TestImportNDJSON(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	file := "\ufeff{\"name\":\"Rex\",\"categoryId\":1,\"status\":\"available\"}\r\n\n  \n{\"id\":77,\"name\":\"Mia\",\"categoryId\":2e0,\"age\":3}"
-	s.ask("POST", "/v1/imports", file).want(t, 200, `{"created":2}`)
+	s.do("POST", "/v1/imports", file).want(t, 200, `{"created":2}`)
 	s.wantPets(t, "Rex 1 available", "Mia 2")
-	s.ask("POST", "/v1/imports", "").want(t, 200, `{"created":0}`)
-	s.ask("POST", "/v1/imports", "name,categoryId\n", asCSV).want(t, 200, `{"created":0}`)
+	s.do("POST", "/v1/imports", "").want(t, 200, `{"created":0}`)
+	s.do("POST", "/v1/imports", "name,categoryId\n", asCSV).want(t, 200, `{"created":0}`)
 	s.wantPets(t, "Rex 1 available", "Mia 2")
 }
 
-// A file with anything wrong in it adds nothing, and its first bad rows are named by their lines.
-func TestImportOfBadFiles(t *testing.T) {
+// An invalid file adds nothing, and the message names its first invalid lines.
+func TestInvalidImportIsRefused(t *testing.T) {
 	t.Parallel()
-	const because = "Nothing was imported, because "
+	const because = "Nothing was imported because "
 	const columns = "the columns are name, categoryId and, where you like, status; id may be there and is ignored."
 	var many, named []string
 	for i := range 25 {
@@ -89,7 +89,7 @@ func TestImportOfBadFiles(t *testing.T) {
 		{asCSV, "name,categoryId,status\nRex,1,sold\n,x,\nMia,2,gone\n",
 			because + "2 rows are not valid: line 3: name is required, categoryId must be an integer of 64 bits; line 4: status must be one of available, pending, sold."},
 		{asCSV, csvOf("\"Rex\nthe\nsecond\",1,", "Mia,,"),
-			because + "2 rows are not valid: line 2: name must not have control characters (U+0000 to U+001F, U+007F); line 5: categoryId is required."},
+			because + "2 rows are not valid: line 2: name must not contain control characters (U+0000 to U+001F, U+007F); line 5: categoryId is required."},
 		{asCSV, csvOf("Rex \"the\" dog,1,", "Mia,1.5,"),
 			because + "2 rows are not valid: line 2: has a quote inside a value; put the whole value in quotes and write each quote in it twice; line 3: categoryId must be an integer of 64 bits."},
 		{asCSV, csvOf("Mia,1,", "\"Rex,1,"),
@@ -99,7 +99,7 @@ func TestImportOfBadFiles(t *testing.T) {
 		{asCSV, csvOf("Rex,+1,"), because + "a row is not valid: line 2: categoryId must be an integer of 64 bits."},
 		{asCSV, csvOf("Rex,9223372036854775808,"), because + "a row is not valid: line 2: categoryId must be an integer of 64 bits."},
 		{asCSV, csvOf("R\xe9x,1,"), because + "a row is not valid: line 2: name must be valid UTF-8."},
-		{asCSV, csvOf(many...), because + "25 rows are not valid, of which these are the first 20: " + strings.Join(named, "; ") + "."},
+		{asCSV, csvOf(many...), because + "25 rows are not valid; the first 20 are: " + strings.Join(named, "; ") + "."},
 		{asCSV, "breed,name,categoryId\nx,Rex,1\n", `The first line names a column "breed" that animals do not have; ` + columns},
 		{asCSV, "name,status\nRex,sold\n", "The first line does not name the column categoryId; " + columns},
 		{asCSV, "Rex,1\n", `The first line names a column "Rex" that animals do not have; ` + columns},
@@ -108,8 +108,8 @@ func TestImportOfBadFiles(t *testing.T) {
 		{asCSV, "\"name,categoryId\n", "The first line, which names the columns, has a value in quotes that does not end as it should; write each quote in it twice."},
 		{asCSV, "\xff\xfen\x00a\x00", "The file is UTF-16; save it as CSV in UTF-8."},
 		{"", "{\"name\":\"Rex\",\"categoryId\":1}\n\n{\"name\":7}\n[]\n{\"name\":\"a\",\"name\":\"b\",\"categoryId\":1}\n{", because + "4 rows are not valid: " +
-			"line 3: name must be a string, categoryId is required; line 4: is no JSON object, or names a member twice; " +
-			"line 5: is no JSON object, or names a member twice; line 6: is no JSON object, or names a member twice."},
+			"line 3: name must be a string, categoryId is required; line 4: is not a JSON object, or has a duplicate member; " +
+			"line 5: is not a JSON object, or has a duplicate member; line 6: is not a JSON object, or has a duplicate member."},
 		{"", `{"name":"Rex","categoryId":1,"status":null}`, because + "a row is not valid: line 1: status must be one of available, pending, sold."},
 	} {
 		for _, path := range []string{"/v1/imports", "/v1/imports?dryRun=true"} {
@@ -117,7 +117,7 @@ func TestImportOfBadFiles(t *testing.T) {
 			if c.contentType != "" {
 				headers = append(headers, c.contentType)
 			}
-			got := s.ask("POST", path, c.file, headers...)
+			got := s.do("POST", path, c.file, headers...)
 			got.wantError(t, 400, shop.ValidationFailed)
 			if message := got.message(t); message != c.message {
 				t.Errorf("%q is refused with\n%s\nwant\n%s", c.file, message, c.message)
@@ -125,106 +125,106 @@ func TestImportOfBadFiles(t *testing.T) {
 		}
 	}
 	s.wantPets(t)
-	if events := s.trail(t, 0); len(events) > 0 {
+	if events := s.eventLines(t, 0); len(events) > 0 {
 		t.Errorf("there are events: %v", events)
 	}
 }
 
-// Where only known categories are allowed, the unknown ones are named with all else, and no row brings one into being.
+// If only known categories are allowed, unknown ones are reported with all other problems, and none is created.
 func TestImportOfKnownCategories(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.service = s.open(shop.Options{KnownCategories: true})
 	s.api.Service = s.service
-	s.ask("PUT", "/v1/categories/1", `{"name":"Dogs"}`).want(t, 201, "")
+	s.do("PUT", "/v1/categories/1", `{"name":"Dogs"}`).want(t, 201, "")
 	file := csvOf("Rex,1,", "Mia,2,", ",3,gone", "Leo,1,", "\"Tom\"x,1,")
 	for _, path := range []string{"/v1/imports", "/v1/imports?dryRun=true"} {
-		got := s.ask("POST", path, file, asCSV)
+		got := s.do("POST", path, file, asCSV)
 		got.wantError(t, 400, shop.ValidationFailed)
-		want := "Nothing was imported, because 3 rows are not valid: line 3: categoryId must be the id of a category that there is; " +
-			"line 4: name is required, status must be one of available, pending, sold, categoryId must be the id of a category that there is; " +
+		want := "Nothing was imported because 3 rows are not valid: line 3: categoryId must be the id of an existing category; " +
+			"line 4: name is required, status must be one of available, pending, sold, categoryId must be the id of an existing category; " +
 			"line 6: has a value in quotes that does not end as it should; write each quote in it twice."
 		if got.message(t) != want {
 			t.Errorf("got  %s\nwant %s", got.message(t), want)
 		}
 	}
-	s.ask("POST", "/v1/imports", csvOf("Rex,1,", "Mia,2,"), asCSV).wantError(t, 400, shop.ValidationFailed)
-	s.ask("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).want(t, 200, `{"created":1}`)
+	s.do("POST", "/v1/imports", csvOf("Rex,1,", "Mia,2,"), asCSV).wantError(t, 400, shop.ValidationFailed)
+	s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).want(t, 200, `{"created":1}`)
 	s.wantPets(t, "Rex 1")
-	s.ask("GET", "/v1/categories", "").want(t, 200, `[{"id":1,"name":"Dogs"}]`)
+	s.do("GET", "/v1/categories", "").want(t, 200, `[{"id":1,"name":"Dogs"}]`)
 }
 
 func TestImportLimits(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	file := csvOf(strings.Split(strings.TrimSuffix(strings.Repeat("Rex,1,sold\n", shop.MaxImport), "\n"), "\n")...)
-	got := s.ask("POST", "/v1/imports", file+"\nRex,1,sold", asCSV)
+	got := s.do("POST", "/v1/imports", file+"\nRex,1,sold", asCSV)
 	got.wantError(t, 413, shop.PayloadTooLarge)
 	if want := "The import has 10001 animals; send at most 10000 at once."; got.message(t) != want {
 		t.Errorf("got %s", got.message(t))
 	}
 	s.wantPets(t)
-	s.ask("POST", "/v1/imports", file, asCSV).want(t, 200, `{"created":10000}`)
-	s.ask("GET", "/v1/store/inventory", "").want(t, 200, `{"available":0,"pending":0,"sold":10000,"unspecified":0}`)
+	s.do("POST", "/v1/imports", file, asCSV).want(t, 200, `{"created":10000}`)
+	s.do("GET", "/v1/store/inventory", "").want(t, 200, `{"available":0,"pending":0,"sold":10000,"unspecified":0}`)
 
-	s.ask("POST", "/v1/imports", csvOf("Rex,1,")+strings.Repeat("\n", maxImport), asCSV).wantError(t, 413, shop.PayloadTooLarge)
+	s.do("POST", "/v1/imports", csvOf("Rex,1,")+strings.Repeat("\n", maxImportBytes), asCSV).wantError(t, 413, shop.PayloadTooLarge)
 	fits := csvOf("Rex,1,")
-	s.ask("POST", "/v1/imports", fits+strings.Repeat("\n", maxImport-len(fits)), asCSV).want(t, 200, `{"created":1}`)
+	s.do("POST", "/v1/imports", fits+strings.Repeat("\n", maxImportBytes-len(fits)), asCSV).want(t, 200, `{"created":1}`)
 	for _, header := range []string{"Content-Type: application/json", "Content-Type: text/plain", "Content-Type: text/csv; charset=iso-8859-1", "Content-Type: "} {
-		s.ask("POST", "/v1/imports", fits, header).wantError(t, 415, shop.UnsupportedMediaType)
+		s.do("POST", "/v1/imports", fits, header).wantError(t, 415, shop.UnsupportedMediaType)
 	}
-	s.ask("POST", "/v1/imports", fits, asCSV, "Content-Encoding: gzip").wantError(t, 415, shop.UnsupportedMediaType)
-	s.ask("POST", "/v1/imports", fits, "Content-Type: text/csv; charset=UTF-8; header=present").want(t, 200, `{"created":1}`)
+	s.do("POST", "/v1/imports", fits, asCSV, "Content-Encoding: gzip").wantError(t, 415, shop.UnsupportedMediaType)
+	s.do("POST", "/v1/imports", fits, "Content-Type: text/csv; charset=UTF-8; header=present").want(t, 200, `{"created":1}`)
 	for _, query := range []string{"dryRun=", "dryRun=1", "dryRun=TRUE", "dryRun=true&dryRun=true"} {
-		s.ask("POST", "/v1/imports?"+query, fits, asCSV).wantError(t, 400, shop.InvalidParameter)
+		s.do("POST", "/v1/imports?"+query, fits, asCSV).wantError(t, 400, shop.InvalidParameter)
 	}
-	s.ask("POST", "/v1/imports?dryRun=false", fits, asCSV).want(t, 200, `{"created":1}`)
+	s.do("POST", "/v1/imports?dryRun=false", fits, asCSV).want(t, 200, `{"created":1}`)
 }
 
-// An import happens once, however often it is sent under the same key; a dry run is another request.
-func TestImportOnce(t *testing.T) {
+// An import with an Idempotency-Key is executed once. A dry run is another request.
+func TestImportIsIdempotent(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	file := csvOf("Rex,1,", "Mia,2,")
 	var clients sync.WaitGroup
 	for range 5 {
 		clients.Go(func() {
-			if got, err := s.try("POST", "/v1/imports", file, asCSV, "Idempotency-Key: a"); err != nil || string(got.body) != "{\"created\":2}\n" {
+			if got, err := s.tryDo("POST", "/v1/imports", file, asCSV, "Idempotency-Key: a"); err != nil || string(got.body) != "{\"created\":2}\n" {
 				t.Errorf("%v %s", err, got.body)
 			}
 		})
 	}
 	clients.Wait()
 	s.wantPets(t, "Rex 1", "Mia 2")
-	s.ask("POST", "/v1/imports?dryRun=true", file, asCSV, "Idempotency-Key: a").wantError(t, 422, shop.IdempotencyKeyReused)
-	s.ask("POST", "/v1/imports", file+"\n", asCSV, "Idempotency-Key: a").wantError(t, 422, shop.IdempotencyKeyReused)
+	s.do("POST", "/v1/imports?dryRun=true", file, asCSV, "Idempotency-Key: a").wantError(t, 422, shop.IdempotencyKeyReused)
+	s.do("POST", "/v1/imports", file+"\n", asCSV, "Idempotency-Key: a").wantError(t, 422, shop.IdempotencyKeyReused)
 	for _, replayed := range []string{"", "true"} {
-		got := s.ask("POST", "/v1/imports?dryRun=true", file, asCSV, "Idempotency-Key: b")
+		got := s.do("POST", "/v1/imports?dryRun=true", file, asCSV, "Idempotency-Key: b")
 		if got.want(t, 200, `{"created":0}`); got.Header.Get("Idempotency-Replayed") != replayed {
 			t.Errorf("replayed is %q", got.Header.Get("Idempotency-Replayed"))
 		}
 	}
-	s.ask("POST", "/v1/imports", csvOf("Rex,,"), asCSV, "Idempotency-Key: c").wantError(t, 400, shop.ValidationFailed)
-	s.ask("POST", "/v1/imports", file, asCSV, "Idempotency-Key: c").want(t, 200, `{"created":2}`) // what failed is not kept
+	s.do("POST", "/v1/imports", csvOf("Rex,,"), asCSV, "Idempotency-Key: c").wantError(t, 400, shop.ValidationFailed)
+	s.do("POST", "/v1/imports", file, asCSV, "Idempotency-Key: c").want(t, 200, `{"created":2}`) // failures are not stored
 	s.wantPets(t, "Rex 1", "Mia 2", "Rex 1", "Mia 2")
 }
 
-// A node takes a few imports at a time, and refuses more at once.
+// A node limits its imports, and refuses more at once.
 func TestTooManyImports(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	entered, release := s.store.holdWrites()
 	var clients sync.WaitGroup
-	for range importsAtOnce {
+	for range maxImports {
 		clients.Go(func() {
-			if got, err := s.try("POST", "/v1/imports", csvOf("Rex,1,"), asCSV); err != nil || got.StatusCode != 200 {
+			if got, err := s.tryDo("POST", "/v1/imports", csvOf("Rex,1,"), asCSV); err != nil || got.StatusCode != 200 {
 				t.Errorf("%v %s", err, got.body)
 			}
 		})
 		<-entered
 	}
-	s.ask("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).wantError(t, 503, shop.Unavailable)
+	s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).wantError(t, 503, shop.Unavailable)
 	release()
 	clients.Wait()
-	s.ask("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).want(t, 200, `{"created":1}`)
+	s.do("POST", "/v1/imports", csvOf("Rex,1,"), asCSV).want(t, 200, `{"created":1}`)
 }

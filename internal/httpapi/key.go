@@ -8,28 +8,28 @@ import (
 	"animalstore/internal/shop"
 )
 
-func (a *API) listKeys(c *call) error {
-	q := parseQuery(c.r.URL.RawQuery)
-	window := q.window()
+func (a *API) listKeys(x *exchange) error {
+	q := parseQuery(x.r.URL.RawQuery)
+	request := q.pageRequest()
 	if q.err != nil {
 		return q.err
 	}
-	page, err := a.Service.ListKeys(c.r.Context(), window)
+	page, err := a.Service.ListKeys(x.r.Context(), request)
 	if err != nil {
 		return err
 	}
-	linkPage(a, c, "/keys", url.Values{}, window, page, func(k shop.Key) int64 { return k.ID })
-	c.sendJSON(200, encode(page.Items))
+	setPageLinks(a, x, "/keys", url.Values{}, request, page, func(k shop.Key) int64 { return k.ID })
+	x.sendJSON(200, encode(page.Items))
 	return nil
 }
 
-func (a *API) createKey(c *call) error {
-	n, err := decodeNewKey(c.body, a.Service.Now())
+func (a *API) createKey(x *exchange) error {
+	n, err := decodeNewKey(x.body, a.Service.Now())
 	if err != nil {
 		return err
 	}
 	create := func(ctx context.Context) (shop.IssuedKey, error) { return a.Service.CreateKey(ctx, n) }
-	return onceSecret(c, create, withoutKeySecret, answerWith[shop.IssuedKey](201))
+	return runIdempotentSecret(x, create, withoutKeySecret, respondWith[shop.IssuedKey](201))
 }
 
 func withoutKeySecret(key shop.IssuedKey) shop.IssuedKey { return shop.IssuedKey{Key: key.Key} }
@@ -44,26 +44,26 @@ func decodeNewKey(body []byte, now time.Time) (shop.NewKey, error) {
 	return n, o.problems.Err()
 }
 
-func (a *API) getCurrentKey(c *call) error {
-	key, err := a.Service.CurrentKey(c.r.Context(), c.principal)
+func (a *API) getCurrentKey(x *exchange) error {
+	key, err := a.Service.CurrentKey(x.r.Context(), x.principal)
 	if err != nil {
 		return err
 	}
-	c.sendJSON(200, encode(key))
+	x.sendJSON(200, encode(key))
 	return nil
 }
 
-func (a *API) rotateKey(c *call) error {
-	overlap, err := decodeOverlap(c.body)
+func (a *API) rotateKey(x *exchange) error {
+	overlap, err := decodeOverlap(x.body)
 	if err != nil {
 		return err
 	}
-	id, err := c.idOf("key")
+	id, err := x.pathID("key")
 	if err != nil {
 		return err
 	}
 	rotate := func(ctx context.Context) (shop.IssuedKey, error) { return a.Service.RotateKey(ctx, id, overlap) }
-	return onceSecret(c, rotate, withoutKeySecret, answerWith[shop.IssuedKey](200))
+	return runIdempotentSecret(x, rotate, withoutKeySecret, respondWith[shop.IssuedKey](200))
 }
 
 func decodeOverlap(body []byte) (time.Duration, error) {
@@ -78,14 +78,14 @@ func decodeOverlap(body []byte) (time.Duration, error) {
 	return overlap, o.problems.Err()
 }
 
-func (a *API) revokeKey(c *call) error {
-	id, err := c.idOf("key")
+func (a *API) revokeKey(x *exchange) error {
+	id, err := x.pathID("key")
 	if err != nil {
 		return err
 	}
-	if err := a.Service.RevokeKey(c.context(), id); err != nil {
+	if err := a.Service.RevokeKey(x.context(), id); err != nil {
 		return err
 	}
-	c.sendNothing()
+	x.sendNoContent()
 	return nil
 }

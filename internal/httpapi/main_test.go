@@ -12,27 +12,27 @@ import (
 	"animalstore/internal/leaktest"
 )
 
-// onPostgres makes every shop of these tests keep its data on a server, and not in a file.
+// onPostgres selects PostgreSQL instead of SQLite for all tests.
 var onPostgres bool
 
-// reached holds each "operation status", and each "code: message", that the tests have seen.
+// reached holds every "operation status" and "code: message" that the tests have seen.
 var reached sync.Map
 
-// TestMain runs the tests on both engines and then asks for what no single one can show: that together they have seen every answer that
-// the document promises, with the very messages of its examples, and that nothing is left running.
+// TestMain runs the tests on both engines. Then it checks that together they have seen every response of
+// the OpenAPI document, with the messages of its examples, and that no goroutine is left running.
 func TestMain(m *testing.M) {
-	flag.Set("rapid.checks", "30") // the command line may say otherwise
+	flag.Set("rapid.checks", "30") // the default, which the command line can override
 	code := m.Run()
 	if code == 0 && flag.Lookup("test.fuzz").Value.String() == "" {
 		fmt.Println("once more, on PostgreSQL")
 		onPostgres = true
-		flag.Set("rapid.checks", "12") // each has a database of its own, which takes its time
+		flag.Set("rapid.checks", "12") // each check creates a database, which is slow
 		code = m.Run()
 	}
 	everything := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == ""
 	if code == 0 && everything {
 		for _, missing := range unreached() {
-			fmt.Println("FAIL: no test has seen the answer", missing)
+			fmt.Println("FAIL: no test has seen the response", missing)
 			code = 1
 		}
 	}

@@ -9,12 +9,12 @@ import (
 	"animalstore/internal/shop"
 )
 
-func (a *API) listOrders(c *call) error {
-	list, err := parseOrderList(c.r.URL.RawQuery)
+func (a *API) listOrders(x *exchange) error {
+	list, err := parseOrderList(x.r.URL.RawQuery)
 	if err != nil {
 		return err
 	}
-	page, err := a.Service.ListOrders(c.r.Context(), list)
+	page, err := a.Service.ListOrders(x.r.Context(), list)
 	if err != nil {
 		return err
 	}
@@ -25,30 +25,30 @@ func (a *API) listOrders(c *call) error {
 	if list.PetID != nil {
 		query.Set("petId", strconv.FormatInt(*list.PetID, 10))
 	}
-	linkPage(a, c, "/store/orders", query, list.Window, page, func(o shop.Order) int64 { return o.ID })
-	sendPage(c, page)
+	setPageLinks(a, x, "/store/orders", query, list.PageRequest, page, func(o shop.Order) int64 { return o.ID })
+	sendPage(x, page)
 	return nil
 }
 
 func parseOrderList(rawQuery string) (shop.OrderList, error) {
 	q := parseQuery(rawQuery)
 	list := shop.OrderList{
-		Status: shop.OrderStatus(q.oneOf("status", shop.OrderStatusProblem)),
-		PetID:  q.id("petId"),
-		Window: q.window(),
+		Status:      shop.OrderStatus(q.checkedText("status", shop.OrderStatusProblem)),
+		PetID:       q.id("petId"),
+		PageRequest: q.pageRequest(),
 	}
 	return list, q.err
 }
 
-func (a *API) placeOrder(c *call) error {
-	n, err := decodeNewOrder(c.body)
+func (a *API) placeOrder(x *exchange) error {
+	n, err := decodeNewOrder(x.body)
 	if err != nil {
 		return err
 	}
-	return once(c, func(ctx context.Context) (shop.Order, error) { return a.Service.PlaceOrder(ctx, n) },
-		func(order shop.Order) shop.Answer {
+	return runIdempotent(x, func(ctx context.Context) (shop.Order, error) { return a.Service.PlaceOrder(ctx, n) },
+		func(order shop.Order) shop.StoredResponse {
 			location := fmt.Sprintf("%s/store/orders/%d", a.basePath, order.ID)
-			return shop.Answer{Status: 201, Location: location, Body: encode(order)}
+			return shop.StoredResponse{Status: 201, Location: location, Body: encode(order)}
 		})
 }
 
@@ -64,34 +64,34 @@ func decodeNewOrder(body []byte) (n shop.NewOrder, err error) {
 	return n, o.problems.Err()
 }
 
-func (a *API) getOrder(c *call) error {
-	id, err := c.idOf("order")
+func (a *API) getOrder(x *exchange) error {
+	id, err := x.pathID("order")
 	if err != nil {
 		return err
 	}
-	order, err := a.Service.Order(c.r.Context(), id)
+	order, err := a.Service.Order(x.r.Context(), id)
 	if err != nil {
 		return err
 	}
 	body := encode(order)
-	c.sendKept(entityTag(body), body)
+	x.sendResource(entityTag(body), body)
 	return nil
 }
 
-func (a *API) updateOrder(c *call) error {
-	status, err := decodeOrderStatus(c.body)
+func (a *API) updateOrder(x *exchange) error {
+	status, err := decodeOrderStatus(x.body)
 	if err != nil {
 		return err
 	}
-	id, err := c.idOf("order")
+	id, err := x.pathID("order")
 	if err != nil {
 		return err
 	}
-	order, err := a.Service.UpdateOrder(c.context(), id, status, ifMatch[shop.Order](c))
+	order, err := a.Service.UpdateOrder(x.context(), id, status, ifMatch[shop.Order](x))
 	if err != nil {
 		return err
 	}
-	c.sendJSON(200, encode(order))
+	x.sendJSON(200, encode(order))
 	return nil
 }
 
@@ -100,16 +100,16 @@ func decodeOrderStatus(body []byte) (shop.OrderStatus, error) {
 	if err != nil {
 		return "", err
 	}
-	status := o.oneOf("status", shop.OrderStatusProblem)
+	status := o.checkedText("status", shop.OrderStatusProblem)
 	return shop.OrderStatus(status), o.problems.Err()
 }
 
-func (a *API) getInventory(c *call) error {
-	inventory, err := a.Service.Inventory(c.r.Context())
+func (a *API) getInventory(x *exchange) error {
+	inventory, err := a.Service.Inventory(x.r.Context())
 	if err != nil {
 		return err
 	}
 	body := encode(inventory)
-	c.sendKept(entityTag(body), body)
+	x.sendResource(entityTag(body), body)
 	return nil
 }

@@ -3,27 +3,29 @@ package httpapi
 import (
 	"net/url"
 	"strconv"
-	"sync/atomic"
 
 	"animalstore/internal/shop"
 )
 
-// How many things one page of a list holds.
+// The number of items on one page of a list: the default and the maximum of the parameter limit.
 const (
 	defaultLimit = 20
 	maxLimit     = 100
 )
 
-// linkPage sets the Link header of a page: the next page of the same list where there is one, and the first. The query is
-// that of the list without its window; id gives the position of an item.
-func linkPage[T any](a *API, c *call, path string, query url.Values, w shop.Window, page shop.Page[T], id func(T) int64) {
-	first, next := pageQueries(query, w, page, id)
-	a.link(c, path, first, next)
+// setPageLinks sets the Link header of a page, to the first page of the list and to the next one, if any.
+// The query holds the list's filters; id returns an item's position in the list.
+func setPageLinks[T any](
+	a *API, x *exchange, path string, query url.Values, request shop.PageRequest, page shop.Page[T], id func(T) int64,
+) {
+	first, next := pageQueries(query, request, page, id)
+	a.setLinks(x, path, first, next)
 }
 
-// pageQueries are those of the first page of a list and of the one after this; next is "" for the last.
-func pageQueries[T any](query url.Values, w shop.Window, page shop.Page[T], id func(T) int64) (first, next string) {
-	query.Set("limit", strconv.Itoa(w.Limit))
+// pageQueries returns the queries of a list's first page and of the page after this one, which is "" if
+// this is the last.
+func pageQueries[T any](query url.Values, request shop.PageRequest, page shop.Page[T], id func(T) int64) (first, next string) {
+	query.Set("limit", strconv.Itoa(request.Limit))
 	first = query.Encode()
 	if page.More {
 		query.Set("cursor", formatCursor(id(page.Items[len(page.Items)-1])))
@@ -32,46 +34,24 @@ func pageQueries[T any](query url.Values, w shop.Window, page shop.Page[T], id f
 	return first, next
 }
 
-// link sets the Link header of a page; next is "" for the last.
-func (a *API) link(c *call, path string, first, next string) {
-	c.w.setHeader("Link", a.links(c, path, first, next))
-}
-
-func (a *API) links(c *call, path string, first, next string) string {
-	address := a.base(c.r) + path
-	links := "<" + address + "?" + first + `>; rel="first"`
+// setLinks sets the Link header from the queries of the first and the next page; next is "" on the last page.
+func (a *API) setLinks(x *exchange, path, first, next string) {
+	url := a.baseURL(x.r) + path
+	links := "<" + url + "?" + first + `>; rel="first"`
 	if next != "" {
-		links = "<" + address + "?" + next + `>; rel="next", ` + links
+		links = "<" + url + "?" + next + `>; rel="next", ` + links
 	}
-	return links
+	x.w.Header().Set("Link", links)
 }
 
-// linked are the links of a page that is ready, for those who ask under the same name: nearly all do.
-type linked struct {
-	host  string
-	tls   bool
-	links string
-}
-
-// linkReady is link for a page that may be sent many times.
-func (a *API) linkReady(c *call, path string, page ready) {
-	known := page.linked.Load()
-	if known == nil || known.host != c.r.Host || known.tls != (c.r.TLS != nil) || c.r.Host == "" {
-		known = &linked{c.r.Host, c.r.TLS != nil, a.links(c, path, page.first, page.next)}
-		page.linked.Store(known)
-	}
-	c.w.setHeader("Link", known.links)
-}
-
-// pageTag is the entity tag of a page. A page that has become the last one is another page.
+// pageTag returns the entity tag of a page. It changes when the page becomes or ceases to be the last,
+// because the Link header changes then.
 func pageTag(body []byte, more bool) string { return entityTag(body, strconv.AppendBool(nil, more)) }
 
-// readyPage makes a page ready to be sent, but for its links.
-func readyPage[T any](page shop.Page[T]) ready {
+// encodePage encodes a page, without its links.
+func encodePage[T any](page shop.Page[T]) cachedResponse {
 	body := encode(page.Items)
-	tag := pageTag(body, page.More)
-	return ready{tag: tag, body: line(body), linked: new(atomic.Pointer[linked])}
+	return cachedResponse{tag: pageTag(body, page.More), body: withNewline(body)}
 }
 
-// sendPage writes a page that a client may keep.
-func sendPage[T any](c *call, page shop.Page[T]) { c.sendReady(readyPage(page)) }
+func sendPage[T any](x *exchange, page shop.Page[T]) { x.sendCached(encodePage(page)) }

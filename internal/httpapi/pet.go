@@ -2,58 +2,59 @@ package httpapi
 
 import (
 	"context"
+	"fmt"
 	"net/url"
-	"slices"
 	"strconv"
 
 	"animalstore/internal/shop"
 )
 
-// maxIDs is how many animals one list may ask for by their ids.
+// maxIDs is how often the parameter id of GET /pets may be given.
 const maxIDs = 100
 
-func (a *API) listPets(c *call) error {
-	page, err := a.pages.get(c.r.Context(), c.r.URL.RawQuery, func() (ready, error) {
-		return a.makePetPage(c.r.Context(), c.r.URL.RawQuery)
+func (a *API) listPets(x *exchange) error {
+	page, err := a.pageCache.get(x.r.Context(), x.r.URL.RawQuery, func() (cachedResponse, error) {
+		return a.loadPetPage(x.r.Context(), x.r.URL.RawQuery)
 	})
 	if err != nil {
 		return err
 	}
-	a.linkReady(c, "/pets", page)
-	c.sendReady(page)
+	a.setLinks(x, "/pets", page.first, page.next)
+	x.sendCached(page)
 	return nil
 }
 
-func (a *API) makePetPage(ctx context.Context, rawQuery string) (ready, error) {
-	list, alone, err := parsePetList(rawQuery)
+func (a *API) loadPetPage(ctx context.Context, rawQuery string) (cachedResponse, error) {
+	list, singleID, err := parsePetList(rawQuery)
 	if err != nil {
-		return ready{}, err
+		return cachedResponse{}, err
 	}
 	page, err := a.Service.ListPets(ctx, list)
 	if err != nil {
-		return ready{}, err
+		return cachedResponse{}, err
 	}
-	made := readyPage(page)
-	if alone && len(page.Items) == 1 {
-		made.tag = petTag(page.Items[0])
+	response := encodePage(page)
+	if singleID && len(page.Items) == 1 {
+		response.tag = petTag(page.Items[0])
 	}
-	made.first, made.next = pageQueries(petFilterQuery(list.PetFilter), list.Window, page, func(p shop.Pet) int64 { return p.ID })
-	return made, nil
+	id := func(p shop.Pet) int64 { return p.ID }
+	response.first, response.next = pageQueries(petFilterQuery(list.PetFilter), list.PageRequest, page, id)
+	return response, nil
 }
 
-// parsePetList reads what list is asked for. It is alone where one id was asked for and nothing else: the answer is
-// then that of one animal.
-func parsePetList(rawQuery string) (list shop.PetList, alone bool, err error) {
+// parsePetList parses the query of a list. It also reports whether the query is one id and nothing else:
+// the list then has the entity tag of that animal.
+func parsePetList(rawQuery string) (list shop.PetList, singleID bool, err error) {
 	q := parseQuery(rawQuery)
-	list.Window = q.window()
-	list.Status = shop.Status(q.oneOf("status", shop.StatusProblem))
+	list.PageRequest = q.pageRequest()
+	list.Status = shop.Status(q.checkedText("status", shop.StatusProblem))
 	list.CategoryID = q.id("categoryId")
-	list.Query = q.oneOf("q", shop.TextProblem)
+	list.Query = q.checkedText("q", shop.TextProblem)
 	list.IDs = q.ids("id", maxIDs)
 	return list, len(q.values) == 1 && len(list.IDs) == 1, q.err
 }
 
-// petFilterQuery writes a filter as the query that asks for it.
+// petFilterQuery returns the query that parsePetList parses to the filter.
 func petFilterQuery(f shop.PetFilter) url.Values {
 	query := url.Values{}
 	if f.Status != "" {
@@ -71,22 +72,22 @@ func petFilterQuery(f shop.PetFilter) url.Values {
 	return query
 }
 
-func (a *API) createPet(c *call) error {
-	n, problems, err := decodeNewPet(c.body)
+func (a *API) createPet(x *exchange) error {
+	n, problems, err := decodeNewPet(x.body)
 	if err == nil {
-		err = a.refuse(c, problems, &n.CategoryID)
+		err = a.checkProblems(x, problems, &n.CategoryID)
 	}
 	if err != nil {
 		return err
 	}
-	return once(c, func(ctx context.Context) (shop.Pet, error) { return a.Service.CreatePet(ctx, n) },
-		func(pet shop.Pet) shop.Answer {
+	return runIdempotent(x, func(ctx context.Context) (shop.Pet, error) { return a.Service.CreatePet(ctx, n) },
+		func(pet shop.Pet) shop.StoredResponse {
 			body := encodePet(pet)
-			return shop.Answer{Status: 201, Location: a.petLocation(c, pet.ID), Tag: entityTag(body), Body: body}
+			return shop.StoredResponse{Status: 201, Location: a.petLocation(x, pet.ID), Tag: entityTag(body), Body: body}
 		})
 }
 
-// decodeNewPet reads an animal and names every member that is wrong, by its type or by the rules of the shop.
+// decodeNewPet decodes an animal and returns the problems of all its members.
 func decodeNewPet(body []byte) (n shop.NewPet, problems shop.Problems, err error) {
 	o, err := parseObject(body)
 	if err != nil {
@@ -94,15 +95,16 @@ func decodeNewPet(body []byte) (n shop.NewPet, problems shop.Problems, err error
 	}
 	n = shop.NewPet{Name: o.text("name"), CategoryID: o.integer("categoryId")}
 	if o.has("status") {
-		n.Status = shop.Status(o.oneOf("status", shop.StatusProblem))
+		n.Status = shop.Status(o.checkedText("status", shop.StatusProblem))
 	}
 	return n, o.problems, nil
 }
 
-// refuse returns validation_failed where there are problems, and names that of the category with them.
-func (a *API) refuse(c *call, problems shop.Problems, categoryID *int64) error {
+// checkProblems fails with validation_failed if there are problems. If so, it also looks for a problem of
+// the category, so that the client learns of all problems at once.
+func (a *API) checkProblems(x *exchange, problems shop.Problems, categoryID *int64) error {
 	if len(problems) > 0 && categoryID != nil {
-		more, err := a.Service.CategoryProblems(c.r.Context(), *categoryID)
+		more, err := a.Service.CategoryProblems(x.r.Context(), *categoryID)
 		if err != nil {
 			return err
 		}
@@ -111,47 +113,47 @@ func (a *API) refuse(c *call, problems shop.Problems, categoryID *int64) error {
 	return problems.Err()
 }
 
-func (a *API) getPet(c *call) error {
-	if a.removed(c) {
-		return errRemoved()
+func (a *API) getPet(x *exchange) error {
+	if a.isRemoved(x) {
+		return errOperationRemoved()
 	}
-	id, err := c.idOf("animal")
+	id, err := x.pathID("animal")
 	if err != nil {
 		return err
 	}
-	answer, err := a.pets.get(c.r.Context(), c.params[0], func() (ready, error) {
-		pet, err := a.Service.Pet(c.r.Context(), id)
-		return ready{tag: petTag(pet), body: line(encodePet(pet))}, err
+	response, err := a.petCache.get(x.r.Context(), x.params[0], func() (cachedResponse, error) {
+		pet, err := a.Service.Pet(x.r.Context(), id)
+		return cachedResponse{tag: petTag(pet), body: withNewline(encodePet(pet))}, err
 	})
 	if err != nil {
 		return err
 	}
-	c.sendReady(answer)
+	x.sendCached(response)
 	return nil
 }
 
-func (a *API) updatePet(c *call) error {
-	change, problems, err := decodePetChange(c.body)
+func (a *API) updatePet(x *exchange) error {
+	change, problems, err := decodePetChange(x.body)
 	if err == nil {
-		err = a.refuse(c, problems, change.CategoryID)
+		err = a.checkProblems(x, problems, change.CategoryID)
 	}
 	if err != nil {
 		return err
 	}
-	id, err := c.idOf("animal")
+	id, err := x.pathID("animal")
 	if err != nil {
 		return err
 	}
-	pet, err := a.Service.UpdatePet(c.context(), id, change, ifMatch[shop.Pet](c))
+	pet, err := a.Service.UpdatePet(x.context(), id, change, ifMatch[shop.Pet](x))
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("ETag", petTag(pet))
-	c.sendJSON(200, encodePet(pet))
+	x.w.Header().Set("ETag", petTag(pet))
+	x.sendJSON(200, encodePet(pet))
 	return nil
 }
 
-// decodePetChange reads a merge patch. No member of an animal can be taken away, so null is wrong for each.
+// decodePetChange decodes a merge patch. No member of an animal can be removed, so null is invalid.
 func decodePetChange(body []byte) (change shop.PetChange, problems shop.Problems, err error) {
 	o, err := parseObject(body)
 	if err != nil {
@@ -164,42 +166,30 @@ func decodePetChange(body []byte) (change shop.PetChange, problems shop.Problems
 		change.CategoryID = new(o.integer("categoryId"))
 	}
 	if o.has("status") {
-		change.Status = new(shop.Status(o.oneOf("status", shop.StatusProblem)))
+		change.Status = new(shop.Status(o.checkedText("status", shop.StatusProblem)))
 	}
 	return change, o.problems, nil
 }
 
-func (a *API) deletePet(c *call) error {
-	id, err := c.idOf("animal")
+func (a *API) deletePet(x *exchange) error {
+	id, err := x.pathID("animal")
 	if err != nil {
 		return err
 	}
-	if err := a.Service.DeletePet(c.context(), id, ifMatch[shop.Pet](c)); err != nil {
+	if err := a.Service.DeletePet(x.context(), id, ifMatch[shop.Pet](x)); err != nil {
 		return err
 	}
-	c.sendNothing()
+	x.sendNoContent()
 	return nil
 }
 
-// petLocation is where an animal can be fetched: by the deprecated operation as long as there is one.
-func (a *API) petLocation(c *call, id int64) string {
-	way := "/pets/"
-	if a.removed(c) {
-		way = "/pets?id="
+// petLocation returns the Location of a new animal: that of the deprecated operation until its removal.
+func (a *API) petLocation(x *exchange, id int64) string {
+	if a.isRemoved(x) {
+		return fmt.Sprintf("%s/pets?id=%d", a.basePath, id)
 	}
-	return string(strconv.AppendInt(append(append(make([]byte, 0, 64), a.basePath...), way...), id, 10))
+	return fmt.Sprintf("%s/pets/%d", a.basePath, id)
 }
 
-// petTag is the entity tag of one animal, the same wherever it is answered alone.
+// petTag returns the entity tag of one animal, for every response that holds only this animal.
 func petTag(pet shop.Pet) string { return entityTag(encodePet(pet)) }
-
-func appendPets(body []byte, pets []shop.Pet) []byte {
-	body = append(slices.Grow(body, 100*len(pets)+2), '[')
-	for i, pet := range pets {
-		if i > 0 {
-			body = append(body, ',')
-		}
-		body = pet.AppendJSON(body)
-	}
-	return append(body, ']')
-}

@@ -9,7 +9,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// query reads the parameters of a request. It keeps the first error; what is asked after that is zero.
+// query parses the query parameters of a request. It remembers the first error; later methods return zero
+// values.
 type query struct {
 	values url.Values
 	err    error
@@ -19,7 +20,8 @@ func parseQuery(raw string) *query {
 	values, err := url.ParseQuery(raw)
 	q := &query{values: values}
 	if err != nil {
-		q.err = shop.Errorf(shop.InvalidParameter, "The query cannot be read; separate its parameters by & and escape what is not plain with %%XX.")
+		q.err = shop.Errorf(shop.InvalidParameter,
+			"The query is malformed; separate parameters with & and percent-encode special characters.")
 	}
 	return q
 }
@@ -30,8 +32,8 @@ func (q *query) fail(name, format string, args ...any) {
 	}
 }
 
-// once returns a parameter that may be given at most once, and whether it was.
-func (q *query) once(name string) (string, bool) {
+// single returns a parameter that must not be repeated, and whether it was given.
+func (q *query) single(name string) (string, bool) {
 	values := q.values[name]
 	if len(values) > 1 {
 		q.fail(name, "was given %d times; give it once", len(values))
@@ -42,9 +44,9 @@ func (q *query) once(name string) (string, bool) {
 	return values[0], true
 }
 
-// integer returns an integer from low to high, or preset where none was given.
+// integer returns an integer from low to high, or preset if the parameter is missing.
 func (q *query) integer(name string, low, high, preset int64) int64 {
-	text, given := q.once(name)
+	text, given := q.single(name)
 	if !given {
 		return preset
 	}
@@ -55,24 +57,24 @@ func (q *query) integer(name string, low, high, preset int64) int64 {
 	return n
 }
 
-// window returns the part of a list that is asked for.
-func (q *query) window() shop.Window {
-	return shop.Window{Limit: int(q.integer("limit", 1, maxLimit, defaultLimit)), From: q.cursor()}
+// pageRequest returns the page that the parameters limit and cursor select.
+func (q *query) pageRequest() shop.PageRequest {
+	return shop.PageRequest{Limit: int(q.integer("limit", 1, maxLimit, defaultLimit)), After: q.cursor()}
 }
 
-// id returns an identifier, or nil where none was given.
+// id returns an id, or nil if the parameter is missing.
 func (q *query) id(name string) *int64 {
-	text, given := q.once(name)
+	text, given := q.single(name)
 	if !given {
 		return nil
 	}
 	return q.parseID(name, text)
 }
 
-// ids returns the identifiers of a parameter that may be given up to most times.
-func (q *query) ids(name string, most int) []int64 {
-	if n := len(q.values[name]); n > most {
-		q.fail(name, "was given %d times; give it at most %d times", n, most)
+// ids returns the ids of a parameter that may be repeated.
+func (q *query) ids(name string, maxCount int) []int64 {
+	if n := len(q.values[name]); n > maxCount {
+		q.fail(name, "was given %d times; give it at most %d times", n, maxCount)
 		return nil
 	}
 	var ids []int64
@@ -93,9 +95,10 @@ func (q *query) parseID(name, text string) *int64 {
 	return &n
 }
 
-// oneOf returns a text in which problem finds nothing wrong, or "" where none was given.
-func (q *query) oneOf(name string, problem func(string) string) string {
-	text, given := q.once(name)
+// checkedText returns a text, or "" if the parameter is missing. The function problem returns what is wrong
+// with it, or "".
+func (q *query) checkedText(name string, problem func(string) string) string {
+	text, given := q.single(name)
 	if !given {
 		return ""
 	}
@@ -105,18 +108,18 @@ func (q *query) oneOf(name string, problem func(string) string) string {
 	return text
 }
 
-// boolean returns true or false, which it is where neither was given.
+// boolean returns true or false, which is the default.
 func (q *query) boolean(name string) bool {
-	text, given := q.once(name)
+	text, given := q.single(name)
 	if given && text != "true" && text != "false" {
 		q.fail(name, "must be true or false")
 	}
 	return text == "true"
 }
 
-// cursor returns the position to go on from, or nil where none was given.
+// cursor returns the position of the last item of the previous page, or nil for the first page.
 func (q *query) cursor() *int64 {
-	text, given := q.once("cursor")
+	text, given := q.single("cursor")
 	if !given {
 		return nil
 	}
@@ -128,7 +131,7 @@ func (q *query) cursor() *int64 {
 	return &position
 }
 
-// parseInt64 reads an integer written in plain digits.
+// parseInt64 parses a decimal integer, without a plus sign.
 func parseInt64(text string) (int64, bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, err == nil && !strings.HasPrefix(text, "+")

@@ -1,36 +1,30 @@
 package httpapi
 
-import (
-	"fmt"
-	"net/http"
-	"net/url"
-	"slices"
-	"strings"
+import "animalstore/internal/shop"
 
-	"animalstore/internal/shop"
-)
-
-// route is one operation: what is asked, by whom, with what body, and who answers.
+// route is one operation of the API: its method and path, the scope and the body that it requires, and its
+// handler.
 type route struct {
 	method    string
 	path      string
-	operation string
+	operation string // the operationId of the OpenAPI document
 	scope     shop.Scope
-	body      *bodyRule // nil: it takes none
-	handle    func(*API, *call) error
+	body      *bodyRule // nil if the operation has no body
+	handle    func(*API, *exchange) error
 }
 
-// Marks in the place of a scope; no key can have them. A route without scope or mark is refused.
+// Pseudo-scopes for routes that do not require a scope of the key. Every route must name a scope or one of
+// these.
 const (
-	noKey  shop.Scope = "none" // needs no key
-	anyKey shop.Scope = "any"  // needs a key, whatever it may do
+	noKey  shop.Scope = "none" // public
+	anyKey shop.Scope = "any"  // any valid key
 )
 
-// routes is the whole map of the interface. HEAD goes wherever GET goes, and OPTIONS everywhere.
+// routes is the map of the API. GET includes HEAD, and every path has OPTIONS.
 func routes() []route {
-	json := &bodyRule{[]string{"application/json"}, "plain JSON", false, maxBody, bodyTimeout}
-	patch := &bodyRule{[]string{"application/merge-patch+json", "application/json"}, "plain JSON", false, maxBody, bodyTimeout}
-	file := &bodyRule{[]string{"text/csv", "application/x-ndjson"}, "CSV or NDJSON, in UTF-8", true, maxImport, importTimeout}
+	json := &bodyRule{[]string{"application/json"}, "plain JSON", false, maxBodyBytes, bodyTimeout}
+	patch := &bodyRule{[]string{"application/merge-patch+json", "application/json"}, "plain JSON", false, maxBodyBytes, bodyTimeout}
+	file := &bodyRule{[]string{"text/csv", "application/x-ndjson"}, "CSV or NDJSON, in UTF-8", true, maxImportBytes, importTimeout}
 	return []route{
 		{"GET", "/v1/pets", "listPets", shop.PetsRead, nil, (*API).listPets},
 		{"POST", "/v1/pets", "createPet", shop.PetsWrite, json, (*API).createPet},
@@ -83,98 +77,4 @@ func routes() []route {
 		{"GET", "/debug/pprof/", "pprofIndex", shop.Admin, nil, (*API).pprofIndex},
 		{"GET", "/debug/pprof/{profile}", "pprof", shop.Admin, nil, (*API).pprof},
 	}
-}
-
-// place is one path of the interface with the operations on it.
-type place struct {
-	segments []string
-	routes   map[string]*route // by method
-	allow    string
-}
-
-// open tells whether the place can be reached without a key. All routes of a place agree on that.
-func (p *place) open() bool {
-	for _, route := range p.routes {
-		return route.scope == noKey
-	}
-	return false
-}
-
-// places are all paths of the interface. Most requests are to those without parameters, which are found at once.
-type places struct {
-	all   []*place
-	exact map[string]*place
-}
-
-// newPlaces puts the routes together that share a path. It refuses a route that does not say who may use it.
-func newPlaces(routes []route) (*places, error) {
-	byPath := map[string]*place{}
-	exact := map[string]*place{}
-	var all []*place
-	for _, r := range routes {
-		if r.scope == "" {
-			return nil, fmt.Errorf("the operation %s has no scope", r.operation)
-		}
-		p := byPath[r.path]
-		if p == nil {
-			p = &place{segments: strings.Split(r.path, "/"), routes: map[string]*route{}}
-			byPath[r.path] = p
-			all = append(all, p)
-			if !strings.Contains(r.path, "{") {
-				exact[r.path] = p
-			}
-		}
-		p.routes[r.method] = &r
-		if r.method == http.MethodGet {
-			p.routes[http.MethodHead] = &r
-		}
-	}
-	for _, p := range all {
-		methods := []string{http.MethodOptions}
-		for method := range p.routes {
-			methods = append(methods, method)
-		}
-		slices.Sort(methods)
-		p.allow = strings.Join(methods, ", ")
-	}
-	return &places{all, exact}, nil
-}
-
-// find returns the place of a path and the values of its parameters, or nil. It is http.ServeMux's work, done here
-// because that one redirects /v1//pets and the like instead of saying that there is no such path. The values stand in the room
-// that it is given, where that is large enough.
-func (p *places) find(escapedPath string, room []string) (*place, []string) {
-	if place := p.exact[escapedPath]; place != nil {
-		return place, nil
-	}
-	segments := room
-	for segment := range strings.SplitSeq(escapedPath, "/") {
-		if plain, err := url.PathUnescape(segment); err == nil {
-			segment = plain
-		}
-		segments = append(segments, segment)
-	}
-	for _, place := range p.all {
-		if params, ok := place.match(segments); ok {
-			return place, params
-		}
-	}
-	return nil, nil
-}
-
-// match returns the values of the parameters, behind the segments.
-func (p *place) match(segments []string) (params []string, ok bool) {
-	if len(segments) != len(p.segments) {
-		return nil, false
-	}
-	all := segments
-	for i, want := range p.segments {
-		switch {
-		case strings.HasPrefix(want, "{") && segments[i] != "":
-			all = append(all, segments[i])
-		case want != segments[i]:
-			return nil, false
-		}
-	}
-	return all[len(segments):], true
 }

@@ -13,108 +13,113 @@ import (
 )
 
 const (
-	// heartbeat is how long a stream is silent at most, so that everybody on the way knows that it lives.
-	heartbeat = 15 * time.Second
-	// streamCheck is how often a stream looks whether it may go on.
-	streamCheck = 500 * time.Millisecond
-	// streamPatience is how long a reader may take with what it was sent, before it is cut off. It can resume.
-	streamPatience = 15 * time.Second
-	// stopPatience is how long it may take when this node stops.
-	stopPatience = time.Second
-	// streamRetry is how soon a browser comes back to a stream that has ended.
+	// heartbeatInterval is how often an idle stream sends a comment, so that proxies and clients know that
+	// it is alive.
+	heartbeatInterval = 15 * time.Second
+	// keyCheckInterval is how often a stream or an export checks that its API key is still valid.
+	keyCheckInterval = 500 * time.Millisecond
+	// streamWriteTimeout is how long a client may take to accept data before its stream is closed. It can
+	// resume.
+	streamWriteTimeout = 15 * time.Second
+	// shutdownWriteTimeout replaces streamWriteTimeout when the node shuts down.
+	shutdownWriteTimeout = time.Second
+	// streamRetry is how soon a client should reconnect after its stream ended.
 	streamRetry = 2 * time.Second
-	// streamBuffer is how much is sent to a reader at a time: one that takes nothing costs no more than this.
+	// streamBuffer is the size of one write, in bytes, and so the memory that a stalled client costs.
 	streamBuffer = 16 << 10
 )
 
-// streamPace is how long a stream is silent at most, and how long it waits for its reader.
-type streamPace struct{ heartbeat, patience time.Duration }
+// streamTiming holds the heartbeat interval and the write timeout, which tests shorten.
+type streamTiming struct{ heartbeat, writeTimeout time.Duration }
 
-// stream is one client that follows the feed. Nothing is kept for it but its place: what it has not been sent yet, it is
-// sent when it can take it, from the memory that all streams share, or from the store.
+// stream is one client of the event stream. It has no queue of its own: it reads the events after its
+// position from the feed that all streams share, or from the store, whenever the client is ready for more.
 type stream struct {
-	*call
-	position int64 // all up to here was sent
-	told     int64 // the last position that the client knows of
-	written  time.Time
-	checked  time.Time
-	mu       sync.Mutex // for what follows
-	patience time.Duration
-	ended    bool
+	*exchange
+	position     int64      // all events up to this one were sent, unless the filter excludes them
+	announced    int64      // the last id that was sent to the client
+	lastWrite    time.Time  // for the heartbeat
+	lastCheck    time.Time  // of the API key
+	mu           sync.Mutex // guards the fields below and the write deadline
+	writeTimeout time.Duration
+	closed       bool
 }
 
-// streamEvents sends the events after a position, and then all others as they happen, until one side ends it.
-func (a *API) streamEvents(c *call, filter shop.EventFilter, after *int64) error {
+// streamEvents sends the events after a position, and then new ones as they happen, until the client or the
+// node ends the stream.
+func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) error {
 	if a.isStopping() {
 		return shop.Errorf(shop.Unavailable, "This node is about to stop; try again shortly.")
 	}
-	leave, err := a.streams.take(c.principal.ID())
+	release, err := a.streams.acquire(x.principal.ID())
 	if err != nil {
-		c.w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
+		x.w.Header().Set("Retry-After", strconv.Itoa(int(retryAfter.Seconds())))
 		return err
 	}
-	defer leave()
-	position, err := a.streamStart(c, after)
+	defer release()
+	position, err := a.streamStart(x, after)
 	if err != nil {
 		return err
 	}
-	h := c.w.Header()
+	h := x.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // nginx would keep events back
-	c.leave()
-	if c.r.Method == http.MethodHead {
-		c.begin(http.StatusOK)
+	h.Set("X-Accel-Buffering", "no") // nginx would buffer events
+	x.release()
+	if x.r.Method == http.MethodHead {
+		x.writeHeader(http.StatusOK)
 		return nil
 	}
-	c.streamed = true
-	a.metrics.inFlight.Add(-1)
-	defer a.metrics.inFlight.Add(1)
+	x.streamed = true
+	a.metrics.inFlight.Dec()
+	defer a.metrics.inFlight.Inc()
 	a.metrics.streams.Inc()
 	defer a.metrics.streams.Dec()
-	s := &stream{call: c, patience: a.pace.patience, position: position, told: -1, checked: time.Now()}
-	defer s.end()
-	defer context.AfterFunc(a.running, s.hurry)()
-	if !s.write(fmt.Appendf(nil, "retry: %d\n%s\n", streamRetry.Milliseconds(), s.id())) {
+	s := &stream{exchange: x, writeTimeout: a.streamTiming.writeTimeout, position: position, announced: -1, lastCheck: time.Now()}
+	defer s.close()
+	defer context.AfterFunc(a.lifetime, s.shortenTimeout)()
+	if !s.write(fmt.Appendf(nil, "retry: %d\n%s\n", streamRetry.Milliseconds(), s.idLine())) {
 		return nil
 	}
 	a.follow(s, filter)
 	return nil
 }
 
-// streamStart is where a stream begins: where the client's last one ended, else where it says, else now.
-func (a *API) streamStart(c *call, after *int64) (int64, error) {
-	if fields := c.r.Header.Values("Last-Event-ID"); len(fields) > 0 && fields[0] != "" {
+// streamStart returns the position after which a stream starts: that of Last-Event-ID, else that of the
+// parameter after, else that of the newest event.
+func (a *API) streamStart(x *exchange, after *int64) (int64, error) {
+	if fields := x.r.Header.Values("Last-Event-ID"); len(fields) > 0 && fields[0] != "" {
 		position, ok := parsePosition(fields[0])
 		if !ok || len(fields) > 1 {
-			return 0, shop.Errorf(shop.InvalidParameter, "The Last-Event-ID cannot be read; send it once, with the id of an event: 1 to 18 digits.")
+			return 0, shop.Errorf(shop.InvalidParameter,
+				"The Last-Event-ID is invalid; send it once, with the id of an event: 1 to 18 digits.")
 		}
 		return position, nil
 	}
 	if after != nil {
 		return *after, nil
 	}
-	return a.Service.LastEvent(c.r.Context())
+	return a.Service.LastEvent(x.r.Context())
 }
 
-// follow sends events until the client has gone, its key is no longer good, or this node stops.
+// follow sends events until the client disconnects, its key becomes invalid, or the node shuts down.
 func (a *API) follow(s *stream, filter shop.EventFilter) {
 	for {
-		news := a.Service.News() // before looking: what comes after that is not missed
+		news := a.Service.EventSignal() // before reading, so that no event is missed in between
 		sent, ok := a.sendEvents(s, filter)
-		if !ok || !a.mayGoOn(s) {
+		if !ok || !a.mayContinue(s) {
 			return
 		}
 		if sent {
 			continue
 		}
-		if time.Since(s.written) >= a.pace.heartbeat && !s.write([]byte(":\n"+s.id()+"\n")) {
+		if time.Since(s.lastWrite) >= a.streamTiming.heartbeat && !s.write([]byte(":\n"+s.idLine()+"\n")) {
 			return
 		}
 		select {
 		case <-news:
-		case <-time.After(streamCheck):
-		case <-a.running.Done():
+		case <-time.After(keyCheckInterval):
+		case <-a.lifetime.Done():
 			return
 		case <-s.r.Context().Done():
 			return
@@ -122,8 +127,8 @@ func (a *API) follow(s *stream, filter shop.EventFilter) {
 	}
 }
 
-// sendEvents sends the next events and tells whether there were any, and whether the stream can go on. A store that is away
-// ends no stream: it goes on when the store does.
+// sendEvents sends the next events. It reports whether there were any, and whether the stream can continue.
+// If the store cannot be read, the stream stays open and tries again later.
 func (a *API) sendEvents(s *stream, filter shop.EventFilter) (sent, ok bool) {
 	events, reached, err := a.Service.EventsAfter(s.r.Context(), filter, s.position)
 	if err != nil {
@@ -140,8 +145,8 @@ func (a *API) sendEvents(s *stream, filter shop.EventFilter) (sent, ok bool) {
 				return true, false
 			}
 			text.Reset()
-			s.told = event.Position()
-			if !a.mayGoOn(s) { // a slow reader makes this take long
+			s.announced = event.Position()
+			if !a.mayContinue(s) { // many events take a slow client long
 				return true, false
 			}
 		}
@@ -150,79 +155,80 @@ func (a *API) sendEvents(s *stream, filter shop.EventFilter) (sent, ok bool) {
 	return len(events) > 0, true
 }
 
-// reset tells a client that some of what it has not seen is gone, or that some of what it has seen was undone, and goes on with
-// the oldest that it can go on with.
+// reset tells the client that events after its position have expired or were lost by a restore, and
+// continues at the oldest position that is still possible.
 func (a *API) reset(s *stream, expired error) (sent, ok bool) {
-	goOn, err := a.Service.GoOnAfter(s.r.Context(), s.position)
+	position, err := a.Service.ResumePosition(s.r.Context(), s.position)
 	if err != nil {
 		return false, true
 	}
-	s.position = goOn
-	return true, s.write(fmt.Appendf(nil, "event: reset\n%sdata: %s\n\n", s.id(), encode(bodyOf(shop.AsError(expired)))))
+	s.position = position
+	return true, s.write(fmt.Appendf(nil, "event: reset\n%sdata: %s\n\n", s.idLine(), encode(newErrorBody(shop.AsError(expired)))))
 }
 
-// mayGoOn tells whether the key still opens what is streamed. It looks from time to time, and not where the store is away.
-func (a *API) mayGoOn(s *stream) bool {
-	if time.Since(s.checked) < streamCheck {
+// mayContinue reports whether the stream can continue. Every keyCheckInterval it checks the API key.
+func (a *API) mayContinue(s *stream) bool {
+	if time.Since(s.lastCheck) < keyCheckInterval {
 		return s.r.Context().Err() == nil && !a.isStopping()
 	}
-	s.checked = time.Now()
-	return a.stillOpens(s.call)
+	s.lastCheck = time.Now()
+	return a.isKeyValid(s.exchange)
 }
 
-// stillOpens tells whether the key of a request is still a good one, as far as the store can tell.
-func (a *API) stillOpens(c *call) bool {
-	secret, err := bearer(c.r.Header.Values("Authorization"))
+// isKeyValid reports whether the request's key is still valid. If the store cannot be read, the key counts
+// as valid.
+func (a *API) isKeyValid(x *exchange) bool {
+	secret, err := bearerToken(x.r.Header.Values("Authorization"))
 	if err == nil {
-		_, err = a.Service.Authenticate(c.r.Context(), secret)
+		_, err = a.Service.Authenticate(x.r.Context(), secret)
 	}
 	return err == nil || shop.AsError(err).Code == shop.Unavailable
 }
 
-// id is the line that tells the client where it is, or nothing where it knows.
-func (s *stream) id() string {
-	if s.told == s.position {
+// idLine returns the line that sends the current position to the client, or "" if it was already sent.
+func (s *stream) idLine() string {
+	if s.announced == s.position {
 		return ""
 	}
-	s.told = s.position
+	s.announced = s.position
 	return fmt.Sprintf("id: %d\n", s.position)
 }
 
-// write sends some whole blocks, and tells whether the client took them. There is no limit on what comes after that: HTTP/2
-// would end a stream that is silent for that long.
+// write sends complete blocks and reports whether the client accepted them in time. Afterwards it clears
+// the deadline: HTTP/2 would reset an idle stream when the deadline passes.
 func (s *stream) write(blocks []byte) bool {
 	s.mu.Lock()
-	s.limit()
+	s.setWriteDeadline()
 	s.mu.Unlock()
-	s.written = time.Now()
+	s.lastWrite = time.Now()
 	_, err := s.w.Write(blocks)
-	taken := err == nil && http.NewResponseController(s.w).Flush() == nil
+	ok := err == nil && http.NewResponseController(s.w).Flush() == nil
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	http.NewResponseController(s.w).SetWriteDeadline(time.Time{})
-	return taken
+	return ok
 }
 
-// limit says until when the client must have taken what it is sent.
-func (s *stream) limit() {
-	http.NewResponseController(s.w).SetWriteDeadline(time.Now().Add(s.patience)) // what has none needs none
+// setWriteDeadline limits the time of the current write. The caller holds the lock.
+func (s *stream) setWriteDeadline() {
+	http.NewResponseController(s.w).SetWriteDeadline(time.Now().Add(s.writeTimeout))
 }
 
-// hurry leaves the client little time, also for what it is being sent.
-func (s *stream) hurry() {
+// shortenTimeout shortens the write timeout for the shutdown, including that of a write in progress.
+func (s *stream) shortenTimeout() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.ended {
-		s.patience = min(s.patience, stopPatience)
-		s.limit()
+	if !s.closed {
+		s.writeTimeout = min(s.writeTimeout, shutdownWriteTimeout)
+		s.setWriteDeadline()
 	}
 }
 
-// end lets nobody touch the connection any more: it may belong to another request. The last bytes, which say that this was
-// all, are still to be taken.
-func (s *stream) end() {
+// close sets the deadline for the end of the response, and prevents shortenTimeout from changing it later,
+// when the connection may already serve another request.
+func (s *stream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.limit()
-	s.ended = true
+	s.setWriteDeadline()
+	s.closed = true
 }

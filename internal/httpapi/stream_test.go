@@ -20,18 +20,18 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A stream tells what was before, from where it is asked, then what happens, without a gap or a repeat between the two.
+// A stream sends past events from its start position, then new ones, without a gap or a duplicate.
 func TestStream(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.work()
+	s.runJobs()
 	s.add(`{"name":"Rex","categoryId":1}`)
 	all := s.follow("?after=0")
 	all.wantStart("0")
 	last := all.wantEvents("category.created categories/1", "pet.created pets/1")
 	fromNow := s.follow("")
 	fromNow.wantStart(last)
-	resumed := s.follow("?after="+last, "Last-Event-ID: 1") // a browser's own place is newer than its page's
+	resumed := s.follow("?after="+last, "Last-Event-ID: 1") // Last-Event-ID takes precedence over the parameter
 	resumed.wantStart("1")
 	resumed.wantEvents("pet.created pets/1")
 	filtered := s.follow("?type=pet.created&type=pet.deleted&subject=pets/2")
@@ -40,8 +40,8 @@ func TestStream(t *testing.T) {
 	for _, stream := range []*streamReader{all, fromNow, resumed, filtered} {
 		stream.wantEvents("pet.created pets/2")
 	}
-	s.ask("PATCH", "/v1/pets/2", `{"name":"Luna II"}`).want(t, 200, "")
-	s.ask("DELETE", "/v1/pets/2", "").want(t, 204, "")
+	s.do("PATCH", "/v1/pets/2", `{"name":"Luna II"}`).want(t, 200, "")
+	s.do("DELETE", "/v1/pets/2", "").want(t, 204, "")
 	filtered.wantEvents("pet.deleted pets/2")
 	fromNow.wantEvents("pet.updated pets/2", "pet.deleted pets/2")
 	h := fromNow.response.Header
@@ -50,20 +50,20 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// What stands far behind is read from the store, and what is new from memory; between the two nothing is lost.
-func TestStreamOfAllThereIs(t *testing.T) {
+// Old events are read from the store and new ones from memory. None is lost in between.
+func TestStreamFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.work()
-	s.trusted = true
-	const before, after = 1300, 50 // more than memory keeps, and than is read at a time
-	s.tell(1, before)
+	s.runJobs()
+	s.skipValidation = true
+	const before, after = 1300, 50 // more than memory holds and than one read returns
+	s.insertEvents(1, before)
 	r := s.follow("?after=0&type=pet.created")
 	r.wantStart("0")
 	var writing sync.WaitGroup
 	writing.Go(func() {
 		for i := range after {
-			s.tell(before+i+1, 1)
+			s.insertEvents(before+i+1, 1)
 		}
 	})
 	defer writing.Wait()
@@ -72,17 +72,18 @@ func TestStreamOfAllThereIs(t *testing.T) {
 	}
 }
 
-// Many write and many read, on connections that end at any moment: each reader sees every event once and in order.
+// With many writers, and many readers whose connections break at any time, each reader sees every event
+// once and in order.
 func TestStreamReaders(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.work()
+	s.runJobs()
 	const writers, each, readers = 6, 30, 6
 	var writing, reading sync.WaitGroup
 	for w := range writers {
 		writing.Go(func() {
 			for n := range each {
-				if got, err := s.try("POST", "/v1/pets", fmt.Sprintf(`{"name":"%d of %d","categoryId":1}`, n, w)); err != nil || got.StatusCode != 201 {
+				if got, err := s.tryDo("POST", "/v1/pets", fmt.Sprintf(`{"name":"%d of %d","categoryId":1}`, n, w)); err != nil || got.StatusCode != 201 {
 					t.Errorf("%v %s", err, got.body)
 				}
 			}
@@ -140,26 +141,26 @@ func TestStreamReaders(t *testing.T) {
 func TestStreamHeartbeat(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.work()
-	s.api.pace.heartbeat = time.Millisecond
+	s.runJobs()
+	s.api.streamTiming.heartbeat = time.Millisecond
 	r := s.follow("?type=pet.deleted")
 	r.wantStart("0")
 	r.want("a comment", func(b block) bool { return b == block{comment: true} })
 	s.add(`{"name":"Rex","categoryId":1}`)
-	for { // what does not concern it only moves its place, so that a reconnect has less to look through
+	for { // events that the filter excludes only advance the position, so that a reconnect has less to read
 		if b := r.want("a comment", func(b block) bool { return b.comment && b.data == "" }); b.id == "2" {
 			break
 		}
 	}
 }
 
-// A reader that takes nothing is cut off, and nobody else misses anything.
+// A client that does not read is disconnected, and the others miss nothing.
 func TestStreamOfASlowReader(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.work()
-	s.trusted = true
-	s.api.pace.patience = time.Second
+	s.runJobs()
+	s.skipValidation = true
+	s.api.streamTiming.writeTimeout = time.Second
 	connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -167,12 +168,12 @@ func TestStreamOfASlowReader(t *testing.T) {
 	defer connection.Close()
 	connection.(*net.TCPConn).SetReadBuffer(4 << 10)
 	fmt.Fprintf(connection, "GET /v1/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n\r\n", adminKey)
-	s.await("the stream", func() bool { return s.metric("animalstore_event_streams") == 1 })
-	const events = 400 // of 32 KiB: more than all buffers on the way take
+	s.waitFor("the stream", func() bool { return s.metric("animalstore_event_streams") == 1 })
+	const events = 400 // of 32 KiB: more than all buffers on the way hold
 	for i := range events / 50 {
-		s.tell(50*i+1, 50, strings.Repeat("x", 32<<10))
+		s.insertEvents(50*i+1, 50, strings.Repeat("x", 32<<10))
 	}
-	for seen, last := 0, "0"; seen < events; { // on a busy machine this one may be cut off, too
+	for seen, last := 0, "0"; seen < events; { // on a busy machine this client may be disconnected, too
 		quick := s.follow("", "Last-Event-ID: "+last)
 		quick.wantStart(last)
 		for seen < events {
@@ -187,10 +188,10 @@ func TestStreamOfASlowReader(t *testing.T) {
 		}
 		quick.close()
 	}
-	s.await("the end of both", func() bool { return s.metric("animalstore_event_streams") == 0 })
+	s.waitFor("the end of both", func() bool { return s.metric("animalstore_event_streams") == 0 })
 }
 
-// oneConnection is a listener to whom one client comes.
+// oneConnection is a listener with a single connection.
 type oneConnection struct {
 	net.Conn
 	closed chan struct{}
@@ -211,10 +212,10 @@ func (l *oneConnection) Close() error {
 
 func (l *oneConnection) Addr() net.Addr { return &net.TCPAddr{} }
 
-// followSlowly opens a stream of all events over a connection that holds nothing: a write waits until it is read. Nobody
-// loses patience with it.
-func (s *openShop) followSlowly(t *testing.T, key string) (connection net.Conn, ended chan struct{}) {
-	s.api.pace.patience = time.Hour
+// followSlowly opens a stream of all events over an unbuffered connection, without a write timeout: each
+// write waits until it is read.
+func (s *testShop) followSlowly(t *testing.T, key string) (connection net.Conn, ended chan struct{}) {
+	s.api.streamTiming.writeTimeout = time.Hour
 	connection, ours := net.Pipe()
 	ended = make(chan struct{})
 	server := http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -236,7 +237,7 @@ func TestStreamEnds(t *testing.T) {
 	t.Run("with its key", func(t *testing.T) {
 		t.Parallel()
 		s := newShop(t)
-		s.work()
+		s.runJobs()
 		key, err := s.service.CreateKey(t.Context(), shop.NewKey{Name: "partner", Scopes: []shop.Scope{shop.EventsRead}})
 		if err != nil {
 			t.Fatal(err)
@@ -244,7 +245,7 @@ func TestStreamEnds(t *testing.T) {
 		r, other := s.follow("", bearing(key.Secret)), s.follow("")
 		r.wantStart("1")
 		other.wantStart("1")
-		s.ask("DELETE", fmt.Sprintf("/v1/keys/%d", key.ID), "").want(t, 204, "")
+		s.do("DELETE", fmt.Sprintf("/v1/keys/%d", key.ID), "").want(t, 204, "")
 		for {
 			if _, err := r.next(); errors.Is(err, io.EOF) {
 				break
@@ -253,30 +254,30 @@ func TestStreamEnds(t *testing.T) {
 			}
 		}
 		other.wantEvents("key.revoked keys/1")
-		got := s.ask("GET", "/v1/events", "", "Accept: text/event-stream", bearing(key.Secret))
+		got := s.do("GET", "/v1/events", "", "Accept: text/event-stream", bearing(key.Secret))
 		got.wantError(t, 401, shop.InvalidAPIKey)
 	})
 	t.Run("when the node stops", func(t *testing.T) {
 		t.Parallel()
 		s := newShop(t)
-		s.work()
+		s.runJobs()
 		r := s.follow("")
 		r.wantStart("0")
 		s.api.Stopping()
 		r.wantEnd()
-		s.ask("GET", "/v1/events", "", "Accept: text/event-stream").wantError(t, 503, shop.Unavailable)
-		s.ask("GET", "/v1/events", "").want(t, 200, "[]")
+		s.do("GET", "/v1/events", "", "Accept: text/event-stream").wantError(t, 503, shop.Unavailable)
+		s.do("GET", "/v1/events", "").want(t, 200, "[]")
 	})
 	t.Run("when the node stops, also for one who reads nothing", func(t *testing.T) {
 		t.Parallel()
 		s := newShop(t)
 		_, ended := s.followSlowly(t, adminKey)
-		s.await("the stream", func() bool { return s.metric("animalstore_event_streams") == 1 })
+		s.waitFor("the stream", func() bool { return s.metric("animalstore_event_streams") == 1 })
 		s.api.Stopping()
 		select {
 		case <-ended:
 		case <-time.After(2 * time.Minute):
-			t.Error("the stream does not end")
+			t.Error("the stream did not end")
 		}
 	})
 	t.Run("with its key, also for one who reads slowly", func(t *testing.T) {
@@ -286,23 +287,23 @@ func TestStreamEnds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.tell(1, 50, strings.Repeat("x", streamBuffer))
+		s.insertEvents(1, 50, strings.Repeat("x", streamBuffer))
 		connection, ended := s.followSlowly(t, key.Secret)
-		s.await("the stream", func() bool { return s.metric("animalstore_event_streams") == 1 })
+		s.waitFor("the stream", func() bool { return s.metric("animalstore_event_streams") == 1 })
 		if err := s.service.RevokeKey(t.Context(), key.ID); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * streamCheck)
+		time.Sleep(2 * keyCheckInterval)
 		got, _ := io.ReadAll(connection)
 		<-ended
 		if n := strings.Count(string(got), "data: "); n > 2 {
-			t.Errorf("it was sent %d events, and its key was revoked before", n)
+			t.Errorf("%d events were sent after the key was revoked", n)
 		}
 	})
 	t.Run("not when the store is away for a while", func(t *testing.T) {
 		t.Parallel()
 		s := newShop(t)
-		s.work()
+		s.runJobs()
 		partner := s.key(shop.EventsRead)
 		r := s.follow("", bearing(partner))
 		r.wantStart("1")
@@ -311,7 +312,7 @@ func TestStreamEnds(t *testing.T) {
 			asked.Add(1)
 			return shop.UnavailableError(errors.New("away"))
 		})
-		s.await("the service to notice", func() bool { return asked.Load() > 10 })
+		s.waitFor("the service to notice", func() bool { return asked.Load() > 10 })
 		s.store.failWith(nil)
 		s.add(`{"name":"Rex","categoryId":1}`)
 		r.wantEvents("category.created categories/1", "pet.created pets/1")
@@ -321,66 +322,66 @@ func TestStreamEnds(t *testing.T) {
 func TestStreamLimits(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) { c.MaxStreams, c.MaxInFlight = 2, 1 })
-	s.work()
+	s.runJobs()
 	first, second := s.follow(""), s.follow("")
 	first.wantStart("0")
 	second.wantStart("0")
-	got := s.ask("GET", "/v1/events", "", "Accept: text/event-stream")
+	got := s.do("GET", "/v1/events", "", "Accept: text/event-stream")
 	got.wantError(t, 503, shop.Unavailable)
-	s.ask("GET", "/v1/events", "").want(t, 200, "[]") // they take no place of a request in flight
+	s.do("GET", "/v1/events", "").want(t, 200, "[]") // streams do not count as requests in flight
 	first.close()
-	s.await("a place", func() bool { return s.metric("animalstore_event_streams") == 1 })
+	s.waitFor("a place", func() bool { return s.metric("animalstore_event_streams") == 1 })
 	s.follow("").wantStart("0")
 }
 
-// One key gets no more than its share, and the others get theirs.
+// A key cannot open more than its share of streams, and the others get theirs.
 func TestStreamsOfOneKey(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) { c.MaxStreams, c.MaxKeyStreams = 3, 2 })
-	s.work()
+	s.runJobs()
 	greedy, modest := s.key(shop.EventsRead), s.key(shop.EventsRead)
 	first, second := s.follow("", bearing(greedy)), s.follow("", bearing(greedy))
 	first.wantStart("2")
 	second.wantStart("2")
-	for range 5 { // being refused costs no place
-		got := s.ask("GET", "/v1/events", "", "Accept: text/event-stream", bearing(greedy))
+	for range 5 { // refused streams do not count
+		got := s.do("GET", "/v1/events", "", "Accept: text/event-stream", bearing(greedy))
 		got.wantError(t, 429, shop.RateLimited)
 		if got.Header.Get("Retry-After") == "" || !strings.Contains(got.message(t), "2") {
 			t.Errorf("%v %s", got.Header, got.body)
 		}
 	}
-	s.ask("GET", "/v1/events", "", bearing(greedy)).want(t, 200, "") // pages are no streams
+	s.do("GET", "/v1/events", "", bearing(greedy)).want(t, 200, "") // pages are not limited
 	s.follow("", bearing(modest)).wantStart("2")
-	s.ask("GET", "/v1/events", "", "Accept: text/event-stream", bearing(s.key(shop.EventsRead))).wantError(t, 503, shop.Unavailable)
+	s.do("GET", "/v1/events", "", "Accept: text/event-stream", bearing(s.key(shop.EventsRead))).wantError(t, 503, shop.Unavailable)
 	first.close()
-	s.await("a place", func() bool { return s.metric("animalstore_event_streams") == 2 })
+	s.waitFor("a place", func() bool { return s.metric("animalstore_event_streams") == 2 })
 	s.follow("", bearing(greedy)).wantStart("3")
 	s.api.streams.mu.Lock()
 	defer s.api.streams.mu.Unlock()
-	if n := len(s.api.streams.byKey); n != 2 {
+	if n := len(s.api.streams.openByKey); n != 2 {
 		t.Errorf("%d keys are remembered", n)
 	}
 }
 
-// Who comes back too late is told so, and goes on with what there is.
+// A client that returns too late gets a reset, and continues with the events that are left.
 func TestStreamReset(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.work()
+	s.runJobs()
 	s.add(`{"name":"Rex","categoryId":1}`)
 	open := s.follow("")
 	open.wantStart("2")
 	s.clock.forward(2 * time.Hour)
 	s.add(`{"name":"Luna","categoryId":1}`)
 	open.wantEvents("pet.created pets/2")
-	if err := s.open(shop.Options{EventRetention: time.Hour}).RemoveEvents(t.Context()); err != nil { // started then
+	if err := s.open(shop.Options{EventRetention: time.Hour}).RemoveEvents(t.Context()); err != nil { // a service that is started at that time
 		t.Fatal(err)
 	}
 	open.close()
-	s.await("its end", func() bool { return s.metric("animalstore_event_streams") == 0 })
-	s.service = s.open(shop.Options{}) // a node that has nothing in memory
+	s.waitFor("its end", func() bool { return s.metric("animalstore_event_streams") == 0 })
+	s.service = s.open(shop.Options{}) // a node with an empty feed
 	s.api.Service = s.service
-	s.work()
+	s.runJobs()
 	late := s.follow("?after=1")
 	late.wantStart("1")
 	b := late.want("a reset", func(b block) bool { return b.event == "reset" && b.id == "2" })
@@ -389,11 +390,11 @@ func TestStreamReset(t *testing.T) {
 		t.Errorf("%s %v", b.data, err)
 	}
 	late.wantEvents("pet.created pets/2")
-	got := s.ask("GET", "/v1/events?after=1", "")
+	got := s.do("GET", "/v1/events?after=1", "")
 	got.wantError(t, 410, shop.EventsExpired)
-	s.ask("GET", "/v1/events?after=0", "").wantError(t, 410, shop.EventsExpired)
+	s.do("GET", "/v1/events?after=0", "").wantError(t, 410, shop.EventsExpired)
 	for _, query := range []string{"?after=2", ""} {
-		if got := s.ask("GET", "/v1/events"+query, ""); got.StatusCode != 200 || !strings.Contains(string(got.body), `"id":"3"`) || strings.Contains(string(got.body), `"id":"2"`) {
+		if got := s.do("GET", "/v1/events"+query, ""); got.StatusCode != 200 || !strings.Contains(string(got.body), `"id":"3"`) || strings.Contains(string(got.body), `"id":"2"`) {
 			t.Errorf("%s: %d %s", query, got.StatusCode, got.body)
 		}
 	}
@@ -403,10 +404,10 @@ func TestStreamRequests(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for _, position := range []string{"-1", "x", "1234567890123456789", "1.0", "+1"} {
-		s.ask("GET", "/v1/events", "", "Accept: text/event-stream", "Last-Event-ID: "+position).wantError(t, 400, shop.InvalidParameter)
+		s.do("GET", "/v1/events", "", "Accept: text/event-stream", "Last-Event-ID: "+position).wantError(t, 400, shop.InvalidParameter)
 	}
-	s.ask("GET", "/v1/events", "", "Last-Event-ID: x").want(t, 200, "[]") // a page has nothing to do with it
-	s.ask("HEAD", "/v1/events", "", "Accept: text/event-stream").want(t, 200, "")
+	s.do("GET", "/v1/events", "", "Last-Event-ID: x").want(t, 200, "[]") // the header is ignored for pages
+	s.do("HEAD", "/v1/events", "", "Accept: text/event-stream").want(t, 200, "")
 	for accept, stream := range map[string]bool{
 		"text/event-stream": true, "Text/Event-Stream; q=0.1": true, "text/event-stream;q=0": false, "*/*": false, "text/*": false,
 		"application/json, text/event-stream": false, "application/json;q=0.9, text/event-stream": true, "nonsense;;, text/event-stream": true,

@@ -8,30 +8,30 @@ import (
 	"animalstore/internal/shop"
 )
 
-func (a *API) listWebhooks(c *call) error {
-	q := parseQuery(c.r.URL.RawQuery)
-	window := q.window()
+func (a *API) listWebhooks(x *exchange) error {
+	q := parseQuery(x.r.URL.RawQuery)
+	request := q.pageRequest()
 	if q.err != nil {
 		return q.err
 	}
-	page, err := a.Service.ListWebhooks(c.r.Context(), window)
+	page, err := a.Service.ListWebhooks(x.r.Context(), request)
 	if err != nil {
 		return err
 	}
-	linkPage(a, c, "/webhooks", url.Values{}, window, page, func(w shop.Webhook) int64 { return w.ID })
-	sendPage(c, page)
+	setPageLinks(a, x, "/webhooks", url.Values{}, request, page, func(w shop.Webhook) int64 { return w.ID })
+	sendPage(x, page)
 	return nil
 }
 
-func (a *API) createWebhook(c *call) error {
-	n, err := decodeNewWebhook(c.body)
+func (a *API) createWebhook(x *exchange) error {
+	n, err := decodeNewWebhook(x.body)
 	if err != nil {
 		return err
 	}
 	create := func(ctx context.Context) (shop.IssuedWebhook, error) { return a.Service.CreateWebhook(ctx, n) }
-	return onceSecret(c, create, withoutWebhookSecret, func(hook shop.IssuedWebhook) shop.Answer {
+	return runIdempotentSecret(x, create, withoutWebhookSecret, func(hook shop.IssuedWebhook) shop.StoredResponse {
 		location := fmt.Sprintf("%s/webhooks/%d", a.basePath, hook.ID)
-		return shop.Answer{Status: 201, Location: location, Body: encode(hook)}
+		return shop.StoredResponse{Status: 201, Location: location, Body: encode(hook)}
 	})
 }
 
@@ -44,50 +44,51 @@ func decodeNewWebhook(body []byte) (n shop.NewWebhook, err error) {
 	if err != nil {
 		return n, err
 	}
-	n = shop.NewWebhook{URL: o.address("url"), Types: o.eventTypes("types")}
+	n = shop.NewWebhook{URL: o.url("url"), Types: o.eventTypes("types")}
 	o.problems.Merge(n.Problems())
 	return n, o.problems.Err()
 }
 
-func (a *API) getWebhook(c *call) error {
-	id, err := c.idOf("webhook")
+func (a *API) getWebhook(x *exchange) error {
+	id, err := x.pathID("webhook")
 	if err != nil {
 		return err
 	}
-	hook, err := a.Service.Webhook(c.r.Context(), id)
+	hook, err := a.Service.Webhook(x.r.Context(), id)
 	if err != nil {
 		return err
 	}
-	c.sendKept(thingTag(hook), encode(hook))
+	x.sendResource(resourceTag(hook), encode(hook))
 	return nil
 }
 
-func (a *API) updateWebhook(c *call) error {
-	change, err := decodeWebhookChange(c.body)
+func (a *API) updateWebhook(x *exchange) error {
+	change, err := decodeWebhookChange(x.body)
 	if err != nil {
 		return err
 	}
-	id, err := c.idOf("webhook")
+	id, err := x.pathID("webhook")
 	if err != nil {
 		return err
 	}
-	hook, err := a.Service.UpdateWebhook(c.context(), id, change, ifMatch[shop.Webhook](c))
+	hook, err := a.Service.UpdateWebhook(x.context(), id, change, ifMatch[shop.Webhook](x))
 	if err != nil {
 		return err
 	}
-	c.w.Header().Set("ETag", thingTag(hook))
-	c.sendJSON(200, encode(hook))
+	x.w.Header().Set("ETag", resourceTag(hook))
+	x.sendJSON(200, encode(hook))
 	return nil
 }
 
-// decodeWebhookChange reads a merge patch. Only the types can be taken away: without any, the webhook is told of all.
+// decodeWebhookChange decodes a merge patch. Only the types can be removed: the webhook then gets events of
+// all types.
 func decodeWebhookChange(body []byte) (change shop.WebhookChange, err error) {
 	o, err := parseObject(body)
 	if err != nil {
 		return change, err
 	}
 	if o.has("url") {
-		change.URL = new(o.address("url"))
+		change.URL = new(o.url("url"))
 	}
 	if o.has("types") {
 		change.Types = new(o.eventTypes("types"))
@@ -99,29 +100,29 @@ func decodeWebhookChange(body []byte) (change shop.WebhookChange, err error) {
 	return change, o.problems.Err()
 }
 
-func (a *API) deleteWebhook(c *call) error {
-	id, err := c.idOf("webhook")
+func (a *API) deleteWebhook(x *exchange) error {
+	id, err := x.pathID("webhook")
 	if err != nil {
 		return err
 	}
-	if err := a.Service.DeleteWebhook(c.context(), id, ifMatch[shop.Webhook](c)); err != nil {
+	if err := a.Service.DeleteWebhook(x.context(), id, ifMatch[shop.Webhook](x)); err != nil {
 		return err
 	}
-	c.sendNothing()
+	x.sendNoContent()
 	return nil
 }
 
-func (a *API) rotateWebhook(c *call) error {
-	overlap, err := decodeOverlap(c.body)
+func (a *API) rotateWebhook(x *exchange) error {
+	overlap, err := decodeOverlap(x.body)
 	if err != nil {
 		return err
 	}
-	id, err := c.idOf("webhook")
+	id, err := x.pathID("webhook")
 	if err != nil {
 		return err
 	}
 	rotate := func(ctx context.Context) (shop.IssuedWebhook, error) {
 		return a.Service.RotateWebhook(ctx, id, overlap)
 	}
-	return onceSecret(c, rotate, withoutWebhookSecret, answerWith[shop.IssuedWebhook](200))
+	return runIdempotentSecret(x, rotate, withoutWebhookSecret, respondWith[shop.IssuedWebhook](200))
 }

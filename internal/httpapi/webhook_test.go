@@ -13,7 +13,7 @@ import (
 
 const example = `{"url":"https://example.com/hook"}`
 
-func (a answer) webhook(t *testing.T) shop.IssuedWebhook {
+func (a testResponse) webhook(t *testing.T) shop.IssuedWebhook {
 	t.Helper()
 	var hook shop.IssuedWebhook
 	if err := json.Unmarshal(a.body, &hook); err != nil {
@@ -22,11 +22,11 @@ func (a answer) webhook(t *testing.T) shop.IssuedWebhook {
 	return hook
 }
 
-func TestWebhookLife(t *testing.T) {
+func TestWebhookLifecycle(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.ask("GET", "/v1/webhooks", "").want(t, 200, "[]")
-	created := s.ask("POST", "/v1/webhooks", `{"url":"https://example.com/hook?a=1","types":["pet.updated","pet.created","pet.updated"],
+	s.do("GET", "/v1/webhooks", "").want(t, 200, "[]")
+	created := s.do("POST", "/v1/webhooks", `{"url":"https://example.com/hook?a=1","types":["pet.updated","pet.created","pet.updated"],
 		"id":99,"secret":"mine","enabled":false,"failingSince":"2020-01-01T00:00:00Z"}`)
 	created.want(t, 201, "")
 	hook := created.webhook(t)
@@ -41,41 +41,41 @@ func TestWebhookLife(t *testing.T) {
 		t.Errorf("Location is %q", location)
 	}
 	shown := secretMember.ReplaceAllString(strings.TrimSpace(string(created.body)), "")
-	got := s.ask("GET", "/v1/webhooks/1", "")
+	got := s.do("GET", "/v1/webhooks/1", "")
 	got.want(t, 200, shown)
-	s.ask("GET", "/v1/webhooks", "").want(t, 200, "["+shown+"]")
-	s.ask("GET", "/v1/webhooks/1", "", "If-None-Match: "+got.Header.Get("ETag")).want(t, 304, "")
+	s.do("GET", "/v1/webhooks", "").want(t, 200, "["+shown+"]")
+	s.do("GET", "/v1/webhooks/1", "", "If-None-Match: "+got.Header.Get("ETag")).want(t, 304, "")
 
-	changed := s.ask("PATCH", "/v1/webhooks/1", `{"enabled":false,"url":"http://[2001:db8::1]:8080"}`)
+	changed := s.do("PATCH", "/v1/webhooks/1", `{"enabled":false,"url":"http://[2001:db8::1]:8080"}`)
 	if hook := changed.webhook(t); hook.Enabled || hook.URL != "http://[2001:db8::1]:8080" || len(hook.Types) != 2 || !hook.UpdatedAt.After(hook.CreatedAt) || hook.Secret != "" {
 		t.Errorf("changed to %s", changed.body)
 	}
-	again := s.ask("GET", "/v1/webhooks/1", "")
+	again := s.do("GET", "/v1/webhooks/1", "")
 	again.want(t, 200, strings.TrimSpace(string(changed.body)))
 	if tag := again.Header.Get("ETag"); tag != changed.Header.Get("ETag") || tag == got.Header.Get("ETag") {
 		t.Errorf("the tag is %s, and was %s", tag, got.Header.Get("ETag"))
 	}
-	s.ask("DELETE", "/v1/webhooks/1", "").want(t, 204, "")
+	s.do("DELETE", "/v1/webhooks/1", "").want(t, 204, "")
 	for _, ask := range []request{
 		{"", "GET", "", ""}, {"", "PATCH", "", "{}"}, {"", "DELETE", "", ""}, {"", "POST", "/rotate", ""}, {"", "POST", "/test", ""},
 		{"", "GET", "/deliveries", ""}, {"", "POST", "/deliveries/1/redeliver", ""},
 	} {
-		s.ask(ask.method, "/v1/webhooks/1"+ask.path, ask.body).wantError(t, 404, shop.NotFound)
-		s.ask(ask.method, "/v1/webhooks/99"+ask.path, ask.body).wantError(t, 404, shop.NotFound)
+		s.do(ask.method, "/v1/webhooks/1"+ask.path, ask.body).wantError(t, 404, shop.NotFound)
+		s.do(ask.method, "/v1/webhooks/99"+ask.path, ask.body).wantError(t, 404, shop.NotFound)
 	}
-	if again := s.ask("POST", "/v1/webhooks", example).webhook(t); again.ID != 2 {
+	if again := s.do("POST", "/v1/webhooks", example).webhook(t); again.ID != 2 {
 		t.Errorf("the id %d was used again", again.ID)
 	}
 }
 
-// webhookRules are the members of a webhook, right or wrong, whether it is new or changed.
+// webhookRules are valid and invalid members, for creation and change alike.
 var webhookRules = []struct {
 	name, members string
-	wrong         string // the members that are
+	wrong         string // the invalid members
 }{
 	{"https", `"url":"https://example.com"`, ""},
 	{"http with a port", `"url":"http://example.com:8080/"`, ""},
-	{"an address", `"url":"http://127.0.0.1/"`, ""}, // what it leads to is looked at when it is called
+	{"an address", `"url":"http://127.0.0.1/"`, ""}, // the target is checked at delivery
 	{"an address of six", `"url":"https://[::1]/hook"`, ""},
 	{"a query", `"url":"https://example.com/hook?a=b&c=%20d"`, ""},
 	{"an escaped path", `"url":"https://example.com/a%20b/%C3%BC"`, ""},
@@ -143,8 +143,8 @@ func typeNames() (names []string) {
 func TestWebhookRules(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.ask("POST", "/v1/webhooks", example).want(t, 201, "")
-	check := func(t *testing.T, got answer, status int, wrong string) {
+	s.do("POST", "/v1/webhooks", example).want(t, 201, "")
+	check := func(t *testing.T, got testResponse, status int, wrong string) {
 		t.Helper()
 		if wrong == "" {
 			got.want(t, status, "")
@@ -164,60 +164,60 @@ func TestWebhookRules(t *testing.T) {
 			if !strings.Contains(members, `"url"`) {
 				members += `,"url":"https://example.com/hook"`
 			}
-			check(t, s.ask("POST", "/v1/webhooks", "{"+members+"}"), 201, c.wrong)
-			check(t, s.ask("PATCH", "/v1/webhooks/1", "{"+c.members+"}"), 200, c.wrong)
-			check(t, s.ask("PATCH", "/v1/webhooks/1", "{"+c.members+`,"enabled":1}`), 200, strings.TrimSpace(c.wrong+" enabled"))
+			check(t, s.do("POST", "/v1/webhooks", "{"+members+"}"), 201, c.wrong)
+			check(t, s.do("PATCH", "/v1/webhooks/1", "{"+c.members+"}"), 200, c.wrong)
+			check(t, s.do("PATCH", "/v1/webhooks/1", "{"+c.members+`,"enabled":1}`), 200, strings.TrimSpace(c.wrong+" enabled"))
 		})
 	}
-	check(t, s.ask("POST", "/v1/webhooks", `{}`), 201, "url")
-	check(t, s.ask("POST", "/v1/webhooks", `{"types":["x"]}`), 201, "url types")
+	check(t, s.do("POST", "/v1/webhooks", `{}`), 201, "url")
+	check(t, s.do("POST", "/v1/webhooks", `{"types":["x"]}`), 201, "url types")
 	for _, enabled := range []string{"null", "1", "0", `"true"`, `""`, "[]", "{}"} {
-		check(t, s.ask("PATCH", "/v1/webhooks/1", `{"enabled":`+enabled+`}`), 200, "enabled")
+		check(t, s.do("PATCH", "/v1/webhooks/1", `{"enabled":`+enabled+`}`), 200, "enabled")
 	}
-	s.ask("PATCH", "/v1/webhooks/99", `{"url":"x"}`).wantError(t, 400, shop.ValidationFailed)
+	s.do("PATCH", "/v1/webhooks/99", `{"url":"x"}`).wantError(t, 400, shop.ValidationFailed)
 }
 
-// The types can be narrowed, and taken away again in both ways.
+// The types can be narrowed, and removed again in two ways.
 func TestWebhookTypes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.ask("POST", "/v1/webhooks", example).want(t, 201, "")
+	s.do("POST", "/v1/webhooks", example).want(t, 201, "")
 	for _, c := range []struct{ body, want string }{
 		{`{"types":["webhook.deleted","pet.created"]}`, "[pet.created webhook.deleted]"}, {`{}`, "[pet.created webhook.deleted]"},
 		{`{"types":null}`, "[]"}, {`{"types":["key.created"]}`, "[key.created]"}, {`{"types":[]}`, "[]"},
 	} {
-		got := s.ask("PATCH", "/v1/webhooks/1", c.body, "Content-Type: application/merge-patch+json")
+		got := s.do("PATCH", "/v1/webhooks/1", c.body, "Content-Type: application/merge-patch+json")
 		if got.want(t, 200, ""); fmt.Sprint(got.webhook(t).Types) != c.want || strings.Contains(string(got.body), `"types"`) != (c.want != "[]") {
 			t.Errorf("%s: %s, want %s", c.body, got.body, c.want)
 		}
 	}
 }
 
-// A change that changes nothing leaves even the time as it is.
-func TestWebhookChangeOfNothing(t *testing.T) {
+// A patch that changes nothing does not change updatedAt.
+func TestEmptyWebhookPatchChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.ask("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created","pet.deleted"]}`).want(t, 201, "")
-	before := strings.TrimSpace(string(s.ask("GET", "/v1/webhooks/1", "").body))
+	s.do("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created","pet.deleted"]}`).want(t, 201, "")
+	before := strings.TrimSpace(string(s.do("GET", "/v1/webhooks/1", "").body))
 	for _, body := range []string{`{}`, example, `{"enabled":true}`, `{"types":["pet.deleted","pet.created","pet.created"]}`, `{"updatedAt":"2020-01-01T00:00:00Z"}`} {
-		s.ask("PATCH", "/v1/webhooks/1", body).want(t, 200, before)
+		s.do("PATCH", "/v1/webhooks/1", body).want(t, 200, before)
 	}
-	s.ask("GET", "/v1/webhooks/1", "").want(t, 200, before)
+	s.do("GET", "/v1/webhooks/1", "").want(t, 200, before)
 }
 
-// What signs messages is shown once, and is nowhere else: not in any other answer, not in the log.
+// The signing secret is shown once, and neither in any other response nor in the log.
 func TestWebhookSecrets(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	create := func() answer { return s.ask("POST", "/v1/webhooks", example, "Idempotency-Key: create") }
-	rotate := func() answer {
-		return s.ask("POST", "/v1/webhooks/1/rotate", `{"overlapSeconds":60}`, "Idempotency-Key: rotate")
+	create := func() testResponse { return s.do("POST", "/v1/webhooks", example, "Idempotency-Key: create") }
+	rotate := func() testResponse {
+		return s.do("POST", "/v1/webhooks/1/rotate", `{"overlapSeconds":60}`, "Idempotency-Key: rotate")
 	}
 	first, second := create().webhook(t), rotate().webhook(t)
 	if first.Secret == "" || second.Secret == "" || first.Secret == second.Secret || second.ID != 1 || second.CreatedAt != first.CreatedAt || !second.UpdatedAt.After(first.UpdatedAt) {
 		t.Errorf("rotated from %+v to %+v", first, second)
 	}
-	third := s.ask("POST", "/v1/webhooks/1/rotate", "").webhook(t)
+	third := s.do("POST", "/v1/webhooks/1/rotate", "").webhook(t)
 	var secrets []string
 	err := s.store.Read(t.Context(), func(tx shop.ReadTx) (err error) {
 		now, err := tx.Now()
@@ -229,9 +229,9 @@ func TestWebhookSecrets(t *testing.T) {
 	if want := fmt.Sprint([]string{third.Secret, second.Secret, first.Secret}); err != nil || fmt.Sprint(secrets) != want {
 		t.Errorf("it signs with %v, want %s (%v)", secrets, want, err)
 	}
-	for _, got := range []answer{
-		create(), rotate(), s.ask("PATCH", "/v1/webhooks/1", `{"enabled":false}`), s.ask("GET", "/v1/webhooks/1", ""), s.ask("GET", "/v1/webhooks", ""),
-		s.ask("POST", "/v1/webhooks/1/test", ""), s.ask("GET", "/v1/webhooks/1/deliveries", ""), s.ask("GET", "/v1/events", ""), s.ask("GET", "/metrics", ""),
+	for _, got := range []testResponse{
+		create(), rotate(), s.do("PATCH", "/v1/webhooks/1", `{"enabled":false}`), s.do("GET", "/v1/webhooks/1", ""), s.do("GET", "/v1/webhooks", ""),
+		s.do("POST", "/v1/webhooks/1/test", ""), s.do("GET", "/v1/webhooks/1/deliveries", ""), s.do("GET", "/v1/events", ""), s.do("GET", "/metrics", ""),
 	} {
 		if text := string(got.body); strings.Contains(text, "whsec_") || strings.Contains(text, `"secret"`) || got.StatusCode >= 300 {
 			t.Errorf("%s %s shows %d %s", got.Request.Method, got.Request.URL, got.StatusCode, text)
@@ -241,19 +241,19 @@ func TestWebhookSecrets(t *testing.T) {
 		t.Error("the log shows a secret")
 	}
 	for _, overlap := range []string{"-1", "2592001", "0.5", `"60"`, "null"} {
-		s.ask("POST", "/v1/webhooks/1/rotate", `{"overlapSeconds":`+overlap+`}`).wantError(t, 400, shop.ValidationFailed)
+		s.do("POST", "/v1/webhooks/1/rotate", `{"overlapSeconds":`+overlap+`}`).wantError(t, 400, shop.ValidationFailed)
 	}
 }
 
-func TestWebhookPages(t *testing.T) {
+func TestWebhooksArePaginated(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for range 5 {
-		s.ask("POST", "/v1/webhooks", example).want(t, 201, "")
+		s.do("POST", "/v1/webhooks", example).want(t, 201, "")
 	}
 	var seen []int64
 	for path := "/v1/webhooks?limit=2"; path != ""; {
-		page := s.ask("GET", path, "")
+		page := s.do("GET", path, "")
 		var hooks []shop.Webhook
 		if err := json.Unmarshal(page.body, &hooks); err != nil {
 			t.Fatal(err)
@@ -261,13 +261,13 @@ func TestWebhookPages(t *testing.T) {
 		for _, hook := range hooks {
 			seen = append(seen, hook.ID)
 		}
-		s.ask("GET", path, "", "If-None-Match: "+page.Header.Get("ETag")).want(t, 304, "")
+		s.do("GET", path, "", "If-None-Match: "+page.Header.Get("ETag")).want(t, 304, "")
 		path = page.link("next")
 	}
 	if fmt.Sprint(seen) != "[5 4 3 2 1]" {
 		t.Errorf("saw %v", seen)
 	}
-	s.ask("GET", "/v1/webhooks?limit=0", "").wantError(t, 400, shop.InvalidParameter)
-	s.ask("GET", "/v1/webhooks?cursor=x", "").wantError(t, 400, shop.InvalidCursor)
-	s.ask("GET", "/v1/webhooks?limit=%zz", "").wantError(t, 400, shop.InvalidParameter)
+	s.do("GET", "/v1/webhooks?limit=0", "").wantError(t, 400, shop.InvalidParameter)
+	s.do("GET", "/v1/webhooks?cursor=x", "").wantError(t, 400, shop.InvalidCursor)
+	s.do("GET", "/v1/webhooks?limit=%zz", "").wantError(t, 400, shop.InvalidParameter)
 }

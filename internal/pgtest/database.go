@@ -10,14 +10,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// URL returns the address of the server's first database.
+// URL returns the URL of the server's default database.
 func (s *Server) URL() string { return s.url("animalstore") }
 
 func (s *Server) url(database string) string {
 	return fmt.Sprintf("postgres://animalstore@127.0.0.1:%d/%s?sslmode=disable", s.port, database)
 }
 
-// FailoverURL returns one address for several servers, of which the client takes the one that accepts writes.
+// FailoverURL returns one URL for several servers. The client connects to the one that accepts writes.
 func FailoverURL(servers ...*Server) string {
 	var hosts []string
 	for _, s := range servers {
@@ -27,7 +27,8 @@ func FailoverURL(servers ...*Server) string {
 		strings.Join(hosts, ","))
 }
 
-// NewDatabase makes an empty database and returns its address. It is dropped when the test ends, with all connections to it.
+// NewDatabase creates an empty database and returns its URL. When the test ends, it terminates all
+// connections to the database and drops it.
 func (s *Server) NewDatabase(t testing.TB) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
@@ -38,10 +39,10 @@ func (s *Server) NewDatabase(t testing.TB) string {
 		if err := s.showLog(t, name); err != nil {
 			t.Error(err)
 		}
-		if s.run == nil {
+		if s.process == nil {
 			return
 		}
-		// A replica that this waits for may be gone by now.
+		// The synchronous replica may be down by now: do not wait for it.
 		if err := s.exec("SET synchronous_commit = local", "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 			t.Error(err)
 		}
@@ -49,7 +50,7 @@ func (s *Server) NewDatabase(t testing.TB) string {
 	return s.url(name)
 }
 
-// exec runs statements, one by one, on a connection of their own.
+// exec executes statements, one by one, on a new connection.
 func (s *Server) exec(statements ...string) error {
 	return s.connect(func(ctx context.Context, conn *pgx.Conn) error {
 		for _, statement := range statements {
@@ -62,7 +63,7 @@ func (s *Server) exec(statements ...string) error {
 }
 
 func (s *Server) connect(use func(context.Context, *pgx.Conn) error) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), stuckTimeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, s.URL())
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"animalstore/internal/leaktest"
 )
 
-// TestMain asks that no goroutine is left, also while the shared server still runs.
+// TestMain expects that no goroutine is left, although the shared server still runs.
 func TestMain(m *testing.M) {
 	if os.Getenv("PGTEST_VICTIM") != "" {
-		if err := beVictim(); err != nil {
+		if err := runVictim(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 
 func connect(t *testing.T, url string) *pgx.Conn {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), stuckTimeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, url)
 	if err != nil {
@@ -38,17 +38,17 @@ func connect(t *testing.T, url string) *pgx.Conn {
 
 func execute(t *testing.T, conn *pgx.Conn, statement string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), stuckTimeout)
 	defer cancel()
 	if _, err := conn.Exec(ctx, statement); err != nil {
 		t.Fatalf("%s: %v", statement, err)
 	}
 }
 
-// ask returns the one number that a query answers with.
-func ask(t *testing.T, conn *pgx.Conn, query string) int {
+// queryInt returns the number that a query selects.
+func queryInt(t *testing.T, conn *pgx.Conn, query string) int {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), stuckTimeout)
 	defer cancel()
 	var number int
 	if err := conn.QueryRow(ctx, query).Scan(&number); err != nil {
@@ -57,12 +57,12 @@ func ask(t *testing.T, conn *pgx.Conn, query string) int {
 	return number
 }
 
-// eventually waits until something is so.
-func eventually(t *testing.T, what string, so func() bool) {
+// eventually waits until a condition is true.
+func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(stuckTimeout); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("after %v still not: %s", patience, what)
+			t.Fatalf("not met after %v: %s", stuckTimeout, what)
 		}
 	}
 }

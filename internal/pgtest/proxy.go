@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Proxy stands between clients and a server, and cuts or slows what passes. All methods are safe to call at any time.
+// Proxy forwards connections to a server, and can cut or delay them. Its methods may be called concurrently.
 type Proxy struct {
 	listener net.Listener
-	server   string // its address
+	server   string // host:port
 	database *url.URL
 	running  sync.WaitGroup
 
@@ -19,11 +19,12 @@ type Proxy struct {
 	cut     bool
 	delay   time.Duration
 	changed chan struct{} // closed when the delay changes
-	trap    *trap
-	links   map[*link]bool
+	fault   *fault
+	conns   map[*proxyConn]bool
 }
 
-// StartProxy starts a proxy in front of the database at this address (one host, sslmode=disable), and ends it with the test.
+// StartProxy starts a proxy for the database at a URL with one host and sslmode=disable. It stops the proxy
+// when the test ends.
 func StartProxy(t testing.TB, database string) *Proxy {
 	t.Helper()
 	address, err := url.Parse(database)
@@ -39,7 +40,7 @@ func StartProxy(t testing.TB, database string) *Proxy {
 		server:   address.Host,
 		database: address,
 		changed:  make(chan struct{}),
-		links:    map[*link]bool{},
+		conns:    map[*proxyConn]bool{},
 	}
 	address.Host = listener.Addr().String()
 	p.running.Go(p.accept)
@@ -51,20 +52,20 @@ func StartProxy(t testing.TB, database string) *Proxy {
 	return p
 }
 
-// URL returns the address of the database, by way of the proxy.
+// URL returns the URL of the database through the proxy.
 func (p *Proxy) URL() string { return p.database.String() }
 
-// Cut drops all connections, and every new one as soon as it is made, until Heal.
+// Cut closes all connections, and every new one, until Heal is called.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.cut = true
-	for l := range p.links {
-		l.drop()
+	for c := range p.conns {
+		c.close()
 	}
 }
 
-// Heal ends Cut and Delay.
+// Heal undoes Cut and Delay.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	p.cut = false
@@ -72,8 +73,8 @@ func (p *Proxy) Heal() {
 	p.Delay(0)
 }
 
-// Delay holds all that passes for this long, each way, what already waits included. An hour is a silent network: nothing
-// passes, nothing is refused, and it is healed by Delay(0).
+// Delay delays all data by d in each direction, including data that is already delayed. An hour is a silent
+// network: nothing arrives, and no connection is refused, until Delay(0) or Heal.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -86,30 +87,30 @@ func (p *Proxy) accept() {
 	for {
 		client, err := p.listener.Accept()
 		if err != nil {
-			return // it is closed
+			return // the listener is closed
 		}
 		p.running.Go(func() { p.connect(client) })
 	}
 }
 
-// connect passes one connection on until it ends.
+// connect forwards one connection until it is closed.
 func (p *Proxy) connect(client net.Conn) {
 	defer client.Close()
 	if p.isCut() {
 		return
 	}
-	server, err := net.DialTimeout("tcp", p.server, patience)
+	server, err := net.DialTimeout("tcp", p.server, stuckTimeout)
 	if err != nil {
 		return
 	}
 	defer server.Close()
-	l := &link{proxy: p, client: client, server: server.(*net.TCPConn), done: make(chan struct{})}
-	if !p.add(l) {
+	c := &proxyConn{proxy: p, client: client, server: server.(*net.TCPConn), done: make(chan struct{})}
+	if !p.add(c) {
 		return
 	}
-	defer p.remove(l)
-	p.running.Go(l.fromClient)
-	l.fromServer()
+	defer p.remove(c)
+	p.running.Go(c.forwardRequests)
+	c.forwardResponses()
 }
 
 func (p *Proxy) isCut() bool {
@@ -118,20 +119,20 @@ func (p *Proxy) isCut() bool {
 	return p.cut
 }
 
-// add keeps a connection for Cut, unless that came first.
-func (p *Proxy) add(l *link) bool {
+// add registers a connection for Cut. It returns false if Cut was called first.
+func (p *Proxy) add(c *proxyConn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.cut {
-		p.links[l] = true
+		p.conns[c] = true
 	}
 	return !p.cut
 }
 
-func (p *Proxy) remove(l *link) {
+func (p *Proxy) remove(c *proxyConn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.links, l)
+	delete(p.conns, c)
 }
 
 func (p *Proxy) currentDelay() (time.Duration, <-chan struct{}) {

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// throughProxy returns a proxy before a new database with a table, and a connection by each way.
+// throughProxy returns a proxy for a new database with a table, a connection through it, and a direct one.
 func throughProxy(t *testing.T) (p *Proxy, through, direct *pgx.Conn) {
 	t.Helper()
 	url := Shared(t).NewDatabase(t)
@@ -20,11 +20,11 @@ func throughProxy(t *testing.T) (p *Proxy, through, direct *pgx.Conn) {
 	return p, connect(t, p.URL()), direct
 }
 
-func TestProxyPasses(t *testing.T) {
+func TestProxyForwardsLargeMessages(t *testing.T) {
 	t.Parallel()
 	_, conn, _ := throughProxy(t)
 	var length int
-	text := make([]byte, 3<<20) // more than fits into any buffer on the way
+	text := make([]byte, 3<<20) // larger than any buffer of the proxy
 	for i := range text {
 		text[i] = 'x'
 	}
@@ -33,7 +33,7 @@ func TestProxyPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if length != len(text) || back != string(text) {
-		t.Errorf("%d bytes went, %d came back", length, len(back))
+		t.Errorf("the server received %d bytes and returned %d", length, len(back))
 	}
 }
 
@@ -42,10 +42,10 @@ func TestProxyCutAndHeal(t *testing.T) {
 	p, conn, _ := throughProxy(t)
 	p.Cut()
 	if _, err := conn.Exec(t.Context(), "SELECT"); err == nil {
-		t.Error("a connection outlived the cut")
+		t.Error("a connection survived the cut")
 	}
 	if _, err := pgx.Connect(t.Context(), p.URL()); err == nil {
-		t.Error("a new connection was made")
+		t.Error("a new connection succeeded")
 	}
 	p.Heal()
 	execute(t, connect(t, p.URL()), "SELECT")
@@ -59,29 +59,29 @@ func TestProxyDelay(t *testing.T) {
 	begin := time.Now()
 	execute(t, conn, "SELECT")
 	if took := time.Since(begin); took < 2*delay {
-		t.Errorf("there and back took %v", took)
+		t.Errorf("a round trip took %v", took)
 	}
 	p.Delay(time.Hour)
-	answered := make(chan error, 1)
+	result := make(chan error, 1)
 	go func() {
 		_, err := conn.Exec(t.Context(), "SELECT")
-		answered <- err
+		result <- err
 	}()
 	select {
-	case err := <-answered:
-		t.Fatalf("a silent network answered: %v", err)
+	case err := <-result:
+		t.Fatalf("a response arrived through a silent network: %v", err)
 	case <-time.After(delay):
 	}
 	p.Heal()
-	if err := <-answered; err != nil {
+	if err := <-result; err != nil {
 		t.Error(err)
 	}
 }
 
-// commit inserts a row through the proxy; the trap must cut the COMMIT.
-func commit(t *testing.T, conn *pgx.Conn, sprung <-chan struct{}) {
+// commit inserts a row through the proxy, and expects the connection to break during COMMIT.
+func commit(t *testing.T, conn *pgx.Conn, disconnected <-chan struct{}) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), stuckTimeout)
 	defer cancel()
 	tx, err := conn.Begin(ctx)
 	if err != nil {
@@ -90,58 +90,58 @@ func commit(t *testing.T, conn *pgx.Conn, sprung <-chan struct{}) {
 	if _, err := tx.Exec(ctx, "INSERT INTO pet VALUES ($1)", 1); err != nil {
 		t.Fatal(err)
 	}
-	var told *pgconn.PgError
-	if err := tx.Commit(ctx); err == nil || errors.As(err, &told) || ctx.Err() != nil {
-		t.Errorf("COMMIT answered %v", err)
+	var pgErr *pgconn.PgError
+	if err := tx.Commit(ctx); err == nil || errors.As(err, &pgErr) || ctx.Err() != nil {
+		t.Errorf("COMMIT returned %v", err)
 	}
-	<-sprung
+	<-disconnected
 }
 
-func TestProxyCutBeforeCommit(t *testing.T) {
+func TestCutBeforeLosesTheCommit(t *testing.T) {
 	t.Parallel()
 	p, conn, direct := throughProxy(t)
 	commit(t, conn, p.CutBefore(IsCommit))
-	execute(t, direct, "BEGIN; LOCK TABLE pet; COMMIT") // waits until the server has given up the other transaction
-	if n := ask(t, direct, "SELECT count(*) FROM pet"); n != 0 {
+	execute(t, direct, "BEGIN; LOCK TABLE pet; COMMIT") // waits for the rollback of the other transaction
+	if n := queryInt(t, direct, "SELECT count(*) FROM pet"); n != 0 {
 		t.Errorf("%d rows, want none", n)
 	}
-	commitsAgain(t, p)
+	expectNextCommit(t, p)
 }
 
-func TestProxyCutAfterCommit(t *testing.T) {
+func TestCutAfterDeliversTheCommit(t *testing.T) {
 	t.Parallel()
 	p, conn, direct := throughProxy(t)
 	commit(t, conn, p.CutAfter(IsCommit))
-	if n := ask(t, direct, "SELECT count(*) FROM pet"); n != 1 { // at once
+	if n := queryInt(t, direct, "SELECT count(*) FROM pet"); n != 1 { // without waiting
 		t.Errorf("%d rows, want 1", n)
 	}
-	commitsAgain(t, p)
+	expectNextCommit(t, p)
 }
 
-func TestProxyCutLateCommit(t *testing.T) {
+func TestCutLateDeliversTheCommitWhenReleased(t *testing.T) {
 	t.Parallel()
 	p, conn, direct := throughProxy(t)
-	sprung, release := p.CutLate(IsCommit)
-	commit(t, conn, sprung)
-	if n := ask(t, direct, "SELECT count(*) FROM pet"); n != 0 {
-		t.Errorf("%d rows before the message has come, want none", n)
+	disconnected, release := p.CutLate(IsCommit)
+	commit(t, conn, disconnected)
+	if n := queryInt(t, direct, "SELECT count(*) FROM pet"); n != 0 {
+		t.Errorf("%d rows before the COMMIT was delivered, want none", n)
 	}
 	release()
-	release() // twice is no error
-	eventually(t, "the row is there", func() bool { return ask(t, direct, "SELECT count(*) FROM pet") == 1 })
-	commitsAgain(t, p)
+	release() // a second call does nothing
+	eventually(t, "the row is committed", func() bool { return queryInt(t, direct, "SELECT count(*) FROM pet") == 1 })
+	expectNextCommit(t, p)
 }
 
-// TestProxyEndsWithLateCommit leaves the message on its way when the test ends.
-func TestProxyEndsWithLateCommit(t *testing.T) {
+// The proxy stops even if a delayed COMMIT was never released.
+func TestProxyClosesWithAnUnreleasedCommit(t *testing.T) {
 	t.Parallel()
 	p, conn, _ := throughProxy(t)
-	sprung, _ := p.CutLate(IsCommit)
-	commit(t, conn, sprung)
+	disconnected, _ := p.CutLate(IsCommit)
+	commit(t, conn, disconnected)
 }
 
-// commitsAgain shows that a trap catches one commit only.
-func commitsAgain(t *testing.T, p *Proxy) {
+// expectNextCommit expects the next COMMIT to pass: a fault affects only one message.
+func expectNextCommit(t *testing.T, p *Proxy) {
 	t.Helper()
 	conn := connect(t, p.URL())
 	execute(t, conn, "BEGIN")

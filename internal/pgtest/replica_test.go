@@ -8,15 +8,15 @@ func TestReplicaFollows(t *testing.T) {
 	execute(t, connect(t, primary.URL()), "CREATE TABLE pet AS SELECT 1 AS id")
 	conn := connect(t, replica.URL())
 	eventually(t, "the replica has the table", func() bool {
-		return ask(t, conn, "SELECT count(*) FROM pg_tables WHERE tablename = 'pet'") == 1
+		return queryInt(t, conn, "SELECT count(*) FROM pg_tables WHERE tablename = 'pet'") == 1
 	})
 	if _, err := conn.Exec(t.Context(), "INSERT INTO pet VALUES (2)"); err == nil {
 		t.Error("a replica accepts writes")
 	}
 }
 
-// TestFailover kills the primary: all that it answered is on the promoted replica, and one address leads to both.
-func TestFailover(t *testing.T) {
+// After the primary was killed, the promoted replica has all confirmed rows, and the same URL leads to it.
+func TestFailoverURLFindsThePromotedReplica(t *testing.T) {
 	t.Parallel()
 	primary, replica := StartWithReplica(t, true)
 	url := FailoverURL(replica, primary)
@@ -28,14 +28,14 @@ func TestFailover(t *testing.T) {
 	primary.Kill(t)
 	replica.Promote(t)
 	conn = connect(t, url)
-	if n := ask(t, conn, "SELECT count(*) FROM pet"); n != 50 {
+	if n := queryInt(t, conn, "SELECT count(*) FROM pet"); n != 50 {
 		t.Errorf("%d rows, want 50", n)
 	}
 	execute(t, conn, "INSERT INTO pet VALUES (2)")
 }
 
-// TestSynchronous shows that the primary waits for its replica, and that a replica that was away catches up.
-func TestSynchronous(t *testing.T) {
+// A commit waits for a synchronous replica that is down, and the replica catches up when it restarts.
+func TestPrimaryWaitsForSynchronousReplica(t *testing.T) {
 	t.Parallel()
 	primary, replica := StartWithReplica(t, true)
 	conn := connect(t, primary.URL())
@@ -47,7 +47,7 @@ func TestSynchronous(t *testing.T) {
 	}()
 	other := connect(t, primary.URL())
 	eventually(t, "the commit waits for the replica", func() bool {
-		return ask(t, other, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 1
+		return queryInt(t, other, "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'") == 1
 	})
 	replica.Restart(t)
 	if err := <-written; err != nil {
@@ -55,6 +55,6 @@ func TestSynchronous(t *testing.T) {
 	}
 	back := connect(t, replica.URL())
 	eventually(t, "the replica has the table", func() bool {
-		return ask(t, back, "SELECT count(*) FROM pg_tables WHERE tablename = 'pet'") == 1
+		return queryInt(t, back, "SELECT count(*) FROM pg_tables WHERE tablename = 'pet'") == 1
 	})
 }

@@ -1,5 +1,6 @@
-// Package pgtest starts PostgreSQL for tests: real servers, in temporary folders, alone or as a primary with a replica, and
-// a proxy that cuts and slows the way to them. Nothing is left when the test process ends, even if it is killed.
+// Package pgtest starts real PostgreSQL servers for tests, alone or as a primary with a replica, and a
+// proxy that cuts and delays connections to them. No process or file outlives the test process, even if it
+// is killed.
 package pgtest
 
 import (
@@ -16,22 +17,22 @@ import (
 	"time"
 )
 
-// Durable are settings for Start under which commits also survive a power cut, at the speed that has. The defaults do
-// without: a commit then survives the end of all server processes, but not the machine's.
+// Durable are settings for Start under which commits survive a power failure. They cost speed. By default a
+// commit survives a crash of the server, but not of the machine.
 var Durable = []string{"fsync=on", "full_page_writes=on"}
 
-// Server is a PostgreSQL server. Its user animalstore is a superuser who needs no password. The methods that start and stop
-// it are for the test's own goroutine.
+// Server is a PostgreSQL server. Its superuser is animalstore, without a password. Only the test's own
+// goroutine may start and stop it.
 type Server struct {
-	home     *home
-	data     string // its folder
-	port     int
-	settings []string
-	run      *run // nil while it is stopped
+	workspace *workspace
+	data      string // its data directory
+	port      int
+	settings  []string
+	process   *process // nil while the server is stopped
 }
 
-// Start starts a server, with settings of postgresql.conf ("name=value") where the test needs other ones, and stops it when
-// the test ends.
+// Start starts a server with additional settings of postgresql.conf ("name=value"), and stops it when the
+// test ends.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	s, err := newServer(settings...)
@@ -42,8 +43,8 @@ func Start(t testing.TB, settings ...string) *Server {
 	return s
 }
 
-// Shared returns the one server of this process, for tests that need but a database of their own: its NewDatabase. It ends
-// with the process; stopping it would stop it for everybody.
+// Shared returns the server that all tests of this process share, for tests that only need a database of
+// their own (NewDatabase). They must not stop it. It exits with the process.
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	s, err := shared()
@@ -58,43 +59,43 @@ var shared = sync.OnceValues(func() (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, s.startAnywhere()
+	return s, s.startOnFreePort()
 })
 
-// newServer makes a server that has not been started.
+// newServer returns a server with a data directory, without starting it.
 func newServer(settings ...string) (*Server, error) {
-	h, err := openHome()
+	w, err := openWorkspace()
 	if err != nil {
 		return nil, err
 	}
-	data, err := h.newData()
-	return &Server{home: h, data: data, settings: settings}, err
+	data, err := w.newDataDir()
+	return &Server{workspace: w, data: data, settings: settings}, err
 }
 
-// launch starts the server, and ends it with the test.
+// launch starts the server, and terminates it when the test ends.
 func (s *Server) launch(t testing.TB) {
 	t.Helper()
 	t.Cleanup(func() {
-		if err := errors.Join(s.end("QUIT"), s.showLog(t, ""), os.RemoveAll(s.data)); err != nil {
+		if err := errors.Join(s.terminate("QUIT"), s.showLog(t, ""), os.RemoveAll(s.data)); err != nil {
 			t.Error(err)
 		}
 	})
-	if err := s.startAnywhere(); err != nil {
+	if err := s.startOnFreePort(); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Kill ends all processes of the server at once, as a crash does.
+// Kill kills all processes of the server, as in a crash.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
 	pid := s.pidFile()
-	if err := s.end("KILL"); err != nil {
+	if err := s.terminate("KILL"); err != nil {
 		t.Fatal(err)
 	}
-	// What a killed server leaves behind: a few bytes of shared memory, which outlive it, and the file that names them.
+	// A killed server leaves a few bytes of shared memory and the file that names them.
 	if len(pid) > 6 {
 		if _, id, found := strings.Cut(strings.TrimSpace(pid[6]), " "); found {
-			_ = s.home.run("", "ipcrm", "-m", strings.TrimSpace(id)) // where that cannot be done, no test is wrong
+			_ = s.workspace.runCommand("", "ipcrm", "-m", strings.TrimSpace(id)) // a failure breaks no test
 		}
 	}
 	if err := os.Remove(s.pidPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -102,15 +103,15 @@ func (s *Server) Kill(t testing.TB) {
 	}
 }
 
-// Stop stops the server as its operator does: it tells its clients and writes down what it has.
+// Stop shuts the server down as its operator would: it disconnects its clients and writes a checkpoint.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
-	if err := s.end("INT"); err != nil {
+	if err := s.terminate("INT"); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Restart starts the server again, on its port, with its data; one that still runs is stopped before.
+// Restart starts the server again with the same port and data. It stops a running server first.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	s.Stop(t)
@@ -119,8 +120,8 @@ func (s *Server) Restart(t testing.TB) {
 	}
 }
 
-// startAnywhere starts a new server on a free port. Somebody may take the port in between: then on another one.
-func (s *Server) startAnywhere() error {
+// startOnFreePort starts the server on a free port. It tries another one if the port is taken meanwhile.
+func (s *Server) startOnFreePort() error {
 	var err error
 	for range 5 {
 		if s.port, err = freePort(); err != nil {
@@ -133,8 +134,8 @@ func (s *Server) startAnywhere() error {
 	return err
 }
 
-// freePort picks from below the ports that systems give to outgoing connections and to listeners that do not choose: a
-// server that was killed must find its port free when it starts again.
+// freePort returns a port below the range of ephemeral ports, so that a server finds its port free when it is
+// restarted.
 func freePort() (int, error) {
 	var err error
 	for range 100 {
@@ -153,7 +154,7 @@ func (s *Server) start() error {
 		return err
 	}
 	defer log.Close()
-	program := []string{filepath.Join(s.home.bin, "postgres"), "-D", s.data}
+	program := []string{filepath.Join(s.workspace.bin, "postgres"), "-D", s.data}
 	for _, setting := range append([]string{
 		"port=" + strconv.Itoa(s.port),
 		"listen_addresses=127.0.0.1",
@@ -162,46 +163,47 @@ func (s *Server) start() error {
 		"shared_buffers=32MB",
 		"fsync=off",
 		"full_page_writes=off",
-		"dynamic_shared_memory_type=mmap", // in the folder, so that it goes with it when the server is killed
+		"dynamic_shared_memory_type=mmap", // in the data directory, so that it is removed with it
 		"log_line_prefix=%m [%p] %d ",
 	}, s.settings...) {
 		program = append(program, "-c", setting)
 	}
-	if s.run, err = s.home.startRun(log, program...); err != nil {
+	if s.process, err = s.workspace.startProcess(log, program...); err != nil {
 		return err
 	}
-	// Its own file says when it is ready. That its port answers would say less: it may be somebody else's.
-	for deadline := time.Now().Add(patience); ; {
+	// The server's pid file says when it is ready. A port that accepts connections could be another server's.
+	for deadline := time.Now().Add(stuckTimeout); ; {
 		if pid := s.pidFile(); len(pid) > 7 && strings.TrimSpace(pid[7]) == "ready" {
 			return nil
 		}
-		if s.run.gone(5*time.Millisecond) || time.Now().After(deadline) {
+		if s.process.exited(5*time.Millisecond) || time.Now().After(deadline) {
 			text, _ := os.ReadFile(s.logPath())
-			return errors.Join(fmt.Errorf("PostgreSQL does not start:\n%s", text), s.end("QUIT"))
+			return errors.Join(fmt.Errorf("PostgreSQL did not start:\n%s", text), s.terminate("QUIT"))
 		}
 	}
 }
 
-// end ends the server by a signal, if it runs.
-func (s *Server) end(signal string) error {
-	if s.run == nil {
+// terminate sends a signal to the server and waits for its end. It does nothing if the server is stopped.
+func (s *Server) terminate(signal string) error {
+	if s.process == nil {
 		return nil
 	}
-	err := s.run.end(signal)
-	s.run = nil
+	err := s.process.terminate(signal)
+	s.process = nil
 	return err
 }
 
 func (s *Server) pidPath() string { return filepath.Join(s.data, "postmaster.pid") }
 func (s *Server) logPath() string { return filepath.Join(s.data, "server.log") }
 
-// pidFile returns the lines of the file that a running server keeps: the seventh has its shared memory, the eighth its state.
+// pidFile returns the lines of postmaster.pid. The seventh identifies the shared memory, the eighth the
+// state.
 func (s *Server) pidFile() []string {
-	text, _ := os.ReadFile(s.pidPath()) // there is none before the start
+	text, _ := os.ReadFile(s.pidPath()) // missing before the start
 	return strings.Split(string(text), "\n")
 }
 
-// showLog shows the last of what the server logged for a database (all of them: ""), if the test has failed.
+// showLog logs the last lines of the server's log that contain database, if the test has failed.
 func (s *Server) showLog(t testing.TB, database string) error {
 	if !t.Failed() {
 		return nil
@@ -210,14 +212,14 @@ func (s *Server) showLog(t testing.TB, database string) error {
 	if err != nil {
 		return err
 	}
-	const most = 40
+	const limit = 40
 	var lines []string
 	for line := range strings.Lines(string(text)) {
 		if strings.Contains(line, database) {
 			lines = append(lines, line)
 		}
 	}
-	last := lines[max(0, len(lines)-most):]
-	t.Logf("the last of %d lines that PostgreSQL on port %d logged:\n%s", len(lines), s.port, strings.Join(last, ""))
+	last := lines[max(0, len(lines)-limit):]
+	t.Logf("the last of %d log lines of PostgreSQL on port %d:\n%s", len(lines), s.port, strings.Join(last, ""))
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-func TestStart(t *testing.T) {
+func TestStartAppliesSettings(t *testing.T) {
 	t.Parallel()
 	s := Start(t, "work_mem=5MB")
 	conn := connect(t, s.URL())
@@ -22,11 +22,11 @@ func TestStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	if encoding != "UTF8" || collation != "C.UTF-8" || memory != "5MB" {
-		t.Errorf("the database has %s, %s, %s", encoding, collation, memory)
+		t.Errorf("the database has the encoding %s, the collation %s and work_mem %s", encoding, collation, memory)
 	}
 }
 
-func TestDurable(t *testing.T) {
+func TestDurableTurnsFsyncOn(t *testing.T) {
 	t.Parallel()
 	conn := connect(t, Start(t, Durable...).URL())
 	var fsync string
@@ -35,7 +35,7 @@ func TestDurable(t *testing.T) {
 	}
 }
 
-func TestDatabasesAreApart(t *testing.T) {
+func TestDatabasesAreIsolated(t *testing.T) {
 	t.Parallel()
 	s := Shared(t)
 	if s != Shared(t) {
@@ -45,7 +45,7 @@ func TestDatabasesAreApart(t *testing.T) {
 	execute(t, a, "CREATE TABLE pet (id int)")
 	execute(t, b, "CREATE TABLE pet (id int)")
 	execute(t, a, "INSERT INTO pet VALUES (1)")
-	if n := ask(t, b, "SELECT count(*) FROM pet"); n != 0 {
+	if n := queryInt(t, b, "SELECT count(*) FROM pet"); n != 0 {
 		t.Errorf("one database has %d rows of the other", n)
 	}
 }
@@ -62,12 +62,12 @@ func TestDatabaseIsDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if n := ask(t, connect(t, s.URL()), "SELECT count(*) FROM pg_database WHERE datname = '"+name+"'"); n != 0 {
-		t.Errorf("%s is still there", name)
+	if n := queryInt(t, connect(t, s.URL()), "SELECT count(*) FROM pg_database WHERE datname = '"+name+"'"); n != 0 {
+		t.Errorf("%s still exists", name)
 	}
 }
 
-func TestStopAndRestart(t *testing.T) {
+func TestRestartKeepsData(t *testing.T) {
 	t.Parallel()
 	s := Start(t)
 	url := s.NewDatabase(t)
@@ -76,23 +76,23 @@ func TestStopAndRestart(t *testing.T) {
 	execute(t, conn, "INSERT INTO pet VALUES (1)")
 
 	s.Stop(t)
-	var told *pgconn.PgError
-	if _, err := conn.Exec(t.Context(), "SELECT"); !errors.As(err, &told) || told.Code != "57P01" {
-		t.Errorf("a stopped server tells its client %v", err)
+	var pgErr *pgconn.PgError
+	if _, err := conn.Exec(t.Context(), "SELECT"); !errors.As(err, &pgErr) || pgErr.Code != "57P01" {
+		t.Errorf("a stopped server sends its client %v", err)
 	}
 	if _, err := pgx.Connect(t.Context(), url); err == nil {
-		t.Error("a stopped server answers")
+		t.Error("a stopped server accepts a connection")
 	}
 	s.Restart(t)
 	execute(t, connect(t, url), "INSERT INTO pet VALUES (2)")
-	s.Restart(t) // one that runs
-	if n := ask(t, connect(t, url), "SELECT count(*) FROM pet"); n != 2 {
+	s.Restart(t) // while it runs
+	if n := queryInt(t, connect(t, url), "SELECT count(*) FROM pet"); n != 2 {
 		t.Errorf("%d rows, want 2", n)
 	}
 }
 
-// TestKill holds the server to its word: what it answered is there after a crash, what it did not commit is not.
-func TestKill(t *testing.T) {
+// After a crash, committed rows are present and uncommitted ones are not.
+func TestKillKeepsOnlyCommittedRows(t *testing.T) {
 	t.Parallel()
 	s := Start(t)
 	url := s.NewDatabase(t)
@@ -104,16 +104,16 @@ func TestKill(t *testing.T) {
 		execute(t, conn, "INSERT INTO pet VALUES (1)")
 		s.Kill(t)
 		if _, err := conn.Exec(t.Context(), "SELECT"); err == nil {
-			t.Error("a killed server answers")
+			t.Error("a killed server responds")
 		}
 		s.Restart(t)
 		conn = connect(t, url)
-		if n := ask(t, conn, "SELECT count(*) FROM pet"); n != id {
+		if n := queryInt(t, conn, "SELECT count(*) FROM pet"); n != id {
 			t.Errorf("%d rows after the crash, want %d", n, id)
 		}
 	}
 	s.Kill(t)
-	s.Kill(t) // twice is no error, and the test ends well with a server that is dead
+	s.Kill(t) // killing a killed server is no error, neither is ending the test with one
 }
 
 func TestFailedStartSaysWhy(t *testing.T) {
@@ -123,13 +123,13 @@ func TestFailedStartSaysWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(s.data) })
-	if err := s.startAnywhere(); err == nil || !strings.Contains(err.Error(), "cats") {
+	if err := s.startOnFreePort(); err == nil || !strings.Contains(err.Error(), "cats") {
 		t.Errorf("the error is %v", err)
 	}
 }
 
-// TestTakenPort starts two servers on one port: the second must not take the first for itself.
-func TestTakenPort(t *testing.T) {
+// A server whose port is taken fails to start, and does not mistake the other server for itself.
+func TestTakenPortIsAnError(t *testing.T) {
 	t.Parallel()
 	first, second := Start(t), Start(t)
 	second.Stop(t)
@@ -139,11 +139,11 @@ func TestTakenPort(t *testing.T) {
 	}
 }
 
-func TestFindPrograms(t *testing.T) {
+func TestFindProgramsTakesTheNewest(t *testing.T) {
 	t.Setenv("PATH", "")
 	dir := t.TempDir()
 	if _, err := findPrograms(filepath.Join(dir, "*", "bin")); err == nil || !strings.Contains(err.Error(), "make test") {
-		t.Errorf("without PostgreSQL the error is %v", err)
+		t.Errorf("without PostgreSQL, the error is %v", err)
 	}
 	for _, version := range []string{"9.6", "15", "17"} {
 		bin := filepath.Join(dir, version, "bin")

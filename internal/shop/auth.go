@@ -2,30 +2,20 @@ package shop
 
 import (
 	"context"
-	"crypto/sha256"
 	"crypto/subtle"
 	"slices"
 	"time"
 )
 
-// SecretHash is what is stored of a secret. A fast hash is enough: the secret has 178 bits from a cryptographic source,
-// so there is nothing to guess.
-type SecretHash [sha256.Size]byte
-
-// HashSecret is the only way from a secret to what may be stored.
-func HashSecret(secret string) SecretHash { return sha256.Sum256([]byte(secret)) }
-
-// hint is what people recognise a secret by.
-func hint(secret string) string { return secret[len(secret)-4:] }
-
-// Principal is who makes a request: the holder of a key. The configured key, which is stored nowhere, has the id 0.
+// Principal is the key that a request was authenticated with. The configured key, which is not stored, has
+// the id 0.
 type Principal struct{ key Key }
 
-// Actor names the principal in logs and metrics.
+// Actor names the principal in events, logs and metrics; "" for the zero Principal.
 func (p Principal) Actor() string {
 	switch {
 	case p.key.Name == "":
-		return "" // nobody
+		return ""
 	case p.key.ID == 0:
 		return "configured"
 	default:
@@ -33,28 +23,29 @@ func (p Principal) Actor() string {
 	}
 }
 
-// ID is the key's id; 0 for the configured key.
+// ID returns the key's id; 0 for the configured key.
 func (p Principal) ID() int64 { return p.key.ID }
 
-// Name is what the key is called.
+// Name returns the key's name.
 func (p Principal) Name() string { return p.key.Name }
 
-// May tells whether the principal has a scope; admin has them all.
-func (p Principal) May(scope Scope) bool {
+// HasScope reports whether the principal has a scope. The scope admin includes every other.
+func (p Principal) HasScope(scope Scope) bool {
 	return slices.Contains(p.key.Scopes, scope) || slices.Contains(p.key.Scopes, Admin)
 }
 
-// Credential is a key as one of its secrets opens it.
+// Credential is a key together with the expiry of the secret that it was looked up by.
 type Credential struct {
 	Key   Key
-	Until time.Time // when the secret stops working, whatever the key does; zero: never
+	Until time.Time // when the secret expires; zero means never. The key has an expiry of its own.
 }
 
-func (c Credential) opens(now time.Time) bool {
-	return !passed(c.Until, now) && !passed(c.Key.ExpiresAt, now)
+func (c Credential) validAt(now time.Time) bool {
+	return !isPast(c.Until, now) && !isPast(c.Key.ExpiresAt, now)
 }
 
-// Authenticate finds who holds a secret. It returns invalid_api_key, or unavailable where the store cannot be asked.
+// Authenticate returns the principal that a secret belongs to. It returns invalid_api_key for an unknown or
+// expired secret, or unavailable if the store cannot be reached.
 func (s *Service) Authenticate(ctx context.Context, secret string) (Principal, error) {
 	hash := HashSecret(secret)
 	if !s.isConfigured(hash) && !wellFormed(secret, s.environment) {
@@ -67,25 +58,25 @@ func (s *Service) isConfigured(hash SecretHash) bool {
 	return s.configured != nil && subtle.ConstantTimeCompare(hash[:], s.configuredHash[:]) == 1
 }
 
-// principal finds who holds the secret with a hash. It returns the same errors as Authenticate.
+// principal returns the principal of a hashed secret. It returns the same errors as Authenticate.
 func (s *Service) principal(ctx context.Context, hash SecretHash) (Principal, error) {
 	if s.isConfigured(hash) {
 		return Principal{*s.configured}, nil
 	}
-	credential, found, err := s.keyring.find(hash, func() (Credential, bool, error) { return s.findCredential(ctx, hash) })
+	credential, found, err := s.keyCache.find(hash, func() (Credential, bool, error) { return s.findCredential(ctx, hash) })
 	if err != nil {
 		return Principal{}, err
 	}
 	now := s.now()
-	if !found || !credential.opens(now) {
+	if !found || !credential.validAt(now) {
 		return Principal{}, errInvalidKey()
 	}
-	s.uses.note(credential.Key.ID, now)
+	s.lastUsed.record(credential.Key.ID, now)
 	return Principal{credential.Key}, nil
 }
 
 func errInvalidKey() error {
-	return Errorf(InvalidAPIKey, "The API key is not valid here; send one that this store has issued and that has not expired.")
+	return Errorf(InvalidAPIKey, "The API key is unknown or has expired; send a valid key of this store.")
 }
 
 func (s *Service) findCredential(ctx context.Context, hash SecretHash) (c Credential, found bool, err error) {
@@ -96,12 +87,12 @@ func (s *Service) findCredential(ctx context.Context, hash SecretHash) (c Creden
 	return c, found, err
 }
 
-// CurrentKey returns the principal's own key, as it is now.
+// CurrentKey returns the current state of the principal's own key.
 func (s *Service) CurrentKey(ctx context.Context, p Principal) (Key, error) {
 	if p.key.ID == 0 {
 		return p.key, nil
 	}
 	key, err := read(ctx, s, func(tx ReadTx) (Key, error) { return existingKey(tx, p.key.ID) })
-	s.uses.freshen(&key)
+	s.lastUsed.apply(&key)
 	return key, err
 }

@@ -2,14 +2,16 @@ package shop
 
 import "context"
 
-// Category is what animals are grouped by. One that an animal brought into being has no name until somebody gives it one.
+// Category groups animals. A category that was created along with an animal has no name until a client sets
+// one.
 type Category struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name,omitempty"`
 }
 
-// useCategory makes sure of the category of an animal. It returns validation_failed where only known ones are allowed.
-func (s *Service) useCategory(tx *ledger, id int64) error {
+// ensureCategory creates the category of an animal if it is missing. With Options.KnownCategories it returns
+// validation_failed instead.
+func (s *Service) ensureCategory(tx *eventTx, id int64) error {
 	if !s.knownCategories {
 		_, err := tx.EnsureCategory(id)
 		return err
@@ -21,7 +23,8 @@ func (s *Service) useCategory(tx *ledger, id int64) error {
 	return problems.Err()
 }
 
-// CategoryProblems says what is wrong with the category of an animal, so that it can be told with all else that is.
+// CategoryProblems checks that an animal may have the category, so that the problem can be reported along
+// with others.
 func (s *Service) CategoryProblems(ctx context.Context, id int64) (Problems, error) {
 	return read(ctx, s, func(tx ReadTx) (Problems, error) { return s.categoryProblems(tx, id) })
 }
@@ -37,11 +40,11 @@ func (s *Service) categoryProblems(tx ReadTx, id int64) (p Problems, err error) 
 	return p, err
 }
 
-const unknownCategory = "must be the id of a category that there is"
+const unknownCategory = "must be the id of an existing category"
 
-// ListCategories returns one page of the categories, by ascending id.
-func (s *Service) ListCategories(ctx context.Context, w Window) (Page[Category], error) {
-	return read(ctx, s, func(tx ReadTx) (Page[Category], error) { return pageOf(w, tx.Categories) })
+// ListCategories returns one page of the categories by ascending id.
+func (s *Service) ListCategories(ctx context.Context, page PageRequest) (Page[Category], error) {
+	return read(ctx, s, func(tx ReadTx) (Page[Category], error) { return pageOf(page, tx.Categories) })
 }
 
 // Category returns one category, or not_found.
@@ -52,7 +55,7 @@ func (s *Service) Category(ctx context.Context, id int64) (Category, error) {
 func existingCategory(tx ReadTx, id int64) (Category, error) {
 	category, found, err := tx.Category(id)
 	if err == nil && !found {
-		err = Errorf(NotFound, "There is no category with the id %d; list the categories to see which there are.", id)
+		err = Errorf(NotFound, "There is no category with the id %d; list the categories to find an existing one.", id)
 	}
 	return category, err
 }
@@ -65,12 +68,12 @@ func checkCategoryName(name string) error {
 	return p.Err()
 }
 
-// CreateCategory adds a category under an id of our own choice. It returns validation_failed.
+// CreateCategory adds a category and assigns its id. It returns validation_failed for an invalid name.
 func (s *Service) CreateCategory(ctx context.Context, name string) (Category, error) {
 	if err := checkCategoryName(name); err != nil {
 		return Category{}, err
 	}
-	return write(ctx, s, func(tx *ledger) (Category, error) {
+	return write(ctx, s, func(tx *eventTx) (Category, error) {
 		id, err := tx.AssignCategoryID()
 		if err != nil {
 			return Category{}, err
@@ -80,13 +83,13 @@ func (s *Service) CreateCategory(ctx context.Context, name string) (Category, er
 	})
 }
 
-// PutCategory names a category, and adds it where there is none; created tells which. It returns validation_failed, or
-// precondition_failed, also for a condition on what is not there.
-func (s *Service) PutCategory(ctx context.Context, category Category, match Match[Category]) (created bool, err error) {
+// PutCategory sets the name of a category, and creates the category if it does not exist. It returns
+// validation_failed or precondition_failed; a precondition on a missing category always fails.
+func (s *Service) PutCategory(ctx context.Context, category Category, match Precondition[Category]) (created bool, err error) {
 	if err := checkCategoryName(category.Name); err != nil {
 		return false, err
 	}
-	return write(ctx, s, func(tx *ledger) (bool, error) {
+	return write(ctx, s, func(tx *eventTx) (bool, error) {
 		before, found, err := tx.Category(category.ID)
 		if err != nil {
 			return false, err
@@ -104,24 +107,60 @@ func (s *Service) PutCategory(ctx context.Context, category Category, match Matc
 	})
 }
 
-// DeleteCategory removes a category. It returns not_found, precondition_failed, or category_in_use while animals name it.
-func (s *Service) DeleteCategory(ctx context.Context, id int64, match Match[Category]) error {
-	_, err := write(ctx, s, func(tx *ledger) (struct{}, error) {
+// DeleteCategory removes a category. It returns not_found, precondition_failed, or category_in_use while
+// animals belong to it.
+func (s *Service) DeleteCategory(ctx context.Context, id int64, match Precondition[Category]) error {
+	return s.writeOnly(ctx, func(tx *eventTx) error {
 		category, err := existingCategory(tx, id)
 		if err == nil {
 			err = match.check(category)
 		}
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
-		used, err := tx.CategoryInUse(id)
+		inUse, err := tx.CategoryInUse(id)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
-		if used {
-			return struct{}{}, Errorf(CategoryInUse, "There are animals of the category %d; move or remove them first.", id)
+		if inUse {
+			return Errorf(CategoryInUse, "Category %d still has animals; move or remove them first.", id)
 		}
-		return struct{}{}, tx.DeleteCategory(category)
+		return tx.DeleteCategory(category)
 	})
-	return err
+}
+
+// CategoryReader reads categories.
+type CategoryReader interface {
+	// Category returns one category and whether it exists.
+	Category(id int64) (Category, bool, error)
+	// Categories returns at most page.Limit categories by ascending id.
+	Categories(page PageRequest) ([]Category, error)
+	// ExistingCategories returns the ids that belong to a category. The given ids must be distinct.
+	ExistingCategories(ids []int64) ([]int64, error)
+	// CategoriesByID returns the categories with the given ids, in no particular order; unknown ids are
+	// skipped.
+	CategoriesByID(ids []int64) ([]Category, error)
+	// CategoryInUse reports whether any animal belongs to the category.
+	CategoryInUse(id int64) (bool, error)
+}
+
+// CategoryMutations changes categories.
+type CategoryMutations interface {
+	// EnsureCategory creates a category without a name unless the id is taken.
+	EnsureCategory(id int64) (created bool, err error)
+	// EnsureCategories is EnsureCategory for distinct ids in ascending order. It returns the ids that it
+	// created.
+	EnsureCategories(ids []int64) (created []int64, err error)
+	// InsertCategory adds a category whose id is not taken.
+	InsertCategory(Category) error
+	// UpdateCategory changes the name of a category.
+	UpdateCategory(before, after Category) error
+	// DeleteCategory removes a category that no animal belongs to.
+	DeleteCategory(Category) error
+}
+
+// CategoryBookkeeping assigns ids to categories.
+type CategoryBookkeeping interface {
+	// AssignCategoryID returns an id that no category has and that is larger than every id it returned before.
+	AssignCategoryID() (int64, error)
 }

@@ -13,305 +13,307 @@ var schedule = []time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// A delivery that always fails is tried again after each wait, give or take a tenth, and then has failed for good. A webhook
-// that took nothing all that time is disabled.
-func TestRetries(t *testing.T) {
-	inOffice(t, func(o *office) {
-		const messages = 12 // enough to see that they do not come back together
-		o.happen(messages)
+// A delivery that always fails is retried by the schedule with up to a tenth of jitter, and then has failed.
+// A webhook that accepted nothing during that time is disabled.
+func TestFailingDeliveryFollowsTheRetrySchedule(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		const messages = 12 // enough to see the jitter
+		h.addAndFanOut(messages)
 		first := time.Now().UTC()
 		for i, wait := range schedule {
-			claims := o.claim(messages)
+			claims := h.claim(messages)
 			waits := map[time.Duration]bool{}
 			for _, claim := range claims {
-				delivery := o.finish(claim, []int{0, 500, 302, 404, 199}[i%5], 0, shop.OutcomeRetry)
+				delivery := h.finish(claim, []int{0, 500, 302, 404, 199}[i%5], 0, shop.OutcomeRetry)
 				got := time.Until(delivery.NextAttemptAt)
 				if got < wait*9/10 || got > wait*11/10 || delivery.Status != shop.DeliveryPending || len(delivery.Attempts) != i+1 {
-					o.t.Fatalf("after attempt %d it waits %s, and is %+v", i+1, got, delivery)
+					h.t.Fatalf("after attempt %d the delivery waits %s: %+v", i+1, got, delivery)
 				}
 				waits[got] = true
 			}
 			if len(waits) < messages/2 {
-				o.t.Errorf("after attempt %d they come back together: %v", i+1, waits)
+				h.t.Errorf("after attempt %d the waits have too little jitter: %v", i+1, waits)
 			}
 			time.Sleep(wait*9/10 - time.Millisecond)
-			o.claim(0)
+			h.claim(0)
 			time.Sleep(wait / 4)
 		}
-		for _, claim := range o.claim(messages) {
+		for _, claim := range h.claim(messages) {
 			if claim.MessageID != "evt_"+claim.EventID || len(claim.Attempts) != len(schedule) {
-				o.t.Errorf("the claim is %+v", claim)
+				h.t.Errorf("unexpected claim %+v", claim)
 			}
-			delivery := o.finish(claim, 503, 0, shop.OutcomeFailed)
+			delivery := h.finish(claim, 503, 0, shop.OutcomeFailed)
 			if delivery.Status != shop.DeliveryFailed || !delivery.NextAttemptAt.IsZero() || len(delivery.Attempts) != len(schedule)+1 {
-				o.t.Errorf("at last it is %+v", delivery)
+				h.t.Errorf("after the last attempt: %+v", delivery)
 			}
 		}
-		o.wantDisabled("taken nothing since " + first.Format(time.RFC3339) + "; at last, the answer was 503 Service Unavailable.")
+		h.wantDisabled("attempt since " + first.Format(time.RFC3339) + " has failed; in the last one, the response was 503 Service Unavailable.")
 		time.Sleep(100 * 24 * time.Hour)
-		o.claim(0)
+		h.claim(0)
 	})
 }
 
-// A receiver can ask for more time than the schedule has, up to a day, but not for less.
-func TestRetryAfter(t *testing.T) {
-	inOffice(t, func(o *office) {
-		for _, c := range []struct{ after, least, most time.Duration }{
+// Retry-After can lengthen the wait of the schedule, up to a day, but not shorten it.
+func TestRetryAfterOnlyLengthensTheWait(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		for _, c := range []struct{ retryAfter, shortest, longest time.Duration }{
 			{0, 4500 * time.Millisecond, 5500 * time.Millisecond},
 			{time.Second, 4500 * time.Millisecond, 5500 * time.Millisecond},
 			{time.Hour, time.Hour, time.Hour},
 			{100 * 24 * time.Hour, 24 * time.Hour, 24 * time.Hour},
 		} {
-			o.happen(1)
-			claim := o.claim(1)[0]
-			got := time.Until(o.finish(claim, 429, c.after, shop.OutcomeRetry).NextAttemptAt)
-			if got < c.least || got > c.most {
-				o.t.Errorf("asked for %s, it waits %s", c.after, got)
+			h.addAndFanOut(1)
+			claim := h.claim(1)[0]
+			got := time.Until(h.finish(claim, 429, c.retryAfter, shop.OutcomeRetry).NextAttemptAt)
+			if got < c.shortest || got > c.longest {
+				h.t.Errorf("with Retry-After %s the delivery waits %s", c.retryAfter, got)
 			}
 			time.Sleep(got)
-			o.finish(o.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
+			h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
 		}
 	})
 }
 
-// 410 disables a webhook at once. Its messages wait, also the one that met it, and go on when it is enabled.
-func TestGone(t *testing.T) {
-	inOffice(t, func(o *office) {
-		o.happen(3)
-		claims := o.claim(3)
-		if d := o.finish(claims[0], http.StatusGone, 0, shop.OutcomeRetry); d.Status != shop.DeliveryPending || !d.NextAttemptAt.IsZero() {
-			o.t.Errorf("the delivery is %+v", d)
+// The status 410 disables a webhook at once. Its deliveries, including the one that got the 410, wait until
+// it is enabled.
+func TestGoneDisablesTheWebhook(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		h.addAndFanOut(3)
+		claims := h.claim(3)
+		if d := h.finish(claims[0], http.StatusGone, 0, shop.OutcomeRetry); d.Status != shop.DeliveryPending || !d.NextAttemptAt.IsZero() {
+			h.t.Errorf("unexpected delivery %+v", d)
 		}
-		o.wantDisabled("410 Gone")
-		disabled := o.now()
+		h.wantDisabled("410 Gone")
+		disabled := h.current()
 		time.Sleep(time.Second)
-		o.finish(claims[1], http.StatusGone, 0, shop.OutcomeRetry) // on its way meanwhile, and nothing new
-		if again := o.now(); !again.UpdatedAt.Equal(disabled.UpdatedAt) {
-			o.t.Errorf("disabled at %s, and again at %s", disabled.UpdatedAt, again.UpdatedAt)
+		h.finish(claims[1], http.StatusGone, 0, shop.OutcomeRetry) // was in flight; changes nothing
+		if again := h.current(); !again.UpdatedAt.Equal(disabled.UpdatedAt) {
+			h.t.Errorf("the webhook was disabled at %s and again at %s", disabled.UpdatedAt, again.UpdatedAt)
 		}
-		o.finish(claims[2], 204, 0, shop.OutcomeSucceeded) // and one that was taken
-		o.happen(2)                                        // is not told
+		h.finish(claims[2], 204, 0, shop.OutcomeSucceeded) // was in flight, too
+		h.addAndFanOut(2)                                  // not delivered yet
 		time.Sleep(10 * 24 * time.Hour)
-		o.claim(0)
-		o.enable(true)
-		o.fanOut()
-		for _, claim := range o.claim(4) {
-			o.finish(claim, 200, 0, shop.OutcomeSucceeded)
+		h.claim(0)
+		h.enable(true)
+		h.fanOut()
+		for _, claim := range h.claim(4) {
+			h.finish(claim, 200, 0, shop.OutcomeSucceeded)
 		}
-		if hook := o.now(); !hook.Enabled || hook.DisabledReason != "" || !hook.FailingSince.IsZero() {
-			o.t.Errorf("the webhook is %+v", hook)
+		if hook := h.current(); !hook.Enabled || hook.DisabledReason != "" || !hook.FailingSince.IsZero() {
+			h.t.Errorf("unexpected webhook %+v", hook)
 		}
 	})
 }
 
-// What the old address of a webhook answers, after it has moved, is nothing against the new one.
-func TestMoved(t *testing.T) {
-	inOffice(t, func(o *office) {
-		o.happen(3)
-		claims := o.claim(3)
-		o.finish(claims[0], 500, 0, shop.OutcomeRetry)
-		hook, err := o.UpdateWebhook(o.t.Context(), o.hook.ID, shop.WebhookChange{URL: new("https://example.com/new")}, nil)
+// Responses of the old URL do not count against a webhook whose URL has changed.
+func TestResponsesOfTheOldURLDoNotCount(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		h.addAndFanOut(3)
+		claims := h.claim(3)
+		h.finish(claims[0], 500, 0, shop.OutcomeRetry)
+		hook, err := h.UpdateWebhook(h.t.Context(), h.hook.ID, shop.WebhookChange{URL: new("https://example.com/new")}, nil)
 		if err != nil || !hook.FailingSince.IsZero() {
-			o.t.Fatalf("moved, the webhook is %+v, %v", hook, err)
+			h.t.Fatalf("after the change the webhook is %+v, %v", hook, err)
 		}
-		if d := o.finish(claims[1], http.StatusGone, 0, shop.OutcomeRetry); d.NextAttemptAt.IsZero() {
-			o.t.Errorf("the delivery is %+v", d)
+		if d := h.finish(claims[1], http.StatusGone, 0, shop.OutcomeRetry); d.NextAttemptAt.IsZero() {
+			h.t.Errorf("unexpected delivery %+v", d)
 		}
-		o.finish(claims[2], 500, 0, shop.OutcomeRetry)
-		if hook := o.now(); !hook.Enabled || !hook.FailingSince.IsZero() {
-			o.t.Errorf("the webhook is %+v", hook)
+		h.finish(claims[2], 500, 0, shop.OutcomeRetry)
+		if hook := h.current(); !hook.Enabled || !hook.FailingSince.IsZero() {
+			h.t.Errorf("unexpected webhook %+v", hook)
 		}
 		time.Sleep(time.Minute)
-		for _, claim := range o.claim(3) {
+		for _, claim := range h.claim(3) {
 			if claim.URL != "https://example.com/new" {
-				o.t.Errorf("it goes to %s", claim.URL)
+				h.t.Errorf("the message goes to %s", claim.URL)
 			}
 		}
 	})
 }
 
-// A webhook that took something meanwhile is not disabled for one message that it never takes.
-func TestOneBadMessage(t *testing.T) {
-	inOffice(t, func(o *office) {
-		o.happen(2)
-		both := o.claim(2)
-		o.finish(both[0], 500, 0, shop.OutcomeRetry)
-		failing := o.now().FailingSince
-		o.finish(both[1], 500, 0, shop.OutcomeRetry)
-		if now := o.now().FailingSince; failing.IsZero() || !now.Equal(failing) {
-			o.t.Errorf("it fails since %v, and then since %v", failing, now)
+// A webhook is not disabled because of one message that it never accepts if it accepts others.
+func TestOneBadMessageDoesNotDisableTheWebhook(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		h.addAndFanOut(2)
+		both := h.claim(2)
+		h.finish(both[0], 500, 0, shop.OutcomeRetry)
+		failing := h.current().FailingSince
+		h.finish(both[1], 500, 0, shop.OutcomeRetry)
+		if now := h.current().FailingSince; failing.IsZero() || !now.Equal(failing) {
+			h.t.Errorf("failing since %v, then since %v", failing, now)
 		}
 		for i, wait := range schedule {
 			time.Sleep(wait * 11 / 10)
 			due := 2
-			if i > 3 { // the fourth time, the second was taken
+			if i > 3 { // the second message was accepted at the fourth retry
 				due = 1
 			}
-			for _, claim := range o.claim(due) {
+			for _, claim := range h.claim(due) {
 				switch {
 				case claim.ID == both[0].ID && i == len(schedule)-1:
-					o.finish(claim, 500, 0, shop.OutcomeFailed)
+					h.finish(claim, 500, 0, shop.OutcomeFailed)
 				case claim.ID == both[1].ID && i == 3:
-					o.finish(claim, 200, 0, shop.OutcomeSucceeded)
-					if since := o.now().FailingSince; !since.IsZero() {
-						o.t.Errorf("it fails since %v, and took one", since)
+					h.finish(claim, 200, 0, shop.OutcomeSucceeded)
+					if since := h.current().FailingSince; !since.IsZero() {
+						h.t.Errorf("failing since %v although it accepted a message", since)
 					}
 				default:
-					o.finish(claim, 500, 0, shop.OutcomeRetry)
+					h.finish(claim, 500, 0, shop.OutcomeRetry)
 				}
 			}
 		}
-		if hook := o.now(); !hook.Enabled || hook.FailingSince.IsZero() {
-			o.t.Errorf("the webhook is %+v", hook)
+		if hook := h.current(); !hook.Enabled || hook.FailingSince.IsZero() {
+			h.t.Errorf("unexpected webhook %+v", hook)
 		}
 	})
 }
 
-// What a webhook was not told before it was disabled, and while it was, it is told when it is enabled, each once.
-func TestDisabledKeepsItsPlace(t *testing.T) {
-	inOffice(t, func(o *office) {
-		o.happen(2)
-		claim := o.claim(2)[0] // the other one is abandoned
-		o.add(1)               // of which nobody has made a delivery when the webhook is disabled
-		o.enable(false)
-		o.finish(claim, 500, 0, shop.OutcomeRetry)
-		o.happen(150) // more than are told at a time
+// When a webhook is enabled, it gets each event once that it missed before and while it was disabled.
+func TestEnabledWebhookContinuesWhereItStopped(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		h.addAndFanOut(2)
+		claim := h.claim(2)[0] // the other claim is abandoned
+		h.addPets(1)           // not fanned out when the webhook is disabled
+		h.enable(false)
+		h.finish(claim, 500, 0, shop.OutcomeRetry)
+		h.addAndFanOut(150) // more than one batch
 		time.Sleep(time.Hour)
-		o.claim(0)
-		o.enable(true)
-		o.fanOut()
-		told := map[string]int{}
-		for len(told) < 153 {
-			claims, err := o.ClaimDeliveries(o.t.Context(), o.hook.ID, 100)
+		h.claim(0)
+		h.enable(true)
+		h.fanOut()
+		sent := map[string]int{}
+		for len(sent) < 153 {
+			claims, err := h.ClaimDeliveries(h.t.Context(), h.hook.ID, 100)
 			if err != nil || len(claims) == 0 {
-				o.t.Fatalf("%d were told: %v", len(told), err)
+				h.t.Fatalf("only %d messages were sent: %v", len(sent), err)
 			}
 			for _, claim := range claims {
-				if told[claim.MessageID]++; told[claim.MessageID] > 1 {
-					o.t.Errorf("%s is told twice", claim.MessageID)
+				if sent[claim.MessageID]++; sent[claim.MessageID] > 1 {
+					h.t.Errorf("%s is sent twice", claim.MessageID)
 				}
-				if outcome, err := o.FinishAttempt(o.t.Context(), claim, shop.Attempt{Status: 200}, 0); err != nil || outcome != shop.OutcomeSucceeded {
-					o.t.Fatal(outcome, err)
+				if outcome, err := h.FinishAttempt(h.t.Context(), claim, shop.Attempt{Status: 200}, 0); err != nil || outcome != shop.OutcomeSucceeded {
+					h.t.Fatal(outcome, err)
 				}
 			}
 		}
-		o.claim(0)
+		h.claim(0)
 	})
 }
 
-// What was removed for its age while a webhook was disabled cannot be told any more. What came later is.
-func TestDisabledForTooLong(t *testing.T) {
-	inOffice(t, func(o *office) {
-		o.happen(1)
-		o.finish(o.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
-		o.enable(false)
-		o.add(3)
+// A webhook that was disabled for longer than the event retention continues with the events that are left.
+func TestWebhookDisabledBeyondEventRetention(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		h.addAndFanOut(1)
+		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
+		h.enable(false)
+		h.addPets(3)
 		time.Sleep(2 * time.Hour)
-		removing, err := shop.Open(o.t.Context(), o.store, shop.Options{EventRetention: time.Hour})
+		removing, err := shop.Open(h.t.Context(), h.store, shop.Options{EventRetention: time.Hour})
 		if err != nil {
-			o.t.Fatal(err)
+			h.t.Fatal(err)
 		}
-		if err := removing.RemoveEvents(o.t.Context()); err != nil {
-			o.t.Fatal(err)
+		if err := removing.RemoveEvents(h.t.Context()); err != nil {
+			h.t.Fatal(err)
 		}
-		o.add(2)
-		o.enable(true)
-		o.fanOut()
-		o.claim(2)
+		h.addPets(2)
+		h.enable(true)
+		h.fanOut()
+		h.claim(2)
 	})
 }
 
-// A claim keeps others away for its time. Who comes back too late, when another one has it, has lost it.
-func TestClaims(t *testing.T) {
-	inOffice(t, func(o *office) {
-		o.happen(2)
-		slow := o.claim(2)
-		o.claim(0)
-		time.Sleep(shop.ClaimFor - time.Microsecond)
-		o.claim(0)
+// A claim is exclusive until it ends. A result that comes after another node has claimed the delivery is
+// dropped.
+func TestClaimIsExclusiveUntilItEnds(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		h.addAndFanOut(2)
+		slow := h.claim(2)
+		h.claim(0)
+		time.Sleep(shop.ClaimDuration - time.Microsecond)
+		h.claim(0)
 		time.Sleep(time.Microsecond)
-		second, err := o.ClaimDeliveries(o.t.Context(), o.hook.ID, 1)
+		second, err := h.ClaimDeliveries(h.t.Context(), h.hook.ID, 1)
 		if err != nil || len(second) != 1 || second[0].ID != slow[0].ID {
-			o.t.Fatalf("%+v %v", second, err)
+			h.t.Fatalf("%+v %v", second, err)
 		}
-		if d := o.finish(slow[0], 200, 0, shop.OutcomeLost); len(d.Attempts) != 0 || d.Status != shop.DeliveryPending {
-			o.t.Errorf("what was lost is noted: %+v", d)
+		if d := h.finish(slow[0], 200, 0, shop.OutcomeLost); len(d.Attempts) != 0 || d.Status != shop.DeliveryPending {
+			h.t.Errorf("the result of a lost claim was stored: %+v", d)
 		}
-		o.finish(second[0], 500, 0, shop.OutcomeRetry)
-		o.finish(second[0], 500, 0, shop.OutcomeLost)    // noted once
-		o.finish(slow[1], 200, 0, shop.OutcomeSucceeded) // late, but nobody else has it
+		h.finish(second[0], 500, 0, shop.OutcomeRetry)
+		h.finish(second[0], 500, 0, shop.OutcomeLost)    // only the first result counts
+		h.finish(slow[1], 200, 0, shop.OutcomeSucceeded) // late, but not claimed by another node
 	})
 }
 
-// A message can be sent again, whatever became of it, also to a webhook that is disabled.
+// A message can be redelivered whatever its status, even to a disabled webhook.
 func TestRedeliver(t *testing.T) {
-	inOffice(t, func(o *office) {
-		o.happen(1)
-		claim := o.claim(1)[0]
-		o.finish(claim, 200, 0, shop.OutcomeSucceeded)
-		o.enable(false)
-		again, err := o.Redeliver(o.t.Context(), o.hook.ID, claim.ID)
+	withWebhook(t, func(h *webhookHarness) {
+		h.addAndFanOut(1)
+		claim := h.claim(1)[0]
+		h.finish(claim, 200, 0, shop.OutcomeSucceeded)
+		h.enable(false)
+		again, err := h.Redeliver(h.t.Context(), h.hook.ID, claim.ID)
 		if err != nil || again.ID == claim.ID || again.MessageID != claim.MessageID || again.Status != shop.DeliveryPending || len(again.Attempts) != 0 {
-			o.t.Fatalf("%+v %v", again, err)
+			h.t.Fatalf("%+v %v", again, err)
 		}
-		repeat := o.claim(1)[0]
-		if string(repeat.Body) != string(claim.Body) || repeat.URL != o.hook.URL {
-			o.t.Errorf("%+v is sent again as %+v", claim, repeat)
+		repeat := h.claim(1)[0]
+		if string(repeat.Body) != string(claim.Body) || repeat.URL != h.hook.URL {
+			h.t.Errorf("%+v is redelivered as %+v", claim, repeat)
 		}
-		o.finish(repeat, 500, 0, shop.OutcomeRetry)
+		h.finish(repeat, 500, 0, shop.OutcomeRetry)
 		time.Sleep(time.Hour)
-		o.claim(0) // it waits with the others
-		o.enable(true)
-		o.finish(o.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
-		if _, err := o.Redeliver(o.t.Context(), o.hook.ID, 999); shop.AsError(err).Code != shop.NotFound {
-			o.t.Error(err)
+		h.claim(0) // waits until the webhook is enabled
+		h.enable(true)
+		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
+		if _, err := h.Redeliver(h.t.Context(), h.hook.ID, 999); shop.AsError(err).Code != shop.NotFound {
+			h.t.Error(err)
 		}
-		if _, err := o.Redeliver(o.t.Context(), 999, claim.ID); shop.AsError(err).Code != shop.NotFound {
-			o.t.Error(err)
+		if _, err := h.Redeliver(h.t.Context(), 999, claim.ID); shop.AsError(err).Code != shop.NotFound {
+			h.t.Error(err)
 		}
 	})
 }
 
-// A message that tries a webhook out is sent once, and says nothing about the webhook.
-func TestTryOut(t *testing.T) {
-	inOffice(t, func(o *office) {
+// A test message is sent once, and its result does not affect the webhook's health.
+func TestTestMessageIsSentOnce(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
 		for _, enabled := range []bool{true, false} {
 			if !enabled {
-				o.enable(false)
+				h.enable(false)
 			}
-			before := o.now()
+			before := h.current()
 			for _, status := range []int{0, 500, http.StatusGone, 200} {
-				made, err := o.TestWebhook(o.t.Context(), o.hook.ID)
+				made, err := h.TestWebhook(h.t.Context(), h.hook.ID)
 				if err != nil || made.EventType != "webhook.test" || !strings.HasPrefix(made.MessageID, "test_") {
-					o.t.Fatalf("%+v %v", made, err)
+					h.t.Fatalf("%+v %v", made, err)
 				}
 				want := shop.OutcomeFailed
 				if status == 200 {
 					want = shop.OutcomeSucceeded
 				}
-				claim := o.claim(1)[0]
-				if strings.Contains(string(claim.Body), o.hook.Secret) {
-					o.t.Errorf("the secret is sent: %s", claim.Body)
+				claim := h.claim(1)[0]
+				if strings.Contains(string(claim.Body), h.hook.Secret) {
+					h.t.Errorf("the message contains the secret: %s", claim.Body)
 				}
-				o.finish(claim, status, time.Hour, want)
+				h.finish(claim, status, time.Hour, want)
 				time.Sleep(48 * time.Hour)
-				o.claim(0)
+				h.claim(0)
 			}
-			if after := o.now(); after.Enabled != before.Enabled || !after.FailingSince.IsZero() {
-				o.t.Errorf("the webhook is %+v", after)
+			if after := h.current(); after.Enabled != before.Enabled || !after.FailingSince.IsZero() {
+				h.t.Errorf("unexpected webhook %+v", after)
 			}
 		}
 	})
 }
 
-// The log of deliveries does not grow for ever.
-func TestDeliveriesAreRemoved(t *testing.T) {
-	inOffice(t, func(o *office) {
-		o.happen(1)
-		o.finish(o.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
+// Deliveries are removed after 30 days.
+func TestOldDeliveriesAreRemoved(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		h.addAndFanOut(1)
+		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
 		time.Sleep(29 * 24 * time.Hour)
-		o.removed(1)
+		h.wantLeftAfterRemoval(1)
 		time.Sleep(2 * 24 * time.Hour)
-		o.removed(0)
+		h.wantLeftAfterRemoval(0)
 	})
 }

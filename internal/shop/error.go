@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Code is the machine-readable name of an error. Clients decide by it, so a code never changes its meaning.
+// Code is the machine-readable name of an error. Clients branch on it, so the meaning of a code never changes.
 type Code string
 
 const (
@@ -38,7 +38,8 @@ const (
 	Unavailable          Code = "unavailable"
 )
 
-// Error is the one error that leaves the shop. Its message is written for the caller; the cause is for the log alone.
+// Error is the error type that all rules return. Message is safe to send to clients; the cause goes to the
+// log only.
 type Error struct {
 	Code    Code
 	Message string
@@ -54,27 +55,27 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// Errorf makes an error whose message the caller may read.
+// Errorf returns an error whose message is sent to the client.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// UnavailableError wraps a failure of the database that may pass by itself.
+// UnavailableError wraps a failure of the database that may be temporary.
 func UnavailableError(cause error) *Error {
-	return &Error{Code: Unavailable, Message: "The store cannot be reached right now; try again shortly.", cause: cause}
+	return &Error{Code: Unavailable, Message: "The store is temporarily unavailable; try again shortly.", cause: cause}
 }
 
-// NotReady wraps a failure of the database for somebody who asks what is wrong with it.
-func NotReady(message string, cause error) *Error {
+// NotReadyError wraps a failure of the database with a message for the readiness check.
+func NotReadyError(message string, cause error) *Error {
 	return &Error{Code: Unavailable, Message: message, cause: cause}
 }
 
-// InternalError wraps a failure that is our own fault; nothing of it shows.
+// InternalError wraps a bug. Its message reveals nothing of the cause.
 func InternalError(cause error) *Error {
-	return &Error{Code: Internal, Message: "Something went wrong on our side; the X-Request-Id names it in the log.", cause: cause}
+	return &Error{Code: Internal, Message: "An internal error occurred; the X-Request-Id identifies it in the server's log.", cause: cause}
 }
 
-// AsError finds the Error in err; what is none is internal.
+// AsError returns the Error in err's chain. Any other error becomes an internal_error.
 func AsError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -82,12 +83,13 @@ func AsError(err error) *Error {
 	return InternalError(err)
 }
 
-// Problems collects what is wrong with the members of one body, so that the caller hears of all of it at once.
+// Problems collects the violations in one request body, so that the client learns of all of them at once.
 type Problems []problem
 
 type problem struct{ member, reason string }
 
-// Add notes a reason against a member, or against the whole where that is "". The first reason stands: what comes later usually follows from it.
+// Add records the reason why a member is invalid; the member "" stands for the whole body. Only the first
+// reason per member is kept: later ones usually follow from it.
 func (p *Problems) Add(member, reason string) {
 	for _, known := range *p {
 		if known.member == member {
@@ -97,14 +99,14 @@ func (p *Problems) Add(member, reason string) {
 	*p = append(*p, problem{member, reason})
 }
 
-// Merge adds the problems of another check.
+// Merge adds the problems that another check found.
 func (p *Problems) Merge(other Problems) {
 	for member, reason := range other.All() {
 		p.Add(member, reason)
 	}
 }
 
-// All ranges over the members and what is wrong with each.
+// All ranges over the invalid members and the reason for each.
 func (p Problems) All() iter.Seq2[string, string] {
 	return func(yield func(member, reason string) bool) {
 		for _, problem := range p {
@@ -115,7 +117,7 @@ func (p Problems) All() iter.Seq2[string, string] {
 	}
 }
 
-// Err is nil without problems, else a validation_failed that names every one of them.
+// Err returns nil if there are no problems, or a validation_failed that lists them all.
 func (p Problems) Err() error {
 	if len(p) == 0 {
 		return nil
@@ -123,7 +125,7 @@ func (p Problems) Err() error {
 	return Errorf(ValidationFailed, "The body is not valid: %s.", p.join("; "))
 }
 
-// String names the problems in one line.
+// String lists the problems in one line.
 func (p Problems) String() string { return p.join(", ") }
 
 func (p Problems) join(separator string) string {

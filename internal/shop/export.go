@@ -2,30 +2,30 @@ package shop
 
 import "context"
 
-// ExportPets gives all animals to a function, oldest first, some at a time, until it returns an error. What is added
-// meanwhile is left out. No transaction is open while the function works; an animal that stands unchanged throughout
-// comes exactly once.
-func (s *Service) ExportPets(ctx context.Context, give func([]Pet) error) error {
-	newest, err := s.ListPets(ctx, PetList{Window: Window{Limit: 1}})
+// ExportPets passes all animals to emit in batches, oldest first, and stops at its first error. Animals that
+// are added during the export are left out; an animal that does not change during the export is passed
+// exactly once. No transaction is open while emit runs.
+func (s *Service) ExportPets(ctx context.Context, emit func([]Pet) error) error {
+	newest, err := s.ListPets(ctx, PetList{PageRequest: PageRequest{Limit: 1}})
 	if err != nil || len(newest.Items) == 0 {
 		return err
 	}
 	last := newest.Items[0].ID
-	w := Window{Limit: exportPage}
+	page := PageRequest{Limit: exportPage}
 	for {
-		pets, err := readSettled(ctx, s, func(tx ReadTx) ([]Pet, error) { return tx.PetsUpTo(last, w) })
+		pets, err := readCurrent(ctx, s, func(tx ReadTx) ([]Pet, error) { return tx.PetsUpTo(last, page) })
 		if err != nil || len(pets) == 0 {
 			return err
 		}
-		if err := give(pets); err != nil {
+		if err := emit(pets); err != nil {
 			return err
 		}
-		if len(pets) < w.Limit {
+		if len(pets) < page.Limit {
 			return nil
 		}
-		w.From = &pets[len(pets)-1].ID
+		page.After = &pets[len(pets)-1].ID
 	}
 }
 
-// exportPage is how many animals are read at a time.
+// exportPage is how many animals one transaction reads.
 const exportPage = 1000

@@ -6,26 +6,26 @@ import (
 	"time"
 )
 
-// FanOut makes deliveries of the events that a webhook has not been told of, after a position that it has reached at
-// least, and returns the position that it reaches now. There may be more where that is another one. Any number of nodes may
-// do it at once.
-func (s *Service) FanOut(ctx context.Context, hook Webhook, after int64) (reached int64, err error) {
+// FanOut turns the events after a position that a webhook subscribes to into deliveries, and returns the
+// position to continue from. The caller repeats it until the position no longer changes. Several nodes may
+// fan out for the same webhook at once: its stored position decides which events are new, so each event
+// becomes one delivery.
+func (s *Service) FanOut(ctx context.Context, hook Webhook, after int64) (position int64, err error) {
 	after = max(after, hook.Position)
 	events, reached, err := s.EventsAfter(ctx, EventFilter{Types: hook.Types}, after)
 	if err != nil && AsError(err).Code == EventsExpired {
-		return s.GoOnAfter(ctx, after) // what is gone cannot be told any more
+		return s.ResumePosition(ctx, after) // removed events cannot be delivered any more
 	}
 	if err != nil || len(events) == 0 {
-		return reached, err // where nothing concerns it, nothing is noted: its filter may be narrow, and the feed long
+		return reached, err // not stored: that would be a write for events the webhook does not want
 	}
-	told := after
-	err = s.store.Write(ctx, func(tx WriteTx) error {
-		told = after
+	err = s.bookkeep(ctx, func(tx BookkeepingTx) error {
+		position = after
 		stored, found, err := tx.Webhook(hook.ID)
 		if err != nil || !found || !stored.Enabled || !slices.Equal(stored.Types, hook.Types) {
-			return err // it is not any more what these events were chosen for, and may want others
+			return err // the webhook has changed: these events may not be the ones that it wants
 		}
-		told = reached
+		position = reached
 		if stored.Position >= reached {
 			return nil
 		}
@@ -35,22 +35,21 @@ func (s *Service) FanOut(ctx context.Context, hook Webhook, after int64) (reache
 		}
 		for _, event := range events {
 			if event.position <= stored.Position {
-				continue // another node was quicker
+				continue // another node was faster
 			}
-			if err := tell(tx, hook.ID, event, now); err != nil {
+			if err := enqueueDelivery(tx, hook.ID, event, now); err != nil {
 				return err
 			}
 		}
-		return tx.AdvanceWebhook(hook.ID, reached)
+		return tx.SetWebhookPosition(hook.ID, reached)
 	})
 	if err != nil {
 		return after, err
 	}
-	return told, nil
+	return position, nil
 }
 
-// tell makes a delivery of an event.
-func tell(tx WriteTx, webhookID int64, event Event, now time.Time) error {
+func enqueueDelivery(tx BookkeepingTx, webhookID int64, event Event, now time.Time) error {
 	_, err := tx.InsertDelivery(Delivery{
 		WebhookID: webhookID, MessageID: "evt_" + event.ID, EventID: event.ID, EventType: event.Type,
 		Status: DeliveryPending, CreatedAt: now, NextAttemptAt: now, Body: encode(event),
@@ -58,42 +57,43 @@ func tell(tx WriteTx, webhookID int64, event Event, now time.Time) error {
 	return err
 }
 
-// catchUp tells a webhook of all that has happened, before it wants to be told of something else: what comes later is
-// chosen anew.
-func (s *Service) catchUp(tx WriteTx, hook Webhook, now time.Time) error {
+// enqueueBacklog turns all events up to now into deliveries. It runs before a webhook changes its types:
+// earlier events are selected by the old types, later ones by the new types.
+func (s *Service) enqueueBacklog(tx BookkeepingTx, hook Webhook, now time.Time) error {
 	last, err := tx.LastEvent()
 	if err != nil {
 		return err
 	}
 	for position, more := hook.Position, true; more; {
-		events, err := s.events(tx, EventFilter{Types: hook.Types}, Window{Limit: feedPage, From: &position})
+		events, err := s.events(tx, EventFilter{Types: hook.Types}, PageRequest{Limit: feedPage, After: &position})
 		if err != nil {
 			return err
 		}
 		for _, event := range events {
-			if err := tell(tx, hook.ID, event, now); err != nil {
+			if err := enqueueDelivery(tx, hook.ID, event, now); err != nil {
 				return err
 			}
 			position = event.position
 		}
 		more = len(events) == feedPage
 	}
-	return tx.AdvanceWebhook(hook.ID, max(last, hook.Position))
+	return tx.SetWebhookPosition(hook.ID, max(last, hook.Position))
 }
 
-// keepPlace notes up to where a webhook has been told everything that concerns it, so that it goes on from there when it is
-// enabled, and whatever it wants to be told then.
-func (s *Service) keepPlace(tx WriteTx, hook Webhook) error {
-	place, err := tx.LastEvent()
+// savePosition stores the position before the first event that the webhook wants and that is not a delivery
+// yet. It runs before a webhook is disabled: when it is enabled again, whatever its types are then, it
+// continues with that event.
+func (s *Service) savePosition(tx BookkeepingTx, hook Webhook) error {
+	position, err := tx.LastEvent()
 	if err != nil {
 		return err
 	}
-	next, err := s.events(tx, EventFilter{Types: hook.Types}, Window{Limit: 1, From: &hook.Position})
+	next, err := s.events(tx, EventFilter{Types: hook.Types}, PageRequest{Limit: 1, After: &hook.Position})
 	if err != nil {
 		return err
 	}
 	if len(next) > 0 {
-		place = next[0].position - 1
+		position = next[0].position - 1
 	}
-	return tx.AdvanceWebhook(hook.ID, max(place, hook.Position))
+	return tx.SetWebhookPosition(hook.ID, max(position, hook.Position))
 }

@@ -8,76 +8,80 @@ import (
 	"time"
 )
 
-// feed keeps the newest events in memory while somebody follows them, so that any number of readers can do so without asking
-// the store. It never waits for a reader: one that falls behind reads from the store again.
+// feed caches the newest events while readers follow them, so that the number of readers does not load the
+// store. It never waits for a reader: a reader that falls behind the cache reads from the store. recent holds
+// every event with a position p where before < p <= last.
 type feed struct {
-	mu      sync.Mutex
-	recent  []Event       // in their order, none left out
-	before  int64         // recent begins after this position
-	last    int64         // and ends with this one
-	fresh   time.Time     // it had all that there was at this time
-	changed chan struct{} // closed when there is more
-	awaited bool          // by somebody, since it was made
-	left    time.Time     // when somebody had waited last, who may be about to again
+	mu           sync.Mutex
+	recent       []Event // by ascending position, without gaps
+	before       int64
+	last         int64
+	freshAt      time.Time     // the cache held all events that were committed before this time
+	changed      chan struct{} // closed when events may have been added
+	awaited      bool          // a reader has taken changed
+	lastWaiterAt time.Time     // when changed was last closed; its readers may be about to wait again
 }
 
 const (
-	// feedSize is how many events are kept in memory.
+	// feedSize is how many events are cached.
 	feedSize = 1000
-	// feedPage is how many are read at a time.
+	// feedPage is how many events are read at a time.
 	feedPage = 100
-	// feedRest is how long the feed is left alone while nobody waits for it, and how long after somebody did that begins.
-	feedRest = 200 * time.Millisecond
-	// pullRest is how long it is left alone after it was brought up to date. On a server that is a commit of its own: with one for
-	// nearly every change, 1,400 lists a second were answered beside 1,000 creates, over one connection, and now it is 2,200.
-	pullRest = 10 * time.Millisecond
+	// feedIdle is how long after the last waiting reader the feed counts as idle, and how often an idle feed
+	// is refreshed.
+	feedIdle = 200 * time.Millisecond
+	// pullInterval is the minimum time between two pulls. On PostgreSQL each pull is a commit; pulling after
+	// nearly every change cost a third of the list requests per second beside a load of creates.
+	pullInterval = 10 * time.Millisecond
 )
 
-// newFeed begins with nothing: until its first events are there, every reader is one that has fallen behind.
+// newFeed returns an empty feed. Until it is reset, every position is before it, so all readers read from the
+// store.
 func newFeed() *feed {
-	return &feed{before: math.MaxInt64, changed: make(chan struct{}), fresh: time.Now()}
+	return &feed{before: math.MaxInt64, changed: make(chan struct{}), freshAt: time.Now()}
 }
 
-// begun tells whether the feed follows the store, and up to which position.
-func (f *feed) begun() (last int64, begun bool) {
+// position returns the position of the newest cached event. ok is false until the first reset.
+func (f *feed) position() (last int64, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.last, f.before != math.MaxInt64
 }
 
-// begin makes the feed follow the store after a position. Who has not come as far reads from the store.
-func (f *feed) begin(position int64) {
+// reset empties the cache and continues after a position. Readers before the position read from the store.
+func (f *feed) reset(position int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.recent, f.before, f.last = nil, position, position
 	f.wake()
 }
 
-// wake tells whoever waits that there may be more.
+// wake closes the signal of the waiting readers. f.mu must be held.
 func (f *feed) wake() {
 	if f.awaited {
 		close(f.changed)
-		f.changed, f.awaited, f.left = make(chan struct{}), false, time.Now()
+		f.changed, f.awaited, f.lastWaiterAt = make(chan struct{}), false, time.Now()
 	}
 }
 
-// news returns a channel that is closed when there may be more.
-func (f *feed) news() <-chan struct{} {
+// signal returns a channel that is closed when events may have been added.
+func (f *feed) signal() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.awaited = true
 	return f.changed
 }
 
-// idle tells whether nobody waits or did a moment ago, and whether the feed was up to date a moment ago.
+// idle reports whether no reader waits or has waited within feedIdle, and whether the cache was fresh within
+// feedIdle.
 func (f *feed) idle() (idle, fresh bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return !f.awaited && time.Since(f.left) >= feedRest, time.Since(f.fresh) < feedRest
+	return !f.awaited && time.Since(f.lastWaiterAt) >= feedIdle, time.Since(f.freshAt) < feedIdle
 }
 
-// add adds what came after the last.
-func (f *feed) add(events []Event) {
+// append adds the events that follow the last one.
+func (f *feed) append(events []Event) {
 	if len(events) == 0 {
 		return
 	}
@@ -87,13 +91,14 @@ func (f *feed) add(events []Event) {
 	f.last = events[len(events)-1].position
 	if excess := len(f.recent) - feedSize; excess > 0 {
 		f.before = f.recent[excess-1].position
-		f.recent = append([]Event(nil), f.recent[excess:]...) // readers may still hold the old ones
+		f.recent = append([]Event(nil), f.recent[excess:]...) // copied: readers may still use the old slice
 	}
 	f.wake()
 }
 
-// after returns the events after a position, and the position that they reach; false where it is too long ago.
-func (f *feed) after(position int64) ([]Event, int64, bool) {
+// after returns the events after a position and the position to continue from. ok is false if the cache does
+// not reach back to the position.
+func (f *feed) after(position int64) (events []Event, reached int64, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if position < f.before {
@@ -103,29 +108,29 @@ func (f *feed) after(position int64) ([]Event, int64, bool) {
 	return f.recent[from:], max(position, f.last), true
 }
 
-// upToDate notes that the feed had all that there was at a time.
-func (f *feed) upToDate(at time.Time) {
+// markFresh records that the cache holds all events that were committed before a time.
+func (f *feed) markFresh(at time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.fresh = at
+	f.freshAt = at
 }
 
-// pullEvents brings the feed up to date.
+// pullEvents publishes committed events and adds the new ones to the feed.
 func (s *Service) pullEvents(ctx context.Context) error {
 	start := time.Now()
 	if err := s.store.Publish(ctx); err != nil {
 		return err
 	}
-	last, begun := s.feed.begun()
+	last, started := s.feed.position()
 	idle, fresh := s.feed.idle()
-	if begun && idle && fresh {
+	if started && idle && fresh {
 		return nil
 	}
-	if !begun || idle { // nobody would read what came meanwhile; to keep it up took a tenth of the time of many creates
+	if !started || idle { // without readers, skip the events: reading them all cost a tenth of the throughput of creates
 		last, err := read(ctx, s, ReadTx.LastEvent)
 		if err == nil {
-			s.feed.begin(last)
-			s.feed.upToDate(start)
+			s.feed.reset(last)
+			s.feed.markFresh(start)
 		}
 		return err
 	}
@@ -133,8 +138,8 @@ func (s *Service) pullEvents(ctx context.Context) error {
 		var horizon int64
 		events, err := read(ctx, s, func(tx ReadTx) ([]Event, error) {
 			horizon = 0
-			events, err := s.events(tx, EventFilter{}, Window{Limit: feedPage, From: &last})
-			if err == nil && len(events) > 0 && events[0].position > last+1 { // some may have gone before we saw them
+			events, err := s.events(tx, EventFilter{}, PageRequest{Limit: feedPage, After: &last})
+			if err == nil && len(events) > 0 && events[0].position > last+1 { // a gap: events may have been removed unseen
 				horizon, err = tx.EventHorizon()
 			}
 			return events, err
@@ -143,25 +148,25 @@ func (s *Service) pullEvents(ctx context.Context) error {
 			return err
 		}
 		if horizon > last {
-			s.feed.begin(horizon)
+			s.feed.reset(horizon)
 		}
-		s.feed.add(events)
+		s.feed.append(events)
 		if len(events) < feedPage {
-			s.feed.upToDate(start)
+			s.feed.markFresh(start)
 			return nil
 		}
 		last = events[len(events)-1].position
 	}
 }
 
-// FeedState tells how far this node's feed has come, and how long ago it had all that there was.
+// FeedState returns the position of this node's feed and how long ago the feed was complete.
 func (s *Service) FeedState() (last int64, lag time.Duration) {
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
-	return s.feed.last, time.Since(s.feed.fresh)
+	return s.feed.last, time.Since(s.feed.freshAt)
 }
 
-// LastEvent returns the position of the newest event of all that was answered before.
+// LastEvent returns the position of the newest event. It covers every write that completed before the call.
 func (s *Service) LastEvent(ctx context.Context) (int64, error) {
 	if err := s.store.Publish(ctx); err != nil {
 		return 0, err
@@ -169,11 +174,13 @@ func (s *Service) LastEvent(ctx context.Context) (int64, error) {
 	return read(ctx, s, ReadTx.LastEvent)
 }
 
-// News returns a channel that is closed when there are more events than now. Whoever waits takes it before looking.
-func (s *Service) News() <-chan struct{} { return s.feed.news() }
+// EventSignal returns a channel that is closed when events may have been added. Take it before EventsAfter,
+// so that no event between the two is missed.
+func (s *Service) EventSignal() <-chan struct{} { return s.feed.signal() }
 
-// EventsAfter returns the next events after a position, oldest first, and the position to go on from. There may be more
-// where it returns any. It returns events_expired where some have been removed for their age, or undone.
+// EventsAfter returns the next events after a position, oldest first, and the position to continue from. If
+// it returns any events, there may be more. It returns events_expired if events after the position were
+// removed for their age, or events up to it were undone by a restore.
 func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position int64) ([]Event, int64, error) {
 	if recent, reached, ok := s.feed.after(position); ok {
 		events := []Event{}
@@ -181,40 +188,40 @@ func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position 
 			if filter.matches(event) {
 				events = append(events, event)
 			}
-			if len(events) == feedPage { // a slow reader keeps no more than that
+			if len(events) == feedPage { // bounds what a slow reader holds in memory
 				return events, event.position, nil
 			}
 		}
 		return events, reached, nil
 	}
-	type part struct {
+	type batch struct {
 		events  []Event
 		reached int64
 	}
-	got, err := read(ctx, s, func(tx ReadTx) (part, error) {
-		if _, err := goOnAfter(tx, position); err != nil {
-			return part{}, err
+	result, err := read(ctx, s, func(tx ReadTx) (batch, error) {
+		if _, err := resumePosition(tx, position); err != nil {
+			return batch{}, err
 		}
-		events, err := s.events(tx, filter, Window{Limit: feedPage, From: &position})
+		events, err := s.events(tx, filter, PageRequest{Limit: feedPage, After: &position})
 		if err != nil {
-			return part{}, err
+			return batch{}, err
 		}
 		if len(events) == feedPage {
-			return part{events, events[feedPage-1].position}, nil
+			return batch{events, events[feedPage-1].position}, nil
 		}
 		last, err := tx.LastEvent()
-		return part{events, max(position, last)}, err
+		return batch{events, max(position, last)}, err
 	})
-	return got.events, got.reached, err
+	return result.events, result.reached, err
 }
 
-// GoOnAfter returns the position from which a reader goes on whose own is gone.
-func (s *Service) GoOnAfter(ctx context.Context, position int64) (int64, error) {
+// ResumePosition returns the position from which a reader at an expired position continues.
+func (s *Service) ResumePosition(ctx context.Context, position int64) (int64, error) {
 	return read(ctx, s, func(tx ReadTx) (int64, error) {
-		goOn, err := goOnAfter(tx, position)
+		resume, err := resumePosition(tx, position)
 		if err != nil && AsError(err).Code == EventsExpired {
 			err = nil
 		}
-		return goOn, err
+		return resume, err
 	})
 }

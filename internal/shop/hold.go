@@ -8,51 +8,53 @@ import (
 // DefaultOrderHold is how long a placed order holds its animal.
 const DefaultOrderHold = 72 * time.Hour
 
-// OrderHold is how long a placed order holds its animal in this shop.
+// OrderHold returns how long a placed order holds its animal in this shop.
 func (s *Service) OrderHold() time.Duration { return s.orderHold }
 
 func (o Order) holdIsOver(now time.Time) bool {
 	return o.Status == Placed && !now.Before(o.HoldExpiresAt)
 }
 
-// settlePet ends the order that holds an animal where its hold has run out. Every write that looks at an animal does it
-// first, so that it never meets a hold that is over.
-func settlePet(tx *ledger, id int64) error {
+// expireDueHold expires the order of an animal if its hold is due. Every write that depends on the animal's
+// status calls it first, so the rules never see a hold that should have expired.
+func expireDueHold(tx *eventTx, id int64) error {
 	now, err := tx.Now()
 	if err != nil {
 		return err
 	}
 	order, held, err := tx.OpenOrder(id)
 	if err == nil && held && order.holdIsOver(now) {
-		_, err = expire(tx, order, now)
+		_, err = expireOrder(tx, order, now)
 	}
 	return err
 }
 
-// expire ends an order whose hold has run out. Whoever comes across it, nobody asked for it.
-func expire(tx *ledger, order Order, now time.Time) (expired Order, err error) {
-	err = tx.bySystem(func() error {
-		expired, err = advance(tx, order, Expired, now)
+// expireOrder expires an order whose hold is due. The actor is system, no matter which request noticed the
+// expiry.
+func expireOrder(tx *eventTx, order Order, now time.Time) (expired Order, err error) {
+	err = tx.asSystem(func() error {
+		expired, err = advanceOrder(tx, order, Expired, now)
 		return err
 	})
 	return expired, err
 }
 
-// ExpireHolds ends all orders whose hold has run out, some at a time: others wait while it happens.
+// ExpireHolds expires all orders whose hold is due, in several transactions so that other writes need not
+// wait for all.
 func (s *Service) ExpireHolds(ctx context.Context) error {
 	for {
-		due, err := read(ctx, s, hasDue)
+		due, err := read(ctx, s, hasDueHold)
 		if err != nil || !due {
 			return err
 		}
-		err = s.change(ctx, func(tx *ledger) error {
+		err = s.change(ctx, func(tx *eventTx) error {
 			now, err := tx.Now()
 			if err != nil {
 				return err
 			}
 			orders, err := tx.DueOrders(now)
 			for _, order := range orders {
-				if _, err := expire(tx, order, now); err != nil {
+				if _, err := expireOrder(tx, order, now); err != nil {
 					return err
 				}
 			}
@@ -64,33 +66,34 @@ func (s *Service) ExpireHolds(ctx context.Context) error {
 	}
 }
 
-// hasDue tells whether a hold is over.
-func hasDue(tx ReadTx) (bool, error) {
+// hasDueHold reports whether any hold is due.
+func hasDueHold(tx ReadTx) (bool, error) {
 	now, err := tx.Now()
 	if err != nil {
 		return false, err
 	}
 	next, err := tx.NextHold()
-	return passed(next, now), err
+	return isPast(next, now), err
 }
 
-// readSettled reads a state in which no hold is over. It looks and reads in one transaction; where something is due, it
-// ends that and looks anew. When the store cannot be written, what is there is shown: a read must not fail for it.
-func readSettled[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T, error) {
+// readCurrent reads a snapshot in which no hold is due, so that an expired hold is never visible, even if the
+// background job is late. It checks and reads in one transaction; if a hold is due, it expires it and starts
+// over. If the store is not writable, it reads the snapshot as it is: a read must not fail because of a hold.
+func readCurrent[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T, error) {
 	type result struct {
 		value T
 		due   bool
 	}
-	settled, err := s.isSettled(ctx)
+	current, err := s.noHoldDue(ctx)
 	if err != nil {
 		return *new(T), err
 	}
-	if settled {
+	if current {
 		return read(ctx, s, fn)
 	}
 	for {
 		got, err := read(ctx, s, func(tx ReadTx) (result, error) {
-			if due, err := hasDue(tx); err != nil || due {
+			if due, err := hasDueHold(tx); err != nil || due {
 				return result{due: due}, err
 			}
 			value, err := fn(tx)

@@ -12,9 +12,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A hold runs out by itself, in virtual time: not a moment too early, within a second of its end, and once, although
-// several nodes watch for it.
-func TestHoldsRunOut(t *testing.T) {
+// A hold expires by itself within a second of its end, never early, and once, although several nodes run the
+// job.
+func TestHoldExpiresWithinASecond(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	synctest.Test(t, func(t *testing.T) {
@@ -22,7 +22,7 @@ func TestHoldsRunOut(t *testing.T) {
 		defer store.Close()
 		const hold = time.Minute
 		var nodes []*shop.Service
-		working, stop := context.WithCancel(t.Context())
+		ctx, stop := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for range 3 {
 			node, err := shop.Open(t.Context(), store, shop.Options{OrderHold: hold})
@@ -30,14 +30,14 @@ func TestHoldsRunOut(t *testing.T) {
 				t.Fatal(err)
 			}
 			nodes = append(nodes, node)
-			wg.Go(func() { node.Work(working, func(err error) { t.Error(err) }) })
+			wg.Go(func() { node.RunJobs(ctx, func(err error) { t.Error(err) }) })
 		}
 		defer wg.Wait()
 		defer stop()
 
-		const animals = 250 // more than are ended at a time
+		const animals = 250 // more than one batch
 		for i := range animals {
-			time.Sleep(7 * time.Millisecond) // so that they end at different moments of a second
+			time.Sleep(7 * time.Millisecond) // spread the expiries over the second
 			if _, err := nodes[0].CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}); err != nil {
 				t.Fatal(err)
 			}
@@ -53,29 +53,30 @@ func TestHoldsRunOut(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(hold - animals*7*time.Millisecond)
-		wantRaw(t, store, shop.Inventory{Pending: animals})
-		for i := range animals - 1 { // one second after its end, each is over
+		wantStoredInventory(t, store, shop.Inventory{Pending: animals})
+		for i := range animals - 1 { // each hold expires at most one second after its end
 			time.Sleep(7 * time.Millisecond)
 			if i < 143 {
 				continue
 			}
 			synctest.Wait()
-			if over := raw(t, store).Available; over < int64(i-143) {
-				t.Fatalf("%d holds are over, and %d should be for a second", over, i-143)
+			if expired := storedInventory(t, store).Available; expired < int64(i-143) {
+				t.Fatalf("%d holds have expired, want at least %d", expired, i-143)
 			}
 		}
 		time.Sleep(time.Second + 7*time.Millisecond)
 		synctest.Wait()
-		wantRaw(t, store, shop.Inventory{Available: animals - 1, Pending: 1}) // the approved one stays
+		wantStoredInventory(t, store, shop.Inventory{Available: animals - 1, Pending: 1}) // the approved order stays
 		order, err := nodes[2].Order(t.Context(), 2)
 		if err != nil || order.Status != shop.Expired || order.UpdatedAt.Sub(order.CreatedAt) < hold || order.UpdatedAt.Sub(order.CreatedAt) > hold+time.Second {
-			t.Errorf("the order is %+v, %v", order, err)
+			t.Errorf("unexpected order %+v, %v", order, err)
 		}
 	})
 }
 
-// raw looks at what is stored, past everything that would end a hold by looking.
-func raw(t *testing.T, store shop.Store) (inventory shop.Inventory) {
+// storedInventory reads the inventory from the store, because reading it from the service would expire due
+// holds.
+func storedInventory(t *testing.T, store shop.Store) (inventory shop.Inventory) {
 	t.Helper()
 	err := store.Read(t.Context(), func(tx shop.ReadTx) (err error) {
 		inventory, err = tx.Inventory()
@@ -87,15 +88,15 @@ func raw(t *testing.T, store shop.Store) (inventory shop.Inventory) {
 	return inventory
 }
 
-func wantRaw(t *testing.T, store shop.Store, want shop.Inventory) {
+func wantStoredInventory(t *testing.T, store shop.Store, want shop.Inventory) {
 	t.Helper()
-	if got := raw(t, store); got != want {
+	if got := storedInventory(t, store); got != want {
 		t.Errorf("the inventory is %+v, want %+v", got, want)
 	}
 }
 
-// The last uses of keys are written down at the latest when the work ends.
-func TestWorkEndsWithWhatIsLeft(t *testing.T) {
+// The last uses of keys are saved within a minute, and when the jobs end.
+func TestLastUseIsSavedWhenJobsEnd(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	synctest.Test(t, func(t *testing.T) {
@@ -109,9 +110,9 @@ func TestWorkEndsWithWhatIsLeft(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		working, stop := context.WithCancel(t.Context())
+		ctx, stop := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
-		wg.Go(func() { service.Work(working, func(err error) { t.Error(err) }) })
+		wg.Go(func() { service.RunJobs(ctx, func(err error) { t.Error(err) }) })
 		lastUse := func() (at time.Time) {
 			if err := store.Read(t.Context(), func(tx shop.ReadTx) error {
 				key, _, err := tx.Key(key.ID)
@@ -137,13 +138,13 @@ func TestWorkEndsWithWhatIsLeft(t *testing.T) {
 		stop()
 		wg.Wait()
 		if got := lastUse(); !got.Equal(used) {
-			t.Errorf("the last use is %v at the end, want %v", got, used)
+			t.Errorf("the last use is %v after the jobs ended, want %v", got, used)
 		}
 	})
 }
 
-// Answers are forgotten after a day, and an idempotency key can then be used for something else.
-func TestAnswersAreForgotten(t *testing.T) {
+// A stored response expires after a day. Its idempotency key can then be used for another request.
+func TestStoredResponseExpiresAfterADay(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	synctest.Test(t, func(t *testing.T) {
@@ -154,9 +155,9 @@ func TestAnswersAreForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		create := func(fingerprint byte) error {
-			ctx := shop.WithRepeat(t.Context(), &shop.Repeat{
+			ctx := shop.WithIdempotency(t.Context(), &shop.IdempotentRequest{
 				Principal: 1, Key: "k", Fingerprint: [32]byte{fingerprint},
-				Answer: func(any) shop.Answer { return shop.Answer{Status: 201, Body: []byte{fingerprint}} },
+				Response: func(any) shop.StoredResponse { return shop.StoredResponse{Status: 201, Body: []byte{fingerprint}} },
 			})
 			_, err := service.CreatePet(ctx, shop.NewPet{Name: "Rex", CategoryID: 1})
 			return err
@@ -165,11 +166,11 @@ func TestAnswersAreForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(24*time.Hour - time.Second)
-		if err := service.ForgetAnswers(t.Context()); err != nil {
+		if err := service.PruneIdempotencyRecords(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if replay, ok := create(1).(*shop.Replay); !ok || replay.Body[0] != 1 {
-			t.Error("the answer was forgotten too early")
+		if replay, ok := create(1).(*shop.ReplayError); !ok || replay.Body[0] != 1 {
+			t.Error("the stored response expired too early")
 		}
 		if err := create(2); shop.AsError(err).Code != shop.IdempotencyKeyReused {
 			t.Errorf("another request under the same key: %v", err)
@@ -178,9 +179,9 @@ func TestAnswersAreForgotten(t *testing.T) {
 		if err := create(2); err != nil {
 			t.Errorf("a day later: %v", err)
 		}
-		err = store.Write(t.Context(), func(tx shop.WriteTx) error { // as many as a busy shop has
+		err = store.Write(t.Context(), func(tx shop.WriteTx) error { // more than one batch
 			for i := range 2500 {
-				if err := tx.Keep(2, fmt.Sprint(i), shop.KeptAnswer{Answer: shop.Answer{Body: []byte{1}}}); err != nil {
+				if err := tx.PutIdempotencyRecord(2, fmt.Sprint(i), shop.IdempotencyRecord{StoredResponse: shop.StoredResponse{Body: []byte{1}}}); err != nil {
 					return err
 				}
 			}
@@ -190,19 +191,19 @@ func TestAnswersAreForgotten(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(25 * time.Hour)
-		working, stop := context.WithCancel(t.Context())
+		ctx, stop := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
-		wg.Go(func() { service.Work(working, func(err error) { t.Error(err) }) })
+		wg.Go(func() { service.RunJobs(ctx, func(err error) { t.Error(err) }) })
 		time.Sleep(90 * time.Second)
 		stop()
 		wg.Wait()
 		err = store.Read(t.Context(), func(tx shop.ReadTx) error {
-			if _, found, err := tx.Kept(1, "k"); err != nil || found {
-				t.Errorf("the answer is still there: %v %v", found, err)
+			if _, found, err := tx.IdempotencyRecord(1, "k"); err != nil || found {
+				t.Errorf("the record was not removed: %v %v", found, err)
 			}
 			for i := range 2500 {
-				if _, found, err := tx.Kept(2, fmt.Sprint(i)); err != nil || found {
-					t.Fatalf("answer %d is still there: %v %v", i, found, err)
+				if _, found, err := tx.IdempotencyRecord(2, fmt.Sprint(i)); err != nil || found {
+					t.Fatalf("record %d was not removed: %v %v", i, found, err)
 				}
 			}
 			return nil

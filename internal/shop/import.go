@@ -8,130 +8,131 @@ import (
 	"time"
 )
 
-// MaxImport is how many animals one import can bring.
+// MaxImport is the maximum number of animals in one import.
 const MaxImport = 10_000
 
 // ImportRow is one animal of an import.
 type ImportRow struct {
-	Line int // where it stands in what was sent, counted from 1
+	Line int // the line number in the uploaded file, from 1
 	NewPet
-	Problems Problems // why it could not be read
+	Problems Problems // why the row is invalid
 }
 
-// unreadable tells whether nothing is known of the animal.
+// unreadable reports whether the row as a whole could not be parsed, so that its members mean nothing.
 func (r ImportRow) unreadable() bool {
 	return slices.ContainsFunc(r.Problems, func(p problem) bool { return p.member == "" })
 }
 
-// Imported is what became of an import.
-type Imported struct {
+// ImportResult is the result of an import.
+type ImportResult struct {
 	Created int `json:"created"`
 }
 
 const (
-	// importPatience is how long an import may take: it is the work of thousands of requests.
-	importPatience = time.Minute
-	// namedRows is how many bad rows an import is told of.
-	namedRows = 20
+	// importBudget is how long an import may take: it does the work of thousands of requests.
+	importBudget = time.Minute
+	// maxReportedRows is how many invalid rows the error message lists.
+	maxReportedRows = 20
 )
 
-// ImportPets adds all animals of an import, or none; a dry run only checks them. It returns validation_failed, which names
-// the first bad rows by their lines, or payload_too_large.
-func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, dryRun bool) (Imported, error) {
+// ImportPets adds all animals of an import or none. A dry run only checks them. It returns validation_failed,
+// which lists the first invalid rows by their lines, or payload_too_large.
+func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, dryRun bool) (ImportResult, error) {
 	if len(rows) > MaxImport {
-		return Imported{}, errImportTooLarge(rows)
+		return ImportResult{}, errImportTooLarge(rows)
 	}
-	readable := mergeProblems(rows)
-	ctx = WithPatience(ctx, importPatience)
-	if !readable || dryRun && repeatOf(ctx) == nil {
-		return read(ctx, s, func(tx ReadTx) (Imported, error) { return Imported{}, s.checkImport(tx, rows) })
+	valid := mergeProblems(rows)
+	ctx = WithRetryBudget(ctx, importBudget)
+	if !valid || dryRun && idempotentRequestOf(ctx) == nil {
+		return read(ctx, s, func(tx ReadTx) (ImportResult, error) { return ImportResult{}, s.checkImport(tx, rows) })
 	}
 	pets := make([]NewPet, len(rows))
 	for i, row := range rows {
 		pets[i] = row.NewPet
 	}
-	return write(ctx, s, func(tx *ledger) (Imported, error) {
+	return write(ctx, s, func(tx *eventTx) (ImportResult, error) {
 		if err := s.checkImport(tx, rows); err != nil || dryRun {
-			return Imported{}, err
+			return ImportResult{}, err
 		}
 		if _, err := tx.EnsureCategories(categoriesOf(rows)); err != nil {
-			return Imported{}, err
+			return ImportResult{}, err
 		}
 		_, err := tx.InsertPets(pets)
-		return Imported{Created: len(pets)}, err
+		return ImportResult{Created: len(pets)}, err
 	})
 }
 
-// CheckImport returns the rows of an import that cannot become animals, each with all that is wrong with it. Nothing is
-// written. It returns payload_too_large.
+// CheckImport returns the invalid rows of an import, each with all of its problems. It writes nothing. It
+// returns payload_too_large.
 func (s *Service) CheckImport(ctx context.Context, rows []ImportRow) ([]ImportRow, error) {
 	if len(rows) > MaxImport {
 		return nil, errImportTooLarge(rows)
 	}
 	mergeProblems(rows)
-	return read(WithPatience(ctx, importPatience), s, func(tx ReadTx) ([]ImportRow, error) { return s.badRows(tx, rows) })
+	return read(WithRetryBudget(ctx, importBudget), s, func(tx ReadTx) ([]ImportRow, error) { return s.invalidRows(tx, rows) })
 }
 
 func errImportTooLarge(rows []ImportRow) error {
 	return Errorf(PayloadTooLarge, "The import has %d animals; send at most %d at once.", len(rows), MaxImport)
 }
 
-// mergeProblems adds what is wrong with the animals to what was wrong with reading them, and tells whether nothing is.
-func mergeProblems(rows []ImportRow) (readable bool) {
-	readable = true
+// mergeProblems checks the animals, adds their problems to those of parsing, and reports whether every row is
+// valid.
+func mergeProblems(rows []ImportRow) (valid bool) {
+	valid = true
 	for i := range rows {
 		if !rows[i].unreadable() {
 			rows[i].Problems.Merge(rows[i].NewPet.Problems())
 		}
-		readable = readable && len(rows[i].Problems) == 0
+		valid = valid && len(rows[i].Problems) == 0
 	}
-	return readable
+	return valid
 }
 
-// badRows returns the rows that cannot become animals, with all that is wrong with each.
-func (s *Service) badRows(tx ReadTx, rows []ImportRow) (bad []ImportRow, err error) {
+// invalidRows returns the rows with problems. Besides those already known it checks the categories.
+func (s *Service) invalidRows(tx ReadTx, rows []ImportRow) (invalid []ImportRow, err error) {
 	var known []int64
 	if s.knownCategories {
-		if known, err = tx.KnownCategories(categoriesOf(rows)); err != nil {
+		if known, err = tx.ExistingCategories(categoriesOf(rows)); err != nil {
 			return nil, err
 		}
 		slices.Sort(known)
 	}
 	for _, row := range rows {
-		row.Problems = slices.Clone(row.Problems) // a closure may run again
+		row.Problems = slices.Clone(row.Problems) // the transaction may run again
 		if s.knownCategories && !row.unreadable() {
 			if _, found := slices.BinarySearch(known, row.CategoryID); !found {
 				row.Problems.Add("categoryId", unknownCategory)
 			}
 		}
 		if len(row.Problems) > 0 {
-			bad = append(bad, row)
+			invalid = append(invalid, row)
 		}
 	}
-	return bad, nil
+	return invalid, nil
 }
 
-// checkImport returns validation_failed where a row cannot become an animal.
+// checkImport returns validation_failed if any row is invalid.
 func (s *Service) checkImport(tx ReadTx, rows []ImportRow) error {
-	bad, err := s.badRows(tx, rows)
-	if err != nil || len(bad) == 0 {
+	invalid, err := s.invalidRows(tx, rows)
+	if err != nil || len(invalid) == 0 {
 		return err
 	}
-	named := []string{}
-	for _, row := range bad[:min(len(bad), namedRows)] {
-		named = append(named, fmt.Sprintf("line %d: %s", row.Line, row.Problems))
+	reported := []string{}
+	for _, row := range invalid[:min(len(invalid), maxReportedRows)] {
+		reported = append(reported, fmt.Sprintf("line %d: %s", row.Line, row.Problems))
 	}
 	switch {
-	case len(bad) == 1:
-		return Errorf(ValidationFailed, "Nothing was imported, because a row is not valid: %s.", named[0])
-	case len(bad) > namedRows:
-		return Errorf(ValidationFailed, "Nothing was imported, because %d rows are not valid, of which these are the first %d: %s.", len(bad), namedRows, strings.Join(named, "; "))
+	case len(invalid) == 1:
+		return Errorf(ValidationFailed, "Nothing was imported because a row is not valid: %s.", reported[0])
+	case len(invalid) > maxReportedRows:
+		return Errorf(ValidationFailed, "Nothing was imported because %d rows are not valid; the first %d are: %s.", len(invalid), maxReportedRows, strings.Join(reported, "; "))
 	}
-	return Errorf(ValidationFailed, "Nothing was imported, because %d rows are not valid: %s.", len(bad), strings.Join(named, "; "))
+	return Errorf(ValidationFailed, "Nothing was imported because %d rows are not valid: %s.", len(invalid), strings.Join(reported, "; "))
 }
 
-// categoriesOf returns the categories of all animals, each once, in ascending order: whoever takes several takes them in
-// the same order, so that no two wait for each other.
+// categoriesOf returns the distinct category ids in ascending order. All imports lock categories in this
+// order, so they cannot deadlock.
 func categoriesOf(rows []ImportRow) []int64 {
 	ids := make([]int64, len(rows))
 	for i, row := range rows {

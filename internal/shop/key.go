@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Scope is one thing that a key may do.
+// Scope is a permission of a key.
 type Scope string
 
 const (
@@ -19,45 +19,45 @@ const (
 	Admin       Scope = "admin"
 )
 
-// Scopes are all the scopes that a key can have.
+// Scopes returns all scopes in their documented order.
 func Scopes() []Scope {
 	return []Scope{PetsRead, PetsWrite, OrdersRead, OrdersWrite, EventsRead, Admin}
 }
 
-// ScopesText lists scopes for people.
-func ScopesText(scopes []Scope) string { return joined(scopes, ", ") }
+// ScopesText joins scopes into a list for people.
+func ScopesText(scopes []Scope) string { return joinWords(scopes, ", ") }
 
-// NewKey is what somebody asks for when making a key.
+// NewKey describes a key to be created.
 type NewKey struct {
 	Name      string
 	Scopes    []Scope
-	ExpiresAt time.Time // zero: never
+	ExpiresAt time.Time // zero means never
 }
 
-// Problems checks the rules of a key's members.
+// Problems checks the members of a new key.
 func (n NewKey) Problems(now time.Time) Problems {
 	var p Problems
 	if reason := TextProblem(n.Name); reason != "" {
 		p.Add("name", reason)
 	}
 	if len(n.Scopes) == 0 {
-		p.Add("scopes", "must have at least one of "+ScopesText(Scopes()))
+		p.Add("scopes", "must contain at least one of "+ScopesText(Scopes()))
 	}
 	for _, scope := range n.Scopes {
 		if !slices.Contains(Scopes(), scope) {
-			p.Add("scopes", "must be some of "+ScopesText(Scopes()))
+			p.Add("scopes", "must contain only "+ScopesText(Scopes()))
 		}
 	}
 	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(now) {
 		p.Add("expiresAt", "must be in the future")
 	}
-	if n.ExpiresAt.UTC().Year() > 9999 { // RFC 3339 has no later ones
+	if n.ExpiresAt.UTC().Year() > 9999 { // RFC 3339 ends there
 		p.Add("expiresAt", "must be before the year 10000")
 	}
 	return p
 }
 
-// Key is a key as the shop remembers it: all but its secret.
+// Key is an API key without its secret.
 type Key struct {
 	ID         int64     `json:"id"`
 	Name       string    `json:"name"`
@@ -68,30 +68,30 @@ type Key struct {
 	LastUsedAt time.Time `json:"lastUsedAt,omitzero"`
 }
 
-// opensAll tells whether the key can be used for everything at a time.
-func (k Key) opensAll(now time.Time) bool {
-	return slices.Contains(k.Scopes, Admin) && !passed(k.ExpiresAt, now)
+// isAdmin reports whether the key has the scope admin and has not expired.
+func (k Key) isAdmin(now time.Time) bool {
+	return slices.Contains(k.Scopes, Admin) && !isPast(k.ExpiresAt, now)
 }
 
-// passed tells whether a time that may never come has come.
-func passed(end, now time.Time) bool { return !end.IsZero() && !now.Before(end) }
+// isPast reports whether a time has come. The zero time never comes.
+func isPast(end, now time.Time) bool { return !end.IsZero() && !now.Before(end) }
 
 // ListKeys returns one page of the keys, newest first.
-func (s *Service) ListKeys(ctx context.Context, w Window) (Page[Key], error) {
-	page, err := read(ctx, s, func(tx ReadTx) (Page[Key], error) { return pageOf(w, tx.Keys) })
-	for i := range page.Items {
-		s.uses.freshen(&page.Items[i])
+func (s *Service) ListKeys(ctx context.Context, page PageRequest) (Page[Key], error) {
+	keys, err := read(ctx, s, func(tx ReadTx) (Page[Key], error) { return pageOf(page, tx.Keys) })
+	for i := range keys.Items {
+		s.lastUsed.apply(&keys.Items[i])
 	}
-	return page, err
+	return keys, err
 }
 
-// IssuedKey is a key with a new secret, which is shown once and cannot be had again.
+// IssuedKey is a key with its new secret. The secret is returned once and cannot be recovered.
 type IssuedKey struct {
 	Key
 	Secret string `json:"key,omitempty"`
 }
 
-// CreateKey makes a key. It returns validation_failed where a member breaks a rule.
+// CreateKey creates a key. It returns validation_failed.
 func (s *Service) CreateKey(ctx context.Context, n NewKey) (IssuedKey, error) {
 	now := s.now()
 	if err := n.Problems(now).Err(); err != nil {
@@ -105,7 +105,7 @@ func (s *Service) CreateKey(ctx context.Context, n NewKey) (IssuedKey, error) {
 		CreatedAt: now,
 		ExpiresAt: n.ExpiresAt.UTC().Truncate(time.Microsecond),
 	}
-	return write(ctx, s, func(tx *ledger) (IssuedKey, error) {
+	return write(ctx, s, func(tx *eventTx) (IssuedKey, error) {
 		inserted, err := tx.InsertKey(key)
 		if err != nil {
 			return IssuedKey{}, err
@@ -114,13 +114,13 @@ func (s *Service) CreateKey(ctx context.Context, n NewKey) (IssuedKey, error) {
 	})
 }
 
-// DefaultOverlap and MaxOverlap say how long an old secret goes on working after a rotation.
+// DefaultOverlap and MaxOverlap are how long the old secrets keep working after a rotation.
 const (
 	DefaultOverlap = 24 * time.Hour
 	MaxOverlap     = 30 * 24 * time.Hour
 )
 
-// OverlapProblem says what is wrong with an overlap, or "".
+// OverlapProblem returns why an overlap is invalid, or "".
 func OverlapProblem(overlap time.Duration) string {
 	if overlap < 0 || overlap > MaxOverlap {
 		return fmt.Sprintf("must be from 0 to %d seconds", int(MaxOverlap.Seconds()))
@@ -128,23 +128,23 @@ func OverlapProblem(overlap time.Duration) string {
 	return ""
 }
 
-// RotateKey gives a key a new secret; the secrets before it work for the overlap only. It returns not_found, or
-// validation_failed for an overlap that is out of bounds.
+// RotateKey gives a key a new secret; the old ones expire after the overlap. It returns not_found, or
+// validation_failed for an overlap that is out of range.
 func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration) (IssuedKey, error) {
 	if reason := OverlapProblem(overlap); reason != "" {
 		return IssuedKey{}, Errorf(ValidationFailed, "The overlap %s.", reason)
 	}
 	now := s.now()
 	secret := newSecret(s.environment)
-	return write(ctx, s, func(tx *ledger) (IssuedKey, error) {
+	return write(ctx, s, func(tx *eventTx) (IssuedKey, error) {
 		key, err := existingKey(tx, id)
 		if err != nil {
 			return IssuedKey{}, err
 		}
-		if err := tx.EndSecrets(id, now, now.Add(overlap)); err != nil {
+		if err := tx.ExpireSecrets(id, now, now.Add(overlap)); err != nil {
 			return IssuedKey{}, err
 		}
-		s.uses.freshen(&key)
+		s.lastUsed.apply(&key)
 		if err := tx.SetHint(key, hint(secret)); err != nil {
 			return IssuedKey{}, err
 		}
@@ -153,26 +153,26 @@ func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration
 	})
 }
 
-// RevokeKey takes a key back. It returns not_found, or last_admin_key where nobody could make keys any more.
+// RevokeKey deletes a key. It returns not_found, or last_admin_key if no key could create keys any more.
 func (s *Service) RevokeKey(ctx context.Context, id int64) error {
-	_, err := write(ctx, s, func(tx *ledger) (struct{}, error) {
+	err := s.writeOnly(ctx, func(tx *eventTx) error {
 		key, err := existingKey(tx, id)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
-		if now := s.now(); key.opensAll(now) {
+		if now := s.now(); key.isAdmin(now) {
 			admins, err := tx.CountAdmins(now)
 			if err != nil {
-				return struct{}{}, err
+				return err
 			}
 			if admins == 1 {
-				return struct{}{}, Errorf(LastAdminKey, "This is the last admin key; make another one before you revoke it.")
+				return Errorf(LastAdminKey, "This is the last admin key; create another one before you revoke it.")
 			}
 		}
-		return struct{}{}, tx.DeleteKey(key)
+		return tx.DeleteKey(key)
 	})
 	if err == nil {
-		s.uses.forget(id)
+		s.lastUsed.forget(id)
 	}
 	return err
 }
@@ -180,13 +180,13 @@ func (s *Service) RevokeKey(ctx context.Context, id int64) error {
 func existingKey(tx ReadTx, id int64) (Key, error) {
 	key, found, err := tx.Key(id)
 	if err == nil && !found {
-		err = Errorf(NotFound, "There is no key with the id %d; list the keys to see which there are.", id)
+		err = Errorf(NotFound, "There is no key with the id %d; list the keys to find an existing one.", id)
 	}
 	return key, err
 }
 
-// HasKeys tells whether there is any key that somebody can know. Nobody knows those that a demo came with, and none of them is
-// an admin's.
+// HasKeys reports whether anyone may hold a key. The secrets of the keys that come with a demo store are
+// unknown; none of those keys has the scope admin.
 func (s *Service) HasKeys(ctx context.Context) (bool, error) {
 	return read(ctx, s, func(tx ReadTx) (bool, error) {
 		demo, err := tx.Demo()
@@ -197,7 +197,41 @@ func (s *Service) HasKeys(ctx context.Context) (bool, error) {
 			admins, err := tx.CountAdmins(s.now())
 			return admins > 0, err
 		}
-		keys, err := tx.Keys(Window{Limit: 1})
+		keys, err := tx.Keys(PageRequest{Limit: 1})
 		return len(keys) > 0, err
 	})
+}
+
+// KeyReader reads keys.
+type KeyReader interface {
+	// Key returns one key and whether it exists.
+	Key(id int64) (Key, bool, error)
+	// Keys returns at most page.Limit keys by descending id.
+	Keys(page PageRequest) ([]Key, error)
+	// Credential returns the key that a secret belongs to and whether there is one. Either may have expired.
+	Credential(hash SecretHash) (Credential, bool, error)
+	// CountAdmins counts the keys with the scope admin that have not expired.
+	CountAdmins(now time.Time) (int, error)
+}
+
+// KeyMutations changes what clients can see of keys.
+type KeyMutations interface {
+	// InsertKey adds a key and ignores its ID. The new id is larger than every id before it.
+	InsertKey(Key) (Key, error)
+	// SetHint stores the hint of a key's new secret. before must be the stored state.
+	SetHint(before Key, hint string) error
+	// DeleteKey removes a key with its secrets.
+	DeleteKey(Key) error
+}
+
+// KeyBookkeeping changes the secrets and the last use of keys. A new secret is reported by the event of
+// InsertKey or SetHint.
+type KeyBookkeeping interface {
+	// InsertSecret adds a secret to a key.
+	InsertSecret(id int64, hash SecretHash) error
+	// ExpireSecrets ends every secret of a key at the given time, unless it ends earlier, and removes those
+	// that have ended by now.
+	ExpireSecrets(id int64, now, until time.Time) error
+	// SetKeyLastUsed stores a use of a key unless a later one is stored. The key may have been deleted.
+	SetKeyLastUsed(id int64, at time.Time) error
 }

@@ -1,22 +1,23 @@
 package shop
 
-// Window is the part of a list that is asked for: so many, going on from a position, in the order of the list.
-type Window struct {
+// PageRequest selects one page of a list by keyset: at most Limit items that follow After in the order of the
+// list.
+type PageRequest struct {
 	Limit int
-	From  *int64 // the id that the page before ended with; nil: from the beginning
+	After *int64 // the last id of the previous page; nil starts at the beginning
 }
 
-// Page is one page of a list. More tells whether another page follows it.
+// Page is one page of a list. More reports whether another page follows.
 type Page[T any] struct {
 	Items []T
 	More  bool
 }
 
-// pageOf makes a page of a list. It asks for one more than wanted, to see whether there is a next page.
-func pageOf[T any](w Window, list func(Window) ([]T, error)) (Page[T], error) {
-	items, err := list(Window{w.Limit + 1, w.From})
-	if err != nil || len(items) <= w.Limit {
+// pageOf reads one page. It requests one item more than the limit to learn whether another page follows.
+func pageOf[T any](page PageRequest, list func(PageRequest) ([]T, error)) (Page[T], error) {
+	items, err := list(PageRequest{page.Limit + 1, page.After})
+	if err != nil || len(items) <= page.Limit {
 		return Page[T]{Items: items}, err
 	}
-	return Page[T]{Items: items[:w.Limit], More: true}, nil
+	return Page[T]{Items: items[:page.Limit], More: true}, nil
 }

@@ -2,13 +2,15 @@ package shop
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"hash/crc32"
 	"regexp"
 	"strings"
 )
 
-// A secret is PREFIX + 30 random characters + "_" + 6 characters of checksum over all before it. The prefix lets secret
-// scanners find a leaked one; the checksum lets us refuse a mistyped one without asking the database.
+// The secret of a key is its environment's prefix, 30 random characters, "_", and a 6-character checksum of
+// everything before it. Secret scanners find leaked secrets by the prefix; the checksum rejects mistyped ones
+// without a query.
 const (
 	base62       = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	randomLength = 30
@@ -20,7 +22,7 @@ func newSecret(e Environment) string {
 	return start + "_" + checksum(start)
 }
 
-// wellFormed tells whether a text can be a secret of this environment.
+// wellFormed reports whether a text has the form of a secret of this environment.
 func wellFormed(secret string, e Environment) bool {
 	rest, ok := strings.CutPrefix(secret, e.keyPrefix())
 	if !ok || len(rest) != randomLength+1+sumLength || rest[randomLength] != '_' {
@@ -46,7 +48,7 @@ func randomBase62(n int) string {
 	for {
 		rand.Read(source[:])
 		for _, b := range source {
-			if b >= 4*62 { // what is above would make the first characters likelier
+			if b >= 4*62 { // larger values would favour the first characters
 				continue
 			}
 			if text = append(text, base62[b%62]); len(text) == n {
@@ -56,16 +58,26 @@ func randomBase62(n int) string {
 	}
 }
 
-// secrets finds what looks like a secret of ours, whole or cut short.
-var secrets = regexp.MustCompile(`ask_(live|test)_[0-9A-Za-z_]+`)
+// SecretHash is the only form in which a secret is stored. A fast hash suffices: a secret has 178 bits of
+// entropy, too many to guess.
+type SecretHash [sha256.Size]byte
 
-// Redact takes every key out of a text that somebody put it into by mistake, so that the text may be shown or logged.
+// HashSecret returns the hash under which a secret is stored.
+func HashSecret(secret string) SecretHash { return sha256.Sum256([]byte(secret)) }
+
+// hint returns the end of a secret, by which people recognise it.
+func hint(secret string) string { return secret[len(secret)-4:] }
+
+// secretPattern matches anything that looks like a secret, complete or truncated.
+var secretPattern = regexp.MustCompile(`ask_(live|test)_[0-9A-Za-z_]+`)
+
+// Redact replaces all API keys in a text, so that the text can be shown or logged.
 func (s *Service) Redact(text string) string {
 	if s.configuredText != "" {
 		text = strings.ReplaceAll(text, s.configuredText, "REDACTED")
 	}
 	if strings.Contains(text, "ask_") {
-		text = secrets.ReplaceAllString(text, "ask_${1}_REDACTED")
+		text = secretPattern.ReplaceAllString(text, "ask_${1}_REDACTED")
 	}
 	return text
 }

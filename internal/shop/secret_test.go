@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestSecretsHaveTheirForm(t *testing.T) {
+func TestNewSecretsAreWellFormed(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for environment, form := range map[Environment]*regexp.Regexp{
@@ -16,14 +16,14 @@ func TestSecretsHaveTheirForm(t *testing.T) {
 		for range 1000 {
 			secret := newSecret(environment)
 			if !form.MatchString(secret) || seen[secret] || !wellFormed(secret, environment) {
-				t.Fatalf("%s is no new secret of %s", secret, environment)
+				t.Fatalf("%s is not a new secret of %s", secret, environment)
 			}
 			seen[secret] = true
 		}
 	}
 }
 
-// The checksum never changes: keys that were given out must work for ever.
+// The checksum must never change: issued keys keep working.
 func TestChecksumIsFixed(t *testing.T) {
 	t.Parallel()
 	const secret = "ask_live_000000000000000000000000000000_2j6gTR"
@@ -32,7 +32,7 @@ func TestChecksumIsFixed(t *testing.T) {
 	}
 }
 
-func TestMistypedSecretsAreSeen(t *testing.T) {
+func TestMistypedSecretsAreRefused(t *testing.T) {
 	t.Parallel()
 	secret := newSecret(Production)
 	for i := range len(secret) {
@@ -49,8 +49,8 @@ func TestMistypedSecretsAreSeen(t *testing.T) {
 	}
 }
 
-// Every character is as likely as every other.
-func TestSecretsAreEven(t *testing.T) {
+// All characters are equally likely.
+func TestSecretsAreUniform(t *testing.T) {
 	t.Parallel()
 	const n = 62 * 10000
 	counts := map[rune]int{}
@@ -59,7 +59,7 @@ func TestSecretsAreEven(t *testing.T) {
 	}
 	for _, c := range base62 {
 		if counts[c] < 9000 || counts[c] > 11000 { // ten standard deviations
-			t.Errorf("%q came %d times in %d", c, counts[c], n)
+			t.Errorf("%q occurs %d times in %d", c, counts[c], n)
 		}
 	}
 }

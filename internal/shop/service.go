@@ -1,89 +1,69 @@
-// Package shop is what an animal store is: its animals, its keys, and the rules that hold between them. It knows
-// neither HTTP nor SQL.
+// Package shop is the domain of an animal store: its types, its rules, the Service that applies them, and the
+// Store interface that it needs. It knows neither HTTP nor SQL.
 package shop
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"sync/atomic"
 	"time"
 )
 
-// Environment is the deployment that a store belongs to. Keys of one are refused by the other.
-type Environment string
-
-const (
-	Production Environment = "production"
-	Staging    Environment = "staging"
-)
-
-func (e Environment) keyPrefix() string {
-	if e == Staging {
-		return "ask_test_"
-	}
-	return "ask_live_"
-}
-
-// ErrOtherEnvironment is what Open returns for a store that was made for another environment.
-var ErrOtherEnvironment = errors.New("the database was made for another environment")
-
-// Options are what a Service is told when it opens.
+// Options configure a Service.
 type Options struct {
-	// Environment is what the store must belong to; a new store takes it on. Empty takes a new store to
-	// production and any other as it is.
+	// Environment is the environment that the store must belong to; a new store adopts it. If empty, any
+	// store is accepted, and a new one becomes production.
 	Environment Environment
-	// ConfiguredKey is accepted with the scope admin and stored nowhere; empty: none.
+	// ConfiguredKey is accepted as a key with the scope admin. It is never stored. Empty means none.
 	ConfiguredKey string
-	// KnownCategories refuses animals of a category that there is not, in place of bringing it into being.
+	// KnownCategories refuses animals of unknown categories. Otherwise the category is created with the animal.
 	KnownCategories bool
-	// OrderHold is how long a placed order holds its animal; zero: DefaultOrderHold.
+	// OrderHold is how long a placed order holds its animal. Zero means DefaultOrderHold.
 	OrderHold time.Duration
-	// Source names this shop in its events; empty: DefaultSource.
+	// Source names this shop in its events. Empty means DefaultSource.
 	Source string
-	// EventRetention is how long events are kept; zero: for ever.
+	// EventRetention is how long events are kept. Zero means forever.
 	EventRetention time.Duration
-	// Now is the clock; nil: the system's. Holds, events and deliveries go by the store's own.
+	// Now is this node's clock; nil means time.Now. Holds, events and deliveries use the store's clock instead.
 	Now func() time.Time
 }
 
-// Service is the shop, open. Everything that a client, a page or a command does goes through it.
+// Service applies the shop's rules. The API, the staff pages and the commands all go through it.
 type Service struct {
 	store           Store
 	environment     Environment
-	configured      *Key // nil: none
+	configured      *Key // nil if there is none
 	configuredHash  SecretHash
-	configuredText  string // to keep it out of the log
+	configuredText  string // for Redact
 	knownCategories bool
 	orderHold       time.Duration
 	source          string
 	eventRetention  time.Duration
 	clock           func() time.Time
 	feed            *feed
-	hold            atomic.Pointer[hold] // nil: not known yet
-	keyring         *keyring
-	uses            *uses
-	running         *running
-	tallies         tallies
-	steady          *steady
+	nextHoldCache   atomic.Pointer[holdExpiry] // nil until it is first read
+	keyCache        *keyCache
+	lastUsed        *lastUsed
+	inFlight        *inFlight
+	stats           statsCache
+	clockGuard      *clockGuard
 }
 
-// Open opens the shop on a store. It refuses one of another environment.
+// Open returns a Service on a store. It returns ErrOtherEnvironment if the store belongs to another
+// environment.
 func Open(ctx context.Context, store Store, o Options) (*Service, error) {
-	environment, err := settle(ctx, store, o.Environment)
-	if err != nil {
-		return nil, err
-	}
 	s := &Service{
-		store: store, environment: environment, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
+		store: store, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
 		source: o.Source, eventRetention: o.EventRetention, clock: o.Now,
-		keyring: newKeyring(), uses: newUses(), running: newRunning(), feed: newFeed(),
+		keyCache: newKeyCache(), lastUsed: newLastUsed(), inFlight: newInFlight(), feed: newFeed(),
+	}
+	if err := s.adoptEnvironment(ctx, o.Environment); err != nil {
+		return nil, err
 	}
 	now, err := read(ctx, s, ReadTx.Now)
 	if err != nil {
 		return nil, err
 	}
-	s.steady = newSteady(now)
+	s.clockGuard = newClockGuard(now)
 	if s.source == "" {
 		s.source = DefaultSource
 	}
@@ -100,41 +80,12 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	return s, nil
 }
 
-// settle returns the environment of a store, and writes it into a new one.
-func settle(ctx context.Context, store Store, wanted Environment) (stored Environment, err error) {
-	err = store.Read(ctx, func(tx ReadTx) error {
-		stored, err = tx.Environment()
-		return err
-	})
-	if err == nil && stored == "" {
-		err = store.Write(ctx, func(tx WriteTx) error {
-			if stored, err = tx.Environment(); err != nil || stored != "" {
-				return err
-			}
-			stored = wanted
-			if stored == "" {
-				stored = Production
-			}
-			return tx.SetEnvironment(stored)
-		})
-	}
-	if err != nil {
-		return "", err
-	}
-	if wanted != "" && wanted != stored {
-		return "", fmt.Errorf("%w: it belongs to %s, not to %s", ErrOtherEnvironment, stored, wanted)
-	}
-	return stored, nil
-}
-
-// Environment is the deployment that this shop belongs to.
-func (s *Service) Environment() Environment { return s.environment }
-
-// Ready returns unavailable where the store cannot be read or would not be written; its message says why, to anybody.
+// Ready returns unavailable if the store cannot be read or would refuse a write. The message is safe to
+// publish.
 func (s *Service) Ready(ctx context.Context) error { return s.store.Ready(ctx) }
 
-// Now is the time by the clock of this node.
+// Now returns the time of this node's clock.
 func (s *Service) Now() time.Time { return s.clock() }
 
-// now is the time as it is stored: in UTC, to the microsecond.
+// now returns the time of this node's clock as it is stored: in UTC, with microseconds.
 func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }

@@ -26,11 +26,11 @@ func openStoreAt(t *testing.T, path string) *sqlstore.Store {
 	return store
 }
 
-// A store stays with the environment that it was made for.
-func TestEnvironment(t *testing.T) {
+// A store keeps the environment that it was created with, and refuses to open in another.
+func TestStoreKeepsItsEnvironment(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		first, then, want shop.Environment // an empty want is a refusal
+		first, then, want shop.Environment // an empty want means that Open fails
 	}{
 		{shop.Production, shop.Production, shop.Production},
 		{shop.Staging, shop.Staging, shop.Staging},
@@ -57,8 +57,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// The service goes by the clock that it is given.
-func TestServiceClock(t *testing.T) {
+// Keys are created and expire by the clock in Options.
+func TestKeysUseTheConfiguredClock(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 2, 28, 23, 59, 59, 999_999_999, time.UTC)
 	service, err := shop.Open(t.Context(), openStore(t), shop.Options{Now: func() time.Time { return at }})
@@ -67,7 +67,7 @@ func TestServiceClock(t *testing.T) {
 	}
 	key, err := service.CreateKey(t.Context(), shop.NewKey{Name: "old", Scopes: []shop.Scope{shop.Admin}, ExpiresAt: at.Add(time.Hour)})
 	if err != nil || !key.CreatedAt.Equal(at.Truncate(time.Microsecond)) {
-		t.Errorf("the key was made at %v, %v", key.CreatedAt, err)
+		t.Errorf("the key was created at %v, %v", key.CreatedAt, err)
 	}
 	if _, err := service.Authenticate(t.Context(), key.Secret); err != nil {
 		t.Error(err)

@@ -6,32 +6,32 @@ import (
 	"time"
 )
 
-// SessionLength is how long somebody who signed in stays so: a working day.
-const SessionLength = 12 * time.Hour
+// SessionLifetime is how long a session lasts: a working day.
+const SessionLifetime = 12 * time.Hour
 
-// Session is what is stored of somebody who signed in with a key. It lives in the store, so that every node knows it, and
-// ends no later than the secret that it was opened with.
+// Session is a sign-in with a key. It is stored, so that every node knows it, and it ends no later than the
+// secret that it was opened with.
 type Session struct {
-	Secret SecretHash // that it was opened with
+	Secret SecretHash // the secret that the session was opened with
 	EndsAt time.Time
 }
 
-// SignIn opens a session for the holder of a secret, and returns the token that stands for it: it is random, holds nothing,
-// and only its hash is stored. It returns invalid_api_key, or unavailable where the store cannot be asked.
+// SignIn opens a session and returns its token: a random text, stored only as a hash. It returns the same
+// errors as Authenticate.
 func (s *Service) SignIn(ctx context.Context, secret string) (token string, err error) {
 	if _, err := s.Authenticate(ctx, secret); err != nil {
 		return "", err
 	}
 	token = rand.Text()
-	err = s.store.Write(ctx, func(tx WriteTx) error {
-		return tx.InsertSession(HashSecret(token), Session{HashSecret(secret), s.now().Add(SessionLength)})
+	err = s.bookkeep(ctx, func(tx BookkeepingTx) error {
+		return tx.InsertSession(HashSecret(token), Session{HashSecret(secret), s.now().Add(SessionLifetime)})
 	})
 	return token, err
 }
 
-// SignedIn finds who a session belongs to. It returns invalid_api_key where the session is over, or its key is; or
-// unavailable where the store cannot be asked.
-func (s *Service) SignedIn(ctx context.Context, token string) (Principal, error) {
+// SessionPrincipal returns the principal of a session. It returns invalid_api_key if the session or its
+// secret has ended, or unavailable if the store cannot be reached.
+func (s *Service) SessionPrincipal(ctx context.Context, token string) (Principal, error) {
 	type result struct {
 		session Session
 		found   bool
@@ -43,18 +43,34 @@ func (s *Service) SignedIn(ctx context.Context, token string) (Principal, error)
 	if err != nil {
 		return Principal{}, err
 	}
-	if !got.found || passed(got.session.EndsAt, s.now()) {
+	if !got.found || isPast(got.session.EndsAt, s.now()) {
 		return Principal{}, errInvalidKey()
 	}
 	return s.principal(ctx, got.session.Secret)
 }
 
-// SignOut ends a session, also one that there is not.
+// SignOut ends a session. An unknown token is not an error.
 func (s *Service) SignOut(ctx context.Context, token string) error {
-	return s.store.Write(ctx, func(tx WriteTx) error { return tx.DeleteSession(HashSecret(token)) })
+	return s.bookkeep(ctx, func(tx BookkeepingTx) error { return tx.DeleteSession(HashSecret(token)) })
 }
 
-// RemoveSessions removes the sessions whose time is over.
+// RemoveSessions removes the sessions that have ended.
 func (s *Service) RemoveSessions(ctx context.Context) error {
-	return s.inParts(ctx, func(tx WriteTx) (bool, error) { return tx.RemoveSessions(s.now()) })
+	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) { return tx.RemoveSessions(s.now()) })
+}
+
+// SessionReader reads sessions.
+type SessionReader interface {
+	// Session returns the session of a token and whether there is one. It may have ended.
+	Session(token SecretHash) (Session, bool, error)
+}
+
+// SessionBookkeeping changes sessions.
+type SessionBookkeeping interface {
+	// InsertSession adds a session under the hash of its token.
+	InsertSession(token SecretHash, session Session) error
+	// DeleteSession removes a session if it exists.
+	DeleteSession(token SecretHash) error
+	// RemoveSessions removes some of the sessions that have ended and reports whether there may be more.
+	RemoveSessions(now time.Time) (more bool, err error)
 }

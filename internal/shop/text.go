@@ -7,11 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxText is how many characters (code points) any text of a client may have.
+// MaxText is the maximum number of code points in any text of a client.
 const MaxText = 200
 
-// TextProblem says what is wrong with a text that a client sent, or "" where nothing is. One rule holds for every
-// text in the shop, so that every engine stores and finds the same.
+// TextProblem returns why a text that a client sent is invalid, or "". All texts in the shop follow the same
+// rule, which permits only what every database engine stores and compares alike.
 func TextProblem(s string) string {
 	if !utf8.ValidString(s) {
 		return "must be valid UTF-8"
@@ -20,7 +20,7 @@ func TextProblem(s string) string {
 		return fmt.Sprintf("must have 1 to %d characters, not %d", MaxText, n)
 	}
 	if strings.ContainsFunc(s, func(r rune) bool { return r < 0x20 || r == 0x7f }) {
-		return "must not have control characters (U+0000 to U+001F, U+007F)"
+		return "must not contain control characters (U+0000 to U+001F, U+007F)"
 	}
 	if strings.Trim(s, " ") == "" {
 		return "must have at least one character that is not a space"
@@ -28,18 +28,18 @@ func TextProblem(s string) string {
 	return ""
 }
 
-// appendQuoted writes a text as a string of JSON. The text is valid UTF-8, as all that the shop takes in.
+// appendQuoted appends a text as a JSON string. The text must be valid UTF-8, as TextProblem ensures.
 func appendQuoted(to []byte, s string) []byte {
 	const hex = "0123456789abcdef"
-	const short = "btn\x00fr" // of those from U+0008 on
+	const short = "btn\x00fr" // the letters of the short escapes, from U+0008 on
 	to = append(to, '"')
-	done := 0
+	copied := 0
 	for i := range len(s) {
 		b := s[i]
 		if b >= ' ' && b != '"' && b != '\\' {
 			continue
 		}
-		to = append(append(to, s[done:i]...), '\\')
+		to = append(append(to, s[copied:i]...), '\\')
 		switch n := int(b) - '\b'; {
 		case b >= ' ':
 			to = append(to, b)
@@ -48,13 +48,13 @@ func appendQuoted(to []byte, s string) []byte {
 		default:
 			to = append(to, 'u', '0', '0', hex[b>>4], hex[b&15])
 		}
-		done = i + 1
+		copied = i + 1
 	}
-	return append(append(to, s[done:]...), '"')
+	return append(append(to, s[copied:]...), '"')
 }
 
-// joined lists words for people.
-func joined[T ~string](words []T, separator string) string {
+// joinWords joins words with a separator.
+func joinWords[T ~string](words []T, separator string) string {
 	texts := make([]string, len(words))
 	for i, word := range words {
 		texts[i] = string(word)
@@ -62,23 +62,23 @@ func joined[T ~string](words []T, separator string) string {
 	return strings.Join(texts, separator)
 }
 
-// anyOf says what there is to choose from.
-func anyOf[T ~string](choices []T) string {
-	if len(choices) == 0 {
-		return "stays as it is"
+// allowedStatuses says which statuses a resource can be given.
+func allowedStatuses[T ~string](statuses []T) string {
+	if len(statuses) == 0 {
+		return "its status is final"
 	}
-	return "only " + joined(choices, " or ")
+	return "it can become " + joinWords(statuses, " or ")
 }
 
-// Fold maps texts that differ only in letter case to the same text. It folds rune by rune as strings.EqualFold does,
-// for all of Unicode; the engines' own functions fold ASCII alone, or by locale.
+// Fold maps texts that differ only in case to the same text, rune by rune for all of Unicode as
+// strings.EqualFold does. The database engines fold only ASCII, or depend on the locale.
 func Fold(s string) string {
 	return strings.Map(foldRune, s)
 }
 
-// foldRune picks the smallest of the runes that are equal but for case.
+// foldRune returns the smallest rune that differs from r only in case.
 func foldRune(r rune) rune {
-	if r < utf8.RuneSelf { // the same, at once
+	if r < utf8.RuneSelf { // a shortcut with the same result: the smallest rune is the upper-case letter
 		if 'a' <= r && r <= 'z' {
 			r -= 'a' - 'A'
 		}

@@ -19,7 +19,7 @@ func TestTextProblem(t *testing.T) {
 	}
 }
 
-// Two texts fold to the same one exactly where they are equal but for case.
+// Letters fold to the same text exactly if they differ only in case.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	for r := rune(1); r <= unicode.MaxRune; r++ {
@@ -28,7 +28,7 @@ func TestFold(t *testing.T) {
 		}
 		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
 			if Fold(string(r)) != Fold(string(other)) {
-				t.Errorf("%q and %q are equal but for case and do not fold to one", r, other)
+				t.Errorf("%q and %q differ only in case but fold differently", r, other)
 			}
 		}
 		if !strings.EqualFold(Fold(string(r)), string(r)) {

@@ -2,7 +2,7 @@ package shop
 
 import "context"
 
-// read runs a closure that makes one value. The value of a run that failed is dropped with it.
+// read runs a closure in a read transaction and returns its value, or the zero value if it fails.
 func read[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T, error) {
 	var value T
 	err := s.store.Read(ctx, func(tx ReadTx) (err error) {
@@ -15,26 +15,27 @@ func read[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T
 	return value, nil
 }
 
-// write is read for a closure that changes something. Under a context of WithRepeat it happens once: what it made is kept
-// in the same transaction, and whoever asks again gets that as a Replay.
-func write[T any](ctx context.Context, s *Service, fn func(*ledger) (T, error)) (T, error) {
-	repeat := repeatOf(ctx)
-	if repeat != nil {
-		done, err := s.running.enter(ctx, repeat)
+// write runs a closure that changes the shop and returns its value. Under a context of WithIdempotency the
+// change happens once: its response is stored in the same transaction, and a repeated request gets it as a
+// ReplayError.
+func write[T any](ctx context.Context, s *Service, fn func(*eventTx) (T, error)) (T, error) {
+	request := idempotentRequestOf(ctx)
+	if request != nil {
+		release, err := s.inFlight.acquire(ctx, request)
 		if err != nil {
 			return *new(T), err
 		}
-		defer done()
+		defer release()
 	}
 	var value T
-	err := s.change(ctx, func(l *ledger) (err error) {
-		if err := s.check(l, repeat); err != nil {
+	err := s.change(ctx, func(tx *eventTx) (err error) {
+		if err := s.checkIdempotency(tx, request); err != nil {
 			return err
 		}
-		if value, err = fn(l); err != nil || repeat == nil {
+		if value, err = fn(tx); err != nil || request == nil {
 			return err
 		}
-		return repeat.keep(l, value)
+		return request.save(tx, value)
 	})
 	if err != nil {
 		return *new(T), err
@@ -42,20 +43,29 @@ func write[T any](ctx context.Context, s *Service, fn func(*ledger) (T, error)) 
 	return value, nil
 }
 
-// change runs a closure that changes the shop, in the name of the context's principal.
-func (s *Service) change(ctx context.Context, fn func(*ledger) error) error {
-	l := &ledger{actor: actorOf(ctx)}
-	return s.store.Write(ctx, func(tx WriteTx) error {
-		l.WriteTx = tx
-		return fn(l)
-	})
+// writeOnly is write for a closure without a value.
+func (s *Service) writeOnly(ctx context.Context, fn func(*eventTx) error) error {
+	_, err := write(ctx, s, func(tx *eventTx) (struct{}, error) { return struct{}{}, fn(tx) })
+	return err
 }
 
-// inParts does housekeeping until there is no more of it, a part at a time: others wait while it happens.
-func (s *Service) inParts(ctx context.Context, part func(WriteTx) (more bool, err error)) error {
+// change runs a closure that may change the shop. Its events name the context's principal as their actor.
+func (s *Service) change(ctx context.Context, fn func(*eventTx) error) error {
+	actor := actorOf(ctx)
+	return s.store.Write(ctx, func(tx WriteTx) error { return fn(&eventTx{tx, tx, actor}) })
+}
+
+// bookkeep runs a closure that writes but cannot change the shop, so it needs no event.
+func (s *Service) bookkeep(ctx context.Context, fn func(BookkeepingTx) error) error {
+	return s.store.Write(ctx, func(tx WriteTx) error { return fn(tx) })
+}
+
+// inBatches repeats a bookkeeping step until it reports that no more is left. Each step is a transaction of
+// its own, so that other writes do not wait for all of them.
+func (s *Service) inBatches(ctx context.Context, step func(BookkeepingTx) (more bool, err error)) error {
 	for more := true; more; {
-		err := s.store.Write(ctx, func(tx WriteTx) (err error) {
-			more, err = part(tx)
+		err := s.bookkeep(ctx, func(tx BookkeepingTx) (err error) {
+			more, err = step(tx)
 			return err
 		})
 		if err != nil {

@@ -12,59 +12,59 @@ import (
 	"time"
 )
 
-// Webhook is an address that is told of events.
+// Webhook is a subscription: events are sent to its URL.
 type Webhook struct {
 	ID             int64       `json:"id"`
 	URL            string      `json:"url"`
-	Types          []EventType `json:"types,omitempty"` // none: all
+	Types          []EventType `json:"types,omitempty"` // empty means all
 	Enabled        bool        `json:"enabled"`
-	DisabledReason string      `json:"disabledReason,omitempty"` // where we disabled it ourselves
-	FailingSince   time.Time   `json:"failingSince,omitzero"`    // it has taken nothing since then
+	DisabledReason string      `json:"disabledReason,omitempty"` // set if the shop disabled it
+	FailingSince   time.Time   `json:"failingSince,omitzero"`    // every attempt since then has failed
 	CreatedAt      time.Time   `json:"createdAt"`
 	UpdatedAt      time.Time   `json:"updatedAt"`
-	Position       int64       `json:"-"` // its events up to here have become deliveries
+	Position       int64       `json:"-"` // events up to here have become deliveries
 }
 
-// NewWebhook is what somebody asks for.
+// NewWebhook describes a webhook to be created.
 type NewWebhook struct {
 	URL   string
-	Types []EventType // none: all
+	Types []EventType // empty means all
 }
 
-// maxURL is how long the address of a webhook may be.
+// maxURL is the maximum length of a webhook's URL.
 const maxURL = 2000
 
-// Problems checks the rules of a webhook's members.
+// Problems checks the members of a new webhook.
 func (n NewWebhook) Problems() Problems {
 	return WebhookChange{URL: &n.URL, Types: &n.Types}.Problems()
 }
 
-// isAddress tells whether a webhook can have this address: one that can be sent as it is.
-func isAddress(text string) bool {
+// isWebhookURL reports whether a text is an absolute HTTP URL that can be sent unchanged in a request line.
+func isWebhookURL(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil &&
 		u.Fragment == "" && len(text) <= maxURL && u.String() == text &&
-		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>`, r) }) && isPort(u)
+		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>`, r) }) && hasValidPort(u)
 }
 
-// isPort tells whether an address names a port that there is, or none.
-func isPort(u *url.URL) bool {
+// hasValidPort reports whether a URL has no port or one from 1 to 65535.
+func hasValidPort(u *url.URL) bool {
 	port, err := strconv.ParseUint(u.Port(), 10, 16)
 	return err == nil && port > 0 || u.Port() == "" && !strings.HasSuffix(u.Host, ":")
 }
 
-// inOrder puts types into one order, each once.
-func inOrder(types []EventType) []EventType {
+// canonicalTypes returns the distinct types in the order of EventTypes.
+func canonicalTypes(types []EventType) []EventType {
 	return slices.DeleteFunc(EventTypes(), func(t EventType) bool { return !slices.Contains(types, t) })
 }
 
-// IssuedWebhook is a webhook with a new secret, which is shown once and cannot be had again.
+// IssuedWebhook is a webhook with its new secret. The secret is returned once and cannot be recovered.
 type IssuedWebhook struct {
 	Webhook
 	Secret string `json:"secret,omitempty"`
 }
 
-// newWebhookSecret makes a secret as Standard Webhooks has them.
+// newWebhookSecret returns a random secret in the format of Standard Webhooks.
 func newWebhookSecret() string {
 	secret := make([]byte, 32)
 	rand.Read(secret)
@@ -72,8 +72,8 @@ func newWebhookSecret() string {
 }
 
 // ListWebhooks returns one page of the webhooks, newest first.
-func (s *Service) ListWebhooks(ctx context.Context, w Window) (Page[Webhook], error) {
-	return read(ctx, s, func(tx ReadTx) (Page[Webhook], error) { return pageOf(w, tx.Webhooks) })
+func (s *Service) ListWebhooks(ctx context.Context, page PageRequest) (Page[Webhook], error) {
+	return read(ctx, s, func(tx ReadTx) (Page[Webhook], error) { return pageOf(page, tx.Webhooks) })
 }
 
 // Webhook returns one webhook, or not_found.
@@ -84,22 +84,21 @@ func (s *Service) Webhook(ctx context.Context, id int64) (Webhook, error) {
 func existingWebhook(tx ReadTx, id int64) (Webhook, error) {
 	hook, found, err := tx.Webhook(id)
 	if err == nil && !found {
-		err = Errorf(NotFound, "There is no webhook with the id %d; list the webhooks to see which there are.", id)
+		err = Errorf(NotFound, "There is no webhook with the id %d; list the webhooks to find an existing one.", id)
 	}
 	return hook, err
 }
 
-// CreateWebhook adds a webhook. It is told of what happens from now on. It returns validation_failed where a member breaks
-// a rule.
+// CreateWebhook adds a webhook for the events from now on. It returns validation_failed.
 func (s *Service) CreateWebhook(ctx context.Context, n NewWebhook) (IssuedWebhook, error) {
 	if err := n.Problems().Err(); err != nil {
 		return IssuedWebhook{}, err
 	}
-	if err := s.store.Publish(ctx); err != nil { // what has happened before is not told
+	if err := s.store.Publish(ctx); err != nil { // give earlier events positions before the webhook's
 		return IssuedWebhook{}, err
 	}
 	secret := newWebhookSecret()
-	return write(ctx, s, func(tx *ledger) (IssuedWebhook, error) {
+	return write(ctx, s, func(tx *eventTx) (IssuedWebhook, error) {
 		now, err := tx.Now()
 		if err != nil {
 			return IssuedWebhook{}, err
@@ -109,7 +108,7 @@ func (s *Service) CreateWebhook(ctx context.Context, n NewWebhook) (IssuedWebhoo
 			return IssuedWebhook{}, err
 		}
 		hook, err := tx.InsertWebhook(Webhook{
-			URL: n.URL, Types: inOrder(n.Types), Enabled: true, CreatedAt: now, UpdatedAt: now, Position: last,
+			URL: n.URL, Types: canonicalTypes(n.Types), Enabled: true, CreatedAt: now, UpdatedAt: now, Position: last,
 		})
 		if err != nil {
 			return IssuedWebhook{}, err
@@ -118,36 +117,36 @@ func (s *Service) CreateWebhook(ctx context.Context, n NewWebhook) (IssuedWebhoo
 	})
 }
 
-// WebhookChange is what a client wants to be different about a webhook; what is nil stays.
+// WebhookChange is a partial update of a webhook. A nil field stays as it is.
 type WebhookChange struct {
 	URL     *string
-	Types   *[]EventType // none: all
+	Types   *[]EventType // empty means all
 	Enabled *bool
 }
 
-// Problems checks the rules of the members that are to change.
+// Problems checks the members that change.
 func (c WebhookChange) Problems() Problems {
 	var p Problems
-	if c.URL != nil && !isAddress(*c.URL) {
-		p.Add("url", fmt.Sprintf("must be an address such as https://example.com/hook, in at most %d characters of ASCII, without a name, a password or a fragment", maxURL))
+	if c.URL != nil && !isWebhookURL(*c.URL) {
+		p.Add("url", fmt.Sprintf("must be a URL such as https://example.com/hook, with at most %d ASCII characters and without credentials or a fragment", maxURL))
 	}
 	if c.Types != nil {
 		for _, t := range *c.Types {
 			if EventTypeProblem(string(t)) != "" {
-				p.Add("types", "must be some of "+joined(EventTypes(), ", "))
+				p.Add("types", "must contain only "+joinWords(EventTypes(), ", "))
 			}
 		}
 	}
 	return p
 }
 
-// of returns the webhook with the change made.
-func (c WebhookChange) of(hook Webhook) Webhook {
+// apply returns the webhook with the change made.
+func (c WebhookChange) apply(hook Webhook) Webhook {
 	if c.URL != nil {
 		hook.URL = *c.URL
 	}
 	if c.Types != nil {
-		hook.Types = inOrder(*c.Types)
+		hook.Types = canonicalTypes(*c.Types)
 	}
 	if c.Enabled != nil && *c.Enabled != hook.Enabled {
 		hook.Enabled, hook.DisabledReason = *c.Enabled, ""
@@ -155,16 +154,16 @@ func (c WebhookChange) of(hook Webhook) Webhook {
 	return hook
 }
 
-// UpdateWebhook changes a webhook. One that is enabled again goes on where it stopped. It returns not_found,
-// precondition_failed or validation_failed.
-func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookChange, match Match[Webhook]) (Webhook, error) {
+// UpdateWebhook changes a webhook. A webhook that is enabled again continues with the first event that it has
+// not got. It returns not_found, precondition_failed or validation_failed.
+func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookChange, match Precondition[Webhook]) (Webhook, error) {
 	if err := change.Problems().Err(); err != nil {
 		return Webhook{}, err
 	}
-	if err := s.store.Publish(ctx); err != nil { // what has happened before is told as it was wanted then
+	if err := s.store.Publish(ctx); err != nil { // earlier events are selected by the old types
 		return Webhook{}, err
 	}
-	return write(ctx, s, func(tx *ledger) (Webhook, error) {
+	return write(ctx, s, func(tx *eventTx) (Webhook, error) {
 		before, err := existingWebhook(tx, id)
 		if err == nil {
 			err = match.check(before)
@@ -172,7 +171,7 @@ func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookCha
 		if err != nil {
 			return Webhook{}, err
 		}
-		hook := change.of(before)
+		hook := change.apply(before)
 		if hook.URL == before.URL && hook.Enabled == before.Enabled && slices.Equal(hook.Types, before.Types) {
 			return before, nil
 		}
@@ -180,19 +179,19 @@ func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookCha
 	})
 }
 
-// changeWebhook notes a change of a webhook, and lets its deliveries wait or go on with it.
-func (s *Service) changeWebhook(tx *ledger, before, hook Webhook) (Webhook, error) {
+// changeWebhook stores a change of a webhook and parks, resumes or enqueues its deliveries accordingly.
+func (s *Service) changeWebhook(tx *eventTx, before, hook Webhook) (Webhook, error) {
 	now, err := tx.Now()
 	if err != nil {
 		return Webhook{}, err
 	}
 	switch {
 	case before.Enabled && !hook.Enabled:
-		if err = s.keepPlace(tx, before); err == nil {
+		if err = s.savePosition(tx, before); err == nil {
 			err = tx.ParkDeliveries(hook.ID)
 		}
 	case before.Enabled && !slices.Equal(before.Types, hook.Types):
-		err = s.catchUp(tx, before, now)
+		err = s.enqueueBacklog(tx, before, now)
 	case !before.Enabled && hook.Enabled:
 		hook.FailingSince = time.Time{}
 		err = tx.ResumeDeliveries(hook.ID, now)
@@ -203,33 +202,33 @@ func (s *Service) changeWebhook(tx *ledger, before, hook Webhook) (Webhook, erro
 	if hook.URL != before.URL {
 		hook.FailingSince = time.Time{} // the new address has not failed yet
 	}
-	hook.UpdatedAt = latest(now, before.UpdatedAt.Add(time.Microsecond)) // a rotation shows in nothing else
+	// Every update changes UpdatedAt: it is the only visible effect of a rotation.
+	hook.UpdatedAt = latest(now, before.UpdatedAt.Add(time.Microsecond))
 	return hook, tx.UpdateWebhook(before, hook)
 }
 
 // DeleteWebhook removes a webhook. It returns not_found or precondition_failed.
-func (s *Service) DeleteWebhook(ctx context.Context, id int64, match Match[Webhook]) error {
-	_, err := write(ctx, s, func(tx *ledger) (struct{}, error) {
+func (s *Service) DeleteWebhook(ctx context.Context, id int64, match Precondition[Webhook]) error {
+	return s.writeOnly(ctx, func(tx *eventTx) error {
 		hook, err := existingWebhook(tx, id)
 		if err == nil {
 			err = match.check(hook)
 		}
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
-		return struct{}{}, tx.DeleteWebhook(hook)
+		return tx.DeleteWebhook(hook)
 	})
-	return err
 }
 
-// RotateWebhook gives a webhook a new secret; its messages are signed with those before it, too, for the overlap. It
-// returns not_found, or validation_failed for an overlap that is out of bounds.
+// RotateWebhook gives a webhook a new secret; during the overlap the old ones sign its messages, too. It
+// returns not_found, or validation_failed for an overlap that is out of range.
 func (s *Service) RotateWebhook(ctx context.Context, id int64, overlap time.Duration) (IssuedWebhook, error) {
 	if reason := OverlapProblem(overlap); reason != "" {
 		return IssuedWebhook{}, Errorf(ValidationFailed, "The overlap %s.", reason)
 	}
 	secret := newWebhookSecret()
-	return write(ctx, s, func(tx *ledger) (IssuedWebhook, error) {
+	return write(ctx, s, func(tx *eventTx) (IssuedWebhook, error) {
 		before, err := existingWebhook(tx, id)
 		if err != nil {
 			return IssuedWebhook{}, err
@@ -238,7 +237,7 @@ func (s *Service) RotateWebhook(ctx context.Context, id int64, overlap time.Dura
 		if err != nil {
 			return IssuedWebhook{}, err
 		}
-		if err := tx.EndWebhookSecrets(id, now, now.Add(overlap)); err != nil {
+		if err := tx.ExpireWebhookSecrets(id, now, now.Add(overlap)); err != nil {
 			return IssuedWebhook{}, err
 		}
 		if err := tx.InsertWebhookSecret(id, secret, now); err != nil {
@@ -247,4 +246,38 @@ func (s *Service) RotateWebhook(ctx context.Context, id int64, overlap time.Dura
 		hook, err := s.changeWebhook(tx, before, before)
 		return IssuedWebhook{hook, secret}, err
 	})
+}
+
+// WebhookReader reads webhooks.
+type WebhookReader interface {
+	// Webhook returns one webhook and whether it exists.
+	Webhook(id int64) (Webhook, bool, error)
+	// Webhooks returns at most page.Limit webhooks by descending id.
+	Webhooks(page PageRequest) ([]Webhook, error)
+	// WebhookSecrets returns the secrets that sign a webhook's messages at a time, newest first.
+	WebhookSecrets(id int64, now time.Time) ([]string, error)
+}
+
+// WebhookMutations changes what clients can see of webhooks.
+type WebhookMutations interface {
+	// InsertWebhook adds a webhook and ignores its ID. The new id is larger than every id before it.
+	InsertWebhook(Webhook) (Webhook, error)
+	// UpdateWebhook changes everything but the position.
+	UpdateWebhook(before, after Webhook) error
+	// DeleteWebhook removes a webhook with its secrets. Its deliveries stay until RemoveDeliveries.
+	DeleteWebhook(Webhook) error
+}
+
+// WebhookBookkeeping changes the state of webhooks. A new secret is reported by the event of the webhook's
+// own change.
+type WebhookBookkeeping interface {
+	// SetWebhookPosition stores the position up to which the webhook's events have become deliveries.
+	SetWebhookPosition(id, position int64) error
+	// SetWebhookFailing stores since when every attempt has failed; the zero time if the last one succeeded.
+	SetWebhookFailing(id int64, since time.Time) error
+	// InsertWebhookSecret adds a secret that signs from now on.
+	InsertWebhookSecret(id int64, secret string, now time.Time) error
+	// ExpireWebhookSecrets ends every secret of a webhook at the given time, unless it ends earlier, and
+	// removes those that have ended by now.
+	ExpireWebhookSecrets(id int64, now, until time.Time) error
 }

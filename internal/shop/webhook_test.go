@@ -13,7 +13,7 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-func TestWebhookAddresses(t *testing.T) {
+func TestWebhookURLs(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
 		"https://example.com", "https://example.com/", "http://example.com:8080/hook?a=b%20c&d", "https://[2001:db8::1]:443/", "https://192.0.2.1/%C3%A4",
@@ -36,138 +36,138 @@ func TestWebhookAddresses(t *testing.T) {
 	}
 }
 
-// A webhook that wants to be told of other things is told of what happened before as it wanted it then, and of what happens
-// later as it wants it now, also by a node that has not heard of the change.
-func TestOtherTypes(t *testing.T) {
-	inOffice(t, func(o *office) {
-		o.happen(1)
-		o.finish(o.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
+// Events from before a change of types are selected by the old types, later ones by the new types, even by a
+// node that still has the old webhook.
+func TestChangedTypesApplyToLaterEvents(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		h.addAndFanOut(1)
+		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
 		rename := func(name string) {
 			t.Helper()
-			if _, err := o.PutCategory(o.t.Context(), shop.Category{ID: 1, Name: name}, nil); err != nil {
-				o.t.Fatal(err)
+			if _, err := h.PutCategory(h.t.Context(), shop.Category{ID: 1, Name: name}, nil); err != nil {
+				h.t.Fatal(err)
 			}
 		}
-		rename("dogs") // before: nobody wants to know
-		if _, err := o.CreatePet(o.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
-			o.t.Fatal(err)
+		rename("dogs") // not among the old types
+		if _, err := h.CreatePet(h.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
+			h.t.Fatal(err)
 		}
-		stale := o.now()
+		stale := h.current()
 		types := []shop.EventType{shop.CategoryUpdated}
-		if _, err := o.UpdateWebhook(o.t.Context(), o.hook.ID, shop.WebhookChange{Types: &types}, nil); err != nil {
-			o.t.Fatal(err)
+		if _, err := h.UpdateWebhook(h.t.Context(), h.hook.ID, shop.WebhookChange{Types: &types}, nil); err != nil {
+			h.t.Fatal(err)
 		}
-		if claim := o.claim(1)[0]; claim.EventType != shop.PetCreated {
-			o.t.Errorf("before the change, %s was told", claim.EventType)
+		if claim := h.claim(1)[0]; claim.EventType != shop.PetCreated {
+			h.t.Errorf("before the change, %s was sent", claim.EventType)
 		}
 		rename("cats")
-		if _, err := o.CreatePet(o.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
-			o.t.Fatal(err)
+		if _, err := h.CreatePet(h.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
+			h.t.Fatal(err)
 		}
-		if reached, err := o.FanOut(o.t.Context(), stale, 0); err != nil || reached != stale.Position {
-			o.t.Errorf("a node that knows the webhook as it was reached %d from %d: %v", reached, stale.Position, err)
+		if reached, err := h.FanOut(h.t.Context(), stale, 0); err != nil || reached != stale.Position {
+			h.t.Errorf("a node with the old webhook reached %d from %d: %v", reached, stale.Position, err)
 		}
-		o.fanOut()
-		if claim := o.claim(1)[0]; claim.EventType != shop.CategoryUpdated || !strings.Contains(string(claim.Body), "cats") {
-			o.t.Errorf("after the change, this was told: %s", claim.Body)
+		h.fanOut()
+		if claim := h.claim(1)[0]; claim.EventType != shop.CategoryUpdated || !strings.Contains(string(claim.Body), "cats") {
+			h.t.Errorf("after the change, this was sent: %s", claim.Body)
 		}
 	})
 }
 
-// A node that has not heard that a webhook was disabled does not go past what it has not told.
-func TestStaleNode(t *testing.T) {
-	inOffice(t, func(o *office) {
-		o.happen(1)
-		o.finish(o.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
-		stale := o.now()
-		o.enable(false)
-		if _, err := o.CreatePet(o.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
-			o.t.Fatal(err)
+// A node that does not know that a webhook was disabled skips no events.
+func TestStaleNodeSkipsNoEvents(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		h.addAndFanOut(1)
+		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
+		stale := h.current()
+		h.enable(false)
+		if _, err := h.CreatePet(h.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
+			h.t.Fatal(err)
 		}
-		reached, err := o.FanOut(o.t.Context(), stale, 0)
+		reached, err := h.FanOut(h.t.Context(), stale, 0)
 		if err != nil || reached != stale.Position {
-			o.t.Errorf("it reached %d from %d: %v", reached, stale.Position, err)
+			h.t.Errorf("FanOut reached %d from %d: %v", reached, stale.Position, err)
 		}
-		o.enable(true)
-		if _, err := o.FanOut(o.t.Context(), stale, reached); err != nil {
-			o.t.Fatal(err)
+		h.enable(true)
+		if _, err := h.FanOut(h.t.Context(), stale, reached); err != nil {
+			h.t.Fatal(err)
 		}
-		o.claim(1)
+		h.claim(1)
 	})
 }
 
-// A webhook that was disabled and wants something else when it is enabled is not told of what happened before that.
-func TestOtherTypesWhileDisabled(t *testing.T) {
-	inOffice(t, func(o *office) {
+// A webhook that is enabled with other types gets no events from before it was disabled.
+func TestTypesChangedWhileDisabled(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
 		none := []shop.EventType{shop.OrderExpired}
-		if _, err := o.UpdateWebhook(o.t.Context(), o.hook.ID, shop.WebhookChange{Types: &none}, nil); err != nil {
-			o.t.Fatal(err)
+		if _, err := h.UpdateWebhook(h.t.Context(), h.hook.ID, shop.WebhookChange{Types: &none}, nil); err != nil {
+			h.t.Fatal(err)
 		}
-		o.happen(5)
-		o.enable(false)
-		o.happen(1)
+		h.addAndFanOut(5)
+		h.enable(false)
+		h.addAndFanOut(1)
 		enabled, types := true, []shop.EventType{shop.PetCreated}
-		if _, err := o.UpdateWebhook(o.t.Context(), o.hook.ID, shop.WebhookChange{Enabled: &enabled, Types: &types}, nil); err != nil {
-			o.t.Fatal(err)
+		if _, err := h.UpdateWebhook(h.t.Context(), h.hook.ID, shop.WebhookChange{Enabled: &enabled, Types: &types}, nil); err != nil {
+			h.t.Fatal(err)
 		}
-		o.fanOut()
-		o.claim(1)
+		h.fanOut()
+		h.claim(1)
 	})
 }
 
-// A secret that is being replaced signs beside the new one until the overlap is over.
-func TestRotateWebhook(t *testing.T) {
-	inOffice(t, func(o *office) {
+// During the overlap, messages are signed with both the old and the new secret.
+func TestRotatedSecretSignsDuringTheOverlap(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
 		wantSecrets := func(want ...string) {
-			o.t.Helper()
-			o.happen(1)
-			claim := o.claim(1)[0]
+			h.t.Helper()
+			h.addAndFanOut(1)
+			claim := h.claim(1)[0]
 			if fmt.Sprint(claim.Secrets) != fmt.Sprint(want) {
-				o.t.Errorf("it is signed with %q, want %q", claim.Secrets, want)
+				h.t.Errorf("the message is signed with %q, want %q", claim.Secrets, want)
 			}
-			o.finish(claim, 200, 0, shop.OutcomeSucceeded)
+			h.finish(claim, 200, 0, shop.OutcomeSucceeded)
 		}
-		wantSecrets(o.hook.Secret)
+		wantSecrets(h.hook.Secret)
 		time.Sleep(time.Second)
-		second, err := o.RotateWebhook(o.t.Context(), o.hook.ID, time.Hour)
-		if err != nil || second.Secret == o.hook.Secret || !strings.HasPrefix(second.Secret, "whsec_") {
-			o.t.Fatalf("%+v %v", second, err)
+		second, err := h.RotateWebhook(h.t.Context(), h.hook.ID, time.Hour)
+		if err != nil || second.Secret == h.hook.Secret || !strings.HasPrefix(second.Secret, "whsec_") {
+			h.t.Fatalf("%+v %v", second, err)
 		}
-		wantSecrets(second.Secret, o.hook.Secret)
+		wantSecrets(second.Secret, h.hook.Secret)
 		time.Sleep(time.Hour)
 		wantSecrets(second.Secret)
-		third, err := o.RotateWebhook(o.t.Context(), o.hook.ID, 0)
+		third, err := h.RotateWebhook(h.t.Context(), h.hook.ID, 0)
 		if err != nil {
-			o.t.Fatal(err)
+			h.t.Fatal(err)
 		}
 		wantSecrets(third.Secret)
 	})
 }
 
-// What is on its way to a webhook that is removed ends well, and nothing more is sent.
-func TestRemovedWebhook(t *testing.T) {
-	inOffice(t, func(o *office) {
-		o.happen(2)
-		claims, err := o.ClaimDeliveries(o.t.Context(), o.hook.ID, 1)
+// An attempt that is in flight when its webhook is deleted ends normally, and nothing more is sent.
+func TestDeletedWebhookGetsNothingMore(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		h.addAndFanOut(2)
+		claims, err := h.ClaimDeliveries(h.t.Context(), h.hook.ID, 1)
 		if err != nil || len(claims) != 1 {
-			o.t.Fatal(claims, err)
+			h.t.Fatal(claims, err)
 		}
-		hook := o.now()
-		if err := o.DeleteWebhook(o.t.Context(), o.hook.ID, nil); err != nil {
-			o.t.Fatal(err)
+		hook := h.current()
+		if err := h.DeleteWebhook(h.t.Context(), h.hook.ID, nil); err != nil {
+			h.t.Fatal(err)
 		}
-		if outcome, err := o.FinishAttempt(o.t.Context(), claims[0], shop.Attempt{Status: 500}, 0); err != nil || outcome != shop.OutcomeRetry {
-			o.t.Error(outcome, err)
+		if outcome, err := h.FinishAttempt(h.t.Context(), claims[0], shop.Attempt{Status: 500}, 0); err != nil || outcome != shop.OutcomeRetry {
+			h.t.Error(outcome, err)
 		}
-		if _, err := o.FanOut(o.t.Context(), hook, 0); err != nil {
-			o.t.Error(err)
+		if _, err := h.FanOut(h.t.Context(), hook, 0); err != nil {
+			h.t.Error(err)
 		}
 		time.Sleep(24 * time.Hour)
-		o.claim(0)
+		h.claim(0)
 	})
 }
 
-// Nodes that make deliveries of the same events at once, and claim them at once, neither leave one out nor do one twice.
+// Several nodes that fan out and claim the same events at once deliver each of them exactly once.
 func TestNodesShareDeliveries(t *testing.T) {
 	t.Parallel()
 	for engine, database := range map[string]func(t *testing.T) string{
@@ -196,13 +196,13 @@ func TestNodesShareDeliveries(t *testing.T) {
 			}
 			var mu sync.Mutex
 			sent := map[string]int{}
-			told := func() int {
+			sentCount := func() int {
 				mu.Lock()
 				defer mu.Unlock()
 				return len(sent)
 			}
 			var running sync.WaitGroup
-			running.Go(func() { // meanwhile: the nodes see different parts of it
+			running.Go(func() { // concurrently, so that the nodes see different events
 				for range events {
 					if _, err := services[0].CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
 						t.Error(err)
@@ -211,11 +211,11 @@ func TestNodesShareDeliveries(t *testing.T) {
 			})
 			for _, service := range services {
 				running.Go(func() {
-					for reached := int64(-1); told() < events && !t.Failed(); {
-						if _, err := service.LastEvent(t.Context()); err != nil { // all that was done can be read
+					for reached := int64(-1); sentCount() < events && !t.Failed(); {
+						if _, err := service.LastEvent(t.Context()); err != nil { // publishes
 							t.Error(err)
 						}
-						now, err := share(t, service, hook.Webhook, reached, func(id string) {
+						now, err := deliverOnce(t, service, hook.Webhook, reached, func(id string) {
 							mu.Lock()
 							defer mu.Unlock()
 							sent[id]++
@@ -229,10 +229,10 @@ func TestNodesShareDeliveries(t *testing.T) {
 			}
 			running.Wait()
 			if claims, err := services[0].ClaimDeliveries(t.Context(), hook.ID, 8); err != nil || len(claims) > 0 {
-				t.Errorf("%+v is left: %v", claims, err)
+				t.Errorf("%+v was not claimed: %v", claims, err)
 			}
 			if len(sent) != events {
-				t.Errorf("%d of %d events were told", len(sent), events)
+				t.Errorf("%d of %d events were sent", len(sent), events)
 			}
 			for id, n := range sent {
 				if n != 1 {
@@ -243,8 +243,8 @@ func TestNodesShareDeliveries(t *testing.T) {
 	}
 }
 
-// share does a node's part of the work once.
-func share(t *testing.T, service *shop.Service, hook shop.Webhook, after int64, send func(messageID string)) (reached int64, err error) {
+// deliverOnce fans out, claims and finishes one batch on one node.
+func deliverOnce(t *testing.T, service *shop.Service, hook shop.Webhook, after int64, send func(messageID string)) (reached int64, err error) {
 	if reached, err = service.FanOut(t.Context(), hook, after); err != nil {
 		return after, err
 	}
@@ -258,65 +258,64 @@ func share(t *testing.T, service *shop.Service, hook shop.Webhook, after int64, 
 	return reached, err
 }
 
-// More than is told at a time is told in parts, also where all of it is in memory.
-func TestManyAtOnce(t *testing.T) {
-	inOffice(t, func(o *office) {
-		ctx, stop := context.WithCancel(o.t.Context())
+// More events than one batch are read in batches, even if the feed has cached them all.
+func TestFeedReturnsBatches(t *testing.T) {
+	withWebhook(t, func(h *webhookHarness) {
+		ctx, stop := context.WithCancel(h.t.Context())
 		var wg sync.WaitGroup
-		wg.Go(func() { o.Work(ctx, func(err error) { o.t.Error(err) }) })
+		wg.Go(func() { h.RunJobs(ctx, func(err error) { h.t.Error(err) }) })
 		defer wg.Wait()
 		defer stop()
-		time.Sleep(time.Second) // the memory begins now
+		time.Sleep(time.Second) // the feed has started
 		const animals = 250
-		o.add(animals)
+		h.addPets(animals)
 		time.Sleep(time.Second)
-		if last, err := o.LastEvent(o.t.Context()); err != nil || last < animals {
-			o.t.Fatal(last, err)
-		} else if events, reached, err := o.EventsAfter(o.t.Context(), shop.EventFilter{}, last-animals); len(events) != 100 || reached != last-animals+100 || err != nil {
-			o.t.Errorf("%d events at a time, up to %d of %d, %v", len(events), reached, last, err)
+		if last, err := h.LastEvent(h.t.Context()); err != nil || last < animals {
+			h.t.Fatal(last, err)
+		} else if events, reached, err := h.EventsAfter(h.t.Context(), shop.EventFilter{}, last-animals); len(events) != 100 || reached != last-animals+100 || err != nil {
+			h.t.Errorf("%d events in one batch, up to %d of %d, %v", len(events), reached, last, err)
 		}
-		o.fanOut()
-		told := map[string]bool{}
+		h.fanOut()
+		sent := map[string]bool{}
 		for range 3 {
-			claims, err := o.ClaimDeliveries(o.t.Context(), o.hook.ID, 100)
+			claims, err := h.ClaimDeliveries(h.t.Context(), h.hook.ID, 100)
 			if err != nil {
-				o.t.Fatal(err)
+				h.t.Fatal(err)
 			}
 			for _, claim := range claims {
-				told[claim.MessageID] = true
+				sent[claim.MessageID] = true
 			}
 		}
-		if len(told) != animals {
-			o.t.Errorf("%d messages of %d", len(told), animals)
+		if len(sent) != animals {
+			h.t.Errorf("%d messages of %d", len(sent), animals)
 		}
 	})
 }
 
-// What happened before the types were changed is told as it was wanted then, and what happened before a webhook was made is
-// not, also where nobody has published it yet.
-func TestTypesOfWhatIsNotPublished(t *testing.T) {
+// Events that are not published yet when a webhook is created or its types change count as earlier events.
+func TestUnpublishedEventsCountAsEarlier(t *testing.T) {
 	t.Parallel()
 	store, err := sqlstore.Open(t.Context(), pgtest.Shared(t).NewDatabase(t), sqlstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer store.Close()
-	o := &office{t: t, store: store}
-	if o.Service, err = shop.Open(t.Context(), store, shop.Options{}); err != nil {
+	h := &webhookHarness{t: t, store: store}
+	if h.Service, err = shop.Open(t.Context(), store, shop.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	o.add(1)
-	if o.hook, err = o.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}); err != nil {
+	h.addPets(1)
+	if h.hook, err = h.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}); err != nil {
 		t.Fatal(err)
 	}
-	o.add(2)
-	if _, err := o.UpdateWebhook(t.Context(), o.hook.ID, shop.WebhookChange{Types: &[]shop.EventType{shop.OrderPlaced}}, nil); err != nil {
+	h.addPets(2)
+	if _, err := h.UpdateWebhook(t.Context(), h.hook.ID, shop.WebhookChange{Types: &[]shop.EventType{shop.OrderPlaced}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	o.add(4)
-	if _, err := o.LastEvent(t.Context()); err != nil { // publishes
+	h.addPets(4)
+	if _, err := h.LastEvent(t.Context()); err != nil { // publishes
 		t.Fatal(err)
 	}
-	o.fanOut()
-	o.claim(2)
+	h.fanOut()
+	h.claim(2)
 }

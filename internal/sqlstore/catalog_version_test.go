@@ -17,7 +17,7 @@ func TestEveryCatalogChangeBumpsTheVersion(t *testing.T) {
 	store := open(t, filepath.Join(t.TempDir(), "test.db"), Options{Exclusive: true})
 	moment := func() int64 {
 		t.Helper()
-		m, ok := store.Moment()
+		m, ok := store.CatalogVersion()
 		if !ok || m.Time.IsZero() {
 			t.Fatalf("%+v %v", m, ok)
 		}
@@ -49,9 +49,9 @@ func TestEveryCatalogChangeBumpsTheVersion(t *testing.T) {
 func TestVersionIsBumpedBeforeTheWakeup(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
-	notices := store.Notices()
+	notices := store.Wakeups()
 	for n := range 300 {
-		before, _ := store.Moment()
+		before, _ := store.CatalogVersion()
 		var write sync.WaitGroup
 		write.Go(func() {
 			if err := store.Write(t.Context(), adding("Rex")); err != nil {
@@ -59,7 +59,7 @@ func TestVersionIsBumpedBeforeTheWakeup(t *testing.T) {
 			}
 		})
 		<-notices
-		after, _ := store.Moment()
+		after, _ := store.CatalogVersion()
 		_, pets, _ := totals(t, store)
 		write.Wait()
 		if after.Changes == before.Changes || pets != int64(n+1) {
@@ -74,7 +74,7 @@ func TestOrderChangesHaveTheirOwnVersion(t *testing.T) {
 	store := openNew(t)
 	addPets(t, store, 1)
 	count := func() int64 {
-		m, _ := store.Moment()
+		m, _ := store.CatalogVersion()
 		return m.Orders
 	}
 	var order shop.Order
@@ -111,7 +111,7 @@ func TestSharedCatalogHasNoVersion(t *testing.T) {
 		open(t, filepath.Join(t.TempDir(), "test.db"), Options{}),
 		open(t, pgtest.Shared(t).NewDatabase(t), Options{Exclusive: true}),
 	} {
-		if m, ok := store.Moment(); ok {
+		if m, ok := store.CatalogVersion(); ok {
 			t.Errorf("%+v", m)
 		}
 	}

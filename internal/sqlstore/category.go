@@ -19,7 +19,7 @@ func (t *tx) Category(id int64) (shop.Category, bool, error) {
 	return one(t, scanCategory, "SELECT id, name FROM categories WHERE id = $1", id)
 }
 
-func (t *tx) Categories(w shop.Window) ([]shop.Category, error) {
+func (t *tx) Categories(w shop.PageRequest) ([]shop.Category, error) {
 	var c conditions
 	query, args := c.page("SELECT id, name FROM categories", w, "id > %s", "id")
 	return all(t, scanCategory, query, args...)
@@ -48,7 +48,7 @@ func (t *tx) EnsureCategories(ids []int64) (created []int64, err error) {
 	return t.rowWriter().ensureCategories(ids)
 }
 
-func (t *tx) KnownCategories(ids []int64) (known []int64, err error) {
+func (t *tx) ExistingCategories(ids []int64) (known []int64, err error) {
 	err = inChunks(ids, "$", func(part []int64, places string) error {
 		some, err := all(t, scanValue[int64], "SELECT id FROM categories WHERE id IN ("+places+")", anys(part)...)
 		known = append(known, some...)

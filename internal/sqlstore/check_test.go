@@ -66,8 +66,8 @@ func fillShop(t *testing.T, database string) {
 	do(err)
 	_, err = s.RotateWebhook(ctx, hook.ID, time.Hour)
 	do(err)
-	repeat := &shop.Repeat{Key: "once", Answer: func(any) shop.Answer { return shop.Answer{Status: 201, Body: []byte("{}")} }}
-	_, err = s.CreatePet(shop.WithRepeat(ctx, repeat), shop.NewPet{Name: "told", CategoryID: 1})
+	repeat := &shop.IdempotentRequest{Key: "once", Response: func(any) shop.StoredResponse { return shop.StoredResponse{Status: 201, Body: []byte("{}")} }}
+	_, err = s.CreatePet(shop.WithIdempotency(ctx, repeat), shop.NewPet{Name: "told", CategoryID: 1})
 	do(err)
 	do(store.Publish(ctx))
 	_, err = s.FanOut(ctx, hook.Webhook, hook.Position)
@@ -160,9 +160,9 @@ var damages = map[string]struct{ statements, want string }{
 	"an order's reference":              {"UPDATE orders SET reference = ' ' WHERE id = 4", "orders 4: its reference must have at least one character that is not a space"},
 	"an order that differs":             {"UPDATE orders SET updated_at = 1 WHERE id = 4", "orders 4: its newest event differs from it"},
 	"a key that differs":                {"UPDATE keys SET scopes = 'admin' WHERE id = 1", "keys 1: its newest event differs from it"},
-	"a key that may do what is not":     {"UPDATE keys SET scopes = 'fly' WHERE id = 1", "keys 1: scopes must be some of"},
+	"a key that may do what is not":     {"UPDATE keys SET scopes = 'fly' WHERE id = 1", "keys 1: scopes must contain only"},
 	"a webhook that differs":            {"UPDATE webhooks SET created_at = 1", "webhooks 1: its newest event differs from it"},
-	"a webhook to nowhere":              {"UPDATE webhooks SET url = 'x'", "webhooks 1: url must be an address"},
+	"a webhook to nowhere":              {"UPDATE webhooks SET url = 'x'", "webhooks 1: url must be a URL"},
 	"a delivery's attempts":             {"UPDATE deliveries SET attempts = '{}' WHERE id = 1", "deliveries 1: its attempts cannot be read"},
 	"a delivery's message":              {"UPDATE deliveries SET body = '{' WHERE id = 1", "deliveries 1: its body is not JSON"},
 	"an answer that was none":           {"UPDATE kept_answers SET status = 500", `kept_answers of key 0, "once": the response cannot be repeated`},
@@ -204,7 +204,7 @@ var onServer = map[string]struct{ statements, want string }{
 	"no count of a status":      {"DELETE FROM inventory_changes WHERE status = 'sold'; DELETE FROM inventory WHERE status = 'sold'", "inventory sold: its count is missing"},
 	"a column of another type":  {"ALTER TABLE pets ALTER COLUMN name TYPE VARCHAR(100)", "schema: the table column pets.name differs from the migrations"},
 	"a missing column":          {"ALTER TABLE orders DROP COLUMN reference", "schema: the table column orders.reference is missing"},
-	"a constraint not enforced": {"ALTER TABLE pets DROP CONSTRAINT pets_category_id_fkey; ALTER TABLE pets ADD CONSTRAINT later FOREIGN KEY (category_id) REFERENCES categories (id) NOT VALID", "schema: the constraint later holds nothing: it is not valid"},
+	"a constraint not enforced": {"ALTER TABLE pets DROP CONSTRAINT pets_category_id_fkey; ALTER TABLE pets ADD CONSTRAINT later FOREIGN KEY (category_id) REFERENCES categories (id) NOT VALID", "schema: the constraint later is not valid: rows may violate it"},
 }
 
 func TestCheckFindsEveryDamage(t *testing.T) {

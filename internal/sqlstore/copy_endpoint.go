@@ -37,11 +37,11 @@ func openEndpoint(ctx context.Context, database string, o Options) (*endpoint, e
 	case *sqliteEngine:
 		e.engine, e.dialect, e.session = &copySQLite, engine.dialect, storeConn(engine.file.path, o)
 	case *postgresEngine:
-		conn, err := engine.db.Conn(ctx)
+		server, err := openServerSession(ctx, engine.config)
 		if err != nil {
 			return nil, errors.Join(err, store.Close())
 		}
-		e.engine, e.dialect, e.session = &copyPostgres, engine.dialect, &serverSession{conn: conn}
+		e.engine, e.dialect, e.session = &copyPostgres, engine.dialect, server
 	}
 	return e, nil
 }

@@ -121,14 +121,14 @@ func fillStore(t *testing.T, database string) {
 			do(err)
 		}
 		do(tx.InsertSecret(1, oldSecret))
-		do(tx.EndSecrets(1, copyNow, copyNow.Add(time.Hour)))
+		do(tx.ExpireSecrets(1, copyNow, copyNow.Add(time.Hour)))
 		do(tx.InsertSecret(1, newSecret))
 		do(tx.InsertSecret(3, lostSecret))
 		do(tx.DeleteKey(shop.Key{ID: 3}))
-		do(tx.TouchKey(2, copyNow))
+		do(tx.SetKeyLastUsed(2, copyNow))
 		do(tx.InsertSession(shop.HashSecret("token"), shop.Session{Secret: newSecret, EndsAt: copyNow.Add(time.Hour)}))
 		for i, key := range keptKeys {
-			do(tx.Keep(int64(i%2)*math.MaxInt64, key, shop.KeptAnswer{Fingerprint: newSecret, At: copyNow, Answer: shop.Answer{Status: 201,
+			do(tx.PutIdempotencyRecord(int64(i%2)*math.MaxInt64, key, shop.IdempotencyRecord{Fingerprint: newSecret, At: copyNow, StoredResponse: shop.StoredResponse{Status: 201,
 				Location: "/pets/ä", Tag: `"ä"`, Body: []byte("\x00\xff" + key)}}))
 		}
 		for _, subject := range []string{"pets/1", "categories/ä"} {
@@ -139,14 +139,14 @@ func fillStore(t *testing.T, database string) {
 				UpdatedAt: copyNow, Position: 1, DisabledReason: strings.Repeat("gone", len(types)), FailingSince: copyNow})
 			do(err)
 			do(tx.InsertWebhookSecret(hook.ID, "whsec_old", copyNow))
-			do(tx.EndWebhookSecrets(hook.ID, copyNow, copyNow.Add(time.Hour)))
+			do(tx.ExpireWebhookSecrets(hook.ID, copyNow, copyNow.Add(time.Hour)))
 			do(tx.InsertWebhookSecret(hook.ID, "whsec_new", copyNow.Add(time.Second)))
 			_, err = tx.InsertDelivery(shop.Delivery{WebhookID: hook.ID, MessageID: "evt_1", EventID: "1", EventType: shop.PetCreated,
 				Status: shop.DeliveryPending, CreatedAt: copyNow, NextAttemptAt: copyNow, ClaimedUntil: copyNow.Add(time.Minute), Body: []byte("{}"),
-				Attempts: []shop.Attempt{{At: copyNow, Status: 500, Answer: "ä\x00"}}})
+				Attempts: []shop.Attempt{{At: copyNow, Status: 500, Response: "ä\x00"}}})
 			do(err)
 		}
-		do(tx.Keep(7, "no body", shop.KeptAnswer{At: copyNow, Answer: shop.Answer{Status: 204, Body: []byte{}}}))
+		do(tx.PutIdempotencyRecord(7, "no body", shop.IdempotencyRecord{At: copyNow, StoredResponse: shop.StoredResponse{Status: 204, Body: []byte{}}}))
 		return errors.Join(steps...)
 	})
 }
@@ -158,18 +158,18 @@ func storeContents(t *testing.T, database string) []any {
 	with(t, database, func(tx shop.WriteTx) error {
 		var problems []error
 		keep := func(value any, err error) { all, problems = append(all, value), append(problems, err) }
-		w := shop.Window{Limit: 1000}
+		w := shop.PageRequest{Limit: 1000}
 		environment, err := tx.Environment()
 		keep(environment, err)
-		pets, err := tx.Pets(shop.PetList{Window: w})
+		pets, err := tx.Pets(shop.PetList{PageRequest: w})
 		keep(pets, err)
-		found, err := tx.Pets(shop.PetList{Window: w, PetFilter: shop.PetFilter{Query: "ärg"}})
+		found, err := tx.Pets(shop.PetList{PageRequest: w, PetFilter: shop.PetFilter{Query: "ärg"}})
 		keep(found, err)
 		categories, err := tx.Categories(w)
 		keep(categories, err)
 		inventory, err := tx.Inventory()
 		keep(inventory, err)
-		orders, err := tx.Orders(shop.OrderList{Window: w})
+		orders, err := tx.Orders(shop.OrderList{PageRequest: w})
 		keep(orders, err)
 		due, err := tx.DueOrders(copyNow.Add(2 * time.Hour))
 		keep(due, err)
@@ -187,7 +187,7 @@ func storeContents(t *testing.T, database string) []any {
 			keep([]any{hook, found}, err)
 			secrets, err := tx.WebhookSecrets(id, copyNow)
 			keep(secrets, err)
-			deliveries, err := tx.Deliveries(shop.DeliveryList{WebhookID: id, Window: w})
+			deliveries, err := tx.Deliveries(shop.DeliveryList{WebhookID: id, PageRequest: w})
 			keep(deliveries, err)
 		}
 		for _, secret := range []shop.SecretHash{oldSecret, newSecret, lostSecret} {
@@ -197,7 +197,7 @@ func storeContents(t *testing.T, database string) []any {
 		session, signedIn, err := tx.Session(shop.HashSecret("token"))
 		keep([]any{session, signedIn}, err)
 		for i, key := range append(keptKeys, "no body") {
-			kept, found, err := tx.Kept([]int64{int64(i%2) * math.MaxInt64, 7}[i/len(keptKeys)], key)
+			kept, found, err := tx.IdempotencyRecord([]int64{int64(i%2) * math.MaxInt64, 7}[i/len(keptKeys)], key)
 			kept.Body = append([]byte{}, kept.Body...) // none is none, however a driver says it
 			keep([]any{kept, found}, err)
 		}
@@ -291,7 +291,7 @@ func TestCopyIncludesUnpublishedEvents(t *testing.T) {
 	mustCopy(t, from, to)
 	with(t, to, func(tx shop.WriteTx) error { return tx.InsertEvent(event("next")) })
 	with(t, to, func(tx shop.WriteTx) error {
-		events, err := tx.Events(shop.EventFilter{}, shop.Window{Limit: 10})
+		events, err := tx.Events(shop.EventFilter{}, shop.PageRequest{Limit: 10})
 		got := map[int64]string{}
 		for _, e := range events {
 			got[e.ID] = e.Subject

@@ -49,7 +49,7 @@ func deliveriesQuery(d *dialect, list shop.DeliveryList) (query string, args []a
 	if list.Status != "" {
 		c.equal("status", list.Status)
 	}
-	return c.page("SELECT "+deliveryColumns+" FROM deliveries", list.Window, "id < %s", "id DESC")
+	return c.page("SELECT "+deliveryColumns+" FROM deliveries", list.PageRequest, "id < %s", "id DESC")
 }
 
 func (t *tx) DueDeliveries(webhookID int64, now time.Time, limit int) ([]shop.Delivery, error) {

@@ -111,8 +111,8 @@ func tidyPostgres(t *tx, before time.Time) (more bool, err error) {
 	return max(folded, forgotten) == tidyAtOnce, err
 }
 
-// Tidy does a part of the store's own housekeeping.
-func (t *tx) Tidy(before time.Time) (more bool, err error) {
+// Maintain does a part of the store's own housekeeping.
+func (t *tx) Maintain(before time.Time) (more bool, err error) {
 	if t.dialect.tidy == nil {
 		return false, nil
 	}

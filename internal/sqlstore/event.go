@@ -25,13 +25,13 @@ func (t *tx) InsertEvent(e shop.NewEvent) error { return t.InsertEvents([]shop.N
 
 func (t *tx) InsertEvents(events []shop.NewEvent) error { return t.rowWriter().insertEvents(events) }
 
-func (t *tx) Events(filter shop.EventFilter, w shop.Window) ([]shop.StoredEvent, error) {
+func (t *tx) Events(filter shop.EventFilter, w shop.PageRequest) ([]shop.StoredEvent, error) {
 	query, args := eventsQuery(t.dialect, filter, w)
 	return all(t, scanEvent, query, args...)
 }
 
 // eventsQuery merges a page of each type: a scan of the feed for some types could read all of it.
-func eventsQuery(d *dialect, filter shop.EventFilter, w shop.Window) (query string, args []any) {
+func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query string, args []any) {
 	c := conditions{byRow: d.byRow}
 	page := func() string {
 		after, order := "id > %s", "id"
@@ -64,10 +64,10 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.Window) (query stri
 	return strings.Join(parts, " UNION ALL ") + order + strconv.Itoa(w.Limit), c.args
 }
 
-// CountEvents counts, for each day, the pets that were created and those that became sold.
-func (t *tx) CountEvents(after, upTo int64) ([]shop.DayCount, error) {
+// DailyStats counts, for each day, the pets that were created and those that became sold.
+func (t *tx) DailyStats(after, upTo int64) ([]shop.DayStats, error) {
 	current, previous := fmt.Sprintf(t.dialect.statusIn, "current"), fmt.Sprintf(t.dialect.statusIn, "previous")
-	return all(t, func(scan scanner) (count shop.DayCount, err error) {
+	return all(t, func(scan scanner) (count shop.DayStats, err error) {
 		var day int64
 		err = scan(&day, &count.Arrivals, &count.Sales)
 		count.Day = fromMicros(day * microsADay)

@@ -2,7 +2,7 @@ package sqlstore
 
 import "animalstore/internal/shop"
 
-func (t *tx) PetsUpTo(last int64, w shop.Window) ([]shop.Pet, error) {
+func (t *tx) PetsUpTo(last int64, w shop.PageRequest) ([]shop.Pet, error) {
 	var c conditions
 	c.add("id <= %s", last)
 	query, args := c.page("SELECT "+petColumns+" FROM pets", w, "id > %s", "id")

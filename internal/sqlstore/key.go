@@ -30,7 +30,7 @@ func (t *tx) Key(id int64) (shop.Key, bool, error) {
 	return one(t, scanKey, "SELECT "+keyColumns+" FROM keys WHERE id = $1", id)
 }
 
-func (t *tx) Keys(w shop.Window) ([]shop.Key, error) {
+func (t *tx) Keys(w shop.PageRequest) ([]shop.Key, error) {
 	var c conditions
 	query, args := c.page("SELECT "+keyColumns+" FROM keys", w, "id < %s", "id DESC")
 	return all(t, scanKey, query, args...)
@@ -63,7 +63,7 @@ func (t *tx) InsertSecret(id int64, hash shop.SecretHash) error {
 	return t.exec("INSERT INTO key_secrets (hash, key_id) VALUES ($1, $2)", hash[:], id)
 }
 
-func (t *tx) EndSecrets(id int64, now, until time.Time) error {
+func (t *tx) ExpireSecrets(id int64, now, until time.Time) error {
 	if err := t.exec("DELETE FROM key_secrets WHERE key_id = $1 AND ends_at <= $2", id, micros(now)); err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (t *tx) SetHint(key shop.Key, hint string) error {
 	return t.exec("UPDATE keys SET hint = $1 WHERE id = $2", hint, key.ID)
 }
 
-func (t *tx) TouchKey(id int64, at time.Time) error {
+func (t *tx) SetKeyLastUsed(id int64, at time.Time) error {
 	return t.exec("UPDATE keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)", micros(at), id)
 }
 

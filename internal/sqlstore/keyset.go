@@ -44,15 +44,15 @@ func (c *conditions) placeholder(value any) string {
 
 // page returns the query for one page of a list; after is the condition that a row follows the position %s. The limit is part of
 // the text: SQLite plans a query again for each value of a bound limit, which took a third of the time.
-func (c *conditions) page(selection string, w shop.Window, after, order string) (query string, args []any) {
+func (c *conditions) page(selection string, w shop.PageRequest, after, order string) (query string, args []any) {
 	if c.byRow && len(c.exact) > 0 {
-		order = c.seek(w.From, strings.HasSuffix(order, " DESC"))
+		order = c.seek(w.After, strings.HasSuffix(order, " DESC"))
 	} else {
 		for i, column := range c.exact {
 			c.texts = append(c.texts, column+" = "+c.value[i])
 		}
-		if w.From != nil {
-			c.add(after, *w.From)
+		if w.After != nil {
+			c.add(after, *w.After)
 		}
 	}
 	query = selection

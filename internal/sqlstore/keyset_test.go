@@ -23,7 +23,7 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 	} {
 		for page, before := range map[string]*int64{"first": nil, "later": position} {
 			t.Run(name+"/"+page, func(t *testing.T) {
-				query, args := petsQuery(sqliteDialect(nil), shop.PetList{PetFilter: filter, Window: shop.Window{Limit: 21, From: before}})
+				query, args := petsQuery(sqliteDialect(nil), shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: 21, After: before}})
 				plan := explain(t, store, query, args)
 				if strings.Contains(plan, "TEMP B-TREE") {
 					t.Errorf("the list is sorted:\n%s", plan)
@@ -54,7 +54,7 @@ func TestUnknownStatusHasNoPets(t *testing.T) {
 	}
 	for _, category := range []*int64{nil, new(int64(1))} {
 		err := store.Read(t.Context(), func(tx shop.ReadTx) error {
-			pets, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{Status: "lost", CategoryID: category}, Window: shop.Window{Limit: 20}})
+			pets, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{Status: "lost", CategoryID: category}, PageRequest: shop.PageRequest{Limit: 20}})
 			if len(pets) > 0 {
 				t.Errorf("%v were found", pets)
 			}
@@ -73,7 +73,7 @@ func TestEveryPageOfOrdersSeeksInAnIndex(t *testing.T) {
 		"status": {Status: shop.Placed}, "pet": {PetID: new(int64(1))}, "pet and status": {PetID: new(int64(1)), Status: shop.Placed},
 	} {
 		for page, from := range map[string]*int64{"first": nil, "later": new(int64(150))} {
-			list.Window = shop.Window{Limit: 21, From: from}
+			list.PageRequest = shop.PageRequest{Limit: 21, After: from}
 			query, args := ordersQuery(sqliteDialect(nil), list)
 			plan := explain(t, store, query, args)
 			if strings.Contains(plan, "TEMP B-TREE") || !strings.Contains(plan, "SEARCH orders") || from != nil && !strings.Contains(plan, "id<?") {
@@ -87,7 +87,7 @@ func TestEveryPageOfEventsAndDeliveriesSeeksInAnIndex(t *testing.T) {
 	t.Parallel()
 	store, d := openNew(t), sqliteDialect(nil)
 	for page, from := range map[string]*int64{"first": nil, "later": new(int64(150))} {
-		window := shop.Window{Limit: 21, From: from}
+		window := shop.PageRequest{Limit: 21, After: from}
 		for name, filter := range map[string]shop.EventFilter{
 			"type": {Types: []shop.EventType{shop.PetCreated}}, "types": {Types: shop.EventTypes()}, "subject": {Subject: "pets/1"},
 			"subject and types": {Subject: "pets/1", Types: shop.EventTypes()},
@@ -100,7 +100,7 @@ func TestEveryPageOfEventsAndDeliveriesSeeksInAnIndex(t *testing.T) {
 			}
 		}
 		for _, status := range []shop.DeliveryStatus{"", shop.DeliveryFailed} {
-			query, args := deliveriesQuery(d, shop.DeliveryList{WebhookID: 1, Status: status, Window: window})
+			query, args := deliveriesQuery(d, shop.DeliveryList{WebhookID: 1, Status: status, PageRequest: window})
 			plan := explain(t, store, query, args)
 			if strings.Contains(plan, "TEMP B-TREE") || !strings.Contains(plan, "SEARCH deliveries") || from != nil && !strings.Contains(plan, "id<?") {
 				t.Errorf("deliveries %s, %s page:\n%s", status, page, plan)

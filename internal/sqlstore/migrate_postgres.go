@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"time"
@@ -10,48 +9,53 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// migratePostgres brings the schema up to date. Nodes may start together: the row that holds the version is locked while
-// one of them works, and the others then find nothing left to do. A database that is just coming up is waited for, and so is
-// whoever has the lock; the work itself may take as long as it takes. Where there must be a store already, none is made.
-func migratePostgres(ctx context.Context, db *sql.DB, existing bool) error {
+// migratePostgres brings the schema up to date. Nodes may start at the same time: the one that locks the
+// row of schema_version migrates, and the others then find nothing to do. migratePostgres waits up to
+// pgStartTimeout for a server that is starting and for that lock; the migrations themselves have no
+// timeout. If existing is set and there is no store, it fails with errNoStore.
+func migratePostgres(ctx context.Context, p *postgresEngine, existing bool) error {
 	steps, err := readMigrations("postgres")
 	if err != nil {
 		return err
 	}
-	waiting, cancel := context.WithTimeout(ctx, pgStartPatience)
+	waitCtx, cancel := context.WithTimeout(ctx, pgStartTimeout)
 	defer cancel()
-	for try := 0; ; try++ {
-		version, err := versionOf(waiting, db)
+	for attempt := 0; ; attempt++ {
+		version, err := p.schemaVersion(waitCtx)
 		switch {
 		case err == nil && version == len(steps):
-			return nil // nothing is written: the role may be one that cannot change the schema
+			return nil // without a write: the role may lack the right to change the schema
 		case err == nil && version > len(steps):
 			return errNewer(version, len(steps))
 		case err == nil && version == 0 && existing:
 			return errNoStore
 		case err == nil:
-			err = migrateOnce(ctx, waiting, db, steps)
+			err = p.withConn(waitCtx, func(conn *pgx.Conn) error { return migrateOnce(ctx, waitCtx, conn, steps) })
 		}
-		if err == nil || !mayPass(err) && !isMadeByAnother(err) || !pause(waiting, try) {
+		if err == nil || !isRetryable(err) && !isConcurrentMigration(err) || !backOff(waitCtx, attempt) {
 			return err
 		}
 	}
 }
 
-// pgStartPatience is how long a start waits for a database, and for those who change its schema.
-const pgStartPatience = 30 * time.Second
+// pgStartTimeout is the time that a start waits for the server and for another node's migration.
+const pgStartTimeout = 30 * time.Second
 
-// versionOf returns how many migrations have run; 0 where there is no store.
-func versionOf(ctx context.Context, db *sql.DB) (version int, err error) {
-	var made bool
-	err = db.QueryRowContext(ctx, "SELECT to_regclass('schema_version') IS NOT NULL").Scan(&made)
-	if err != nil || !made {
+func (p *postgresEngine) schemaVersion(ctx context.Context) (version int, err error) {
+	err = p.withConn(ctx, func(conn *pgx.Conn) (err error) {
+		version, err = postgresVersion(ctx, pgxRunner{conn})
+		return err
+	})
+	return version, err
+}
+
+// postgresVersion returns the number of migrations that have run, or 0 if there is no store.
+func postgresVersion(ctx context.Context, r runner) (version int, err error) {
+	var exists bool
+	if _, err := firstRow(ctx, r, "SELECT to_regclass('schema_version') IS NOT NULL", &exists); err != nil || !exists {
 		return 0, err
 	}
-	err = db.QueryRowContext(ctx, "SELECT version FROM schema_version WHERE one = 1").Scan(&version)
-	if errors.Is(err, sql.ErrNoRows) {
-		return 0, nil
-	}
+	_, err = firstRow(ctx, r, "SELECT version FROM schema_version WHERE one = 1", &version)
 	return version, err
 }
 
@@ -59,57 +63,57 @@ var errNoStore = errors.New("there is no store in it")
 
 const pgDuplicateTable = "42P07"
 
-// isMadeByAnother tells whether another node has made a table at the same moment.
-func isMadeByAnother(err error) bool {
+// isConcurrentMigration reports whether another node created the same table at the same time.
+func isConcurrentMigration(err error) bool {
 	switch pgCode(err) {
-	case pgUniqueViolation, pgDuplicateTable, "XX000": // PostgreSQL's own catalogue has told them apart
+	case pgUniqueViolation, pgDuplicateTable, "XX000": // raised by PostgreSQL's own catalogue
 		return true
 	}
 	return false
 }
 
-// migrateOnce changes the schema in one transaction. Only for the lock on it has it no more time than waiting has.
-func migrateOnce(ctx, waiting context.Context, db *sql.DB, steps []string) error {
-	tx, err := db.BeginTx(ctx, nil)
+// migrateOnce runs the missing migrations in one transaction. waitCtx limits only the wait for the lock.
+func migrateOnce(ctx, waitCtx context.Context, conn *pgx.Conn, steps []string) error {
+	tx, err := conn.Begin(ctx)
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback()
+	defer tx.Rollback(ctx)
 	const table = "CREATE TABLE IF NOT EXISTS schema_version (one BIGINT PRIMARY KEY CHECK (one = 1), version BIGINT NOT NULL)"
 	for _, statement := range []string{table, "INSERT INTO schema_version (one, version) VALUES (1, 0) ON CONFLICT (one) DO NOTHING"} {
-		if _, err := tx.ExecContext(waiting, statement); err != nil {
-			return lockError(waiting, err)
+		if _, err := tx.Exec(waitCtx, statement); err != nil {
+			return schemaLockError(waitCtx, err)
 		}
 	}
 	var version int
-	if err := tx.QueryRowContext(waiting, "SELECT version FROM schema_version WHERE one = 1 FOR UPDATE").Scan(&version); err != nil {
-		return lockError(waiting, err)
+	if err := tx.QueryRow(waitCtx, "SELECT version FROM schema_version WHERE one = 1 FOR UPDATE").Scan(&version); err != nil {
+		return schemaLockError(waitCtx, err)
 	}
 	if version > len(steps) {
 		return errNewer(version, len(steps))
 	}
 	if version == len(steps) {
-		return nil // another node was quicker
+		return nil // another node has migrated meanwhile
 	}
 	for _, step := range steps[version:] {
-		_, err := tx.ExecContext(ctx, step, pgx.QueryExecModeSimpleProtocol)
-		if pgCode(err) == pgDuplicateTable { // it is no other node's: the row is locked
+		_, err := tx.Exec(ctx, step, pgx.QueryExecModeSimpleProtocol)
+		if pgCode(err) == pgDuplicateTable { // not another node's table: this one holds the lock
 			return fmt.Errorf("it is the database of another program: %v", err)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if _, err := tx.ExecContext(ctx, "UPDATE schema_version SET version = $1 WHERE one = 1", len(steps)); err != nil {
+	if _, err := tx.Exec(ctx, "UPDATE schema_version SET version = $1 WHERE one = 1", len(steps)); err != nil {
 		return err
 	}
-	return tx.Commit()
+	return tx.Commit(ctx)
 }
 
-// lockError says what was waited for, where that took too long.
-func lockError(waiting context.Context, err error) error {
-	if waiting.Err() != nil {
-		return fmt.Errorf("another node or a copy has held its schema for too long: %w", err)
+// schemaLockError explains a timeout while waiting for the lock.
+func schemaLockError(waitCtx context.Context, err error) error {
+	if waitCtx.Err() != nil {
+		return fmt.Errorf("another node or a copy has locked the schema for too long: %w", err)
 	}
 	return err
 }

@@ -7,30 +7,32 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"animalstore/internal/pgtest"
 )
 
-// A store whose schema is up to date is opened also by a role that cannot change it.
-func TestOpenWithoutTheRightToMakeTables(t *testing.T) {
+// A role without the right to create tables can open a store whose schema is up to date.
+func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	open(t, database, Options{})
-	db := openStraight(t, database)
+	direct := openDirect(t, database)
 	var name string
-	if err := db.QueryRow("SELECT current_database()").Scan(&name); err != nil {
+	if err := direct.QueryRow("SELECT current_database()").Scan(&name); err != nil {
 		t.Fatal(err)
 	}
-	role := "clerk_of_" + name // roles are the server's, and other tests have some
+	role := "clerk_of_" + name // unique, because all databases of the server share their roles
 	for _, statement := range []string{
 		"CREATE ROLE " + role + " LOGIN", "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
 		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + role,
 		"GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO " + role,
 	} {
-		exec(t, db, statement)
+		exec(t, direct, statement)
 	}
 	t.Cleanup(func() {
-		db.ExecContext(context.Background(), "DROP OWNED BY "+role)
-		db.ExecContext(context.Background(), "DROP ROLE "+role)
+		direct.ExecContext(context.Background(), "DROP OWNED BY "+role)
+		direct.ExecContext(context.Background(), "DROP ROLE "+role)
 	})
 	u, err := url.Parse(database)
 	if err != nil {
@@ -46,12 +48,12 @@ func TestOpenWithoutTheRightToMakeTables(t *testing.T) {
 	}
 }
 
-// Who waits for another node's work on the schema says so when it takes too long.
-func TestOpenWhileTheSchemaIsHeld(t *testing.T) {
+// A start that times out while another session locks the schema says so.
+func TestOpenReportsALockedSchema(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	open(t, database, Options{})
-	db := openStraight(t, database)
+	db := openDirect(t, database)
 	exec(t, db, "UPDATE schema_version SET version = 1")
 	holder, err := db.Begin()
 	if err != nil {
@@ -67,7 +69,12 @@ func TestOpenWhileTheSchemaIsHeld(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = migrateOnce(t.Context(), waiting, db, steps)
+	conn, err := pgx.Connect(t.Context(), database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	err = migrateOnce(t.Context(), waiting, conn, steps)
 	if err == nil || !strings.Contains(err.Error(), "another node or a copy") {
 		t.Errorf("got %v", err)
 	}

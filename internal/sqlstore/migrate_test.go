@@ -64,7 +64,7 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 				PRAGMA application_id = %d; PRAGMA user_version = %d`, applicationID, version))
 			store := open(t, path, Options{Exclusive: true})
 			err := store.Read(t.Context(), func(tx shop.ReadTx) error {
-				pets, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{CategoryID: new(int64(7))}, Window: shop.Window{Limit: 10}})
+				pets, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{CategoryID: new(int64(7))}, PageRequest: shop.PageRequest{Limit: 10}})
 				if len(pets) != 2 || pets[0].Name != "Mia" || pets[1].Name != "Rex" {
 					t.Errorf("found %v", pets)
 				}

@@ -37,7 +37,7 @@ func ordersQuery(d *dialect, list shop.OrderList) (query string, args []any) {
 	if list.Status != "" {
 		c.equal("status", list.Status)
 	}
-	return c.page("SELECT "+orderColumns+" FROM orders", list.Window, "id < %s", "id DESC")
+	return c.page("SELECT "+orderColumns+" FROM orders", list.PageRequest, "id < %s", "id DESC")
 }
 
 func (t *tx) OpenOrder(petID int64) (shop.Order, bool, error) {

@@ -34,13 +34,13 @@ func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
 // query merges a page of each status. An index on the category alone would make each insert a sixth slower.
 func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	if list.CategoryID == nil || list.Status != "" || d.byRow {
-		return petConditions(d, list).page("SELECT "+petColumns+" FROM pets", list.Window, "id < %s", "id DESC")
+		return petConditions(d, list).page("SELECT "+petColumns+" FROM pets", list.PageRequest, "id < %s", "id DESC")
 	}
 	var parts []string
 	for _, status := range append(shop.Statuses(), "") {
 		c := petConditions(d, list)
 		c.texts = append(c.texts, statusIs(status))
-		query, args = c.page("SELECT id FROM pets", list.Window, "id < %s", "id DESC") // the arguments are the same for each status
+		query, args = c.page("SELECT id FROM pets", list.PageRequest, "id < %s", "id DESC") // the arguments are the same for each status
 		parts = append(parts, "SELECT id FROM ("+query+")")
 	}
 	return fmt.Sprintf("SELECT %s FROM pets WHERE id IN (%s) ORDER BY id DESC LIMIT %d", petColumns, strings.Join(parts, " UNION ALL "), list.Limit), args

@@ -2,8 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"net"
 	"sync/atomic"
@@ -11,76 +9,124 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"animalstore/internal/shop"
 )
 
-// connState is what is known of a connection.
+// connState is what the engine knows about one connection. trackConn attaches it.
 type connState struct {
-	era        int64        // in which it was made
-	committing *atomic.Bool // its COMMIT was sent
+	epoch      int64       // the engine's epoch when the connection was made
+	committing atomic.Bool // a COMMIT may be in progress
+	lastUsed   time.Time   // when the connection was made or last released
 }
 
-const connStateName = "animalstore"
+const connStateKey = "animalstore"
 
-func stateOf(conn *pgx.Conn) connState {
-	state, _ := conn.PgConn().CustomData()[connStateName].(connState)
-	return state
+func stateOf(conn *pgx.Conn) *connState {
+	return conn.PgConn().CustomData()[connStateKey].(*connState)
 }
 
-// prepare gives the connection that is about to be made its state.
+// trackConn attaches a connState to a connection before it is made.
 //
-// The driver asks a server to cancel whatever got no answer in time. A COMMIT must not be: a primary that waits for its
-// synchronous replica would stop waiting, and show to everybody what a failover may still undo.
-func (p *postgresEngine) prepare(_ context.Context, config *pgx.ConnConfig) error {
-	dial, committing := config.DialFunc, new(atomic.Bool)
+// When a statement times out, pgx dials the server again to cancel it. It must not cancel a COMMIT: a
+// primary that waits for its synchronous replica would stop waiting and show everybody a write that a
+// failover can still undo. So no cancel request is dialled while committing is set.
+func (p *postgresEngine) trackConn(_ context.Context, config *pgx.ConnConfig) error {
+	dial, state := config.DialFunc, &connState{}
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-		if committing.Load() {
-			return nil, errors.New("a COMMIT is not cancelled")
+		if state.committing.Load() {
+			return nil, errors.New("a COMMIT is never cancelled")
 		}
 		return dial(ctx, network, address)
 	}
 	config.AfterConnect = func(_ context.Context, conn *pgconn.PgConn) error {
-		conn.CustomData()[connStateName] = connState{p.era.Load(), committing}
+		state.epoch, state.lastUsed = p.epoch.Load(), time.Now()
+		conn.CustomData()[connStateKey] = state
 		return nil
 	}
 	return nil
 }
 
-func (p *postgresEngine) isOld(conn *pgx.Conn) bool { return stateOf(conn).era != p.era.Load() }
+// withConn runs fn on a connection of the pool.
+func (p *postgresEngine) withConn(ctx context.Context, fn func(*pgx.Conn) error) (err error) {
+	conn, err := p.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { p.release(ctx, conn, err) }()
+	return fn(conn.Conn())
+}
 
-// ping asks a server that was not heard of for a while whether it is there. The driver would do the same, with all of the
-// caller's time, and with each connection anew.
-func (p *postgresEngine) ping(ctx context.Context, of stdlib.ShouldPingParams) (again bool) {
-	if of.IdleDuration < time.Second || p.isOld(of.Conn) {
+// acquire returns a usable connection of the current epoch. The caller passes it to release.
+func (p *postgresEngine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
+	for {
+		start := time.Now()
+		conn, err := p.pool.Acquire(ctx)
+		if err != nil && p.closed.Load() {
+			return nil, shop.UnavailableError(errClosed)
+		}
+		if err != nil {
+			p.countFailedWait(ctx, start)
+			return nil, err
+		}
+		if p.isUsable(ctx, conn.Conn()) {
+			stateOf(conn.Conn()).committing.Store(false)
+			return conn, nil
+		}
+		discard(conn)
+	}
+}
+
+// isUsable reports whether a connection is of the current epoch and its server still responds. It pings
+// only a connection that was idle for a second. If the ping fails, a new epoch starts, so a silent server
+// costs one ping and not one for every connection.
+func (p *postgresEngine) isUsable(ctx context.Context, conn *pgx.Conn) bool {
+	state := stateOf(conn)
+	if state.epoch != p.epoch.Load() {
 		return false
 	}
-	limit, cancel := context.WithTimeout(ctx, pgPingTimeout)
+	if time.Since(state.lastUsed) < time.Second {
+		return true
+	}
+	limited, cancel := context.WithTimeout(ctx, pgPingTimeout)
 	defer cancel()
-	if err := of.Conn.Ping(limit); err != nil {
-		p.lose(ctx, stateOf(of.Conn).era)
+	if err := conn.Ping(limited); err != nil {
+		p.startEpoch(ctx, state.epoch)
+		return false
 	}
-	return false
+	return true
 }
 
-func (p *postgresEngine) refuseOld(_ context.Context, conn *pgx.Conn) error {
-	if p.isOld(conn) {
-		return driver.ErrBadConn
+// release returns a connection to the pool, or discards it if it is closed, still in a transaction, or may
+// be broken. err is the error of the last operation, or nil. If err means that the server is lost, a new
+// epoch starts, because every other connection to that server would cost another request an attempt, or all
+// of its budget if the server is silent.
+func (p *postgresEngine) release(ctx context.Context, conn *pgxpool.Conn, err error) {
+	state, pgConn := stateOf(conn.Conn()), conn.Conn().PgConn()
+	if isServerLost(err) {
+		p.startEpoch(ctx, state.epoch)
 	}
-	return nil
+	if pgConn.IsClosed() || pgConn.TxStatus() != 'I' || isRetryable(err) && !isConflict(err) {
+		discard(conn)
+		return
+	}
+	state.lastUsed = time.Now()
+	conn.Release()
 }
 
-// drop keeps a connection from being used again, and all others of its era where the server is gone: each of them would
-// cost somebody a try, or all of the time there is where the server is silent.
-func (p *postgresEngine) drop(ctx context.Context, conn *sql.Conn, state connState, err error) {
-	conn.Raw(func(any) error { return driver.ErrBadConn })
-	if isGone(err) {
-		p.lose(ctx, state.era)
-	}
+// discard takes a connection out of the pool and closes it. pgxpool would keep its slot until pgx has
+// closed the connection, which takes 15 seconds if the server is silent. With all slots kept like that, no
+// connection to another server could be made.
+func discard(conn *pgxpool.Conn) {
+	ctx, cancel := context.WithTimeout(context.Background(), pgPingTimeout)
+	defer cancel()
+	conn.Hijack().Close(ctx)
 }
 
-// lose notes that the server is gone to which there were connections in this era.
-func (p *postgresEngine) lose(ctx context.Context, era int64) {
-	if !errors.Is(ctx.Err(), context.Canceled) { // a caller that went away says nothing about the server
-		p.era.CompareAndSwap(era, era+1)
+// startEpoch ends the given epoch, unless another request has ended it before.
+func (p *postgresEngine) startEpoch(ctx context.Context, ended int64) {
+	if !errors.Is(ctx.Err(), context.Canceled) { // a cancelled request says nothing about the server
+		p.epoch.CompareAndSwap(ended, ended+1)
 	}
 }

@@ -2,8 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"io"
 	"net"
@@ -14,16 +12,17 @@ import (
 	"animalstore/internal/shop"
 )
 
-// PostgreSQL's codes for what may pass by itself.
+// SQLSTATE codes of failures after which the same transaction may succeed.
 const (
 	pgSerializationFailure = "40001"
 	pgDeadlock             = "40P01"
-	pgLockTimeout          = "55P03" // where the operator has set one
+	pgLockTimeout          = "55P03" // raised only if the operator sets lock_timeout
 	pgUniqueViolation      = "23505"
 	pgForeignKeyViolation  = "23503"
-	pgReadOnly             = "25006" // after a failover
+	pgReadOnly             = "25006" // raised after a failover
 )
 
+// pgCode returns the SQLSTATE code of a server's error, or "" if err is not one.
 func pgCode(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code
@@ -31,20 +30,21 @@ func pgCode(err error) string {
 	return ""
 }
 
-// isConflict tells whether transactions got in each other's way.
+// isConflict reports whether the server rolled a transaction back because of a concurrent one.
 func isConflict(err error) bool {
 	code := pgCode(err)
-	return code == pgSerializationFailure || code == pgDeadlock || code == pgLockTimeout || isViolation(err)
+	return code == pgSerializationFailure || code == pgDeadlock || code == pgLockTimeout || isConstraintViolation(err)
 }
 
-// isViolation tells whether a constraint stopped a transaction. Our rules never break one; but where two transactions do at
-// once what only one may, PostgreSQL often sees the constraint before it sees the conflict.
-func isViolation(err error) bool {
+// isConstraintViolation reports whether a transaction violated a constraint. The shop's rules never do. But
+// if two transactions concurrently do what only one may, PostgreSQL often checks the constraint before it
+// detects the conflict.
+func isConstraintViolation(err error) bool {
 	code := pgCode(err)
 	return code == pgUniqueViolation || code == pgForeignKeyViolation
 }
 
-// isAway tells whether the server said that it is going, full, or not the one that writes.
+// isAway reports whether the server said that it is shutting down, out of resources, failing, or read-only.
 func isAway(err error) bool {
 	code := pgCode(err)
 	for _, class := range []string{"08", "53", "57", "58", pgReadOnly} {
@@ -55,28 +55,28 @@ func isAway(err error) bool {
 	return false
 }
 
-// isRefused tells whether no server let us in.
+// isRefused reports whether no server accepted a connection.
 func isRefused(err error) bool {
 	_, ok := errors.AsType[*pgconn.ConnectError](err)
 	return ok
 }
 
-// isFatal tells whether the server has ended the connection with what it said.
+// isFatal reports whether the server closed the connection after this error.
 func isFatal(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.SeverityUnlocalized != "" && e.SeverityUnlocalized != "ERROR"
 }
 
-// isGone tells whether other connections to the same server are hardly of use either.
-func isGone(err error) bool {
+// isServerLost reports whether other connections to the same server are probably broken, too.
+func isServerLost(err error) bool {
 	code := pgCode(err)
 	return code == pgReadOnly || isFatal(err) || code == "" && isBroken(err)
 }
 
-// mayPass tells whether the same may work when it is tried again, on another connection perhaps. What is not known to be
-// undone must not be.
-func mayPass(err error) bool {
-	if errors.Is(err, errNotDone) {
+// isRetryable reports whether a read or write may succeed if it runs again, possibly on another connection.
+// A write that may be committed is never retryable.
+func isRetryable(err error) bool {
+	if errors.Is(err, errNotCommitted) {
 		return true
 	}
 	if errors.Is(err, errUnknown) {
@@ -88,24 +88,25 @@ func mayPass(err error) bool {
 	if pgCode(err) == "" {
 		return isBroken(err)
 	}
-	return isConflict(err) || isAway(err) || isFatal(err) && !isRefused(err) // who is not let in now, is not in a second
+	return isConflict(err) || isAway(err) || isFatal(err) && !isRefused(err) // a rejected login stays rejected
 }
 
-// isBroken tells whether a connection broke, or could not be made.
+// isBroken reports whether a connection broke or could not be made.
 func isBroken(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}
-	return isRefused(err) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, io.EOF) ||
-		errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, pgconn.ErrConnClosed) || pgconn.SafeToRetry(err)
+	return isRefused(err) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, pgconn.ErrConnClosed) || pgconn.SafeToRetry(err)
 }
 
-// postgresError says what a failure of the driver means for the caller.
+// postgresError turns an error of pgx into one for the client: unavailable if a later request may succeed,
+// else internal.
 func postgresError(err error) error {
 	if _, own := errors.AsType[*shop.Error](err); own {
 		return err
 	}
-	conflict := isConflict(err) && !isViolation(err)
+	conflict := isConflict(err) && !isConstraintViolation(err)
 	if conflict || isAway(err) || isFatal(err) || isRefused(err) || pgCode(err) == "" && isBroken(err) ||
 		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return shop.UnavailableError(err)

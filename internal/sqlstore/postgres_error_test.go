@@ -13,38 +13,39 @@ import (
 	"animalstore/internal/shop"
 )
 
-// TestMayPass: what is certainly undone may run again, and what may have been done must not, whatever broke on the way.
-func TestMayPass(t *testing.T) {
+// A write that is certainly not committed may run again. One that may be committed must not, whatever the
+// cause.
+func TestUnknownOutcomeIsNeverRetried(t *testing.T) {
 	t.Parallel()
 	lost := []error{io.ErrUnexpectedEOF, &pgconn.PgError{Code: "57P01"}, context.DeadlineExceeded}
 	for _, err := range lost {
-		if e := shop.UnavailableError(errors.Join(errNotDone, err)); !mayPass(e) {
-			t.Errorf("%v cannot be run again", e)
+		if e := shop.UnavailableError(errors.Join(errNotCommitted, err)); !isRetryable(e) {
+			t.Errorf("%v is not retryable", e)
 		}
-		if e := shop.UnavailableError(errors.Join(errUnknown, err, io.EOF)); mayPass(e) {
-			t.Errorf("%v is run again", e)
+		if e := shop.UnavailableError(errors.Join(errUnknown, err, io.EOF)); isRetryable(e) {
+			t.Errorf("%v is retryable", e)
 		}
 	}
 }
 
-// TestViolationsAmongConflicts: one that loses a race for an animal after many other conflicts tries again like any other, and
-// one whose every try breaks a constraint is stopped.
-func TestViolationsAmongConflicts(t *testing.T) {
+// A constraint violation after many other conflicts is retried like a conflict. A write that violates a
+// constraint in every attempt is stopped.
+func TestRepeatedConstraintViolationsEndTheRetries(t *testing.T) {
 	t.Parallel()
-	run := func(codes ...string) (tries int, err error) {
-		err = (&postgresEngine{patience: time.Minute, turn: make(chan struct{}, 1), metrics: newMetrics()}).patiently(t.Context(), t.Context(), func(context.Context) error {
-			if tries++; tries > len(codes) {
+	run := func(codes ...string) (attempts int, err error) {
+		err = (&postgresEngine{retryBudget: time.Minute, retrySlot: make(chan struct{}, 1), metrics: newMetrics()}).retry(t.Context(), t.Context(), func(context.Context) error {
+			if attempts++; attempts > len(codes) {
 				return nil
 			}
-			return postgresError(&pgconn.PgError{Code: codes[tries-1]})
+			return postgresError(&pgconn.PgError{Code: codes[attempts-1]})
 		})
-		return tries, err
+		return attempts, err
 	}
-	conflicts := slices.Repeat([]string{pgSerializationFailure}, maxViolations+2)
-	if tries, err := run(append(conflicts, pgUniqueViolation)...); err != nil {
-		t.Errorf("given up after %d tries: %v", tries, err)
+	conflicts := slices.Repeat([]string{pgSerializationFailure}, maxConstraintViolations+2)
+	if attempts, err := run(append(conflicts, pgUniqueViolation)...); err != nil {
+		t.Errorf("given up after %d attempts: %v", attempts, err)
 	}
-	if tries, err := run(slices.Repeat([]string{pgUniqueViolation}, 2*maxViolations)...); tries != maxViolations+1 || err == nil {
-		t.Errorf("ended after %d tries: %v", tries, err)
+	if attempts, err := run(slices.Repeat([]string{pgUniqueViolation}, 2*maxConstraintViolations)...); attempts != maxConstraintViolations+1 || err == nil {
+		t.Errorf("stopped after %d attempts: %v", attempts, err)
 	}
 }

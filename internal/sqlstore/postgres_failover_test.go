@@ -12,30 +12,30 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The server is killed, or stopped, and started again in the middle of writes: what was written is there, once.
-func TestServerThatStartsAgain(t *testing.T) {
+// The server is killed or stopped, and restarted, during writes. Every successful write is stored once.
+func TestServerRestartLosesNoWrite(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	store := open(t, server.URL(), Options{})
 	w := startWriters(8, store)
 	defer w.stop()
-	w.more(t, 100)
+	w.awaitMore(t, 100)
 	for range 2 {
 		server.Kill(t)
 		server.Restart(t)
-		w.more(t, 100)
+		w.awaitMore(t, 100)
 		server.Restart(t)
-		w.more(t, 100)
+		w.awaitMore(t, 100)
 	}
 	outcomes := w.stop()
-	straight := openStraight(t, server.URL())
-	check(t, settled(t, straight), outcomes)
+	direct := openDirect(t, server.URL())
+	checkOutcomes(t, namesAfterLastTransaction(t, direct), outcomes)
 	t.Logf("%d writes, %d of them refused", len(outcomes), onlyUnavailable(t, outcomes))
 }
 
-// A failover leaves the connections that there are to a server that only reads from now on. They are dropped, however many
-// there are, and the write that met them is done on the other server.
-func TestDemotedServer(t *testing.T) {
+// After a failover all pooled connections lead to a server that has become read-only. All of them are
+// discarded, and the write that noticed it succeeds on the new primary.
+func TestDemotedServerIsReplacedByThePromotedOne(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, false)
 	store := open(t, pgtest.FailoverURL(primary, replica), Options{})
@@ -48,69 +48,73 @@ func TestDemotedServer(t *testing.T) {
 		t.Errorf("after %v: %v", time.Since(begin), err)
 	}
 	t.Logf("the write took %v", time.Since(begin))
-	check(t, settled(t, openStraight(t, replica.URL())), map[string]error{"after": nil})
+	checkOutcomes(t, namesAfterLastTransaction(t, openDirect(t, replica.URL())), map[string]error{"after": nil})
 }
 
-// demote makes a server read-only once its replica has all that it has. Each connection hears of that by itself: it waits
-// until all those of the store have, whose pool is full.
+// demote makes a server read-only once its replica has caught up. The pool of the store must be full. Each
+// session applies the setting on its own, so demote waits until all sessions of the store have applied it.
 func demote(t *testing.T, store *Store, primary *pgtest.Server) {
 	t.Helper()
-	old := openStraight(t, primary.URL())
+	old := openDirect(t, primary.URL())
 	exec(t, old, "CHECKPOINT")
-	awaitRow(t, old, "the replica to have it all", "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication")
+	awaitRow(t, old, "the replica to catch up", "SELECT replay_lsn >= pg_current_wal_lsn() FROM pg_stat_replication")
 	exec(t, old, "ALTER SYSTEM SET default_transaction_read_only = on")
 	exec(t, old, "SELECT pg_reload_conf()")
-	for range pgConnections {
-		conn, err := store.engine.(*postgresEngine).db.Conn(t.Context())
+	for range pgMaxConns {
+		conn, err := store.engine.(*postgresEngine).pool.Acquire(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close() // not before all were asked: the next one would be this one again
-		awaitRow(t, conn, "a connection to be read-only", "SELECT current_setting('default_transaction_read_only') = 'on'")
+		defer conn.Release() // not earlier: the next Acquire would return it again
+		await(t, "a connection to be read-only", func() (readOnly bool, err error) {
+			err = conn.QueryRow(t.Context(), "SELECT current_setting('default_transaction_read_only') = 'on'").Scan(&readOnly)
+			return readOnly, err
+		})
 	}
 }
 
-// While the synchronous replica is away, a COMMIT waits for it, and nobody sees what a failover could still undo. Somebody
-// may end the wait on the server: the write is there then, on the primary alone, and still not said to be done.
-func TestDoneMeansReplicated(t *testing.T) {
+// While the synchronous replica is down, a COMMIT waits for it, and no reader sees a write that a failover
+// could undo. If an operator cancels the wait on the server, the write becomes visible on the primary alone,
+// and is still not reported as done.
+func TestCommittedMeansReplicated(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, true)
 	proxy := pgtest.StartProxy(t, primary.URL())
-	b := &bench{T: t, store: open(t, proxy.URL(), Options{}), proxy: proxy, straight: openStraight(t, primary.URL())}
-	b.works("before")
+	h := &faultHarness{T: t, store: open(t, proxy.URL(), Options{}), proxy: proxy, direct: openDirect(t, primary.URL())}
+	h.works("before")
 	replica.Stop(t)
 	const waiting = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'SyncRep' AND query ILIKE 'commit'"
 	sent := make(chan struct{})
-	note := sync.OnceFunc(func() { close(sent) })
-	proxy.CutBefore(func(message []byte) bool { // cuts none, and only watches
+	markSent := sync.OnceFunc(func() { close(sent) })
+	proxy.CutBefore(func(message []byte) bool { // only observes, and cuts no connection
 		if pgtest.IsCommit(message) {
-			note()
+			markSent()
 		}
 		return false
 	})
-	outcomes := map[string]error{"before": nil, "waits": b.startImpatientWrite("waits", sent)(), "after": nil}
+	outcomes := map[string]error{"before": nil, "waits": h.startWriteWithShortBudget("waits", sent)(), "after": nil}
 	if outcomes["waits"] == nil {
-		t.Error("a write was done without the replica")
+		t.Error("a write succeeded without the replica")
 	}
-	awaitRow(t, b.straight, "the COMMIT to wait for the replica", "SELECT count(*) = 1 "+waiting)
-	b.engine().patience = ample
-	if n, err := b.read("waits"); err != nil || n != 0 {
-		t.Errorf("a write that the replica does not have is seen: %d, %v", n, err)
+	awaitRow(t, h.direct, "the COMMIT to wait for the replica", "SELECT count(*) = 1 "+waiting)
+	h.engine().retryBudget = ample
+	if n, err := h.read("waits"); err != nil || n != 0 {
+		t.Errorf("a write that the replica lacks is visible: %d, %v", n, err)
 	}
-	sprung, release := proxy.CutLate(pgtest.IsCommit)
-	outcome := b.startImpatientWrite("lost", sprung)
+	disconnected, release := proxy.CutLate(pgtest.IsCommit)
+	outcome := h.startWriteWithShortBudget("lost", disconnected)
 	release()
-	awaitRow(t, b.straight, "both COMMITs to wait for the replica", "SELECT count(*) = 2 "+waiting)
-	exec(t, b.straight, "SELECT pg_cancel_backend(pid) "+waiting)
-	awaitRow(t, b.straight, "the write to be seen", "SELECT EXISTS (SELECT FROM pets WHERE name = 'lost')")
+	awaitRow(t, h.direct, "both COMMITs to wait for the replica", "SELECT count(*) = 2 "+waiting)
+	exec(t, h.direct, "SELECT pg_cancel_backend(pid) "+waiting)
+	awaitRow(t, h.direct, "the write to become visible", "SELECT EXISTS (SELECT FROM pets WHERE name = 'lost')")
 	if outcomes["lost"] = outcome(); outcomes["lost"] == nil {
-		t.Error("it was said to be done")
+		t.Error("the write was reported as done")
 	}
 	replica.Restart(t)
-	awaitRow(t, b.straight, "the replica to follow", "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
-	b.engine().patience = ample
-	b.works("after")
-	check(t, settled(t, b.straight), outcomes)
+	awaitRow(t, h.direct, "the replica to follow", "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')")
+	h.engine().retryBudget = ample
+	h.works("after")
+	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), outcomes)
 }
 
 func exec(t *testing.T, db *sql.DB, statement string) {
@@ -120,12 +124,12 @@ func exec(t *testing.T, db *sql.DB, statement string) {
 	}
 }
 
-// fillPool lets a store open as many connections as it may.
+// fillPool makes a store open all of its connections.
 func fillPool(t *testing.T, store *Store) {
 	t.Helper()
 	var inside, all sync.WaitGroup
-	inside.Add(pgConnections)
-	for range pgConnections {
+	inside.Add(pgMaxConns)
+	for range pgMaxConns {
 		all.Go(func() {
 			once := sync.OnceFunc(func() { inside.Done(); inside.Wait() })
 			err := store.Read(t.Context(), func(tx shop.ReadTx) error {
@@ -139,82 +143,83 @@ func fillPool(t *testing.T, store *Store) {
 		})
 	}
 	all.Wait()
-	if n := store.engine.(*postgresEngine).db.Stats().OpenConnections; n != pgConnections {
-		t.Fatalf("there are %d connections, want %d", n, pgConnections)
+	if n := store.engine.(*postgresEngine).pool.Stat().TotalConns(); n != pgMaxConns {
+		t.Fatalf("%d connections are open, want %d", n, pgMaxConns)
 	}
 }
 
-// A server that only reads is as good as none, and in a bounded time.
-func TestReadOnlyServer(t *testing.T) {
+// A write to a read-only server fails as unavailable, in bounded time.
+func TestReadOnlyServerIsUnavailable(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.works("before")
-	name := b.database()
-	exec(t, b.straight, "ALTER DATABASE "+name+" SET default_transaction_read_only = on")
-	b.proxy.Cut() // so that new connections are needed
-	b.proxy.Heal()
-	b.engine().patience = impatience
-	err := b.write("meanwhile")
+	h := newFaultHarness(t)
+	h.works("before")
+	name := h.database()
+	exec(t, h.direct, "ALTER DATABASE "+name+" SET default_transaction_read_only = on")
+	h.proxy.Cut() // forces new connections
+	h.proxy.Heal()
+	h.engine().retryBudget = shortBudget
+	err := h.write("meanwhile")
 	if err == nil {
-		t.Error("it was written")
+		t.Error("the write succeeded")
 	}
-	b.engine().patience = ample
-	exec(t, b.straight, "ALTER DATABASE "+name+" RESET default_transaction_read_only")
-	b.works("after")
-	check(t, settled(t, b.straight), map[string]error{"before": nil, "meanwhile": err, "after": nil})
+	h.engine().retryBudget = ample
+	exec(t, h.direct, "ALTER DATABASE "+name+" RESET default_transaction_read_only")
+	h.works("after")
+	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"before": nil, "meanwhile": err, "after": nil})
 }
 
-func (b *bench) database() (name string) {
-	b.Helper()
-	if err := b.straight.QueryRowContext(b.Context(), "SELECT current_database()").Scan(&name); err != nil {
-		b.Fatal(err)
+func (h *faultHarness) database() (name string) {
+	h.Helper()
+	if err := h.direct.QueryRowContext(h.Context(), "SELECT current_database()").Scan(&name); err != nil {
+		h.Fatal(err)
 	}
 	return name
 }
 
-// Who is not let in cannot ask: that is no fault of ours, and nothing that a caller should wait for.
-func TestServerThatRefusesConnections(t *testing.T) {
+// If the server rejects the login, a write fails as unavailable, and does not spend its budget on retries.
+func TestRefusedConnectionFailsAtOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.works("before")
-	name := b.database()
-	elsewhere := openStraight(t, pgtest.Shared(t).URL())
-	exec(t, elsewhere, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS false")
-	b.proxy.Cut()
-	b.proxy.Heal()
+	h := newFaultHarness(t)
+	h.works("before")
+	name := h.database()
+	admin := openDirect(t, pgtest.Shared(t).URL())
+	exec(t, admin, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS false")
+	h.proxy.Cut()
+	h.proxy.Heal()
 	begin := time.Now()
-	err := b.write("meanwhile")
-	if err == nil || time.Since(begin) >= b.engine().patience {
+	err := h.write("meanwhile")
+	if err == nil || time.Since(begin) >= h.engine().retryBudget {
 		t.Errorf("after %v: %v", time.Since(begin), err)
 	}
-	exec(t, elsewhere, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS true")
-	b.works("after")
-	check(t, settled(t, b.straight), map[string]error{"before": nil, "meanwhile": err, "after": nil})
+	exec(t, admin, "ALTER DATABASE "+name+" ALLOW_CONNECTIONS true")
+	h.works("after")
+	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"before": nil, "meanwhile": err, "after": nil})
 }
 
-// The server ends a session in the middle of a write, as its operator or one of its limits does: the write runs again.
-func TestSessionThatIsEnded(t *testing.T) {
+// If the server terminates a session during a write, on behalf of an operator or of a timeout, the write
+// runs again.
+func TestTerminatedSessionIsRetried(t *testing.T) {
 	t.Parallel()
-	for name, end := range map[string]func(*bench){
-		"by the operator": func(b *bench) {
-			exec(b.T, b.straight, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
+	for name, end := range map[string]func(*faultHarness){
+		"by an operator": func(h *faultHarness) {
+			exec(h.T, h.direct, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
 		},
-		"by a limit": func(*bench) {}, // it is idle for too long
+		"by a timeout": func(*faultHarness) {}, // idle_in_transaction_session_timeout
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
-			exec(t, b.straight, "ALTER DATABASE "+b.database()+" SET idle_in_transaction_session_timeout = '1s'")
-			b.proxy.Cut()
-			b.proxy.Heal()
+			h := newFaultHarness(t)
+			exec(t, h.direct, "ALTER DATABASE "+h.database()+" SET idle_in_transaction_session_timeout = '1s'")
+			h.proxy.Cut()
+			h.proxy.Heal()
 			runs := 0
-			err := b.store.Write(t.Context(), func(tx shop.WriteTx) error {
+			err := h.store.Write(t.Context(), func(tx shop.WriteTx) error {
 				if err := adding("ended")(tx); err != nil {
 					return err
 				}
 				if runs++; runs == 1 {
-					end(b)
-					awaitRow(t, b.straight, "the session to end",
+					end(h)
+					awaitRow(t, h.direct, "the session to end",
 						"SELECT NOT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND xact_start IS NOT NULL)")
 				}
 				return nil
@@ -222,33 +227,58 @@ func TestSessionThatIsEnded(t *testing.T) {
 			if err != nil || runs < 2 {
 				t.Errorf("%v after %d runs", err, runs)
 			}
-			check(t, settled(t, b.straight), map[string]error{"ended": err})
+			checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"ended": err})
 		})
 	}
 }
 
-// A server falls silent, as one does whose machine has lost its power, and another takes its place. Whoever waits for an
-// answer waits in vain; but not everybody after, for as long as there are old connections.
-func TestSilentServer(t *testing.T) {
+// A server falls silent, as after a power failure, and another one takes over. Requests that wait for a
+// response time out, but later requests do not try the remaining old connections one by one.
+func TestSilentServerCostsOnePing(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	first, second := pgtest.StartProxy(t, database), pgtest.StartProxy(t, database)
 	hosts := hostOf(t, first) + "," + hostOf(t, second)
 	store := open(t, strings.Replace(first.URL(), hostOf(t, first), hosts, 1)+"&connect_timeout=1", Options{})
-	b := &bench{T: t, store: store, straight: openStraight(t, database)}
+	h := &faultHarness{T: t, store: store, direct: openDirect(t, database)}
 	fillPool(t, store)
 	first.Delay(time.Hour)
-	b.engine().patience = impatience
-	outcomes := map[string]error{"first": b.write("first")} // it may be told that there is nobody
-	b.engine().patience = 20 * time.Second                  // less than all of the old connections would cost, one by one
+	h.engine().retryBudget = shortBudget
+	outcomes := map[string]error{"first": h.write("first")} // may fail: it is the one that finds out
+	h.engine().retryBudget = 20 * time.Second               // less than one ping for each old connection would take
 	for _, name := range []string{"second", "third"} {
 		begin := time.Now()
-		if outcomes[name] = b.write(name); outcomes[name] != nil {
+		if outcomes[name] = h.write(name); outcomes[name] != nil {
 			t.Errorf("%s, after %v: %v", name, time.Since(begin), outcomes[name])
 		}
 	}
-	first.Heal() // what was sent before may still arrive
-	check(t, settled(t, b.straight), outcomes)
+	first.Heal() // delayed messages may still arrive
+	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), outcomes)
+}
+
+// When a server falls silent while every connection is in use, the failed requests leave the whole pool to
+// new connections at once, although pgx takes 15 seconds to close each of the old ones.
+func TestSilentServerKeepsNoConnectionSlots(t *testing.T) {
+	t.Parallel()
+	h := newFaultHarness(t)
+	fillPool(t, h.store)
+	h.engine().retryBudget = shortBudget
+	h.proxy.Delay(time.Hour)
+	var requests sync.WaitGroup
+	for range pgMaxConns {
+		requests.Go(func() {
+			if _, err := h.read("any"); err == nil {
+				t.Error("a silent server responded")
+			}
+		})
+	}
+	requests.Wait()
+	if n := h.engine().pool.Stat().AcquiredConns(); n != 0 {
+		t.Errorf("%d connections are still in use", n)
+	}
+	h.engine().retryBudget = ample
+	h.proxy.Heal()
+	h.works("after")
 }
 
 func hostOf(t *testing.T, p *pgtest.Proxy) string {
@@ -260,16 +290,16 @@ func hostOf(t *testing.T, p *pgtest.Proxy) string {
 	return address.Host
 }
 
-func TestClosedPostgres(t *testing.T) {
+func TestClosedPostgresStoreRefusesAll(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	if err := b.store.Close(); err != nil {
+	h := newFaultHarness(t)
+	if err := h.store.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := b.write("late"); err == nil {
-		t.Error("it was written")
+	if err := h.write("late"); err == nil {
+		t.Error("the write succeeded")
 	}
-	if _, err := b.read("late"); err == nil {
-		t.Error("it was read")
+	if _, err := h.read("late"); err == nil {
+		t.Error("the read succeeded")
 	}
 }

@@ -14,8 +14,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The network is cut, silent, or too slow: everything is refused in a bounded time, and works again when the network does.
-func TestBrokenNetwork(t *testing.T) {
+// While the network is cut, silent or too slow, every read and write fails in bounded time. They succeed
+// again when the network recovers.
+func TestBrokenNetworkIsRefusedInBoundedTime(t *testing.T) {
 	t.Parallel()
 	for name, breakIt := range map[string]func(*pgtest.Proxy){
 		"cut":      (*pgtest.Proxy).Cut,
@@ -24,77 +25,78 @@ func TestBrokenNetwork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
-			b.works("before")
-			b.engine().patience = impatience
-			breakIt(b.proxy)
+			h := newFaultHarness(t)
+			h.works("before")
+			h.engine().retryBudget = shortBudget
+			breakIt(h.proxy)
 			outcomes := map[string]error{"before": nil, "after": nil}
 			var mu sync.Mutex
 			var wg sync.WaitGroup
 			for i := range 4 {
 				wg.Go(func() {
 					name := fmt.Sprint("meanwhile ", i)
-					err := b.write(name)
+					err := h.write(name)
 					if err == nil {
-						t.Errorf("%s was written", name)
+						t.Errorf("%s was written through a broken network", name)
 					}
 					mu.Lock()
 					defer mu.Unlock()
 					outcomes[name] = err
 				})
 				wg.Go(func() {
-					if n, err := b.read("before"); err == nil {
-						t.Errorf("read %d animals", n)
+					if n, err := h.read("before"); err == nil {
+						t.Errorf("%d animals were read through a broken network", n)
 					}
 				})
 			}
 			wg.Wait()
-			b.engine().patience = ample
-			b.proxy.Heal()
-			b.works("after")
-			check(t, settled(t, b.straight), outcomes)
+			h.engine().retryBudget = ample
+			h.proxy.Heal()
+			h.works("after")
+			checkOutcomes(t, namesAfterLastTransaction(t, h.direct), outcomes)
 		})
 	}
 }
 
-// A network that is slow, but not too slow, only takes longer.
-func TestSlowNetwork(t *testing.T) {
+// A moderately slow network only delays reads and writes.
+func TestSlowNetworkOnlyDelays(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	b.proxy.Delay(30 * time.Millisecond)
-	b.works("slow")
-	b.proxy.Delay(0)
-	b.works("quick")
-	check(t, settled(t, b.straight), map[string]error{"slow": nil, "quick": nil})
+	h := newFaultHarness(t)
+	h.proxy.Delay(30 * time.Millisecond)
+	h.works("slow")
+	h.proxy.Delay(0)
+	h.works("quick")
+	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"slow": nil, "quick": nil})
 }
 
-// The connection is lost during COMMIT, in each of the ways that look the same from here, and the database can be asked
-// what became of it: the write is done, once.
-func TestLostCommit(t *testing.T) {
+// The connection breaks during COMMIT, before or after the server has received it. The client cannot tell
+// these cases apart, but the server can still be asked: the write is done exactly once.
+func TestLostCommitIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	for name, set := range lostCommits {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := newBench(t)
-			sprung, release := set(b.proxy, pgtest.IsCommit)
-			outcome := b.startWrite("lost")
-			springs(t, sprung)
-			if name == "late" { // not before somebody waits for the end of the transaction to learn what it was
-				b.awaitWaiting()
+			h := newFaultHarness(t)
+			disconnected, release := set(h.proxy, pgtest.IsCommit)
+			outcome := h.startWrite("lost")
+			awaitDisconnect(t, disconnected)
+			if name == "late" { // resolveCommit must already wait for the open transaction
+				h.awaitLockWait()
 			}
 			release()
 			err := outcome()
 			if err != nil {
-				t.Errorf("the write was not done: %v", err)
+				t.Errorf("the write failed: %v", err)
 			}
-			b.works("next")
-			check(t, settled(t, b.straight), map[string]error{"lost": err, "next": nil})
+			h.works("next")
+			checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"lost": err, "next": nil})
 		})
 	}
 }
 
-// lostCommits are the ways to lose one.
-var lostCommits = map[string]func(*pgtest.Proxy, func([]byte) bool) (sprung <-chan struct{}, release func()){
+// lostCommits are the ways to lose the response to a COMMIT: the server never receives it ("before"), has
+// executed it ("after"), or receives it long after the client was disconnected ("late").
+var lostCommits = map[string]func(*pgtest.Proxy, func([]byte) bool) (disconnected <-chan struct{}, release func()){
 	"before": func(p *pgtest.Proxy, match func([]byte) bool) (<-chan struct{}, func()) {
 		return p.CutBefore(match), func() {}
 	},
@@ -104,23 +106,23 @@ var lostCommits = map[string]func(*pgtest.Proxy, func([]byte) bool) (sprung <-ch
 	"late": (*pgtest.Proxy).CutLate,
 }
 
-// springs waits until a trap has caught its message.
-func springs(t *testing.T, sprung <-chan struct{}) {
+// awaitDisconnect waits until the proxy has cut the connection that sent a COMMIT.
+func awaitDisconnect(t *testing.T, disconnected <-chan struct{}) {
 	t.Helper()
 	select {
-	case <-sprung:
+	case <-disconnected:
 	case <-time.After(2 * ample):
-		t.Fatal("nobody has sent a COMMIT")
+		t.Fatal("no COMMIT was sent")
 	}
 }
 
-// startImpatientWrite is startWrite with little patience; it returns when the COMMIT has been sent. A busy machine may use
-// up the patience before that. Nothing was done then, and the write is begun again.
-func (b *bench) startImpatientWrite(name string, sent <-chan struct{}) (outcome func() error) {
-	b.Helper()
-	b.engine().patience = impatience
+// startWriteWithShortBudget is startWrite with a short budget. It returns when the COMMIT has been sent. On a
+// busy machine the budget may be spent before that; nothing is written then, and the write starts again.
+func (h *faultHarness) startWriteWithShortBudget(name string, sent <-chan struct{}) (outcome func() error) {
+	h.Helper()
+	h.engine().retryBudget = shortBudget
 	for end := time.Now().Add(2 * ample); time.Now().Before(end); {
-		outcome = b.startWrite(name)
+		outcome = h.startWrite(name)
 		refused := make(chan struct{})
 		go func() {
 			defer close(refused)
@@ -134,56 +136,56 @@ func (b *bench) startImpatientWrite(name string, sent <-chan struct{}) (outcome 
 		case <-refused:
 		}
 		select {
-		case <-sent: // before it was refused
+		case <-sent: // the COMMIT was sent before the write was refused
 			return outcome
 		default:
 		}
 	}
-	b.Fatal("nobody has sent a COMMIT")
+	h.Fatal("no COMMIT was sent")
 	return nil
 }
 
-func (b *bench) awaitWaiting() {
-	b.Helper()
-	awaitRow(b.T, b.straight, "somebody to wait for the transaction",
+func (h *faultHarness) awaitLockWait() {
+	h.Helper()
+	awaitRow(h.T, h.direct, "somebody to wait for the transaction",
 		"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')")
 }
 
-// From the lost COMMIT on nothing passes any more. Where that ends in time, the write is done, once. Where it does not, nobody
-// can tell what became of the write, and it says so; it is there once, or not at all.
-func TestLostCommitAndNetwork(t *testing.T) {
+// After the lost COMMIT the network stays silent or cut. If it recovers within the budget, the write is done
+// exactly once. If it does not, the write reports an unknown outcome, and is done once or not at all.
+func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 	t.Parallel()
 	for name, set := range lostCommits {
 		for _, cut := range []bool{false, true} {
 			for _, inTime := range []bool{false, true} {
 				if name == "late" && cut {
-					continue // a message that is on its way is lost with its connection
+					continue // cutting the connection would lose the delayed message
 				}
 				t.Run(fmt.Sprintf("%s, cut %v, in time %v", name, cut, inTime), func(t *testing.T) {
 					t.Parallel()
-					b := newBench(t)
-					b.works("before")
-					sprung, release := set(b.proxy, func(message []byte) bool {
+					h := newFaultHarness(t)
+					h.works("before")
+					disconnected, release := set(h.proxy, func(message []byte) bool {
 						if pgtest.IsCommit(message) {
-							b.proxy.Delay(time.Hour) // all other connections, too; only the trap's message still arrives
+							h.proxy.Delay(time.Hour) // silences all connections; only this COMMIT still arrives
 							return true
 						}
 						return false
 					})
-					heal := func() { b.proxy.Heal(); release() }
+					heal := func() { h.proxy.Heal(); release() }
 					var outcome func() error
 					if inTime {
-						outcome = b.startWrite("lost")
-						springs(t, sprung)
+						outcome = h.startWrite("lost")
+						awaitDisconnect(t, disconnected)
 					} else {
-						outcome = b.startImpatientWrite("lost", sprung)
+						outcome = h.startWriteWithShortBudget("lost", disconnected)
 					}
 					if cut {
-						b.proxy.Cut()
-						b.proxy.Delay(0)
+						h.proxy.Cut()
+						h.proxy.Delay(0)
 					}
 					if inTime {
-						time.Sleep(300 * time.Millisecond) // so long is the network away
+						time.Sleep(300 * time.Millisecond) // the length of the outage
 						heal()
 					}
 					err := outcome()
@@ -191,15 +193,15 @@ func TestLostCommitAndNetwork(t *testing.T) {
 					if (err == nil) != inTime {
 						t.Errorf("the write returned %v", err)
 					}
-					if err != nil && mayPass(err) {
-						t.Errorf("a write that may have been done could be run again: %v", err)
+					if err != nil && isRetryable(err) {
+						t.Errorf("a write with an unknown outcome is retryable: %v", err)
 					}
-					b.engine().patience = ample
-					b.works("after")
-					found := settled(t, b.straight)
-					check(t, found, map[string]error{"before": nil, "lost": err, "after": nil})
+					h.engine().retryBudget = ample
+					h.works("after")
+					found := namesAfterLastTransaction(t, h.direct)
+					checkOutcomes(t, found, map[string]error{"before": nil, "lost": err, "after": nil})
 					if want := name != "before" || inTime; found["lost"] != want {
-						t.Errorf("the write is there: %v, want %v", found["lost"], want)
+						t.Errorf("the write is stored: %v, want %v", found["lost"], want)
 					}
 				})
 			}
@@ -207,37 +209,37 @@ func TestLostCommitAndNetwork(t *testing.T) {
 	}
 }
 
-// Many writers lose one COMMIT after the other: each write is done, once.
-func TestManyLostCommits(t *testing.T) {
+// Many writers lose one COMMIT after another, and each write is done exactly once.
+func TestManyLostCommitsAreEachDoneOnce(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	const traps = 40
-	writers := startWriters(8, b.store)
+	h := newFaultHarness(t)
+	const faults = 40
+	writers := startWriters(8, h.store)
 	defer writers.stop()
-	for i := range traps {
+	for i := range faults {
 		set := lostCommits[[]string{"before", "after", "late"}[i%3]]
-		sprung, release := set(b.proxy, pgtest.IsCommit)
-		springs(t, sprung)
+		disconnected, release := set(h.proxy, pgtest.IsCommit)
+		awaitDisconnect(t, disconnected)
 		if i%3 == 2 {
-			b.awaitWaiting()
+			h.awaitLockWait()
 		}
 		release()
 	}
 	outcomes := writers.stop()
-	check(t, settled(t, b.straight), outcomes)
+	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), outcomes)
 	for name, err := range outcomes {
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	t.Logf("%d writes, %d lost commits", len(outcomes), traps)
+	t.Logf("%d writes, %d lost commits", len(outcomes), faults)
 }
 
-// writers add animals, each of another name, until they are stopped.
+// writers add animals with distinct names until stop is called.
 type writers struct {
 	running sync.WaitGroup
 	ended   atomic.Bool
-	done    atomic.Int64 // writes that were done
+	done    atomic.Int64 // successful writes
 
 	mu       sync.Mutex
 	outcomes map[string]error
@@ -262,13 +264,13 @@ func startWriters(n int, store *Store) *writers {
 	return w
 }
 
-// more waits until so many more writes were done.
-func (w *writers) more(t *testing.T, n int64) {
+// awaitMore waits for n more successful writes.
+func (w *writers) awaitMore(t *testing.T, n int64) {
 	t.Helper()
 	target := w.done.Load() + n
 	for deadline := time.Now().Add(2 * ample); w.done.Load() < target; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("nothing is written any more")
+			t.Fatal("no write succeeds any more")
 		}
 	}
 }
@@ -279,7 +281,7 @@ func (w *writers) stop() map[string]error {
 	return w.outcomes
 }
 
-// onlyUnavailable expects that whatever failed, did so because the database was away.
+// onlyUnavailable returns the number of failed writes, and expects every failure to be unavailable.
 func onlyUnavailable(t *testing.T, outcomes map[string]error) (failed int) {
 	t.Helper()
 	for name, err := range outcomes {
@@ -294,8 +296,8 @@ func onlyUnavailable(t *testing.T, outcomes map[string]error) (failed int) {
 	return failed
 }
 
-// Many writers on two nodes change the same row, each after what it has read there: no change is lost.
-func TestNoLostUpdate(t *testing.T) {
+// Many clients on two nodes increment a number in the same row. No increment is lost.
+func TestConcurrentUpdatesAreNotLost(t *testing.T) {
 	t.Parallel()
 	const clients, times = 20, 20
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -305,7 +307,7 @@ func TestNoLostUpdate(t *testing.T) {
 	}
 	var pet shop.Pet
 	look := func(tx shop.ReadTx) error {
-		pets, err := tx.Pets(shop.PetList{Window: shop.Window{Limit: 1}})
+		pets, err := tx.Pets(shop.PetList{PageRequest: shop.PageRequest{Limit: 1}})
 		if err == nil {
 			pet = pets[0]
 		}
@@ -349,7 +351,7 @@ func TestNoLostUpdate(t *testing.T) {
 		t.Fatal(err)
 	}
 	if pet.Name != strconv.FormatInt(done.Load(), 10) {
-		t.Errorf("%d changes were made, and %s are there", done.Load(), pet.Name)
+		t.Errorf("%d increments succeeded, and the row has %s", done.Load(), pet.Name)
 	}
-	t.Logf("%d changes, %d refused", done.Load(), refused.Load())
+	t.Logf("%d increments, %d refused", done.Load(), refused.Load())
 }

@@ -1,60 +1,67 @@
 package sqlstore
 
 import (
-	"database/sql"
+	"context"
 	"fmt"
 	"strconv"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// pool is how many connections a node keeps, and for how long. The URL may say so in the words that pgx's own pool has for
-// it: pool_max_conns, pool_max_conn_idle_time, pool_max_conn_lifetime.
-type pool struct {
-	most     int
-	idle     time.Duration
-	lifetime time.Duration
+// poolSettings are how many connections a node keeps, and for how long. The URL may set them by the
+// parameters of pgxpool: pool_max_conns, pool_max_conn_idle_time and pool_max_conn_lifetime.
+type poolSettings struct {
+	maxConns    int32
+	maxIdleTime time.Duration
+	maxLifetime time.Duration
 }
 
-// poolOf takes the pool's settings out of a configuration: a server would not know them.
-func poolOf(config *pgx.ConnConfig) (pool, error) {
-	p := pool{most: pgConnections, idle: 5 * time.Minute, lifetime: time.Hour}
-	take := func(name string, read func(string) error) error {
-		text, given := config.RuntimeParams[name]
+// takePoolSettings removes the pool's parameters from config, because the server would reject them, and
+// returns them with defaults for those that are missing. It fails for a value that is not positive.
+func takePoolSettings(config *pgx.ConnConfig) (settings poolSettings, err error) {
+	settings = poolSettings{maxConns: pgMaxConns, maxIdleTime: 5 * time.Minute, maxLifetime: time.Hour}
+	take := func(name string) (text string, given bool) {
+		text, given = config.RuntimeParams[name]
 		delete(config.RuntimeParams, name)
+		return text, given
+	}
+	if text, given := take("pool_max_conns"); given {
+		n, err := strconv.ParseInt(text, 10, 32)
+		if err != nil || n < 1 {
+			return settings, fmt.Errorf("pool_max_conns: %q is not a whole number of at least 1", text)
+		}
+		settings.maxConns = int32(n)
+	}
+	for name, setting := range map[string]*time.Duration{
+		"pool_max_conn_idle_time": &settings.maxIdleTime,
+		"pool_max_conn_lifetime":  &settings.maxLifetime,
+	} {
+		text, given := take(name)
 		if !given {
-			return nil
+			continue
 		}
-		if err := read(text); err != nil {
-			return fmt.Errorf("%s: %q %w", name, text, err)
-		}
-		return nil
-	}
-	if err := take("pool_max_conns", func(text string) (err error) {
-		if p.most, err = strconv.Atoi(text); err != nil || p.most < 1 {
-			return fmt.Errorf("is no number from 1 on")
-		}
-		return nil
-	}); err != nil {
-		return pool{}, err
-	}
-	for name, setting := range map[string]*time.Duration{"pool_max_conn_idle_time": &p.idle, "pool_max_conn_lifetime": &p.lifetime} {
-		if err := take(name, func(text string) (err error) {
-			if *setting, err = time.ParseDuration(text); err != nil || *setting <= 0 {
-				return fmt.Errorf("is no duration such as 30m")
-			}
-			return nil
-		}); err != nil {
-			return pool{}, err
+		if *setting, err = time.ParseDuration(text); err != nil || *setting <= 0 {
+			return settings, fmt.Errorf("%s: %q is not a duration such as 30m", name, text)
 		}
 	}
-	return p, nil
+	return settings, nil
 }
 
-func (p pool) apply(db *sql.DB) {
-	db.SetMaxOpenConns(p.most)
-	db.SetMaxIdleConns(p.most)
-	db.SetConnMaxIdleTime(p.idle)
-	db.SetConnMaxLifetime(p.lifetime)
+// newPool returns a pool that has no connection yet. acquire, not the pool, decides whether an idle
+// connection is usable.
+func (p *postgresEngine) newPool(settings poolSettings) (*pgxpool.Pool, error) {
+	// pgxpool accepts only a configuration that it has parsed itself. All fields that matter are replaced.
+	config, err := pgxpool.ParseConfig(p.config.ConnString())
+	if err != nil {
+		return nil, withoutURL(err)
+	}
+	config.ConnConfig, config.MaxConns, config.MinConns, config.MinIdleConns = p.config, settings.maxConns, 0, 0
+	config.MaxConnIdleTime, config.MaxConnLifetime, config.MaxConnLifetimeJitter = settings.maxIdleTime, settings.maxLifetime, 0
+	// The pool closes expired connections only at a health check.
+	config.HealthCheckPeriod = max(time.Second, min(settings.maxIdleTime, settings.maxLifetime)/30)
+	config.BeforeConnect = p.trackConn
+	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }
+	return pgxpool.NewWithConfig(context.Background(), config)
 }

@@ -8,13 +8,13 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-func TestPoolSettings(t *testing.T) {
+func TestPoolSettingsComeFromTheURL(t *testing.T) {
 	t.Parallel()
 	const server = "postgres://animalstore@db.example.com/animalstore?sslmode=disable"
-	for query, want := range map[string]pool{
-		"":                  {pgConnections, 5 * time.Minute, time.Hour},
+	for query, want := range map[string]poolSettings{
+		"":                  {pgMaxConns, 5 * time.Minute, time.Hour},
 		"&pool_max_conns=3": {3, 5 * time.Minute, time.Hour},
-		"&pool_max_conn_idle_time=10s&pool_max_conn_lifetime=90m": {pgConnections, 10 * time.Second, 90 * time.Minute},
+		"&pool_max_conn_idle_time=10s&pool_max_conn_lifetime=90m": {pgMaxConns, 10 * time.Second, 90 * time.Minute},
 	} {
 		config, got, err := parsePostgresURL(server + query)
 		if err != nil || got != want {
@@ -23,7 +23,7 @@ func TestPoolSettings(t *testing.T) {
 		}
 		for name := range config.RuntimeParams {
 			if strings.HasPrefix(name, "pool_") {
-				t.Errorf("%s: the server would be told of %s", query, name)
+				t.Errorf("%s: the parameter %s would be sent to the server", query, name)
 			}
 		}
 	}
@@ -33,7 +33,7 @@ func TestPoolSettings(t *testing.T) {
 		}
 	}
 	store := open(t, pgtest.Shared(t).NewDatabase(t)+"&pool_max_conns=2", Options{})
-	if most := store.engine.(*postgresEngine).db.Stats().MaxOpenConnections; most != 2 {
-		t.Errorf("there may be %d connections", most)
+	if n := store.engine.(*postgresEngine).pool.Stat().MaxConns(); n != 2 {
+		t.Errorf("the pool has up to %d connections, want 2", n)
 	}
 }

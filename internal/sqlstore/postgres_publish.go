@@ -2,22 +2,23 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 )
 
-// publishing moves the events whose changes are committed from the inbox to their place in the feed.
+// publishSQL moves the events of committed transactions from event_inbox to events, where their ids are the
+// positions in the feed.
 //
-// An event's number in the inbox is no place: whoever takes a low one may commit late, and a reader who has gone past it
-// would never see it. So places are given after the commit, by one at a time: the lock on the one row of event_turn lasts
-// until all that was given is committed. Each statement sees what was committed before it began, the second one therefore
-// all that the turn before it has done. Readers see every turn whole, and none before the one that it follows.
+// The id of an event in event_inbox is not a safe position: a transaction that takes a low id may commit
+// late, after a reader has read past that id. So a position is assigned only after the commit, and by one
+// publication at a time: the lock on the single row of event_turn is held until the publication commits. In
+// READ COMMITTED each statement sees what was committed before it began, so the DELETE, which runs under
+// the lock, sees everything that earlier publications did. Readers therefore see a publication completely
+// or not at all, and never before an earlier one.
 //
-// It is sent as one message, so that a node that dies or is cut off cannot keep the turn.
-const publishing = `
+// All statements are sent as one message, so a node that dies or is disconnected cannot keep the lock.
+const publishSQL = `
 	BEGIN ISOLATION LEVEL READ COMMITTED;
 	SELECT one FROM event_turn FOR UPDATE;
 	WITH moved AS (
@@ -27,51 +28,46 @@ const publishing = `
 	NOTIFY animalstore_events;
 	COMMIT`
 
+// publish moves all events of committed transactions to the feed.
 func (p *postgresEngine) publish(ctx context.Context) error {
-	return p.patiently(ctx, ctx, func(ctx context.Context) error {
+	return p.retry(ctx, ctx, func(ctx context.Context) error {
 		for {
 			waiting, err := p.hasInbox(ctx)
-			if err != nil || !waiting {
-				return err
+			if err == nil && waiting {
+				err = p.publishBatch(ctx)
 			}
-			if err := p.publishSome(ctx); err != nil {
-				return err
+			if err != nil {
+				return p.dialect.meaning(err)
+			}
+			if !waiting {
+				return nil
 			}
 		}
 	})
 }
 
+// hasInbox reports whether an event waits for its publication.
 func (p *postgresEngine) hasInbox(ctx context.Context) (waiting bool, err error) {
-	err = p.transaction(ctx, sql.TxOptions{ReadOnly: true}, func(t *tx, _ func() error) error {
-		_, waiting, err = one(t, scanValue[int64], "SELECT id FROM event_inbox LIMIT 1")
+	err = p.withConn(ctx, func(conn *pgx.Conn) (err error) {
+		var id int64
+		waiting, err = firstRow(ctx, pgxRunner{conn}, "SELECT id FROM event_inbox LIMIT 1", &id)
 		return err
 	})
 	return waiting, err
 }
 
-func (p *postgresEngine) publishSome(ctx context.Context) error {
-	conn, err := p.db.Conn(ctx)
-	if err != nil {
-		return p.dialect.meaning(err)
-	}
-	defer conn.Close()
-	var state connState
-	err = conn.Raw(func(driven any) error {
-		raw := driven.(*stdlib.Conn).Conn()
-		state = stateOf(raw)
-		state.committing.Store(true) // it ends with one, and must not be cancelled either
-		_, err := raw.PgConn().Exec(ctx, publishing).ReadAll()
+// publishBatch moves up to 10,000 events to the feed.
+func (p *postgresEngine) publishBatch(ctx context.Context) error {
+	return p.withConn(ctx, func(conn *pgx.Conn) error {
+		stateOf(conn).committing.Store(true) // publishSQL ends with a COMMIT
+		_, err := conn.PgConn().Exec(ctx, publishSQL).ReadAll()
 		return err
 	})
-	if err != nil {
-		p.drop(ctx, conn, state, err) // its transaction may be open
-		return p.dialect.meaning(err)
-	}
-	return nil
 }
 
-// listen tells of what other nodes publish, until the context ends. It has a connection of its own. A pooler may not let
-// it hear anything; nobody relies on it.
+// listen calls heard whenever a node publishes, until the context ends. It uses a connection of its own and
+// reconnects after an error. Notifications only shorten the wait for the next poll: a connection pooler may
+// suppress them.
 func (p *postgresEngine) listen(ctx context.Context, heard func()) {
 	for ctx.Err() == nil {
 		if conn, err := pgx.ConnectConfig(ctx, p.config.Copy()); err == nil {

@@ -14,7 +14,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// readFeed returns the subjects of the events after a position, and the position that they reach.
+// readFeed publishes, and returns the subjects of the events after a position and the last event's position.
 func readFeed(t *testing.T, store *Store, after int64) (subjects []string, reached int64) {
 	t.Helper()
 	if err := store.Publish(t.Context()); err != nil {
@@ -22,7 +22,7 @@ func readFeed(t *testing.T, store *Store, after int64) (subjects []string, reach
 	}
 	err := store.Read(t.Context(), func(tx shop.ReadTx) error {
 		subjects, reached = nil, after
-		events, err := tx.Events(shop.EventFilter{}, shop.Window{Limit: 10_000, From: &after})
+		events, err := tx.Events(shop.EventFilter{}, shop.PageRequest{Limit: 10_000, After: &after})
 		for _, e := range events {
 			subjects, reached = append(subjects, e.Subject), e.ID
 		}
@@ -40,8 +40,8 @@ func telling(subject string) func(shop.WriteTx) error {
 	}
 }
 
-// A transaction that takes its number first and commits last is not skipped by a reader who has gone past that number.
-func TestLateCommit(t *testing.T) {
+// An event whose transaction started first and commits last is not skipped by a reader of the later ones.
+func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	store, other := open(t, database, Options{}), open(t, database, Options{})
@@ -58,12 +58,12 @@ func TestLateCommit(t *testing.T) {
 			return nil
 		})
 		if err != nil {
-			t.Errorf("the late one: %v", err)
+			t.Errorf("the late write: %v", err)
 		}
 	})
 	<-entered
 	var position int64
-	for i, node := range []*Store{store, other, store} { // the reader goes on past it, again and again
+	for i, node := range []*Store{store, other, store} { // the reader advances past the open transaction
 		want := fmt.Sprintf("early %d", i)
 		if err := node.Write(t.Context(), telling(want)); err != nil {
 			t.Fatal(err)
@@ -77,14 +77,14 @@ func TestLateCommit(t *testing.T) {
 	late.Wait()
 	for _, node := range []*Store{store, other} {
 		if got, _ := readFeed(t, node, position); !slices.Equal(got, []string{"late"}) {
-			t.Errorf("got %q, want the late one", got)
+			t.Errorf("got %q, want the late event", got)
 		}
 	}
 }
 
-// Whoever reads beside many writers on many nodes, with transactions of any length, sees every event once; and those of one
-// animal, which come one after the other, in their order.
-func TestFeedBesideManyWriters(t *testing.T) {
+// Readers beside many writers on several nodes, with transactions of various lengths, see every event once,
+// and the events of one writer in order.
+func TestFeedHasEveryEventOnceBesideManyWriters(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	const writers, each, readers = 12, 20, 3
@@ -123,14 +123,14 @@ func TestFeedBesideManyWriters(t *testing.T) {
 					var w, n int
 					fmt.Sscanf(subject, "%d/%d", &w, &n)
 					if next[w] != n {
-						t.Errorf("the reader %d got %s, want %d/%d", r, subject, w, next[w])
+						t.Errorf("reader %d got %s, want %d/%d", r, subject, w, next[w])
 					}
 					next[w] = n + 1
 					seen++
 				}
 			}
 			if seen != writers*each {
-				t.Errorf("the reader %d has seen %d events, want %d", r, seen, writers*each)
+				t.Errorf("reader %d has seen %d events, want %d", r, seen, writers*each)
 			}
 		})
 	}
@@ -139,39 +139,38 @@ func TestFeedBesideManyWriters(t *testing.T) {
 	reading.Wait()
 }
 
-// What was written is in the feed also where the node that wrote it died before it could publish it, and also after a
-// connection was cut at any point of a publication; and nothing is there twice.
-func TestPublishingOverABrokenRoad(t *testing.T) {
+// The feed has every event once, even if the connection is cut at any point of a publication.
+func TestInterruptedPublicationLosesAndRepeatsNothing(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
+	h := newFaultHarness(t)
 	var want []string
 	for i := range 20 {
 		subject := fmt.Sprint(i)
 		want = append(want, subject)
-		if err := b.store.Write(t.Context(), telling(subject)); err != nil {
+		if err := h.store.Write(t.Context(), telling(subject)); err != nil {
 			t.Fatal(err)
 		}
 		cut := time.AfterFunc(time.Duration(rand.IntN(2000))*time.Microsecond, func() {
-			b.proxy.Cut()
-			b.proxy.Heal()
+			h.proxy.Cut()
+			h.proxy.Heal()
 		})
-		b.store.Publish(t.Context()) // whatever becomes of it
+		h.store.Publish(t.Context()) // may fail
 		cut.Stop()
 	}
-	b.proxy.Heal()
-	if got, _ := readFeed(t, b.store, 0); !slices.Equal(got, want) {
+	h.proxy.Heal()
+	if got, _ := readFeed(t, h.store, 0); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
-// One node hears at once of what another one publishes, and still looks for itself where it hears nothing.
-func TestNoticesOfAnotherNode(t *testing.T) {
+// A node is notified when another node publishes.
+func TestPublicationWakesOtherNodes(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	store, other := open(t, database, Options{}), open(t, database, Options{})
-	notices := store.Notices()
-	straight := openStraight(t, database)
-	awaitRow(t, straight, "a listener", "SELECT count(*) = 1"+ofListeners)
+	notices := store.Wakeups()
+	direct := openDirect(t, database)
+	awaitRow(t, direct, "a listener", "SELECT count(*) = 1"+fromListeners)
 	if err := other.Write(t.Context(), telling("there")); err != nil {
 		t.Fatal(err)
 	}
@@ -181,47 +180,47 @@ func TestNoticesOfAnotherNode(t *testing.T) {
 	select {
 	case <-notices:
 	case <-time.After(time.Minute):
-		t.Error("it heard nothing")
+		t.Error("no notification arrived")
 	}
 }
 
-// The listener comes back when its connection was cut.
-func TestListenerComesBack(t *testing.T) {
+// The listener reconnects after its connection was terminated.
+func TestListenerReconnects(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	store := open(t, database, Options{})
-	notices := store.Notices()
-	straight := openStraight(t, database)
+	notices := store.Wakeups()
+	direct := openDirect(t, database)
 	for range 2 {
-		awaitRow(t, straight, "a listener", "SELECT count(*) = 1"+ofListeners)
-		if _, err := straight.Exec("NOTIFY animalstore_events"); err != nil {
+		awaitRow(t, direct, "a listener", "SELECT count(*) = 1"+fromListeners)
+		if _, err := direct.Exec("NOTIFY animalstore_events"); err != nil {
 			t.Fatal(err)
 		}
 		<-notices
-		if _, err := straight.Exec("SELECT pg_terminate_backend(pid)" + ofListeners); err != nil {
+		if _, err := direct.Exec("SELECT pg_terminate_backend(pid)" + fromListeners); err != nil {
 			t.Fatal(err)
 		}
-		awaitRow(t, straight, "the end of it", "SELECT count(*) = 0"+ofListeners)
+		awaitRow(t, direct, "the listener to disconnect", "SELECT count(*) = 0"+fromListeners)
 	}
 }
 
-// ofListeners are the nodes that wait to hear of others.
-const ofListeners = " FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()"
+// fromListeners selects the sessions of listeners.
+const fromListeners = " FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()"
 
-// Two nodes never give out places at once: the second waits until all that the first has given is committed.
-func TestTurns(t *testing.T) {
+// Two nodes never publish at the same time: the second waits until the first has committed.
+func TestNodesPublishOneAtATime(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
-	store, straight := open(t, database, Options{}), openStraight(t, database)
+	store, direct := open(t, database, Options{}), openDirect(t, database)
 	if err := store.Write(t.Context(), telling("first")); err != nil {
 		t.Fatal(err)
 	}
-	slow, err := straight.Conn(t.Context()) // a node that has the turn, and is slow
+	slow, err := direct.Conn(t.Context()) // a slow node that holds the lock
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer slow.Close()
-	rest := strings.Split(publishing, ";")[2:]
+	rest := strings.Split(publishSQL, ";")[2:]
 	for _, statement := range []string{"BEGIN ISOLATION LEVEL READ COMMITTED", "SELECT one FROM event_turn FOR UPDATE"} {
 		if _, err := slow.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)
@@ -236,7 +235,7 @@ func TestTurns(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	awaitRow(t, straight, "the second to wait", "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
+	awaitRow(t, direct, "the second publication to wait", "SELECT count(*) > 0 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
 	for _, statement := range rest {
 		if _, err := slow.ExecContext(t.Context(), statement); err != nil {
 			t.Fatal(err)

@@ -2,27 +2,23 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
+
+	"github.com/jackc/pgx/v5"
 )
 
-// serverSession is a session on a PostgreSQL server.
-type serverSession struct {
-	conn  *sql.Conn
-	owned *sql.DB // closed with the session; nil: the store's
-}
+// serverSession is a session on a PostgreSQL server, with a connection outside the pool.
+type serverSession struct{ pgxRunner }
 
-func (s *serverSession) exec(ctx context.Context, query string, args []any) error {
-	_, err := s.conn.ExecContext(ctx, query, args...)
-	return err
-}
-
-func (s *serverSession) query(ctx context.Context, query string, args []any) (rows, error) {
-	return s.conn.QueryContext(ctx, query, args...)
+func openServerSession(ctx context.Context, config *pgx.ConnConfig) (*serverSession, error) {
+	conn, err := pgx.ConnectConfig(ctx, config.Copy())
+	if err != nil {
+		return nil, err
+	}
+	return &serverSession{pgxRunner{conn}}, nil
 }
 
 func (s *serverSession) close() {
-	s.conn.Close()
-	if s.owned != nil {
-		s.owned.Close()
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), pgPingTimeout)
+	defer cancel()
+	s.conn.Close(ctx)
 }

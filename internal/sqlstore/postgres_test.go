@@ -10,38 +10,37 @@ import (
 	"animalstore/internal/storetest"
 )
 
-func TestPostgres(t *testing.T) {
+func TestPostgresIsAStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) shop.Store { return open(t, pgtest.Shared(t).NewDatabase(t), Options{}) })
 }
 
-// Who says nothing about it waits no longer than a caller should.
-func TestPatience(t *testing.T) {
+func TestRetryBudgetIsTheOptionOrFiveSeconds(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
-	for given, want := range map[time.Duration]time.Duration{0: pgPatience, time.Hour: time.Hour} {
-		store, err := Open(t.Context(), database, Options{Patience: given})
+	for given, want := range map[time.Duration]time.Duration{0: pgRetryBudget, time.Hour: time.Hour} {
+		store, err := Open(t.Context(), database, Options{RetryBudget: given})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer store.Close()
-		if got := store.engine.(*postgresEngine).patience; got != want {
-			t.Errorf("told %v, it has the patience of %v", given, got)
+		if got := store.engine.(*postgresEngine).retryBudget; got != want {
+			t.Errorf("with the option %v, the retry budget is %v", given, got)
 		}
 	}
 }
 
-// A write that is the work of many may take longer than others.
-func TestPatienceForOne(t *testing.T) {
+// A request may raise the retry budget for its own reads and writes.
+func TestWriteMayHaveALargerBudget(t *testing.T) {
 	t.Parallel()
 	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{})
-	store.engine.(*postgresEngine).patience = 500 * time.Millisecond
+	store.engine.(*postgresEngine).retryBudget = 500 * time.Millisecond
 	slow := func(ctx context.Context) error {
 		return store.Write(ctx, func(wtx shop.WriteTx) error { return wtx.(*tx).exec("SELECT pg_sleep(1)") })
 	}
 	if err := slow(t.Context()); err == nil || shop.AsError(err).Code != shop.Unavailable {
-		t.Errorf("without patience: %v", err)
+		t.Errorf("with the budget of the store: %v", err)
 	}
-	if err := slow(shop.WithPatience(t.Context(), time.Hour)); err != nil {
-		t.Errorf("with patience: %v", err)
+	if err := slow(shop.WithRetryBudget(t.Context(), time.Hour)); err != nil {
+		t.Errorf("with a budget of its own: %v", err)
 	}
 }

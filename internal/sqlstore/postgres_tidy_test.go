@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A busy shop writes more between two times of tidying than is tidied away at once: nothing may pile up.
+// Tidying removes everything that is due, also if that is more than it removes in one transaction.
 func TestTidyLeavesNothing(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -19,16 +19,16 @@ func TestTidyLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	straight := openStraight(t, database)
-	exec(t, straight, "INSERT INTO inventory_changes (status, n) SELECT 'sold', 1 FROM generate_series(1, 25000)")
-	exec(t, straight, "INSERT INTO commits (id, at, done) SELECT decode(md5(CAST(n AS TEXT)), 'hex'), n, TRUE FROM generate_series(1, 35000) AS n")
-	if err := service.Tidy(t.Context()); err != nil {
+	direct := openDirect(t, database)
+	exec(t, direct, "INSERT INTO inventory_changes (status, n) SELECT 'sold', 1 FROM generate_series(1, 25000)")
+	exec(t, direct, "INSERT INTO commits (id, at, done) SELECT decode(md5(CAST(n AS TEXT)), 'hex'), n, TRUE FROM generate_series(1, 35000) AS n")
+	if err := service.Maintain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	for _, table := range []string{"inventory_changes", "commits WHERE at <= 35000"} {
 		var n int
-		if err := straight.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil || n != 0 {
-			t.Errorf("%d rows are left in %s, %v", n, table, err)
+		if err := direct.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table).Scan(&n); err != nil || n != 0 {
+			t.Errorf("%d rows are left in %s: %v", n, table, err)
 		}
 	}
 	if inventory, err := service.Inventory(t.Context()); err != nil || inventory.Sold != 25000 {
@@ -36,13 +36,14 @@ func TestTidyLeavesNothing(t *testing.T) {
 	}
 }
 
-// The clock of one node is years behind. What it has committed must not look old to the others: while it still asks for the
-// fate of a write, a name that was tidied away would say that the write was never done, and it would be done twice.
-func TestTidyMindsNoNodesClock(t *testing.T) {
+// A node whose clock is years behind commits a write. Tidying must not remove its row from commits as old: if
+// the node then resolved that commit, the missing row would mean "not committed", and the write would run
+// twice.
+func TestTidyUsesTheServersClock(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
-	tidying, straight := open(t, database, Options{}), openStraight(t, database)
-	synctest.Test(t, func(t *testing.T) { // it is the year 2000 here
+	tidying, direct := open(t, database, Options{}), openDirect(t, database)
+	synctest.Test(t, func(t *testing.T) { // inside, the clock shows the year 2000
 		store, err := Open(context.Background(), database, Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -54,20 +55,21 @@ func TestTidyMindsNoNodesClock(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if err := tidying.Write(t.Context(), func(tx shop.WriteTx) error { _, err := tx.Tidy(time.Now().Add(-time.Hour)); return err }); err != nil {
+	if err := tidying.Write(t.Context(), func(tx shop.WriteTx) error { _, err := tx.Maintain(time.Now().Add(-time.Hour)); return err }); err != nil {
 		t.Fatal(err)
 	}
-	var names int
-	if err := straight.QueryRowContext(t.Context(), "SELECT count(*) FROM commits").Scan(&names); err != nil || names != 2 {
-		t.Errorf("there are the names of %d commits, want both, %v", names, err)
+	var n int
+	if err := direct.QueryRowContext(t.Context(), "SELECT count(*) FROM commits").Scan(&n); err != nil || n != 2 {
+		t.Errorf("%d rows are in commits, want 2: %v", n, err)
 	}
 }
 
-// What is removed is sought: reading a day of answers or an hour of commits for it would take longer than a write may.
-func TestTidySeeksInAnIndex(t *testing.T) {
+// Tidying finds the rows to remove through an index. A scan of a day of stored responses, or of an hour of
+// commits, would take longer than a write may.
+func TestTidyUsesIndexes(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
-	store, straight := open(t, database, Options{}), openStraight(t, database)
+	store, direct := open(t, database, Options{}), openDirect(t, database)
 	service, err := shop.Open(t.Context(), store, shop.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -79,16 +81,16 @@ func TestTidySeeksInAnIndex(t *testing.T) {
 			" FROM generate_series(1, 50000) AS n",
 		"ANALYZE",
 	} {
-		exec(t, straight, statement)
+		exec(t, direct, statement)
 	}
-	if err := errors.Join(service.Tidy(t.Context()), service.ForgetAnswers(t.Context()), store.Close()); err != nil {
+	if err := errors.Join(service.Maintain(t.Context()), service.PruneIdempotencyRecords(t.Context()), store.Close()); err != nil {
 		t.Fatal(err)
 	}
-	awaitRow(t, straight, "the statistics of what was removed",
+	awaitRow(t, direct, "the statistics of the removed rows",
 		"SELECT sum(n_tup_del) = 198 FROM pg_stat_user_tables WHERE relname IN ('commits', 'kept_answers')")
 	var read int
-	err = straight.QueryRowContext(t.Context(), "SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname IN ('commits', 'kept_answers')").Scan(&read)
+	err = direct.QueryRowContext(t.Context(), "SELECT sum(seq_tup_read) FROM pg_stat_user_tables WHERE relname IN ('commits', 'kept_answers')").Scan(&read)
 	if err != nil || read != 0 {
-		t.Errorf("%d rows were read, table by table, %v", read, err)
+		t.Errorf("%d rows were read by sequential scans: %v", read, err)
 	}
 }

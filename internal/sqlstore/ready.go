@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"animalstore/internal/shop"
 )
@@ -21,7 +20,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	return shop.NotReady(readyMessages[classify(err)], err)
+	return shop.NotReadyError(readyMessages[classify(err)], err)
 }
 
 // touch writes a row without changing it.
@@ -36,10 +35,10 @@ func (s *sqliteEngine) ready(ctx context.Context) error {
 	})
 }
 
-// ready also asks the server whether it would take a write. Where it would not, another one may be it by now: the
-// connections to this one are not used again.
+// ready also checks that the server accepts writes. If it does not, a new epoch starts, because another
+// server may be the primary by now.
 func (p *postgresEngine) ready(ctx context.Context) error {
-	era := p.era.Load()
+	era := p.epoch.Load()
 	err := p.read(ctx, func(t *tx) error {
 		refuses, _, err := one(t, scanValue[bool], "SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on'")
 		if err == nil && refuses {
@@ -48,14 +47,13 @@ func (p *postgresEngine) ready(ctx context.Context) error {
 		return err
 	})
 	if errors.Is(err, errReadOnly) {
-		p.lose(ctx, era)
+		p.startEpoch(ctx, era)
 	}
 	return err
 }
 
 func (s *sqliteEngine) collectors() []prometheus.Collector { return nil }
 
-// collectors are those of the pool of connections, as database/sql counts them.
 func (p *postgresEngine) collectors() []prometheus.Collector {
-	return []prometheus.Collector{collectors.NewDBStatsCollector(p.db, "animalstore")}
+	return []prometheus.Collector{poolCollector{p}}
 }

@@ -73,19 +73,20 @@ func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
 	wantReady(t, store, "removed or replaced")
 }
 
-// A server that turns read-only is not ready, even before a write has failed. Its successor is found.
-func TestReadyServer(t *testing.T) {
+// A server that becomes read-only is not ready, even before a write fails. When another server is promoted, the
+// store finds it.
+func TestReadyFollowsFailover(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, false)
 	store := open(t, pgtest.FailoverURL(primary, replica), Options{})
 	fillPool(t, store)
 	wantReady(t, store, "")
 	demote(t, store, primary)
-	store.engine.(*postgresEngine).patience = 5 * time.Second // so that also a busy machine gets an answer
-	wantReady(t, store, "but not written")                    // over a connection that was there
-	wantReady(t, store, "but not written")                    // over a new one
+	store.engine.(*postgresEngine).retryBudget = 5 * time.Second // enough for a response on a busy machine
+	wantReady(t, store, "but not written")                       // over a pooled connection
+	wantReady(t, store, "but not written")                       // over a new connection
 	replica.Promote(t)
-	store.engine.(*postgresEngine).patience = ample
+	store.engine.(*postgresEngine).retryBudget = ample
 	wantReady(t, store, "")
 	if err := store.Write(t.Context(), adding("after")); err != nil {
 		t.Error(err)
@@ -95,16 +96,16 @@ func TestReadyServer(t *testing.T) {
 	}
 }
 
-func TestReadyWithoutAServer(t *testing.T) {
+func TestReadyReportsAnUnreachableServer(t *testing.T) {
 	t.Parallel()
-	b := newBench(t)
-	wantReady(t, b.store, "")
-	b.proxy.Cut()
-	b.engine().patience = time.Second
-	wantReady(t, b.store, "cannot be reached")
-	b.proxy.Heal()
-	b.engine().patience = ample
-	wantReady(t, b.store, "")
+	h := newFaultHarness(t)
+	wantReady(t, h.store, "")
+	h.proxy.Cut()
+	h.engine().retryBudget = time.Second
+	wantReady(t, h.store, "cannot be reached")
+	h.proxy.Heal()
+	h.engine().retryBudget = ample
+	wantReady(t, h.store, "")
 }
 
 func TestMetricsCountWritesAndErrors(t *testing.T) {

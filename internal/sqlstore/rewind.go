@@ -55,8 +55,8 @@ func resumeAfter(list []rewind, position int64) int64 {
 	return 0
 }
 
-// UndoneEvents returns the position after which a reader resumes whose position a restore has undone; 0 for one that stands.
-func (t *tx) UndoneEvents(position int64) (int64, error) {
+// ResumePosition returns the position after which a reader resumes whose position a restore has undone; 0 for one that stands.
+func (t *tx) ResumePosition(position int64) (int64, error) {
 	list, err := t.rewinds()
 	return resumeAfter(list, position), err
 }

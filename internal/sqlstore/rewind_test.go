@@ -43,7 +43,7 @@ func TestReaderResumesAfterARewind(t *testing.T) {
 				got := map[int64]int64{}
 				with(t, database, func(tx shop.WriteTx) error {
 					for _, place := range []int64{0, 12, 13, 47, 48, 49, 97, 98, 1097, 1098, 1099} {
-						goOn, err := tx.UndoneEvents(place)
+						goOn, err := tx.ResumePosition(place)
 						if err != nil {
 							return err
 						}

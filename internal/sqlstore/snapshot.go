@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/jackc/pgx/v5/stdlib"
 	"zombiezen.com/go/sqlite"
 )
 
@@ -47,17 +46,14 @@ func (s *snapshot) openServer(ctx context.Context, url string) error {
 	}
 	config.ValidateConnect = nil // a standby will do
 	s.engine = &serverChecks
-	db := stdlib.OpenDB(*config)
-	if s.version, err = versionOf(ctx, db); err != nil {
-		db.Close()
+	server, err := openServerSession(ctx, config)
+	if err == nil {
+		s.session = server
+		s.version, err = postgresVersion(ctx, server)
+	}
+	if err != nil {
 		return fmt.Errorf("cannot open the database: %w", err)
 	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		db.Close()
-		return err
-	}
-	s.session = &serverSession{conn, db}
 	return nil
 }
 

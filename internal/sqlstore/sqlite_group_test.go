@@ -78,7 +78,7 @@ func TestGroupAssignsIDsWithoutGaps(t *testing.T) {
 		t.Errorf("%d counted, %d animals, %d events; want 6, 6 and 3", counted, pets, events)
 	}
 	err := store.Read(t.Context(), func(tx shop.ReadTx) error {
-		events, err := tx.Events(shop.EventFilter{}, shop.Window{Limit: 10})
+		events, err := tx.Events(shop.EventFilter{}, shop.PageRequest{Limit: 10})
 		for i, want := range []string{"pets/4", "pets/5", "pets/6"} {
 			if events[i].Subject != want || events[i].ID != int64(i+1) {
 				t.Errorf("the event %d is %d of %s, want %s", i+1, events[i].ID, events[i].Subject, want)

@@ -58,7 +58,7 @@ func names(t *testing.T, store *Store) string {
 	t.Helper()
 	var names []string
 	err := store.Read(t.Context(), func(tx shop.ReadTx) error {
-		pets, err := tx.Pets(shop.PetList{Window: shop.Window{Limit: 1000}})
+		pets, err := tx.Pets(shop.PetList{PageRequest: shop.PageRequest{Limit: 1000}})
 		for _, pet := range pets {
 			names = append(names, pet.Name)
 		}

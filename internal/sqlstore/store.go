@@ -54,8 +54,8 @@ type Options struct {
 	Existing bool
 	// Now is the clock by which holds expire. By default it is the system's for a file, and the server's for a server.
 	Now func() time.Time
-	// Patience bounds how long a read or write on a server is retried; 0 means five seconds.
-	Patience time.Duration
+	// RetryBudget bounds how long a read or write on a server is retried; 0 means five seconds.
+	RetryBudget time.Duration
 }
 
 // IsURL reports whether a database is the URL of a PostgreSQL server and not the path of a file.
@@ -124,20 +124,20 @@ func (s *Store) afterWrite(did effects, done bool) {
 	}
 }
 
-// Moment identifies the state of the catalogue. A write bumps it before it returns, so equal versions have equal contents until the
+// CatalogVersion identifies the state of the catalogue. A write bumps it before it returns, so equal versions have equal contents until the
 // next hold expires. Its time is the wall clock, by which holds expire, also after the clock was set.
-func (s *Store) Moment() (shop.Moment, bool) {
+func (s *Store) CatalogVersion() (shop.CatalogVersion, bool) {
 	if s.clock == nil {
-		return shop.Moment{}, false
+		return shop.CatalogVersion{}, false
 	}
-	return shop.Moment{Changes: s.catalogChanges.Load(), Orders: s.orderChanges.Load(), Time: s.clock().Round(0)}, true
+	return shop.CatalogVersion{Changes: s.catalogChanges.Load(), Orders: s.orderChanges.Load(), Time: s.clock().Round(0)}, true
 }
 
 // Publish makes the events of all committed writes readable.
 func (s *Store) Publish(ctx context.Context) error { return s.engine.publish(ctx) }
 
-// Notices receives a value soon after a write. The first call makes the store listen for writes of other nodes.
-func (s *Store) Notices() <-chan struct{} {
+// Wakeups receives a value soon after a write. The first call makes the store listen for writes of other nodes.
+func (s *Store) Wakeups() <-chan struct{} {
 	s.listen.Do(func() { go s.engine.listen(s.closed, s.wake) })
 	return s.wakeups
 }

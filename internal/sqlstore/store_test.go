@@ -26,7 +26,7 @@ const ample = time.Minute
 
 func open(t *testing.T, path string, o Options) *Store {
 	t.Helper()
-	o.Patience = cmp.Or(o.Patience, ample)
+	o.RetryBudget = cmp.Or(o.RetryBudget, ample)
 	store, err := Open(t.Context(), path, o)
 	if err != nil {
 		t.Fatal(err)
@@ -209,11 +209,11 @@ func TestCancelledReadLeavesACleanConnection(t *testing.T) {
 			cancel()
 		}()
 		store.Read(ctx, func(tx shop.ReadTx) error {
-			_, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{Query: "nowhere"}, Window: shop.Window{Limit: 10}})
+			_, err := tx.Pets(shop.PetList{PetFilter: shop.PetFilter{Query: "nowhere"}, PageRequest: shop.PageRequest{Limit: 10}})
 			return err
 		})
 		err := store.Read(t.Context(), func(tx shop.ReadTx) error {
-			pets, err := tx.Pets(shop.PetList{Window: shop.Window{Limit: 10}})
+			pets, err := tx.Pets(shop.PetList{PageRequest: shop.PageRequest{Limit: 10}})
 			if err == nil && len(pets) != 10 {
 				t.Errorf("found %d animals, want 10", len(pets))
 			}

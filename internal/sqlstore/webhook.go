@@ -29,7 +29,7 @@ func (t *tx) Webhook(id int64) (shop.Webhook, bool, error) {
 	return one(t, scanWebhook, "SELECT "+webhookColumns+" FROM webhooks WHERE id = $1", id)
 }
 
-func (t *tx) Webhooks(w shop.Window) ([]shop.Webhook, error) {
+func (t *tx) Webhooks(w shop.PageRequest) ([]shop.Webhook, error) {
 	var c conditions
 	query, args := c.page("SELECT "+webhookColumns+" FROM webhooks", w, "id < %s", "id DESC")
 	return all(t, scanWebhook, query, args...)
@@ -52,7 +52,7 @@ func (t *tx) UpdateWebhook(_, after shop.Webhook) error {
 		micros(after.UpdatedAt), after.ID)
 }
 
-func (t *tx) AdvanceWebhook(id, position int64) error {
+func (t *tx) SetWebhookPosition(id, position int64) error {
 	return t.exec("UPDATE webhooks SET position = $1 WHERE id = $2", position, id)
 }
 
@@ -77,7 +77,7 @@ func (t *tx) InsertWebhookSecret(id int64, secret string, now time.Time) error {
 	return t.exec("INSERT INTO webhook_secrets (webhook_id, secret, created_at) VALUES ($1, $2, $3)", id, secret, micros(now))
 }
 
-func (t *tx) EndWebhookSecrets(id int64, now, until time.Time) error {
+func (t *tx) ExpireWebhookSecrets(id int64, now, until time.Time) error {
 	if err := t.exec("DELETE FROM webhook_secrets WHERE webhook_id = $1 AND ends_at <= $2", id, micros(now)); err != nil {
 		return err
 	}

@@ -8,11 +8,11 @@ import (
 	"animalstore/internal/shop"
 )
 
-// BenchmarkCatalogue makes a page of the catalogue, from the request to the last byte.
+// BenchmarkCatalogue renders one page of the catalogue.
 func BenchmarkCatalogue(b *testing.B) {
 	s := newShop(b)
-	for range 2 * pageLength {
-		s.add("Rex", 1, shop.Available)
+	for range 2 * pageSize {
+		s.addPet("Rex", 1, shop.Available)
 	}
 	pages, err := New(Config{Service: s.service, Log: s.log()})
 	if err != nil {

@@ -3,64 +3,66 @@ package staff
 import (
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"animalstore/internal/shop"
 )
 
-// categoryBook is what the page of the categories shows.
-type categoryBook struct {
-	Rows    []categoryRow
-	More    int64 // the last one of the page, where others follow
-	HasMore bool
-	Name    string // of one that could not be added
-	Problem string
+// categoriesPage is the data of the list of categories.
+type categoriesPage struct {
+	Rows     []categoryRow
+	NextFrom int64 // id of the last row
+	HasMore  bool
+	Name     string // the name in the form that was refused
+	Problem  string
 }
 
 type categoryRow struct {
 	shop.Category
-	Counts map[string]int64 // of its animals, by status, and in "all"
+	Counts map[string]int64 // animals by status; "all" stands for every status
 }
 
-// UpToPending and UpToSold are how many animals stand before the next status, in a bar of all of them.
+// UpToPending and UpToSold are the positions in the stacked bar where the next status begins.
 func (r categoryRow) UpToPending() int64 { return r.Counts["available"] + r.Counts["pending"] }
 func (r categoryRow) UpToSold() int64    { return r.UpToPending() + r.Counts["sold"] }
 
 func (p *Pages) categories(v *visit) error { return v.showCategories(http.StatusOK, "", "") }
 
 func (v *visit) showCategories(status int, name, problem string) error {
-	window := shop.Window{Limit: pageLength}
-	if from, err := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64); err == nil {
-		window.From = &from
-	}
-	page, err := v.Service.ListCategories(v.r.Context(), window)
+	categories, err := v.Service.ListCategories(v.r.Context(), v.pageRequest())
 	if err != nil {
 		return err
 	}
+	counts, err := v.petCounts()
+	if err != nil {
+		return err
+	}
+	page := categoriesPage{Name: name, Problem: problem, HasMore: categories.More}
+	for _, category := range categories.Items {
+		page.Rows = append(page.Rows, categoryRow{category, counts[category.ID]})
+		page.NextFrom = category.ID
+	}
+	return v.show(status, "categories", "Categories", page)
+}
+
+// petCounts returns the number of animals by category and status; "all" stands for every status.
+func (v *visit) petCounts() (map[int64]map[string]int64, error) {
 	counts, err := v.Service.CountPets(v.r.Context())
-	if err != nil {
-		return err
-	}
-	book := categoryBook{Name: name, Problem: problem, HasMore: page.More}
-	for _, category := range page.Items {
-		row := categoryRow{category, map[string]int64{}}
-		for _, count := range counts {
-			if count.CategoryID == category.ID {
-				row.Counts["all"] += count.N
-				row.Counts[string(count.Status)] += count.N
-			}
+	byCategory := map[int64]map[string]int64{}
+	for _, count := range counts {
+		if byCategory[count.CategoryID] == nil {
+			byCategory[count.CategoryID] = map[string]int64{}
 		}
-		book.Rows = append(book.Rows, row)
-		book.More = category.ID
+		byCategory[count.CategoryID]["all"] += count.N
+		byCategory[count.CategoryID][string(count.Status)] += count.N
 	}
-	return v.show(status, "categories", "Categories", book)
+	return byCategory, err
 }
 
 func (p *Pages) addCategory(v *visit) error {
 	name := strings.TrimSpace(v.field("name"))
 	if _, err := p.Service.CreateCategory(v.context(), name); err != nil {
-		problem := problemOf(err)
+		problem := userMessage(err)
 		if problem == "" {
 			return err
 		}
@@ -69,7 +71,7 @@ func (p *Pages) addCategory(v *visit) error {
 	return v.goTo("/staff/categories")
 }
 
-// saveCategory names a category, unless somebody else has given it another name than the page showed.
+// saveCategory renames a category, unless its name has changed since the page was shown.
 func (p *Pages) saveCategory(v *visit) error {
 	id, err := v.thing()
 	if err != nil {
@@ -84,9 +86,9 @@ func (p *Pages) saveCategory(v *visit) error {
 			return err
 		}
 		return v.showCategories(http.StatusConflict, "", fmt.Sprintf(
-			"Somebody else has named category %d “%s” meanwhile; your “%s” was not saved.", id, now.Name, wanted.Name))
+			"Someone else has renamed category %d to “%s”; your change to “%s” was not saved.", id, now.Name, wanted.Name))
 	}
-	if problem := problemOf(err); err != nil && problem != "" {
+	if problem := userMessage(err); err != nil && problem != "" {
 		return v.showCategories(http.StatusUnprocessableEntity, "", problem)
 	}
 	if err != nil {
@@ -101,7 +103,7 @@ func (p *Pages) deleteCategory(v *visit) error {
 		return err
 	}
 	if err := p.Service.DeleteCategory(v.context(), id, nil); err != nil {
-		problem := problemOf(err)
+		problem := userMessage(err)
 		if problem == "" {
 			return err
 		}

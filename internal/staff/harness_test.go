@@ -22,34 +22,34 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// configuredKey is that of every shop in these tests.
+// configuredKey is the admin key of every shop in these tests.
 const configuredKey = "configured-key-of-the-tests"
 
-// openShop is a shop on a real store, with its pages behind a real listener.
-type openShop struct {
-	t       testing.TB
-	store   *sqlstore.Store
-	service *shop.Service
-	ahead   atomic.Int64 // how far the store's clock is
-	url     string
+// testShop is a shop on a real store, with its pages behind a real listener.
+type testShop struct {
+	t           testing.TB
+	store       *sqlstore.Store
+	service     *shop.Service
+	clockOffset atomic.Int64 // added to the time of the store
+	url         string
 }
 
-func newShop(t testing.TB, change ...func(*Config)) *openShop {
+func newShop(t testing.TB, change ...func(*Config)) *testShop {
 	t.Helper()
-	s := &openShop{t: t}
-	now := func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }
+	s := &testShop{t: t}
+	now := func() time.Time { return time.Now().Add(time.Duration(s.clockOffset.Load())) }
 	var err error
 	if s.store, err = sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{Exclusive: true, Now: now}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.store.Close() })
-	s.service = s.open()
+	s.service = s.openService()
 	s.url = s.serve(s.service, change...)
 	return s
 }
 
-// open opens the shop on the same store, as it is on another node.
-func (s *openShop) open() *shop.Service {
+// openService opens another service on the same store, as a second node does.
+func (s *testShop) openService() *shop.Service {
 	s.t.Helper()
 	service, err := shop.Open(s.t.Context(), s.store, shop.Options{ConfiguredKey: configuredKey})
 	if err != nil {
@@ -58,8 +58,8 @@ func (s *openShop) open() *shop.Service {
 	return service
 }
 
-// serve serves the pages of a service.
-func (s *openShop) serve(service *shop.Service, change ...func(*Config)) (url string) {
+// serve starts a server with the pages of a service.
+func (s *testShop) serve(service *shop.Service, change ...func(*Config)) (url string) {
 	s.t.Helper()
 	config := Config{Service: service, Log: s.log()}
 	for _, fn := range change {
@@ -77,10 +77,10 @@ func (s *openShop) serve(service *shop.Service, change ...func(*Config)) (url st
 	return server.URL
 }
 
-func (s *openShop) log() *slog.Logger { return slog.New(slog.NewTextHandler(s.t.Output(), nil)) }
+func (s *testShop) log() *slog.Logger { return slog.New(slog.NewTextHandler(s.t.Output(), nil)) }
 
-// key makes a key with some scopes.
-func (s *openShop) key(scopes ...shop.Scope) shop.IssuedKey {
+// key creates a key.
+func (s *testShop) key(scopes ...shop.Scope) shop.IssuedKey {
 	s.t.Helper()
 	key, err := s.service.CreateKey(s.t.Context(), shop.NewKey{Name: "Žofie <at the till>", Scopes: scopes})
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *openShop) key(scopes ...shop.Scope) shop.IssuedKey {
 	return key
 }
 
-func (s *openShop) add(name string, category int64, status shop.Status) shop.Pet {
+func (s *testShop) addPet(name string, category int64, status shop.Status) shop.Pet {
 	s.t.Helper()
 	pet, err := s.service.CreatePet(s.t.Context(), shop.NewPet{Name: name, CategoryID: category, Status: status})
 	if err != nil {
@@ -98,15 +98,15 @@ func (s *openShop) add(name string, category int64, status shop.Status) shop.Pet
 	return pet
 }
 
-// browser is somebody's: it keeps cookies, and follows no redirects by itself.
+// browser is a client that keeps cookies and does not follow redirects.
 type browser struct {
 	t      testing.TB
 	url    string
 	client *http.Client
-	script bool // it asks as htmx does
+	htmx   bool // sends requests as htmx does
 }
 
-func (s *openShop) browser() *browser {
+func (s *testShop) browser() *browser {
 	s.t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -118,39 +118,39 @@ func (s *openShop) browser() *browser {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 }
 
-// signedIn is a browser in which somebody has signed in.
-func (s *openShop) signedIn(key string) *browser {
+// signedIn returns a browser that has signed in with a key.
+func (s *testShop) signedIn(key string) *browser {
 	s.t.Helper()
 	b := s.browser()
 	if got := b.post("/staff/sign-in", "key", key); got.status != http.StatusSeeOther {
-		s.t.Fatalf("signing in got %d: %s", got.status, got.text())
+		s.t.Fatalf("sign-in returned %d: %s", got.status, got.text())
 	}
 	return b
 }
 
-// withScript is the same browser where htmx asks.
-func (b *browser) withScript() *browser {
+// withHTMX returns the same browser, sending requests as htmx does.
+func (b *browser) withHTMX() *browser {
 	other := *b
-	other.script = true
+	other.htmx = true
 	return &other
 }
 
-// answer is what a browser got.
-type answer struct {
+// response is a response with its whole body.
+type response struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// text is what people read of it.
-func (a answer) text() string {
-	text := regexp.MustCompile(`(?s)<head>.*?</head>|<[^>]*>`).ReplaceAllString(a.body, " ")
+// text returns the visible text of the page.
+func (r response) text() string {
+	text := regexp.MustCompile(`(?s)<head>.*?</head>|<[^>]*>`).ReplaceAllString(r.body, " ")
 	return strings.Join(strings.Fields(html.UnescapeString(text)), " ")
 }
 
-func (b *browser) do(r *http.Request) answer {
+func (b *browser) do(r *http.Request) response {
 	b.t.Helper()
-	if b.script {
+	if b.htmx {
 		r.Header.Set("HX-Request", "true")
 	}
 	got, err := b.client.Do(r)
@@ -162,7 +162,7 @@ func (b *browser) do(r *http.Request) answer {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	return answer{got.StatusCode, got.Header, string(body)}
+	return response{got.StatusCode, got.Header, string(body)}
 }
 
 func (b *browser) request(method, path string, fields ...string) *http.Request {
@@ -181,44 +181,44 @@ func (b *browser) request(method, path string, fields ...string) *http.Request {
 	return r
 }
 
-func (b *browser) get(path string) answer {
+func (b *browser) get(path string) response {
 	b.t.Helper()
 	return b.do(b.request("GET", path))
 }
 
-// see gets a page that must be there.
-func (b *browser) see(path string) answer {
+// mustGet gets a page and fails the test unless its status is 200.
+func (b *browser) mustGet(path string) response {
 	b.t.Helper()
 	got := b.get(path)
 	if got.status != http.StatusOK {
-		b.t.Fatalf("%s got %d: %s", path, got.status, got.text())
+		b.t.Fatalf("%s returned %d: %s", path, got.status, got.text())
 	}
 	return got
 }
 
-func (b *browser) post(path string, fields ...string) answer {
+func (b *browser) post(path string, fields ...string) response {
 	b.t.Helper()
 	return b.do(b.request("POST", path, fields...))
 }
 
-// want checks the status of an answer and what it says.
-func (a answer) want(t *testing.T, status int, texts ...string) answer {
+// want checks the status of a response, and that its text or its flash message contains some texts.
+func (r response) want(t *testing.T, status int, texts ...string) response {
 	t.Helper()
-	if a.status != status {
-		t.Errorf("got %d, want %d: %s", a.status, status, a.text())
+	if r.status != status {
+		t.Errorf("got %d, want %d: %s", r.status, status, r.text())
 	}
 	for _, text := range texts {
-		if !strings.Contains(a.text()+a.header.Get("HX-Trigger"), text) {
-			t.Errorf("%q is not said: %s %s", text, a.header.Get("HX-Trigger"), a.text())
+		if !strings.Contains(r.text()+r.header.Get("HX-Trigger"), text) {
+			t.Errorf("the response lacks %q: %s %s", text, r.header.Get("HX-Trigger"), r.text())
 		}
 	}
-	return a
+	return r
 }
 
-// wantTo checks that an answer sends the browser somewhere.
-func (a answer) wantTo(t *testing.T, place string) {
+// wantRedirect checks the target of a redirect.
+func (r response) wantRedirect(t *testing.T, target string) {
 	t.Helper()
-	if got := a.header.Get("Location") + a.header.Get("HX-Redirect"); got != place {
-		t.Errorf("got %d to %q, want %q: %s", a.status, got, place, a.text())
+	if got := r.header.Get("Location") + r.header.Get("HX-Redirect"); got != target {
+		t.Errorf("got %d with a redirect to %q, want %q: %s", r.status, got, target, r.text())
 	}
 }

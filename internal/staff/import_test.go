@@ -2,7 +2,6 @@ package staff
 
 import (
 	"bytes"
-	"fmt"
 	"mime/multipart"
 	"net/http"
 	"regexp"
@@ -12,8 +11,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// send sends a file, as a form does.
-func (b *browser) send(path, content string, fields ...string) answer {
+// upload sends a file as the import form does.
+func (b *browser) upload(path, content string, fields ...string) response {
 	b.t.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
@@ -34,73 +33,53 @@ func (b *browser) send(path, content string, fields ...string) answer {
 	return b.do(r)
 }
 
-// checked is what the page says of a file that was looked at.
-func (a answer) checked(t *testing.T) (sum, once string) {
+// importFields returns the hidden fields of a preview.
+func (r response) importFields(t *testing.T) (sum, once string) {
 	t.Helper()
-	found := regexp.MustCompile(`name="sum" value="(\w+)".*name="once" value="(\w+)"`).FindStringSubmatch(a.body)
+	found := regexp.MustCompile(`name="sum" value="(\w+)".*name="once" value="(\w+)"`).FindStringSubmatch(r.body)
 	if found == nil {
-		t.Fatalf("nothing can be imported: %s", a.text())
+		t.Fatalf("the page has no import button: %s", r.text())
 	}
 	return found[1], found[2]
 }
 
-func (s *openShop) wantAnimals(n int64) {
+func (s *testShop) wantPetCount(n int64) {
 	s.t.Helper()
 	if got, err := s.service.Inventory(s.t.Context()); err != nil || got.Available+got.Pending+got.Sold+got.Unspecified != n {
-		s.t.Errorf("there are %+v %v, want %d", got, err, n)
+		s.t.Errorf("the inventory is %+v (error %v), want %d animals", got, err, n)
 	}
 }
 
-func TestImport(t *testing.T) {
+func TestImportAddsAllPetsOnceOrNone(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(configuredKey)
-	b.see("/staff/import").want(t, 200, "up to 10 000 animals")
-	b.send("/staff/import", "name,categoryId,status\nRex,1,available\n,2,\nMax,x,gone\n").want(t, 200,
-		"2 of 3 rows cannot be imported, so none is", "3 name is required", "4 Max", "status must be one of", "Nothing was written")
-	s.wantAnimals(0)
+	b.mustGet("/staff/import").want(t, 200, "up to 10 000 animals")
+	b.upload("/staff/import", "name,categoryId,status\nRex,1,available\n,2,\nMax,x,gone\n").want(t, 200,
+		"Invalid rows: 2 of 3. Nothing was imported", "3 name is required", "4 Max", "status must be one of")
+	s.wantPetCount(0)
 	file := "name;categoryId\n<b>Rex</b>;1\nMax;2\n"
-	looked := b.send("/staff/import", file).want(t, 200, "2 animals, and all of them can be imported", "2 <b>Rex</b> 1 no status", "Import 2 animals")
-	s.wantAnimals(0)
-	sum, once := looked.checked(t)
-	b.send("/staff/import", file+"Other;3\n", "sum", sum, "once", once).want(t, 200, "3 animals, and all of them can be imported") // another file is looked at first
-	s.wantAnimals(0)
-	for range 2 { // the second press of the button changes nothing
-		b.withScript().send("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals were added")
-		s.wantAnimals(2)
+	previewed := b.upload("/staff/import", file).want(t, 200, "2 animals ready to import", "2 <b>Rex</b> 1 No status", "Import 2 animals")
+	s.wantPetCount(0)
+	sum, once := previewed.importFields(t)
+	b.upload("/staff/import", file+"Other;3\n", "sum", sum, "once", once).want(t, 200, "3 animals ready to import") // another file is previewed first
+	s.wantPetCount(0)
+	for range 2 { // sending the form twice imports once
+		b.withHTMX().upload("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals added")
+		s.wantPetCount(2)
 	}
-	sum, once = b.send("/staff/import", file).checked(t)
-	b.send("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals were added") // who looks at it again means it
-	s.wantAnimals(4)
+	sum, once = b.upload("/staff/import", file).importFields(t)
+	b.upload("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals added") // a new preview allows a second import
+	s.wantPetCount(4)
 
-	b.send("/staff/import", "").want(t, http.StatusUnprocessableEntity, "The file is empty")
-	b.send("/staff/import", "name,categoryId\n").want(t, 200, "There is no animal in this file")
-	b.send("/staff/import", "\xff\xfea").want(t, http.StatusUnprocessableEntity, "UTF-16")
-	b.send("/staff/import", "name,categoryId\n"+strings.Repeat("Rex,1\n", shop.MaxImport+1)).want(t, http.StatusRequestEntityTooLarge, "at most 10000")
-	b.send("/staff/import", strings.Repeat("x", maxImport+maxForm)).want(t, http.StatusRequestEntityTooLarge, "8 MiB")
-	b.post("/staff/import", "sum", "x").want(t, http.StatusUnprocessableEntity, "cannot be read")
-	many := b.withScript().send("/staff/import", "name,categoryId\n"+strings.Repeat(",1\n", 500)).want(t, 200, "500 of 500 rows", "These are the first 100 of them")
+	b.upload("/staff/import", "").want(t, http.StatusUnprocessableEntity, "The file is empty")
+	b.upload("/staff/import", "name,categoryId\n").want(t, 200, "This file contains no animals")
+	b.upload("/staff/import", "\xff\xfea").want(t, http.StatusUnprocessableEntity, "UTF-16")
+	b.upload("/staff/import", "name,categoryId\n"+strings.Repeat("Rex,1\n", shop.MaxImport+1)).want(t, http.StatusRequestEntityTooLarge, "at most 10000")
+	b.upload("/staff/import", strings.Repeat("x", maxImport+maxForm)).want(t, http.StatusRequestEntityTooLarge, "8 MiB")
+	b.post("/staff/import", "sum", "x").want(t, http.StatusUnprocessableEntity, "could not be read")
+	many := b.withHTMX().upload("/staff/import", "name,categoryId\n"+strings.Repeat(",1\n", 500)).want(t, 200, "Invalid rows: 500 of 500", "Only the first 100 are shown")
 	if strings.Contains(many.body, "<html") {
-		t.Error("a script got a whole page")
-	}
-}
-
-func TestExport(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	b := s.signedIn(s.key(shop.PetsRead).Secret)
-	if got := b.see("/staff/export/animals.csv"); got.body != "id,name,categoryId,status\r\n" && got.body != "id,name,categoryId,status\n" {
-		t.Errorf("an empty shop gives %q", got.body)
-	}
-	for i := range 2500 {
-		s.add(fmt.Sprint("Rex ", i), 1, shop.Available)
-	}
-	s.add("=1+1", 2, "")
-	got := b.see("/staff/export/animals.csv")
-	if n := strings.Count(got.body, "\n"); n != 2502 || !strings.Contains(got.body, "2500,Rex 2499,1,available") || got.header.Get("Content-Disposition") != `attachment; filename="animals.csv"` {
-		t.Errorf("%d lines, %v", n, got.header)
-	}
-	if body := b.see("/staff/import").body; strings.Contains(body, `type="file"`) {
-		t.Error("an import is offered to who may not write")
+		t.Error("htmx got a whole page")
 	}
 }

@@ -9,63 +9,59 @@ import (
 	"animalstore/internal/shop"
 )
 
-// keyBook is what the page of the keys shows.
-type keyBook struct {
-	Page    shop.Page[shop.Key]
-	More    int64 // the last one of the page, where others follow; 0: none
-	Issued  *shop.IssuedKey
-	Rotated bool
-	Name    string // of one that could not be made
-	Chosen  map[shop.Scope]bool
-	Problem string
+// keysPage is the data of the list of keys.
+type keysPage struct {
+	Page     shop.Page[shop.Key]
+	NextFrom int64 // id of the last row if there is a next page, else 0
+	Issued   *shop.IssuedKey
+	Rotated  bool
+	Name     string // the name in the form that was refused
+	Selected map[shop.Scope]bool
+	Problem  string
 }
 
-func (p *Pages) keys(v *visit) error { return v.showKeys(http.StatusOK, keyBook{}) }
+func (p *Pages) keys(v *visit) error { return v.showKeys(http.StatusOK, keysPage{}) }
 
-func (v *visit) showKeys(status int, book keyBook) (err error) {
-	window := shop.Window{Limit: pageLength}
-	if from, err := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64); err == nil {
-		window.From = &from
-	}
-	if book.Page, err = v.Service.ListKeys(v.r.Context(), window); err != nil {
+func (v *visit) showKeys(status int, page keysPage) (err error) {
+	if page.Page, err = v.Service.ListKeys(v.r.Context(), v.pageRequest()); err != nil {
 		return err
 	}
-	if items := book.Page.Items; book.Page.More {
-		book.More = items[len(items)-1].ID
+	if items := page.Page.Items; page.Page.More {
+		page.NextFrom = items[len(items)-1].ID
 	}
-	if book.Chosen == nil {
-		book.Chosen = map[shop.Scope]bool{shop.PetsRead: true, shop.PetsWrite: true, shop.OrdersRead: true, shop.OrdersWrite: true, shop.EventsRead: true}
+	if page.Selected == nil {
+		page.Selected = map[shop.Scope]bool{shop.PetsRead: true, shop.PetsWrite: true, shop.OrdersRead: true, shop.OrdersWrite: true, shop.EventsRead: true}
 	}
-	return v.show(status, "keys", "Keys", book)
+	return v.show(status, "keys", "Keys", page)
 }
 
-// fail shows the keys again with what is wrong, where people can do something about it.
-func (v *visit) failKeys(book keyBook, err error) error {
-	if book.Problem = problemOf(err); book.Problem == "" {
+// showKeyError shows the keys again with the error, if the user can act on it. Other errors it returns.
+func (v *visit) showKeyError(page keysPage, err error) error {
+	if page.Problem = userMessage(err); page.Problem == "" {
 		return err
 	}
-	return v.showKeys(statusOf(shop.AsError(err).Code), book)
+	return v.showKeys(statusOf(shop.AsError(err).Code), page)
 }
 
 func (p *Pages) addKey(v *visit) error {
-	asked := shop.NewKey{Name: strings.TrimSpace(v.field("name"))}
-	book := keyBook{Name: asked.Name, Chosen: map[shop.Scope]bool{}}
+	request := shop.NewKey{Name: strings.TrimSpace(v.field("name"))}
+	page := keysPage{Name: request.Name, Selected: map[shop.Scope]bool{}}
 	for _, scope := range v.r.PostForm["scope"] {
-		asked.Scopes = append(asked.Scopes, shop.Scope(scope))
-		book.Chosen[shop.Scope(scope)] = true
+		request.Scopes = append(request.Scopes, shop.Scope(scope))
+		page.Selected[shop.Scope(scope)] = true
 	}
 	if text := v.field("expires"); text != "" {
 		day, err := time.Parse(time.DateOnly, text)
 		if err != nil {
-			return v.failKeys(book, shop.Errorf(shop.ValidationFailed, "The last day must be a date such as 2030-12-31."))
+			return v.showKeyError(page, shop.Errorf(shop.ValidationFailed, "The expiry date must look like 2030-12-31."))
 		}
-		asked.ExpiresAt = day.AddDate(0, 0, 1) // with the end of that day
+		request.ExpiresAt = day.AddDate(0, 0, 1) // the key works until the end of that day
 	}
-	issued, err := p.Service.CreateKey(v.context(), asked)
+	issued, err := p.Service.CreateKey(v.context(), request)
 	if err != nil {
-		return v.failKeys(book, err)
+		return v.showKeyError(page, err)
 	}
-	return v.showKeys(http.StatusOK, keyBook{Issued: &issued})
+	return v.showKeys(http.StatusOK, keysPage{Issued: &issued})
 }
 
 func (p *Pages) rotateKey(v *visit) error {
@@ -73,22 +69,22 @@ func (p *Pages) rotateKey(v *visit) error {
 	if err != nil {
 		return err
 	}
-	overlap, err := overlapOf(v.field("overlap"))
+	overlap, err := parseOverlap(v.field("overlap"))
 	if err != nil {
-		return v.failKeys(keyBook{}, err)
+		return v.showKeyError(keysPage{}, err)
 	}
 	issued, err := p.Service.RotateKey(v.context(), id, overlap)
 	if err != nil {
-		return v.failKeys(keyBook{}, err)
+		return v.showKeyError(keysPage{}, err)
 	}
-	return v.showKeys(http.StatusOK, keyBook{Issued: &issued, Rotated: true})
+	return v.showKeys(http.StatusOK, keysPage{Issued: &issued, Rotated: true})
 }
 
-// overlapOf reads for how many hours an old secret goes on working.
-func overlapOf(text string) (time.Duration, error) {
+// parseOverlap parses the number of hours for which an old secret stays valid.
+func parseOverlap(text string) (time.Duration, error) {
 	hours, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {
-		return 0, shop.Errorf(shop.ValidationFailed, "Say for how many hours the old secret goes on working, from 0 to %d.", int(shop.MaxOverlap.Hours()))
+		return 0, shop.Errorf(shop.ValidationFailed, "Enter how many hours the old secret stays valid, from 0 to %d.", int(shop.MaxOverlap.Hours()))
 	}
 	return time.Duration(hours) * time.Hour, nil
 }
@@ -99,7 +95,7 @@ func (p *Pages) revokeKey(v *visit) error {
 		return err
 	}
 	if err := p.Service.RevokeKey(v.context(), id); err != nil {
-		return v.failKeys(keyBook{}, err)
+		return v.showKeyError(keysPage{}, err)
 	}
 	return v.goTo("/staff/keys")
 }

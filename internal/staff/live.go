@@ -13,22 +13,22 @@ import (
 )
 
 const (
-	// liveCheck is how often a stream looks whether its session lives.
-	liveCheck = 500 * time.Millisecond
-	// liveSilence is how long a stream is silent at most, so that everybody on the way knows that it lives.
-	liveSilence = 15 * time.Second
-	// livePace is how often a page is told of what happens at most: much may happen at once.
-	livePace = 250 * time.Millisecond
-	// livePatience is how long a browser may take with what it was sent.
-	livePatience = 15 * time.Second
-	// liveMost is how many things are named in one message; where more have changed, a page looks at all that it shows.
-	liveMost = 200
+	// sessionCheckInterval is how often a stream checks that its session is still valid.
+	sessionCheckInterval = 500 * time.Millisecond
+	// liveKeepAlive is the longest silence of a stream, so that proxies do not close it.
+	liveKeepAlive = 15 * time.Second
+	// liveMinInterval is the shortest time between two messages, so that a burst of events becomes one.
+	liveMinInterval = 250 * time.Millisecond
+	// liveWriteTimeout is how long a browser may take to read a message.
+	liveWriteTimeout = 15 * time.Second
+	// maxLiveTopics limits the topics in one message. With more changes, the page refreshes everything.
+	maxLiveTopics = 200
 )
 
-// live tells a page what has changed, by name and no more: the page then asks for what it shows, as whoever looks at it may
-// see it.
+// live streams the names of what has changed. It sends no data: the page requests what it shows, with the
+// scopes of its key.
 func (p *Pages) live(v *visit) error {
-	position, err := v.liveStart()
+	position, err := v.liveStartPosition()
 	if err != nil {
 		return err
 	}
@@ -36,13 +36,13 @@ func (p *Pages) live(v *visit) error {
 	case p.streams <- struct{}{}:
 		defer func() { <-p.streams }()
 	default:
-		return shop.Errorf(shop.Unavailable, "Too many pages are open at once; this one does not follow what happens elsewhere.")
+		return shop.Errorf(shop.Unavailable, "Too many pages are open; this one will not update automatically.")
 	}
 	v.leave()
 	v.streamed = true
 	h := v.w.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // nginx would keep messages back
+	h.Set("X-Accel-Buffering", "no") // nginx would buffer messages
 	s := &liveStream{visit: v, position: position}
 	if !s.write("retry: 2000\nid: %d\n\n", position) {
 		return nil
@@ -51,8 +51,9 @@ func (p *Pages) live(v *visit) error {
 	return nil
 }
 
-// liveStart is where a stream begins: where the browser's last one ended, else when its page was made.
-func (v *visit) liveStart() (int64, error) {
+// liveStartPosition returns the position after which the stream begins: the end of the browser's previous
+// stream, or else the time at which the page was rendered.
+func (v *visit) liveStartPosition() (int64, error) {
 	for _, text := range []string{v.r.Header.Get("Last-Event-ID"), v.r.URL.Query().Get("after")} {
 		if position, err := strconv.ParseInt(text, 10, 64); err == nil && position >= 0 {
 			return position, nil
@@ -61,7 +62,7 @@ func (v *visit) liveStart() (int64, error) {
 	return v.Service.LastEvent(v.r.Context())
 }
 
-// liveStream is one page that follows what happens. Nothing is kept for it but its place.
+// liveStream is the stream of one open page. Its only state is its position in the feed.
 type liveStream struct {
 	*visit
 	position int64
@@ -70,41 +71,41 @@ type liveStream struct {
 
 func (s *liveStream) write(format string, args ...any) bool {
 	control := http.NewResponseController(s.w)
-	control.SetWriteDeadline(time.Now().Add(livePatience)) // what has no deadline needs none
+	control.SetWriteDeadline(time.Now().Add(liveWriteTimeout)) // unsupported only in tests, which need none
 	s.written = time.Now()
 	_, err := fmt.Fprintf(s.w, format, args...)
 	return err == nil && control.Flush() == nil
 }
 
-// follow tells what happens until the browser has gone, its session is over, or this node stops.
+// follow sends changes until the browser disconnects, the session ends, or the node stops.
 func (s *liveStream) follow() {
 	checked := time.Now()
 	for {
-		news := s.Service.News() // before looking: what comes after that is not missed
-		told := s.written
-		if !s.tellNews() {
+		signal := s.Service.EventSignal() // taken before reading, so that no later event is missed
+		lastWrite := s.written
+		if !s.sendChanges() {
 			return
 		}
-		if s.written != told {
+		if s.written != lastWrite {
 			select {
-			case <-time.After(livePace):
+			case <-time.After(liveMinInterval):
 			case <-s.running.Done():
 			case <-s.r.Context().Done():
 			}
 		}
-		if time.Since(checked) >= liveCheck {
+		if time.Since(checked) >= sessionCheckInterval {
 			checked = time.Now()
 			if err := s.identify(); err != nil && shop.AsError(err).Code == shop.InvalidAPIKey {
 				s.write("event: ended\ndata: ended\n\n")
 				return
 			}
 		}
-		if time.Since(s.written) >= liveSilence && !s.write(":\n\n") {
+		if time.Since(s.written) >= liveKeepAlive && !s.write(":\n\n") {
 			return
 		}
 		select {
-		case <-news:
-		case <-time.After(liveCheck):
+		case <-signal:
+		case <-time.After(sessionCheckInterval):
 		case <-s.running.Done():
 			return
 		case <-s.r.Context().Done():
@@ -113,45 +114,45 @@ func (s *liveStream) follow() {
 	}
 }
 
-// tellNews tells what has changed since the last time, each thing once, and returns whether the stream can go on. A store that
-// is away ends no stream: it goes on when the store does.
-func (s *liveStream) tellNews() bool {
-	var names []string
+// sendChanges sends each topic that changed since the last message once. It reports whether the stream can
+// continue: a store that is unavailable does not end it.
+func (s *liveStream) sendChanges() bool {
+	var topics []string
 	before := s.position
 	for {
 		events, reached, err := s.Service.EventsAfter(s.r.Context(), shop.EventFilter{}, s.position)
 		if err != nil && shop.AsError(err).Code == shop.EventsExpired {
-			return s.skip()
+			return s.sendEverything()
 		}
 		if err != nil {
 			return s.r.Context().Err() == nil
 		}
 		for _, event := range events {
-			for _, name := range s.namesOf(event) {
-				if !slices.Contains(names, name) {
-					names = append(names, name)
+			for _, topic := range s.topicsOf(event) {
+				if !slices.Contains(topics, topic) {
+					topics = append(topics, topic)
 				}
 			}
 		}
 		s.position = reached
-		if len(names) > liveMost {
-			return s.skip()
+		if len(topics) > maxLiveTopics {
+			return s.sendEverything()
 		}
 		if len(events) == 0 {
 			break
 		}
 	}
 	switch {
-	case len(names) > 0:
-		return s.write("id: %d\ndata: %s\n\n", s.position, strings.Join(names, " "))
-	case s.position > before+1000: // so that one who comes back does not begin far behind
+	case len(topics) > 0:
+		return s.write("id: %d\ndata: %s\n\n", s.position, strings.Join(topics, " "))
+	case s.position > before+1000: // so that a reconnecting browser does not start far behind
 		return s.write("id: %d\n\n", s.position)
 	}
 	return true
 }
 
-// skip lets the page look at all that it shows, in place of telling what has changed.
-func (s *liveStream) skip() bool {
+// sendEverything makes the page refresh everything, instead of naming the changes.
+func (s *liveStream) sendEverything() bool {
 	last, err := s.Service.LastEvent(context.WithoutCancel(s.r.Context()))
 	if err != nil {
 		return s.r.Context().Err() == nil
@@ -160,9 +161,9 @@ func (s *liveStream) skip() bool {
 	return s.write("id: %d\ndata: everything\n\n", last)
 }
 
-// namesOf are the names under which the pages wait for an event: of the one thing, and of all things of its kind. What
-// somebody may not see is not told.
-func (s *liveStream) namesOf(event shop.Event) []string {
+// topicsOf returns the topics that elements of a page wait for: the object's own and that of its kind. It
+// returns none if the key may not read the object.
+func (s *liveStream) topicsOf(event shop.Event) []string {
 	kind, id := event.Subject, ""
 	if end := strings.LastIndexByte(event.Subject, '/'); end >= 0 {
 		kind, id = event.Subject[:end], event.Subject[end+1:]
@@ -180,12 +181,12 @@ func (s *liveStream) namesOf(event shop.Event) []string {
 	if !ok || !s.May(known.scope) {
 		return nil
 	}
-	names := []string{known.one + id, known.all}
+	topics := []string{known.one + id, known.all}
 	switch event.Type {
 	case shop.PetCreated:
-		names = []string{"pets-created", known.all}
+		topics = []string{"pets-created", known.all}
 	case shop.OrderPlaced:
-		names = append(names, "orders-placed")
+		topics = append(topics, "orders-placed")
 	}
-	return names
+	return topics
 }

@@ -12,15 +12,15 @@ import (
 	"animalstore/internal/shop"
 )
 
-// following is a page that follows what happens.
-type following struct {
+// liveReader reads a live stream.
+type liveReader struct {
 	t     testing.TB
 	lines *bufio.Scanner
 }
 
-func (b *browser) follow(path string, header ...string) *following {
+func (b *browser) openLive(path string, header ...string) *liveReader {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 5*time.Minute) // where it hangs
+	ctx, cancel := context.WithTimeout(b.t.Context(), 5*time.Minute) // only ends a test that hangs
 	b.t.Cleanup(cancel)
 	r := b.request("GET", path).WithContext(ctx)
 	for i := 0; i+1 < len(header); i += 2 {
@@ -34,43 +34,43 @@ func (b *browser) follow(path string, header ...string) *following {
 	if got.StatusCode != http.StatusOK || got.Header.Get("Content-Type") != "text/event-stream" {
 		b.t.Fatalf("got %d %v", got.StatusCode, got.Header)
 	}
-	return &following{b.t, bufio.NewScanner(got.Body)}
+	return &liveReader{b.t, bufio.NewScanner(got.Body)}
 }
 
-// until reads the stream until it has said each of some names.
-func (f *following) until(names ...string) {
+// until reads the stream until each topic has been sent.
+func (f *liveReader) until(topics ...string) {
 	f.t.Helper()
 	missing := map[string]bool{}
-	for _, name := range names {
-		missing[name] = true
+	for _, topic := range topics {
+		missing[topic] = true
 	}
 	for len(missing) > 0 {
 		if !f.lines.Scan() {
 			f.t.Fatalf("the stream ended without %v: %v", missing, f.lines.Err())
 		}
 		if data, ok := strings.CutPrefix(f.lines.Text(), "data: "); ok {
-			for name := range strings.FieldsSeq(data) {
-				delete(missing, name)
+			for topic := range strings.FieldsSeq(data) {
+				delete(missing, topic)
 			}
 		}
 	}
 }
 
-func TestLive(t *testing.T) {
+func TestLiveStreamNamesWhatTheKeyMaySee(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	working, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.service.Work(working, func(err error) { t.Log(err) })
+		s.service.RunJobs(working, func(err error) { t.Log(err) })
 	}()
 	defer func() { stop(); <-done }()
 	key := s.key(shop.PetsRead, shop.PetsWrite)
 	b := s.signedIn(key.Secret)
-	all := s.signedIn(configuredKey).follow("/staff/live")
-	some := b.follow("/staff/live")
-	pet := s.add("Rex", 1, shop.Available)
+	all := s.signedIn(configuredKey).openLive("/staff/live")
+	some := b.openLive("/staff/live")
+	pet := s.addPet("Rex", 1, shop.Available)
 	some.until("pets-created", "pets", "category-1")
 	if _, err := s.service.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID}); err != nil {
 		t.Fatal(err)
@@ -81,22 +81,22 @@ func TestLive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// One who comes back goes on where it was; one who was away for long looks at everything.
-	b.follow("/staff/live?after=0", "Last-Event-ID", fmt.Sprint(last-1)).until("pet-1")
-	for range 2 * liveMost {
-		s.add("many", 1, "")
+	// A reconnecting page continues where it was; one that missed too much refreshes everything.
+	b.openLive("/staff/live?after=0", "Last-Event-ID", fmt.Sprint(last-1)).until("pet-1")
+	for range 2 * maxLiveTopics {
+		s.addPet("many", 1, "")
 		name := "more"
 		if _, err := s.service.UpdatePet(t.Context(), pet.ID, shop.PetChange{Name: &name}, nil); err != nil {
 			t.Fatal(err)
 		}
 		pet.ID++
 	}
-	b.follow("/staff/live?after=0").until("everything")
+	b.openLive("/staff/live?after=0").until("everything")
 	if err := s.service.RevokeKey(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
 	some.until("ended")
 	if some.lines.Scan(); some.lines.Scan() {
-		t.Errorf("it goes on with %q", some.lines.Text())
+		t.Errorf("the stream continues with %q", some.lines.Text())
 	}
 }

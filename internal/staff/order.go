@@ -9,52 +9,49 @@ import (
 	"animalstore/internal/shop"
 )
 
-// orderBook is what the page of the orders shows.
-type orderBook struct {
-	Status  string
-	Problem string
-	Page    shop.OrderPage
-	More    string // the address of the next page; empty: none
-	Later   bool   // it is not the first page
+// ordersPage is the data of the list of orders.
+type ordersPage struct {
+	Status   string
+	Problem  string
+	Page     shop.OrderPage
+	NextURL  string // path of the next page, or ""
+	NotFirst bool   // this is not the first page
 }
 
 func (p *Pages) orders(v *visit) error {
-	query := v.r.URL.Query()
-	book := orderBook{Status: query.Get("status")}
-	list := shop.OrderList{Window: shop.Window{Limit: pageLength}}
-	if book.Status != "" {
-		if reason := shop.OrderStatusProblem(book.Status); reason != "" {
-			book.Problem = "The status " + reason + "."
+	page := ordersPage{Status: v.r.URL.Query().Get("status")}
+	list := shop.OrderList{PageRequest: v.pageRequest()}
+	page.NotFirst = list.After != nil
+	if page.Status != "" {
+		if reason := shop.OrderStatusProblem(page.Status); reason != "" {
+			page.Problem = "The status " + reason + "."
 		} else {
-			list.Status = shop.OrderStatus(book.Status)
+			list.Status = shop.OrderStatus(page.Status)
 		}
-	}
-	if from, err := strconv.ParseInt(query.Get("from"), 10, 64); err == nil {
-		list.From, book.Later = &from, true
 	}
 	var err error
-	if book.Page, err = p.Service.ListOrderListings(v.r.Context(), list); err != nil {
+	if page.Page, err = p.Service.ListOrderViews(v.r.Context(), list); err != nil {
 		return err
 	}
-	if items := book.Page.Items; book.Page.More {
+	if items := page.Page.Items; page.Page.More {
 		next := url.Values{"from": {strconv.FormatInt(items[len(items)-1].ID, 10)}}
 		if list.Status != "" {
-			next.Set("status", book.Status)
+			next.Set("status", page.Status)
 		}
-		book.More = "/staff/orders?" + next.Encode()
+		page.NextURL = "/staff/orders?" + next.Encode()
 	}
-	if v.partial() && book.Later {
-		return v.showPart("order-rows", book)
+	if v.partial() && page.NotFirst {
+		return v.showPart("order-rows", page)
 	}
-	return v.show(http.StatusOK, "orders", "Orders", book)
+	return v.show(http.StatusOK, "orders", "Orders", page)
 }
 
-// orderOf is one order with its animal, and the time.
-func (v *visit) orderOf(id int64) (shop.OrderPage, error) {
-	next := id + 1 // what follows it in a list is it
-	page, err := v.Service.ListOrderListings(v.r.Context(), shop.OrderList{Window: shop.Window{Limit: 1, From: &next}})
+// loadOrder returns a page with one order and its animal.
+func (v *visit) loadOrder(id int64) (shop.OrderPage, error) {
+	next := id + 1 // lists are in descending order and begin after this id
+	page, err := v.Service.ListOrderViews(v.r.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1, After: &next}})
 	if err == nil && (len(page.Items) == 0 || page.Items[0].ID != id) {
-		err = shop.Errorf(shop.NotFound, "There is no order with the number %d.", id)
+		err = shop.Errorf(shop.NotFound, "There is no order %d.", id)
 	}
 	return page, err
 }
@@ -64,18 +61,18 @@ func (p *Pages) orderRow(v *visit) error {
 	if err != nil {
 		return err
 	}
-	return v.showOrder(id)
+	return v.showOrderRow(id)
 }
 
-func (v *visit) showOrder(id int64) error {
-	page, err := v.orderOf(id)
+func (v *visit) showOrderRow(id int64) error {
+	page, err := v.loadOrder(id)
 	if err != nil {
 		return err
 	}
 	return v.showPart("order-row", map[string]any{"Order": page.Items[0], "Now": page.Now})
 }
 
-// placeOrder reserves an animal for somebody.
+// placeOrder reserves an animal.
 func (p *Pages) placeOrder(v *visit) error {
 	id, err := v.thing()
 	if err != nil {
@@ -83,44 +80,43 @@ func (p *Pages) placeOrder(v *visit) error {
 	}
 	order, err := p.Service.PlaceOrder(v.context(), shop.NewOrder{PetID: id, Reference: strings.TrimSpace(v.field("reference"))})
 	if err != nil {
-		if problem := problemOf(err); v.partial() && problem != "" {
+		if problem := userMessage(err); v.partial() && problem != "" {
 			v.tell("problem", "%s", problem)
-			return v.showAnimal(id)
+			return v.showPetDetail(id)
 		}
 		return err
 	}
-	v.tell("notice", "It is reserved, as order %d.", order.ID)
-	return v.afterPet(id)
+	v.tell("flash", "Reserved as order %d.", order.ID)
+	return v.showChangedPet(id)
 }
 
-// moveOrder takes an order one step further, unless it has taken another one already than the page showed.
-func (p *Pages) moveOrder(v *visit) error {
+// setOrderStatus changes the status of an order, unless it has changed since the page was shown.
+func (p *Pages) setOrderStatus(v *visit) error {
 	id, err := v.thing()
 	if err != nil {
 		return err
 	}
 	was, to := shop.OrderStatus(v.field("was")), shop.OrderStatus(v.field("to"))
 	order, err := p.Service.UpdateOrder(v.context(), id, to, func(now shop.Order) bool { return now.Status == was })
-	e := shop.AsError(err)
-	if err != nil && e.Code == shop.PreconditionFailed {
-		e = shop.Errorf(e.Code, "This order has moved on meanwhile, and nothing was changed. Look at it again and decide anew.")
+	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
+		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed this order in the meantime, so nothing was saved. Check it and try again.")
 	}
 	switch {
 	case err == nil:
-		v.tell("notice", "Order %d is %s now.", order.ID, order.Status)
-	case !v.partial() || problemOf(e) == "" || e.Code == shop.NotFound:
-		return e
+		v.tell("flash", "Order %d is now %s.", order.ID, order.Status)
+	case !v.partial() || userMessage(err) == "" || shop.AsError(err).Code == shop.NotFound:
+		return err
 	default:
-		v.tell("problem", "%s", plain(e.Message))
+		v.tell("problem", "%s", userMessage(err))
 		if order, err = p.Service.Order(v.r.Context(), id); err != nil {
 			return err
 		}
 	}
-	if v.partial() && v.r.Header.Get("HX-Target") != "animal" {
-		return v.showOrder(id)
+	if v.partial() && v.r.Header.Get("HX-Target") != "pet-detail" {
+		return v.showOrderRow(id)
 	}
 	if v.field("back") == "orders" {
 		return v.goTo("/staff/orders")
 	}
-	return v.afterPet(order.PetID)
+	return v.showChangedPet(order.PetID)
 }

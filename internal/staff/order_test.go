@@ -11,86 +11,86 @@ import (
 	"animalstore/internal/shop"
 )
 
-// steps are what a page offers to do with orders.
-func (a answer) steps() (steps []string) {
-	for _, found := range regexp.MustCompile(`<button id="order-\d+-\w+"[^>]*>([^<]*)</button>`).FindAllStringSubmatch(a.body, -1) {
+// orderActions returns the labels of the order buttons on a page.
+func (r response) orderActions() (steps []string) {
+	for _, found := range regexp.MustCompile(`<button id="order-\d+-\w+"[^>]*>([^<]*)</button>`).FindAllStringSubmatch(r.body, -1) {
 		steps = append(steps, found[1])
 	}
 	return steps
 }
 
-func TestTheLifeOfOneAnimal(t *testing.T) {
+func TestPetDetailShowsOrdersAndHistory(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	key := s.key(shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite, shop.EventsRead)
 	b := s.signedIn(key.Secret)
-	b.post("/staff/categories", "name", "Dogs").wantTo(t, "/staff/categories")
+	b.post("/staff/categories", "name", "Dogs").wantRedirect(t, "/staff/categories")
 	b.post("/staff/pets", "name", "Rex", "category", "1", "status", "available")
-	b.see("/staff/pets/1").want(t, 200, "Rex available", "Nobody has ordered it yet", "Žofie <at the till> added name: name → Rex category: category → Dogs status: status → available")
-	b.post("/staff/pets/1/orders", "reference", "Mrs Novák").wantTo(t, "/staff/pets/1")
+	b.mustGet("/staff/pets/1").want(t, 200, "Rex Available", "No orders yet", "Žofie <at the till> added name: name → Rex category: category → Dogs status: status → available")
+	b.post("/staff/pets/1/orders", "reference", "Mrs Novák").wantRedirect(t, "/staff/pets/1")
 	b.post("/staff/pets/1/orders").want(t, http.StatusConflict, "not available")
-	b.withScript().post("/staff/pets/1/orders").want(t, 200, "not available", "Mrs Novák")
-	page := b.see("/staff/pets/1").want(t, 200, "Rex pending", "1 placed 2 days 2", "Mrs Novák", "Žofie <at the till> changed status: status available → pending")
-	if got := page.steps(); !slices.Equal(got, []string{"Approve", "Cancel"}) || strings.Contains(page.body, "Make available") {
-		t.Errorf("offered are %v", got)
+	b.withHTMX().post("/staff/pets/1/orders").want(t, 200, "not available", "Mrs Novák")
+	page := b.mustGet("/staff/pets/1").want(t, 200, "Rex Pending", "1 Placed 2 days 2", "Mrs Novák", "Žofie <at the till> changed status: status available → pending")
+	if got := page.orderActions(); !slices.Equal(got, []string{"Approve", "Cancel"}) || strings.Contains(page.body, "Mark as available") {
+		t.Errorf("the page offers %v", got)
 	}
-	b.post("/staff/orders/1/status", "was", "placed", "to", "approved", "back", "orders").wantTo(t, "/staff/orders")
-	b.post("/staff/orders/1/status", "was", "placed", "to", "cancelled").want(t, http.StatusPreconditionFailed, "moved on meanwhile")
-	b.withScript().post("/staff/orders/1/status", "was", "placed", "to", "cancelled").want(t, 200, "moved on meanwhile", "approved")
-	if got := b.see("/staff/orders").want(t, 200, "1 Rex approved Mrs Novák").steps(); !slices.Equal(got, []string{"Hand over", "Cancel"}) {
-		t.Errorf("offered are %v", got)
+	b.post("/staff/orders/1/status", "was", "placed", "to", "approved", "back", "orders").wantRedirect(t, "/staff/orders")
+	b.post("/staff/orders/1/status", "was", "placed", "to", "cancelled").want(t, http.StatusPreconditionFailed, "Someone else has changed this order")
+	b.withHTMX().post("/staff/orders/1/status", "was", "placed", "to", "cancelled").want(t, 200, "Someone else has changed this order", "Approved")
+	if got := b.mustGet("/staff/orders").want(t, 200, "1 Rex Approved Mrs Novák").orderActions(); !slices.Equal(got, []string{"Hand over", "Cancel"}) {
+		t.Errorf("the page offers %v", got)
 	}
-	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered").wantTo(t, "/staff/pets/1")
-	b.see("/staff/pets/1").want(t, 200, "Rex sold", "delivered", "Take back: make available")
-	b.post("/staff/pets/1/status", "was", "sold", "to", "available").wantTo(t, "/staff/pets/1")
+	b.post("/staff/orders/1/status", "was", "approved", "to", "delivered").wantRedirect(t, "/staff/pets/1")
+	b.mustGet("/staff/pets/1").want(t, 200, "Rex Sold", "Delivered", "Mark as returned")
+	b.post("/staff/pets/1/status", "was", "sold", "to", "available").wantRedirect(t, "/staff/pets/1")
 	if err := s.service.RevokeKey(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
-	s.signedIn(configuredKey).see("/staff/pets/1").want(t, 200, "key 1, since revoked changed status: status sold → available")
+	s.signedIn(configuredKey).mustGet("/staff/pets/1").want(t, 200, "Key 1 (revoked) changed status: status sold → available")
 }
 
 func TestOrdersShowTheTimeLeft(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(configuredKey)
-	s.add("Rex", 1, shop.Available)
-	s.add("Bella", 1, shop.Available)
+	s.addPet("Rex", 1, shop.Available)
+	s.addPet("Bella", 1, shop.Available)
 	for _, id := range []string{"1", "2"} {
 		b.post("/staff/pets/" + id + "/orders")
 	}
-	b.see("/staff/orders").want(t, 200, "2 Bella placed 2 days 2", "1 Rex placed 2 days 2")
-	b.see("/").want(t, 200, "No hold runs out within the next 24 hours")
-	s.ahead.Add(int64(71*time.Hour + 30*time.Minute))
-	b.see("/staff/orders").want(t, 200, "2 Bella placed 2")
-	b.see("/").want(t, 200, "Time left 1 Rex 2", "2 Bella 2")
-	s.ahead.Add(int64(time.Hour))
-	b.see("/staff/orders?status=expired").want(t, 200, "1 Rex expired")
-	if got := b.see("/staff/orders?status=placed").want(t, 200, "There is no order like that").steps(); len(got) > 0 {
-		t.Errorf("%v", got)
+	b.mustGet("/staff/orders").want(t, 200, "2 Bella Placed 2 days 2", "1 Rex Placed 2 days 2")
+	b.mustGet("/").want(t, 200, "No reservations expire in the next 24 hours")
+	s.clockOffset.Add(int64(71*time.Hour + 30*time.Minute))
+	b.mustGet("/staff/orders").want(t, 200, "2 Bella Placed 2")
+	b.mustGet("/").want(t, 200, "Time left 1 Rex 2", "2 Bella 2")
+	s.clockOffset.Add(int64(time.Hour))
+	b.mustGet("/staff/orders?status=expired").want(t, 200, "1 Rex Expired")
+	if got := b.mustGet("/staff/orders?status=placed").want(t, 200, "No orders match").orderActions(); len(got) > 0 {
+		t.Errorf("expired orders offer %v", got)
 	}
-	b.see("/staff/orders?status=x").want(t, 200, "The status must be one of")
-	b.withScript().get("/staff/orders/99/row").want(t, 200, "no order with the number 99")
+	b.mustGet("/staff/orders?status=x").want(t, 200, "The status must be one of")
+	b.withHTMX().get("/staff/orders/99/row").want(t, 200, "no order 99")
 	if err := s.service.DeletePet(t.Context(), 1, nil); err != nil {
 		t.Fatal(err)
 	}
-	b.see("/staff/orders").want(t, 200, "1 animal 1, removed expired")
+	b.mustGet("/staff/orders").want(t, 200, "1 Animal 1 (removed) Expired")
 }
 
 func TestOrdersArePaged(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(configuredKey)
-	for range pageLength + 2 {
-		pet := s.add("Rex", 1, shop.Available)
+	for range pageSize + 2 {
+		pet := s.addPet("Rex", 1, shop.Available)
 		if _, err := s.service.PlaceOrder(t.Context(), shop.NewOrder{PetID: pet.ID}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	next := regexp.MustCompile(`href="([^"]*)"[^>]*>More orders`).FindStringSubmatch(b.see("/staff/orders?status=placed").body)
+	next := regexp.MustCompile(`href="([^"]*)"[^>]*>More orders`).FindStringSubmatch(b.mustGet("/staff/orders?status=placed").body)
 	if next == nil {
-		t.Fatal("there is no next page")
+		t.Fatal("the first page has no link to the next")
 	}
-	rows := b.withScript().see(strings.ReplaceAll(next[1], "&amp;", "&"))
+	rows := b.withHTMX().mustGet(strings.ReplaceAll(next[1], "&amp;", "&"))
 	if got := regexp.MustCompile(`<tr id="(order-\d+)"`).FindAllString(rows.body, -1); len(got) != 2 || strings.Contains(rows.body, "<html") {
 		t.Errorf("the next page has %v", got)
 	}

@@ -9,13 +9,11 @@ import (
 	"animalstore/internal/shop"
 )
 
-// pageLength is how many things a page lists before it asks for more.
-const pageLength = 50
+// maxCategoryOptions is the longest list of categories to select from. With more categories, users type the
+// number.
+const maxCategoryOptions = 200
 
-// mostChoices is how many categories can be chosen from a list; where there are more, people write the number.
-const mostChoices = 200
-
-// petQuery is what the catalogue is narrowed by, as its form sends it.
+// petQuery holds the filters of the catalogue as the form sends them.
 type petQuery struct {
 	Name     string
 	Status   string
@@ -23,8 +21,8 @@ type petQuery struct {
 	Problem  string
 }
 
-// readPetQuery reads the filters; what makes no sense is said and left out.
-func readPetQuery(values url.Values) (petQuery, shop.PetFilter) {
+// parsePetQuery reads the filters. It ignores an invalid filter and explains it in Problem.
+func parsePetQuery(values url.Values) (petQuery, shop.PetFilter) {
 	q := petQuery{Name: strings.TrimSpace(values.Get("name")), Status: values.Get("status"), Category: strings.TrimSpace(values.Get("category"))}
 	var filter shop.PetFilter
 	if q.Name != "" {
@@ -43,7 +41,7 @@ func readPetQuery(values url.Values) (petQuery, shop.PetFilter) {
 	}
 	if q.Category != "" {
 		if id, err := strconv.ParseInt(q.Category, 10, 64); err != nil {
-			q.Problem = "The category must be the number of one."
+			q.Problem = "The category must be a number."
 		} else {
 			filter.CategoryID = &id
 		}
@@ -51,12 +49,12 @@ func readPetQuery(values url.Values) (petQuery, shop.PetFilter) {
 	return q, filter
 }
 
-// Next is the address of the page after an animal, with the same filters.
+// Next returns the path of the page that follows an animal, with the same filters.
 func (q petQuery) Next(from int64) string {
 	return q.path(url.Values{"from": {strconv.FormatInt(from, 10)}})
 }
 
-// Path is the address of the first page.
+// Path returns the path of the first page.
 func (q petQuery) Path() string { return q.path(url.Values{}) }
 
 func (q petQuery) path(values url.Values) string {
@@ -68,31 +66,31 @@ func (q petQuery) path(values url.Values) string {
 	return "/staff/pets?" + values.Encode()
 }
 
-// catalogue is what the page of the animals shows.
-type catalogue struct {
-	Query   petQuery
-	Rows    []shop.Listing
-	More    int64 // the last animal of the page, where others follow; 0: none
-	Newest  int64 // the first animal of the first page
-	Later   bool  // it is not the first page, or not the first rows any more
-	Choices choices
-	Add     petForm
+// petsPage is the data of the catalogue.
+type petsPage struct {
+	Query      petQuery
+	Rows       []shop.PetView
+	NextFrom   int64 // id of the last row if there is a next page, else 0
+	Newest     int64 // id of the first row of the first page
+	NotFirst   bool  // newer animals exist that this page does not show
+	Categories categoryOptions
+	Add        petForm
 }
 
-// choices are the categories to choose from.
-type choices struct {
-	Categories []shop.Category
-	TooMany    bool
+// categoryOptions are the categories to select from.
+type categoryOptions struct {
+	Options []shop.Category
+	TooMany bool
 }
 
-func (v *visit) choices() (choices, error) {
-	page, err := v.Service.ListCategories(v.r.Context(), shop.Window{Limit: mostChoices})
-	return choices{page.Items, page.More}, err
+func (v *visit) categoryOptions() (categoryOptions, error) {
+	page, err := v.Service.ListCategories(v.r.Context(), shop.PageRequest{Limit: maxCategoryOptions})
+	return categoryOptions{page.Items, page.More}, err
 }
 
-// Has tells whether a category can be chosen.
-func (c choices) Has(id string) bool {
-	for _, category := range c.Categories {
+// Has reports whether a category is among the options. No category ("") always is.
+func (c categoryOptions) Has(id string) bool {
+	for _, category := range c.Options {
 		if strconv.FormatInt(category.ID, 10) == id {
 			return true
 		}
@@ -101,49 +99,46 @@ func (c choices) Has(id string) bool {
 }
 
 func (p *Pages) pets(v *visit) error {
-	query, filter := readPetQuery(v.r.URL.Query())
-	list := shop.PetList{PetFilter: filter, Window: shop.Window{Limit: pageLength}}
-	if from, err := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64); err == nil {
-		list.From = &from
-	}
-	page, err := p.Service.ListListings(v.r.Context(), list)
+	query, filter := parsePetQuery(v.r.URL.Query())
+	list := shop.PetList{PetFilter: filter, PageRequest: v.pageRequest()}
+	pets, err := p.Service.ListPetViews(v.r.Context(), list)
 	if err != nil {
 		return err
 	}
-	shown := catalogue{Query: query, Rows: page.Items, Later: list.From != nil}
-	if page.More {
-		shown.More = page.Items[len(page.Items)-1].ID
+	page := petsPage{Query: query, Rows: pets.Items, NotFirst: list.After != nil}
+	if pets.More {
+		page.NextFrom = pets.Items[len(pets.Items)-1].ID
 	}
-	if len(page.Items) > 0 && list.From == nil {
-		shown.Newest = page.Items[0].ID
+	if len(pets.Items) > 0 && list.After == nil {
+		page.Newest = pets.Items[0].ID
 	}
-	if v.partial() && list.From != nil { // the next rows of a page that is there
-		return v.showPart("pet-rows", shown)
+	if v.partial() && list.After != nil { // htmx appends these rows to the page
+		return v.showPart("pet-rows", page)
 	}
-	if shown.Choices, err = v.choices(); err != nil {
+	if page.Categories, err = v.categoryOptions(); err != nil {
 		return err
 	}
-	shown.Add.Choices = shown.Choices
-	return v.show(http.StatusOK, "pets", "Animals", shown)
+	page.Add.Categories = page.Categories
+	return v.show(http.StatusOK, "pets", "Animals", page)
 }
 
-// freshPets answers with the animals that came after the newest one on the page.
-func (p *Pages) freshPets(v *visit) error {
-	query, filter := readPetQuery(v.r.URL.Query())
-	page, err := p.Service.ListListings(v.r.Context(), shop.PetList{PetFilter: filter, Window: shop.Window{Limit: pageLength}})
+// newPets responds with the animals that were added after the newest one on the page.
+func (p *Pages) newPets(v *visit) error {
+	query, filter := parsePetQuery(v.r.URL.Query())
+	pets, err := p.Service.ListPetViews(v.r.Context(), shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: pageSize}})
 	if err != nil {
 		return err
 	}
-	newest, _ := strconv.ParseInt(v.r.URL.Query().Get("newest"), 10, 64) // none: there was no animal
-	shown := catalogue{Query: query, Newest: newest}
-	for _, listing := range page.Items {
-		if listing.ID > newest {
-			shown.Rows = append(shown.Rows, listing)
-			shown.Newest = max(shown.Newest, listing.ID)
+	newest, _ := strconv.ParseInt(v.r.URL.Query().Get("newest"), 10, 64) // 0 if the page was empty
+	page := petsPage{Query: query, Newest: newest}
+	for _, pet := range pets.Items {
+		if pet.ID > newest {
+			page.Rows = append(page.Rows, pet)
+			page.Newest = max(page.Newest, pet.ID)
 		}
 	}
-	if len(shown.Rows) == pageLength && page.More { // more than a page has come: what is between is not shown
-		shown.Rows, shown.Later = nil, true
+	if len(page.Rows) == pageSize && pets.More { // the page would have a gap: show a link instead
+		page.Rows, page.NotFirst = nil, true
 	}
-	return v.showPart("pet-fresh", shown)
+	return v.showPart("new-pets", page)
 }

@@ -2,55 +2,55 @@ package staff
 
 import "animalstore/internal/shop"
 
-// route is one request that the pages take: who may make it, and who answers.
+// route maps a method and path to its handler and the scope that it requires.
 type route struct {
 	method string
 	path   string
-	page   string // its name in the log and the metrics
+	page   string // name in the log and the metrics
 	scope  shop.Scope
 	handle func(*Pages, *visit) error
 }
 
-// Marks in the place of a scope; no key can have them.
+// Requirements other than a scope.
 const (
 	anyone   shop.Scope = "anyone"
 	signedIn shop.Scope = "signed in"
 )
 
-// routes is the whole map of the pages. Forms post; HEAD goes wherever GET goes.
+// routes returns every route of the staff pages. GET includes HEAD.
 func routes() []route {
 	return []route{
-		{"GET", "/{$}", "today", signedIn, (*Pages).today},
+		{"GET", "/{$}", "today", signedIn, (*Pages).dashboard},
 		{"GET", "/staff", "home", anyone, func(_ *Pages, v *visit) error { return v.goTo("/") }},
 		{"GET", "/staff/{$}", "home-of-staff", anyone, func(_ *Pages, v *visit) error { return v.goTo("/") }},
 		{"GET", "/staff/sign-in", "sign-in", anyone, (*Pages).signInPage},
 		{"POST", "/staff/sign-in", "sign-in", anyone, (*Pages).signIn},
 		{"POST", "/staff/sign-out", "sign-out", anyone, (*Pages).signOut},
-		{"GET", "/staff/static/{sum}/{name}", "static", anyone, (*Pages).file},
+		{"GET", "/staff/static/{sum}/{name}", "static", anyone, (*Pages).staticFile},
 		{"GET", "/staff/live", "live", signedIn, (*Pages).live},
 
 		{"GET", "/staff/pets", "pets", shop.PetsRead, (*Pages).pets},
 		{"POST", "/staff/pets", "pet-add", shop.PetsWrite, (*Pages).addPet},
-		{"GET", "/staff/pets/fresh", "pets-fresh", shop.PetsRead, (*Pages).freshPets},
+		{"GET", "/staff/pets/fresh", "pets-fresh", shop.PetsRead, (*Pages).newPets},
 		{"GET", "/staff/pets/{id}", "pet", shop.PetsRead, (*Pages).pet},
 		{"POST", "/staff/pets/{id}", "pet-save", shop.PetsWrite, (*Pages).savePet},
 		{"GET", "/staff/pets/{id}/row", "pet-row", shop.PetsRead, (*Pages).petRow},
 		{"GET", "/staff/pets/{id}/edit", "pet-edit", shop.PetsWrite, (*Pages).editPet},
-		{"POST", "/staff/pets/{id}/status", "pet-move", shop.PetsWrite, (*Pages).movePet},
-		{"GET", "/staff/pets/{id}/delete", "pet-leave", shop.PetsWrite, (*Pages).leavePet},
+		{"POST", "/staff/pets/{id}/status", "pet-move", shop.PetsWrite, (*Pages).setPetStatus},
+		{"GET", "/staff/pets/{id}/delete", "pet-leave", shop.PetsWrite, (*Pages).confirmDeletePet},
 		{"POST", "/staff/pets/{id}/delete", "pet-delete", shop.PetsWrite, (*Pages).deletePet},
 		{"POST", "/staff/pets/{id}/orders", "order-place", shop.OrdersWrite, (*Pages).placeOrder},
 
 		{"GET", "/staff/orders", "orders", shop.OrdersRead, (*Pages).orders},
 		{"GET", "/staff/orders/{id}/row", "order-row", shop.OrdersRead, (*Pages).orderRow},
-		{"POST", "/staff/orders/{id}/status", "order-move", shop.OrdersWrite, (*Pages).moveOrder},
+		{"POST", "/staff/orders/{id}/status", "order-move", shop.OrdersWrite, (*Pages).setOrderStatus},
 
 		{"GET", "/staff/categories", "categories", shop.PetsRead, (*Pages).categories},
 		{"POST", "/staff/categories", "category-add", shop.PetsWrite, (*Pages).addCategory},
 		{"POST", "/staff/categories/{id}", "category-save", shop.PetsWrite, (*Pages).saveCategory},
 		{"POST", "/staff/categories/{id}/delete", "category-delete", shop.PetsWrite, (*Pages).deleteCategory},
 
-		{"GET", "/staff/import", "import", shop.PetsRead, (*Pages).importForm},
+		{"GET", "/staff/import", "import", shop.PetsRead, (*Pages).importPage},
 		{"POST", "/staff/import", "import-file", shop.PetsWrite, (*Pages).importPets},
 		{"GET", "/staff/export/animals.csv", "export", shop.PetsRead, (*Pages).exportPets},
 

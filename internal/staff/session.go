@@ -7,14 +7,14 @@ import (
 	"animalstore/internal/shop"
 )
 
-// cookieName keeps the sessions of two deployments on one host apart: browsers do not look at the port.
+// cookieName includes the environment, because browsers share cookies between the ports of a host.
 func (p *Pages) cookieName() string { return "animalstore_" + string(p.Service.Environment()) }
 
-// setCookie gives the browser the token of its session, or takes it away. Scripts cannot read it, and other sites cannot send it.
+// setCookie sets the session cookie, or deletes it if the token is empty.
 func (v *visit) setCookie(token string) {
 	cookie := &http.Cookie{
 		Name: v.cookieName(), Value: token, Path: v.base + "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: v.secure || v.r.TLS != nil, MaxAge: int(shop.SessionLength.Seconds()),
+		Secure: v.secure || v.r.TLS != nil, MaxAge: int(shop.SessionLifetime.Seconds()),
 	}
 	if token == "" {
 		cookie.MaxAge = -1
@@ -22,32 +22,32 @@ func (v *visit) setCookie(token string) {
 	http.SetCookie(v.w, cookie)
 }
 
-// identify finds out who asks. It returns invalid_api_key where nobody is signed in.
+// identify loads the session. It fails with invalid_api_key if there is none.
 func (v *visit) identify() (err error) {
 	cookie, err := v.r.Cookie(v.cookieName())
 	if err != nil {
 		return shop.Errorf(shop.InvalidAPIKey, "You are not signed in.")
 	}
 	v.token = cookie.Value
-	if v.liveFrom, _ = v.Service.FeedState(); v.liveFrom == 0 { // this node has not looked yet
+	if v.liveFrom, _ = v.Service.FeedState(); v.liveFrom == 0 { // this node has not read the feed yet
 		if v.liveFrom, err = v.Service.LastEvent(v.r.Context()); err != nil {
 			return err
 		}
 	}
-	v.principal, err = v.Service.SignedIn(v.r.Context(), v.token)
+	v.principal, err = v.Service.SessionPrincipal(v.r.Context(), v.token)
 	return err
 }
 
-// signInForm is what the form of the key shows.
+// signInForm is the data of the sign-in page.
 type signInForm struct {
-	Next    string
-	Problem string
-	Ended   bool // the session has
+	Next         string
+	Problem      string
+	SessionEnded bool
 }
 
 func (p *Pages) signInPage(v *visit) error {
 	query := v.r.URL.Query()
-	return v.show(http.StatusOK, "sign-in", "Sign in", signInForm{Next: query.Get("next"), Ended: query.Has("next")})
+	return v.show(http.StatusOK, "sign-in", "Sign in", signInForm{Next: query.Get("next"), SessionEnded: query.Has("next")})
 }
 
 func (p *Pages) signIn(v *visit) error {
@@ -57,7 +57,7 @@ func (p *Pages) signIn(v *visit) error {
 		if shop.AsError(err).Code != shop.InvalidAPIKey {
 			return err
 		}
-		form.Problem = "This key is not valid here. Check that all of it was copied, that it has not expired, and that it belongs to this shop."
+		form.Problem = "This key is not valid. Check that you copied all of it, that it has not expired, and that it belongs to this shop."
 		return v.show(http.StatusUnauthorized, "sign-in", "Sign in", form)
 	}
 	v.setCookie(token)
@@ -68,7 +68,7 @@ func (p *Pages) signIn(v *visit) error {
 	return nil
 }
 
-// isOurs tells whether a path is one of our own pages, and no way to another site.
+// isOurs reports whether a path is a staff page and cannot lead to another site.
 func isOurs(path string) bool {
 	path, _, _ = strings.Cut(path, "?")
 	return Serves(path) && !strings.Contains(path, "//") && !strings.ContainsAny(path, "\\\r\n")

@@ -15,33 +15,33 @@ import (
 	"animalstore/internal/shop"
 )
 
-// concrete is a route's path with something in its places.
-func (r route) concrete(id string) string {
+// examplePath returns the path of a route with values for its wildcards.
+func (r route) examplePath(id string) string {
 	return strings.NewReplacer("{id}", id, "{delivery}", "1", "{$}", "", "{sum}", "0", "{name}", "x.js").Replace(r.path)
 }
 
-func TestNobodyGetsInWithoutAKey(t *testing.T) {
+func TestEveryPageRequiresASession(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.browser()
 	for _, r := range routes() {
-		got := b.do(b.request(r.method, r.concrete("1")))
+		got := b.do(b.request(r.method, r.examplePath("1")))
 		if r.scope == anyone {
 			continue
 		}
 		if to := got.header.Get("Location"); got.status != http.StatusSeeOther || !strings.HasPrefix(to, "/staff/sign-in") {
-			t.Errorf("%s %s got %d to %q", r.method, r.path, got.status, to)
+			t.Errorf("%s %s returned %d with a redirect to %q", r.method, r.path, got.status, to)
 		}
 	}
 	for _, key := range []string{"", "x", "ask_live_000000000000000000000000000000_000000", configuredKey + "x"} {
 		got := b.post("/staff/sign-in", "key", key).want(t, http.StatusUnauthorized, "not valid")
 		if len(got.header["Set-Cookie"]) > 0 {
-			t.Errorf("%q got a cookie", key)
+			t.Errorf("the key %q got a cookie", key)
 		}
 	}
 }
 
-func TestASessionLivesAsLongAsItsKey(t *testing.T) {
+func TestSessionEndsWithItsKey(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	ctx := t.Context()
@@ -52,7 +52,7 @@ func TestASessionLivesAsLongAsItsKey(t *testing.T) {
 			return err
 		},
 		"signed out": func(_ shop.IssuedKey, b *browser) error {
-			b.post("/staff/sign-out").wantTo(t, "/staff/sign-in")
+			b.post("/staff/sign-out").wantRedirect(t, "/staff/sign-in")
 			return nil
 		},
 	} {
@@ -60,44 +60,44 @@ func TestASessionLivesAsLongAsItsKey(t *testing.T) {
 			t.Parallel()
 			key := s.key(shop.PetsRead)
 			b := s.signedIn(key.Secret)
-			b.see("/staff/pets")
+			b.mustGet("/staff/pets")
 			address, _ := url.Parse(s.url)
 			kept := b.client.Jar.Cookies(address)
 			if err := end(key, b); err != nil {
 				t.Fatal(err)
 			}
-			b.client.Jar.SetCookies(address, kept) // who has copied the cookie does not get in, either
+			b.client.Jar.SetCookies(address, kept) // a copied cookie must not work either
 			for start := time.Now(); ; {
 				got := b.get("/staff/pets")
 				if got.status == http.StatusSeeOther {
-					got.wantTo(t, "/staff/sign-in?next=%2Fstaff%2Fpets")
+					got.wantRedirect(t, "/staff/sign-in?next=%2Fstaff%2Fpets")
 					break
 				}
 				if time.Since(start) > time.Minute {
-					t.Fatal("it goes on for ever")
+					t.Fatal("the session did not end")
 				}
 			}
-			b.withScript().get("/staff/pets/1/row").wantTo(t, "/staff/sign-in")
+			b.withHTMX().get("/staff/pets/1/row").wantRedirect(t, "/staff/sign-in")
 		})
 	}
 }
 
-func TestASessionIsKnownOnEveryNode(t *testing.T) {
+func TestSessionIsValidOnEveryNode(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(s.key(shop.Admin).Secret)
 	here, _ := url.Parse(s.url)
-	there, _ := url.Parse(s.serve(s.open()))
+	there, _ := url.Parse(s.serve(s.openService()))
 	b.client.Jar.SetCookies(there, b.client.Jar.Cookies(here))
 	b.url = there.String()
-	b.see("/staff/keys")
+	b.mustGet("/staff/keys")
 	b.post("/staff/sign-out")
 	b.url = s.url
 	b.client.Jar.SetCookies(here, []*http.Cookie{{Name: "animalstore_production", Value: "another"}})
-	b.get("/staff/keys").wantTo(t, "/staff/sign-in?next=%2Fstaff%2Fkeys")
+	b.get("/staff/keys").wantRedirect(t, "/staff/sign-in?next=%2Fstaff%2Fkeys")
 }
 
-func TestCookie(t *testing.T) {
+func TestSessionCookieAttributes(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		change func(*Config)
@@ -116,7 +116,7 @@ func TestCookie(t *testing.T) {
 			cookie := got.header.Get("Set-Cookie")
 			for _, want := range c.want {
 				if !strings.Contains(cookie+";", want) {
-					t.Errorf("%s is not in %s", want, cookie)
+					t.Errorf("the cookie lacks %s: %s", want, cookie)
 				}
 			}
 			if strings.Contains(cookie, c.not) || strings.Contains(cookie, key.Secret) {
@@ -126,18 +126,18 @@ func TestCookie(t *testing.T) {
 	}
 }
 
-func TestSignInGoesBackWhereOneWas(t *testing.T) {
+func TestSignInRedirectsToStaffPagesOnly(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for next, want := range map[string]string{
 		"": "/", "/staff/pets?status=sold": "/staff/pets?status=sold", "https://evil.example": "/", "//evil.example": "/",
 		"/\\evil.example": "/", "/staff//evil.example": "/", "/v1/pets": "/",
 	} {
-		s.browser().post("/staff/sign-in", "key", configuredKey, "next", next).wantTo(t, want)
+		s.browser().post("/staff/sign-in", "key", configuredKey, "next", next).wantRedirect(t, want)
 	}
 }
 
-func TestOtherSitesCannotSendForms(t *testing.T) {
+func TestCrossSiteFormsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(configuredKey)
@@ -146,58 +146,58 @@ func TestOtherSitesCannotSendForms(t *testing.T) {
 		r.Header.Set(header[0], header[1])
 		b.do(r).want(t, http.StatusForbidden, "another site")
 	}
-	if page, err := s.service.ListPets(t.Context(), shop.PetList{Window: shop.Window{Limit: 1}}); err != nil || len(page.Items) > 0 {
-		t.Errorf("%v %v", page, err)
+	if page, err := s.service.ListPets(t.Context(), shop.PetList{PageRequest: shop.PageRequest{Limit: 1}}); err != nil || len(page.Items) > 0 {
+		t.Errorf("a cross-site form was accepted: %v, error %v", page, err)
 	}
 	r := b.request("POST", "/staff/pets", "name", "Rex", "category", "1")
 	r.Header.Set("Sec-Fetch-Site", "same-origin")
 	b.do(r).want(t, http.StatusSeeOther)
 }
 
-// What a key may not do is neither offered nor done.
-func TestScopesDecide(t *testing.T) {
+// Pages neither offer nor do what the scopes of the key do not allow.
+func TestScopesLimitPagesAndActions(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for _, scope := range shop.Scopes() {
 		b := s.signedIn(s.key(scope).Secret)
-		home := b.see("/")
+		home := b.mustGet("/")
 		for _, r := range routes() {
 			if r.scope == anyone || r.scope == signedIn {
 				continue
 			}
-			got := b.do(b.request(r.method, r.concrete("404")))
+			got := b.do(b.request(r.method, r.examplePath("404")))
 			if may := scope == shop.Admin || scope == r.scope; may == (got.status == http.StatusForbidden) {
-				t.Errorf("with %s, %s %s got %d", scope, r.method, r.path, got.status)
+				t.Errorf("with %s, %s %s returned %d", scope, r.method, r.path, got.status)
 			}
 		}
 		for page, needed := range map[string]shop.Scope{
 			"/staff/pets": shop.PetsRead, "/staff/orders": shop.OrdersRead, "/staff/categories": shop.PetsRead, "/staff/keys": shop.Admin, "/staff/webhooks": shop.Admin,
 		} {
 			if offered := strings.Contains(home.body, `<li><a href="`+page+`"`); offered != (scope == needed || scope == shop.Admin) {
-				t.Errorf("with %s, %s is offered: %v", scope, page, offered)
+				t.Errorf("with %s, the link to %s is shown: %v", scope, page, offered)
 			}
 		}
 	}
-	s.add("Rex", 1, shop.Available)
+	s.addPet("Rex", 1, shop.Available)
 	reader := s.signedIn(s.key(shop.PetsRead).Secret)
 	for _, page := range []string{"/staff/pets", "/staff/pets/1", "/staff/categories"} {
-		if body := reader.see(page).body; strings.Count(body, "<form") != strings.Count(body, `method="get"`)+1 { // signing out
+		if body := reader.mustGet(page).body; strings.Count(body, "<form") != strings.Count(body, `method="get"`)+1 { // the sign-out form
 			t.Errorf("%s offers changes: %s", page, body)
 		}
 	}
 }
 
-func TestEveryAnswerIsGuarded(t *testing.T) {
+func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(configuredKey)
-	s.add("Rex", 1, shop.Available)
+	s.addPet("Rex", 1, shop.Available)
 	for _, page := range []string{"/", "/staff/sign-in", "/staff/pets", "/staff/pets/1", "/staff/nowhere", "/staff/static/0/x.js"} {
 		got := b.get(page)
 		policy := got.header.Get("Content-Security-Policy")
 		for _, want := range []string{"default-src 'none'", "script-src 'self'", "style-src 'self'", "frame-ancestors 'none'", "form-action 'self'", "base-uri 'none'"} {
 			if !strings.Contains(policy, want) {
-				t.Errorf("%s: %q is not in the policy", page, want)
+				t.Errorf("%s: the content security policy lacks %q", page, want)
 			}
 		}
 		if strings.Contains(policy, "unsafe") || got.header.Get("X-Frame-Options") != "DENY" || got.header.Get("X-Content-Type-Options") != "nosniff" || got.header.Get("Cache-Control") != "no-store" {
@@ -205,20 +205,20 @@ func TestEveryAnswerIsGuarded(t *testing.T) {
 		}
 		for _, bad := range []string{"<script>", "<style", " style=", "onclick=", "javascript:", "hx-on"} {
 			if strings.Contains(got.body, bad) {
-				t.Errorf("%s has %s", page, bad)
+				t.Errorf("%s contains %s", page, bad)
 			}
 		}
 	}
 	b.get("/staff/nowhere").want(t, http.StatusNotFound, "no such page")
-	b.get("/staff").wantTo(t, "/")
-	b.get("/staff/").wantTo(t, "/")
+	b.get("/staff").wantRedirect(t, "/")
+	b.get("/staff/").wantRedirect(t, "/")
 	if got := b.do(b.request("DELETE", "/staff/pets")); got.status != http.StatusMethodNotAllowed {
-		t.Errorf("DELETE got %d", got.status)
+		t.Errorf("DELETE returned %d", got.status)
 	}
 	names := []string{}
 	for _, r := range routes() {
 		if name := r.method + " " + r.page; slices.Contains(names, name) {
-			t.Errorf("two routes are named %s", name)
+			t.Errorf("two routes have the name %s", name)
 		} else {
 			names = append(names, name)
 		}
@@ -231,8 +231,8 @@ func TestLargeFormsAreRefused(t *testing.T) {
 	s.signedIn(configuredKey).post("/staff/pets", "name", strings.Repeat("x", maxForm)).want(t, http.StatusRequestEntityTooLarge, "too large")
 }
 
-// Who announces a form and does not send it gets an answer, and keeps no connection.
-func TestFormsThatNeverCome(t *testing.T) {
+// A client that announces a form and does not send it gets a response, and its connection is closed.
+func TestUnsentFormClosesTheConnection(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	address, err := url.Parse(s.url)
@@ -246,53 +246,53 @@ func TestFormsThatNeverCome(t *testing.T) {
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(time.Minute))
 	fmt.Fprintf(conn, "POST /staff/pets HTTP/1.1\r\nHost: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\nname=", address.Host)
-	got, err := io.ReadAll(conn) // until the other side closes
+	got, err := io.ReadAll(conn) // until the server closes the connection
 	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 303") || !strings.Contains(string(got), "Connection: close") {
-		t.Errorf("%v %s", err, got)
+		t.Errorf("error %v, response %s", err, got)
 	}
 }
 
-// Behind a proxy that gives the service a place below its own, every link leads there.
-func TestBelowAPrefix(t *testing.T) {
+// Behind a proxy that serves the pages below a prefix, every link includes the prefix.
+func TestLinksIncludeThePublicPrefix(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) { c.PublicURL = "http://pets.example.com/shop/v1" })
-	s.add("Rex", 1, shop.Available)
+	s.addPet("Rex", 1, shop.Available)
 	token, err := s.service.SignIn(t.Context(), configuredKey)
 	if err != nil {
 		t.Fatal(err)
 	}
 	b := s.browser()
-	b.post("/staff/sign-in", "key", configuredKey, "next", "/staff/pets?status=sold").wantTo(t, "/shop/staff/pets?status=sold")
-	b.get("/staff/pets").wantTo(t, "/shop/staff/sign-in?next=%2Fstaff%2Fpets")
+	b.post("/staff/sign-in", "key", configuredKey, "next", "/staff/pets?status=sold").wantRedirect(t, "/shop/staff/pets?status=sold")
+	b.get("/staff/pets").wantRedirect(t, "/shop/staff/sign-in?next=%2Fstaff%2Fpets")
 	address := regexp.MustCompile(`(?:href|src|action|hx-get|hx-post|data-live|data-sign-in)="([^"]*)"`)
 	for _, page := range []string{"/", "/staff/pets", "/staff/pets/1", "/staff/orders", "/staff/categories", "/staff/import", "/staff/keys", "/staff/webhooks"} {
 		r := b.request("GET", page)
-		r.AddCookie(&http.Cookie{Name: "animalstore_production", Value: token}) // which the browser keeps for /shop/
+		r.AddCookie(&http.Cookie{Name: "animalstore_production", Value: token}) // the cookie jar sends it to /shop/ only
 		got := b.do(r).want(t, 200)
 		for _, found := range address.FindAllStringSubmatch(got.body, -1) {
 			if !strings.HasPrefix(found[1], "/shop/") && found[1] != "#main" {
-				t.Errorf("%s leads to %s", page, found[1])
+				t.Errorf("%s links to %s", page, found[1])
 			}
 		}
 	}
 	r := b.request("POST", "/staff/pets", "name", "Max", "category", "1")
 	r.AddCookie(&http.Cookie{Name: "animalstore_production", Value: token})
-	r.Header.Set("Origin", "http://pets.example.com") // not the name that the proxy calls us by
-	b.do(r).wantTo(t, "/shop/staff/pets")
+	r.Header.Set("Origin", "http://pets.example.com") // the public name, not the Host header
+	b.do(r).wantRedirect(t, "/shop/staff/pets")
 }
 
-// A store that is away is no fault of who asks, and nothing inside shows.
-func TestWithoutTheStore(t *testing.T) {
+// The error page of an unavailable store shows no internal details.
+func TestStoreFailureShowsAnErrorPage(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.signedIn(configuredKey)
 	s.store.Close()
 	for _, page := range []string{"/", "/staff/pets"} {
-		if got := b.get(page); got.status < 500 || strings.Contains(got.body, "closed") || !strings.Contains(got.text(), "That did not work") {
-			t.Errorf("%s got %d %s", page, got.status, got.text())
+		if got := b.get(page); got.status < 500 || strings.Contains(got.body, "closed") || !strings.Contains(got.text(), "Something went wrong") {
+			t.Errorf("%s returned %d: %s", page, got.status, got.text())
 		}
 	}
-	if got := b.withScript().get("/staff/pets/1/row"); got.status < 500 || !strings.Contains(got.header.Get("HX-Trigger"), "problem") {
-		t.Errorf("a script got %d %v", got.status, got.header)
+	if got := b.withHTMX().get("/staff/pets/1/row"); got.status < 500 || !strings.Contains(got.header.Get("HX-Trigger"), "problem") {
+		t.Errorf("htmx got %d %v", got.status, got.header)
 	}
 }

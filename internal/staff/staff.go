@@ -1,14 +1,12 @@
-// Package staff is the pages that the shop's own people work with: the catalogue, its orders, and for those who may the keys
-// and the webhooks. It turns clicks into calls of the shop's service. routes.go is its map.
+// Package staff is the web pages for the shop's staff: the catalogue, orders, and, for administrators, keys
+// and webhooks. It calls shop.Service and renders HTML. routes.go is its map.
 package staff
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"runtime/debug"
 	"strconv"
 	"strings"
 	"time"
@@ -16,44 +14,47 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
-// Config is what the pages are told when they are made.
+// Config configures the pages.
 type Config struct {
 	Service *shop.Service
 	Log     *slog.Logger
-	// PublicURL is the base address of the interface as clients see it, ending in /v1; empty: as each request says.
+	// PublicURL is the base URL of the API as clients see it, ending in /v1. If it is empty, each request's
+	// Host is used.
 	PublicURL string
-	// TLS tells that all requests come over HTTPS.
+	// TLS says that this process itself terminates TLS.
 	TLS bool
 }
 
-// Pages answers the requests of browsers.
+// Pages is the http.Handler of the staff pages.
 type Pages struct {
 	Config
-	base      string // what comes before every path of ours
-	secure    bool   // cookies go over HTTPS alone
+	base      string // the prefix of every path, from the public URL
+	secure    bool   // cookies are sent over HTTPS only
 	mux       *http.ServeMux
-	guarded   http.Handler // the mux, behind the check of where a request comes from
+	guarded   http.Handler // the mux behind the cross-origin check
 	templates *templates
 	files     *files
 	durations *prometheus.HistogramVec
-	slots     chan struct{}   // one is held while a page is made
-	streams   chan struct{}   // one is held by each page that follows what happens
-	imports   chan struct{}   // one is held by each import
-	exports   chan struct{}   // and by each export
-	running   context.Context // ends when this node is about to stop
+	log       *web.AccessLog
+	slots     chan struct{}   // a semaphore for requests in progress
+	streams   chan struct{}   // a semaphore for live streams
+	imports   chan struct{}   // a semaphore for imports
+	exports   chan struct{}   // a semaphore for exports
+	running   context.Context // ends when the node starts to shut down
 	stop      context.CancelFunc
 }
 
 const (
-	// maxAtOnce is how many pages are made at once, more than the machine can work on.
+	// maxAtOnce is the number of requests in progress, more than a machine can work on at once.
 	maxAtOnce = 256
-	// maxStreams is how many pages may follow what happens at once.
+	// maxStreams is the number of live streams.
 	maxStreams = 2048
 )
 
-// New makes the pages.
+// New returns the pages. It fails if the public URL is invalid or an embedded template is broken.
 func New(c Config) (*Pages, error) {
 	public, err := url.Parse(c.PublicURL)
 	if err != nil {
@@ -68,7 +69,7 @@ func New(c Config) (*Pages, error) {
 		Config: c, base: strings.TrimSuffix(public.EscapedPath(), "/v1"), secure: c.TLS || public.Scheme == "https", files: files,
 		mux: http.NewServeMux(), slots: make(chan struct{}, maxAtOnce), streams: make(chan struct{}, maxStreams),
 		imports: make(chan struct{}, importsAtOnce), exports: make(chan struct{}, exportsAtOnce),
-		running: running, stop: stop,
+		running: running, stop: stop, log: &web.AccessLog{Log: c.Log, Redact: c.Service.Redact},
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "animalstore_staff_request_duration_seconds",
 			Help:    "Time to answer a request of the staff pages, by page and status.",
@@ -82,7 +83,7 @@ func New(c Config) (*Pages, error) {
 		p.mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) { p.serve(w, req, r) })
 	}
 	origins := http.NewCrossOriginProtection()
-	if public.Host != "" { // a proxy may tell us another name of this host
+	if public.Host != "" { // behind a proxy, the Host of a request may differ
 		if err := origins.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
 			return nil, err
 		}
@@ -92,22 +93,22 @@ func New(c Config) (*Pages, error) {
 	return p, nil
 }
 
-// Serves tells whether a path is one of the pages.
+// Serves reports whether a path belongs to the pages.
 func Serves(path string) bool {
 	return path == "/" || path == "/staff" || strings.HasPrefix(path, "/staff/")
 }
 
-// Collectors are the metrics of the pages.
+// Collectors returns the metrics of the pages.
 func (p *Pages) Collectors() []prometheus.Collector { return []prometheus.Collector{p.durations} }
 
-// Stopping ends the streams, to go on on another node.
+// Stopping ends the live streams, so that browsers reconnect to another node.
 func (p *Pages) Stopping() { p.stop() }
 
-// contentPolicy lets pages use what this service serves and nothing else; no script or style stands inside a page.
+// contentPolicy lets pages load only files of this service, and forbids inline scripts and styles.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// ServeHTTP answers one request, whatever becomes of it.
+// ServeHTTP serves one request.
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", contentPolicy)
@@ -123,13 +124,14 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.guarded.ServeHTTP(w, r)
 }
 
-// takes tells whether there is something at a path for a method.
+// takes reports whether the request's path has a page for a method.
 func (p *Pages) takes(r *http.Request, method string) bool {
 	_, pattern := p.mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host})
 	return pattern != ""
 }
 
-// noPage is what is said of a path that has nothing for the method of a request.
+// noPage returns the error for a request without a page: method_not_allowed if its path has another method,
+// else not_found.
 func (p *Pages) noPage(r *http.Request) error {
 	if p.takes(r, http.MethodGet) || p.takes(r, http.MethodPost) {
 		return shop.Errorf(shop.MethodNotAllowed, "This page cannot be used in that way; open it, and send what is on it.")
@@ -137,7 +139,7 @@ func (p *Pages) noPage(r *http.Request) error {
 	return errNoPage()
 }
 
-// refuse answers a form that another site has sent.
+// refuse responds to a form that another site has sent.
 func (p *Pages) refuse(w http.ResponseWriter, r *http.Request) {
 	p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *visit) error {
 		return shop.Errorf(shop.InsufficientScope, "This request came from another site; open the page here and try again.")
@@ -148,35 +150,30 @@ func errNoPage() error {
 	return shop.Errorf(shop.NotFound, "There is no such page; the links at the top lead to those that there are.")
 }
 
-// serve answers one request by its route: who asks, may they, and then the work.
+// serve handles a request by its route, counts it and logs it.
 func (p *Pages) serve(w http.ResponseWriter, r *http.Request, to route) {
-	v := &visit{Pages: p, w: &recorder{ResponseWriter: w, status: http.StatusOK, unread: r.ContentLength != 0}, r: r, route: to, id: newID()}
-	v.w.Header().Set("X-Request-Id", v.id)
+	v := &visit{Pages: p, w: web.NewRecorder(w, r), r: r, route: to, id: web.NewRequestID()}
+	w.Header().Set("X-Request-Id", v.id)
 	start := time.Now()
-	err := p.guard(v)
-	took := time.Since(start)
+	outcome := web.Guard(v.w, r, v.handle, v.showError)
+	end := time.Now()
+	took := end.Sub(start)
 	if !v.streamed {
-		p.durations.WithLabelValues(to.page, strconv.Itoa(v.w.status)).Observe(took.Seconds())
+		p.durations.WithLabelValues(to.page, strconv.Itoa(outcome.Status)).Observe(took.Seconds())
 	}
-	p.note(v, took, err)
-	if v.cut {
-		panic(http.ErrAbortHandler) // the answer had begun: the browser must not take it for whole
-	}
+	p.log.Write(web.Entry{
+		Outcome: outcome, ID: v.id, Operation: "staff." + to.page, Request: r, Response: v.w,
+		Principal: v.principal, End: end, Took: took,
+		Routine:  to.page == "static" || to.page == "live",
+		Stopping: p.running.Err() != nil,
+	})
+	outcome.Abort()
 }
 
-// guard answers a request; what fails or panics on the way becomes a page that says so. It returns the error.
-func (p *Pages) guard(v *visit) (err error) {
-	defer func() {
-		if problem := recover(); problem != nil {
-			err = fmt.Errorf("panic: %v\n%s", problem, debug.Stack())
-			v.cut = v.w.written
-		}
-		if err != nil && !v.cut {
-			v.showError(shop.AsError(err))
-		}
-	}()
+// handle checks who sent the request and what they may do, reads its form, and calls the route's handler.
+func (v *visit) handle() error {
 	select {
-	case p.slots <- struct{}{}:
+	case v.slots <- struct{}{}:
 		v.held = true
 		defer v.leave()
 	default:
@@ -190,43 +187,10 @@ func (p *Pages) guard(v *visit) (err error) {
 			return shop.Errorf(shop.InsufficientScope, "Your key may not do that; it takes one with the scope %s.", to.scope)
 		}
 	}
-	if v.r.Method == http.MethodPost && v.route.page != "import-file" { // whose form has a file
+	if v.r.Method == http.MethodPost && v.route.page != "import-file" { // import-file reads its own form
 		if err := v.readForm(); err != nil {
 			return err
 		}
 	}
-	return v.route.handle(p, v)
-}
-
-// note writes a request's line into the log.
-func (p *Pages) note(v *visit, took time.Duration, err error) {
-	level := slog.LevelInfo
-	if v.w.status >= 500 {
-		level = slog.LevelError
-	} else if v.route.page == "static" || v.route.page == "live" {
-		level = slog.LevelDebug
-	}
-	attributes := []slog.Attr{
-		slog.String("id", v.id), slog.String("method", p.printable(v.r.Method)), slog.String("path", p.printable(v.r.URL.Path)),
-		slog.String("operation", "staff."+v.route.page), slog.Int("status", v.w.status), slog.Duration("took", took),
-		slog.String("remote", v.r.RemoteAddr),
-	}
-	if actor := v.principal.Actor(); actor != "" {
-		attributes = append(attributes, slog.String("key", actor))
-	}
-	if err != nil {
-		attributes = append(attributes, slog.String("error", p.Service.Redact(err.Error())))
-	}
-	p.Log.LogAttrs(v.r.Context(), level, "request", attributes...)
-}
-
-// printable makes a text of the browser's fit for a line of ours: short, in visible characters, without a key.
-func (p *Pages) printable(text string) string {
-	const most = 200
-	text = p.Service.Redact(text)
-	if len(text) > most {
-		text = text[:most] + "..."
-	}
-	quoted := strconv.QuoteToASCII(text)
-	return quoted[1 : len(quoted)-1]
+	return v.route.handle(v.Pages, v)
 }

@@ -16,16 +16,16 @@ import (
 //go:embed static
 var static embed.FS
 
-// files are what the pages load, each under an address that changes with its content.
+// files are the scripts, styles and images, each under a path that contains a hash of its content.
 type files struct {
-	names map[string]string // the address of each file, by its name
-	byURL map[string]*file
+	paths  map[string]string // path by file name
+	byPath map[string]*file
 }
 
 type file struct {
 	contentType string
 	content     []byte
-	packed      func() []byte
+	gzipped     func() []byte
 }
 
 func newFiles() (*files, error) {
@@ -42,24 +42,24 @@ func newFiles() (*files, error) {
 		}
 		sum := sha256.Sum256(content)
 		address := hex.EncodeToString(sum[:8]) + "/" + path.Base(name)
-		f.names[path.Base(name)] = address
-		f.byURL[address] = &file{contentType, content, sync.OnceValue(func() []byte { return pack(content) })}
+		f.paths[path.Base(name)] = address
+		f.byPath[address] = &file{contentType, content, sync.OnceValue(func() []byte { return compress(content) })}
 		return nil
 	})
 	return f, err
 }
 
-func pack(content []byte) []byte {
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	w.Write(content) // into memory: it cannot fail
+func compress(content []byte) []byte {
+	var compressed bytes.Buffer
+	w := gzip.NewWriter(&compressed)
+	w.Write(content) // cannot fail: it writes to memory
 	w.Close()
-	return packed.Bytes()
+	return compressed.Bytes()
 }
 
-// file serves one of the files. A browser asks once: another content has another address.
-func (p *Pages) file(v *visit) error {
-	file, found := p.files.byURL[v.r.PathValue("sum")+"/"+v.r.PathValue("name")]
+// staticFile serves a file. Browsers may cache it forever, because changed content has another path.
+func (p *Pages) staticFile(v *visit) error {
+	file, found := p.files.byPath[v.r.PathValue("sum")+"/"+v.r.PathValue("name")]
 	if !found {
 		return errNoPage()
 	}
@@ -69,7 +69,7 @@ func (p *Pages) file(v *visit) error {
 	content := file.content
 	if strings.Contains(v.r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")
-		content = file.packed()
+		content = file.gzipped()
 	}
 	return v.send(http.StatusOK, file.contentType, content)
 }

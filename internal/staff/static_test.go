@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// What is not ours is as its makers have published it, and has its licence beside it.
-func TestVendoredFilesAreWhatTheyWere(t *testing.T) {
+// Third-party files are unmodified, and each has its licence beside it.
+func TestVendoredFilesMatchTheirChecksums(t *testing.T) {
 	t.Parallel()
 	sums, err := static.ReadFile("static/vendor/SHA256SUMS")
 	if err != nil {
@@ -35,27 +35,27 @@ func TestVendoredFilesAreWhatTheyWere(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := fmt.Sprintf("%x", sha256.Sum256(content)); got != known[entry.Name()] {
-			t.Errorf("%s has the sum %s, want %q", entry.Name(), got, known[entry.Name()])
+			t.Errorf("%s has the checksum %s, want %q", entry.Name(), got, known[entry.Name()])
 		}
 		if licence, _, _ := strings.Cut(entry.Name(), "."); known[licence+".LICENSE"] == "" {
 			t.Errorf("%s has no licence", entry.Name())
 		}
 	}
 	if files := len(entries) - 2; files != len(known) {
-		t.Errorf("there are %d files, and %d in the list", files, len(known))
+		t.Errorf("%d files, but %d checksums", files, len(known))
 	}
 }
 
-func TestFilesAreKeptByBrowsers(t *testing.T) {
+func TestStaticFilesAreCachedForever(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	b := s.browser()
-	found := regexp.MustCompile(`(?:href|src)="(/staff/static/[^"]+)"`).FindAllStringSubmatch(b.see("/staff/sign-in").body, -1)
+	found := regexp.MustCompile(`(?:href|src)="(/staff/static/[^"]+)"`).FindAllStringSubmatch(b.mustGet("/staff/sign-in").body, -1)
 	if len(found) < 5 {
 		t.Fatalf("the page loads %v", found)
 	}
 	for _, file := range found {
-		got := b.see(file[1])
+		got := b.mustGet(file[1])
 		if !strings.Contains(got.header.Get("Cache-Control"), "immutable") || got.body == "" {
 			t.Errorf("%s: %v", file[1], got.header)
 		}

@@ -16,22 +16,22 @@ import (
 )
 
 //go:embed templates/*.html
-var sources embed.FS
+var templateFiles embed.FS
 
-// templates are the pages, each with the frame around it, and the parts that pages share. Each is made when it is first asked
-// for: all together they take as much memory as the rest of a service, and many serve no pages.
+// templates holds the pages, each with the layout, and the fragments that pages share. Each is parsed on
+// first use: together they take as much memory as the rest of the service, and many nodes serve no pages.
 type templates struct {
-	pages map[string]func() (*template.Template, error)
-	parts func() (*template.Template, error)
+	pages     map[string]func() (*template.Template, error)
+	fragments func() (*template.Template, error)
 }
 
-// newTemplates reads what is shared: the templates whose names begin with an underscore.
+// newTemplates parses the shared templates: the files whose names begin with an underscore.
 func newTemplates(p *Pages) (*templates, error) {
-	shared, err := template.New("").Funcs(p.functions()).ParseFS(sources, "templates/_*.html")
+	shared, err := template.New("").Funcs(p.templateFuncs()).ParseFS(templateFiles, "templates/_*.html")
 	if err != nil {
 		return nil, err
 	}
-	names, err := fs.Glob(sources, "templates/[a-z]*.html")
+	names, err := fs.Glob(templateFiles, "templates/[a-z]*.html")
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func newTemplates(p *Pages) (*templates, error) {
 			if err != nil {
 				return nil, err
 			}
-			return page.ParseFS(sources, name)
+			return page.ParseFS(templateFiles, name)
 		})
 	}
 	return t, nil
@@ -57,35 +57,36 @@ func (t *templates) page(w io.Writer, name string, v *view) error {
 }
 
 func (t *templates) part(w io.Writer, name string, v *view) error {
-	parts, err := t.parts()
+	parts, err := t.fragments()
 	if err != nil {
 		return err
 	}
 	return parts.ExecuteTemplate(w, name, v)
 }
 
-// view is what a template sees: the page around, who looks at it, and what it is about.
+// view is the data of a template: that of the layout, and the page's own in Data.
 type view struct {
 	Title     string
 	Page      string
 	Staging   bool
-	Who       string // the name of the key; empty: nobody is signed in
-	Live      int64  // the place in the feed before which the page was made
+	KeyName   string // empty if nobody is signed in
+	LiveFrom  int64  // position in the feed before the page was rendered
 	Now       time.Time
 	Data      any
-	Request   string // its name in the log
+	RequestID string
 	section   string
 	principal shop.Principal
 }
 
-// With is the same view on something else.
+// With returns the view with other data.
 func (v view) With(data any) *view {
 	v.Data = data
 	return &v
 }
 
-// In says how the page belongs to a part of the pages, as assistive technology has it: it is its first page, one of it, or none.
-func (v *view) In(section string) string {
+// AriaCurrent returns the value of aria-current for a link to a section: "page", "true" for a page below it,
+// or "".
+func (v *view) AriaCurrent(section string) string {
 	switch {
 	case v.Page == section:
 		return "page"
@@ -95,74 +96,83 @@ func (v *view) In(section string) string {
 	return ""
 }
 
-// May tells whether who looks at the page may do something.
-func (v *view) May(scope string) bool { return v.principal.May(shop.Scope(scope)) }
+// May reports whether the key of the session has a scope.
+func (v *view) May(scope string) bool { return v.principal.HasScope(shop.Scope(scope)) }
 
 func (v *visit) view(title string, data any) *view {
-	made := &view{
+	view := &view{
 		Title: title, Page: v.route.page, Staging: v.Service.Environment() == shop.Staging, Now: v.Service.Now(), Data: data,
-		Request: v.id, principal: v.principal,
+		RequestID: v.id, principal: v.principal,
 	}
 	if rest, ok := strings.CutPrefix(v.r.URL.Path, "/staff/"); ok {
-		made.section, _, _ = strings.Cut(rest, "/")
+		view.section, _, _ = strings.Cut(rest, "/")
 	}
 	if v.principal.Actor() != "" {
-		made.Who, made.Live = v.principal.Name(), v.liveFrom
+		view.KeyName, view.LiveFrom = v.principal.Name(), v.liveFrom
 	}
-	return made
+	return view
 }
 
-// functions are what templates can call.
-func (p *Pages) functions() template.FuncMap {
+// templateFuncs returns the functions of the templates.
+func (p *Pages) templateFuncs() template.FuncMap {
 	return template.FuncMap{
-		"at":            func(path string, args ...any) string { return p.At(fmt.Sprintf(path, args...)) },
-		"static":        func(name string) string { return p.At("/staff/static/" + p.files.names[name]) },
-		"time":          func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
-		"machine":       func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"left":          func(until, now time.Time) string { return left(until.Sub(now)) },
-		"category":      categoryName,
-		"number":        number,
+		"url":           func(path string, args ...any) string { return p.At(fmt.Sprintf(path, args...)) },
+		"static":        func(name string) string { return p.At("/staff/static/" + p.files.paths[name]) },
+		"formatTime":    func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 UTC") },
+		"rfc3339":       func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"timeLeft":      func(until, now time.Time) string { return timeLeft(until.Sub(now)) },
+		"categoryName":  categoryName,
+		"number":        formatNumber,
+		"count":         count,
 		"json":          func(v any) (string, error) { text, err := json.Marshal(v); return string(text), err },
 		"dict":          dict,
 		"scopes":        shop.Scopes,
-		"types":         shop.EventTypes,
+		"eventTypes":    shop.EventTypes,
 		"statuses":      shop.Statuses,
 		"orderStatuses": shop.OrderStatuses,
-		"status": func(s any) string {
+		"statusName": func(s any) string {
 			if text := fmt.Sprint(s); text != "" {
-				return text
+				return strings.ToUpper(text[:1]) + text[1:]
 			}
-			return "no status"
+			return "No status"
 		},
 	}
 }
 
-// dict gives a part several things at once.
+// dict builds a map from names and values, to pass several values to a template.
 func dict(pairs ...any) (map[string]any, error) {
-	made := map[string]any{}
+	values := map[string]any{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		name, ok := pairs[i].(string)
 		if !ok {
-			return nil, fmt.Errorf("%v is no name", pairs[i])
+			return nil, fmt.Errorf("dict: %v is not a string", pairs[i])
 		}
-		made[name] = pairs[i+1]
+		values[name] = pairs[i+1]
 	}
-	return made, nil
+	return values, nil
 }
 
-// categoryName is what people call a category.
+// count joins a number and its noun, in the plural unless the number is 1.
+func count(n any, noun string) string {
+	if fmt.Sprint(n) == "1" {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%v %ss", n, noun)
+}
+
+// categoryName returns the name of a category, or its id if it has none.
 func categoryName(c shop.Category, id int64) string {
 	if c.Name != "" {
 		return c.Name
 	}
-	return fmt.Sprintf("category %d", id)
+	return fmt.Sprintf("Category %d", id)
 }
 
-// left says how long something lasts, as exactly as people care.
-func left(d time.Duration) string {
+// timeLeft formats a duration in its two largest units. staff.js has the same function.
+func timeLeft(d time.Duration) string {
 	switch {
 	case d <= 0:
-		return "run out"
+		return "Expired"
 	case d < 2*time.Minute:
 		return fmt.Sprintf("%d s", int(d.Seconds()))
 	case d < time.Hour:
@@ -173,8 +183,8 @@ func left(d time.Duration) string {
 	return fmt.Sprintf("%d days %d h", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// number writes a number so that large ones can be read.
-func number(n int64) string {
+// formatNumber groups the digits of a number by thousands.
+func formatNumber(n int64) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
 		text = text[:i] + "\u2009" + text[i:] // a thin space

@@ -9,13 +9,13 @@ import (
 )
 
 var categoryCases = []testCase{
-	{"a category comes into being, gets a name and another, and goes", func(t *testing.T, store shop.Store) {
-		want := func(id int64, name string, there bool) {
+	{"a category is created, renamed, deleted and created again", func(t *testing.T, store shop.Store) {
+		want := func(id int64, name string, exists bool) {
 			t.Helper()
 			read(t, store, func(tx shop.ReadTx) error {
 				got, found, err := tx.Category(id)
-				if found != there || there && got != (shop.Category{ID: id, Name: name}) {
-					t.Errorf("found %v %+v, want %v %q", found, got, there, name)
+				if found != exists || exists && got != (shop.Category{ID: id, Name: name}) {
+					t.Errorf("found %v %+v, want %v %q", found, got, exists, name)
 				}
 				return err
 			})
@@ -23,7 +23,7 @@ var categoryCases = []testCase{
 		for _, id := range []int64{0, math.MinInt64, math.MaxInt64} {
 			want(id, "", false)
 			if !ensureCategory(t, store, id) {
-				t.Errorf("the category %d was there already", id)
+				t.Errorf("the category %d existed already", id)
 			}
 			want(id, "", true)
 			for _, name := range []string{"Dogs", "Žofky 🐈"} {
@@ -32,8 +32,8 @@ var categoryCases = []testCase{
 				})
 				want(id, name, true)
 			}
-			if ensureCategory(t, store, id) { // keeps its name
-				t.Errorf("the category %d was made again", id)
+			if ensureCategory(t, store, id) { // must keep its name
+				t.Errorf("the category %d was created twice", id)
 			}
 			want(id, "Žofky 🐈", true)
 			write(t, store, func(tx shop.WriteTx) error { return tx.DeleteCategory(shop.Category{ID: id}) })
@@ -49,12 +49,12 @@ var categoryCases = []testCase{
 			ensureCategory(t, store, id)
 		}
 		for from := range len(ids) + 1 {
-			window := shop.Window{Limit: 2}
+			page := shop.PageRequest{Limit: 2}
 			if from > 0 {
-				window.From = &ids[from-1]
+				page.After = &ids[from-1]
 			}
 			read(t, store, func(tx shop.ReadTx) error {
-				categories, err := tx.Categories(window)
+				categories, err := tx.Categories(page)
 				var got []int64
 				for _, c := range categories {
 					got = append(got, c.ID)
@@ -67,15 +67,15 @@ var categoryCases = []testCase{
 		}
 	}},
 
-	{"a category is in use while an animal names it", func(t *testing.T, store shop.Store) {
-		pet := add(t, store, shop.NewPet{Name: "Rex", CategoryID: 7})
+	{"a category is in use while an animal belongs to it", func(t *testing.T, store shop.Store) {
+		pet := addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 7})
 		ensureCategory(t, store, 8)
 		inUse := func(id int64, want bool) {
 			t.Helper()
 			read(t, store, func(tx shop.ReadTx) error {
 				got, err := tx.CategoryInUse(id)
 				if got != want {
-					t.Errorf("category %d is in use: %v", id, got)
+					t.Errorf("CategoryInUse(%d) is %v", id, got)
 				}
 				return err
 			})
@@ -89,34 +89,34 @@ var categoryCases = []testCase{
 		inUse(8, true)
 	}},
 
-	{"no animal is of a category that is not there", func(t *testing.T, store shop.Store) {
-		pet := add(t, store, shop.NewPet{Name: "Rex", CategoryID: 7})
+	{"an animal cannot belong to a missing category", func(t *testing.T, store shop.Store) {
+		pet := addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 7})
 		moved := pet
 		moved.CategoryID = 404
 		for name, change := range map[string]func(shop.WriteTx) error{
-			"a new one": func(tx shop.WriteTx) error {
+			"a new animal": func(tx shop.WriteTx) error {
 				_, err := tx.InsertPet(shop.NewPet{Name: "Orphan", CategoryID: 404})
 				return err
 			},
-			"one that is moved":       func(tx shop.WriteTx) error { return tx.UpdatePet(pet, moved) },
-			"one whose category goes": func(tx shop.WriteTx) error { return tx.DeleteCategory(shop.Category{ID: 7}) },
+			"a moved animal":                      func(tx shop.WriteTx) error { return tx.UpdatePet(pet, moved) },
+			"an animal whose category is deleted": func(tx shop.WriteTx) error { return tx.DeleteCategory(shop.Category{ID: 7}) },
 		} {
 			err := store.Write(t.Context(), func(tx shop.WriteTx) error {
 				if err := change(tx); err == nil {
-					t.Errorf("%s was taken", name)
+					t.Errorf("%s was accepted", name)
 				}
 				return nil
 			})
 			if err == nil {
-				t.Errorf("%s was written", name)
+				t.Errorf("%s was committed", name)
 			}
 		}
-		if pets := list(t, store, shop.PetList{}); len(pets) != 1 || pets[0] != pet {
+		if pets := listPets(t, store, shop.PetList{}); len(pets) != 1 || pets[0] != pet {
 			t.Errorf("found %v, want %v", pets, pet)
 		}
 	}},
 
-	{"assigned ids grow, past those that are taken", func(t *testing.T, store shop.Store) {
+	{"assigned ids ascend and skip the ids in use", func(t *testing.T, store shop.Store) {
 		for _, id := range []int64{2, 3, 4, 6} {
 			ensureCategory(t, store, id)
 		}
@@ -138,7 +138,7 @@ var categoryCases = []testCase{
 		write(t, store, func(tx shop.WriteTx) error {
 			got, err := tx.AssignCategoryID()
 			if got != 9 {
-				t.Errorf("assigned %d after a write that failed, want 9", got)
+				t.Errorf("assigned %d after a failed write, want 9", got)
 			}
 			return err
 		})

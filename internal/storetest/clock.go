@@ -9,12 +9,12 @@ import (
 )
 
 var clockCases = []testCase{
-	{"a clock that was put back leaves nothing to wait for", func(t *testing.T, store shop.Store) {
-		now, most := keyNow(), shop.Ahead{Jump: time.Minute, Session: time.Hour, Retry: 10 * time.Hour, Claim: 5 * time.Minute}
+	{"times that are too far in the future are clamped", func(t *testing.T, store shop.Store) {
+		now, lead := utcNow(), shop.MaxLead{Jump: time.Minute, Session: time.Hour, Retry: 10 * time.Hour, Claim: 5 * time.Minute}
 		const near, far = 59 * time.Second, 61 * time.Second
 		var hook shop.Webhook
 		var key shop.Key
-		tried := []shop.Attempt{{At: now, Status: 500}}
+		attempted := []shop.Attempt{{At: now, Status: 500}}
 		write(t, store, func(tx shop.WriteTx) (err error) {
 			if hook, err = tx.InsertWebhook(shop.Webhook{URL: "https://example.com/hook", Enabled: true, CreatedAt: now, UpdatedAt: now}); err != nil {
 				return err
@@ -23,30 +23,30 @@ var clockCases = []testCase{
 				return err
 			}
 			for _, d := range []shop.Delivery{
-				{NextAttemptAt: now.Add(far)}, // is due
+				{NextAttemptAt: now.Add(far)}, // becomes due
 				{NextAttemptAt: now.Add(near)},
-				{NextAttemptAt: now.Add(far), Attempts: tried},
-				{NextAttemptAt: now.Add(10*time.Hour + near), Attempts: tried},
-				{NextAttemptAt: now.Add(10*time.Hour + far), Attempts: tried},            // is due
-				{NextAttemptAt: now, ClaimedUntil: now.Add(5*time.Minute + far)},         // is due
-				{NextAttemptAt: now, ClaimedUntil: now.Add(5*time.Minute + near)},        // somebody has it
-				{NextAttemptAt: time.Time{}, ClaimedUntil: now.Add(5*time.Minute + far)}, // waits until its webhook is enabled
+				{NextAttemptAt: now.Add(far), Attempts: attempted},
+				{NextAttemptAt: now.Add(10*time.Hour + near), Attempts: attempted},
+				{NextAttemptAt: now.Add(10*time.Hour + far), Attempts: attempted},        // becomes due
+				{NextAttemptAt: now, ClaimedUntil: now.Add(5*time.Minute + far)},         // becomes due
+				{NextAttemptAt: now, ClaimedUntil: now.Add(5*time.Minute + near)},        // stays claimed
+				{NextAttemptAt: time.Time{}, ClaimedUntil: now.Add(5*time.Minute + far)}, // stays parked
 			} {
 				d.WebhookID, d.MessageID, d.EventType, d.Status, d.CreatedAt, d.Body = hook.ID, "m", shop.PetCreated, shop.DeliveryPending, now, []byte("{}")
 				if _, err := tx.InsertDelivery(d); err != nil {
 					return err
 				}
 			}
-			kept := func(key string, at time.Time) error {
-				return tx.Keep(7, key, shop.KeptAnswer{At: at, Answer: shop.Answer{Body: []byte{}}})
+			record := func(key string, at time.Time) error {
+				return tx.PutIdempotencyRecord(7, key, shop.IdempotencyRecord{At: at, StoredResponse: shop.StoredResponse{Body: []byte{}}})
 			}
 			session := func(token string, ends time.Time) error {
 				return tx.InsertSession(shop.HashSecret(token), shop.Session{EndsAt: ends})
 			}
-			return errors.Join(kept("near", now.Add(near)), kept("far", now.Add(far)), session("near", now.Add(time.Hour+near)),
-				session("far", now.Add(time.Hour+far)), tx.TouchKey(key.ID, now.Add(far)))
+			return errors.Join(record("near", now.Add(near)), record("far", now.Add(far)), session("near", now.Add(time.Hour+near)),
+				session("far", now.Add(time.Hour+far)), tx.SetKeyLastUsed(key.ID, now.Add(far)))
 		})
-		write(t, store, func(tx shop.WriteTx) error { return tx.SetBack(now, most) })
+		write(t, store, func(tx shop.WriteTx) error { return tx.ClampFutureTimes(now, lead) })
 		read(t, store, func(tx shop.ReadTx) error {
 			due, err := tx.DueDeliveries(hook.ID, now, 10)
 			var ids []int64
@@ -54,13 +54,13 @@ var clockCases = []testCase{
 				ids = append(ids, d.ID-due[0].ID)
 			}
 			if len(ids) != 3 || ids[1] != 4 || ids[2] != 5 {
-				t.Errorf("the deliveries %v are due", ids)
+				t.Errorf("the deliveries %v are due, want 0, 4 and 5", ids)
 			}
 			for name, want := range map[string]time.Duration{"near": near, "far": 0} {
-				answer, _, keptErr := tx.Kept(7, name)
+				record, _, recordErr := tx.IdempotencyRecord(7, name)
 				session, _, sessionErr := tx.Session(shop.HashSecret(name))
-				if err = errors.Join(err, keptErr, sessionErr); !answer.At.Equal(now.Add(want)) || !session.EndsAt.Equal(now.Add(time.Hour+want)) {
-					t.Errorf("at %v: %s: an answer of %v, and a session until %v", now, name, answer.At, session.EndsAt)
+				if err = errors.Join(err, recordErr, sessionErr); !record.At.Equal(now.Add(want)) || !session.EndsAt.Equal(now.Add(time.Hour+want)) {
+					t.Errorf("at %v: %s: a record of %v and a session until %v", now, name, record.At, session.EndsAt)
 				}
 			}
 			key, _, keyErr := tx.Key(key.ID)
@@ -71,8 +71,8 @@ var clockCases = []testCase{
 		})
 	}},
 
-	{"what bears a time to come is as old as what follows it", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+	{"a delivery with a future time is as old as the next one", func(t *testing.T, store shop.Store) {
+		now := utcNow()
 		year := 365 * 24 * time.Hour
 		var ids []int64
 		write(t, store, func(tx shop.WriteTx) error {
@@ -95,9 +95,9 @@ var clockCases = []testCase{
 				return err
 			})
 			read(t, store, func(tx shop.ReadTx) error {
-				rest, err := tx.Deliveries(shop.DeliveryList{WebhookID: 1, Window: shop.Window{Limit: 10}})
+				rest, err := tx.Deliveries(shop.DeliveryList{WebhookID: 1, PageRequest: shop.PageRequest{Limit: 10}})
 				if len(rest) != step.left || step.left > 0 && rest[step.left-1].ID != ids[7-step.left] {
-					t.Errorf("%v: %d are left of %v", step.before, len(rest), ids)
+					t.Errorf("%v: %d deliveries are left of %v", step.before, len(rest), ids)
 				}
 				return err
 			})

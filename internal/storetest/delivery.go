@@ -32,8 +32,8 @@ func wantDelivery(t *testing.T, store shop.Store, want shop.Delivery) {
 	})
 }
 
-// due returns the ids of the deliveries to a webhook that are to be tried.
-func due(t *testing.T, store shop.Store, webhookID int64, at time.Time, limit int) (ids []int64) {
+// dueDeliveries returns the ids of the due deliveries to a webhook.
+func dueDeliveries(t *testing.T, store shop.Store, webhookID int64, at time.Time, limit int) (ids []int64) {
 	t.Helper()
 	read(t, store, func(tx shop.ReadTx) error {
 		deliveries, err := tx.DueDeliveries(webhookID, at, limit)
@@ -46,8 +46,8 @@ func due(t *testing.T, store shop.Store, webhookID int64, at time.Time, limit in
 }
 
 var deliveryCases = []testCase{
-	{"a delivery comes back as it was, and as it became", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+	{"a delivery is stored and updated", func(t *testing.T, store shop.Store) {
+		now := utcNow()
 		for _, d := range []shop.Delivery{
 			{WebhookID: 7, MessageID: "evt_1", EventID: "1", EventType: shop.PetCreated, Status: shop.DeliveryPending,
 				CreatedAt: now, NextAttemptAt: now, Body: []byte(`{"name":"Žofka"}`)},
@@ -57,13 +57,13 @@ var deliveryCases = []testCase{
 			d.ID = addDelivery(t, store, d).ID
 			wantDelivery(t, store, d)
 			d.Status, d.NextAttemptAt, d.ClaimedUntil = shop.DeliverySucceeded, now.Add(time.Hour), now.Add(2*time.Hour)
-			d.Attempts = append(d.Attempts, shop.Attempt{At: now.Add(time.Second), Status: 200, Answer: "ok \x00 <ä>\u2028"})
+			d.Attempts = append(d.Attempts, shop.Attempt{At: now.Add(time.Second), Status: 200, Response: "ok \x00 <ä>\u2028"})
 			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateDelivery(d) })
 			wantDelivery(t, store, d)
 			read(t, store, func(tx shop.ReadTx) error {
 				_, found, err := tx.Delivery(8, d.ID)
 				if found {
-					t.Error("another webhook has it")
+					t.Error("the delivery belongs to another webhook, too")
 				}
 				return err
 			})
@@ -71,7 +71,7 @@ var deliveryCases = []testCase{
 	}},
 
 	{"deliveries of one webhook are listed newest first", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		var all []shop.Delivery
 		statuses := []shop.DeliveryStatus{shop.DeliveryPending, shop.DeliverySucceeded, shop.DeliveryFailed}
 		for i := range 12 {
@@ -84,7 +84,7 @@ var deliveryCases = []testCase{
 				want := slices.DeleteFunc(slices.Clone(all), func(d shop.Delivery) bool {
 					return d.WebhookID != 1 || status != "" && d.Status != status || from != nil && d.ID >= *from
 				})
-				list := shop.DeliveryList{WebhookID: 1, Status: status, Window: shop.Window{Limit: 3, From: from}}
+				list := shop.DeliveryList{WebhookID: 1, Status: status, PageRequest: shop.PageRequest{Limit: 3, After: from}}
 				read(t, store, func(tx shop.ReadTx) error {
 					got, err := tx.Deliveries(list)
 					if diff := cmp.Diff(want[:min(3, len(want))], got, cmpopts.EquateEmpty()); diff != "" {
@@ -96,9 +96,9 @@ var deliveryCases = []testCase{
 		}
 	}},
 
-	{"a delivery is due when its time has come and nobody has claimed it", func(t *testing.T, store shop.Store) {
-		now := keyNow()
-		make := func(next, claimed time.Duration) int64 {
+	{"a delivery is due when its time has come and no claim is active", func(t *testing.T, store shop.Store) {
+		now := utcNow()
+		addDue := func(next, claimed time.Duration) int64 {
 			d := shop.Delivery{WebhookID: 1, MessageID: "m", EventType: shop.PetCreated, Status: shop.DeliveryPending, CreatedAt: now, Body: []byte("{}")}
 			if next != 0 {
 				d.NextAttemptAt = now.Add(next)
@@ -108,10 +108,10 @@ var deliveryCases = []testCase{
 			}
 			return addDelivery(t, store, d).ID
 		}
-		second := make(2*time.Second, 0)
-		first := make(time.Second, 0)
-		make(0, 0)
-		claimed := make(time.Second, time.Minute)
+		second := addDue(2*time.Second, 0)
+		first := addDue(time.Second, 0)
+		addDue(0, 0)
+		claimed := addDue(time.Second, time.Minute)
 		for _, c := range []struct {
 			at   time.Duration
 			want []int64
@@ -119,40 +119,40 @@ var deliveryCases = []testCase{
 			{time.Second - time.Microsecond, nil}, {time.Second, []int64{first}}, {2 * time.Second, []int64{first, second}},
 			{time.Minute - time.Microsecond, []int64{first, second}}, {time.Minute, []int64{first, claimed, second}},
 		} {
-			if diff := cmp.Diff(c.want, due(t, store, 1, now.Add(c.at), 10)); diff != "" {
+			if diff := cmp.Diff(c.want, dueDeliveries(t, store, 1, now.Add(c.at), 10)); diff != "" {
 				t.Errorf("after %v: %s", c.at, diff)
 			}
 		}
-		if got := due(t, store, 1, now.Add(time.Hour), 2); len(got) != 2 {
-			t.Errorf("%d are due, want at most 2", len(got))
+		if got := dueDeliveries(t, store, 1, now.Add(time.Hour), 2); len(got) != 2 {
+			t.Errorf("%d deliveries are due, want 2", len(got))
 		}
-		if got := due(t, store, 2, now.Add(time.Hour), 2); len(got) != 0 {
-			t.Errorf("%d are due to another webhook", len(got))
+		if got := dueDeliveries(t, store, 2, now.Add(time.Hour), 2); len(got) != 0 {
+			t.Errorf("%d deliveries to another webhook are due", len(got))
 		}
 	}},
 
-	{"what is parked is not due until it is resumed", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+	{"parked deliveries are not due until they are resumed", func(t *testing.T, store shop.Store) {
+		now := utcNow()
 		add := func(webhook int64, status shop.DeliveryStatus, next time.Time) shop.Delivery {
 			return addDelivery(t, store, shop.Delivery{WebhookID: webhook, MessageID: "m", EventType: shop.PetCreated, Status: status,
 				CreatedAt: now, NextAttemptAt: next, ClaimedUntil: now, Body: []byte("{}")})
 		}
-		waiting, other := add(1, shop.DeliveryPending, now), add(2, shop.DeliveryPending, now)
-		over := add(1, shop.DeliverySucceeded, time.Time{})
+		pending, other := add(1, shop.DeliveryPending, now), add(2, shop.DeliveryPending, now)
+		succeeded := add(1, shop.DeliverySucceeded, time.Time{})
 		write(t, store, func(tx shop.WriteTx) error { return tx.ParkDeliveries(1) })
-		waiting.NextAttemptAt = time.Time{}
-		for _, d := range []shop.Delivery{waiting, other, over} {
+		pending.NextAttemptAt = time.Time{}
+		for _, d := range []shop.Delivery{pending, other, succeeded} {
 			wantDelivery(t, store, d)
 		}
 		write(t, store, func(tx shop.WriteTx) error { return tx.ResumeDeliveries(1, now.Add(time.Hour)) })
-		waiting.NextAttemptAt = now.Add(time.Hour)
-		for _, d := range []shop.Delivery{waiting, other, over} {
+		pending.NextAttemptAt = now.Add(time.Hour)
+		for _, d := range []shop.Delivery{pending, other, succeeded} {
 			wantDelivery(t, store, d)
 		}
 	}},
 
-	{"old deliveries are removed in parts", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+	{"old deliveries are removed in batches", func(t *testing.T, store shop.Store) {
+		now := utcNow()
 		var last shop.Delivery
 		write(t, store, func(tx shop.WriteTx) error {
 			for i := range 1002 {
@@ -179,9 +179,9 @@ var deliveryCases = []testCase{
 			})
 		}
 		read(t, store, func(tx shop.ReadTx) error {
-			rest, err := tx.Deliveries(shop.DeliveryList{WebhookID: 1, Window: shop.Window{Limit: 10}})
+			rest, err := tx.Deliveries(shop.DeliveryList{WebhookID: 1, PageRequest: shop.PageRequest{Limit: 10}})
 			if len(rest) != 1 || rest[0].ID != last.ID {
-				t.Errorf("%d are left", len(rest))
+				t.Errorf("%d deliveries are left, want the last one", len(rest))
 			}
 			return err
 		})

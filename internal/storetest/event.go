@@ -13,8 +13,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// tell writes events in a transaction of its own.
-func tell(t *testing.T, store shop.Store, events ...shop.NewEvent) {
+// recordEvents inserts events in a transaction of its own.
+func recordEvents(t *testing.T, store shop.Store, events ...shop.NewEvent) {
 	t.Helper()
 	write(t, store, func(tx shop.WriteTx) error {
 		for _, event := range events {
@@ -26,8 +26,8 @@ func tell(t *testing.T, store shop.Store, events ...shop.NewEvent) {
 	})
 }
 
-// feed returns the events that there are for a reader.
-func feed(t *testing.T, store shop.Store, filter shop.EventFilter, w shop.Window) (events []shop.StoredEvent) {
+// publishedEvents publishes all events and returns one page of them.
+func publishedEvents(t *testing.T, store shop.Store, filter shop.EventFilter, w shop.PageRequest) (events []shop.StoredEvent) {
 	t.Helper()
 	if err := store.Publish(t.Context()); err != nil {
 		t.Fatalf("publish: %v", err)
@@ -39,11 +39,11 @@ func feed(t *testing.T, store shop.Store, filter shop.EventFilter, w shop.Window
 	return events
 }
 
-func event(kind shop.EventType, subject string) shop.NewEvent {
+func newEvent(kind shop.EventType, subject string) shop.NewEvent {
 	return shop.NewEvent{Type: kind, Subject: subject, Actor: "keys/7", Data: []byte(`{"current":{"name":"Žofka 🐈"},"previous":null}`)}
 }
 
-func wantHorizon(t *testing.T, store shop.Store, last, horizon int64) {
+func wantPositions(t *testing.T, store shop.Store, last, horizon int64) {
 	t.Helper()
 	read(t, store, func(tx shop.ReadTx) error {
 		gotLast, err := tx.LastEvent()
@@ -57,28 +57,28 @@ func wantHorizon(t *testing.T, store shop.Store, last, horizon int64) {
 		if err != nil {
 			return err
 		}
-		goOn, err := tx.UndoneEvents(last)
-		if goOn != 0 {
-			t.Errorf("nobody has restored it, and events up to %d were undone", goOn)
+		resume, err := tx.ResumePosition(last)
+		if resume != 0 {
+			t.Errorf("a store that was never restored resumes at %d", resume)
 		}
 		return err
 	})
 }
 
 var eventCases = []testCase{
-	{"events come back as they were written, in their order", func(t *testing.T, store shop.Store) {
-		wantHorizon(t, store, 0, 0)
-		want := []shop.NewEvent{event(shop.PetCreated, "pets/1"), event(shop.PetUpdated, "pets/1"), event(shop.OrderPlaced, "store/orders/9")}
-		tell(t, store, want[:2]...)
+	{"events are stored in order", func(t *testing.T, store shop.Store) {
+		wantPositions(t, store, 0, 0)
+		want := []shop.NewEvent{newEvent(shop.PetCreated, "pets/1"), newEvent(shop.PetUpdated, "pets/1"), newEvent(shop.OrderPlaced, "store/orders/9")}
+		recordEvents(t, store, want[:2]...)
 		start := time.Now().Add(-time.Minute)
-		tell(t, store, want[2])
-		got := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 10})
+		recordEvents(t, store, want[2])
+		got := publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 10})
 		var events []shop.NewEvent
 		var ids []int64
 		for _, e := range got {
 			events, ids = append(events, e.NewEvent), append(ids, e.ID)
 			if e.Time.Before(start) || e.Time.After(time.Now().Add(time.Minute)) || e.Time.Location() != time.UTC {
-				t.Errorf("the event %d is of %v", e.ID, e.Time)
+				t.Errorf("the event %d has the time %v", e.ID, e.Time)
 			}
 		}
 		if diff := cmp.Diff(want, events); diff != "" {
@@ -87,27 +87,27 @@ var eventCases = []testCase{
 		if !slices.IsSorted(ids) || ids[0] == ids[1] || ids[1] == ids[2] {
 			t.Errorf("the positions are %v", ids)
 		}
-		wantHorizon(t, store, ids[2], 0)
+		wantPositions(t, store, ids[2], 0)
 	}},
 
-	{"the event of a write that failed is never told", func(t *testing.T, store shop.Store) {
+	{"the event of a failed write is never published", func(t *testing.T, store shop.Store) {
 		store.Write(t.Context(), func(tx shop.WriteTx) error {
-			if err := tx.InsertEvent(event(shop.PetCreated, "pets/1")); err != nil {
+			if err := tx.InsertEvent(newEvent(shop.PetCreated, "pets/1")); err != nil {
 				t.Error(err)
 			}
 			return errOnPurpose
 		})
-		if events := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 10}); len(events) != 0 {
+		if events := publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 10}); len(events) != 0 {
 			t.Errorf("%+v", events)
 		}
 	}},
 
-	{"the feed is read in parts, and filters combine", func(t *testing.T, store shop.Store) {
+	{"the feed is read in pages, and filters combine", func(t *testing.T, store shop.Store) {
 		kinds := shop.EventTypes()[:3]
 		for i := range 12 {
-			tell(t, store, event(kinds[i%3], fmt.Sprintf("pets/%d", i%2)))
+			recordEvents(t, store, newEvent(kinds[i%3], fmt.Sprintf("pets/%d", i%2)))
 		}
-		all := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 100})
+		all := publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 100})
 		if len(all) != 12 {
 			t.Fatalf("there are %d events, want 12", len(all))
 		}
@@ -118,7 +118,7 @@ var eventCases = []testCase{
 						return len(types) > 0 && !slices.Contains(types, e.Type) || subject != "" && e.Subject != subject || from != nil && e.ID <= *from
 					})
 					filter := shop.EventFilter{Types: types, Subject: subject}
-					got := feed(t, store, filter, shop.Window{Limit: 3, From: from})
+					got := publishedEvents(t, store, filter, shop.PageRequest{Limit: 3, After: from})
 					if diff := cmp.Diff(want[:min(3, len(want))], got, cmpopts.EquateEmpty()); diff != "" {
 						t.Errorf("%+v (-want +got)\n%s", filter, diff)
 					}
@@ -127,44 +127,44 @@ var eventCases = []testCase{
 		}
 	}},
 
-	{"what is old is removed from the beginning, and its positions are never used again", func(t *testing.T, store shop.Store) {
+	{"the oldest events are removed, and their positions are never reused", func(t *testing.T, store shop.Store) {
 		for range 5 {
-			tell(t, store, event(shop.PetCreated, "pets/1"))
+			recordEvents(t, store, newEvent(shop.PetCreated, "pets/1"))
 		}
-		all := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 10})
+		all := publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 10})
 		remove := func(before time.Time) {
 			t.Helper()
 			write(t, store, func(tx shop.WriteTx) error {
 				more, err := tx.RemoveEvents(before, time.Now())
 				if more {
-					t.Error("there is more to remove")
+					t.Error("RemoveEvents reports more")
 				}
 				return err
 			})
 		}
 		remove(all[0].Time.Add(-time.Hour))
-		wantHorizon(t, store, all[4].ID, 0)
+		wantPositions(t, store, all[4].ID, 0)
 		remove(time.Now().Add(time.Hour))
-		wantHorizon(t, store, all[4].ID, all[4].ID)
+		wantPositions(t, store, all[4].ID, all[4].ID)
 		remove(time.Now().Add(time.Hour))
-		wantHorizon(t, store, all[4].ID, all[4].ID)
-		tell(t, store, event(shop.PetCreated, "pets/2"))
-		rest := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 10})
+		wantPositions(t, store, all[4].ID, all[4].ID)
+		recordEvents(t, store, newEvent(shop.PetCreated, "pets/2"))
+		rest := publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 10})
 		if len(rest) != 1 || rest[0].ID <= all[4].ID {
 			t.Errorf("%+v after %d", rest, all[4].ID)
 		}
 	}},
 
-	{"more than a part is removed in parts", func(t *testing.T, store shop.Store) {
+	{"many events are removed in batches", func(t *testing.T, store shop.Store) {
 		write(t, store, func(tx shop.WriteTx) error {
 			for range 1001 {
-				if err := tx.InsertEvent(event(shop.PetCreated, "pets/1")); err != nil {
+				if err := tx.InsertEvent(newEvent(shop.PetCreated, "pets/1")); err != nil {
 					return err
 				}
 			}
 			return nil
 		})
-		feed(t, store, shop.EventFilter{}, shop.Window{Limit: 1})
+		publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 1})
 		for _, want := range []bool{true, false} {
 			write(t, store, func(tx shop.WriteTx) error {
 				more, err := tx.RemoveEvents(time.Now().Add(time.Hour), time.Now())
@@ -174,8 +174,8 @@ var eventCases = []testCase{
 				return err
 			})
 		}
-		if events := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 1}); len(events) != 0 {
-			t.Errorf("%+v are left", events)
+		if events := publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 1}); len(events) != 0 {
+			t.Errorf("events are left: %+v", events)
 		}
 	}},
 
@@ -205,10 +205,10 @@ var eventCases = []testCase{
 				ended = true
 			default:
 			}
-			events := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 10, From: &last})
+			events := publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 10, After: &last})
 			for _, e := range events {
 				if want := fmt.Sprint(next[e.Subject]); e.ID <= last || string(e.Data) != want {
-					t.Fatalf("after %d comes %d, the change %s of %s, want %s", last, e.ID, e.Data, e.Subject, want)
+					t.Fatalf("position %d is followed by %d with change %s of %s, want change %s", last, e.ID, e.Data, e.Subject, want)
 				}
 				last = e.ID
 				next[e.Subject]++
@@ -216,21 +216,21 @@ var eventCases = []testCase{
 			}
 			if ended && len(events) == 0 {
 				if seen != writers*each {
-					t.Errorf("%d events were seen, want %d", seen, writers*each)
+					t.Errorf("%d events were read, want %d", seen, writers*each)
 				}
 				return
 			}
 		}
 	}},
 
-	{"a write is noticed", func(t *testing.T, store shop.Store) {
-		notices := store.Notices()
+	{"a write wakes the listener", func(t *testing.T, store shop.Store) {
+		wakeups := store.Wakeups()
 		for range 2 {
-			tell(t, store, event(shop.PetCreated, "pets/1"))
+			recordEvents(t, store, newEvent(shop.PetCreated, "pets/1"))
 			select {
-			case <-notices:
+			case <-wakeups:
 			case <-time.After(time.Minute):
-				t.Fatal("nothing was noticed")
+				t.Fatal("no wake-up within a minute")
 			}
 		}
 	}},

@@ -12,8 +12,8 @@ import (
 )
 
 var importCases = []testCase{
-	{"many animals come back as they were, under ids that grow", func(t *testing.T, store shop.Store) {
-		last := add(t, store, shop.NewPet{Name: "the first", CategoryID: 1}).ID
+	{"many animals are stored under ascending ids", func(t *testing.T, store shop.Store) {
+		last := addPet(t, store, shop.NewPet{Name: "the first", CategoryID: 1}).ID
 		statuses := []shop.Status{"", shop.Available, shop.Pending, shop.Sold}
 		for _, n := range []int{0, 1, 9, 10, 99, 100, 257, 1000} {
 			want := make([]shop.NewPet, n)
@@ -26,62 +26,62 @@ var importCases = []testCase{
 				return err
 			})
 			if len(pets) != n {
-				t.Fatalf("%d animals became %d", n, len(pets))
+				t.Fatalf("%d animals were stored as %d", n, len(pets))
 			}
 			for i, pet := range pets {
-				if pet.ID <= last || (shop.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}) != want[i] {
-					t.Fatalf("after %d, %+v became %+v", last, want[i], pet)
+				if pet.ID <= last || pet != want[i].WithID(pet.ID) {
+					t.Fatalf("after id %d, %+v was stored as %+v", last, want[i], pet)
 				}
 				last = pet.ID
 			}
 			slices.Reverse(pets)
 			if n > 0 {
-				found := list(t, store, shop.PetList{Window: shop.Window{Limit: n}, PetFilter: shop.PetFilter{Query: "žOFKA"}})
+				found := listPets(t, store, shop.PetList{PageRequest: shop.PageRequest{Limit: n}, PetFilter: shop.PetFilter{Query: "žOFKA"}})
 				if diff := cmp.Diff(pets, found); diff != "" {
 					t.Fatalf("(-want +got)\n%s", diff)
 				}
 			}
 		}
-		if next := add(t, store, shop.NewPet{Name: "the last", CategoryID: 1}).ID; next <= last {
-			t.Errorf("the id %d came after %d", next, last)
+		if next := addPet(t, store, shop.NewPet{Name: "the last", CategoryID: 1}).ID; next <= last {
+			t.Errorf("the id %d follows %d", next, last)
 		}
 		wantInventory(t, store, shop.Inventory{Available: 369, Pending: 368, Sold: 367, Unspecified: 374})
 	}},
 
-	{"many animals of a category that there is not are not added", func(t *testing.T, store shop.Store) {
+	{"many animals of a missing category are refused", func(t *testing.T, store shop.Store) {
 		err := store.Write(t.Context(), func(tx shop.WriteTx) error {
 			_, err := tx.InsertPets([]shop.NewPet{{Name: "Rex", CategoryID: 77}, {Name: "Mia", CategoryID: 77}})
 			return err
 		})
-		if err == nil || len(list(t, store, shop.PetList{})) != 0 {
-			t.Errorf("got %v, and %d animals", err, len(list(t, store, shop.PetList{})))
+		if err == nil || len(listPets(t, store, shop.PetList{})) != 0 {
+			t.Errorf("got the error %v and %d animals", err, len(listPets(t, store, shop.PetList{})))
 		}
 		wantInventory(t, store, shop.Inventory{})
 	}},
 
-	{"an animal that was removed does not give its id to many others", func(t *testing.T, store shop.Store) {
-		gone := add(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
-		write(t, store, func(tx shop.WriteTx) error { return tx.DeletePet(gone) })
+	{"many animals do not reuse the id of a deleted one", func(t *testing.T, store shop.Store) {
+		deleted := addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
+		write(t, store, func(tx shop.WriteTx) error { return tx.DeletePet(deleted) })
 		write(t, store, func(tx shop.WriteTx) error {
 			pets, err := tx.InsertPets([]shop.NewPet{{Name: "Mia", CategoryID: 1}})
-			if err == nil && pets[0].ID <= gone.ID {
-				t.Errorf("the id %d came after %d", pets[0].ID, gone.ID)
+			if err == nil && pets[0].ID <= deleted.ID {
+				t.Errorf("the id %d follows %d", pets[0].ID, deleted.ID)
 			}
 			return err
 		})
 	}},
 
-	{"many categories come into being, each once", func(t *testing.T, store shop.Store) {
+	{"many categories are created, each once", func(t *testing.T, store shop.Store) {
 		ids := []int64{math.MinInt64, -1, 0, 7, math.MaxInt64}
 		for id := int64(100); id < 350; id++ {
 			ids = append(ids, id)
 		}
 		slices.Sort(ids)
-		old := []int64{-1, 7, 120, 349}
-		for _, id := range old {
+		existing := []int64{-1, 7, 120, 349}
+		for _, id := range existing {
 			ensureCategory(t, store, id)
 		}
-		want := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return slices.Contains(old, id) })
+		want := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return slices.Contains(existing, id) })
 		for _, want := range [][]int64{want, nil} {
 			write(t, store, func(tx shop.WriteTx) error {
 				created, err := tx.EnsureCategories(ids)
@@ -92,17 +92,17 @@ var importCases = []testCase{
 			})
 		}
 		read(t, store, func(tx shop.ReadTx) error {
-			known, err := tx.KnownCategories(append(slices.Clone(ids), -77, 99, 350))
+			known, err := tx.ExistingCategories(append(slices.Clone(ids), -77, 99, 350))
 			slices.Sort(ids)
 			slices.Sort(known)
 			if !slices.Equal(known, ids) {
-				t.Errorf("known are %v", known)
+				t.Errorf("ExistingCategories returns %v", known)
 			}
 			return err
 		})
 	}},
 
-	{"many events are told in their order", func(t *testing.T, store shop.Store) {
+	{"many events are published in order", func(t *testing.T, store shop.Store) {
 		var want []shop.NewEvent
 		for i := range 233 {
 			want = append(want, shop.NewEvent{Type: shop.PetCreated, Subject: fmt.Sprintf("pets/%d", i), Actor: "keys/1", Data: []byte(`{"current":null,"previous":null}`)})
@@ -112,7 +112,7 @@ var importCases = []testCase{
 			t.Fatal(err)
 		}
 		read(t, store, func(tx shop.ReadTx) error {
-			stored, err := tx.Events(shop.EventFilter{}, shop.Window{Limit: 1000})
+			stored, err := tx.Events(shop.EventFilter{}, shop.PageRequest{Limit: 1000})
 			var got []shop.NewEvent
 			for i, event := range stored {
 				got = append(got, event.NewEvent)
@@ -127,21 +127,21 @@ var importCases = []testCase{
 		})
 	}},
 
-	{"animals can be walked from the oldest to one that was the newest", func(t *testing.T, store shop.Store) {
+	{"animals are read in ascending order up to an id", func(t *testing.T, store shop.Store) {
 		var ids []int64
 		for range 6 {
-			ids = append(ids, add(t, store, shop.NewPet{Name: "Rex", CategoryID: 1}).ID)
+			ids = append(ids, addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1}).ID)
 		}
 		for _, c := range []struct {
 			last int64
-			w    shop.Window
+			w    shop.PageRequest
 			want []int64
 		}{
-			{ids[4], shop.Window{Limit: 3}, ids[:3]},
-			{ids[4], shop.Window{Limit: 3, From: &ids[2]}, ids[3:5]},
-			{ids[4], shop.Window{Limit: 3, From: &ids[4]}, nil},
-			{math.MaxInt64, shop.Window{Limit: 10}, ids},
-			{0, shop.Window{Limit: 10}, nil},
+			{ids[4], shop.PageRequest{Limit: 3}, ids[:3]},
+			{ids[4], shop.PageRequest{Limit: 3, After: &ids[2]}, ids[3:5]},
+			{ids[4], shop.PageRequest{Limit: 3, After: &ids[4]}, nil},
+			{math.MaxInt64, shop.PageRequest{Limit: 10}, ids},
+			{0, shop.PageRequest{Limit: 10}, nil},
 		} {
 			read(t, store, func(tx shop.ReadTx) error {
 				pets, err := tx.PetsUpTo(c.last, c.w)

@@ -28,13 +28,13 @@ func addKey(t *testing.T, store shop.Store, key shop.Key, secrets ...string) sho
 	return added
 }
 
-// wantCredential checks what a secret opens; nil is nothing.
+// wantCredential checks the credential of a secret; nil means that there is none.
 func wantCredential(t *testing.T, store shop.Store, secret string, want *shop.Credential) {
 	t.Helper()
 	read(t, store, func(tx shop.ReadTx) error {
 		got, found, err := tx.Credential(shop.HashSecret(secret))
 		if found != (want != nil) {
-			t.Errorf("%s opens something: %v", secret, found)
+			t.Errorf("%s: found %v", secret, found)
 		} else if diff := cmp.Diff(want, &got); found && diff != "" {
 			t.Errorf("%s (-want +got)\n%s", secret, diff)
 		}
@@ -42,11 +42,12 @@ func wantCredential(t *testing.T, store shop.Store, secret string, want *shop.Cr
 	})
 }
 
-func keyNow() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
+// utcNow returns the time with the precision that stores keep.
+func utcNow() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 var keyCases = []testCase{
-	{"a key comes back as it was", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+	{"a key is stored", func(t *testing.T, store shop.Store) {
+		now := utcNow()
 		for i, key := range []shop.Key{
 			{Name: "first", Scopes: []shop.Scope{shop.Admin}, Hint: "abcd", CreatedAt: now},
 			{Name: "sécond", Scopes: []shop.Scope{shop.PetsRead, shop.PetsWrite}, Hint: "efgh", CreatedAt: now, ExpiresAt: now.Add(time.Hour)},
@@ -72,18 +73,18 @@ var keyCases = []testCase{
 	{"keys are listed newest first", func(t *testing.T, store shop.Store) {
 		var want []shop.Key
 		for i := range 5 {
-			key := shop.Key{Name: fmt.Sprint(i), Scopes: []shop.Scope{shop.Admin}, CreatedAt: keyNow()}
+			key := shop.Key{Name: fmt.Sprint(i), Scopes: []shop.Scope{shop.Admin}, CreatedAt: utcNow()}
 			want = append([]shop.Key{addKey(t, store, key)}, want...)
 		}
 		read(t, store, func(tx shop.ReadTx) error {
 			for _, c := range []struct {
-				list shop.Window
+				list shop.PageRequest
 				want []shop.Key
 			}{
-				{shop.Window{Limit: 9}, want},
-				{shop.Window{Limit: 2}, want[:2]},
-				{shop.Window{Limit: 2, From: &want[1].ID}, want[2:4]},
-				{shop.Window{Limit: 9, From: &want[4].ID}, []shop.Key{}},
+				{shop.PageRequest{Limit: 9}, want},
+				{shop.PageRequest{Limit: 2}, want[:2]},
+				{shop.PageRequest{Limit: 2, After: &want[1].ID}, want[2:4]},
+				{shop.PageRequest{Limit: 9, After: &want[4].ID}, []shop.Key{}},
 			} {
 				got, err := tx.Keys(c.list)
 				if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
@@ -94,36 +95,36 @@ var keyCases = []testCase{
 		})
 	}},
 
-	{"the secrets of a key end, and never later than before", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+	{"the secrets of a key expire, never later than before", func(t *testing.T, store shop.Store) {
+		now := utcNow()
 		key := addKey(t, store, shop.Key{Name: "rotated", Scopes: []shop.Scope{shop.Admin}, CreatedAt: now}, "one")
 		other := addKey(t, store, shop.Key{Name: "other", Scopes: []shop.Scope{shop.Admin}, CreatedAt: now}, "other")
-		end := func(at time.Time, overlap time.Duration) {
-			write(t, store, func(tx shop.WriteTx) error { return tx.EndSecrets(key.ID, at, at.Add(overlap)) })
+		expire := func(at time.Time, overlap time.Duration) {
+			write(t, store, func(tx shop.WriteTx) error { return tx.ExpireSecrets(key.ID, at, at.Add(overlap)) })
 		}
-		end(now, time.Hour)
+		expire(now, time.Hour)
 		write(t, store, func(tx shop.WriteTx) error { return tx.InsertSecret(key.ID, shop.HashSecret("two")) })
 		wantCredential(t, store, "one", &shop.Credential{Key: key, Until: now.Add(time.Hour)})
 		wantCredential(t, store, "two", &shop.Credential{Key: key})
-		end(now, 2*time.Hour)
+		expire(now, 2*time.Hour)
 		wantCredential(t, store, "one", &shop.Credential{Key: key, Until: now.Add(time.Hour)})
 		wantCredential(t, store, "two", &shop.Credential{Key: key, Until: now.Add(2 * time.Hour)})
-		end(now.Add(90*time.Minute), 0)
+		expire(now.Add(90*time.Minute), 0)
 		wantCredential(t, store, "one", nil)
 		wantCredential(t, store, "two", &shop.Credential{Key: key, Until: now.Add(90 * time.Minute)})
 		wantCredential(t, store, "other", &shop.Credential{Key: other})
 	}},
 
 	{"a key's hint and last use change", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		key := addKey(t, store, shop.Key{Name: "used", Scopes: []shop.Scope{shop.Admin}, Hint: "aaaa", CreatedAt: now}, "secret")
 		write(t, store, func(tx shop.WriteTx) error {
-			for _, at := range []time.Time{now.Add(time.Minute), now.Add(time.Hour), now} { // the latest stays
-				if err := tx.TouchKey(key.ID, at); err != nil {
+			for _, at := range []time.Time{now.Add(time.Minute), now.Add(time.Hour), now} { // the latest is stored
+				if err := tx.SetKeyLastUsed(key.ID, at); err != nil {
 					return err
 				}
 			}
-			if err := tx.TouchKey(key.ID+1, now); err != nil { // one that has gone
+			if err := tx.SetKeyLastUsed(key.ID+1, now); err != nil { // a deleted key
 				return err
 			}
 			return tx.SetHint(key, "bbbb")
@@ -132,26 +133,26 @@ var keyCases = []testCase{
 		wantCredential(t, store, "secret", &shop.Credential{Key: key})
 	}},
 
-	{"a deleted key is gone with its secrets, and its id for ever", func(t *testing.T, store shop.Store) {
+	{"a deleted key loses its secrets, and its id is never reused", func(t *testing.T, store shop.Store) {
 		addKey(t, store, shop.Key{Name: "first", Scopes: []shop.Scope{shop.Admin}}, "first")
 		last := addKey(t, store, shop.Key{Name: "last", Scopes: []shop.Scope{shop.Admin}}, "last", "more")
 		write(t, store, func(tx shop.WriteTx) error { return tx.DeleteKey(last) })
 		wantCredential(t, store, "last", nil)
 		wantCredential(t, store, "more", nil)
 		read(t, store, func(tx shop.ReadTx) error {
-			keys, err := tx.Keys(shop.Window{Limit: 9})
+			keys, err := tx.Keys(shop.PageRequest{Limit: 9})
 			if len(keys) != 1 || keys[0].Name != "first" {
-				t.Errorf("found %v, want the first alone", keys)
+				t.Errorf("found %v, want only the first key", keys)
 			}
 			return err
 		})
 		if next := addKey(t, store, shop.Key{Name: "next", Scopes: []shop.Scope{shop.Admin}}); next.ID <= last.ID {
-			t.Errorf("the id %d came after %d", next.ID, last.ID)
+			t.Errorf("the id %d follows %d", next.ID, last.ID)
 		}
 	}},
 
-	{"admins are counted while they work", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+	{"admin keys are counted until they expire", func(t *testing.T, store shop.Store) {
+		now := utcNow()
 		for i, c := range []struct {
 			key  shop.Key
 			want int
@@ -167,7 +168,7 @@ var keyCases = []testCase{
 			read(t, store, func(tx shop.ReadTx) error {
 				n, err := tx.CountAdmins(now)
 				if n != c.want {
-					t.Errorf("after key %d there are %d admins, want %d", i, n, c.want)
+					t.Errorf("after key %d there are %d admin keys, want %d", i, n, c.want)
 				}
 				return err
 			})

@@ -23,8 +23,8 @@ func addOrder(t *testing.T, store shop.Store, order shop.Order) shop.Order {
 }
 
 var orderCases = []testCase{
-	{"an order comes back as it was, and as it became", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+	{"an order is stored and updated", func(t *testing.T, store shop.Store) {
+		now := utcNow()
 		for _, order := range []shop.Order{
 			{PetID: 1, Status: shop.Placed, Reference: "basket 🧺", CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(time.Hour)},
 			{PetID: math.MinInt64, Status: shop.Approved, CreatedAt: now, UpdatedAt: now.Add(time.Second)},
@@ -38,8 +38,8 @@ var orderCases = []testCase{
 		}
 	}},
 
-	{"an animal has one open order at most", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+	{"an animal has at most one open order", func(t *testing.T, store shop.Store) {
+		now := utcNow()
 		open := shop.Order{PetID: 7, Status: shop.Approved, CreatedAt: now, UpdatedAt: now}
 		first := addOrder(t, store, open)
 		err := store.Write(t.Context(), func(tx shop.WriteTx) error {
@@ -47,7 +47,7 @@ var orderCases = []testCase{
 			return err
 		})
 		if err == nil {
-			t.Error("a second open order was taken")
+			t.Error("a second open order was accepted")
 		}
 		read(t, store, func(tx shop.ReadTx) error {
 			if order, found, err := tx.OpenOrder(7); err != nil || !found || order.ID != first.ID {
@@ -71,7 +71,7 @@ var orderCases = []testCase{
 	}},
 
 	{"orders are listed newest first, and filters combine", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		var all []shop.Order
 		for i := range 12 {
 			status := shop.OrderStatuses()[2+i%3] // not open
@@ -84,7 +84,7 @@ var orderCases = []testCase{
 					want := slices.DeleteFunc(slices.Clone(all), func(o shop.Order) bool {
 						return status != "" && o.Status != status || pet != nil && o.PetID != *pet || from != nil && o.ID >= *from
 					})
-					list := shop.OrderList{Status: status, PetID: pet, Window: shop.Window{Limit: 3, From: from}}
+					list := shop.OrderList{Status: status, PetID: pet, PageRequest: shop.PageRequest{Limit: 3, After: from}}
 					read(t, store, func(tx shop.ReadTx) error {
 						got, err := tx.Orders(list)
 						if diff := cmp.Diff(want[:min(3, len(want))], got); diff != "" {
@@ -97,8 +97,8 @@ var orderCases = []testCase{
 		}
 	}},
 
-	{"holds are due when their time has come", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+	{"orders are due when their hold ends", func(t *testing.T, store shop.Store) {
+		now := utcNow()
 		next := func() (next time.Time) {
 			read(t, store, func(tx shop.ReadTx) (err error) {
 				next, err = tx.NextHold()
@@ -107,7 +107,7 @@ var orderCases = []testCase{
 			return next
 		}
 		if got := next(); !got.IsZero() {
-			t.Errorf("without any, the next hold ends at %v", got)
+			t.Errorf("without orders, NextHold returns %v", got)
 		}
 		for pet, hold := range []time.Duration{time.Hour, time.Minute, 2 * time.Hour} {
 			addOrder(t, store, shop.Order{PetID: int64(pet), Status: shop.Placed, CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(hold)})
@@ -148,8 +148,8 @@ var orderCases = []testCase{
 			})
 		}
 		want(shop.Inventory{})
-		pet := add(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
-		add(t, store, shop.NewPet{Name: "Mia", CategoryID: 1, Status: shop.Sold})
+		pet := addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
+		addPet(t, store, shop.NewPet{Name: "Mia", CategoryID: 1, Status: shop.Sold})
 		want(shop.Inventory{Sold: 1, Unspecified: 1})
 		after := pet
 		after.Status, after.Name = shop.Available, "Max"

@@ -12,20 +12,20 @@ import (
 )
 
 var petCases = []testCase{
-	{"an animal comes back as it was", func(t *testing.T, store shop.Store) {
+	{"an animal is stored", func(t *testing.T, store shop.Store) {
 		for _, n := range []shop.NewPet{
 			{Name: "Rex", CategoryID: 7, Status: shop.Available},
 			{Name: "no status", CategoryID: 7},
-			{Name: " kept as sent ", CategoryID: 0, Status: shop.Pending},
+			{Name: " surrounded by spaces ", CategoryID: 0, Status: shop.Pending},
 			{Name: "smallest", CategoryID: math.MinInt64, Status: shop.Sold},
 			{Name: "largest", CategoryID: math.MaxInt64},
 			{Name: "beyond 2^53", CategoryID: 1<<53 + 1},
 			{Name: strings.Repeat("🐈", shop.MaxText), CategoryID: -1},
 			{Name: `"; DROP TABLE pets; -- % _ \ '`, CategoryID: 1},
 		} {
-			pet := add(t, store, n)
-			if got := (shop.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}); got != n {
-				t.Errorf("added %+v, got %+v", n, got)
+			pet := addPet(t, store, n)
+			if pet != n.WithID(pet.ID) {
+				t.Errorf("added %+v, got %+v", n, pet)
 			}
 			read(t, store, func(tx shop.ReadTx) error {
 				got, found, err := tx.Pet(pet.ID)
@@ -37,8 +37,8 @@ var petCases = []testCase{
 		}
 	}},
 
-	{"there is no animal that was never added", func(t *testing.T, store shop.Store) {
-		add(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
+	{"unknown animals are not found", func(t *testing.T, store shop.Store) {
+		addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
 		for _, id := range []int64{0, -1, 2, math.MaxInt64, math.MinInt64} {
 			read(t, store, func(tx shop.ReadTx) error {
 				_, found, err := tx.Pet(id)
@@ -50,12 +50,12 @@ var petCases = []testCase{
 		}
 	}},
 
-	{"ids grow", func(t *testing.T, store shop.Store) {
+	{"ids ascend", func(t *testing.T, store shop.Store) {
 		last := int64(0)
 		for range 20 {
-			pet := add(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
+			pet := addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
 			if pet.ID <= last {
-				t.Fatalf("the id %d came after %d", pet.ID, last)
+				t.Fatalf("the id %d follows %d", pet.ID, last)
 			}
 			last = pet.ID
 		}
@@ -64,13 +64,13 @@ var petCases = []testCase{
 	{"a list is newest first and ends at its limit", func(t *testing.T, store shop.Store) {
 		var ids []int64
 		for range 5 {
-			ids = append(ids, add(t, store, shop.NewPet{Name: "Rex", CategoryID: 1}).ID)
+			ids = append(ids, addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1}).ID)
 		}
 		slices.Reverse(ids)
-		wantIDs(t, list(t, store, shop.PetList{Window: shop.Window{Limit: 3}}), ids[:3])
-		wantIDs(t, list(t, store, shop.PetList{Window: shop.Window{Limit: 3, From: &ids[2]}}), ids[3:])
-		wantIDs(t, list(t, store, shop.PetList{Window: shop.Window{Limit: 3, From: new(int64(math.MaxInt64))}}), ids[:3])
-		wantIDs(t, list(t, store, shop.PetList{Window: shop.Window{Limit: 3, From: new(int64(math.MinInt64))}}), nil)
+		wantIDs(t, listPets(t, store, shop.PetList{PageRequest: shop.PageRequest{Limit: 3}}), ids[:3])
+		wantIDs(t, listPets(t, store, shop.PetList{PageRequest: shop.PageRequest{Limit: 3, After: &ids[2]}}), ids[3:])
+		wantIDs(t, listPets(t, store, shop.PetList{PageRequest: shop.PageRequest{Limit: 3, After: new(int64(math.MaxInt64))}}), ids[:3])
+		wantIDs(t, listPets(t, store, shop.PetList{PageRequest: shop.PageRequest{Limit: 3, After: new(int64(math.MinInt64))}}), nil)
 	}},
 
 	{"filters combine", func(t *testing.T, store shop.Store) {
@@ -78,7 +78,7 @@ var petCases = []testCase{
 		for _, name := range []string{"Rex", "REXINA", "Bella"} {
 			for _, category := range []int64{-3, 0, 4} {
 				for _, status := range []shop.Status{"", shop.Available, shop.Pending, shop.Sold} {
-					all = append(all, add(t, store, shop.NewPet{Name: name, CategoryID: category, Status: status}))
+					all = append(all, addPet(t, store, shop.NewPet{Name: name, CategoryID: category, Status: status}))
 				}
 			}
 		}
@@ -90,10 +90,10 @@ var petCases = []testCase{
 				for _, query := range []string{"", "rex", "E", "nobody"} {
 					for _, ids := range [][]int64{nil, ids} {
 						for _, before := range []*int64{nil, &position} {
-							l := shop.PetList{Window: shop.Window{From: before}}
+							l := shop.PetList{PageRequest: shop.PageRequest{After: before}}
 							l.PetFilter = shop.PetFilter{Status: status, CategoryID: category, Query: query, IDs: ids}
 							want := slices.DeleteFunc(slices.Clone(all), func(p shop.Pet) bool { return !matches(p, l) })
-							if diff := cmp.Diff(want, list(t, store, l)); diff != "" {
+							if diff := cmp.Diff(want, listPets(t, store, l)); diff != "" {
 								t.Errorf("%+v: (-want +got)\n%s", l, diff)
 							}
 						}
@@ -103,19 +103,19 @@ var petCases = []testCase{
 		}
 	}},
 
-	{"a search ignores letter case in all of Unicode", func(t *testing.T, store shop.Store) {
+	{"a search ignores case in all of Unicode", func(t *testing.T, store shop.Store) {
 		for _, c := range []struct{ name, query string }{
 			{"Rex", "rEX"}, {"Žofka", "žOF"}, {"ΣΊΣΥΦΟΣ", "σίσυφος"}, {"Жужа", "ЖУЖА"}, {"straße", "STRAẞE"},
 			{"Kelvin", "\u212Aelvin"}, {"Þór", "þÓ"}, {"𐐀𐐁", "𐐨𐐩"}, {"100%_\\'", "%_\\'"}, {"a🐈b", "🐈B"},
 		} {
-			pet := add(t, store, shop.NewPet{Name: c.name, CategoryID: 1})
-			found := list(t, store, shop.PetList{PetFilter: shop.PetFilter{Query: c.query}})
+			pet := addPet(t, store, shop.NewPet{Name: c.name, CategoryID: 1})
+			found := listPets(t, store, shop.PetList{PetFilter: shop.PetFilter{Query: c.query}})
 			if !slices.Contains(found, pet) {
 				t.Errorf("%q does not find %q", c.query, c.name)
 			}
 		}
 		for _, query := range []string{"%", "_ex", "R_x", "R*", "zofka"} {
-			for _, pet := range list(t, store, shop.PetList{PetFilter: shop.PetFilter{Query: query}}) {
+			for _, pet := range listPets(t, store, shop.PetList{PetFilter: shop.PetFilter{Query: query}}) {
 				if !strings.Contains(pet.Name, query) {
 					t.Errorf("%q finds %q", query, pet.Name)
 				}
@@ -123,7 +123,7 @@ var petCases = []testCase{
 		}
 	}},
 
-	{"a category can be brought into being again and again", func(t *testing.T, store shop.Store) {
+	{"ensuring a category repeatedly succeeds", func(t *testing.T, store shop.Store) {
 		for range 3 {
 			ensureCategory(t, store, math.MinInt64)
 		}
@@ -140,23 +140,23 @@ var petCases = []testCase{
 		if hasPets() {
 			t.Error("an empty store has animals")
 		}
-		if pets := list(t, store, shop.PetList{}); pets == nil || len(pets) != 0 {
+		if pets := listPets(t, store, shop.PetList{}); pets == nil || len(pets) != 0 {
 			t.Errorf("got %#v, want an empty list", pets)
 		}
-		add(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
+		addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
 		if !hasPets() {
 			t.Error("a store with an animal has none")
 		}
 	}},
 }
 
-// matches is the meaning of a list's filters, written once more, without SQL.
+// matches implements PetList's filters in Go, to compare with the store's SQL.
 func matches(p shop.Pet, l shop.PetList) bool {
 	return (l.Status == "" || p.Status == l.Status) &&
 		(l.CategoryID == nil || p.CategoryID == *l.CategoryID) &&
 		strings.Contains(strings.ToLower(p.Name), strings.ToLower(l.Query)) &&
 		(l.IDs == nil || slices.Contains(l.IDs, p.ID)) &&
-		(l.From == nil || p.ID < *l.From)
+		(l.After == nil || p.ID < *l.After)
 }
 
 func wantIDs(t *testing.T, pets []shop.Pet, want []int64) {

@@ -10,8 +10,8 @@ import (
 )
 
 var sessionCases = []testCase{
-	{"a session is found by its token alone, until it is removed", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+	{"a session is found by its token until it is removed", func(t *testing.T, store shop.Store) {
+		now := utcNow()
 		session := shop.Session{Secret: shop.HashSecret("secret"), EndsAt: now.Add(time.Hour)}
 		later := shop.Session{Secret: shop.HashSecret("secret"), EndsAt: now.Add(2 * time.Hour)}
 		write(t, store, func(tx shop.WriteTx) error {
@@ -37,7 +37,7 @@ var sessionCases = []testCase{
 			write(t, store, func(tx shop.WriteTx) error {
 				more, err := tx.RemoveSessions(now)
 				if more {
-					t.Error("there is more to remove")
+					t.Error("RemoveSessions reports more")
 				}
 				return err
 			})
@@ -49,7 +49,7 @@ var sessionCases = []testCase{
 		remove(now.Add(time.Hour))
 		want("one", nil)
 		want("two", &later)
-		for range 2 { // the second time there is none
+		for range 2 { // the second time it does not exist
 			write(t, store, func(tx shop.WriteTx) error { return tx.DeleteSession(shop.HashSecret("two")) })
 			want("two", nil)
 		}

@@ -11,13 +11,13 @@ import (
 	"animalstore/internal/shop"
 )
 
-// staffCases are what the staff pages read beside the lists.
+// staffCases test the queries of the staff pages.
 var staffCases = []testCase{
 	{"animals are counted by category and status", func(t *testing.T, store shop.Store) {
 		for _, pet := range []shop.NewPet{
 			{Name: "a", CategoryID: 1, Status: shop.Sold}, {Name: "b", CategoryID: 1, Status: shop.Sold}, {Name: "c", CategoryID: 1}, {Name: "d", CategoryID: -2},
 		} {
-			add(t, store, pet)
+			addPet(t, store, pet)
 		}
 		read(t, store, func(tx shop.ReadTx) error {
 			got, err := tx.CountPets()
@@ -31,8 +31,8 @@ var staffCases = []testCase{
 		})
 	}},
 
-	{"categories and open orders are found for several at once", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+	{"several categories and open orders are read at once", func(t *testing.T, store shop.Store) {
+		now := utcNow()
 		ensureCategory(t, store, 3)
 		write(t, store, func(tx shop.WriteTx) error { return tx.InsertCategory(shop.Category{ID: 5, Name: "Žofky"}) })
 		open := addOrder(t, store, shop.Order{PetID: 7, Status: shop.Placed, CreatedAt: now, UpdatedAt: now, HoldExpiresAt: now.Add(time.Hour)})
@@ -62,12 +62,12 @@ var staffCases = []testCase{
 		})
 	}},
 
-	{"the newest events can come first", func(t *testing.T, store shop.Store) {
-		tell(t, store, event(shop.PetCreated, "pets/1"), event(shop.PetUpdated, "pets/2"), event(shop.PetUpdated, "pets/1"), event(shop.PetDeleted, "pets/1"))
-		all := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 9})
+	{"events are listed newest first on request", func(t *testing.T, store shop.Store) {
+		recordEvents(t, store, newEvent(shop.PetCreated, "pets/1"), newEvent(shop.PetUpdated, "pets/2"), newEvent(shop.PetUpdated, "pets/1"), newEvent(shop.PetDeleted, "pets/1"))
+		all := publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 9})
 		for _, c := range []struct {
 			filter shop.EventFilter
-			want   []int // of all, after the newest of them
+			want   []int // indexes into all
 		}{
 			{shop.EventFilter{Newest: true}, []int{2, 1}},
 			{shop.EventFilter{Newest: true, Subject: "pets/1"}, []int{2, 0}},
@@ -77,17 +77,17 @@ var staffCases = []testCase{
 			for _, i := range c.want {
 				want = append(want, all[i])
 			}
-			if diff := diff.Diff(want, feed(t, store, c.filter, shop.Window{Limit: 2, From: &all[3].ID})); diff != "" {
+			if diff := diff.Diff(want, publishedEvents(t, store, c.filter, shop.PageRequest{Limit: 2, After: &all[3].ID})); diff != "" {
 				t.Errorf("%+v (-want +got)\n%s", c.filter, diff)
 			}
 		}
 	}},
 
-	{"arrivals and sales are counted by the day", func(t *testing.T, store shop.Store) {
+	{"arrivals and sales are counted per day", func(t *testing.T, store shop.Store) {
 		data := func(kind shop.EventType, text string) shop.NewEvent {
 			return shop.NewEvent{Type: kind, Subject: "pets/1", Actor: "system", Data: []byte(text)}
 		}
-		tell(t, store,
+		recordEvents(t, store,
 			data(shop.PetCreated, `{"current":{"id":1,"name":"x","categoryId":1,"status":"sold"},"previous":null}`),
 			data(shop.PetUpdated, `{"current":{"id":1,"name":"x","categoryId":1,"status":"sold"},"previous":{"id":1,"name":"x","categoryId":1,"status":"pending"}}`),
 			data(shop.PetUpdated, `{"current":{"id":1,"name":"x","categoryId":1,"status":"sold"},"previous":{"id":1,"name":"x","categoryId":1}}`),
@@ -96,9 +96,9 @@ var staffCases = []testCase{
 			data(shop.PetUpdated, `{"current":{"id":1,"name":"\"status\":\"sold\"},\"previous\":","categoryId":1},"previous":{"id":1,"name":"x","categoryId":1}}`),
 			data(shop.PetUpdated, `{"current":{"status":"sold","id":1,"added":{"later":[]}},"previous":{"status":"available","id":1,"added":{"status":"sold"}}}`),
 			data(shop.CategoryCreated, `{}`))
-		events := feed(t, store, shop.EventFilter{}, shop.Window{Limit: 9})
+		events := publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 9})
 		read(t, store, func(tx shop.ReadTx) error {
-			counts, err := tx.CountEvents(events[0].ID, events[len(events)-1].ID)
+			counts, err := tx.DailyStats(events[0].ID, events[len(events)-1].ID)
 			var arrivals, sales int64
 			for _, count := range counts { // midnight may have passed
 				arrivals, sales = arrivals+count.Arrivals, sales+count.Sales
@@ -106,12 +106,12 @@ var staffCases = []testCase{
 					t.Errorf("the day is %s", count.Day)
 				}
 			}
-			if arrivals != 0 || sales != 3 { // the first is before
+			if arrivals != 0 || sales != 3 { // the first event is before the range
 				t.Errorf("%d arrivals and %d sales", arrivals, sales)
 			}
-			counts, err2 := tx.CountEvents(0, events[0].ID)
+			counts, err2 := tx.DailyStats(0, events[0].ID)
 			if err2 != nil || len(counts) != 1 || counts[0].Arrivals != 1 || counts[0].Sales != 0 {
-				t.Errorf("the first: %v %v", counts, err2)
+				t.Errorf("the first event is counted as %v, %v", counts, err2)
 			}
 			return err
 		})

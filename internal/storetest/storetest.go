@@ -1,4 +1,4 @@
-// Package storetest is what every store must do, as one suite that runs on each engine.
+// Package storetest is the conformance suite for shop.Store. It runs on every database engine.
 package storetest
 
 import (
@@ -7,7 +7,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Run runs the suite. open returns a new, empty store for each case, and closes it when the case ends.
+// Run runs the suite. open returns a new, empty store and closes it when the test case ends.
 func Run(t *testing.T, open func(t *testing.T) shop.Store) {
 	for _, group := range []struct {
 		name  string
@@ -23,7 +23,7 @@ func Run(t *testing.T, open func(t *testing.T) shop.Store) {
 		{"events", eventCases},
 		{"webhooks", webhookCases},
 		{"deliveries", deliveryCases},
-		{"repeats", repeatCases},
+		{"idempotency", idempotencyCases},
 		{"clock", clockCases},
 		{"staff", staffCases},
 	} {
@@ -57,15 +57,15 @@ func write(t *testing.T, store shop.Store, fn func(shop.WriteTx) error) {
 	}
 }
 
-// insert adds an animal with its category inside a transaction.
-func insert(tx shop.WriteTx, n shop.NewPet) (shop.Pet, error) {
+// insertPet adds an animal and its category in a given transaction.
+func insertPet(tx shop.WriteTx, n shop.NewPet) (shop.Pet, error) {
 	if _, err := tx.EnsureCategory(n.CategoryID); err != nil {
 		return shop.Pet{}, err
 	}
 	return tx.InsertPet(n)
 }
 
-// ensureCategory brings a category into being in a transaction of its own, and tells whether it did.
+// ensureCategory calls EnsureCategory in a transaction of its own.
 func ensureCategory(t *testing.T, store shop.Store, id int64) (created bool) {
 	t.Helper()
 	write(t, store, func(tx shop.WriteTx) (err error) {
@@ -75,19 +75,19 @@ func ensureCategory(t *testing.T, store shop.Store, id int64) (created bool) {
 	return created
 }
 
-// add adds an animal in a transaction of its own.
-func add(t *testing.T, store shop.Store, n shop.NewPet) shop.Pet {
+// addPet adds an animal and its category in a transaction of its own.
+func addPet(t *testing.T, store shop.Store, n shop.NewPet) shop.Pet {
 	t.Helper()
 	var pet shop.Pet
 	write(t, store, func(tx shop.WriteTx) (err error) {
-		pet, err = insert(tx, n)
+		pet, err = insertPet(tx, n)
 		return err
 	})
 	return pet
 }
 
-// list returns the animals of one list.
-func list(t *testing.T, store shop.Store, l shop.PetList) []shop.Pet {
+// listPets returns one page of animals; the default limit is 1000.
+func listPets(t *testing.T, store shop.Store, l shop.PetList) []shop.Pet {
 	t.Helper()
 	if l.Limit == 0 {
 		l.Limit = 1000

@@ -14,7 +14,7 @@ import (
 var errOnPurpose = errors.New("on purpose")
 
 var transactionCases = []testCase{
-	{"a store that works is ready, whatever callers did wrong", func(t *testing.T, store shop.Store) {
+	{"a store stays ready after failed writes", func(t *testing.T, store shop.Store) {
 		for range 2 {
 			if err := store.Ready(t.Context()); err != nil {
 				t.Error(err)
@@ -23,116 +23,116 @@ var transactionCases = []testCase{
 		}
 	}},
 
-	{"a failed write leaves nothing", func(t *testing.T, store shop.Store) {
+	{"a failed write stores nothing", func(t *testing.T, store shop.Store) {
 		err := store.Write(t.Context(), func(tx shop.WriteTx) error {
-			if _, err := insert(tx, shop.NewPet{Name: "Ghost", CategoryID: 1}); err != nil {
+			if _, err := insertPet(tx, shop.NewPet{Name: "Ghost", CategoryID: 1}); err != nil {
 				return err
 			}
 			return errOnPurpose
 		})
 		if !errors.Is(err, errOnPurpose) {
-			t.Errorf("got the error %v, want the closure's own", err)
+			t.Errorf("got the error %v, want the closure's", err)
 		}
-		if pets := list(t, store, shop.PetList{}); len(pets) != 0 {
-			t.Errorf("found %v after a write that failed", pets)
+		if pets := listPets(t, store, shop.PetList{}); len(pets) != 0 {
+			t.Errorf("found %v after a failed write", pets)
 		}
 	}},
 
-	{"a panic leaves nothing and reaches the caller", func(t *testing.T, store shop.Store) {
+	{"a panic stores nothing and reaches the caller", func(t *testing.T, store shop.Store) {
 		func() {
 			defer func() {
 				if p := recover(); p == nil {
-					t.Error("the panic got lost")
+					t.Error("the panic did not reach the caller")
 				}
 			}()
 			store.Write(t.Context(), func(tx shop.WriteTx) error {
-				if _, err := insert(tx, shop.NewPet{Name: "Ghost", CategoryID: 1}); err != nil {
+				if _, err := insertPet(tx, shop.NewPet{Name: "Ghost", CategoryID: 1}); err != nil {
 					return err
 				}
 				panic("on purpose")
 			})
 		}()
-		add(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
-		if pets := list(t, store, shop.PetList{}); len(pets) != 1 || pets[0].Name != "Rex" {
-			t.Errorf("found %v, want Rex alone", pets)
+		addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
+		if pets := listPets(t, store, shop.PetList{}); len(pets) != 1 || pets[0].Name != "Rex" {
+			t.Errorf("found %v, want only Rex", pets)
 		}
 	}},
 
 	{"a panic in a read leaves the store usable", func(t *testing.T, store shop.Store) {
-		for range 100 { // more than any pool of readers
+		for range 100 { // more than any connection pool has
 			func() {
 				defer func() { recover() }()
 				store.Read(t.Context(), func(tx shop.ReadTx) error { panic("on purpose") })
 			}()
 		}
-		list(t, store, shop.PetList{})
+		listPets(t, store, shop.PetList{})
 	}},
 
-	{"a statement that fails spoils the transaction", func(t *testing.T, store shop.Store) {
+	{"a failed statement aborts the transaction", func(t *testing.T, store shop.Store) {
 		err := store.Write(t.Context(), func(tx shop.WriteTx) error {
 			if _, err := tx.InsertPet(shop.NewPet{Name: "Orphan", CategoryID: 404}); err == nil {
-				t.Error("an animal of no category was taken")
+				t.Error("an animal of a missing category was accepted")
 			}
-			if _, err := insert(tx, shop.NewPet{Name: "Later", CategoryID: 1}); err == nil {
-				t.Error("the transaction went on after a statement failed")
+			if _, err := insertPet(tx, shop.NewPet{Name: "Later", CategoryID: 1}); err == nil {
+				t.Error("the transaction continued after a failed statement")
 			}
-			return nil // a closure that forgets about it must not succeed either
+			return nil // ignoring the error must not commit
 		})
 		if err == nil {
-			t.Error("the write succeeded although a statement in it failed")
+			t.Error("the write succeeded despite a failed statement")
 		}
-		if pets := list(t, store, shop.PetList{}); len(pets) != 0 {
-			t.Errorf("found %v after a write that failed", pets)
+		if pets := listPets(t, store, shop.PetList{}); len(pets) != 0 {
+			t.Errorf("found %v after a failed write", pets)
 		}
 	}},
 
-	{"a write sees what it wrote and others do not", func(t *testing.T, store shop.Store) {
+	{"a write sees its own changes and others do not", func(t *testing.T, store shop.Store) {
 		write(t, store, func(tx shop.WriteTx) error {
-			pet, err := insert(tx, shop.NewPet{Name: "Rex", CategoryID: 1})
+			pet, err := insertPet(tx, shop.NewPet{Name: "Rex", CategoryID: 1})
 			if err != nil {
 				return err
 			}
 			if _, found, err := tx.Pet(pet.ID); err != nil || !found {
 				t.Errorf("the write does not see its own animal: %v", err)
 			}
-			if pets := list(t, store, shop.PetList{}); len(pets) != 0 {
-				t.Errorf("a read beside it sees %v before the commit", pets)
+			if pets := listPets(t, store, shop.PetList{}); len(pets) != 0 {
+				t.Errorf("a concurrent read sees %v before the commit", pets)
 			}
 			return nil
 		})
 	}},
 
-	{"a read stays with one state", func(t *testing.T, store shop.Store) {
+	{"a read sees one snapshot", func(t *testing.T, store shop.Store) {
 		read(t, store, func(tx shop.ReadTx) error {
-			if _, err := tx.HasPets(); err != nil { // the state is taken at the first look
+			if _, err := tx.HasPets(); err != nil { // the first query takes the snapshot
 				return err
 			}
-			add(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
+			addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
 			if has, err := tx.HasPets(); err != nil || has {
-				t.Errorf("the read saw an animal that came in later (%v)", err)
+				t.Errorf("the read saw an animal that was added later (%v)", err)
 			}
 			return nil
 		})
 	}},
 
-	{"a caller who has gone writes nothing", func(t *testing.T, store shop.Store) {
+	{"a write with a cancelled context stores nothing", func(t *testing.T, store shop.Store) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		err := store.Write(ctx, func(tx shop.WriteTx) error {
-			_, err := insert(tx, shop.NewPet{Name: "Ghost", CategoryID: 1})
+			_, err := insertPet(tx, shop.NewPet{Name: "Ghost", CategoryID: 1})
 			return err
 		})
 		if code := shop.AsError(err).Code; err == nil || code != shop.Unavailable {
 			t.Errorf("got %v, want unavailable", err)
 		}
-		if pets := list(t, store, shop.PetList{}); len(pets) != 0 {
+		if pets := listPets(t, store, shop.PetList{}); len(pets) != 0 {
 			t.Errorf("found %v", pets)
 		}
 	}},
 
-	{"a caller who goes while it writes undoes nobody", func(t *testing.T, store shop.Store) {
+	{"a cancelled write does not undo others", func(t *testing.T, store shop.Store) {
 		var wg sync.WaitGroup
-		var refused atomic.Int64 // of those who have gone: their writes need not be begun again
+		var refused atomic.Int64 // cancelled writes need not be retried
 		for i := range 200 {
 			wg.Go(func() {
 				ctx, cancel := context.WithCancel(context.Background())
@@ -140,7 +140,7 @@ var transactionCases = []testCase{
 					if i%2 == 1 {
 						cancel()
 					}
-					_, err := insert(tx, shop.NewPet{Name: fmt.Sprint(i), CategoryID: int64(i)})
+					_, err := insertPet(tx, shop.NewPet{Name: fmt.Sprint(i), CategoryID: int64(i)})
 					return err
 				})
 				cancel()
@@ -153,15 +153,15 @@ var transactionCases = []testCase{
 			})
 		}
 		wg.Wait()
-		if pets, want := list(t, store, shop.PetList{}), 200-int(refused.Load()); len(pets) != want {
+		if pets, want := listPets(t, store, shop.PetList{}), 200-int(refused.Load()); len(pets) != want {
 			t.Errorf("found %d animals, want %d", len(pets), want)
 		}
 	}},
 
-	{"writers do not disturb each other", func(t *testing.T, store shop.Store) {
+	{"concurrent writes and rollbacks are independent", func(t *testing.T, store shop.Store) {
 		const writers, each = 16, 40
 		var mu sync.Mutex
-		kept := map[int64]string{}
+		committed := map[int64]string{}
 		var wg sync.WaitGroup
 		for w := range writers {
 			wg.Go(func() {
@@ -169,7 +169,7 @@ var transactionCases = []testCase{
 					name := fmt.Sprintf("%d/%d", w, i)
 					var pet shop.Pet
 					err := store.Write(t.Context(), func(tx shop.WriteTx) (err error) {
-						if pet, err = insert(tx, shop.NewPet{Name: name, CategoryID: int64(w)}); err != nil {
+						if pet, err = insertPet(tx, shop.NewPet{Name: name, CategoryID: int64(w)}); err != nil {
 							return err
 						}
 						if i%3 == 0 {
@@ -179,7 +179,7 @@ var transactionCases = []testCase{
 					})
 					if i%3 == 0 {
 						if !errors.Is(err, errOnPurpose) {
-							t.Errorf("%s: got %v, want the closure's own error", name, err)
+							t.Errorf("%s: got %v, want the closure's error", name, err)
 						}
 						continue
 					}
@@ -188,27 +188,27 @@ var transactionCases = []testCase{
 						continue
 					}
 					mu.Lock()
-					if other, taken := kept[pet.ID]; taken {
-						t.Errorf("%s and %s have both the id %d", name, other, pet.ID)
+					if other, taken := committed[pet.ID]; taken {
+						t.Errorf("%s and %s both have the id %d", name, other, pet.ID)
 					}
-					kept[pet.ID] = name
+					committed[pet.ID] = name
 					mu.Unlock()
 				}
 			})
 		}
 		wg.Wait()
-		pets := list(t, store, shop.PetList{})
-		if len(pets) != len(kept) {
-			t.Errorf("found %d animals, want the %d that were written", len(pets), len(kept))
+		pets := listPets(t, store, shop.PetList{})
+		if len(pets) != len(committed) {
+			t.Errorf("found %d animals, want the %d that were committed", len(pets), len(committed))
 		}
 		for _, pet := range pets {
-			if kept[pet.ID] != pet.Name {
-				t.Errorf("animal %d is %q, want %q", pet.ID, pet.Name, kept[pet.ID])
+			if committed[pet.ID] != pet.Name {
+				t.Errorf("animal %d is %q, want %q", pet.ID, pet.Name, committed[pet.ID])
 			}
 		}
 	}},
 
-	{"the environment is kept", func(t *testing.T, store shop.Store) {
+	{"the environment is stored", func(t *testing.T, store shop.Store) {
 		environment := func() (e shop.Environment) {
 			read(t, store, func(tx shop.ReadTx) (err error) {
 				e, err = tx.Environment()
@@ -217,7 +217,7 @@ var transactionCases = []testCase{
 			return e
 		}
 		if e := environment(); e != "" {
-			t.Errorf("a new store belongs to %q", e)
+			t.Errorf("a new store has the environment %q", e)
 		}
 		write(t, store, func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Staging) })
 		if e := environment(); e != shop.Staging {
@@ -225,7 +225,7 @@ var transactionCases = []testCase{
 		}
 	}},
 
-	{"a demo is marked", func(t *testing.T, store shop.Store) {
+	{"a demo store is marked", func(t *testing.T, store shop.Store) {
 		isDemo := func() (demo bool) {
 			read(t, store, func(tx shop.ReadTx) (err error) {
 				demo, err = tx.Demo()
@@ -234,12 +234,12 @@ var transactionCases = []testCase{
 			return demo
 		}
 		if isDemo() {
-			t.Error("a new store is a demo")
+			t.Error("a new store is marked as a demo")
 		}
-		for range 2 { // also again
+		for range 2 { // idempotent
 			write(t, store, func(tx shop.WriteTx) error { return tx.SetDemo() })
 			if !isDemo() {
-				t.Error("the mark was not kept")
+				t.Error("the mark was not stored")
 			}
 		}
 	}},

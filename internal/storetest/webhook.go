@@ -43,8 +43,8 @@ func wantWebhookSecrets(t *testing.T, store shop.Store, id int64, at time.Time, 
 }
 
 var webhookCases = []testCase{
-	{"a webhook comes back as it was, and as it became", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+	{"a webhook is stored and updated", func(t *testing.T, store shop.Store) {
+		now := utcNow()
 		for _, hook := range []shop.Webhook{
 			{URL: "https://example.com/hook?a=b", Enabled: true, CreatedAt: now, UpdatedAt: now},
 			{URL: "http://x", Types: []shop.EventType{shop.PetCreated, shop.OrderExpired}, DisabledReason: "It is gone.",
@@ -57,7 +57,7 @@ var webhookCases = []testCase{
 				CreatedAt: hook.CreatedAt, UpdatedAt: now.Add(time.Hour), Position: hook.Position}
 			write(t, store, func(tx shop.WriteTx) error { return tx.UpdateWebhook(hook, changed) })
 			wantWebhook(t, store, changed)
-			write(t, store, func(tx shop.WriteTx) error { return tx.AdvanceWebhook(hook.ID, 99) })
+			write(t, store, func(tx shop.WriteTx) error { return tx.SetWebhookPosition(hook.ID, 99) })
 			write(t, store, func(tx shop.WriteTx) error { return tx.SetWebhookFailing(hook.ID, now) })
 			changed.Position, changed.FailingSince = 99, now
 			wantWebhook(t, store, changed)
@@ -68,13 +68,13 @@ var webhookCases = []testCase{
 	}},
 
 	{"webhooks are listed newest first", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+		now := utcNow()
 		var ids []int64
 		for i := range 4 {
 			ids = append(ids, addWebhook(t, store, shop.Webhook{URL: fmt.Sprintf("http://%d", i), CreatedAt: now, UpdatedAt: now}).ID)
 		}
 		read(t, store, func(tx shop.ReadTx) error {
-			hooks, err := tx.Webhooks(shop.Window{Limit: 2, From: &ids[3]})
+			hooks, err := tx.Webhooks(shop.PageRequest{Limit: 2, After: &ids[3]})
 			if len(hooks) != 2 || hooks[0].ID != ids[2] || hooks[1].ID != ids[1] {
 				t.Errorf("%+v", hooks)
 			}
@@ -82,15 +82,15 @@ var webhookCases = []testCase{
 		})
 	}},
 
-	{"messages are signed with every secret whose time is not over, and that never ends later than before", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+	{"webhook secrets sign until they expire, never later than before", func(t *testing.T, store shop.Store) {
+		now := utcNow()
 		hook := addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now})
 		write(t, store, func(tx shop.WriteTx) error { return tx.InsertWebhookSecret(hook.ID, "whsec_first", now) })
 		wantWebhookSecrets(t, store, hook.ID, now, "whsec_first")
 		rotate := func(secret string, now, until time.Time) {
 			t.Helper()
 			write(t, store, func(tx shop.WriteTx) error {
-				if err := tx.EndWebhookSecrets(hook.ID, now, until); err != nil {
+				if err := tx.ExpireWebhookSecrets(hook.ID, now, until); err != nil {
 					return err
 				}
 				return tx.InsertWebhookSecret(hook.ID, secret, now)
@@ -106,21 +106,21 @@ var webhookCases = []testCase{
 		wantWebhookSecrets(t, store, hook.ID, now.Add(time.Minute), "whsec_third")
 	}},
 
-	{"a deleted webhook is gone with its secrets, and its id for ever", func(t *testing.T, store shop.Store) {
-		now := keyNow()
+	{"a deleted webhook loses its secrets, and its id is never reused", func(t *testing.T, store shop.Store) {
+		now := utcNow()
 		hook := addWebhook(t, store, shop.Webhook{URL: "http://x", CreatedAt: now, UpdatedAt: now})
 		write(t, store, func(tx shop.WriteTx) error { return tx.InsertWebhookSecret(hook.ID, "whsec_x", now) })
 		write(t, store, func(tx shop.WriteTx) error { return tx.DeleteWebhook(hook) })
 		read(t, store, func(tx shop.ReadTx) error {
 			_, found, err := tx.Webhook(hook.ID)
 			if found {
-				t.Error("it is still there")
+				t.Error("the deleted webhook was found")
 			}
 			return err
 		})
 		wantWebhookSecrets(t, store, hook.ID, now)
 		if next := addWebhook(t, store, hook); next.ID <= hook.ID {
-			t.Errorf("%d comes after %d", next.ID, hook.ID)
+			t.Errorf("the id %d follows %d", next.ID, hook.ID)
 		}
 	}},
 }

@@ -17,7 +17,7 @@ const (
 	// gather is how long a courier waits after news for more of them: many events then cost one write.
 	gather = 20 * time.Millisecond
 	// beginWithin is how late in its claim an attempt may begin: it must be over, and noted, well before the claim is.
-	beginWithin = shop.ClaimFor / 4
+	beginWithin = shop.ClaimDuration / 4
 )
 
 // courier delivers to one webhook.
@@ -47,7 +47,7 @@ func (c *courier) run(ctx context.Context) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
-		hook, news := *c.hook.Load(), c.service.News() // before looking, so that none is missed
+		hook, news := *c.hook.Load(), c.service.EventSignal() // before looking, so that none is missed
 		more, err := c.round(context.WithoutCancel(ctx), hook)
 		trouble.note(err)
 		if more && err == nil {
@@ -129,7 +129,7 @@ func (c *courier) attempt(ctx context.Context, claim shop.Claim, asked time.Time
 	attempt, after := c.sender.send(ctx, claim)
 	c.metrics.inFlight.Dec()
 	c.metrics.duration.Observe(attempt.Duration.Seconds())
-	c.metrics.outcomes.WithLabelValues(string(c.finish(ctx, claim, attempt, after, asked.Add(shop.ClaimFor)))).Inc()
+	c.metrics.outcomes.WithLabelValues(string(c.finish(ctx, claim, attempt, after, asked.Add(shop.ClaimDuration)))).Inc()
 }
 
 // finish has noted what became of an attempt. While that cannot be done it is tried again, until the claim is over: what is

@@ -74,7 +74,7 @@ func (d *Dispatcher) Run(ctx context.Context) {
 
 // webhooks are all that there are, also those that are disabled: somebody may have asked to try one out.
 func (d *Dispatcher) webhooks(ctx context.Context) (all []shop.Webhook, err error) {
-	window := shop.Window{Limit: 100}
+	window := shop.PageRequest{Limit: 100}
 	for {
 		page, err := d.service.ListWebhooks(ctx, window)
 		if err != nil {
@@ -84,7 +84,7 @@ func (d *Dispatcher) webhooks(ctx context.Context) (all []shop.Webhook, err erro
 		if !page.More {
 			return all, nil
 		}
-		window.From = &page.Items[len(page.Items)-1].ID
+		window.After = &page.Items[len(page.Items)-1].ID
 	}
 }
 

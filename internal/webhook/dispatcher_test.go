@@ -54,7 +54,7 @@ func (o *office) dispatch(allowPrivate bool) (*Dispatcher, func()) {
 	d := New(Config{Service: node, Version: "v1", AllowPrivate: allowPrivate, Report: fail})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { node.Work(ctx, fail) })
+	running.Go(func() { node.RunJobs(ctx, fail) })
 	running.Go(func() { d.Run(ctx) })
 	stop := sync.OnceFunc(func() {
 		cancel()
@@ -87,7 +87,7 @@ func (o *office) happen(animals int) {
 // deliveries are those to a webhook that have a status.
 func (o *office) deliveries(hook shop.Webhook, status shop.DeliveryStatus) []shop.Delivery {
 	o.t.Helper()
-	page, err := o.ListDeliveries(o.t.Context(), shop.DeliveryList{WebhookID: hook.ID, Status: status, Window: shop.Window{Limit: 1000}})
+	page, err := o.ListDeliveries(o.t.Context(), shop.DeliveryList{WebhookID: hook.ID, Status: status, PageRequest: shop.PageRequest{Limit: 1000}})
 	if err != nil {
 		o.t.Fatal(err)
 	}

@@ -18,7 +18,7 @@ import (
 
 const (
 	// attemptTimeout is how long an attempt may take, from the look-up of the name to the end of the answer.
-	attemptTimeout = shop.ClaimFor / 2
+	attemptTimeout = shop.ClaimDuration / 2
 	// bodyTimeout is how long the rest of an answer may take: it is only for the log.
 	bodyTimeout = 2 * time.Second
 	// keptAnswer is how much of an answer is kept, and drained how much more is read, so that the connection can be used again.
@@ -81,7 +81,7 @@ func (s *sender) send(ctx context.Context, claim shop.Claim) (attempt shop.Attem
 		defer hurry.Stop()
 		attempt.Status = response.StatusCode
 		if attempt.Status != http.StatusSwitchingProtocols { // behind that comes no answer, and no context ends the reading
-			attempt.Answer = beginning(response.Body)
+			attempt.Response = beginning(response.Body)
 		}
 		after = retryAfter(response.Header.Get("Retry-After"), s.now())
 		response.Body.Close()

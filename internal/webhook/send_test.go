@@ -96,7 +96,7 @@ func TestSend(t *testing.T) {
 	})
 	before := time.Now()
 	attempt, after := anywhere(t).send(t.Context(), message(server.URL+"/hook?a=b"))
-	if attempt.Status != 202 || attempt.Answer != "thanks" || attempt.Error != "" || after != 0 || problem != nil ||
+	if attempt.Status != 202 || attempt.Response != "thanks" || attempt.Error != "" || after != 0 || problem != nil ||
 		attempt.Duration <= 0 || attempt.At.Before(before.Add(-time.Second)) {
 		t.Errorf("%+v %v %v", attempt, after, problem)
 	}
@@ -195,15 +195,15 @@ func TestLongAnswers(t *testing.T) {
 			}
 		})
 		attempt, _ := anywhere(t).send(t.Context(), message(server.URL))
-		if attempt.Status != 200 || !utf8.ValidString(attempt.Answer) || len(attempt.Answer) > 1024 || attempt.Answer != c.want {
-			t.Errorf("%s: %d, %d bytes %q", name, attempt.Status, len(attempt.Answer), attempt.Answer)
+		if attempt.Status != 200 || !utf8.ValidString(attempt.Response) || len(attempt.Response) > 1024 || attempt.Response != c.want {
+			t.Errorf("%s: %d, %d bytes %q", name, attempt.Status, len(attempt.Response), attempt.Response)
 		}
 	}
 	server := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, strings.Repeat("a", 1023)+"\xe2\x82") // it ends in the middle of a letter by itself
 	})
-	if attempt, _ := anywhere(t).send(t.Context(), message(server.URL)); len(attempt.Answer) > 1024 || !utf8.ValidString(attempt.Answer) {
-		t.Errorf("%q", attempt.Answer)
+	if attempt, _ := anywhere(t).send(t.Context(), message(server.URL)); len(attempt.Response) > 1024 || !utf8.ValidString(attempt.Response) {
+		t.Errorf("%q", attempt.Response)
 	}
 }
 
@@ -225,7 +225,7 @@ func TestSlowReceivers(t *testing.T) {
 		w.(http.Flusher).Flush()
 		hang(w, r)
 	}
-	if attempt, _ := s.send(t.Context(), message(newReceiver(t, drip).URL)); attempt.Status != 200 || attempt.Answer != "a beginning" {
+	if attempt, _ := s.send(t.Context(), message(newReceiver(t, drip).URL)); attempt.Status != 200 || attempt.Response != "a beginning" {
 		t.Errorf("one that begins: %+v", attempt)
 	}
 }
@@ -257,7 +257,7 @@ func TestOtherProtocol(t *testing.T) {
 	}()
 	select {
 	case attempt := <-sent:
-		if attempt.Status != http.StatusSwitchingProtocols || attempt.Answer != "" {
+		if attempt.Status != http.StatusSwitchingProtocols || attempt.Response != "" {
 			t.Errorf("%+v", attempt)
 		}
 	case <-time.After(2 * s.timeout):

@@ -15,9 +15,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// bothWidths runs a test at a desk and on a phone.
+// bothWidths runs a test at the widths of a desktop and a phone.
 func bothWidths(t *testing.T, test func(t *testing.T, width int)) {
-	for name, width := range map[string]int{"desk": desk, "phone": phone} {
+	for name, width := range map[string]int{"desktop": desktop, "phone": phone} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			test(t, width)
@@ -25,232 +25,230 @@ func bothWidths(t *testing.T, test func(t *testing.T, width int)) {
 	}
 }
 
-const worker = "pets:read pets:write orders:read orders:write events:read"
+const clerkScopeNames = "pets:read pets:write orders:read orders:write events:read"
 
-func workerScopes() (scopes []shop.Scope) {
-	for scope := range strings.FieldsSeq(worker) {
+func clerkScopes() (scopes []shop.Scope) {
+	for scope := range strings.FieldsSeq(clerkScopeNames) {
 		scopes = append(scopes, shop.Scope(scope))
 	}
 	return scopes
 }
 
-func TestWorkInTheCatalogue(t *testing.T) {
+func TestPetsAreAddedEditedMovedAndFiltered(t *testing.T) {
 	t.Parallel()
 	bothWidths(t, func(t *testing.T, width int) {
 		s := newShop(t, shop.Staging)
 		if _, err := s.service.CreateCategory(t.Context(), "Dogs"); err != nil {
 			t.Fatal(err)
 		}
-		p := s.visit(width, s.key(workerScopes()...).Secret)
-		p.says(".staging", "not the real animals")
+		p := s.signIn(width, s.key(clerkScopes()...).Secret)
+		p.waitText(".staging", "This is test data")
 		p.open("/staff/pets")
 		p.Accessible("an empty catalogue")
 
-		// Add two, with the keyboard alone.
+		// Add two animals with the keyboard.
 		p.Run(chromedp.KeyEvent("n", chromedp.KeyModifiers(input.ModifierAlt)))
-		p.until(`document.activeElement.id === "add-name"`)
+		p.waitFor(`document.activeElement.id === "add-name"`)
 		p.Run(chromedp.KeyEvent("Rex" + kb.Tab + "Dogs" + kb.Tab + "avail" + kb.Tab + kb.Enter))
-		p.says("#pet-1 .name", "Rex")
-		p.says("#notices", "Rex was added as number 1.")
-		p.write("#add-name", "Bella <b>"+kb.Enter)
-		p.says("#pet-2 .name", "Bella <b>")
+		p.waitText("#pet-1 .name", "Rex")
+		p.waitText("#flashes", "Rex was added as number 1.")
+		p.fill("#add-name", "Bella <b>"+kb.Enter)
+		p.waitText("#pet-2 .name", "Bella <b>")
 		p.Accessible("a catalogue")
 
-		// Change one in its place, and think better of another change.
+		// Edit one in the table, then cancel another edit.
 		p.click("#pet-1-edit")
-		p.until(`document.activeElement.id === "edit-1-name"`)
-		p.Accessible("a row that is changed")
-		p.write("#edit-1-name", "Rexo"+kb.Enter)
-		p.says("#pet-1-name", "Rexo")
+		p.waitFor(`document.activeElement.id === "edit-1-name"`)
+		p.Accessible("a row being edited")
+		p.fill("#edit-1-name", "Rexo"+kb.Enter)
+		p.waitText("#pet-1-name", "Rexo")
 		p.click("#pet-1-edit")
-		p.until(`document.activeElement.id === "edit-1-name"`)
+		p.waitFor(`document.activeElement.id === "edit-1-name"`)
 		p.Run(chromedp.KeyEvent("other" + kb.Escape))
-		p.says("#pet-1-name", "Rexo")
+		p.waitText("#pet-1-name", "Rexo")
 
-		// Exactly the moves that are allowed.
-		if got := moves(p, 1); !slices.Equal(got, []string{"pending", "sold"}) {
+		// The row offers exactly the possible statuses.
+		if got := offeredStatuses(p, 1); !slices.Equal(got, []string{"pending", "sold"}) {
 			t.Errorf("an available animal offers %v", got)
 		}
 		p.click("#pet-1-to-sold")
-		p.says("#pet-1 .badge", "sold")
-		if got := moves(p, 1); !slices.Equal(got, []string{"available"}) {
+		p.waitText("#pet-1 .badge", "Sold")
+		if got := offeredStatuses(p, 1); !slices.Equal(got, []string{"available"}) {
 			t.Errorf("a sold animal offers %v", got)
 		}
 
-		// Filters, which the address keeps.
-		p.write("#filter-name", "BELL")
-		p.until(`!document.querySelector("#pet-1") && !!document.querySelector("#pet-2") && location.search.includes("name=BELL")`)
+		// Filters survive a reload.
+		p.fill("#filter-name", "BELL")
+		p.waitFor(`!document.querySelector("#pet-1") && !!document.querySelector("#pet-2") && location.search.includes("name=BELL")`)
 		p.Run(chromedp.Reload())
-		p.see("#pet-2")
+		p.waitVisible("#pet-2")
 		if p.has("#pet-1") {
 			t.Error("the filter is lost")
 		}
 	})
 }
 
-// moves are the statuses that a row offers.
-func moves(p *person, id int64) []string {
+// offeredStatuses returns the statuses that a row offers.
+func offeredStatuses(p *user, id int64) []string {
 	p.t.Helper()
-	return browsertest.Eval[[]string](p.Page, fmt.Sprintf(`[...document.querySelectorAll("#pet-%d .move")].map(b => b.value)`, id))
+	return browsertest.Eval[[]string](p.Page, fmt.Sprintf(`[...document.querySelectorAll("#pet-%d .transition")].map(b => b.value)`, id))
 }
 
-func TestRemoveAndUndo(t *testing.T) {
+func TestRemovalCanBeUndone(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
-	rex, bella := s.add("Rex", shop.Available), s.add("Bella", shop.Available)
-	p := s.visit(desk, s.key(workerScopes()...).Secret)
+	rex, bella := s.addPet("Rex", shop.Available), s.addPet("Bella", shop.Available)
+	p := s.signIn(desktop, s.key(clerkScopes()...).Secret)
 	p.open("/staff/pets")
 	p.click("#pet-1-delete")
-	p.says("#pet-1", "Rex will be removed")
+	p.waitText("#pet-1", "Rex will be removed")
 	p.Accessible("an animal that is about to be removed")
 	p.click("#pet-1-undo")
-	p.says("#pet-1-name", "Rex")
+	p.waitText("#pet-1-name", "Rex")
 	p.click("#pet-2-delete")
-	p.until(`!document.querySelector("#pet-2")`) // by itself, after its time
-	p.says("#notices", "Bella was removed.")
+	p.waitFor(`!document.querySelector("#pet-2")`) // after the delay
+	p.waitText("#flashes", "Bella was removed.")
 	if _, err := s.service.Pet(t.Context(), bella.ID); err == nil {
-		t.Error("it is still there")
+		t.Error("the removed animal still exists")
 	}
 	if _, err := s.service.Pet(t.Context(), rex.ID); err != nil {
-		t.Errorf("the one that was to stay: %v", err)
+		t.Errorf("the animal whose removal was undone: %v", err)
 	}
 	p.click("#pet-1-delete")
-	p.open("/staff/pets") // leaving keeps it
-	p.says("#pet-1-name", "Rex")
+	p.open("/staff/pets") // leaving the page cancels the removal
+	p.waitText("#pet-1-name", "Rex")
 }
 
-func TestEndlessScrolling(t *testing.T) {
+func TestScrollingLoadsEveryPetOnce(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
 	for i := range 120 {
-		s.add(fmt.Sprint("Rex ", i), shop.Available)
+		s.addPet(fmt.Sprint("Rex ", i), shop.Available)
 	}
-	p := s.visit(desk, s.key(shop.PetsRead).Secret)
+	p := s.signIn(desktop, s.key(shop.PetsRead).Secret)
 	p.open("/staff/pets")
-	p.see("#pet-120")
-	p.until(`(scrollTo(0, document.body.scrollHeight), !!document.querySelector("#pet-1"))`)
+	p.waitVisible("#pet-120")
+	p.waitFor(`(scrollTo(0, document.body.scrollHeight), !!document.querySelector("#pet-1"))`)
 	if n := browsertest.Eval[int](p.Page, `new Set([...document.querySelectorAll("tr[id^=pet-]")].map(r => r.id)).size`); n != 120 {
-		t.Errorf("%d animals are there", n)
+		t.Errorf("the page has %d animals, want 120", n)
 	}
 }
 
-// Two people at once: what one does, the other sees; and who is second is told.
-func TestTwoPeople(t *testing.T) {
+// Users see the changes of others, and the second of two conflicting edits is refused.
+func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
-	s.add("Rex", shop.Available)
-	one, two := s.visit(desk, s.key(workerScopes()...).Secret), s.visit(phone, s.key(workerScopes()...).Secret)
-	for _, p := range []*person{one, two} {
+	s.addPet("Rex", shop.Available)
+	one, two := s.signIn(desktop, s.key(clerkScopes()...).Secret), s.signIn(phone, s.key(clerkScopes()...).Secret)
+	for _, p := range []*user{one, two} {
 		p.open("/staff/pets")
-		p.see("#pet-1")
+		p.waitVisible("#pet-1")
 	}
 	one.click("#pet-1-to-pending")
-	two.says("#pet-1 .badge", "pending")
-	s.add("Bella", shop.Available)
-	for _, p := range []*person{one, two} {
-		p.says("#pet-2-name", "Bella")
+	two.waitText("#pet-1 .badge", "Pending")
+	s.addPet("Bella", shop.Available)
+	for _, p := range []*user{one, two} {
+		p.waitText("#pet-2-name", "Bella")
 	}
 
-	// Both change the same animal.
+	// Both edit the same animal.
 	one.click("#pet-1-edit")
 	two.click("#pet-1-edit")
-	one.see("#edit-1-name")
-	two.see("#edit-1-name")
-	one.write("#edit-1-name", "Rexo"+kb.Enter)
-	one.says("#pet-1-name", "Rexo")
-	two.write("#edit-1-name", "Max"+kb.Enter)
-	two.says("#pet-1 .conflict", "Somebody else changed this animal first")
+	one.waitVisible("#edit-1-name")
+	two.waitVisible("#edit-1-name")
+	one.fill("#edit-1-name", "Rexo"+kb.Enter)
+	one.waitText("#pet-1-name", "Rexo")
+	two.fill("#edit-1-name", "Max"+kb.Enter)
+	two.waitText("#pet-1 .conflict", "Someone else changed this animal")
 	if text := two.text("#pet-1 .conflict table"); !strings.Contains(text, "Rexo") || !strings.Contains(text, "Max") {
 		t.Errorf("the conflict shows %q", text)
 	}
 	two.Accessible("a conflict")
-	two.Run(chromedp.Click("#pet-1 button.primary", chromedp.ByQuery)) // and saves all the same
-	one.says("#pet-1-name", "Max")
+	two.Run(chromedp.Click("#pet-1 button.primary", chromedp.ByQuery)) // overwrite
+	one.waitText("#pet-1-name", "Max")
 
-	// Somebody removes what another one looks at.
+	// A removed animal is marked on open pages.
 	if err := s.service.DeletePet(t.Context(), 2, nil); err != nil {
 		t.Fatal(err)
 	}
-	one.says("#pet-2", "This animal was removed.")
+	one.waitText("#pet-2", "This animal was removed.")
 
-	// An animal that somebody writes a note about is not swept away under their hands.
-	s.change(1, shop.PetChange{Status: ptr(shop.Available)})
+	// A live update does not replace a field that is being edited.
+	s.updatePet(1, shop.PetChange{Status: ptr(shop.Available)})
 	two.open("/staff/pets/1")
-	two.see("#reserve-reference")
+	two.waitVisible("#reserve-reference")
 	two.Run(chromedp.Focus("#reserve-reference", chromedp.ByQuery), chromedp.KeyEvent("Mrs N"))
-	s.change(1, shop.PetChange{Name: ptr("Renamed")})
-	two.says("#notices", "changed elsewhere while you were writing")
+	s.updatePet(1, shop.PetChange{Name: ptr("Renamed")})
+	two.waitText("#flashes", "changed this while you were typing")
 	if text := browsertest.Eval[string](two.Page, `document.querySelector("#reserve-reference").value`); text != "Mrs N" {
-		t.Errorf("the note has become %q", text)
+		t.Errorf("the field has become %q", text)
 	}
 }
 
 func ptr[T any](value T) *T { return &value }
 
-func TestASessionEndsOnTheScreen(t *testing.T) {
+func TestRevokedKeySignsTheBrowserOut(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
 	s.key(shop.Admin)
 	key := s.key(shop.PetsRead)
-	p := s.visit(desk, key.Secret)
+	p := s.signIn(desktop, key.Secret)
 	p.open("/staff/pets")
-	p.see("#catalogue")
+	p.waitVisible("#catalogue")
 	if err := s.service.RevokeKey(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
-	p.see(`[name="key"]`) // by itself
+	p.waitVisible(`[name="key"]`) // without a reload
 	if next := browsertest.Eval[string](p.Page, `document.querySelector("[name=next]").value`); next != "/staff/pets" {
-		t.Errorf("it goes back to %q", next)
+		t.Errorf("sign-in would return to %q", next)
 	}
 	p.Accessible("signing in")
 }
 
-// What a name looks like is not what it does.
 func TestHTMLInNamesNeverRuns(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
 	evil := `<img src=x onerror="window.evil=1"><script>window.evil=1</script>`
-	pet := s.add(evil, shop.Available)
+	pet := s.addPet(evil, shop.Available)
 	if _, err := s.service.PutCategory(t.Context(), shop.Category{ID: 1, Name: evil}, nil); err != nil {
 		t.Fatal(err)
 	}
-	p := s.visit(desk, s.key(shop.Admin).Secret)
+	p := s.signIn(desktop, s.key(shop.Admin).Secret)
 	for _, page := range []string{"/", "/staff/pets", "/staff/pets/1", "/staff/categories"} {
 		p.open(page)
-		p.see("main")
+		p.waitVisible("main")
 		if browsertest.Eval[bool](p.Page, `!!window.evil || !!document.querySelector("main img")`) {
-			t.Errorf("it ran on %s", page)
+			t.Errorf("the script in the name ran on %s", page)
 		}
 	}
 	p.open("/staff/pets")
-	p.click("#pet-1-to-pending") // a notice with the name, and a new row
-	p.says("#notices", evil+" is pending now.")
-	s.change(pet.ID, shop.PetChange{Name: ptr(evil + "!")})
-	p.says("#pet-1-name", evil+"!")
+	p.click("#pet-1-to-pending") // shows a flash message with the name, and a new row
+	p.waitText("#flashes", evil+" is now pending.")
+	s.updatePet(pet.ID, shop.PetChange{Name: ptr(evil + "!")})
+	p.waitText("#pet-1-name", evil+"!")
 	if browsertest.Eval[bool](p.Page, `!!window.evil || !!document.querySelector("img")`) {
-		t.Error("it ran in a part")
+		t.Error("the script in the name ran in a fragment")
 	}
 }
 
-// Without scripts the pages can be read, and the basic forms work.
-func TestWithoutScripts(t *testing.T) {
+func TestPagesWorkWithoutScripts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
-	s.add("Rex", shop.Available)
-	p := s.visit(desk, s.key(workerScopes()...).Secret)
+	s.addPet("Rex", shop.Available)
+	p := s.signIn(desktop, s.key(clerkScopes()...).Secret)
 	p.Run(emulation.SetScriptExecutionDisabled(true))
 	p.open("/staff/pets")
 	p.click("#pet-1-to-pending")
-	p.seeStill("#pet-1 .s-pending.badge")
+	p.waitVisibleNoScript("#pet-1 .status-pending.badge")
 	p.click("#pet-1-edit")
-	p.seeStill(`form.stack [name="name"]`)
+	p.waitVisibleNoScript(`form.stack [name="name"]`)
 	p.Run(chromedp.SendKeys(`form.stack [name="name"]`, "o", chromedp.ByQuery))
 	p.click("form.stack button.primary")
-	p.seeStill("#animal")
+	p.waitVisibleNoScript("#pet-detail")
 	if pet, err := s.service.Pet(t.Context(), 1); err != nil || pet.Status != shop.Pending || !strings.Contains(pet.Name, "o") {
-		t.Errorf("%v %v", pet, err)
+		t.Errorf("the animal is %v (error %v), want it pending and renamed", pet, err)
 	}
 	p.click(`a[href="/staff/pets/1/delete"]`)
 	p.click("button.danger")
-	p.seeStill(".empty")
+	p.waitVisibleNoScript(".empty")
 }

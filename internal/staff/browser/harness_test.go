@@ -1,4 +1,4 @@
-// Package browser tests the staff pages as people use them: in a real browser, on a real store.
+// Package browser tests the staff pages in a real browser, on a real store.
 package browser
 
 import (
@@ -23,21 +23,21 @@ import (
 	"animalstore/internal/staff"
 )
 
-// screenshots is where TestScreenshots puts its pictures; empty: nowhere that stays.
-var screenshots = flag.String("screenshots", "", "the folder for the pictures of the pages")
+// screenshots is the directory for the images of TestScreenshots. If empty, they are discarded.
+var screenshots = flag.String("screenshots", "", "directory for screenshots of the pages")
 
-// openShop is a shop with its staff pages behind a real listener.
-type openShop struct {
-	t       *testing.T
-	service *shop.Service
-	url     string
-	keys    int
-	fill    func() int // makes it the demo, and returns how many animals that has
+// testShop is a shop with its staff pages behind a real listener.
+type testShop struct {
+	t        *testing.T
+	service  *shop.Service
+	url      string
+	keys     int
+	fillDemo func() int // loads the demo data and returns its number of animals
 }
 
-func newShop(t *testing.T, environment shop.Environment) *openShop {
+func newShop(t *testing.T, environment shop.Environment) *testShop {
 	t.Helper()
-	s := &openShop{t: t}
+	s := &testShop{t: t}
 	database := filepath.Join(t.TempDir(), "test.db")
 	store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true})
 	if err != nil {
@@ -54,7 +54,7 @@ func newShop(t *testing.T, environment shop.Environment) *openShop {
 	working := make(chan struct{})
 	go func() {
 		defer close(working)
-		service.Work(t.Context(), func(err error) { t.Log("work:", err) })
+		service.RunJobs(t.Context(), func(err error) { t.Log("work:", err) })
 	}()
 	server := httptest.NewServer(pages)
 	t.Cleanup(func() {
@@ -64,7 +64,7 @@ func newShop(t *testing.T, environment shop.Environment) *openShop {
 		store.Close()
 	})
 	s.service, s.url = service, server.URL
-	s.fill = func() int {
+	s.fillDemo = func() int {
 		t.Helper()
 		n, err := demo.Fill(t.Context(), store, database)
 		if err != nil {
@@ -75,8 +75,8 @@ func newShop(t *testing.T, environment shop.Environment) *openShop {
 	return s
 }
 
-// key makes a key with some scopes.
-func (s *openShop) key(scopes ...shop.Scope) shop.IssuedKey {
+// key creates a key.
+func (s *testShop) key(scopes ...shop.Scope) shop.IssuedKey {
 	s.t.Helper()
 	s.keys++
 	key, err := s.service.CreateKey(s.t.Context(), shop.NewKey{Name: fmt.Sprintf("key %d of the tests", s.keys), Scopes: scopes})
@@ -86,8 +86,8 @@ func (s *openShop) key(scopes ...shop.Scope) shop.IssuedKey {
 	return key
 }
 
-// add adds an animal, as somebody elsewhere does.
-func (s *openShop) add(name string, status shop.Status) shop.Pet {
+// addPet adds an animal behind the back of the pages.
+func (s *testShop) addPet(name string, status shop.Status) shop.Pet {
 	s.t.Helper()
 	pet, err := s.service.CreatePet(s.t.Context(), shop.NewPet{Name: name, CategoryID: 1, Status: status})
 	if err != nil {
@@ -96,44 +96,44 @@ func (s *openShop) add(name string, status shop.Status) shop.Pet {
 	return pet
 }
 
-// change changes an animal, as somebody elsewhere does.
-func (s *openShop) change(id int64, change shop.PetChange) {
+// updatePet changes an animal behind the back of the pages.
+func (s *testShop) updatePet(id int64, change shop.PetChange) {
 	s.t.Helper()
 	if _, err := s.service.UpdatePet(s.t.Context(), id, change, nil); err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-// person is somebody in front of a browser.
-type person struct {
+// user is a signed-in browser.
+type user struct {
 	*browsertest.Page
 	t    *testing.T
-	shop *openShop
+	shop *testShop
 }
 
 const (
-	desk  = 1280
-	phone = 360
+	desktop = 1280
+	phone   = 360
 )
 
-// visit opens a browser and signs in.
-func (s *openShop) visit(width int, key string) *person {
+// signIn opens a browser and signs in.
+func (s *testShop) signIn(width int, key string) *user {
 	s.t.Helper()
-	p := &person{browsertest.Open(s.t, width, 900), s.t, s}
+	p := &user{browsertest.Open(s.t, width, 900), s.t, s}
 	p.Run(emulation.SetDeviceMetricsOverride(int64(width), 900, 1, width == phone))
 	p.open("/")
-	p.write(`[name="key"]`, key+kb.Enter)
-	p.see(".who")
+	p.fill(`[name="key"]`, key+kb.Enter)
+	p.waitVisible(".account")
 	return p
 }
 
-func (p *person) open(path string) {
+func (p *user) open(path string) {
 	p.t.Helper()
 	p.Run(chromedp.Navigate(p.shop.url + path))
 }
 
-// click clicks on the one thing that a selector finds, once it is there. A row may be replaced by a newer one just then.
-func (p *person) click(selector string) {
+// click clicks an element once it is visible. It tries again if a live update replaces the element meanwhile.
+func (p *user) click(selector string) {
 	p.t.Helper()
 	p.Run(chromedp.ActionFunc(func(ctx context.Context) error {
 		for {
@@ -145,27 +145,27 @@ func (p *person) click(selector string) {
 	}))
 }
 
-// write writes into a field, in the place of what is there.
-func (p *person) write(selector, text string) {
+// fill replaces the text of a field.
+func (p *user) fill(selector, text string) {
 	p.t.Helper()
-	p.see(selector)
+	p.waitVisible(selector)
 	p.Run(chromedp.Evaluate(fmt.Sprintf(`document.querySelector(%[1]q).focus(), document.querySelector(%[1]q).select()`, selector), nil), chromedp.KeyEvent(text))
 }
 
-// see waits until there is something to be seen.
-func (p *person) see(selector string) {
+// waitVisible waits until an element is visible.
+func (p *user) waitVisible(selector string) {
 	p.t.Helper()
-	p.until(`!!document.querySelector(%[1]q) && document.querySelector(%[1]q).checkVisibility()`, selector)
+	p.waitFor(`!!document.querySelector(%[1]q) && document.querySelector(%[1]q).checkVisibility()`, selector)
 }
 
-// seeStill is see on a page without scripts.
-func (p *person) seeStill(selector string) {
+// waitVisibleNoScript is waitVisible for a page with scripts disabled.
+func (p *user) waitVisibleNoScript(selector string) {
 	p.t.Helper()
 	p.Run(chromedp.WaitVisible(selector, chromedp.ByQuery))
 }
 
-// until waits until an expression is true, also while the page is replaced by another.
-func (p *person) until(expression string, args ...any) {
+// waitFor waits until a JavaScript expression is true, also across page loads.
+func (p *user) waitFor(expression string, args ...any) {
 	p.t.Helper()
 	expression = fmt.Sprintf(expression, args...)
 	p.Run(chromedp.ActionFunc(func(ctx context.Context) error {
@@ -180,24 +180,24 @@ func (p *person) until(expression string, args ...any) {
 		}
 		var body string
 		chromedp.Evaluate("location + ' ' + document.activeElement.outerHTML.slice(0, 300) + ' ' + document.querySelector('main').innerText", &body).Do(ctx)
-		return fmt.Errorf("it never became true that %s, on a page that says %s", expression, body)
+		return fmt.Errorf("timed out waiting for %s; the page says %s", expression, body)
 	}))
 }
 
-// says waits until the page has a text.
-func (p *person) says(selector, text string) {
+// waitText waits until an element contains a text.
+func (p *user) waitText(selector, text string) {
 	p.t.Helper()
-	p.until(`[...document.querySelectorAll(%q)].some(e => e.textContent.includes(%q))`, selector, text)
+	p.waitFor(`[...document.querySelectorAll(%q)].some(e => e.textContent.includes(%q))`, selector, text)
 }
 
-// text is what a part of the page says.
-func (p *person) text(selector string) string {
+// text returns the text of an element.
+func (p *user) text(selector string) string {
 	p.t.Helper()
 	return browsertest.Eval[string](p.Page, fmt.Sprintf(`(document.querySelector(%q) || {textContent: ""}).textContent.replace(/\s+/g, " ").trim()`, selector))
 }
 
-// has tells whether there is something now.
-func (p *person) has(selector string) bool {
+// has reports whether an element exists now.
+func (p *user) has(selector string) bool {
 	p.t.Helper()
 	return browsertest.Eval[bool](p.Page, fmt.Sprintf(`!!document.querySelector(%q)`, selector))
 }

@@ -19,28 +19,28 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-func TestOneAnimalFromItsReservationToItsReturn(t *testing.T) {
+func TestPetIsReservedSoldAndReturned(t *testing.T) {
 	t.Parallel()
 	bothWidths(t, func(t *testing.T, width int) {
 		s := newShop(t, shop.Production)
-		s.add("Rex", shop.Available)
-		p := s.visit(width, s.key(workerScopes()...).Secret)
+		s.addPet("Rex", shop.Available)
+		p := s.signIn(width, s.key(clerkScopes()...).Secret)
 		p.open("/staff/pets/1")
-		p.write("#reserve-reference", "Mrs Novák"+kb.Enter)
-		p.says("#order-1", "placed")
-		p.says("#order-1", "2 days 23 h")
+		p.fill("#reserve-reference", "Mrs Novák"+kb.Enter)
+		p.waitText("#order-1", "Placed")
+		p.waitText("#order-1", "2 days 23 h")
 		p.Accessible("an animal with an order")
 		p.click("#order-1-approved")
-		p.says("#order-1 .badge", "approved")
+		p.waitText("#order-1 .badge", "Approved")
 		p.click("#order-1-delivered")
-		p.says(".head .badge", "sold")
-		p.click("#move-available")
-		p.says(".head .badge", "available")
-		p.write("#reserve-reference", kb.Enter)
-		p.says("#order-2", "placed")
+		p.waitText(".page-head .badge", "Sold")
+		p.click("#to-available")
+		p.waitText(".page-head .badge", "Available")
+		p.fill("#reserve-reference", kb.Enter)
+		p.waitText("#order-2", "Placed")
 		p.click("#order-2-cancelled")
-		p.says("#order-2 .badge", "cancelled")
-		p.says(".head .badge", "available")
+		p.waitText("#order-2 .badge", "Cancelled")
+		p.waitText(".page-head .badge", "Available")
 		if history := p.text(".history"); strings.Count(history, "key 1 of the tests changed") != 5 || !strings.Contains(history, "sold → available") {
 			t.Errorf("the history is %s", history)
 		}
@@ -48,104 +48,104 @@ func TestOneAnimalFromItsReservationToItsReturn(t *testing.T) {
 	})
 }
 
-func TestOrdersAndTheFirstPage(t *testing.T) {
+func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 	t.Parallel()
 	bothWidths(t, func(t *testing.T, width int) {
 		s := newShop(t, shop.Production)
-		p := s.visit(width, s.key(workerScopes()...).Secret)
+		p := s.signIn(width, s.key(clerkScopes()...).Secret)
 		p.open("/staff/orders")
-		p.says("#orders", "There is no order like that")
-		n := s.fill()
+		p.waitText("#orders", "No orders yet")
+		n := s.fillDemo()
 		p.open("/")
-		p.see(".plot canvas")
-		p.says(".tiles", fmt.Sprint(n, " in all"))
-		p.Accessible("the first page")
-		rex := s.add("Rex", shop.Available)
-		p.says(".tiles", fmt.Sprint(n+1, " in all")) // by itself
-		p.see(".plot canvas")
+		p.waitVisible(".chart canvas")
+		p.waitText(".tiles", fmt.Sprint(n, " Total"))
+		p.Accessible("the dashboard")
+		rex := s.addPet("Rex", shop.Available)
+		p.waitText(".tiles", fmt.Sprint(n+1, " Total")) // without a reload
+		p.waitVisible(".chart canvas")
 		p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
-		p.open("/") // colours change slowly
-		p.Accessible("the first page in the dark")
+		p.open("/") // reload, because colours change in a transition
+		p.Accessible("the dashboard in dark mode")
 
 		p.open("/staff/orders")
-		p.says("#orders", "delivered")
+		p.waitText("#orders", "Delivered")
 		order, err := s.service.PlaceOrder(t.Context(), shop.NewOrder{PetID: rex.ID})
 		if err != nil {
 			t.Fatal(err)
 		}
 		row := fmt.Sprint("#order-", order.ID)
-		p.says(row, "Rex") // by itself
-		p.Accessible("the orders in the dark")
+		p.waitText(row, "Rex") // without a reload
+		p.Accessible("the orders in dark mode")
 		p.click(row + "-approved")
-		p.says(row+" .badge", "approved")
+		p.waitText(row+" .badge", "Approved")
 		if _, err := s.service.UpdateOrder(t.Context(), order.ID, shop.Cancelled, nil); err != nil {
 			t.Fatal(err)
 		}
-		p.says(row+" .badge", "cancelled")
+		p.waitText(row+" .badge", "Cancelled")
 
 		p.open("/staff/categories")
-		p.Accessible("the categories in the dark")
-		p.write(`#category-6 [name="name"]`, "Fishes"+kb.Enter)
-		p.until(`!!document.querySelector('#category-6 [name="was-name"][value="Fishes"]')`)
+		p.Accessible("the categories in dark mode")
+		p.fill(`#category-6 [name="name"]`, "Fishes"+kb.Enter)
+		p.waitFor(`!!document.querySelector('#category-6 [name="was-name"][value="Fishes"]')`)
 		p.open("/staff/pets")
-		p.see(fmt.Sprint("#pet-", rex.ID))
-		p.Accessible("the catalogue in the dark")
+		p.waitVisible(fmt.Sprint("#pet-", rex.ID))
+		p.Accessible("the catalogue in dark mode")
 	})
 }
 
-func TestKeysAndWebhooks(t *testing.T) {
+func TestKeysAndWebhooksAreManaged(t *testing.T) {
 	t.Parallel()
 	bothWidths(t, func(t *testing.T, width int) {
 		s := newShop(t, shop.Production)
 		receiver := httptest.NewServer(http.NotFoundHandler())
 		defer receiver.Close()
-		p := s.visit(width, s.key(shop.Admin).Secret)
+		p := s.signIn(width, s.key(shop.Admin).Secret)
 		p.open("/staff/keys")
-		p.click("details.adding summary")
-		p.write(`form.stack [name="name"]`, "till")
-		p.Accessible("making a key")
+		p.click("details.add-panel summary")
+		p.fill(`form.stack [name="name"]`, "till")
+		p.Accessible("creating a key")
 		p.click("form.stack button.primary")
-		p.see("#secret")
+		p.waitVisible("#secret")
 		p.Accessible("a new key")
 		secret := p.text("#secret")
-		till := s.visit(phone, secret)
+		till := s.signIn(phone, secret)
 		till.open("/staff/pets")
-		till.see("#catalogue")
+		till.waitVisible("#catalogue")
 		if till.has(`a[href="/staff/keys"]`) {
-			t.Error("keys are offered to who may not have them")
+			t.Error("the link to the keys is shown without the scope admin")
 		}
 		p.click("#key-2 details.menu:nth-of-type(1) summary")
 		p.click("#key-2 details.menu:nth-of-type(1) button")
-		p.says(".secret", "has a new secret")
+		p.waitText(".secret", "has a new secret")
 		if again := p.text("#secret"); again == secret || again == "" {
 			t.Errorf("the new secret is %q", again)
 		}
 		p.click("#key-2 details.menu:nth-of-type(2) summary")
 		p.Accessible("revoking a key")
 		p.click("#key-2 details.menu:nth-of-type(2) button")
-		p.until(`document.readyState === "complete" && !document.querySelector("#key-2")`)
-		till.see(`[name="key"]`)
+		p.waitFor(`document.readyState === "complete" && !document.querySelector("#key-2")`)
+		till.waitVisible(`[name="key"]`)
 
 		p.open("/staff/webhooks")
-		p.click("details.adding summary")
-		p.write(`[name="url"]`, receiver.URL)
+		p.click("details.add-panel summary")
+		p.fill(`[name="url"]`, receiver.URL)
 		p.Accessible("adding a webhook")
 		p.click("form.stack button.primary")
-		p.see("#secret")
+		p.waitVisible("#secret")
 		p.open("/staff/webhooks/1")
 		p.click(".toolbar form button")
-		p.says("#delivery-1", "webhook.test")
+		p.waitText("#delivery-1", "webhook.test")
 		p.Accessible("a webhook")
 		p.click("#delivery-1 button")
-		p.says("#delivery-2", "webhook.test")
+		p.waitText("#delivery-2", "webhook.test")
 	})
 }
 
-func TestImportAFile(t *testing.T) {
+func TestImportIsPreviewedFirst(t *testing.T) {
 	t.Parallel()
 	bothWidths(t, func(t *testing.T, width int) {
 		s := newShop(t, shop.Production)
-		p := s.visit(width, s.key(workerScopes()...).Secret)
+		p := s.signIn(width, s.key(clerkScopes()...).Secret)
 		p.open("/staff/import")
 		p.Accessible("importing")
 		choose := func(content string) {
@@ -155,25 +155,25 @@ func TestImportAFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.Run(chromedp.SetUploadFiles("#file", []string{file}, chromedp.ByQuery))
-			p.click("#check")
+			p.click("#preview-file")
 		}
 		choose("name,categoryId,status\nRex,1,available\nMax,1,gone\n")
-		p.says("#result", "1 of 2 rows cannot be imported")
-		p.says("#result", "must be one of available, pending, sold")
-		p.Accessible("a file with a bad row")
+		p.waitText("#import-result", "Invalid rows: 1 of 2")
+		p.waitText("#import-result", "must be one of available, pending, sold")
+		p.Accessible("a file with an invalid row")
 		if p.has("#import-now") {
-			t.Error("a file with a bad row can be imported")
+			t.Error("a file with an invalid row can be imported")
 		}
 		choose("name,categoryId,status\n" + strings.Repeat("Rex <b>,1,available\n", 9000))
-		p.says("#result", "9000 animals, and all of them can be imported")
+		p.waitText("#import-result", "9000 animals ready to import")
 		p.Accessible("a good file")
-		p.until(`(window.bar = 0, new MutationObserver(() => window.bar++).observe(document.getElementById("progress"), {attributes: true}), true)`)
+		p.waitFor(`(window.bar = 0, new MutationObserver(() => window.bar++).observe(document.getElementById("upload-progress"), {attributes: true}), true)`)
 		p.click("#import-now")
-		p.says("#result", "9000 animals were added")
+		p.waitText("#import-result", "9000 animals added")
 		if changes := browsertest.Eval[int](p.Page, "window.bar"); changes < 2 {
-			t.Errorf("the bar changed %d times", changes)
+			t.Errorf("the progress bar changed %d times", changes)
 		}
 		p.open("/staff/pets")
-		p.says("#pet-9000", "Rex <b>")
+		p.waitText("#pet-9000", "Rex <b>")
 	})
 }

@@ -12,11 +12,11 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The pages look as they are shown in the documentation: `make screenshots` makes the pictures from here.
+// TestScreenshots takes the screenshots of the documentation; see `make screenshots`.
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
-	s.fill()
+	s.fillDemo()
 	folder := t.TempDir()
 	if *screenshots != "" {
 		folder = *screenshots
@@ -25,31 +25,31 @@ func TestScreenshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	take := func(p *person, name, path, ready string) {
+	take := func(p *user, name, path, ready string) {
 		p.open(path)
-		p.see(ready)
+		p.waitVisible(ready)
 		var picture []byte
 		p.Run(chromedp.CaptureScreenshot(&picture))
 		if err := os.WriteFile(filepath.Join(folder, name+".png"), picture, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		if len(picture) < 5000 {
-			t.Errorf("%s is nearly empty", name)
+			t.Errorf("the screenshot %s is nearly empty", name)
 		}
 	}
-	p := s.visit(desk, anna.Secret)
+	p := s.signIn(desktop, anna.Secret)
 	take(p, "staff", "/staff/pets", ".pets .name")
-	take(p, "staff-today", "/", ".plot canvas")
-	take(p, "staff-animal", fmt.Sprint("/staff/pets/", s.busiest()), ".history li")
+	take(p, "staff-today", "/", ".chart canvas")
+	take(p, "staff-animal", fmt.Sprint("/staff/pets/", s.mostOrderedPet()), ".history li")
 	p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
 	p.Run(emulation.SetDeviceMetricsOverride(phone, 740, 2, true))
 	take(p, "staff-phone", "/staff/pets", ".pets .name")
 }
 
-// busiest is an animal that an order holds, the one that was ordered most often.
-func (s *openShop) busiest() (id int64) {
+// mostOrderedPet returns the reserved animal with the most orders.
+func (s *testShop) mostOrderedPet() (id int64) {
 	s.t.Helper()
-	orders, err := s.service.ListOrders(s.t.Context(), shop.OrderList{Window: shop.Window{Limit: 1000}})
+	orders, err := s.service.ListOrders(s.t.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1000}})
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,117 +1,117 @@
-// What the pages do beyond htmx: follow what happens elsewhere, say what has happened, and help the hands.
+// What the pages need beyond htmx: live updates, flash messages, local times, the chart and keyboard shortcuts.
 "use strict";
 
 (() => {
   const body = document.body;
 
-  // Notices: the server names them in a header, htmx turns them into events.
-  const notices = document.getElementById("notices");
-  function say(text, kind) {
-    const note = document.createElement("p");
-    note.className = kind;
-    note.textContent = text;
-    notices.append(note);
-    while (notices.children.length > 4) notices.firstChild.remove();
-    setTimeout(() => note.remove(), kind === "problem" ? 15000 : 6000);
+  // Flash messages: the server sends them in the HX-Trigger header, and htmx turns that into events.
+  const flashes = document.getElementById("flashes");
+  function flash(text, kind) {
+    const message = document.createElement("p");
+    message.className = kind;
+    message.textContent = text;
+    flashes.append(message);
+    while (flashes.children.length > 4) flashes.firstChild.remove();
+    setTimeout(() => message.remove(), kind === "problem" ? 15000 : 6000);
   }
-  body.addEventListener("notice", (event) => say(event.detail.value, "notice"));
-  body.addEventListener("problem", (event) => say(event.detail.value, "problem"));
-  body.addEventListener("htmx:sendError", () => say("The shop cannot be reached. Nothing was changed; try again.", "problem"));
+  body.addEventListener("flash", (event) => flash(event.detail.value, "info"));
+  body.addEventListener("problem", (event) => flash(event.detail.value, "problem"));
+  body.addEventListener("htmx:sendError", () => flash("Can’t reach the server. Nothing was changed; try again.", "problem"));
 
-  // Nothing moves under a hand that is about to press: new rows wait until it rests, all else until it has let go.
-  let pressed = false;
-  let moved = 0;
-  addEventListener("pointerdown", () => (pressed = true), true);
-  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(() => (pressed = false)), true);
-  addEventListener("pointermove", (event) => event.target.closest?.("table.list") && (moved = performance.now()), true);
-  const waiting = new Set(); // names of what has changed
-  const passed = new Map(); // when something was passed on, by its name
-  let later = 0;
-  function passOn() {
+  // Nothing may move under the pointer: new rows wait until it rests, other updates until its button is released.
+  let pointerDown = false;
+  let pointerMovedAt = 0;
+  addEventListener("pointerdown", () => (pointerDown = true), true);
+  for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => setTimeout(() => (pointerDown = false)), true);
+  addEventListener("pointermove", (event) => event.target.closest?.("table.list") && (pointerMovedAt = performance.now()), true);
+  const pending = new Set(); // topics that have changed
+  const dispatchedAt = new Map(); // time of the last event of each topic
+  let dispatchTimer = 0;
+  function dispatchPending() {
     const now = performance.now();
-    for (const name of waiting) {
-      if (pressed || (/-created$|-placed$/.test(name) && now - moved < 1000)) continue;
-      if (/^(pets|orders)$/.test(name) && now - (passed.get(name) ?? -9999) < 3000) continue; // for whole pages, which cost more
-      waiting.delete(name);
-      passed.set(name, now);
+    for (const name of pending) {
+      if (pointerDown || (/-created$|-placed$/.test(name) && now - pointerMovedAt < 1000)) continue;
+      if (/^(pets|orders)$/.test(name) && now - (dispatchedAt.get(name) ?? -9999) < 3000) continue; // these refresh whole pages
+      pending.delete(name);
+      dispatchedAt.set(name, now);
       body.dispatchEvent(new CustomEvent(name));
     }
-    clearTimeout(later);
-    if (waiting.size > 0) later = setTimeout(passOn, 200);
+    clearTimeout(dispatchTimer);
+    if (pending.size > 0) dispatchTimer = setTimeout(dispatchPending, 200);
   }
 
-  // The stream names what has changed. Whatever shows it waits for an event of that name.
+  // The live stream sends the topics that have changed. Elements listen for an event with the name of their topic.
   let source = null;
   let position = body.dataset.after;
-  let retry = 0;
-  const news = new Map(); // when a change was heard of, by its name
-  function follow() {
-    clearTimeout(retry);
+  let retryTimer = 0;
+  const changedAt = new Map(); // time of the last change of each topic
+  function connect() {
+    clearTimeout(retryTimer);
     if (source || !body.dataset.live) return;
     source = new EventSource(body.dataset.live + "?after=" + position);
     source.onmessage = (event) => {
       position = event.lastEventId || position;
       for (const name of event.data.split(" ")) {
-        news.set(name, performance.now());
-        waiting.add(name);
+        changedAt.set(name, performance.now());
+        pending.add(name);
       }
-      passOn();
+      dispatchPending();
     };
     source.addEventListener("ended", () => {
       source.close();
       location.assign(body.dataset.signIn + "?next=" + encodeURIComponent(location.pathname.slice(body.dataset.signIn.length - "/staff/sign-in".length) + location.search));
     });
     source.onerror = () => {
-      if (source.readyState !== EventSource.CLOSED) return; // it comes back by itself
-      rest();
-      retry = setTimeout(follow, 5000);
+      if (source.readyState !== EventSource.CLOSED) return; // the browser reconnects
+      disconnect();
+      retryTimer = setTimeout(connect, 5000);
     };
   }
-  function rest() {
+  function disconnect() {
     if (source) source.close();
     source = null;
   }
-  // A browser has few connections to one server: pages that nobody looks at give theirs back.
-  let hidden = 0;
+  // Browsers limit the connections to a server, so hidden pages close theirs.
+  let hideTimer = 0;
   document.addEventListener("visibilitychange", () => {
-    clearTimeout(hidden);
-    if (document.hidden) hidden = setTimeout(rest, 20000);
-    else follow();
+    clearTimeout(hideTimer);
+    if (document.hidden) hideTimer = setTimeout(disconnect, 20000);
+    else connect();
   });
-  addEventListener("pagehide", rest);
-  addEventListener("pageshow", follow);
-  follow();
+  addEventListener("pagehide", disconnect);
+  addEventListener("pageshow", connect);
+  connect();
 
-  // What was asked for before something changed may be old when it comes: then whoever waits for the change asks again.
-  const asked = new WeakMap();
-  body.addEventListener("htmx:beforeRequest", (event) => asked.set(event.detail.xhr, performance.now()));
+  // A response to a request from before a change may be stale: dispatch the change again, so that its elements reload.
+  const requestedAt = new WeakMap();
+  body.addEventListener("htmx:beforeRequest", (event) => requestedAt.set(event.detail.xhr, performance.now()));
   body.addEventListener("htmx:afterSettle", (event) => {
-    const since = asked.get(event.detail.xhr);
-    for (const [name, at] of news) {
-      if (at > since) waiting.add(name);
-      if (performance.now() - at > 60000) news.delete(name);
+    const since = requestedAt.get(event.detail.xhr);
+    for (const [name, at] of changedAt) {
+      if (at > since) pending.add(name);
+      if (performance.now() - at > 60000) changedAt.delete(name);
     }
-    passOn();
-    asked.delete(event.detail.xhr); // it settles once for each of its elements
+    dispatchPending();
+    requestedAt.delete(event.detail.xhr); // a response settles once per swapped element
   });
 
-  // What somebody is writing is not swept away by what happens elsewhere.
+  // A live update must not replace a field that the user is editing.
   body.addEventListener("htmx:beforeSwap", (event) => {
     const cause = event.detail.requestConfig.triggeringEvent;
-    const writing = document.activeElement;
-    if (!(cause instanceof CustomEvent) || cause.target !== body || !writing || !("defaultValue" in writing)) return;
-    if (event.detail.target.contains(writing) && writing.value !== writing.defaultValue) {
+    const field = document.activeElement;
+    if (!(cause instanceof CustomEvent) || cause.target !== body || !field || !("defaultValue" in field)) return;
+    if (event.detail.target.contains(field) && field.value !== field.defaultValue) {
       event.detail.shouldSwap = false;
-      say("This has changed elsewhere while you were writing. Load the page again to see it.", "problem");
+      flash("Someone else changed this while you were typing. Reload the page to see the change.", "problem");
     }
   });
 
-  // Times stand on the page in UTC; people see their own.
-  const clockAhead = Date.parse(body.dataset.now) - Date.now();
-  const shown = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-  function left(ms) {
+  // The server renders times in UTC; show them in the local time zone.
+  const serverAhead = Date.parse(body.dataset.now) - Date.now();
+  const localTime = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  function timeLeft(ms) {
     const s = Math.floor(ms / 1000), min = Math.floor(s / 60), h = Math.floor(min / 60);
-    if (ms <= 0) return "run out";
+    if (ms <= 0) return "Expired";
     if (s < 120) return s + " s";
     if (min < 60) return min + " min";
     if (h < 48) return h + " h " + (min % 60) + " min";
@@ -120,28 +120,28 @@
   function refreshTimes(root) {
     for (const time of root.querySelectorAll("time[datetime]")) {
       const at = Date.parse(time.dateTime);
-      if (time.classList.contains("left")) {
-        const remaining = at - Date.now() - clockAhead;
-        time.textContent = left(remaining);
+      if (time.classList.contains("time-left")) {
+        const remaining = at - Date.now() - serverAhead;
+        time.textContent = timeLeft(remaining);
         time.classList.toggle("soon", remaining < 3600000);
       } else if (!time.dataset.local) {
         time.dataset.local = "yes";
         time.title = time.textContent;
-        time.textContent = shown.format(at);
+        time.textContent = localTime.format(at);
       }
     }
   }
   setInterval(() => refreshTimes(document), 1000);
 
-  // An animal that is about to be removed shows how long it still stays.
+  // Count down the seconds until an animal is removed.
   setInterval(() => {
     for (const count of document.querySelectorAll(".countdown")) count.textContent = Math.max(0, Number(count.textContent) - 1);
   }, 1000);
 
-  function draw(root) {
-    const figure = root.querySelector(".plot");
+  function drawChart(root) {
+    const figure = root.querySelector(".chart");
     if (!figure || !window.uPlot) return;
-    const data = JSON.parse(figure.dataset.plot);
+    const data = JSON.parse(figure.dataset.chart);
     const colour = (name) => getComputedStyle(figure).getPropertyValue(name).trim();
     const axis = { stroke: colour("--pico-muted-color"), grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false } };
     const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", timeZone: "UTC" });
@@ -149,7 +149,7 @@
     const barsLeft = uPlot.paths.bars({ size: [0.42, 22], align: -1 });
     const size = () => ({ width: figure.clientWidth, height: 220 });
     figure.replaceChildren();
-    const plot = new uPlot({
+    const chart = new uPlot({
       ...size(),
       tzDate: (ts) => uPlot.tzDate(new Date(ts * 1000), "UTC"),
       cursor: { y: false, drag: { x: false, y: false } },
@@ -161,49 +161,49 @@
         { label: "Sales", width: 0, stroke: colour("--sales"), fill: colour("--sales"), paths: bars, points: { show: false } },
       ],
     }, [data.Times, data.Arrivals, data.Sales], figure);
-    new ResizeObserver(() => plot.setSize(size())).observe(figure);
+    new ResizeObserver(() => chart.setSize(size())).observe(figure);
   }
 
-  // Everything that is on the page, and everything that comes later.
-  function settle(root) {
+  // Prepare the elements of the page, and those that htmx adds later.
+  function enhance(root) {
     refreshTimes(root);
-    draw(root);
+    drawChart(root);
     for (const button of root.querySelectorAll("[data-copy]")) button.hidden = false;
   }
-  settle(document);
-  body.addEventListener("htmx:afterSettle", (event) => settle(event.target.isConnected ? event.target : document));
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw(document));
+  enhance(document);
+  body.addEventListener("htmx:afterSettle", (event) => enhance(event.target.isConnected ? event.target : document));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawChart(document));
 
   body.addEventListener("click", (event) => {
     const button = event.target.closest("[data-copy]");
     if (!button) return;
     const secret = document.querySelector(button.dataset.copy);
     getSelection().selectAllChildren(secret);
-    navigator.clipboard?.writeText(secret.textContent).then(() => say("Copied.", "notice"), () => {});
+    navigator.clipboard?.writeText(secret.textContent).then(() => flash("Copied.", "info"), () => {});
   });
 
-  // Another file has not been looked at: what was said of the last one goes. The bar shows how far a file has come.
-  body.addEventListener("change", (event) => event.target.id === "file" && document.getElementById("result").replaceChildren());
-  const bar = document.getElementById("progress");
+  // Selecting another file clears the preview of the last one. The bar shows the upload.
+  body.addEventListener("change", (event) => event.target.id === "file" && document.getElementById("import-result").replaceChildren());
+  const bar = document.getElementById("upload-progress");
   if (bar) {
     const form = document.getElementById("import");
     form.addEventListener("htmx:beforeRequest", () => { bar.value = 0; bar.hidden = false; });
     form.addEventListener("htmx:xhr:progress", (event) => {
       const { loaded, total } = event.detail;
       if (loaded < total) bar.value = (100 * loaded) / total;
-      else bar.removeAttribute("value"); // all of it is there, and the shop works on it
+      else bar.removeAttribute("value"); // uploaded; the server is still working
     });
     form.addEventListener("htmx:afterRequest", () => (bar.hidden = true));
   }
 
-  // Escape leaves what is being changed.
+  // Escape cancels editing, or closes a menu.
   addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
     const cancel = event.target.closest?.("tr")?.querySelector(".cancel");
     if (cancel) cancel.click();
     else event.target.closest?.("details[open]")?.querySelector("summary")?.click();
   });
-  for (const details of document.querySelectorAll("details.adding")) {
+  for (const details of document.querySelectorAll("details.add-panel")) {
     details.addEventListener("toggle", () => details.open && details.querySelector("input")?.focus());
   }
 })();

@@ -1,0 +1,156 @@
+// Package architecture_test checks rules about the repository as a whole: which package may import which, and
+// what the documents must name.
+package architecture_test
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// mayImport lists which of our packages each package may import. Imports point one way, from cmd to shop,
+// which imports only the standard library:
+//
+//	cmd → cli → {server, httpapi, staff, webhook, sqlstore, client, demo}
+//	httpapi, staff → shop
+//	sqlstore → shop
+var mayImport = map[string][]string{
+	"cmd/animalstore": {"internal/cli"},
+	"internal/cli": {"internal/server", "internal/httpapi", "internal/staff", "internal/webhook", "internal/sqlstore", "internal/demo",
+		"internal/shop", "client"},
+	"internal/server":   {},
+	"internal/httpapi":  {"internal/web", "internal/shop", "internal/petcsv", "api"},
+	"internal/staff":    {"internal/web", "internal/shop", "internal/petcsv"},
+	"internal/web":      {"internal/shop"},
+	"internal/petcsv":   {"internal/shop"},
+	"internal/webhook":  {"internal/shop"},
+	"internal/demo":     {"internal/sqlstore", "internal/shop"},
+	"internal/sqlstore": {"internal/shop"},
+	"internal/shop":     {},
+	"internal/dist":     {},
+	"client":            {}, // public: it must not depend on internal packages
+	"api":               {},
+
+	// Only tests import these.
+	"api/apitest":          {},
+	"internal/storetest":   {"internal/shop"},
+	"internal/pgtest":      {},
+	"internal/browsertest": {},
+	"internal/leaktest":    {},
+}
+
+// standardOnly lists the packages that may import nothing but our own packages and the standard library.
+var standardOnly = []string{"internal/shop", "internal/dist", "cmd/animalstore", "client"}
+
+// SECURITY.md names the tests that prove its promises. Every named test exists, and each of the ten OWASP API
+// risks has one.
+func TestSecurityNamesItsTests(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("SECURITY.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := map[string]bool{}
+	err = filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, declaration := range file.Decls {
+			if function, ok := declaration.(*ast.FuncDecl); ok && function.Recv == nil {
+				declared[function.Name.Name] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9]*)`")
+	for _, name := range named.FindAllStringSubmatch(string(content), -1) {
+		if !declared[name[1]] {
+			t.Errorf("SECURITY.md names %s, which does not exist", name[1])
+		}
+	}
+	for risk := range 10 {
+		label := fmt.Sprintf("| API%d ", risk+1)
+		_, rest, found := strings.Cut(string(content), label)
+		row, _, _ := strings.Cut(rest, "\n")
+		if !found || !named.MatchString(row) {
+			t.Errorf("SECURITY.md names no test for API%d", risk+1)
+		}
+	}
+}
+
+// docs/architecture.md lists every package, by its own path or by its parent's.
+func TestArchitectureDocumentNamesEveryPackage(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := func(path string) bool { return strings.Contains(string(content), "| `"+path+"` |") }
+	for path := range mayImport {
+		if !named(path) && !named(filepath.ToSlash(filepath.Dir(path))) {
+			t.Errorf("docs/architecture.md does not name %s", path)
+		}
+	}
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	t.Parallel()
+	packages := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && path == "bench" { // a module of its own
+			return fs.SkipDir
+		}
+		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		importer := filepath.ToSlash(filepath.Dir(path))
+		packages[importer] = true
+		allowed, known := mayImport[importer]
+		if !known {
+			t.Errorf("mayImport has no entry for %s", importer)
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			first, _, _ := strings.Cut(name, "/")
+			switch own, isOwn := strings.CutPrefix(name, "animalstore/"); {
+			case isOwn && !slices.Contains(allowed, own):
+				t.Errorf("%s must not import %s", path, own)
+			case !isOwn && strings.Contains(first, ".") && slices.Contains(standardOnly, importer):
+				t.Errorf("%s must use only the standard library, not %s", path, name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range mayImport {
+		if !packages[path] {
+			t.Errorf("mayImport has an entry for %s, which does not exist", path)
+		}
+	}
+}

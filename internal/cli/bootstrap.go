@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"golang.org/x/term"
+
+	"animalstore/internal/server"
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+)
+
+// bootstrapKey creates an admin key for a store without keys and prints it to the terminal. If the output is
+// not a terminal, the key would end up in a log, so bootstrapKey only logs how to create one. Keys that the
+// demo made do not count, even if the start that filled the store was interrupted before it could print an
+// admin key.
+func (s *serveCommand) bootstrapKey(ctx context.Context, service *shop.Service, t terminal, log *slog.Logger, url string, demoAnimals int) error {
+	has, err := service.HasKeys(ctx)
+	if err != nil || has {
+		return err
+	}
+	if !isTerminal(t.out) {
+		database := shellQuote(absolutePath(s.Database))
+		log.Warn("no API key yet; create one with `animalstore keys create --name admin --database " + database + "`")
+		return nil
+	}
+	key, err := service.CreateKey(ctx, shop.NewKey{Name: "first", Scopes: []shop.Scope{shop.Admin}})
+	if err != nil {
+		return err
+	}
+	if demoAnimals > 0 {
+		if _, err := fmt.Fprintf(t.out, `
+This is a demo: a shop with %d animals, orders in every state and five weeks of history, all made up. It is stored in
+%s; delete that when you are done.
+`, demoAnimals, redact(s.Database)); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(t.out, `
+Your admin key. Save it now; it won't be shown again.
+
+    %s
+
+Try it:
+
+    curl -H "Authorization: Bearer %s" %s/v1/pets
+
+Or open %s/ in a browser and sign in with the key.
+
+`, key.Secret, key.Secret, url, url)
+	return err
+}
+
+// absolutePath returns a database so that it works in every directory, without its password.
+func absolutePath(database string) string {
+	if path, err := filepath.Abs(database); err == nil && !sqlstore.IsURL(database) {
+		return path
+	}
+	return redact(database)
+}
+
+// shellQuote quotes a text as one word for a shell, if necessary.
+func shellQuote(text string) string {
+	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-:", r)
+	}) {
+		return text
+	}
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
+}
+
+// localURL returns the URL of the service on this machine. With TLS, its host is one that the certificate
+// covers, if there is one.
+func localURL(addr net.Addr, certificate *server.Certificate) string {
+	tcp, ok := addr.(*net.TCPAddr)
+	host, scheme := addr.String(), "http"
+	if ok && tcp.IP.IsUnspecified() {
+		host = fmt.Sprintf("127.0.0.1:%d", tcp.Port)
+	}
+	if certificate != nil {
+		scheme = "https"
+		if name := certificate.Hostname(); ok && name != "" {
+			host = fmt.Sprintf("%s:%d", name, tcp.Port)
+		}
+	}
+	return scheme + "://" + host
+}
+
+func isTerminal(w io.Writer) bool {
+	file, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(file.Fd()))
+}

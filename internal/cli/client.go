@@ -1,0 +1,92 @@
+package cli
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"animalstore/client"
+)
+
+// apiFlags are the flags of commands that use the API of a running service.
+type apiFlags struct {
+	URL     string `name:"url" env:"ANIMALSTORE_URL" default:"http://127.0.0.1:8080/v1" placeholder:"URL" help:"Base URL of the service, ending in /v1 (default ${default})."`
+	KeyFile string `name:"key-file" placeholder:"FILE" help:"File with the API key; or set $$ANIMALSTORE_KEY to the key itself."`
+}
+
+// newClient returns a client for the service and key that the flags name. Its errors never contain any part
+// of the key.
+func (o apiFlags) newClient(options ...client.Option) (*client.Client, error) {
+	source, key := "ANIMALSTORE_KEY", os.Getenv("ANIMALSTORE_KEY")
+	if o.KeyFile != "" {
+		content, err := os.ReadFile(o.KeyFile)
+		if err != nil {
+			return nil, usagef("--key-file: %w", err)
+		}
+		source, key = "--key-file", strings.TrimSpace(string(content))
+	}
+	if key == "" {
+		return nil, usagef("no API key: set ANIMALSTORE_KEY, or name a file with --key-file; create a key with animalstore keys create")
+	}
+	if err := checkBaseURL(o.URL); err != nil || o.URL == "" {
+		return nil, usagef("--url: expected a URL such as http://127.0.0.1:8080/v1")
+	}
+	c, err := client.New(o.URL, key, append(options, client.WithUserAgent("animalstore-cli/"+buildVersion()))...)
+	if err != nil {
+		return nil, usagef("%s: the key may contain only visible ASCII characters and no spaces", source)
+	}
+	return c, nil
+}
+
+// storeFlags are the flags of commands for daily use: pets, categories, orders, events and inventory.
+type storeFlags struct {
+	apiFlags
+	outputFlag
+}
+
+// retries is lower than for an import, because a person is waiting.
+const retries = 3
+
+// read runs requests that change nothing.
+func (o storeFlags) read(ctx context.Context, calls func(*client.Client) error) error {
+	return o.do(ctx, false, calls)
+}
+
+// write runs requests that may have changed something even if they fail.
+func (o storeFlags) write(ctx context.Context, calls func(*client.Client) error) error {
+	return o.do(ctx, true, calls)
+}
+
+func (o storeFlags) do(ctx context.Context, changes bool, calls func(*client.Client) error) error {
+	c, err := o.newClient(client.WithRetries(retries))
+	if err != nil {
+		return err
+	}
+	return explainError(ctx, calls(c), changes)
+}
+
+// forEachID calls do for each id. It goes on after an id that does not exist or that the service refuses, and
+// stops at any other error.
+func forEachID(ctx context.Context, t terminal, ids []int64, do func(id int64) error) error {
+	code := exitOK
+	for _, id := range ids {
+		err := do(id)
+		if err == nil {
+			continue
+		}
+		err = explainError(ctx, err, true)
+		if len(ids) == 1 || ctx.Err() != nil {
+			return err
+		}
+		switch now := reportError(t.err, err); now {
+		case exitNotFound, exitRefused:
+			code = max(code, now)
+		default:
+			return reportedError{max(code, now)} // the next id would fail, too
+		}
+	}
+	if code != exitOK {
+		return reportedError{code}
+	}
+	return nil
+}

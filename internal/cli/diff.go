@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// jsonField is a field of a JSON object, formatted for people.
+type jsonField struct{ name, value string }
+
+// jsonFields returns the fields of an object in order, without its id and timestamps. It returns nil for
+// anything but an object.
+func jsonFields(text []byte) (members []jsonField) {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
+		return nil
+	}
+	for decoder.More() {
+		name, _ := decoder.Token() // the client has already parsed the object
+		var value json.RawMessage
+		if decoder.Decode(&value) != nil {
+			return nil
+		}
+		if name := name.(string); !slices.Contains([]string{"id", "createdAt", "updatedAt", "lastUsedAt"}, name) {
+			members = append(members, jsonField{name, formatValue(value)})
+		}
+	}
+	return members
+}
+
+// formatValue formats a value for people: a short time, or a text that is quoted only if its end would be
+// unclear.
+func formatValue(value json.RawMessage) string {
+	var text string
+	if json.Unmarshal(value, &text) == nil {
+		if at, err := time.Parse(time.RFC3339, text); err == nil {
+			return formatTime(at, "")
+		}
+		if strings.Contains(text, ",") || strings.Contains(text, "→") {
+			return `"` + text + `"`
+		}
+		return text
+	}
+	var texts []string
+	if json.Unmarshal(value, &texts) == nil {
+		return strings.Join(texts, " ")
+	}
+	return string(value)
+}
+
+// describeChange describes a change in one line: all fields of a created or deleted object, the changed
+// fields of any other.
+func describeChange(current, previous []byte) string {
+	now, before := jsonFields(current), jsonFields(previous)
+	if now == nil {
+		now, before = before, nil
+	}
+	var parts []string
+	for _, m := range now {
+		i := slices.IndexFunc(before, func(b jsonField) bool { return b.name == m.name })
+		switch {
+		case i < 0:
+			parts = append(parts, m.name+" "+m.value)
+		case before[i].value != m.value:
+			parts = append(parts, m.name+" "+before[i].value+" → "+m.value)
+		}
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"animalstore/client"
+)
+
+// Exit codes that scripts may rely on. Only the commands for daily use have those after exitUsage; all others
+// fail with exitError.
+const (
+	exitOK          = 0
+	exitError       = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitKey         = 4   // the key is invalid or lacks a scope
+	exitRefused     = 5   // the request conflicts with the state of the shop
+	exitUnreachable = 6   // the service is unreachable or overloaded
+	exitInterrupted = 130 // 128 + SIGINT, as in shells
+)
+
+// exitCodesHelp adds the exit codes to the help of a command.
+type exitCodesHelp struct{}
+
+func (exitCodesHelp) Help() string {
+	return "Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 key rejected, 5 refused by a rule of the shop, " +
+		"6 service unreachable, 130 interrupted."
+}
+
+// codedError is an error with an exit code.
+type codedError struct {
+	error
+	code int
+}
+
+func (f codedError) Unwrap() error { return f.error }
+
+// reportedError is an error that has been printed already.
+type reportedError struct{ code int }
+
+func (reportedError) Error() string { return "" }
+
+// explainError adds an exit code to an error of the client, and what to do next. If the request changes
+// something, it may have succeeded although no response arrived; the error then says so.
+func explainError(ctx context.Context, err error, changes bool) error {
+	if err == nil || isUsageError(err) || errors.As(err, new(reportedError)) || errors.As(err, new(codedError)) {
+		return err
+	}
+	maybe := ""
+	if changes && client.MayBeDone(err) {
+		maybe = "; the change may have been made anyway: check before you retry"
+	}
+	if ctx.Err() != nil {
+		return codedError{errors.New("interrupted" + maybe), exitInterrupted}
+	}
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		return codedError{fmt.Errorf("%w%s%s", plainError(err), hint(e), maybe), exitCode(e)}
+	}
+	if isNetworkError(err) {
+		next := "; start it with animalstore serve, or set its URL with --url or ANIMALSTORE_URL"
+		if isCertificateError(err) {
+			next = "; use a host name that its certificate covers, renew the certificate if it has expired, " +
+				"or make this system trust its issuer (on Linux, SSL_CERT_FILE can name a file with trusted certificates)"
+		}
+		return codedError{fmt.Errorf("%w%s%s", plainError(err), next, maybe), exitUnreachable}
+	}
+	return plainError(err)
+}
+
+// plainError returns an error of the client in the words of the service, without details that only programs
+// need.
+func plainError(err error) error {
+	if e, ok := errors.AsType[*client.Error](err); ok {
+		if e.Status >= 500 && e.RequestID != "" {
+			return fmt.Errorf("%s (request %s)", e.Message, e.RequestID)
+		}
+		return errors.New(e.Message)
+	}
+	if e, ok := errors.AsType[*url.Error](err); ok {
+		address, _, _ := strings.Cut(e.URL, "/v1/")
+		return fmt.Errorf("cannot reach the service at %s: %w", address, e.Err)
+	}
+	return errors.New(strings.TrimPrefix(err.Error(), "animalstore: "))
+}
+
+// hint returns advice that the service cannot give, because it does not know the flags.
+func hint(e *client.Error) string {
+	switch {
+	case exitCode(e) == exitKey:
+		return " The key came from ANIMALSTORE_KEY or --key-file; create another with animalstore keys create."
+	case e.Code == client.CodeUnexpectedAnswer:
+		return " Is --url or ANIMALSTORE_URL the URL of the service?"
+	}
+	return ""
+}
+
+// exitCode returns the exit code for an error response.
+func exitCode(e *client.Error) int {
+	if e.Code == client.CodeUnexpectedAnswer {
+		return exitUnreachable
+	}
+	switch e.Status {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge:
+		return exitUsage
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return exitKey
+	case http.StatusNotFound:
+		return exitNotFound
+	case http.StatusConflict, http.StatusGone, http.StatusPreconditionFailed, http.StatusUnprocessableEntity:
+		return exitRefused
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return exitUnreachable
+	}
+	return exitError
+}
+
+// isCertificateError reports whether the server's certificate is not trusted.
+func isCertificateError(err error) bool {
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	return untrusted
+}
+
+// isNetworkError reports whether the response is missing or incomplete. An error of a file, such as the
+// output, is not one.
+func isNetworkError(err error) bool {
+	if _, file := errors.AsType[*fs.PathError](err); file {
+		return false
+	}
+	_, sending := errors.AsType[*url.Error](err)
+	_, reading := errors.AsType[net.Error](err)
+	return sending || reading || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
+}
+
+func isUsageError(err error) bool {
+	_, usage := errors.AsType[usageError](err)
+	return usage
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"strconv"
+	"strings"
+
+	"animalstore/client"
+	"animalstore/internal/shop"
+)
+
+// idempotencyFlag is the flag of commands that create something.
+type idempotencyFlag struct {
+	IdempotencyKey *string `name:"idempotency-key" placeholder:"KEY" help:"Idempotency key of your choice: repeating the command with the same key within 24 hours has no further effect."`
+}
+
+func (o idempotencyFlag) options() []client.PostOption {
+	if o.IdempotencyKey == nil {
+		return nil // the client generates one for its own retries
+	}
+	return []client.PostOption{client.IdempotencyKey(*o.IdempotencyKey)}
+}
+
+func (o idempotencyFlag) problem() string {
+	if o.IdempotencyKey == nil {
+		return ""
+	}
+	key := *o.IdempotencyKey // an empty value is an unset variable: ignoring it would make a retry unsafe
+	if len(key) < 1 || len(key) > 255 || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return "--idempotency-key must have 1 to 255 printable ASCII characters"
+	}
+	return ""
+}
+
+// checkFlags returns the first problem as a usage error. A problem is "", or a flag and what is wrong with
+// its value.
+func checkFlags(problems ...string) error {
+	for _, problem := range problems {
+		if problem != "" {
+			return usagef("%s", problem)
+		}
+	}
+	return nil
+}
+
+func textProblem(flag, text string) string {
+	if reason := shop.TextProblem(text); reason != "" {
+		return flag + " " + reason
+	}
+	return ""
+}
+
+// optionalTextProblem is textProblem for a flag that may be empty.
+func optionalTextProblem(flag, text string) string {
+	if text == "" {
+		return ""
+	}
+	return textProblem(flag, text)
+}
+
+// statusProblem checks a --status that may be empty; check returns what is wrong with other values.
+func statusProblem(status string, check func(string) string) string {
+	if status == "" {
+		return ""
+	}
+	if reason := check(status); reason != "" {
+		return "--status " + reason
+	}
+	return ""
+}
+
+func formatInt(n int64) string { return strconv.FormatInt(n, 10) }
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"animalstore/internal/httpapi"
+	"animalstore/internal/server"
+	"animalstore/internal/shop"
+	"animalstore/internal/staff"
+)
+
+// rootHandler routes requests to the staff pages or to the API, which also responds to unknown paths.
+type rootHandler struct {
+	api   *httpapi.API
+	pages *staff.Pages
+}
+
+func (s *serveCommand) newHandler(
+	service *shop.Service, log *server.BufferedLog, settings settings, collectors []prometheus.Collector,
+) (*rootHandler, error) {
+	hasTLS := settings.certificate != nil
+	pages, err := staff.New(staff.Config{Service: service, Log: log.Logger, PublicURL: s.PublicURL, TLS: hasTLS})
+	if err != nil {
+		return nil, err
+	}
+	api, err := httpapi.New(httpapi.Config{
+		Service:    service,
+		Log:        log.Logger,
+		AccessLog:  log,
+		PublicURL:  s.PublicURL,
+		StagingURL: s.StagingURL,
+		Origins:    s.CORSOrigin,
+		RateLimit:  settings.rateLimit,
+		Today:      settings.today,
+		Version:    buildVersion(),
+		TLS:        hasTLS,
+		Collectors: append(collectors, pages.Collectors()...),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &rootHandler{api, pages}, nil
+}
+
+func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if staff.Serves(r.URL.Path) {
+		h.pages.ServeHTTP(w, r)
+		return
+	}
+	h.api.ServeHTTP(w, r)
+}
+
+// drain makes the readiness check fail and ends event streams, because this node is about to stop.
+func (h *rootHandler) drain() {
+	h.api.Stopping()
+	h.pages.Stopping()
+}

@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+type keysCommands struct {
+	Create keysCreate `cmd:"" help:"Create a key and print it; it won't be shown again."`
+	List   keysList   `cmd:"" help:"List the keys, newest first."`
+	Rotate keysRotate `cmd:"" help:"Give a key a new secret and print it; the old one stays valid for a while."`
+	Revoke keysRevoke `cmd:"" help:"Revoke a key; every node rejects it within a second."`
+}
+
+type keysCreate struct {
+	databaseFlags
+	Name    string   `required:"" placeholder:"NAME" help:"Name of the key: who will use it."`
+	Scope   []string `placeholder:"SCOPE" default:"admin" help:"What the key may do: pets:read, pets:write, orders:read, orders:write, events:read, admin (default ${default})."`
+	Expires string   `placeholder:"TIME" help:"When the key expires, such as 2027-01-31 or 2027-01-31T18:00:00Z (default: never)."`
+}
+
+// Run prints only the secret to stdout, so that scripts can read it.
+func (k *keysCreate) Run(ctx context.Context, t terminal) error {
+	expires, err := parseTime(k.Expires)
+	if err != nil {
+		return usagef("--expires: %w", err)
+	}
+	scopes := make([]shop.Scope, len(k.Scope))
+	for i, scope := range k.Scope {
+		scopes[i] = shop.Scope(scope)
+	}
+	wanted := shop.NewKey{Name: k.Name, Scopes: scopes, ExpiresAt: expires}
+	flags := map[string]string{"name": "--name", "scopes": "--scope", "expiresAt": "--expires"}
+	for member, reason := range wanted.Problems(time.Now()).All() {
+		return usagef("%s %s", flags[member], reason) // before the database is opened
+	}
+	return k.withService(ctx, true, func(service *shop.Service) error {
+		key, err := service.CreateKey(ctx, wanted)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(t.err, "Created key %d (%s) for the %s environment, with %s. It won't be shown again.\n",
+			key.ID, escapeControls(key.Name), service.Environment(), shop.ScopesText(key.Scopes))
+		_, err = fmt.Fprintln(t.out, key.Secret)
+		return err
+	})
+}
+
+type keysList struct{ databaseFlags }
+
+func (k *keysList) Run(ctx context.Context, t terminal) error {
+	return k.withService(ctx, false, func(service *shop.Service) error {
+		list := newTable(t.out, "ID", "NAME", "SCOPES", "HINT", "CREATED", "EXPIRES", "LAST USED")
+		request := shop.PageRequest{Limit: 100}
+		for {
+			page, err := service.ListKeys(ctx, request)
+			if err != nil {
+				return err
+			}
+			for _, key := range page.Items {
+				list.add(formatInt(key.ID), key.Name, shop.ScopesText(key.Scopes), "…"+key.Hint,
+					formatTime(key.CreatedAt, ""), formatTime(key.ExpiresAt, "never"), formatTime(key.LastUsedAt, "not yet"))
+				request.After = &key.ID
+			}
+			if !page.More {
+				return list.flush()
+			}
+		}
+	})
+}
+
+type keysRotate struct {
+	databaseFlags
+	ID      int64         `arg:"" help:"ID of the key, as shown by keys list."`
+	Overlap time.Duration `default:"24h" placeholder:"DURATION" help:"How long the old secret stays valid, such as 90m or 24h (default ${default})."`
+}
+
+// Run prints only the secret to stdout, so that scripts can read it.
+func (k *keysRotate) Run(ctx context.Context, t terminal) error {
+	if reason := shop.OverlapProblem(k.Overlap); reason != "" {
+		return usagef("--overlap: %s", reason)
+	}
+	return k.withService(ctx, false, func(service *shop.Service) error {
+		key, err := service.RotateKey(ctx, k.ID, k.Overlap)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(t.err, "Key %d (%s) has a new secret, which won't be shown again. The old one stays valid for %s.\n",
+			key.ID, escapeControls(key.Name), k.Overlap)
+		_, err = fmt.Fprintln(t.out, key.Secret)
+		return err
+	})
+}
+
+type keysRevoke struct {
+	databaseFlags
+	ID int64 `arg:"" help:"ID of the key, as shown by keys list."`
+}
+
+func (k *keysRevoke) Run(ctx context.Context, t terminal) error {
+	return k.withService(ctx, false, func(service *shop.Service) error {
+		if err := service.RevokeKey(ctx, k.ID); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintf(t.err, "Revoked key %d.\n", k.ID)
+		return err
+	})
+}
+
+// parseTime parses a time, or a date as midnight UTC. It returns the zero time for "".
+func parseTime(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, text); err == nil && !t.IsZero() {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("invalid time %q; expected a date or time such as 2027-01-31 or 2027-01-31T18:00:00Z", text)
+}
+
+// formatTime formats a time in UTC for people, or returns none for the zero time.
+func formatTime(t time.Time, none string) string {
+	if t.IsZero() {
+		return none
+	}
+	return t.UTC().Format("2006-01-02 15:04 UTC")
+}

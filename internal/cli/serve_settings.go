@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"animalstore/internal/server"
+)
+
+// settings are the parsed values of serve's flags.
+type settings struct {
+	configuredKey  string
+	rateLimit      int                 // 0 for no limit
+	today          func() time.Time    // nil for the current date
+	eventRetention time.Duration       // 0 for ever
+	certificate    *server.Certificate // nil for plain HTTP
+}
+
+// settings checks and parses every flag before the command has any effect.
+func (s *serveCommand) settings() (settings, error) {
+	var parsed settings
+	if err := checkAddr(s.Addr); err != nil {
+		return parsed, usagef("--addr: %w", err)
+	}
+	if err := checkDatabase(s.Database, databaseVariable); err != nil {
+		return parsed, usagef("--database: %w", err)
+	}
+	if err := checkBaseURL(s.PublicURL); err != nil {
+		return parsed, usagef("--public-url: %w", err)
+	}
+	if err := checkBaseURL(s.StagingURL); err != nil {
+		return parsed, usagef("--staging-url: %w", err)
+	}
+	for _, origin := range s.CORSOrigin {
+		if err := checkOrigin(origin); err != nil {
+			return parsed, usagef("--cors-origin: %w", err)
+		}
+	}
+	if err := checkHold(s.OrderHold); err != nil {
+		return parsed, usagef("--order-hold: %w", err)
+	}
+	if s.MaxConnections < 1 {
+		return parsed, usagef("--max-connections: %d is out of range; expected 1 or more", s.MaxConnections)
+	}
+	var err error
+	if parsed.rateLimit, err = parseRate(s.RateLimit); err != nil {
+		return parsed, usagef("--rate-limit: %w", err)
+	}
+	if parsed.eventRetention, err = parseRetention(s.EventRetention); err != nil {
+		return parsed, usagef("--event-retention: %w", err)
+	}
+	if s.APIDate != "" {
+		date, err := time.Parse(time.DateOnly, s.APIDate)
+		if err != nil {
+			return parsed, usagef("--api-date: invalid date %q; expected a date such as 2030-12-05", s.APIDate)
+		}
+		parsed.today = func() time.Time { return date }
+	}
+	if (s.TLSCert == "") != (s.TLSKey == "") {
+		return parsed, usagef("--tls-cert and --tls-key: set both or neither")
+	}
+	if s.TLSCert != "" {
+		if parsed.certificate, err = server.LoadCertificate(s.TLSCert, s.TLSKey); err != nil {
+			return parsed, usagef("--tls-cert, --tls-key: %w", err)
+		}
+	}
+	parsed.configuredKey, err = configuredKey(s.APIKeyFile)
+	return parsed, err
+}
+
+func checkAddr(addr string) error {
+	_, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("invalid address %q; expected host:port", addr)
+	}
+	if n, err := strconv.ParseUint(port, 10, 16); err != nil || port != strconv.FormatUint(n, 10) {
+		return fmt.Errorf("invalid port %q; expected a number from 0 to 65535", port)
+	}
+	return nil
+}
+
+// checkBaseURL checks a base URL of the API, which may be empty.
+func checkBaseURL(text string) error {
+	if text == "" {
+		return nil
+	}
+	u, err := url.Parse(text)
+	if err != nil || !isHTTP(u) || !strings.HasSuffix(u.Path, "/v1") || u.Scheme+"://"+u.Host+u.EscapedPath() != text {
+		return fmt.Errorf("invalid URL %q; expected a URL such as https://pets.example.com/v1", text)
+	}
+	return nil
+}
+
+// checkOrigin checks that an origin is written as browsers send it; in any other form it would never match.
+func checkOrigin(origin string) error {
+	if origin == "*" {
+		return nil
+	}
+	u, err := url.Parse(origin)
+	if err != nil || !isHTTP(u) || strings.Contains(u.Host, "*") || u.Scheme+"://"+u.Host != origin ||
+		origin != strings.ToLower(origin) || u.Scheme == "http" && u.Port() == "80" || u.Scheme == "https" && u.Port() == "443" {
+		return fmt.Errorf("invalid origin %q; expected an origin as browsers send it, such as https://shop.example.com", origin)
+	}
+	return nil
+}
+
+// isHTTP reports whether a URL is one of a web server. It is stricter than Go's parser about the host.
+func isHTTP(u *url.URL) bool {
+	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && !strings.ContainsAny(u.Host, `<>"`)
+}
+
+// checkHold checks the value of --order-hold.
+func checkHold(hold time.Duration) error {
+	const least, most = time.Second, 10 * 365 * 24 * time.Hour
+	if hold < least || hold > most {
+		return fmt.Errorf("%s is out of range; expected %s to %s", hold, least, most)
+	}
+	return nil
+}
+
+// parseRate parses --rate-limit. It returns 0 for "off".
+func parseRate(text string) (int, error) {
+	if text == "off" {
+		return 0, nil
+	}
+	const most = 1_000_000
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > most {
+		return 0, fmt.Errorf("invalid rate %q; expected off or a number from 1 to %d", text, most)
+	}
+	return n, nil
+}
+
+// parseRetention parses --event-retention. It returns 0 for "off". The minimum gives clients time to catch
+// up.
+func parseRetention(text string) (time.Duration, error) {
+	if text == "off" {
+		return 0, nil
+	}
+	const least = time.Hour
+	d, err := time.ParseDuration(text)
+	if err != nil || d < least {
+		return 0, fmt.Errorf("invalid duration %q; expected off or a duration of at least 1h, such as 720h", text)
+	}
+	return d, nil
+}
+
+// minKeyLength makes a configured key hard to guess.
+const minKeyLength = 16
+
+// configuredKey reads the operator's own admin key from the file, or else from the environment. It returns ""
+// if there is none. Its errors never contain any part of the key.
+func configuredKey(file string) (string, error) {
+	source, key := "ANIMALSTORE_API_KEY", os.Getenv("ANIMALSTORE_API_KEY")
+	if file != "" {
+		content, err := os.ReadFile(file)
+		if err != nil {
+			return "", usagef("--api-key-file: %w", err)
+		}
+		source, key = "--api-key-file", strings.TrimSpace(string(content))
+	} else if key == "" {
+		return "", nil
+	}
+	if len(key) < minKeyLength {
+		return "", usagef("%s: the key must have at least %d characters", source, minKeyLength)
+	}
+	if strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return "", usagef("%s: the key may contain only visible ASCII characters and no spaces", source)
+	}
+	return key, nil
+}

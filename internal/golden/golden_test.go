@@ -1,0 +1,166 @@
+// Package golden freezes what users see of the program: the answers of the HTTP interface, the help texts, the names of the
+// metrics and the schemas of both databases. It is a black box: it builds the real binary and uses it over HTTP and on the
+// command line, so no change inside the program can break it, unless users would notice that change.
+//
+// The expected results are the files in testdata. After a change that users are meant to see, rewrite them and review the
+// difference:
+//
+//	go test ./internal/golden -update
+package golden
+
+import (
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"animalstore/internal/pgtest"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+// patience limits every wait. It only keeps a broken program from hanging the tests.
+const patience = 2 * time.Minute
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if buildDir != "" {
+		os.RemoveAll(buildDir)
+	}
+	os.Exit(code)
+}
+
+var buildDir string // where the binary is
+
+// binary builds the program, once, and returns its path.
+func binary(t *testing.T) string {
+	t.Helper()
+	path, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var build = sync.OnceValues(func() (path string, err error) {
+	// The go command notices which folders a test reads. Reading all of them keeps it from returning a cached result for a
+	// program that has changed.
+	err = filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "node_modules") {
+			return fs.SkipDir
+		}
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	if buildDir, err = os.MkdirTemp("", "animalstore-golden-"); err != nil {
+		return "", err
+	}
+	path = filepath.Join(buildDir, "animalstore")
+	args := []string{"build", "-o", path}
+	info, ok := debug.ReadBuildInfo()
+	if ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		args = append(args, "-race")
+	}
+	command := exec.Command("go", append(args, "./cmd/animalstore")...)
+	command.Dir = "../.."
+	if output, err := command.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("cannot build the program: %w\n%s", err, output)
+	}
+	return path, nil
+})
+
+// engine is a kind of database. Its method returns the value of --database for a new, empty one.
+type engine struct {
+	name string
+	open func(t *testing.T) string
+}
+
+// engines are all of them. This is the only use of pgtest.
+var engines = []engine{
+	{"sqlite", func(t *testing.T) string { return filepath.Join(t.TempDir(), "animalstore.db") }},
+	{"postgres", func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) }},
+}
+
+// environment is that of the tests without the settings of the program, and then the given ones.
+func environment(settings ...string) []string {
+	environment := slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "ANIMALSTORE_") || strings.HasPrefix(variable, "COLUMNS=")
+	})
+	return append(append(environment, "GORACE=atexit_sleep_ms=0"), settings...)
+}
+
+// check compares a result with a golden file, or writes that file.
+func check(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", filepath.FromSlash(name))
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	compare(t, name, got)
+}
+
+// compare compares a result with a golden file.
+func compare(t *testing.T, name, got string) {
+	t.Helper()
+	want, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(name)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got == string(want) {
+		return
+	}
+	const most = 80
+	diff := strings.Split(cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")), "\n")
+	if len(diff) > most {
+		diff = append(diff[:most], fmt.Sprintf("and %d more lines", len(diff)-most))
+	}
+	t.Errorf("testdata/%s (-want +got):\n%s", name, strings.Join(diff, "\n"))
+}
+
+// checkFiles expects exactly these golden files in a folder of testdata. With -update it removes the others.
+func checkFiles(t *testing.T, folder string, want []string) {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Join("testdata", folder))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		if slices.Contains(want, entry.Name()) {
+			continue
+		}
+		path := filepath.Join("testdata", folder, entry.Name())
+		if !*update {
+			t.Errorf("%s belongs to no test", path)
+		} else if err := os.Remove(path); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// await asks again and again until it is so.
+func await(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %s for %s", patience, what)
+		}
+	}
+}

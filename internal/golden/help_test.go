@@ -1,0 +1,50 @@
+package golden
+
+import (
+	"bytes"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestHelp freezes --help of the program and of every command that it lists.
+func TestHelp(t *testing.T) {
+	t.Parallel()
+	var files []string
+	for todo := [][]string{nil}; len(todo) > 0; todo = todo[1:] {
+		command := todo[0]
+		help := helpOf(t, command)
+		name := strings.Join(append([]string{"animalstore"}, command...), "-") + ".txt"
+		check(t, "help/"+name, help)
+		files = append(files, name)
+		todo = append(todo, commandsIn(help)...)
+	}
+	if len(files) < 30 {
+		t.Errorf("there are only %d commands: %q", len(files), files)
+	}
+	checkFiles(t, "help", files)
+}
+
+func helpOf(t *testing.T, command []string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	c := exec.Command(binary(t), append(command[:len(command):len(command)], "--help")...)
+	c.Dir, c.Env, c.Stdout, c.Stderr = t.TempDir(), environment(), &stdout, &stderr
+	if err := c.Run(); err != nil || stderr.Len() > 0 {
+		t.Fatalf("%q --help: %v\n%s", command, err, &stderr)
+	}
+	return stdout.String()
+}
+
+var commandLine = regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)*)(?: .*)?$`)
+
+// commandsIn returns the commands that a help text lists, each with those above it.
+func commandsIn(help string) (commands [][]string) {
+	_, list, _ := strings.Cut(help, "\nCommands:\n")
+	list, _, _ = strings.Cut(list, "\n\n")
+	for _, line := range commandLine.FindAllStringSubmatch(list, -1) {
+		commands = append(commands, strings.Fields(line[1]))
+	}
+	return commands
+}

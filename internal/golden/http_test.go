@@ -1,0 +1,136 @@
+package golden
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// area is a part of the interface with a transcript of its own. Each has a new service with a new database.
+type area struct {
+	name         string
+	unconfigured bool // there is no configured key
+	flags        []string
+	prepare      func(t *testing.T, database string) // makes the database, unless the service is to make it
+	talk         func(s *session)
+}
+
+// TestHTTP freezes the HTTP interface. Both kinds of databases are held to the same transcript.
+func TestHTTP(t *testing.T) {
+	t.Parallel()
+	var files []string
+	for _, area := range areas {
+		files = append(files, area.name+".txt")
+	}
+	t.Run("areas", func(t *testing.T) {
+		for _, area := range areas {
+			t.Run(area.name, func(t *testing.T) {
+				t.Parallel()
+				for _, engine := range engines {
+					t.Run(engine.name, func(t *testing.T) {
+						s := newSession(t, engine, area)
+						area.talk(s)
+						if t.Failed() {
+							return
+						}
+						if engine.name == engines[0].name {
+							check(t, "http/"+area.name+".txt", s.text.String())
+						} else {
+							compare(t, "http/"+area.name+".txt", s.text.String())
+						}
+					})
+				}
+			})
+		}
+	})
+	checkFiles(t, "http", files)
+	t.Run("complete", checkComplete)
+}
+
+// TestOpenAPI freezes the document that the service serves, except for its prose and its examples.
+func TestOpenAPI(t *testing.T) {
+	t.Parallel()
+	s := newSession(t, engines[0], area{})
+	document := decode[any](s, s.ask("GET", "/v1/openapi.json", "", false).body)
+	withoutProse(document)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", " ")
+	if err := encoder.Encode(document); err != nil {
+		t.Fatal(err)
+	}
+	check(t, "openapi.json", text.String())
+}
+
+// withoutProse removes what is for people alone.
+func withoutProse(value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for _, name := range []string{"description", "summary"} {
+			if _, isText := value[name].(string); isText {
+				delete(value, name)
+			}
+		}
+		delete(value, "example")
+		delete(value, "examples")
+		for _, member := range value {
+			withoutProse(member)
+		}
+	case []any:
+		for _, element := range value {
+			withoutProse(element)
+		}
+	}
+}
+
+// notFrozen are the codes that no transcript can have without disturbing the program.
+var notFrozen = []string{"idempotency_key_in_use", "internal_error", "unavailable"}
+
+// checkComplete looks in the transcripts for a success of every operation, and for every error code.
+func checkComplete(t *testing.T) {
+	s := newSession(t, engines[0], area{})
+	document := decode[struct {
+		Paths      map[string]map[string]struct{ OperationID string }
+		Components struct {
+			Schemas struct{ ErrorCode struct{ Enum []string } }
+		}
+	}](s, s.ask("GET", "/v1/openapi.json", "", false).body)
+	var transcripts strings.Builder
+	for _, area := range areas {
+		text, err := os.ReadFile(filepath.Join("testdata", "http", area.name+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		transcripts.Write(text)
+	}
+	operations := 0
+	for _, path := range slices.Sorted(maps.Keys(document.Paths)) {
+		for method, operation := range document.Paths[path] {
+			if operation.OperationID == "" {
+				continue
+			}
+			operations++
+			pattern := regexp.MustCompile(`\\\{[a-zA-Z]+\\\}`).ReplaceAllString(regexp.QuoteMeta(path), `-?[0-9]+`)
+			succeeded := regexp.MustCompile(`(?m)^>>> ` + strings.ToUpper(method) + ` /v1` + pattern + `(?:\?.*)?\n(?:[^<].*\n|\n)*<<< 2`)
+			if !succeeded.MatchString(transcripts.String()) {
+				t.Errorf("%s %s is in no transcript", method, path)
+			}
+		}
+	}
+	codes := document.Components.Schemas.ErrorCode.Enum
+	if operations < 30 || len(codes) < 20 {
+		t.Errorf("the document has %d operations and %d codes", operations, len(codes))
+	}
+	for _, code := range codes {
+		if !slices.Contains(notFrozen, code) && !strings.Contains(transcripts.String(), `{"code":"`+code+`"`) {
+			t.Errorf("%s is in no transcript", code)
+		}
+	}
+}

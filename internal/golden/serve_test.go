@@ -1,0 +1,116 @@
+package golden
+
+import (
+	"bytes"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// adminKey is the configured key, where there is one.
+const adminKey = "the-operators-own-key"
+
+// process is the service while it runs.
+type process struct {
+	t       *testing.T
+	command *exec.Cmd
+	exited  chan struct{}
+	url     string // where it listens, without a path
+
+	mu     sync.Mutex
+	output bytes.Buffer
+}
+
+var listening = regexp.MustCompile(`msg=listening addr=(\S+) .*\n`)
+
+// serve starts the service on a free port, waits until it answers, and ends it with the test.
+func serve(t *testing.T, database string, variables []string, flags ...string) *process {
+	t.Helper()
+	p := &process{t: t, exited: make(chan struct{})}
+	p.command = exec.Command(binary(t), append([]string{"serve", "--addr", "127.0.0.1:0", "--database", database}, flags...)...)
+	p.command.Dir, p.command.Env = t.TempDir(), environment(variables...)
+	p.command.Stdout, p.command.Stderr = p, p
+	if err := p.command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		defer close(p.exited)
+		p.command.Wait()
+	}()
+	t.Cleanup(func() {
+		p.command.Process.Kill()
+		<-p.exited
+		if t.Failed() {
+			t.Logf("%s wrote:\n%s", p.command, p.written())
+		}
+		if strings.Contains(p.written(), "DATA RACE") || strings.Contains(p.written(), "level=ERROR") {
+			t.Errorf("the program logged an error:\n%s", p.written())
+		}
+	})
+	await(t, "the service to listen", func() bool {
+		select {
+		case <-p.exited:
+			t.Fatalf("the program ended: %s", p.written())
+		default:
+		}
+		return listening.MatchString(p.written())
+	})
+	p.url = "http://" + listening.FindStringSubmatch(p.written())[1]
+	// It listens before it has finished its start, and does not end well when it is asked to stop in between.
+	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Get(p.url + "/livez")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	if response.StatusCode != http.StatusOK {
+		t.Fatalf("/livez: %s", response.Status)
+	}
+	return p
+}
+
+// stop asks the service to stop, and expects it to end well.
+func (p *process) stop() {
+	p.t.Helper()
+	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
+		p.t.Fatal(err)
+	}
+	select {
+	case <-p.exited:
+	case <-time.After(patience):
+		p.t.Fatal("the program does not end")
+	}
+	if code := p.command.ProcessState.ExitCode(); code != 0 {
+		p.t.Fatalf("asked to stop, the program exited with %d: %s", code, p.written())
+	}
+}
+
+// Write takes what the program writes.
+func (p *process) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.output.Write(text)
+}
+
+func (p *process) written() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.output.String()
+}
+
+// run runs a command of the program to its end, expects it to succeed, and returns what it wrote to stdout.
+func run(t *testing.T, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	command := exec.CommandContext(t.Context(), binary(t), args...)
+	command.Dir, command.Env, command.Stdout, command.Stderr = t.TempDir(), environment(), &stdout, &stderr
+	if err := command.Run(); err != nil {
+		t.Fatalf("%s: %v\n%s", command, err, &stderr)
+	}
+	return stdout.String()
+}

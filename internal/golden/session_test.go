@@ -1,0 +1,297 @@
+package golden
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// host is what the requests name as their host, so that no address in an answer depends on the port.
+const host = "animals.example"
+
+// session talks to a running service and writes a transcript of it, in which everything that varies from run to run has a
+// placeholder.
+type session struct {
+	*testing.T
+	database string
+	*process
+	client *http.Client
+	key    string // is sent with every request; "" sends none
+
+	text    strings.Builder
+	names   []pair            // what has got a placeholder of its own
+	counts  map[string]int    // how many placeholders of a kind there are
+	lengths map[string]string // how the length of the last answer for a path is written
+}
+
+type pair struct{ raw, placeholder string }
+
+// answer is the answer to a request, as it came.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// newSession starts the service for a session.
+func newSession(t *testing.T, engine engine, a area) *session {
+	t.Helper()
+	s := &session{T: t, database: engine.open(t), key: adminKey, counts: map[string]int{}, lengths: map[string]string{},
+		client: &http.Client{Timeout: patience, Transport: &http.Transport{DisableCompression: true},
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
+	t.Cleanup(s.client.CloseIdleConnections)
+	s.name(adminKey, "{configured key}")
+	var variables []string
+	if a.unconfigured {
+		s.key = ""
+	} else {
+		variables = []string{"ANIMALSTORE_API_KEY=" + adminKey}
+	}
+	if a.prepare != nil {
+		a.prepare(t, s.database)
+	}
+	s.process = serve(t, s.database, variables, a.flags...)
+	return s
+}
+
+// title begins a section of the transcript.
+func (s *session) title(text string) { fmt.Fprintf(&s.text, "### %s\n\n", text) }
+
+// name gives a placeholder to something that varies.
+func (s *session) name(raw, placeholder string) { s.names = append(s.names, pair{raw, placeholder}) }
+
+func (s *session) named(raw string) bool {
+	return slices.ContainsFunc(s.names, func(p pair) bool { return p.raw == raw })
+}
+
+// number gives a placeholder of a kind to something that varies, unless it has one.
+func (s *session) number(raw, kind string) {
+	if !s.named(raw) {
+		s.counts[kind]++
+		s.name(raw, fmt.Sprintf("{%s %d}", kind, s.counts[kind]))
+	}
+}
+
+// send sends a request and writes it and its answer down. Fields are header fields, "Name: value"; one without a value takes
+// away what is sent by default.
+func (s *session) send(method, target, body string, fields ...string) answer {
+	s.Helper()
+	a := s.ask(method, target, body, true, fields...)
+	s.writeAnswer(method, target, a)
+	return a
+}
+
+// ask sends a request; its answer is not written down.
+func (s *session) ask(method, target, body string, write bool, fields ...string) answer {
+	s.Helper()
+	response := s.open(method, target, body, write, fields...)
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil {
+		s.Fatalf("%s %s: %v", method, target, err)
+	}
+	return answer{response.StatusCode, header(response), string(content)}
+}
+
+func (s *session) open(method, target, body string, write bool, fields ...string) *http.Response {
+	s.Helper()
+	request, err := http.NewRequestWithContext(s.Context(), method, s.url+target, strings.NewReader(body))
+	if err != nil {
+		s.Fatal(err)
+	}
+	request.Host = host
+	if s.key != "" {
+		request.Header.Set("Authorization", "Bearer "+s.key)
+	}
+	if body != "" {
+		request.Header.Set("Content-Type", "application/json")
+	}
+	for _, field := range fields {
+		name, value, _ := strings.Cut(field, ":")
+		if value = strings.TrimSpace(value); value == "" {
+			request.Header.Del(name)
+		} else {
+			request.Header.Set(name, value)
+		}
+	}
+	if write {
+		fmt.Fprintf(&s.text, ">>> %s %s\n", method, s.normal(target))
+		s.writeHeader(request.Header)
+		if len(body) > 2000 {
+			body = fmt.Sprintf("{%d bytes}", len(body))
+		}
+		s.writeBody(s.normal(body))
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		s.Fatalf("%s %s: %v", method, target, err)
+	}
+	return response
+}
+
+// header returns all header fields of an answer, with those that net/http sets apart.
+func header(response *http.Response) http.Header {
+	header := response.Header.Clone()
+	if response.Close {
+		header.Set("Connection", "close")
+	}
+	if len(response.TransferEncoding) > 0 {
+		header["Transfer-Encoding"] = response.TransferEncoding
+	}
+	return header
+}
+
+func (s *session) writeAnswer(method, target string, a answer) {
+	s.learn(a.body)
+	body := s.normal(a.body)
+	header := a.header.Clone()
+	document := method == http.MethodGet && a.status == http.StatusOK &&
+		(strings.HasPrefix(target, "/v1/openapi.") || strings.HasPrefix(target, "/docs")) // frozen elsewhere, or not at all
+	if document {
+		body = "{a document}\n"
+	}
+	if body != a.body { // so its length and hash vary
+		if header.Get("Content-Length") == strconv.Itoa(len(a.body)) {
+			header.Set("Content-Length", "{length}")
+			s.lengths[target] = "{length}"
+		}
+		if tag := header.Get("ETag"); tag != "" {
+			s.number(tag, "etag")
+		}
+	}
+	if length := s.lengths[target]; method == http.MethodHead && length != "" {
+		header.Set("Content-Length", length)
+	}
+	fmt.Fprintf(&s.text, "<<< %d %s\n", a.status, http.StatusText(a.status))
+	s.writeHeader(header)
+	s.writeBody(body)
+	s.text.WriteString("\n")
+}
+
+func (s *session) writeHeader(header http.Header) {
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		for _, value := range header[name] {
+			switch name {
+			case "Date":
+				value = "{date}"
+			case "X-Request-Id":
+				value = requestID.ReplaceAllString(value, "{request id}")
+			case "User-Agent":
+				value = userAgent.ReplaceAllString(value, "animalstore/{version}")
+			}
+			fmt.Fprintf(&s.text, "%s: %s\n", name, s.normal(value))
+		}
+	}
+}
+
+func (s *session) writeBody(body string) {
+	if body == "" {
+		return
+	}
+	fmt.Fprintf(&s.text, "\n%s", strings.ReplaceAll(body, "\r\n", "{CR}\n"))
+	if !strings.HasSuffix(body, "\n") {
+		s.text.WriteString("{no newline}\n")
+	}
+}
+
+var (
+	keyPattern    = regexp.MustCompile(`ask_(?:live|test)_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}`)
+	secretPattern = regexp.MustCompile(`whsec_[A-Za-z0-9+/]{43}=`)
+	testPattern   = regexp.MustCompile(`test_[0-9]+`)
+	timePattern   = regexp.MustCompile(`"20[2-8][0-9]-[0-9]{2}-[0-9]{2}T[0-9:.]+Z"`)
+	requestID     = regexp.MustCompile(`^[a-z2-7]{26}$`)
+	userAgent     = regexp.MustCompile(`^animalstore/\S+`)
+	msPattern     = regexp.MustCompile(`"durationMs":[0-9]+`)
+)
+
+// learn gives a placeholder to every key, secret and test in a body.
+func (s *session) learn(body string) {
+	for _, key := range keyPattern.FindAllString(body, -1) {
+		s.number(key, "key")
+		if hint := `"hint":"` + key[len(key)-4:] + `"`; !s.named(hint) {
+			s.name(hint, `"hint":"{the end of `+strings.Trim(s.normal(key), "{}")+`}"`)
+		}
+	}
+	for _, secret := range secretPattern.FindAllString(body, -1) {
+		s.number(secret, "secret")
+	}
+	for _, test := range testPattern.FindAllString(body, -1) {
+		s.number(test, "test")
+	}
+}
+
+// normal replaces what varies.
+func (s *session) normal(text string) string {
+	for _, name := range s.names {
+		text = strings.ReplaceAll(text, name.raw, name.placeholder)
+	}
+	text = timePattern.ReplaceAllString(text, `"{time}"`)
+	return msPattern.ReplaceAllString(text, `"durationMs":{ms}`)
+}
+
+var nextLink = regexp.MustCompile(`<(?:http://` + regexp.QuoteMeta(host) + `)?([^>]*)>; rel="next"`)
+
+// pages gets all pages of a list, from the given one on.
+func (s *session) pages(target string) {
+	s.Helper()
+	for range 20 {
+		next := nextLink.FindStringSubmatch(s.send("GET", target, "").header.Get("Link"))
+		if next == nil {
+			return
+		}
+		target = next[1]
+	}
+	s.Fatal("the pages do not end")
+}
+
+// again gets something twice, the second time if it has changed, and then only its header.
+func (s *session) again(target string) {
+	s.Helper()
+	tag := s.send("GET", target, "").header.Get("ETag")
+	s.send("GET", target, "", "If-None-Match: "+tag)
+	s.send("HEAD", target, "")
+}
+
+// stream opens a stream of events and writes down what comes until it has seen n of them; when those that were there have
+// come, it calls then.
+func (s *session) stream(target string, n int, then func(), fields ...string) {
+	s.Helper()
+	response := s.open("GET", target, "", true, append(fields, "Accept: text/event-stream")...)
+	defer response.Body.Close()
+	var body strings.Builder
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(nil, 1<<20)
+	for seen := 0; seen < n; {
+		if !lines.Scan() {
+			s.Fatalf("the stream ended: %v", lines.Err())
+		}
+		line := lines.Text()
+		fmt.Fprintln(&body, line)
+		if strings.HasPrefix(line, "data:") {
+			seen++
+			if seen == n-1 && then != nil {
+				then()
+				then = nil
+			}
+		}
+	}
+	s.writeAnswer("GET", target, answer{response.StatusCode, header(response), body.String()})
+}
+
+// decode reads a JSON body.
+func decode[T any](s *session, body string) (value T) {
+	s.Helper()
+	if err := json.NewDecoder(bytes.NewBufferString(body)).Decode(&value); err != nil {
+		s.Fatalf("%v: %s", err, body)
+	}
+	return value
+}

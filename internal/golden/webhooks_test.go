@@ -1,0 +1,167 @@
+package golden
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// receiver is what a partner runs to be told of events. It answers 410 below /gone.
+type receiver struct {
+	*httptest.Server
+	mu       sync.Mutex
+	messages []message
+}
+
+type message struct {
+	request *http.Request
+	body    string
+}
+
+func newReceiver(s *session) *receiver {
+	r := &receiver{}
+	r.Server = httptest.NewServer(r)
+	s.Cleanup(r.Close)
+	s.name(r.URL, "http://{receiver}")
+	return r
+}
+
+func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(request.Body)
+	if err != nil {
+		return
+	}
+	r.mu.Lock()
+	r.messages = append(r.messages, message{request, string(body)})
+	r.mu.Unlock()
+	if strings.HasPrefix(request.URL.Path, "/gone") {
+		w.WriteHeader(http.StatusGone)
+	}
+	io.WriteString(w, "Thank you.")
+}
+
+var signature = regexp.MustCompile(`v1,[A-Za-z0-9+/]{43}=`)
+
+// write waits for n messages and writes them down, in an order that does not depend on when they came.
+func (r *receiver) write(s *session, n int) {
+	s.Helper()
+	await(s.T, fmt.Sprintf("%d messages", n), func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return len(r.messages) >= n
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var texts []string
+	for _, m := range r.messages {
+		s.learn(m.body)
+		header := m.request.Header.Clone()
+		header.Set("Webhook-Timestamp", "{seconds}")
+		header.Set("Webhook-Signature", signature.ReplaceAllString(header.Get("Webhook-Signature"), "{signature}"))
+		header.Set("Content-Length", "{length}")
+		before := s.text.String()
+		s.text.Reset()
+		fmt.Fprintf(&s.text, "!!! %s %s\n", m.request.Method, m.request.URL)
+		s.writeHeader(header)
+		s.writeBody(s.normal(m.body))
+		texts = append(texts, s.text.String())
+		s.text.Reset()
+		s.text.WriteString(before)
+	}
+	slices.Sort(texts)
+	for _, text := range texts {
+		fmt.Fprintf(&s.text, "%s\n", text)
+	}
+	r.messages = nil
+}
+
+// settled waits until no delivery of a webhook is pending.
+func settled(s *session, path string, n int) {
+	s.Helper()
+	await(s.T, "the deliveries", func() bool {
+		body := s.ask("GET", path+"/deliveries", "", false).body
+		return len(decode[[]any](s, body)) == n && !strings.Contains(body, `"status":"pending"`)
+	})
+}
+
+func webhooks(s *session) {
+	r := newReceiver(s)
+	s.title("Add webhooks")
+	s.send("POST", "/v1/webhooks", fmt.Sprintf(`{"url":"%s/hook","types":["pet.updated","pet.created"]}`, r.URL))
+	s.send("POST", "/v1/webhooks", fmt.Sprintf(`{"url":"%s/gone","types":["pet.deleted"]}`, r.URL), `Idempotency-Key: "one"`)
+	s.send("POST", "/v1/webhooks", fmt.Sprintf(`{"url":"%s/gone","types":["pet.deleted"]}`, r.URL), `Idempotency-Key: "one"`)
+	s.send("POST", "/v1/webhooks", fmt.Sprintf(`{"url":"%s/none","types":["order.expired"]}`, r.URL))
+	s.send("POST", "/v1/webhooks", `{}`)
+	s.send("POST", "/v1/webhooks", `{"url":"ftp://example.com/"}`)
+	s.send("POST", "/v1/webhooks", `{"url":"https://name:password@example.com/"}`)
+	s.send("POST", "/v1/webhooks", `{"url":"https://example.com/","types":["pet.eaten"]}`)
+	s.title("Messages")
+	s.send("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
+	settled(s, "/v1/webhooks/1", 1)
+	s.send("PATCH", "/v1/pets/1", `{"name":"Rexina"}`, mergePatch)
+	settled(s, "/v1/webhooks/1", 2)
+	r.write(s, 2)
+	s.pages("/v1/webhooks/1/deliveries?limit=1")
+	s.again("/v1/webhooks/1/deliveries")
+	s.send("GET", "/v1/webhooks/1/deliveries?status=succeeded&limit=1", "")
+	s.send("GET", "/v1/webhooks/1/deliveries?status=failed", "")
+	s.send("GET", "/v1/webhooks/1/deliveries?status=lost", "")
+	s.send("GET", "/v1/webhooks/77/deliveries", "")
+	s.title("Again")
+	s.send("POST", "/v1/webhooks/1/deliveries/1/redeliver", "")
+	settled(s, "/v1/webhooks/1", 3)
+	r.write(s, 1)
+	s.send("GET", "/v1/webhooks/1/deliveries?limit=1", "")
+	s.send("POST", "/v1/webhooks/1/deliveries/77/redeliver", "")
+	s.send("POST", "/v1/webhooks/77/deliveries/1/redeliver", "")
+	s.title("An address that is gone")
+	s.send("DELETE", "/v1/pets/1", "")
+	await(s.T, "the webhook to be disabled", func() bool {
+		return strings.Contains(s.ask("GET", "/v1/webhooks/2", "", false).body, `"enabled":false`)
+	})
+	r.write(s, 1)
+	s.send("GET", "/v1/webhooks/2", "")
+	s.send("GET", "/v1/webhooks/2/deliveries", "")
+	s.title("A test")
+	s.send("POST", "/v1/webhooks/3/test", "", `Idempotency-Key: "two"`)
+	settled(s, "/v1/webhooks/3", 1)
+	s.send("POST", "/v1/webhooks/3/test", "", `Idempotency-Key: "two"`)
+	r.write(s, 1)
+	s.send("GET", "/v1/webhooks/3/deliveries", "")
+	s.send("POST", "/v1/webhooks/77/test", "")
+	s.title("Change the secret")
+	s.send("POST", "/v1/webhooks/3/rotate", `{"overlapSeconds":3600}`)
+	s.send("POST", "/v1/webhooks/3/test", "")
+	settled(s, "/v1/webhooks/3", 2)
+	r.write(s, 1)
+	s.send("POST", "/v1/webhooks/3/rotate", "", `Idempotency-Key: "three"`)
+	s.send("POST", "/v1/webhooks/3/rotate", "", `Idempotency-Key: "three"`)
+	s.send("POST", "/v1/webhooks/3/rotate", `{"overlapSeconds":2592001}`)
+	s.send("POST", "/v1/webhooks/77/rotate", "")
+	s.title("Show them")
+	s.pages("/v1/webhooks?limit=2")
+	s.again("/v1/webhooks")
+	s.again("/v1/webhooks/3")
+	s.send("GET", "/v1/webhooks/77", "")
+	s.title("Change them")
+	tag := s.send("GET", "/v1/webhooks/3", "").header.Get("ETag")
+	s.send("PATCH", "/v1/webhooks/3", `{"url":"https://example.com/hook","types":null}`, mergePatch, "If-Match: "+tag)
+	s.send("PATCH", "/v1/webhooks/3", `{"types":["key.created"]}`, mergePatch, "If-Match: "+tag)
+	s.send("PATCH", "/v1/webhooks/3", `{"enabled":false,"types":["key.created"]}`)
+	s.send("PATCH", "/v1/webhooks/3", `{"enabled":"no"}`, mergePatch)
+	s.send("PATCH", "/v1/webhooks/77", `{}`, mergePatch)
+	s.title("Remove them")
+	s.send("DELETE", "/v1/webhooks/3", "", "If-Match: "+tag)
+	s.send("DELETE", "/v1/webhooks/3", "")
+	s.send("DELETE", "/v1/webhooks/3", "")
+	s.send("GET", "/v1/events?type=webhook.created&type=webhook.updated&type=webhook.deleted", "")
+	s.title("Methods")
+	for _, path := range []string{"/webhooks", "/webhooks/1", "/webhooks/1/rotate", "/webhooks/1/test", "/webhooks/1/deliveries", "/webhooks/1/deliveries/1/redeliver"} {
+		s.send("OPTIONS", "/v1"+path, "")
+	}
+}

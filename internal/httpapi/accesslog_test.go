@@ -1,0 +1,36 @@
+package httpapi
+
+import (
+	"strings"
+	"testing"
+)
+
+const (
+	traceID = "0af7651916cd43dd8448eb211c80319c"
+	spanID  = "b7ad6b7169203331"
+)
+
+// The access log names the trace of a request that sends a valid traceparent header.
+func TestAccessLogNamesTheTrace(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	line := func(headers ...string) string {
+		t.Helper()
+		got := s.do("GET", "/v1/pets", "", headers...)
+		for line := range strings.Lines(s.log.String()) {
+			if strings.Contains(line, "id="+got.Header.Get("X-Request-Id")) {
+				return line
+			}
+		}
+		t.Fatal("the request is not in the log")
+		return ""
+	}
+	if got := line("Traceparent: 00-" + traceID + "-" + spanID + "-01"); !strings.Contains(got, " trace_id="+traceID+" span_id="+spanID) {
+		t.Errorf("the log says %s", got)
+	}
+	for _, headers := range [][]string{nil, {"Traceparent: 00-" + strings.ToUpper(traceID) + "-" + spanID + "-01"}} {
+		if got := line(headers...); strings.Contains(got, "trace_id") || strings.Contains(got, "span_id") {
+			t.Errorf("%q: the log says %s", headers, got)
+		}
+	}
+}

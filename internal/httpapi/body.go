@@ -1,0 +1,77 @@
+package httpapi
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// Limits of a JSON body. Imports have their own.
+const (
+	maxBodyBytes = 64 << 10
+	bodyTimeout  = 30 * time.Second // for the client to send it
+)
+
+// bodyRule says which bodies a route accepts.
+type bodyRule struct {
+	mediaTypes   []string
+	description  string // of the media types, for error messages
+	typeRequired bool   // a missing Content-Type is an error
+	maxBytes     int64
+	timeout      time.Duration
+}
+
+// readBody reads the request's body into x.body. It fails if the body breaks the route's bodyRule.
+func (x *exchange) readBody() (err error) {
+	rule := x.route.body
+	if !rule.accepts(x.r.Header) {
+		return shop.Errorf(shop.UnsupportedMediaType, "The body must be %s; send it with Content-Type: %s.",
+			rule.description, strings.Join(rule.mediaTypes, " or "))
+	}
+	if x.r.ContentLength > rule.maxBytes {
+		return rule.errTooLarge() // without reading any of it
+	}
+	control := http.NewResponseController(x.w)
+	control.SetReadDeadline(time.Now().Add(rule.timeout))
+	x.body, err = io.ReadAll(http.MaxBytesReader(x.w.ResponseWriter, x.r.Body, rule.maxBytes))
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return rule.errTooLarge()
+	}
+	if err != nil {
+		return shop.Errorf(shop.InvalidJSON, "The body is incomplete; send all of it.")
+	}
+	control.SetReadDeadline(time.Time{})
+	x.w.BodyRead()
+	return nil
+}
+
+func (rule *bodyRule) errTooLarge() error {
+	return shop.Errorf(shop.PayloadTooLarge, "The body is too large; send at most %d bytes.", rule.maxBytes)
+}
+
+// accepts reports whether the headers announce an uncompressed body of one of the media types. CSV must be
+// UTF-8; JSON always is.
+func (rule *bodyRule) accepts(h http.Header) bool {
+	for _, coding := range h.Values("Content-Encoding") {
+		if coding != "" && !strings.EqualFold(coding, "identity") {
+			return false
+		}
+	}
+	switch types := h.Values("Content-Type"); {
+	case len(types) == 0, len(types) == 1 && types[0] == "":
+		return !rule.typeRequired
+	case len(types) == 1:
+		mediaType, parameters, err := mime.ParseMediaType(types[0])
+		charset := strings.ToLower(parameters["charset"])
+		return err == nil && slices.Contains(rule.mediaTypes, mediaType) &&
+			(mediaType != "text/csv" || slices.Contains([]string{"", "utf-8", "utf8", "us-ascii"}, charset))
+	default:
+		return false
+	}
+}

@@ -1,0 +1,113 @@
+package httpapi
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"animalstore/internal/shop"
+)
+
+// Once a change is confirmed, every response shows it, however many clients read at the same time.
+func TestCachedResponsesAreNeverStale(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.skipValidation = true
+	s.add(`{"name":"0","categoryId":1,"status":"available"}`)
+	const changes, readers = 100, 8
+	var told atomic.Int64
+	var ended atomic.Bool
+	var reading sync.WaitGroup
+	for i := range readers {
+		path := []string{"/v1/pets?status=available", "/v1/pets", "/v1/pets/1", "/v1/pets?id=1"}[i%4]
+		reading.Go(func() {
+			for !ended.Load() {
+				least := told.Load()
+				got, err := s.tryDo("GET", path, "")
+				if err != nil || got.StatusCode != 200 {
+					t.Errorf("%s: %v %s", path, err, got.body)
+					return
+				}
+				_, name, _ := strings.Cut(string(got.body), `"name":"`)
+				var seen int64
+				if fmt.Sscan(name, &seen); seen < least {
+					t.Errorf("%s returns %d after %d was confirmed", path, seen, least)
+					return
+				}
+			}
+		})
+	}
+	for n := range int64(changes) {
+		s.do("PATCH", "/v1/pets/1", fmt.Sprintf(`{"name":"%d"}`, n+1)).want(t, 200, "")
+		told.Store(n + 1)
+	}
+	ended.Store(true)
+	reading.Wait()
+}
+
+// A cached response expires at the moment when a hold does.
+func TestCachedResponsesExpireWithAHold(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
+	s.do("POST", "/v1/store/orders", `{"petId":1}`).want(t, 201, "")
+	for range 2 { // the second response comes from the cache
+		s.do("GET", "/v1/pets?status=available", "").want(t, 200, "[]")
+		s.do("GET", "/v1/pets/1", "").want(t, 200, `{"id":1,"name":"Rex","categoryId":1,"status":"pending"}`)
+	}
+	s.clock.forward(shop.DefaultOrderHold)
+	s.do("GET", "/v1/pets?status=available", "").want(t, 200, `[{"id":1,"name":"Rex","categoryId":1,"status":"available"}]`)
+	s.do("GET", "/v1/pets/1", "").want(t, 200, `{"id":1,"name":"Rex","categoryId":1,"status":"available"}`)
+}
+
+// The cache is shared by all clients, but each client's links have the host that the client used.
+func TestCachedResponsesGetLinksPerClient(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.add(`{"name":"Rex","categoryId":1}`)
+	s.add(`{"name":"Luna","categoryId":1}`)
+	for _, host := range []string{"one.example", "two.example", "one.example"} {
+		links := s.exchange(t, "GET /v1/pets?limit=1 HTTP/1.1\r\nHost: "+host+"\r\nAuthorization: Bearer "+adminKey+"\r\n\r\n").Header.Get("Link")
+		if n := strings.Count(links, "<http://"+host+"/v1/pets?"); n != 2 || strings.Count(links, "/v1/pets?") != n {
+			t.Errorf("for %s: %s", host, links)
+		}
+	}
+}
+
+// Errors are not cached: the next request tries again.
+func TestErrorsAreNotCached(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.do("GET", "/v1/pets/1", "").wantError(t, 404, shop.NotFound)
+	s.add(`{"name":"Rex","categoryId":1}`)
+	s.do("GET", "/v1/pets/1", "").want(t, 200, "")
+	s.store.failWith(func(bool) error { return shop.UnavailableError(nil) })
+	s.do("GET", "/v1/pets?limit=7", "").wantError(t, 503, shop.Unavailable)
+	s.store.failWith(nil)
+	s.do("GET", "/v1/pets?limit=7", "").want(t, 200, "")
+}
+
+// The cache has a bound that counts keys, bodies and links, whatever clients request.
+func TestResponseCacheIsBounded(t *testing.T) {
+	t.Parallel()
+	c := newResponseCache(nil)
+	for i := range 100 {
+		request := fmt.Sprint(i % 60)
+		c.store(request, &entry{cachedResponse: cachedResponse{body: make([]byte, maxCacheBytes/50), next: request}})
+		size := 0
+		for request, e := range c.entries {
+			size += e.bytes(request)
+		}
+		if size != c.size || size > maxCacheBytes {
+			t.Fatalf("%d bytes are cached, but %d were counted", size, c.size)
+		}
+	}
+	for i := range 100_000 { // small entries count, too
+		c.store(fmt.Sprint(i), &entry{})
+	}
+	if n := len(c.entries); n > maxCacheBytes/entryOverhead {
+		t.Errorf("there are %d entries", n)
+	}
+}

@@ -1,0 +1,114 @@
+package httpapi
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// day returns a function for Config.Today.
+func day(text string) func() time.Time {
+	date, err := time.Parse(time.DateOnly, text)
+	if err != nil {
+		panic(err)
+	}
+	return func() time.Time { return date }
+}
+
+func TestGetPet(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.add(`{"name":"Rex","categoryId":9007199254740993,"status":"pending"}`)
+	got := s.do("GET", "/v1/pets/1", "")
+	got.want(t, 200, `{"id":1,"name":"Rex","categoryId":9007199254740993,"status":"pending"}`)
+	s.do("GET", "/v1/pets/1", "", "If-None-Match: "+got.Header.Get("ETag")).want(t, 304, "")
+	s.do("GET", "/v1/pets/%31", "").want(t, 200, "")
+	s.do("GET", "/v1/pets/1?x=%zz", "").want(t, 200, "")
+	for _, id := range []string{"2", "99", "0", "-1", "abc", "1.0", "1e0", "+1", "%2B1", "1%20", "9223372036854775807",
+		"-9223372036854775808", "9223372036854775808", "18446744073709551616", "18446744073709551617", "%00", "🐈", "null", "1%2F"} {
+		t.Run(id, func(t *testing.T) {
+			s.do("GET", "/v1/pets/"+id, "").wantError(t, 404, shop.NotFound)
+		})
+	}
+}
+
+// Every response of the deprecated operation announces its removal, and no other response does.
+func TestDeprecation(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.add(`{"name":"Rex","categoryId":1}`)
+	tag := s.do("GET", "/v1/pets/1", "").Header.Get("ETag")
+	for _, got := range []testResponse{
+		s.do("GET", "/v1/pets/1", ""),
+		s.do("HEAD", "/v1/pets/1", ""),
+		s.do("GET", "/v1/pets/1", "", "If-None-Match: "+tag),
+		s.do("GET", "/v1/pets/2", ""),
+		s.do("GET", "/v1/pets/abc", ""),
+		s.do("GET", "/v1/pets/1", "", "Authorization: "),
+		s.do("GET", "/v1/pets/1", "", "Authorization: Bearer wrong"),
+		s.do("GET", "/v1/pets/1", "", "Authorization: Bearer "+s.key(shop.PetsWrite)),
+	} {
+		if d := got.Header.Get("Deprecation"); d != "@1794700800" {
+			t.Errorf("%d: Deprecation is %q", got.StatusCode, d)
+		}
+		if d := got.Header.Get("Sunset"); d != "Thu, 05 Dec 2030 00:00:00 GMT" {
+			t.Errorf("%d: Sunset is %q", got.StatusCode, d)
+		}
+		if l := got.link("successor-version"); l != "/v1/pets" {
+			t.Errorf("%d: the successor is %q", got.StatusCode, l)
+		}
+		for _, relation := range []string{"deprecation", "sunset"} {
+			s.do("GET", got.link(relation), "", "Authorization: ").want(t, 200, "")
+		}
+	}
+	for _, got := range []testResponse{s.do("GET", "/v1/pets", ""), s.do("POST", "/v1/pets/1", "{}"), s.do("OPTIONS", "/v1/pets/1", "")} {
+		if got.Header.Get("Deprecation") != "" || got.Header.Get("Sunset") != "" {
+			t.Errorf("%s %s announces a removal", got.Request.Method, got.Request.URL.Path)
+		}
+	}
+}
+
+func TestGetPetAfterItsRemoval(t *testing.T) {
+	t.Parallel()
+	today := time.Date(2030, 12, 4, 23, 59, 59, 999999999, time.UTC)
+	s := newShop(t, func(c *Config) { c.Today = func() time.Time { return today } })
+	s.add(`{"name":"Rex","categoryId":1}`)
+	s.do("GET", "/v1/pets/1", "").want(t, 200, "")
+
+	today = today.Add(1)
+	got := s.do("GET", "/v1/pets/1", "")
+	got.wantError(t, 410, shop.OperationRemoved)
+	if !strings.Contains(got.message(t), "GET /pets?id=") {
+		t.Errorf("the message %q does not name the replacement", got.message(t))
+	}
+	if got.Header.Get("Sunset") == "" || got.link("successor-version") != "/v1/pets" {
+		t.Error("after the removal, the response does not name the replacement")
+	}
+	s.do("GET", "/v1/pets/abc", "").wantError(t, 410, shop.OperationRemoved)
+	s.do("HEAD", "/v1/pets/1", "").wantError(t, 410, shop.OperationRemoved)
+	s.do("GET", "/v1/pets/1", "", "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
+	s.do("GET", "/v1/pets?id=1", "").want(t, 200, `[{"id":1,"name":"Rex","categoryId":1}]`)
+}
+
+func TestDeprecatedCallsAreCountedByKey(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.add(`{"name":"Rex","categoryId":1}`)
+	key := s.key(shop.PetsRead)
+	for range 3 {
+		s.do("GET", "/v1/pets/1", "", "Authorization: Bearer "+key)
+	}
+	s.do("GET", "/v1/pets/2", "")
+	s.do("GET", "/v1/pets/1", "", "Authorization: Bearer wrong")
+	metrics := string(s.do("GET", "/metrics", "").body)
+	for _, want := range []string{
+		`animalstore_deprecated_calls_total{key="keys/1",name="partner",operation="getPet"} 3`,
+		`animalstore_deprecated_calls_total{key="configured",name="configured",operation="getPet"} 1`,
+	} {
+		if !strings.Contains(metrics, want+"\n") {
+			t.Errorf("the metrics do not say %s", want)
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+
+	"animalstore/internal/shop"
+)
+
+// entityTag derives an entity tag from the content alone, so that it is the same on every node and after a
+// restart.
+func entityTag(parts ...[]byte) string {
+	hash := sha256.New()
+	for _, part := range parts {
+		hash.Write(part)
+	}
+	return `"` + hex.EncodeToString(hash.Sum(nil)[:16]) + `"`
+}
+
+// resourceTag returns the entity tag of a single resource.
+func resourceTag[T any](resource T) string { return entityTag(encode(resource)) }
+
+// ifMatch returns the precondition of the If-Match header, or nil without one.
+func ifMatch[T any](x *exchange) shop.Precondition[T] {
+	fields := x.r.Header.Values("If-Match")
+	if len(fields) == 0 {
+		return nil
+	}
+	return func(resource T) bool { return matchesTag(fields, resourceTag(resource), false) }
+}
+
+// matchesTag reports whether the fields of If-Match or If-None-Match list the tag or "*". With weak
+// comparison, as If-None-Match requires, W/ prefixes are ignored.
+func matchesTag(fields []string, tag string, weak bool) bool {
+	for _, field := range fields {
+		for item := range strings.SplitSeq(field, ",") {
+			item = strings.TrimSpace(item)
+			if weak {
+				item = strings.TrimPrefix(item, "W/")
+			}
+			if item == tag || item == "*" {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,56 @@
+package httpapi
+
+import (
+	"strings"
+	"testing"
+
+	"animalstore/internal/shop"
+)
+
+func TestIfMatch(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"PATCH", "DELETE"} {
+		s := newShop(t)
+		first := s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`).Header.Get("ETag")
+		second := s.do("PATCH", "/v1/pets/1", `{"name":"Max"}`).Header.Get("ETag")
+		body := ""
+		if method == "PATCH" {
+			body = `{"name":"Leo"}`
+		}
+		for _, match := range []string{first, `"x"`, "W/" + second, strings.Trim(second, `"`), `"x", ` + first} {
+			s.do(method, "/v1/pets/1", body, "If-Match: "+match).wantError(t, 412, shop.PreconditionFailed)
+		}
+		s.do(method, "/v1/pets/99", body, "If-Match: *").wantError(t, 404, shop.NotFound)
+		s.do("GET", "/v1/pets/1", "").want(t, 200, `{"id":1,"name":"Max","categoryId":1}`)
+		if got := s.do(method, "/v1/pets/1", body, `If-Match: "x", `+second); got.StatusCode >= 300 {
+			t.Errorf("%s with the right tag: %d %s", method, got.StatusCode, got.body)
+		}
+	}
+	s := newShop(t)
+	s.add(`{"name":"Rex","categoryId":1}`)
+	s.do("PATCH", "/v1/pets/1", `{"name":"Leo"}`, "If-Match: *").want(t, 200, "")
+}
+
+// If-Match is never ignored, whatever the resource.
+func TestIfMatchIsNeverIgnored(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.stockEverything()
+	for _, c := range []struct{ method, path, body string }{
+		{"PATCH", "/v1/store/orders/1", `{"status":"approved"}`},
+		{"PUT", "/v1/categories/7", `{"name":"Birds"}`},
+		{"DELETE", "/v1/categories/7", ""},
+		{"PATCH", "/v1/webhooks/1", `{"enabled":false}`},
+		{"DELETE", "/v1/webhooks/1", ""},
+	} {
+		tag := s.do("GET", c.path, "").Header.Get("ETag")
+		s.do(c.method, c.path, c.body, `If-Match: "x"`).wantError(t, 412, shop.PreconditionFailed)
+		if now := s.do("GET", c.path, "").Header.Get("ETag"); now != tag {
+			t.Errorf("%s %s was executed in spite of the wrong tag", c.method, c.path)
+		}
+		if got := s.do(c.method, c.path, c.body, "If-Match: "+tag); got.StatusCode >= 300 {
+			t.Errorf("%s %s with the right tag: %d %s", c.method, c.path, got.StatusCode, got.body)
+		}
+	}
+	s.do("PUT", "/v1/categories/99", `{"name":"Birds"}`, "If-Match: *").wantError(t, 412, shop.PreconditionFailed)
+}

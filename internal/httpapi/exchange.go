@@ -1,0 +1,112 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/web"
+)
+
+// exchange is one HTTP request and its response.
+type exchange struct {
+	w          *web.Recorder
+	r          *http.Request
+	id         string
+	start      time.Time
+	route      *route   // nil if the path or the method is unknown
+	params     []string // the path's parameters, in order
+	principal  shop.Principal
+	body       []byte
+	idempotent *shop.IdempotentRequest // nil without an Idempotency-Key
+	inFlight   *semaphore              // nil if the exchange does not hold it
+	streamed   bool                    // the response lasts as long as the client wants, so its duration is not measured
+}
+
+// release releases the in-flight semaphore, if the exchange holds it.
+func (x *exchange) release() {
+	if x.inFlight != nil {
+		x.inFlight.release()
+		x.inFlight = nil
+	}
+}
+
+// context returns the request's context with its principal, whom the service records as the actor of changes.
+func (x *exchange) context() context.Context { return shop.WithPrincipal(x.r.Context(), x.principal) }
+
+// pathID returns the path's first parameter, the id of a resource. It fails with not_found if that is not a
+// 64-bit integer, because no resource has such an id.
+func (x *exchange) pathID(resource string) (int64, error) { return x.pathIDAt(0, resource) }
+
+// pathIDAt is pathID for another of the path's parameters.
+func (x *exchange) pathIDAt(parameter int, resource string) (int64, error) {
+	id, ok := parseInt64(x.params[parameter])
+	if !ok {
+		return 0, shop.Errorf(shop.NotFound, "There is no %s with this id; an id is an integer of 64 bits.", resource)
+	}
+	return id, nil
+}
+
+// responseTimeout is how long a client may take to read a response.
+const responseTimeout = 30 * time.Second
+
+// writeHeader sends the status and headers and limits the time that the client may take to read the response.
+func (x *exchange) writeHeader(status int) {
+	// The error says that the connection does not support deadlines, as in tests.
+	http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(responseTimeout))
+	x.w.WriteHeader(status)
+}
+
+// send sends a complete response.
+func (x *exchange) send(status int, contentType string, body []byte) {
+	x.w.Header().Set("Content-Type", contentType)
+	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	x.writeHeader(status)
+	x.release() // a client that reads slowly must not block others
+	if x.r.Method != http.MethodHead {
+		x.w.Write(body) // fails only if the client has disconnected
+	}
+}
+
+// sendJSON sends JSON that must not be cached.
+func (x *exchange) sendJSON(status int, body []byte) {
+	x.w.Header().Set("Cache-Control", "no-store")
+	x.send(status, "application/json", withNewline(body))
+}
+
+// sendStored sends the response to a request that may carry an Idempotency-Key: the original or a stored one.
+func (x *exchange) sendStored(r shop.StoredResponse) {
+	if r.Location != "" {
+		x.w.Header().Set("Location", r.Location)
+	}
+	if r.Tag != "" {
+		x.w.Header().Set("ETag", r.Tag)
+	}
+	x.sendJSON(r.Status, r.Body)
+}
+
+func (x *exchange) sendNoContent() { x.writeHeader(http.StatusNoContent) }
+
+// sendWithETag sends a response that clients may cache and revalidate by its entity tag, or 304 if they
+// have it already.
+func (x *exchange) sendWithETag(cacheControl, contentType, tag string, body []byte) {
+	x.w.Header().Set("Cache-Control", cacheControl)
+	x.w.Header().Set("ETag", tag)
+	if matchesTag(x.r.Header.Values("If-None-Match"), tag, true) {
+		x.writeHeader(http.StatusNotModified)
+		return
+	}
+	x.send(http.StatusOK, contentType, body)
+}
+
+// sendCached sends an encoded response, with its newline, that only the client may cache.
+func (x *exchange) sendCached(r cachedResponse) {
+	x.sendWithETag("private, no-cache", "application/json", r.tag, r.body)
+}
+
+// sendResource sends JSON that only the client may cache, and must revalidate.
+func (x *exchange) sendResource(tag string, body []byte) {
+	x.sendWithETag("private, no-cache", "application/json", tag, withNewline(body))
+}

@@ -1,0 +1,125 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"animalstore/internal/shop"
+)
+
+// replay reports whether it sent the stored response of an earlier POST with the same Idempotency-Key.
+// Otherwise it prepares the exchange for runIdempotent.
+func (a *API) replay(x *exchange) (bool, error) {
+	if x.r.Method != http.MethodPost {
+		return false, nil
+	}
+	key, err := idempotencyKey(x.r.Header.Values("Idempotency-Key"))
+	if err != nil || key == "" {
+		return false, err
+	}
+	x.idempotent = &shop.IdempotentRequest{Principal: x.principal.ID(), Key: key, Fingerprint: fingerprint(x)}
+	stored, replayed, err := a.Service.FindStoredResponse(x.r.Context(), x.idempotent)
+	if replayed {
+		x.sendReplay(stored)
+	}
+	return replayed, err
+}
+
+func (x *exchange) sendReplay(stored shop.StoredResponse) {
+	x.w.Header().Set("Idempotency-Replayed", "true")
+	x.sendStored(stored)
+}
+
+// runIdempotent executes a POST and sends the response to its result. With an Idempotency-Key, the response
+// is stored in the same transaction, and a retry gets it instead of executing the POST again.
+func runIdempotent[T any](x *exchange, do func(context.Context) (T, error), respond func(T) shop.StoredResponse) error {
+	return runAndStore(x, do, respond, respond)
+}
+
+// runIdempotentSecret is runIdempotent for a response that shows a secret. Secrets are not stored, so a
+// retry gets the response without it.
+func runIdempotentSecret[T any](
+	x *exchange, do func(context.Context) (T, error), withoutSecret func(T) T, respond func(T) shop.StoredResponse,
+) error {
+	return runAndStore(x, do, respond, func(issued T) shop.StoredResponse { return respond(withoutSecret(issued)) })
+}
+
+// respondWith responds with a status and the encoded result.
+func respondWith[T any](status int) func(T) shop.StoredResponse {
+	return func(result T) shop.StoredResponse { return shop.StoredResponse{Status: status, Body: encode(result)} }
+}
+
+// runAndStore sends the response of respond and stores that of store.
+func runAndStore[T any](x *exchange, do func(context.Context) (T, error), respond, store func(T) shop.StoredResponse) error {
+	ctx := x.context()
+	if x.idempotent != nil {
+		x.idempotent.Response = func(result any) shop.StoredResponse { return store(result.(T)) }
+		ctx = shop.WithIdempotency(ctx, x.idempotent)
+	}
+	value, err := do(ctx)
+	if replay, ok := errors.AsType[*shop.ReplayError](err); ok { // the first request completed while this one waited
+		x.sendReplay(replay.StoredResponse)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	x.sendStored(respond(value))
+	return nil
+}
+
+// fingerprint identifies a request, to detect an Idempotency-Key that is reused for another one.
+func fingerprint(x *exchange) [sha256.Size]byte {
+	hash := sha256.New()
+	for _, part := range []string{x.r.Method, x.r.URL.EscapedPath(), x.r.URL.RawQuery} {
+		fmt.Fprintf(hash, "%d:%s", len(part), part)
+	}
+	fmt.Fprintf(hash, "%d:", len(x.body))
+	hash.Write(x.body)
+	return [sha256.Size]byte(hash.Sum(nil))
+}
+
+const maxIdempotencyKeyLength = 255
+
+// idempotencyKey returns the value of the Idempotency-Key header, which may be a structured field string in
+// quotes, or "" without one.
+func idempotencyKey(fields []string) (string, error) {
+	if len(fields) == 0 {
+		return "", nil
+	}
+	key, ok := unquote(fields[0])
+	if len(fields) > 1 || !ok || len(key) < 1 || len(key) > maxIdempotencyKeyLength ||
+		strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return "", shop.Errorf(shop.InvalidParameter,
+			"The Idempotency-Key is invalid; send it once, with 1 to %d printable ASCII characters.", maxIdempotencyKeyLength)
+	}
+	return key, nil
+}
+
+// unquote removes the quotes of a structured field string (RFC 8941), which escapes only quotes and
+// backslashes. A text without quotes is returned as it is.
+func unquote(text string) (string, bool) {
+	inner, quoted := strings.CutPrefix(text, `"`)
+	if !quoted {
+		return text, true
+	}
+	var plain strings.Builder
+	for i := 0; i < len(inner); i++ {
+		switch b := inner[i]; {
+		case b == '"':
+			return plain.String(), i == len(inner)-1
+		case b == '\\' && i+1 < len(inner) && (inner[i+1] == '"' || inner[i+1] == '\\'):
+			i++
+			plain.WriteByte(inner[i])
+		case b == '\\':
+			return "", false
+		default:
+			plain.WriteByte(b)
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,145 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// secretMember matches a secret that a response shows only once.
+var secretMember = regexp.MustCompile(`,"(key|secret)":"(ask_|whsec_)[^"]+"`)
+
+// A POST with an Idempotency-Key is executed once, and a retry gets the same response.
+func TestEveryPostIsIdempotent(t *testing.T) {
+	t.Parallel()
+	for _, r := range requestPerOperation() {
+		if r.method != "POST" {
+			continue
+		}
+		t.Run(r.operation, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t)
+			s.stockEverything()
+			first := s.do(r.method, r.path, r.body, "Idempotency-Key: k")
+			if first.StatusCode >= 300 || first.Header.Get("Idempotency-Replayed") != "" {
+				t.Fatalf("%d %s", first.StatusCode, first.body)
+			}
+			state := s.snapshot() + string(s.do("GET", "/v1/keys", "").body)
+			for _, key := range []string{"k", `"k"`} {
+				again := s.do(r.method, r.path, r.body, "Idempotency-Key: "+key)
+				if want := secretMember.ReplaceAllString(string(first.body), ""); string(again.body) != want {
+					t.Errorf("the retry returned %s, want %s", again.body, want)
+				}
+				if again.StatusCode != first.StatusCode || again.Header.Get("Idempotency-Replayed") != "true" ||
+					again.Header.Get("Location") != first.Header.Get("Location") || again.Header.Get("ETag") != first.Header.Get("ETag") {
+					t.Errorf("the retry returned %d %v", again.StatusCode, again.Header)
+				}
+			}
+			if after := s.snapshot() + string(s.do("GET", "/v1/keys", "").body); after != state {
+				t.Errorf("the retry changed something:\n%s\n%s", state, after)
+			}
+			if r.body != "" {
+				s.do(r.method, r.path, r.body+" ", "Idempotency-Key: k").wantError(t, 422, shop.IdempotencyKeyReused)
+			}
+			s.do(r.method, r.path, r.body, `Idempotency-Key: "`).wantError(t, 400, shop.InvalidParameter)
+			s.do(r.method, r.path+"?x=1", r.body, "Idempotency-Key: k").wantError(t, 422, shop.IdempotencyKeyReused)
+			s.do("POST", "/v1/pets", `{"name":"Another","categoryId":1}`, "Idempotency-Key: k").wantError(t, 422, shop.IdempotencyKeyReused)
+		})
+	}
+}
+
+// The same key with another path is another request.
+func TestIdempotencyKeyOnAnotherPath(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	const body = `{"name":"x","categoryId":1}`
+	s.do("POST", "/v1/pets", body, "Idempotency-Key: k").want(t, 201, "")
+	s.do("POST", "/v1/categories", body, "Idempotency-Key: k").wantError(t, 422, shop.IdempotencyKeyReused)
+}
+
+// An idempotency key belongs to the API key that used it, even after a rotation.
+func TestIdempotencyKeysOfOthers(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	one, other := s.key(shop.PetsWrite), s.key(shop.PetsWrite)
+	post := func(secret string) testResponse {
+		return s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: same", bearing(secret))
+	}
+	post(one).want(t, 201, `{"id":1,"name":"Rex","categoryId":1}`)
+	post(other).want(t, 201, `{"id":2,"name":"Rex","categoryId":1}`)
+	post(adminKey).want(t, 201, `{"id":3,"name":"Rex","categoryId":1}`)
+	rotated := s.do("POST", "/v1/keys/1/rotate", "").issued(t).Key
+	post(rotated).want(t, 201, `{"id":1,"name":"Rex","categoryId":1}`)
+}
+
+// Only successful responses are stored: a failed request can be sent again and may succeed.
+func TestFailuresAreNotStored(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	s.add(`{"name":"Rex","categoryId":1}`)
+	place := func() testResponse { return s.do("POST", "/v1/store/orders", `{"petId":1}`, "Idempotency-Key: k") }
+	place().wantError(t, 409, shop.PetNotAvailable)
+	s.do("PATCH", "/v1/pets/1", `{"status":"available"}`).want(t, 200, "")
+	place().want(t, 201, "")
+	s.do("PATCH", "/v1/store/orders/1", `{"status":"cancelled"}`).want(t, 200, "")
+	if again := place(); again.Header.Get("Idempotency-Replayed") != "true" || again.order(t).Status != shop.Placed {
+		t.Errorf("the retry returned %s", again.body)
+	}
+	s.do("POST", "/v1/pets", `{`, "Idempotency-Key: k2").wantError(t, 400, shop.InvalidJSON)
+	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: k2").want(t, 201, "")
+	s.store.failWith(func(bool) error { return shop.UnavailableError(errSecret) })
+	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: k3").wantError(t, 503, shop.Unavailable)
+	s.store.failWith(nil)
+	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: k3").want(t, 201, "")
+}
+
+// A retry gets the stored response even if the request would be invalid now.
+func TestRepeatOfWhatIsWrongByNow(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	var body string
+	end := soon(t, func(at time.Time) bool {
+		body = fmt.Sprintf(`{"name":"x","scopes":["admin"],"expiresAt":%q}`, at.Format(time.RFC3339Nano))
+		return s.do("POST", "/v1/keys", body, "Idempotency-Key: k").StatusCode == 201
+	})
+	time.Sleep(time.Until(end))
+	s.do("POST", "/v1/keys", body, "Idempotency-Key: other").wantError(t, 400, shop.ValidationFailed)
+	s.do("POST", "/v1/keys", body, "Idempotency-Key: k").want(t, 201, "")
+}
+
+func TestIdempotencyKeyForms(t *testing.T) {
+	t.Parallel()
+	for field, want := range map[string]string{
+		"k": "k", `"k"`: "k", `"a \"b\" \\c"`: `a "b" \c`, "a b": "a b", `a"b`: `a"b`, `'k'`: "'k'", "~!@#$%^&*()": "~!@#$%^&*()",
+		strings.Repeat("k", 255): strings.Repeat("k", 255), `"` + strings.Repeat("k", 255) + `"`: strings.Repeat("k", 255),
+		"": "", `""`: "", `"k`: "", `"k"x`: "", `"k" `: "", `"a\b"`: "", `"a\`: "", "ž": "", "a\tb": "", "a\x7f": "", strings.Repeat("k", 256): "",
+	} {
+		got, err := idempotencyKey([]string{field})
+		if (err == nil) != (want != "") || got != want {
+			t.Errorf("%q is %q (%v), want %q", field, got, err, want)
+		}
+	}
+	if _, err := idempotencyKey([]string{"a", "a"}); err == nil {
+		t.Error("two keys were accepted")
+	}
+	s := newShop(t)
+	for _, field := range []string{`"k`, strings.Repeat("k", 256), "ž"} {
+		s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: "+field).wantError(t, 400, shop.InvalidParameter)
+	}
+	request, err := http.NewRequest("POST", s.url+"/v1/pets", strings.NewReader(`{"name":"Rex","categoryId":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header = http.Header{"Authorization": {"Bearer " + adminKey}, "Idempotency-Key": {""}}
+	got, err := s.send(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got.wantError(t, 400, shop.InvalidParameter)
+	s.do("GET", "/v1/pets", "", `Idempotency-Key: "`).want(t, 200, "[]") // the header is ignored outside POST
+}

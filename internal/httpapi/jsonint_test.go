@@ -1,0 +1,30 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+)
+
+// Only exact integers are accepted. The reference is arbitrary precision.
+func TestParseJSONInt64(t *testing.T) {
+	t.Parallel()
+	for literal, want := range map[string]string{
+		"0": "0", "-0": "0", "0.000": "0", "0e99999999999999999999": "0", "7": "7", "7.0": "7", "7e0": "7", "0.7e1": "7",
+		"-70.00e-1": "-7", "1e18": "1000000000000000000", "9223372036854775807": "9223372036854775807",
+		"-9223372036854775808": "-9223372036854775808", "9223372036854775807.0": "9223372036854775807",
+		"9223372036854775808": "", "-9223372036854775809": "", "1e19": "", "7.5": "", "1e-1": "", "1e9223372036854775807": "",
+		"1e-9223372036854775808": "", "100000000000000000000e-20": "1", "0.1e99999999999999999999": "",
+	} {
+		got := ""
+		if n, ok := parseJSONInt64(literal); ok {
+			got = fmt.Sprint(n)
+		}
+		if got != want {
+			t.Errorf("%s is %q, want %q", literal, got, want)
+		}
+		if !json.Valid([]byte(literal)) {
+			t.Errorf("%s is not a JSON number", literal)
+		}
+	}
+}

@@ -1,0 +1,310 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/web"
+)
+
+// The routes and the OpenAPI document have the same operations and require the same scopes.
+func TestRoutesAndDocumentAgree(t *testing.T) {
+	t.Parallel()
+	var documented, routed []string
+	eachOperation(newShop(t).checks.Doc, func(method, path string, operation *openapi3.Operation) {
+		scope := string(noKey)
+		if operation.Security == nil { // the default of the whole document
+			scope = string(anyKey)
+			if _, rest, found := strings.Cut(strings.Join(strings.Fields(operation.Description), " "), "Needs the scope `"); found {
+				scope, _, _ = strings.Cut(rest, "`")
+			}
+		} else if len(*operation.Security) != 0 {
+			t.Errorf("%s has a security of its own", operation.OperationID)
+		}
+		documented = append(documented, fmt.Sprintf("%s /v1%s %s %s", method, path, operation.OperationID, scope))
+		if operation.Deprecated != (operation.OperationID == deprecatedOperation) {
+			t.Errorf("%s is deprecated: %v", operation.OperationID, operation.Deprecated)
+		}
+	})
+	for _, route := range routes() {
+		if hasPathPrefix(route.path, "/v1") {
+			routed = append(routed, fmt.Sprintf("%s %s %s %s", route.method, route.path, route.operation, route.scope))
+		}
+	}
+	slices.Sort(documented)
+	slices.Sort(routed)
+	if !slices.Equal(documented, routed) {
+		t.Errorf("the document has\n%s\nand the route table\n%s", strings.Join(documented, "\n"), strings.Join(routed, "\n"))
+	}
+}
+
+func TestErrorCodesAgree(t *testing.T) {
+	t.Parallel()
+	doc := newShop(t).checks.Doc
+	var documented []string
+	for _, code := range doc.Components.Schemas["Error"].Value.Properties["code"].Value.Enum {
+		documented = append(documented, code.(string))
+	}
+	var known []string
+	for code := range maps.Keys(web.Status) {
+		known = append(known, string(code))
+	}
+	slices.Sort(documented)
+	slices.Sort(known)
+	if !slices.Equal(documented, known) {
+		t.Errorf("the document has the codes %v, the service %v", documented, known)
+	}
+	eachOperation(doc, func(_, _ string, operation *openapi3.Operation) {
+		for status, response := range operation.Responses.Map() {
+			for _, media := range response.Value.Content {
+				for name, example := range media.Examples {
+					body, _ := example.Value.Value.(map[string]any)
+					code, isError := body["code"].(string)
+					if status >= "400" != isError {
+						t.Errorf("%s %s: the example %s is an error: %v", operation.OperationID, status, name, isError)
+					}
+					if isError && (fmt.Sprint(web.Status[shop.Code(code)]) != status || fmt.Sprint(body["status"]) != status) {
+						t.Errorf("%s %s: the example %s has the code %s and the status %v", operation.OperationID, status, name, code, body["status"])
+					}
+				}
+			}
+		}
+	})
+}
+
+// Every example of the OpenAPI document works when it is sent.
+func TestExamplesWork(t *testing.T) {
+	t.Parallel()
+	sent := 0
+	looked := newShop(t)
+	looked.stockEverything()
+	eachOperation(looked.checks.Doc, func(method, path string, operation *openapi3.Operation) {
+		s := looked
+		if method != "GET" { // each gets its own shop: some examples delete something
+			s = newShop(t)
+			s.stockEverything()
+		}
+		send := func(query, body string, headers ...string) {
+			t.Helper()
+			sent++
+			address := "/v1" + path
+			if query != "" {
+				address += "?" + query
+			}
+			if got := s.do(method, address, body, headers...); got.StatusCode >= 300 && got.StatusCode != 304 {
+				t.Errorf("%s: %s %s %s returned %d %s", operation.OperationID, method, address, body, got.StatusCode, got.body)
+			}
+		}
+		for _, parameter := range operation.Parameters {
+			if p := parameter.Value; p.In == "path" {
+				path = strings.ReplaceAll(path, "{"+p.Name+"}", fmt.Sprint(examplesOf(t, p)[0]))
+			}
+		}
+		bodies := bodyExamples(t, operation)
+		for _, body := range bodies {
+			send("", body.text, body.contentType)
+		}
+		if method == "DELETE" {
+			return // the resource is deleted
+		}
+		var queries []string
+		for _, parameter := range operation.Parameters {
+			p := parameter.Value
+			for _, example := range examplesOf(t, p) {
+				switch p.In {
+				case "query":
+					queries = append(queries, queryFor(p.Name, example))
+					send(queries[len(queries)-1], "")
+				case "header":
+					s.unsell()
+					send("", bodies[0].text, bodies[0].contentType, p.Name+": "+fmt.Sprint(example))
+				}
+			}
+		}
+		if len(queries) > 0 {
+			send(strings.Join(queries, "&"), "")
+		}
+	})
+	if sent < 20 {
+		t.Errorf("only %d examples were found", sent)
+	}
+}
+
+// unsell makes the first animals available again for the next example.
+func (s *testShop) unsell() {
+	s.t.Helper()
+	for _, path := range []string{"/v1/store/orders/2", "/v1/store/orders/3"} {
+		s.do("PATCH", path, `{"status":"cancelled"}`)
+	}
+	s.do("PATCH", "/v1/pets/1", `{"status":"available"}`)
+}
+
+// bodyExample is a body with its Content-Type header.
+type bodyExample struct{ contentType, text string }
+
+// bodyExamples returns the bodies to send to an operation, including none if the body is optional.
+func bodyExamples(t *testing.T, operation *openapi3.Operation) (bodies []bodyExample) {
+	t.Helper()
+	if operation.RequestBody == nil {
+		return []bodyExample{{}}
+	}
+	if !operation.RequestBody.Value.Required {
+		bodies = append(bodies, bodyExample{})
+	}
+	content := operation.RequestBody.Value.Content
+	for _, contentType := range slices.Sorted(maps.Keys(content)) {
+		examples := content[contentType].Examples
+		for _, name := range slices.Sorted(maps.Keys(examples)) {
+			text, isText := examples[name].Value.Value.(string)
+			if !isText {
+				encoded, err := json.Marshal(examples[name].Value.Value)
+				if err != nil {
+					t.Fatalf("%s %s: %v", operation.OperationID, name, err)
+				}
+				text = string(encoded)
+			}
+			bodies = append(bodies, bodyExample{"Content-Type: " + contentType, text})
+		}
+	}
+	return bodies
+}
+
+// queryFor returns the query of a parameter's example; an array becomes a repeated parameter.
+func queryFor(name string, example any) string {
+	values := url.Values{}
+	if list, ok := example.([]any); ok {
+		for _, item := range list {
+			values.Add(name, fmt.Sprint(item))
+		}
+	} else {
+		values.Set(name, fmt.Sprint(example))
+	}
+	return values.Encode()
+}
+
+func examplesOf(t *testing.T, p *openapi3.Parameter) (examples []any) {
+	t.Helper()
+	if p.Example != nil {
+		examples = append(examples, p.Example)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Examples)) {
+		examples = append(examples, p.Examples[name].Value.Value)
+	}
+	if len(examples) == 0 {
+		t.Fatalf("the parameter %s has no example", p.Name)
+	}
+	return examples
+}
+
+// The limits and defaults of the OpenAPI document are those of the service.
+func TestDocumentedLimits(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	limit := s.checks.Doc.Components.Parameters["limit"].Value.Schema.Value
+	if *limit.Min != 1 || *limit.Max != maxLimit || limit.Default != float64(defaultLimit) {
+		t.Errorf("the document's limit is %v to %v, default %v", *limit.Min, *limit.Max, limit.Default)
+	}
+	for range defaultLimit + 1 {
+		s.add(`{"name":"Rex","categoryId":1}`)
+	}
+	if n := len(s.do("GET", "/v1/pets", "").pets(t)); n != defaultLimit {
+		t.Errorf("a list without a limit has %d animals", n)
+	}
+	if most := *s.checks.Doc.Components.Parameters["id"].Value.Schema.Value.MaxItems; most != maxIDs {
+		t.Errorf("the document takes %d ids", most)
+	}
+}
+
+// The OpenAPI document has the event types and the webhook limits of the service.
+func TestDocumentedEvents(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	schemas := s.checks.Doc.Components.Schemas
+	if got, want := fmt.Sprint(schemas["EventType"].Value.Enum), fmt.Sprint(shop.EventTypes()); got != want {
+		t.Errorf("the document has the types %s, the service %s", got, want)
+	}
+	most := uint64(len(shop.EventTypes()))
+	if in, out := schemas["WebhookTypes"].Value, s.checks.Doc.Components.Parameters["eventType"].Value.Schema.Value; *in.MaxItems != most || *out.MaxItems != most {
+		t.Errorf("the document has up to %d and %d types", *in.MaxItems, *out.MaxItems)
+	}
+	for _, status := range schemas["DeliveryStatus"].Value.Enum {
+		if problem := shop.DeliveryStatusProblem(status.(string)); problem != "" {
+			t.Errorf("%s %s", status, problem)
+		}
+	}
+	description := s.checks.Doc.Webhooks["event"].Post.Responses.Default().Value.Description
+	if want := fmt.Sprintf("within %d seconds", int(shop.ClaimDuration.Seconds())/2); !strings.Contains(*description, want) {
+		t.Errorf("the document does not say %q", want)
+	}
+	scheme, most := "https://", *schemas["WebhookUrl"].Value.MaxLength
+	for length, want := range map[uint64]int{most: 201, most + 1: 400} {
+		address := scheme + strings.Repeat("a", int(length)-len(scheme))
+		s.do("POST", "/v1/webhooks", fmt.Sprintf(`{"url":%q}`, address)).want(t, want, "")
+	}
+}
+
+func TestDocumentIsServed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		change func(*Config)
+		want   string // "URL description" of each server; {url} is the request's own
+	}{
+		{"as the request says", func(*Config) {}, "{url}/v1 Production"},
+		{"with a public address", func(c *Config) { c.PublicURL = "https://pets.example.com/shop/v1" }, "https://pets.example.com/shop/v1 Production"},
+		{"with a staging address", func(c *Config) { c.StagingURL = "https://staging.example.com/v1" }, "{url}/v1 Production, https://staging.example.com/v1 Staging"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, c.change)
+			for path, contentType := range map[string]string{"/v1/openapi.json": "application/json", "/v1/openapi.yaml": "application/yaml"} {
+				got := s.do("GET", path, "", "Authorization: ", "X-Forwarded-Host: evil.example.com", "X-Forwarded-Proto: https", "Forwarded: host=evil.example.com")
+				got.want(t, 200, "")
+				if got.Header.Get("Content-Type") != contentType {
+					t.Errorf("%s: Content-Type is %q", path, got.Header.Get("Content-Type"))
+				}
+				doc, err := openapi3.NewLoader().LoadFromData(got.body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var servers []string
+				for _, server := range doc.Servers {
+					servers = append(servers, server.URL+" "+server.Description)
+				}
+				if want := strings.ReplaceAll(c.want, "{url}", s.url); strings.Join(servers, ", ") != want {
+					t.Errorf("%s: the servers are %v, want %s", path, servers, want)
+				}
+				if doc.OpenAPI != "3.1.0" || doc.Info.Version != "1.0.0" {
+					t.Errorf("%s: OpenAPI %s, version %s", path, doc.OpenAPI, doc.Info.Version)
+				}
+				s.do("GET", path, "", "If-None-Match: "+got.Header.Get("ETag")).want(t, 304, "")
+			}
+		})
+	}
+}
+
+// Links use the public URL with its prefix, and never a forwarded header.
+func TestLinksUseThePublicURL(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, func(c *Config) { c.PublicURL = "https://pets.example.com/shop/v1" })
+	s.add(`{"name":"Rex","categoryId":1}`)
+	created := s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
+	if location := created.Header.Get("Location"); location != "/shop/v1/pets/2" {
+		t.Errorf("Location is %q", location)
+	}
+	list := s.do("GET", "/v1/pets?limit=1", "", "X-Forwarded-Host: evil.example.com")
+	if next := list.link("next"); !strings.HasPrefix(next, "https://pets.example.com/shop/v1/pets?cursor=") {
+		t.Errorf("rel=next is %q", next)
+	}
+	if successor := s.do("GET", "/v1/pets/1", "").link("successor-version"); successor != "/shop/v1/pets" {
+		t.Errorf("the successor is %q", successor)
+	}
+}

@@ -1,0 +1,185 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"math/big"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"animalstore/internal/shop"
+)
+
+// FuzzNewPet: every body yields a valid animal or one of the two errors, and the animal is what the
+// standard library decodes, too.
+func FuzzNewPet(f *testing.F) {
+	for _, body := range []string{
+		``, `{}`, `null`, `[]`, `{"name":"Rex","categoryId":7}`, `{"name":"Rex","categoryId":7.0,"status":"sold"}`,
+		`{"name":"\ud83d\udc08","categoryId":-9223372036854775808}`, `{"name":"\ud800","categoryId":1}`,
+		`{"name":"a","name":"b","categoryId":1}`, "\xef\xbb\xbf{}", "{\"name\":\"\xff\",\"categoryId\":1}",
+		`{"name":"x","categoryId":1e400}`, `{"name":"x","categoryId":10e-1}`, `{"name":"x","categoryId":"7"}`,
+		`{"name":"x","categoryId":9223372036854775808}`, `{"name":"x","categoryId":1,"status":null}`,
+		`{"name":"` + strings.Repeat("é", 201) + `","categoryId":1}`, `{"name":"x","categoryId":1}{}`,
+		`{"x":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`,
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		pet, problems, err := decodeNewPet(body)
+		if err == nil {
+			err = problems.Err()
+		}
+		if err != nil {
+			if code := shop.AsError(err).Code; code != shop.InvalidJSON && code != shop.ValidationFailed {
+				t.Fatalf("%q: %v", body, err)
+			}
+			if message := shop.AsError(err).Message; !utf8.ValidString(message) || strings.ContainsAny(message, "\n\x00") {
+				t.Fatalf("%q: the message is %q", body, message)
+			}
+			return
+		}
+		if !json.Valid(body) {
+			t.Fatalf("%q is not JSON, but was accepted", body)
+		}
+		if problems := pet.Problems().Err(); problems != nil {
+			t.Fatalf("%q was accepted: %v", body, problems)
+		}
+		var members map[string]json.RawMessage
+		var name string
+		if json.Unmarshal(body, &members) != nil || json.Unmarshal(members["name"], &name) != nil || name != pet.Name {
+			t.Fatalf("%q gave the name %q, the standard library reads %q", body, pet.Name, name)
+		}
+		if exact, ok := new(big.Rat).SetString(string(members["categoryId"])); ok && exact.Cmp(new(big.Rat).SetInt64(pet.CategoryID)) != 0 {
+			t.Fatalf("%q gave the category %d", body, pet.CategoryID)
+		}
+		again, wrong, err := decodeNewPet(encode(shop.Pet{ID: 1, Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}))
+		if err != nil || len(wrong) > 0 || again != pet {
+			t.Fatalf("%q: the encoded animal does not decode: %+v %v", body, again, err)
+		}
+	})
+}
+
+// FuzzParseJSONInt64 compares with arbitrary precision.
+func FuzzParseJSONInt64(f *testing.F) {
+	for _, literal := range []string{"0", "-0.0", "7", "7.0", "7e0", "70e-1", "1e18", "1e19", "9223372036854775807", "-9223372036854775809", "0.5", "1e-5"} {
+		f.Add(literal)
+	}
+	f.Fuzz(func(t *testing.T, literal string) {
+		var number json.Number
+		if json.Unmarshal([]byte(literal), &number) != nil || number.String() != literal || strings.Contains(literal, `"`) {
+			return // not a JSON number
+		}
+		if i := strings.IndexAny(literal, "eE"); i >= 0 && len(literal)-i > 5 {
+			return // the reference would expand all the zeros
+		}
+		n, ok := parseJSONInt64(literal)
+		exact, _ := new(big.Rat).SetString(literal)
+		want := exact.IsInt() && exact.Num().IsInt64()
+		if ok != want || ok && exact.Num().Int64() != n {
+			t.Fatalf("%s: got %d %v, want %s %v", literal, n, ok, exact, want)
+		}
+	})
+}
+
+// FuzzCursor: a text is a valid cursor exactly if it is the cursor of its position.
+func FuzzCursor(f *testing.F) {
+	for _, text := range []string{"", "8000000000001", "fzzzzzzzzzzzz", "gzzzzzzzzzzzz", "0000000000000", "800000000000i", "FZZZZZZZZZZZZ"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		position, err := parseCursor(text)
+		if err != nil {
+			if shop.AsError(err).Code != shop.InvalidCursor {
+				t.Fatal(err)
+			}
+			return
+		}
+		if again := formatCursor(position); again != text {
+			t.Fatalf("%q is the position %d, which is %q", text, position, again)
+		}
+	})
+}
+
+// FuzzPetList: every query yields a list within the limits or one of the two errors, and the query of its
+// links yields the same list.
+func FuzzPetList(f *testing.F) {
+	for _, query := range []string{"", "limit=5&status=sold", "limit=%zz", "limit=0", "q=%C5%BE&categoryId=-1", "id=1&id=2&cursor=8000000000001",
+		"limit=1&limit=1", "a;b", "q=%ff", "q=+", "cursor=x", "=&=&&", "limit=\x00"} {
+		f.Add(query)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		list, _, err := parsePetList(query)
+		if err != nil {
+			if code := shop.AsError(err).Code; code != shop.InvalidParameter && code != shop.InvalidCursor {
+				t.Fatalf("%q: %v", query, err)
+			}
+			return
+		}
+		if list.Limit < 1 || list.Limit > maxLimit || len(list.IDs) > maxIDs || list.Query != "" && shop.TextProblem(list.Query) != "" {
+			t.Fatalf("%q was accepted as %+v", query, list)
+		}
+		linked := petFilterQuery(list.PetFilter)
+		linked.Set("limit", strconv.Itoa(list.Limit))
+		again, _, err := parsePetList(linked.Encode())
+		again.After = list.After
+		if want, got := encode(list), encode(again); err != nil || string(want) != string(got) {
+			t.Fatalf("%q: the link has %s, want %s (%v)", query, got, want, err)
+		}
+	})
+}
+
+// FuzzWebhook: every body yields a webhook with a usable URL or one of the two errors, and a change follows
+// the same rules.
+func FuzzWebhook(f *testing.F) {
+	for _, body := range []string{
+		``, `{}`, `[]`, `{"url":"https://example.com/hook"}`, `{"url":"http://[::1]:80/?a=b","types":["pet.created","pet.created"]}`,
+		`{"url":"https://me:x@example.com"}`, `{"url":"https://example.com/#"}`, `{"url":"https://b\u00fccher.example"}`, `{"url":"https://x/?a b"}`,
+		`{"url":"https://x/%zz","types":null}`, `{"url":"https://x:y","types":["*"]}`, `{"url":"https://%41/","types":{}}`, `{"url":null,"types":[null]}`,
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		n, err := decodeNewWebhook(body)
+		if err != nil {
+			if code := shop.AsError(err).Code; code != shop.InvalidJSON && code != shop.ValidationFailed {
+				t.Fatalf("%q: %v", body, err)
+			}
+			return
+		}
+		change, err := decodeWebhookChange(body)
+		if err == nil && (*change.URL != n.URL || change.Types != nil && !slices.Equal(*change.Types, n.Types)) {
+			t.Fatalf("%q is %+v, and as a change %+v", body, n, change)
+		}
+		request, err := http.NewRequest("POST", n.URL, nil)
+		if err != nil || request.URL.Hostname() == "" || request.URL.User != nil || request.URL.String() != n.URL {
+			t.Fatalf("%q: nothing can be sent to %q: %v", body, n.URL, err)
+		}
+		if target := request.URL.RequestURI(); strings.ContainsFunc(target, func(r rune) bool { return r <= ' ' || r >= 0x7f }) {
+			t.Fatalf("%q would request %q", body, target)
+		}
+	})
+}
+
+// FuzzEventList: every query yields a page within the limits or has an invalid parameter.
+func FuzzEventList(f *testing.F) {
+	for _, query := range []string{"", "after=1&limit=5", "after=000000000000000001", "after=1234567890123456789", "after=-1", "type=pet.created&type=pet.updated",
+		"type=pet.created&type=pet.created", "type=x", "subject=pets/1", "subject=+", "subject=%ff", "limit=%zz", "after=1&after=1"} {
+		f.Add(query)
+	}
+	f.Fuzz(func(t *testing.T, query string) {
+		filter, request, err := parseEventList(query)
+		if err != nil {
+			if code := shop.AsError(err).Code; code != shop.InvalidParameter {
+				t.Fatalf("%q: %v", query, err)
+			}
+			return
+		}
+		if request.Limit < 1 || request.Limit > maxLimit || request.After != nil && *request.After < 0 || len(filter.Types) > len(shop.EventTypes()) ||
+			filter.Subject != "" && shop.TextProblem(filter.Subject) != "" {
+			t.Fatalf("%q was accepted as %+v %+v", query, filter, request)
+		}
+	})
+}

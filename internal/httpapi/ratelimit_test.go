@@ -1,0 +1,108 @@
+package httpapi
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+var (
+	policyForm = regexp.MustCompile(`^"default";q=2;w=2$`)
+	limitForm  = regexp.MustCompile(`^"default";r=([0-9]+);t=([0-9]+)$`)
+)
+
+// newLimitedShop returns a shop with a rate limit whose clock stands still until the test sets it forward.
+func newLimitedShop(t *testing.T, rate int) (s *testShop, forward func(time.Duration)) {
+	t.Helper()
+	s = newShop(t, func(c *Config) { c.RateLimit = rate })
+	start := time.Now()
+	var passed atomic.Int64
+	s.api.rateLimiter.now = func() time.Time { return start.Add(time.Duration(passed.Load())) }
+	return s, func(d time.Duration) { passed.Add(int64(d)) }
+}
+
+// Every operation with a key is limited per key, and its headers show the remaining requests.
+func TestRateLimit(t *testing.T) {
+	t.Parallel()
+	s, _ := newLimitedShop(t, 1)
+	for _, r := range requestPerOperation() {
+		key := s.key(shop.Admin)
+		limited := false
+		for range 3 { // one more than the burst
+			got := s.do(r.method, r.path, r.body, bearing(key))
+			left := limitForm.FindStringSubmatch(got.Header.Get("RateLimit"))
+			if !policyForm.MatchString(got.Header.Get("RateLimit-Policy")) || left == nil {
+				t.Fatalf("%s: %v", r.operation, got.Header)
+			}
+			if got.StatusCode == 429 {
+				got.wantError(t, 429, shop.RateLimited)
+				if after, err := strconv.Atoi(got.Header.Get("Retry-After")); err != nil || after < 1 || left[1] != "0" {
+					t.Errorf("%s: Retry-After is %q, and %s are left", r.operation, got.Header.Get("Retry-After"), left[1])
+				}
+				limited = true
+				break
+			}
+		}
+		if !limited {
+			t.Errorf("%s has no limit", r.operation)
+		}
+	}
+	spent := s.key(shop.Admin)
+	for range 2 {
+		s.do("GET", "/v1/nothing", "", bearing(spent)).wantError(t, 404, shop.NotFound) // unknown paths count, too
+	}
+	s.do("GET", "/v1/nothing", "", bearing(spent)).wantError(t, 429, shop.RateLimited)
+	s.do("GET", "/v1/keys/current", "", bearing(s.key(shop.Admin))).want(t, 200, "")
+	s.do("GET", "/livez", "").want(t, 200, "")
+}
+
+// The burst is twice the rate, as the policy says. The budget refills at the rate, up to the burst.
+func TestRateLimitAllowsABurst(t *testing.T) {
+	t.Parallel()
+	const rate = 100
+	s, forward := newLimitedShop(t, rate)
+	s.skipValidation = true
+	for _, c := range []struct {
+		passed time.Duration
+		want   int
+	}{{0, 2 * rate}, {0, 0}, {time.Second, rate}, {time.Hour, 2 * rate}} {
+		forward(c.passed)
+		served := 0
+		for ; served <= 2*rate; served++ {
+			got := s.do("GET", "/v1/keys/current", "")
+			if got.StatusCode == 429 {
+				break
+			}
+			if left := fmt.Sprintf(`"default";r=%d;`, c.want-served-1); !strings.HasPrefix(got.Header.Get("RateLimit"), left) {
+				t.Errorf("after %d requests: %s, want %s", served+1, got.Header.Get("RateLimit"), left)
+			}
+		}
+		if served != c.want {
+			t.Errorf("%v later %d requests were served, want %d", c.passed, served, c.want)
+		}
+	}
+}
+
+// The budget refills by the monotonic clock. If the wall clock counted, setting it back would block all
+// keys until the old time.
+func TestLimitsMindNoClock(t *testing.T) {
+	t.Parallel()
+	if now := newRateLimiter(1).now(); now == now.Round(0) {
+		t.Errorf("%v has no monotonic clock reading", now)
+	}
+}
+
+func TestNoRateLimit(t *testing.T) {
+	t.Parallel()
+	s := newShop(t)
+	got := s.do("GET", "/v1/pets", "")
+	if got.Header.Get("RateLimit") != "" || got.Header.Get("RateLimit-Policy") != "" {
+		t.Errorf("without a limit: %v", got.Header)
+	}
+}

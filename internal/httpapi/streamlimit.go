@@ -1,0 +1,50 @@
+package httpapi
+
+import (
+	"sync"
+
+	"animalstore/internal/shop"
+)
+
+const (
+	// defaultStreams is the number of streams that a node serves at once. Each costs little more than its
+	// connection.
+	defaultStreams = 4096
+	// defaultKeyStreams is the number of streams per API key, so that one key cannot use up all of them.
+	defaultKeyStreams = 512
+)
+
+// streamLimit limits the event streams that are open at once, in total and per API key.
+type streamLimit struct {
+	max, maxPerKey int
+	mu             sync.Mutex
+	open           int
+	openByKey      map[int64]int
+}
+
+func newStreamLimit(most, each int) *streamLimit {
+	return &streamLimit{max: most, maxPerKey: each, openByKey: map[int64]int{}}
+}
+
+// acquire reserves a stream for a key until release is called. It fails with rate_limited if the key has
+// too many streams, and with unavailable if the node has.
+func (p *streamLimit) acquire(key int64) (release func(), err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.openByKey[key] >= p.maxPerKey {
+		return nil, shop.Errorf(shop.RateLimited, "This API key has too many open streams; its limit is %d per node.", p.maxPerKey)
+	}
+	if p.open >= p.max {
+		return nil, shop.Errorf(shop.Unavailable, "Too many streams are open; try again later.")
+	}
+	p.open++
+	p.openByKey[key]++
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.open--
+		if p.openByKey[key]--; p.openByKey[key] == 0 {
+			delete(p.openByKey, key)
+		}
+	}, nil
+}

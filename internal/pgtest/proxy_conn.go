@@ -1,0 +1,118 @@
+package pgtest
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// proxyConn is one connection through the proxy.
+type proxyConn struct {
+	proxy  *Proxy
+	client net.Conn
+	server *net.TCPConn
+	muted  atomic.Bool // drops what the server sends
+	once   sync.Once
+	done   chan struct{} // closed by close
+}
+
+// close closes the connections to the client and to the server.
+func (c *proxyConn) close() {
+	c.once.Do(func() {
+		close(c.done)
+		c.client.Close()
+		c.server.Close()
+	})
+}
+
+// forwardRequests forwards whole messages to the server, so that a fault can match each of them.
+func (c *proxyConn) forwardRequests() {
+	in, out := bufio.NewReader(c.client), bufio.NewWriter(c.server)
+	message, err := readMessage(in, 0)
+	for err == nil {
+		if fault := c.proxy.takeFault(message); fault != nil {
+			out.Flush() // the fault affects only this message, not the earlier ones
+			fault.inject(c, message)
+			close(fault.injected)
+			return
+		}
+		if _, err = out.Write(message); err != nil {
+			break
+		}
+		if in.Buffered() == 0 { // messages that arrived together are forwarded together
+			if !c.delay() {
+				break
+			}
+			if err = out.Flush(); err != nil {
+				break
+			}
+		}
+		message, err = readMessage(in, 1)
+	}
+	c.close()
+}
+
+func (c *proxyConn) forwardResponses() {
+	defer c.close()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := c.server.Read(buffer)
+		if !c.muted.Load() && c.delay() {
+			if _, err := c.client.Write(buffer[:n]); err != nil && !c.muted.Load() {
+				return
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// deliverLast sends the server a last message and the end of the stream. The server executes the message, and
+// then closes the connection.
+func (c *proxyConn) deliverLast(message []byte) {
+	c.muted.Store(true)
+	if _, err := c.server.Write(message); err != nil {
+		c.close()
+		return
+	}
+	c.server.CloseWrite()
+}
+
+// delay waits for the proxy's delay, and returns false if the connection is closed meanwhile.
+func (c *proxyConn) delay() bool {
+	for begin := time.Now(); ; {
+		delay, changed := c.proxy.currentDelay()
+		left := delay - time.Since(begin)
+		if left <= 0 {
+			return true
+		}
+		select {
+		case <-time.After(left):
+		case <-changed:
+		case <-c.done:
+			return false
+		}
+	}
+}
+
+// readMessage reads one message of PostgreSQL's protocol: a type byte, which the first message of a
+// connection lacks (typeBytes is 0 then, else 1), the length including itself, and the content.
+func readMessage(in *bufio.Reader, typeBytes int) ([]byte, error) {
+	header, err := in.Peek(typeBytes + 4)
+	if err != nil {
+		return nil, err
+	}
+	length := binary.BigEndian.Uint32(header[typeBytes:])
+	if length < 4 || length > 1<<30 {
+		return nil, errors.New("not a message of PostgreSQL's protocol")
+	}
+	message := make([]byte, typeBytes+int(length))
+	_, err = io.ReadFull(in, message)
+	return message, err
+}

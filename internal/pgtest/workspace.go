@@ -1,0 +1,152 @@
+package pgtest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// cleanerScript removes the workspace when the test process and all of its servers have exited, however they
+// did: each of them holds the write end of its stdin.
+const cleanerScript = `cat >/dev/null; rm -rf "$1"`
+
+// workspace is the temporary directory of this test process. It contains the data of all of its servers.
+type workspace struct {
+	dir   string
+	bin   string // the directory of initdb and postgres
+	uid   int    // the user that runs them; PostgreSQL refuses to run as root
+	gid   int
+	alive *os.File // the write end of the cleaner's stdin; this process and its servers hold it
+}
+
+// openWorkspace creates the workspace once, with a template of a data directory: copying it is faster than
+// running initdb again.
+var openWorkspace = sync.OnceValues(func() (*workspace, error) {
+	bin, err := findPrograms("/usr/lib/postgresql/*/bin")
+	if err != nil {
+		return nil, err
+	}
+	w := &workspace{bin: bin, uid: os.Getuid(), gid: os.Getgid()}
+	if w.uid == 0 {
+		if w.uid, w.gid, err = unprivilegedUser("postgres", "nobody"); err != nil {
+			return nil, err
+		}
+	}
+	if w.dir, err = os.MkdirTemp("", "animalstore-pgtest-"); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(os.Chown(w.dir, w.uid, w.gid), w.startCleaner(), w.initTemplate()); err != nil {
+		return nil, errors.Join(err, os.RemoveAll(w.dir))
+	}
+	return w, nil
+})
+
+func (w *workspace) startCleaner() error {
+	stdin, alive, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer stdin.Close()
+	w.alive = alive
+	cmd := w.command(context.Background(), "sh", "-c", cleanerScript, "sh", w.dir)
+	cmd.Stdin = stdin
+	return cmd.Start()
+}
+
+func (w *workspace) initTemplate() error {
+	template := w.template()
+	err := w.runCommand("", filepath.Join(w.bin, "initdb"), "-D", template, "--username=animalstore", "--auth=trust",
+		"--encoding=UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions")
+	if err != nil {
+		return err
+	}
+	// No test needs the database postgres, and renaming it is cheaper than creating another.
+	return w.runCommand("ALTER DATABASE postgres RENAME TO animalstore",
+		filepath.Join(w.bin, "postgres"), "--single", "-F", "-D", template, "template1")
+}
+
+func (w *workspace) template() string { return filepath.Join(w.dir, "template") }
+
+// newDataDir creates a data directory and returns its path.
+func (w *workspace) newDataDir() (string, error) {
+	dir, err := os.MkdirTemp(w.dir, "server-")
+	if err != nil {
+		return "", err
+	}
+	if err := os.Chown(dir, w.uid, w.gid); err != nil {
+		return "", err
+	}
+	return dir, w.runCommand("", "cp", "-R", w.template()+"/.", dir)
+}
+
+// runCommand runs a command to completion, with stdin as its input.
+func (w *workspace) runCommand(stdin, name string, args ...string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), stuckTimeout)
+	defer cancel()
+	cmd := w.command(ctx, name, args...)
+	cmd.Stdin = strings.NewReader(stdin)
+	cmd.WaitDelay = stuckTimeout
+	if output, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", name, err, output)
+	}
+	return nil
+}
+
+// command returns a command that runs as the workspace's user, without the PG* variables of the caller. It
+// has a process group of its own, so Ctrl-C interrupts only the tests; the command exits because they do.
+func (w *workspace) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = w.dir
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C"}
+	cmd.SysProcAttr = procAttr(w.uid, w.gid)
+	return cmd
+}
+
+// findPrograms returns the directory of PostgreSQL's server programs: the one in PATH, or the newest of those
+// that match folders. Debian does not put them in PATH.
+func findPrograms(folders string) (string, error) {
+	if initdb, err := exec.LookPath("initdb"); err == nil {
+		if initdb, err = filepath.EvalSymlinks(initdb); err == nil {
+			return filepath.Dir(initdb), nil
+		}
+	}
+	found, err := filepath.Glob(filepath.Join(folders, "initdb"))
+	if err != nil {
+		return "", err
+	}
+	if len(found) == 0 {
+		return "", fmt.Errorf("PostgreSQL is missing: no initdb in PATH or in %s; "+
+			"`make test` installs it where it can, with scripts/need-postgres", folders)
+	}
+	version := func(initdb string) float64 {
+		number, _ := strconv.ParseFloat(filepath.Base(filepath.Dir(filepath.Dir(initdb))), 64)
+		return number
+	}
+	newest := slices.MaxFunc(found, func(a, b string) int { return cmp.Compare(version(a), version(b)) })
+	return filepath.Dir(newest), nil
+}
+
+// unprivilegedUser returns the ids of the first user in names that exists.
+func unprivilegedUser(names ...string) (uid, gid int, err error) {
+	for _, name := range names {
+		account, err := user.Lookup(name)
+		if err != nil {
+			continue
+		}
+		if uid, err = strconv.Atoi(account.Uid); err != nil {
+			return 0, 0, err
+		}
+		gid, err = strconv.Atoi(account.Gid)
+		return uid, gid, err
+	}
+	return 0, 0, fmt.Errorf("PostgreSQL cannot run as root, and none of the users %v exists", names)
+}

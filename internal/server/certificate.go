@@ -1,0 +1,157 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Certificate is a certificate and its key, read from two files. The files may be replaced while the server
+// runs: it reloads a valid pair within seconds, and keeps the last one while the files are invalid.
+type Certificate struct {
+	certFile, keyFile string
+	current           atomic.Pointer[tls.Certificate]
+	loaded            pemPair // what current was made from
+	invalid           pemPair // what the last reload found instead
+	reported          bool    // whether the log has the invalid pair
+	failing           atomic.Bool
+}
+
+// pemPair is the content of the two files, or the reason why they could not be read.
+type pemPair struct {
+	cert, key []byte
+	problem   string
+}
+
+func (p pemPair) equal(other pemPair) bool {
+	return p.problem == other.problem && bytes.Equal(p.cert, other.cert) && bytes.Equal(p.key, other.key)
+}
+
+// reloadInterval is how often the files are read. Comparing their contents finds a changed symbolic link, a
+// replaced file and an overwritten one alike.
+const reloadInterval = time.Second
+
+// LoadCertificate reads a certificate and its key. It fails if they do not belong together.
+func LoadCertificate(certFile, keyFile string) (*Certificate, error) {
+	c := &Certificate{certFile: certFile, keyFile: keyFile}
+	certificate, err := c.parse(c.read())
+	if err != nil {
+		return nil, err
+	}
+	c.current.Store(certificate)
+	return c, nil
+}
+
+func (c *Certificate) read() (p pemPair) {
+	var err error
+	if p.cert, err = os.ReadFile(c.certFile); err == nil {
+		p.key, err = os.ReadFile(c.keyFile)
+	}
+	if err != nil {
+		p.problem = err.Error()
+	}
+	return p
+}
+
+// parse parses a pair and, if it is valid, remembers it as loaded.
+func (c *Certificate) parse(p pemPair) (*tls.Certificate, error) {
+	if p.problem != "" {
+		return nil, errors.New(p.problem)
+	}
+	certificate, err := tls.X509KeyPair(p.cert, p.key)
+	if err != nil {
+		return nil, fmt.Errorf("%s and %s: %s", c.certFile, c.keyFile, strings.TrimPrefix(err.Error(), "tls: "))
+	}
+	c.loaded = p
+	return &certificate, nil
+}
+
+// watch reloads the files until the context ends.
+func (c *Certificate) watch(ctx context.Context, log *slog.Logger) {
+	ticker := time.NewTicker(reloadInterval)
+	defer ticker.Stop()
+	for {
+		c.reload(log)
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// reload loads the files if they have changed. It reports an invalid pair once, and only if the next reload
+// still finds it: two files cannot be replaced at the same moment.
+func (c *Certificate) reload(log *slog.Logger) {
+	found := c.read()
+	if found.equal(c.loaded) {
+		c.setValid()
+		return
+	}
+	certificate, err := c.parse(found)
+	if err == nil {
+		c.current.Store(certificate)
+		c.setValid()
+		log.Info("certificate reloaded", "names", strings.Join(certificate.Leaf.DNSNames, " "), "expires", certificate.Leaf.NotAfter)
+		return
+	}
+	if !found.equal(c.invalid) {
+		c.invalid, c.reported = found, false
+		return
+	}
+	if !c.reported {
+		c.reported = true
+		c.failing.Store(true)
+		log.Warn("cannot reload the certificate; keeping the current one", "error", err, "expires", c.current.Load().Leaf.NotAfter)
+	}
+}
+
+func (c *Certificate) setValid() {
+	c.invalid, c.reported = pemPair{}, false
+	c.failing.Store(false)
+}
+
+// tlsConfig returns Go's defaults with the current certificate and TLS 1.2 as the minimum.
+func (c *Certificate) tlsConfig() *tls.Config {
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil },
+	}
+}
+
+// Hostname returns the first name in the certificate that is not a wildcard, or "".
+func (c *Certificate) Hostname() string {
+	for _, name := range c.current.Load().Leaf.DNSNames {
+		if !strings.HasPrefix(name, "*") {
+			return name
+		}
+	}
+	return ""
+}
+
+func (c *Certificate) collectors() []prometheus.Collector {
+	return []prometheus.Collector{
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "animalstore_tls_certificate_expires_timestamp_seconds",
+			Help: "Expiry time of the served certificate.",
+		}, func() float64 { return float64(c.current.Load().Leaf.NotAfter.Unix()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "animalstore_tls_reload_failing",
+			Help: "1 while the certificate files are invalid and the previous certificate is served.",
+		}, func() float64 {
+			if c.failing.Load() {
+				return 1
+			}
+			return 0
+		}),
+	}
+}

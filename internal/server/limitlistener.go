@@ -1,0 +1,227 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// limitListener bounds the number of open connections. At the limit, a new connection replaces one that is
+// waiting for a request, preferably one that never sent any, so that idle clients cannot keep others out.
+type limitListener struct {
+	net.Listener
+	max       int
+	mu        sync.Mutex
+	open      map[*limitedConn]struct{}
+	closed    chan struct{}
+	closeOnce sync.Once
+	dropped   *prometheus.CounterVec
+}
+
+// limitedConn is an accepted connection. It embeds the TCP connection so that net/http can close its write
+// half.
+type limitedConn struct {
+	*net.TCPConn
+	listener *limitListener
+	accepted time.Time
+	state    atomic.Int32
+	served   atomic.Bool // whether it has completed a request
+}
+
+// The states of a connection.
+const (
+	connWaiting int32 = iota // waiting for a request or for the rest of its headers
+	connActive               // handling requests, until their responses are written
+	connDropped              // closed to make room for another connection
+)
+
+// The reasons for which connections are dropped, as the metric names them.
+const (
+	reasonWaiting = "waiting" // it was waiting for a request and made room for another
+	reasonRefused = "refused" // all others were active
+)
+
+const (
+	// dropCandidates is how many connections are considered for dropping: a flood must not cost the server
+	// more than its sender.
+	dropCandidates = 64
+	// dropMinAge is how long every client may take to send its request, even on a slow network. While all
+	// waiting connections are younger than that, the new one waits.
+	dropMinAge    = 2 * time.Second
+	admitInterval = 10 * time.Millisecond
+)
+
+func newLimitListener(max int) *limitListener {
+	l := &limitListener{
+		max: max, open: map[*limitedConn]struct{}{}, closed: make(chan struct{}),
+		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "animalstore_connections_dropped_total",
+			Help: "Connections closed at the connection limit: waiting, replaced by a new connection; " +
+				"refused, because all others were active.",
+		}, []string{"reason"}),
+	}
+	for _, reason := range []string{reasonWaiting, reasonRefused} {
+		l.dropped.WithLabelValues(reason) // exported from the start, so that the first drop is an increase
+	}
+	return l
+}
+
+// connectionLimit returns how many of the wanted connections the process can have: the database and the
+// webhooks need open files, too.
+func connectionLimit(wanted int) int { return max(1, min(wanted, maxOpenFiles()/4*3)) }
+
+// Accept returns the next connection that fits the limit.
+func (l *limitListener) Accept() (net.Conn, error) {
+	for {
+		accepted, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		admitted, err := l.admit(accepted.(*net.TCPConn))
+		if admitted != nil {
+			return admitted, nil
+		}
+		accepted.Close()
+		if err != nil {
+			return nil, err
+		}
+		l.dropped.WithLabelValues(reasonRefused).Inc()
+	}
+}
+
+// Close stops listening.
+func (l *limitListener) Close() error {
+	l.closeOnce.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+// admit adds a connection as soon as the limit allows it. It returns nil if all others are active, and
+// net.ErrClosed if the listener is closed.
+func (l *limitListener) admit(accepted *net.TCPConn) (*limitedConn, error) {
+	for {
+		admitted, retry := l.tryAdmit(accepted)
+		if admitted != nil || !retry {
+			return admitted, nil
+		}
+		select {
+		case <-time.After(admitInterval):
+		case <-l.closed:
+			return nil, net.ErrClosed
+		}
+	}
+}
+
+// tryAdmit adds a connection, in place of another if necessary. If it returns nil, retry tells whether a
+// place will be free soon.
+func (l *limitListener) tryAdmit(accepted *net.TCPConn) (admitted *limitedConn, retry bool) {
+	l.mu.Lock()
+	var replaced *limitedConn
+	if len(l.open) >= l.max {
+		if replaced, retry = l.drop(); replaced == nil {
+			l.mu.Unlock()
+			return nil, retry
+		}
+		delete(l.open, replaced)
+	}
+	admitted = &limitedConn{TCPConn: accepted, listener: l, accepted: time.Now()}
+	l.open[admitted] = struct{}{}
+	l.mu.Unlock()
+	if replaced != nil {
+		l.dropped.WithLabelValues(reasonWaiting).Inc()
+		replaced.Close()
+	}
+	return admitted, false
+}
+
+// drop picks a waiting connection among some candidates and marks it dropped. If it returns nil, retry tells
+// whether one of them will be old enough soon.
+func (l *limitListener) drop() (victim *limitedConn, retry bool) {
+	candidates := 0
+	for c := range l.open { // in random order
+		if candidates++; candidates > dropCandidates {
+			break
+		}
+		if c.state.Load() != connWaiting {
+			continue
+		}
+		if retry = true; time.Since(c.accepted) >= dropMinAge && (victim == nil || c.dropsBefore(victim)) {
+			victim = c
+		}
+	}
+	if victim == nil || !victim.state.CompareAndSwap(connWaiting, connDropped) { // it has just started a request
+		return nil, retry
+	}
+	return victim, false
+}
+
+// dropsBefore orders connections: those that have never completed a request first, then the oldest.
+func (c *limitedConn) dropsBefore(other *limitedConn) bool {
+	if mine, others := c.served.Load(), other.served.Load(); mine != others {
+		return others
+	}
+	return c.accepted.Before(other.accepted)
+}
+
+// Close closes the connection and frees its place.
+func (c *limitedConn) Close() error {
+	c.listener.mu.Lock()
+	delete(c.listener.open, c)
+	c.listener.mu.Unlock()
+	return c.TCPConn.Close()
+}
+
+type connKey struct{}
+
+// connContext is the http.Server's ConnContext. It lets trackRequests find the connection.
+func (l *limitListener) connContext(ctx context.Context, conn net.Conn) context.Context {
+	return context.WithValue(ctx, connKey{}, unwrapConn(conn))
+}
+
+func unwrapConn(conn net.Conn) *limitedConn {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	return conn.(*limitedConn)
+}
+
+// connState is the http.Server's ConnState. A connection is idle when the responses to all of its requests
+// are written.
+func (l *limitListener) connState(conn net.Conn, state http.ConnState) {
+	if state == http.StateIdle {
+		c := unwrapConn(conn)
+		c.served.Store(true)
+		c.state.CompareAndSwap(connActive, connWaiting)
+	}
+}
+
+// trackRequests marks a connection active while next handles its requests. A dropped connection must not
+// start another request: its client could not learn the outcome.
+func (l *limitListener) trackRequests(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		c := r.Context().Value(connKey{}).(*limitedConn)
+		if !c.state.CompareAndSwap(connWaiting, connActive) && c.state.Load() == connDropped {
+			panic(http.ErrAbortHandler)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (l *limitListener) collectors() []prometheus.Collector {
+	return []prometheus.Collector{l.dropped, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "animalstore_connections",
+		Help: "Open client connections.",
+	}, func() float64 {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		return float64(len(l.open))
+	}), prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "animalstore_connections_limit",
+		Help: "Maximum number of client connections.",
+	}, func() float64 { return float64(l.max) })}
+}

@@ -1,0 +1,112 @@
+// Package server runs an HTTP server: it limits connections, speaks TLS, and shuts down gracefully.
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// Handlers set the deadlines of request bodies and responses themselves.
+const (
+	readHeaderTimeout = 10 * time.Second
+	idleTimeout       = 2 * time.Minute
+	maxHeaderBytes    = 64 << 10
+	// writeByteTimeout is how long an HTTP/2 client may accept no bytes at all. Responses have deadlines of
+	// their own, but even resetting a stream takes a client that reads.
+	writeByteTimeout = 15 * time.Second
+)
+
+// ShutdownTimeout is how long Run waits for requests to finish once it has stopped accepting new ones. It is
+// longer than any deadline of a request body or a response.
+const ShutdownTimeout = 90 * time.Second
+
+// Config configures a Server.
+type Config struct {
+	MaxConnections int
+	Certificate    *Certificate // nil serves plain HTTP
+	Log            *slog.Logger
+	// DrainDelay is how long Run goes on accepting requests after drain was called, so that load balancers
+	// notice.
+	DrainDelay time.Duration
+}
+
+// Server is an HTTP server with limited connections.
+type Server struct {
+	config   Config
+	listener *limitListener
+}
+
+// New returns a server that is not running yet. It lowers the connection limit if the process cannot open
+// that many files.
+func New(config Config) *Server {
+	limit := connectionLimit(config.MaxConnections)
+	if limit < config.MaxConnections {
+		config.Log.Warn("connection limit lowered to fit the open file limit", "wanted", config.MaxConnections, "connections", limit)
+	}
+	return &Server{config, newLimitListener(limit)}
+}
+
+// Collectors returns the metrics of the connections and the certificate.
+func (s *Server) Collectors() []prometheus.Collector {
+	collectors := s.listener.collectors()
+	if s.config.Certificate != nil {
+		collectors = append(collectors, s.config.Certificate.collectors()...)
+	}
+	return collectors
+}
+
+// Run serves requests until the context ends. It then calls drain, waits for the drain delay, stops accepting
+// requests, and returns when those in progress have finished. It fails if they do not finish within
+// ShutdownTimeout.
+func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Handler, drain func()) error {
+	log := s.config.Log
+	s.listener.Listener = listener
+	server := &http.Server{
+		Handler:           s.listener.trackRequests(handler),
+		ConnContext:       s.listener.connContext,
+		ConnState:         s.listener.connState,
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		// The handler responds to OPTIONS * like to any other request, with a request id and a line in the
+		// log.
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     newErrorLog(log),
+		HTTP2:                        &http.HTTP2Config{WriteByteTimeout: writeByteTimeout},
+	}
+	var background sync.WaitGroup
+	defer background.Wait()
+	watching, stopWatching := context.WithCancel(context.Background())
+	defer stopWatching()
+	ended := make(chan error, 1)
+	if certificate := s.config.Certificate; certificate != nil {
+		server.TLSConfig = certificate.tlsConfig()
+		background.Go(func() { certificate.watch(watching, log) })
+		background.Go(func() { ended <- server.ServeTLS(s.listener, "", "") })
+	} else {
+		background.Go(func() { ended <- server.Serve(s.listener) })
+	}
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	log.Info("stopping")
+	drain()
+	time.Sleep(s.config.DrainDelay)
+	limit, cancel := context.WithTimeout(context.Background(), ShutdownTimeout)
+	defer cancel()
+	if err := server.Shutdown(limit); err != nil {
+		return fmt.Errorf("some requests were aborted: %w", errors.Join(err, server.Close()))
+	}
+	log.Info("stopped")
+	return nil
+}

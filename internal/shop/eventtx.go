@@ -1,0 +1,178 @@
+package shop
+
+import (
+	"context"
+	"strconv"
+	"strings"
+)
+
+// eventTx is the write transaction that rules work with. It records an event with every mutation. The store's
+// own mutations are a named field, not embedded: a new method of Mutations does not compile until eventTx
+// records it.
+type eventTx struct {
+	BookkeepingTx
+	mutations Mutations
+	actor     string
+}
+
+var _ Mutations = (*eventTx)(nil)
+
+// system is the actor of changes without a principal: expired holds and commands on the command line.
+const system = "system"
+
+type actorKey struct{}
+
+// WithPrincipal returns a context whose changes are recorded with the principal as their actor.
+func WithPrincipal(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, actorKey{}, p.Actor())
+}
+
+func actorOf(ctx context.Context) string {
+	if actor, _ := ctx.Value(actorKey{}).(string); actor != "" {
+		return actor
+	}
+	return system
+}
+
+// keyOf returns the id of the key that an actor names; ok is false for every other actor.
+func keyOf(actor string) (id int64, ok bool) {
+	text, ok := strings.CutPrefix(actor, "keys/")
+	id, err := strconv.ParseInt(text, 10, 64)
+	return id, ok && err == nil
+}
+
+// asSystem runs a change with system as its actor.
+func (tx *eventTx) asSystem(change func() error) error {
+	actor := tx.actor
+	defer func() { tx.actor = actor }()
+	tx.actor = system
+	return change()
+}
+
+// resource is what an event reports on. Its subject is its path, such as pets/7.
+type resource interface{ subject() string }
+
+// record writes the event of a change, or returns the error of the change. current is nil after a deletion,
+// previous is nil for a new resource.
+func (tx *eventTx) record(err error, what EventType, current, previous resource) error {
+	if err != nil {
+		return err
+	}
+	return tx.InsertEvents([]NewEvent{tx.event(what, current, previous)})
+}
+
+func (tx *eventTx) event(what EventType, current, previous resource) NewEvent {
+	changed := current
+	if changed == nil {
+		changed = previous
+	}
+	return NewEvent{Type: what, Subject: changed.subject(), Actor: tx.actor, Data: eventData(current, previous)}
+}
+
+func (p Pet) subject() string      { return subject("pets/", p.ID) }
+func (c Category) subject() string { return subject("categories/", c.ID) }
+func (o Order) subject() string    { return subject("store/orders/", o.ID) }
+func (k Key) subject() string      { return subject("keys/", k.ID) }
+func (w Webhook) subject() string  { return subject("webhooks/", w.ID) }
+
+func subject(path string, id int64) string { return path + strconv.FormatInt(id, 10) }
+
+func (tx *eventTx) InsertPet(n NewPet) (Pet, error) {
+	pet, err := tx.mutations.InsertPet(n)
+	if err != nil {
+		return Pet{}, err
+	}
+	return pet, tx.InsertEvents([]NewEvent{pet.created(tx.actor)})
+}
+
+func (tx *eventTx) InsertPets(n []NewPet) ([]Pet, error) {
+	pets, err := tx.mutations.InsertPets(n)
+	if err != nil {
+		return nil, err
+	}
+	events := make([]NewEvent, len(pets))
+	for i, pet := range pets {
+		events[i] = pet.created(tx.actor)
+	}
+	return pets, tx.InsertEvents(events)
+}
+
+func (tx *eventTx) UpdatePet(before, after Pet) error {
+	return tx.record(tx.mutations.UpdatePet(before, after), PetUpdated, after, before)
+}
+
+func (tx *eventTx) DeletePet(pet Pet) error {
+	return tx.record(tx.mutations.DeletePet(pet), PetDeleted, nil, pet)
+}
+
+func (tx *eventTx) EnsureCategory(id int64) (created bool, err error) {
+	if created, err = tx.mutations.EnsureCategory(id); err != nil || !created {
+		return created, err
+	}
+	return true, tx.record(nil, CategoryCreated, Category{ID: id}, nil)
+}
+
+func (tx *eventTx) EnsureCategories(ids []int64) (created []int64, err error) {
+	if created, err = tx.mutations.EnsureCategories(ids); err != nil {
+		return nil, err
+	}
+	events := make([]NewEvent, len(created))
+	for i, id := range created {
+		events[i] = tx.event(CategoryCreated, Category{ID: id}, nil)
+	}
+	return created, tx.InsertEvents(events)
+}
+
+func (tx *eventTx) InsertCategory(category Category) error {
+	return tx.record(tx.mutations.InsertCategory(category), CategoryCreated, category, nil)
+}
+
+func (tx *eventTx) UpdateCategory(before, after Category) error {
+	return tx.record(tx.mutations.UpdateCategory(before, after), CategoryUpdated, after, before)
+}
+
+func (tx *eventTx) DeleteCategory(category Category) error {
+	return tx.record(tx.mutations.DeleteCategory(category), CategoryDeleted, nil, category)
+}
+
+// orderEvents maps the new status of an order to the event that reports it.
+var orderEvents = map[OrderStatus]EventType{
+	Placed: OrderPlaced, Approved: OrderApproved, Delivered: OrderDelivered, Cancelled: OrderCancelled, Expired: OrderExpired,
+}
+
+func (tx *eventTx) InsertOrder(order Order) (Order, error) {
+	order, err := tx.mutations.InsertOrder(order)
+	return order, tx.record(err, orderEvents[order.Status], order, nil)
+}
+
+func (tx *eventTx) UpdateOrder(before, after Order) error {
+	return tx.record(tx.mutations.UpdateOrder(before, after), orderEvents[after.Status], after, before)
+}
+
+func (tx *eventTx) InsertKey(key Key) (Key, error) {
+	key, err := tx.mutations.InsertKey(key)
+	return key, tx.record(err, KeyCreated, key, nil)
+}
+
+func (tx *eventTx) SetHint(before Key, hint string) error {
+	after := before
+	after.Hint = hint
+	return tx.record(tx.mutations.SetHint(before, hint), KeyRotated, after, before)
+}
+
+func (tx *eventTx) DeleteKey(key Key) error {
+	return tx.record(tx.mutations.DeleteKey(key), KeyRevoked, nil, key)
+}
+
+func (tx *eventTx) InsertWebhook(hook Webhook) (Webhook, error) {
+	hook, err := tx.mutations.InsertWebhook(hook)
+	return hook, tx.record(err, WebhookCreated, hook, nil)
+}
+
+func (tx *eventTx) UpdateWebhook(before, after Webhook) error {
+	return tx.record(tx.mutations.UpdateWebhook(before, after), WebhookUpdated, after, before)
+}
+
+func (tx *eventTx) DeleteWebhook(hook Webhook) error {
+	return tx.record(tx.mutations.DeleteWebhook(hook), WebhookDeleted, nil, hook)
+}

@@ -1,0 +1,67 @@
+package shop
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// RunJobs runs the background jobs until the context ends, and then each of them once more. A job that fails
+// is reported and runs again at its next interval.
+func (s *Service) RunJobs(ctx context.Context, report func(error)) {
+	var wg sync.WaitGroup
+	for _, job := range []struct {
+		every time.Duration
+		wake  <-chan struct{} // runs the job before its interval has passed; may be nil
+		pause time.Duration   // the minimum time between two runs
+		run   func(context.Context) error
+	}{
+		{500 * time.Millisecond, nil, 0, s.ExpireHolds},                         // a due hold expires within a second
+		{250 * time.Millisecond, s.store.Wakeups(), pullInterval, s.pullEvents}, // every node sees an event within a second
+		{20 * time.Second, nil, 0, s.SaveLastUsed},                              // lastUsedAt is accurate to a minute
+		{time.Minute, nil, 0, s.PruneIdempotencyRecords},
+		{time.Minute, nil, 0, s.RemoveEvents},
+		{time.Minute, nil, 0, s.RemoveDeliveries},
+		{time.Minute, nil, 0, s.RemoveSessions},
+		{10 * time.Second, nil, 0, s.Maintain},
+		{10 * time.Second, nil, 0, s.CheckClock},
+	} {
+		wg.Go(func() {
+			ticker := time.NewTicker(job.every)
+			defer ticker.Stop()
+			var lastError string // the same error is reported once in a row
+			for done := false; !done; {
+				select {
+				case <-ticker.C:
+				case <-job.wake:
+				case <-ctx.Done():
+				}
+				done = ctx.Err() != nil
+				err := job.run(context.WithoutCancel(ctx))
+				if err != nil && err.Error() != lastError {
+					report(err)
+				}
+				lastError = ""
+				if err != nil {
+					lastError = err.Error()
+				}
+				time.Sleep(job.pause)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// internalRetention is how long the store's internal rows are needed: many times as long as any write takes.
+const internalRetention = time.Hour
+
+// Maintain runs the store's own maintenance in small transactions.
+func (s *Service) Maintain(ctx context.Context) error {
+	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) {
+		cutoff, err := s.cutoff(tx, internalRetention)
+		if err != nil {
+			return false, err
+		}
+		return tx.Maintain(cutoff)
+	})
+}

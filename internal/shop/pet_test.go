@@ -1,0 +1,47 @@
+package shop
+
+import (
+	"reflect"
+	"testing"
+)
+
+// Every field of Pet is encoded by AppendJSON, can be set by WithID, and, except for the id, can be changed by PetChange.
+func TestEveryPetFieldIsHandled(t *testing.T) {
+	t.Parallel()
+	var n NewPet
+	for i := range reflect.TypeFor[NewPet]().NumField() {
+		switch field := reflect.ValueOf(&n).Elem().Field(i); field.Kind() {
+		case reflect.String:
+			field.SetString("x")
+		case reflect.Int64:
+			field.SetInt(7)
+		default:
+			t.Fatalf("extend this test for fields of the type %s", field.Type())
+		}
+	}
+	pet := n.WithID(3)
+	for i := range reflect.TypeFor[Pet]().NumField() {
+		if reflect.ValueOf(pet).Field(i).IsZero() {
+			t.Errorf("NewPet.WithID does not set Pet.%s", reflect.TypeFor[Pet]().Field(i).Name)
+		}
+	}
+	if pet.fields() != n {
+		t.Errorf("Pet.fields returns %+v, want %+v", pet.fields(), n)
+	}
+	if got, want := string(pet.AppendJSON(nil)), string(encode(pet)); got != want {
+		t.Errorf("AppendJSON returns %s, want %s", got, want)
+	}
+	if got, want := string(pet.created("keys/1").Data), string(eventData(pet, nil)); got != want {
+		t.Errorf("the event's data is %s, want %s", got, want)
+	}
+	var change PetChange
+	for i := range reflect.TypeFor[PetChange]().NumField() {
+		field := reflect.TypeFor[PetChange]().Field(i)
+		value := reflect.New(field.Type.Elem())
+		value.Elem().Set(reflect.ValueOf(n).FieldByName(field.Name))
+		reflect.ValueOf(&change).Elem().Field(i).Set(value)
+	}
+	if got := change.apply(Pet{ID: 3}); got != pet {
+		t.Errorf("a change of every field makes %+v, want %+v", got, pet)
+	}
+}

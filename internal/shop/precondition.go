@@ -1,0 +1,12 @@
+package shop
+
+// Precondition reports whether a resource is still in the state that the client expects. nil always holds.
+type Precondition[T any] func(T) bool
+
+// check returns precondition_failed unless the precondition holds for the stored resource.
+func (p Precondition[T]) check(stored T) error {
+	if p == nil || p(stored) {
+		return nil
+	}
+	return Errorf(PreconditionFailed, "The resource is not in the expected state; read it again before you retry.")
+}

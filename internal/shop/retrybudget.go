@@ -1,0 +1,20 @@
+package shop
+
+import (
+	"context"
+	"time"
+)
+
+type retryBudgetKey struct{}
+
+// WithRetryBudget returns a context that lets the store retry a read or a write for d, if that is longer than
+// usual.
+func WithRetryBudget(ctx context.Context, d time.Duration) context.Context {
+	return context.WithValue(ctx, retryBudgetKey{}, d)
+}
+
+// RetryBudget returns the duration set by WithRetryBudget, or 0.
+func RetryBudget(ctx context.Context) time.Duration {
+	d, _ := ctx.Value(retryBudgetKey{}).(time.Duration)
+	return d
+}

@@ -1,0 +1,187 @@
+package shop
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// PetView is an animal as the staff pages show it: with its category and the order that holds it.
+type PetView struct {
+	Pet
+	Category Category
+	Order    *Order // nil if no order holds it
+}
+
+// Transitions returns the statuses that the animal can be given now.
+func (v PetView) Transitions() []Status {
+	if v.Order != nil {
+		return nil
+	}
+	return v.Status.Transitions()
+}
+
+// ListPetViews returns one page of the catalogue, newest first.
+func (s *Service) ListPetViews(ctx context.Context, list PetList) (Page[PetView], error) {
+	return readCurrent(ctx, s, func(tx ReadTx) (Page[PetView], error) {
+		page, err := pageOf(list.PageRequest, func(page PageRequest) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, page}) })
+		if err != nil {
+			return Page[PetView]{}, err
+		}
+		views, err := petViews(tx, page.Items)
+		return Page[PetView]{views, page.More}, err
+	})
+}
+
+// PetView returns one animal, or not_found.
+func (s *Service) PetView(ctx context.Context, id int64) (PetView, error) {
+	return readCurrent(ctx, s, func(tx ReadTx) (PetView, error) {
+		pet, err := existingPet(tx, id)
+		if err != nil {
+			return PetView{}, err
+		}
+		views, err := petViews(tx, []Pet{pet})
+		if err != nil {
+			return PetView{}, err
+		}
+		return views[0], nil
+	})
+}
+
+// petViews adds the categories and orders of several animals with one query each.
+func petViews(tx ReadTx, pets []Pet) ([]PetView, error) {
+	var pendingIDs, categoryIDs []int64
+	for _, pet := range pets {
+		if pet.Status == Pending { // every animal with an open order is pending
+			pendingIDs = append(pendingIDs, pet.ID)
+		}
+		if !slices.Contains(categoryIDs, pet.CategoryID) {
+			categoryIDs = append(categoryIDs, pet.CategoryID)
+		}
+	}
+	orders, err := tx.OpenOrders(pendingIDs)
+	if err != nil {
+		return nil, err
+	}
+	openOrders := map[int64]*Order{}
+	for _, order := range orders {
+		openOrders[order.PetID] = &order
+	}
+	categories, err := categoriesByID(tx, categoryIDs)
+	if err != nil {
+		return nil, err
+	}
+	views := make([]PetView, len(pets))
+	for i, pet := range pets {
+		views[i] = PetView{pet, categories[pet.CategoryID], openOrders[pet.ID]}
+	}
+	return views, nil
+}
+
+func categoriesByID(tx ReadTx, ids []int64) (map[int64]Category, error) {
+	found, err := tx.CategoriesByID(ids)
+	categories := map[int64]Category{}
+	for _, category := range found {
+		categories[category.ID] = category
+	}
+	return categories, err
+}
+
+// OrderView is an order as the staff pages show it: with its animal, or nil if that was deleted.
+type OrderView struct {
+	Order
+	Pet *Pet
+}
+
+// OrderPage is one page of orders with the time of the store's clock, by which their holds expire.
+type OrderPage struct {
+	Page[OrderView]
+	Now time.Time
+}
+
+// ListOrderViews returns one page of the orders, newest first.
+func (s *Service) ListOrderViews(ctx context.Context, list OrderList) (OrderPage, error) {
+	return readCurrent(ctx, s, func(tx ReadTx) (OrderPage, error) {
+		page, err := pageOf(list.PageRequest, func(page PageRequest) ([]Order, error) { return tx.Orders(OrderList{list.Status, list.PetID, page}) })
+		if err != nil {
+			return OrderPage{}, err
+		}
+		return orderPage(tx, page)
+	})
+}
+
+// ListExpiringHolds returns the first orders whose hold expires within a duration.
+func (s *Service) ListExpiringHolds(ctx context.Context, within time.Duration) (OrderPage, error) {
+	return readCurrent(ctx, s, func(tx ReadTx) (OrderPage, error) {
+		now, err := tx.Now()
+		if err != nil {
+			return OrderPage{}, err
+		}
+		orders, err := tx.DueOrders(now.Add(within))
+		if err != nil {
+			return OrderPage{}, err
+		}
+		return orderPage(tx, Page[Order]{Items: orders})
+	})
+}
+
+// orderPage adds the animals of several orders with one query.
+func orderPage(tx ReadTx, page Page[Order]) (OrderPage, error) {
+	ids := make([]int64, len(page.Items))
+	for i, order := range page.Items {
+		ids[i] = order.PetID
+	}
+	petsByID := map[int64]*Pet{}
+	if len(ids) > 0 {
+		pets, err := tx.Pets(PetList{PetFilter{IDs: ids}, PageRequest{Limit: len(ids)}})
+		if err != nil {
+			return OrderPage{}, err
+		}
+		for _, pet := range pets {
+			petsByID[pet.ID] = &pet
+		}
+	}
+	now, err := tx.Now()
+	views := make([]OrderView, len(page.Items))
+	for i, order := range page.Items {
+		views[i] = OrderView{order, petsByID[order.PetID]}
+	}
+	return OrderPage{Page[OrderView]{views, page.More}, now}, err
+}
+
+// KeyNames returns the names of the keys that actors of events refer to, by actor. Revoked keys are missing.
+func (s *Service) KeyNames(ctx context.Context, actors []string) (map[string]string, error) {
+	return read(ctx, s, func(tx ReadTx) (map[string]string, error) {
+		names := map[string]string{}
+		for _, actor := range actors {
+			id, ok := keyOf(actor)
+			if _, done := names[actor]; !ok || done {
+				continue
+			}
+			key, found, err := tx.Key(id)
+			if err != nil {
+				return nil, err
+			}
+			if found {
+				names[actor] = key.Name
+			}
+		}
+		return names, nil
+	})
+}
+
+// CategoriesByID returns the categories with the given ids, by id. Unknown ids are missing.
+func (s *Service) CategoriesByID(ctx context.Context, ids []int64) (map[int64]Category, error) {
+	return read(ctx, s, func(tx ReadTx) (map[int64]Category, error) { return categoriesByID(tx, ids) })
+}
+
+// History returns one page of the events of an animal that are still kept, newest first.
+func (s *Service) History(ctx context.Context, petID int64, page PageRequest) (Page[Event], error) {
+	if err := s.store.Publish(ctx); err != nil { // include every write that completed before the request
+		return Page[Event]{}, err
+	}
+	return read(ctx, s, func(tx ReadTx) (Page[Event], error) {
+		filter := EventFilter{Subject: Pet{ID: petID}.subject(), Newest: true}
+		return pageOf(page, func(page PageRequest) ([]Event, error) { return s.events(tx, filter, page) })
+	})
+}

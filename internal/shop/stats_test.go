@@ -1,0 +1,64 @@
+package shop_test
+
+import (
+	"testing"
+
+	"animalstore/internal/shop"
+)
+
+// The counts of a small shop are current, and each event is counted once.
+func TestStatsAreCurrentAndCountOnce(t *testing.T) {
+	t.Parallel()
+	service, err := shop.Open(t.Context(), openStore(t), shop.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want := range int64(3) {
+		counts, err := service.CountPets(t.Context())
+		if err != nil || want == 0 && len(counts) != 0 || want > 0 && (len(counts) != 1 || counts[0] != shop.PetCount{CategoryID: 7, Status: shop.Sold, N: want}) {
+			t.Errorf("with %d animals the counts are %v %v", want, counts, err)
+		}
+		days, err := service.DailyStats(t.Context())
+		if err != nil || len(days) != 30 {
+			t.Fatalf("%v %v", days, err)
+		}
+		arrivals, sales := int64(0), int64(0)
+		for _, day := range days { // midnight may have passed
+			arrivals, sales = arrivals+day.Arrivals, sales+day.Sales
+		}
+		if arrivals != want || sales != 0 { // an animal that is added as sold is not a sale
+			t.Errorf("with %d animals there were %d arrivals and %d sales", want, arrivals, sales)
+		}
+		if _, err := service.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 7, Status: shop.Sold}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A sale is counted from the events that the service itself records, whatever fields an animal has.
+func TestSalesAreCounted(t *testing.T) {
+	t.Parallel()
+	service, err := shop.Open(t.Context(), openStore(t), shop.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	pet, err := service.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 7, Status: shop.Available})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sold := shop.Sold
+	if _, err := service.UpdatePet(t.Context(), pet.ID, shop.PetChange{Status: &sold}, nil); err != nil {
+		t.Fatal(err)
+	}
+	days, err := service.DailyStats(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	sales := int64(0)
+	for _, day := range days { // midnight may have passed
+		sales += day.Sales
+	}
+	if sales != 1 {
+		t.Errorf("%d sales were counted, want 1", sales)
+	}
+}

@@ -1,0 +1,161 @@
+package shop_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// webhookHarness is a shop with one webhook, in virtual time.
+type webhookHarness struct {
+	*shop.Service
+	t     *testing.T
+	store shop.Store
+	hook  shop.IssuedWebhook
+}
+
+// withWebhook runs a test with a webhook for pet.created.
+func withWebhook(t *testing.T, test func(*webhookHarness)) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "test.db")
+	synctest.Test(t, func(t *testing.T) {
+		store := openStoreAt(t, path)
+		defer store.Close() // inside the bubble: its goroutines must end there
+		h := &webhookHarness{t: t, store: store}
+		var err error
+		if h.Service, err = shop.Open(t.Context(), store, shop.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if h.hook, err = h.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://example.com/hook", Types: []shop.EventType{shop.PetCreated}}); err != nil {
+			t.Fatal(err)
+		}
+		test(h)
+	})
+}
+
+// addAndFanOut adds animals and turns their events into deliveries if the webhook is enabled.
+func (h *webhookHarness) addAndFanOut(animals int) {
+	h.t.Helper()
+	h.addPets(animals)
+	h.fanOut()
+}
+
+// addPets adds animals without fanning out their events.
+func (h *webhookHarness) addPets(animals int) {
+	h.t.Helper()
+	for range animals {
+		if _, err := h.CreatePet(h.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
+			h.t.Fatal(err)
+		}
+	}
+}
+
+// fanOut turns all events into deliveries.
+func (h *webhookHarness) fanOut() {
+	h.t.Helper()
+	for reached := int64(-1); ; {
+		now, err := h.FanOut(h.t.Context(), h.current(), reached)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		if now == reached {
+			return
+		}
+		reached = now
+	}
+}
+
+// current returns the stored webhook.
+func (h *webhookHarness) current() shop.Webhook {
+	h.t.Helper()
+	hook, err := h.Webhook(h.t.Context(), h.hook.ID)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return hook
+}
+
+// claim claims all due deliveries and checks their number.
+func (h *webhookHarness) claim(want int) []shop.Claim {
+	h.t.Helper()
+	claims, err := h.ClaimDeliveries(h.t.Context(), h.hook.ID, 100)
+	if err != nil || len(claims) != want {
+		h.t.Fatalf("%d deliveries are due, want %d: %v", len(claims), want, err)
+	}
+	return claims
+}
+
+// finish ends an attempt with a status, or without a response if the status is 0, and returns the stored
+// delivery.
+func (h *webhookHarness) finish(claim shop.Claim, status int, retryAfter time.Duration, want shop.Outcome) shop.Delivery {
+	h.t.Helper()
+	attempt := shop.Attempt{At: time.Now().UTC(), Duration: 12 * time.Millisecond, Status: status}
+	if status == 0 {
+		attempt.Error = "the connection was refused"
+	}
+	outcome, err := h.FinishAttempt(h.t.Context(), claim, attempt, retryAfter)
+	if err != nil || outcome != want {
+		h.t.Fatalf("the outcome is %s, %v; want %s", outcome, err, want)
+	}
+	return h.delivery(claim.ID)
+}
+
+func (h *webhookHarness) deliveries() []shop.Delivery {
+	h.t.Helper()
+	page, err := h.ListDeliveries(h.t.Context(), shop.DeliveryList{WebhookID: h.hook.ID, PageRequest: shop.PageRequest{Limit: 100}})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return page.Items
+}
+
+func (h *webhookHarness) delivery(id int64) shop.Delivery {
+	h.t.Helper()
+	for _, delivery := range h.deliveries() {
+		if delivery.ID == id {
+			return delivery
+		}
+	}
+	h.t.Fatalf("there is no delivery %d", id)
+	return shop.Delivery{}
+}
+
+func (h *webhookHarness) enable(enabled bool) {
+	h.t.Helper()
+	if _, err := h.UpdateWebhook(h.t.Context(), h.hook.ID, shop.WebhookChange{Enabled: &enabled}, nil); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// wantDisabled checks that the shop has disabled the webhook for a reason and recorded an event.
+func (h *webhookHarness) wantDisabled(reason string) {
+	h.t.Helper()
+	hook := h.current()
+	if hook.Enabled || !strings.Contains(hook.DisabledReason, reason) {
+		h.t.Errorf("the webhook is %+v, want it disabled: %s", hook, reason)
+	}
+	page, err := h.ListEvents(h.t.Context(), shop.EventFilter{Types: []shop.EventType{shop.WebhookUpdated}}, shop.PageRequest{Limit: 100})
+	if err != nil || len(page.Items) == 0 {
+		h.t.Fatalf("there is no event: %v", err)
+	}
+	event := page.Items[len(page.Items)-1]
+	if event.Actor != "system" || event.Subject != fmt.Sprint("webhooks/", hook.ID) || !strings.Contains(string(event.Data), reason) {
+		h.t.Errorf("the event is %+v, %s", event, event.Data)
+	}
+}
+
+func (h *webhookHarness) wantLeftAfterRemoval(left int) {
+	h.t.Helper()
+	if err := h.RemoveDeliveries(context.Background()); err != nil {
+		h.t.Fatal(err)
+	}
+	if n := len(h.deliveries()); n != left {
+		h.t.Errorf("%d deliveries are left, want %d", n, left)
+	}
+}

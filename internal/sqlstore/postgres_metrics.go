@@ -1,0 +1,82 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// poolCollector exports statistics of the connection pool. Names, types, labels and help texts are those of
+// the Prometheus collector for database/sql (collectors.NewDBStatsCollector), which dashboards and alerts
+// know.
+type poolCollector struct{ engine *postgresEngine }
+
+type poolMetric struct {
+	desc  *prometheus.Desc
+	kind  prometheus.ValueType
+	value func(*postgresEngine, *pgxpool.Stat) float64
+}
+
+var poolMetrics = []poolMetric{
+	newPoolMetric("max_open_connections", prometheus.GaugeValue,
+		"Maximum number of open connections to the database.",
+		func(_ *postgresEngine, s *pgxpool.Stat) float64 { return float64(s.MaxConns()) }),
+	newPoolMetric("open_connections", prometheus.GaugeValue,
+		"The number of established connections both in use and idle.",
+		func(_ *postgresEngine, s *pgxpool.Stat) float64 { return float64(s.TotalConns()) }),
+	newPoolMetric("in_use_connections", prometheus.GaugeValue,
+		"The number of connections currently in use.",
+		func(_ *postgresEngine, s *pgxpool.Stat) float64 { return float64(s.TotalConns() - s.IdleConns()) }),
+	newPoolMetric("idle_connections", prometheus.GaugeValue,
+		"The number of idle connections.",
+		func(_ *postgresEngine, s *pgxpool.Stat) float64 { return float64(s.IdleConns()) }),
+	newPoolMetric("wait_count_total", prometheus.CounterValue,
+		"The total number of connections waited for.",
+		func(p *postgresEngine, s *pgxpool.Stat) float64 {
+			return float64(s.EmptyAcquireCount() + p.failedWaits.Load())
+		}),
+	newPoolMetric("wait_duration_seconds_total", prometheus.CounterValue,
+		"The total time blocked waiting for a new connection.",
+		func(p *postgresEngine, s *pgxpool.Stat) float64 {
+			return (s.EmptyAcquireWaitTime() + time.Duration(p.failedWaitTime.Load())).Seconds()
+		}),
+	newPoolMetric("max_idle_closed_total", prometheus.CounterValue,
+		"The total number of connections closed due to SetMaxIdleConns.",
+		func(*postgresEngine, *pgxpool.Stat) float64 { return 0 }), // the pool has no such limit
+	newPoolMetric("max_idle_time_closed_total", prometheus.CounterValue,
+		"The total number of connections closed due to SetConnMaxIdleTime.",
+		func(_ *postgresEngine, s *pgxpool.Stat) float64 { return float64(s.MaxIdleDestroyCount()) }),
+	newPoolMetric("max_lifetime_closed_total", prometheus.CounterValue,
+		"The total number of connections closed due to SetConnMaxLifetime.",
+		func(_ *postgresEngine, s *pgxpool.Stat) float64 { return float64(s.MaxLifetimeDestroyCount()) }),
+}
+
+func newPoolMetric(
+	name string, kind prometheus.ValueType, help string, value func(*postgresEngine, *pgxpool.Stat) float64,
+) poolMetric {
+	return poolMetric{prometheus.NewDesc("go_sql_"+name, help, nil, prometheus.Labels{"db_name": "animalstore"}), kind, value}
+}
+
+func (c poolCollector) Describe(to chan<- *prometheus.Desc) {
+	for _, m := range poolMetrics {
+		to <- m.desc
+	}
+}
+
+func (c poolCollector) Collect(to chan<- prometheus.Metric) {
+	stat := c.engine.pool.Stat()
+	for _, m := range poolMetrics {
+		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(c.engine, stat))
+	}
+}
+
+// countFailedWait counts an acquire that failed because its context ended while all connections were in
+// use. pgxpool counts only successful waits, which would hide an exhausted pool.
+func (p *postgresEngine) countFailedWait(ctx context.Context, start time.Time) {
+	if stat := p.pool.Stat(); ctx.Err() != nil && stat.AcquiredConns() == stat.MaxConns() {
+		p.failedWaits.Add(1)
+		p.failedWaitTime.Add(int64(time.Since(start)))
+	}
+}

@@ -1,0 +1,77 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// retry runs fn until it succeeds, fails for good, or the retry budget is spent. It starts no further
+// attempt once the caller's context is done. The context of each attempt is ctx with the budget as its
+// deadline.
+func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Context) error) error {
+	if p.closed.Load() {
+		return shop.UnavailableError(errClosed)
+	}
+	limited, cancel := context.WithTimeout(ctx, max(p.retryBudget, shop.RetryBudget(ctx)))
+	defer cancel()
+	violations := 0
+	var lastErr error
+	release := func() {}
+	defer func() { release() }()
+	for attempt := 0; ; attempt++ {
+		err := fn(limited)
+		if lastErr != nil && limited.Err() != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errUnknown) {
+			return lastErr // the earlier error is the cause; err only says that the budget is spent
+		}
+		lastErr = err
+		if isConstraintViolation(err) {
+			violations++
+		}
+		if err == nil || !isRetryable(err) || violations > maxConstraintViolations || caller.Err() != nil {
+			return err
+		}
+		if !backOff(limited, attempt) {
+			return err
+		}
+		p.metrics.retries.WithLabelValues(string(classify(err))).Inc()
+		if attempt == 0 && isConflict(err) {
+			release = p.serializeRetries(limited)
+		}
+	}
+}
+
+// serializeRetries waits until no other write of this node runs again after a conflict, and returns a
+// function that lets the next one run. PostgreSQL detects conflicts by page, so writes that share no row
+// conflict as well; if all of them ran again at once, they would conflict again. A write that has waited
+// for a fifth of the budget proceeds anyway, because the one that it waits for may itself be blocked by
+// something else.
+func (p *postgresEngine) serializeRetries(ctx context.Context) (release func()) {
+	limited, cancel := context.WithTimeout(ctx, p.retryBudget/5)
+	defer cancel()
+	select {
+	case p.retrySlot <- struct{}{}:
+		return func() { <-p.retrySlot }
+	case <-limited.Done():
+		return func() {}
+	}
+}
+
+// backOff sleeps for a random time before the next attempt. Its upper bound doubles with every attempt, up
+// to 200 ms. backOff returns false if the context ends first; it does not wait for a deadline that is
+// certain to come first.
+func backOff(ctx context.Context, attempt int) bool {
+	wait := time.Duration(rand.Int64N(int64(min(time.Millisecond<<min(attempt, 10), 200*time.Millisecond)))) + time.Millisecond
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {
+		return false
+	}
+	select {
+	case <-time.After(wait):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,89 @@
+package staff
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// dashboardPage shows the inventory, the arrivals and sales of the last days, and the reservations about to
+// expire.
+type dashboardPage struct {
+	Inventory        shop.Inventory
+	Total            int64
+	Categories       []categoryRow
+	Largest          int64 // the number of animals in the largest category
+	HiddenCategories int   // the number of categories beyond maxDashboardCategories
+	Days             []shop.DayStats
+	Chart            chart
+	Holds            *shop.OrderPage // nil without the scope orders:read
+}
+
+// chart holds one Unix time, arrival count and sale count per day.
+type chart struct{ Times, Arrivals, Sales []int64 }
+
+// maxDashboardCategories limits the categories on the dashboard to those with the most animals.
+const maxDashboardCategories = 12
+
+func (p *Pages) dashboard(v *visit) error {
+	var page dashboardPage
+	if v.May(shop.PetsRead) {
+		if err := v.loadPetStats(&page); err != nil {
+			return err
+		}
+	}
+	if v.May(shop.OrdersRead) {
+		holds, err := p.Service.ListExpiringHolds(v.r.Context(), 24*time.Hour)
+		if err != nil {
+			return err
+		}
+		page.Holds = &holds
+	}
+	return v.show(http.StatusOK, "dashboard", "Today", page)
+}
+
+func (v *visit) loadPetStats(page *dashboardPage) (err error) {
+	ctx := v.r.Context()
+	if page.Inventory, err = v.Service.Inventory(ctx); err != nil {
+		return err
+	}
+	page.Total = page.Inventory.Available + page.Inventory.Pending + page.Inventory.Sold + page.Inventory.Unspecified
+	counts, err := v.petCounts()
+	if err != nil {
+		return err
+	}
+	for id, byStatus := range counts {
+		page.Categories = append(page.Categories, categoryRow{shop.Category{ID: id}, byStatus})
+		page.Largest = max(page.Largest, byStatus["all"])
+	}
+	slices.SortFunc(page.Categories, func(a, b categoryRow) int {
+		return cmp.Or(cmp.Compare(b.Counts["all"], a.Counts["all"]), cmp.Compare(a.ID, b.ID))
+	})
+	if len(page.Categories) > maxDashboardCategories {
+		page.HiddenCategories = len(page.Categories) - maxDashboardCategories
+		page.Categories = page.Categories[:maxDashboardCategories]
+	}
+	var ids []int64
+	for _, row := range page.Categories {
+		ids = append(ids, row.ID)
+	}
+	names, err := v.Service.CategoriesByID(ctx, ids)
+	if err != nil {
+		return err
+	}
+	for i, row := range page.Categories {
+		page.Categories[i].Name = names[row.ID].Name
+	}
+	if page.Days, err = v.Service.DailyStats(ctx); err != nil {
+		return err
+	}
+	for _, day := range page.Days {
+		page.Chart.Times = append(page.Chart.Times, day.Day.Unix())
+		page.Chart.Arrivals = append(page.Chart.Arrivals, day.Arrivals)
+		page.Chart.Sales = append(page.Chart.Sales, day.Sales)
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package staff
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// petDetail is the data of the page of one animal.
+type petDetail struct {
+	shop.PetView
+	Category   string
+	Orders     []shop.OrderView
+	MoreOrders bool // older orders exist that are not shown
+	Now        time.Time
+	History    []historyEntry
+	OlderFrom  int64 // position of the oldest entry if there are older ones, else 0
+}
+
+// historyEntry is one change of an animal in readable form.
+type historyEntry struct {
+	At      time.Time
+	Actor   string
+	Action  string
+	Changes []fieldChange
+}
+
+// fieldChange is a field with its old and new value.
+type fieldChange struct{ Field, From, To string }
+
+const (
+	// historyPageSize and maxPetOrders limit the rows on the page of an animal.
+	historyPageSize = 50
+	maxPetOrders    = 20
+)
+
+func (p *Pages) pet(v *visit) error {
+	id, err := v.thing()
+	if err != nil {
+		return err
+	}
+	page, err := v.loadPetDetail(id)
+	if err != nil {
+		return err
+	}
+	return v.show(http.StatusOK, "pet-detail", page.Name, page)
+}
+
+// showPetDetail responds with the fragment about the animal, after a change.
+func (v *visit) showPetDetail(id int64) error {
+	page, err := v.loadPetDetail(id)
+	if err != nil {
+		return err
+	}
+	return v.showPart("pet-detail", page)
+}
+
+func (v *visit) loadPetDetail(id int64) (petDetail, error) {
+	ctx := v.r.Context()
+	pet, err := v.Service.PetView(ctx, id)
+	if err != nil {
+		return petDetail{}, err
+	}
+	page := petDetail{PetView: pet, Category: categoryName(pet.Category, pet.CategoryID)}
+	if v.May(shop.OrdersRead) {
+		orders, err := v.Service.ListOrderViews(ctx, shop.OrderList{PetID: &id, PageRequest: shop.PageRequest{Limit: maxPetOrders}})
+		if err != nil {
+			return petDetail{}, err
+		}
+		page.Orders, page.MoreOrders, page.Now = orders.Items, orders.More, orders.Now
+	}
+	if v.May(shop.EventsRead) {
+		if err := v.loadHistory(&page); err != nil {
+			return petDetail{}, err
+		}
+	}
+	return page, nil
+}
+
+// loadHistory adds the changes of the animal to the page, newest first.
+func (v *visit) loadHistory(page *petDetail) error {
+	request := shop.PageRequest{Limit: historyPageSize}
+	if before, err := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64); err == nil {
+		request.After = &before
+	}
+	events, err := v.Service.History(v.r.Context(), page.ID, request)
+	if err != nil {
+		return err
+	}
+	var actors []string
+	for _, event := range events.Items {
+		actors = append(actors, event.Actor)
+	}
+	slices.Sort(actors)
+	names, err := v.Service.KeyNames(v.r.Context(), slices.Compact(actors))
+	if err != nil {
+		return err
+	}
+	for _, event := range events.Items {
+		page.History = append(page.History, newHistoryEntry(event, names))
+	}
+	if err := v.nameCategories(page.History); err != nil {
+		return err
+	}
+	if events.More {
+		page.OlderFrom = events.Items[len(events.Items)-1].Position()
+	}
+	return nil
+}
+
+// nameCategories replaces category ids by the current names.
+func (v *visit) nameCategories(history []historyEntry) error {
+	var ids []int64
+	each := func(do func(text *string, id int64)) {
+		for _, step := range history {
+			for i, change := range step.Changes {
+				for _, text := range []*string{&step.Changes[i].From, &step.Changes[i].To} {
+					if id, err := strconv.ParseInt(*text, 10, 64); err == nil && change.Field == "category" {
+						do(text, id)
+					}
+				}
+			}
+		}
+	}
+	each(func(_ *string, id int64) { ids = append(ids, id) })
+	names, err := v.Service.CategoriesByID(v.r.Context(), ids)
+	each(func(text *string, id int64) { *text = categoryName(names[id], id) })
+	return err
+}
+
+// newHistoryEntry describes one event of an animal.
+func newHistoryEntry(event shop.Event, names map[string]string) historyEntry {
+	var data struct{ Current, Previous *shop.Pet }
+	if err := json.Unmarshal(event.Data, &data); err != nil { // cannot happen: the service wrote it
+		return historyEntry{At: event.Time, Actor: actorName(event.Actor, names), Action: string(event.Type)}
+	}
+	action := map[shop.EventType]string{shop.PetCreated: "added", shop.PetUpdated: "changed", shop.PetDeleted: "removed"}[event.Type]
+	entry := historyEntry{At: event.Time, Actor: actorName(event.Actor, names), Action: action}
+	before, after := fieldTexts(data.Previous), fieldTexts(data.Current)
+	for i, field := range [...]string{"name", "category", "status"} {
+		if before[i] != after[i] {
+			entry.Changes = append(entry.Changes, fieldChange{field, before[i], after[i]})
+		}
+	}
+	return entry
+}
+
+// fieldTexts returns the name, category and status of an animal as text, or empty texts where there is no
+// animal.
+func fieldTexts(pet *shop.Pet) (texts [3]string) {
+	if pet != nil {
+		texts = [3]string{pet.Name, strconv.FormatInt(pet.CategoryID, 10), string(pet.Status)}
+	}
+	return texts
+}
+
+// actorName returns a readable name for the actor of an event.
+func actorName(actor string, names map[string]string) string {
+	if name := names[actor]; name != "" {
+		return name
+	}
+	switch id, isKey := strings.CutPrefix(actor, "keys/"); {
+	case isKey:
+		return fmt.Sprintf("Key %s (revoked)", id)
+	case actor == "system":
+		return "System"
+	case actor == "configured":
+		return "Configured key"
+	}
+	return actor
+}

@@ -1,0 +1,256 @@
+package staff
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"animalstore/internal/shop"
+)
+
+// petForm is the form that adds or edits an animal, with the texts that the user entered.
+type petForm struct {
+	ID         int64
+	Name       string
+	Category   string
+	Status     string
+	Original   shop.Pet // the animal when the form was shown
+	Problem    string
+	Conflict   *shop.PetView // the current animal if someone else changed it, else nil
+	Categories categoryOptions
+}
+
+// readPetForm reads the form fields of an animal.
+func (v *visit) readPetForm() petForm {
+	return petForm{Name: strings.TrimSpace(v.field("name")), Category: strings.TrimSpace(v.field("category")), Status: v.field("status")}
+}
+
+// categoryID parses the category. It fails with validation_failed if none is selected.
+func (f petForm) categoryID() (int64, error) {
+	id, err := strconv.ParseInt(f.Category, 10, 64)
+	if err != nil {
+		return 0, shop.Errorf(shop.ValidationFailed, "Select a category.")
+	}
+	return id, nil
+}
+
+// userMessage returns the text of an error that the user can act on, in the words of the page: "categoryId"
+// is "the category" there. It returns "" for errors of the service itself.
+func userMessage(err error) string {
+	e := shop.AsError(err)
+	if e.Code == shop.Unavailable || e.Code == shop.Internal {
+		return ""
+	}
+	message := strings.TrimPrefix(e.Message, "The body is not valid: ")
+	for member, label := range map[string]string{"categoryId ": "the category ", "expiresAt ": "the expiry date ", "url ": "the URL "} {
+		if rest, ok := strings.CutPrefix(message, member); ok {
+			message = label + rest
+		}
+	}
+	return strings.ToUpper(message[:1]) + message[1:]
+}
+
+func (p *Pages) addPet(v *visit) error {
+	form := v.readPetForm()
+	id, err := form.categoryID()
+	if err == nil {
+		var pet shop.Pet
+		pet, err = p.Service.CreatePet(v.context(), shop.NewPet{Name: form.Name, CategoryID: id, Status: shop.Status(form.Status)})
+		if err == nil {
+			return v.showAddedPet(pet, form)
+		}
+	}
+	if form.Problem = userMessage(err); form.Problem == "" {
+		return err
+	}
+	if form.Categories, err = v.categoryOptions(); err != nil {
+		return err
+	}
+	if v.partial() {
+		return v.showPart("pet-add", form)
+	}
+	return v.show(http.StatusUnprocessableEntity, "pet-add", "Add animal", form)
+}
+
+// showAddedPet responds after an animal was added. The form keeps category and status, ready for a similar
+// animal.
+func (v *visit) showAddedPet(pet shop.Pet, form petForm) (err error) {
+	if !v.partial() {
+		return v.goTo("/staff/pets")
+	}
+	next := petForm{Category: form.Category, Status: form.Status}
+	if next.Categories, err = v.categoryOptions(); err != nil {
+		return err
+	}
+	v.tell("flash", "%s was added as number %d.", pet.Name, pet.ID)
+	v.w.Header().Set("HX-Trigger-After-Swap", "pets-created")
+	return v.showPart("pet-add", next)
+}
+
+func (p *Pages) petRow(v *visit) error {
+	id, err := v.thing()
+	if err != nil {
+		return err
+	}
+	return v.showPetRow(id)
+}
+
+// petFromPath loads the animal whose id is in the path.
+func (v *visit) petFromPath() (shop.PetView, error) {
+	id, err := v.thing()
+	if err != nil {
+		return shop.PetView{}, err
+	}
+	return v.Service.PetView(v.r.Context(), id)
+}
+
+// showPetRow responds with the current row of an animal, or with a row that says it was removed.
+func (v *visit) showPetRow(id int64) error {
+	pet, err := v.Service.PetView(v.r.Context(), id)
+	if err != nil {
+		if shop.AsError(err).Code != shop.NotFound {
+			return err
+		}
+		return v.showPart("pet-removed", id)
+	}
+	return v.showPart("pet-row", pet)
+}
+
+func (p *Pages) editPet(v *visit) error {
+	pet, err := v.petFromPath()
+	if err != nil {
+		return err
+	}
+	return v.showEditForm(http.StatusOK, petForm{
+		ID: pet.ID, Name: pet.Name, Category: strconv.FormatInt(pet.CategoryID, 10), Original: pet.Pet,
+	})
+}
+
+// showEditForm responds with the form of an animal, in its table row or as a page.
+func (v *visit) showEditForm(status int, form petForm) (err error) {
+	if form.Categories, err = v.categoryOptions(); err != nil {
+		return err
+	}
+	if v.partial() {
+		return v.showPart("pet-edit", form)
+	}
+	return v.show(status, "pet-edit", "Edit "+form.Original.Name, form)
+}
+
+// originalPet returns the animal as the form showed it.
+func (v *visit) originalPet(id int64) shop.Pet {
+	category, _ := strconv.ParseInt(v.field("was-category"), 10, 64) // 0 for an invalid id, which matches no animal
+	return shop.Pet{ID: id, Name: v.field("was-name"), CategoryID: category, Status: shop.Status(v.field("was-status"))}
+}
+
+func (p *Pages) savePet(v *visit) error {
+	id, err := v.thing()
+	if err != nil {
+		return err
+	}
+	form, original := v.readPetForm(), v.originalPet(id)
+	form.ID, form.Original = id, original
+	var category int64
+	if category, err = form.categoryID(); err == nil {
+		change := shop.PetChange{Name: &form.Name, CategoryID: &category}
+		var pet shop.Pet
+		// The form does not contain the status, so a changed status is no conflict.
+		pet, err = p.Service.UpdatePet(v.context(), id, change, func(now shop.Pet) bool {
+			return now.Name == original.Name && now.CategoryID == original.CategoryID
+		})
+		if err == nil {
+			v.tell("flash", "%s was saved.", pet.Name)
+			return v.showChangedPet(id)
+		}
+	}
+	if shop.AsError(err).Code == shop.PreconditionFailed {
+		return v.showConflict(form)
+	}
+	if form.Problem = userMessage(err); form.Problem == "" || shop.AsError(err).Code == shop.NotFound {
+		return err
+	}
+	return v.showEditForm(http.StatusUnprocessableEntity, form)
+}
+
+// showConflict shows the current values beside those of the form. Saving again overwrites the current values.
+func (v *visit) showConflict(form petForm) error {
+	current, err := v.Service.PetView(v.r.Context(), form.ID)
+	if err != nil {
+		return err
+	}
+	form.Conflict, form.Original = &current, current.Pet
+	return v.showEditForm(http.StatusConflict, form)
+}
+
+// showChangedPet shows an animal after a change: its table row or its page.
+func (v *visit) showChangedPet(id int64) error {
+	if v.partial() && v.r.Header.Get("HX-Target") != "pet-detail" {
+		return v.showPetRow(id)
+	}
+	if v.partial() {
+		return v.showPetDetail(id)
+	}
+	if v.field("back") == "list" {
+		return v.goTo("/staff/pets")
+	}
+	return v.goTo("/staff/pets/" + strconv.FormatInt(id, 10))
+}
+
+// setPetStatus changes the status of an animal, unless it has changed since the page was shown.
+func (p *Pages) setPetStatus(v *visit) error {
+	id, err := v.thing()
+	if err != nil {
+		return err
+	}
+	was, to := shop.Status(v.field("was")), shop.Status(v.field("to"))
+	pet, err := p.Service.UpdatePet(v.context(), id, shop.PetChange{Status: &to}, func(now shop.Pet) bool { return now.Status == was })
+	if err == nil {
+		v.tell("flash", "%s is now %s.", pet.Name, pet.Status)
+		return v.showChangedPet(id)
+	}
+	if shop.AsError(err).Code == shop.PreconditionFailed {
+		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed its status in the meantime, so nothing was saved. Check it and try again.")
+	}
+	if !v.partial() || userMessage(err) == "" {
+		return err
+	}
+	v.tell("problem", "%s", userMessage(err))
+	return v.showChangedPet(id)
+}
+
+// confirmDeletePet asks before an animal is removed. In the table, the row sends the removal itself after a
+// few seconds; until then it can be undone. A removal cannot be undone later, because ids are never reused.
+func (p *Pages) confirmDeletePet(v *visit) error {
+	pet, err := v.petFromPath()
+	if err != nil {
+		return err
+	}
+	if v.partial() {
+		return v.showPart("pet-removing", pet)
+	}
+	return v.show(http.StatusOK, "pet-delete", "Remove "+pet.Name, pet)
+}
+
+func (p *Pages) deletePet(v *visit) error {
+	id, err := v.thing()
+	if err != nil {
+		return err
+	}
+	original := v.originalPet(id)
+	err = p.Service.DeletePet(v.context(), id, func(now shop.Pet) bool { return now == original })
+	if err == nil {
+		v.tell("flash", "%s was removed.", original.Name)
+		if v.partial() {
+			return v.send(http.StatusOK, "text/html; charset=utf-8", nil)
+		}
+		return v.goTo("/staff/pets")
+	}
+	if shop.AsError(err).Code == shop.PreconditionFailed {
+		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed %s in the meantime, so it was not removed. Check it and try again.", original.Name)
+	}
+	if !v.partial() || userMessage(err) == "" {
+		return err
+	}
+	v.tell("problem", "%s", userMessage(err))
+	return v.showPetRow(id)
+}

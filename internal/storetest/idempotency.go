@@ -1,0 +1,68 @@
+package storetest
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"animalstore/internal/shop"
+)
+
+var idempotencyCases = []testCase{
+	{"a record is stored per principal until it is removed", func(t *testing.T, store shop.Store) {
+		now := utcNow()
+		record := shop.IdempotencyRecord{
+			Fingerprint: [32]byte{1, 2, 3}, At: now,
+			StoredResponse: shop.StoredResponse{Status: 201, Location: `/v1/"x"`, Tag: `"t"`, Body: []byte("{\"x\":\"\x00🐈\"}")},
+		}
+		write(t, store, func(tx shop.WriteTx) error { return tx.PutIdempotencyRecord(7, "k", record) })
+		want := func(principal int64, key string, want *shop.IdempotencyRecord) {
+			t.Helper()
+			read(t, store, func(tx shop.ReadTx) error {
+				got, found, err := tx.IdempotencyRecord(principal, key)
+				if found != (want != nil) {
+					t.Errorf("%d %q: found %v", principal, key, found)
+				} else if diff := cmp.Diff(want, &got); found && diff != "" {
+					t.Errorf("(-want +got)\n%s", diff)
+				}
+				return err
+			})
+		}
+		want(7, "k", &record)
+		want(7, "K", nil)
+		want(0, "k", nil)
+		other := shop.IdempotencyRecord{Fingerprint: [32]byte{9}, At: now.Add(time.Hour), StoredResponse: shop.StoredResponse{Status: 200, Body: []byte("x")}}
+		write(t, store, func(tx shop.WriteTx) error { return tx.PutIdempotencyRecord(7, "k", other) })
+		want(7, "k", &other)
+		remove := func(before time.Time) {
+			t.Helper()
+			write(t, store, func(tx shop.WriteTx) error {
+				more, err := tx.DeleteIdempotencyRecords(before)
+				if more {
+					t.Error("DeleteIdempotencyRecords reports more")
+				}
+				return err
+			})
+		}
+		remove(now.Add(time.Hour - time.Microsecond))
+		want(7, "k", &other)
+		remove(now.Add(time.Hour))
+		want(7, "k", nil)
+	}},
+	{"a record without a time gets the store's time", func(t *testing.T, store shop.Store) {
+		write(t, store, func(tx shop.WriteTx) error {
+			before, err := tx.Now()
+			if err == nil {
+				err = tx.PutIdempotencyRecord(7, "k", shop.IdempotencyRecord{StoredResponse: shop.StoredResponse{Status: 204, Body: []byte{}}})
+			}
+			record, found, recordErr := tx.IdempotencyRecord(7, "k")
+			after, afterErr := tx.Now()
+			if !found || record.At.Before(before) || record.At.After(after) {
+				t.Errorf("want a time between %v and %v, got %v, found %v", before, after, record.At, found)
+			}
+			return errors.Join(err, recordErr, afterErr)
+		})
+	}},
+}

@@ -1,0 +1,123 @@
+package web
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// AccessLog logs every request with one line: failures of this service at level error, the rest at info or
+// debug.
+type AccessLog struct {
+	Log *slog.Logger
+	// Lines takes the lines of successful requests, each in one Write, in the format of slog.TextHandler.
+	// If it is nil, they go to Log, too.
+	Lines io.Writer
+	// Redact removes API keys from a text.
+	Redact func(string) string
+}
+
+// Entry is what the access log says about one request.
+type Entry struct {
+	Outcome
+	ID        string
+	Operation string
+	Request   *http.Request
+	Response  *Recorder
+	Principal shop.Principal
+	End       time.Time
+	Took      time.Duration
+	Routine   bool // health checks, static files: logged at level debug unless they fail
+	Stopping  bool // the node is shutting down
+}
+
+// Write logs a request.
+func (l *AccessLog) Write(e Entry) {
+	level := slog.LevelInfo
+	if e.isFault(e.Stopping) {
+		level = slog.LevelError
+	} else if e.Routine {
+		level = slog.LevelDebug
+	}
+	ctx := e.Request.Context()
+	if !l.Log.Enabled(ctx, level) {
+		return
+	}
+	if level == slog.LevelInfo && e.Err == nil && l.Lines != nil {
+		l.Lines.Write(l.appendLine(make([]byte, 0, 256), e)) // there is nowhere to report an error of the log
+		return
+	}
+	record := slog.NewRecord(e.End, level, "request", 0)
+	record.AddAttrs(
+		slog.String("id", e.ID), slog.String("method", l.Printable(e.Request.Method)),
+		slog.String("path", l.Printable(e.Request.URL.Path)), slog.String("operation", e.Operation), slog.Int("status", e.Status),
+		slog.Int("bytes", e.Response.bytes), slog.Duration("took", e.Took), slog.String("remote", e.Request.RemoteAddr))
+	if actor := e.Principal.Actor(); actor != "" {
+		record.AddAttrs(slog.String("key", actor))
+	}
+	if trace, ok := parseTraceparent(e.Request.Header.Values("Traceparent")); ok {
+		record.AddAttrs(slog.String("trace_id", trace.id), slog.String("span_id", trace.span))
+	}
+	if e.Err != nil {
+		record.AddAttrs(slog.String("error", l.Redact(e.Err.Error())))
+	}
+	if e.Stack != "" {
+		record.AddAttrs(slog.String("stack", e.Stack))
+	}
+	l.Log.Handler().Handle(ctx, record) // there is nowhere to report an error of the log
+}
+
+// appendLine formats the line of a successful request exactly as slog.TextHandler would: a test compares
+// the two. It exists because slog spends as much time on such a line as the rest of a cached response
+// takes.
+func (l *AccessLog) appendLine(line []byte, e Entry) []byte {
+	line = append(line, "time="...)
+	line = e.End.AppendFormat(line, "2006-01-02T15:04:05.000Z07:00")
+	line = append(line, " level=INFO msg=request id="...)
+	line = append(line, e.ID...)
+	line = appendText(line, " method=", l.Printable(e.Request.Method))
+	line = appendText(line, " path=", l.Printable(e.Request.URL.Path))
+	line = append(append(line, " operation="...), e.Operation...)
+	line = strconv.AppendInt(append(line, " status="...), int64(e.Status), 10)
+	line = strconv.AppendInt(append(line, " bytes="...), int64(e.Response.bytes), 10)
+	line = append(append(line, " took="...), e.Took.String()...)
+	line = appendText(line, " remote=", e.Request.RemoteAddr)
+	if actor := e.Principal.Actor(); actor != "" {
+		line = appendText(line, " key=", actor)
+	}
+	if trace, ok := parseTraceparent(e.Request.Header.Values("Traceparent")); ok {
+		line = append(append(line, " trace_id="...), trace.id...)
+		line = append(append(line, " span_id="...), trace.span...)
+	}
+	return append(line, '\n')
+}
+
+// appendText appends a name and a text, which is quoted if it could be mistaken for more than one word.
+func appendText(line []byte, name, text string) []byte {
+	line = append(line, name...)
+	for i := range len(text) {
+		if b := text[i]; b <= ' ' || b >= 0x7f || b == '"' || b == '=' {
+			return strconv.AppendQuote(line, text)
+		}
+	}
+	if text == "" {
+		return append(line, `""`...)
+	}
+	return append(line, text...)
+}
+
+// Printable makes a client's text safe to log or to show: without API keys, in printable ASCII, and not
+// much longer than 200 characters.
+func (l *AccessLog) Printable(text string) string {
+	const maxLength = 200
+	text = l.Redact(text)
+	if len(text) > maxLength {
+		text = text[:maxLength] + "..."
+	}
+	quoted := strconv.QuoteToASCII(text)
+	return quoted[1 : len(quoted)-1]
+}

@@ -1,0 +1,97 @@
+package web
+
+import (
+	"bytes"
+	"log/slog"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+)
+
+const configuredKey = "configured-key-of-the-tests"
+
+// The hand-written line of a successful request is byte for byte what slog.TextHandler would write.
+func TestLineIsWhatSlogWrites(t *testing.T) {
+	t.Parallel()
+	store, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer store.Close()
+	service, err := shop.Open(t.Context(), store, shop.Options{ConfiguredKey: configuredKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	principal, err := service.Authenticate(t.Context(), configuredKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var slow, fast bytes.Buffer
+	slogOnly := &AccessLog{Log: slog.New(slog.NewTextHandler(&slow, nil)), Redact: service.Redact}
+	withLines := &AccessLog{Log: slogOnly.Log, Lines: &fast, Redact: service.Redact}
+	paths := []string{"/v1/pets", "/v1/pets/7", "", "/v1/a b", `/v1/a"b`, `/v1/a\b`, "/v1/a=b", "/v1/a\nb", "/v1/ä", "/v1/\x7f\x00",
+		"/v1/" + strings.Repeat("x", 500), "/v1/" + configuredKey}
+	times := []time.Time{time.Now(), time.Now().UTC(), time.Unix(1e9, 0), time.Unix(1e9, 999_999_999), time.Unix(1e9+1, 7_000_000)}
+	for _, path := range paths {
+		for _, traceparent := range []string{"", "00-" + traceID + "-" + spanID + "-01"} {
+			for _, p := range []shop.Principal{{}, principal} {
+				for _, end := range times {
+					r := httptest.NewRequest("GET", "/", nil)
+					r.URL.Path, r.RemoteAddr = path, "[::1]:4711"
+					r.Header.Set("Traceparent", traceparent)
+					slow.Reset()
+					fast.Reset()
+					e := Entry{
+						Outcome: Outcome{Status: 200}, ID: "abcdefgh", Operation: "listPets", Request: r, Response: &Recorder{bytes: 1234},
+						Principal: p, End: end, Took: 1234567 * time.Nanosecond,
+					}
+					slogOnly.Write(e)
+					withLines.Write(e)
+					if slow.String() != fast.String() || slow.Len() == 0 {
+						t.Errorf("got  %swant %s", &fast, &slow)
+					}
+				}
+			}
+		}
+	}
+}
+
+// FuzzLine: whatever a client sends, its log line stays one line, and the words in it stay apart.
+func FuzzLine(f *testing.F) {
+	for _, text := range []string{"", "plain", "a b", "a\nlevel=ERROR msg=\"all is lost\"", "\x1b[2J", `a"b=c`, "\xff\xfe", "\u2028", "\u202eabc", "\x7f"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		line := string(append(appendText(nil, "text=", text), " status=200\n"...))
+		if strings.Count(line, "\n") != 1 || strings.ContainsFunc(line[:len(line)-1], func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			t.Fatalf("%q is written as %q", text, line)
+		}
+		if word := strings.TrimSuffix(strings.TrimPrefix(line, "text="), " status=200\n"); strings.Contains(word, " ") && !strings.HasPrefix(word, `"`) {
+			t.Fatalf("%q is written as %q", text, line)
+		}
+	})
+}
+
+// FuzzLogText: whatever a client sends, the log and the responses show it short, in printable ASCII, and
+// without API keys.
+func FuzzLogText(f *testing.F) {
+	log := &AccessLog{Redact: (&shop.Service{}).Redact}
+	for _, text := range []string{"GET", "/v1/pets", "a\nb", "\x1b[2J", "<script>", "ask_live_0123456789", strings.Repeat("x", 300), "\xff", "é\u2028", `"`, "\u202e"} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		got := log.Printable(text)
+		if len(got) > 4*210 || strings.ContainsFunc(got, func(r rune) bool { return r < ' ' || r > '~' }) {
+			t.Fatalf("%q is written as %q", text, got)
+		}
+		isPlain := !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' })
+		if isPlain && len(text) <= 200 && !strings.Contains(text, "ask_") && got != text {
+			t.Fatalf("%q is written as %q", text, got)
+		}
+	})
+}

@@ -1,0 +1,36 @@
+package web
+
+import (
+	"net/http"
+
+	"animalstore/internal/shop"
+)
+
+// Status maps the code of an error to the HTTP status of its response.
+var Status = map[shop.Code]int{
+	shop.InvalidJSON:          http.StatusBadRequest,
+	shop.ValidationFailed:     http.StatusBadRequest,
+	shop.InvalidParameter:     http.StatusBadRequest,
+	shop.InvalidCursor:        http.StatusBadRequest,
+	shop.MissingAPIKey:        http.StatusUnauthorized,
+	shop.InvalidAPIKey:        http.StatusUnauthorized,
+	shop.InsufficientScope:    http.StatusForbidden,
+	shop.NotFound:             http.StatusNotFound,
+	shop.PetNotFound:          http.StatusNotFound,
+	shop.MethodNotAllowed:     http.StatusMethodNotAllowed,
+	shop.InvalidTransition:    http.StatusConflict,
+	shop.PetNotAvailable:      http.StatusConflict,
+	shop.PetHasOpenOrder:      http.StatusConflict,
+	shop.CategoryInUse:        http.StatusConflict,
+	shop.LastAdminKey:         http.StatusConflict,
+	shop.IdempotencyKeyInUse:  http.StatusConflict,
+	shop.OperationRemoved:     http.StatusGone,
+	shop.EventsExpired:        http.StatusGone,
+	shop.PreconditionFailed:   http.StatusPreconditionFailed,
+	shop.PayloadTooLarge:      http.StatusRequestEntityTooLarge,
+	shop.UnsupportedMediaType: http.StatusUnsupportedMediaType,
+	shop.IdempotencyKeyReused: http.StatusUnprocessableEntity,
+	shop.RateLimited:          http.StatusTooManyRequests,
+	shop.Internal:             http.StatusInternalServerError,
+	shop.Unavailable:          http.StatusServiceUnavailable,
+}
