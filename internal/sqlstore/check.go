@@ -8,7 +8,8 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// ErrOlderSchema is returned by Check for a store of an older version, to which the rules of this version do not apply.
+// ErrOlderSchema is returned by Check for a store of an older version, to which the rules of this version do
+// not apply.
 var ErrOlderSchema = errors.New("its schema is of an older animalstore and will be migrated when this one serves it; its rules were not checked")
 
 // maxFindings bounds the findings that are reported for one rule.
@@ -44,8 +45,8 @@ type Findings struct {
 	Damage int // those that the engine's own check found: the file is damaged
 }
 
-// Check checks a whole store: its schema, the engine's own integrity check, and the rules between its rows. It calls report for each
-// finding. It reads one snapshot, and a service may go on beside it.
+// Check checks a whole store: its schema, the engine's own integrity check, and the rules between its rows.
+// It calls report for each finding. It reads one snapshot, and a service may go on beside it.
 func Check(ctx context.Context, database string, report func(finding string)) (Findings, error) {
 	s, err := openSnapshot(ctx, database)
 	if err != nil {

@@ -17,8 +17,9 @@ func (c *checker) newestEvent(table, prefix string) string {
 	return "(SELECT data FROM " + c.engine.feed + " e WHERE e.subject = '" + prefix + "' || " + table + ".id ORDER BY " + c.engine.newest + " LIMIT 1)"
 }
 
-// checkResources checks every row of a resource. problem returns what is wrong with the row itself, or "". The row must equal the
-// current state in its newest event. scan reads a row, and that event from the last column.
+// checkResources checks every row of a resource. problem returns what is wrong with the row itself, or "".
+// The row must equal the current state in its newest event. scan reads a row, and that event from the last
+// column.
 func checkResources[T any](ctx context.Context, c *checker, table, columns string, scan func(scan scanner, event *sql.NullString) (T, int64, error),
 	problem func(T) string, same func(row, event T) bool) error {
 	prefix := ""

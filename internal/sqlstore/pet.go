@@ -11,7 +11,8 @@ import (
 
 const petColumns = "id, name, category_id, coalesce(status, '')"
 
-// scanPets returns a scan function that reuses its variables for every row: pages of pets are the most frequent query.
+// scanPets returns a scan function that reuses its variables for every row: pages of pets are the most
+// frequent query.
 func scanPets() func(scanner) (shop.Pet, error) {
 	var pet shop.Pet
 	columns := []any{&pet.ID, &pet.Name, &pet.CategoryID, (*string)(&pet.Status)}
@@ -30,8 +31,9 @@ func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
 	return allUpTo(t, list.Limit, scanPets(), query, args...)
 }
 
-// petsQuery returns the query of a list. SQLite has one index on category and status for both kinds of filter: without a status, the
-// query merges a page of each status. An index on the category alone would make each insert a sixth slower.
+// petsQuery returns the query of a list. SQLite has one index on category and status for both kinds of
+// filter: without a status, the query merges a page of each status. An index on the category alone would make
+// each insert a sixth slower.
 func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	if list.CategoryID == nil || list.Status != "" || d.byRow {
 		return petConditions(d, list).page("SELECT "+petColumns+" FROM pets", list.PageRequest, "id < %s", "id DESC")
@@ -68,8 +70,8 @@ func petConditions(d *dialect, list shop.PetList) *conditions {
 	return c
 }
 
-// statusIs returns the condition that a pet has a status, or none. The status is part of the text: SQLite has a partial index for
-// each one.
+// statusIs returns the condition that a pet has a status, or none. The status is part of the text: SQLite has
+// a partial index for each one.
 func statusIs(status shop.Status) string {
 	switch {
 	case status == "":

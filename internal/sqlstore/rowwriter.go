@@ -6,8 +6,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// rowWriter writes the rows that come with every new pet, in the transaction of one write. A server executes each statement
-// at once (directWriter). A file queues the rows, so that many writes share one statement (memberWriter).
+// rowWriter writes the rows that come with every new pet, in the transaction of one write. A server executes
+// each statement at once (directWriter). A file queues the rows, so that many writes share one statement
+// (memberWriter).
 type rowWriter interface {
 	// insertPets gives each pet the next id, and adds them to the inventory.
 	insertPets(list []shop.NewPet) ([]shop.Pet, error)
