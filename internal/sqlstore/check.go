@@ -10,7 +10,8 @@ import (
 
 // ErrOlderSchema is returned by Check for a store of an older version, to which the rules of this version do
 // not apply.
-var ErrOlderSchema = errors.New("its schema is of an older animalstore and will be migrated when this one serves it; its rules were not checked")
+var ErrOlderSchema = errors.New("its schema is of an older animalstore and will be migrated when this one serves it;" +
+	" its rules were not checked")
 
 // maxFindings bounds the findings that are reported for one rule.
 const maxFindings = 20
@@ -95,7 +96,8 @@ func (c *checker) rules(ctx context.Context) error {
 	for _, rule := range rowRules(c.engine) {
 		checks = append(checks, func(ctx context.Context) error { return c.checkRule(ctx, rule) })
 	}
-	checks = append(checks, c.checkPets, c.checkCategories, c.checkOrders, c.checkKeys, c.checkWebhooks, c.checkDeliveries, c.checkAnswers, c.checkEvents)
+	checks = append(checks, c.checkPets, c.checkCategories, c.checkOrders, c.checkKeys, c.checkWebhooks,
+		c.checkDeliveries, c.checkAnswers, c.checkEvents)
 	for _, check := range checks {
 		if err := c.tolerateDamage(check(ctx)); err != nil {
 			return err

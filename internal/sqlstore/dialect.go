@@ -67,9 +67,12 @@ func postgresDialect(clock func() time.Time) *dialect {
 		byRow:        true,
 		now:          serverTime,
 		addInventory: "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)",
-		inventory:    "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory UNION ALL SELECT status, n FROM inventory_changes) AS notes GROUP BY status",
-		inbox:        "event_inbox",
-		events:       "SELECT " + eventColumns + " FROM events UNION ALL SELECT (" + fmt.Sprintf(copyPostgres.last, "events") + ") + row_number() OVER (ORDER BY id), at, type, subject, actor, data FROM event_inbox",
+		inventory: "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory" +
+			" UNION ALL SELECT status, n FROM inventory_changes) AS notes GROUP BY status",
+		inbox: "event_inbox",
+		events: "SELECT " + eventColumns + " FROM events UNION ALL" +
+			" SELECT (" + fmt.Sprintf(copyPostgres.last, "events") + ") + row_number() OVER (ORDER BY id)," +
+			" at, type, subject, actor, data FROM event_inbox",
 		statusIn:     "CAST(data AS json) #>> '{%s,status}'",
 		time:         serverMicros,
 		tidy:         tidyPostgres,

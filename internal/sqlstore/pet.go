@@ -45,7 +45,9 @@ func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 		query, args = c.page("SELECT id FROM pets", list.PageRequest, "id < %s", "id DESC") // the arguments are the same for each status
 		parts = append(parts, "SELECT id FROM ("+query+")")
 	}
-	return fmt.Sprintf("SELECT %s FROM pets WHERE id IN (%s) ORDER BY id DESC LIMIT %d", petColumns, strings.Join(parts, " UNION ALL "), list.Limit), args
+	query = fmt.Sprintf("SELECT %s FROM pets WHERE id IN (%s) ORDER BY id DESC LIMIT %d",
+		petColumns, strings.Join(parts, " UNION ALL "), list.Limit)
+	return query, args
 }
 
 // petConditions returns the conditions of a list's filters.

@@ -105,7 +105,8 @@ func (w directWriter) addInventory(status shop.Status, change int) error {
 
 func (w directWriter) ensureCategories(ids []int64) (created []int64, err error) {
 	err = inChunks(ids, "($)", func(part []int64, places string) error {
-		some, err := all(w.tx, scanValue[int64], "INSERT INTO categories (id) VALUES "+places+" ON CONFLICT (id) DO NOTHING RETURNING id", anys(part)...)
+		some, err := all(w.tx, scanValue[int64],
+			"INSERT INTO categories (id) VALUES "+places+" ON CONFLICT (id) DO NOTHING RETURNING id", anys(part)...)
 		created = append(created, some...)
 		return err
 	})

@@ -30,7 +30,9 @@ type sqliteEngine struct {
 // errLocked is returned by lockFile while another process holds the lock.
 var errLocked = errors.New("it is already in use by another animalstore")
 
-func openSQLite(ctx context.Context, path string, o Options, m *metrics, afterWrite func(changes effects, committed bool)) (*sqliteEngine, error) {
+func openSQLite(
+	ctx context.Context, path string, o Options, m *metrics, afterWrite func(changes effects, committed bool),
+) (*sqliteEngine, error) {
 	path, err := resolveFile(path, o.Existing)
 	if err != nil {
 		return nil, err
