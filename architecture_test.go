@@ -34,8 +34,7 @@ var mayImport = map[string][]string{
 	"internal/petcsv":   {"internal/shop"},
 	"internal/webhook":  {"internal/shop"},
 	"internal/demo":     {"internal/sqlstore", "internal/shop"},
-	"internal/sqlstore": {"internal/shop", "internal/sqlite"},
-	"internal/sqlite":   {},
+	"internal/sqlstore": {"internal/shop"},
 	"internal/shop":     {},
 	"internal/dist":     {},
 	"client":            {}, // public: it must not depend on internal packages

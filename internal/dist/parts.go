@@ -133,7 +133,7 @@ func licenceIDs(texts []text) (ids []string) {
 			{"MIT", has("Permission is hereby granted, free of charge")},
 			{"BSD-3-Clause", bsd && has("to endorse or promote products")},
 			{"BSD-2-Clause", bsd && !has("to endorse or promote products")},
-			{"ISC", has("Permission to use, copy, modify, and/or distribute this software") && has("copyright notice and this permission notice appear")},
+			{"ISC", (has("Permission to use, copy, modify, and/or distribute this software") || has("Permission to use, copy, modify, and distribute this software")) && has("copyright notice and this permission notice appear")},
 			{"0BSD", has("Permission to use, copy, modify, and/or distribute this software") && !has("copyright notice and this permission notice appear")},
 			{"blessing", has("May you do good and not evil")},
 		} {

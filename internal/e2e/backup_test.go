@@ -115,7 +115,7 @@ func TestRecoverRefusals(t *testing.T) {
 
 	f.createKey("--name", "n")
 	f.mustRun("backup", "b.db")
-	expectRefusal(t, f.run("backup", "b.db"), 1, "b.db is there already", "--force")
+	expectRefusal(t, f.run("backup", "b.db"), 1, "b.db already exists", "--force")
 	f.mustRun("backup", "--force", "b.db")
 	expectRefusal(t, f.run("backup", "--force", "animalstore.db"), 1, "the store itself")
 	expectRefusal(t, f.run("restore", "--force", f.path("animalstore.db")), 1, "the store itself")
@@ -129,7 +129,7 @@ func TestRecoverRefusals(t *testing.T) {
 	// A backup that breaks rules is told of, and restored only by force; one that is damaged, never.
 	f.makeDatabase("b.db", "UPDATE inventory SET n = 5")
 	r := f.run("restore", "--database", "new.db", "b.db")
-	if r.code != 1 || !strings.Contains(r.stderr, "inventory sold: it says 5, and there are 0\n") || !strings.Contains(r.stderr, "breaks rules") {
+	if r.code != 1 || !strings.Contains(r.stderr, "inventory sold: counted 5, found 0\n") || !strings.Contains(r.stderr, "breaks rules") {
 		t.Errorf("%+v", r)
 	}
 	f.mustRun("restore", "--database", "new.db", "--force", "b.db")

@@ -31,7 +31,7 @@ func TestCheckBesideService(t *testing.T) {
 			f.makeDatabase(database, "UPDATE pets SET name_folded = 'X' || char(27) WHERE id = 7; UPDATE inventory SET n = -1 WHERE status = 'sold'")
 			r := f.run("check")
 			lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
-			if r.code != 1 || len(lines) != 2 || !strings.HasPrefix(lines[0], "inventory sold: it says -1, and there are ") ||
+			if r.code != 1 || len(lines) != 2 || !strings.HasPrefix(lines[0], "inventory sold: counted -1, found ") ||
 				!strings.HasPrefix(lines[1], `pets 7: it is searched for as "X\x1b", and its name is `) || r.stderr != "animalstore: animalstore.db has 2 findings\n" {
 				t.Errorf("%+v", r)
 			}

@@ -57,7 +57,7 @@ func TestMoveToPostgresAndBack(t *testing.T) {
 		return seen
 	}
 	want := look(p)
-	expectRefusal(t, f.run("copy", "--to", server), 1, "the source", "another animalstore serves it")
+	expectRefusal(t, f.run("copy", "--to", server), 1, "the source", "already in use by another animalstore")
 	p.stop()
 
 	from, next := "animalstore.db", int64(7)

@@ -61,7 +61,7 @@ func goBack(t *testing.T, f *folder, lost bool) {
 	f.createKey("--name", "newest")
 	hook.awaitNoted(p)
 	newest := lastEvent(t, p)
-	expectRefusal(t, f.run("restore", "--force", "backup.db"), 1, "another animalstore serves it")
+	expectRefusal(t, f.run("restore", "--force", "backup.db"), 1, "already in use by another animalstore")
 	p.stop()
 
 	if lost {
@@ -73,7 +73,7 @@ func goBack(t *testing.T, f *folder, lost bool) {
 			}
 		}
 	} else {
-		expectRefusal(t, f.run("restore", "backup.db"), 1, "there is a store in", "--force")
+		expectRefusal(t, f.run("restore", "backup.db"), 1, "already has a store", "--force")
 	}
 	r := f.mustRun("restore", "--force", "backup.db")
 	told := map[string]bool{

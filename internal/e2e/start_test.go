@@ -41,7 +41,7 @@ func TestStartKeepsSecondServiceOut(t *testing.T) {
 	}
 	for _, name := range []string{"animalstore.db", f.path("animalstore.db"), "./link.db"} {
 		r := f.run("serve", "--addr", takenAddr(t), "--database", name)
-		expectRefusal(t, r, 1, "animalstore.db", "another animalstore serves it")
+		expectRefusal(t, r, 1, "animalstore.db", "already in use by another animalstore")
 	}
 	if pets := first.walk(); !slices.Equal(pets, []pet{created}) {
 		t.Errorf("the first service has %+v", pets)

@@ -10,40 +10,40 @@ import (
 
 var (
 	errServerBackup = errors.New("a PostgreSQL server is backed up and restored with its own tools, such as pg_dump and pg_restore")
-	errDamaged      = errors.New("it is damaged (animalstore check says where)")
+	errDamaged      = errors.New("it is damaged (run animalstore check for details)")
 )
 
-// Backup writes the store in a file into another file, as it is at one moment, while a service may go on with it. The other file
-// is there whole and readable in the end, looked through as Check does, or not at all; tell is called for what is found
-// wrong with the store itself. One that is there already is replaced only with force.
-func Backup(ctx context.Context, database, file string, force bool, tell func(finding string)) (found Findings, err error) {
+// Backup writes a snapshot of the store in a file into another file, while a service may go on. The backup is checked as by Check
+// before it gets its name: there is a complete backup or none. Backup calls report for each finding about the store. It replaces
+// an existing file only with force.
+func Backup(ctx context.Context, database, file string, force bool, report func(finding string)) (found Findings, err error) {
 	if IsURL(database) {
 		return found, errServerBackup
 	}
-	if err := checkPlace(database, file, force); err != nil {
+	if err := checkTarget(database, file, force); err != nil {
 		return found, err
 	}
-	source, err := lookAt(ctx, database)
+	source, err := openSnapshot(ctx, database)
 	if err != nil {
 		return found, err
 	}
 	defer source.close()
-	partial, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*.partial") // for its owner alone
+	partial, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*.partial") // only its owner may read it
 	if err != nil {
 		return found, fmt.Errorf("cannot write the backup: %w", err)
 	}
 	partial.Close()
-	defer removeDatabase(partial.Name()) // where it has got its name, there is nothing left to remove
-	if _, err := source.db.ExecContext(ctx, "VACUUM INTO $1", partial.Name()); err != nil {
-		return found, fmt.Errorf("cannot write the backup: %w", plainError(err))
+	defer removeDatabase(partial.Name()) // does nothing after the rename
+	if err := source.vacuumInto(ctx, partial.Name()); err != nil {
+		return found, fmt.Errorf("cannot write the backup: %w", describeOpenError(err))
 	}
-	found, err = Check(ctx, partial.Name(), tell)
+	found, err = Check(ctx, partial.Name(), report)
 	switch {
-	case errors.Is(err, ErrOlderSchema): // it will be looked through when it is restored
+	case errors.Is(err, ErrOlderSchema): // it will be checked when it is restored
 	case err != nil:
 		return found, fmt.Errorf("cannot read the backup: %w", err)
 	case found.Damage > 0:
-		return found, fmt.Errorf("no backup was written of %s: %w", database, errDamaged)
+		return found, fmt.Errorf("%s was not backed up: %w", database, errDamaged)
 	}
 	if err := syncFile(partial.Name()); err != nil {
 		return found, fmt.Errorf("cannot write the backup: %w", err)
@@ -54,31 +54,31 @@ func Backup(ctx context.Context, database, file string, force bool, tell func(fi
 	return found, syncFolder(file)
 }
 
-// checkPlace refuses to put a backup where something else is.
-func checkPlace(database, file string, force bool) error {
+// checkTarget fails where the backup would replace something that it must not.
+func checkTarget(database, file string, force bool) error {
 	if sameFile(database, file) {
 		return fmt.Errorf("%s is the store itself", file)
 	}
 	info, err := os.Lstat(file)
 	switch {
-	case err != nil: // whatever it is, making the file will say so
+	case err != nil: // creating the file will fail with the reason
 		return nil
 	case info.IsDir():
 		return fmt.Errorf("%s is a directory; name the file to write", file)
 	case !force:
-		return fmt.Errorf("%s is there already; --force replaces it", file)
-	case !noLog(file):
-		return fmt.Errorf("%s is a database in use; nothing else can take its place", file)
+		return fmt.Errorf("%s already exists; --force replaces it", file)
+	case !walIsEmpty(file):
+		return fmt.Errorf("%s is a database in use; it cannot be replaced", file)
 	}
 	return nil
 }
 
-// beside are the files that SQLite puts beside a database.
-var beside = []string{"-wal", "-shm", "-journal"}
+// sidecars are the suffixes of the files that SQLite creates beside a database.
+var sidecars = []string{"-wal", "-shm", "-journal"}
 
-// removeDatabase removes a database that nobody uses, where there is one.
+// removeDatabase removes a database that is not in use, if it exists.
 func removeDatabase(path string) error {
-	for _, suffix := range append([]string{""}, beside...) {
+	for _, suffix := range append([]string{""}, sidecars...) {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -86,7 +86,7 @@ func removeDatabase(path string) error {
 	return nil
 }
 
-// syncFile makes sure that what was written survives a power cut.
+// syncFile makes the contents of a file survive a power cut.
 func syncFile(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

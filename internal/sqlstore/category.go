@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"database/sql"
-	"fmt"
 	"strconv"
 
 	"animalstore/internal/shop"
@@ -41,14 +40,21 @@ func (t *tx) CategoryInUse(id int64) (bool, error) {
 }
 
 func (t *tx) EnsureCategory(id int64) (created bool, err error) {
-	if known, err := t.findCategory(id); err != nil || known {
-		return false, err
-	}
-	_, created, err = one(t, scanValue[int64], "INSERT INTO categories (id) VALUES ($1) ON CONFLICT (id) DO NOTHING RETURNING id", id)
-	if err == nil {
-		t.learnCategory(id)
-	}
-	return created, err
+	ids, err := t.EnsureCategories([]int64{id})
+	return len(ids) == 1, err
+}
+
+func (t *tx) EnsureCategories(ids []int64) (created []int64, err error) {
+	return t.rowWriter().ensureCategories(ids)
+}
+
+func (t *tx) ExistingCategories(ids []int64) (known []int64, err error) {
+	err = inChunks(ids, "$", func(part []int64, places string) error {
+		some, err := all(t, scanValue[int64], "SELECT id FROM categories WHERE id IN ("+places+")", anys(part)...)
+		known = append(known, some...)
+		return err
+	})
+	return known, err
 }
 
 func (t *tx) InsertCategory(category shop.Category) error {
@@ -59,7 +65,7 @@ func (t *tx) UpdateCategory(_, after shop.Category) error {
 	return t.exec("UPDATE categories SET name = $1 WHERE id = $2", nullable(after.Name), after.ID)
 }
 
-// AssignCategoryID goes on after the last id that it assigned, past those that clients brought into being.
+// AssignCategoryID returns the next id after the last one that it assigned, and skips ids that clients have chosen.
 func (t *tx) AssignCategoryID() (int64, error) {
 	text, _, err := one(t, scanValue[string], "SELECT value FROM settings WHERE name = 'last_category_id'")
 	if err != nil {
@@ -79,15 +85,5 @@ func (t *tx) AssignCategoryID() (int64, error) {
 }
 
 func (t *tx) DeleteCategory(category shop.Category) error {
-	t.forgetCategories()
-	if t.group != nil { // as in needCategory
-		used, err := t.CategoryInUse(category.ID)
-		if err != nil {
-			return err
-		}
-		if used {
-			return t.fail(fmt.Errorf("there are animals of the category %d", category.ID))
-		}
-	}
-	return t.exec("DELETE FROM categories WHERE id = $1", category.ID)
+	return t.rowWriter().deleteCategory(category.ID)
 }

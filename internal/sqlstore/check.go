@@ -4,60 +4,62 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"zombiezen.com/go/sqlite"
 )
 
-// ErrOlderSchema is what Check returns for a store that an older version has made: the rules are those of this one.
-var ErrOlderSchema = errors.New("its schema is that of an older animalstore, and is brought up to date when this one serves it; its rules were not looked at")
+// ErrOlderSchema is returned by Check for a store of an older version, to which the rules of this version do not apply.
+var ErrOlderSchema = errors.New("its schema is of an older animalstore and will be migrated when this one serves it; its rules were not checked")
 
-// tellAtMost is how many rows that break one rule are told.
-const tellAtMost = 20
+// maxFindings bounds the findings that are reported for one rule.
+const maxFindings = 20
 
-// checkEngine is what a check does differently on each engine.
+// checkEngine has the differences of a check between the engines.
 type checkEngine struct {
 	name   string
-	begin  string // begins to read one state
-	feed   string // all events, also those that nobody has published yet
-	newest string // puts those of one subject in order, the newest first
-	later  string // the condition that the event d came after e
-	idOf   string // the id in the subject of e, which begins with %[1]s and has it from the character %[2]d on
-	last   string // the last id that the table %[1]s has given out
-	counts string // the inventory, as it was counted with every change
-	// schema tells what differs from what the migrations make, and whether the rules can be asked for all the same.
+	begin  string // begins a read transaction
+	feed   string // selects from all events, including unpublished ones
+	newest string // orders the events of a subject, newest first
+	later  string // the condition that event d came after event e
+	idOf   string // the id in the subject of event e: it starts with %[1]s, and the id is at character %[2]d
+	last   string // selects the last id that the table %[1]s has assigned
+	counts string // selects the inventory
+	// schema reports differences from the migrations, and whether the rules can be checked nevertheless.
 	schema func(context.Context, *checker) (usable bool, err error)
-	// integrity tells what the engine itself finds.
+	// integrity reports what the engine's own check finds.
 	integrity func(context.Context, *checker) error
 }
 
-// checker looks through a store, and tells what is wrong with it.
+// checker checks a snapshot of a store, and reports findings.
 type checker struct {
-	*look
-	tell    func(finding string)
+	*snapshot
+	report  func(finding string)
 	found   Findings
-	horizon int64 // events up to this one were removed for their age
+	horizon int64 // events up to this position were removed by age
 }
 
-// Findings is how much is wrong with a store.
+// Findings counts the findings of a check.
 type Findings struct {
 	All    int
-	Damage int // those of them that the engine itself found: the file is broken
+	Damage int // those that the engine's own check found: the file is damaged
 }
 
-// Check looks through a whole store: its schema, the engine's own integrity, and every rule that holds between its rows. It
-// calls tell for each finding. It only reads one state, beside a service that may go on.
-func Check(ctx context.Context, database string, tell func(finding string)) (Findings, error) {
-	l, err := lookAt(ctx, database)
+// Check checks a whole store: its schema, the engine's own integrity check, and the rules between its rows. It calls report for each
+// finding. It reads one snapshot, and a service may go on beside it.
+func Check(ctx context.Context, database string, report func(finding string)) (Findings, error) {
+	s, err := openSnapshot(ctx, database)
 	if err != nil {
 		return Findings{}, err
 	}
-	defer l.close()
-	c := &checker{look: l, tell: tell}
+	defer s.close()
+	c := &checker{snapshot: s, report: report}
 	err = c.check(ctx)
 	return c.found, err
 }
 
 func (c *checker) finding(format string, args ...any) {
 	c.found.All++
-	c.tell(fmt.Sprintf(format, args...))
+	c.report(fmt.Sprintf(format, args...))
 }
 
 func (c *checker) damage(format string, args ...any) {
@@ -86,7 +88,7 @@ func (c *checker) check(ctx context.Context) error {
 	return c.rules(ctx)
 }
 
-// rules goes through all rules. What cannot be read for damage is a finding, and the others are looked at all the same.
+// rules checks all rules. A rule that damage makes unreadable is a finding, and the check goes on.
 func (c *checker) rules(ctx context.Context) error {
 	checks := []func(context.Context) error{c.checkSettings, c.checkIDs, c.checkInventory}
 	for _, rule := range rowRules(c.engine) {
@@ -94,32 +96,32 @@ func (c *checker) rules(ctx context.Context) error {
 	}
 	checks = append(checks, c.checkPets, c.checkCategories, c.checkOrders, c.checkKeys, c.checkWebhooks, c.checkDeliveries, c.checkAnswers, c.checkEvents)
 	for _, check := range checks {
-		if err := c.survive(check(ctx)); err != nil {
+		if err := c.tolerateDamage(check(ctx)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// survive makes a finding of damage that keeps SQLite from reading on.
-func (c *checker) survive(err error) error {
-	if code := primaryCode(err); code == sqliteCorrupt || code == sqliteNotADB {
+// tolerateDamage turns an error that SQLite returns for a damaged file into a finding.
+func (c *checker) tolerateDamage(err error) error {
+	if code := primaryCode(err); code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB {
 		c.damage("it cannot be read: %v", err)
 		return nil
 	}
 	return err
 }
 
-// some tells of the first rows that break a rule, and that there are more.
-type some struct {
+// limitedFindings reports the first maxFindings findings of a rule.
+type limitedFindings struct {
 	*checker
 	n int
 }
 
-func (s *some) finding(format string, args ...any) {
-	if s.n++; s.n <= tellAtMost {
+func (s *limitedFindings) finding(format string, args ...any) {
+	if s.n++; s.n <= maxFindings {
 		s.checker.finding(format, args...)
-	} else if s.n == tellAtMost+1 {
-		s.checker.finding("there are more of these")
+	} else if s.n == maxFindings+1 {
+		s.checker.finding("there are more like these")
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-var fileChecks = checkEngine{
+var sqliteChecks = checkEngine{
 	name:      "sqlite",
 	begin:     "BEGIN",
 	feed:      "events",
@@ -15,14 +15,14 @@ var fileChecks = checkEngine{
 	idOf:      "CAST(substr(e.subject, %[2]d) AS INTEGER)",
 	last:      copySQLite.last,
 	counts:    sqliteDialect(nil).inventory,
-	schema:    checkFileSchema,
-	integrity: checkFile,
+	schema:    checkSQLiteSchema,
+	integrity: checkSQLiteIntegrity,
 }
 
-// schemaOf returns what a database is made of: the statements that make it, by kind and name.
-func schemaOf(each func(query string, fn func(scanner) error) error) (map[string]string, error) {
+// sqliteSchema returns the CREATE statements of a database, by type and name.
+func sqliteSchema(ctx context.Context, r runner) (map[string]string, error) {
 	made := map[string]string{}
-	err := each("SELECT type || ' ' || name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'", func(scan scanner) error {
+	err := eachRow(ctx, r, "SELECT type || ' ' || name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'", func(scan scanner) error {
 		var name string
 		var statement sql.NullString
 		err := scan(&name, &statement)
@@ -32,40 +32,31 @@ func schemaOf(each func(query string, fn func(scanner) error) error) (map[string
 	return made, err
 }
 
-// checkFileSchema compares the schema with one that the same migrations make anew.
-func checkFileSchema(ctx context.Context, c *checker) (usable bool, err error) {
+// checkSQLiteSchema compares the schema with that of a new database after the same migrations.
+func checkSQLiteSchema(ctx context.Context, c *checker) (usable bool, err error) {
 	steps, err := readMigrations("sqlite")
 	if err != nil {
 		return false, err
 	}
-	db, err := sql.Open("sqlite", ":memory:")
-	if err != nil {
-		return false, err
-	}
-	defer db.Close()
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer conn.Close()
+	fresh := newConn(":memory:", 0)
+	defer fresh.close()
 	for _, step := range steps[:c.version] {
-		if _, err := conn.ExecContext(ctx, step); err != nil {
+		if err := fresh.script(ctx, step); err != nil {
 			return false, err
 		}
 	}
-	fresh := &look{conn: conn}
-	want, err := schemaOf(func(query string, fn func(scanner) error) error { return fresh.each(ctx, query, fn) })
+	want, err := sqliteSchema(ctx, fresh)
 	if err != nil {
 		return false, err
 	}
-	got, err := schemaOf(func(query string, fn func(scanner) error) error { return c.each(ctx, query, fn) })
+	got, err := sqliteSchema(ctx, c)
 	if err != nil {
-		return false, c.survive(err)
+		return false, c.tolerateDamage(err)
 	}
 	return c.compareSchemas(want, got), nil
 }
 
-// compareSchemas tells what is missing, different or too much. The rules can be asked for while all tables are as they should be.
+// compareSchemas reports missing, different and foreign objects. The rules can be checked if no table is missing or different.
 func (c *checker) compareSchemas(want, got map[string]string) (usable bool) {
 	usable = true
 	for _, name := range sortedKeys(want) {
@@ -74,7 +65,7 @@ func (c *checker) compareSchemas(want, got map[string]string) (usable bool) {
 		case !found:
 			c.finding("schema: the %s is missing", name)
 		case statement != want[name]:
-			c.finding("schema: the %s is not as the migrations make it", name)
+			c.finding("schema: the %s differs from the migrations", name)
 		default:
 			continue
 		}
@@ -82,14 +73,14 @@ func (c *checker) compareSchemas(want, got map[string]string) (usable bool) {
 	}
 	for _, name := range sortedKeys(got) {
 		if _, known := want[name]; !known {
-			c.finding("schema: the %s is none of ours", name)
+			c.finding("schema: the %s does not belong to the store", name)
 		}
 	}
 	return usable
 }
 
-// checkFile lets SQLite look for damage, in the pages, in the rows and between them.
-func checkFile(ctx context.Context, c *checker) error {
+// checkSQLiteIntegrity reports what SQLite's checks of pages, rows and foreign keys find.
+func checkSQLiteIntegrity(ctx context.Context, c *checker) error {
 	err := c.each(ctx, "PRAGMA integrity_check(100)", func(scan scanner) error {
 		var found string
 		if err := scan(&found); err != nil {
@@ -100,10 +91,10 @@ func checkFile(ctx context.Context, c *checker) error {
 		}
 		return nil
 	})
-	if err := c.survive(err); err != nil {
+	if err := c.tolerateDamage(err); err != nil {
 		return err
 	}
-	few := some{checker: c}
+	few := limitedFindings{checker: c}
 	err = c.each(ctx, "PRAGMA foreign_key_check", func(scan scanner) error {
 		var table, parent string
 		var row sql.NullInt64
@@ -115,8 +106,8 @@ func checkFile(ctx context.Context, c *checker) error {
 		if row.Valid {
 			name = fmt.Sprintf("%s %d", table, row.Int64)
 		}
-		few.finding("%s: it refers to a row of %s that is not there", name, parent)
+		few.finding("%s: it refers to a row of %s that does not exist", name, parent)
 		return nil
 	})
-	return c.survive(err)
+	return c.tolerateDamage(err)
 }

@@ -6,8 +6,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// ClampFutureTimes lets nothing wait for a time that a wrong clock has written. Deliveries are sought by their webhooks: there is an index of
-// those that wait.
+// SetBack corrects times in the future that a wrong clock has written. It selects deliveries by webhook to use the index of those
+// that wait.
 func (t *tx) ClampFutureTimes(now time.Time, most shop.MaxLead) error {
 	const waiting = "webhook_id IN (SELECT id FROM webhooks) AND next_at IS NOT NULL AND "
 	for _, mend := range []struct {

@@ -7,35 +7,35 @@ import (
 	"os"
 )
 
-// CopyProgress is how far a copy is.
+// CopyProgress is the progress of a copy.
 type CopyProgress struct {
 	Doing string // "copying" or "checking"
 	Table string
 	Rows  int64
-	Of    int64 // how many there were when it was counted
+	Of    int64 // the number of rows at the start
 }
 
-// Copied is a table that is the same in source and target: so many rows, with this SHA-256 over all of them.
+// Copied describes a table that is equal in source and target: its number of rows, and the SHA-256 of them all.
 type Copied struct {
 	Table string
 	Rows  int64
 	Sum   [32]byte
-	// Last is the last id that was given out, also where that row is gone; 0 where the table gives none.
+	// Last is the last id that the table has assigned, even if that row was removed; 0 if it assigns none.
 	Last int64
 }
 
 var errSameDatabase = errors.New("source and target are the same database")
 
-// Copy copies a whole store into an empty database of either engine, with all ids and the numbers that they go on from.
-// The target has all of it, compared with the source row by row, or nothing. progress is called often, from one goroutine at a time.
+// Copy copies a whole store into an empty database of either engine, with all ids and the last assigned ids. It compares every row
+// before it commits: the target has the whole store or nothing. Copy calls progress often, from one goroutine at a time.
 //
-// A file must not be in use meanwhile, as source or as target. A server as the source may be: what is copied is its state
-// at the beginning.
+// A file must not be in use meanwhile, neither as source nor as target. A server as the source may be in use: Copy reads one
+// snapshot.
 func Copy(ctx context.Context, from, to string, progress func(CopyProgress)) ([]Copied, error) {
 	if sameFile(from, to) {
 		return nil, errSameDatabase
 	}
-	source, err := openEnd(ctx, from, Options{Exclusive: true, Existing: true})
+	source, err := openEndpoint(ctx, from, Options{Exclusive: true, Existing: true})
 	if err != nil {
 		return nil, fmt.Errorf("the source: %w", err)
 	}
@@ -43,7 +43,7 @@ func Copy(ctx context.Context, from, to string, progress func(CopyProgress)) ([]
 	if err := source.beginRead(ctx); err != nil {
 		return nil, fmt.Errorf("the source: %w", err)
 	}
-	target, err := openEnd(ctx, to, Options{Exclusive: true})
+	target, err := openEndpoint(ctx, to, Options{Exclusive: true})
 	if err != nil {
 		return nil, fmt.Errorf("the target: %w", err)
 	}
@@ -57,7 +57,7 @@ func Copy(ctx context.Context, from, to string, progress func(CopyProgress)) ([]
 	return copied, nil
 }
 
-// sameFile tells whether both are one file, by whatever names.
+// sameFile reports whether two paths lead to the same file.
 func sameFile(a, b string) bool {
 	if IsURL(a) || IsURL(b) {
 		return false
@@ -70,8 +70,8 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// copyStore copies between two open ends, in one transaction of the target.
-func copyStore(ctx context.Context, source, target *end, progress func(CopyProgress)) ([]Copied, error) {
+// copyStore copies between two endpoints, in one transaction of the target.
+func copyStore(ctx context.Context, source, target *endpoint, progress func(CopyProgress)) ([]Copied, error) {
 	same, err := source.sameAs(ctx, target)
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func copyStore(ctx context.Context, source, target *end, progress func(CopyProgr
 	return copied, target.commit(ctx)
 }
 
-func copyTable(ctx context.Context, source, target *end, table *copiedTable, progress func(CopyProgress)) (Copied, error) {
+func copyTable(ctx context.Context, source, target *endpoint, table *copiedTable, progress func(CopyProgress)) (Copied, error) {
 	of, err := source.number(ctx, "SELECT count(*) FROM "+table.name)
 	if err != nil {
 		return Copied{}, err
@@ -110,23 +110,23 @@ func copyTable(ctx context.Context, source, target *end, table *copiedTable, pro
 		return Copied{}, err
 	}
 	defer rows.rows.Close()
-	if err := target.engine.insert(ctx, target.conn, table, rows.next); err != nil {
+	if err := target.engine.insert(ctx, target.session, table, rows.next); err != nil {
 		return Copied{}, err
 	}
 	copied := rows.copied(table)
-	// Read after the rows: a server that goes on may have given out more ids since, and never fewer.
+	// Read after the rows: a server in use may have assigned more ids since, but not fewer.
 	if copied.Last, err = source.lastID(ctx, table); err != nil {
 		return Copied{}, err
 	}
-	if table.counts && copied.Rows > 0 { // what was not published yet has an id that the source will give out
+	if table.hasSequence && copied.Rows > 0 { // unpublished events have ids that the source has yet to assign
 		copied.Last = max(copied.Last, rows.last.(int64))
 	}
 	return copied, target.setLastID(ctx, table, copied.Last)
 }
 
-// readTable reads a table only to sum it up.
-func readTable(ctx context.Context, e *end, table *copiedTable, tell func(rows int64)) (Copied, error) {
-	rows, err := e.rows(ctx, table, tell)
+// readTable reads a table to hash it.
+func readTable(ctx context.Context, e *endpoint, table *copiedTable, progress func(rows int64)) (Copied, error) {
+	rows, err := e.rows(ctx, table, progress)
 	if err != nil {
 		return Copied{}, err
 	}
@@ -149,7 +149,7 @@ func counting(progress func(CopyProgress), doing, table string, of int64) func(r
 	return func(rows int64) { progress(CopyProgress{doing, table, rows, of}) }
 }
 
-// String says it in one line.
+// String returns a line for the operator.
 func (c Copied) String() string {
 	line := fmt.Sprintf("%s %d rows, sha256 %x", c.Table, c.Rows, c.Sum)
 	if c.Last > 0 {

@@ -2,10 +2,8 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // copyPostgres reads one snapshot of a server, which may stay in use. On the target it takes the lock that
@@ -22,26 +20,7 @@ var copyPostgres = copyEngine{
 	insert:    insertPostgres,
 }
 
-func insertPostgres(ctx context.Context, conn *sql.Conn, table *copiedTable, next func() ([]any, error)) error {
-	return conn.Raw(func(driver any) error {
-		_, err := driver.(*stdlib.Conn).Conn().CopyFrom(ctx, pgx.Identifier{table.name}, table.columnNames(), pgx.CopyFromFunc(next))
-		return err
-	})
-}
-
-// versionOf is postgresVersion over database/sql.
-func versionOf(ctx context.Context, db *sql.DB) (int, error) {
-	return postgresVersion(ctx, sqlRunner{db})
-}
-
-// sqlRunner is the runner of a database/sql pool.
-type sqlRunner struct{ db *sql.DB }
-
-func (r sqlRunner) exec(ctx context.Context, query string, args []any) error {
-	_, err := r.db.ExecContext(ctx, query, args...)
+func insertPostgres(ctx context.Context, s session, table *copiedTable, next func() ([]any, error)) error {
+	_, err := s.(postgresSession).conn.CopyFrom(ctx, pgx.Identifier{table.name}, table.columnNames(), pgx.CopyFromFunc(next))
 	return err
-}
-
-func (r sqlRunner) query(ctx context.Context, query string, args []any) (rows, error) {
-	return r.db.QueryContext(ctx, query, args...)
 }

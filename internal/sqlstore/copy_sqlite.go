@@ -1,12 +1,9 @@
 package sqlstore
 
-import (
-	"context"
-	"database/sql"
-)
+import "context"
 
-// copySQLite takes the file's write lock at both ends. The lock beside the file keeps other services out; this one keeps
-// out commands that work beside a service, such as those for keys.
+// copySQLite takes the write lock of the file, as source and as target. The lock file keeps out other services; this lock keeps out
+// commands that work beside a service, such as those for keys.
 var copySQLite = copyEngine{
 	read:  "BEGIN IMMEDIATE",
 	write: []string{"BEGIN IMMEDIATE"},
@@ -18,20 +15,15 @@ var copySQLite = copyEngine{
 	insert: insertSQLite,
 }
 
-func insertSQLite(ctx context.Context, conn *sql.Conn, table *copiedTable, next func() ([]any, error)) error {
-	statement, err := conn.PrepareContext(ctx, table.insertion())
-	if err != nil {
-		return err
-	}
-	defer statement.Close()
-	// The reader notices when the caller goes away. A context that can end costs every statement a goroutine.
-	lasting := context.WithoutCancel(ctx)
+func insertSQLite(ctx context.Context, s session, table *copiedTable, next func() ([]any, error)) error {
+	insertion := table.insertion()
+	lasting := context.WithoutCancel(ctx) // next fails when the context ends
 	for {
 		row, err := next()
 		if err != nil || row == nil {
 			return err
 		}
-		if _, err := statement.ExecContext(lasting, row...); err != nil {
+		if err := s.exec(lasting, insertion, row); err != nil {
 			return err
 		}
 	}

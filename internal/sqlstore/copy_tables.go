@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// copiedTable is a table that a copy moves, row by row.
+// copiedTable is a table of a store.
 type copiedTable struct {
-	name    string
-	key     int // so many of the first columns are the primary key
-	columns []copiedColumn
-	counts  bool // it has an id that only grows, whose last value is kept beside the rows
+	name        string
+	key         int // the number of leading columns that are the primary key
+	columns     []copiedColumn
+	hasSequence bool // the engine assigns its ids, and stores the last one
 }
 
 type copiedColumn struct {
@@ -18,7 +18,7 @@ type copiedColumn struct {
 	kind kind
 }
 
-// kind is a type that both engines have, each under a name of its own.
+// kind is a column type, which the engines name differently.
 type kind int
 
 const (
@@ -27,18 +27,18 @@ const (
 	blob
 )
 
-// copiedTables are all tables of a store, each after those that its rows refer to. The settings come first: whoever else
-// would open the target as a new store has to write there, and waits. A test holds them against the schemas.
+// copiedTables are all tables of a store, each after the tables that it refers to. The settings come first: another process that
+// opens the target as a new store must write there, and waits. A test compares the list with the schemas.
 var copiedTables = []copiedTable{
 	{name: "settings", key: 1, columns: []copiedColumn{{"name", text}, {"value", text}}},
 	{name: "categories", key: 1, columns: []copiedColumn{{"id", integer}, {"name", text}}},
-	{name: "pets", key: 1, counts: true, columns: []copiedColumn{
+	{name: "pets", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"name", text}, {"name_folded", text}, {"category_id", integer}, {"status", text}}},
 	{name: "inventory", key: 1, columns: []copiedColumn{{"status", text}, {"n", integer}}},
-	{name: "orders", key: 1, counts: true, columns: []copiedColumn{
+	{name: "orders", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"pet_id", integer}, {"status", text}, {"reference", text}, {"created_at", integer},
 		{"updated_at", integer}, {"hold_expires_at", integer}}},
-	{name: "keys", key: 1, counts: true, columns: []copiedColumn{
+	{name: "keys", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"name", text}, {"scopes", text}, {"hint", text}, {"created_at", integer}, {"expires_at", integer},
 		{"last_used_at", integer}}},
 	{name: "key_secrets", key: 1, columns: []copiedColumn{{"hash", blob}, {"key_id", integer}, {"ends_at", integer}}},
@@ -46,14 +46,14 @@ var copiedTables = []copiedTable{
 	{name: "kept_answers", key: 2, columns: []copiedColumn{
 		{"principal", integer}, {"key", text}, {"fingerprint", blob}, {"status", integer}, {"header", text}, {"body", blob},
 		{"kept_at", integer}}},
-	{name: "events", key: 1, counts: true, columns: []copiedColumn{
+	{name: "events", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"at", integer}, {"type", text}, {"subject", text}, {"actor", text}, {"data", text}}},
-	{name: "webhooks", key: 1, counts: true, columns: []copiedColumn{
+	{name: "webhooks", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"url", text}, {"types", text}, {"enabled", integer}, {"disabled_reason", text},
 		{"failing_since", integer}, {"created_at", integer}, {"updated_at", integer}, {"position", integer}}},
 	{name: "webhook_secrets", key: 2, columns: []copiedColumn{
 		{"webhook_id", integer}, {"secret", text}, {"created_at", integer}, {"ends_at", integer}}},
-	{name: "deliveries", key: 1, counts: true, columns: []copiedColumn{
+	{name: "deliveries", key: 1, hasSequence: true, columns: []copiedColumn{
 		{"id", integer}, {"webhook_id", integer}, {"message_id", text}, {"event_id", text}, {"event_type", text},
 		{"status", text}, {"attempts", text}, {"created_at", integer}, {"next_at", integer}, {"body", text},
 		{"claimed_until", integer}}},
@@ -67,8 +67,8 @@ func (t *copiedTable) columnNames() []string {
 	return names
 }
 
-// selection is the query for all rows in the order of their primary key; collation is how texts are put in the order of
-// their bytes. The inventory and the events are those of the engine, wherever it keeps them.
+// selection returns the query for all rows in the order of the primary key; collation orders texts by their bytes. The dialect
+// selects inventory and events, which the engines store differently.
 func (t *copiedTable) selection(d *dialect, collation string) string {
 	query := "SELECT " + strings.Join(t.columnNames(), ", ") + " FROM " + t.name
 	switch t.name {
@@ -87,7 +87,7 @@ func (t *copiedTable) selection(d *dialect, collation string) string {
 	return query + " ORDER BY " + strings.Join(order, ", ")
 }
 
-// fresh is the condition that a row is one of those with which a new schema comes.
+// fresh returns the condition that a row belongs to a new schema.
 func (t *copiedTable) fresh() string {
 	if t.name == "inventory" {
 		return "n = 0"
@@ -95,7 +95,7 @@ func (t *copiedTable) fresh() string {
 	return "FALSE"
 }
 
-// insertion is the statement that adds one row.
+// insertion returns the statement that inserts one row.
 func (t *copiedTable) insertion() string {
 	places := make([]string, len(t.columns))
 	for i := range places {

@@ -16,7 +16,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// copyEngines makes a new, empty database of each engine.
+// copyEngines create an empty database of each engine.
 var copyEngines = map[string]func(t *testing.T) string{
 	"file":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db") },
 	"server": func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) },
@@ -45,7 +45,7 @@ func mustCopy(t *testing.T, from, to string) []Copied {
 	return copied
 }
 
-// with opens a store for a while.
+// with runs a write in a store that it opens and closes.
 func with(t *testing.T, database string, fn func(shop.WriteTx) error) {
 	t.Helper()
 	store, err := Open(t.Context(), database, Options{})
@@ -57,14 +57,14 @@ func with(t *testing.T, database string, fn func(shop.WriteTx) error) {
 	}
 }
 
-// execOn runs statements behind the store's back, after its schema was made.
+// execOn executes statements directly, after the schema was created.
 func execOn(t *testing.T, database string, statements ...string) {
 	t.Helper()
-	e, err := openEnd(t.Context(), database, Options{})
+	e, err := openEndpoint(t.Context(), database, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(e.exec(t.Context(), statements...), e.close()); err != nil {
+	if err := errors.Join(execAll(t.Context(), e, statements...), e.close()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -77,7 +77,7 @@ var (
 	keptKeys   = []string{"a", "B", "b", "é", "z", "Z", "-", "_"} // which languages put in another order than their bytes
 )
 
-// fillStore puts rows of all kinds into a store.
+// fillStore inserts rows of all kinds.
 func fillStore(t *testing.T, database string) {
 	t.Helper()
 	with(t, database, func(tx shop.WriteTx) error {
@@ -151,8 +151,8 @@ func fillStore(t *testing.T, database string) {
 	})
 }
 
-// answers is everything that a store says.
-func answers(t *testing.T, database string) []any {
+// storeContents returns everything that can be read from a store.
+func storeContents(t *testing.T, database string) []any {
 	t.Helper()
 	var all []any
 	with(t, database, func(tx shop.WriteTx) error {
@@ -206,7 +206,7 @@ func answers(t *testing.T, database string) []any {
 	return all
 }
 
-// nextIDs are those that a store gives out next.
+// nextIDs returns the ids that a store assigns next.
 func nextIDs(t *testing.T, database string) (next [6]int64) {
 	t.Helper()
 	with(t, database, func(tx shop.WriteTx) error {
@@ -222,12 +222,12 @@ func nextIDs(t *testing.T, database string) (next [6]int64) {
 	return next
 }
 
-// A store goes from engine to engine and back, and answers and goes on everywhere as it did at first.
+// A store is copied between engines and back, and has the same contents and next ids everywhere.
 func TestCopyRoundTrip(t *testing.T) {
 	t.Parallel()
 	onCopyEngines(t, func(t *testing.T, from, to string) {
 		fillStore(t, from)
-		want := answers(t, from)
+		want := storeContents(t, from)
 		copied := mustCopy(t, from, to)
 		var back string
 		if IsURL(from) {
@@ -239,7 +239,7 @@ func TestCopyRoundTrip(t *testing.T) {
 			t.Errorf("the way back copied something else:\n%s", diff)
 		}
 		for name, database := range map[string]string{"source": from, "target": to, "back": back} {
-			if diff := cmp.Diff(want, answers(t, database)); diff != "" {
+			if diff := cmp.Diff(want, storeContents(t, database)); diff != "" {
 				t.Errorf("the %s answers otherwise:\n%s", name, diff)
 			}
 			if got, want := nextIDs(t, database), [6]int64{8, 6, 4, 4, 3, 3}; got != want {
@@ -249,8 +249,8 @@ func TestCopyRoundTrip(t *testing.T) {
 	})
 }
 
-// The order of rows must not depend on the language of a server.
-func TestCopyToAnotherLanguage(t *testing.T) {
+// The order of rows does not depend on the server's collation.
+func TestCopyDoesNotDependOnCollation(t *testing.T) {
 	t.Parallel()
 	from, to, back := copyEngines["file"](t), copyEngines["server"](t), copyEngines["file"](t)
 	fillStore(t, from)
@@ -260,8 +260,8 @@ func TestCopyToAnotherLanguage(t *testing.T) {
 	}
 }
 
-// Also a number after which there is none is kept: a new start from 1 would give ids out again.
-func TestCopyOfTheLastID(t *testing.T) {
+// Even the largest id is kept: a sequence that starts over would assign ids again.
+func TestCopyKeepsTheLastID(t *testing.T) {
 	t.Parallel()
 	from, to, back := copyEngines["file"](t), copyEngines["server"](t), copyEngines["file"](t)
 	with(t, from, func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Production) })
@@ -275,8 +275,8 @@ func TestCopyOfTheLastID(t *testing.T) {
 	}
 }
 
-// What a server has not put into the feed yet is moved, too.
-func TestCopyOfUnpublishedEvents(t *testing.T) {
+// Events that a server has not published yet are copied too.
+func TestCopyIncludesUnpublishedEvents(t *testing.T) {
 	t.Parallel()
 	from, to := copyEngines["server"](t), copyEngines["file"](t)
 	event := func(subject string) shop.NewEvent {
@@ -303,7 +303,7 @@ func TestCopyOfUnpublishedEvents(t *testing.T) {
 	})
 }
 
-func TestCopyRefusals(t *testing.T) {
+func TestCopyRefusesUnfitDatabases(t *testing.T) {
 	t.Parallel()
 	onCopyEngines(t, func(t *testing.T, from, to string) {
 		fillStore(t, from)
@@ -333,7 +333,7 @@ func TestCopyRefusals(t *testing.T) {
 		for name, served := range map[string]string{"source": from, "target": to} {
 			if !IsURL(served) {
 				store := open(t, served, Options{Exclusive: true})
-				expect(from, to, "the "+name+": cannot have the database")
+				expect(from, to, "the "+name+": cannot lock the database")
 				store.Close()
 			}
 		}
@@ -356,8 +356,8 @@ func TestCopyRefusals(t *testing.T) {
 	})
 }
 
-// A copy that does not come to its end leaves nothing, and can be made again.
-func TestCopyInterrupted(t *testing.T) {
+// An interrupted copy leaves an empty target, and can be repeated.
+func TestInterruptedCopyLeavesNothing(t *testing.T) {
 	t.Parallel()
 	onCopyEngines(t, func(t *testing.T, from, to string) {
 		fillStore(t, from)
@@ -387,7 +387,7 @@ func TestCopyInterrupted(t *testing.T) {
 
 func expectEmpty(t *testing.T, database string) {
 	t.Helper()
-	e, err := openEnd(t.Context(), database, Options{})
+	e, err := openEndpoint(t.Context(), database, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -402,8 +402,8 @@ func expectEmpty(t *testing.T, database string) {
 	}
 }
 
-// A target that changes what it is given is found out.
-func TestCopyThatDiffers(t *testing.T) {
+// A copy fails when the target stores something else than it was given.
+func TestCopyDetectsADifferentTarget(t *testing.T) {
 	t.Parallel()
 	from := copyEngines["file"](t)
 	fillStore(t, from)

@@ -25,7 +25,7 @@ func scanDelivery(scan scanner) (shop.Delivery, error) {
 	return d, json.Unmarshal([]byte(attempts), &d.Attempts)
 }
 
-// attemptsText is how the attempts are stored: with the delivery, because nobody looks for them otherwise.
+// attemptsText stores the attempts as JSON in their delivery: no query searches them.
 func attemptsText(attempts []shop.Attempt) (string, error) {
 	if attempts == nil {
 		attempts = []shop.Attempt{}

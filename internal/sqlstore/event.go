@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -22,30 +21,16 @@ func scanEvent(scan scanner) (shop.StoredEvent, error) {
 	return event, err
 }
 
-func (t *tx) InsertEvent(e shop.NewEvent) error {
-	if t.group != nil {
-		now, err := t.Now()
-		t.added.events = append(t.added.events, addedEvent{e, micros(now)})
-		return errors.Join(err, t.failed)
-	}
-	args, at := []any{e.Type, e.Subject, e.Actor, string(e.Data)}, t.dialect.time
-	if at == "" {
-		now, err := t.Now()
-		if err != nil {
-			return err
-		}
-		at, args = "$5", append(args, micros(now))
-	}
-	return t.exec("INSERT INTO "+t.dialect.inbox+" (type, subject, actor, data, at) VALUES ($1, $2, $3, $4, "+at+")", args...)
-}
+func (t *tx) InsertEvent(e shop.NewEvent) error { return t.InsertEvents([]shop.NewEvent{e}) }
+
+func (t *tx) InsertEvents(events []shop.NewEvent) error { return t.rowWriter().insertEvents(events) }
 
 func (t *tx) Events(filter shop.EventFilter, w shop.PageRequest) ([]shop.StoredEvent, error) {
 	query, args := eventsQuery(t.dialect, filter, w)
 	return all(t, scanEvent, query, args...)
 }
 
-// eventsQuery looks for the events of each type by themselves and merges them: to look through all for those of some types
-// could take as long as the feed is.
+// eventsQuery merges a page of each type: a scan of the feed for some types could read all of it.
 func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query string, args []any) {
 	c := conditions{byRow: d.byRow}
 	page := func() string {
@@ -57,7 +42,7 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query
 		return query
 	}
 	switch {
-	case filter.Subject != "": // it has few
+	case filter.Subject != "": // a subject has few events
 		c.equal("subject", filter.Subject)
 		if len(filter.Types) > 0 {
 			addIn(&c, "type", filter.Types)
@@ -79,9 +64,9 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query
 	return strings.Join(parts, " UNION ALL ") + order + strconv.Itoa(w.Limit), c.args
 }
 
-// DailyStats tells a sale by the end of what was before and after it: the status is the last member of an animal, and no
-// name can look so, because its quotes are escaped.
+// CountEvents counts, for each day, the pets that were created and those that became sold.
 func (t *tx) DailyStats(after, upTo int64) ([]shop.DayStats, error) {
+	current, previous := fmt.Sprintf(t.dialect.statusIn, "current"), fmt.Sprintf(t.dialect.statusIn, "previous")
 	return all(t, func(scan scanner) (count shop.DayStats, err error) {
 		var day int64
 		err = scan(&day, &count.Arrivals, &count.Sales)
@@ -89,11 +74,12 @@ func (t *tx) DailyStats(after, upTo int64) ([]shop.DayStats, error) {
 		return count, err
 	}, `
 		SELECT at / 86400000000 AS day, CAST(sum(CASE WHEN type = 'pet.created' THEN 1 ELSE 0 END) AS BIGINT),
-			CAST(sum(CASE WHEN type = 'pet.updated' AND data LIKE '%"status":"sold"},"previous":%' AND data NOT LIKE '%"status":"sold"}}' THEN 1 ELSE 0 END) AS BIGINT)
+			CAST(sum(CASE WHEN type <> 'pet.updated' THEN 0
+				WHEN `+current+` = 'sold' AND `+previous+` IS DISTINCT FROM 'sold' THEN 1 ELSE 0 END) AS BIGINT)
 		FROM events WHERE id > $1 AND id <= $2 GROUP BY 1 ORDER BY 1`, after, upTo)
 }
 
-// microsADay is how long a day is, as times are stored.
+// microsADay is a day in microseconds.
 const microsADay = 24 * 60 * 60 * 1_000_000
 
 func (t *tx) LastEvent() (int64, error) {
@@ -105,9 +91,9 @@ func (t *tx) LastEvent() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	undone, err := t.undone()
+	undone, err := t.rewinds()
 	if n := len(undone); n > 0 {
-		horizon = max(horizon, undone[n-1].goOn)
+		horizon = max(horizon, undone[n-1].resume)
 	}
 	return max(last, horizon), err
 }
@@ -120,10 +106,10 @@ func (t *tx) EventHorizon() (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// removeAtOnce is how many events or deliveries are removed at a time.
+// removeAtOnce bounds the rows that one call removes.
 const removeAtOnce = 1000
 
-// RemoveEvents goes by the positions: one that was written earlier than the one before it stays until that one goes.
+// RemoveEvents removes events in the order of their positions. An old event that follows a newer one stays until that is removed.
 func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 	removed, err := t.removeOldest("events", "at", before, now)
 	if err != nil || len(removed) == 0 {
@@ -132,8 +118,8 @@ func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 	return len(removed) == removeAtOnce, t.set("event_horizon", strconv.FormatInt(slices.Max(removed), 10))
 }
 
-// removeOldest removes the first rows of a table, up to the last of those from before a time that all come before it. Rows from a
-// time to come are passed over: a clock has written them that was put back, and they are older than what follows them.
+// removeOldest removes rows in the order of their ids, up to the first one that is not older than before. It ignores the time of rows
+// in the future: a wrong clock wrote them, and they are older than the rows that follow.
 func (t *tx) removeOldest(table, column string, before, now time.Time) (removed []int64, err error) {
 	type row struct{ id, at int64 }
 	oldest, err := all(t, func(scan scanner) (r row, err error) {

@@ -6,5 +6,5 @@ func (t *tx) PetsUpTo(last int64, w shop.PageRequest) ([]shop.Pet, error) {
 	var c conditions
 	c.add("id <= %s", last)
 	query, args := c.page("SELECT "+petColumns+" FROM pets", w, "id > %s", "id")
-	return atMost(t, w.Limit, scanPets(), query, args...)
+	return allUpTo(t, w.Limit, scanPets(), query, args...)
 }

@@ -8,7 +8,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// keptHeader is how the headers of an answer are kept.
+// keptHeader is the JSON form of a stored response's headers.
 type keptHeader struct {
 	Location string `json:",omitempty"`
 	ETag     string `json:",omitempty"`
@@ -58,11 +58,10 @@ func (t *tx) PutIdempotencyRecord(principal int64, key string, kept shop.Idempot
 			kept_at = excluded.kept_at`, args...)
 }
 
-// forgetAtOnce is how many answers are removed at a time.
+// forgetAtOnce bounds the responses that one call removes.
 const forgetAtOnce = 1000
 
-// DeleteIdempotencyRecords finds the end of what it removes first: told that end, the planner takes the index of the times, where it would else
-// read all that is kept.
+// Forget reads the time of the last response to remove first: with that bound, the planner uses the index on the time.
 func (t *tx) DeleteIdempotencyRecords(before time.Time) (more bool, err error) {
 	end, _, err := one(t, scanValue[sql.Null[int64]], `
 		SELECT max(kept_at) FROM (SELECT kept_at FROM kept_answers WHERE kept_at <= $1 ORDER BY kept_at LIMIT $2) AS oldest`,

@@ -12,7 +12,7 @@ const keyColumns = "id, name, scopes, hint, created_at, expires_at, last_used_at
 
 func scanKey(scan scanner) (shop.Key, error) { return scanKeyWith(scan) }
 
-// scanKeyWith scans a key, and the columns that follow it.
+// scanKeyWith scans a key and the columns after it.
 func scanKeyWith(scan scanner, more ...any) (shop.Key, error) {
 	var key shop.Key
 	var scopes string

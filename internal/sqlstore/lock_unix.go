@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lock is a file that one process holds. The database's own file must not be used for this: opening and closing it
-// would drop the locks that SQLite holds on it.
+// lock is a file that one process has locked. It is not the database file: closing any descriptor of that would drop the locks that
+// SQLite holds on it.
 type lock struct{ file *os.File }
 
 func lockFile(path string) (*lock, error) {
@@ -27,7 +27,7 @@ func lockFile(path string) (*lock, error) {
 	return &lock{file}, nil
 }
 
-// release lets the next process in. The file stays: removing it would let two processes lock two files of one name.
+// release unlocks the file. It does not remove it: then two processes could lock two files of the same name.
 func (l *lock) release() error {
 	if l == nil {
 		return nil

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// lock is a file that one process has open without sharing it.
+// lock is a file that one process has opened without sharing.
 type lock struct{ handle syscall.Handle }
 
 func lockFile(path string) (*lock, error) {

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"embed"
 	"errors"
 	"fmt"
@@ -11,7 +10,7 @@ import (
 //go:embed migrations/sqlite/*.sql migrations/postgres/*.sql
 var migrations embed.FS
 
-// readMigrations returns the migrations of an engine in their order.
+// readMigrations returns the migrations of an engine, in order.
 func readMigrations(engine string) (statements []string, err error) {
 	entries, err := migrations.ReadDir("migrations/" + engine)
 	for _, entry := range entries {
@@ -24,76 +23,64 @@ func readMigrations(engine string) (statements []string, err error) {
 	return statements, err
 }
 
-// errNewer is what a schema says that was made by a later version than this.
+// errNewer is the error for a schema of a later version than this one.
 func errNewer(version, known int) error {
 	return fmt.Errorf("it was written by a newer animalstore (schema %d; this one knows %d)", version, known)
 }
 
-// applicationID marks a file as ours ("anml"), so that nobody's other database is taken for an empty store.
+// applicationID marks a file as ours ("anml"). It tells a new store from the database of another program.
 const applicationID = 0x616e6d6c
 
-// migrateSQLite brings the schema up to date. All of it happens in one transaction that no other process can enter, so any
-// number may start at once. The number of migrations that have run is the file's user_version.
-func migrateSQLite(ctx context.Context, db *sql.DB) error {
+// migrateSQLite brings the schema up to date. It runs all missing migrations in one BEGIN IMMEDIATE transaction, so that any number of
+// processes may start at once. The user_version of the file is the number of migrations that have run.
+func migrateSQLite(ctx context.Context, c *conn) error {
 	migrations, err := readMigrations("sqlite")
 	if err != nil {
 		return err
 	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return plainError(err)
-	}
-	defer conn.Close() // ends an open transaction, too
-	version, err := schemaVersion(ctx, conn)
+	version, err := schemaVersion(ctx, c)
 	if err != nil || version == len(migrations) {
 		return err
 	}
 	if version > len(migrations) {
 		return errNewer(version, len(migrations))
 	}
-	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return plainError(err)
+	if err := c.exec(ctx, "BEGIN IMMEDIATE", nil); err != nil {
+		return describeOpenError(err)
 	}
-	if version, err = schemaVersion(ctx, conn); err != nil { // again: another process may have been quicker
-		return err
+	if version, err = schemaVersion(ctx, c); err == nil { // read again under the lock: another process may have been faster
+		err = applyMigrations(ctx, c, version, migrations)
 	}
+	if err != nil {
+		c.rollback()
+	}
+	return err
+}
+
+// applyMigrations runs the migrations after a version and commits.
+func applyMigrations(ctx context.Context, c *conn, version int, migrations []string) error {
 	for i, statements := range migrations[min(version, len(migrations)):] {
-		if _, err := conn.ExecContext(ctx, statements); err != nil {
+		if err := c.script(ctx, statements); err != nil {
 			return fmt.Errorf("migration %d: %w", version+i+1, err)
 		}
 	}
-	marks := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", applicationID, max(version, len(migrations)))
-	_, err = conn.ExecContext(ctx, marks)
-	return err
+	return execAll(ctx, c,
+		fmt.Sprintf("PRAGMA application_id = %d", applicationID),
+		fmt.Sprintf("PRAGMA user_version = %d", max(version, len(migrations))),
+		"COMMIT")
 }
 
-// checkOwner refuses the database of another program before any setting of ours changes it.
-func checkOwner(ctx context.Context, dsn string) error {
-	db, err := sql.Open("sqlite", dsn)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return plainError(err)
-	}
-	defer conn.Close()
-	_, err = schemaVersion(ctx, conn)
-	return err
-}
-
-// schemaVersion returns how many migrations have run. It refuses a database of another program.
-func schemaVersion(ctx context.Context, conn *sql.Conn) (version int, err error) {
+// schemaVersion returns the number of migrations that have run. It fails for the database of another program.
+func schemaVersion(ctx context.Context, r runner) (version int, err error) {
 	var application, tables int
-	err = conn.QueryRowContext(ctx, `
+	_, err = firstRow(ctx, r, `
 		SELECT (SELECT application_id FROM pragma_application_id), (SELECT user_version FROM pragma_user_version),
-		       (SELECT count(*) FROM sqlite_schema)`).Scan(&application, &version, &tables)
+		       (SELECT count(*) FROM sqlite_schema)`, &application, &version, &tables)
 	if err != nil {
-		return 0, plainError(err)
+		return 0, describeOpenError(err)
 	}
 	if application != applicationID && (application != 0 || version != 0 || tables != 0) {
-		return 0, errors.New("it is the database of another program")
+		return 0, errors.New("it belongs to another program")
 	}
 	return version, nil
 }

@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A migration that has run somewhere never changes: a change is a new migration.
+// A released migration never changes: a change needs a new migration.
 func TestMigrationsNeverChange(t *testing.T) {
 	t.Parallel()
 	known := map[string][]string{
@@ -45,8 +45,8 @@ func TestMigrationsNeverChange(t *testing.T) {
 	}
 }
 
-// A file of any earlier version becomes what a new one is, with all that is in it.
-func TestEveryVersionOfAFileIsBroughtUpToDate(t *testing.T) {
+// A file of any earlier version gets the schema of a new one, and keeps its rows.
+func TestEverySchemaVersionIsMigrated(t *testing.T) {
 	t.Parallel()
 	steps, err := readMigrations("sqlite")
 	if err != nil {

@@ -58,7 +58,7 @@ func (t *tx) NextHold() (time.Time, error) {
 	return fromMicros(next.V), err
 }
 
-// dueOrders is how many holds are ended at a time.
+// dueOrders bounds the holds that expire in one transaction.
 const dueOrders = "100"
 
 func (t *tx) DueOrders(now time.Time) ([]shop.Order, error) {
@@ -67,7 +67,7 @@ func (t *tx) DueOrders(now time.Time) ([]shop.Order, error) {
 }
 
 func (t *tx) InsertOrder(order shop.Order) (shop.Order, error) {
-	t.ordered = true
+	t.orders = true
 	inserted, _, err := one(t, scanOrder, `
 		INSERT INTO orders (pet_id, status, reference, created_at, updated_at, hold_expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6) RETURNING `+orderColumns,
@@ -77,7 +77,7 @@ func (t *tx) InsertOrder(order shop.Order) (shop.Order, error) {
 }
 
 func (t *tx) UpdateOrder(_, order shop.Order) error {
-	t.ordered = true
+	t.orders = true
 	return t.exec("UPDATE orders SET status = $1, updated_at = $2, hold_expires_at = $3 WHERE id = $4",
 		order.Status, micros(order.UpdatedAt), nullable(micros(order.HoldExpiresAt)), order.ID)
 }

@@ -8,9 +8,8 @@ import (
 	"syscall"
 )
 
-// giveTo gives a new file to the owner of a store, or of the folder that it will be in: an administrator who restores it must
-// not lock the service out.
-func giveTo(store, path string) error {
+// chownLike gives a new file to the owner of a store, or of the store's folder. A restore by root must not lock the service out.
+func chownLike(store, path string) error {
 	if os.Geteuid() != 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
 package sqlstore
 
-// giveTo has nothing to do: a file takes after its folder.
-func giveTo(store, path string) error { return nil }
+// chownLike does nothing: a file inherits the permissions of its folder.
+func chownLike(store, path string) error { return nil }

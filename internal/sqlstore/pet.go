@@ -11,7 +11,7 @@ import (
 
 const petColumns = "id, name, category_id, coalesce(status, '')"
 
-// scanPets reads one animal after the other into the same place: pages of them are read more often than all else.
+// scanPets returns a scan function that reuses its variables for every row: pages of pets are the most frequent query.
 func scanPets() func(scanner) (shop.Pet, error) {
 	var pet shop.Pet
 	columns := []any{&pet.ID, &pet.Name, &pet.CategoryID, (*string)(&pet.Status)}
@@ -27,11 +27,11 @@ func (t *tx) Pet(id int64) (shop.Pet, bool, error) {
 
 func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
 	query, args := petsQuery(t.dialect, list)
-	return atMost(t, list.Limit, scanPets(), query, args...)
+	return allUpTo(t, list.Limit, scanPets(), query, args...)
 }
 
-// petsQuery writes the query of a list. In a file, one index serves a category with a status and without: its animals are looked
-// for in each status by themselves, and merged. Another index would make each new animal a sixth dearer.
+// petsQuery returns the query of a list. SQLite has one index on category and status for both kinds of filter: without a status, the
+// query merges a page of each status. An index on the category alone would make each insert a sixth slower.
 func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	if list.CategoryID == nil || list.Status != "" || d.byRow {
 		return petConditions(d, list).page("SELECT "+petColumns+" FROM pets", list.PageRequest, "id < %s", "id DESC")
@@ -40,14 +40,13 @@ func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	for _, status := range append(shop.Statuses(), "") {
 		c := petConditions(d, list)
 		c.texts = append(c.texts, statusIs(status))
-		query, args = c.page("SELECT id FROM pets", list.PageRequest, "id < %s", "id DESC") // the same values for each
+		query, args = c.page("SELECT id FROM pets", list.PageRequest, "id < %s", "id DESC") // the arguments are the same for each status
 		parts = append(parts, "SELECT id FROM ("+query+")")
 	}
 	return fmt.Sprintf("SELECT %s FROM pets WHERE id IN (%s) ORDER BY id DESC LIMIT %d", petColumns, strings.Join(parts, " UNION ALL "), list.Limit), args
 }
 
-// petConditions are those of a list. Only the filters that are set are among them, so that the planner finds the index that is
-// made for them.
+// petConditions returns the conditions of a list's filters.
 func petConditions(d *dialect, list shop.PetList) *conditions {
 	c := &conditions{byRow: d.byRow}
 	if list.CategoryID != nil {
@@ -69,7 +68,8 @@ func petConditions(d *dialect, list shop.PetList) *conditions {
 	return c
 }
 
-// statusIs is the condition that an animal has a status, or none. It stands in the text: a file has an index for each status.
+// statusIs returns the condition that a pet has a status, or none. The status is part of the text: SQLite has a partial index for
+// each one.
 func statusIs(status shop.Status) string {
 	switch {
 	case status == "":
@@ -77,11 +77,11 @@ func statusIs(status shop.Status) string {
 	case slices.Contains(shop.Statuses(), status):
 		return "status = '" + string(status) + "'"
 	default:
-		return "FALSE" // no animal has another
+		return "FALSE" // no pet has another status
 	}
 }
 
-// CountPets reads the index that has just the two columns, in their order.
+// CountPets groups by the columns of an index, in their order, so that it reads only that index.
 func (t *tx) CountPets() ([]shop.PetCount, error) {
 	return all(t, func(scan scanner) (count shop.PetCount, err error) {
 		err = scan(&count.CategoryID, (*string)(&count.Status), &count.N)
@@ -95,30 +95,27 @@ func (t *tx) HasPets() (bool, error) {
 }
 
 func (t *tx) InsertPet(n shop.NewPet) (shop.Pet, error) {
-	if err := t.needCategory(n.CategoryID); err != nil {
-		return shop.Pet{}, err
-	}
-	if t.group != nil {
-		return t.addPet(n)
-	}
-	pet, _, err := one(t, scanPets(),
-		"INSERT INTO pets (name, name_folded, category_id, status) VALUES ($1, $2, $3, $4) RETURNING "+petColumns,
-		n.Name, shop.Fold(n.Name), n.CategoryID, nullable(n.Status))
+	pets, err := t.InsertPets([]shop.NewPet{n})
 	if err != nil {
 		return shop.Pet{}, err
 	}
-	return pet, t.count(n.Status, +1)
+	return pets[0], nil
+}
+
+func (t *tx) InsertPets(list []shop.NewPet) ([]shop.Pet, error) {
+	t.catalog = true
+	return t.rowWriter().insertPets(list)
 }
 
 func (t *tx) UpdatePet(before, after shop.Pet) error {
-	t.changed = true
+	t.catalog = true
 	if before.CategoryID != after.CategoryID {
-		if err := t.needCategory(after.CategoryID); err != nil {
+		if err := t.rowWriter().requireCategory(after.CategoryID); err != nil {
 			return err
 		}
 	}
 	if before.Status != after.Status {
-		if err := errors.Join(t.count(before.Status, -1), t.count(after.Status, +1)); err != nil {
+		if err := errors.Join(t.addInventory(before.Status, -1), t.addInventory(after.Status, +1)); err != nil {
 			return err
 		}
 	}
@@ -127,33 +124,8 @@ func (t *tx) UpdatePet(before, after shop.Pet) error {
 }
 
 func (t *tx) DeletePet(pet shop.Pet) error {
-	if err := t.count(pet.Status, -1); err != nil {
+	if err := t.addInventory(pet.Status, -1); err != nil {
 		return err
 	}
 	return t.exec("DELETE FROM pets WHERE id = $1", pet.ID)
-}
-
-func (t *tx) Inventory() (shop.Inventory, error) {
-	type count struct {
-		status shop.Status
-		n      int64
-	}
-	counts, err := all(t, func(scan scanner) (c count, err error) {
-		err = scan(&c.status, &c.n)
-		return c, err
-	}, t.dialect.inventory)
-	var inventory shop.Inventory
-	for _, c := range counts {
-		switch c.status {
-		case shop.Available:
-			inventory.Available = c.n
-		case shop.Pending:
-			inventory.Pending = c.n
-		case shop.Sold:
-			inventory.Sold = c.n
-		default:
-			inventory.Unspecified = c.n
-		}
-	}
-	return inventory, err
 }

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"database/sql"
 	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"animalstore/internal/shop"
 )
@@ -23,7 +21,6 @@ import (
 // COMMIT got no response is not simply run again: resolveCommit first finds out whether it was committed.
 type postgresEngine struct {
 	pool        *pgxpool.Pool
-	db          *sql.DB // uses pool; only Copy needs it
 	config      *pgx.ConnConfig
 	dialect     *dialect
 	metrics     *metrics
@@ -73,7 +70,6 @@ func openPostgres(
 	if p.pool, err = p.newPool(settings); err != nil {
 		return nil, err
 	}
-	p.db = stdlib.OpenDBFromPool(p.pool)
 	if err := migratePostgres(ctx, p, o.Existing); err != nil {
 		p.close()
 		return nil, fmt.Errorf("cannot open the database: %w", err)
@@ -84,9 +80,8 @@ func openPostgres(
 // close refuses new reads and writes, and waits for those that hold a connection.
 func (p *postgresEngine) close() error {
 	p.closed.Store(true)
-	err := p.db.Close()
 	p.pool.Close()
-	return err
+	return nil
 }
 
 func (p *postgresEngine) read(ctx context.Context, fn func(*tx) error) error {

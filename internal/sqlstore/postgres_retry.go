@@ -37,7 +37,7 @@ func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Cont
 		if !backOff(limited, attempt) {
 			return err
 		}
-		p.metrics.retries.WithLabelValues(string(troubleOf(err))).Inc()
+		p.metrics.retries.WithLabelValues(string(classify(err))).Inc()
 		if attempt == 0 && isConflict(err) {
 			release = p.serializeRetries(limited)
 		}

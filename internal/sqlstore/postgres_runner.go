@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/jackc/pgx/v5"
@@ -30,16 +29,4 @@ type pgxRows struct{ pgx.Rows }
 func (r pgxRows) Close() error {
 	r.Rows.Close()
 	return r.Rows.Err()
-}
-
-// firstRow scans the first row of a query into columns, and reports whether there is one.
-func firstRow(ctx context.Context, r runner, query string, columns ...any) (found bool, err error) {
-	rows, err := r.query(ctx, query, nil)
-	if err != nil {
-		return false, err
-	}
-	if found = rows.Next(); found {
-		err = rows.Scan(columns...)
-	}
-	return found, cmp.Or(err, rows.Close(), rows.Err())
 }

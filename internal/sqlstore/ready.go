@@ -9,11 +9,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Ready returns unavailable where the store cannot be read or written, with a message that says what is
-// wrong in plain words.
+// Ready returns an unavailable error while the store cannot be read or written, with a message for operators.
 //
-// It writes nothing, but where the last write failed: only another one shows that there is room on the disk
-// again.
+// After a failed write it writes too: only that shows whether the disk has space again.
 func (s *Store) Ready(ctx context.Context) error {
 	err := s.engine.ready(ctx)
 	if err == nil && s.failing.Load() {
@@ -22,10 +20,10 @@ func (s *Store) Ready(ctx context.Context) error {
 	if err == nil {
 		return nil
 	}
-	return shop.NotReadyError(plainWords[troubleOf(err)], err)
+	return shop.NotReadyError(readyMessages[classify(err)], err)
 }
 
-// touch writes something that changes nothing.
+// touch writes a row without changing it.
 func touch(w shop.WriteTx) error {
 	return w.(*tx).exec("UPDATE settings SET value = value WHERE name = 'environment'")
 }

@@ -14,7 +14,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// wantReady expects that a store is ready, or says with these words why it is not.
+// wantReady expects a store to be ready, or its error to contain words.
 func wantReady(t *testing.T, store *Store, words string) {
 	t.Helper()
 	err := store.Ready(t.Context())
@@ -26,29 +26,29 @@ func wantReady(t *testing.T, store *Store, words string) {
 	}
 }
 
-// A file that takes no writes is not ready from the first that failed to the first that would not.
-func TestReadyFile(t *testing.T) {
+// A file is not ready from a failed write until a write would work again.
+func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	if err := store.Write(t.Context(), func(tx shop.WriteTx) error { return tx.SetEnvironment(shop.Production) }); err != nil {
 		t.Fatal(err)
 	}
 	wantReady(t, store, "")
-	straight := sqliteOf(store).db // the file itself cannot be made to refuse: what is open stays open
-	exec(t, straight, "CREATE TRIGGER no_settings BEFORE UPDATE ON settings BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
+	path := sqliteOf(store).file.path // the file itself cannot be made to refuse: what is open stays open
+	execFile(t, path, "CREATE TRIGGER no_settings BEFORE UPDATE ON settings BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
 	wantReady(t, store, "") // nobody has tried
-	pragma(t, store, "query_only = 1")
+	setPragma(t, store, "query_only = 1")
 	err := store.Write(t.Context(), adding("A"))
-	if got := troubleOf(err); got != readOnly {
+	if got := classify(err); got != readOnly {
 		t.Errorf("%v is %s", err, got)
 	}
-	pragma(t, store, "query_only = 0")
-	wantReady(t, store, "the log says why")
-	wantReady(t, store, "the log says why")
-	exec(t, straight, "DROP TRIGGER no_settings")
+	setPragma(t, store, "query_only = 0")
+	wantReady(t, store, "the log has the error")
+	wantReady(t, store, "the log has the error")
+	execFile(t, path, "DROP TRIGGER no_settings")
 	wantReady(t, store, "")
 	wantReady(t, store, "")
-	pragma(t, store, "max_page_count = 20")
+	setPragma(t, store, "max_page_count = 20")
 	err = store.Write(t.Context(), func(tx shop.WriteTx) error {
 		for range 10000 {
 			if err := adding("flood")(tx); err != nil {
@@ -57,25 +57,24 @@ func TestReadyFile(t *testing.T) {
 		}
 		return nil
 	})
-	if got := troubleOf(err); got != diskFull {
+	if got := classify(err); got != diskFull {
 		t.Errorf("%v is %s", err, got)
 	}
-	pragma(t, store, "max_page_count = 100000")
+	setPragma(t, store, "max_page_count = 100000")
 	wantReady(t, store, "")
-	for kind, n := range map[trouble]float64{diskFull: 1, readOnly: 1, ourFault: 2, away: 0} { // to ask is to try
+	for kind, n := range map[errorKind]float64{diskFull: 1, readOnly: 1, otherError: 2, unreachable: 0} { // to ask is to try
 		if got := measured(t, store, "animalstore_database_errors_total", string(kind)); got != n {
 			t.Errorf("%s was counted %v times, want %v", kind, got, n)
 		}
 	}
-	if err := os.Remove(sqliteOf(store).file.path); err != nil {
+	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
 	wantReady(t, store, "removed or replaced")
 }
 
-// A server that becomes read-only is not ready, even before a write fails. When another server is promoted, the
-// store finds it.
-func TestReadyFollowsFailover(t *testing.T) {
+// A server that turns read-only is not ready, even before a write has failed. Its successor is found.
+func TestReadyServer(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, false)
 	store := open(t, pgtest.FailoverURL(primary, replica), Options{})
@@ -108,8 +107,7 @@ func TestReadyReportsAnUnreachableServer(t *testing.T) {
 	wantReady(t, h.store, "")
 }
 
-// What is measured is what was done.
-func TestMetrics(t *testing.T) {
+func TestMetricsCountWritesAndErrors(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	entered, leave := make(chan struct{}), make(chan struct{})
@@ -139,7 +137,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// measured is the value of a metric, for a kind where it has some; of a histogram, how much it has seen.
+// measured returns the value of a metric, or the sample count of a histogram, for a kind if the metric has any.
 func measured(t *testing.T, store *Store, name, kind string) float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()

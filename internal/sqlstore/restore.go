@@ -9,75 +9,74 @@ import (
 	"path/filepath"
 )
 
-// Restored is what an operator has to know of a restore.
+// Restored describes a restore to the operator.
 type Restored struct {
-	Kept string // where the store is that was there before; empty: there was none
-	// GoOn is the number after which new ids go on, because nobody could tell which were given out after the backup; 0: that
-	// was known.
+	Kept string // the path of the previous store; empty: there was none
+	// GoOn is the id after which new ids continue when the ids since the backup are not known; 0: they are known.
 	GoOn int64
-	// Keys are those that open the store again as they did at the time of the backup, and did not any more.
+	// Keys describes the keys that were revoked or rotated after the backup and are valid again.
 	Keys []string
 }
 
-// Restore puts a backup in the place of a store. Before it touches anything it looks through the backup as Check does, and calls
-// tell for what it finds; damage is refused, and anything else needs force. So does a store that is there already, which is
-// kept beside it. At any moment there is one of the two, whole. Nobody may serve it meanwhile.
+// Restore replaces a store by a backup. It first checks the backup as Check does, and calls report for each finding. It fails for a
+// damaged backup, and without force also for any other finding, and for a store that already exists. The existing store is kept
+// beside the new one. At any moment the path has one of the two, complete. No service may use the store meanwhile.
 //
-// Ids that were given out after the backup are not given out again, and events that readers have seen since are marked as undone.
-func Restore(ctx context.Context, file, database string, force bool, tell func(finding string)) (done Restored, err error) {
+// Ids that were assigned after the backup are not assigned again, and events that were published since are marked as undone.
+func Restore(ctx context.Context, file, database string, force bool, report func(finding string)) (done Restored, err error) {
 	if IsURL(database) {
 		return done, errServerBackup
 	}
 	if sameFile(file, database) {
 		return done, fmt.Errorf("%s is the store itself", file)
 	}
-	path, there, err := placeOf(database)
+	path, exists, err := resolveTarget(database)
 	if err != nil {
 		return done, err
 	}
 	lock, err := lockFile(path + ".lock")
 	if err != nil {
-		return done, fmt.Errorf("cannot have the database %s alone: %w", path, err)
+		return done, fmt.Errorf("cannot lock the database %s: %w", path, err)
 	}
 	defer lock.release()
-	if there && !force {
-		return done, fmt.Errorf("there is a store in %s already; --force restores over it, and keeps it beside", path)
+	if exists && !force {
+		return done, fmt.Errorf("%s already has a store; --force replaces it, and keeps the old one beside it", path)
 	}
-	sound := false
-	if there {
-		if sound, err = isSound(ctx, path); err != nil {
+	intact := false
+	if exists {
+		if intact, err = isIntact(ctx, path); err != nil {
 			return done, err
 		}
 	}
 	fresh := path + ".restoring"
-	if err := removeDatabase(fresh); err != nil { // of one that was killed
+	if err := removeDatabase(fresh); err != nil { // left by a restore that was killed
 		return done, err
 	}
-	defer removeDatabase(fresh) // where it has got its name, there is nothing left to remove
-	if err := unpack(ctx, file, fresh, path); err != nil {
+	defer removeDatabase(fresh) // does nothing after the rename
+	if err := unpackBackup(ctx, file, fresh, path); err != nil {
 		return done, err
 	}
-	if done, err = goOnFrom(ctx, fresh, path, sound); err != nil {
+	if done, err = continueIDs(ctx, fresh, path, intact); err != nil {
 		return done, err
 	}
-	found, err := Check(ctx, fresh, tell)
+	found, err := Check(ctx, fresh, report)
 	switch {
 	case err != nil:
 		return done, err
 	case found.Damage > 0:
 		return done, fmt.Errorf("%s cannot be restored: %w", file, errDamaged)
 	case found.All > 0 && !force:
-		return done, fmt.Errorf("%s breaks rules of the store; --force restores it all the same", file)
+		return done, fmt.Errorf("%s breaks rules of the store; --force restores it anyway", file)
 	}
 	if err := syncFile(fresh); err != nil {
 		return done, err
 	}
-	done.Kept, err = replace(ctx, fresh, path, there, sound)
+	done.Kept, err = replace(ctx, fresh, path, exists, intact)
 	return done, err
 }
 
-// placeOf returns the one path of a database that everybody agrees on, and whether there is anything in it.
-func placeOf(database string) (path string, there bool, err error) {
+// resolveTarget returns the absolute path of a database without symbolic links, and whether the file has any contents.
+func resolveTarget(database string) (path string, exists bool, err error) {
 	if path, err = filepath.Abs(database); err != nil {
 		return "", false, err
 	}
@@ -95,9 +94,9 @@ func placeOf(database string) (path string, there bool, err error) {
 	return path, info.Size() > 0, err
 }
 
-// unpack makes a new database of a backup, with the schema of today, for the same owner as the store's.
-func unpack(ctx context.Context, file, fresh, path string) error {
-	backup, err := lookAt(ctx, file)
+// unpackBackup copies a backup into a new database, migrates it, and gives it to the owner of the store.
+func unpackBackup(ctx context.Context, file, fresh, path string) error {
+	backup, err := openSnapshot(ctx, file)
 	if err != nil {
 		return err
 	}
@@ -109,16 +108,13 @@ func unpack(ctx context.Context, file, fresh, path string) error {
 	if err := empty.Close(); err != nil {
 		return err
 	}
-	if _, err := backup.db.ExecContext(ctx, "VACUUM INTO $1", fresh); err != nil {
-		return fmt.Errorf("cannot restore %s: %w", file, plainError(err))
+	if err := backup.vacuumInto(ctx, fresh); err != nil {
+		return fmt.Errorf("cannot restore %s: %w", file, describeOpenError(err))
 	}
-	db, err := openAlone(fresh)
-	if err != nil {
+	c := singleConn(fresh)
+	defer c.close()
+	if err := migrateSQLite(ctx, c); err != nil {
 		return err
 	}
-	defer db.Close()
-	if err := migrateSQLite(ctx, db); err != nil {
-		return err
-	}
-	return errors.Join(giveTo(path, fresh), giveTo(path, path+".lock"))
+	return errors.Join(chownLike(path, fresh), chownLike(path, path+".lock"))
 }

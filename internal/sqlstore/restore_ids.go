@@ -13,57 +13,48 @@ import (
 	"animalstore/internal/shop"
 )
 
-// unusedIDs returns a number above all ids that a store has ever given out, whatever became of it since a backup: it gives out
-// less than one in a microsecond, and begins with 1, or with the time of a restore.
-func unusedIDs() int64 { return time.Now().UnixMicro() }
+// unusedID returns a number above all ids that a store can have assigned since a backup. Ids start at 1 or at the time of a restore in
+// microseconds, and a store assigns less than one id in a microsecond.
+func unusedID() int64 { return time.Now().UnixMicro() }
 
-// marks are how far a store has come with what it gives out.
-type marks struct {
-	last     map[string]int64 // ids, by table
+// highWater is what a store has assigned so far.
+type highWater struct {
+	last     map[string]int64 // the last id of each table
 	category int64
-	undone   []undoneEvents
-	event    *shop.StoredEvent // the newest
-	keys     map[int64]string  // names
-	secrets  map[int64]string  // all hashes of each key, as one text
+	rewinds  []rewind
+	event    *shop.StoredEvent // the newest one
+	keys     map[int64]string  // the name of each key
+	secrets  map[int64]string  // the hashes of each key's secrets, as one text
 }
 
-// goOnFrom lets a restored store go on after all that was given out before, and tells what comes back with it.
-func goOnFrom(ctx context.Context, fresh, path string, sound bool) (done Restored, err error) {
-	backup, err := marksOf(ctx, fresh, nil)
+// continueIDs makes a restored store assign only ids that the previous store has not, and returns the keys that become valid again.
+func continueIDs(ctx context.Context, fresh, path string, intact bool) (done Restored, err error) {
+	backup, err := readHighWater(ctx, fresh, nil)
 	if err != nil {
 		return done, err
 	}
-	var old *marks
-	if sound {
-		old, err = marksOf(ctx, path, backup.event)
+	var old *highWater
+	if intact {
+		old, err = readHighWater(ctx, path, backup.event)
 	}
-	if old == nil || err != nil { // it is damaged, or no store at all: nobody knows
-		old = &marks{}
+	if old == nil || err != nil { // it is damaged, or not a store
+		old = &highWater{}
 	}
 	known := backup.event != nil && old.event != nil
 	if !known {
-		done.GoOn = unusedIDs()
+		done.GoOn = unusedID()
 	}
-	db, err := openAlone(fresh)
-	if err != nil {
-		return done, err
-	}
-	defer db.Close()
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return done, err
-	}
-	defer conn.Close() // ends an open transaction, too
-	e := &end{engine: &copySQLite, conn: conn}
-	if err := e.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+	e := &endpoint{engine: &copySQLite, session: singleConn(fresh)}
+	defer e.session.close()
+	if err := e.exec(ctx, "BEGIN IMMEDIATE", nil); err != nil {
 		return done, err
 	}
 	for _, table := range copiedTables {
 		last := max(backup.last[table.name], old.last[table.name], done.GoOn)
 		if table.name == "events" && last > backup.last[table.name] {
-			last++ // a place that no event has, to go on from
-			undone := addUndone(backup.undone, undoneEvents{backup.last[table.name], last})
-			if err := setOn(ctx, conn, undoneSetting, undoneText(undone)); err != nil {
+			last++ // a position that no event has
+			rewinds := addRewind(backup.rewinds, rewind{backup.last[table.name], last})
+			if err := writeSetting(ctx, e, rewindSetting, formatRewinds(rewinds)); err != nil {
 				return done, err
 			}
 		}
@@ -72,23 +63,22 @@ func goOnFrom(ctx context.Context, fresh, path string, sound bool) (done Restore
 		}
 	}
 	if category := max(backup.category, old.category, done.GoOn); category > backup.category {
-		if err := setOn(ctx, conn, "last_category_id", strconv.FormatInt(category, 10)); err != nil {
+		if err := writeSetting(ctx, e, "last_category_id", strconv.FormatInt(category, 10)); err != nil {
 			return done, err
 		}
 	}
 	if known {
-		done.Keys = revived(backup, old)
+		done.Keys = revivedKeys(backup, old)
 	}
-	return done, e.exec(ctx, "COMMIT")
+	return done, e.exec(ctx, "COMMIT", nil)
 }
 
-func setOn(ctx context.Context, conn *sql.Conn, name, value string) error {
-	_, err := conn.ExecContext(ctx, "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
-	return err
+func writeSetting(ctx context.Context, r runner, name, value string) error {
+	return r.exec(ctx, setSetting, []any{name, value})
 }
 
-// revived names the keys that a restore makes good again.
-func revived(backup, old *marks) (names []string) {
+// revivedKeys describes the keys that a restore makes valid again.
+func revivedKeys(backup, old *highWater) (names []string) {
 	for _, id := range slices.Sorted(maps.Keys(backup.keys)) {
 		switch _, still := old.keys[id]; {
 		case !still:
@@ -100,16 +90,16 @@ func revived(backup, old *marks) (names []string) {
 	return names
 }
 
-// marksOf reads how far a store has come. The event of another store is returned as its own only where it has the same:
-// then it is that store, at a later time.
-func marksOf(ctx context.Context, path string, same *shop.StoredEvent) (*marks, error) {
-	l, err := lookAt(ctx, path)
+// readHighWater reads what a store has assigned. Given the newest event of a backup, it sets event only if the store has the same
+// event: then the backup is of this store.
+func readHighWater(ctx context.Context, path string, same *shop.StoredEvent) (*highWater, error) {
+	s, err := openSnapshot(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	defer l.close()
-	m := &marks{last: map[string]int64{}, keys: map[int64]string{}, secrets: map[int64]string{}}
-	if err := l.each(ctx, "SELECT name, seq FROM sqlite_sequence", func(scan scanner) error {
+	defer s.close()
+	m := &highWater{last: map[string]int64{}, keys: map[int64]string{}, secrets: map[int64]string{}}
+	if err := s.each(ctx, "SELECT name, seq FROM sqlite_sequence", func(scan scanner) error {
 		var name string
 		var last int64
 		err := scan(&name, &last)
@@ -118,28 +108,28 @@ func marksOf(ctx context.Context, path string, same *shop.StoredEvent) (*marks, 
 	}); err != nil {
 		return nil, err
 	}
-	if err := l.each(ctx, "SELECT name, value FROM settings", func(scan scanner) error {
+	if err := s.each(ctx, "SELECT name, value FROM settings", func(scan scanner) error {
 		var name, value string
 		err := scan(&name, &value)
 		switch {
 		case err != nil:
 		case name == "last_category_id":
 			m.category, err = strconv.ParseInt(value, 10, 64)
-		case name == undoneSetting:
-			m.undone, err = parseUndone(value)
+		case name == rewindSetting:
+			m.rewinds, err = parseRewinds(value)
 		}
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	if err := m.readKeys(ctx, l); err != nil {
+	if err := m.readKeys(ctx, s); err != nil {
 		return nil, err
 	}
 	query := "SELECT " + eventColumns + " FROM events ORDER BY id DESC LIMIT 1"
 	if same != nil {
 		query = "SELECT " + eventColumns + " FROM events WHERE id = " + strconv.FormatInt(same.ID, 10)
 	}
-	err = l.each(ctx, query, func(scan scanner) error {
+	err = s.each(ctx, query, func(scan scanner) error {
 		event, err := scanEvent(scan)
 		if same == nil || event.Time.Equal(same.Time) && event.Type == same.Type && event.Subject == same.Subject &&
 			event.Actor == same.Actor && bytes.Equal(event.Data, same.Data) {
@@ -150,8 +140,8 @@ func marksOf(ctx context.Context, path string, same *shop.StoredEvent) (*marks, 
 	return m, err
 }
 
-func (m *marks) readKeys(ctx context.Context, l *look) error {
-	return l.each(ctx, "SELECT id, name, hex(hash) FROM keys LEFT JOIN key_secrets ON key_id = id ORDER BY id, hash", func(scan scanner) error {
+func (m *highWater) readKeys(ctx context.Context, s *snapshot) error {
+	return s.each(ctx, "SELECT id, name, hex(hash) FROM keys LEFT JOIN key_secrets ON key_id = id ORDER BY id, hash", func(scan scanner) error {
 		var id int64
 		var name string
 		var hash sql.NullString

@@ -2,46 +2,47 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"zombiezen.com/go/sqlite"
 )
 
-// errInUse is what replace returns while another process has the store open.
+// errInUse is returned while another process has the store open.
 var errInUse = errors.New("another program has it open")
 
-// openAlone opens a database that nobody else uses, in one file without a log beside it.
-func openAlone(path string) (*sql.DB, error) {
-	return sql.Open("sqlite", dsn(path, "busy_timeout(5000)", "synchronous(FULL)"))
+// singleConn returns a connection to a database that no one else uses. It does not switch the file to WAL mode.
+func singleConn(path string) *conn {
+	return newConn(fileURI(path), 5*time.Second, pragma{"synchronous", "2"})
 }
 
-// replace puts a new database in the place of another, and returns where that is kept.
+// replace renames a new database to the path of the old one, and returns the path where the old one is kept.
 //
-// A log beside a database belongs to it alone: under another it would destroy it. So the old one takes its log in first, and
-// is held until it has been replaced, in one step. One that is damaged is moved away as it is.
-func replace(ctx context.Context, fresh, path string, there, sound bool) (kept string, err error) {
-	kept = keptName(path)
+// A WAL belongs to one database and would destroy another at the same path. So the old WAL is checkpointed first, and the old
+// database stays locked until the rename. A damaged database is moved away as it is, with its WAL.
+func replace(ctx context.Context, fresh, path string, exists, intact bool) (kept string, err error) {
+	kept = previousName(path)
 	release := func() {}
-	if sound {
-		if release, err = holdAlone(ctx, path); err != nil {
-			return "", fmt.Errorf("cannot have the database %s alone: %w", path, err)
+	if intact {
+		if release, err = lockExclusively(ctx, path); err != nil {
+			return "", fmt.Errorf("cannot lock the database %s: %w", path, err)
 		}
-	} else if err := moveBeside(path, kept); err != nil { // also where somebody has removed the database alone
+	} else if err := moveSidecars(path, kept); err != nil { // also where only the database file was removed
 		return "", err
 	}
 	defer release()
-	if !there {
+	if !exists {
 		return "", errors.Join(os.Rename(fresh, path), syncFolder(path))
 	}
-	if runtime.GOOS == "windows" { // where nobody can rename what is open
+	if runtime.GOOS == "windows" { // it cannot rename an open file
 		release()
 	}
-	if err := os.Link(path, kept); err != nil { // so that there is a store under its name at any moment
-		if err := os.Rename(path, kept); err != nil { // where there are no links, but for this one
+	if err := os.Link(path, kept); err != nil { // a link, so that the path has a store at any moment
+		if err := os.Rename(path, kept); err != nil { // a file system without links
 			return "", err
 		}
 	}
@@ -51,54 +52,38 @@ func replace(ctx context.Context, fresh, path string, there, sound bool) (kept s
 	return kept, syncFolder(path)
 }
 
-// isSound tells whether a file is a database that SQLite finds no damage in. It only reads: SQLite would mend what it can, and
-// the damage is to be kept as it is.
-func isSound(ctx context.Context, path string) (bool, error) {
-	db, err := sql.Open("sqlite", dsn(path, busyTimeout(Options{}))+"&mode=ro")
-	if err != nil {
-		return false, err
-	}
-	defer db.Close()
+// isIntact reports whether SQLite finds no damage in a file. It opens the file read-only, since a recovery would change the evidence.
+func isIntact(ctx context.Context, path string) (bool, error) {
+	c := newConn(fileURI(path, "mode=ro"), lockTimeout(Options{}))
+	defer c.close()
 	var verdict string
-	err = db.QueryRowContext(ctx, "PRAGMA quick_check(1)").Scan(&verdict)
-	if code := primaryCode(err); code == sqliteCorrupt || code == sqliteNotADB {
+	_, err := firstRow(ctx, c, "PRAGMA quick_check(1)", &verdict)
+	if code := primaryCode(err); code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB {
 		return false, nil
 	}
 	return verdict == "ok", err
 }
 
-// holdAlone makes a database one whole file, and keeps everybody out of it until it is released.
-func holdAlone(ctx context.Context, path string) (release func(), err error) {
-	db, err := openAlone(path)
-	if err != nil {
-		return nil, err
-	}
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		db.Close()
-		return nil, err
-	}
-	release = func() {
-		conn.Close() // ends the transaction, too
-		db.Close()
-	}
+// lockExclusively moves the WAL into the database file, and locks out all other connections until release is called.
+func lockExclusively(ctx context.Context, path string) (release func(), err error) {
+	c := singleConn(path)
 	var mode string
-	if err = conn.QueryRowContext(ctx, "PRAGMA journal_mode = DELETE").Scan(&mode); err == nil {
-		_, err = conn.ExecContext(ctx, "BEGIN EXCLUSIVE")
+	if _, err = firstRow(ctx, c, "PRAGMA journal_mode = DELETE", &mode); err == nil {
+		err = c.exec(ctx, "BEGIN EXCLUSIVE", nil)
 	}
-	if primaryCode(err) == sqliteBusy || err == nil && mode != "delete" {
+	if primaryCode(err) == sqlite.ResultBusy || err == nil && mode != "delete" {
 		err = errInUse
 	}
 	if err != nil {
-		release()
+		c.close()
 		return nil, err
 	}
-	return release, nil
+	return c.close, nil
 }
 
-// moveBeside moves the files beside a database to where the database will be kept.
-func moveBeside(path, kept string) error {
-	for _, suffix := range beside {
+// moveSidecars renames the files beside a database along with it.
+func moveSidecars(path, kept string) error {
+	for _, suffix := range sidecars {
 		if err := os.Rename(path+suffix, kept+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}
@@ -106,8 +91,8 @@ func moveBeside(path, kept string) error {
 	return nil
 }
 
-// keptName is a name beside a database that nothing has yet.
-func keptName(path string) string {
+// previousName returns an unused path beside a database, under which the old one is kept.
+func previousName(path string) string {
 	name := path + ".before-" + time.Now().UTC().Format("2006-01-02T15-04-05Z")
 	for n := 2; ; n++ {
 		if _, err := os.Lstat(name); errors.Is(err, os.ErrNotExist) {
@@ -117,9 +102,9 @@ func keptName(path string) string {
 	}
 }
 
-// syncFolder makes sure that the names in the folder of a file survive a power cut.
+// syncFolder makes renames in the folder of a file survive a power cut.
 func syncFolder(path string) error {
-	if runtime.GOOS == "windows" { // which does that itself
+	if runtime.GOOS == "windows" { // it needs no sync, and has none
 		return nil
 	}
 	folder, err := os.Open(filepath.Dir(path))

@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// place is a store that is backed up and restored.
+// place is a store with its backups.
 type place struct {
 	t    *testing.T
 	dir  string
@@ -42,7 +42,7 @@ func (p *place) restore(file string) Restored {
 	return done
 }
 
-// add adds an animal, and returns its id and that of its event.
+// add adds a pet, and returns its id and that of its event.
 func (p *place) add() (pet, event int64) {
 	p.t.Helper()
 	store := open(p.t, p.path, Options{})
@@ -68,8 +68,8 @@ func (p *place) undone() string {
 	defer store.Close()
 	text := ""
 	err := store.engine.read(p.t.Context(), func(tx *tx) (err error) {
-		list, err := tx.undone()
-		text = undoneText(list)
+		list, err := tx.rewinds()
+		text = formatRewinds(list)
 		return err
 	})
 	if err != nil {
@@ -78,8 +78,8 @@ func (p *place) undone() string {
 	return text
 }
 
-// A restore of what is there changes nothing; one of what was there before goes on after all that came since.
-func TestRestoreGoesOn(t *testing.T) {
+// A restored store continues after the ids that were assigned since the backup.
+func TestRestoreAssignsNoIDAgain(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	pet, event := p.add()
@@ -110,8 +110,8 @@ func TestRestoreGoesOn(t *testing.T) {
 	}
 }
 
-// Where what came since is not known, ids go on above all that can have been given out, and again so the next time.
-func TestRestoreOfWhatWasLost(t *testing.T) {
+// When the ids since the backup are not known, new ids are above all that can have been assigned, also after a second restore.
+func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
 	file := p.backup("backup.db")
@@ -151,8 +151,8 @@ func TestRestoreOfWhatWasLost(t *testing.T) {
 	}
 }
 
-// A backup of an older schema is brought up to date where it is restored, and stays as it is itself.
-func TestRestoreOfAnOlderSchema(t *testing.T) {
+// A backup of an older schema is migrated in its restored copy, and not itself.
+func TestRestoreMigratesAnOlderSchema(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	old, backup, path := filepath.Join(dir, "old.db"), filepath.Join(dir, "backup.db"), filepath.Join(dir, "test.db")

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// An administrator who restores a store leaves it to the one whom the service runs as.
+// A restore by root leaves the store to the user of the service.
 func TestRestoreKeepsTheOwner(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

@@ -18,7 +18,9 @@ func (t *tx) Demo() (bool, error) {
 
 func (t *tx) SetDemo() error { return t.set("demo", "filled") }
 
-// set writes a setting in the place of any before it.
+// set inserts or replaces a setting.
 func (t *tx) set(name, value string) error {
-	return t.exec("INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
+	return t.exec(setSetting, name, value)
 }
+
+const setSetting = "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value"

@@ -5,19 +5,19 @@ import (
 	"fmt"
 	"reflect"
 
-	"animalstore/internal/sqlite"
+	"zombiezen.com/go/sqlite"
 )
 
-// sqliteRows are the rows that a query finds.
+// sqliteRows are the rows of a query.
 type sqliteRows struct {
-	ctx   context.Context
-	stmt  *sqlite.Stmt
-	texts []string // of the row before: many columns have the same in all rows
-	err   error
+	ctx  context.Context
+	stmt *statement
+	stop func() // of the interrupt
+	err  error
 }
 
 func (r *sqliteRows) Next() (row bool) {
-	if r.err = r.ctx.Err(); r.err != nil { // whoever has gone away does not need the rest
+	if r.err = r.ctx.Err(); r.err != nil {
 		return false
 	}
 	row, err := r.stmt.Step()
@@ -28,14 +28,15 @@ func (r *sqliteRows) Next() (row bool) {
 func (r *sqliteRows) Err() error { return r.err }
 
 func (r *sqliteRows) Close() error {
-	r.stmt.Reset()
+	r.stmt.Reset() // it returns the error of the last step again
+	r.stop()
 	return nil
 }
 
-// Scan reads the columns of the row. It takes what the store's columns are read into, and nothing else.
+// Scan reads the columns of the current row. It supports the types that the store's columns are read into, and no others.
 func (r *sqliteRows) Scan(columns ...any) error {
-	if len(columns) != len(r.texts) {
-		return fmt.Errorf("%d columns are read of %d", len(columns), len(r.texts))
+	if n := r.stmt.ColumnCount(); len(columns) != n {
+		return fmt.Errorf("%d of %d columns are read", len(columns), n)
 	}
 	for i, column := range columns {
 		if err := r.assign(column, i); err != nil {
@@ -46,59 +47,60 @@ func (r *sqliteRows) Scan(columns ...any) error {
 }
 
 func (r *sqliteRows) assign(to any, column int) error {
-	kind := r.stmt.Kind(column)
+	kind := r.stmt.ColumnType(column)
 	switch to := to.(type) {
 	case *int64:
-		if kind == sqlite.Integer {
-			*to = r.stmt.Int64(column)
+		if kind == sqlite.TypeInteger {
+			*to = r.stmt.ColumnInt64(column)
 			return nil
 		}
 	case *string:
-		if kind == sqlite.Text {
-			*to = r.text(column)
+		if kind == sqlite.TypeText {
+			*to = r.stmt.ColumnText(column)
 			return nil
 		}
-	case interface{ Scan(any) error }: // what may be NULL
-		return to.Scan(r.value(column))
 	case *[]byte:
-		if kind == sqlite.Blob {
-			*to = append([]byte(nil), r.stmt.Bytes(column)...)
+		if kind == sqlite.TypeBlob {
+			*to = r.bytes(column)
 			return nil
 		}
-	default: // the shop's own kinds of numbers and texts
+	case *any:
+		*to = r.value(column)
+		return nil
+	case interface{ Scan(any) error }: // a nullable column
+		return to.Scan(r.value(column))
+	default: // a type whose kind is an integer or a string
 		into := reflect.ValueOf(to).Elem()
 		switch {
-		case kind == sqlite.Text && into.Kind() == reflect.String:
-			into.SetString(r.text(column))
+		case kind == sqlite.TypeText && into.Kind() == reflect.String:
+			into.SetString(r.stmt.ColumnText(column))
 			return nil
-		case kind == sqlite.Integer && into.CanInt() && !into.OverflowInt(r.stmt.Int64(column)):
-			into.SetInt(r.stmt.Int64(column))
+		case kind == sqlite.TypeInteger && into.CanInt() && !into.OverflowInt(r.stmt.ColumnInt64(column)):
+			into.SetInt(r.stmt.ColumnInt64(column))
 			return nil
 		}
 	}
-	return fmt.Errorf("a %T is read into a %T", r.value(column), to)
+	return fmt.Errorf("a %T cannot be read into a %T", r.value(column), to)
 }
 
-// text returns a text, which is that of the row before where it says the same.
-func (r *sqliteRows) text(column int) string {
-	if text := r.stmt.Bytes(column); string(text) != r.texts[column] {
-		r.texts[column] = string(text)
-	}
-	return r.texts[column]
-}
-
-// value returns whatever is in a column.
+// value returns the value of a column, whatever its type.
 func (r *sqliteRows) value(column int) any {
-	switch r.stmt.Kind(column) {
-	case sqlite.Integer:
-		return r.stmt.Int64(column)
-	case sqlite.Real:
-		return r.stmt.Float64(column)
-	case sqlite.Text:
-		return r.text(column)
-	case sqlite.Blob:
-		return append([]byte(nil), r.stmt.Bytes(column)...)
+	switch r.stmt.ColumnType(column) {
+	case sqlite.TypeInteger:
+		return r.stmt.ColumnInt64(column)
+	case sqlite.TypeFloat:
+		return r.stmt.ColumnFloat(column)
+	case sqlite.TypeText:
+		return r.stmt.ColumnText(column)
+	case sqlite.TypeBlob:
+		return r.bytes(column)
 	default:
 		return nil
 	}
+}
+
+func (r *sqliteRows) bytes(column int) []byte {
+	content := make([]byte, r.stmt.ColumnLen(column))
+	r.stmt.ColumnBytes(column, content)
+	return content
 }

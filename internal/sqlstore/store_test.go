@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"database/sql"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -13,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"zombiezen.com/go/sqlite"
+
 	"animalstore/internal/leaktest"
 	"animalstore/internal/shop"
 	"animalstore/internal/storetest"
@@ -20,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// ample is how long what must work may take: on a busy machine much longer than a caller should wait.
+// ample is the retry budget of operations that must succeed: a busy machine needs longer than a client would wait.
 const ample = time.Minute
 
 func open(t *testing.T, path string, o Options) *Store {
@@ -48,7 +49,7 @@ func TestSQLite(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) shop.Store { return openNew(t) })
 }
 
-// addPets adds n animals, a third of each status, over four categories.
+// addPets adds n pets, a third of each status, in four categories.
 func addPets(t *testing.T, store *Store, n int) {
 	t.Helper()
 	err := store.Write(t.Context(), func(tx shop.WriteTx) error {
@@ -68,8 +69,8 @@ func addPets(t *testing.T, store *Store, n int) {
 	}
 }
 
-// Any character may stand in a path, also those that mean something in a URI.
-func TestOddPaths(t *testing.T) {
+// A path may contain any character, including those with a meaning in a URI.
+func TestAnyPathIsOpened(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a b.db", "what?.db", "50%.db", "%41.db", "#1.db", "ž🐈.db", "a&b=c.db", "'quoted'.db"} {
 		t.Run(name, func(t *testing.T) {
@@ -82,12 +83,14 @@ func TestOddPaths(t *testing.T) {
 	}
 }
 
-func TestSettingsOfEveryConnection(t *testing.T) {
+func TestEveryConnectionHasItsPragmas(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
-	check := func(c *conn) {
+	check := func(c runner, autocheckpoint int64) {
 		t.Helper()
-		for pragma, want := range map[string]any{"journal_mode": "wal", "synchronous": int64(2), "foreign_keys": int64(1), "busy_timeout": int64(5000)} {
+		for pragma, want := range map[string]any{
+			"journal_mode": "wal", "synchronous": int64(2), "foreign_keys": int64(1), "busy_timeout": int64(5000), "wal_autocheckpoint": autocheckpoint,
+		} {
 			rows, err := c.query(t.Context(), "PRAGMA "+pragma, nil)
 			if err != nil {
 				t.Fatal(err)
@@ -99,13 +102,19 @@ func TestSettingsOfEveryConnection(t *testing.T) {
 		}
 	}
 	addPets(t, store, 1)
-	check(sqliteOf(store).writer.conn)
+	err := store.Write(t.Context(), func(w shop.WriteTx) error {
+		check(w.(*tx).runner, 0)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	reader := <-sqliteOf(store).readers
 	defer func() { sqliteOf(store).readers <- reader }()
-	check(reader)
+	check(reader, 1000)
 }
 
-func TestOpenRefusals(t *testing.T) {
+func TestOpenRefusesForeignFiles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, want string
@@ -123,7 +132,7 @@ func TestOpenRefusals(t *testing.T) {
 			open(t, path, Options{}).Close()
 			execFile(t, path, "PRAGMA user_version = 999")
 		}},
-		{"one that is served", "another animalstore serves it", func(t *testing.T, path string) { open(t, path, Options{Exclusive: true}) }},
+		{"one that is served", "already in use by another animalstore", func(t *testing.T, path string) { open(t, path, Options{Exclusive: true}) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -150,18 +159,15 @@ func TestOpenRefusals(t *testing.T) {
 
 func execFile(t *testing.T, path, statement string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+	c := newConn(fileURI(path), time.Second)
+	defer c.close()
+	if err := c.script(t.Context(), statement); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// Any number of processes may find a new file at once.
-func TestOpenTogether(t *testing.T) {
+// Any number of processes may create the same store at once.
+func TestProcessesOpenANewFileAtOnce(t *testing.T) {
 	t.Parallel()
 	for range 3 {
 		path := filepath.Join(t.TempDir(), "test.db")
@@ -182,23 +188,15 @@ func TestOpenTogether(t *testing.T) {
 	}
 }
 
-func TestVersionLess(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		a, b string
-		want bool
-	}{
-		{"3.51.2", "3.51.3", true}, {"3.51.3", "3.51.3", false}, {"3.51.10", "3.51.3", false}, {"3.9.9", "3.51.3", true},
-		{"4.0.0", "3.51.3", false}, {"3.51", "3.51.3", true}, {"3.53.1", "3.51.3", false},
-	} {
-		if got := versionLess(c.a, c.b); got != c.want {
-			t.Errorf("versionLess(%s, %s) is %v", c.a, c.b, got)
-		}
+// Versions before 3.51.3 have a bug in WAL mode that can corrupt a database.
+func TestSQLiteIsNewEnoughForWAL(t *testing.T) {
+	if sqlite.VersionNumber < 3_051_003 {
+		t.Errorf("the linked SQLite is %d", sqlite.VersionNumber)
 	}
 }
 
-// A reader whose caller goes away in the middle of a query leaves a connection that the next one can use.
-func TestCancelledReads(t *testing.T) {
+// A read that is cancelled during a query leaves a connection that the next read can use.
+func TestCancelledReadLeavesACleanConnection(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	addPets(t, store, 2000)
@@ -228,7 +226,7 @@ func TestCancelledReads(t *testing.T) {
 	}
 }
 
-func TestClosedStore(t *testing.T) {
+func TestClosedStoreIsUnavailable(t *testing.T) {
 	t.Parallel()
 	store, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), Options{})
 	if err != nil {
@@ -245,23 +243,20 @@ func TestClosedStore(t *testing.T) {
 	}
 }
 
-// A database that can be read but not written does not start as if all were well.
-func TestReadOnlyDatabase(t *testing.T) {
+// A service does not start on a read-only database.
+func TestReadOnlyDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	open(t, path, Options{}).Close()
-	db, err := sql.Open("sqlite", dsn(path)+"?mode=ro")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	if err := checkWritable(t.Context(), db); err == nil || !strings.Contains(err.Error(), "cannot be written") {
+	c := newConn(fileURI(path, "mode=ro"), time.Second)
+	defer c.close()
+	if err := checkWritable(t.Context(), c); err == nil || !strings.Contains(err.Error(), "cannot be written") {
 		t.Errorf("got %v", err)
 	}
 }
 
-// What is written into a file that nobody can open any more would be lost; what is read from its successor would be wrong.
-func TestFileThatWasRemoved(t *testing.T) {
+// Writes to a removed file would be lost, and reads of its replacement would be wrong.
+func TestReplacedFileIsUnavailable(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	store := open(t, path, Options{})

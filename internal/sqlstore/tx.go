@@ -6,45 +6,29 @@ import (
 	"time"
 )
 
-// tx is one open transaction, or one member's part of a shared one. It implements shop.ReadTx and shop.WriteTx; the
-// methods stand in the file of their resource.
+// tx is one transaction, or one member's part of a write group. It implements shop.ReadTx and shop.WriteTx; the methods are in the
+// files of their resources.
 type tx struct {
 	ctx     context.Context
 	runner  runner
 	dialect *dialect
 	effects
 	failed error
-	group  *group // nil: it has the transaction to itself
-	saved  bool   // it is behind a savepoint
-	added  batch  // what it has added and is not in the database yet
+	writer rowWriter // nil: directWriter
 }
 
-// effects are what a write has changed that others keep in memory.
+// effects are the changes of a write that invalidate cached data.
 type effects struct {
-	changed bool // the catalogue
-	ordered bool // an order has changed
+	catalog bool // the catalogue
+	orders  bool // an order has changed
 }
 
 func (e *effects) add(more effects) {
-	e.changed, e.ordered = e.changed || more.changed, e.ordered || more.ordered
+	e.catalog, e.orders = e.catalog || more.catalog, e.orders || more.orders
 }
 
-// runner runs statements in the transaction of its connection.
-type runner interface {
-	exec(ctx context.Context, query string, args []any) error
-	query(ctx context.Context, query string, args []any) (rows, error)
-}
-
-// rows are what a query found, one after the other.
-type rows interface {
-	Next() bool
-	Scan(columns ...any) error
-	Err() error
-	Close() error
-}
-
-// run runs a closure over the transaction. A closure that went on after a failed statement has failed all the same:
-// PostgreSQL has then aborted its transaction, and SQLite may have ended it.
+// run runs a closure over the transaction. It returns the error of a failed statement even if the closure ignored it: PostgreSQL
+// has aborted the transaction then, and SQLite may have ended it.
 func (t *tx) run(fn func() error) error {
 	err := fn()
 	if t.failed != nil {
@@ -53,7 +37,7 @@ func (t *tx) run(fn func() error) error {
 	return err
 }
 
-// fail remembers the first failure of the transaction.
+// fail records the first error of the transaction, and returns it.
 func (t *tx) fail(err error) error {
 	if t.failed == nil {
 		t.failed = t.dialect.meaning(err)
@@ -65,7 +49,7 @@ func (t *tx) exec(query string, args ...any) error {
 	if t.failed != nil {
 		return t.failed
 	}
-	if err := t.settle(); err != nil {
+	if err := t.rowWriter().flush(); err != nil {
 		return t.fail(err)
 	}
 	if err := t.runner.exec(t.ctx, query, args); err != nil {
@@ -74,20 +58,17 @@ func (t *tx) exec(query string, args ...any) error {
 	return nil
 }
 
-// scanner reads the columns of the row at hand.
-type scanner func(columns ...any) error
-
-// all returns every row of a query, made into a value by scan.
+// all returns the rows of a query, each converted by scan.
 func all[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	return atMost(t, 0, scan, query, args...)
+	return allUpTo(t, 0, scan, query, args...)
 }
 
-// atMost is all where it is known how many there are at most; 0: it is not.
-func atMost[T any](t *tx, most int, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+// allUpTo is all where it is known how many there are at most; 0: it is not.
+func allUpTo[T any](t *tx, capacity int, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
 	if t.failed != nil {
 		return nil, t.failed
 	}
-	if err := t.settle(); err != nil {
+	if err := t.rowWriter().flush(); err != nil {
 		return nil, t.fail(err)
 	}
 	rows, err := t.runner.query(t.ctx, query, args)
@@ -95,7 +76,7 @@ func atMost[T any](t *tx, most int, scan func(scanner) (T, error), query string,
 		return nil, t.fail(err)
 	}
 	defer rows.Close()
-	values, columns := make([]T, 0, most), rows.Scan
+	values, columns := make([]T, 0, capacity), rows.Scan
 	for rows.Next() {
 		value, err := scan(columns)
 		if err != nil {
@@ -109,7 +90,7 @@ func atMost[T any](t *tx, most int, scan func(scanner) (T, error), query string,
 	return values, nil
 }
 
-// one returns the first row of a query and whether there is one.
+// one returns the first row of a query, and whether there is one.
 func one[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) (T, bool, error) {
 	values, err := all(t, scan, query, args...)
 	if err != nil || len(values) == 0 {
@@ -118,18 +99,18 @@ func one[T any](t *tx, scan func(scanner) (T, error), query string, args ...any)
 	return values[0], true, nil
 }
 
-// scanValue reads a row of one column.
+// scanValue scans a row of one column.
 func scanValue[T any](scan scanner) (value T, err error) {
 	err = scan(&value)
 	return value, err
 }
 
-// nullable makes the zero value NULL.
+// nullable stores the zero value as NULL.
 func nullable[T comparable](value T) sql.Null[T] {
 	return sql.Null[T]{V: value, Valid: value != *new(T)}
 }
 
-// micros is how a time is stored: microseconds since 1970, UTC; the zero time is 0.
+// micros converts a time to its column: microseconds since 1970, and 0 for the zero time.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -85,7 +85,7 @@ func (t *tx) ExpireWebhookSecrets(id int64, now, until time.Time) error {
 		micros(until), id)
 }
 
-// words is how a list of words is stored.
+// words stores a list of words as one text.
 func words[T ~string](list []T) string {
 	texts := make([]string, len(list))
 	for i, word := range list {
@@ -94,7 +94,7 @@ func words[T ~string](list []T) string {
 	return strings.Join(texts, " ")
 }
 
-// flag is how yes and no are stored.
+// flag stores a bool as 0 or 1.
 func flag(yes bool) int64 {
 	if yes {
 		return 1

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -14,14 +16,13 @@ import (
 	"animalstore/internal/shop"
 )
 
-// together runs writes so that they share one transaction: the first holds the writer up until all the others wait.
-// It returns their errors.
+// together runs writes in one group, and returns their errors. A first write blocks the writer until all others are queued.
 func together(t *testing.T, store *Store, writes ...func(shop.WriteTx) error) []error {
 	t.Helper()
 	started, release := make(chan struct{}), make(chan struct{})
 	errs := make([]error, len(writes))
 	var wg sync.WaitGroup
-	var once sync.Once // a write may run again
+	var once sync.Once // a member may run again
 	wg.Go(func() {
 		store.Write(t.Context(), func(shop.WriteTx) error {
 			once.Do(func() {
@@ -34,7 +35,7 @@ func together(t *testing.T, store *Store, writes ...func(shop.WriteTx) error) []
 	<-started
 	for i, fn := range writes {
 		wg.Go(func() { errs[i] = store.Write(t.Context(), fn) })
-		for len(sqliteOf(store).writer.queue) <= i { // in their order
+		for len(sqliteOf(store).writer.queue) <= i { // queue them in order
 			runtime.Gosched()
 		}
 	}
@@ -69,12 +70,12 @@ func names(t *testing.T, store *Store) string {
 	return strings.Join(names, " ")
 }
 
-func TestWritesThatWaitTogetherShareOneCommit(t *testing.T) {
+func TestWaitingWritesShareOneCommit(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	var committed string
 	errs := together(t, store, adding("A"), func(shop.WriteTx) error {
-		committed = names(t, store) // by another connection: what is on the disk so far
+		committed = names(t, store) // a reader sees what is committed
 		return nil
 	})
 	if err := errors.Join(errs...); err != nil {
@@ -88,7 +89,7 @@ func TestWritesThatWaitTogetherShareOneCommit(t *testing.T) {
 	}
 }
 
-func TestAMemberThatFailsUndoesOnlyItself(t *testing.T) {
+func TestFailedMemberUndoesOnlyItself(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	onPurpose := errors.New("on purpose")
@@ -113,12 +114,12 @@ func TestAMemberThatFailsUndoesOnlyItself(t *testing.T) {
 	}
 }
 
-// A full database refuses a large write, and none of its neighbours.
-func TestAMemberThatFillsTheDatabase(t *testing.T) {
+// A full database fails the large member, and none of its neighbours.
+func TestFullDatabaseFailsOnlyTheLargeMember(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	addPets(t, store, 10)
-	pragma(t, store, "max_page_count = 20")
+	setPragma(t, store, "max_page_count = 20")
 	flood := func(tx shop.WriteTx) error {
 		for i := range 10000 {
 			if err := adding(fmt.Sprintf("flood%d", i))(tx); err != nil {
@@ -132,15 +133,14 @@ func TestAMemberThatFillsTheDatabase(t *testing.T) {
 	if got := names(t, store); !strings.HasPrefix(got, "B A pet") || strings.Contains(got, "flood") {
 		t.Errorf("found %q, want B A and what was there before", got)
 	}
-	pragma(t, store, "max_page_count = 100000")
+	setPragma(t, store, "max_page_count = 100000")
 	if err := store.Write(t.Context(), adding("later")); err != nil {
 		t.Errorf("when there is room again: %v", err)
 	}
 }
 
-// An interrupted statement makes SQLite end the whole transaction in the middle of a group. The neighbours of the write
-// that did it must neither get lost nor be answered for nothing.
-func TestAMemberThatEndsTheTransaction(t *testing.T) {
+// An interrupted statement makes SQLite roll back the whole transaction. The neighbours of that member must be committed nevertheless.
+func TestInterruptedMemberDoesNotLoseItsNeighbours(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	interrupted := func(wtx shop.WriteTx) error {
@@ -148,7 +148,6 @@ func TestAMemberThatEndsTheTransaction(t *testing.T) {
 		var cancel context.CancelFunc
 		tx.ctx, cancel = context.WithTimeout(t.Context(), 20*time.Millisecond)
 		defer cancel()
-		defer tx.runner.(*conn).heed(tx.ctx)()
 		return tx.exec(`INSERT INTO categories (id)
 			WITH RECURSIVE n (i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n LIMIT 1000000000) SELECT i FROM n`)
 	}
@@ -159,8 +158,8 @@ func TestAMemberThatEndsTheTransaction(t *testing.T) {
 	}
 }
 
-// A read that fails ends the transaction, too, where the disk is at fault; there is no savepoint yet to tell.
-func TestAReadThatEndsTheTransaction(t *testing.T) {
+// A failed read can end the transaction too, before the member has a savepoint.
+func TestFailedReadDoesNotLoseTheGroup(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	wantOutcomes(t, together(t, store, adding("A"), func(w shop.WriteTx) error {
@@ -174,9 +173,8 @@ func TestAReadThatEndsTheTransaction(t *testing.T) {
 	}
 }
 
-// On a full disk, whoever changes something ends the transaction, and comes again. That must not keep the others from their
-// answer.
-func TestMembersThatEndOneTransactionAfterTheOther(t *testing.T) {
+// On a full disk every write ends the transaction, and its client tries again. That must not starve the members that run again.
+func TestMembersThatRunAgainAreNotStarved(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	queue := sqliteOf(store).writer.queue
@@ -194,7 +192,7 @@ func TestMembersThatEndOneTransactionAfterTheOther(t *testing.T) {
 	}
 	refused := func(err error) {
 		if err == nil {
-			t.Error("a write that ended its transaction was answered as done")
+			t.Error("a write that ended its transaction succeeded")
 		}
 	}
 	ruin = func(wtx shop.WriteTx) error {
@@ -214,12 +212,12 @@ func TestMembersThatEndOneTransactionAfterTheOther(t *testing.T) {
 	refused(store.Write(t.Context(), ruin))
 	waiting.Wait()
 	if ends >= most || names(t, store) != "A" {
-		t.Errorf("%d others came before it was answered; found %q", ends, names(t, store))
+		t.Errorf("%d other writes ran before it returned; found %q", ends, names(t, store))
 	}
 }
 
-// A commit that fails fails everybody in it: nothing was written, and nobody is told otherwise.
-func TestACommitThatFails(t *testing.T) {
+// A failed commit fails every member: nothing was written.
+func TestFailedCommitFailsEveryMember(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	orphan := func(wtx shop.WriteTx) error {
@@ -228,7 +226,7 @@ func TestACommitThatFails(t *testing.T) {
 	errs := together(t, store, adding("A"), orphan, adding("B"))
 	for i, err := range errs {
 		if err == nil {
-			t.Errorf("write %d was answered as done", i)
+			t.Errorf("write %d succeeded", i)
 		}
 	}
 	if got := names(t, store); got != "" {
@@ -239,18 +237,15 @@ func TestACommitThatFails(t *testing.T) {
 	}
 }
 
-// While another process holds the database for too long, writes are refused; then they work again.
-func TestADatabaseThatIsHeld(t *testing.T) {
+// Writes are refused while another process holds the write lock for too long.
+func TestLockedDatabaseRefusesWritesUntilReleased(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	addPets(t, store, 1)
-	pragma(t, store, "busy_timeout = 1")
-	other, err := sqliteOf(store).db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+	setPragma(t, store, "busy_timeout = 1")
+	other := storeConn(sqliteOf(store).file.path, Options{})
+	defer other.close()
+	if err := other.exec(t.Context(), "BEGIN IMMEDIATE", nil); err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
@@ -263,28 +258,93 @@ func TestADatabaseThatIsHeld(t *testing.T) {
 	if got := names(t, store); got != "pet 0" {
 		t.Errorf("reads find %q, want pet 0", got)
 	}
-	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
+	other.rollback()
 	if err := store.Write(t.Context(), adding("A")); err != nil {
 		t.Errorf("when the database is free again: %v", err)
 	}
 }
 
-// wantOutcomes checks which writes were done, and that the others failed because the database was away.
+// wantOutcomes checks which writes succeeded, and that the others were unavailable.
 func wantOutcomes(t *testing.T, errs []error, done ...bool) {
 	t.Helper()
 	for i, err := range errs {
 		if (err == nil) != done[i] || err != nil && shop.AsError(err).Code != shop.Unavailable {
-			t.Errorf("write %d: got %v, want done %v or else unavailable", i, err, done[i])
+			t.Errorf("write %d: got %v, want success %v or else unavailable", i, err, done[i])
 		}
 	}
 }
 
-// pragma changes a setting of the connection that writes.
-func pragma(t *testing.T, store *Store, setting string) {
+// setPragma changes a setting of the writer's connection.
+func setPragma(t *testing.T, store *Store, setting string) {
 	t.Helper()
-	if err := sqliteOf(store).writer.conn.exec(t.Context(), "PRAGMA "+setting, nil); err != nil {
+	err := sqliteOf(store).write(t.Context(), func(w shop.WriteTx) error { // not beside the writer, which may be checkpointing
+		return w.(*tx).runner.exec(t.Context(), "PRAGMA "+setting, nil)
+	})
+	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The WAL grows until the writer checkpoints it, and is then written from its start again. A reader of an older snapshot
+// delays that and keeps its snapshot.
+func TestWriterCheckpointsLongWAL(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "test.db")
+	store := open(t, path, Options{Exclusive: true})
+	large, n := strings.Repeat("x", 40_000), 0 // some ten pages
+	write := func(commits int) {
+		t.Helper()
+		for range commits {
+			n++
+			if err := store.Write(t.Context(), func(w shop.WriteTx) error { return w.(*tx).set(fmt.Sprint(n), large) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// The last checkpoint may still run: a write waits for it.
+		if err := store.Write(t.Context(), func(shop.WriteTx) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	size := func(suffix string) int64 {
+		t.Helper()
+		info, err := os.Stat(path + suffix)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return info.Size()
+	}
+	count := func(r shop.ReadTx) int64 {
+		t.Helper()
+		rows, _, err := one(r.(*tx), scanValue[int64], "SELECT count(*) FROM settings")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return rows
+	}
+	before := size("")
+	write(40)
+	if after := size(""); after != before {
+		t.Errorf("the database grew from %d to %d bytes before the WAL was long", before, after)
+	}
+	write(260)
+	if data, wal := size(""), size("-wal"); data < 7_000_000 || wal > 6_000_000 {
+		t.Errorf("of 12 MB, %d bytes are in the database; the WAL has %d", data, wal)
+	}
+	var grown int64
+	err := store.Read(t.Context(), func(r shop.ReadTx) error {
+		first := count(r)
+		write(120)
+		if again := count(r); again != first {
+			t.Errorf("one snapshot has %d rows, then %d", first, again)
+		}
+		grown = size("-wal")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(260)
+	if wal := size("-wal"); wal > grown+6_000_000 {
+		t.Errorf("the WAL has %d bytes; it had %d when its last reader ended", wal, grown)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Every change of the catalogue is counted before it is answered, and nothing else is.
-func TestMoment(t *testing.T) {
+// Every change of the catalogue bumps the version before it returns, and nothing else does.
+func TestEveryCatalogChangeBumpsTheVersion(t *testing.T) {
 	t.Parallel()
 	store := open(t, filepath.Join(t.TempDir(), "test.db"), Options{Exclusive: true})
 	moment := func() int64 {
@@ -45,8 +45,8 @@ func TestMoment(t *testing.T) {
 	}
 }
 
-// Whoever is noticed of a change finds it counted, and its events, before the one who made it hears of it.
-func TestMomentOfANotice(t *testing.T) {
+// After a wake-up, the version is bumped and the event is readable, even before the write has returned.
+func TestVersionIsBumpedBeforeTheWakeup(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	notices := store.Wakeups()
@@ -68,8 +68,8 @@ func TestMomentOfANotice(t *testing.T) {
 	}
 }
 
-// Changes of orders are counted by themselves.
-func TestMomentOfOrders(t *testing.T) {
+// Orders have a version of their own.
+func TestOrderChangesHaveTheirOwnVersion(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	addPets(t, store, 1)
@@ -104,8 +104,8 @@ func TestMomentOfOrders(t *testing.T) {
 	}
 }
 
-// Where others may change the catalogue, nobody can say which there is.
-func TestNoMoment(t *testing.T) {
+// Without exclusive access the catalogue has no version: other processes may change it.
+func TestSharedCatalogHasNoVersion(t *testing.T) {
 	t.Parallel()
 	for _, store := range []*Store{
 		open(t, filepath.Join(t.TempDir(), "test.db"), Options{}),

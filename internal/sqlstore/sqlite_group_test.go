@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// totals returns how many animals are counted, and how many there are, and how many events.
+// totals returns the inventory's sum, the number of pets and the number of events.
 func totals(t *testing.T, store *Store) (counted, pets, events int64) {
 	t.Helper()
 	err := store.Read(t.Context(), func(rtx shop.ReadTx) error {
@@ -31,8 +31,8 @@ func totals(t *testing.T, store *Store) (counted, pets, events int64) {
 	return counted, pets, events
 }
 
-// told adds an animal and its event, as the shop does.
-func told(name string, ids *[]int64) func(shop.WriteTx) error {
+// addPetWithEvent inserts a pet and its event, as the shop does.
+func addPetWithEvent(name string, ids *[]int64) func(shop.WriteTx) error {
 	return func(tx shop.WriteTx) error {
 		if _, err := tx.EnsureCategory(1); err != nil {
 			return err
@@ -46,20 +46,22 @@ func told(name string, ids *[]int64) func(shop.WriteTx) error {
 	}
 }
 
-// What is added together is numbered without a gap, in the order of the members, and one that fails leaves no number out.
-func TestNumbersOfAGroup(t *testing.T) {
+// Members get consecutive ids in their order. A failed member leaves no gap.
+func TestGroupAssignsIDsWithoutGaps(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	addPets(t, store, 3) // 1, 2, 3
 	var first, failed, second, third []int64
-	errs := together(t, store, told("A", &first),
-		func(tx shop.WriteTx) error { return errors.Join(told("B", &failed)(tx), errors.New("on purpose")) },
-		told("C", &second),
-		func(tx shop.WriteTx) error { // it looks before it adds: what others have added is there
+	errs := together(t, store, addPetWithEvent("A", &first),
+		func(tx shop.WriteTx) error {
+			return errors.Join(addPetWithEvent("B", &failed)(tx), errors.New("on purpose"))
+		},
+		addPetWithEvent("C", &second),
+		func(tx shop.WriteTx) error { // a statement sees the rows that earlier members queued
 			if pet, found, err := tx.Pet(5); err != nil || !found || pet.Name != "C" {
 				return fmt.Errorf("found %v, %v, %v", pet, found, err)
 			}
-			return told("D", &third)(tx)
+			return addPetWithEvent("D", &third)(tx)
 		})
 	for i, want := range []bool{true, false, true, true} {
 		if (errs[i] == nil) != want {
@@ -89,8 +91,8 @@ func TestNumbersOfAGroup(t *testing.T) {
 	}
 }
 
-// A category that a member has brought into being, or removed, is no longer what the next one believes.
-func TestCategoriesOfAGroup(t *testing.T) {
+// A member sees the categories that earlier members created or removed, and not those of a failed member.
+func TestGroupKnowsItsCategories(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	var ids []int64
@@ -99,7 +101,7 @@ func TestCategoriesOfAGroup(t *testing.T) {
 			created, err := tx.EnsureCategory(7)
 			return errors.Join(err, fmt.Errorf("created %v, and failed", created))
 		},
-		func(tx shop.WriteTx) error { // the one before has left nothing
+		func(tx shop.WriteTx) error { // the failed member has left nothing
 			_, err := tx.InsertPet(shop.NewPet{Name: "orphan", CategoryID: 7})
 			return err
 		},
@@ -119,7 +121,7 @@ func TestCategoriesOfAGroup(t *testing.T) {
 			_, err := tx.InsertPet(shop.NewPet{Name: "orphan", CategoryID: 7})
 			return err
 		},
-		told("A", &ids))
+		addPetWithEvent("A", &ids))
 	for i, want := range []bool{false, false, true, true, false, true} {
 		if (errs[i] == nil) != want {
 			t.Errorf("write %d: %v", i, errs[i])
@@ -130,17 +132,17 @@ func TestCategoriesOfAGroup(t *testing.T) {
 	}
 }
 
-// What a group has learnt of numbers and categories is of use to the next one, and no longer when another process has written.
-func TestAGroupAfterOthers(t *testing.T) {
+// A group relies on nothing that an earlier group has read: another process may have written in between.
+func TestGroupSeesWritesOfOtherProcesses(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	store, other := open(t, path, Options{Exclusive: true}), open(t, path, Options{})
 	var ids, others []int64
 	for range 3 {
 		for _, err := range []error{
-			store.Write(t.Context(), told("A", &ids)),
-			other.Write(t.Context(), told("B", &others)),
-			store.Write(t.Context(), told("C", &ids)),
+			store.Write(t.Context(), addPetWithEvent("A", &ids)),
+			other.Write(t.Context(), addPetWithEvent("B", &others)),
+			store.Write(t.Context(), addPetWithEvent("C", &ids)),
 			other.Write(t.Context(), func(tx shop.WriteTx) error {
 				for _, id := range slices.Concat(ids, others) {
 					if pet, found, err := tx.Pet(id); err != nil || found && tx.DeletePet(pet) != nil {
@@ -167,17 +169,17 @@ func TestAGroupAfterOthers(t *testing.T) {
 	}
 }
 
-// A write may add more than is ever kept back, fail after that, and leave nothing.
-func TestAMemberThatAddsMany(t *testing.T) {
+// A member may add more rows than the queue holds, and still leaves nothing when it fails afterwards.
+func TestLargeMemberIsUndoneWhole(t *testing.T) {
 	t.Parallel()
 	for _, fails := range []bool{false, true} {
 		store := openNew(t)
 		var before, many, after []int64
-		const n = 3*maxPending/10 + 7
-		errs := together(t, store, told("A", &before), func(tx shop.WriteTx) error {
+		const n = 3*maxQueued/10 + 7
+		errs := together(t, store, addPetWithEvent("A", &before), func(tx shop.WriteTx) error {
 			many = nil
 			for i := range n {
-				if err := told(fmt.Sprintf("many %d", i), &many)(tx); err != nil {
+				if err := addPetWithEvent(fmt.Sprintf("many %d", i), &many)(tx); err != nil {
 					return err
 				}
 			}
@@ -185,7 +187,7 @@ func TestAMemberThatAddsMany(t *testing.T) {
 				return errors.New("on purpose")
 			}
 			return nil
-		}, told("B", &after))
+		}, addPetWithEvent("B", &after))
 		want, id := int64(n+2), int64(n+2)
 		if fails {
 			want, id = 2, 2

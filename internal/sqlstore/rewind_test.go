@@ -8,32 +8,32 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A restore that goes back behind another one has undone all that was undone then, too.
-func TestAddUndone(t *testing.T) {
+// A restore to a position before an earlier rewind also undoes what that rewind undid.
+func TestLaterRewindReplacesTheOnesItCovers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		before string
-		add    undoneEvents
+		add    rewind
 		want   string
 	}{
-		{"", undoneEvents{0, 5}, "0-5"},
-		{"", undoneEvents{12, 48}, "12-48"},
-		{"12-48", undoneEvents{97, 1_000_000_098}, "12-48 97-1000000098"},
-		{"12-48", undoneEvents{12, 60}, "12-60"},
-		{"12-48 50-60", undoneEvents{49, 70}, "12-48 49-70"},
-		{"12-48 50-60", undoneEvents{3, 70}, "3-70"},
+		{"", rewind{0, 5}, "0-5"},
+		{"", rewind{12, 48}, "12-48"},
+		{"12-48", rewind{97, 1_000_000_098}, "12-48 97-1000000098"},
+		{"12-48", rewind{12, 60}, "12-60"},
+		{"12-48 50-60", rewind{49, 70}, "12-48 49-70"},
+		{"12-48 50-60", rewind{3, 70}, "3-70"},
 	} {
-		list, err := parseUndone(c.before)
+		list, err := parseRewinds(c.before)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := undoneText(addUndone(list, c.add)); got != c.want {
+		if got := formatRewinds(addRewind(list, c.add)); got != c.want {
 			t.Errorf("%q and %v: got %q, want %q", c.before, c.add, got, c.want)
 		}
 	}
 }
 
-func TestUndoneEvents(t *testing.T) {
+func TestReaderResumesAfterARewind(t *testing.T) {
 	t.Parallel()
 	for name, engine := range copyEngines {
 		t.Run(name, func(t *testing.T) {

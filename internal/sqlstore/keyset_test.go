@@ -7,7 +7,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A page costs the same wherever it stands: each list seeks in an index that has its order, and none is sorted.
+// A page costs the same at any position: each list seeks in an index that has its order, and sorts nothing.
 func TestEveryPageSeeksInAnIndex(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -45,8 +45,8 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 	}
 }
 
-// A status that there is not has no animals, least of all those without one.
-func TestUnknownStatus(t *testing.T) {
+// An unknown status matches no pets, also not those without a status.
+func TestUnknownStatusHasNoPets(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	if err := store.Write(t.Context(), adding("A")); err != nil {
@@ -111,7 +111,9 @@ func TestEveryPageOfEventsAndDeliveriesSeeksInAnIndex(t *testing.T) {
 
 func explain(t *testing.T, store *Store, query string, args []any) string {
 	t.Helper()
-	rows, err := sqliteOf(store).db.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+	c := storeConn(sqliteOf(store).file.path, Options{})
+	defer c.close()
+	rows, err := c.query(t.Context(), "EXPLAIN QUERY PLAN "+query, args)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,41 +9,41 @@ import (
 	"animalstore/internal/shop"
 )
 
-// conditions collects what a list is narrowed by. Only what is asked for stands in the query, so that the planner finds
-// the index that is made for it.
+// conditions builds the WHERE clause of a list that is paged by keyset. It contains only the filters that are set, so that the
+// planner finds the index that is made for them.
 type conditions struct {
 	texts []string
 	args  []any
-	exact []string // columns that have one value
-	value []string // which; both in the order of the index that is made for them
+	exact []string // columns that must equal a value, in the order of their index
+	value []string // the placeholders of those values
 	byRow bool     // dialect.byRow
 }
 
-// equal adds the condition that a column has a value. With several, they come in the order of their index.
+// equal adds the condition that a column equals a value. Several must be added in the order of their index.
 func (c *conditions) equal(column string, value any) {
-	c.exact, c.value = append(c.exact, column), append(c.value, c.place(value))
+	c.exact, c.value = append(c.exact, column), append(c.value, c.placeholder(value))
 }
 
-// add adds a condition with one value, which stands for %s in it.
+// add adds a condition with one value, whose placeholder replaces %s.
 func (c *conditions) add(condition string, value any) {
-	c.texts = append(c.texts, strings.Replace(condition, "%s", c.place(value), 1))
+	c.texts = append(c.texts, strings.Replace(condition, "%s", c.placeholder(value), 1))
 }
 
 func addIn[T any](c *conditions, column string, values []T) {
 	places := make([]string, len(values))
 	for i, value := range values {
-		places[i] = c.place(value)
+		places[i] = c.placeholder(value)
 	}
 	c.texts = append(c.texts, column+" IN ("+strings.Join(places, ", ")+")")
 }
 
-func (c *conditions) place(value any) string {
+func (c *conditions) placeholder(value any) string {
 	c.args = append(c.args, value)
 	return "$" + strconv.Itoa(len(c.args))
 }
 
-// page writes the query for one window of a list; after is the condition of what follows a position in its order. The limit
-// stands in the text: where it is bound, SQLite plans the query anew for each value, which took a third of the time.
+// page returns the query for one page of a list; after is the condition that a row follows the position %s. The limit is part of
+// the text: SQLite plans a query again for each value of a bound limit, which took a third of the time.
 func (c *conditions) page(selection string, w shop.PageRequest, after, order string) (query string, args []any) {
 	if c.byRow && len(c.exact) > 0 {
 		order = c.seek(w.After, strings.HasSuffix(order, " DESC"))
@@ -63,15 +63,15 @@ func (c *conditions) page(selection string, w shop.PageRequest, after, order str
 	return query, c.args
 }
 
-// seek narrows a list to exact values and to what follows a position, as one range of whole rows. It returns the order. No
-// other index has that order than the one that is made for these columns.
+// seek adds the exact values and the position as one range of row values, and returns the order of that range. Only the index on
+// these columns has that order, so the planner must use it.
 func (c *conditions) seek(from *int64, descending bool) (order string) {
 	low, high := fmt.Sprintf(">= (%%s, %d)", math.MinInt64), fmt.Sprintf("<= (%%s, %d)", math.MaxInt64)
 	switch {
 	case from != nil && descending:
-		high = "< (%s, " + c.place(*from) + ")"
+		high = "< (%s, " + c.placeholder(*from) + ")"
 	case from != nil:
-		low = "> (%s, " + c.place(*from) + ")"
+		low = "> (%s, " + c.placeholder(*from) + ")"
 	}
 	columns, values := strings.Join(c.exact, ", "), strings.Join(c.value, ", ")
 	c.texts = append(c.texts, fmt.Sprintf("(%s, id) "+low, columns, values), fmt.Sprintf("(%s, id) "+high, columns, values))

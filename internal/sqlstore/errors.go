@@ -1,0 +1,100 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"zombiezen.com/go/sqlite"
+
+	"animalstore/internal/shop"
+)
+
+// errorKind is the cause of a database error, as the label of a metric.
+type errorKind string
+
+const (
+	readOnly       errorKind = "read_only"
+	diskFull       errorKind = "disk_full"
+	ioFailed       errorKind = "io"
+	corrupt        errorKind = "corrupt"
+	replaced       errorKind = "replaced"
+	busy           errorKind = "busy"
+	conflict       errorKind = "conflict"
+	unreachable    errorKind = "away"
+	timedOut       errorKind = "timeout"
+	unknownOutcome errorKind = "unknown_outcome"
+	otherError     errorKind = "other"
+)
+
+// readyMessages are the messages of /readyz. It needs no key, so they contain no names or addresses.
+var readyMessages = map[errorKind]string{
+	readOnly:       "The database can be read, but not written: a failover may be in progress, or an operator has made it read-only.",
+	diskFull:       "The database cannot be written: its disk is full.",
+	ioFailed:       "The disk or the files of the database failed; the log has the error.",
+	corrupt:        "The database is damaged; restore a backup.",
+	replaced:       "The database file was removed or replaced while it was open; put it back, or restart the service.",
+	busy:           "The database is busy, or accepts no more connections.",
+	conflict:       "The database is busy: concurrent writes conflict.",
+	unreachable:    "The database cannot be reached.",
+	timedOut:       "The database takes too long to respond.",
+	unknownOutcome: "The connection to the database broke during a write.",
+	otherError:     "The database refused a statement; the log has the error.",
+}
+
+// errReadOnly is returned for a server that would refuse a write.
+var errReadOnly = errors.New("the server is read-only")
+
+// classify returns the cause of an error of either engine.
+func classify(err error) errorKind {
+	switch {
+	case errors.Is(err, errUnknown):
+		return unknownOutcome
+	case errors.Is(err, errFileReplaced):
+		return replaced
+	case errors.Is(err, errReadOnly):
+		return readOnly
+	}
+	switch primaryCode(err) {
+	case sqlite.ResultReadOnly:
+		return readOnly
+	case sqlite.ResultFull:
+		return diskFull
+	case sqlite.ResultIOErr, sqlite.ResultCantOpen:
+		return ioFailed
+	case sqlite.ResultCorrupt, sqlite.ResultNotADB:
+		return corrupt
+	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultProtocol, sqlite.ResultNoMem:
+		return busy
+	}
+	switch code := pgCode(err); {
+	case code == pgReadOnly:
+		return readOnly
+	case code == "53100":
+		return diskFull
+	case strings.HasPrefix(code, "53"):
+		return busy
+	case strings.HasPrefix(code, "58"):
+		return ioFailed
+	case strings.HasPrefix(code, "XX"):
+		return corrupt
+	case isConflict(err):
+		return conflict
+	case isAway(err), isFatal(err), isRefused(err):
+		return unreachable
+	}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return timedOut
+	case isBroken(err):
+		return unreachable
+	}
+	return otherError
+}
+
+// isFailure reports whether an error is a failure of the database or of this program. An error of the shop's rules is not, nor is a
+// request that its client gave up.
+func isFailure(ctx context.Context, err error) bool {
+	e, ok := errors.AsType[*shop.Error](err)
+	return ok && e.Unwrap() != nil && !errors.Is(err, errClosed) && !(errors.Is(err, context.Canceled) && ctx.Err() != nil)
+}

@@ -1,0 +1,117 @@
+package sqlstore
+
+import (
+	"slices"
+
+	"animalstore/internal/shop"
+)
+
+// rowWriter writes the rows that come with every new pet, in the transaction of one write. A server executes each statement
+// at once (directWriter). A file queues the rows, so that many writes share one statement (memberWriter).
+type rowWriter interface {
+	// insertPets gives each pet the next id, and adds them to the inventory.
+	insertPets(list []shop.NewPet) ([]shop.Pet, error)
+	insertEvents(events []shop.NewEvent) error
+	// addInventory adds a number of pets to the count of a status.
+	addInventory(status shop.Status, change int) error
+	// ensureCategories creates the categories that are missing and returns their ids.
+	ensureCategories(ids []int64) (created []int64, err error)
+	// requireCategory fails where there is no such category and the engine would notice only with the commit.
+	requireCategory(id int64) error
+	// deleteCategory fails where pets have the category.
+	deleteCategory(id int64) error
+	// flush inserts queued rows: the next statement must see them, and may change other rows.
+	flush() error
+}
+
+func (t *tx) rowWriter() rowWriter {
+	if t.writer == nil {
+		return directWriter{t}
+	}
+	return t.writer
+}
+
+// directWriter executes a statement for many rows at once: to a server, every statement is a round trip.
+type directWriter struct{ tx *tx }
+
+func (directWriter) flush() error { return nil }
+
+// requireCategory leaves it to the foreign key, which a server checks with the statement.
+func (directWriter) requireCategory(int64) error { return nil }
+
+// insertPets reads the ids first: a statement may return its rows in any order.
+func (w directWriter) insertPets(list []shop.NewPet) ([]shop.Pet, error) {
+	if len(list) == 1 {
+		return w.insertPet(list[0])
+	}
+	counts := map[shop.Status]int{}
+	ids, err := all(w.tx, scanValue[int64], "SELECT nextval('pets_id_seq') FROM generate_series(1, CAST($1 AS BIGINT))", len(list))
+	if err != nil {
+		return nil, err
+	}
+	slices.Sort(ids)
+	pets := make([]shop.Pet, len(list))
+	for i, n := range list {
+		pets[i] = shop.Pet{ID: ids[i], Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}
+		counts[n.Status]++
+	}
+	err = inChunks(pets, "($, $, $, $, $)", func(part []shop.Pet, places string) error {
+		args := make([]any, 0, 5*len(part))
+		for _, pet := range part {
+			args = append(args, pet.ID, pet.Name, shop.Fold(pet.Name), pet.CategoryID, nullable(pet.Status))
+		}
+		return w.tx.exec("INSERT INTO pets (id, name, name_folded, category_id, status) VALUES "+places, args...)
+	})
+	for status, n := range counts {
+		if err == nil {
+			err = w.addInventory(status, n)
+		}
+	}
+	return pets, err
+}
+
+func (w directWriter) insertPet(n shop.NewPet) ([]shop.Pet, error) {
+	pets, err := all(w.tx, scanPets(),
+		"INSERT INTO pets (name, name_folded, category_id, status) VALUES ($1, $2, $3, $4) RETURNING "+petColumns,
+		n.Name, shop.Fold(n.Name), n.CategoryID, nullable(n.Status))
+	if err != nil {
+		return nil, err
+	}
+	return pets, w.addInventory(n.Status, +1)
+}
+
+func (w directWriter) insertEvents(events []shop.NewEvent) error {
+	row, at := "($, $, $, $, "+w.tx.dialect.time+")", []any{}
+	if w.tx.dialect.time == "" {
+		now, err := w.tx.Now()
+		if err != nil {
+			return err
+		}
+		row, at = "($, $, $, $, $)", []any{micros(now)}
+	}
+	return inChunks(events, row, func(part []shop.NewEvent, places string) error {
+		args := make([]any, 0, 5*len(part))
+		for _, e := range part {
+			args = append(append(args, e.Type, e.Subject, e.Actor, string(e.Data)), at...)
+		}
+		return w.tx.exec("INSERT INTO "+w.tx.dialect.inbox+" (type, subject, actor, data, at) VALUES "+places, args...)
+	})
+}
+
+func (w directWriter) addInventory(status shop.Status, change int) error {
+	return w.tx.exec(w.tx.dialect.addInventory, change, status)
+}
+
+func (w directWriter) ensureCategories(ids []int64) (created []int64, err error) {
+	err = inChunks(ids, "($)", func(part []int64, places string) error {
+		some, err := all(w.tx, scanValue[int64], "INSERT INTO categories (id) VALUES "+places+" ON CONFLICT (id) DO NOTHING RETURNING id", anys(part)...)
+		created = append(created, some...)
+		return err
+	})
+	slices.Sort(created)
+	return created, err
+}
+
+func (w directWriter) deleteCategory(id int64) error {
+	return w.tx.exec("DELETE FROM categories WHERE id = $1", id)
+}

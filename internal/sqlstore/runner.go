@@ -1,0 +1,64 @@
+package sqlstore
+
+import "context"
+
+// runner executes statements on one connection, in the transaction that is open there.
+type runner interface {
+	exec(ctx context.Context, query string, args []any) error
+	query(ctx context.Context, query string, args []any) (rows, error)
+}
+
+// rows are the rows of a query, one after the other. The statement ends with Close.
+type rows interface {
+	Next() bool
+	Scan(columns ...any) error
+	Err() error
+	Close() error
+}
+
+// session is a connection that a copy, a check, a backup or a restore has for itself. Closing it rolls back its transaction.
+type session interface {
+	runner
+	close()
+}
+
+// scanner reads the columns of the current row.
+type scanner func(columns ...any) error
+
+// eachRow calls fn for every row of a query.
+func eachRow(ctx context.Context, r runner, query string, fn func(scanner) error) error {
+	rows, err := r.query(ctx, query, nil)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := fn(rows.Scan); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// firstRow reads the first row of a query into columns, and reports whether there is one.
+func firstRow(ctx context.Context, r runner, query string, columns ...any) (found bool, err error) {
+	rows, err := r.query(ctx, query, nil)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	if rows.Next() {
+		return true, rows.Scan(columns...)
+	}
+	return false, rows.Err()
+}
+
+// execAll executes statements until one fails.
+func execAll(ctx context.Context, r runner, statements ...string) error {
+	for _, statement := range statements {
+		if err := r.exec(ctx, statement, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
