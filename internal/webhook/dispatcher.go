@@ -12,8 +12,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// every is how often the dispatcher looks for webhooks, and each courier for what is due, where nothing calls them sooner.
-const every = 500 * time.Millisecond
+// pollInterval is how often the dispatcher looks for webhooks, and each courier for what is due, where nothing calls them sooner.
+const pollInterval = 500 * time.Millisecond
 
 // Config is what a dispatcher is told when it is made.
 type Config struct {
@@ -29,21 +29,21 @@ type Config struct {
 // Dispatcher has a courier for each webhook, so that none waits for the receiver of another. Any number of nodes may have one
 // on the same store: they share the work, because a delivery is sent by whoever has claimed it.
 type Dispatcher struct {
-	service  *shop.Service
-	sender   *sender
-	metrics  *metrics
-	troubles *troubles
+	service *shop.Service
+	sender  *sender
+	metrics *metrics
+	errors  *logDedup
 }
 
 // New makes a dispatcher.
 func New(c Config) *Dispatcher {
-	check := publicOnly
+	check := requirePublic
 	if c.AllowPrivate {
 		check = nil
 	}
 	sender := newSender(c.Version, check, nil)
 	sender.now = c.Service.Now
-	return &Dispatcher{c.Service, sender, newMetrics(), newTroubles(c.Report)}
+	return &Dispatcher{c.Service, sender, newMetrics(), newLogDedup(c.Report)}
 }
 
 // Collectors are what the metrics show of the deliveries.
@@ -55,15 +55,15 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	defer d.sender.close()
 	var running sync.WaitGroup
 	defer running.Wait()
-	couriers := map[int64]*courier{}
-	trouble := d.troubles.one()
-	defer trouble.over()
-	ticker := time.NewTicker(every)
+	workers := map[int64]*worker{}
+	errs := d.errors.newSource()
+	defer errs.resolve()
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
-		hooks, err := d.webhooks(context.WithoutCancel(ctx))
-		if trouble.note(err); err == nil {
-			d.assign(ctx, couriers, hooks, &running)
+		hooks, err := d.listWebhooks(context.WithoutCancel(ctx))
+		if errs.observe(err); err == nil {
+			d.updateWorkers(ctx, workers, hooks, &running)
 		}
 		select {
 		case <-ticker.C:
@@ -72,8 +72,8 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	}
 }
 
-// webhooks are all that there are, also those that are disabled: somebody may have asked to try one out.
-func (d *Dispatcher) webhooks(ctx context.Context) (all []shop.Webhook, err error) {
+// listWebhooks are all that there are, also those that are disabled: somebody may have asked to try one out.
+func (d *Dispatcher) listWebhooks(ctx context.Context) (all []shop.Webhook, err error) {
 	window := shop.Window{Limit: 100}
 	for {
 		page, err := d.service.ListWebhooks(ctx, window)
@@ -88,28 +88,28 @@ func (d *Dispatcher) webhooks(ctx context.Context) (all []shop.Webhook, err erro
 	}
 }
 
-// assign has each webhook have a courier that knows how it is now, and lets those go whose webhook is gone.
-func (d *Dispatcher) assign(ctx context.Context, couriers map[int64]*courier, hooks []shop.Webhook, running *sync.WaitGroup) {
-	there := map[int64]bool{}
+// updateWorkers has each webhook have a courier that knows how it is now, and lets those go whose webhook is gone.
+func (d *Dispatcher) updateWorkers(ctx context.Context, workers map[int64]*worker, hooks []shop.Webhook, running *sync.WaitGroup) {
+	current := map[int64]bool{}
 	for _, hook := range hooks {
-		there[hook.ID] = true
-		if c := couriers[hook.ID]; c != nil {
-			c.hook.Store(&hook)
+		current[hook.ID] = true
+		if w := workers[hook.ID]; w != nil {
+			w.hook.Store(&hook)
 			continue
 		}
-		c := newCourier(d, hook)
-		couriers[hook.ID] = c
+		w := newWorker(d, hook)
+		workers[hook.ID] = w
 		working, stop := context.WithCancel(ctx)
-		c.stop = stop
+		w.stop = stop
 		running.Go(func() {
 			defer stop()
-			c.run(working)
+			w.run(working)
 		})
 	}
-	for id, c := range couriers {
-		if !there[id] {
-			c.stop()
-			delete(couriers, id)
+	for id, w := range workers {
+		if !current[id] {
+			w.stop()
+			delete(workers, id)
 		}
 	}
 }

@@ -19,17 +19,17 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// patience is how long a test waits for what must happen. It only keeps a broken program from hanging the tests.
-const patience = time.Minute
+// waitLimit is how long a test waits for what must happen. It only keeps a broken program from hanging the tests.
+const waitLimit = time.Minute
 
-// office is a shop on a real store.
-type office struct {
+// fixture is a shop on a real store.
+type fixture struct {
 	*shop.Service
 	t     *testing.T
 	store *sqlstore.Store
 }
 
-func newOffice(t *testing.T) *office {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	store, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{})
 	if err != nil {
@@ -40,11 +40,11 @@ func newOffice(t *testing.T) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &office{service, t, store}
+	return &fixture{service, t, store}
 }
 
 // dispatch starts a node that delivers, beside those that do. It returns its dispatcher and what stops it.
-func (o *office) dispatch(allowPrivate bool) (*Dispatcher, func()) {
+func (o *fixture) dispatch(allowPrivate bool) (*Dispatcher, func()) {
 	o.t.Helper()
 	node, err := shop.Open(o.t.Context(), o.store, shop.Options{})
 	if err != nil {
@@ -64,8 +64,8 @@ func (o *office) dispatch(allowPrivate bool) (*Dispatcher, func()) {
 	return d, stop
 }
 
-// tell makes a webhook that is told of new animals.
-func (o *office) tell(url string) shop.Webhook {
+// subscribe makes a webhook that is told of new animals.
+func (o *fixture) subscribe(url string) shop.Webhook {
 	o.t.Helper()
 	hook, err := o.CreateWebhook(o.t.Context(), shop.NewWebhook{URL: url, Types: []shop.EventType{shop.PetCreated}})
 	if err != nil {
@@ -74,8 +74,8 @@ func (o *office) tell(url string) shop.Webhook {
 	return hook.Webhook
 }
 
-// happen adds animals.
-func (o *office) happen(animals int) {
+// createPets adds animals.
+func (o *fixture) createPets(animals int) {
 	o.t.Helper()
 	for range animals {
 		if _, err := o.CreatePet(o.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
@@ -85,7 +85,7 @@ func (o *office) happen(animals int) {
 }
 
 // deliveries are those to a webhook that have a status.
-func (o *office) deliveries(hook shop.Webhook, status shop.DeliveryStatus) []shop.Delivery {
+func (o *fixture) deliveries(hook shop.Webhook, status shop.DeliveryStatus) []shop.Delivery {
 	o.t.Helper()
 	page, err := o.ListDeliveries(o.t.Context(), shop.DeliveryList{WebhookID: hook.ID, Status: status, Window: shop.Window{Limit: 1000}})
 	if err != nil {
@@ -94,19 +94,19 @@ func (o *office) deliveries(hook shop.Webhook, status shop.DeliveryStatus) []sho
 	return page.Items
 }
 
-func await(t *testing.T, what string, so func() bool) {
+func await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitLimit); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %s for %s", patience, what)
+			t.Fatalf("waited %s for %s", waitLimit, what)
 		}
 	}
 }
 
 // Endpoints that are dead, that hang and that fail hold up nobody else.
-func TestDeadBesideHealthy(t *testing.T) {
+func TestFailingEndpointsDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	release := make(chan struct{})
 	hanging := newReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
@@ -121,11 +121,11 @@ func TestDeadBesideHealthy(t *testing.T) {
 	healthy, other := newReceiver(t, nil), newReceiver(t, nil)
 	var hooks []shop.Webhook
 	for _, url := range []string{hanging.URL, dead.URL, failing.URL, healthy.URL, other.URL} {
-		hooks = append(hooks, o.tell(url))
+		hooks = append(hooks, o.subscribe(url))
 	}
 	d, stop := o.dispatch(true)
 	const events = 60
-	o.happen(events)
+	o.createPets(events)
 	for _, r := range []*receiver{healthy, other} {
 		await(t, "all messages", func() bool { messages, _ := r.received(); return messages == events })
 	}
@@ -144,14 +144,14 @@ func TestDeadBesideHealthy(t *testing.T) {
 			t.Errorf("%d deliveries are noted", len(delivered))
 		}
 	}
-	counted := measured(t, d)
+	counted := metricValues(t, d)
 	if counted["succeeded"] < 2*events || counted["retry"] < 2*events || counted["lost"] != 0 || counted["in_flight"] != 0 {
 		t.Errorf("counted: %v", counted)
 	}
 }
 
-// measured are the outcomes of a dispatcher's attempts, and how many are in_flight.
-func measured(t *testing.T, d *Dispatcher) map[string]float64 {
+// metricValues are the outcomes of a dispatcher's attempts, and how many are in_flight.
+func metricValues(t *testing.T, d *Dispatcher) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(d.Collectors()...)
@@ -174,18 +174,18 @@ func measured(t *testing.T, d *Dispatcher) map[string]float64 {
 }
 
 // A node that stops begins nothing more, lets what is on its way end, and notes what became of it.
-func TestStop(t *testing.T) {
+func TestStopFinishesAttemptsInFlight(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	release, arrived := make(chan struct{}), make(chan struct{}, 100)
 	slow := newReceiver(t, func(http.ResponseWriter, *http.Request) {
 		arrived <- struct{}{}
 		<-release
 	})
-	hook := o.tell(slow.URL)
+	hook := o.subscribe(slow.URL)
 	_, stop := o.dispatch(true)
-	o.happen(3 * atOnce)
-	for range atOnce {
+	o.createPets(3 * maxInFlight)
+	for range maxInFlight {
 		<-arrived
 	}
 	stopped := make(chan struct{})
@@ -200,7 +200,7 @@ func TestStop(t *testing.T) {
 	}
 	close(release)
 	<-stopped
-	if _, times := slow.received(); times != atOnce {
+	if _, times := slow.received(); times != maxInFlight {
 		t.Errorf("%d were sent", times)
 	}
 	for _, delivery := range o.deliveries(hook, "") {
@@ -208,27 +208,27 @@ func TestStop(t *testing.T) {
 			t.Errorf("%+v", delivery)
 		}
 	}
-	if n := len(o.deliveries(hook, shop.DeliverySucceeded)); n != atOnce {
+	if n := len(o.deliveries(hook, shop.DeliverySucceeded)); n != maxInFlight {
 		t.Errorf("%d are noted", n)
 	}
 	o.dispatch(true) // another node, or the next start, goes on
-	await(t, "the rest", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == 3*atOnce })
-	if messages, times := slow.received(); messages != 3*atOnce || times != 3*atOnce {
+	await(t, "the rest", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == 3*maxInFlight })
+	if messages, times := slow.received(); messages != 3*maxInFlight || times != 3*maxInFlight {
 		t.Errorf("%d messages were sent %d times", messages, times)
 	}
 }
 
 // Nodes share the work: each message is sent by one of them.
-func TestNodesShare(t *testing.T) {
+func TestNodesSendEachMessageOnce(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	server := newReceiver(t, nil)
-	hook := o.tell(server.URL)
+	hook := o.subscribe(server.URL)
 	for range 3 {
 		o.dispatch(true)
 	}
 	const events = 200
-	o.happen(events)
+	o.createPets(events)
 	await(t, "all messages", func() bool { messages, _ := server.received(); return messages == events })
 	await(t, "all to be noted", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == events })
 	if messages, times := server.received(); messages != events || times != events {
@@ -237,13 +237,13 @@ func TestNodesShare(t *testing.T) {
 }
 
 // A webhook can be made, tried out, disabled, enabled and removed while the dispatcher runs.
-func TestLifeOfAWebhook(t *testing.T) {
+func TestWebhookChangesTakeEffectWhileRunning(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	server := newReceiver(t, nil)
 	o.dispatch(true)
-	o.happen(1) // before: is not told
-	hook := o.tell(server.URL)
+	o.createPets(1) // before: is not told
+	hook := o.subscribe(server.URL)
 	sent := func(want int) {
 		t.Helper()
 		await(t, fmt.Sprint(want, " messages"), func() bool { messages, _ := server.received(); return messages >= want })
@@ -257,10 +257,10 @@ func TestLifeOfAWebhook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o.happen(2)
+	o.createPets(2)
 	sent(2)
 	enable(false)
-	o.happen(2)
+	o.createPets(2)
 	if _, err := o.TestWebhook(t.Context(), hook.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -271,25 +271,25 @@ func TestLifeOfAWebhook(t *testing.T) {
 		t.Fatal(err)
 	}
 	marker := newReceiver(t, nil)
-	o.tell(marker.URL)
-	o.happen(1)
+	o.subscribe(marker.URL)
+	o.createPets(1)
 	await(t, "the next webhook", func() bool { messages, _ := marker.received(); return messages == 1 })
 	sent(5)
 }
 
 // Without leave, nothing is sent to addresses of our own, and the log of deliveries says why.
-func TestPrivateIsRefused(t *testing.T) {
+func TestPrivateAddressIsRefused(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	server := newReceiver(t, nil)
-	hook := o.tell(server.URL)
+	hook := o.subscribe(server.URL)
 	o.dispatch(false)
-	o.happen(1)
+	o.createPets(1)
 	await(t, "an attempt", func() bool {
 		deliveries := o.deliveries(hook, shop.DeliveryPending)
 		return len(deliveries) == 1 && len(deliveries[0].Attempts) == 1
 	})
-	if attempt := o.deliveries(hook, "")[0].Attempts[0]; attempt.Error != publicOnly(netip.MustParseAddr("127.0.0.1")).Error() {
+	if attempt := o.deliveries(hook, "")[0].Attempts[0]; attempt.Error != requirePublic(netip.MustParseAddr("127.0.0.1")).Error() {
 		t.Errorf("%+v", attempt)
 	}
 	if n := server.connections.accepted(); n != 0 {
@@ -298,14 +298,14 @@ func TestPrivateIsRefused(t *testing.T) {
 }
 
 // A courier that went past an event before it heard that the webhook wants it goes back for it.
-func TestCourierHearsLate(t *testing.T) {
+func TestWorkerRereadsEventsWhenTypesChange(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	server := newReceiver(t, nil)
-	hook := o.tell(server.URL)
+	hook := o.subscribe(server.URL)
 	d := New(Config{Service: o.Service, Version: "v1", AllowPrivate: true, Report: func(err error) { t.Error(err) }})
 	defer d.sender.close()
-	c := newCourier(d, hook)
+	c := newWorker(d, hook)
 	types := []shop.EventType{shop.CategoryCreated}
 	changed, err := o.UpdateWebhook(t.Context(), hook.ID, shop.WebhookChange{Types: &types}, nil)
 	if err != nil {
@@ -315,7 +315,7 @@ func TestCourierHearsLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, known := range []shop.Webhook{hook, changed} {
-		if _, err := c.round(t.Context(), known); err != nil {
+		if _, err := c.poll(t.Context(), known); err != nil {
 			t.Fatal(err)
 		}
 		c.sending.Wait()
@@ -326,52 +326,52 @@ func TestCourierHearsLate(t *testing.T) {
 }
 
 // An attempt that could not end before its claim does is not begun; what cannot be noted by then is lost.
-func TestLateAttempts(t *testing.T) {
+func TestAttemptsPastTheirClaim(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	server := newReceiver(t, nil)
-	hook := o.tell(server.URL)
+	hook := o.subscribe(server.URL)
 	var told []error
 	d := New(Config{Service: o.Service, Version: "v1", AllowPrivate: true, Report: func(err error) { told = append(told, err) }})
 	defer d.sender.close()
-	c := newCourier(d, hook)
-	c.attempt(t.Context(), message(server.URL), time.Now().Add(-beginWithin-time.Second))
+	c := newWorker(d, hook)
+	c.attempt(t.Context(), message(server.URL), time.Now().Add(-startWithin-time.Second))
 	if n := server.connections.accepted(); n != 0 {
 		t.Errorf("there were %d connections", n)
 	}
 	o.store.Close()
 	attempt := shop.Attempt{Status: 200}
-	if outcome := c.finish(t.Context(), message(server.URL), attempt, 0, time.Now().Add(-time.Second)); outcome != shop.OutcomeLost || len(told) != 1 {
+	if outcome := c.recordAttempt(t.Context(), message(server.URL), attempt, 0, time.Now().Add(-time.Second)); outcome != shop.OutcomeLost || len(told) != 1 {
 		t.Errorf("the outcome is %s, and %q was told", outcome, told)
 	}
 	for range 3 {
-		if _, err := c.round(t.Context(), hook); err == nil {
+		if _, err := c.poll(t.Context(), hook); err == nil {
 			t.Error("there is no error without a store")
 		}
 	}
 }
 
 // What goes wrong is reported once, however many meet it, and anew when it comes back.
-func TestTroubles(t *testing.T) {
+func TestRepeatedErrorIsReportedOnce(t *testing.T) {
 	t.Parallel()
 	var told []string
-	all := newTroubles(func(err error) { told = append(told, err.Error()) })
-	a, b := all.one(), all.one()
+	all := newLogDedup(func(err error) { told = append(told, err.Error()) })
+	a, b := all.newSource(), all.newSource()
 	away, full := errors.New("away"), errors.New("full")
 	for _, step := range []struct {
-		who  *trouble
+		who  *logSource
 		err  error
 		want int
 	}{
 		{a, away, 1}, {a, away, 1}, {b, away, 1}, {a, nil, 1}, {a, away, 1}, {b, full, 2}, {b, nil, 2}, {a, nil, 2}, {a, away, 3}, {b, full, 4},
 	} {
-		if step.who.note(step.err); len(told) != step.want {
+		if step.who.observe(step.err); len(told) != step.want {
 			t.Fatalf("after %+v: %q", step, told)
 		}
 	}
-	a.over()
-	b.over()
-	if len(all.met) != 0 {
-		t.Errorf("%v is left", all.met)
+	a.resolve()
+	b.resolve()
+	if len(all.active) != 0 {
+		t.Errorf("%v is left", all.active)
 	}
 }

@@ -21,17 +21,17 @@ const (
 	attemptTimeout = shop.ClaimFor / 2
 	// bodyTimeout is how long the rest of an answer may take: it is only for the log.
 	bodyTimeout = 2 * time.Second
-	// keptAnswer is how much of an answer is kept, and drained how much more is read, so that the connection can be used again.
-	keptAnswer = 1024
-	drained    = 4 << 10
-	// maxAnswerHeader is how large the header of an answer may be.
-	maxAnswerHeader = 32 << 10
+	// maxStoredBody is how much of an answer is kept, and drained how much more is read, so that the connection can be used again.
+	maxStoredBody = 1024
+	maxDrained    = 4 << 10
+	// maxResponseHeader is how large the header of an answer may be.
+	maxResponseHeader = 32 << 10
 )
 
 // sender sends messages. It follows no redirect and uses no proxy: both would lead past the check of the address.
 type sender struct {
 	transport *http.Transport
-	agent     string
+	userAgent string
 	timeout   time.Duration
 	now       func() time.Time
 }
@@ -51,14 +51,14 @@ func newSender(version string, check func(netip.Addr) error, resolver *net.Resol
 		}
 	}
 	return &sender{
-		agent:   "animalstore/" + strings.Trim(version, "()"), // of which a version has none
-		timeout: attemptTimeout,
-		now:     time.Now,
+		userAgent: "animalstore/" + strings.Trim(version, "()"), // of which a version has none
+		timeout:   attemptTimeout,
+		now:       time.Now,
 		transport: &http.Transport{
 			DialContext:            dialer.DialContext,
 			TLSHandshakeTimeout:    attemptTimeout,
-			MaxResponseHeaderBytes: maxAnswerHeader,
-			MaxIdleConnsPerHost:    atOnce,
+			MaxResponseHeaderBytes: maxResponseHeader,
+			MaxIdleConnsPerHost:    maxInFlight,
 			MaxIdleConns:           1000,
 			IdleConnTimeout:        time.Minute,
 			DisableCompression:     true, // what is kept is what was sent
@@ -77,16 +77,16 @@ func (s *sender) send(ctx context.Context, claim shop.Claim) (attempt shop.Attem
 	attempt.At = s.now().UTC().Truncate(time.Microsecond)
 	response, err := s.post(ctx, claim, attempt.At)
 	if err == nil {
-		hurry := time.AfterFunc(bodyTimeout, cancel)
-		defer hurry.Stop()
+		timer := time.AfterFunc(bodyTimeout, cancel)
+		defer timer.Stop()
 		attempt.Status = response.StatusCode
 		if attempt.Status != http.StatusSwitchingProtocols { // behind that comes no answer, and no context ends the reading
-			attempt.Answer = beginning(response.Body)
+			attempt.Answer = bodyExcerpt(response.Body)
 		}
-		after = retryAfter(response.Header.Get("Retry-After"), s.now())
+		after = parseRetryAfter(response.Header.Get("Retry-After"), s.now())
 		response.Body.Close()
 	} else {
-		attempt.Error = plainly(err, s.timeout)
+		attempt.Error = errorMessage(err, s.timeout)
 	}
 	attempt.Duration = time.Since(start)
 	return attempt, after
@@ -103,7 +103,7 @@ func (s *sender) post(ctx context.Context, claim shop.Claim, at time.Time) (*htt
 	}
 	for name, value := range map[string]string{
 		"Content-Type":      "application/cloudevents+json; charset=utf-8",
-		"User-Agent":        s.agent,
+		"User-Agent":        s.userAgent,
 		"webhook-id":        claim.MessageID,
 		"webhook-timestamp": timestamp(at),
 		"webhook-signature": signature,
@@ -113,37 +113,37 @@ func (s *sender) post(ctx context.Context, claim shop.Claim, at time.Time) (*htt
 	return s.transport.RoundTrip(request) // an http.Client would look at where a redirect leads
 }
 
-// beginning reads the first bytes of an answer, as text that can be stored and shown. An answer that breaks off has one, too.
-func beginning(body io.Reader) string {
-	read, _ := io.ReadAll(io.LimitReader(body, keptAnswer+1))
-	_, _ = io.CopyN(io.Discard, body, drained)
+// bodyExcerpt reads the first bytes of an answer, as text that can be stored and shown. An answer that breaks off has one, too.
+func bodyExcerpt(body io.Reader) string {
+	read, _ := io.ReadAll(io.LimitReader(body, maxStoredBody+1))
+	_, _ = io.CopyN(io.Discard, body, maxDrained)
 	text := string(read)
-	if len(text) > keptAnswer {
-		text = cut(text)
+	if len(text) > maxStoredBody {
+		text = truncate(text)
 	}
-	return cut(strings.ToValidUTF8(text, "\uFFFD")) // which may have made it longer
+	return truncate(strings.ToValidUTF8(text, "\uFFFD")) // which may have made it longer
 }
 
-// cut shortens a text to what is kept, between two characters.
-func cut(text string) string {
-	if len(text) <= keptAnswer {
+// truncate shortens a text to what is kept, between two characters.
+func truncate(text string) string {
+	if len(text) <= maxStoredBody {
 		return text
 	}
-	end := keptAnswer
-	for end > keptAnswer-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+	end := maxStoredBody
+	for end > maxStoredBody-utf8.UTFMax && !utf8.RuneStart(text[end]) {
 		end--
 	}
 	return text[:end]
 }
 
-// retryAfter reads how long a receiver wants to be left alone: seconds, or a date; 0 where it does not say.
-func retryAfter(value string, now time.Time) time.Duration {
-	const most = 365 * 24 * time.Hour // the shop has a limit of its own
+// parseRetryAfter reads how long a receiver wants to be left alone: seconds, or a date; 0 where it does not say.
+func parseRetryAfter(value string, now time.Time) time.Duration {
+	const maxDelay = 365 * 24 * time.Hour // the shop has a limit of its own
 	if seconds, err := strconv.ParseUint(value, 10, 32); err == nil {
-		return min(time.Duration(seconds)*time.Second, most)
+		return min(time.Duration(seconds)*time.Second, maxDelay)
 	}
 	if date, err := http.ParseTime(value); err == nil {
-		return min(max(0, date.Sub(now)), most)
+		return min(max(0, date.Sub(now)), maxDelay)
 	}
 	return 0
 }

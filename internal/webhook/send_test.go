@@ -33,7 +33,7 @@ func message(url string) shop.Claim {
 // receiver is a server that takes messages, and remembers them.
 type receiver struct {
 	*httptest.Server
-	connections *counter
+	connections *countingListener
 	mu          sync.Mutex
 	got         map[string]int // by webhook-id
 }
@@ -58,7 +58,7 @@ func newReceiver(t *testing.T, answer http.HandlerFunc, addr ...string) *receive
 		r.Listener.Close()
 		r.Listener = listener
 	}
-	r.connections = count(r.Server)
+	r.connections = countConnections(r.Server)
 	r.Start()
 	t.Cleanup(r.Close)
 	return r
@@ -74,7 +74,7 @@ func (r *receiver) received() (messages, times int) {
 	return len(r.got), times
 }
 
-func anywhere(t *testing.T) *sender {
+func unrestrictedSender(t *testing.T) *sender {
 	s := newSender("v1.2.3", nil, nil)
 	t.Cleanup(s.close)
 	return s
@@ -95,7 +95,7 @@ func TestSend(t *testing.T) {
 		io.WriteString(w, "thanks")
 	})
 	before := time.Now()
-	attempt, after := anywhere(t).send(t.Context(), message(server.URL+"/hook?a=b"))
+	attempt, after := unrestrictedSender(t).send(t.Context(), message(server.URL+"/hook?a=b"))
 	if attempt.Status != 202 || attempt.Answer != "thanks" || attempt.Error != "" || after != 0 || problem != nil ||
 		attempt.Duration <= 0 || attempt.At.Before(before.Add(-time.Second)) {
 		t.Errorf("%+v %v %v", attempt, after, problem)
@@ -112,7 +112,7 @@ func TestSend(t *testing.T) {
 
 // A message is signed with the time at which it is sent, by the clock of the service. What was sent by a wrong one is refused, and is
 // good the next time, when the clock is right.
-func TestClockOfAMessage(t *testing.T) {
+func TestMessageIsSignedWithServiceTime(t *testing.T) {
 	t.Parallel()
 	server := newReceiver(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -122,7 +122,7 @@ func TestClockOfAMessage(t *testing.T) {
 		}
 	})
 	off := time.Duration(0)
-	service, err := shop.Open(t.Context(), newOffice(t).store, shop.Options{Now: func() time.Time { return time.Now().Add(off) }})
+	service, err := shop.Open(t.Context(), newFixture(t).store, shop.Options{Now: func() time.Time { return time.Now().Add(off) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func TestClockOfAMessage(t *testing.T) {
 }
 
 // A redirect is an answer like any other; where it leads is not asked.
-func TestRedirects(t *testing.T) {
+func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	inside := newReceiver(t, nil)
 	for _, location := range []string{inside.URL, "", "http://%zz/", "/elsewhere"} {
@@ -152,7 +152,7 @@ func TestRedirects(t *testing.T) {
 				}
 				w.WriteHeader(status)
 			})
-			attempt, _ := anywhere(t).send(t.Context(), message(server.URL))
+			attempt, _ := unrestrictedSender(t).send(t.Context(), message(server.URL))
 			if _, times := server.received(); attempt.Status != status || times != 1 {
 				t.Errorf("%d to %q: %+v, asked %d times", status, location, attempt, times)
 			}
@@ -164,20 +164,20 @@ func TestRedirects(t *testing.T) {
 }
 
 // Nobody else is asked to send it: a proxy would connect to whatever it likes.
-func TestNoProxy(t *testing.T) {
+func TestProxyIsNotUsed(t *testing.T) {
 	proxy := newReceiver(t, nil)
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"} {
 		t.Setenv(name, proxy.URL)
 	}
 	server := newReceiver(t, nil, "127.0.0.3:0") // Go uses no proxy for some addresses; this is one for which it may
-	attempt, _ := anywhere(t).send(t.Context(), message(server.URL))
-	if n := proxy.connections.accepted(); n != 0 || attempt.Status != 200 || anywhere(t).transport.Proxy != nil {
+	attempt, _ := unrestrictedSender(t).send(t.Context(), message(server.URL))
+	if n := proxy.connections.accepted(); n != 0 || attempt.Status != 200 || unrestrictedSender(t).transport.Proxy != nil {
 		t.Errorf("%+v, and the proxy was asked %d times", attempt, n)
 	}
 }
 
 // Of an answer only the beginning is read, however long it is, and kept as text that can be stored and shown.
-func TestLongAnswers(t *testing.T) {
+func TestLongResponsesAreTruncated(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ part, want string }{
 		"plain":          {"a", strings.Repeat("a", 1024)},
@@ -194,7 +194,7 @@ func TestLongAnswers(t *testing.T) {
 				}
 			}
 		})
-		attempt, _ := anywhere(t).send(t.Context(), message(server.URL))
+		attempt, _ := unrestrictedSender(t).send(t.Context(), message(server.URL))
 		if attempt.Status != 200 || !utf8.ValidString(attempt.Answer) || len(attempt.Answer) > 1024 || attempt.Answer != c.want {
 			t.Errorf("%s: %d, %d bytes %q", name, attempt.Status, len(attempt.Answer), attempt.Answer)
 		}
@@ -202,15 +202,15 @@ func TestLongAnswers(t *testing.T) {
 	server := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, strings.Repeat("a", 1023)+"\xe2\x82") // it ends in the middle of a letter by itself
 	})
-	if attempt, _ := anywhere(t).send(t.Context(), message(server.URL)); len(attempt.Answer) > 1024 || !utf8.ValidString(attempt.Answer) {
+	if attempt, _ := unrestrictedSender(t).send(t.Context(), message(server.URL)); len(attempt.Answer) > 1024 || !utf8.ValidString(attempt.Answer) {
 		t.Errorf("%q", attempt.Answer)
 	}
 }
 
 // A receiver that takes its time costs no more than an attempt may take. What it has said by then counts.
-func TestSlowReceivers(t *testing.T) {
+func TestSlowReceiverTimesOut(t *testing.T) {
 	t.Parallel()
-	s := anywhere(t)
+	s := unrestrictedSender(t)
 	s.timeout = 200 * time.Millisecond
 	hang := func(_ http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
@@ -232,9 +232,9 @@ func TestSlowReceivers(t *testing.T) {
 
 // A receiver that wants to speak another protocol has not answered, and holds nobody up: net/http would read from it for as
 // long as it likes.
-func TestOtherProtocol(t *testing.T) {
+func TestSwitchingProtocolsEndsTheAttempt(t *testing.T) {
 	t.Parallel()
-	s := anywhere(t)
+	s := unrestrictedSender(t)
 	s.timeout = time.Minute
 	release := make(chan struct{})
 	defer close(release)
@@ -266,7 +266,7 @@ func TestOtherProtocol(t *testing.T) {
 }
 
 // What goes wrong is said in plain words, and nothing of our own shows in them.
-func TestPlainWords(t *testing.T) {
+func TestErrorMessages(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -278,7 +278,7 @@ func TestPlainWords(t *testing.T) {
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	secure.StartTLS()
 	defer secure.Close()
-	trusting := anywhere(t)
+	trusting := unrestrictedSender(t)
 	pool := x509.NewCertPool()
 	pool.AddCert(secure.Certificate())
 	trusting.transport.TLSClientConfig = &tls.Config{RootCAs: pool}
@@ -294,13 +294,13 @@ func TestPlainWords(t *testing.T) {
 		sender    *sender
 		url, want string
 	}{
-		{anywhere(t), "http://" + nobody, "the connection was refused"},
-		{anywhere(t), secure.URL, "the certificate was not accepted: nobody we trust has signed it"},
+		{unrestrictedSender(t), "http://" + nobody, "the connection was refused"},
+		{unrestrictedSender(t), secure.URL, "the certificate was not accepted: nobody we trust has signed it"},
 		{trusting, "https://localhost:" + port, "the certificate was not accepted: it is for another name"},
-		{anywhere(t), strings.Replace(closing.URL, "http:", "https:", 1), "the address does not speak TLS"},
-		{anywhere(t), closing.URL, "the connection was closed before there was an answer"},
-		{anywhere(t), shouting.URL, "there was no answer that could be understood"},
-		{anywhere(t), babbling.URL, "there was no answer that could be understood"},
+		{unrestrictedSender(t), strings.Replace(closing.URL, "http:", "https:", 1), "the address does not speak TLS"},
+		{unrestrictedSender(t), closing.URL, "the connection was closed before there was an answer"},
+		{unrestrictedSender(t), shouting.URL, "there was no answer that could be understood"},
+		{unrestrictedSender(t), babbling.URL, "there was no answer that could be understood"},
 	} {
 		if attempt, _ := c.sender.send(t.Context(), message(c.url)); attempt.Status != 0 || attempt.Error != c.want {
 			t.Errorf("%s: %+v, want %s", c.url, attempt, c.want)
@@ -319,7 +319,7 @@ func TestRetryAfter(t *testing.T) {
 		"Sun, 15 Nov 2026 12:00:30 GMT": 30 * time.Second, "Sunday, 15-Nov-26 12:01:00 GMT": time.Minute,
 		"Sun, 15 Nov 2026 11:00:00 GMT": 0, "Sat, 15 Nov 2036 12:00:00 GMT": 365 * 24 * time.Hour,
 	} {
-		if got := retryAfter(value, now); got != want {
+		if got := parseRetryAfter(value, now); got != want {
 			t.Errorf("%q is %s, want %s", value, got, want)
 		}
 	}
@@ -327,7 +327,7 @@ func TestRetryAfter(t *testing.T) {
 		w.Header().Set("Retry-After", "77")
 		w.WriteHeader(http.StatusTooManyRequests)
 	})
-	if attempt, after := anywhere(t).send(t.Context(), message(server.URL)); attempt.Status != 429 || after != 77*time.Second {
+	if attempt, after := unrestrictedSender(t).send(t.Context(), message(server.URL)); attempt.Status != 429 || after != 77*time.Second {
 		t.Errorf("%+v, and then %s", attempt, after)
 	}
 }

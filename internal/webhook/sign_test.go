@@ -10,7 +10,7 @@ import (
 )
 
 // The official library accepts what we sign, with every secret that it is signed with, and with no other.
-func TestSign(t *testing.T) {
+func TestOfficialLibraryVerifiesSignatures(t *testing.T) {
 	t.Parallel()
 	const first, second, other = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD", "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 	now := time.Now()

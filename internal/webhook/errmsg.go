@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-// plainly says why there was no answer, in words for the owner of the webhook. What the system says may name machines of
+// errorMessage says why there was no answer, in words for the owner of the webhook. What the system says may name machines of
 // ours, such as the server that looks names up, and is not shown.
-func plainly(err error, timeout time.Duration) string {
-	if refused, ok := errors.AsType[*refusal](err); ok {
+func errorMessage(err error, timeout time.Duration) string {
+	if refused, ok := errors.AsType[*addressError](err); ok {
 		return refused.Error()
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
@@ -29,7 +29,7 @@ func plainly(err error, timeout time.Duration) string {
 		return fmt.Sprintf("the name %s could not be looked up", lookup.Name)
 	}
 	if certificate, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return "the certificate was not accepted: " + distrust(certificate.Err)
+		return "the certificate was not accepted: " + certificateProblem(certificate.Err)
 	}
 	if operation, ok := errors.AsType[*net.OpError](err); ok && operation.Op == "dial" {
 		if errors.Is(err, syscall.ECONNREFUSED) {
@@ -49,8 +49,8 @@ func plainly(err error, timeout time.Duration) string {
 	return "there was no answer that could be understood"
 }
 
-// distrust says what is wrong with a certificate.
-func distrust(err error) string {
+// certificateProblem says what is wrong with a certificate.
+func certificateProblem(err error) string {
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return "it is for another name"
 	}

@@ -5,19 +5,19 @@ import (
 	"net/netip"
 )
 
-// refusal is why no connection is made to an address.
-type refusal struct {
+// addressError is why no connection is made to an address.
+type addressError struct {
 	addr netip.Addr
 	kind string
 }
 
-func (r *refusal) Error() string {
+func (r *addressError) Error() string {
 	return fmt.Sprintf("the address %s is %s; messages go to public addresses alone, unless the service was started to allow others",
 		r.addr, r.kind)
 }
 
-// notPublic are the addresses inside the public space, and in IPv4, at which nobody on the internet can be.
-var notPublic = []struct {
+// nonPublicRanges are the addresses inside the public space, and in IPv4, at which nobody on the internet can be.
+var nonPublicRanges = []struct {
 	prefix netip.Prefix
 	kind   string
 }{
@@ -47,24 +47,24 @@ var (
 	sixToFour  = netip.MustParsePrefix("2002::/16")
 )
 
-// publicOnly refuses an address that is not on the internet.
-func publicOnly(addr netip.Addr) error {
-	if kind := kindOf(addr); kind != "" {
-		return &refusal{addr, kind}
+// requirePublic refuses an address that is not on the internet.
+func requirePublic(addr netip.Addr) error {
+	if kind := nonPublicKind(addr); kind != "" {
+		return &addressError{addr, kind}
 	}
 	return nil
 }
 
-// kindOf says why an address is not public, or "". In IPv6 only the part that is given out is public.
-func kindOf(addr netip.Addr) string {
+// nonPublicKind says why an address is not public, or "". In IPv6 only the part that is given out is public.
+func nonPublicKind(addr netip.Addr) string {
 	if addr.Zone() != "" {
 		return "link-local"
 	}
 	addr = addr.Unmap()
-	if inside, ok := translated(addr); ok {
-		return kindOf(inside)
+	if inside, ok := embeddedIPv4(addr); ok {
+		return nonPublicKind(inside)
 	}
-	for _, part := range notPublic {
+	for _, part := range nonPublicRanges {
 		if part.prefix.Contains(addr) {
 			return part.kind
 		}
@@ -86,9 +86,9 @@ func kindOf(addr netip.Addr) string {
 	return "reserved"
 }
 
-// translated returns the IPv4 address that packets to an IPv6 address reach, where it stands for one: networks without
+// embeddedIPv4 returns the IPv4 address that packets to an IPv6 address reach, where it stands for one: networks without
 // IPv4 reach the rest of the internet so.
-func translated(addr netip.Addr) (netip.Addr, bool) {
+func embeddedIPv4(addr netip.Addr) (netip.Addr, bool) {
 	b := addr.As16()
 	switch {
 	case nat64.Contains(addr):
