@@ -19,10 +19,10 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// waitLimit is how long a test waits for what must happen. It only keeps a broken program from hanging the tests.
+// waitLimit keeps a broken program from hanging the tests.
 const waitLimit = time.Minute
 
-// fixture is a shop on a real store.
+// fixture is a shop on a real SQLite store.
 type fixture struct {
 	*shop.Service
 	t     *testing.T
@@ -43,7 +43,7 @@ func newFixture(t *testing.T) *fixture {
 	return &fixture{service, t, store}
 }
 
-// dispatch starts a node that delivers, beside those that do. It returns its dispatcher and what stops it.
+// dispatch starts another node that delivers. It returns the dispatcher and a function that stops the node.
 func (o *fixture) dispatch(allowPrivate bool) (*Dispatcher, func()) {
 	o.t.Helper()
 	node, err := shop.Open(o.t.Context(), o.store, shop.Options{})
@@ -64,7 +64,7 @@ func (o *fixture) dispatch(allowPrivate bool) (*Dispatcher, func()) {
 	return d, stop
 }
 
-// subscribe makes a webhook that is told of new animals.
+// subscribe creates a webhook for pet.created events.
 func (o *fixture) subscribe(url string) shop.Webhook {
 	o.t.Helper()
 	hook, err := o.CreateWebhook(o.t.Context(), shop.NewWebhook{URL: url, Types: []shop.EventType{shop.PetCreated}})
@@ -74,7 +74,7 @@ func (o *fixture) subscribe(url string) shop.Webhook {
 	return hook.Webhook
 }
 
-// createPets adds animals.
+// createPets creates pets, and so events.
 func (o *fixture) createPets(animals int) {
 	o.t.Helper()
 	for range animals {
@@ -84,7 +84,7 @@ func (o *fixture) createPets(animals int) {
 	}
 }
 
-// deliveries are those to a webhook that have a status.
+// deliveries lists the deliveries to a webhook that have a status; "" lists all.
 func (o *fixture) deliveries(hook shop.Webhook, status shop.DeliveryStatus) []shop.Delivery {
 	o.t.Helper()
 	page, err := o.ListDeliveries(o.t.Context(), shop.DeliveryList{WebhookID: hook.ID, Status: status, Window: shop.Window{Limit: 1000}})
@@ -103,7 +103,7 @@ func await(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// Endpoints that are dead, that hang and that fail hold up nobody else.
+// Endpoints that are unreachable, hang or fail do not delay deliveries to others.
 func TestFailingEndpointsDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)
@@ -129,11 +129,11 @@ func TestFailingEndpointsDoNotDelayOthers(t *testing.T) {
 	for _, r := range []*receiver{healthy, other} {
 		await(t, "all messages", func() bool { messages, _ := r.received(); return messages == events })
 	}
-	await(t, "the failures to be noted", func() bool {
+	await(t, "the failures to be recorded", func() bool {
 		return len(o.deliveries(hooks[1], "")) == events && !slices.ContainsFunc(o.deliveries(hooks[1], ""), func(d shop.Delivery) bool { return len(d.Attempts) == 0 })
 	})
 	for _, delivery := range o.deliveries(hooks[1], "") {
-		if first := delivery.Attempts[0]; delivery.Status != shop.DeliveryPending || first.Error != "the connection was refused" || first.Status != 0 {
+		if first := delivery.Attempts[0]; delivery.Status != shop.DeliveryPending || first.Error != "connection refused" || first.Status != 0 {
 			t.Errorf("%+v", delivery)
 		}
 	}
@@ -141,16 +141,16 @@ func TestFailingEndpointsDoNotDelayOthers(t *testing.T) {
 	stop()
 	for _, hook := range hooks[3:] {
 		if delivered := o.deliveries(hook, shop.DeliverySucceeded); len(delivered) != events {
-			t.Errorf("%d deliveries are noted", len(delivered))
+			t.Errorf("%d deliveries succeeded, want %d", len(delivered), events)
 		}
 	}
 	counted := metricValues(t, d)
 	if counted["succeeded"] < 2*events || counted["retry"] < 2*events || counted["lost"] != 0 || counted["in_flight"] != 0 {
-		t.Errorf("counted: %v", counted)
+		t.Errorf("unexpected metrics: %v", counted)
 	}
 }
 
-// metricValues are the outcomes of a dispatcher's attempts, and how many are in_flight.
+// metricValues returns a dispatcher's attempts by outcome, and those in flight as "in_flight".
 func metricValues(t *testing.T, d *Dispatcher) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -173,7 +173,7 @@ func metricValues(t *testing.T, d *Dispatcher) map[string]float64 {
 	return values
 }
 
-// A node that stops begins nothing more, lets what is on its way end, and notes what became of it.
+// A node that stops starts no new attempts, waits for those in flight, and records their results.
 func TestStopFinishesAttemptsInFlight(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)
@@ -195,13 +195,13 @@ func TestStopFinishesAttemptsInFlight(t *testing.T) {
 	}()
 	select {
 	case <-stopped:
-		t.Error("it left what was on its way")
-	case <-time.After(100 * time.Millisecond): // it must wait; were it slow to leave, this would not notice
+		t.Error("the dispatcher returned while attempts were in flight")
+	case <-time.After(100 * time.Millisecond): // long enough to notice an early return
 	}
 	close(release)
 	<-stopped
 	if _, times := slow.received(); times != maxInFlight {
-		t.Errorf("%d were sent", times)
+		t.Errorf("%d messages were sent, want %d", times, maxInFlight)
 	}
 	for _, delivery := range o.deliveries(hook, "") {
 		if claimed := !delivery.ClaimedUntil.IsZero(); claimed || delivery.Status == shop.DeliverySucceeded != (len(delivery.Attempts) == 1) {
@@ -209,16 +209,16 @@ func TestStopFinishesAttemptsInFlight(t *testing.T) {
 		}
 	}
 	if n := len(o.deliveries(hook, shop.DeliverySucceeded)); n != maxInFlight {
-		t.Errorf("%d are noted", n)
+		t.Errorf("%d deliveries succeeded, want %d", n, maxInFlight)
 	}
-	o.dispatch(true) // another node, or the next start, goes on
-	await(t, "the rest", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == 3*maxInFlight })
+	o.dispatch(true) // another node, or the next start, continues
+	await(t, "the remaining deliveries", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == 3*maxInFlight })
 	if messages, times := slow.received(); messages != 3*maxInFlight || times != 3*maxInFlight {
 		t.Errorf("%d messages were sent %d times", messages, times)
 	}
 }
 
-// Nodes share the work: each message is sent by one of them.
+// Nodes share the work: exactly one of them sends each message.
 func TestNodesSendEachMessageOnce(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)
@@ -230,19 +230,19 @@ func TestNodesSendEachMessageOnce(t *testing.T) {
 	const events = 200
 	o.createPets(events)
 	await(t, "all messages", func() bool { messages, _ := server.received(); return messages == events })
-	await(t, "all to be noted", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == events })
+	await(t, "all results to be recorded", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == events })
 	if messages, times := server.received(); messages != events || times != events {
 		t.Errorf("%d messages were sent %d times", messages, times)
 	}
 }
 
-// A webhook can be made, tried out, disabled, enabled and removed while the dispatcher runs.
+// A webhook can be created, tested, disabled, enabled and deleted while the dispatcher runs.
 func TestWebhookChangesTakeEffectWhileRunning(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)
 	server := newReceiver(t, nil)
 	o.dispatch(true)
-	o.createPets(1) // before: is not told
+	o.createPets(1) // before the webhook exists: not delivered
 	hook := o.subscribe(server.URL)
 	sent := func(want int) {
 		t.Helper()
@@ -277,7 +277,7 @@ func TestWebhookChangesTakeEffectWhileRunning(t *testing.T) {
 	sent(5)
 }
 
-// Without leave, nothing is sent to addresses of our own, and the log of deliveries says why.
+// By default nothing is sent to private addresses, and the delivery log says why.
 func TestPrivateAddressIsRefused(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)
@@ -293,11 +293,11 @@ func TestPrivateAddressIsRefused(t *testing.T) {
 		t.Errorf("%+v", attempt)
 	}
 	if n := server.connections.accepted(); n != 0 {
-		t.Errorf("there were %d connections", n)
+		t.Errorf("there were %d connections, want none", n)
 	}
 }
 
-// A courier that went past an event before it heard that the webhook wants it goes back for it.
+// A worker that skipped an event before it saw the webhook's new types goes back and delivers it.
 func TestWorkerRereadsEventsWhenTypesChange(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)
@@ -321,41 +321,41 @@ func TestWorkerRereadsEventsWhenTypesChange(t *testing.T) {
 		c.sending.Wait()
 	}
 	if messages, _ := server.received(); messages != 1 {
-		t.Errorf("%d messages came", messages)
+		t.Errorf("received %d messages, want 1", messages)
 	}
 }
 
-// An attempt that could not end before its claim does is not begun; what cannot be noted by then is lost.
+// An attempt that could outlast its claim is not started; a result that cannot be recorded before the claim ends is lost.
 func TestAttemptsPastTheirClaim(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)
 	server := newReceiver(t, nil)
 	hook := o.subscribe(server.URL)
-	var told []error
-	d := New(Config{Service: o.Service, Version: "v1", AllowPrivate: true, Report: func(err error) { told = append(told, err) }})
+	var reported []error
+	d := New(Config{Service: o.Service, Version: "v1", AllowPrivate: true, Report: func(err error) { reported = append(reported, err) }})
 	defer d.sender.close()
 	c := newWorker(d, hook)
 	c.attempt(t.Context(), message(server.URL), time.Now().Add(-startWithin-time.Second))
 	if n := server.connections.accepted(); n != 0 {
-		t.Errorf("there were %d connections", n)
+		t.Errorf("there were %d connections, want none", n)
 	}
 	o.store.Close()
 	attempt := shop.Attempt{Status: 200}
-	if outcome := c.recordAttempt(t.Context(), message(server.URL), attempt, 0, time.Now().Add(-time.Second)); outcome != shop.OutcomeLost || len(told) != 1 {
-		t.Errorf("the outcome is %s, and %q was told", outcome, told)
+	if outcome := c.recordAttempt(t.Context(), message(server.URL), attempt, 0, time.Now().Add(-time.Second)); outcome != shop.OutcomeLost || len(reported) != 1 {
+		t.Errorf("the outcome is %s, reported: %q", outcome, reported)
 	}
 	for range 3 {
 		if _, err := c.poll(t.Context(), hook); err == nil {
-			t.Error("there is no error without a store")
+			t.Error("poll succeeded on a closed store")
 		}
 	}
 }
 
-// What goes wrong is reported once, however many meet it, and anew when it comes back.
+// An error is reported once, however many sources see it, and again when it comes back.
 func TestRepeatedErrorIsReportedOnce(t *testing.T) {
 	t.Parallel()
-	var told []string
-	all := newLogDedup(func(err error) { told = append(told, err.Error()) })
+	var reported []string
+	all := newLogDedup(func(err error) { reported = append(reported, err.Error()) })
 	a, b := all.newSource(), all.newSource()
 	away, full := errors.New("away"), errors.New("full")
 	for _, step := range []struct {
@@ -365,13 +365,13 @@ func TestRepeatedErrorIsReportedOnce(t *testing.T) {
 	}{
 		{a, away, 1}, {a, away, 1}, {b, away, 1}, {a, nil, 1}, {a, away, 1}, {b, full, 2}, {b, nil, 2}, {a, nil, 2}, {a, away, 3}, {b, full, 4},
 	} {
-		if step.who.observe(step.err); len(told) != step.want {
-			t.Fatalf("after %+v: %q", step, told)
+		if step.who.observe(step.err); len(reported) != step.want {
+			t.Fatalf("after %+v: %q", step, reported)
 		}
 	}
 	a.resolve()
 	b.resolve()
 	if len(all.active) != 0 {
-		t.Errorf("%v is left", all.active)
+		t.Errorf("errors left over: %v", all.active)
 	}
 }

@@ -2,48 +2,48 @@ package webhook
 
 import "sync"
 
-// logDedup reports what goes wrong once, however many meet it and however often, until all of them are over it.
+// logDedup reports an error once, however many sources see it and however often, until it is resolved for all of them.
 type logDedup struct {
 	report func(error)
 	mu     sync.Mutex
-	active map[string]int // how many are in each kind of trouble
+	active map[string]int // how many sources currently see each error
 }
 
 func newLogDedup(report func(error)) *logDedup {
 	return &logDedup{report: report, active: map[string]int{}}
 }
 
-// logSource is what one of them has met last. It belongs to one goroutine.
+// logSource is one source of errors. It must be used by one goroutine only.
 type logSource struct {
 	dedup *logDedup
-	last  string // "": nothing
+	last  string // the current error, or ""
 }
 
-func (t *logDedup) newSource() *logSource { return &logSource{dedup: t} }
+func (d *logDedup) newSource() *logSource { return &logSource{dedup: d} }
 
-// observe takes what became of the latest try; nil is the end of the trouble.
-func (t *logSource) observe(err error) {
+// observe takes the result of the latest try. nil resolves the previous error.
+func (s *logSource) observe(err error) {
 	text := ""
 	if err != nil {
 		text = err.Error()
 	}
-	if text == t.last {
+	if text == s.last {
 		return
 	}
-	t.dedup.mu.Lock()
-	defer t.dedup.mu.Unlock()
-	if t.last != "" {
-		if t.dedup.active[t.last]--; t.dedup.active[t.last] == 0 {
-			delete(t.dedup.active, t.last)
+	s.dedup.mu.Lock()
+	defer s.dedup.mu.Unlock()
+	if s.last != "" {
+		if s.dedup.active[s.last]--; s.dedup.active[s.last] == 0 {
+			delete(s.dedup.active, s.last)
 		}
 	}
 	if text != "" {
-		if t.dedup.active[text]++; t.dedup.active[text] == 1 {
-			t.dedup.report(err)
+		if s.dedup.active[text]++; s.dedup.active[text] == 1 {
+			s.dedup.report(err)
 		}
 	}
-	t.last = text
+	s.last = text
 }
 
-// resolve ends what is left of it.
-func (t *logSource) resolve() { t.observe(nil) }
+// resolve marks the source's last error as resolved.
+func (s *logSource) resolve() { s.observe(nil) }

@@ -5,27 +5,27 @@ import (
 	"net/netip"
 )
 
-// addressError is why no connection is made to an address.
+// addressError reports that an address is not public.
 type addressError struct {
 	addr netip.Addr
 	kind string
 }
 
 func (r *addressError) Error() string {
-	return fmt.Sprintf("the address %s is %s; messages go to public addresses alone, unless the service was started to allow others",
+	return fmt.Sprintf("the address %s is %s; webhooks may only use public addresses unless the service allows private ones",
 		r.addr, r.kind)
 }
 
-// nonPublicRanges are the addresses inside the public space, and in IPv4, at which nobody on the internet can be.
+// nonPublicRanges lists all of IPv4, and the parts of 2000::/3, that are not publicly reachable.
 var nonPublicRanges = []struct {
 	prefix netip.Prefix
 	kind   string
 }{
 	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified"},
 	{netip.MustParsePrefix("10.0.0.0/8"), "private"},
-	{netip.MustParsePrefix("100.64.0.0/10"), "private"}, // behind the address translation of a provider
+	{netip.MustParsePrefix("100.64.0.0/10"), "private"}, // carrier-grade NAT
 	{netip.MustParsePrefix("127.0.0.0/8"), "loopback"},
-	{netip.MustParsePrefix("169.254.0.0/16"), "link-local"}, // where clouds tell machines their secrets
+	{netip.MustParsePrefix("169.254.0.0/16"), "link-local"}, // includes the cloud metadata services
 	{netip.MustParsePrefix("172.16.0.0/12"), "private"},
 	{netip.MustParsePrefix("192.0.0.0/24"), "reserved"},
 	{netip.MustParsePrefix("192.0.2.0/24"), "reserved"},
@@ -36,7 +36,7 @@ var nonPublicRanges = []struct {
 	{netip.MustParsePrefix("203.0.113.0/24"), "reserved"},
 	{netip.MustParsePrefix("224.0.0.0/4"), "multicast"},
 	{netip.MustParsePrefix("240.0.0.0/4"), "reserved"},
-	{netip.MustParsePrefix("2001::/23"), "reserved"}, // Teredo and other protocols
+	{netip.MustParsePrefix("2001::/23"), "reserved"}, // protocol assignments, including Teredo
 	{netip.MustParsePrefix("2001:db8::/32"), "reserved"},
 	{netip.MustParsePrefix("3fff::/20"), "reserved"},
 }
@@ -47,7 +47,7 @@ var (
 	sixToFour  = netip.MustParsePrefix("2002::/16")
 )
 
-// requirePublic refuses an address that is not on the internet.
+// requirePublic returns an error for an address that is not publicly reachable.
 func requirePublic(addr netip.Addr) error {
 	if kind := nonPublicKind(addr); kind != "" {
 		return &addressError{addr, kind}
@@ -55,7 +55,7 @@ func requirePublic(addr netip.Addr) error {
 	return nil
 }
 
-// nonPublicKind says why an address is not public, or "". In IPv6 only the part that is given out is public.
+// nonPublicKind names the kind of an address that is not public, or returns "". In IPv6 only 2000::/3 is public.
 func nonPublicKind(addr netip.Addr) string {
 	if addr.Zone() != "" {
 		return "link-local"
@@ -86,8 +86,7 @@ func nonPublicKind(addr netip.Addr) string {
 	return "reserved"
 }
 
-// embeddedIPv4 returns the IPv4 address that packets to an IPv6 address reach, where it stands for one: networks without
-// IPv4 reach the rest of the internet so.
+// embeddedIPv4 returns the IPv4 address that a NAT64 or 6to4 address stands for: packets to it end up there.
 func embeddedIPv4(addr netip.Addr) (netip.Addr, bool) {
 	b := addr.As16()
 	switch {

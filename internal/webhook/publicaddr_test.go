@@ -37,11 +37,11 @@ func TestRequirePublic(t *testing.T) {
 	}
 }
 
-// dnsServer is a server of names that answers as it is told, and counts.
+// dnsServer is a DNS server that returns configured addresses and counts the lookups.
 type dnsServer struct {
 	resolver    *net.Resolver
 	mu          sync.Mutex
-	answers     map[string][]string // the addresses of a name: the first look-up gets the first one, and the last stays
+	answers     map[string][]string // addresses by name: each lookup returns the next one, and the last repeats
 	lookupCount map[string]int
 }
 
@@ -97,7 +97,7 @@ func (s *dnsServer) answer(packet []byte) ([]byte, error) {
 	return message.Pack()
 }
 
-// next returns the address of a name. A look-up asks for both kinds of address; the first kind counts it.
+// next returns the next address of a name. A lookup queries A and AAAA; only A queries are counted.
 func (s *dnsServer) next(name string, kind dnsmessage.Type) (netip.Addr, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,14 +112,14 @@ func (s *dnsServer) next(name string, kind dnsmessage.Type) (netip.Addr, bool) {
 	return address, true
 }
 
-// lookups tells how often a name was looked up.
+// lookups returns how often a name was looked up.
 func (s *dnsServer) lookups(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lookupCount[name]
 }
 
-// countConnections has the connections to a server counted that has not started.
+// countConnections counts the connections to a server. It must be called before the server starts.
 func countConnections(server *httptest.Server) *countingListener {
 	c := &countingListener{Listener: server.Listener}
 	server.Listener = c
@@ -148,7 +148,7 @@ func (c *countingListener) accepted() int {
 	return c.n
 }
 
-// A name is refused for what it resolves to, when the connection is made.
+// A host name that resolves to a private address is refused when connecting.
 func TestNamesOfPrivateAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	server := newReceiver(t, nil)
@@ -163,7 +163,7 @@ func TestNamesOfPrivateAddressesAreRefused(t *testing.T) {
 	for name, addresses := range names {
 		attempt, _ := s.send(t.Context(), message("http://"+net.JoinHostPort(name, port)+"/"))
 		address := netip.MustParseAddr(addresses[0])
-		if attempt.Status != 0 || !strings.Contains(attempt.Error, address.Unmap().String()) || !strings.Contains(attempt.Error, "public addresses alone") {
+		if attempt.Status != 0 || !strings.Contains(attempt.Error, address.Unmap().String()) || !strings.Contains(attempt.Error, "may only use public addresses") {
 			if address.Is4() || hasIPv6() {
 				t.Errorf("%s: %+v", name, attempt)
 			}
@@ -178,7 +178,7 @@ func TestNamesOfPrivateAddressesAreRefused(t *testing.T) {
 		system.close()
 	}
 	if n := server.connections.accepted(); n != 0 {
-		t.Errorf("there were %d connections", n)
+		t.Errorf("there were %d connections, want none", n)
 	}
 }
 
@@ -190,15 +190,14 @@ func hasIPv6() bool {
 	return err == nil
 }
 
-// A name that means a good address when somebody looks and another one when the connection is made is refused for the
-// one that is connected to: there is no other look.
+// The address that is dialled is the one that is checked (DNS rebinding): there is no separate lookup.
 func TestAddressIsCheckedWhenConnecting(t *testing.T) {
 	t.Parallel()
 	good, bad := newReceiver(t, nil), newReceiver(t, nil, "127.0.0.2:0")
 	names := newDNSServer(t, map[string][]string{"turns.example.com": {"127.0.0.1", "127.0.0.2"}})
 	s := newSender("v1", func(addr netip.Addr) error {
 		if addr == netip.MustParseAddr("127.0.0.1") {
-			return nil // stands for a public one
+			return nil // stands in for a public address
 		}
 		return requirePublic(addr)
 	}, names.resolver)
@@ -214,12 +213,12 @@ func TestAddressIsCheckedWhenConnecting(t *testing.T) {
 		t.Errorf("the second time: %+v", attempt)
 	}
 	if n := bad.connections.accepted(); n != 0 {
-		t.Errorf("there were %d connections", n)
+		t.Errorf("there were %d connections, want none", n)
 	}
 	if n := names.lookups("turns.example.com"); n != 2 {
-		t.Errorf("two attempts looked the name up %d times", n)
+		t.Errorf("two attempts made %d lookups", n)
 	}
-	if attempt, _ := s.send(t.Context(), message("http://nobody.example.com/")); attempt.Error != "the name nobody.example.com has no address" {
-		t.Errorf("a name that is not there: %+v", attempt)
+	if attempt, _ := s.send(t.Context(), message("http://nobody.example.com/")); attempt.Error != "the host name nobody.example.com has no address" {
+		t.Errorf("an unknown name: %+v", attempt)
 	}
 }

@@ -12,11 +12,11 @@ import (
 )
 
 const (
-	// maxInFlight is how many messages a node has on their way to one webhook.
+	// maxInFlight limits the concurrent attempts of one node to one webhook.
 	maxInFlight = 8
-	// batchDelay is how long a courier waits after news for more of them: many events then cost one write.
+	// batchDelay is how long a worker waits for further events after the first: many events then cost one write.
 	batchDelay = 20 * time.Millisecond
-	// startWithin is how late in its claim an attempt may begin: it must be over, and noted, well before the claim is.
+	// startWithin is how far into its claim an attempt may start: its result must be recorded well before the claim ends.
 	startWithin = shop.ClaimFor / 4
 )
 
@@ -24,13 +24,13 @@ const (
 type worker struct {
 	*Dispatcher
 	stop     context.CancelFunc
-	hook     atomic.Pointer[shop.Webhook] // as the dispatcher has seen it last
-	types    []shop.EventType             // what it wanted to be told when the courier last looked
-	position int64                        // how far the courier has looked for it
-	full     bool                         // all that it could take were due: there may be more
+	hook     atomic.Pointer[shop.Webhook] // the latest version that the dispatcher has read
+	types    []shop.EventType             // the webhook's types at the last fan-out
+	position int64                        // the last event that was fanned out or skipped
+	full     bool                         // the last poll filled every slot: more deliveries may be due
 	sending  sync.WaitGroup
-	slots    chan struct{} // one is held by each attempt
-	freed    chan struct{} // receives when one has been given back
+	slots    chan struct{} // each attempt holds one
+	freed    chan struct{} // signals that an attempt has released its slot
 }
 
 func newWorker(d *Dispatcher, hook shop.Webhook) *worker {
@@ -39,7 +39,7 @@ func newWorker(d *Dispatcher, hook shop.Webhook) *worker {
 	return w
 }
 
-// run delivers until the context ends, and returns when nothing is on its way any more.
+// run delivers until the context ends, then waits for the attempts in flight.
 func (w *worker) run(ctx context.Context) {
 	defer w.sending.Wait()
 	errs := w.errors.newSource()
@@ -47,7 +47,7 @@ func (w *worker) run(ctx context.Context) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
-		hook, news := *w.hook.Load(), w.service.News() // before looking, so that none is missed
+		hook, news := *w.hook.Load(), w.service.News() // taken before the poll, so that no event is missed
 		more, err := w.poll(context.WithoutCancel(ctx), hook)
 		errs.observe(err)
 		if more && err == nil {
@@ -70,7 +70,7 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// poll makes deliveries of what has happened and begins with those that are due. It tells whether there may be more events.
+// poll fans out new events and starts the deliveries that are due. more reports whether further events may be waiting.
 func (w *worker) poll(ctx context.Context, hook shop.Webhook) (more bool, err error) {
 	if hook.Enabled {
 		more, err = w.fanOut(ctx, hook)
@@ -78,9 +78,9 @@ func (w *worker) poll(ctx context.Context, hook shop.Webhook) (more bool, err er
 	return more, errors.Join(err, w.startDue(ctx, hook.ID))
 }
 
-// fanOut makes deliveries of what has happened, and tells whether there may be more.
+// fanOut turns new events into deliveries. more reports whether further events may be waiting.
 func (w *worker) fanOut(ctx context.Context, hook shop.Webhook) (more bool, err error) {
-	if !slices.Equal(hook.Types, w.types) { // what was passed over may be wanted now
+	if !slices.Equal(hook.Types, w.types) { // events that were skipped may match now
 		w.types, w.position = hook.Types, hook.Position
 	}
 	before := max(w.position, hook.Position)
@@ -92,13 +92,13 @@ func (w *worker) fanOut(ctx context.Context, hook shop.Webhook) (more bool, err 
 	return position != before, nil
 }
 
-// startDue begins with the deliveries that are due, as many as there are slots for.
+// startDue claims deliveries that are due, up to the number of free slots, and starts an attempt for each.
 func (w *worker) startDue(ctx context.Context, id int64) error {
 	free := maxInFlight - len(w.slots)
 	if w.full = free == 0; w.full {
 		return nil
 	}
-	claimedAt := time.Now() // the claims last from then on at least, whatever the database's clock says
+	claimedAt := time.Now() // a lower bound: the database grants the claims later than this
 	claims, err := w.service.ClaimDeliveries(ctx, id, free)
 	for _, claim := range claims {
 		w.slots <- struct{}{}
@@ -111,19 +111,19 @@ func (w *worker) startDue(ctx context.Context, id int64) error {
 	return err
 }
 
-// releaseSlot gives a slot back.
+// releaseSlot frees the slot of an attempt and wakes the worker.
 func (w *worker) releaseSlot() {
 	<-w.slots
 	select {
 	case w.freed <- struct{}{}:
-	default: // the courier knows already
+	default: // the worker has a signal pending
 	}
 }
 
-// attempt sends one message and has noted what became of it.
+// attempt sends one message and records the result.
 func (w *worker) attempt(ctx context.Context, claim shop.Claim, claimedAt time.Time) {
 	if time.Since(claimedAt) > startWithin {
-		return // another node might take it for abandoned while it is on its way
+		return // the claim could end, and another node send the message, while this attempt is in flight
 	}
 	w.metrics.inFlight.Inc()
 	attempt, after := w.sender.send(ctx, claim)
@@ -132,8 +132,8 @@ func (w *worker) attempt(ctx context.Context, claim shop.Claim, claimedAt time.T
 	w.metrics.outcomes.WithLabelValues(string(w.recordAttempt(ctx, claim, attempt, after, claimedAt.Add(shop.ClaimFor)))).Inc()
 }
 
-// recordAttempt has noted what became of an attempt. While that cannot be done it is tried again, until the claim is over: what is
-// not noted is sent again.
+// recordAttempt stores the result of an attempt. It retries until the claim ends; a result that is not stored by then is
+// lost, and the message is sent again.
 func (w *worker) recordAttempt(ctx context.Context, claim shop.Claim, attempt shop.Attempt, after time.Duration, until time.Time) shop.Outcome {
 	errs := w.errors.newSource()
 	defer errs.resolve()
@@ -150,7 +150,7 @@ func (w *worker) recordAttempt(ctx context.Context, claim shop.Claim, attempt sh
 	}
 }
 
-// pause waits, unless the context ends.
+// pause waits, or returns early when the context ends.
 func pause(ctx context.Context, wait time.Duration) {
 	select {
 	case <-time.After(wait):
