@@ -18,7 +18,7 @@ type categoryName struct {
 
 // Categories walks all the categories by ascending id. It ends with the first error.
 func (c *Client) Categories(ctx context.Context) iter.Seq2[Category, error] {
-	return all[Category](ctx, c, "/categories", byCursor, window(0, ""))
+	return all[Category](ctx, c, "/categories", byCursor, pageQuery(0, ""))
 }
 
 // CreateCategory adds a category and returns it with its id.

@@ -18,8 +18,8 @@ const (
 	// defaultTimeout bounds each attempt: the service itself waits five seconds for the first of two equal requests.
 	defaultTimeout = 30 * time.Second
 	defaultRetries = 4
-	// maxAnswer bounds what is read of an answer. The largest page is a hundred animals, far below it.
-	maxAnswer = 8 << 20
+	// maxResponse bounds what is read of an answer. The largest page is a hundred animals, far below it.
+	maxResponse = 8 << 20
 )
 
 // Client calls one service with one key.
@@ -30,20 +30,6 @@ type Client struct {
 	userAgent string
 	retries   int
 }
-
-// Option changes how a Client works.
-type Option func(*Client)
-
-// WithHTTPClient sends the requests through h, with its transport and its timeout, which is that of one attempt; a stream
-// of events, or an export, must only begin within it. The default gives each attempt 30 seconds, and an import two
-// minutes. Redirects are never followed, whatever h says: the key would go with them.
-func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
-
-// WithUserAgent sets the User-Agent header.
-func WithUserAgent(name string) Option { return func(c *Client) { c.userAgent = name } }
-
-// WithRetries sets how often a call is sent again after its first attempt; 0 is never. The default is 4.
-func WithRetries(n int) Option { return func(c *Client) { c.retries = n } }
 
 // New makes a client for the service at a base address, which ends in /v1, with an API key.
 func New(baseURL, key string, options ...Option) (*Client, error) {
@@ -104,35 +90,35 @@ type request struct {
 	err            error  // of an option
 }
 
-// answer is what came back.
-type answer struct {
+// apiResponse is what came back.
+type apiResponse struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
 // do makes a call and reads what the service says into a value; nil expects it to say that it is done.
-func (c *Client) do(ctx context.Context, r request, into any) (answer, error) {
+func (c *Client) do(ctx context.Context, r request, into any) (apiResponse, error) {
 	if r.err != nil {
-		return answer{}, r.err
+		return apiResponse{}, r.err
 	}
 	prepared, err := c.prepare(ctx, r)
 	if err != nil {
-		return answer{}, err
+		return apiResponse{}, err
 	}
-	got, err := c.sendUntilAnswered(ctx, prepared)
+	got, err := c.sendWithRetries(ctx, prepared)
 	switch {
 	case err != nil:
-		return answer{}, err
+		return apiResponse{}, err
 	case into == nil && got.status != http.StatusNoContent:
-		return answer{}, got.unexpected("it should be 204 No Content")
+		return apiResponse{}, got.unexpectedError("it should be 204 No Content")
 	case into != nil && json.Unmarshal(got.body, into) != nil:
-		return answer{}, got.unexpected("its body is not the JSON that was asked for")
+		return apiResponse{}, got.unexpectedError("its body is not the JSON that was asked for")
 	}
 	return got, nil
 }
 
-func (c *Client) get(ctx context.Context, path string, query url.Values, into any) (answer, error) {
+func (c *Client) get(ctx context.Context, path string, query url.Values, into any) (apiResponse, error) {
 	return c.do(ctx, request{method: http.MethodGet, path: path, query: query}, into)
 }
 
@@ -140,7 +126,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, into an
 func (c *Client) prepare(ctx context.Context, r request) (*http.Request, error) {
 	var body []byte
 	contentType := "application/json"
-	if sent, ok := r.body.(file); ok {
+	if sent, ok := r.body.(rawBody); ok {
 		contentType, body = sent.mediaType, sent.content
 	} else if r.body != nil {
 		var err error
@@ -164,7 +150,7 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, error) 
 		header.Set("Content-Type", contentType)
 	}
 	if r.idempotencyKey != "" {
-		header.Set("Idempotency-Key", `"`+quoter.Replace(r.idempotencyKey)+`"`)
+		header.Set("Idempotency-Key", `"`+quoteEscaper.Replace(r.idempotencyKey)+`"`)
 	}
 	if r.ifMatch != "" {
 		header.Set("If-Match", r.ifMatch)
@@ -173,23 +159,23 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, error) 
 }
 
 // send makes one attempt. An answer that is no success is an *Error.
-func (c *Client) send(prepared *http.Request) (answer, error) {
+func (c *Client) send(prepared *http.Request) (apiResponse, error) {
 	attempt := prepared.Clone(prepared.Context())
 	attempt.Body, _ = prepared.GetBody() // from memory: cannot fail
 	response, err := c.http.Do(attempt)
 	if err != nil {
-		return answer{}, fmt.Errorf("animalstore: %w", err)
+		return apiResponse{}, fmt.Errorf("animalstore: %w", err)
 	}
 	defer response.Body.Close()
-	got := answer{status: response.StatusCode, header: response.Header}
-	got.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	got := apiResponse{status: response.StatusCode, header: response.Header}
+	got.body, err = io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
 	switch {
 	case err != nil:
 		return got, fmt.Errorf("animalstore: %s %s: the answer broke off: %w", prepared.Method, prepared.URL, err)
 	case got.status < 200 || got.status > 299:
-		return got, got.err()
-	case len(got.body) > maxAnswer:
-		return got, got.unexpected("it is too large")
+		return got, got.asError()
+	case len(got.body) > maxResponse:
+		return got, got.unexpectedError("it is too large")
 	}
 	return got, nil
 }

@@ -12,7 +12,7 @@ import (
 	"animalstore/client"
 )
 
-func TestNewRefuses(t *testing.T) {
+func TestNewRejectsBadArguments(t *testing.T) {
 	t.Parallel()
 	const good = "https://shop.example/v1"
 	for _, c := range []struct {
@@ -55,7 +55,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-func TestNewAccepts(t *testing.T) {
+func TestNewAcceptsBaseURLs(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{
 		"http://localhost:8080/v1", "https://animals.example/v1/", "https://animals.example/shops/7/v1", "http://[::1]:80/v1",
@@ -66,9 +66,9 @@ func TestNewAccepts(t *testing.T) {
 	}
 }
 
-func TestWhatIsSent(t *testing.T) {
+func TestRequestHeaders(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	s.url += "/" // also then
 	c := s.client(client.WithUserAgent("shelter/1.0"))
 	pet := must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
@@ -99,14 +99,14 @@ func TestWhatIsSent(t *testing.T) {
 // Nothing that a program may log shows the key.
 func TestKeyIsNotShown(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	const secret = "ask_live_somebody-elses-key"
 	c := s.clientWith(secret, client.WithRetries(0))
 	_, refused := c.GetPet(t.Context(), 1)
 	wantCode(t, refused, client.CodeInvalidAPIKey)
-	s.next(isLost)
+	s.inject(dropRequest)
 	_, lost := c.GetPet(t.Context(), 1)
-	s.next(gets(502, "you sent "+secret, "Content-Type", "text/plain"))
+	s.inject(respond(502, "you sent "+secret, "Content-Type", "text/plain"))
 	_, echoed := c.GetPet(t.Context(), 1)
 	wantCode(t, echoed, client.CodeUnexpectedAnswer)
 	if lost == nil {
@@ -128,7 +128,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	var visits atomic.Int64
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { visits.Add(1) }))
 	t.Cleanup(elsewhere.Close)
-	s := newShop(t)
+	s := newTestService(t)
 	follows := &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return nil },
@@ -136,7 +136,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	c := s.client(client.WithHTTPClient(follows))
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		for _, to := range []string{elsewhere.URL + "/v1/pets", s.url + "/pets"} {
-			s.next(gets(status, "", "Location", to))
+			s.inject(respond(status, "", "Location", to))
 			_, err := c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1})
 			wantCode(t, err, client.CodeUnexpectedAnswer)
 			if e, _ := errors.AsType[*client.Error](err); e.Status != status || !strings.Contains(e.Message, to) {
@@ -152,29 +152,29 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestAnswersOfOthers(t *testing.T) {
+func TestResponsesFromOtherServers(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c := s.client()
 	huge := "[" + strings.Repeat(" ", 9<<20) + "]"
 	for _, f := range []struct {
 		name   string
-		answer fate
+		answer fault
 	}{
-		{"a page of a hotel's network", gets(200, "<html>Please log in</html>", "Content-Type", "text/html")},
-		{"nothing", gets(200, "")},
-		{"another kind of JSON", gets(200, `"hello"`)},
-		{"two values", gets(200, `[] []`)},
-		{"without end", gets(200, huge)},
-		{"no content", gets(204, "")},
-		{"an id that is no int64", gets(200, `[{"id":9223372036854775808}]`)},
-		{"not found, says a proxy", gets(404, proxyPage)},
-		{"not found, with another JSON", gets(404, `{"error":"not found"}`)},
-		{"another status in the body", gets(404, apiError(403, client.CodeNotFound))},
-		{"a teapot", gets(418, "short and stout")},
-		{"a status that nobody knows", gets(299, "")},
+		{"a page of a hotel's network", respond(200, "<html>Please log in</html>", "Content-Type", "text/html")},
+		{"nothing", respond(200, "")},
+		{"another kind of JSON", respond(200, `"hello"`)},
+		{"two values", respond(200, `[] []`)},
+		{"without end", respond(200, huge)},
+		{"no content", respond(204, "")},
+		{"an id that is no int64", respond(200, `[{"id":9223372036854775808}]`)},
+		{"not found, says a proxy", respond(404, proxyPage)},
+		{"not found, with another JSON", respond(404, `{"error":"not found"}`)},
+		{"another status in the body", respond(404, apiError(403, client.CodeNotFound))},
+		{"a teapot", respond(418, "short and stout")},
+		{"a status that nobody knows", respond(299, "")},
 	} {
-		s.next(f.answer)
+		s.inject(f.answer)
 		pet, err := c.GetPet(t.Context(), 1)
 		if pet != (client.Pet{}) || !client.IsCode(err, client.CodeUnexpectedAnswer) {
 			t.Errorf("%s: got %v, %v", f.name, pet, err)
@@ -183,6 +183,6 @@ func TestAnswersOfOthers(t *testing.T) {
 			t.Errorf("%s: %d requests were sent", f.name, n)
 		}
 	}
-	s.next(gets(200, "<html>Please log in</html>"))
+	s.inject(respond(200, "<html>Please log in</html>"))
 	wantCode(t, c.DeletePet(t.Context(), 1), client.CodeUnexpectedAnswer)
 }

@@ -13,10 +13,10 @@ import (
 )
 
 // The first program of the documentation runs as it stands there.
-func TestFirstProgram(t *testing.T) {
+func TestFirstProgramOfTheDocumentationRuns(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	s.add("Rex")
+	s := newTestService(t)
+	s.addPet("Rex")
 	source, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)

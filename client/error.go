@@ -74,8 +74,8 @@ func IsCode(err error, code Code) bool {
 	return ok && e.Code == code
 }
 
-// err is the error of an answer that is no success.
-func (a answer) err() *Error {
+// asError is the error of an answer that is no success.
+func (a apiResponse) asError() *Error {
 	var body struct {
 		Code    Code
 		Message string
@@ -85,14 +85,14 @@ func (a answer) err() *Error {
 		return a.newError(body.Code, body.Message)
 	}
 	if to := a.header.Get("Location"); to != "" && a.status < 400 {
-		return a.unexpected(fmt.Sprintf("it leads to %q, where the key is not sent", to))
+		return a.unexpectedError(fmt.Sprintf("it leads to %q, where the key is not sent", to))
 	}
-	return a.unexpected("it is not the service's own")
+	return a.unexpectedError("it is not the service's own")
 }
 
-// unexpected is the error of an answer that the service would not give. It shows nothing of the body: that may be a
+// unexpectedError is the error of an answer that the service would not give. It shows nothing of the body: that may be a
 // page, and may repeat what was sent.
-func (a answer) unexpected(why string) *Error {
+func (a apiResponse) unexpectedError(why string) *Error {
 	status := strings.TrimSpace(fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)))
 	kind := a.header.Get("Content-Type")
 	if kind == "" {
@@ -101,7 +101,7 @@ func (a answer) unexpected(why string) *Error {
 	return a.newError(CodeUnexpectedAnswer, fmt.Sprintf("The answer %s (%s) cannot be used: %s.", status, kind, why))
 }
 
-func (a answer) newError(code Code, message string) *Error {
+func (a apiResponse) newError(code Code, message string) *Error {
 	return &Error{
 		Code:       code,
 		Message:    message,

@@ -15,9 +15,9 @@ import (
 	"animalstore/client"
 )
 
-func TestError(t *testing.T) {
+func TestErrorCarriesTheServiceResponse(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	_, err := s.clientWith("ask_live_wrong").Inventory(t.Context())
 	e, ok := errors.AsType[*client.Error](fmt.Errorf("wrapped: %w", err))
 	if !ok || e.Code != client.CodeInvalidAPIKey || e.Status != 401 || e.RequestID == "" || e.RetryAfter != 0 ||
@@ -42,8 +42,8 @@ func TestError(t *testing.T) {
 
 func TestProxyError(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	s.next(gets(502, proxyPage, "Content-Type", "text/html", "Retry-After", "61"))
+	s := newTestService(t)
+	s.inject(respond(502, proxyPage, "Content-Type", "text/html", "Retry-After", "61"))
 	_, err := s.client().Inventory(t.Context())
 	want := "animalstore: The answer 502 Bad Gateway (text/html) cannot be used: it is not the service's own. (502 unexpected_answer)"
 	if err == nil || err.Error() != want {
@@ -69,8 +69,8 @@ func TestCodesAreComplete(t *testing.T) {
 // No type of ours lacks a member that the service sends.
 func TestTypesAreComplete(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	c, ctx, pet := s.client(), t.Context(), s.add("Rex")
+	s := newTestService(t)
+	c, ctx, pet := s.client(), t.Context(), s.addPet("Rex")
 	must(c.CreateCategory(ctx, "Dogs"))(t)
 	must(c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID, Reference: "x"}))(t)
 	must(c.CreateKey(ctx, client.NewKey{Name: "x", Scopes: []client.Scope{client.ScopeAdmin}}))(t)

@@ -71,25 +71,25 @@ func (d *EventData) UnmarshalJSON(text []byte) error {
 
 // Pet decodes an animal after and before the change; nil where there is none. It fails for an event of another kind, as
 // do the methods below for theirs.
-func (e Event) Pet() (current, previous *Pet, err error) { return change[Pet](e, "pet") }
+func (e Event) Pet() (current, previous *Pet, err error) { return decodeChange[Pet](e, "pet") }
 
 // Category decodes a category after and before the change.
 func (e Event) Category() (current, previous *Category, err error) {
-	return change[Category](e, "category")
+	return decodeChange[Category](e, "category")
 }
 
 // Order decodes an order after and before the change.
-func (e Event) Order() (current, previous *Order, err error) { return change[Order](e, "order") }
+func (e Event) Order() (current, previous *Order, err error) { return decodeChange[Order](e, "order") }
 
 // Key decodes a key after and before the change, without its secret.
-func (e Event) Key() (current, previous *Key, err error) { return change[Key](e, "key") }
+func (e Event) Key() (current, previous *Key, err error) { return decodeChange[Key](e, "key") }
 
 // Webhook decodes a webhook after and before the change, without its secret.
 func (e Event) Webhook() (current, previous *Webhook, err error) {
-	return change[Webhook](e, "webhook")
+	return decodeChange[Webhook](e, "webhook")
 }
 
-func change[T any](e Event, kind string) (current, previous *T, err error) {
+func decodeChange[T any](e Event, kind string) (current, previous *T, err error) {
 	if !strings.HasPrefix(string(e.Type), kind+".") {
 		return nil, nil, fmt.Errorf("animalstore: the event %s is %s, and tells nothing of a %s", e.ID, e.Type, kind)
 	}
@@ -144,7 +144,7 @@ func (q EventQuery) values() url.Values {
 // After of the query for the following page; it is empty after the last one. It fails with [CodeEventsExpired] where
 // events after After are no longer kept. [Client.Events] walks the pages by itself, and [Client.Follow] goes on from there.
 func (c *Client) ListEvents(ctx context.Context, q EventQuery) (events []Event, next string, err error) {
-	return page[Event](ctx, c, "/events", byEvent, q.values())
+	return fetchPage[Event](ctx, c, "/events", byEvent, q.values())
 }
 
 // Events walks all the events that a query asks for and that have happened, oldest first. It ends with the first error.

@@ -21,8 +21,8 @@ import (
 // Every event says what there is now and what there was before.
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	c, ctx, pet := s.client(), t.Context(), s.add("Rex")
+	s := newTestService(t)
+	c, ctx, pet := s.client(), t.Context(), s.addPet("Rex")
 	order := must(c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID, Reference: "web-17"}))(t)
 	key := must(c.CreateKey(ctx, client.NewKey{Name: "x", Scopes: []client.Scope{client.ScopeAdmin}}))(t)
 	must(c.CancelOrder(ctx, order.ID))(t)
@@ -79,8 +79,8 @@ func TestEvents(t *testing.T) {
 
 func TestEventPages(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	s.addMany(5)
+	s := newTestService(t)
+	s.addPets(5)
 	want, c := s.history(), s.client()
 	query := client.EventQuery{Limit: 4}
 	var got []string
@@ -136,14 +136,14 @@ func TestEventJSON(t *testing.T) {
 	}
 }
 
-// script is a service that says one text after the other, each on a connection of its own, and notes when.
-type script struct {
+// scriptedStreams is a service that says one text after the other, each on a connection of its own, and notes when.
+type scriptedStreams struct {
 	texts []string // "503": refuse; the last is said again and again
 	at    []time.Time
 	sent  []http.Header
 }
 
-func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *scriptedStreams) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Context().Err() != nil {
 		return nil, r.Context().Err()
 	}
@@ -159,7 +159,7 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-func (s *script) client(t *testing.T) *client.Client {
+func (s *scriptedStreams) client(t *testing.T) *client.Client {
 	return must(client.New("http://animals.example/v1", adminKey, client.WithHTTPClient(&http.Client{Transport: s})))(t)
 }
 
@@ -170,7 +170,7 @@ func eventText(id string) string {
 const gone = "401 after 0"
 
 // Whatever a service says, an event is told once, and nothing that cannot be understood is passed over.
-func TestFollowStrangeStreams(t *testing.T) {
+func TestFollowUnusualStreams(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
@@ -199,7 +199,7 @@ func TestFollowStrangeStreams(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				service := &script{texts: c.texts}
+				service := &scriptedStreams{texts: c.texts}
 				var got, asked []string
 				var last error
 				for event, err := range service.client(t).Follow(t.Context(), "5", client.EventFilter{}) {
@@ -228,7 +228,7 @@ func TestFollowStrangeStreams(t *testing.T) {
 }
 
 // Pauses grow from what the service asks for, and begin anew with an event.
-func TestFollowPauses(t *testing.T) {
+func TestFollowReconnectDelays(t *testing.T) {
 	t.Parallel()
 	second := time.Second
 	for _, c := range []struct {
@@ -258,7 +258,7 @@ func TestFollowPauses(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				for range 20 {
-					service := &script{texts: append(slices.Clone(c.texts), slices.Repeat(c.texts[len(c.texts)-1:], len(c.most)-len(c.texts)+1)...)}
+					service := &scriptedStreams{texts: append(slices.Clone(c.texts), slices.Repeat(c.texts[len(c.texts)-1:], len(c.most)-len(c.texts)+1)...)}
 					service.texts = append(service.texts[:len(c.most)+1], gone)
 					lastError(service.client(t).Follow(t.Context(), "5", client.EventFilter{}))
 					for i := range c.most {

@@ -18,7 +18,7 @@ import (
 
 // Know which animals are free, and go on knowing it: read what there is, and then follow what changes.
 func ExampleClient_Follow() {
-	c, closeShop := openExample() // a client of a real service, in this process
+	c, closeShop := exampleClient() // a client of a real service, in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -73,7 +73,7 @@ func ExampleClient_Follow() {
 
 // Have every sale told to an address of yours.
 func ExampleClient_CreateWebhook() {
-	c, closeShop := openExample() // a client of a real service, in this process
+	c, closeShop := exampleClient() // a client of a real service, in this process
 	defer closeShop()
 
 	ctx := context.Background()

@@ -48,7 +48,7 @@ func Example() {
 
 // Walk all the animals that fit, however many pages they fill.
 func ExampleClient_Pets() {
-	c, closeShop := openExample() // a client of a real service, in this process
+	c, closeShop := exampleClient() // a client of a real service, in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -70,7 +70,7 @@ func ExampleClient_Pets() {
 
 // One page after the other, for a program that shows pages itself.
 func ExampleClient_ListPets() {
-	c, closeShop := openExample() // a client of a real service, in this process
+	c, closeShop := exampleClient() // a client of a real service, in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -101,7 +101,7 @@ func ExampleClient_ListPets() {
 
 // Change only what is given.
 func ExampleClient_UpdatePet() {
-	c, closeShop := openExample() // a client of a real service, in this process
+	c, closeShop := exampleClient() // a client of a real service, in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -119,7 +119,7 @@ func ExampleClient_UpdatePet() {
 
 // Change an animal only as long as nobody else has.
 func ExampleIfMatch() {
-	c, closeShop := openExample() // a client of a real service, in this process
+	c, closeShop := exampleClient() // a client of a real service, in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -167,7 +167,7 @@ func ExampleIdempotencyKey() {
 
 // Programs decide by the code of an error; the message is for people.
 func ExampleError() {
-	c, closeShop := openExample() // a client of a real service, in this process
+	c, closeShop := exampleClient() // a client of a real service, in this process
 	defer closeShop()
 
 	_, err := c.CreatePet(context.Background(), client.NewPet{CategoryID: 1})
@@ -209,7 +209,7 @@ func ExampleClient_CreateKey() {
 
 // Bring in many animals in one step, and write all of them to a file.
 func ExampleClient_ExportFile() {
-	c, closeShop := openExample() // a client of a real service, in this process
+	c, closeShop := exampleClient() // a client of a real service, in this process
 	defer closeShop()
 
 	ctx := context.Background()

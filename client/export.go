@@ -1,7 +1,6 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -24,12 +23,12 @@ func (c *Client) ExportFile(ctx context.Context, format Format, to io.Writer) (i
 	}
 	prepared.Header.Set("Accept", mediaType+", application/json;q=0.5")
 	for try := 0; ; try++ {
-		written, begun, err := c.export(prepared, mediaType, to)
-		if err == nil || begun || try == c.retries || ctx.Err() != nil || !mayPass(err) {
+		written, started, err := c.export(prepared, mediaType, to)
+		if err == nil || started || try == c.retries || ctx.Err() != nil || !isRetryable(err) {
 			return written, err
 		}
-		wait := waitBefore(try+1, err)
-		if wait > patience {
+		wait := backoff(try+1, err)
+		if wait > maxRetryAfter {
 			return 0, err
 		}
 		if ended := sleep(ctx, wait); ended != nil {
@@ -39,32 +38,27 @@ func (c *Client) ExportFile(ctx context.Context, format Format, to io.Writer) (i
 }
 
 // export makes one attempt. It may last for as long as there is something to come.
-func (c *Client) export(prepared *http.Request, mediaType string, to io.Writer) (written int64, begun bool, err error) {
-	ctx, cancel := context.WithCancelCause(prepared.Context())
-	defer cancel(nil)
-	line := &watched{ctx: ctx, cancel: cancel, limit: cmp.Or(c.http.Timeout, silence)}
-	endless := *c.http
-	endless.Timeout = 0
-	var response *http.Response
-	err = line.wait(func() (err error) { response, err = endless.Do(prepared.Clone(ctx)); return err })
+func (c *Client) export(prepared *http.Request, mediaType string, to io.Writer) (written int64, started bool, err error) {
+	idle := c.newIdleTimeout(prepared.Context())
+	defer idle.close()
+	response, err := idle.send(c.http, prepared)
 	if err != nil {
-		return 0, false, fmt.Errorf("animalstore: %w", err)
+		return 0, false, err
 	}
 	defer response.Body.Close()
-	line.in = response.Body
-	got := answer{status: response.StatusCode, header: response.Header}
+	got := apiResponse{status: response.StatusCode, header: response.Header}
 	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); got.status == http.StatusOK && kind == mediaType {
-		written, err = io.Copy(to, line)
+		written, err = io.Copy(to, idle)
 		if err != nil {
 			err = fmt.Errorf("animalstore: GET %s: the export is not whole: %w", prepared.URL, err)
 		}
 		return written, true, err
 	}
-	if got.body, err = io.ReadAll(io.LimitReader(line, maxAnswer)); err != nil {
+	if got.body, err = io.ReadAll(io.LimitReader(idle, maxResponse)); err != nil {
 		return 0, false, fmt.Errorf("animalstore: GET %s: the answer broke off: %w", prepared.URL, err)
 	}
 	if got.status >= 200 && got.status <= 299 {
-		return 0, false, got.unexpected("it is no export")
+		return 0, false, got.unexpectedError("it is no export")
 	}
-	return 0, false, got.err()
+	return 0, false, got.asError()
 }

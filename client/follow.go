@@ -16,13 +16,8 @@ import (
 	"time"
 )
 
-const (
-	// silence is how long nothing may come before a connection counts as broken: the service says something every 15
-	// seconds.
-	silence = 45 * time.Second
-	// longestPause is the most that is waited between two connections, on top of what the service asks for.
-	longestPause = 30 * time.Second
-)
+// maxReconnectDelay limits the pause between two connections, on top of what the service asks for.
+const maxReconnectDelay = 30 * time.Second
 
 // ResetError tells a follower that the service has removed events that it has not seen, for their age, or that events which it
 // has seen were undone, because the store was restored from a backup. What it knows from events may be wrong now, and must
@@ -67,11 +62,8 @@ func (c *Client) LastEventID(ctx context.Context) (string, error) {
 	return f.position, err
 }
 
-var (
-	// errEnough ends a follower whose caller wants no more.
-	errEnough = errors.New("no more is wanted")
-	errSilent = errors.New("the service said nothing for too long")
-)
+// errStop ends a follower whose caller wants no more events.
+var errStop = errors.New("stopped by the caller")
 
 // follower is one loop over the events, over any number of connections.
 type follower struct {
@@ -91,75 +83,74 @@ func (f *follower) run(ctx context.Context) error {
 	for {
 		err := f.connect(ctx)
 		switch {
-		case errors.Is(err, errEnough):
+		case errors.Is(err, errStop):
 			return nil
 		case ctx.Err() != nil:
 			return fmt.Errorf("animalstore: GET %s/events ended: %w", f.c.base, ctx.Err())
-		case !streamMayPass(err) || !f.connected && f.failures >= f.c.retries:
+		case !isStreamRetryable(err) || !f.connected && f.failures >= f.c.retries:
 			return err
 		}
 		f.failures++
-		if sleep(ctx, f.pause(err)) != nil {
+		if sleep(ctx, f.reconnectDelay(err)) != nil {
 			return fmt.Errorf("animalstore: %w before the events could be had again: %w", ctx.Err(), err)
 		}
 	}
 }
 
-// streamMayPass tells whether a stream may be had later. Unlike a call, it is worth trying after every failure of the
+// isStreamRetryable tells whether a stream may be had later. Unlike a call, it is worth trying after every failure of the
 // service: to read again does no harm, and who follows for months will see one.
-func streamMayPass(err error) bool {
+func isStreamRetryable(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && e.Status >= 500 || mayPass(err)
+	return ok && e.Status >= 500 || isRetryable(err)
 }
 
-// pause is how long to wait before the next connection.
-func (f *follower) pause(err error) time.Duration {
-	asked, most := min(f.retry, patience), longestPause
+// reconnectDelay is how long to wait before the next connection.
+func (f *follower) reconnectDelay(err error) time.Duration {
+	requested, maxJitter := min(f.retry, maxRetryAfter), maxReconnectDelay
 	if f.failures < 16 { // a shift further would overflow
-		most = min(most, max(firstWait, asked)<<(f.failures-1))
+		maxJitter = min(maxJitter, max(initialBackoff, requested)<<(f.failures-1))
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
-		asked = max(asked, min(e.RetryAfter, patience))
+		requested = max(requested, min(e.RetryAfter, maxRetryAfter))
 	}
-	return asked + mathrand.N(most)
+	return requested + mathrand.N(maxJitter)
 }
 
 // connect makes one connection and tells what comes. It returns why there is no more.
 func (f *follower) connect(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	line := &watched{ctx: ctx, cancel: cancel, limit: cmp.Or(f.c.http.Timeout, silence)}
-	body, err := f.open(line)
+	idle := f.c.newIdleTimeout(ctx)
+	defer idle.close()
+	body, err := f.open(idle)
 	if err != nil {
 		return err
 	}
 	defer body.Close()
-	line.in, line.limit = body, silence
+	idle.limit = maxIdle
 	f.connected = !f.onlyPosition
-	start, s := time.Now(), newStream(line)
+	start, s := time.Now(), newSSEReader(idle)
 	for {
 		b, err := s.next()
 		if s.retry >= 0 {
 			f.retry = s.retry
 		}
-		if f.connected && time.Since(start) > longestPause { // it was a good one
+		if f.connected && time.Since(start) > maxReconnectDelay { // it was a good one
 			f.failures = 0
 		}
 		if errors.Is(err, errTooLarge) {
-			return unusable(err.Error())
+			return invalidStream(err.Error())
 		}
 		if err != nil {
 			return fmt.Errorf("animalstore: GET %s/events: the stream broke off: %w", f.c.base, err)
 		}
-		if err := f.take(b); err != nil {
+		if err := f.handle(b); err != nil {
 			return err
 		}
 	}
 }
 
 // open sends the request for a stream and waits for the answer's beginning.
-func (f *follower) open(line *watched) (io.ReadCloser, error) {
-	prepared, err := f.c.prepare(line.ctx, request{method: http.MethodGet, path: "/events", query: f.query})
+func (f *follower) open(idle *idleTimeout) (io.ReadCloser, error) {
+	prepared, err := f.c.prepare(idle.ctx, request{method: http.MethodGet, path: "/events", query: f.query})
 	if err != nil {
 		return nil, err
 	}
@@ -168,84 +159,81 @@ func (f *follower) open(line *watched) (io.ReadCloser, error) {
 	if f.position != "" {
 		prepared.Header.Set("Last-Event-ID", f.position)
 	}
-	endless := *f.c.http
-	endless.Timeout = 0
-	var response *http.Response
-	if err := line.wait(func() (err error) { response, err = endless.Do(prepared); return err }); err != nil {
-		return nil, fmt.Errorf("animalstore: %w", err)
+	response, err := idle.send(f.c.http, prepared)
+	if err != nil {
+		return nil, err
 	}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if response.StatusCode == http.StatusOK && kind == "text/event-stream" {
 		return response.Body, nil
 	}
 	defer response.Body.Close()
-	line.in = response.Body
-	got := answer{status: response.StatusCode, header: response.Header}
+	got := apiResponse{status: response.StatusCode, header: response.Header}
 	if got.status >= 200 && got.status <= 299 {
-		return nil, got.unexpected("it is no stream of events")
+		return nil, got.unexpectedError("it is no stream of events")
 	}
-	if got.body, err = io.ReadAll(io.LimitReader(line, maxAnswer)); err != nil {
+	if got.body, err = io.ReadAll(io.LimitReader(idle, maxResponse)); err != nil {
 		return nil, fmt.Errorf("animalstore: GET %s/events: the answer broke off: %w", f.c.base, err)
 	}
-	return nil, got.err()
+	return nil, got.asError()
 }
 
-// take tells the caller of one block of the stream, where there is something to tell.
-func (f *follower) take(b block) error {
+// handle tells the caller of one block of the stream, where there is something to tell.
+func (f *follower) handle(b sseMessage) error {
 	if b.id != "" && !isPosition(b.id) {
-		return unusable("its ids are not those of events")
+		return invalidStream("its ids are not those of events")
 	}
 	switch {
 	case b.hasData && b.name == "reset":
 		return f.reset(b)
 	case b.hasData && (b.name == "" || b.name == "message"):
-		return f.tell(b)
+		return f.deliver(b)
 	case b.id != "" && !isLater(f.position, b.id): // a place without an event, or a kind of message that came after us
 		f.position = b.id
 	}
 	if f.onlyPosition && f.position != "" {
-		return errEnough
+		return errStop
 	}
 	return nil
 }
 
-// tell tells the caller of an event, unless that has been done.
-func (f *follower) tell(b block) error {
+// deliver tells the caller of an event, unless that has been done.
+func (f *follower) deliver(b sseMessage) error {
 	var event Event
 	if err := json.Unmarshal(b.data, &event); err != nil || event.ID == "" || event.ID != b.id {
-		return unusable("one of its events cannot be read")
+		return invalidStream("one of its events cannot be read")
 	}
 	if f.position != "" && !isLater(event.ID, f.position) {
 		return nil
 	}
 	f.position, f.failures = event.ID, 0
 	if f.onlyPosition || !f.yield(event, nil) {
-		return errEnough
+		return errStop
 	}
 	return nil
 }
 
 // reset tells the caller that events are missing, and goes on with those that are there.
-func (f *follower) reset(b block) error {
-	cause := answer{status: http.StatusGone, body: b.data}.err()
+func (f *follower) reset(b sseMessage) error {
+	cause := apiResponse{status: http.StatusGone, body: b.data}.asError()
 	if cause.Code != CodeEventsExpired || b.id == "" {
-		return unusable("it does not say which of its events have expired")
+		return invalidStream("it does not say which of its events have expired")
 	}
 	f.position = b.id
 	if f.onlyPosition || !f.yield(Event{}, &ResetError{After: b.id, cause: cause}) {
-		return errEnough
+		return errStop
 	}
 	return nil
 }
 
-// unusable is the error of a stream that the service would not send.
-func unusable(why string) *Error {
-	return answer{status: http.StatusOK, header: http.Header{"Content-Type": {"text/event-stream"}}}.unexpected(why)
+// invalidStream is the error of a stream that the service would not send.
+func invalidStream(why string) *Error {
+	return apiResponse{status: http.StatusOK, header: http.Header{"Content-Type": {"text/event-stream"}}}.unexpectedError(why)
 }
 
 // isPosition tells whether a text can be the id of an event.
 func isPosition(text string) bool {
-	_, ok := digits(text)
+	_, ok := parseDigits(text)
 	return ok && len(text) <= 18
 }
 
@@ -253,29 +241,4 @@ func isPosition(text string) bool {
 func isLater(a, b string) bool {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) > 0
-}
-
-// watched is a connection that ends where nothing comes for too long. Only waiting counts: a caller may take all the time
-// it needs between two events.
-type watched struct {
-	in     io.Reader
-	ctx    context.Context // of the connection
-	cancel context.CancelCauseFunc
-	limit  time.Duration
-}
-
-// wait waits for something, but not for ever.
-func (w *watched) wait(something func() error) error {
-	timer := time.AfterFunc(w.limit, func() { w.cancel(errSilent) })
-	defer timer.Stop()
-	err := something()
-	if err != nil && context.Cause(w.ctx) == errSilent {
-		return errSilent
-	}
-	return err
-}
-
-func (w *watched) Read(p []byte) (n int, err error) {
-	err = w.wait(func() (err error) { n, err = w.in.Read(p); return err })
-	return n, err
 }

@@ -48,7 +48,7 @@ func FuzzNextLink(f *testing.F) {
 }
 
 // FuzzErrorAnswer: whatever comes back in the place of an answer is an error that can be shown and waited for.
-func FuzzErrorAnswer(f *testing.F) {
+func FuzzErrorResponse(f *testing.F) {
 	for _, body := range []string{"", "{}", `{"code":"not_found","message":"x","status":404}`, `{"code":7}`, "<html>", `{"code":"unavailable","message":"x","status":503}`} {
 		f.Add(503, body, "1")
 	}
@@ -56,11 +56,11 @@ func FuzzErrorAnswer(f *testing.F) {
 	f.Add(429, "", "99999999999999999999")
 	f.Add(429, "", "-1")
 	f.Fuzz(func(t *testing.T, status int, body, after string) {
-		e := answer{status: status, header: http.Header{"Retry-After": {after}}, body: []byte(body)}.err()
+		e := apiResponse{status: status, header: http.Header{"Retry-After": {after}}, body: []byte(body)}.asError()
 		if e == nil || e.Code == "" || e.RetryAfter < 0 || e.Error() == "" {
 			t.Fatalf("%d %q %q: %+v", status, body, after, e)
 		}
-		if wait := waitBefore(1, e); wait < e.RetryAfter {
+		if wait := backoff(1, e); wait < e.RetryAfter {
 			t.Fatalf("it says %v, and is waited for %v", e.RetryAfter, wait)
 		}
 		if _, ok := errors.AsType[*Error](error(e)); !ok {

@@ -40,8 +40,8 @@ func (f Format) mediaType() (string, error) {
 	return "", errors.New("animalstore: a format is CSV or NDJSON")
 }
 
-// file is a body that is sent as it is.
-type file struct {
+// rawBody is a body that is sent as it is.
+type rawBody struct {
 	mediaType string
 	content   []byte
 }
@@ -72,7 +72,7 @@ func (c *Client) ImportFile(ctx context.Context, format Format, content []byte, 
 	if err != nil {
 		return Imported{}, err
 	}
-	got, err := c.patient().post(ctx, "/imports", file{mediaType, content}, options, &imported)
+	got, err := c.withImportTimeout().post(ctx, "/imports", rawBody{mediaType, content}, options, &imported)
 	imported.Replayed = got.header.Get("Idempotency-Replayed") == "true"
 	return imported, err
 }
@@ -85,19 +85,19 @@ func (c *Client) CheckFile(ctx context.Context, format Format, content []byte) e
 	}
 	var none Imported
 	// Without an idempotency key: nothing happens, so it may happen twice.
-	_, err = c.patient().do(ctx, request{
-		method: http.MethodPost, path: "/imports", query: url.Values{"dryRun": {"true"}}, body: file{mediaType, content},
+	_, err = c.withImportTimeout().do(ctx, request{
+		method: http.MethodPost, path: "/imports", query: url.Values{"dryRun": {"true"}}, body: rawBody{mediaType, content},
 	}, &none)
 	return err
 }
 
-// patient is the client with more time for each attempt.
-func (c *Client) patient() *Client {
+// withImportTimeout is the client with more time for each attempt.
+func (c *Client) withImportTimeout() *Client {
 	if c.http.Timeout != defaultTimeout {
 		return c // whoever set it has thought about it
 	}
-	patient, longer := *c, *c.http
-	longer.Timeout = importTimeout
-	patient.http = &longer
-	return &patient
+	copied, httpClient := *c, *c.http
+	httpClient.Timeout = importTimeout
+	copied.http = &httpClient
+	return &copied
 }

@@ -49,7 +49,7 @@ type NewKey struct {
 
 // Keys walks all the keys, newest first. It ends with the first error.
 func (c *Client) Keys(ctx context.Context) iter.Seq2[Key, error] {
-	return all[Key](ctx, c, "/keys", byCursor, window(0, ""))
+	return all[Key](ctx, c, "/keys", byCursor, pageQuery(0, ""))
 }
 
 // CreateKey makes a key and returns it with its secret, or with [ErrSecretLost].

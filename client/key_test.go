@@ -9,9 +9,9 @@ import (
 	"animalstore/client"
 )
 
-func TestKeyLife(t *testing.T) {
+func TestKeyLifecycle(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
 	expires := time.Now().Add(time.Hour).Truncate(time.Second)
 	key := must(c.CreateKey(ctx, client.NewKey{
@@ -72,16 +72,16 @@ func TestKeyLife(t *testing.T) {
 }
 
 // The service shows a secret once. Where that answer is lost, the repeat makes no second key, and the caller is told.
-func TestSecretLost(t *testing.T) {
+func TestLostSecretIsReported(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
-	s.next(losesAnswer)
+	s.inject(dropResponse)
 	key, err := c.CreateKey(ctx, client.NewKey{Name: "The website", Scopes: []client.Scope{client.ScopePetsRead}})
 	if !errors.Is(err, client.ErrSecretLost) || key.ID == 0 || key.Secret != "" {
 		t.Fatalf("got %+v, %v", key, err)
 	}
-	s.next(losesAnswer)
+	s.inject(dropResponse)
 	if _, err := c.RotateKey(ctx, key.ID, 0); !errors.Is(err, client.ErrSecretLost) {
 		t.Fatal(err)
 	}

@@ -24,11 +24,11 @@ var notCalled = []string{
 // which operation each came to.
 func TestEveryOperation(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c := s.client()
 	calls := map[string]func(context.Context){
 		"ListPets":   func(ctx context.Context) { c.ListPets(ctx, client.PetQuery{}) },
-		"Pets":       func(ctx context.Context) { c.Pets(ctx, client.PetQuery{})(enough) },
+		"Pets":       func(ctx context.Context) { c.Pets(ctx, client.PetQuery{})(stopAtFirst) },
 		"GetPet":     func(ctx context.Context) { c.GetPet(ctx, 1) },
 		"CreatePet":  func(ctx context.Context) { c.CreatePet(ctx, client.NewPet{Name: "Rex"}) },
 		"UpdatePet":  func(ctx context.Context) { c.UpdatePet(ctx, 1, client.PetUpdate{}) },
@@ -41,27 +41,27 @@ func TestEveryOperation(t *testing.T) {
 			c.ExportFile(ctx, client.CSV, io.Discard)
 			c.ExportFile(ctx, client.NDJSON, io.Discard)
 		},
-		"Categories":     func(ctx context.Context) { c.Categories(ctx)(enough) },
+		"Categories":     func(ctx context.Context) { c.Categories(ctx)(stopAtFirst) },
 		"GetCategory":    func(ctx context.Context) { c.GetCategory(ctx, 1) },
 		"PutCategory":    func(ctx context.Context) { c.PutCategory(ctx, 1, "Dogs") },
 		"ListOrders":     func(ctx context.Context) { c.ListOrders(ctx, client.OrderQuery{}) },
-		"Orders":         func(ctx context.Context) { c.Orders(ctx, client.OrderQuery{})(enough) },
+		"Orders":         func(ctx context.Context) { c.Orders(ctx, client.OrderQuery{})(stopAtFirst) },
 		"GetOrder":       func(ctx context.Context) { c.GetOrder(ctx, 1) },
 		"PlaceOrder":     func(ctx context.Context) { c.PlaceOrder(ctx, client.NewOrder{PetID: 1}) },
 		"ApproveOrder":   func(ctx context.Context) { c.ApproveOrder(ctx, 1) },
 		"DeliverOrder":   func(ctx context.Context) { c.DeliverOrder(ctx, 1) },
 		"CancelOrder":    func(ctx context.Context) { c.CancelOrder(ctx, 1) },
 		"ListEvents":     func(ctx context.Context) { c.ListEvents(ctx, client.EventQuery{}) },
-		"Events":         func(ctx context.Context) { c.Events(ctx, client.EventQuery{})(enough) },
+		"Events":         func(ctx context.Context) { c.Events(ctx, client.EventQuery{})(stopAtFirst) },
 		"LastEventID":    func(ctx context.Context) { c.LastEventID(ctx) },
-		"Keys":           func(ctx context.Context) { c.Keys(ctx)(enough) },
+		"Keys":           func(ctx context.Context) { c.Keys(ctx)(stopAtFirst) },
 		"CurrentKey":     func(ctx context.Context) { c.CurrentKey(ctx) },
 		"RotateKey":      func(ctx context.Context) { c.RotateKey(ctx, 7, 0) },
 		"RevokeKey":      func(ctx context.Context) { c.RevokeKey(ctx, 7) },
-		"Webhooks":       func(ctx context.Context) { c.Webhooks(ctx)(enough) },
+		"Webhooks":       func(ctx context.Context) { c.Webhooks(ctx)(stopAtFirst) },
 		"GetWebhook":     func(ctx context.Context) { c.GetWebhook(ctx, 1) },
 		"TestWebhook":    func(ctx context.Context) { c.TestWebhook(ctx, 1) },
-		"Deliveries":     func(ctx context.Context) { c.Deliveries(ctx, 1, client.DeliveryQuery{})(enough) },
+		"Deliveries":     func(ctx context.Context) { c.Deliveries(ctx, 1, client.DeliveryQuery{})(stopAtFirst) },
 		"Redeliver":      func(ctx context.Context) { c.Redeliver(ctx, 1, 1) },
 		"CreateCategory": func(ctx context.Context) { c.CreateCategory(ctx, "Cats") },
 		"DeleteCategory": func(ctx context.Context) { c.DeleteCategory(ctx, 9) },
@@ -72,8 +72,8 @@ func TestEveryOperation(t *testing.T) {
 		"RotateWebhook":  func(ctx context.Context) { c.RotateWebhook(ctx, 1, 0) },
 		"ListDeliveries": func(ctx context.Context) { c.ListDeliveries(ctx, 1, client.DeliveryQuery{}) },
 		"Follow": func(ctx context.Context) {
-			s.add("Rex")
-			c.Follow(ctx, "0", client.EventFilter{})(enough)
+			s.addPet("Rex")
+			c.Follow(ctx, "0", client.EventFilter{})(stopAtFirst)
 		},
 	}
 	kind := reflect.TypeFor[*client.Client]()
@@ -124,8 +124,8 @@ func TestEveryOperation(t *testing.T) {
 	}
 }
 
-// enough takes the first thing of a list, and no more.
-func enough[T any](T, error) bool { return false }
+// stopAtFirst takes the first thing of a list, and no more.
+func stopAtFirst[T any](T, error) bool { return false }
 
 // all are the first groups of all matches.
 func all(pattern *regexp.Regexp, text []byte) (found []string) {

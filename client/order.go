@@ -46,7 +46,7 @@ type OrderQuery struct {
 }
 
 func (q OrderQuery) values() url.Values {
-	query := window(q.Limit, q.Cursor)
+	query := pageQuery(q.Limit, q.Cursor)
 	if q.Status != "" {
 		query.Set("status", string(q.Status))
 	}
@@ -67,7 +67,7 @@ type Inventory struct {
 // ListOrders gets one page of the orders, newest first, of 20 where the query has no limit. The cursor next goes into
 // the query for the following page; it is empty after the last one. [Client.Orders] does that by itself.
 func (c *Client) ListOrders(ctx context.Context, q OrderQuery) (orders []Order, next string, err error) {
-	return page[Order](ctx, c, "/store/orders", byCursor, q.values())
+	return fetchPage[Order](ctx, c, "/store/orders", byCursor, q.values())
 }
 
 // Orders walks all the orders that a query asks for, newest first. It ends with the first error.
@@ -91,20 +91,20 @@ func (c *Client) GetOrder(ctx context.Context, id int64) (order Order, err error
 // ApproveOrder accepts a placed order; its hold no longer runs out. It fails with [CodeNotFound], and with
 // [CodeInvalidTransition] where the order has come too far.
 func (c *Client) ApproveOrder(ctx context.Context, id int64) (Order, error) {
-	return c.moveOrder(ctx, id, OrderApproved)
+	return c.setOrderStatus(ctx, id, OrderApproved)
 }
 
 // DeliverOrder ends an approved order: its animal is sold. It fails as ApproveOrder does.
 func (c *Client) DeliverOrder(ctx context.Context, id int64) (Order, error) {
-	return c.moveOrder(ctx, id, OrderDelivered)
+	return c.setOrderStatus(ctx, id, OrderDelivered)
 }
 
 // CancelOrder ends a placed or approved order: its animal is available again. It fails as ApproveOrder does.
 func (c *Client) CancelOrder(ctx context.Context, id int64) (Order, error) {
-	return c.moveOrder(ctx, id, OrderCancelled)
+	return c.setOrderStatus(ctx, id, OrderCancelled)
 }
 
-func (c *Client) moveOrder(ctx context.Context, id int64, to OrderStatus) (order Order, err error) {
+func (c *Client) setOrderStatus(ctx context.Context, id int64, to OrderStatus) (order Order, err error) {
 	body := struct {
 		Status OrderStatus `json:"status"`
 	}{to}

@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// largestPage is how many things the service puts on one page at most.
-const largestPage = 100
+// maxPageSize is how many things the service puts on one page at most.
+const maxPageSize = 100
 
-// place is the parameter of a list that says where a page starts.
-type place string
+// positionParam is the parameter of a list that says where a page starts.
+type positionParam string
 
 const (
-	byCursor place = "cursor"
-	byEvent  place = "after" // the feed's pages start after an event
+	byCursor positionParam = "cursor"
+	byEvent  positionParam = "after" // the feed's pages start after an event
 )
 
-// page gets one page of a list, and the place of the page that follows it, or "".
-func page[T any](ctx context.Context, c *Client, path string, by place, query url.Values) (items []T, next string, err error) {
+// fetchPage gets one page of a list, and the place of the page that follows it, or "".
+func fetchPage[T any](ctx context.Context, c *Client, path string, by positionParam, query url.Values) (items []T, next string, err error) {
 	got, err := c.get(ctx, path, query, &items)
 	if err != nil {
 		return nil, "", err
@@ -37,20 +37,20 @@ func page[T any](ctx context.Context, c *Client, path string, by place, query ur
 		next = target.Query().Get(string(by))
 	}
 	if next == "" || next == query.Get(string(by)) {
-		return nil, "", got.unexpected("its link to the next page leads nowhere")
+		return nil, "", got.unexpectedError("its link to the next page leads nowhere")
 	}
 	return items, next, nil
 }
 
 // all walks a list page by page.
-func all[T any](ctx context.Context, c *Client, path string, by place, query url.Values) iter.Seq2[T, error] {
+func all[T any](ctx context.Context, c *Client, path string, by positionParam, query url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		query := maps.Clone(query) // the walk can be made again, from the start
 		if !query.Has("limit") {
-			query.Set("limit", strconv.Itoa(largestPage))
+			query.Set("limit", strconv.Itoa(maxPageSize))
 		}
 		for {
-			items, next, err := page[T](ctx, c, path, by, query)
+			items, next, err := fetchPage[T](ctx, c, path, by, query)
 			if err != nil {
 				var none T
 				yield(none, err)
@@ -69,8 +69,8 @@ func all[T any](ctx context.Context, c *Client, path string, by place, query url
 	}
 }
 
-// window writes the part of a query that every list has.
-func window(limit int, cursor string) url.Values {
+// pageQuery writes the part of a query that every list has.
+func pageQuery(limit int, cursor string) url.Values {
 	query := url.Values{}
 	setLimit(query, limit)
 	if cursor != "" {

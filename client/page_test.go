@@ -14,21 +14,21 @@ import (
 	"animalstore/client"
 )
 
-// addMany adds animals and returns their ids, newest first.
-func (s *openShop) addMany(n int) (ids []int64) {
+// addPets adds animals and returns their ids, newest first.
+func (s *testService) addPets(n int) (ids []int64) {
 	s.t.Helper()
 	for i := range n {
-		ids = append(ids, s.add(fmt.Sprintf("animal %d", i)).ID)
+		ids = append(ids, s.addPet(fmt.Sprintf("animal %d", i)).ID)
 	}
 	slices.Reverse(ids)
 	s.requests()
 	return ids
 }
 
-func TestPagesOneByOne(t *testing.T) {
+func TestListPetsPageByPage(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	c, ids := s.client(), s.addMany(23)
+	s := newTestService(t)
+	c, ids := s.client(), s.addPets(23)
 	var got []int64
 	query := client.PetQuery{Status: client.PetAvailable}
 	for sizes := []int{20, 3}; len(sizes) > 0; sizes = sizes[1:] {
@@ -46,10 +46,10 @@ func TestPagesOneByOne(t *testing.T) {
 	}
 }
 
-func TestWalk(t *testing.T) {
+func TestPetsIteratesAllPages(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	c, ids := s.client(), s.addMany(7)
+	s := newTestService(t)
+	c, ids := s.client(), s.addPets(7)
 	walk := c.Pets(t.Context(), client.PetQuery{Limit: 3})
 	for range 2 { // a walk can be made again
 		var got []int64
@@ -78,11 +78,11 @@ func TestWalk(t *testing.T) {
 }
 
 // A walk goes on where a page got lost, and ends with the first error that stays.
-func TestWalkWithFailures(t *testing.T) {
+func TestPetsRetriesFailedPages(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	ids := s.addMany(5)
-	s.next(arrives, isLost, losesHalf, arrives, gets(403, apiError(403, client.CodeInsufficientScope)))
+	s := newTestService(t)
+	ids := s.addPets(5)
+	s.inject(passThrough, dropRequest, cutResponse, passThrough, respond(403, apiError(403, client.CodeInsufficientScope)))
 	var got []int64
 	var failures int
 	for pet, err := range s.client().Pets(t.Context(), client.PetQuery{Limit: 2}) {
@@ -98,8 +98,8 @@ func TestWalkWithFailures(t *testing.T) {
 	}
 }
 
-// relinks changes the Link header of the real answer.
-func relinks(change func(next string) []string) fate {
+// rewriteLink changes the Link header of the real answer.
+func rewriteLink(change func(next string) []string) fault {
 	return func(w http.ResponseWriter, r *http.Request, shop http.Handler) {
 		whole := httptest.NewRecorder()
 		shop.ServeHTTP(whole, r)
@@ -111,10 +111,10 @@ func relinks(change func(next string) []string) fate {
 	}
 }
 
-func TestLinks(t *testing.T) {
+func TestLinkHeaderVariants(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	c, ids := s.client(), s.addMany(3)
+	s := newTestService(t)
+	c, ids := s.client(), s.addPets(3)
 	for _, l := range []struct {
 		name   string
 		change func(next string) []string
@@ -138,7 +138,7 @@ func TestLinks(t *testing.T) {
 		{"nonsense", func(string) []string { return []string{"", "<", ">", `"`, "<<>;,=;rel"} }, false},
 		{"none", func(string) []string { return nil }, false},
 	} {
-		s.next(relinks(l.change))
+		s.inject(rewriteLink(l.change))
 		var got []int64
 		for pet, err := range c.Pets(t.Context(), client.PetQuery{Limit: 2}) {
 			got = append(got, must(pet, err)(t).ID)
@@ -152,25 +152,25 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	for _, link := range []string{`<>; rel="next"`, `</v1/pets>; rel="next"`, `<%zz?cursor=1>; rel="next"`, `</v1/pets?cursor=>; rel="next"`} {
-		s.next(relinks(func(string) []string { return []string{link} }))
+		s.inject(rewriteLink(func(string) []string { return []string{link} }))
 		_, _, err := c.ListPets(t.Context(), client.PetQuery{Limit: 2})
 		wantCode(t, err, client.CodeUnexpectedAnswer) // to stop here would hide animals
 	}
 }
 
 // A link to another host gets neither a request nor the key: the walk stays where it began.
-func TestWalkStaysHome(t *testing.T) {
+func TestPagesStayOnTheBaseURL(t *testing.T) {
 	t.Parallel()
 	var visits atomic.Int64
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { visits.Add(1) }))
 	t.Cleanup(elsewhere.Close)
-	s := newShop(t)
-	ids := s.addMany(3)
-	abroad := relinks(func(next string) []string {
+	s := newTestService(t)
+	ids := s.addPets(3)
+	abroad := rewriteLink(func(next string) []string {
 		target, _ := url.Parse(next)
 		return []string{"<" + elsewhere.URL + "/v1/pets?" + target.RawQuery + `>; rel="next"`}
 	})
-	s.next(abroad, abroad)
+	s.inject(abroad, abroad)
 	var got []int64
 	for pet, err := range s.client().Pets(t.Context(), client.PetQuery{Limit: 1}) {
 		got = append(got, must(pet, err)(t).ID)
@@ -181,18 +181,18 @@ func TestWalkStaysHome(t *testing.T) {
 }
 
 // A server that sends everybody round in circles does not keep us.
-func TestWalkInCircles(t *testing.T) {
+func TestRepeatedPageIsAnError(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	s.addMany(3)
+	s := newTestService(t)
+	s.addPets(3)
 	var first string
-	round := relinks(func(next string) []string {
+	round := rewriteLink(func(next string) []string {
 		if first == "" {
 			first = next
 		}
 		return []string{"<" + first + `>; rel="next"`}
 	})
-	s.next(round, round, round, round)
+	s.inject(round, round, round, round)
 	var err error
 	for _, err = range s.client().Pets(t.Context(), client.PetQuery{Limit: 1}) {
 	}

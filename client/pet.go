@@ -53,7 +53,7 @@ type PetQuery struct {
 }
 
 func (q PetQuery) values() url.Values {
-	query := window(q.Limit, q.Cursor)
+	query := pageQuery(q.Limit, q.Cursor)
 	if q.Status != "" {
 		query.Set("status", string(q.Status))
 	}
@@ -72,7 +72,7 @@ func (q PetQuery) values() url.Values {
 // ListPets gets one page of the animals, newest first, of 20 where the query has no limit. The cursor next goes into
 // the query for the following page; it is empty after the last one. [Client.Pets] does that by itself.
 func (c *Client) ListPets(ctx context.Context, q PetQuery) (pets []Pet, next string, err error) {
-	return page[Pet](ctx, c, "/pets", byCursor, q.values())
+	return fetchPage[Pet](ctx, c, "/pets", byCursor, q.values())
 }
 
 // Pets walks all the animals that a query asks for, newest first. It ends with the first error. An animal that stays
@@ -93,14 +93,14 @@ func (c *Client) GetPet(ctx context.Context, id int64) (Pet, error) {
 		got.status = http.StatusNotFound
 		return Pet{}, got.newError(CodeNotFound, fmt.Sprintf("There is no animal with the id %d.", id))
 	}
-	return tagged(pets[0], got), nil
+	return withETag(pets[0], got), nil
 }
 
 // CreatePet adds an animal and returns it with its id. A category that is not there comes into being with it, unless
 // the service is set up to take known ones only.
 func (c *Client) CreatePet(ctx context.Context, n NewPet, options ...PostOption) (pet Pet, err error) {
 	got, err := c.post(ctx, "/pets", n, options, &pet)
-	return tagged(pet, got), err
+	return withETag(pet, got), err
 }
 
 // UpdatePet changes an animal and returns it as it is then. It fails with [CodeNotFound], with [CodeInvalidTransition]
@@ -108,26 +108,26 @@ func (c *Client) CreatePet(ctx context.Context, n NewPet, options ...PostOption)
 // the animal, and with [CodePreconditionFailed] where it does not match.
 func (c *Client) UpdatePet(ctx context.Context, id int64, u PetUpdate, conditions ...Condition) (pet Pet, err error) {
 	r := request{method: http.MethodPatch, path: pathOf("/pets", id), body: u}
-	got, err := c.do(ctx, r.under(conditions), &pet)
-	return tagged(pet, got), err
+	got, err := c.do(ctx, r.withConditions(conditions), &pet)
+	return withETag(pet, got), err
 }
 
 // DeletePet removes an animal. It fails with [CodeNotFound], with [CodePetHasOpenOrder] while an order holds the
 // animal, and with [CodePreconditionFailed] where it does not match.
 func (c *Client) DeletePet(ctx context.Context, id int64, conditions ...Condition) error {
 	r := request{method: http.MethodDelete, path: pathOf("/pets", id)}
-	_, err := c.do(ctx, r.under(conditions), nil)
+	_, err := c.do(ctx, r.withConditions(conditions), nil)
 	return err
 }
 
-func (r request) under(conditions []Condition) request {
+func (r request) withConditions(conditions []Condition) request {
 	for _, condition := range conditions {
 		condition(&r)
 	}
 	return r
 }
 
-func tagged(pet Pet, got answer) Pet {
+func withETag(pet Pet, got apiResponse) Pet {
 	pet.ETag = got.header.Get("ETag")
 	return pet
 }

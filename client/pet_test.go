@@ -13,9 +13,9 @@ import (
 	"animalstore/client"
 )
 
-func TestPetLife(t *testing.T) {
+func TestPetLifecycle(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
 	pet := must(c.CreatePet(ctx, client.NewPet{Name: "Zoë <&> \u2028", CategoryID: 7}))(t)
 	if pet.ID == 0 || pet.Name != "Zoë <&> \u2028" || pet.CategoryID != 7 || pet.Status != "" || pet.ETag == "" {
@@ -57,9 +57,9 @@ func TestPetLife(t *testing.T) {
 	wantCode(t, err, client.CodeNotFound)
 }
 
-func TestPetRefused(t *testing.T) {
+func TestInvalidPetIsRejected(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	pet, err := s.client().CreatePet(t.Context(), client.NewPet{Status: "asleep"})
 	wantCode(t, err, client.CodeValidationFailed)
 	if pet != (client.Pet{}) {
@@ -72,7 +72,7 @@ func TestPetRefused(t *testing.T) {
 
 func TestInt64IsExact(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c := s.client()
 	for _, n := range []int64{math.MinInt64, -1, 0, 1<<53 + 1, math.MaxInt64} {
 		pet := must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: n}))(t)
@@ -87,9 +87,9 @@ func TestInt64IsExact(t *testing.T) {
 
 func TestIfMatch(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
-	pet := s.add("Rex")
+	pet := s.addPet("Rex")
 	changed := must(c.UpdatePet(ctx, pet.ID, client.PetUpdate{Name: new("Max")}, client.IfMatch(pet.ETag)))(t)
 	_, err := c.UpdatePet(ctx, pet.ID, client.PetUpdate{Name: new("Bo")}, client.IfMatch(pet.ETag))
 	wantCode(t, err, client.CodePreconditionFailed)
@@ -117,7 +117,7 @@ func TestIfMatch(t *testing.T) {
 
 func TestPetQuery(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
 	var ids []int64
 	for i, n := range []client.NewPet{
@@ -167,22 +167,22 @@ func TestPetQuery(t *testing.T) {
 }
 
 // GetPet must outlive the operation that it stands for.
-func TestGetPetAfterTheRemoval(t *testing.T) {
+func TestGetPetDoesNotNeedTheDeprecatedOperation(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, func(set *settings) {
+	s := newTestService(t, func(set *serviceOptions) {
 		set.Today = func() time.Time { return time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC) }
 	})
-	pet := s.add("Rex")
+	pet := s.addPet("Rex")
 	if got := must(s.client().GetPet(t.Context(), pet.ID))(t); got != pet {
 		t.Errorf("got %+v, want %+v", got, pet)
 	}
 }
 
-func TestContextEnds(t *testing.T) {
+func TestCallEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	s.next(func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+	s.inject(func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 		cancel()
 		<-r.Context().Done()
 	})

@@ -17,8 +17,8 @@ import (
 	"animalstore/client"
 )
 
-// count is how many animals there are.
-func (s *openShop) count() (n int) {
+// countPets is how many animals there are.
+func (s *testService) countPets() (n int) {
 	s.t.Helper()
 	for _, err := range s.client().Pets(s.t.Context(), client.PetQuery{}) {
 		must(0, err)(s.t)
@@ -43,14 +43,14 @@ func refuseFirst(n int) (*http.Transport, *int) {
 	}, &dials
 }
 
-func TestConnectionRefused(t *testing.T) {
+func TestRefusedConnectionIsRetried(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	transport, dials := refuseFirst(2)
 	c := s.client(client.WithHTTPClient(&http.Client{Transport: transport}))
 	must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
-	if *dials != 3 || s.count() != 1 {
-		t.Errorf("%d connections made %d animals", *dials, s.count())
+	if *dials != 3 || s.countPets() != 1 {
+		t.Errorf("%d connections made %d animals", *dials, s.countPets())
 	}
 	transport, dials = refuseFirst(2)
 	c = s.client(client.WithHTTPClient(&http.Client{Transport: transport}), client.WithRetries(1))
@@ -68,7 +68,7 @@ func TestConnectionRefused(t *testing.T) {
 }
 
 // A certificate does not become trusted by asking again.
-func TestUntrustedCertificate(t *testing.T) {
+func TestUntrustedCertificateIsNotRetried(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // it would tell of the handshake
@@ -81,9 +81,9 @@ func TestUntrustedCertificate(t *testing.T) {
 	}
 }
 
-func TestWhatIsRepeated(t *testing.T) {
+func TestWhichStatusesAreRetried(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c := s.client(client.WithRetries(1))
 	for _, a := range []struct {
 		status   int
@@ -118,8 +118,8 @@ func TestWhatIsRepeated(t *testing.T) {
 		if a.code == "" {
 			body, want = proxyPage, client.CodeUnexpectedAnswer
 		}
-		answer := gets(a.status, body, "Content-Type", "text/html", "X-Request-Id", "r1")
-		s.next(answer, answer, answer)
+		answer := respond(a.status, body, "Content-Type", "text/html", "X-Request-Id", "r1")
+		s.inject(answer, answer, answer)
 		_, err := c.PlaceOrder(t.Context(), client.NewOrder{PetID: 1})
 		e, ok := errors.AsType[*client.Error](err)
 		if !ok || e.Code != want || e.Status != a.status || e.Message == "" || e.RequestID != "r1" {
@@ -131,12 +131,12 @@ func TestWhatIsRepeated(t *testing.T) {
 	}
 }
 
-func TestNoRetries(t *testing.T) {
+func TestZeroRetriesSendsOnce(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c := s.client(client.WithRetries(0))
-	for _, f := range []fate{isLost, losesAnswer, gets(503, proxyPage)} {
-		s.next(f)
+	for _, f := range []fault{dropRequest, dropResponse, respond(503, proxyPage)} {
+		s.inject(f)
 		if _, err := c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}); err == nil {
 			t.Error("got no error")
 		}
@@ -147,20 +147,20 @@ func TestNoRetries(t *testing.T) {
 }
 
 // An attempt that hears nothing ends, and the next one gets through.
-func TestAttemptTimesOut(t *testing.T) {
+func TestTimedOutAttemptIsRetried(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	s.next(hangs)
+	s := newTestService(t)
+	s.inject(hang)
 	h := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Second}
 	must(s.client(client.WithHTTPClient(h)).CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
-	if n := s.count(); n != 1 {
+	if n := s.countPets(); n != 1 {
 		t.Errorf("there are %d animals", n)
 	}
 }
 
 func TestOwnIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
 	rex := client.NewPet{Name: "Rex", CategoryID: 1}
 	seen := map[int64]bool{}
@@ -189,9 +189,9 @@ func TestOwnIdempotencyKey(t *testing.T) {
 }
 
 // Who sends the same while the first still runs gets its answer.
-func TestSameAtOnce(t *testing.T) {
+func TestConcurrentRequestsWithOneIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c := s.client(client.WithRetries(20)) // on a busy machine the first may run for long
 	pets := make([]client.Pet, 10)
 	var group sync.WaitGroup
@@ -210,21 +210,21 @@ func TestSameAtOnce(t *testing.T) {
 			t.Errorf("got %+v and %+v", pet, pets[0])
 		}
 	}
-	if n := s.count(); n != 1 {
+	if n := s.countPets(); n != 1 {
 		t.Errorf("there are %d animals", n)
 	}
 }
 
 // The real rate limit slows a client down, and loses nothing.
-func TestRateLimited(t *testing.T) {
+func TestRateLimitedCallsSucceedEventually(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, func(set *settings) { set.RateLimit = 2 })
+	s := newTestService(t, func(set *serviceOptions) { set.RateLimit = 2 })
 	c := s.client()
 	const n = 6 // more than the burst
 	for range n {
 		must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
 	}
-	if got := s.count(); got != n {
+	if got := s.countPets(); got != n {
 		t.Errorf("there are %d animals", got)
 	}
 	impatient := s.client(client.WithRetries(0))
@@ -240,18 +240,18 @@ func TestRateLimited(t *testing.T) {
 }
 
 // Many clients on a bad road: what they were told is done is done once, and nothing else is.
-func TestStorm(t *testing.T) {
+func TestConcurrentClientsOnAFaultyNetwork(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c := s.client(client.WithRetries(20))
-	var fates []fate
+	var fates []fault
 	for range 1000 {
-		fates = append(fates, arrives)
+		fates = append(fates, passThrough)
 		if rand.N(4) == 0 {
-			fates = append(fates, []fate{isLost, losesAnswer, losesHalf, getsAfter(502)}[rand.N(4)])
+			fates = append(fates, []fault{dropRequest, dropResponse, cutResponse, respondAfter(502)}[rand.N(4)])
 		}
 	}
-	s.next(fates...)
+	s.inject(fates...)
 	const clients, each = 8, 10
 	var group sync.WaitGroup
 	for i := range clients {
@@ -270,7 +270,7 @@ func TestStorm(t *testing.T) {
 		})
 	}
 	group.Wait()
-	s.next()
+	s.inject()
 	inventory := must(c.Inventory(t.Context()))(t)
 	if inventory != (client.Inventory{Pending: clients * each}) {
 		t.Errorf("the inventory is %+v", inventory)

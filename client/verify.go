@@ -17,8 +17,8 @@ const (
 	// webhookTolerance is how far the clocks of the two sides may be apart, and how long a message may be under way. Who
 	// records a message cannot send it again after that.
 	webhookTolerance = 5 * time.Minute
-	// shortestSecret is the least that Standard Webhooks asks for. An empty secret would let everybody sign.
-	shortestSecret = 24
+	// minSecretBytes is the least that Standard Webhooks asks for. An empty secret would let everybody sign.
+	minSecretBytes = 24
 )
 
 var (
@@ -66,8 +66,8 @@ func VerifyWebhook(header http.Header, body []byte, secrets ...string) (Event, e
 func webhookKeys(secrets []string) (keys [][]byte, err error) {
 	for _, secret := range secrets {
 		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
-		if err != nil || len(key) < shortestSecret {
-			return nil, fmt.Errorf("animalstore: the secret of a webhook is whsec_ and the base64 of at least %d bytes", shortestSecret)
+		if err != nil || len(key) < minSecretBytes {
+			return nil, fmt.Errorf("animalstore: the secret of a webhook is whsec_ and the base64 of at least %d bytes", minSecretBytes)
 		}
 		keys = append(keys, key)
 	}

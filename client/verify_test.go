@@ -48,8 +48,8 @@ func sign(id string, at time.Time, body []byte, secrets ...string) http.Header {
 	return header
 }
 
-// official is what the library of Standard Webhooks says to a message.
-func official(t *testing.T, header http.Header, body []byte, secrets ...string) bool {
+// officialVerify is what the library of Standard Webhooks says to a message.
+func officialVerify(t *testing.T, header http.Header, body []byte, secrets ...string) bool {
 	t.Helper()
 	for _, secret := range secrets {
 		if must(standardwebhooks.NewWebhook(secret))(t).Verify(body, header) == nil {
@@ -109,7 +109,7 @@ func TestVerifyWebhook(t *testing.T) {
 				if !errors.Is(err, c.want) || (err == nil) != (event.ID == "7") {
 					t.Errorf("got %+v, %v, want %v", event, err, c.want)
 				}
-				if accepted := official(t, header, body, c.secrets...); accepted != (c.want == nil) {
+				if accepted := officialVerify(t, header, body, c.secrets...); accepted != (c.want == nil) {
 					t.Errorf("the library of Standard Webhooks disagrees: %v", accepted)
 				}
 			})
@@ -142,7 +142,7 @@ func TestVerifyOfficialSignature(t *testing.T) {
 	}
 }
 
-func TestVerifyWebhookRefuses(t *testing.T) {
+func TestVerifyWebhookRejectsBadArguments(t *testing.T) {
 	t.Parallel()
 	secret := newSecret()
 	good := func() http.Header { return sign("evt_7", time.Now(), []byte(message), secret) }

@@ -76,7 +76,7 @@ type DeliveryQuery struct {
 }
 
 func (q DeliveryQuery) values() url.Values {
-	query := window(q.Limit, q.Cursor)
+	query := pageQuery(q.Limit, q.Cursor)
 	if q.Status != "" {
 		query.Set("status", string(q.Status))
 	}
@@ -85,7 +85,7 @@ func (q DeliveryQuery) values() url.Values {
 
 // Webhooks walks all the webhooks, newest first. It ends with the first error.
 func (c *Client) Webhooks(ctx context.Context) iter.Seq2[Webhook, error] {
-	return all[Webhook](ctx, c, "/webhooks", byCursor, window(0, ""))
+	return all[Webhook](ctx, c, "/webhooks", byCursor, pageQuery(0, ""))
 }
 
 // GetWebhook gets one webhook, or fails with [CodeNotFound].
@@ -137,7 +137,7 @@ func (c *Client) TestWebhook(ctx context.Context, id int64, options ...PostOptio
 // next goes into the query for the following page; it is empty after the last one. [Client.Deliveries] does that by itself.
 // It fails with [CodeNotFound].
 func (c *Client) ListDeliveries(ctx context.Context, webhookID int64, q DeliveryQuery) (deliveries []Delivery, next string, err error) {
-	return page[Delivery](ctx, c, pathOf("/webhooks", webhookID)+"/deliveries", byCursor, q.values())
+	return fetchPage[Delivery](ctx, c, pathOf("/webhooks", webhookID)+"/deliveries", byCursor, q.values())
 }
 
 // Deliveries walks all the deliveries to a webhook that a query asks for, newest first. It ends with the first error.

@@ -18,7 +18,7 @@ import (
 )
 
 // hookWithDeliveries makes a webhook that has been told of something: it took one message, and one failed.
-func (s *openShop) hookWithDeliveries() client.Webhook {
+func (s *testService) hookWithDeliveries() client.Webhook {
 	s.t.Helper()
 	ctx, c := s.t.Context(), s.client()
 	hook := must(c.CreateWebhook(ctx, client.NewWebhook{URL: "https://partner.example/hook"}))(s.t)
@@ -34,9 +34,9 @@ func (s *openShop) hookWithDeliveries() client.Webhook {
 	return hook
 }
 
-func TestWebhookLife(t *testing.T) {
+func TestWebhookLifecycle(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
 	types := []client.EventType{client.EventPetCreated, client.EventOrderPlaced}
 	hook := must(c.CreateWebhook(ctx, client.NewWebhook{URL: "https://partner.example/hook", Types: types}))(t)
@@ -95,7 +95,7 @@ func TestWebhookLife(t *testing.T) {
 
 func TestDeliveries(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx, hook := s.client(), t.Context(), s.hookWithDeliveries()
 	first := must(c.TestWebhook(ctx, hook.ID))(t)
 	if first.ID == 0 || first.WebhookID != hook.ID || first.MessageID == "" || first.EventID != "" || first.EventType != client.EventWebhookTest ||
@@ -132,9 +132,9 @@ func TestDeliveries(t *testing.T) {
 }
 
 // What the service really sends is accepted, by us and by the library of Standard Webhooks, also while a secret is rotated.
-func TestVerifyWhatIsSent(t *testing.T) {
+func TestVerifyMessagesOfTheService(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	type sent struct {
 		header http.Header
 		body   []byte
@@ -157,7 +157,7 @@ func TestVerifyWhatIsSent(t *testing.T) {
 
 	c := s.client()
 	hook := must(c.CreateWebhook(ctx, client.NewWebhook{URL: receiver.URL, Types: []client.EventType{client.EventPetCreated}}))(t)
-	pet := s.add("Rex")
+	pet := s.addPet("Rex")
 	got := <-received
 	event := must(client.VerifyWebhook(got.header, got.body, hook.Secret))(t)
 	if current, _, err := event.Pet(); err != nil || current.ID != pet.ID || got.header.Get("webhook-id") != "evt_"+event.ID {
@@ -168,7 +168,7 @@ func TestVerifyWhatIsSent(t *testing.T) {
 	got = <-received
 	for _, secret := range []string{hook.Secret, rotated.Secret} {
 		event := must(client.VerifyWebhook(got.header, got.body, secret))(t)
-		if current, _, err := event.Webhook(); err != nil || current.ID != hook.ID || !official(t, got.header, got.body, secret) {
+		if current, _, err := event.Webhook(); err != nil || current.ID != hook.ID || !officialVerify(t, got.header, got.body, secret) {
 			t.Errorf("got %+v, %v", event, err)
 		}
 	}
@@ -183,7 +183,7 @@ func TestVerifyWhatIsSent(t *testing.T) {
 
 func TestWebhookErrors(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
 	hook := must(c.CreateWebhook(ctx, client.NewWebhook{URL: "https://partner.example/hook"}))(t)
 	_, notThere := c.GetWebhook(ctx, 99)
@@ -209,25 +209,25 @@ func TestWebhookErrors(t *testing.T) {
 }
 
 // On a bad road everything about webhooks happens once, and a secret that is lost is said to be lost.
-func TestWebhooksOnABadRoad(t *testing.T) {
+func TestWebhooksOnAFaultyNetwork(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
-	s.next(losesAnswer)
+	s.inject(dropResponse)
 	hook, err := c.CreateWebhook(ctx, client.NewWebhook{URL: "https://partner.example/hook"})
 	if !errors.Is(err, client.ErrSecretLost) || hook.ID == 0 || hook.Secret != "" {
 		t.Fatalf("got %+v, %v", hook, err)
 	}
-	s.next(losesHalf)
+	s.inject(cutResponse)
 	if _, err := c.RotateWebhook(ctx, hook.ID, 0); !errors.Is(err, client.ErrSecretLost) {
 		t.Fatal(err)
 	}
 	if rotated := must(c.RotateWebhook(ctx, hook.ID, 0))(t); rotated.Secret == "" {
 		t.Errorf("rotated to %+v", rotated)
 	}
-	s.next(losesAnswer)
+	s.inject(dropResponse)
 	test := must(c.TestWebhook(ctx, hook.ID))(t)
-	s.next(losesHalf, losesAnswer)
+	s.inject(cutResponse, dropResponse)
 	again := must(c.Redeliver(ctx, hook.ID, test.ID))(t)
 	var deliveries []string
 	for delivery, err := range c.Deliveries(ctx, hook.ID, client.DeliveryQuery{}) {
@@ -236,7 +236,7 @@ func TestWebhooksOnABadRoad(t *testing.T) {
 	if want := []string{fmt.Sprint(again.ID), fmt.Sprint(test.ID)}; !slices.Equal(deliveries, want) {
 		t.Errorf("the deliveries are %v, want %v", deliveries, want)
 	}
-	s.next(losesAnswer)
+	s.inject(dropResponse)
 	if err := c.DeleteWebhook(ctx, hook.ID); err != nil {
 		t.Error(err)
 	}

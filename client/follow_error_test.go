@@ -12,12 +12,12 @@ import (
 )
 
 // A connection on which nothing comes any more is given up.
-func TestFollowBreaksSilence(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
-		s.addMany(1)
+func TestFollowReconnectsWhenIdle(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualService) {
+		s.addPets(1)
 		start := time.Now()
-		s.next(hangs, fallsSilent("id: 1\n\n"))
-		got := take(t, 1, s.faulty(func(int) int { return whole }).Follow(t.Context(), "0", client.EventFilter{}))
+		s.inject(hang, goIdle("id: 1\n\n"))
+		got := take(t, 1, s.cuttingClient(func(int) int { return neverCut }).Follow(t.Context(), "0", client.EventFilter{}))
 		// The first is given up after the 30 seconds that every call has.
 		if took := time.Since(start); !slices.Equal(got, []string{"2"}) || took < 75*time.Second || took > 76*time.Second {
 			t.Errorf("after %v it tells %v", took, got)
@@ -29,20 +29,20 @@ func TestFollowBreaksSilence(t *testing.T) {
 }
 
 // fallsSilent: the stream says something, and nothing is heard of it again.
-func fallsSilent(text string) fate {
+func goIdle(text string) fault {
 	return func(w http.ResponseWriter, r *http.Request, shop http.Handler) {
-		gets(200, text, "Content-Type", "text/event-stream")(w, r, shop)
+		respond(200, text, "Content-Type", "text/event-stream")(w, r, shop)
 		http.NewResponseController(w).Flush()
-		hangs(w, r, shop)
+		hang(w, r, shop)
 	}
 }
 
 // What passes by itself does not end a follower, and what does not ends it at once.
-func TestFollowErrors(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
-		s.add("Rex")
+func TestFollowRetriesTemporaryErrorsOnly(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualService) {
+		s.addPet("Rex")
 		want := s.history()
-		s.next(isLost, gets(503, apiError(503, client.CodeUnavailable), "Retry-After", "3"), gets(500, apiError(500, client.CodeInternal)), losesHeader)
+		s.inject(dropRequest, respond(503, apiError(503, client.CodeUnavailable), "Retry-After", "3"), respond(500, apiError(500, client.CodeInternal)), cutAfterHeader)
 		if got := take(t, len(want), s.client().Follow(t.Context(), "0", client.EventFilter{})); !slices.Equal(got, want) {
 			t.Errorf("it tells %v, want %v", got, want)
 		}
@@ -54,15 +54,15 @@ func TestFollowErrors(t *testing.T) {
 			{400, client.CodeInvalidParameter}, {401, client.CodeInvalidAPIKey}, {403, client.CodeInsufficientScope},
 			{404, client.CodeNotFound}, {410, client.CodeOperationRemoved},
 		} {
-			s.next(gets(a.status, apiError(a.status, a.code)))
+			s.inject(respond(a.status, apiError(a.status, a.code)))
 			_, err := lastError(s.client().Follow(t.Context(), "0", client.EventFilter{}))
 			wantCode(t, err, a.code)
 		}
-		for _, f := range []fate{
-			gets(200, "[]", "Content-Type", "application/json"), gets(204, ""), gets(404, proxyPage),
-			gets(302, "", "Location", "https://elsewhere.example/"), gets(200, proxyPage, "Content-Type", "text/html"),
+		for _, f := range []fault{
+			respond(200, "[]", "Content-Type", "application/json"), respond(204, ""), respond(404, proxyPage),
+			respond(302, "", "Location", "https://elsewhere.example/"), respond(200, proxyPage, "Content-Type", "text/html"),
 		} {
-			s.next(f)
+			s.inject(f)
 			_, err := lastError(s.client().Follow(t.Context(), "0", client.EventFilter{}))
 			wantCode(t, err, client.CodeUnexpectedAnswer)
 		}
@@ -78,26 +78,26 @@ func TestFollowErrors(t *testing.T) {
 }
 
 // losesHeader: the connection is cut after the beginning of a stream's answer.
-func losesHeader(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
+func cutAfterHeader(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	http.NewResponseController(w).Flush()
 	panic(http.ErrAbortHandler)
 }
 
 // Who never gets through is told so, as with every call. Who got through once waits for better times.
-func TestFollowGivesUp(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
-		refused := slices.Repeat([]fate{gets(503, apiError(503, client.CodeUnavailable))}, 100)
-		s.next(refused...)
+func TestFollowGivesUpOnlyBeforeTheFirstConnection(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualService) {
+		refused := slices.Repeat([]fault{respond(503, apiError(503, client.CodeUnavailable))}, 100)
+		s.inject(refused...)
 		_, err := lastError(s.client(client.WithRetries(2)).Follow(t.Context(), "0", client.EventFilter{}))
 		wantCode(t, err, client.CodeUnavailable)
 		if n := len(s.requests()); n != 3 {
 			t.Errorf("%d requests were sent", n)
 		}
-		s.next()
-		s.add("Rex")
+		s.inject()
+		s.addPet("Rex")
 		s.requests()
-		s.next(append([]fate{losesHeader}, refused...)...)
+		s.inject(append([]fault{cutAfterHeader}, refused...)...)
 		take(t, 2, s.client(client.WithRetries(0)).Follow(t.Context(), "0", client.EventFilter{}))
 		if n := len(s.requests()); n != 1+100+1 {
 			t.Errorf("%d requests were sent", n)
@@ -105,8 +105,8 @@ func TestFollowGivesUp(t *testing.T) {
 	})
 }
 
-func TestFollowRevokedKey(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
+func TestFollowEndsWhenTheKeyIsRevoked(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		key := must(s.client().CreateKey(t.Context(), client.NewKey{Name: "x", Scopes: []client.Scope{client.ScopeEventsRead}}))(t)
 		n := 0
 		var last error
@@ -126,17 +126,17 @@ func TestFollowRevokedKey(t *testing.T) {
 }
 
 // The context ends a follower wherever it is, and nothing of it stays behind.
-func TestFollowCancelled(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
-		s.add("Rex")
-		refused := gets(503, proxyPage, "Retry-After", "60")
-		for name, fates := range map[string][]fate{
-			"waiting for the answer": {hangs}, "waiting for events": {arrives}, "between connections": {refused, refused},
+func TestFollowEndsWithItsContext(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualService) {
+		s.addPet("Rex")
+		refused := respond(503, proxyPage, "Retry-After", "60")
+		for name, fates := range map[string][]fault{
+			"waiting for the answer": {hang}, "waiting for events": {passThrough}, "between connections": {refused, refused},
 		} {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(20*time.Second, cancel)
 			start := time.Now()
-			s.next(fates...)
+			s.inject(fates...)
 			_, err := lastError(s.client().Follow(ctx, "", client.EventFilter{}))
 			if took := time.Since(start); !errors.Is(err, context.Canceled) || took != 20*time.Second {
 				t.Errorf("%s: it ends with %v after %v", name, err, took)
@@ -152,9 +152,9 @@ func TestFollowCancelled(t *testing.T) {
 }
 
 // Where events have been removed, the caller is told, and can go on with those that are there.
-func TestFollowReset(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
-		s.addMany(3)
+func TestFollowReportsExpiredEvents(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualService) {
+		s.addPets(3)
 		old := s.history()
 		time.Sleep(2 * time.Hour)
 		if err := s.service.RemoveEvents(t.Context()); err != nil {
@@ -162,9 +162,9 @@ func TestFollowReset(t *testing.T) {
 		}
 		_, _, err := s.client().ListEvents(t.Context(), client.EventQuery{After: "1"})
 		wantCode(t, err, client.CodeEventsExpired)
-		s.add("Mia")
+		s.addPet("Mia")
 		var got []string
-		for event, err := range s.faulty(func(int) int { return whole }).Follow(t.Context(), "1", client.EventFilter{}) {
+		for event, err := range s.cuttingClient(func(int) int { return neverCut }).Follow(t.Context(), "1", client.EventFilter{}) {
 			if err != nil {
 				reset, ok := errors.AsType[*client.ResetError](err)
 				if !ok || reset.After != old[len(old)-1] || len(got) != 0 {
@@ -187,5 +187,5 @@ func TestFollowReset(t *testing.T) {
 			}
 			break
 		}
-	}, func(set *settings) { set.EventRetention = time.Hour })
+	}, func(set *serviceOptions) { set.EventRetention = time.Hour })
 }

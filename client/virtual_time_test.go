@@ -15,15 +15,15 @@ import (
 	"animalstore/client"
 )
 
-// wire is a network in memory, which virtual time passes over.
-type wire struct {
+// memoryNetwork is a network in memory, which virtual time passes over.
+type memoryNetwork struct {
 	calls  chan net.Conn
 	closed chan struct{}
 	mu     sync.Mutex
 	conns  []net.Conn
 }
 
-func (w *wire) Accept() (net.Conn, error) {
+func (w *memoryNetwork) Accept() (net.Conn, error) {
 	select {
 	case conn := <-w.calls:
 		return conn, nil
@@ -32,18 +32,18 @@ func (w *wire) Accept() (net.Conn, error) {
 	}
 }
 
-func (w *wire) Addr() net.Addr { return &net.TCPAddr{} }
+func (w *memoryNetwork) Addr() net.Addr { return &net.TCPAddr{} }
 
-func (w *wire) Close() error { close(w.closed); return nil }
+func (w *memoryNetwork) Close() error { close(w.closed); return nil }
 
-func (w *wire) dial(context.Context, string, string) (net.Conn, error) {
+func (w *memoryNetwork) dial(context.Context, string, string) (net.Conn, error) {
 	here, there := net.Pipe()
 	w.calls <- there
 	return here, nil
 }
 
-// faulty makes a client whose nth connection, from 0 on, is cut when it has read some bytes; whole never is.
-func (s *virtualShop) faulty(bytesOf func(n int) int, options ...client.Option) *client.Client {
+// cuttingClient makes a client whose nth connection, from 0 on, is cut when it has read some bytes; whole never is.
+func (s *virtualService) cuttingClient(bytesOf func(n int) int, options ...client.Option) *client.Client {
 	s.t.Helper()
 	n := 0
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
@@ -55,13 +55,13 @@ func (s *virtualShop) faulty(bytesOf func(n int) int, options ...client.Option) 
 		return &cutConn{Conn: conn, left: bytesOf(n - 1)}, err
 	}}
 	options = append([]client.Option{client.WithHTTPClient(&http.Client{Transport: transport, Timeout: 30 * time.Second})}, options...)
-	return s.openShop.client(options...)
+	return s.testService.client(options...)
 }
 
-const whole = math.MaxInt
+const neverCut = math.MaxInt
 
 // cut cuts every connection of a faulty client.
-func (s *virtualShop) cut() {
+func (s *virtualService) cut() {
 	s.wire.mu.Lock()
 	defer s.wire.mu.Unlock()
 	for _, conn := range s.wire.conns {
@@ -93,19 +93,19 @@ func (c *cutConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// virtualShop is a real service in virtual time.
-type virtualShop struct {
-	*openShop
-	wire *wire
+// virtualService is a real service in virtual time.
+type virtualService struct {
+	*testService
+	wire *memoryNetwork
 }
 
 // inVirtualTime runs a test with a shop in virtual time. Everything that the test starts must end with it.
-func inVirtualTime(t *testing.T, test func(*testing.T, *virtualShop), change ...func(*settings)) {
+func inVirtualTime(t *testing.T, test func(*testing.T, *virtualService), change ...func(*serviceOptions)) {
 	t.Helper()
 	t.Parallel()
 	folder := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		var set settings
+		var set serviceOptions
 		for _, fn := range change {
 			fn(&set)
 		}
@@ -114,19 +114,19 @@ func inVirtualTime(t *testing.T, test func(*testing.T, *virtualShop), change ...
 			t.Fatal(err)
 		}
 		defer store.Close()
-		w := &wire{calls: make(chan net.Conn), closed: make(chan struct{})}
-		s := &openShop{road: &road{shop: api}, t: t, service: api.Service, url: "http://animals.example/v1", dial: w.dial}
-		server := http.Server{Handler: s.road, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
+		w := &memoryNetwork{calls: make(chan net.Conn), closed: make(chan struct{})}
+		s := &testService{faultyNetwork: &faultyNetwork{shop: api}, t: t, service: api.Service, url: "http://animals.example/v1", dial: w.dial}
+		server := http.Server{Handler: s.faultyNetwork, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 		var group sync.WaitGroup
 		group.Go(func() { server.Serve(w) })
 		defer group.Wait()
 		defer server.Close()
-		test(t, &virtualShop{s, w})
+		test(t, &virtualService{s, w})
 	})
 }
 
 // working lets the service do its chores until the returned function is called.
-func (s *virtualShop) working() (stop func()) {
+func (s *virtualService) working() (stop func()) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var group sync.WaitGroup
 	group.Go(func() { s.service.Work(ctx, func(err error) { s.t.Error(err) }) })

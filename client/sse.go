@@ -10,23 +10,23 @@ import (
 	"time"
 )
 
-// maxBlock bounds a line of a stream, and the data of one event: what is larger was not sent by the service.
-const maxBlock = 1 << 20
+// maxMessage bounds a line of a stream, and the data of one event: what is larger was not sent by the service.
+const maxMessage = 1 << 20
 
 var errTooLarge = errors.New("an event is too large")
 
-// block is what stands before one empty line of a stream.
-type block struct {
+// sseMessage is what stands before one empty line of a stream.
+type sseMessage struct {
 	name    string // empty: none was given
 	data    []byte // valid until the next block is read
 	hasData bool   // without any there is nothing to tell; the id counts all the same
 	id      string // the last one that was given, in this block or before
 }
 
-// stream reads server-sent events as the HTML standard has them. It keeps one line and one event in memory.
-type stream struct {
+// sseReader reads server-sent events as the HTML standard has them. It keeps one line and one event in memory.
+type sseReader struct {
 	in      *bufio.Reader
-	begun   bool // the byte order mark can only stand at the start
+	started bool // the byte order mark can only stand at the start
 	afterCR bool // a line feed still belongs to the line before
 	line    []byte
 	data    []byte
@@ -34,21 +34,21 @@ type stream struct {
 	retry   time.Duration // what the stream last said about when to come back; negative: nothing
 }
 
-func newStream(in io.Reader) *stream { return &stream{in: bufio.NewReader(in), retry: -1} }
+func newSSEReader(in io.Reader) *sseReader { return &sseReader{in: bufio.NewReader(in), retry: -1} }
 
 // next reads up to the next empty line. What comes after the last of them is not whole, and is not returned.
-func (s *stream) next() (block, error) {
-	var b block
+func (s *sseReader) next() (sseMessage, error) {
+	var b sseMessage
 	s.data = s.data[:0]
 	for {
 		if err := s.readLine(); err != nil {
-			return block{}, err
+			return sseMessage{}, err
 		}
 		if len(s.line) == 0 {
 			break
 		}
-		if err := s.field(&b); err != nil {
-			return block{}, err
+		if err := s.parseField(&b); err != nil {
+			return sseMessage{}, err
 		}
 	}
 	b.id, b.hasData = s.id, len(s.data) > 0
@@ -58,7 +58,7 @@ func (s *stream) next() (block, error) {
 
 // readLine reads one line, which ends with a line feed, a carriage return, or both. After a carriage return nothing is
 // waited for: the line feed may never come.
-func (s *stream) readLine() error {
+func (s *sseReader) readLine() error {
 	s.line = s.line[:0]
 	for {
 		c, err := s.in.ReadByte()
@@ -70,12 +70,12 @@ func (s *stream) readLine() error {
 		switch {
 		case second:
 		case c == '\r' || c == '\n':
-			if !s.begun {
-				s.begun = true
+			if !s.started {
+				s.started = true
 				s.line = bytes.TrimPrefix(s.line, []byte("\xEF\xBB\xBF"))
 			}
 			return nil
-		case len(s.line) == maxBlock:
+		case len(s.line) == maxMessage:
 			return errTooLarge
 		default:
 			s.line = append(s.line, c)
@@ -83,15 +83,15 @@ func (s *stream) readLine() error {
 	}
 }
 
-// field takes in one line that is not empty. Comments, and fields that nobody knows, say nothing.
-func (s *stream) field(b *block) error {
+// parseField takes in one line that is not empty. Comments, and fields that nobody knows, say nothing.
+func (s *sseReader) parseField(b *sseMessage) error {
 	name, value, _ := bytes.Cut(s.line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
 	switch string(name) {
 	case "event":
 		b.name = string(value)
 	case "data":
-		if len(s.data)+len(value) > maxBlock {
+		if len(s.data)+len(value) > maxMessage {
 			return errTooLarge
 		}
 		s.data = append(append(s.data, value...), '\n')
@@ -100,15 +100,15 @@ func (s *stream) field(b *block) error {
 			s.id = string(value)
 		}
 	case "retry":
-		if millis, ok := digits(string(value)); ok {
+		if millis, ok := parseDigits(string(value)); ok {
 			s.retry = time.Duration(min(millis, math.MaxInt64/int64(time.Millisecond))) * time.Millisecond
 		}
 	}
 	return nil
 }
 
-// digits reads a number that has nothing but digits; one that is out of range is the largest.
-func digits(text string) (int64, bool) {
+// parseDigits reads a number that has nothing but digits; one that is out of range is the largest.
+func parseDigits(text string) (int64, bool) {
 	for _, c := range []byte(text) {
 		if c < '0' || c > '9' {
 			return 0, false

@@ -14,25 +14,25 @@ import (
 
 // read reads a stream to its end and says what came, one line for each block.
 func read(in io.Reader) (said []string, retry time.Duration, err error) {
-	s := newStream(in)
+	s := newSSEReader(in)
 	for {
 		b, err := s.next()
 		if err != nil {
 			return said, s.retry, err
 		}
-		said = append(said, say(b.name, b.id, string(b.data), b.hasData))
+		said = append(said, describe(b.name, b.id, string(b.data), b.hasData))
 	}
 }
 
-func say(name, id, data string, hasData bool) string {
+func describe(name, id, data string, hasData bool) string {
 	if !hasData {
 		return fmt.Sprintf("id %q", id) // its name goes with it
 	}
 	return fmt.Sprintf("id %q name %q data %q", id, name, data)
 }
 
-// readSimply does the same as plainly as it can be said.
-func readSimply(text string) (said []string, retry time.Duration) {
+// readReference does the same as plainly as it can be said.
+func readReference(text string) (said []string, retry time.Duration) {
 	text = strings.TrimPrefix(text, "\uFEFF")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	lines := strings.Split(text, "\n")
@@ -43,7 +43,7 @@ func readSimply(text string) (said []string, retry time.Duration) {
 		value = strings.TrimPrefix(value, " ")
 		switch {
 		case line == "":
-			said = append(said, say(name, id, strings.TrimSuffix(data, "\n"), data != ""))
+			said = append(said, describe(name, id, strings.TrimSuffix(data, "\n"), data != ""))
 			name, data = "", ""
 		case field == "event":
 			name = value
@@ -104,7 +104,7 @@ var streams = []struct {
 		[]string{`id "6"`, `id "7" name "" data "{}"`, `id "7"`, `id "9"`}},
 }
 
-func TestStreams(t *testing.T) {
+func TestReadSSE(t *testing.T) {
 	t.Parallel()
 	for _, c := range streams {
 		got, _, err := read(strings.NewReader(c.text))
@@ -114,7 +114,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-func TestStreamRetry(t *testing.T) {
+func TestSSERetryField(t *testing.T) {
 	t.Parallel()
 	const most = math.MaxInt64 / time.Millisecond * time.Millisecond
 	for text, want := range map[string]time.Duration{
@@ -128,10 +128,10 @@ func TestStreamRetry(t *testing.T) {
 }
 
 // After a carriage return the line is whole: to wait for what follows would hold the event back.
-func TestStreamDoesNotWait(t *testing.T) {
+func TestSSELineEndsAtCarriageReturn(t *testing.T) {
 	t.Parallel()
 	in, out := io.Pipe()
-	s := newStream(in)
+	s := newSSEReader(in)
 	for _, part := range []string{"data: x\r\r", "\ndata: y\r\n\r", "\n\n"} {
 		go out.Write([]byte(part))
 		if _, err := s.next(); err != nil {
@@ -140,9 +140,9 @@ func TestStreamDoesNotWait(t *testing.T) {
 	}
 }
 
-func TestStreamBounds(t *testing.T) {
+func TestSSESizeLimits(t *testing.T) {
 	t.Parallel()
-	full := strings.Repeat("x", maxBlock-len("data:"))
+	full := strings.Repeat("x", maxMessage-len("data:"))
 	for _, c := range []struct {
 		name, text string
 		ok         bool
@@ -155,7 +155,7 @@ func TestStreamBounds(t *testing.T) {
 		{"one after the other", "data:" + full + "\n\ndata:" + full + "\n\n", true},
 		{"many comments", strings.Repeat(":"+full[:1000]+"\n", 1100) + "\n", true},
 	} {
-		s := newStream(strings.NewReader(c.text))
+		s := newSSEReader(strings.NewReader(c.text))
 		var err error
 		for err == nil {
 			_, err = s.next()
@@ -163,23 +163,23 @@ func TestStreamBounds(t *testing.T) {
 		if (err == io.EOF) != c.ok || !c.ok && !errors.Is(err, errTooLarge) {
 			t.Errorf("%s: got %v", c.name, err)
 		}
-		if n := cap(s.line) + cap(s.data); n > 4*maxBlock {
+		if n := cap(s.line) + cap(s.data); n > 4*maxMessage {
 			t.Errorf("%s: %d bytes are kept", c.name, n)
 		}
 	}
 }
 
-func FuzzStream(f *testing.F) {
+func FuzzSSE(f *testing.F) {
 	for _, c := range streams {
 		f.Add([]byte(c.text), len(c.text)/2)
 		f.Add([]byte(strings.ReplaceAll(c.text, "\n", "\r\n")), 1)
 	}
 	f.Add([]byte("retry: 18446744073709551616\n\n"), 3)
 	f.Fuzz(func(t *testing.T, text []byte, cut int) {
-		if len(text) > maxBlock {
+		if len(text) > maxMessage {
 			return
 		}
-		want, wantRetry := readSimply(string(text))
+		want, wantRetry := readReference(string(text))
 		cut = max(0, min(cut, len(text)))
 		for name, in := range map[string]io.Reader{
 			"as a whole":    bytes.NewReader(text),

@@ -29,14 +29,14 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // adminKey is the configured key of every shop in these tests.
 const adminKey = "configured-key-of-the-tests"
 
-// settings are what a shop is opened with.
-type settings struct {
+// serviceOptions are what a shop is opened with.
+type serviceOptions struct {
 	shop.Options
 	httpapi.Config
 }
 
 // openService opens a real service on a database in a folder.
-func openService(ctx context.Context, folder string, set settings) (*httpapi.API, *sqlstore.Store, error) {
+func openService(ctx context.Context, folder string, set serviceOptions) (*httpapi.API, *sqlstore.Store, error) {
 	store, err := sqlstore.Open(ctx, filepath.Join(folder, "test.db"), sqlstore.Options{Exclusive: true})
 	if err != nil {
 		return nil, nil, err
@@ -50,18 +50,18 @@ func openService(ctx context.Context, folder string, set settings) (*httpapi.API
 	return api, store, err
 }
 
-// openShop is a real service behind a real listener, and a road to it that can be told to lose things.
-type openShop struct {
-	*road
+// testService is a real service behind a real listener, and a road to it that can be told to lose things.
+type testService struct {
+	*faultyNetwork
 	t       *testing.T
 	service *shop.Service
 	url     string                                                  // ends in /v1
 	dial    func(context.Context, string, string) (net.Conn, error) // nil: over the real network
 }
 
-func newShop(t *testing.T, change ...func(*settings)) *openShop {
+func newTestService(t *testing.T, change ...func(*serviceOptions)) *testService {
 	t.Helper()
-	var set settings
+	var set serviceOptions
 	for _, fn := range change {
 		fn(&set)
 	}
@@ -70,22 +70,22 @@ func newShop(t *testing.T, change ...func(*settings)) *openShop {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	s := &openShop{road: &road{shop: api}, t: t, service: api.Service}
-	server := httptest.NewServer(s.road)
+	s := &testService{faultyNetwork: &faultyNetwork{shop: api}, t: t, service: api.Service}
+	server := httptest.NewServer(s.faultyNetwork)
 	t.Cleanup(server.Close)
 	s.url = server.URL + "/v1"
 	return s
 }
 
 // client makes a client with the admin key.
-func (s *openShop) client(options ...client.Option) *client.Client {
+func (s *testService) client(options ...client.Option) *client.Client {
 	s.t.Helper()
 	return s.clientWith(adminKey, options...)
 }
 
 // clientWith makes a client whose every attempt has a connection of its own: where an old connection turns out to be
 // closed, net/http itself sends a request again, and no test could count attempts.
-func (s *openShop) clientWith(key string, options ...client.Option) *client.Client {
+func (s *testService) clientWith(key string, options ...client.Option) *client.Client {
 	s.t.Helper()
 	own := client.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: s.dial}})
 	c, err := client.New(s.url, key, append([]client.Option{own}, options...)...)
@@ -95,8 +95,8 @@ func (s *openShop) clientWith(key string, options ...client.Option) *client.Clie
 	return c
 }
 
-// add adds an available animal.
-func (s *openShop) add(name string) client.Pet {
+// addPet adds an available animal.
+func (s *testService) addPet(name string) client.Pet {
 	s.t.Helper()
 	return must(s.client().CreatePet(s.t.Context(), client.NewPet{Name: name, CategoryID: 1, Status: client.PetAvailable}))(s.t)
 }
@@ -120,12 +120,12 @@ func wantCode(t *testing.T, err error, code client.Code) {
 	}
 }
 
-// road is the way to a shop. It remembers every request, and what happens to the next ones can be decided before.
-type road struct {
+// faultyNetwork is the way to a shop. It remembers every request, and what happens to the next ones can be decided before.
+type faultyNetwork struct {
 	shop  http.Handler
 	mu    sync.Mutex
 	seen  []request
-	fates []fate
+	fates []fault
 }
 
 // request is one that went along the road.
@@ -135,18 +135,18 @@ type request struct {
 	body            string
 }
 
-// fate is what happens to one request.
-type fate func(w http.ResponseWriter, r *http.Request, shop http.Handler)
+// fault is what happens to one request.
+type fault func(w http.ResponseWriter, r *http.Request, shop http.Handler)
 
-// next decides what happens to the next requests; those after them arrive.
-func (r *road) next(fates ...fate) {
+// inject decides what happens to the next requests; those after them arrive.
+func (r *faultyNetwork) inject(fates ...fault) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.fates = fates
 }
 
 // requests are those since they were last asked for.
-func (r *road) requests() []request {
+func (r *faultyNetwork) requests() []request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	seen := r.seen
@@ -154,13 +154,13 @@ func (r *road) requests() []request {
 	return seen
 }
 
-func (r *road) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+func (r *faultyNetwork) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	body, err := io.ReadAll(q.Body)
 	if err != nil {
 		panic(http.ErrAbortHandler)
 	}
 	q.Body = io.NopCloser(bytes.NewReader(body))
-	happens := arrives
+	happens := passThrough
 	r.mu.Lock()
 	r.seen = append(r.seen, request{q.Method, q.URL.String(), q.Header.Clone(), string(body)})
 	if len(r.fates) > 0 {
@@ -171,19 +171,19 @@ func (r *road) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 }
 
 // arrives: nothing happens on the way.
-func arrives(w http.ResponseWriter, r *http.Request, shop http.Handler) { shop.ServeHTTP(w, r) }
+func passThrough(w http.ResponseWriter, r *http.Request, shop http.Handler) { shop.ServeHTTP(w, r) }
 
 // isLost: the connection is cut before the shop hears of the request.
-func isLost(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }
+func dropRequest(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }
 
 // losesAnswer: the connection is cut when the shop has done its work and answered.
-func losesAnswer(_ http.ResponseWriter, r *http.Request, shop http.Handler) {
+func dropResponse(_ http.ResponseWriter, r *http.Request, shop http.Handler) {
 	shop.ServeHTTP(httptest.NewRecorder(), r)
 	panic(http.ErrAbortHandler)
 }
 
 // losesHalf: the connection is cut in the middle of the answer.
-func losesHalf(w http.ResponseWriter, r *http.Request, shop http.Handler) {
+func cutResponse(w http.ResponseWriter, r *http.Request, shop http.Handler) {
 	whole := httptest.NewRecorder()
 	shop.ServeHTTP(whole, r)
 	for name, values := range whole.Header() {
@@ -197,10 +197,10 @@ func losesHalf(w http.ResponseWriter, r *http.Request, shop http.Handler) {
 }
 
 // hangs: nothing is heard of the request again, until its sender gives up.
-func hangs(_ http.ResponseWriter, r *http.Request, _ http.Handler) { <-r.Context().Done() }
+func hang(_ http.ResponseWriter, r *http.Request, _ http.Handler) { <-r.Context().Done() }
 
 // gets: somebody on the way answers, and the shop does not hear of the request. Each header is a name and its value.
-func gets(status int, body string, headers ...string) fate {
+func respond(status int, body string, headers ...string) fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		for pair := range slices.Chunk(headers, 2) {
 			w.Header().Set(pair[0], pair[1])
@@ -210,11 +210,11 @@ func gets(status int, body string, headers ...string) fate {
 	}
 }
 
-// getsAfter is gets for a request that the shop has answered all the same.
-func getsAfter(status int) fate {
+// respondAfter is gets for a request that the shop has answered all the same.
+func respondAfter(status int) fault {
 	return func(w http.ResponseWriter, r *http.Request, shop http.Handler) {
 		shop.ServeHTTP(httptest.NewRecorder(), r)
-		gets(status, proxyPage, "Content-Type", "text/html")(w, r, shop)
+		respond(status, proxyPage, "Content-Type", "text/html")(w, r, shop)
 	}
 }
 
@@ -234,7 +234,7 @@ func serveExample() (_ exampleShop, close func()) {
 	if err != nil {
 		panic(err)
 	}
-	api, store, err := openService(context.Background(), folder, settings{})
+	api, store, err := openService(context.Background(), folder, serviceOptions{})
 	if err != nil {
 		panic(err)
 	}
@@ -255,8 +255,8 @@ func serveExample() (_ exampleShop, close func()) {
 	}
 }
 
-// openExample is a client of a service that runs until close is called.
-func openExample() (c *client.Client, close func()) {
+// exampleClient is a client of a service that runs until close is called.
+func exampleClient() (c *client.Client, close func()) {
 	shop, close := serveExample()
 	c, err := client.New(shop.URL, shop.Key)
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 // These tests run in virtual time, which stands still while somebody waits for a network: so there is none here, and
 // the answers are made up on the spot.
 
-// refusal is a service that always answers in one way, and notes when.
-type refusal struct {
+// cannedService is a service that always answers in one way, and notes when.
+type cannedService struct {
 	status     int
 	retryAfter func() string
 	at         []time.Time
 }
 
-func (r *refusal) RoundTrip(*http.Request) (*http.Response, error) {
+func (r *cannedService) RoundTrip(*http.Request) (*http.Response, error) {
 	r.at = append(r.at, time.Now())
 	response := &http.Response{StatusCode: r.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(""))}
 	if r.retryAfter != nil {
@@ -32,7 +32,7 @@ func (r *refusal) RoundTrip(*http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-func (r *refusal) client(t *testing.T, options ...client.Option) *client.Client {
+func (r *cannedService) client(t *testing.T, options ...client.Option) *client.Client {
 	t.Helper()
 	own := client.WithHTTPClient(&http.Client{Transport: r})
 	return must(client.New("http://animals.example/v1", adminKey, append(options, own)...))(t)
@@ -41,13 +41,13 @@ func (r *refusal) client(t *testing.T, options ...client.Option) *client.Client 
 // always says the same.
 func always(text string) func() string { return func() string { return text } }
 
-func TestWaitsGrow(t *testing.T) {
+func TestBackoffGrows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		most := []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second, 5 * time.Second}
 		longest := make([]time.Duration, len(most))
 		for range 200 {
-			service := &refusal{status: 502}
+			service := &cannedService{status: 502}
 			if _, err := service.client(t, client.WithRetries(len(most))).GetPet(t.Context(), 1); err == nil {
 				t.Fatal("got no error")
 			}
@@ -73,18 +73,18 @@ func TestWaitsGrow(t *testing.T) {
 func TestDefaultRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		service := &refusal{status: 503}
+		service := &cannedService{status: 503}
 		if _, err := service.client(t).GetPet(t.Context(), 1); err == nil || len(service.at) != 5 {
 			t.Errorf("got %v after %d attempts", err, len(service.at))
 		}
-		service = &refusal{status: 503}
+		service = &cannedService{status: 503}
 		if _, err := service.client(t, client.WithRetries(50)).GetPet(t.Context(), 1); err == nil || len(service.at) != 51 {
 			t.Errorf("got %v after %d attempts", err, len(service.at))
 		}
 	})
 }
 
-func TestRetryAfter(t *testing.T) {
+func TestRetryAfterIsHonoured(t *testing.T) {
 	t.Parallel()
 	inSevenSeconds := func() string { return time.Now().Add(7 * time.Second).UTC().Format(http.TimeFormat) }
 	for _, c := range []struct {
@@ -103,7 +103,7 @@ func TestRetryAfter(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				for _, status := range []int{429, 503} {
-					service := &refusal{status: status, retryAfter: c.retryAfter}
+					service := &cannedService{status: status, retryAfter: c.retryAfter}
 					_, err := service.client(t, client.WithRetries(1)).GetPet(t.Context(), 1)
 					e, _ := errors.AsType[*client.Error](err)
 					if len(service.at) != 2 {
@@ -122,11 +122,11 @@ func TestRetryAfter(t *testing.T) {
 }
 
 // Who is told to come back in an hour is told so at once.
-func TestRetryAfterTooLong(t *testing.T) {
+func TestLongRetryAfterFailsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, text := range []string{"3600", "61", "2147483647", "99999999999999999999"} {
-			service := &refusal{status: 429, retryAfter: always(text)}
+			service := &cannedService{status: 429, retryAfter: always(text)}
 			start := time.Now()
 			_, err := service.client(t).GetPet(t.Context(), 1)
 			if e, _ := errors.AsType[*client.Error](err); len(service.at) != 1 || !time.Now().Equal(start) || e.RetryAfter < time.Minute {
@@ -136,13 +136,13 @@ func TestRetryAfterTooLong(t *testing.T) {
 	})
 }
 
-func TestNoWaitPastTheDeadline(t *testing.T) {
+func TestBackoffEndsBeforeTheDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 		defer cancel()
-		service := &refusal{status: 503, retryAfter: always("7")}
+		service := &cannedService{status: 503, retryAfter: always("7")}
 		_, err := service.client(t).GetPet(ctx, 1)
 		if took := time.Since(start); len(service.at) != 3 || took > 14750*time.Millisecond {
 			t.Errorf("%d attempts took %v", len(service.at), took)
@@ -153,13 +153,13 @@ func TestNoWaitPastTheDeadline(t *testing.T) {
 	})
 }
 
-func TestCancelledWhileWaiting(t *testing.T) {
+func TestCancelDuringBackoff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(2*time.Second, cancel)
-		service := &refusal{status: 503, retryAfter: always("7")}
+		service := &cannedService{status: 503, retryAfter: always("7")}
 		_, err := service.client(t).GetPet(ctx, 1)
 		if took := time.Since(start); len(service.at) != 1 || took != 2*time.Second {
 			t.Errorf("%d attempts took %v", len(service.at), took)
