@@ -13,18 +13,18 @@ import (
 	"animalstore/client"
 )
 
-// These tests run in virtual time, which stands still while somebody waits for a network: so there is none here, and
-// the answers are made up on the spot.
+// These tests run in virtual time, which does not advance during network I/O. So there is no network, and the responses
+// are canned.
 
-// cannedService is a service that always answers in one way, and notes when.
+// cannedService is a transport that always sends the same response, and records when.
 type cannedService struct {
-	status     int
-	retryAfter func() string
-	at         []time.Time
+	status       int
+	retryAfter   func() string
+	requestTimes []time.Time
 }
 
 func (r *cannedService) RoundTrip(*http.Request) (*http.Response, error) {
-	r.at = append(r.at, time.Now())
+	r.requestTimes = append(r.requestTimes, time.Now())
 	response := &http.Response{StatusCode: r.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(""))}
 	if r.retryAfter != nil {
 		response.Header.Set("Retry-After", r.retryAfter())
@@ -38,7 +38,7 @@ func (r *cannedService) client(t *testing.T, options ...client.Option) *client.C
 	return must(client.New("http://animals.example/v1", adminKey, append(options, own)...))(t)
 }
 
-// always says the same.
+// always returns a function that returns a text.
 func always(text string) func() string { return func() string { return text } }
 
 func TestBackoffGrows(t *testing.T) {
@@ -51,20 +51,20 @@ func TestBackoffGrows(t *testing.T) {
 			if _, err := service.client(t, client.WithRetries(len(most))).GetPet(t.Context(), 1); err == nil {
 				t.Fatal("got no error")
 			}
-			if len(service.at) != len(most)+1 {
-				t.Fatalf("%d attempts were made", len(service.at))
+			if len(service.requestTimes) != len(most)+1 {
+				t.Fatalf("made %d attempts", len(service.requestTimes))
 			}
 			for i := range most {
-				wait := service.at[i+1].Sub(service.at[i])
+				wait := service.requestTimes[i+1].Sub(service.requestTimes[i])
 				if wait < 0 || wait >= most[i] {
-					t.Errorf("wait %d took %v, at most %v is right", i, wait, most[i])
+					t.Errorf("wait %d took %v, want at most %v", i, wait, most[i])
 				}
 				longest[i] = max(longest[i], wait)
 			}
 		}
 		for i, wait := range longest {
-			if wait < most[i]/2 { // by chance once in 2^200 times
-				t.Errorf("wait %d never took more than %v of %v", i, wait, most[i])
+			if wait < most[i]/2 { // by chance once in 2^200 runs
+				t.Errorf("wait %d never took more than %v, want up to %v", i, wait, most[i])
 			}
 		}
 	})
@@ -74,12 +74,12 @@ func TestDefaultRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		service := &cannedService{status: 503}
-		if _, err := service.client(t).GetPet(t.Context(), 1); err == nil || len(service.at) != 5 {
-			t.Errorf("got %v after %d attempts", err, len(service.at))
+		if _, err := service.client(t).GetPet(t.Context(), 1); err == nil || len(service.requestTimes) != 5 {
+			t.Errorf("got %v after %d attempts", err, len(service.requestTimes))
 		}
 		service = &cannedService{status: 503}
-		if _, err := service.client(t, client.WithRetries(50)).GetPet(t.Context(), 1); err == nil || len(service.at) != 51 {
-			t.Errorf("got %v after %d attempts", err, len(service.at))
+		if _, err := service.client(t, client.WithRetries(50)).GetPet(t.Context(), 1); err == nil || len(service.requestTimes) != 51 {
+			t.Errorf("got %v after %d attempts", err, len(service.requestTimes))
 		}
 	})
 }
@@ -90,12 +90,12 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		retryAfter  func() string
-		least, most time.Duration // of the first wait
+		least, most time.Duration // range of the first wait
 	}{
 		{"seconds", always("7"), 7 * time.Second, 7250 * time.Millisecond},
 		{"a date", inSevenSeconds, 6 * time.Second, 7250 * time.Millisecond},
 		{"nothing", always("0"), 0, 250 * time.Millisecond},
-		{"a date that is over", always("Fri, 31 Dec 1999 23:59:59 GMT"), 0, 250 * time.Millisecond},
+		{"a past date", always("Fri, 31 Dec 1999 23:59:59 GMT"), 0, 250 * time.Millisecond},
 		{"nonsense", always("soon"), 0, 250 * time.Millisecond},
 		{"a negative number", always("-7"), 0, 250 * time.Millisecond},
 	} {
@@ -106,11 +106,11 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 					service := &cannedService{status: status, retryAfter: c.retryAfter}
 					_, err := service.client(t, client.WithRetries(1)).GetPet(t.Context(), 1)
 					e, _ := errors.AsType[*client.Error](err)
-					if len(service.at) != 2 {
-						t.Fatalf("%d attempts were made", len(service.at))
+					if len(service.requestTimes) != 2 {
+						t.Fatalf("made %d attempts", len(service.requestTimes))
 					}
-					if wait := service.at[1].Sub(service.at[0]); wait < c.least || wait >= c.most {
-						t.Errorf("%d: it waited for %v", status, wait)
+					if wait := service.requestTimes[1].Sub(service.requestTimes[0]); wait < c.least || wait >= c.most {
+						t.Errorf("%d: waited %v", status, wait)
 					}
 					if e.Status != status || e.RetryAfter < c.least || e.RetryAfter > c.most {
 						t.Errorf("%d: got %+v", status, e)
@@ -121,7 +121,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	}
 }
 
-// Who is told to come back in an hour is told so at once.
+// A Retry-After of an hour is not waited for: the call fails at once.
 func TestLongRetryAfterFailsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -129,8 +129,8 @@ func TestLongRetryAfterFailsAtOnce(t *testing.T) {
 			service := &cannedService{status: 429, retryAfter: always(text)}
 			start := time.Now()
 			_, err := service.client(t).GetPet(t.Context(), 1)
-			if e, _ := errors.AsType[*client.Error](err); len(service.at) != 1 || !time.Now().Equal(start) || e.RetryAfter < time.Minute {
-				t.Errorf("%s: got %+v after %d attempts and %v", text, err, len(service.at), time.Since(start))
+			if e, _ := errors.AsType[*client.Error](err); len(service.requestTimes) != 1 || !time.Now().Equal(start) || e.RetryAfter < time.Minute {
+				t.Errorf("%s: got %+v after %d attempts and %v", text, err, len(service.requestTimes), time.Since(start))
 			}
 		}
 	})
@@ -144,8 +144,8 @@ func TestBackoffEndsBeforeTheDeadline(t *testing.T) {
 		defer cancel()
 		service := &cannedService{status: 503, retryAfter: always("7")}
 		_, err := service.client(t).GetPet(ctx, 1)
-		if took := time.Since(start); len(service.at) != 3 || took > 14750*time.Millisecond {
-			t.Errorf("%d attempts took %v", len(service.at), took)
+		if took := time.Since(start); len(service.requestTimes) != 3 || took > 14750*time.Millisecond {
+			t.Errorf("%d attempts took %v", len(service.requestTimes), took)
 		}
 		if e, ok := errors.AsType[*client.Error](err); !ok || e.Status != 503 {
 			t.Errorf("got %v", err)
@@ -161,8 +161,8 @@ func TestCancelDuringBackoff(t *testing.T) {
 		time.AfterFunc(2*time.Second, cancel)
 		service := &cannedService{status: 503, retryAfter: always("7")}
 		_, err := service.client(t).GetPet(ctx, 1)
-		if took := time.Since(start); len(service.at) != 1 || took != 2*time.Second {
-			t.Errorf("%d attempts took %v", len(service.at), took)
+		if took := time.Since(start); len(service.requestTimes) != 1 || took != 2*time.Second {
+			t.Errorf("%d attempts took %v", len(service.requestTimes), took)
 		}
 		e, ok := errors.AsType[*client.Error](err)
 		if !ok || e.Status != 503 || !errors.Is(err, context.Canceled) {

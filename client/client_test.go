@@ -26,8 +26,8 @@ func TestNewRejectsBadArguments(t *testing.T) {
 		{"no host", "https:///v1", adminKey, nil},
 		{"a port alone", "https://:443/v1", adminKey, nil},
 		{"no version", "https://animals.example", adminKey, nil},
-		{"a host that is called v1", "https://v1", adminKey, nil},
-		{"a path that only ends so", "https://animals.example/xv1", adminKey, nil},
+		{"a host named v1", "https://v1", adminKey, nil},
+		{"a path that only ends in v1", "https://animals.example/xv1", adminKey, nil},
 		{"another version", "https://animals.example/v2", adminKey, nil},
 		{"a user", "https://me:" + adminKey + "@animals.example/v1", adminKey, nil},
 		{"a query", good + "?key=" + adminKey, adminKey, nil},
@@ -69,7 +69,7 @@ func TestNewAcceptsBaseURLs(t *testing.T) {
 func TestRequestHeaders(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)
-	s.url += "/" // also then
+	s.url += "/" // a trailing slash is allowed
 	c := s.client(client.WithUserAgent("shelter/1.0"))
 	pet := must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
 	must(c.GetPet(t.Context(), pet.ID))(t)
@@ -96,7 +96,7 @@ func TestRequestHeaders(t *testing.T) {
 	}
 }
 
-// Nothing that a program may log shows the key.
+// Nothing that a program may log reveals the key.
 func TestKeyIsNotShown(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)
@@ -110,7 +110,7 @@ func TestKeyIsNotShown(t *testing.T) {
 	_, echoed := c.GetPet(t.Context(), 1)
 	wantCode(t, echoed, client.CodeUnexpectedAnswer)
 	if lost == nil {
-		t.Error("a lost request is no error")
+		t.Error("a lost request returned no error")
 	}
 	for _, text := range []string{
 		fmt.Sprintf("%v %+v %#v", c, c, c), fmt.Sprintf("%v %+v %#v", *c, *c, *c),
@@ -122,7 +122,7 @@ func TestKeyIsNotShown(t *testing.T) {
 	}
 }
 
-// A redirect is not followed, not even on the same host: the key would go with it.
+// A redirect is not followed, not even to the same host: it would leak the key.
 func TestRedirectIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	var visits atomic.Int64
@@ -143,7 +143,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 			if n := len(s.requests()); n != 1 {
-				t.Errorf("%d requests were sent", n)
+				t.Errorf("sent %d requests", n)
 			}
 		}
 	}
@@ -158,23 +158,23 @@ func TestResponsesFromOtherServers(t *testing.T) {
 	c := s.client()
 	huge := "[" + strings.Repeat(" ", 9<<20) + "]"
 	for _, f := range []struct {
-		name   string
-		answer fault
+		name     string
+		response fault
 	}{
-		{"a page of a hotel's network", respond(200, "<html>Please log in</html>", "Content-Type", "text/html")},
+		{"a captive portal", respond(200, "<html>Please log in</html>", "Content-Type", "text/html")},
 		{"nothing", respond(200, "")},
 		{"another kind of JSON", respond(200, `"hello"`)},
 		{"two values", respond(200, `[] []`)},
-		{"without end", respond(200, huge)},
+		{"a huge body", respond(200, huge)},
 		{"no content", respond(204, "")},
-		{"an id that is no int64", respond(200, `[{"id":9223372036854775808}]`)},
+		{"an id that is not an int64", respond(200, `[{"id":9223372036854775808}]`)},
 		{"not found, says a proxy", respond(404, proxyPage)},
 		{"not found, with another JSON", respond(404, `{"error":"not found"}`)},
 		{"another status in the body", respond(404, apiError(403, client.CodeNotFound))},
 		{"a teapot", respond(418, "short and stout")},
-		{"a status that nobody knows", respond(299, "")},
+		{"an unknown status", respond(299, "")},
 	} {
-		s.inject(f.answer)
+		s.inject(f.response)
 		pet, err := c.GetPet(t.Context(), 1)
 		if pet != (client.Pet{}) || !client.IsCode(err, client.CodeUnexpectedAnswer) {
 			t.Errorf("%s: got %v, %v", f.name, pet, err)

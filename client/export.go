@@ -8,10 +8,9 @@ import (
 	"net/http"
 )
 
-// ExportFile writes all animals to a file, oldest first, as they come, and returns how many bytes it wrote. Where it
-// returns an error the file is not whole; it is not begun again once something was written. What it writes can be
-// imported again; in CSV, a name that a spreadsheet would run as a formula has an apostrophe before it, which the import
-// takes away.
+// ExportFile streams all animals to a writer, oldest first, and returns the number of bytes written. After an error the
+// output is incomplete; the export is not retried once something was written. The output can be imported again. In CSV, a
+// name that a spreadsheet would run as a formula is prefixed with an apostrophe, which an import removes.
 func (c *Client) ExportFile(ctx context.Context, format Format, to io.Writer) (int64, error) {
 	mediaType, err := format.mediaType()
 	if err != nil {
@@ -32,12 +31,12 @@ func (c *Client) ExportFile(ctx context.Context, format Format, to io.Writer) (i
 			return 0, err
 		}
 		if ended := sleep(ctx, wait); ended != nil {
-			return 0, fmt.Errorf("animalstore: %w before this could be tried again: %w", ended, err)
+			return 0, fmt.Errorf("animalstore: %w while waiting to retry: %w", ended, err)
 		}
 	}
 }
 
-// export makes one attempt. It may last for as long as there is something to come.
+// export makes one attempt, which may take as long as data arrives. started reports whether the export itself has begun.
 func (c *Client) export(prepared *http.Request, mediaType string, to io.Writer) (written int64, started bool, err error) {
 	idle := c.newIdleTimeout(prepared.Context())
 	defer idle.close()
@@ -50,15 +49,15 @@ func (c *Client) export(prepared *http.Request, mediaType string, to io.Writer) 
 	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); got.status == http.StatusOK && kind == mediaType {
 		written, err = io.Copy(to, idle)
 		if err != nil {
-			err = fmt.Errorf("animalstore: GET %s: the export is not whole: %w", prepared.URL, err)
+			err = fmt.Errorf("animalstore: GET %s: the export is incomplete: %w", prepared.URL, err)
 		}
 		return written, true, err
 	}
 	if got.body, err = io.ReadAll(io.LimitReader(idle, maxResponse)); err != nil {
-		return 0, false, fmt.Errorf("animalstore: GET %s: the answer broke off: %w", prepared.URL, err)
+		return 0, false, fmt.Errorf("animalstore: GET %s: the response was cut off: %w", prepared.URL, err)
 	}
 	if got.status >= 200 && got.status <= 299 {
-		return 0, false, got.unexpectedError("it is no export")
+		return 0, false, got.unexpectedError("it is not an export")
 	}
 	return 0, false, got.asError()
 }

@@ -11,40 +11,40 @@ import (
 	"animalstore/client"
 )
 
-// A connection on which nothing comes any more is given up.
+// An idle connection is replaced.
 func TestFollowReconnectsWhenIdle(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		s.addPets(1)
 		start := time.Now()
 		s.inject(hang, goIdle("id: 1\n\n"))
 		got := take(t, 1, s.cuttingClient(func(int) int { return neverCut }).Follow(t.Context(), "0", client.EventFilter{}))
-		// The first is given up after the 30 seconds that every call has.
+		// The first attempt has the 30 seconds of every call.
 		if took := time.Since(start); !slices.Equal(got, []string{"2"}) || took < 75*time.Second || took > 76*time.Second {
-			t.Errorf("after %v it tells %v", took, got)
+			t.Errorf("after %v it has delivered %v", took, got)
 		}
 		if sent := s.requests(); len(sent) != 3 || sent[2].header.Get("Last-Event-ID") != "1" {
-			t.Errorf("it sent %+v", sent)
+			t.Errorf("sent %+v", sent)
 		}
 	})
 }
 
-// fallsSilent: the stream says something, and nothing is heard of it again.
+// goIdle sends a text on the stream, and then nothing.
 func goIdle(text string) fault {
-	return func(w http.ResponseWriter, r *http.Request, shop http.Handler) {
-		respond(200, text, "Content-Type", "text/event-stream")(w, r, shop)
+	return func(w http.ResponseWriter, r *http.Request, service http.Handler) {
+		respond(200, text, "Content-Type", "text/event-stream")(w, r, service)
 		http.NewResponseController(w).Flush()
-		hang(w, r, shop)
+		hang(w, r, service)
 	}
 }
 
-// What passes by itself does not end a follower, and what does not ends it at once.
+// A temporary error does not end a follower; a permanent one ends it at once.
 func TestFollowRetriesTemporaryErrorsOnly(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		s.addPet("Rex")
 		want := s.history()
 		s.inject(dropRequest, respond(503, apiError(503, client.CodeUnavailable), "Retry-After", "3"), respond(500, apiError(500, client.CodeInternal)), cutAfterHeader)
 		if got := take(t, len(want), s.client().Follow(t.Context(), "0", client.EventFilter{})); !slices.Equal(got, want) {
-			t.Errorf("it tells %v, want %v", got, want)
+			t.Errorf("delivered %v, want %v", got, want)
 		}
 		s.requests()
 		for _, a := range []struct {
@@ -67,7 +67,7 @@ func TestFollowRetriesTemporaryErrorsOnly(t *testing.T) {
 			wantCode(t, err, client.CodeUnexpectedAnswer)
 		}
 		if n := len(s.requests()); n != 10 {
-			t.Errorf("%d requests were sent", n)
+			t.Errorf("sent %d requests", n)
 		}
 		for _, after := range []string{"x", "-1", "+1", " 1", "1.0", "1234567890123456789", "1\r\nX-Evil: 1"} {
 			if _, err := lastError(s.client().Follow(t.Context(), after, client.EventFilter{})); err == nil || len(s.requests()) != 0 {
@@ -77,14 +77,14 @@ func TestFollowRetriesTemporaryErrorsOnly(t *testing.T) {
 	})
 }
 
-// losesHeader: the connection is cut after the beginning of a stream's answer.
+// cutAfterHeader cuts the connection after the response headers of a stream.
 func cutAfterHeader(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	http.NewResponseController(w).Flush()
 	panic(http.ErrAbortHandler)
 }
 
-// Who never gets through is told so, as with every call. Who got through once waits for better times.
+// A follower that never connects fails like every call. One that has connected once keeps trying.
 func TestFollowGivesUpOnlyBeforeTheFirstConnection(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		refused := slices.Repeat([]fault{respond(503, apiError(503, client.CodeUnavailable))}, 100)
@@ -92,7 +92,7 @@ func TestFollowGivesUpOnlyBeforeTheFirstConnection(t *testing.T) {
 		_, err := lastError(s.client(client.WithRetries(2)).Follow(t.Context(), "0", client.EventFilter{}))
 		wantCode(t, err, client.CodeUnavailable)
 		if n := len(s.requests()); n != 3 {
-			t.Errorf("%d requests were sent", n)
+			t.Errorf("sent %d requests", n)
 		}
 		s.inject()
 		s.addPet("Rex")
@@ -100,7 +100,7 @@ func TestFollowGivesUpOnlyBeforeTheFirstConnection(t *testing.T) {
 		s.inject(append([]fault{cutAfterHeader}, refused...)...)
 		take(t, 2, s.client(client.WithRetries(0)).Follow(t.Context(), "0", client.EventFilter{}))
 		if n := len(s.requests()); n != 1+100+1 {
-			t.Errorf("%d requests were sent", n)
+			t.Errorf("sent %d requests", n)
 		}
 	})
 }
@@ -125,33 +125,33 @@ func TestFollowEndsWhenTheKeyIsRevoked(t *testing.T) {
 	})
 }
 
-// The context ends a follower wherever it is, and nothing of it stays behind.
+// The context ends a follower in any state, without leaks.
 func TestFollowEndsWithItsContext(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		s.addPet("Rex")
 		refused := respond(503, proxyPage, "Retry-After", "60")
-		for name, fates := range map[string][]fault{
-			"waiting for the answer": {hang}, "waiting for events": {passThrough}, "between connections": {refused, refused},
+		for name, faults := range map[string][]fault{
+			"waiting for the response": {hang}, "waiting for events": {passThrough}, "between connections": {refused, refused},
 		} {
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(20*time.Second, cancel)
 			start := time.Now()
-			s.inject(fates...)
+			s.inject(faults...)
 			_, err := lastError(s.client().Follow(ctx, "", client.EventFilter{}))
 			if took := time.Since(start); !errors.Is(err, context.Canceled) || took != 20*time.Second {
-				t.Errorf("%s: it ends with %v after %v", name, err, took)
+				t.Errorf("%s: ended with %v after %v", name, err, took)
 			}
 			if _, err := lastError(s.client().Follow(ctx, "", client.EventFilter{})); !errors.Is(err, context.Canceled) {
-				t.Errorf("%s: it begins with %v", name, err)
+				t.Errorf("%s: with an ended context: %v", name, err)
 			}
 			if _, err := s.client().LastEventID(ctx); !errors.Is(err, context.Canceled) {
-				t.Errorf("%s: it begins with %v", name, err)
+				t.Errorf("%s: with an ended context: %v", name, err)
 			}
 		}
 	})
 }
 
-// Where events have been removed, the caller is told, and can go on with those that are there.
+// If events were deleted, the caller gets an error, and can continue with those that are available.
 func TestFollowReportsExpiredEvents(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		s.addPets(3)
@@ -171,7 +171,7 @@ func TestFollowReportsExpiredEvents(t *testing.T) {
 					t.Fatalf("after %v: %v", got, err)
 				}
 				wantCode(t, err, client.CodeEventsExpired)
-				s.cut() // it keeps the new place
+				s.cut() // it must keep the new position
 				got = append(got, "reset")
 				continue
 			}
@@ -179,11 +179,11 @@ func TestFollowReportsExpiredEvents(t *testing.T) {
 			break
 		}
 		if want := append([]string{"reset"}, s.history()...); !slices.Equal(got, want) {
-			t.Errorf("it tells %v, want %v", got, want)
+			t.Errorf("delivered %v, want %v", got, want)
 		}
 		for _, err := range s.client().Follow(t.Context(), "1", client.EventFilter{}) {
 			if err == nil {
-				t.Error("no reset")
+				t.Error("no reset was reported")
 			}
 			break
 		}

@@ -26,16 +26,16 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// adminKey is the configured key of every shop in these tests.
+// adminKey is the configured key of every service in these tests.
 const adminKey = "configured-key-of-the-tests"
 
-// serviceOptions are what a shop is opened with.
+// serviceOptions are the options of a service.
 type serviceOptions struct {
 	shop.Options
 	httpapi.Config
 }
 
-// openService opens a real service on a database in a folder.
+// openService opens a real service on a SQLite database in a folder.
 func openService(ctx context.Context, folder string, set serviceOptions) (*httpapi.API, *sqlstore.Store, error) {
 	store, err := sqlstore.Open(ctx, filepath.Join(folder, "test.db"), sqlstore.Options{Exclusive: true})
 	if err != nil {
@@ -50,13 +50,13 @@ func openService(ctx context.Context, folder string, set serviceOptions) (*httpa
 	return api, store, err
 }
 
-// testService is a real service behind a real listener, and a road to it that can be told to lose things.
+// testService is a real service behind a real listener and a network with injected faults.
 type testService struct {
 	*faultyNetwork
 	t       *testing.T
 	service *shop.Service
-	url     string                                                  // ends in /v1
-	dial    func(context.Context, string, string) (net.Conn, error) // nil: over the real network
+	url     string                                                  // the base URL
+	dial    func(context.Context, string, string) (net.Conn, error) // nil uses the real network
 }
 
 func newTestService(t *testing.T, change ...func(*serviceOptions)) *testService {
@@ -70,21 +70,21 @@ func newTestService(t *testing.T, change ...func(*serviceOptions)) *testService 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
-	s := &testService{faultyNetwork: &faultyNetwork{shop: api}, t: t, service: api.Service}
+	s := &testService{faultyNetwork: &faultyNetwork{service: api}, t: t, service: api.Service}
 	server := httptest.NewServer(s.faultyNetwork)
 	t.Cleanup(server.Close)
 	s.url = server.URL + "/v1"
 	return s
 }
 
-// client makes a client with the admin key.
+// client returns a client with the admin key.
 func (s *testService) client(options ...client.Option) *client.Client {
 	s.t.Helper()
 	return s.clientWith(adminKey, options...)
 }
 
-// clientWith makes a client whose every attempt has a connection of its own: where an old connection turns out to be
-// closed, net/http itself sends a request again, and no test could count attempts.
+// clientWith returns a client that opens a new connection for each attempt. On a reused connection net/http may retry by
+// itself, and tests could not count attempts.
 func (s *testService) clientWith(key string, options ...client.Option) *client.Client {
 	s.t.Helper()
 	own := client.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: s.dial}})
@@ -95,13 +95,13 @@ func (s *testService) clientWith(key string, options ...client.Option) *client.C
 	return c
 }
 
-// addPet adds an available animal.
+// addPet creates an available animal.
 func (s *testService) addPet(name string) client.Pet {
 	s.t.Helper()
 	return must(s.client().CreatePet(s.t.Context(), client.NewPet{Name: name, CategoryID: 1, Status: client.PetAvailable}))(s.t)
 }
 
-// must returns a value, or ends the test with its error.
+// must returns a value, or fails the test with its error.
 func must[T any](value T, err error) func(*testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()
@@ -112,40 +112,40 @@ func must[T any](value T, err error) func(*testing.T) T {
 	}
 }
 
-// wantCode ends the test unless an error has a code.
+// wantCode fails the test unless the error has this code.
 func wantCode(t *testing.T, err error, code client.Code) {
 	t.Helper()
 	if !client.IsCode(err, code) {
-		t.Fatalf("got the error %v, want %s", err, code)
+		t.Fatalf("got error %v, want %s", err, code)
 	}
 }
 
-// faultyNetwork is the way to a shop. It remembers every request, and what happens to the next ones can be decided before.
+// faultyNetwork sits between client and service. It records every request and applies injected faults.
 type faultyNetwork struct {
-	shop  http.Handler
-	mu    sync.Mutex
-	seen  []request
-	fates []fault
+	service http.Handler
+	mu      sync.Mutex
+	seen    []request
+	faults  []fault
 }
 
-// request is one that went along the road.
+// request is a recorded request.
 type request struct {
 	method, address string
 	header          http.Header
 	body            string
 }
 
-// fault is what happens to one request.
-type fault func(w http.ResponseWriter, r *http.Request, shop http.Handler)
+// fault handles one request in place of, or around, the service.
+type fault func(w http.ResponseWriter, r *http.Request, service http.Handler)
 
-// inject decides what happens to the next requests; those after them arrive.
-func (r *faultyNetwork) inject(fates ...fault) {
+// inject sets the faults of the next requests, one each. Later requests pass through.
+func (r *faultyNetwork) inject(faults ...fault) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.fates = fates
+	r.faults = faults
 }
 
-// requests are those since they were last asked for.
+// requests returns the requests since its last call.
 func (r *faultyNetwork) requests() []request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -160,32 +160,34 @@ func (r *faultyNetwork) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	q.Body = io.NopCloser(bytes.NewReader(body))
-	happens := passThrough
+	apply := passThrough
 	r.mu.Lock()
 	r.seen = append(r.seen, request{q.Method, q.URL.String(), q.Header.Clone(), string(body)})
-	if len(r.fates) > 0 {
-		happens, r.fates = r.fates[0], r.fates[1:]
+	if len(r.faults) > 0 {
+		apply, r.faults = r.faults[0], r.faults[1:]
 	}
 	r.mu.Unlock()
-	happens(w, q, r.shop)
+	apply(w, q, r.service)
 }
 
-// arrives: nothing happens on the way.
-func passThrough(w http.ResponseWriter, r *http.Request, shop http.Handler) { shop.ServeHTTP(w, r) }
+// passThrough is no fault.
+func passThrough(w http.ResponseWriter, r *http.Request, service http.Handler) {
+	service.ServeHTTP(w, r)
+}
 
-// isLost: the connection is cut before the shop hears of the request.
+// dropRequest cuts the connection before the service sees the request.
 func dropRequest(http.ResponseWriter, *http.Request, http.Handler) { panic(http.ErrAbortHandler) }
 
-// losesAnswer: the connection is cut when the shop has done its work and answered.
-func dropResponse(_ http.ResponseWriter, r *http.Request, shop http.Handler) {
-	shop.ServeHTTP(httptest.NewRecorder(), r)
+// dropResponse cuts the connection after the service has handled the request.
+func dropResponse(_ http.ResponseWriter, r *http.Request, service http.Handler) {
+	service.ServeHTTP(httptest.NewRecorder(), r)
 	panic(http.ErrAbortHandler)
 }
 
-// losesHalf: the connection is cut in the middle of the answer.
-func cutResponse(w http.ResponseWriter, r *http.Request, shop http.Handler) {
+// cutResponse cuts the connection in the middle of the response.
+func cutResponse(w http.ResponseWriter, r *http.Request, service http.Handler) {
 	whole := httptest.NewRecorder()
-	shop.ServeHTTP(whole, r)
+	service.ServeHTTP(whole, r)
 	for name, values := range whole.Header() {
 		w.Header()[name] = values
 	}
@@ -196,10 +198,10 @@ func cutResponse(w http.ResponseWriter, r *http.Request, shop http.Handler) {
 	panic(http.ErrAbortHandler)
 }
 
-// hangs: nothing is heard of the request again, until its sender gives up.
+// hang never responds.
 func hang(_ http.ResponseWriter, r *http.Request, _ http.Handler) { <-r.Context().Done() }
 
-// gets: somebody on the way answers, and the shop does not hear of the request. Each header is a name and its value.
+// respond sends a response in place of the service. headers are names and values in turn.
 func respond(status int, body string, headers ...string) fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		for pair := range slices.Chunk(headers, 2) {
@@ -210,22 +212,22 @@ func respond(status int, body string, headers ...string) fault {
 	}
 }
 
-// respondAfter is gets for a request that the shop has answered all the same.
+// respondAfter replaces the response after the service has handled the request.
 func respondAfter(status int) fault {
-	return func(w http.ResponseWriter, r *http.Request, shop http.Handler) {
-		shop.ServeHTTP(httptest.NewRecorder(), r)
-		respond(status, proxyPage, "Content-Type", "text/html")(w, r, shop)
+	return func(w http.ResponseWriter, r *http.Request, service http.Handler) {
+		service.ServeHTTP(httptest.NewRecorder(), r)
+		respond(status, proxyPage, "Content-Type", "text/html")(w, r, service)
 	}
 }
 
 const proxyPage = "<html><head><title>502 Bad Gateway</title></head></html>"
 
-// apiError is the body of an error as the service writes it.
+// apiError returns the body of an error of the service.
 func apiError(status int, code client.Code) string {
-	return fmt.Sprintf(`{"code":%q,"message":"Said on purpose.","status":%d}`, code, status)
+	return fmt.Sprintf(`{"code":%q,"message":"An injected error.","status":%d}`, code, status)
 }
 
-// exampleShop is a service for one example.
+// exampleShop is a running service for one example.
 type exampleShop struct{ URL, Key string }
 
 // serveExample runs a service until close is called.
@@ -238,7 +240,7 @@ func serveExample() (_ exampleShop, close func()) {
 	if err != nil {
 		panic(err)
 	}
-	report := func(err error) { fmt.Println("The service has an error:", err) } // which no example expects
+	report := func(err error) { fmt.Println("The service has an error:", err) } // fails the example
 	working, stop := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() { api.Service.Work(working, report) })
@@ -255,7 +257,7 @@ func serveExample() (_ exampleShop, close func()) {
 	}
 }
 
-// exampleClient is a client of a service that runs until close is called.
+// exampleClient returns a client of a service that runs until close is called.
 func exampleClient() (c *client.Client, close func()) {
 	shop, close := serveExample()
 	c, err := client.New(shop.URL, shop.Key)

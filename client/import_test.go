@@ -10,7 +10,7 @@ import (
 	"animalstore/client"
 )
 
-// wantPets checks what the shop holds, oldest first, as "name categoryId status".
+// wantPets checks all animals, oldest first, as "name categoryId status".
 func (s *testService) wantPets(want ...string) {
 	s.t.Helper()
 	var got []string
@@ -21,7 +21,7 @@ func (s *testService) wantPets(want ...string) {
 		got = append([]string{fmt.Sprintf("%s %d %s", pet.Name, pet.CategoryID, pet.Status)}, got...)
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		s.t.Errorf("there are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		s.t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
@@ -56,15 +56,15 @@ func TestImport(t *testing.T) {
 	wantCode(t, err, client.CodePayloadTooLarge)
 	s.requests()
 	if _, err := c.ImportFile(t.Context(), "xml", nil); err == nil || c.CheckFile(t.Context(), "", nil) == nil {
-		t.Error("another format is taken")
+		t.Error("an unknown format was accepted")
 	}
 	if sent := s.requests(); len(sent) > 0 {
-		t.Errorf("it was even sent: %v", sent)
+		t.Errorf("a request was sent: %v", sent)
 	}
 	s.wantPets(want...)
 }
 
-// An import whose answer is lost happens once.
+// An import whose response is lost takes effect once.
 func TestImportWithLostResponseHappensOnce(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)
@@ -105,7 +105,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// What broke off is an error, and is not sent again behind what was written.
+// A truncated export is an error, and is not retried after data was written.
 func TestInterruptedExportIsAnError(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)
@@ -123,7 +123,7 @@ func TestInterruptedExportIsAnError(t *testing.T) {
 	_, err = s.clientWith("another-key-of-somebody").ExportFile(t.Context(), client.NDJSON, io.Discard)
 	wantCode(t, err, client.CodeInvalidAPIKey)
 	if _, err = s.client().ExportFile(t.Context(), "xml", io.Discard); err == nil {
-		t.Error("another format is taken")
+		t.Error("an unknown format was accepted")
 	}
 	full := errors.New("the disk is full")
 	if _, err = s.client().ExportFile(t.Context(), client.CSV, writerFunc(func([]byte) (int, error) { return 0, full })); !errors.Is(err, full) {

@@ -14,28 +14,28 @@ import (
 
 func TestCreateWithLostResponse(t *testing.T) {
 	t.Parallel()
-	for name, fates := range map[string][]fault{
-		"the request is lost":         {dropRequest},
-		"the answer is lost":          {dropResponse},
-		"half of the answer is lost":  {cutResponse},
-		"a proxy gives up":            {respondAfter(502)},
-		"the service has no time":     {respondAfter(503)},
-		"a proxy does not wait":       {respondAfter(504)},
-		"one thing after the other":   {dropResponse, dropRequest, cutResponse, respondAfter(504)},
-		"the first one is still busy": {respond(409, apiError(409, client.CodeIdempotencyKeyInUse))},
+	for name, faults := range map[string][]fault{
+		"the request is lost":          {dropRequest},
+		"the response is lost":         {dropResponse},
+		"half of the response is lost": {cutResponse},
+		"a proxy fails":                {respondAfter(502)},
+		"the service is overloaded":    {respondAfter(503)},
+		"a proxy times out":            {respondAfter(504)},
+		"several faults":               {dropResponse, dropRequest, cutResponse, respondAfter(504)},
+		"the first request is running": {respond(409, apiError(409, client.CodeIdempotencyKeyInUse))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newTestService(t)
-			s.inject(fates...)
+			s.inject(faults...)
 			pet := must(s.client().CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
 			sent := s.requests()
-			if len(sent) != len(fates)+1 {
-				t.Errorf("%d requests were sent", len(sent))
+			if len(sent) != len(faults)+1 {
+				t.Errorf("sent %d requests", len(sent))
 			}
 			for _, r := range sent {
 				if r.header.Get("Idempotency-Key") != sent[0].header.Get("Idempotency-Key") || r.body != sent[0].body || r.body == "" {
-					t.Errorf("the repeat %+v differs from %+v", r, sent[0])
+					t.Errorf("the retry %+v differs from %+v", r, sent[0])
 				}
 			}
 			if got := must(s.client().GetPet(t.Context(), pet.ID))(t); got != pet || s.countPets() != 1 {
@@ -77,7 +77,7 @@ func TestUpdateWithLostResponse(t *testing.T) {
 	}
 	s.inject(dropResponse)
 	category, created, err := c.PutCategory(ctx, 7, "Dogs")
-	if err != nil || created || category.Name != "Dogs" { // created, but by the attempt before
+	if err != nil || created || category.Name != "Dogs" { // created by the earlier attempt
 		t.Errorf("put %+v, %v, %v", category, created, err)
 	}
 }
@@ -90,7 +90,7 @@ func TestConditionalUpdateWithLostResponse(t *testing.T) {
 		pet = must(c.GetPet(ctx, pet.ID))(t)
 		return c.UpdatePet(ctx, pet.ID, client.PetUpdate{Name: &name}, client.IfMatch(pet.ETag))
 	}
-	s.inject(passThrough, dropRequest) // the first is the get
+	s.inject(passThrough, dropRequest) // the first request is the GET
 	if got := must(rename("A"))(t); got.Name != "A" {
 		t.Errorf("got %+v", got)
 	}
@@ -104,7 +104,7 @@ func TestConditionalUpdateWithLostResponse(t *testing.T) {
 	if got := must(c.GetPet(ctx, pet.ID))(t); got.Name != "C" {
 		t.Errorf("got %+v", got)
 	}
-	s.inject(respond(429, apiError(429, client.CodeRateLimited))) // that one was not carried out
+	s.inject(respond(429, apiError(429, client.CodeRateLimited))) // this attempt was not carried out
 	_, err = c.UpdatePet(ctx, pet.ID, client.PetUpdate{}, client.IfMatch(`"stale"`))
 	wantCode(t, err, client.CodePreconditionFailed)
 }
@@ -125,7 +125,7 @@ func TestDeleteWithLostResponse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if strings.HasSuffix(name, "again") {
-				s.inject(passThrough, respondAfter(502)) // the first adds it
+				s.inject(passThrough, respondAfter(502)) // the first request creates it
 			} else {
 				s.inject(dropResponse)
 			}
@@ -137,16 +137,16 @@ func TestDeleteWithLostResponse(t *testing.T) {
 	if s.countPets() != 0 {
 		t.Errorf("there are %d animals", s.countPets())
 	}
-	// Where no attempt can have removed it, it was not there.
+	// If no attempt can have deleted it, it did not exist.
 	wantCode(t, c.DeletePet(ctx, pet.ID), client.CodeNotFound)
 	s.inject(respond(429, apiError(429, client.CodeRateLimited)))
 	wantCode(t, c.DeletePet(ctx, pet.ID), client.CodeNotFound)
-	// Nor does another server's 404 say anything about it.
+	// A 404 from another server means nothing.
 	s.inject(dropResponse, respond(404, proxyPage))
 	wantCode(t, c.DeletePet(ctx, pet.ID), client.CodeUnexpectedAnswer)
 }
 
-// Where the service goes away behind a call whose answer was lost, nobody is told that nothing was done.
+// If the service goes away after a response was lost, the error must not suggest that nothing was done.
 func TestLostResponseThenConnectionRefused(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -155,7 +155,7 @@ func TestLostResponseThenConnectionRefused(t *testing.T) {
 	}
 	go func() {
 		conn, err := listener.Accept()
-		listener.Close() // from now on nobody is there
+		listener.Close() // further connections are refused
 		if err == nil {
 			conn.Read(make([]byte, 1000))
 			conn.Close()
@@ -163,11 +163,11 @@ func TestLostResponseThenConnectionRefused(t *testing.T) {
 	}()
 	c := must(client.New("http://"+listener.Addr().String()+"/v1", "key", client.WithRetries(2)))(t)
 	_, err = c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1})
-	if err == nil || !strings.Contains(err.Error(), "; sent again: ") {
-		t.Errorf("the error is %v", err)
+	if err == nil || !strings.Contains(err.Error(), "; retried: ") {
+		t.Errorf("got %v", err)
 	}
 	if !client.MayBeDone(err) {
-		t.Errorf("%v says that nothing was done", err)
+		t.Errorf("%v suggests that nothing was done", err)
 	}
 }
 

@@ -13,15 +13,15 @@ import (
 	"animalstore/client"
 )
 
-// notCalled are the operations that no method of the client needs.
+// notCalled lists the operations that the client does not use.
 var notCalled = []string{
-	"getPet",                           // it is deprecated, and GetPet asks for what takes its place
-	"getOpenapiJson", "getOpenapiYaml", // for those who make clients
-	"receiveEvent", // the service is the one who calls; see VerifyWebhook
+	"getPet",                           // deprecated; GetPet uses its replacement
+	"getOpenapiJson", "getOpenapiYaml", // for code generators
+	"receiveEvent", // sent by the service; see VerifyWebhook
 }
 
-// Every operation of the document can be reached by a method of the client, and every method is here: the service itself says
-// which operation each came to.
+// Every operation in the API document is used by a method of the client, and every method is called here. The service's own
+// routing decides which operation a request is.
 func TestEveryOperation(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)
@@ -80,18 +80,18 @@ func TestEveryOperation(t *testing.T) {
 	for i := range kind.NumMethod() {
 		name := kind.Method(i).Name
 		if calls[name] == nil {
-			t.Errorf("%s is not called here", name)
+			t.Errorf("%s is not called in this test", name)
 			continue
 		}
 		s.requests()
-		calls[name](t.Context()) // how it is answered does not matter
+		calls[name](t.Context()) // the result does not matter
 		if len(s.requests()) == 0 {
 			t.Errorf("%s sent nothing", name)
 		}
 		delete(calls, name)
 	}
 	for name := range calls {
-		t.Errorf("there is no %s", name)
+		t.Errorf("the client has no method %s", name)
 	}
 
 	document, err := api.NewDocument()
@@ -104,30 +104,30 @@ func TestEveryOperation(t *testing.T) {
 		t.Fatal(err)
 	}
 	request.Header.Set("Authorization", "Bearer "+adminKey)
-	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
+	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	metrics, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	metrics, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	called := all(regexp.MustCompile(`requests_total\{operation="(\w+)"`), metrics)
 	for _, operation := range documented {
 		if slices.Contains(called, operation) == slices.Contains(notCalled, operation) {
-			t.Errorf("the operation %s is called: %v", operation, slices.Contains(called, operation))
+			t.Errorf("operation %s is called: %v", operation, slices.Contains(called, operation))
 		}
 	}
 	if len(documented) < 30 {
-		t.Errorf("the document has %d operations", len(documented))
+		t.Errorf("the API document has only %d operations", len(documented))
 	}
 }
 
-// stopAtFirst takes the first thing of a list, and no more.
+// stopAtFirst ends an iteration at its first item.
 func stopAtFirst[T any](T, error) bool { return false }
 
-// all are the first groups of all matches.
+// all returns the first group of every match.
 func all(pattern *regexp.Regexp, text []byte) (found []string) {
 	for _, match := range pattern.FindAllSubmatch(text, -1) {
 		found = append(found, string(match[1]))

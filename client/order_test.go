@@ -123,7 +123,7 @@ func TestOrderExpires(t *testing.T) {
 	c, ctx := s.client(), t.Context()
 	pet := s.addPet("Rex")
 	order := must(c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID}))(t)
-	for order.Status == client.OrderPlaced { // until the hold has run out
+	for order.Status == client.OrderPlaced { // until the hold has expired
 		order = must(c.GetOrder(ctx, order.ID))(t)
 	}
 	if order.Status != client.OrderExpired || !order.HoldExpiresAt.IsZero() {
@@ -153,6 +153,6 @@ func TestOneOfManyClientsGetsThePet(t *testing.T) {
 		}
 	}
 	if won != 1 {
-		t.Errorf("%d clients got the animal", won)
+		t.Errorf("%d clients got the animal, want 1", won)
 	}
 }

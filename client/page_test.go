@@ -14,7 +14,7 @@ import (
 	"animalstore/client"
 )
 
-// addPets adds animals and returns their ids, newest first.
+// addPets creates animals and returns their ids, newest first.
 func (s *testService) addPets(n int) (ids []int64) {
 	s.t.Helper()
 	for i := range n {
@@ -50,34 +50,34 @@ func TestPetsIteratesAllPages(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)
 	c, ids := s.client(), s.addPets(7)
-	walk := c.Pets(t.Context(), client.PetQuery{Limit: 3})
-	for range 2 { // a walk can be made again
+	pets := c.Pets(t.Context(), client.PetQuery{Limit: 3})
+	for range 2 { // the sequence can be iterated again
 		var got []int64
-		for pet, err := range walk {
+		for pet, err := range pets {
 			got = append(got, must(pet, err)(t).ID)
 		}
 		if n := len(s.requests()); !slices.Equal(got, ids) || n != 3 {
 			t.Errorf("got %v with %d requests, want %v", got, n, ids)
 		}
 	}
-	for range walk {
+	for range pets {
 		break
 	}
 	if n := len(s.requests()); n != 1 {
-		t.Errorf("%d requests were sent for one animal", n)
+		t.Errorf("sent %d requests for one animal", n)
 	}
 	for range c.Pets(t.Context(), client.PetQuery{}) {
 		break
 	}
 	if sent := s.requests()[0]; sent.address != "/v1/pets?limit=100" {
-		t.Errorf("without a limit it asks for %s", sent.address)
+		t.Errorf("without a limit it requests %s", sent.address)
 	}
 	for pet, err := range c.Pets(t.Context(), client.PetQuery{Status: client.PetSold}) {
 		t.Errorf("got %v, %v from an empty list", pet, err)
 	}
 }
 
-// A walk goes on where a page got lost, and ends with the first error that stays.
+// A lost page is fetched again; a permanent error ends the iteration.
 func TestPetsRetriesFailedPages(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)
@@ -98,11 +98,11 @@ func TestPetsRetriesFailedPages(t *testing.T) {
 	}
 }
 
-// rewriteLink changes the Link header of the real answer.
+// rewriteLink changes the Link header of the real response.
 func rewriteLink(change func(next string) []string) fault {
-	return func(w http.ResponseWriter, r *http.Request, shop http.Handler) {
+	return func(w http.ResponseWriter, r *http.Request, service http.Handler) {
 		whole := httptest.NewRecorder()
-		shop.ServeHTTP(whole, r)
+		service.ServeHTTP(whole, r)
 		maps.Copy(w.Header(), whole.Header())
 		next, _, _ := strings.Cut(strings.TrimPrefix(whole.Header().Get("Link"), "<"), ">")
 		w.Header()["Link"] = change(next)
@@ -154,11 +154,11 @@ func TestLinkHeaderVariants(t *testing.T) {
 	for _, link := range []string{`<>; rel="next"`, `</v1/pets>; rel="next"`, `<%zz?cursor=1>; rel="next"`, `</v1/pets?cursor=>; rel="next"`} {
 		s.inject(rewriteLink(func(string) []string { return []string{link} }))
 		_, _, err := c.ListPets(t.Context(), client.PetQuery{Limit: 2})
-		wantCode(t, err, client.CodeUnexpectedAnswer) // to stop here would hide animals
+		wantCode(t, err, client.CodeUnexpectedAnswer) // ending the list here would hide animals
 	}
 }
 
-// A link to another host gets neither a request nor the key: the walk stays where it began.
+// A link to another host gets neither a request nor the key: requests go to the base URL.
 func TestPagesStayOnTheBaseURL(t *testing.T) {
 	t.Parallel()
 	var visits atomic.Int64
@@ -166,21 +166,21 @@ func TestPagesStayOnTheBaseURL(t *testing.T) {
 	t.Cleanup(elsewhere.Close)
 	s := newTestService(t)
 	ids := s.addPets(3)
-	abroad := rewriteLink(func(next string) []string {
+	otherHost := rewriteLink(func(next string) []string {
 		target, _ := url.Parse(next)
 		return []string{"<" + elsewhere.URL + "/v1/pets?" + target.RawQuery + `>; rel="next"`}
 	})
-	s.inject(abroad, abroad)
+	s.inject(otherHost, otherHost)
 	var got []int64
 	for pet, err := range s.client().Pets(t.Context(), client.PetQuery{Limit: 1}) {
 		got = append(got, must(pet, err)(t).ID)
 	}
 	if !slices.Equal(got, ids) || visits.Load() != 0 {
-		t.Errorf("got %v with %d visits elsewhere, want %v", got, visits.Load(), ids)
+		t.Errorf("got %v with %d requests to the other host, want %v", got, visits.Load(), ids)
 	}
 }
 
-// A server that sends everybody round in circles does not keep us.
+// A server whose pages form a loop does not trap the client.
 func TestRepeatedPageIsAnError(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)

@@ -40,7 +40,7 @@ func TestPetLifecycle(t *testing.T) {
 		t.Errorf("changed to %+v", changed)
 	}
 	if same := must(c.UpdatePet(ctx, pet.ID, client.PetUpdate{}))(t); same != changed {
-		t.Errorf("an empty change made %+v of %+v", same, changed)
+		t.Errorf("an empty change returned %+v, want %+v", same, changed)
 	}
 	_, err := c.UpdatePet(ctx, pet.ID, client.PetUpdate{Status: new(client.PetPending)})
 	wantCode(t, err, client.CodeInvalidTransition)
@@ -66,7 +66,7 @@ func TestInvalidPetIsRejected(t *testing.T) {
 		t.Errorf("got %+v with an error", pet)
 	}
 	if n := len(s.requests()); n != 1 {
-		t.Errorf("%d requests were sent", n)
+		t.Errorf("sent %d requests", n)
 	}
 }
 
@@ -78,7 +78,7 @@ func TestInt64IsExact(t *testing.T) {
 		pet := must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: n}))(t)
 		found, _, err := c.ListPets(t.Context(), client.PetQuery{CategoryID: &n})
 		if err != nil || pet.CategoryID != n || len(found) != 1 || found[0].ID != pet.ID || found[0].CategoryID != n {
-			t.Errorf("%d became %+v, found as %+v, %v", n, pet, found, err)
+			t.Errorf("%d was stored as %+v, found as %+v, %v", n, pet, found, err)
 		}
 		_, err = c.GetPet(t.Context(), math.MaxInt64)
 		wantCode(t, err, client.CodeNotFound)
@@ -102,9 +102,9 @@ func TestIfMatch(t *testing.T) {
 		t.Fatalf("listed %+v, %v", listed, err)
 	}
 	s.requests()
-	for _, tag := range []string{listed[0].ETag, "\"a\nb\""} { // no condition at all is worse than an error
+	for _, tag := range []string{listed[0].ETag, "\"a\nb\""} { // an error is better than an unconditional change
 		if err := c.DeletePet(ctx, pet.ID, client.IfMatch(tag)); err == nil {
-			t.Errorf("removed under the tag %q", tag)
+			t.Errorf("deleted with the ETag %q", tag)
 		}
 	}
 	if sent := s.requests(); len(sent) != 0 {
@@ -166,7 +166,7 @@ func TestPetQuery(t *testing.T) {
 	wantCode(t, err, client.CodeInvalidCursor)
 }
 
-// GetPet must outlive the operation that it stands for.
+// GetPet must work after the deprecated operation is removed.
 func TestGetPetDoesNotNeedTheDeprecatedOperation(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t, func(set *serviceOptions) {
@@ -191,6 +191,6 @@ func TestCallEndsWithItsContext(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if n := len(s.requests()); n != 1 {
-		t.Errorf("%d requests were sent", n)
+		t.Errorf("sent %d requests", n)
 	}
 }

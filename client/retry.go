@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// How long a call waits before it is sent again: a random part of initialBackoff, of twice that, and so on, on top of what
-// the service asks for. Clients that failed together do not come back together.
+// Retries use exponential backoff with full jitter, in addition to Retry-After: clients that failed together do not retry
+// together.
 const (
 	initialBackoff = 250 * time.Millisecond
 	maxBackoff     = 5 * time.Second
-	// maxRetryAfter is the longest Retry-After that is waited for; who is told to wait longer has better things to do.
+	// maxRetryAfter is the longest Retry-After that a call waits for. With a longer one it fails at once.
 	maxRetryAfter = time.Minute
 )
 
-// post makes a POST that can be repeated.
+// post makes a POST with an idempotency key, so that it can be retried.
 func (c *Client) post(ctx context.Context, path string, body any, options []PostOption, into any) (apiResponse, error) {
 	r := request{method: http.MethodPost, path: path, body: body, idempotencyKey: rand.Text()}
 	for _, option := range options {
@@ -30,9 +30,9 @@ func (c *Client) post(ctx context.Context, path string, body any, options []Post
 	return c.do(ctx, r, into)
 }
 
-// sendWithRetries sends a request until there is an answer that more of the same would not change.
+// sendWithRetries sends a request until it succeeds, fails permanently, or runs out of retries or time.
 func (c *Client) sendWithRetries(ctx context.Context, prepared *http.Request) (apiResponse, error) {
-	var lost error // of an attempt that may have been carried out
+	var lost error // from an attempt that may have been carried out
 	for try := 0; ; try++ {
 		got, err := c.send(prepared)
 		if err == nil {
@@ -40,11 +40,11 @@ func (c *Client) sendWithRetries(ctx context.Context, prepared *http.Request) (a
 		}
 		if lost != nil {
 			if prepared.Method == http.MethodDelete && IsCode(err, CodeNotFound) {
-				return apiResponse{status: http.StatusNoContent, header: got.header}, nil // the lost one removed it
+				return apiResponse{status: http.StatusNoContent, header: got.header}, nil // deleted by the attempt whose response was lost
 			}
 			if prepared.Method == http.MethodPatch && IsCode(err, CodePreconditionFailed) {
-				// Ours may be the change that is in the way. To say that it was not made could make it twice.
-				return got, fmt.Errorf("%w; sent again, it found the animal changed, perhaps by the first attempt", lost)
+				// The lost attempt may have made this change. If the caller believed otherwise, it could make it twice.
+				return got, fmt.Errorf("%w; the retry found the animal changed, perhaps by the first attempt", lost)
 			}
 		}
 		if try == c.retries || ctx.Err() != nil || !isRetryable(err) {
@@ -58,22 +58,22 @@ func (c *Client) sendWithRetries(ctx context.Context, prepared *http.Request) (a
 			return got, preferLost(lost, err)
 		}
 		if ended := sleep(ctx, wait); ended != nil {
-			return got, fmt.Errorf("animalstore: %w before this could be tried again: %w", ended, preferLost(lost, err))
+			return got, fmt.Errorf("animalstore: %w while waiting to retry: %w", ended, preferLost(lost, err))
 		}
 	}
 }
 
-// preferLost is the error of the last attempt. Where that one was not carried out, but an earlier one may have been, it is that one's:
-// whoever is told that nothing was done does it again.
+// preferLost returns the error of the last attempt. If that attempt was not carried out, but an earlier one may have been,
+// it returns the earlier error: a caller that believes that nothing was done would do it again.
 func preferLost(lost, err error) error {
-	_, answered := errors.AsType[*Error](err)
-	if lost == nil || MayBeDone(err) || answered && !isRetryable(err) {
+	_, hasResponse := errors.AsType[*Error](err)
+	if lost == nil || MayBeDone(err) || hasResponse && !isRetryable(err) {
 		return err
 	}
-	return fmt.Errorf("%w; sent again: %v", lost, err)
+	return fmt.Errorf("%w; retried: %v", lost, err)
 }
 
-// isRetryable tells whether the same request may fare better later.
+// isRetryable reports whether the same request may succeed later.
 func isRetryable(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		switch e.Status {
@@ -85,26 +85,26 @@ func isRetryable(err error) bool {
 	return !isCertificateError(err)
 }
 
-// isCertificateError tells whether nothing was sent, because whoever answers could not show that it is the service.
+// isCertificateError reports whether the server's certificate was rejected, so that nothing was sent.
 func isCertificateError(err error) bool {
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	return untrusted
 }
 
-// MayBeDone tells whether the service may have done what a call asked for, although it ended with this error: look before you ask
-// for it again by another call.
+// MayBeDone reports whether the service may have carried out a call although it returned this error. Check the result before
+// you repeat it with another call.
 func MayBeDone(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Status >= 500 || e.Status < 300 // an answer that nobody could read
+		return e.Status >= 500 || e.Status < 300 // or a success whose response could not be read
 	}
 	operation, ok := errors.AsType[*net.OpError](err)
 	return err != nil && !isCertificateError(err) && (!ok || operation.Op != "dial")
 }
 
-// backoff is how long to wait before the nth repeat.
+// backoff returns how long to wait before the nth retry.
 func backoff(n int, err error) time.Duration {
 	maxJitter := maxBackoff
-	if n < 16 { // a shift further would overflow
+	if n < 16 { // avoids overflow
 		maxJitter = min(maxJitter, initialBackoff<<(n-1))
 	}
 	wait := mathrand.N(maxJitter)

@@ -10,33 +10,33 @@ import (
 	"time"
 )
 
-// maxMessage bounds a line of a stream, and the data of one event: what is larger was not sent by the service.
+// maxMessage limits a line of a stream and the data of one message. The service sends nothing larger.
 const maxMessage = 1 << 20
 
 var errTooLarge = errors.New("an event is too large")
 
-// sseMessage is what stands before one empty line of a stream.
+// sseMessage is one message of a stream, up to an empty line.
 type sseMessage struct {
-	name    string // empty: none was given
-	data    []byte // valid until the next block is read
-	hasData bool   // without any there is nothing to tell; the id counts all the same
-	id      string // the last one that was given, in this block or before
+	name    string // empty if there was no event field
+	data    []byte // valid until the next message is read
+	hasData bool   // a message without data is not an event, but its id counts
+	id      string // the last id of the stream, in this message or before
 }
 
-// sseReader reads server-sent events as the HTML standard has them. It keeps one line and one event in memory.
+// sseReader reads server-sent events as the HTML standard defines them. It keeps one line and one message in memory.
 type sseReader struct {
 	in      *bufio.Reader
-	started bool // the byte order mark can only stand at the start
-	afterCR bool // a line feed still belongs to the line before
+	started bool // a byte order mark is only allowed at the start
+	afterCR bool // a line feed still belongs to the previous line
 	line    []byte
 	data    []byte
 	id      string
-	retry   time.Duration // what the stream last said about when to come back; negative: nothing
+	retry   time.Duration // the last retry field; negative if there was none
 }
 
 func newSSEReader(in io.Reader) *sseReader { return &sseReader{in: bufio.NewReader(in), retry: -1} }
 
-// next reads up to the next empty line. What comes after the last of them is not whole, and is not returned.
+// next returns the next message. An incomplete message at the end of the stream is dropped.
 func (s *sseReader) next() (sseMessage, error) {
 	var b sseMessage
 	s.data = s.data[:0]
@@ -56,8 +56,7 @@ func (s *sseReader) next() (sseMessage, error) {
 	return b, nil
 }
 
-// readLine reads one line, which ends with a line feed, a carriage return, or both. After a carriage return nothing is
-// waited for: the line feed may never come.
+// readLine reads one line, which ends with LF, CR or CRLF. After a CR it returns at once: an LF may never come.
 func (s *sseReader) readLine() error {
 	s.line = s.line[:0]
 	for {
@@ -83,7 +82,7 @@ func (s *sseReader) readLine() error {
 	}
 }
 
-// parseField takes in one line that is not empty. Comments, and fields that nobody knows, say nothing.
+// parseField handles one line that is not empty. Comments and unknown fields are ignored.
 func (s *sseReader) parseField(b *sseMessage) error {
 	name, value, _ := bytes.Cut(s.line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -107,7 +106,7 @@ func (s *sseReader) parseField(b *sseMessage) error {
 	return nil
 }
 
-// parseDigits reads a number that has nothing but digits; one that is out of range is the largest.
+// parseDigits parses a number that consists of digits only. A number out of range becomes the maximum.
 func parseDigits(text string) (int64, bool) {
 	for _, c := range []byte(text) {
 		if c < '0' || c > '9' {

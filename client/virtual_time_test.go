@@ -15,17 +15,17 @@ import (
 	"animalstore/client"
 )
 
-// memoryNetwork is a network in memory, which virtual time passes over.
+// memoryNetwork is an in-memory network: real connections would stop virtual time.
 type memoryNetwork struct {
-	calls  chan net.Conn
-	closed chan struct{}
-	mu     sync.Mutex
-	conns  []net.Conn
+	dialled chan net.Conn
+	closed  chan struct{}
+	mu      sync.Mutex
+	conns   []net.Conn
 }
 
 func (w *memoryNetwork) Accept() (net.Conn, error) {
 	select {
-	case conn := <-w.calls:
+	case conn := <-w.dialled:
 		return conn, nil
 	case <-w.closed:
 		return nil, net.ErrClosed
@@ -38,19 +38,19 @@ func (w *memoryNetwork) Close() error { close(w.closed); return nil }
 
 func (w *memoryNetwork) dial(context.Context, string, string) (net.Conn, error) {
 	here, there := net.Pipe()
-	w.calls <- there
+	w.dialled <- there
 	return here, nil
 }
 
-// cuttingClient makes a client whose nth connection, from 0 on, is cut when it has read some bytes; whole never is.
+// cuttingClient returns a client whose nth connection, from 0 on, is cut after bytesOf(n) bytes were read.
 func (s *virtualService) cuttingClient(bytesOf func(n int) int, options ...client.Option) *client.Client {
 	s.t.Helper()
 	n := 0
 	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(context.Context, string, string) (net.Conn, error) {
 		conn, err := s.dial(context.Background(), "", "")
-		s.wire.mu.Lock()
-		defer s.wire.mu.Unlock()
-		s.wire.conns = append(s.wire.conns, conn)
+		s.network.mu.Lock()
+		defer s.network.mu.Unlock()
+		s.network.conns = append(s.network.conns, conn)
 		n++
 		return &cutConn{Conn: conn, left: bytesOf(n - 1)}, err
 	}}
@@ -60,14 +60,14 @@ func (s *virtualService) cuttingClient(bytesOf func(n int) int, options ...clien
 
 const neverCut = math.MaxInt
 
-// cut cuts every connection of a faulty client.
+// cut closes all connections of the cutting clients.
 func (s *virtualService) cut() {
-	s.wire.mu.Lock()
-	defer s.wire.mu.Unlock()
-	for _, conn := range s.wire.conns {
+	s.network.mu.Lock()
+	defer s.network.mu.Unlock()
+	for _, conn := range s.network.conns {
 		conn.Close()
 	}
-	s.wire.conns = nil
+	s.network.conns = nil
 }
 
 type cutConn struct {
@@ -75,7 +75,7 @@ type cutConn struct {
 	left int
 }
 
-// slowConn reads one byte after the other.
+// slowConn delivers one byte every 10 ms.
 type slowConn struct{ net.Conn }
 
 func (c slowConn) Read(p []byte) (int, error) {
@@ -86,7 +86,7 @@ func (c slowConn) Read(p []byte) (int, error) {
 func (c *cutConn) Read(p []byte) (int, error) {
 	if c.left == 0 {
 		c.Close()
-		return 0, errors.New("cut on purpose")
+		return 0, errors.New("injected cut")
 	}
 	n, err := c.Conn.Read(p[:min(len(p), c.left)])
 	c.left -= n
@@ -96,10 +96,10 @@ func (c *cutConn) Read(p []byte) (int, error) {
 // virtualService is a real service in virtual time.
 type virtualService struct {
 	*testService
-	wire *memoryNetwork
+	network *memoryNetwork
 }
 
-// inVirtualTime runs a test with a shop in virtual time. Everything that the test starts must end with it.
+// inVirtualTime runs a test against a service in virtual time. All goroutines of the test must end with it.
 func inVirtualTime(t *testing.T, test func(*testing.T, *virtualService), change ...func(*serviceOptions)) {
 	t.Helper()
 	t.Parallel()
@@ -114,8 +114,8 @@ func inVirtualTime(t *testing.T, test func(*testing.T, *virtualService), change 
 			t.Fatal(err)
 		}
 		defer store.Close()
-		w := &memoryNetwork{calls: make(chan net.Conn), closed: make(chan struct{})}
-		s := &testService{faultyNetwork: &faultyNetwork{shop: api}, t: t, service: api.Service, url: "http://animals.example/v1", dial: w.dial}
+		w := &memoryNetwork{dialled: make(chan net.Conn), closed: make(chan struct{})}
+		s := &testService{faultyNetwork: &faultyNetwork{service: api}, t: t, service: api.Service, url: "http://animals.example/v1", dial: w.dial}
 		server := http.Server{Handler: s.faultyNetwork, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}
 		var group sync.WaitGroup
 		group.Go(func() { server.Serve(w) })
@@ -125,7 +125,7 @@ func inVirtualTime(t *testing.T, test func(*testing.T, *virtualService), change 
 	})
 }
 
-// working lets the service do its chores until the returned function is called.
+// working runs the service's background jobs until stop is called.
 func (s *virtualService) working() (stop func()) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var group sync.WaitGroup

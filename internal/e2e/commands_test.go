@@ -210,7 +210,7 @@ func TestCommandsOnAnotherServer(t *testing.T) {
 	}))
 	defer other.Close()
 	f := newFolder(t, "ANIMALSTORE_KEY=x", "ANIMALSTORE_URL="+other.URL+"/v1")
-	expectRefusal(t, f.run("pets", "list"), 6, "cannot be used: it is not the service's own. Is --url, or ANIMALSTORE_URL, the address")
+	expectRefusal(t, f.run("pets", "list"), 6, "does not come from the service. Is --url, or ANIMALSTORE_URL, the address")
 	expectRefusal(t, f.run("inventory"), 5, `\u001b[2J\u009b2J Beware.`)
 	expectRefusal(t, f.run("orders", "list"), 6, "the service at "+other.URL+" cannot be reached: EOF")
 	expectRefusal(t, f.run("orders", "place", "--pet", "1"), 6, "it may have been done all the same: look before you run it again")
