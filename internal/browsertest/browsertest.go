@@ -17,32 +17,32 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience only keeps a page that is broken from hanging the tests.
-const patience = 5 * time.Minute
+// timeout only keeps a page that is broken from hanging the tests.
+const timeout = 5 * time.Minute
 
 // Page is a page in a browser of its own.
 type Page struct {
 	t   *testing.T
 	ctx context.Context
 
-	mu       sync.Mutex
-	troubles []string
+	mu     sync.Mutex
+	errors []string
 }
 
 // Open starts a browser with a window of this size. Whatever a page in it writes to the console as an error, or throws, fails
 // the test at its end.
 func Open(t *testing.T, width, height int) *Page {
 	t.Helper()
-	program, err := find()
+	program, err := findBrowser()
 	if err != nil {
 		t.Fatal(err)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(program), chromedp.WindowSize(width, height), chromedp.UserDataDir(t.TempDir()), chromedp.ModifyCmdFunc(alone))
+		chromedp.ExecPath(program), chromedp.WindowSize(width, height), chromedp.UserDataDir(t.TempDir()), chromedp.ModifyCmdFunc(ownProcessGroup))
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
-	limited, stop := context.WithTimeout(context.Background(), patience)
+	limited, stop := context.WithTimeout(context.Background(), timeout)
 	allocated, release := chromedp.NewExecAllocator(limited, options...)
 	ctx, end := chromedp.NewContext(allocated)
 	p := &Page{t: t, ctx: ctx}
@@ -51,22 +51,22 @@ func Open(t *testing.T, width, height int) *Page {
 		end()
 		release()
 		stop()
-		for _, trouble := range p.Troubles() {
+		for _, trouble := range p.ConsoleErrors() {
 			t.Errorf("the console says: %s", trouble)
 		}
 	})
-	chromedp.ListenTarget(ctx, p.hear)
+	chromedp.ListenTarget(ctx, p.recordErrors)
 	p.Run(log.Enable(), runtime.Enable())
 	return p
 }
 
-// alone gives the browser a group of its own, which ends as a whole: the program may be a script that starts it.
-func alone(command *exec.Cmd) {
+// ownProcessGroup gives the browser a group of its own, which ends as a whole: the program may be a script that starts it.
+func ownProcessGroup(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 }
 
-func find() (string, error) {
+func findBrowser() (string, error) {
 	for _, name := range []string{"chromium-headless-shell", "chromium", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path, nil
@@ -75,7 +75,7 @@ func find() (string, error) {
 	return "", fmt.Errorf("there is no Chromium to test the pages with; install chromium-headless-shell, as make test does")
 }
 
-func (p *Page) hear(event any) {
+func (p *Page) recordErrors(event any) {
 	trouble := ""
 	switch event := event.(type) {
 	case *runtime.EventExceptionThrown:
@@ -96,16 +96,16 @@ func (p *Page) hear(event any) {
 	if trouble != "" {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.troubles = append(p.troubles, trouble)
+		p.errors = append(p.errors, trouble)
 	}
 }
 
-// Troubles returns the errors on the console since it was last asked.
-func (p *Page) Troubles() []string {
+// ConsoleErrors returns the errors on the console since it was last asked.
+func (p *Page) ConsoleErrors() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	troubles := p.troubles
-	p.troubles = nil
+	troubles := p.errors
+	p.errors = nil
 	return troubles
 }
 
@@ -113,7 +113,7 @@ func (p *Page) Troubles() []string {
 func (p *Page) Run(actions ...chromedp.Action) {
 	p.t.Helper()
 	if err := chromedp.Run(p.ctx, actions...); err != nil {
-		p.t.Fatalf("%v; the console says %q", err, p.Troubles())
+		p.t.Fatalf("%v; the console says %q", err, p.ConsoleErrors())
 	}
 }
 

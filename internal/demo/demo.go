@@ -14,8 +14,8 @@ import (
 // ErrNotEmpty is what Fill returns for a store with something of its own: the two must never mix.
 var ErrNotEmpty = errors.New("it has animals, categories, orders or webhooks of its own")
 
-// patience is how long all of it may take, on a server that is far away.
-const patience = 5 * time.Minute
+// writeTimeout is how long all of it may take, on a server that is far away.
+const writeTimeout = 5 * time.Minute
 
 // Fill fills an empty store, which is open already, and returns how many animals are there now. It happens as one write, so
 // that a start that is interrupted, or several at once, leave all of it or nothing. A store that it has filled before stays as
@@ -34,18 +34,18 @@ func Fill(ctx context.Context, store shop.Store, database string) (animals int, 
 		return 0, err
 	}
 	// What happened in the past is written by a store whose clock is there.
-	calendar := &calendar{now}
-	past, err := sqlstore.Open(ctx, database, sqlstore.Options{Existing: true, Now: calendar.now})
+	clock := &clock{now}
+	past, err := sqlstore.Open(ctx, database, sqlstore.Options{Existing: true, Now: clock.now})
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, past.Close()) }()
-	err = past.Write(shop.WithPatience(ctx, patience), func(tx shop.WriteTx) error {
+	err = past.Write(shop.WithPatience(ctx, writeTimeout), func(tx shop.WriteTx) error {
 		animals = 0
 		if filled, err := isFilled(tx); err != nil || filled {
 			return err
 		}
-		if animals, err = live(ctx, tx, calendar, now); err != nil {
+		if animals, err = simulate(ctx, tx, clock, now); err != nil {
 			return err
 		}
 		return tx.SetDemo()
@@ -81,17 +81,17 @@ func isFilled(tx shop.ReadTx) (bool, error) {
 	return false, err
 }
 
-// calendar is a clock that shows the time to which it is turned.
-type calendar struct{ at time.Time }
+// clock is a clock that shows the time to which it is turned.
+type clock struct{ at time.Time }
 
-func (c *calendar) now() time.Time { return c.at }
+func (c *clock) now() time.Time { return c.at }
 
-// within is a store inside one write of another: all that a service does there is part of that write.
-type within struct{ tx shop.WriteTx }
+// nestedStore is a store inside one write of another: all that a service does there is part of that write.
+type nestedStore struct{ tx shop.WriteTx }
 
-func (w within) Read(_ context.Context, fn func(shop.ReadTx) error) error   { return fn(w.tx) }
-func (w within) Write(_ context.Context, fn func(shop.WriteTx) error) error { return fn(w.tx) }
-func (w within) Ready(context.Context) error                                { return nil }
-func (w within) Moment() (shop.Moment, bool)                                { return shop.Moment{}, false }
-func (w within) Publish(context.Context) error                              { return nil }
-func (w within) Notices() <-chan struct{}                                   { return nil }
+func (w nestedStore) Read(_ context.Context, fn func(shop.ReadTx) error) error   { return fn(w.tx) }
+func (w nestedStore) Write(_ context.Context, fn func(shop.WriteTx) error) error { return fn(w.tx) }
+func (w nestedStore) Ready(context.Context) error                                { return nil }
+func (w nestedStore) Moment() (shop.Moment, bool)                                { return shop.Moment{}, false }
+func (w nestedStore) Publish(context.Context) error                              { return nil }
+func (w nestedStore) Notices() <-chan struct{}                                   { return nil }

@@ -42,8 +42,8 @@ func onBothEngines(t *testing.T, run func(t *testing.T, database string, store *
 	}
 }
 
-// everything is all of a list.
-func everything[T any](t *testing.T, list func(w shop.Window) (shop.Page[T], error)) []T {
+// listAll is all of a list.
+func listAll[T any](t *testing.T, list func(w shop.Window) (shop.Page[T], error)) []T {
 	t.Helper()
 	page, err := list(shop.Window{Limit: 10_000})
 	if err != nil || page.More {
@@ -53,7 +53,7 @@ func everything[T any](t *testing.T, list func(w shop.Window) (shop.Page[T], err
 }
 
 // The demo shows everything that a shop can have, keeps every rule, and happens once.
-func TestFill(t *testing.T) {
+func TestFillUsesEveryFeatureOnce(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, database string, store *sqlstore.Store, service *shop.Service) {
 		ctx := t.Context()
@@ -75,7 +75,7 @@ func TestFill(t *testing.T) {
 			t.Errorf("the inventory is %+v, %v", inventory, err)
 		}
 		categories := map[int64]int{}
-		for _, pet := range everything(t, func(w shop.Window) (shop.Page[shop.Pet], error) {
+		for _, pet := range listAll(t, func(w shop.Window) (shop.Page[shop.Pet], error) {
 			return service.ListPets(ctx, shop.PetList{Window: w})
 		}) {
 			categories[pet.CategoryID]++
@@ -90,7 +90,7 @@ func TestFill(t *testing.T) {
 		if n != 0 {
 			t.Errorf("%d animals more were said than there are", n)
 		}
-		for _, category := range everything(t, func(w shop.Window) (shop.Page[shop.Category], error) { return service.ListCategories(ctx, w) }) {
+		for _, category := range listAll(t, func(w shop.Window) (shop.Page[shop.Category], error) { return service.ListCategories(ctx, w) }) {
 			if category.Name == "" || categories[category.ID] < 10 {
 				t.Errorf("the category %+v has %d animals", category, categories[category.ID])
 			}
@@ -119,7 +119,7 @@ func checkOrders(t *testing.T, service *shop.Service, before time.Time) {
 	t.Helper()
 	orders := map[shop.OrderStatus]int{}
 	soon, referenced := 0, 0
-	for _, order := range everything(t, func(w shop.Window) (shop.Page[shop.Order], error) {
+	for _, order := range listAll(t, func(w shop.Window) (shop.Page[shop.Order], error) {
 		return service.ListOrders(t.Context(), shop.OrderList{Window: w})
 	}) {
 		orders[order.Status]++
@@ -147,7 +147,7 @@ func checkEvents(t *testing.T, service *shop.Service, before time.Time) {
 	t.Helper()
 	kinds, actors := map[shop.EventType]int{}, map[string]int{}
 	var first, last time.Time
-	for i, event := range everything(t, func(w shop.Window) (shop.Page[shop.Event], error) {
+	for i, event := range listAll(t, func(w shop.Window) (shop.Page[shop.Event], error) {
 		return service.ListEvents(t.Context(), shop.EventFilter{}, w)
 	}) {
 		if i == 0 {
@@ -193,7 +193,7 @@ func checkEvents(t *testing.T, service *shop.Service, before time.Time) {
 }
 
 // Two demos are the same shop, at another time.
-func TestFillIsTheSame(t *testing.T) {
+func TestFillIsDeterministic(t *testing.T) {
 	t.Parallel()
 	var shops [][]string
 	for range 2 {
@@ -210,7 +210,7 @@ func TestFillIsTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		var told []string
-		for _, event := range everything(t, func(w shop.Window) (shop.Page[shop.Event], error) {
+		for _, event := range listAll(t, func(w shop.Window) (shop.Page[shop.Event], error) {
 			return service.ListEvents(t.Context(), shop.EventFilter{Types: []shop.EventType{shop.PetCreated, shop.PetUpdated, shop.PetDeleted}}, w)
 		}) {
 			told = append(told, string(event.Type)+" "+string(event.Data))
@@ -226,7 +226,7 @@ func TestFillIsTheSame(t *testing.T) {
 }
 
 // What somebody has entered is never mixed with what is made up.
-func TestFillRefuses(t *testing.T) {
+func TestFillRefusesAStoreWithData(t *testing.T) {
 	t.Parallel()
 	for name, enter := range map[string]func(*testing.T, *shop.Service) error{
 		"an animal": func(t *testing.T, s *shop.Service) error {
@@ -276,7 +276,7 @@ func TestFillRefuses(t *testing.T) {
 }
 
 // Nodes that start at once fill a store once.
-func TestFillAtOnce(t *testing.T) {
+func TestConcurrentFillsHappenOnce(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, database string, store *sqlstore.Store, service *shop.Service) {
 		const nodes = 3
@@ -294,7 +294,7 @@ func TestFillAtOnce(t *testing.T) {
 		for range nodes {
 			sum += <-filled
 		}
-		pets := everything(t, func(w shop.Window) (shop.Page[shop.Pet], error) {
+		pets := listAll(t, func(w shop.Window) (shop.Page[shop.Pet], error) {
 			return service.ListPets(t.Context(), shop.PetList{Window: w})
 		})
 		if sum != len(pets) || sum == 0 {

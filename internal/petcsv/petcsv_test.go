@@ -14,7 +14,7 @@ import (
 )
 
 // What is written is what others read as CSV, is read again as it was, and holds nothing that a spreadsheet would run.
-func TestWriteAndRead(t *testing.T) {
+func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	texts := rapid.StringOf(rapid.OneOf(rapid.RuneFrom([]rune("=+-@'\"＝＠,; a")), rapid.Rune()))
 	rapid.Check(t, func(t *rapid.T) {
@@ -29,7 +29,7 @@ func TestWriteAndRead(t *testing.T) {
 			}
 			pets = append(pets, n)
 			file = Append(file, pet)
-			records = append(records, []string{strconv.Itoa(i + 1), harmless(name), strconv.FormatInt(pet.CategoryID, 10), string(pet.Status)})
+			records = append(records, []string{strconv.Itoa(i + 1), escapeFormula(name), strconv.FormatInt(pet.CategoryID, 10), string(pet.Status)})
 		}
 		others, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
 		if err != nil || !slices.EqualFunc(others, records, slices.Equal[[]string]) {

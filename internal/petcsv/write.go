@@ -16,7 +16,7 @@ func AppendHeader(to []byte) []byte {
 func Append(to []byte, pet shop.Pet) []byte {
 	to = strconv.AppendInt(to, pet.ID, 10)
 	to = append(to, ',')
-	to = appendText(to, harmless(pet.Name))
+	to = appendQuoted(to, escapeFormula(pet.Name))
 	to = append(to, ',')
 	to = strconv.AppendInt(to, pet.CategoryID, 10)
 	to = append(to, ',')
@@ -24,9 +24,9 @@ func Append(to []byte, pet shop.Pet) []byte {
 	return append(to, "\r\n"...)
 }
 
-// appendText puts a text in quotes where a reader could take a part of it for something else, whatever separates its
+// appendQuoted puts a text in quotes where a reader could take a part of it for something else, whatever separates its
 // columns.
-func appendText(to []byte, text string) []byte {
+func appendQuoted(to []byte, text string) []byte {
 	if !strings.ContainsAny(text, "\",;\t\r\n") && strings.TrimSpace(text) == text {
 		return append(to, text...)
 	}
@@ -35,18 +35,18 @@ func appendText(to []byte, text string) []byte {
 	return append(to, '"')
 }
 
-// harmless puts an apostrophe before a text that a spreadsheet would run as a formula: whoever names an animal must not be
+// escapeFormula puts an apostrophe before a text that a spreadsheet would run as a formula: whoever names an animal must not be
 // able to run anything at those who open the file. plain takes it away again, and nothing else: a text with apostrophes of
 // its own before the sign gets one more.
-func harmless(text string) string {
+func escapeFormula(text string) string {
 	if isFormula(text) {
 		return "'" + text
 	}
 	return text
 }
 
-// plain undoes harmless.
-func plain(text string) string {
+// unescapeFormula undoes harmless.
+func unescapeFormula(text string) string {
 	if rest, ok := strings.CutPrefix(text, "'"); ok && isFormula(rest) {
 		return rest
 	}

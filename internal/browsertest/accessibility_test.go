@@ -11,7 +11,7 @@ import (
 )
 
 // axe is as it was published, and finds what is wrong.
-func TestAxe(t *testing.T) {
+func TestAxeIsAuthenticAndFindsViolations(t *testing.T) {
 	t.Parallel()
 	sums, err := os.ReadFile("axe/SHA256SUMS")
 	if err != nil {
@@ -29,7 +29,7 @@ func TestAxe(t *testing.T) {
 	}
 	page := Open(t, 300, 300)
 	page.Run(chromedp.Navigate(`data:text/html,<html lang=en><title>a</title><main><h1>b</h1><input><button></button>`))
-	if problems := page.AccessProblems(); len(problems) < 2 {
+	if problems := page.AccessibilityViolations(); len(problems) < 2 {
 		t.Errorf("it found %q", problems)
 	}
 }

@@ -1,7 +1,7 @@
 package demo
 
-// sorts are the categories of the shop, from 1 on, with the kinds of animals in each and how often one comes.
-var sorts = []struct {
+// categories are the categories of the shop, from 1 on, with the kinds of animals in each and how often one comes.
+var categories = []struct {
 	name  string
 	often int
 	kinds []string

@@ -14,7 +14,7 @@ var axe string
 // the screen.
 func (p *Page) Accessible(what string) {
 	p.t.Helper()
-	if problems := p.AccessProblems(); len(problems) > 0 {
+	if problems := p.AccessibilityViolations(); len(problems) > 0 {
 		p.t.Errorf("%s:\n%s", what, strings.Join(problems, "\n"))
 	}
 	if wide := Eval[int](p, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
@@ -22,8 +22,8 @@ func (p *Page) Accessible(what string) {
 	}
 }
 
-// AccessProblems returns what axe finds serious or worse.
-func (p *Page) AccessProblems() []string {
+// AccessibilityViolations returns what axe finds serious or worse.
+func (p *Page) AccessibilityViolations() []string {
 	p.t.Helper()
 	if !Eval[bool](p, "!!window.axe") {
 		p.Run(chromedp.Evaluate(axe+";0", nil))
