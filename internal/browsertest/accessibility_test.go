@@ -10,7 +10,7 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// axe is as it was published, and finds what is wrong.
+// axe is the published version, and finds violations.
 func TestAxeIsAuthenticAndFindsViolations(t *testing.T) {
 	t.Parallel()
 	sums, err := os.ReadFile("axe/SHA256SUMS")
@@ -24,12 +24,12 @@ func TestAxeIsAuthenticAndFindsViolations(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := fmt.Sprintf("%x", sha256.Sum256(content)); got != sum {
-			t.Errorf("%s has the sum %s, want %s", name, got, sum)
+			t.Errorf("%s has the checksum %s, want %s", name, got, sum)
 		}
 	}
 	page := Open(t, 300, 300)
 	page.Run(chromedp.Navigate(`data:text/html,<html lang=en><title>a</title><main><h1>b</h1><input><button></button>`))
 	if problems := page.AccessibilityViolations(); len(problems) < 2 {
-		t.Errorf("it found %q", problems)
+		t.Errorf("axe found only %q", problems)
 	}
 }

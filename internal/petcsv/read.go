@@ -1,4 +1,4 @@
-// Package petcsv reads and writes animals as CSV: as RFC 4180 has it when written, and as people have it when read.
+// Package petcsv reads and writes animals as CSV. It writes RFC 4180, and reads the variants that spreadsheets write.
 package petcsv
 
 import (
@@ -14,19 +14,20 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Columns are those that are written, in their order. Read takes them in any order; id is ignored, and status may be missing.
+// Columns returns the columns in the order in which they are written. Read accepts any order, ignores id, and does not
+// require status.
 func Columns() []string { return []string{"id", "name", "categoryId", "status"} }
 
 const expectedColumns = "name, categoryId and, where you like, status; id may be there and is ignored"
 
-// Read reads a file of animals. The first line names its columns; commas, semicolons or tabs separate them. What is wrong
-// with a row stands in the row. It returns validation_failed where the file as a whole cannot be read.
+// Read parses a CSV file of animals. The first line names the columns; commas, semicolons or tabs separate them. Problems
+// of a row are recorded in the row. Read returns validation_failed if the file as a whole cannot be parsed.
 func Read(file []byte) ([]shop.ImportRow, error) {
 	if bytes.HasPrefix(file, []byte("\xff\xfe")) || bytes.HasPrefix(file, []byte("\xfe\xff")) {
 		return nil, shop.Errorf(shop.ValidationFailed, "The file is UTF-16; save it as CSV in UTF-8.")
 	}
 	file = bytes.TrimPrefix(file, []byte("\ufeff"))
-	if !bytes.Contains(file, []byte("\n")) { // old Macs end lines so
+	if !bytes.Contains(file, []byte("\n")) { // line endings of classic Mac OS
 		file = bytes.ReplaceAll(file, []byte("\r"), []byte("\n"))
 	}
 	reader := csv.NewReader(bytes.NewReader(file))
@@ -59,7 +60,7 @@ func Read(file []byte) ([]shop.ImportRow, error) {
 	}
 }
 
-// detectSeparator finds what separates the columns: whatever stands most often in the first line.
+// detectSeparator returns the most frequent candidate in the first line.
 func detectSeparator(file []byte) rune {
 	line, _, _ := bytes.Cut(bytes.TrimLeft(file, "\r\n"), []byte("\n"))
 	best, maxCount := ',', 0
@@ -71,10 +72,10 @@ func detectSeparator(file []byte) rune {
 	return best
 }
 
-// columns says in which field of a record each column stands; -1: in none.
+// columns holds the position of each column in a record; -1 if it is missing.
 type columns struct {
 	name, category, status int
-	known                  []bool // the fields that have a name
+	known                  []bool // by position: the header names this field
 }
 
 func parseHeader(header []string) (columns, error) {
@@ -85,7 +86,7 @@ func parseHeader(header []string) (columns, error) {
 		title = strings.TrimSpace(title)
 		position := positions[strings.ToLower(title)]
 		switch {
-		case title == "": // nothing may stand below it
+		case title == "": // rows must be empty in this column
 			continue
 		case position == nil:
 			return c, shop.Errorf(shop.ValidationFailed, "The first line names a column %s that animals do not have; the columns are %s.", quoteTitle(title), expectedColumns)
@@ -102,7 +103,7 @@ func parseHeader(header []string) (columns, error) {
 	return c, nil
 }
 
-// quoteTitle is a title as it can be told: short, and in visible characters.
+// quoteTitle returns a column title for an error message: shortened, and with visible characters only.
 func quoteTitle(title string) string {
 	if runes := []rune(title); len(runes) > 40 {
 		title = string(runes[:40]) + "…"
@@ -114,12 +115,12 @@ func isBlank(record []string) bool {
 	return !slices.ContainsFunc(record, func(field string) bool { return strings.TrimSpace(field) != "" })
 }
 
-// row reads one animal. The name is kept as it is; around what is no free text, spaces do not matter.
+// row parses one animal. The name is taken as it is; in other columns surrounding spaces are ignored.
 func (c columns) row(line int, record []string) shop.ImportRow {
 	row := shop.ImportRow{Line: line}
 	field := func(column int) string {
 		if column < 0 || column >= len(record) {
-			return "" // rows may end early
+			return "" // trailing fields may be missing
 		}
 		return record[column]
 	}
@@ -144,7 +145,7 @@ func (c columns) row(line int, record []string) shop.ImportRow {
 	return row
 }
 
-// parseInteger reads a whole number. 7.0 is one, as tables of numbers write it; 1.2E+17 is none: digits of it are lost.
+// parseInteger parses an integer. It accepts 7.0, which spreadsheets write, but not 1.2E+17, which has lost digits.
 func parseInteger(text string) (int64, bool) {
 	whole, fraction, _ := strings.Cut(text, ".")
 	n, err := strconv.ParseInt(whole, 10, 64)
@@ -160,7 +161,7 @@ func unparsableRow(err error) shop.ImportRow {
 	return row
 }
 
-// parseProblem says why a record cannot be read.
+// parseProblem explains why a record cannot be parsed.
 func parseProblem(err error) string {
 	if errors.Is(err, csv.ErrBareQuote) {
 		return "has a quote inside a value; put the whole value in quotes and write each quote in it twice"

@@ -7,12 +7,12 @@ import (
 	"animalstore/internal/shop"
 )
 
-// AppendHeader writes the line that names the columns.
+// AppendHeader appends the line that names the columns.
 func AppendHeader(to []byte) []byte {
 	return append(append(to, strings.Join(Columns(), ",")...), "\r\n"...)
 }
 
-// Append writes the line of an animal.
+// Append appends the line of an animal.
 func Append(to []byte, pet shop.Pet) []byte {
 	to = strconv.AppendInt(to, pet.ID, 10)
 	to = append(to, ',')
@@ -24,8 +24,7 @@ func Append(to []byte, pet shop.Pet) []byte {
 	return append(to, "\r\n"...)
 }
 
-// appendQuoted puts a text in quotes where a reader could take a part of it for something else, whatever separates its
-// columns.
+// appendQuoted appends a text, in quotes if it contains any separator that a reader may use.
 func appendQuoted(to []byte, text string) []byte {
 	if !strings.ContainsAny(text, "\",;\t\r\n") && strings.TrimSpace(text) == text {
 		return append(to, text...)
@@ -35,9 +34,9 @@ func appendQuoted(to []byte, text string) []byte {
 	return append(to, '"')
 }
 
-// escapeFormula puts an apostrophe before a text that a spreadsheet would run as a formula: whoever names an animal must not be
-// able to run anything at those who open the file. plain takes it away again, and nothing else: a text with apostrophes of
-// its own before the sign gets one more.
+// escapeFormula prefixes an apostrophe to a text that a spreadsheet would run as a formula: the name of an animal must not
+// execute anything on the machine of a reader. A text that already has apostrophes before the sign gets one more, so that
+// unescapeFormula restores every text.
 func escapeFormula(text string) string {
 	if isFormula(text) {
 		return "'" + text
@@ -45,7 +44,7 @@ func escapeFormula(text string) string {
 	return text
 }
 
-// unescapeFormula undoes harmless.
+// unescapeFormula reverses escapeFormula.
 func unescapeFormula(text string) string {
 	if rest, ok := strings.CutPrefix(text, "'"); ok && isFormula(rest) {
 		return rest
@@ -53,7 +52,7 @@ func unescapeFormula(text string) string {
 	return text
 }
 
-// isFormula tells whether a text, without apostrophes before it, begins as a formula does, also in the wide signs of
+// isFormula reports whether a text, after leading apostrophes, starts like a formula, including the full-width signs of
 // East Asian keyboards.
 func isFormula(text string) bool {
 	text = strings.TrimLeft(text, "'")
