@@ -29,7 +29,7 @@ func tarball(prefix string, files []file, at time.Time) ([]byte, error) {
 	made := map[string]bool{}
 	for _, f := range files {
 		name := prefix + f.name
-		for _, folder := range foldersOf(name) { // a package must name each of them
+		for _, folder := range parentFolders(name) { // a package must name each of them
 			if !made[folder] {
 				made[folder] = true
 				if err := entry(folder, tar.TypeDir, 0o755, nil); err != nil {
@@ -50,8 +50,8 @@ func tarball(prefix string, files []file, at time.Time) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// foldersOf lists the folders that a file is in, outermost first: of ./usr/bin/a these are ./, ./usr/ and ./usr/bin/.
-func foldersOf(name string) (folders []string) {
+// parentFolders lists the folders that a file is in, outermost first: of ./usr/bin/a these are ./, ./usr/ and ./usr/bin/.
+func parentFolders(name string) (folders []string) {
 	for i, r := range name {
 		if r == '/' {
 			folders = append(folders, name[:i+1])
@@ -60,8 +60,8 @@ func foldersOf(name string) (folders []string) {
 	return folders
 }
 
-// zipped packs files below a folder, for people without tar.
-func zipped(prefix string, files []file, at time.Time) ([]byte, error) {
+// zipArchive packs files below a folder, for people without tar.
+func zipArchive(prefix string, files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)
 	for _, f := range files {

@@ -13,9 +13,9 @@ import (
 // maintainer is who a package says it is from.
 const maintainer = "The animalstore maintainers <maintainers@animalstore.invalid>"
 
-// inPackage says where files of this repository go in the Debian package. What is in /etc belongs to the operator: dpkg asks
+// debianFiles says where files of this repository go in the Debian package. What is in /etc belongs to the operator: dpkg asks
 // before it replaces what was changed there.
-var inPackage = []struct {
+var debianFiles = []struct {
 	from, to string
 	mode     int64
 }{
@@ -38,7 +38,7 @@ var inPackage = []struct {
 func (r *release) debian() (file, error) {
 	version := debianVersion(r.version)
 	files := []file{{"usr/bin/animalstore", r.binary, 0o755}}
-	for _, f := range inPackage {
+	for _, f := range debianFiles {
 		content, err := os.ReadFile(f.from)
 		if err != nil {
 			return file{}, err
@@ -51,10 +51,10 @@ func (r *release) debian() (file, error) {
 		file{"usr/share/doc/animalstore/sbom.cdx.json.gz", r.sbom, 0o644},
 		file{"usr/share/doc/animalstore/THIRD_PARTY_LICENSES.gz", r.licences, 0o644})
 	size := 0
-	var sums, settings bytes.Buffer
+	var sums, conffiles bytes.Buffer
 	for i := range files {
 		if strings.HasSuffix(files[i].name, ".gz") {
-			compressed, err := gzipped(files[i].content)
+			compressed, err := gzipBytes(files[i].content)
 			if err != nil {
 				return file{}, err
 			}
@@ -62,7 +62,7 @@ func (r *release) debian() (file, error) {
 		}
 		size += (len(files[i].content) + 1023) / 1024
 		if strings.HasPrefix(files[i].name, "etc/") {
-			fmt.Fprintf(&settings, "/%s\n", files[i].name)
+			fmt.Fprintf(&conffiles, "/%s\n", files[i].name)
 		}
 		fmt.Fprintf(&sums, "%x  %s\n", md5.Sum(files[i].content), files[i].name)
 	}
@@ -70,29 +70,29 @@ func (r *release) debian() (file, error) {
 	if err != nil {
 		return file{}, err
 	}
-	about := []file{
+	controlFiles := []file{
 		{"control", fmt.Appendf(nil, "Package: animalstore\nVersion: %s\nArchitecture: %s\nMaintainer: %s\nInstalled-Size: %d\n%s",
-			version, r.platform.processor, maintainer, size, control), 0o644},
+			version, r.platform.arch, maintainer, size, control), 0o644},
 		{"md5sums", sums.Bytes(), 0o644},
-		{"conffiles", settings.Bytes(), 0o644},
+		{"conffiles", conffiles.Bytes(), 0o644},
 	}
 	for _, script := range []string{"postinst", "prerm", "postrm"} {
 		content, err := os.ReadFile("packaging/debian/" + script)
 		if err != nil {
 			return file{}, err
 		}
-		about = append(about, file{script, content, 0o755})
+		controlFiles = append(controlFiles, file{script, content, 0o755})
 	}
-	controls, err := tarball("./", about, r.time)
+	controlTar, err := tarball("./", controlFiles, r.time)
 	if err != nil {
 		return file{}, err
 	}
-	data, err := tarball("./", files, r.time)
+	dataTar, err := tarball("./", files, r.time)
 	if err != nil {
 		return file{}, err
 	}
-	members := []file{{"debian-binary", []byte("2.0\n"), 0o644}, {"control.tar.gz", controls, 0o644}, {"data.tar.gz", data, 0o644}}
-	return file{fmt.Sprintf("animalstore_%s_%s.deb", version, r.platform.processor), ar(members, r.time), 0o644}, nil
+	members := []file{{"debian-binary", []byte("2.0\n"), 0o644}, {"control.tar.gz", controlTar, 0o644}, {"data.tar.gz", dataTar, 0o644}}
+	return file{fmt.Sprintf("animalstore_%s_%s.deb", version, r.platform.arch), ar(members, r.time), 0o644}, nil
 }
 
 // debianVersion writes a version so that Debian sorts it as Go does: what comes before 1.1.0 has a tilde.
@@ -118,7 +118,7 @@ func ar(files []file, at time.Time) []byte {
 	return out.Bytes()
 }
 
-func gzipped(content []byte) ([]byte, error) {
+func gzipBytes(content []byte) ([]byte, error) {
 	var out bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
 	if err != nil {

@@ -66,10 +66,10 @@ func TestTarball(t *testing.T) {
 }
 
 // The same files and the same moment, told in another zone, make the same bytes.
-func TestArchivesAreTheSameAgain(t *testing.T) {
+func TestArchivesAreReproducible(t *testing.T) {
 	t.Parallel()
 	files, at := sample()
-	for name, archive := range map[string]func(string, []file, time.Time) ([]byte, error){"tar": tarball, "zip": zipped} {
+	for name, archive := range map[string]func(string, []file, time.Time) ([]byte, error){"tar": tarball, "zip": zipArchive} {
 		one, err := archive("a/", files, at)
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +87,7 @@ func TestArchivesAreTheSameAgain(t *testing.T) {
 func TestZip(t *testing.T) {
 	t.Parallel()
 	files, at := sample()
-	packed, err := zipped("a/", files, at)
+	packed, err := zipArchive("a/", files, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestZip(t *testing.T) {
 }
 
 // The package holds what an operator needs, says which files are the operator's, and is written as ar has it.
-func TestDebian(t *testing.T) {
+func TestDebianPackage(t *testing.T) {
 	t.Chdir("../..")
 	_, at := sample()
 	r := &release{platform: platform{"linux", "arm64"}, version: "1.2.3-rc.1", time: at, binary: []byte("program"), sbom: []byte("{}"), licences: []byte("text")}
@@ -153,15 +153,15 @@ func TestDebianVersion(t *testing.T) {
 	}
 }
 
-func TestStamp(t *testing.T) {
+func TestReadVersion(t *testing.T) {
 	t.Parallel()
 	info := &debug.BuildInfo{Main: debug.Module{Version: "v1.0.0"}, Settings: []debug.BuildSetting{{Key: "vcs.time", Value: "2026-11-15T09:00:00Z"}}}
-	version, at, err := stamp(info)
+	version, at, err := readVersion(info)
 	if _, want := sample(); err != nil || version != "1.0.0" || !at.Equal(want) {
 		t.Errorf("%s of %s, %v", version, at, err)
 	}
 	info.Settings = nil
-	if _, _, err := stamp(info); err == nil {
+	if _, _, err := readVersion(info); err == nil {
 		t.Error("a binary that says nothing of its commit was taken")
 	}
 }
@@ -182,18 +182,18 @@ func TestEmbeddedFilesAreListed(t *testing.T) {
 }
 
 // The licences of modules, of Go and of what is embedded are found and known.
-func TestLicences(t *testing.T) {
+func TestLicencesAreIdentified(t *testing.T) {
 	t.Chdir("../..")
 	info := &debug.BuildInfo{GoVersion: "go1.26.0", Deps: []*debug.Module{
 		{Path: "modernc.org/sqlite", Version: "v1"}, {Path: "go.yaml.in/yaml/v3", Version: "v3"}, {Path: "github.com/prometheus/client_golang", Version: "v1"},
 	}}
-	parts, err := partsOf(info)
+	components, err := listComponents(info)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
-	for _, p := range parts {
-		got[p.name] = strings.Join(p.ids, " ")
+	for _, p := range components {
+		got[p.name] = strings.Join(p.licenceIDs, " ")
 	}
 	for name, want := range map[string]string{
 		"stdlib": "BSD-3-Clause", "modernc.org/sqlite": "Apache-2.0 BSD-3-Clause MIT", "go.yaml.in/yaml/v3": "Apache-2.0 MIT",
@@ -203,10 +203,10 @@ func TestLicences(t *testing.T) {
 			t.Errorf("%s has %q, not %q", name, got[name], want)
 		}
 	}
-	if text := string(licenceTexts(parts)); !strings.Contains(text, "The Go Authors") || !strings.Contains(text, "\nuplot 1.6.32 (MIT)\n") {
+	if text := string(joinLicences(components)); !strings.Contains(text, "The Go Authors") || !strings.Contains(text, "\nuplot 1.6.32 (MIT)\n") {
 		t.Error("licences are missing in the text")
 	}
-	if licenceIDs([]text{{"LICENSE", "Do what you want."}}) != nil {
+	if identifyLicences([]licenceFile{{"LICENSE", "Do what you want."}}) != nil {
 		t.Error("an unknown licence was recognized")
 	}
 }

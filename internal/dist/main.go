@@ -35,19 +35,19 @@ func run(out string, wanted []string, unpacked bool) error {
 		return write(out, f)
 	}
 	for _, name := range wanted {
-		system, processor, _ := strings.Cut(name, "/")
-		one, err := build(platform{system, processor})
+		goos, goarch, _ := strings.Cut(name, "/")
+		release, err := build(platform{goos, goarch})
 		if err != nil {
 			return err
 		}
-		made, err := one.files()
+		files, err := release.files()
 		if err == nil && !unpacked {
-			made, err = one.pack(made)
+			files, err = release.pack(files)
 		}
 		if err != nil {
 			return err
 		}
-		for _, f := range made {
+		for _, f := range files {
 			if err := add(f); err != nil {
 				return err
 			}
@@ -62,15 +62,15 @@ func run(out string, wanted []string, unpacked bool) error {
 // pack makes the files that one binary is given to people in.
 func (r *release) pack(content []file) ([]file, error) {
 	archive, ending := tarball, ".tar.gz"
-	if r.platform.system == "windows" { // its people have no tar at hand
-		archive, ending = zipped, ".zip"
+	if r.platform.os == "windows" { // its people have no tar at hand
+		archive, ending = zipArchive, ".zip"
 	}
 	packed, err := archive(r.name()+"/", content, r.time)
 	if err != nil {
 		return nil, err
 	}
 	made := []file{{r.name() + ending, packed, 0o644}, {r.name() + ".cdx.json", r.sbom, 0o644}}
-	if r.platform.system != "linux" {
+	if r.platform.os != "linux" {
 		return made, nil
 	}
 	debian, err := r.debian()

@@ -56,7 +56,7 @@ type (
 )
 
 // makeSBOM lists what is in the binary, for scanners.
-func (r *release) makeSBOM(parts []part) ([]byte, error) {
+func (r *release) makeSBOM(components []component) ([]byte, error) {
 	sum := sha256.Sum256(r.binary)
 	ref := purl("golang", "animalstore", r.info.Main.Version)
 	all := bom{
@@ -67,15 +67,15 @@ func (r *release) makeSBOM(parts []part) ([]byte, error) {
 			Hashes:   []bomHash{{"SHA-256", fmt.Sprintf("%x", sum)}},
 			Licences: licencesOf([]string{"Apache-2.0"}),
 			Properties: []bomProperty{
-				{"animalstore:platform", r.platform.system + "/" + r.platform.processor},
+				{"animalstore:platform", r.platform.os + "/" + r.platform.arch},
 				{"animalstore:go", r.info.GoVersion},
 			},
 		}},
 	}
 	own := bomDependency{Ref: ref}
-	for _, p := range parts {
+	for _, p := range components {
 		all.Components = append(all.Components, bomComponent{
-			Type: "library", Ref: p.purl, Name: p.name, Version: p.version, PURL: p.purl, Licences: licencesOf(p.ids),
+			Type: "library", Ref: p.purl, Name: p.name, Version: p.version, PURL: p.purl, Licences: licencesOf(p.licenceIDs),
 		})
 		own.DependsOn = append(own.DependsOn, p.purl)
 	}
