@@ -13,28 +13,28 @@ import (
 	"time"
 )
 
-// platform is a system and a processor, in Go's words.
+// platform is a GOOS and a GOARCH.
 type platform struct{ os, arch string }
 
-// release is one binary with all that goes with it.
+// release is one binary and the files that are shipped with it.
 type release struct {
 	platform platform
 	info     *debug.BuildInfo
-	version  string    // without the v
-	time     time.Time // of the commit: the only one that is the same for everybody
+	version  string    // without the leading v
+	time     time.Time // time of the commit, which is reproducible
 	binary   []byte
 	licences []byte
 	sbom     []byte
 }
 
-// file is one to be packed, with a mode that does not depend on how it was checked out.
+// file is a file to pack. Its mode does not depend on the checkout.
 type file struct {
 	name    string
 	content []byte
 	mode    int64
 }
 
-// build builds the binary for a platform, and finds out what is in it.
+// build builds the binary for a platform and collects its components and licences.
 func build(p platform) (*release, error) {
 	dir, err := os.MkdirTemp("", "animalstore-dist-")
 	if err != nil {
@@ -42,7 +42,7 @@ func build(p platform) (*release, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "animalstore")
-	// Without symbols for debuggers it is a third smaller; traces of crashes and profiles do not need them.
+	// Without debug symbols the binary is a third smaller. Stack traces and profiles do not need them.
 	command := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", path, "./cmd/animalstore")
 	command.Env = append(os.Environ(), "GOOS="+p.os, "GOARCH="+p.arch, "CGO_ENABLED=0",
 		"GOFLAGS=-mod=readonly", "GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off")
@@ -69,7 +69,7 @@ func build(p platform) (*release, error) {
 	return r, err
 }
 
-// readVersion is the version that Go has written into a binary, from the tag or the commit, and the time of the commit.
+// readVersion returns the version that Go has embedded in a binary, from the tag or the commit, and the time of the commit.
 func readVersion(info *debug.BuildInfo) (version string, at time.Time, err error) {
 	for _, setting := range info.Settings {
 		if setting.Key == "vcs.time" {
@@ -78,17 +78,17 @@ func readVersion(info *debug.BuildInfo) (version string, at time.Time, err error
 	}
 	version, ok := strings.CutPrefix(info.Main.Version, "v")
 	if err != nil || at.IsZero() || !ok {
-		return "", at, errors.New("the binary does not say of which commit it is: run it in a clone of the repository, with git")
+		return "", at, errors.New("the binary has no commit information: run dist in a git clone of the repository")
 	}
 	return version, at, nil
 }
 
-// name is what the release is called, for people and in names of files.
+// name returns the base name of the release's files.
 func (r *release) name() string {
 	return fmt.Sprintf("animalstore_%s_%s_%s", r.version, r.platform.os, r.platform.arch)
 }
 
-// files is the content of the archive.
+// files returns the content of the archive.
 func (r *release) files() ([]file, error) {
 	program := "animalstore"
 	if r.platform.os == "windows" {

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// component is something of others that is in a binary.
+// component is a third-party part of a binary.
 type component struct {
 	name, version string
-	purl          string // its name for scanners
+	purl          string // package URL, for scanners
 	licenceIDs    []string
 	licences      []licenceFile
 }
 
-// files of others that are embedded in the binary, as npm has them; where they lie their README says the same.
+// embedded lists the npm packages whose files are embedded in the binary. The README in each folder has the same versions.
 var embedded = []struct{ name, version, dir, licences string }{
 	{"htmx.org", "2.0.11", "internal/staff/static/vendor", "htmx.*"},
 	{"@picocss/pico", "2.1.1", "internal/staff/static/vendor", "pico.*"},
@@ -25,7 +25,7 @@ var embedded = []struct{ name, version, dir, licences string }{
 	{"swagger-ui-dist", "5.34.1", "api/docs", "swagger-ui*"},
 }
 
-// listComponents lists what is linked into a binary: Go's own library, the modules that Go says are in it, and the embedded files.
+// listComponents lists the components of a binary: the Go standard library, the linked modules, and the embedded files.
 func listComponents(info *debug.BuildInfo) ([]component, error) {
 	root, err := output("go", "env", "GOROOT")
 	if err != nil {
@@ -71,13 +71,13 @@ func listComponents(info *debug.BuildInfo) ([]component, error) {
 	}
 	for i := range components {
 		if components[i].licenceIDs = identifyLicences(components[i].licences); len(components[i].licenceIDs) == 0 {
-			return nil, fmt.Errorf("the licence of %s is not known: look at it before it is given to anybody", components[i].name)
+			return nil, fmt.Errorf("the licence of %s is unknown: review it before publishing", components[i].name)
 		}
 	}
 	return components, nil
 }
 
-// purl writes a package URL.
+// purl returns a package URL.
 func purl(kind, name, version string) string {
 	escape := strings.NewReplacer("@", "%40", "+", "%2B")
 	return "pkg:" + kind + "/" + escape.Replace(name) + "@" + escape.Replace(version)

@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// licenceFile is one file of a licence.
+// licenceFile is a file with the text of a licence.
 type licenceFile struct{ name, content string }
 
 var isLicence = regexp.MustCompile(`(?i)(^|[-.])(licen[cs]es?|copying|notice|patents)([-.]|$)`)
 
-// readLicenceFiles reads the licences in a module, also those of what it has copied from others; of Go's own folder the outermost
-// alone, since the rest is the compiler's.
+// readLicenceFiles returns the licences in a module, including those of vendored code. outermost limits it to the top folder,
+// for Go itself, whose other licences belong to the compiler.
 func readLicenceFiles(dir string, outermost bool) (texts []licenceFile, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -43,7 +43,7 @@ func readLicenceFiles(dir string, outermost bool) (texts []licenceFile, err erro
 	return texts, err
 }
 
-// identifyLicences recognizes licences by the sentences that each alone has, in SPDX's names.
+// identifyLicences returns the SPDX ids of licences, which it recognizes by characteristic sentences.
 func identifyLicences(texts []licenceFile) (ids []string) {
 	for _, t := range texts {
 		flat := strings.Join(strings.Fields(t.content), " ")
@@ -70,11 +70,11 @@ func identifyLicences(texts []licenceFile) (ids []string) {
 	return ids
 }
 
-// joinLicences writes the licences of all parts into one text; the same licence of several is written for each, with its
+// joinLicences returns the licences of all components as one text. Equal licences are repeated for each component, with its
 // copyright.
 func joinLicences(components []component) []byte {
 	var out bytes.Buffer
-	fmt.Fprintln(&out, "animalstore is licensed under the Apache License, Version 2.0 (LICENSE). It contains work of others, under these licences.")
+	fmt.Fprintln(&out, "animalstore is licensed under the Apache License, Version 2.0 (LICENSE). It contains third-party software under these licences.")
 	line := strings.Repeat("=", 100)
 	for _, p := range components {
 		fmt.Fprintf(&out, "\n%s\n%s %s (%s)\n%s\n", line, p.name, p.version, strings.Join(p.licenceIDs, ", "), line)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The part of CycloneDX 1.6 that we write.
+// The subset of CycloneDX 1.6 that we write.
 type (
 	bom struct {
 		Schema       string          `json:"$schema"`
@@ -48,14 +48,14 @@ type (
 		Name  string `json:"name"`
 		Value string `json:"value"`
 	}
-	// bomDependency says that a binary has all of its parts in it; which part brought which other is go.mod's to say.
+	// bomDependency says that the binary contains all components; how they depend on each other is not recorded.
 	bomDependency struct {
 		Ref       string   `json:"ref"`
 		DependsOn []string `json:"dependsOn,omitempty"`
 	}
 )
 
-// makeSBOM lists what is in the binary, for scanners.
+// makeSBOM returns the software bill of materials of the binary.
 func (r *release) makeSBOM(components []component) ([]byte, error) {
 	sum := sha256.Sum256(r.binary)
 	ref := purl("golang", "animalstore", r.info.Main.Version)
@@ -95,8 +95,7 @@ func licencesOf(ids []string) (licences []bomLicence) {
 	return licences
 }
 
-// uuid makes the identity of a list of what it lists: the same binary has the same. It has the form of version 8, which is for
-// such uses.
+// uuid derives a version 8 UUID from the checksum of the binary, so that the SBOM is reproducible.
 func uuid(sum [sha256.Size]byte) string {
 	sum[6] = sum[6]&0x0f | 0x80
 	sum[8] = sum[8]&0x3f | 0x80
