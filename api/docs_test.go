@@ -11,7 +11,7 @@ import (
 )
 
 // The files of others are as they were published, and all of them are accounted for.
-func TestDocsFilesOfOthers(t *testing.T) {
+func TestVendoredFilesAreUnmodified(t *testing.T) {
 	sums, err := os.ReadFile("docs/SHA256SUMS")
 	if err != nil {
 		t.Fatal(err)

@@ -23,34 +23,34 @@ type Server struct {
 
 // Document is the OpenAPI document, ready to be served with any servers.
 type Document struct {
-	yaml, json cut
+	yaml, json splitDocument
 }
 
 // NewDocument renders the document both ways, once, so that serving it only has to put the servers in.
-func NewDocument() (*Document, error) { return parse(source) }
+func NewDocument() (*Document, error) { return parseDocument(source) }
 
 // YAML returns the document as it was written, comments and layout too, with these servers.
-func (d *Document) YAML(servers []Server) []byte { return d.yaml.join(servers) }
+func (d *Document) YAML(servers []Server) []byte { return d.yaml.render(servers) }
 
 // JSON returns the same content as JSON, its members in the order in which they were written.
-func (d *Document) JSON(servers []Server) []byte { return d.json.join(servers) }
+func (d *Document) JSON(servers []Server) []byte { return d.json.render(servers) }
 
-// cut is a rendered document without the value of its servers.
-type cut struct{ before, after []byte }
+// splitDocument is a rendered document without the value of its servers.
+type splitDocument struct{ before, after []byte }
 
-// join puts the servers in as JSON, which is YAML too, so that whatever is in a URL stays data.
-func (c cut) join(servers []Server) []byte {
+// render puts the servers in as JSON, which is YAML too, so that whatever is in a URL stays data.
+func (s splitDocument) render(servers []Server) []byte {
 	if servers == nil {
 		servers = []Server{}
 	}
 	var b bytes.Buffer
-	b.Write(c.before)
+	b.Write(s.before)
 	writeValue(&b, servers)
-	b.Write(c.after)
+	b.Write(s.after)
 	return b.Bytes()
 }
 
-func parse(text []byte) (*Document, error) {
+func parseDocument(text []byte) (*Document, error) {
 	var file yaml.Node
 	if err := yaml.Unmarshal(text, &file); err != nil {
 		return nil, fmt.Errorf("openapi.yaml: %w", err)
@@ -63,18 +63,18 @@ func parse(text []byte) (*Document, error) {
 	if at < 0 || at%2 != 0 {
 		return nil, errors.New("openapi.yaml: no servers")
 	}
-	asJSON, err := cutJSON(root, at)
+	asJSON, err := splitJSON(root, at)
 	if err != nil {
 		return nil, fmt.Errorf("openapi.yaml: %w", err)
 	}
-	return &Document{yaml: cutYAML(text, root, at), json: asJSON}, nil
+	return &Document{yaml: splitYAML(text, root, at), json: asJSON}, nil
 }
 
-// cutYAML cuts the lines of the servers out of the text, and leaves every other line as it was written.
-func cutYAML(text []byte, root *yaml.Node, at int) cut {
+// splitYAML cuts the lines of the servers out of the text, and leaves every other line as it was written.
+func splitYAML(text []byte, root *yaml.Node, at int) splitDocument {
 	key, value := root.Content[at], root.Content[at+1]
 	lines := slices.Collect(bytes.Lines(text))
-	return cut{
+	return splitDocument{
 		before: append(bytes.Join(lines[:key.Line-1], nil), "servers: "...),
 		after:  append([]byte("\n"), bytes.Join(lines[lastLine(value):], nil)...),
 	}
@@ -89,11 +89,11 @@ func lastLine(n *yaml.Node) int {
 	return last
 }
 
-func cutJSON(root *yaml.Node, at int) (cut, error) {
+func splitJSON(root *yaml.Node, at int) (splitDocument, error) {
 	var before, after bytes.Buffer
 	before.WriteByte('{')
 	if err := writeMembers(&before, root.Content[:at]); err != nil {
-		return cut{}, err
+		return splitDocument{}, err
 	}
 	if at > 0 {
 		before.WriteByte(',')
@@ -102,11 +102,11 @@ func cutJSON(root *yaml.Node, at int) (cut, error) {
 	if rest := root.Content[at+2:]; len(rest) > 0 {
 		after.WriteByte(',')
 		if err := writeMembers(&after, rest); err != nil {
-			return cut{}, err
+			return splitDocument{}, err
 		}
 	}
 	after.WriteByte('}')
-	return cut{before: before.Bytes(), after: after.Bytes()}, nil
+	return splitDocument{before: before.Bytes(), after: after.Bytes()}, nil
 }
 
 // writeNode writes from the tree, not from decoded values: those would lose the order of the members, and the

@@ -24,7 +24,7 @@ type Validator struct {
 	Doc    *openapi3.T
 	router routers.Router
 	// Reached, where it is set, hears of each documented answer that was seen.
-	Reached func(operation string, status int)
+	OnResponse func(operation string, status int)
 }
 
 // New takes a document as YAML or JSON. Its servers say where the requests go.
@@ -47,29 +47,29 @@ func (v *Validator) Check(req *http.Request, status int, header http.Header, bod
 	if req.Method == http.MethodOptions {
 		return nil
 	}
-	response, err := v.response(req, status)
+	response, err := v.findResponse(req, status)
 	if err != nil {
 		return err
 	}
 	empty := req.Method == http.MethodHead || len(response.Content) == 0
 	return errors.Join(
-		checkNames(response, header),
-		checkNumbers(header, body),
-		checkEmpty(empty, body),
-		v.checkContent(response, header, body, empty || isStream(response, header) || isLines(response, header)),
-		v.checkLines(response, header, body),
+		checkHeaderNames(response, header),
+		checkIntegers(header, body),
+		checkNoBody(empty, body),
+		v.checkContent(response, header, body, empty || isStream(response, header) || isNDJSON(response, header)),
+		v.checkNDJSON(response, header, body),
 	)
 }
 
-// isLines tells whether the answer is lines of animals, which the document has. The library does not know their type.
-func isLines(response *openapi3.Response, header http.Header) bool {
-	return header.Get("Content-Type") == lines && response.Content[lines] != nil
+// isNDJSON tells whether the answer is lines of animals, which the document has. The library does not know their type.
+func isNDJSON(response *openapi3.Response, header http.Header) bool {
+	return header.Get("Content-Type") == ndjson && response.Content[ndjson] != nil
 }
 
-const lines = "application/x-ndjson"
+const ndjson = "application/x-ndjson"
 
-func (v *Validator) checkLines(response *openapi3.Response, header http.Header, body []byte) error {
-	if !isLines(response, header) || len(body) == 0 {
+func (v *Validator) checkNDJSON(response *openapi3.Response, header http.Header, body []byte) error {
+	if !isNDJSON(response, header) || len(body) == 0 {
 		return nil
 	}
 	text, ended := bytes.CutSuffix(body, []byte("\n"))
@@ -87,10 +87,10 @@ func (v *Validator) checkLines(response *openapi3.Response, header http.Header, 
 // isStream tells whether the answer is a stream that the document has. It has no end, so it cannot be checked whole:
 // whoever reads it checks its parts by CheckSchema.
 func isStream(response *openapi3.Response, header http.Header) bool {
-	return header.Get("Content-Type") == stream && response.Content[stream] != nil
+	return header.Get("Content-Type") == eventStream && response.Content[eventStream] != nil
 }
 
-const stream = "text/event-stream"
+const eventStream = "text/event-stream"
 
 // CheckSchema reports what one of the document's schemas does not say about a value in JSON.
 func (v *Validator) CheckSchema(name string, value []byte) error {
@@ -103,18 +103,18 @@ func (v *Validator) CheckSchema(name string, value []byte) error {
 		return fmt.Errorf("%q is no JSON: %w", value, err)
 	}
 	return errors.Join(
-		checkNumbers(http.Header{"Content-Type": {"application/json"}}, value),
+		checkIntegers(http.Header{"Content-Type": {"application/json"}}, value),
 		schema.Value.VisitJSON(decoded, openapi3.EnableJSONSchema2020(), exactTimes()),
 	)
 }
 
-// response finds what the document says about this answer.
-func (v *Validator) response(req *http.Request, status int) (*openapi3.Response, error) {
-	asked := req.Clone(req.Context())
-	if asked.Method == http.MethodHead {
-		asked.Method = http.MethodGet
+// findResponse finds what the document says about this answer.
+func (v *Validator) findResponse(req *http.Request, status int) (*openapi3.Response, error) {
+	lookup := req.Clone(req.Context())
+	if lookup.Method == http.MethodHead {
+		lookup.Method = http.MethodGet
 	}
-	route, _, err := v.router.FindRoute(asked)
+	route, _, err := v.router.FindRoute(lookup)
 	if err != nil {
 		if common := v.commonError(status); common != nil {
 			return common, nil
@@ -125,8 +125,8 @@ func (v *Validator) response(req *http.Request, status int) (*openapi3.Response,
 	if response == nil {
 		return nil, fmt.Errorf("%s has no answer %d in the document", route.Operation.OperationID, status)
 	}
-	if v.Reached != nil {
-		v.Reached(route.Operation.OperationID, status)
+	if v.OnResponse != nil {
+		v.OnResponse(route.Operation.OperationID, status)
 	}
 	return response.Value, nil
 }
@@ -197,8 +197,8 @@ func exactTimes() openapi3.SchemaValidationOption {
 	}))
 }
 
-// checkNames refuses headers that the document does not have, but for those that HTTP itself and browsers need.
-func checkNames(response *openapi3.Response, header http.Header) error {
+// checkHeaderNames refuses headers that the document does not have, but for those that HTTP itself and browsers need.
+func checkHeaderNames(response *openapi3.Response, header http.Header) error {
 	known := []string{"Content-Length", "Content-Type", "Date", "Strict-Transport-Security", "Vary", "X-Content-Type-Options"}
 	for name := range response.Headers {
 		known = append(known, http.CanonicalHeaderKey(name))
@@ -211,9 +211,9 @@ func checkNames(response *openapi3.Response, header http.Header) error {
 	return nil
 }
 
-// checkNumbers refuses numbers that are no int64: no body has others, and the library takes 2^63 for one,
+// checkIntegers refuses numbers that are no int64: no body has others, and the library takes 2^63 for one,
 // because it compares as floating point.
-func checkNumbers(header http.Header, body []byte) error {
+func checkIntegers(header http.Header, body []byte) error {
 	if !strings.HasPrefix(header.Get("Content-Type"), "application/json") || len(body) == 0 {
 		return nil
 	}
@@ -235,7 +235,7 @@ func checkNumbers(header http.Header, body []byte) error {
 	}
 }
 
-func checkEmpty(empty bool, body []byte) error {
+func checkNoBody(empty bool, body []byte) error {
 	if empty && len(body) > 0 {
 		return fmt.Errorf("a body where there must be none: %q", body)
 	}
