@@ -43,7 +43,7 @@ func decodeJSON(t *testing.T, text []byte) map[string]any {
 	return v
 }
 
-// normalize gives values from YAML the types that values from JSON have.
+// normalize converts values decoded from YAML to the types that JSON decoding produces.
 func normalize(t *testing.T, v map[string]any) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(v)
@@ -61,7 +61,7 @@ func TestYAMLAndJSONAreEqual(t *testing.T) {
 	}
 	fromYAML, fromJSON := decodeYAML(t, d.YAML(servers)), decodeJSON(t, d.JSON(servers))
 	if !reflect.DeepEqual(fromYAML, fromJSON) {
-		t.Error("the two differ")
+		t.Error("YAML and JSON differ")
 	}
 
 	want := []any{
@@ -76,7 +76,7 @@ func TestYAMLAndJSONAreEqual(t *testing.T) {
 	delete(written, "servers")
 	delete(fromYAML, "servers")
 	if !reflect.DeepEqual(fromYAML, written) {
-		t.Error("more than the servers was changed")
+		t.Error("more than the servers has changed")
 	}
 }
 
@@ -102,7 +102,7 @@ func TestServersAreEscaped(t *testing.T) {
 		} {
 			server := got["servers"].([]any)[0].(map[string]any)
 			if server["url"] != odd || (odd != "" && server["description"] != odd) {
-				t.Errorf("%s: %q came back as %q", name, odd, server)
+				t.Errorf("%s: %q became %q", name, odd, server)
 			}
 			if len(got["paths"].(map[string]any)) == 0 {
 				t.Errorf("%s: %q changed the paths", name, odd)
@@ -111,7 +111,7 @@ func TestServersAreEscaped(t *testing.T) {
 	}
 }
 
-// A server that is put in must not reach the next caller.
+// Rendering must not change an earlier result.
 func TestRenderingsAreIndependent(t *testing.T) {
 	d := newDocument(t)
 	first := d.YAML([]Server{{URL: "http://first/v1"}})
@@ -137,7 +137,7 @@ func TestJSONKeepsTheKeyOrder(t *testing.T) {
 	}
 }
 
-// keys lists every key below the node in the order of the text.
+// keys lists every key below a node in document order.
 func keys(n *yaml.Node) (all []string) {
 	for i, part := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 {
@@ -205,7 +205,7 @@ func TestYAMLBeyondJSONIsRejected(t *testing.T) {
 		"servers: []\na: True", "a: &x 1\nservers: []\nb: *x", "servers: []\n? [a]\n: 1",
 	} {
 		if _, err := parseDocument([]byte(text)); err == nil {
-			t.Errorf("%q was taken", text)
+			t.Errorf("%q was accepted", text)
 		}
 	}
 }
@@ -223,7 +223,7 @@ func TestDocumentIsValid(t *testing.T) {
 	}
 }
 
-// Spoils one example of each kind, to see that valid examples are no accident.
+// Breaks one example of each kind, to prove that examples are validated.
 func TestInvalidExamplesAreDetected(t *testing.T) {
 	for _, tt := range []struct{ old, new string }{
 		{"value: { name: Rex, categoryId: 1, status: available }", "value: { name: Rex }"},
@@ -247,12 +247,12 @@ func TestInvalidExamplesAreDetected(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := doc.Validate(context.Background()); err == nil {
-			t.Errorf("%q was taken", tt.new)
+			t.Errorf("%q was accepted", tt.new)
 		}
 	}
 }
 
-// The library does not look at the examples of headers.
+// The library does not validate the examples of headers.
 func TestHeaderExamplesMatchTheirSchemas(t *testing.T) {
 	doc, err := openapi3.NewLoader().LoadFromData(source)
 	if err != nil {
@@ -284,18 +284,18 @@ func TestNamePattern(t *testing.T) {
 		"subject": doc.Components.Parameters["subject"].Value.Schema.Value.Pattern,
 	} {
 		if other != pattern {
-			t.Errorf("%s has another rule: %s", name, other)
+			t.Errorf("%s has a different pattern: %s", name, other)
 		}
 	}
 	rule := regexp.MustCompile(pattern)
 	for _, good := range []string{"a", " a ", "  a b  ", "🐢", "\u00a0", "\u2028", "\u0085", "<&>\"'\\"} {
 		if !rule.MatchString(good) {
-			t.Errorf("%q was refused", good)
+			t.Errorf("%q was rejected", good)
 		}
 	}
 	for _, bad := range []string{"", " ", "   ", "a\n", "\na", "a\x00b", "a\x1f", "\x7f", "a\tb"} {
 		if rule.MatchString(bad) {
-			t.Errorf("%q was taken", bad)
+			t.Errorf("%q was accepted", bad)
 		}
 	}
 }
