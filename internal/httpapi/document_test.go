@@ -240,7 +240,7 @@ func TestDocumentedEvents(t *testing.T) {
 		}
 	}
 	told := s.checks.Doc.Webhooks["event"].Post.Responses.Default().Value.Description
-	if want := fmt.Sprintf("no answer within %d seconds", int(shop.ClaimFor.Seconds())/2); !strings.Contains(*told, want) {
+	if want := fmt.Sprintf("no response within %d seconds", int(shop.ClaimFor.Seconds())/2); !strings.Contains(*told, want) {
 		t.Errorf("the document does not say %q", want)
 	}
 	scheme, most := "https://", *schemas["WebhookUrl"].Value.MaxLength
