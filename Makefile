@@ -64,7 +64,7 @@ dist-check: ## Make it twice, under other circumstances, and compare byte by byt
 
 .PHONY: package-test
 package-test: ## Install, upgrade, remove and purge the Debian package on a small Debian with systemd (as root).
-	scripts/try-package
+	scripts/package-test
 
 .PHONY: screenshots
 screenshots: ## Take the pictures of the staff pages into docs.
