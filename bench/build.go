@@ -16,7 +16,7 @@ func (b *bench) build(ctx context.Context) error {
 	}
 	if err := b.buildOne(ctx, "pocketbase", "bench/pocketbase"); err != nil {
 		b.missing[pocketbase] = "it could not be built"
-		b.say("%v", err)
+		b.progress("%v", err)
 	}
 	if _, err := exec.LookPath("nginx"); err != nil {
 		b.missing[nginx] = "it is not installed"

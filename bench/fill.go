@@ -18,8 +18,8 @@ const (
 	categories = 20
 )
 
-// petOf is the animal with an id. Of ten, eight are available.
-func petOf(id int64) shop.NewPet {
+// newPet is the animal with an id. Of ten, eight are available.
+func newPet(id int64) shop.NewPet {
 	status := shop.Available
 	switch (id - 1) % 10 {
 	case 8:
@@ -50,7 +50,7 @@ func fill(ctx context.Context, path string, animals int) (err error) {
 	for done := 0; done < animals; done += atOnce {
 		err := store.Write(ctx, func(tx shop.WriteTx) error {
 			for i := range min(atOnce, animals-done) {
-				if err := insert(tx, petOf(int64(done+i+1))); err != nil {
+				if err := insert(tx, newPet(int64(done+i+1))); err != nil {
 					return err
 				}
 			}
@@ -66,7 +66,7 @@ func fill(ctx context.Context, path string, animals int) (err error) {
 func insert(tx shop.WriteTx, n shop.NewPet) error {
 	created, err := tx.EnsureCategory(n.CategoryID)
 	if err == nil && created {
-		err = enter(tx, shop.CategoryCreated, fmt.Sprintf("categories/%d", n.CategoryID), shop.Category{ID: n.CategoryID})
+		err = appendEvent(tx, shop.CategoryCreated, fmt.Sprintf("categories/%d", n.CategoryID), shop.Category{ID: n.CategoryID})
 	}
 	if err != nil {
 		return err
@@ -75,10 +75,10 @@ func insert(tx shop.WriteTx, n shop.NewPet) error {
 	if err != nil {
 		return err
 	}
-	return enter(tx, shop.PetCreated, fmt.Sprintf("pets/%d", pet.ID), pet)
+	return appendEvent(tx, shop.PetCreated, fmt.Sprintf("pets/%d", pet.ID), pet)
 }
 
-func enter(tx shop.WriteTx, what shop.EventType, subject string, current any) error {
+func appendEvent(tx shop.WriteTx, what shop.EventType, subject string, current any) error {
 	data, err := json.Marshal(map[string]any{"current": current, "previous": nil})
 	if err != nil {
 		return err

@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// patience is how long a program may take to start or to stop before the run is given up.
-const patience = 30 * time.Second
+// timeout is how long a program may take to start or to stop before the run is given up.
+const timeout = 30 * time.Second
 
 // process is a program that runs for a while.
 type process struct {
@@ -38,7 +38,7 @@ func startProcess(ctx context.Context, dir string, variables []string, program s
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, log, log
 	p.cmd.Env = append(slices.DeleteFunc(os.Environ(), isSetting), variables...)
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
-	p.cmd.WaitDelay = patience
+	p.cmd.WaitDelay = timeout
 	p.began = time.Now()
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
@@ -59,16 +59,16 @@ func (p *process) stop() error {
 	select {
 	case <-p.ended:
 		return nil
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		p.cmd.Process.Kill()
 		<-p.ended
-		return fmt.Errorf("%s did not stop within %v", p.cmd.Path, patience)
+		return fmt.Errorf("%s did not stop within %v", p.cmd.Path, timeout)
 	}
 }
 
 // waitFor waits until an address answers, and returns with which status, and how long that was after the start.
 func (p *process) waitFor(url, key string) (status int, took time.Duration, err error) {
-	client := &http.Client{Timeout: patience}
+	client := &http.Client{Timeout: timeout}
 	defer client.CloseIdleConnections()
 	for {
 		request, err := http.NewRequest("GET", url, nil)
@@ -87,7 +87,7 @@ func (p *process) waitFor(url, key string) (status int, took time.Duration, err 
 			return 0, 0, fmt.Errorf("%s has ended:\n%s", p.cmd.Path, text)
 		case <-time.After(time.Millisecond):
 		}
-		if took > patience {
+		if took > timeout {
 			return 0, 0, fmt.Errorf("%s does not answer: %w", p.cmd.Path, err)
 		}
 	}

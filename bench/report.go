@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// how says how the figures came about, for those who want to judge them.
-const how = `In each round every subject of a case is started afresh on a copy of its data, answers once as expected, and is warmed up for
+// method says how the figures came about, for those who want to judge them.
+const method = `In each round every subject of a case is started afresh on a copy of its data, answers once as expected, and is warmed up for
 a second. Then they take turns, to and fro: wrk drives one after the other for a second each, from the same machine, so that the load takes its
 share of the cores. The figures are medians over all turns; a ratio is the median of those of turns that came one after the other,
 so that a machine that is slower for a while changes it little. A turn with an answer that is no success, or with a broken
@@ -37,19 +37,19 @@ connection, gives no figure.
 `
 
 // report prints the table, and writes it down where the whole was measured.
-func (b *bench) report(ctx context.Context, trials []trial) error {
+func (b *bench) report(ctx context.Context, trials []scenario) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# How fast it is\n\nMeasured by `make bench` on %s: %d rounds of %d turns of a second for each figure, on %d cores (%s), with the load on the same machine. "+
 		"Before it began, %s processes were busy on average.\n\n",
-		time.Now().UTC().Format("2 January 2006"), b.rounds, b.seconds, runtime.NumCPU(), processor(), b.busy)
+		time.Now().UTC().Format("2 January 2006"), b.rounds, b.seconds, runtime.NumCPU(), processor(), b.loadAverage)
 	text.WriteString(b.results.table(trials))
-	text.WriteString("\n" + startTable(b.births))
-	text.WriteString("\n" + importTable(b.intakes))
+	text.WriteString("\n" + startTable(b.startups))
+	text.WriteString("\n" + importTable(b.importResults))
 	for _, name := range sortedNames(b.missing) {
-		b.note("%s is not in the table: %s", name, b.missing[name])
+		b.addNote("%s is not in the table: %s", name, b.missing[name])
 	}
 	for _, failure := range b.results.failures {
-		b.note("no figure for %s", failure)
+		b.addNote("no figure for %s", failure)
 	}
 	if len(b.notes) > 0 {
 		text.WriteString("\n## What to know\n\n")
@@ -57,7 +57,7 @@ func (b *bench) report(ctx context.Context, trials []trial) error {
 			fmt.Fprintf(&text, "- %s\n", strings.ReplaceAll(strings.TrimSpace(note), "\n", " "))
 		}
 	}
-	fmt.Fprintf(&text, "\n## How it was measured\n\n%s\nVersions: %s.\n", how, strings.Join(b.versions(ctx), ", "))
+	fmt.Fprintf(&text, "\n## How it was measured\n\n%s\nVersions: %s.\n", method, strings.Join(b.versions(ctx), ", "))
 	fmt.Print(text.String())
 	if b.only == "" {
 		if err := os.WriteFile(filepath.Join(b.root, "bench", "RESULTS.md"), []byte(text.String()), 0o644); err != nil {
@@ -80,8 +80,8 @@ func processor() string {
 	return runtime.GOARCH
 }
 
-// busyness is how many processes were busy in the last minute, by the system's count.
-func busyness() string {
+// readLoadAverage is how many processes were busy in the last minute, by the system's count.
+func readLoadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
 		return "an unknown number of"

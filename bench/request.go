@@ -14,21 +14,21 @@ import (
 // request is what a load asks for. Where the path or the body has a gap, each request fills it with the next of the parts,
 // which are all of one length: so the load costs the same for every subject and little for any.
 type request struct {
-	method string
-	path   string
-	key    string // the Authorization header
-	body   string
-	parts  []string
-	spends bool // each part works once
-	pace   int  // so many a second, evenly; 0: as many as there can be
-	status int  // what the answer must be
-	items  int  // how many the answer must list; 0: it is no list
+	method        string
+	path          string
+	key           string // the Authorization header
+	body          string
+	parts         []string
+	consumesParts bool // each part works once
+	pace          int  // so many a second, evenly; 0: as many as there can be
+	status        int  // what the answer must be
+	items         int  // how many the answer must list; 0: it is no list
 }
 
-const gap = "{}"
+const placeholder = "{}"
 
-// answer is what a subject answered.
-type answer struct {
+// recordedResponse is what a subject answered.
+type recordedResponse struct {
 	Status int
 	Header http.Header
 	Body   []byte
@@ -40,7 +40,7 @@ func (r request) filled(part int) (path, body string) {
 		return r.path, r.body
 	}
 	text := r.parts[part]
-	return strings.Replace(r.path, gap, text, 1), strings.Replace(r.body, gap, text, 1)
+	return strings.Replace(r.path, placeholder, text, 1), strings.Replace(r.body, placeholder, text, 1)
 }
 
 // headers are the lines of a request beside its first.
@@ -73,32 +73,32 @@ func (r request) raw(host string) (before, after string) {
 		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(body))
 	}
 	b.WriteString("\r\n" + r.body)
-	before, after, _ = strings.Cut(b.String(), gap)
+	before, after, _ = strings.Cut(b.String(), placeholder)
 	return before, after
 }
 
 // once sends one of the requests, and checks that the answer is what the load is meant to measure.
-func (r request) once(base string, part int) (answer, error) {
+func (r request) once(base string, part int) (recordedResponse, error) {
 	path, body := r.filled(part)
 	sent, err := http.NewRequest(r.method, base+path, strings.NewReader(body))
 	if err != nil {
-		return answer{}, err
+		return recordedResponse{}, err
 	}
 	for name, value := range r.headers() {
 		sent.Header.Set(name, value)
 	}
-	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableCompression: true}}
+	client := &http.Client{Timeout: timeout, Transport: &http.Transport{DisableCompression: true}}
 	defer client.CloseIdleConnections()
 	response, err := client.Do(sent)
 	if err != nil {
-		return answer{}, err
+		return recordedResponse{}, err
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return answer{}, err
+		return recordedResponse{}, err
 	}
-	got := answer{response.StatusCode, response.Header, text}
+	got := recordedResponse{response.StatusCode, response.Header, text}
 	got.Header.Del("Date") // net/http writes its own
 	if got.Status != r.status {
 		return got, fmt.Errorf("%s %s: the answer is %s in place of %d: %s", r.method, path, response.Status, r.status, text)
@@ -110,7 +110,7 @@ func (r request) once(base string, part int) (answer, error) {
 }
 
 // items counts what a list has: a bare array, or PocketBase's object with the array in items.
-func (a answer) items() int {
+func (a recordedResponse) items() int {
 	var list []json.RawMessage
 	if json.Unmarshal(a.Body, &list) == nil {
 		return len(list)

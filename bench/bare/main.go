@@ -15,8 +15,8 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// answer is what the service answered.
-type answer struct {
+// response is what the service answered.
+type response struct {
 	Status int
 	Header http.Header
 	Body   []byte
@@ -31,7 +31,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	var a answer
+	var a response
 	if err := json.Unmarshal(text, &a); err != nil {
 		log.Fatal(err)
 	}
@@ -45,10 +45,10 @@ func main() {
 	log.Fatal(http.ListenAndServe(*addr, handler))
 }
 
-func (a answer) send(w http.ResponseWriter, _ *http.Request) { a.write(w, a.Body) }
+func (a response) send(w http.ResponseWriter, _ *http.Request) { a.write(w, a.Body) }
 
 // write shares the values of the header among all answers: a baseline must not be slower than it has to be.
-func (a answer) write(w http.ResponseWriter, body []byte) {
+func (a response) write(w http.ResponseWriter, body []byte) {
 	header := w.Header()
 	for name, values := range a.Header {
 		header[name] = values
@@ -85,19 +85,19 @@ type order struct {
 
 var last atomic.Int64
 
-func (a answer) createPet(w http.ResponseWriter, r *http.Request) {
-	decodeAndAnswer(a, w, r, func(n newPet) pet { return pet{last.Add(1), n.Name, n.CategoryID, n.Status} })
+func (a response) createPet(w http.ResponseWriter, r *http.Request) {
+	decodeAndRespond(a, w, r, func(n newPet) pet { return pet{last.Add(1), n.Name, n.CategoryID, n.Status} })
 }
 
-func (a answer) placeOrder(w http.ResponseWriter, r *http.Request) {
-	decodeAndAnswer(a, w, r, func(n newOrder) order {
+func (a response) placeOrder(w http.ResponseWriter, r *http.Request) {
+	decodeAndRespond(a, w, r, func(n newOrder) order {
 		now := time.Now().UTC().Truncate(time.Microsecond)
 		return order{last.Add(1), n.PetID, "placed", now, now, now.Add(72 * time.Hour)}
 	})
 }
 
-// decodeAndAnswer uses the decoder of the service.
-func decodeAndAnswer[In, Out any](a answer, w http.ResponseWriter, r *http.Request, make func(In) Out) {
+// decodeAndRespond uses the decoder of the service.
+func decodeAndRespond[In, Out any](a response, w http.ResponseWriter, r *http.Request, make func(In) Out) {
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

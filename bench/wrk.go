@@ -71,7 +71,7 @@ func load(ctx context.Context, dir, base string, r request, connections int, dur
 		return sample{}, err
 	}
 	seconds := max(1, int(duration.Round(time.Second).Seconds()))
-	limit, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+patience)
+	limit, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+timeout)
 	defer cancel()
 	cmd := exec.CommandContext(limit, "wrk", "-t", strconv.Itoa(threads), "-c", strconv.Itoa(connections),
 		"-d", strconv.Itoa(seconds), "--timeout", "10", "-s", path, base)

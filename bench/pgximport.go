@@ -20,7 +20,7 @@ const (
 )
 
 // checkPart is what is asked before a part of an import is written: nothing, where new categories are welcome.
-var checkPart = errand{do: func(context.Context, pgx.Tx, int64) error { return nil }}
+var checkPart = operation{do: func(context.Context, pgx.Tx, int64) error { return nil }}
 
 // insertAll imports animals with the queries of the service, a part of them in each transaction. All are checked before.
 func (p *postgres) insertAll(ctx context.Context, _ string, animals int) (took time.Duration, err error) {
@@ -38,10 +38,10 @@ func (p *postgres) insertAll(ctx context.Context, _ string, animals int) (took t
 	for done := 0; done < animals; done += importPart {
 		part := make([]shop.NewPet, importPart)
 		for i := range part {
-			part[i] = petOf(int64(done + i + 1))
+			part[i] = newPet(int64(done + i + 1))
 		}
 		key := fmt.Sprintf("part-%d", done)
-		for _, e := range []errand{askForKept(key), insertPart(key, part)} {
+		for _, e := range []operation{findStoredResponse(key), insertPart(key, part)} {
 			if err := l.run(ctx, e); err != nil {
 				return 0, err
 			}
@@ -50,17 +50,17 @@ func (p *postgres) insertAll(ctx context.Context, _ string, animals int) (took t
 	return time.Since(began), nil
 }
 
-// askForKept looks whether a part was sent before.
-func askForKept(key string) errand {
-	return errand{do: func(ctx context.Context, tx pgx.Tx, _ int64) error {
+// findStoredResponse looks whether a part was sent before.
+func findStoredResponse(key string) operation {
+	return operation{do: func(ctx context.Context, tx pgx.Tx, _ int64) error {
 		_, err := rowsOf(ctx, tx, "SELECT fingerprint, status, header, body, kept_at FROM kept_answers WHERE principal = $1 AND key = $2", 0, key)
 		return err
 	}}
 }
 
-func insertPart(key string, part []shop.NewPet) errand {
-	return errand{writes: true, do: func(ctx context.Context, tx pgx.Tx, n int64) error {
-		if err := askForKept(key).do(ctx, tx, n); err != nil {
+func insertPart(key string, part []shop.NewPet) operation {
+	return operation{writes: true, do: func(ctx context.Context, tx pgx.Tx, n int64) error {
+		if err := findStoredResponse(key).do(ctx, tx, n); err != nil {
 			return err
 		}
 		if err := ensureCategories(ctx, tx, part); err != nil {
@@ -71,7 +71,7 @@ func insertPart(key string, part []shop.NewPet) errand {
 			return err
 		}
 		err = insertRows(ctx, tx, "event_inbox (type, subject, actor, data, at)", "($, $, $, $, "+serverMicros+")", pets, func(p shop.Pet) []any {
-			return []any{shop.PetCreated, subjectOf(p), "configured", saying(p, "null")}
+			return []any{shop.PetCreated, subjectOf(p), "configured", eventData(p, "null")}
 		})
 		if err != nil {
 			return err
@@ -102,7 +102,7 @@ func ensureCategories(ctx context.Context, tx pgx.Tx, part []shop.NewPet) error 
 		}
 	}
 	for _, id := range created {
-		if err := tell(ctx, tx, shop.CategoryCreated, fmt.Sprintf("categories/%d", id), fmt.Sprintf(`{"current":{"id":%d},"previous":null}`, id)); err != nil {
+		if err := insertEvent(ctx, tx, shop.CategoryCreated, fmt.Sprintf("categories/%d", id), fmt.Sprintf(`{"current":{"id":%d},"previous":null}`, id)); err != nil {
 			return err
 		}
 	}

@@ -34,41 +34,41 @@ type target interface {
 
 // httpTarget is a program that answers HTTP.
 type httpTarget struct {
-	process *process
-	dir     string
-	base    string
-	request request
-	beside  request // runs beside the load, where it has a pace
-	turns   int     // there are so many
-	turn    int     // the next
+	process    *process
+	dir        string
+	base       string
+	request    request
+	concurrent request // runs beside the load, where it has a pace
+	turns      int     // there are so many
+	turn       int     // the next
 }
 
-// besideConnections is over how many connections animals are added beside a load.
-const besideConnections = 64
+// concurrentConnections is over how many connections animals are added beside a load.
+const concurrentConnections = 64
 
 func (t *httpTarget) stop() error { return t.process.stop() }
 
 func (t *httpTarget) load(ctx context.Context, connections int, duration time.Duration) (sample, error) {
-	if t.beside.pace == 0 {
-		return load(ctx, t.dir, t.base, t.next(), connections, duration)
+	if t.concurrent.pace == 0 {
+		return load(ctx, t.dir, t.base, t.nextRequest(), connections, duration)
 	}
 	var beside sample
 	var besideErr error
 	var both sync.WaitGroup
 	both.Go(func() {
-		beside, besideErr = load(ctx, t.dir, t.base, t.beside, besideConnections, duration+time.Second)
+		beside, besideErr = load(ctx, t.dir, t.base, t.concurrent, concurrentConnections, duration+time.Second)
 	})
 	time.Sleep(time.Second / 2) // so that it goes on from before the load until after it
-	s, err := load(ctx, t.dir, t.base, t.next(), connections, duration)
+	s, err := load(ctx, t.dir, t.base, t.nextRequest(), connections, duration)
 	both.Wait()
 	s.creates = beside.perSecond
 	return s, errors.Join(err, besideErr)
 }
 
-// next is what the next turn asks for. Where each part works once, it has its share of them.
-func (t *httpTarget) next() request {
+// nextRequest is what the next turn asks for. Where each part works once, it has its share of them.
+func (t *httpTarget) nextRequest() request {
 	r := t.request
-	if r.spends {
+	if r.consumesParts {
 		share := len(r.parts) / t.turns
 		r.parts = r.parts[t.turn*share:][:share]
 		t.turn++
@@ -91,7 +91,7 @@ func (t *httpTarget) prepare(ctx context.Context, ready string) error {
 
 // engine is a kind of database, on which the program is measured.
 type engine struct {
-	cases string // how the names of its cases begin
+	prefix string // how the names of its cases begin
 	// start starts the program on a copy of the store with so many animals.
 	start func(ctx context.Context, dir string, animals int) (*process, string, error)
 	// insert imports animals without the program, as the baseline of that name does, and tells how long it took.
@@ -101,8 +101,8 @@ type engine struct {
 	clear func(ctx context.Context) error
 }
 
-// file is the embedded database.
-func (b *bench) file() engine {
+// sqliteEngine is the embedded database.
+func (b *bench) sqliteEngine() engine {
 	return engine{"", b.startOnFile, insertAll, bareInserts, func(context.Context) error { return nil }}
 }
 
@@ -129,7 +129,7 @@ func (b *bench) startOn(ctx context.Context, dir, database string) (*process, st
 }
 
 // startBare starts the bare handler with an answer of the service.
-func (b *bench) startBare(ctx context.Context, dir string, a answer, decode string) (*process, string, error) {
+func (b *bench) startBare(ctx context.Context, dir string, a recordedResponse, decode string) (*process, string, error) {
 	addr, err := freeAddress()
 	if err != nil {
 		return nil, "", err
@@ -172,7 +172,7 @@ http {
 `
 
 // startNginx starts nginx with the body of an answer as a file, and with the answer's headers.
-func (b *bench) startNginx(ctx context.Context, dir string, a answer) (*process, string, error) {
+func (b *bench) startNginx(ctx context.Context, dir string, a recordedResponse) (*process, string, error) {
 	addr, err := freeAddress()
 	if err != nil {
 		return nil, "", err
