@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// service is the program itself, on a file.
+// service is the service on SQLite.
 func (b *bench) service(animals int, r request) candidate {
 	return b.serviceOn(b.sqliteEngine(), animals, r, 0)
 }
 
-// serviceWithCreates is the program while animals are added.
+// serviceWithCreates is the service on SQLite while animals are created concurrently.
 func (b *bench) serviceWithCreates(creates int, r request) candidate {
 	return b.serviceOn(b.sqliteEngine(), small, r, creates)
 }
@@ -28,7 +28,7 @@ func (b *bench) serviceOn(e engine, animals int, r request, creates int) candida
 	}}
 }
 
-// bare is the bare handler with what the service answers.
+// bare is the bare handler with a recorded response of the service.
 func (b *bench) bare(animals int, r request, decode string) candidate {
 	return candidate{subject: bare, start: func(ctx context.Context, dir string) (target, error) {
 		a, err := b.recordedResponse(ctx, animals, r)
@@ -96,16 +96,16 @@ func (b *bench) peerData(ctx context.Context) (string, error) {
 	})
 }
 
-// prepare prepares a target that was started, and stops it where that fails.
+// prepare prepares a started target, or stops it if that fails.
 func (b *bench) prepare(ctx context.Context, t *httpTarget, path string) (target, error) {
-	t.turns = 1 + b.seconds*len(connectionCounts) // the first is to warm up
+	t.turns = 1 + b.seconds*len(connectionCounts) // the first turn warms up
 	if err := t.prepare(ctx, path); err != nil {
 		return nil, stopAfter(t, err)
 	}
 	return t, nil
 }
 
-// stopAfter stops a target that is of no use.
+// stopAfter stops a target after an error and returns both errors.
 func stopAfter(t target, err error) error {
 	if stopErr := t.stop(); stopErr != nil {
 		return fmt.Errorf("%w; %w", err, stopErr)

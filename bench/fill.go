@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// The stores that are measured: how many animals they have.
+// The sizes of the stores, in animals.
 const (
 	none       = 0
 	small      = 100_000
@@ -18,7 +18,7 @@ const (
 	categories = 20
 )
 
-// newPet is the animal with an id. Of ten, eight are available.
+// newPet returns the animal with an id. Eight of ten are available.
 func newPet(id int64) shop.NewPet {
 	status := shop.Available
 	switch (id - 1) % 10 {
@@ -30,13 +30,13 @@ func newPet(id int64) shop.NewPet {
 	return shop.NewPet{Name: fmt.Sprintf("Animal %d", id), CategoryID: id%categories + 1, Status: status}
 }
 
-// available are how many of a store's animals are, and availableID is the id of one of these, counted from 0.
+// available returns the number of available animals in a store, and availableID the id of the nth one, from 0.
 func available(animals int) int { return animals / 10 * 8 }
 
 func availableID(n int) int64 { return int64(n/8*10 + n%8 + 1) }
 
-// fill makes a store with so many animals. They are written as the service writes them, with their events and counts, but
-// many in one transaction.
+// fill creates a store with animals. They are written as the service does it, with events and counts, but many in one
+// transaction.
 func fill(ctx context.Context, path string, animals int) (err error) {
 	store, err := sqlstore.Open(ctx, path, sqlstore.Options{Exclusive: true})
 	if err != nil {

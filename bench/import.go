@@ -16,25 +16,25 @@ import (
 	"animalstore/internal/shop"
 )
 
-// bareInserts is the baseline of imports, as the table names it.
+// bareInserts is the name of the baseline of imports in the table.
 const bareInserts = "bare SQLite loop"
 
-// minImportRatio is how fast an import is to be, beside a loop that inserts the same rows in one transaction.
+// minImportRatio is the required speed of an import, relative to a loop that inserts the same rows in one transaction.
 const minImportRatio = 0.5
 
-// importKey is who imports, and into which kind of database.
+// importKey identifies the results of one subject on one engine.
 type importKey struct{ prefix, subject string }
 
-// importResult is one import of a million animals.
+// importResult is the measurement of one import of a million animals.
 type importResult struct {
 	took   time.Duration
-	memory int64 // resident in the service, in bytes, after it
+	memory int64 // resident memory of the service after the import, in bytes
 }
 
-// imports is the name of the case, in every kind of database.
+// imports is the name of the case, after the prefix of the engine.
 const imports = "import"
 
-// measureImports imports the same animals with the command, which talks HTTP, and then with a loop that has nothing around it.
+// measureImports imports the same animals with the command, over HTTP, and then with a plain loop of inserts.
 func (b *bench) measureImports(ctx context.Context, e engine) error {
 	if !b.wants(e.prefix + imports) {
 		return nil
@@ -71,7 +71,7 @@ func (b *bench) measureImport(ctx context.Context, e engine, subject string, mea
 	return nil
 }
 
-// importFile runs the command on a file, as people do.
+// importFile runs the import command on a CSV file.
 func (b *bench) importFile(ctx context.Context, e engine, dir string, animals int) (result importResult, err error) {
 	file := filepath.Join(dir, "pets.csv")
 	if err := writeCSV(file, animals); err != nil {
@@ -110,7 +110,7 @@ func writeCSV(path string, animals int) (err error) {
 	return text.Flush()
 }
 
-// insertAll inserts the rows of the animals and of their events, in a store that the service would open, in one transaction.
+// insertAll inserts the rows of the animals and their events in one transaction, into a store of the service's schema.
 func insertAll(ctx context.Context, dir string, animals int) (took time.Duration, err error) {
 	path := filepath.Join(dir, "loop.db")
 	if err := fill(ctx, path, none); err != nil {
@@ -126,7 +126,7 @@ func insertAll(ctx context.Context, dir string, animals int) (took time.Duration
 	if err != nil {
 		return 0, err
 	}
-	defer tx.Rollback() // after a commit it does nothing
+	defer tx.Rollback() // no-op after a commit
 	for id := range categories {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO categories (id) VALUES (?)", id+1); err != nil {
 			return 0, err
@@ -156,10 +156,10 @@ func insertAll(ctx context.Context, dir string, animals int) (took time.Duration
 	return time.Since(began), nil
 }
 
-// importTable writes the medians of all imports. There is a bar for a file alone.
+// importTable returns the table of the medians of all imports. Only SQLite has a threshold.
 func importTable(results map[importKey][]importResult) string {
 	var b strings.Builder
-	b.WriteString("| import of a million animals | took | animals a second | resident after it | animalstore ÷ it | to reach | reached |\n")
+	b.WriteString("| Import of a million animals | Time | Animals/s | Memory afterwards | animalstore ÷ subject | Target | Met |\n")
 	b.WriteString("|---|--:|--:|--:|--:|---|---|\n")
 	for _, by := range []importKey{{"", bareInserts}, {inPostgres, pgxLoop}} {
 		command, loop := results[importKey{by.prefix, service}], results[by]

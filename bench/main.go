@@ -1,5 +1,5 @@
-// bench measures the real service on a real database, beside baselines and a peer, with the same load, and writes what it
-// found to RESULTS.md. `make bench` runs it.
+// bench measures the service against baselines and a peer under the same load, and writes the results to RESULTS.md.
+// `make bench` runs it.
 package main
 
 import (
@@ -16,20 +16,20 @@ import (
 	"time"
 )
 
-// bench is one run.
+// bench is one run of the benchmark.
 type bench struct {
-	root          string // of the repository
-	work          string // a folder that goes with the run
+	root          string // root folder of the repository
+	work          string // temporary folder of this run
 	cache         cache
 	seconds       int
 	rounds        int
 	only          string
 	responses     map[string]recordedResponse
-	missing       map[string]string // subjects that cannot be had here, and why
+	missing       map[string]string // unavailable subjects, with the reason
 	results       results
 	startups      map[startupKey][]startup
 	importResults map[importKey][]importResult
-	loadAverage   string // how busy the machine was before
+	loadAverage   string // before the run
 
 	postgresVersion string
 	notes           []string
@@ -37,10 +37,10 @@ type bench struct {
 
 func main() {
 	b := &bench{responses: map[string]recordedResponse{}, missing: map[string]string{}, startups: map[startupKey][]startup{}, importResults: map[importKey][]importResult{}}
-	flag.IntVar(&b.seconds, "seconds", 3, "how often each subject has its turn of a second in a round")
-	flag.IntVar(&b.rounds, "rounds", 3, "how many rounds there are; medians are reported")
-	flag.StringVar(&b.only, "only", "", "measure only the cases whose names contain this, and write no file")
-	flag.StringVar(&b.root, "root", "..", "the folder of the repository")
+	flag.IntVar(&b.seconds, "seconds", 3, "number of one-second turns of each subject in a round")
+	flag.IntVar(&b.rounds, "rounds", 3, "number of rounds; medians are reported")
+	flag.StringVar(&b.only, "only", "", "measure only the cases whose name contains this, and write no file")
+	flag.StringVar(&b.root, "root", "..", "root folder of the repository")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -52,7 +52,7 @@ func main() {
 
 func (b *bench) run(ctx context.Context) (err error) {
 	if b.seconds < 1 || b.rounds < 1 {
-		return errors.New("there must be at least one second and one round")
+		return errors.New("-seconds and -rounds must be at least 1")
 	}
 	b.loadAverage = readLoadAverage()
 	if b.root, err = filepath.Abs(b.root); err != nil {
@@ -82,14 +82,14 @@ func (b *bench) run(ctx context.Context) (err error) {
 	return b.report(ctx, append(trials, inPostgres...))
 }
 
-// wanted leaves out the trials that nobody asked for.
+// wanted returns the scenarios that match -only.
 func (b *bench) wanted(trials []scenario) []scenario {
 	return slices.DeleteFunc(trials, func(t scenario) bool { return !b.wants(t.name) })
 }
 
 func (b *bench) wants(name string) bool { return strings.Contains(name, b.only) }
 
-// runRounds plays all rounds of one kind of database.
+// runRounds runs all rounds on one engine.
 func (b *bench) runRounds(ctx context.Context, e engine, trials []scenario) error {
 	for round := range b.rounds {
 		if err := b.runRound(ctx, round, trials); err != nil {
@@ -105,7 +105,7 @@ func (b *bench) runRounds(ctx context.Context, e engine, trials []scenario) erro
 	return nil
 }
 
-// runRound goes through all trials once. What fails is reported at the end; the rest goes on.
+// runRound runs all scenarios once. Failures are reported at the end and do not stop the others.
 func (b *bench) runRound(ctx context.Context, round int, trials []scenario) error {
 	for _, t := range trials {
 		b.progress("round %d of %d: %s", round+1, b.rounds, t.name)
@@ -114,8 +114,8 @@ func (b *bench) runRound(ctx context.Context, round int, trials []scenario) erro
 	return ctx.Err()
 }
 
-// runScenario starts all subjects of a trial afresh and lets them take turns, a second each, to and fro: what slows the machine down
-// for a while slows all of them.
+// runScenario starts all candidates of a scenario and measures them in turns of a second, in alternating order, so that a
+// slow phase of the machine affects all of them.
 func (b *bench) runScenario(ctx context.Context, round int, t scenario) {
 	var running []*runningCandidate
 	defer func() {
@@ -141,12 +141,12 @@ func (b *bench) runScenario(ctx context.Context, round int, t scenario) {
 			for _, p := range running {
 				b.measureTurn(ctx, t, p, connections, round*b.seconds+i)
 			}
-			slices.Reverse(running) // so that nobody has always the same one before it, with what that one leaves to be done
+			slices.Reverse(running) // so that no candidate always runs after the same one and pays for its deferred work
 		}
 	}
 }
 
-// measureTurn drives a subject for a second. One that has failed has no more turns.
+// measureTurn loads a candidate for a second. A failed candidate gets no more turns.
 func (b *bench) measureTurn(ctx context.Context, t scenario, p *runningCandidate, connections, turn int) {
 	if p.failed || ctx.Err() != nil {
 		return
@@ -162,7 +162,7 @@ func (b *bench) measureTurn(ctx context.Context, t scenario, p *runningCandidate
 	b.results.add(t.name, p.subject, connections, s)
 }
 
-// runningCandidate is a subject that runs.
+// runningCandidate is a candidate that has been started.
 type runningCandidate struct {
 	target
 	subject string
@@ -182,7 +182,7 @@ func (b *bench) start(ctx context.Context, c candidate) (*runningCandidate, erro
 	return &runningCandidate{target: running, subject: c.subject, dir: dir}, nil
 }
 
-// recordedResponse is what the service answers to a request, asked once.
+// recordedResponse returns the service's response to a request. It is recorded once.
 func (b *bench) recordedResponse(ctx context.Context, animals int, r request) (a recordedResponse, err error) {
 	name := fmt.Sprint(animals, r.method, r.path)
 	if a, known := b.responses[name]; known {
@@ -208,10 +208,10 @@ func (b *bench) recordedResponse(ctx context.Context, animals int, r request) (a
 	return a, nil
 }
 
-// progress tells whoever waits how far it is.
+// progress prints a line about the progress.
 func (b *bench) progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
-// addNote keeps something that a reader of the results must know, once.
+// addNote adds a note to the report, unless it is already there.
 func (b *bench) addNote(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(b.notes, text) {
 		b.notes = append(b.notes, text)

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	importPart = 5_000 // animals that the command sends at a time
-	importRows = 500   // animals, or their events, that one statement inserts
+	importPart = 5_000 // animals per request of the import command
+	importRows = 500   // rows per INSERT statement
 )
 
-// checkPart is what is asked before a part of an import is written: nothing, where new categories are welcome.
+// checkPart is the transaction that validates a part of an import. With open categories it sends no queries.
 var checkPart = operation{do: func(context.Context, pgx.Tx, int64) error { return nil }}
 
-// insertAll imports animals with the queries of the service, a part of them in each transaction. All are checked before.
+// insertAll imports animals with the queries of the service, one transaction per part. All parts are validated first.
 func (p *postgres) insertAll(ctx context.Context, _ string, animals int) (took time.Duration, err error) {
 	l, err := p.startLoop(ctx, none)
 	if err != nil {
@@ -50,7 +50,7 @@ func (p *postgres) insertAll(ctx context.Context, _ string, animals int) (took t
 	return time.Since(began), nil
 }
 
-// findStoredResponse looks whether a part was sent before.
+// findStoredResponse looks up the idempotency key of a part.
 func findStoredResponse(key string) operation {
 	return operation{do: func(ctx context.Context, tx pgx.Tx, _ int64) error {
 		_, err := rowsOf(ctx, tx, "SELECT fingerprint, status, header, body, kept_at FROM kept_answers WHERE principal = $1 AND key = $2", 0, key)
@@ -85,7 +85,7 @@ func insertPart(key string, part []shop.NewPet) operation {
 	}}
 }
 
-// ensureCategories adds those of a part that there are not, and then tells of them.
+// ensureCategories creates the missing categories of a part, and then their events.
 func ensureCategories(ctx context.Context, tx pgx.Tx, part []shop.NewPet) error {
 	var ids, created []int64
 	for _, n := range part {
@@ -138,7 +138,7 @@ func insertPets(ctx context.Context, tx pgx.Tx, part []shop.NewPet) ([]shop.Pet,
 	return pets, nil
 }
 
-// insertRows inserts a row for each animal, many with one statement. Each $ of a row is one of its values.
+// insertRows inserts a row for each animal, many per statement. Each $ in row is replaced by a numbered placeholder.
 func insertRows(ctx context.Context, tx pgx.Tx, into, row string, pets []shop.Pet, values func(shop.Pet) []any) error {
 	var text strings.Builder
 	text.WriteString("INSERT INTO " + into + " VALUES ")

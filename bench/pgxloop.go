@@ -14,22 +14,22 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// operation is what the service does in its database for a request: one transaction. It is told how many the loop has begun before.
+// operation is the transaction that the service runs for a request. do gets the number of operations started before.
 type operation struct {
 	writes bool
 	do     func(ctx context.Context, tx pgx.Tx, n int64) error
 }
 
-// queryLoop does the errands of a request again and again, without HTTP.
+// queryLoop runs the operation of a request in a loop, without HTTP.
 type queryLoop struct {
 	pool       *pgxpool.Pool
 	started    atomic.Int64
 	operation  operation
 	concurrent operation
-	pace       int // so many of those beside are done each second
+	pace       int // concurrent operations per second
 }
 
-// loopCandidate is a loop on a database of its own.
+// loopCandidate is a query loop on its own database.
 func (p *postgres) loopCandidate(d postgresCase) candidate {
 	return candidate{subject: pgxLoop, start: func(ctx context.Context, _ string) (target, error) {
 		l, err := p.startLoop(ctx, d.animals)
@@ -37,14 +37,14 @@ func (p *postgres) loopCandidate(d postgresCase) candidate {
 			return nil, err
 		}
 		l.operation, l.concurrent, l.pace = d.operation, createConcurrently, d.concurrentCreates
-		if _, err := l.load(ctx, 64, time.Second); err != nil { // to warm up
+		if _, err := l.load(ctx, 64, time.Second); err != nil { // warm-up
 			return nil, stopAfter(l, err)
 		}
 		return l, nil
 	}}
 }
 
-// startLoop connects a loop without errands to a new database.
+// startLoop connects a loop to a new database. Its operations are not yet set.
 func (p *postgres) startLoop(ctx context.Context, animals int) (*queryLoop, error) {
 	url, err := p.newDatabase(ctx, looped, animals)
 	if err != nil {
@@ -54,7 +54,7 @@ func (p *postgres) startLoop(ctx context.Context, animals int) (*queryLoop, erro
 	if err != nil {
 		return nil, err
 	}
-	config.MaxConns = 32 // as many as a node has
+	config.MaxConns = 32 // the same as a node
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	return &queryLoop{pool: pool}, err
 }
@@ -75,7 +75,7 @@ func (l *queryLoop) load(ctx context.Context, connections int, duration time.Dur
 	var besideErr error
 	var both sync.WaitGroup
 	both.Go(func() { creates, besideErr = l.keepPace(limit, stop) })
-	time.Sleep(time.Second / 2) // as it is done to the service
+	time.Sleep(time.Second / 2) // the same as for the service
 	s, err := l.measure(limit, connections, duration)
 	time.Sleep(time.Second / 2)
 	close(stop)
@@ -84,7 +84,7 @@ func (l *queryLoop) load(ctx context.Context, connections int, duration time.Dur
 	return s, errors.Join(err, besideErr)
 }
 
-// measure does errands for a while, so many at a time.
+// measure runs operations concurrently for a while.
 func (l *queryLoop) measure(ctx context.Context, connections int, duration time.Duration) (sample, error) {
 	began := time.Now()
 	took := make([][]time.Duration, connections)
@@ -110,7 +110,7 @@ func (l *queryLoop) measure(ctx context.Context, connections int, duration time.
 	return sample{perSecond: float64(len(all)) / whole.Seconds(), p50: all[len(all)/2], p99: all[len(all)*99/100]}, nil
 }
 
-// keepPace does the errands beside, each at its time or as soon as it can, until it is told to stop. It tells how many it did.
+// keepPace runs the concurrent operations at the configured rate until stop is closed, and returns the rate it achieved.
 func (l *queryLoop) keepPace(ctx context.Context, stop <-chan struct{}) (perSecond float64, err error) {
 	began := time.Now()
 	var turn, done atomic.Int64
@@ -135,7 +135,7 @@ func (l *queryLoop) keepPace(ctx context.Context, stop <-chan struct{}) (perSeco
 	return float64(done.Load()) / time.Since(began).Seconds(), errors.Join(failed...)
 }
 
-// run does an errand, again where it got in the way of another: after a random while, which grows.
+// run runs an operation, and retries it with random backoff after a serialization failure or a deadlock.
 func (l *queryLoop) run(ctx context.Context, e operation) error {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	if e.writes {
@@ -157,7 +157,7 @@ func (l *queryLoop) try(ctx context.Context, options pgx.TxOptions, e operation,
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback(ctx) // after a commit it does nothing
+	defer tx.Rollback(ctx) // no-op after a commit
 	if err := e.do(ctx, tx, n); err != nil || !e.writes {
 		return err
 	}

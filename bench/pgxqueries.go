@@ -13,8 +13,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// What follows are the queries of internal/sqlstore for the requests that are measured, in their order. Before they are, a
-// rehearsal sees that it is what the service sends.
+// The queries of internal/sqlstore for the measured requests, in the same order. checkQueries verifies that they are what the
+// service sends.
 
 const (
 	serverMicros = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
@@ -22,7 +22,7 @@ const (
 	orderColumns = "id, pet_id, status, reference, created_at, updated_at, hold_expires_at"
 )
 
-// signCommit is the last of every write.
+// signCommit is the last statement of every write.
 func signCommit(ctx context.Context, tx pgx.Tx) error {
 	name := make([]byte, 16)
 	rand.Read(name)
@@ -30,13 +30,13 @@ func signCommit(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// now asks the server for the time.
+// now returns the time of the server.
 func now(ctx context.Context, tx pgx.Tx) (micros int64, err error) {
 	err = tx.QueryRow(ctx, "SELECT "+serverMicros).Scan(&micros)
 	return micros, err
 }
 
-// rowsOf reads what a query finds, and tells how many rows it is.
+// rowsOf runs a query and returns the number of rows.
 func rowsOf(ctx context.Context, tx pgx.Tx, query string, args ...any) (int64, error) {
 	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {
@@ -46,7 +46,7 @@ func rowsOf(ctx context.Context, tx pgx.Tx, query string, args ...any) (int64, e
 	return rows.CommandTag().RowsAffected(), rows.Err()
 }
 
-// readPrelude is the beginning of every read of animals: holds that are over would change what is read.
+// readPrelude is the start of every read of animals: it looks for expired holds.
 func readPrelude(ctx context.Context, tx pgx.Tx) error {
 	if _, err := now(ctx, tx); err != nil {
 		return err
@@ -74,7 +74,7 @@ func list(ctx context.Context, tx pgx.Tx, upTo string, args ...any) error {
 	}
 	pets, err := pgx.CollectRows(rows, pgx.RowToStructByPos[shop.Pet])
 	if err == nil && len(pets) != 21 {
-		err = fmt.Errorf("the list has %d animals in place of 21", len(pets))
+		err = fmt.Errorf("the list has %d animals, want 21", len(pets))
 	}
 	return err
 }
@@ -120,7 +120,7 @@ func insertPet(ctx context.Context, tx pgx.Tx, n shop.NewPet) error {
 	return insertEvent(ctx, tx, shop.PetCreated, subjectOf(p), eventData(p, "null"))
 }
 
-// ensureCategory adds a category where there is none.
+// ensureCategory creates a category if it does not exist.
 func ensureCategory(ctx context.Context, tx pgx.Tx, id int64) (created bool, err error) {
 	err = tx.QueryRow(ctx, "INSERT INTO categories (id) VALUES ($1) ON CONFLICT (id) DO NOTHING RETURNING id", id).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -142,15 +142,15 @@ func insertEvent(ctx context.Context, tx pgx.Tx, what shop.EventType, subject, d
 
 func subjectOf(p shop.Pet) string { return fmt.Sprintf("pets/%d", p.ID) }
 
-// eventData is what an event says of an animal: what it is now and what it was before.
+// eventData returns the data of an event about an animal: the current and the previous state.
 func eventData(p shop.Pet, before string) string {
 	return `{"current":` + string(p.AppendJSON(nil)) + `,"previous":` + before + `}`
 }
 
-// placeOrder takes one animal after the other.
+// placeOrder orders the next available animal.
 var placeOrder = operation{writes: true, do: func(ctx context.Context, tx pgx.Tx, n int64) error {
 	if int(n) >= available(large) {
-		return errors.New("every animal is taken")
+		return errors.New("no available animals are left")
 	}
 	id := availableID(int(n))
 	if _, err := now(ctx, tx); err != nil {
@@ -161,7 +161,7 @@ var placeOrder = operation{writes: true, do: func(ctx context.Context, tx pgx.Tx
 		return err
 	}
 	if open > 0 {
-		return fmt.Errorf("the animal %d is taken", id)
+		return fmt.Errorf("animal %d has an open order", id)
 	}
 	if _, err := pet(ctx, tx, id); err != nil {
 		return err

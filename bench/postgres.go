@@ -16,16 +16,16 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// inPostgres is how the names of the cases against a PostgreSQL server begin.
+// inPostgres is the prefix of the names of PostgreSQL cases.
 const inPostgres = "PostgreSQL: "
 
-// postgresCase is a case of one node on a server, beside a plain loop that sends the same queries.
+// postgresCase compares one node on PostgreSQL with a plain loop that sends the same queries.
 type postgresCase struct {
 	name              string
 	animals           int
 	request           request
 	operation         operation
-	concurrentCreates int // each second, beside it
+	concurrentCreates int // per second
 	thresholds        []threshold
 }
 
@@ -49,7 +49,7 @@ func (p *postgres) scenario(d postgresCase) scenario {
 	}, d.thresholds}
 }
 
-// fakeTB lets a server of the tests live in a program that is no test.
+// fakeTB is a testing.TB that lets pgtest run outside of a test.
 type fakeTB struct {
 	testing.TB
 	cleanups []func()
@@ -65,7 +65,7 @@ func (h *fakeTB) Error(args ...any) {
 func (h *fakeTB) Logf(string, ...any) {}
 func (h *fakeTB) Fatal(args ...any)   { panic(fatalError{errors.New(fmt.Sprint(args...))}) }
 
-// fatalError is what Fatal ends the start of a server with.
+// fatalError is the panic value of Fatal.
 type fatalError struct{ error }
 
 func (h *fakeTB) stop() error {
@@ -75,17 +75,17 @@ func (h *fakeTB) stop() error {
 	return h.failed
 }
 
-// postgres is one server for all cases, with a database for each number of animals, that they get copies of.
+// postgres is the server for all cases. It has a template database for each number of animals.
 type postgres struct {
 	fakeTB
 	bench            *bench
 	url              string
-	filled           map[int]bool // by how many animals there are
-	logStatements    bool         // what is sent to a new database
-	idleTransactions [][]string   // transactions of a service that nobody asks for anything
+	filled           map[int]bool // template databases by number of animals
+	logStatements    bool         // for new databases
+	idleTransactions [][]string   // transactions of a service without requests
 }
 
-// startPostgres starts a server that waits for the disk at every commit.
+// startPostgres starts a server with durable commits.
 func (b *bench) startPostgres() (p *postgres, err error) {
 	p = &postgres{bench: b, filled: map[int]bool{}}
 	defer func() {
@@ -102,15 +102,15 @@ func (b *bench) startPostgres() (p *postgres, err error) {
 	return p, nil
 }
 
-// urlOf is the address of a database.
+// urlOf returns the URL of a database.
 func (p *postgres) urlOf(database string) string {
 	return strings.Replace(p.url, "/animalstore?", "/"+database+"?", 1)
 }
 
-// The names of the databases: of the service, of the loop, and of those that theirs are copies of.
+// The names of the databases of the service, of the loop, and of the templates.
 const served, looped, original = "served", "looped", "animals_%d"
 
-// newDatabase makes a new database with so many animals under a name, and returns its address. The one before it is dropped.
+// newDatabase creates a database with animals from a template, and returns its URL. An existing one is dropped.
 func (p *postgres) newDatabase(ctx context.Context, name string, animals int) (string, error) {
 	if err := p.fill(ctx, animals); err != nil {
 		return "", err
@@ -130,17 +130,17 @@ func dropStatement(database string) string {
 	return "DROP DATABASE IF EXISTS " + database + " WITH (FORCE)"
 }
 
-// clear drops the databases of those who were measured before: the server would tidy them up after a while.
+// clear drops the databases of earlier measurements: autovacuum would work on them during the next.
 func (p *postgres) clear(ctx context.Context) error {
 	return p.execute(ctx, "animalstore", dropStatement(served), dropStatement(looped))
 }
 
-// fill copies a store to the server, once.
+// fill creates a template database, once.
 func (p *postgres) fill(ctx context.Context, animals int) error {
 	if p.filled[animals] {
 		return nil
 	}
-	p.bench.progress("copying %d animals to PostgreSQL, once", animals)
+	p.bench.progress("copying %d animals to PostgreSQL (only once)", animals)
 	name := fmt.Sprintf(original, animals)
 	store, err := p.bench.cache.store(ctx, animals)
 	if err != nil {
@@ -152,12 +152,12 @@ func (p *postgres) fill(ctx context.Context, animals int) error {
 	if _, err := sqlstore.Copy(ctx, filepath.Join(store, databaseName), p.urlOf(name), func(sqlstore.CopyProgress) {}); err != nil {
 		return err
 	}
-	err = p.execute(ctx, name, "VACUUM ANALYZE") // what the server would do by itself after a while, in the midst of what is measured
+	err = p.execute(ctx, name, "VACUUM ANALYZE") // otherwise autovacuum would do it during the measurement
 	p.filled[animals] = err == nil
 	return err
 }
 
-// runPostgres plays all rounds of the trials that need a server, so that it runs beside no other.
+// runPostgres runs all rounds on PostgreSQL. The server runs only during these.
 func (b *bench) runPostgres(ctx context.Context) (trials []scenario, err error) {
 	wanted := slices.DeleteFunc(postgresCases(), func(d postgresCase) bool { return !b.wants(inPostgres + d.name) })
 	if len(wanted) == 0 && !b.wants(inPostgres+starts) && !b.wants(inPostgres+imports) {
@@ -215,7 +215,7 @@ func (p *postgres) engine() engine {
 	return engine{inPostgres, p.startService, p.insertAll, pgxLoop, p.clear}
 }
 
-// startService starts one node on a database of its own.
+// startService starts one node on a new database.
 func (p *postgres) startService(ctx context.Context, dir string, animals int) (*process, string, error) {
 	url, err := p.newDatabase(ctx, served, animals)
 	if err != nil {

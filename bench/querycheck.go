@@ -14,7 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// checkQueries does the request of a case once, and the errand of its loop, and fails where they are not the same to the server.
+// checkQueries runs the request of a case and the operation of its loop once, and fails if their statements differ.
 func (p *postgres) checkQueries(ctx context.Context, d postgresCase) error {
 	return p.compare(ctx, func(dir string) error {
 		return p.serveFor(ctx, dir, d.animals, func(base string) error {
@@ -37,7 +37,7 @@ func (p *postgres) checkQueries(ctx context.Context, d postgresCase) error {
 	})
 }
 
-// checkImportQueries imports two parts: the first one also brings the categories.
+// checkImportQueries compares the statements of an import of two parts; the first one also creates the categories.
 func (p *postgres) checkImportQueries(ctx context.Context) error {
 	return p.compare(ctx, func(dir string) error {
 		_, err := p.bench.importFile(ctx, p.engine(), dir, 2*importPart)
@@ -48,13 +48,13 @@ func (p *postgres) checkImportQueries(ctx context.Context) error {
 	})
 }
 
-// compare fails where a loop sends a transaction that the service does not send when it is asked, or the service one that the
-// loop does not send, and that it does not send by itself either.
+// compare fails if the loop sends a transaction that the service does not send for a request, or if the service sends one that
+// the loop does not send, except for those that an idle service sends.
 func (p *postgres) compare(ctx context.Context, request, loop func(dir string) error) error {
 	if p.idleTransactions == nil {
 		idle, err := p.captureTransactions(ctx, served, func(dir string) error {
 			return p.serveFor(ctx, dir, none, func(string) error {
-				time.Sleep(time.Second) // what it does by itself comes every half second, and when it stops
+				time.Sleep(time.Second) // background jobs run every half second and at the stop
 				return nil
 			})
 		})
@@ -74,12 +74,12 @@ func (p *postgres) compare(ctx context.Context, request, loop func(dir string) e
 	var differences []error
 	for _, sent := range looped {
 		if !contains(served, sent) {
-			differences = append(differences, fmt.Errorf("the loop alone sends:\n  %s", strings.Join(sent, "\n  ")))
+			differences = append(differences, fmt.Errorf("only the loop sends:\n  %s", strings.Join(sent, "\n  ")))
 		}
 	}
 	for _, sent := range served {
 		if !contains(looped, sent) && !contains(p.idleTransactions, sent) {
-			differences = append(differences, fmt.Errorf("the service alone sends:\n  %s", strings.Join(sent, "\n  ")))
+			differences = append(differences, fmt.Errorf("only the service sends:\n  %s", strings.Join(sent, "\n  ")))
 		}
 	}
 	if len(looped) == 0 {
@@ -92,7 +92,7 @@ func contains(transactions [][]string, sent []string) bool {
 	return slices.ContainsFunc(transactions, func(t []string) bool { return slices.Equal(t, sent) })
 }
 
-// serveFor runs the service while something is done with it.
+// serveFor runs the service while do uses it.
 func (p *postgres) serveFor(ctx context.Context, dir string, animals int, do func(base string) error) (err error) {
 	process, base, err := p.startService(ctx, dir, animals)
 	if err != nil {
@@ -105,8 +105,8 @@ func (p *postgres) serveFor(ctx context.Context, dir string, animals int, do fun
 	return do(base)
 }
 
-// captureTransactions returns the transactions that the server gets for a database that is made meanwhile, each as the texts of its
-// statements.
+// captureTransactions returns the transactions that do sends to a database, which it must create, each as a list of
+// statements. It reads them from the log of the server.
 func (p *postgres) captureTransactions(ctx context.Context, database string, do func(dir string) error) (transactions [][]string, err error) {
 	conn, err := pgx.Connect(ctx, p.url)
 	if err != nil {
@@ -138,12 +138,12 @@ func (p *postgres) captureTransactions(ctx context.Context, database string, do 
 	return transactionsIn(string(after[len(before):]), database), nil
 }
 
-// statementLine is where a statement begins in the log: who sent it, to which database, and its text.
+// statementLine matches the start of a statement in the log: process id, database and text.
 var statementLine = regexp.MustCompile(`^\S+ \S+ \S+ \[(\d+)\] (\S+) LOG:  (?:statement|execute [^:]*): (.*)`)
 
-// transactionsIn finds the transactions of a database in a log. A line that begins with a tab goes on with the one before it.
+// transactionsIn extracts the transactions of a database from a log. A line that starts with a tab continues the previous one.
 func transactionsIn(log, database string) (transactions [][]string) {
-	open := map[string][]string{} // by who sends it
+	open := map[string][]string{} // by process id
 	for entry := range strings.SplitSeq(strings.ReplaceAll(log, "\n\t", " "), "\n") {
 		match := statementLine.FindStringSubmatch(entry)
 		if match == nil || match[2] != database {

@@ -7,39 +7,39 @@ import (
 	"net/url"
 )
 
-// scenario is one case: the same question to several subjects. All others are compared with the first.
+// scenario is one case: the same load on several candidates. The first is compared with all others.
 type scenario struct {
 	name       string
 	candidates []candidate
 	thresholds []threshold
 }
 
-// candidate is a subject of a trial.
+// candidate is a subject in a scenario.
 type candidate struct {
 	subject           string
 	start             func(ctx context.Context, dir string) (target, error)
-	concurrentCreates int // so many are to be done each second beside its load
+	concurrentCreates int // per second, during the load
 }
 
-// threshold is what the ratio of the first subject of a trial to another one is to be, at 64 connections.
+// threshold is a requirement for the ratio of the first candidate to another one, at 64 connections.
 type threshold struct {
 	against     string
-	least, most float64 // 0: no matter
+	least, most float64 // 0: no requirement
 }
 
 func atLeast(least float64, beside string) threshold { return threshold{against: beside, least: least} }
 func atMost(most float64, beside string) threshold   { return threshold{against: beside, most: most} }
 
-// The subjects of the trial of depth.
+// The subjects of the scenario about page depth.
 const (
 	firstPages      = service + ", first pages"
 	thousandthPages = service + ", thousandth page on"
 )
 
-// connectionCounts is over how many connections each case is measured.
+// connectionCounts are the numbers of connections that each case is measured with.
 var connectionCounts = []int{1, 64, 256}
 
-// sqliteScenarios are all cases of HTTP against the embedded database.
+// sqliteScenarios returns all cases with the embedded database.
 func (b *bench) sqliteScenarios() []scenario {
 	list, create, order, get, getAny := listRequest(), createRequest(), orderRequest(large), getRequest(), getAnyRequest()
 	top := available(large)
@@ -90,7 +90,7 @@ func listRequest() request {
 	return request{method: "GET", path: "/v1/pets?status=available&limit=20", key: serviceKey, status: 200, items: 20}
 }
 
-// listFrom asks for pages from cursors on.
+// listFrom requests the pages at cursors.
 func listFrom(cursors []string) request {
 	r := listRequest()
 	r.path += "&cursor=" + placeholder
@@ -109,10 +109,10 @@ func getAnyRequest() request {
 	return r
 }
 
-// anyID is the id of some animal, of five digits.
+// anyID returns a random id of five digits.
 func anyID() int64 { return small/10 + rand.Int64N(small-small/10) }
 
-// orderRequest takes one animal after the other, of so many.
+// orderRequest orders one available animal after the other.
 func orderRequest(animals int) request {
 	return request{method: "POST", path: "/v1/store/orders", key: serviceKey, status: 201, body: `{"petId":` + placeholder + `}`, consumesParts: true,
 		parts: parts(available(animals), func(i int) string { return fmt.Sprintf("%6d", availableID(i)) })}
@@ -124,7 +124,7 @@ func createRequest() request {
 		parts: parts(10_000, func(i int) string { return fmt.Sprintf("%05d", i) })}
 }
 
-// concurrentCreateRequest adds so many animals a second, to the categories whose ids have two digits.
+// concurrentCreateRequest creates pace animals per second, in the categories with ids of two digits.
 func concurrentCreateRequest(pace int) request {
 	r := createRequest()
 	r.body = `{"name":"Beside ` + placeholder + `,"status":"available"}`
@@ -145,14 +145,14 @@ func cursors(n int, position func(i int) int64) []string {
 	return parts(n, func(i int) string { return formatCursor(position(i)) })
 }
 
-// randomCursors are positions anywhere in a list, but for its very end: every page is a whole one.
+// randomCursors returns random positions in a list, except at its end: every page is a full one.
 func randomCursors(animals int) []string {
 	return cursors(50_000, func(int) int64 { return randomPosition(animals) })
 }
 
 func randomPosition(animals int) int64 { return 100 + rand.Int64N(int64(animals-100)) }
 
-// formatCursor writes a position in a list as the service does: Crockford's base32 of its 64 bits, the sign flipped.
+// formatCursor encodes a position like the service: its 64 bits with the sign flipped, in Crockford's base32.
 func formatCursor(position int64) string {
 	const digits = "0123456789abcdefghjkmnpqrstvwxyz"
 	n := uint64(position) ^ 1<<63

@@ -9,28 +9,28 @@ import (
 	"time"
 )
 
-// starts is the name of the case, in every kind of database.
+// starts is the name of the case, after the prefix of the engine.
 const starts = "starts"
 
-// The bar for a start with a million animals.
+// The thresholds for a start with a million animals.
 const (
 	maxStartTime = 200 * time.Millisecond
 	maxMemory    = 100 << 20
 )
 
-// startupKey is where the service starts.
+// startupKey identifies the results of one engine and size.
 type startupKey struct {
-	prefix  string // of the engine
+	prefix  string
 	animals int
 }
 
-// startup is one start of the service.
+// startup is the measurement of one start of the service.
 type startup struct {
-	took                    time.Duration // to the first answer
-	memory, memoryAfterLoad int64         // resident, in bytes: at the first answer, and after a load of lists
+	took                    time.Duration // until the first response
+	memory, memoryAfterLoad int64         // resident memory in bytes, at the first response and after a load of lists
 }
 
-// measureStart starts the service on a store with so many animals, and looks at it before and after a load.
+// measureStart measures one start on a store with animals, and the memory before and after a load.
 func (b *bench) measureStart(ctx context.Context, e engine, animals int) (result startup, err error) {
 	if err := e.clear(ctx); err != nil {
 		return startup{}, err
@@ -46,13 +46,13 @@ func (b *bench) measureStart(ctx context.Context, e engine, animals int) (result
 	}
 	defer func() { err = errors.Join(err, p.stop()) }()
 	list := listRequest()
-	list.items = 0 // there may be none
+	list.items = 0 // the store may be empty
 	status, took, err := p.waitFor(base+list.path, list.key)
 	if err != nil {
 		return startup{}, err
 	}
 	if status != 200 {
-		return startup{}, fmt.Errorf("the first answer is %d", status)
+		return startup{}, fmt.Errorf("the first response is %d", status)
 	}
 	result.took = took
 	if result.memory, err = p.resident(); err != nil {
@@ -69,7 +69,7 @@ func (b *bench) measureStart(ctx context.Context, e engine, animals int) (result
 	return result, err
 }
 
-// measureStarts measures one start with each number of animals.
+// measureStarts measures one start for each size of the store.
 func (b *bench) measureStarts(ctx context.Context, e engine) error {
 	if !b.wants(e.prefix + starts) {
 		return nil
@@ -90,10 +90,10 @@ func (b *bench) measureStarts(ctx context.Context, e engine) error {
 	return nil
 }
 
-// startTable writes the medians of all starts. There is a bar for a file alone.
+// startTable returns the table of the medians of all starts. Only SQLite has thresholds.
 func startTable(startups map[startupKey][]startup) string {
 	var b strings.Builder
-	b.WriteString("| start with | first answer | resident then | after a second of lists at 64 connections | to reach | reached |\n")
+	b.WriteString("| Start with | First response | Memory then | Memory after a second of lists at 64 connections | Target | Met |\n")
 	b.WriteString("|---|--:|--:|--:|---|---|\n")
 	for _, at := range []startupKey{{"", none}, {"", small}, {"", large}, {inPostgres, none}, {inPostgres, small}, {inPostgres, large}} {
 		results := startups[at]

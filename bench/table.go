@@ -15,7 +15,7 @@ type results struct {
 	failures []string
 }
 
-// cell is where a measurement stands in the table.
+// cell identifies the measurements of one row of the table.
 type cell struct {
 	trial, subject string
 	connections    int
@@ -33,7 +33,7 @@ func (r *results) fail(trial, subject string, err error) {
 	r.failures = append(r.failures, fmt.Sprintf("%s, %s: %v", trial, subject, err))
 }
 
-// median returns the medians of a place's measurements, and whether there are any.
+// median returns the medians of a cell's measurements, and whether there are any.
 func (r *results) median(at cell) (sample, bool) {
 	samples := r.samples[at]
 	if len(samples) == 0 {
@@ -47,12 +47,12 @@ func (r *results) median(at cell) (sample, bool) {
 	}, true
 }
 
-// ratio is how many times as much one subject does as another: the median over their turns, which came one after the other.
+// ratio returns the median ratio of the throughput of two subjects, over pairs of turns.
 func (r *results) ratio(one, other cell) float64 {
 	var ratios []float64
 	for _, s := range r.samples[one] {
 		for _, o := range r.samples[other] {
-			if o.turn == s.turn { // one that has failed has not all of them
+			if o.turn == s.turn { // a failed subject lacks some turns
 				ratios = append(ratios, s.perSecond/o.perSecond)
 			}
 		}
@@ -63,7 +63,7 @@ func (r *results) ratio(one, other cell) float64 {
 	return medianOf(ratios, func(r float64) float64 { return r })
 }
 
-// medianOf is the middle one, the lower of two.
+// medianOf returns the median, or the lower of the two middle values.
 func medianOf[S any, V cmp.Ordered](samples []S, value func(S) V) V {
 	var values []V
 	for _, s := range samples {
@@ -73,10 +73,10 @@ func medianOf[S any, V cmp.Ordered](samples []S, value func(S) V) V {
 	return values[(len(values)-1)/2]
 }
 
-// table writes the medians of all trials, and beside each other subject the ratio of the first to it, and the bar.
+// table returns the table of all medians, with the ratios of the first candidate to the others, and the thresholds.
 func (r *results) table(trials []scenario) string {
 	var b strings.Builder
-	b.WriteString("| case | connections | subject | each second | p50 | p99 | animalstore ÷ it | to reach | reached |\n")
+	b.WriteString("| Case | Connections | Subject | Requests/s | p50 | p99 | animalstore ÷ subject | Target | Met |\n")
 	b.WriteString("|---|--:|---|--:|--:|--:|--:|--:|---|\n")
 	for _, t := range trials {
 		for _, connections := range connectionCounts {
@@ -94,7 +94,7 @@ func (r *results) table(trials []scenario) string {
 				}
 				name := c.subject
 				if s.creates > 0 {
-					name += fmt.Sprintf(" (%.0f creates/s done)", s.creates)
+					name += fmt.Sprintf(" (with %.0f creates/s)", s.creates)
 				}
 				fmt.Fprintf(&b, "| %s | %d | %s | %.0f | %s | %s | %s | %s | %s |\n", t.name, connections, name,
 					s.perSecond, milliseconds(s.p50), milliseconds(s.p99), ratio, wanted, reached)
@@ -104,7 +104,7 @@ func (r *results) table(trials []scenario) string {
 	return b.String()
 }
 
-// check says what a ratio is to be, and whether it is. Where not all creates were done beside it, it is not.
+// check returns the threshold of a ratio, and whether it is met. It is not met if the concurrent creates fell behind.
 func (t scenario) check(subject string, connections int, ratio float64, first sample) (wanted, reached string) {
 	for _, bar := range t.thresholds {
 		if bar.against != subject || connections != 64 {
