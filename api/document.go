@@ -1,4 +1,5 @@
-// Package api holds the OpenAPI document, which is the contract of the service, and the pages of the documentation.
+// Package api holds the OpenAPI document, which is the contract of the service, and the pages of the
+// documentation.
 package api
 
 import (
@@ -26,7 +27,8 @@ type Document struct {
 	yaml, json splitDocument
 }
 
-// NewDocument parses the embedded document and prepares both formats, so that rendering only inserts the servers.
+// NewDocument parses the embedded document and prepares both formats, so that rendering only inserts the
+// servers.
 func NewDocument() (*Document, error) { return parseDocument(source) }
 
 // YAML returns the document with these servers. Comments and layout are kept.
@@ -38,7 +40,8 @@ func (d *Document) JSON(servers []Server) []byte { return d.json.render(servers)
 // splitDocument is a rendered document, split where the value of servers goes.
 type splitDocument struct{ before, after []byte }
 
-// render inserts the servers as JSON, which is also valid YAML, so that special characters in a URL are escaped.
+// render inserts the servers as JSON, which is also valid YAML, so that special characters in a URL are
+// escaped.
 func (s splitDocument) render(servers []Server) []byte {
 	if servers == nil {
 		servers = []Server{}
@@ -109,7 +112,8 @@ func splitJSON(root *yaml.Node, at int) (splitDocument, error) {
 	return splitDocument{before: before.Bytes(), after: after.Bytes()}, nil
 }
 
-// writeNode writes a YAML node as JSON. Decoded values would lose the order of keys and the precision of large numbers.
+// writeNode writes a YAML node as JSON. Decoded values would lose the order of keys and the precision of
+// large numbers.
 func writeNode(b *bytes.Buffer, n *yaml.Node) error {
 	switch {
 	case n.Kind == yaml.MappingNode:

@@ -57,8 +57,8 @@ func removeOthers(parent, name string) error {
 	return err
 }
 
-// folder returns a folder of the cache. If it does not exist, make fills it; a folder that was not filled completely does not
-// count.
+// folder returns a folder of the cache. If it does not exist, make fills it; a folder that was not filled
+// completely does not count.
 func (c cache) folder(name string, make func(dir string) error) (string, error) {
 	dir := filepath.Join(c.dir, name)
 	if _, err := os.Stat(dir); err == nil {

@@ -35,8 +35,8 @@ func available(animals int) int { return animals / 10 * 8 }
 
 func availableID(n int) int64 { return int64(n/8*10 + n%8 + 1) }
 
-// fill creates a store with animals. They are written as the service does it, with events and counts, but many in one
-// transaction.
+// fill creates a store with animals. They are written as the service does it, with events and counts, but
+// many in one transaction.
 func fill(ctx context.Context, path string, animals int) (err error) {
 	store, err := sqlstore.Open(ctx, path, sqlstore.Options{Exclusive: true})
 	if err != nil {

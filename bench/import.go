@@ -19,7 +19,8 @@ import (
 // bareInserts is the name of the baseline of imports in the table.
 const bareInserts = "bare SQLite loop"
 
-// minImportRatio is the required speed of an import, relative to a loop that inserts the same rows in one transaction.
+// minImportRatio is the required speed of an import, relative to a loop that inserts the same rows in one
+// transaction.
 const minImportRatio = 0.5
 
 // importKey identifies the results of one subject on one engine.
@@ -110,7 +111,8 @@ func writeCSV(path string, animals int) (err error) {
 	return text.Flush()
 }
 
-// insertAll inserts the rows of the animals and their events in one transaction, into a store of the service's schema.
+// insertAll inserts the rows of the animals and their events in one transaction, into a store of the
+// service's schema.
 func insertAll(ctx context.Context, dir string, animals int) (took time.Duration, err error) {
 	path := filepath.Join(dir, "loop.db")
 	if err := fill(ctx, path, none); err != nil {

@@ -1,5 +1,5 @@
-// bench measures the service against baselines and a peer under the same load, and writes the results to RESULTS.md.
-// `make bench` runs it.
+// bench measures the service against baselines and a peer under the same load, and writes the results to
+// RESULTS.md. `make bench` runs it.
 package main
 
 import (
@@ -114,8 +114,8 @@ func (b *bench) runRound(ctx context.Context, round int, trials []scenario) erro
 	return ctx.Err()
 }
 
-// runScenario starts all candidates of a scenario and measures them in turns of a second, in alternating order, so that a
-// slow phase of the machine affects all of them.
+// runScenario starts all candidates of a scenario and measures them in turns of a second, in alternating
+// order, so that a slow phase of the machine affects all of them.
 func (b *bench) runScenario(ctx context.Context, round int, t scenario) {
 	var running []*runningCandidate
 	defer func() {

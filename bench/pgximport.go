@@ -22,7 +22,8 @@ const (
 // checkPart is the transaction that validates a part of an import. With open categories it sends no queries.
 var checkPart = operation{do: func(context.Context, pgx.Tx, int64) error { return nil }}
 
-// insertAll imports animals with the queries of the service, one transaction per part. All parts are validated first.
+// insertAll imports animals with the queries of the service, one transaction per part. All parts are
+// validated first.
 func (p *postgres) insertAll(ctx context.Context, _ string, animals int) (took time.Duration, err error) {
 	l, err := p.startLoop(ctx, none)
 	if err != nil {
@@ -138,7 +139,8 @@ func insertPets(ctx context.Context, tx pgx.Tx, part []shop.NewPet) ([]shop.Pet,
 	return pets, nil
 }
 
-// insertRows inserts a row for each animal, many per statement. Each $ in row is replaced by a numbered placeholder.
+// insertRows inserts a row for each animal, many per statement. Each $ in row is replaced by a numbered
+// placeholder.
 func insertRows(ctx context.Context, tx pgx.Tx, into, row string, pets []shop.Pet, values func(shop.Pet) []any) error {
 	var text strings.Builder
 	text.WriteString("INSERT INTO " + into + " VALUES ")

@@ -14,7 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// operation is the transaction that the service runs for a request. do gets the number of operations started before.
+// operation is the transaction that the service runs for a request. do gets the number of operations started
+// before.
 type operation struct {
 	writes bool
 	do     func(ctx context.Context, tx pgx.Tx, n int64) error
@@ -110,7 +111,8 @@ func (l *queryLoop) measure(ctx context.Context, connections int, duration time.
 	return sample{perSecond: float64(len(all)) / whole.Seconds(), p50: all[len(all)/2], p99: all[len(all)*99/100]}, nil
 }
 
-// keepPace runs the concurrent operations at the configured rate until stop is closed, and returns the rate it achieved.
+// keepPace runs the concurrent operations at the configured rate until stop is closed, and returns the rate
+// it achieved.
 func (l *queryLoop) keepPace(ctx context.Context, stop <-chan struct{}) (perSecond float64, err error) {
 	began := time.Now()
 	var turn, done atomic.Int64

@@ -13,8 +13,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The queries of internal/sqlstore for the measured requests, in the same order. checkQueries verifies that they are what the
-// service sends.
+// The queries of internal/sqlstore for the measured requests, in the same order. checkQueries verifies that
+// they are what the service sends.
 
 const (
 	serverMicros = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"

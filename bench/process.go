@@ -50,7 +50,8 @@ func startProcess(ctx context.Context, dir string, variables []string, program s
 	return p, nil
 }
 
-// isSetting reports whether an environment variable configures the service. The developer's own settings are ignored.
+// isSetting reports whether an environment variable configures the service. The developer's own settings are
+// ignored.
 func isSetting(variable string) bool { return strings.HasPrefix(variable, "ANIMALSTORE_") }
 
 // stop terminates the program and waits until it has exited.

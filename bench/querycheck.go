@@ -14,7 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// checkQueries runs the request of a case and the operation of its loop once, and fails if their statements differ.
+// checkQueries runs the request of a case and the operation of its loop once, and fails if their statements
+// differ.
 func (p *postgres) checkQueries(ctx context.Context, d postgresCase) error {
 	return p.compare(ctx, func(dir string) error {
 		return p.serveFor(ctx, dir, d.animals, func(base string) error {
@@ -37,7 +38,8 @@ func (p *postgres) checkQueries(ctx context.Context, d postgresCase) error {
 	})
 }
 
-// checkImportQueries compares the statements of an import of two parts; the first one also creates the categories.
+// checkImportQueries compares the statements of an import of two parts; the first one also creates the
+// categories.
 func (p *postgres) checkImportQueries(ctx context.Context) error {
 	return p.compare(ctx, func(dir string) error {
 		_, err := p.bench.importFile(ctx, p.engine(), dir, 2*importPart)
@@ -48,8 +50,8 @@ func (p *postgres) checkImportQueries(ctx context.Context) error {
 	})
 }
 
-// compare fails if the loop sends a transaction that the service does not send for a request, or if the service sends one that
-// the loop does not send, except for those that an idle service sends.
+// compare fails if the loop sends a transaction that the service does not send for a request, or if the
+// service sends one that the loop does not send, except for those that an idle service sends.
 func (p *postgres) compare(ctx context.Context, request, loop func(dir string) error) error {
 	if p.idleTransactions == nil {
 		idle, err := p.captureTransactions(ctx, served, func(dir string) error {
@@ -105,8 +107,8 @@ func (p *postgres) serveFor(ctx context.Context, dir string, animals int, do fun
 	return do(base)
 }
 
-// captureTransactions returns the transactions that do sends to a database, which it must create, each as a list of
-// statements. It reads them from the log of the server.
+// captureTransactions returns the transactions that do sends to a database, which it must create, each as a
+// list of statements. It reads them from the log of the server.
 func (p *postgres) captureTransactions(ctx context.Context, database string, do func(dir string) error) (transactions [][]string, err error) {
 	conn, err := pgx.Connect(ctx, p.url)
 	if err != nil {
@@ -141,7 +143,8 @@ func (p *postgres) captureTransactions(ctx context.Context, database string, do 
 // statementLine matches the start of a statement in the log: process id, database and text.
 var statementLine = regexp.MustCompile(`^\S+ \S+ \S+ \[(\d+)\] (\S+) LOG:  (?:statement|execute [^:]*): (.*)`)
 
-// transactionsIn extracts the transactions of a database from a log. A line that starts with a tab continues the previous one.
+// transactionsIn extracts the transactions of a database from a log. A line that starts with a tab continues
+// the previous one.
 func transactionsIn(log, database string) (transactions [][]string) {
 	open := map[string][]string{} // by process id
 	for entry := range strings.SplitSeq(strings.ReplaceAll(log, "\n\t", " "), "\n") {

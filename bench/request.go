@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// request describes the requests of a load. If the path or the body has a placeholder, each request replaces it with the next
-// part. All parts have the same length, so that generating the load is cheap and costs the same for every subject.
+// request describes the requests of a load. If the path or the body has a placeholder, each request replaces
+// it with the next part. All parts have the same length, so that generating the load is cheap and costs the
+// same for every subject.
 type request struct {
 	method        string
 	path          string

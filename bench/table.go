@@ -73,7 +73,8 @@ func medianOf[S any, V cmp.Ordered](samples []S, value func(S) V) V {
 	return values[(len(values)-1)/2]
 }
 
-// table returns the table of all medians, with the ratios of the first candidate to the others, and the thresholds.
+// table returns the table of all medians, with the ratios of the first candidate to the others, and the
+// thresholds.
 func (r *results) table(trials []scenario) string {
 	var b strings.Builder
 	b.WriteString("| Case | Connections | Subject | Requests/s | p50 | p99 | animalstore ÷ subject | Target | Met |\n")
@@ -104,7 +105,8 @@ func (r *results) table(trials []scenario) string {
 	return b.String()
 }
 
-// check returns the threshold of a ratio, and whether it is met. It is not met if the concurrent creates fell behind.
+// check returns the threshold of a ratio, and whether it is met. It is not met if the concurrent creates fell
+// behind.
 func (t scenario) check(subject string, connections int, ratio float64, first sample) (wanted, reached string) {
 	for _, bar := range t.thresholds {
 		if bar.against != subject || connections != 64 {

@@ -43,7 +43,8 @@ func versionOf(ctx context.Context, program string) string {
 	return regexp.MustCompile(`\d+\.\d+(\.\d+)*`).FindString(string(output))
 }
 
-// sqliteVersion returns the version of SQLite, which is the same as the service's: go.mod requires the same module.
+// sqliteVersion returns the version of SQLite, which is the same as the service's: go.mod requires the same
+// module.
 func sqliteVersion(ctx context.Context) (version string) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {

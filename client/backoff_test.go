@@ -13,8 +13,8 @@ import (
 	"animalstore/client"
 )
 
-// These tests run in virtual time, which does not advance during network I/O. So there is no network, and the responses
-// are canned.
+// These tests run in virtual time, which does not advance during network I/O. So there is no network, and the
+// responses are canned.
 
 // cannedService is a transport that always sends the same response, and records when.
 type cannedService struct {

@@ -6,7 +6,8 @@ import (
 	"net/http"
 )
 
-// Category groups animals. A category that was created implicitly with an animal has no name until it is given one.
+// Category groups animals. A category that was created implicitly with an animal has no name until it is
+// given one.
 type Category struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name,omitempty"`
@@ -33,15 +34,16 @@ func (c *Client) GetCategory(ctx context.Context, id int64) (category Category, 
 	return category, err
 }
 
-// PutCategory names a category, and creates it if it does not exist; created reports which. After a retry, created may be
-// false although an earlier attempt, whose response was lost, created the category.
+// PutCategory names a category, and creates it if it does not exist; created reports which. After a retry,
+// created may be false although an earlier attempt, whose response was lost, created the category.
 func (c *Client) PutCategory(ctx context.Context, id int64, name string) (category Category, created bool, err error) {
 	r := request{method: http.MethodPut, path: pathOf("/categories", id), body: categoryName{name}}
 	got, err := c.do(ctx, r, &category)
 	return category, got.status == http.StatusCreated, err
 }
 
-// DeleteCategory deletes a category. It fails with [CodeNotFound], and with [CodeCategoryInUse] while animals are in it.
+// DeleteCategory deletes a category. It fails with [CodeNotFound], and with [CodeCategoryInUse] while animals
+// are in it.
 func (c *Client) DeleteCategory(ctx context.Context, id int64) error {
 	_, err := c.do(ctx, request{method: http.MethodDelete, path: pathOf("/categories", id)}, nil)
 	return err

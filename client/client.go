@@ -15,7 +15,8 @@ import (
 
 const (
 	defaultUserAgent = "animalstore-go"
-	// defaultTimeout limits each attempt. The service itself may wait five seconds for an earlier request with the same key.
+	// defaultTimeout limits each attempt. The service itself may wait five seconds for an earlier request
+	// with the same key.
 	defaultTimeout = 30 * time.Second
 	defaultRetries = 4
 	// maxResponse limits the size of a response body, far above the largest page of a hundred animals.
@@ -31,7 +32,8 @@ type Client struct {
 	retries   int
 }
 
-// New returns a client for the service at a base URL, which ends in /v1. It fails if an argument or an option is not valid.
+// New returns a client for the service at a base URL, which ends in /v1. It fails if an argument or an option
+// is not valid.
 func New(baseURL, key string, options ...Option) (*Client, error) {
 	// No error message shows an argument: a caller may have swapped the URL and the key.
 	base, err := parseBase(baseURL)

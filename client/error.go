@@ -47,8 +47,8 @@ const (
 	CodeUnavailable Code = "unavailable"    // 503
 )
 
-// CodeUnexpectedAnswer is set by the client itself: the response did not come from the service, but perhaps from a proxy or
-// from another server.
+// CodeUnexpectedAnswer is set by the client itself: the response did not come from the service, but perhaps
+// from a proxy or from another server.
 const CodeUnexpectedAnswer Code = "unexpected_answer"
 
 // Error is a response that reports a failure.
@@ -90,8 +90,8 @@ func (a apiResponse) asError() *Error {
 	return a.unexpectedError("it does not come from the service")
 }
 
-// unexpectedError returns the error for a response that the service would not send. It does not show the body, which may be
-// a web page, or may echo the request.
+// unexpectedError returns the error for a response that the service would not send. It does not show the
+// body, which may be a web page, or may echo the request.
 func (a apiResponse) unexpectedError(why string) *Error {
 	status := strings.TrimSpace(fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)))
 	kind := a.header.Get("Content-Type")

@@ -32,7 +32,8 @@ const (
 	EventWebhookCreated  EventType = "webhook.created"
 	EventWebhookUpdated  EventType = "webhook.updated"
 	EventWebhookDeleted  EventType = "webhook.deleted"
-	// EventWebhookTest is the type of messages that [Client.TestWebhook] sends. It does not appear in the event feed.
+	// EventWebhookTest is the type of messages that [Client.TestWebhook] sends. It does not appear in the
+	// event feed.
 	EventWebhookTest EventType = "webhook.test"
 )
 
@@ -69,8 +70,8 @@ func (d *EventData) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Pet decodes the animal after and before the change. current is nil after a deletion, previous after a creation. It fails
-// for an event about another kind of resource, as do the methods below.
+// Pet decodes the animal after and before the change. current is nil after a deletion, previous after a
+// creation. It fails for an event about another kind of resource, as do the methods below.
 func (e Event) Pet() (current, previous *Pet, err error) { return decodeChange[Pet](e, "pet") }
 
 // Category decodes the category after and before the change.
@@ -140,9 +141,10 @@ func (q EventQuery) values() url.Values {
 	return query
 }
 
-// ListEvents returns one page of the event feed, oldest first; the default page size is 20. For the following page, set
-// After to next, which is empty on the last page. It fails with [CodeEventsExpired] if events after After have been
-// deleted. [Client.Events] iterates over all pages, and [Client.Follow] also waits for new events.
+// ListEvents returns one page of the event feed, oldest first; the default page size is 20. For the following
+// page, set After to next, which is empty on the last page. It fails with [CodeEventsExpired] if events after
+// After have been deleted. [Client.Events] iterates over all pages, and [Client.Follow] also waits for new
+// events.
 func (c *Client) ListEvents(ctx context.Context, q EventQuery) (events []Event, next string, err error) {
 	return fetchPage[Event](ctx, c, "/events", byEvent, q.values())
 }

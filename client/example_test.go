@@ -143,7 +143,8 @@ func ExampleIfMatch() {
 	// The animal has changed in the meantime.
 }
 
-// With an idempotency key of its own, a request takes effect once, even if the program is restarted and sends it again.
+// With an idempotency key of its own, a request takes effect once, even if the program is restarted and sends
+// it again.
 func ExampleIdempotencyKey() {
 	shop, closeShop := serveExample() // a real service in this process
 	defer closeShop()

@@ -19,9 +19,9 @@ import (
 // maxReconnectDelay limits the pause between two connections, on top of what the service asks for.
 const maxReconnectDelay = 30 * time.Second
 
-// ResetError reports that a follower has missed events because they were deleted for their age, or that events it has seen
-// were undone because the store was restored from a backup. State that was derived from events may be wrong and must be
-// read again. [IsCode] finds [CodeEventsExpired] in it.
+// ResetError reports that a follower has missed events because they were deleted for their age, or that
+// events it has seen were undone because the store was restored from a backup. State that was derived from
+// events may be wrong and must be read again. [IsCode] finds [CodeEventsExpired] in it.
 type ResetError struct {
 	After string // the events after this id are available
 	cause *Error
@@ -31,15 +31,17 @@ func (e *ResetError) Error() string { return e.cause.Error() }
 
 func (e *ResetError) Unwrap() error { return e.cause }
 
-// Follow iterates over every event after the one with the id after, and then over new events as they happen: each exactly
-// once, in order, without gaps. If after is empty it starts with the first event after it has connected; "0" is before the
-// first event. To continue after a restart, store the ID of the last event that was processed.
+// Follow iterates over every event after the one with the id after, and then over new events as they happen:
+// each exactly once, in order, without gaps. If after is empty it starts with the first event after it has
+// connected; "0" is before the first event. To continue after a restart, store the ID of the last event that
+// was processed.
 //
-// A connection that breaks, or is idle for too long, is replaced, with growing pauses, for as long as the context lasts.
-// Only the first connection is given up after the usual number of retries: until then the URL may be wrong.
+// A connection that breaks, or is idle for too long, is replaced, with growing pauses, for as long as the
+// context lasts. Only the first connection is given up after the usual number of retries: until then the URL
+// may be wrong.
 //
-// It ends with an error: that of the context, or one that retrying would not fix, such as a revoked key. One error does not
-// end it: a [*ResetError] says that events are missing, and the loop may continue.
+// It ends with an error: that of the context, or one that retrying would not fix, such as a revoked key. One
+// error does not end it: a [*ResetError] says that events are missing, and the loop may continue.
 func (c *Client) Follow(ctx context.Context, after string, filter EventFilter) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if after != "" && !isPosition(after) {
@@ -53,8 +55,8 @@ func (c *Client) Follow(ctx context.Context, after string, filter EventFilter) i
 	}
 }
 
-// LastEventID returns the id of the newest event, or "0" if there is none. A program that calls it first, then reads the
-// lists, and then follows the events after this id misses nothing.
+// LastEventID returns the id of the newest event, or "0" if there is none. A program that calls it first,
+// then reads the lists, and then follows the events after this id misses nothing.
 func (c *Client) LastEventID(ctx context.Context) (string, error) {
 	f := &follower{c: c, onlyPosition: true}
 	err := f.run(ctx)
@@ -77,7 +79,8 @@ type follower struct {
 	retry     time.Duration
 }
 
-// run reconnects until the context ends, or an error is permanent. It returns nil when the caller stops the iteration.
+// run reconnects until the context ends, or an error is permanent. It returns nil when the caller stops the
+// iteration.
 func (f *follower) run(ctx context.Context) error {
 	for {
 		err := f.connect(ctx)
@@ -96,8 +99,8 @@ func (f *follower) run(ctx context.Context) error {
 	}
 }
 
-// isStreamRetryable reports whether reconnecting may help. Unlike a call, a stream is retried after every 5xx: reading again
-// is harmless, and a program that follows for months will meet one.
+// isStreamRetryable reports whether reconnecting may help. Unlike a call, a stream is retried after every
+// 5xx: reading again is harmless, and a program that follows for months will meet one.
 func isStreamRetryable(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Status >= 500 || isRetryable(err)

@@ -72,7 +72,8 @@ func TestFollowCutAtEveryByte(t *testing.T) {
 	})
 }
 
-// With many writers, and followers whose connections all break, each follower gets every event once, in the same order.
+// With many writers, and followers whose connections all break, each follower gets every event once, in the
+// same order.
 func TestFollowConcurrently(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		defer s.working()()
@@ -101,8 +102,8 @@ func TestFollowConcurrently(t *testing.T) {
 	})
 }
 
-// Without a position it starts with the first event after connecting, and keeps that position if the connection breaks
-// before an event.
+// Without a position it starts with the first event after connecting, and keeps that position if the
+// connection breaks before an event.
 func TestFollowFromNowOn(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		s.addPets(2)

@@ -83,8 +83,8 @@ func (s *testService) client(options ...client.Option) *client.Client {
 	return s.clientWith(adminKey, options...)
 }
 
-// clientWith returns a client that opens a new connection for each attempt. On a reused connection net/http may retry by
-// itself, and tests could not count attempts.
+// clientWith returns a client that opens a new connection for each attempt. On a reused connection net/http
+// may retry by itself, and tests could not count attempts.
 func (s *testService) clientWith(key string, options ...client.Option) *client.Client {
 	s.t.Helper()
 	own := client.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: s.dial}})

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// maxIdle is how long a connection may be idle before it counts as broken. On a stream the service sends something every
-// 15 seconds.
+// maxIdle is how long a connection may be idle before it counts as broken. On a stream the service sends
+// something every 15 seconds.
 const maxIdle = 45 * time.Second
 
 var errIdle = errors.New("the service sent nothing for too long")
 
-// idleTimeout ends a connection on which nothing arrives for too long. Only waiting counts: the caller may take any time
-// between two reads.
+// idleTimeout ends a connection on which nothing arrives for too long. Only waiting counts: the caller may
+// take any time between two reads.
 type idleTimeout struct {
 	body   io.Reader
 	ctx    context.Context
@@ -25,8 +25,8 @@ type idleTimeout struct {
 	limit  time.Duration
 }
 
-// newIdleTimeout returns a guard for one request, which must be sent with its context. The response must start within the
-// timeout of an attempt.
+// newIdleTimeout returns a guard for one request, which must be sent with its context. The response must
+// start within the timeout of an attempt.
 func (c *Client) newIdleTimeout(ctx context.Context) *idleTimeout {
 	ctx, cancel := context.WithCancelCause(ctx)
 	return &idleTimeout{ctx: ctx, cancel: cancel, limit: cmp.Or(c.http.Timeout, maxIdle)}

@@ -51,8 +51,8 @@ type Imported struct {
 	Replayed bool `json:"-"`       // an earlier call with the same [IdempotencyKey] created them
 }
 
-// ImportPets creates up to [MaxImport] animals, all of them or none. It fails with [CodeValidationFailed]; the message names
-// the first invalid animals by line, where the first animal is line 1.
+// ImportPets creates up to [MaxImport] animals, all of them or none. It fails with [CodeValidationFailed];
+// the message names the first invalid animals by line, where the first animal is line 1.
 func (c *Client) ImportPets(ctx context.Context, pets []NewPet, options ...PostOption) (Imported, error) {
 	var lines bytes.Buffer
 	encoder := json.NewEncoder(&lines)
@@ -64,8 +64,9 @@ func (c *Client) ImportPets(ctx context.Context, pets []NewPet, options ...PostO
 	return c.ImportFile(ctx, NDJSON, lines.Bytes(), options...)
 }
 
-// ImportFile creates the animals in a file, all of them or none: at most [MaxImport] in [MaxImportSize] bytes. It fails with
-// [CodeValidationFailed], whose message names the first invalid rows by line, and with [CodePayloadTooLarge].
+// ImportFile creates the animals in a file, all of them or none: at most [MaxImport] in [MaxImportSize]
+// bytes. It fails with [CodeValidationFailed], whose message names the first invalid rows by line, and with
+// [CodePayloadTooLarge].
 func (c *Client) ImportFile(ctx context.Context, format Format, content []byte, options ...PostOption) (imported Imported, err error) {
 	mediaType, err := format.mediaType()
 	if err != nil {

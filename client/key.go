@@ -23,8 +23,9 @@ const (
 // DefaultOverlap is a common choice for how long an old secret keeps working after a rotation.
 const DefaultOverlap = 24 * time.Hour
 
-// ErrSecretLost is returned with a key or webhook that was created or rotated, but whose secret was in a response that got
-// lost: the service shows a secret only once. [Client.RotateKey] and [Client.RotateWebhook] replace it.
+// ErrSecretLost is returned with a key or webhook that was created or rotated, but whose secret was in a
+// response that got lost: the service shows a secret only once. [Client.RotateKey] and [Client.RotateWebhook]
+// replace it.
 var ErrSecretLost = errors.New("animalstore: the secret was in a response that got lost; rotate it to get a new one")
 
 // Key is an API key.
@@ -63,8 +64,8 @@ func (c *Client) CurrentKey(ctx context.Context) (key Key, err error) {
 	return key, err
 }
 
-// RotateKey gives a key a new secret and returns it, or [ErrSecretLost]. The old secret keeps working for the overlap,
-// rounded up to a second; see [DefaultOverlap]. It fails with [CodeNotFound].
+// RotateKey gives a key a new secret and returns it, or [ErrSecretLost]. The old secret keeps working for the
+// overlap, rounded up to a second; see [DefaultOverlap]. It fails with [CodeNotFound].
 func (c *Client) RotateKey(ctx context.Context, id int64, overlap time.Duration, options ...PostOption) (Key, error) {
 	return c.issueKey(ctx, pathOf("/keys", id)+"/rotate", newRotation(overlap), options)
 }
@@ -90,8 +91,8 @@ func (c *Client) issueKey(ctx context.Context, path string, body any, options []
 	return key, err
 }
 
-// RevokeKey revokes a key: within a second every node refuses it. It fails with [CodeNotFound], and with [CodeLastAdminKey]
-// for the last key with the admin scope.
+// RevokeKey revokes a key: within a second every node refuses it. It fails with [CodeNotFound], and with
+// [CodeLastAdminKey] for the last key with the admin scope.
 func (c *Client) RevokeKey(ctx context.Context, id int64) error {
 	_, err := c.do(ctx, request{method: http.MethodDelete, path: pathOf("/keys", id)}, nil)
 	return err

@@ -20,8 +20,8 @@ var notCalled = []string{
 	"receiveEvent", // sent by the service; see VerifyWebhook
 }
 
-// Every operation in the API document is used by a method of the client, and every method is called here. The service's own
-// routing decides which operation a request is.
+// Every operation in the API document is used by a method of the client, and every method is called here. The
+// service's own routing decides which operation a request is.
 func TestEveryOperation(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)

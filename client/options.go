@@ -9,9 +9,9 @@ import (
 // Option configures a [Client].
 type Option func(*Client)
 
-// WithHTTPClient sends the requests through h, with its transport and timeout. The timeout applies to each attempt; an event
-// stream or an export only has to start within it. By default an attempt has 30 seconds, and an import two minutes.
-// Redirects are never followed, whatever h says: they would leak the key.
+// WithHTTPClient sends the requests through h, with its transport and timeout. The timeout applies to each
+// attempt; an event stream or an export only has to start within it. By default an attempt has 30 seconds,
+// and an import two minutes. Redirects are never followed, whatever h says: they would leak the key.
 func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
 
 // WithUserAgent sets the User-Agent header.
@@ -26,9 +26,10 @@ var quoteEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 // PostOption configures one POST call.
 type PostOption func(*request)
 
-// IdempotencyKey identifies a POST by 1 to 255 printable ASCII characters. For 24 hours the service performs requests with
-// one key once, and gives every repeat the response of the first. By default each call gets a random key, which makes its
-// own retries safe. A key that your program stores makes it safe to repeat the call after a restart, too.
+// IdempotencyKey identifies a POST by 1 to 255 printable ASCII characters. For 24 hours the service performs
+// requests with one key once, and gives every repeat the response of the first. By default each call gets a
+// random key, which makes its own retries safe. A key that your program stores makes it safe to repeat the
+// call after a restart, too.
 func IdempotencyKey(name string) PostOption {
 	return func(r *request) {
 		r.idempotencyKey = name
@@ -41,9 +42,9 @@ func IdempotencyKey(name string) PostOption {
 // Condition makes a change conditional.
 type Condition func(*request)
 
-// IfMatch makes a change only if the animal still has this ETag. Otherwise the call fails with [CodePreconditionFailed]. If
-// a response was lost, and the retry finds that the animal has changed, the call returns the error of the lost attempt,
-// which may have made the change itself.
+// IfMatch makes a change only if the animal still has this ETag. Otherwise the call fails with
+// [CodePreconditionFailed]. If a response was lost, and the retry finds that the animal has changed, the call
+// returns the error of the lost attempt, which may have made the change itself.
 func IfMatch(etag string) Condition {
 	return func(r *request) {
 		r.ifMatch = etag

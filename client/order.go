@@ -64,8 +64,8 @@ type Inventory struct {
 	Unspecified int64 `json:"unspecified"` // without a status
 }
 
-// ListOrders returns one page of orders, newest first; the default page size is 20. For the following page, set Cursor to
-// next, which is empty on the last page. [Client.Orders] iterates over all pages.
+// ListOrders returns one page of orders, newest first; the default page size is 20. For the following page,
+// set Cursor to next, which is empty on the last page. [Client.Orders] iterates over all pages.
 func (c *Client) ListOrders(ctx context.Context, q OrderQuery) (orders []Order, next string, err error) {
 	return fetchPage[Order](ctx, c, "/store/orders", byCursor, q.values())
 }
@@ -75,8 +75,9 @@ func (c *Client) Orders(ctx context.Context, q OrderQuery) iter.Seq2[Order, erro
 	return all[Order](ctx, c, "/store/orders", byCursor, q.values())
 }
 
-// PlaceOrder orders an available animal, which becomes pending. If several clients try at once, one gets it and the others
-// fail with [CodePetNotAvailable]. It fails with [CodePetNotFound] if the animal does not exist.
+// PlaceOrder orders an available animal, which becomes pending. If several clients try at once, one gets it
+// and the others fail with [CodePetNotAvailable]. It fails with [CodePetNotFound] if the animal does not
+// exist.
 func (c *Client) PlaceOrder(ctx context.Context, n NewOrder, options ...PostOption) (order Order, err error) {
 	_, err = c.post(ctx, "/store/orders", n, options, &order)
 	return order, err

@@ -31,8 +31,8 @@ func fetchPage[T any](ctx context.Context, c *Client, path string, by positionPa
 	if !found {
 		return items, "", nil
 	}
-	// Only the position is taken from the link. The request goes to the base URL, so that no response can redirect the key,
-	// and paging works even if the service does not know its public address.
+	// Only the position is taken from the link. The request goes to the base URL, so that no response can
+	// redirect the key, and paging works even if the service does not know its public address.
 	if target, err := url.Parse(link); err == nil {
 		next = target.Query().Get(string(by))
 	}

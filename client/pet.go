@@ -69,14 +69,14 @@ func (q PetQuery) values() url.Values {
 	return query
 }
 
-// ListPets returns one page of animals, newest first; the default page size is 20. For the following page, set Cursor to
-// next, which is empty on the last page. [Client.Pets] iterates over all pages.
+// ListPets returns one page of animals, newest first; the default page size is 20. For the following page,
+// set Cursor to next, which is empty on the last page. [Client.Pets] iterates over all pages.
 func (c *Client) ListPets(ctx context.Context, q PetQuery) (pets []Pet, next string, err error) {
 	return fetchPage[Pet](ctx, c, "/pets", byCursor, q.values())
 }
 
-// Pets iterates over all animals that match a query, newest first. It ends with the first error. An animal that does not
-// change during the iteration is returned exactly once, whatever happens to others.
+// Pets iterates over all animals that match a query, newest first. It ends with the first error. An animal
+// that does not change during the iteration is returned exactly once, whatever happens to others.
 func (c *Client) Pets(ctx context.Context, q PetQuery) iter.Seq2[Pet, error] {
 	return all[Pet](ctx, c, "/pets", byCursor, q.values())
 }
@@ -96,24 +96,24 @@ func (c *Client) GetPet(ctx context.Context, id int64) (Pet, error) {
 	return withETag(pets[0], got), nil
 }
 
-// CreatePet creates an animal and returns it with its id. A category that does not exist is created with it, unless the
-// service is configured to accept known categories only.
+// CreatePet creates an animal and returns it with its id. A category that does not exist is created with it,
+// unless the service is configured to accept known categories only.
 func (c *Client) CreatePet(ctx context.Context, n NewPet, options ...PostOption) (pet Pet, err error) {
 	got, err := c.post(ctx, "/pets", n, options, &pet)
 	return withETag(pet, got), err
 }
 
-// UpdatePet changes an animal and returns its new state. It fails with [CodeNotFound], with [CodeInvalidTransition] if the
-// current status does not allow the new one, with [CodePetHasOpenOrder] for a new status while an order holds the animal,
-// and with [CodePreconditionFailed] if a condition does not hold.
+// UpdatePet changes an animal and returns its new state. It fails with [CodeNotFound], with
+// [CodeInvalidTransition] if the current status does not allow the new one, with [CodePetHasOpenOrder] for a
+// new status while an order holds the animal, and with [CodePreconditionFailed] if a condition does not hold.
 func (c *Client) UpdatePet(ctx context.Context, id int64, u PetUpdate, conditions ...Condition) (pet Pet, err error) {
 	r := request{method: http.MethodPatch, path: pathOf("/pets", id), body: u}
 	got, err := c.do(ctx, r.withConditions(conditions), &pet)
 	return withETag(pet, got), err
 }
 
-// DeletePet deletes an animal. It fails with [CodeNotFound], with [CodePetHasOpenOrder] while an order holds the animal, and
-// with [CodePreconditionFailed] if a condition does not hold.
+// DeletePet deletes an animal. It fails with [CodeNotFound], with [CodePetHasOpenOrder] while an order holds
+// the animal, and with [CodePreconditionFailed] if a condition does not hold.
 func (c *Client) DeletePet(ctx context.Context, id int64, conditions ...Condition) error {
 	r := request{method: http.MethodDelete, path: pathOf("/pets", id)}
 	_, err := c.do(ctx, r.withConditions(conditions), nil)

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Retries use exponential backoff with full jitter, in addition to Retry-After: clients that failed together do not retry
-// together.
+// Retries use exponential backoff with full jitter, in addition to Retry-After: clients that failed together
+// do not retry together.
 const (
 	initialBackoff = 250 * time.Millisecond
 	maxBackoff     = 5 * time.Second
@@ -43,7 +43,8 @@ func (c *Client) sendWithRetries(ctx context.Context, prepared *http.Request) (a
 				return apiResponse{status: http.StatusNoContent, header: got.header}, nil // deleted by the attempt whose response was lost
 			}
 			if prepared.Method == http.MethodPatch && IsCode(err, CodePreconditionFailed) {
-				// The lost attempt may have made this change. If the caller believed otherwise, it could make it twice.
+				// The lost attempt may have made this change. If the caller believed otherwise, it could make
+				// it twice.
 				return got, fmt.Errorf("%w; the retry found the animal changed, perhaps by the first attempt", lost)
 			}
 		}
@@ -63,8 +64,9 @@ func (c *Client) sendWithRetries(ctx context.Context, prepared *http.Request) (a
 	}
 }
 
-// preferLost returns the error of the last attempt. If that attempt was not carried out, but an earlier one may have been,
-// it returns the earlier error: a caller that believes that nothing was done would do it again.
+// preferLost returns the error of the last attempt. If that attempt was not carried out, but an earlier one
+// may have been, it returns the earlier error: a caller that believes that nothing was done would do it
+// again.
 func preferLost(lost, err error) error {
 	_, hasResponse := errors.AsType[*Error](err)
 	if lost == nil || MayBeDone(err) || hasResponse && !isRetryable(err) {
@@ -91,8 +93,8 @@ func isCertificateError(err error) bool {
 	return untrusted
 }
 
-// MayBeDone reports whether the service may have carried out a call although it returned this error. Check the result before
-// you repeat it with another call.
+// MayBeDone reports whether the service may have carried out a call although it returned this error. Check
+// the result before you repeat it with another call.
 func MayBeDone(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Status >= 500 || e.Status < 300 // or a success whose response could not be read

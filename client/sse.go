@@ -23,7 +23,8 @@ type sseMessage struct {
 	id      string // the last id of the stream, in this message or before
 }
 
-// sseReader reads server-sent events as the HTML standard defines them. It keeps one line and one message in memory.
+// sseReader reads server-sent events as the HTML standard defines them. It keeps one line and one message in
+// memory.
 type sseReader struct {
 	in      *bufio.Reader
 	started bool // a byte order mark is only allowed at the start

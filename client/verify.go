@@ -14,7 +14,8 @@ import (
 )
 
 const (
-	// webhookTolerance is the maximum clock difference plus transit time. A recorded message cannot be replayed after that.
+	// webhookTolerance is the maximum clock difference plus transit time. A recorded message cannot be
+	// replayed after that.
 	webhookTolerance = 5 * time.Minute
 	// minSecretBytes is the minimum of Standard Webhooks. With an empty secret anyone could sign.
 	minSecretBytes = 24
@@ -27,11 +28,12 @@ var (
 	ErrWebhookTime = errors.New("animalstore: the message was not sent within the last five minutes, or a clock is wrong")
 )
 
-// VerifyWebhook checks that a message came from the service, as defined by Standard Webhooks 1.0, and returns its event. It
-// needs the unmodified request body and the secrets of the webhook: one, or two during a rotation.
+// VerifyWebhook checks that a message came from the service, as defined by Standard Webhooks 1.0, and returns
+// its event. It needs the unmodified request body and the secrets of the webhook: one, or two during a
+// rotation.
 //
-// The same message may arrive more than once, always with the same webhook-id header. Process it once, and respond with a
-// 2xx status to repeats, too.
+// The same message may arrive more than once, always with the same webhook-id header. Process it once, and
+// respond with a 2xx status to repeats, too.
 func VerifyWebhook(header http.Header, body []byte, secrets ...string) (Event, error) {
 	keys, err := webhookKeys(secrets)
 	if err != nil {
@@ -76,7 +78,8 @@ func webhookKeys(secrets []string) (keys [][]byte, err error) {
 	return keys, nil
 }
 
-// isSigned reports whether one of the signatures was made with one of the keys. Unknown kinds of signatures are ignored.
+// isSigned reports whether one of the signatures was made with one of the keys. Unknown kinds of signatures
+// are ignored.
 func isSigned(keys [][]byte, signatures, id, sent string, body []byte) bool {
 	for _, key := range keys {
 		mac := hmac.New(sha256.New, key)

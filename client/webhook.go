@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Webhook is a URL that receives events; the receiver uses [VerifyWebhook]. All webhook methods need a key with the admin
-// scope.
+// Webhook is a URL that receives events; the receiver uses [VerifyWebhook]. All webhook methods need a key
+// with the admin scope.
 type Webhook struct {
 	ID             int64       `json:"id"`
 	URL            string      `json:"url"`
@@ -93,8 +93,8 @@ func (c *Client) GetWebhook(ctx context.Context, id int64) (hook Webhook, err er
 	return hook, err
 }
 
-// CreateWebhook creates a webhook, which receives all events from then on, and returns it with its secret, or with
-// [ErrSecretLost].
+// CreateWebhook creates a webhook, which receives all events from then on, and returns it with its secret, or
+// with [ErrSecretLost].
 func (c *Client) CreateWebhook(ctx context.Context, n NewWebhook, options ...PostOption) (Webhook, error) {
 	return c.issueWebhook(ctx, "/webhooks", n, options)
 }
@@ -111,8 +111,9 @@ func (c *Client) DeleteWebhook(ctx context.Context, id int64) error {
 	return err
 }
 
-// RotateWebhook gives a webhook a new secret and returns it, or [ErrSecretLost]. For the overlap, rounded up to a second,
-// messages are also signed with the old secret; see [DefaultOverlap]. It fails with [CodeNotFound].
+// RotateWebhook gives a webhook a new secret and returns it, or [ErrSecretLost]. For the overlap, rounded up
+// to a second, messages are also signed with the old secret; see [DefaultOverlap]. It fails with
+// [CodeNotFound].
 func (c *Client) RotateWebhook(ctx context.Context, id int64, overlap time.Duration, options ...PostOption) (Webhook, error) {
 	return c.issueWebhook(ctx, pathOf("/webhooks", id)+"/rotate", newRotation(overlap), options)
 }
@@ -125,27 +126,28 @@ func (c *Client) issueWebhook(ctx context.Context, path string, body any, option
 	return hook, err
 }
 
-// TestWebhook sends a message of type [EventWebhookTest] to a webhook, even if it is disabled. It is attempted once, and
-// the result appears among the deliveries soon after. It fails with [CodeNotFound].
+// TestWebhook sends a message of type [EventWebhookTest] to a webhook, even if it is disabled. It is
+// attempted once, and the result appears among the deliveries soon after. It fails with [CodeNotFound].
 func (c *Client) TestWebhook(ctx context.Context, id int64, options ...PostOption) (delivery Delivery, err error) {
 	_, err = c.post(ctx, pathOf("/webhooks", id)+"/test", nil, options, &delivery)
 	return delivery, err
 }
 
-// ListDeliveries returns one page of the deliveries to a webhook, newest first; the default page size is 20. For the
-// following page, set Cursor to next, which is empty on the last page. [Client.Deliveries] iterates over all pages. It
-// fails with [CodeNotFound].
+// ListDeliveries returns one page of the deliveries to a webhook, newest first; the default page size is 20.
+// For the following page, set Cursor to next, which is empty on the last page. [Client.Deliveries] iterates
+// over all pages. It fails with [CodeNotFound].
 func (c *Client) ListDeliveries(ctx context.Context, webhookID int64, q DeliveryQuery) (deliveries []Delivery, next string, err error) {
 	return fetchPage[Delivery](ctx, c, pathOf("/webhooks", webhookID)+"/deliveries", byCursor, q.values())
 }
 
-// Deliveries iterates over all deliveries to a webhook that match a query, newest first. It ends with the first error.
+// Deliveries iterates over all deliveries to a webhook that match a query, newest first. It ends with the
+// first error.
 func (c *Client) Deliveries(ctx context.Context, webhookID int64, q DeliveryQuery) iter.Seq2[Delivery, error] {
 	return all[Delivery](ctx, c, pathOf("/webhooks", webhookID)+"/deliveries", byCursor, q.values())
 }
 
-// Redeliver sends a message to a webhook again, whatever the result of the earlier delivery, and returns the new delivery. It
-// fails with [CodeNotFound].
+// Redeliver sends a message to a webhook again, whatever the result of the earlier delivery, and returns the
+// new delivery. It fails with [CodeNotFound].
 func (c *Client) Redeliver(ctx context.Context, webhookID, id int64, options ...PostOption) (delivery Delivery, err error) {
 	_, err = c.post(ctx, pathOf(pathOf("/webhooks", webhookID)+"/deliveries", id)+"/redeliver", nil, options, &delivery)
 	return delivery, err

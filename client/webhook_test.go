@@ -131,7 +131,8 @@ func TestDeliveries(t *testing.T) {
 	}
 }
 
-// Real messages of the service are accepted, by VerifyWebhook and by the official library, also during a rotation.
+// Real messages of the service are accepted, by VerifyWebhook and by the official library, also during a
+// rotation.
 func TestVerifyMessagesOfTheService(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)

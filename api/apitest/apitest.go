@@ -1,4 +1,5 @@
-// Package apitest validates responses against the OpenAPI document, more strictly than the library that it uses.
+// Package apitest validates responses against the OpenAPI document, more strictly than the library that it
+// uses.
 package apitest
 
 import (
@@ -40,9 +41,9 @@ func New(document []byte) (*Validator, error) {
 	return &Validator{Doc: doc, router: router}, err
 }
 
-// Check returns an error for a response that does not match the document: an undocumented status or header, a missing
-// header, or an invalid body. HEAD is checked as GET. A response to an undocumented path or method must be an Error.
-// OPTIONS is not checked: the document describes it in prose only.
+// Check returns an error for a response that does not match the document: an undocumented status or header, a
+// missing header, or an invalid body. HEAD is checked as GET. A response to an undocumented path or method
+// must be an Error. OPTIONS is not checked: the document describes it in prose only.
 func (v *Validator) Check(req *http.Request, status int, header http.Header, body []byte) error {
 	if req.Method == http.MethodOptions {
 		return nil
@@ -84,8 +85,8 @@ func (v *Validator) checkNDJSON(response *openapi3.Response, header http.Header,
 	return nil
 }
 
-// isStream reports whether the response is a documented event stream. It is endless, so its reader must check each event
-// with CheckSchema.
+// isStream reports whether the response is a documented event stream. It is endless, so its reader must check
+// each event with CheckSchema.
 func isStream(response *openapi3.Response, header http.Header) bool {
 	return header.Get("Content-Type") == eventStream && response.Content[eventStream] != nil
 }
@@ -164,8 +165,9 @@ func (v *Validator) commonError(status int) *openapi3.Response {
 	return nil
 }
 
-// checkContent validates headers and body with the library. It presents the response as a 200 of a GET, because the library
-// skips 304 and HEAD. It joins repeated headers, because the library checks only the first.
+// checkContent validates headers and body with the library. It presents the response as a 200 of a GET,
+// because the library skips 304 and HEAD. It joins repeated headers, because the library checks only the
+// first.
 func (v *Validator) checkContent(response *openapi3.Response, header http.Header, body []byte, withoutBody bool) error {
 	joined := http.Header{}
 	for name, values := range header {
@@ -211,7 +213,8 @@ func checkHeaderNames(response *openapi3.Response, header http.Header) error {
 	return nil
 }
 
-// checkIntegers rejects numbers that are not an int64. The library compares floating-point numbers and would accept 2^63.
+// checkIntegers rejects numbers that are not an int64. The library compares floating-point numbers and would
+// accept 2^63.
 func checkIntegers(header http.Header, body []byte) error {
 	if !strings.HasPrefix(header.Get("Content-Type"), "application/json") || len(body) == 0 {
 		return nil

@@ -1,5 +1,5 @@
-// bare is the baseline: a net/http handler that does nothing but respond. It replays a response of the service, or decodes a
-// request body and responds in the same format.
+// bare is the baseline: a net/http handler that does nothing but respond. It replays a response of the
+// service, or decodes a request body and responds in the same format.
 package main
 
 import (

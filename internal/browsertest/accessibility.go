@@ -10,7 +10,8 @@ import (
 //go:embed axe/axe.min.js
 var axe string
 
-// Accessible fails the test if axe finds serious violations on the page, or if the page is wider than the screen.
+// Accessible fails the test if axe finds serious violations on the page, or if the page is wider than the
+// screen.
 func (p *Page) Accessible(what string) {
 	p.t.Helper()
 	if problems := p.AccessibilityViolations(); len(problems) > 0 {

@@ -29,8 +29,8 @@ type Page struct {
 	errors []string
 }
 
-// Open starts a browser with a window of this size. An error on the console, or an uncaught exception, fails the test at its
-// end.
+// Open starts a browser with a window of this size. An error on the console, or an uncaught exception, fails
+// the test at its end.
 func Open(t *testing.T, width, height int) *Page {
 	t.Helper()
 	program, err := findBrowser()
@@ -60,8 +60,8 @@ func Open(t *testing.T, width, height int) *Page {
 	return p
 }
 
-// ownProcessGroup starts the browser in its own process group and kills the whole group: the program may be a wrapper
-// script.
+// ownProcessGroup starts the browser in its own process group and kills the whole group: the program may be a
+// wrapper script.
 func ownProcessGroup(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }

@@ -1,5 +1,5 @@
-// Package demo fills an empty store with five weeks of made-up activity of a pet shop, so that a new user sees every
-// feature at once. All data goes through the rules of package shop.
+// Package demo fills an empty store with five weeks of made-up activity of a pet shop, so that a new user
+// sees every feature at once. All data goes through the rules of package shop.
 package demo
 
 import (
@@ -17,9 +17,9 @@ var ErrNotEmpty = errors.New("it already has animals, categories, orders or webh
 // writeTimeout limits the one write, which takes long on a remote server.
 const writeTimeout = 5 * time.Minute
 
-// Fill fills an open but empty store, and returns the number of animals. It is one write: an interrupted start, or several
-// concurrent ones, leave all of the data or none. If the store was filled before, Fill changes nothing and returns 0. It
-// returns ErrNotEmpty if the store has other data.
+// Fill fills an open but empty store, and returns the number of animals. It is one write: an interrupted
+// start, or several concurrent ones, leave all of the data or none. If the store was filled before, Fill
+// changes nothing and returns 0. It returns ErrNotEmpty if the store has other data.
 func Fill(ctx context.Context, store shop.Store, database string) (animals int, err error) {
 	var now time.Time
 	var filled bool
@@ -86,7 +86,8 @@ type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
-// nestedStore is a Store inside a write transaction of another: everything a service does with it is part of that write.
+// nestedStore is a Store inside a write transaction of another: everything a service does with it is part of
+// that write.
 type nestedStore struct{ tx shop.WriteTx }
 
 func (w nestedStore) Read(_ context.Context, fn func(shop.ReadTx) error) error   { return fn(w.tx) }

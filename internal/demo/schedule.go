@@ -144,7 +144,8 @@ func (s *simulation) scheduleOrder(pet shop.Pet, when time.Time) {
 	})
 }
 
-// scheduleOutcome completes an order: it is delivered, or it ends otherwise, and the animal leaves at another time.
+// scheduleOutcome completes an order: it is delivered, or it ends otherwise, and the animal leaves at another
+// time.
 func (s *simulation) scheduleOutcome(pet shop.Pet, order shop.Order) {
 	approved := s.intoOpeningHours(order.CreatedAt.Add(s.between(20*time.Minute, 20*time.Hour)))
 	free := time.Time{}

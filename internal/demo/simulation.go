@@ -10,13 +10,14 @@ import (
 )
 
 const (
-	// weeks is the length of the history. The daily charts are shorter, so the many arrivals on the opening day do not show.
+	// weeks is the length of the history. The daily charts are shorter, so the many arrivals on the opening
+	// day do not show.
 	weeks = 5
 	day   = 24 * time.Hour
 	// opening is the number of animals that arrive on the first day.
 	opening = 64
-	// openHours is how long the shop is open each day. Each day ends at the current time of day, so that every demo is the
-	// same.
+	// openHours is how long the shop is open each day. Each day ends at the current time of day, so that
+	// every demo is the same.
 	openHours = 9 * time.Hour
 )
 

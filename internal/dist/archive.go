@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// tarball packs files into a .tar.gz below a folder. Owner, time and order are fixed, so that the output is reproducible.
+// tarball packs files into a .tar.gz below a folder. Owner, time and order are fixed, so that the output is
+// reproducible.
 func tarball(prefix string, files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
@@ -50,7 +51,8 @@ func tarball(prefix string, files []file, at time.Time) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// parentFolders returns the parent folders of a path, outermost first: ./, ./usr/ and ./usr/bin/ for ./usr/bin/a.
+// parentFolders returns the parent folders of a path, outermost first: ./, ./usr/ and ./usr/bin/ for
+// ./usr/bin/a.
 func parentFolders(name string) (folders []string) {
 	for i, r := range name {
 		if r == '/' {

@@ -69,7 +69,8 @@ func build(p platform) (*release, error) {
 	return r, err
 }
 
-// readVersion returns the version that Go has embedded in a binary, from the tag or the commit, and the time of the commit.
+// readVersion returns the version that Go has embedded in a binary, from the tag or the commit, and the time
+// of the commit.
 func readVersion(info *debug.BuildInfo) (version string, at time.Time, err error) {
 	for _, setting := range info.Settings {
 		if setting.Key == "vcs.time" {

@@ -17,7 +17,8 @@ type component struct {
 	licences      []licenceFile
 }
 
-// embedded lists the npm packages whose files are embedded in the binary. The README in each folder has the same versions.
+// embedded lists the npm packages whose files are embedded in the binary. The README in each folder has the
+// same versions.
 var embedded = []struct{ name, version, dir, licences string }{
 	{"htmx.org", "2.0.11", "internal/staff/static/vendor", "htmx.*"},
 	{"@picocss/pico", "2.1.1", "internal/staff/static/vendor", "pico.*"},
@@ -25,7 +26,8 @@ var embedded = []struct{ name, version, dir, licences string }{
 	{"swagger-ui-dist", "5.34.1", "api/docs", "swagger-ui*"},
 }
 
-// listComponents lists the components of a binary: the Go standard library, the linked modules, and the embedded files.
+// listComponents lists the components of a binary: the Go standard library, the linked modules, and the
+// embedded files.
 func listComponents(info *debug.BuildInfo) ([]component, error) {
 	root, err := output("go", "env", "GOROOT")
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // maintainer is the Maintainer field of the package.
 const maintainer = "The animalstore maintainers <maintainers@animalstore.invalid>"
 
-// debianFiles maps files of this repository to paths in the Debian package. Files in /etc are configuration files: dpkg asks
-// before it replaces one that the operator has changed.
+// debianFiles maps files of this repository to paths in the Debian package. Files in /etc are configuration
+// files: dpkg asks before it replaces one that the operator has changed.
 var debianFiles = []struct {
 	from, to string
 	mode     int64
@@ -33,8 +33,8 @@ var debianFiles = []struct {
 	{"docs/commands.md", "usr/share/doc/animalstore/commands.md.gz", 0o644},
 }
 
-// debian builds the Debian package. It does not use dpkg-deb, so that it works on every system and the output is
-// reproducible.
+// debian builds the Debian package. It does not use dpkg-deb, so that it works on every system and the output
+// is reproducible.
 func (r *release) debian() (file, error) {
 	version := debianVersion(r.version)
 	files := []file{{"usr/bin/animalstore", r.binary, 0o755}}
@@ -95,7 +95,8 @@ func (r *release) debian() (file, error) {
 	return file{fmt.Sprintf("animalstore_%s_%s.deb", version, r.platform.arch), ar(members, r.time), 0o644}, nil
 }
 
-// debianVersion converts a version so that Debian sorts it as Go does: a pre-release of 1.1.0 becomes 1.1.0~rc.1.
+// debianVersion converts a version so that Debian sorts it as Go does: a pre-release of 1.1.0 becomes
+// 1.1.0~rc.1.
 func debianVersion(version string) string {
 	release, before, _ := strings.Cut(version, "-")
 	if before == "" {

@@ -16,8 +16,8 @@ type licenceFile struct{ name, content string }
 
 var isLicence = regexp.MustCompile(`(?i)(^|[-.])(licen[cs]es?|copying|notice|patents)([-.]|$)`)
 
-// readLicenceFiles returns the licences in a module, including those of vendored code. outermost limits it to the top folder,
-// for Go itself, whose other licences belong to the compiler.
+// readLicenceFiles returns the licences in a module, including those of vendored code. outermost limits it to
+// the top folder, for Go itself, whose other licences belong to the compiler.
 func readLicenceFiles(dir string, outermost bool) (texts []licenceFile, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -70,8 +70,8 @@ func identifyLicences(texts []licenceFile) (ids []string) {
 	return ids
 }
 
-// joinLicences returns the licences of all components as one text. Equal licences are repeated for each component, with its
-// copyright.
+// joinLicences returns the licences of all components as one text. Equal licences are repeated for each
+// component, with its copyright.
 func joinLicences(components []component) []byte {
 	var out bytes.Buffer
 	fmt.Fprintln(&out, "animalstore is licensed under the Apache License, Version 2.0 (LICENSE). It contains third-party software under these licences.")

@@ -1,6 +1,6 @@
-// Command dist builds the release files: archives with a binary for each platform, Debian packages, SBOMs and checksums. Run
-// it in the root of the repository. Its output depends only on the commit and the version of Go, so that anyone can
-// reproduce and compare it.
+// Command dist builds the release files: archives with a binary for each platform, Debian packages, SBOMs and
+// checksums. Run it in the root of the repository. Its output depends only on the commit and the version of
+// Go, so that anyone can reproduce and compare it.
 package main
 
 import (

@@ -48,7 +48,8 @@ type (
 		Name  string `json:"name"`
 		Value string `json:"value"`
 	}
-	// bomDependency says that the binary contains all components; how they depend on each other is not recorded.
+	// bomDependency says that the binary contains all components; how they depend on each other is not
+	// recorded.
 	bomDependency struct {
 		Ref       string   `json:"ref"`
 		DependsOn []string `json:"dependsOn,omitempty"`

@@ -22,8 +22,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Find returns an error if a goroutine is left. Goroutines have a minute to end: on a busy machine goleak's default of half
-// a second is too short.
+// Find returns an error if a goroutine is left. Goroutines have a minute to end: on a busy machine goleak's
+// default of half a second is too short.
 func Find() error {
 	for end := time.Now().Add(time.Minute); ; {
 		if err := goleak.Find(); err == nil || time.Now().After(end) {

@@ -1,4 +1,5 @@
-// Package petcsv reads and writes animals as CSV. It writes RFC 4180, and reads the variants that spreadsheets write.
+// Package petcsv reads and writes animals as CSV. It writes RFC 4180, and reads the variants that
+// spreadsheets write.
 package petcsv
 
 import (
@@ -14,14 +15,15 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Columns returns the columns in the order in which they are written. Read accepts any order, ignores id, and does not
-// require status.
+// Columns returns the columns in the order in which they are written. Read accepts any order, ignores id, and
+// does not require status.
 func Columns() []string { return []string{"id", "name", "categoryId", "status"} }
 
 const expectedColumns = "name, categoryId and, where you like, status; id may be there and is ignored"
 
-// Read parses a CSV file of animals. The first line names the columns; commas, semicolons or tabs separate them. Problems
-// of a row are recorded in the row. Read returns validation_failed if the file as a whole cannot be parsed.
+// Read parses a CSV file of animals. The first line names the columns; commas, semicolons or tabs separate
+// them. Problems of a row are recorded in the row. Read returns validation_failed if the file as a whole
+// cannot be parsed.
 func Read(file []byte) ([]shop.ImportRow, error) {
 	if bytes.HasPrefix(file, []byte("\xff\xfe")) || bytes.HasPrefix(file, []byte("\xfe\xff")) {
 		return nil, shop.Errorf(shop.ValidationFailed, "The file is UTF-16; save it as CSV in UTF-8.")
@@ -145,7 +147,8 @@ func (c columns) row(line int, record []string) shop.ImportRow {
 	return row
 }
 
-// parseInteger parses an integer. It accepts 7.0, which spreadsheets write, but not 1.2E+17, which has lost digits.
+// parseInteger parses an integer. It accepts 7.0, which spreadsheets write, but not 1.2E+17, which has lost
+// digits.
 func parseInteger(text string) (int64, bool) {
 	whole, fraction, _ := strings.Cut(text, ".")
 	n, err := strconv.ParseInt(whole, 10, 64)

@@ -34,9 +34,9 @@ func appendQuoted(to []byte, text string) []byte {
 	return append(to, '"')
 }
 
-// escapeFormula prefixes an apostrophe to a text that a spreadsheet would run as a formula: the name of an animal must not
-// execute anything on the machine of a reader. A text that already has apostrophes before the sign gets one more, so that
-// unescapeFormula restores every text.
+// escapeFormula prefixes an apostrophe to a text that a spreadsheet would run as a formula: the name of an
+// animal must not execute anything on the machine of a reader. A text that already has apostrophes before the
+// sign gets one more, so that unescapeFormula restores every text.
 func escapeFormula(text string) string {
 	if isFormula(text) {
 		return "'" + text
@@ -52,8 +52,8 @@ func unescapeFormula(text string) string {
 	return text
 }
 
-// isFormula reports whether a text, after leading apostrophes, starts like a formula, including the full-width signs of
-// East Asian keyboards.
+// isFormula reports whether a text, after leading apostrophes, starts like a formula, including the
+// full-width signs of East Asian keyboards.
 func isFormula(text string) bool {
 	text = strings.TrimLeft(text, "'")
 	for _, sign := range []string{"=", "+", "-", "@", "＝", "＋", "－", "＠"} {

@@ -1,5 +1,5 @@
-// Package webhook delivers messages to webhooks: it claims deliveries that are due, signs and sends them, and records the
-// results. Which deliveries are due, and when a failed one is retried, are rules of package shop.
+// Package webhook delivers messages to webhooks: it claims deliveries that are due, signs and sends them, and
+// records the results. Which deliveries are due, and when a failed one is retried, are rules of package shop.
 package webhook
 
 import (
@@ -12,7 +12,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// pollInterval is how often the dispatcher lists webhooks and each worker looks for due deliveries without being woken.
+// pollInterval is how often the dispatcher lists webhooks and each worker looks for due deliveries without
+// being woken.
 const pollInterval = 500 * time.Millisecond
 
 // Config holds the settings of a Dispatcher.
@@ -22,12 +23,13 @@ type Config struct {
 	Version string
 	// AllowPrivate permits receivers at addresses that are not public.
 	AllowPrivate bool
-	// Report is called once for each error on our side, and again only after that error has gone away and come back.
+	// Report is called once for each error on our side, and again only after that error has gone away and
+	// come back.
 	Report func(error)
 }
 
-// Dispatcher runs one worker for each webhook, so that a slow receiver delays no other webhook. Any number of nodes may run
-// a dispatcher on the same store: a node sends only the deliveries that it has claimed.
+// Dispatcher runs one worker for each webhook, so that a slow receiver delays no other webhook. Any number of
+// nodes may run a dispatcher on the same store: a node sends only the deliveries that it has claimed.
 type Dispatcher struct {
 	service *shop.Service
 	sender  *sender
@@ -49,8 +51,8 @@ func New(c Config) *Dispatcher {
 // Collectors returns the metrics about deliveries.
 func (d *Dispatcher) Collectors() []prometheus.Collector { return d.metrics.collectors() }
 
-// Run delivers until the context ends. It then claims nothing more, and returns once the attempts in flight have ended and
-// their results are recorded.
+// Run delivers until the context ends. It then claims nothing more, and returns once the attempts in flight
+// have ended and their results are recorded.
 func (d *Dispatcher) Run(ctx context.Context) {
 	defer d.sender.close()
 	var running sync.WaitGroup
@@ -72,7 +74,8 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	}
 }
 
-// listWebhooks returns all webhooks. Disabled ones are included: a test message may have been requested for them.
+// listWebhooks returns all webhooks. Disabled ones are included: a test message may have been requested for
+// them.
 func (d *Dispatcher) listWebhooks(ctx context.Context) (all []shop.Webhook, err error) {
 	window := shop.Window{Limit: 100}
 	for {
@@ -88,7 +91,8 @@ func (d *Dispatcher) listWebhooks(ctx context.Context) (all []shop.Webhook, err 
 	}
 }
 
-// updateWorkers starts a worker for each new webhook, hands changed webhooks to theirs, and stops those of deleted webhooks.
+// updateWorkers starts a worker for each new webhook, hands changed webhooks to theirs, and stops those of
+// deleted webhooks.
 func (d *Dispatcher) updateWorkers(ctx context.Context, workers map[int64]*worker, hooks []shop.Webhook, running *sync.WaitGroup) {
 	current := map[int64]bool{}
 	for _, hook := range hooks {

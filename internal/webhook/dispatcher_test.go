@@ -325,7 +325,8 @@ func TestWorkerRereadsEventsWhenTypesChange(t *testing.T) {
 	}
 }
 
-// An attempt that could outlast its claim is not started; a result that cannot be recorded before the claim ends is lost.
+// An attempt that could outlast its claim is not started; a result that cannot be recorded before the claim
+// ends is lost.
 func TestAttemptsPastTheirClaim(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)

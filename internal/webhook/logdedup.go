@@ -2,7 +2,8 @@ package webhook
 
 import "sync"
 
-// logDedup reports an error once, however many sources see it and however often, until it is resolved for all of them.
+// logDedup reports an error once, however many sources see it and however often, until it is resolved for all
+// of them.
 type logDedup struct {
 	report func(error)
 	mu     sync.Mutex

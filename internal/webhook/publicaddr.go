@@ -55,7 +55,8 @@ func requirePublic(addr netip.Addr) error {
 	return nil
 }
 
-// nonPublicKind names the kind of an address that is not public, or returns "". In IPv6 only 2000::/3 is public.
+// nonPublicKind names the kind of an address that is not public, or returns "". In IPv6 only 2000::/3 is
+// public.
 func nonPublicKind(addr netip.Addr) string {
 	if addr.Zone() != "" {
 		return "link-local"

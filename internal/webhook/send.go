@@ -37,12 +37,13 @@ type sender struct {
 	now       func() time.Time
 }
 
-// newSender returns a sender that connects only to addresses for which check returns nil; a nil check allows all. A nil
-// resolver is the system's.
+// newSender returns a sender that connects only to addresses for which check returns nil; a nil check allows
+// all. A nil resolver is the system's.
 func newSender(version string, check func(netip.Addr) error, resolver *net.Resolver) *sender {
 	dialer := &net.Dialer{Timeout: attemptTimeout, Resolver: resolver}
 	if check != nil {
-		// Checked after the DNS lookup, on the address that is dialled: the next lookup could return another one.
+		// Checked after the DNS lookup, on the address that is dialled: the next lookup could return another
+		// one.
 		dialer.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(address)
 			if err != nil {
@@ -114,7 +115,8 @@ func (s *sender) post(ctx context.Context, claim shop.Claim, at time.Time) (*htt
 	return s.transport.RoundTrip(request) // http.Client would parse the Location of a redirect
 }
 
-// bodyExcerpt returns the first bytes of a response body as valid UTF-8. It also works on a body that breaks off.
+// bodyExcerpt returns the first bytes of a response body as valid UTF-8. It also works on a body that breaks
+// off.
 func bodyExcerpt(body io.Reader) string {
 	read, _ := io.ReadAll(io.LimitReader(body, maxStoredBody+1))
 	_, _ = io.CopyN(io.Discard, body, maxDrained)
@@ -137,7 +139,8 @@ func truncate(text string) string {
 	return text[:end]
 }
 
-// parseRetryAfter parses a Retry-After header, in seconds or as a date. It returns 0 for a missing or invalid one.
+// parseRetryAfter parses a Retry-After header, in seconds or as a date. It returns 0 for a missing or invalid
+// one.
 func parseRetryAfter(value string, now time.Time) time.Duration {
 	const maxDelay = 365 * 24 * time.Hour // avoids overflow; the shop applies its own limit
 	if seconds, err := strconv.ParseUint(value, 10, 32); err == nil {

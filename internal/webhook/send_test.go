@@ -38,7 +38,8 @@ type receiver struct {
 	got         map[string]int // by webhook-id
 }
 
-// newReceiver starts a receiver that runs the handler, or responds with 200 if it is nil. It listens on addr, or on 127.0.0.1.
+// newReceiver starts a receiver that runs the handler, or responds with 200 if it is nil. It listens on addr,
+// or on 127.0.0.1.
 func newReceiver(t *testing.T, answer http.HandlerFunc, addr ...string) *receiver {
 	t.Helper()
 	r := &receiver{got: map[string]int{}}
@@ -110,8 +111,8 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// A message is signed with the time of sending by the service's clock. With a wrong clock the receiver rejects it; a retry
-// after the clock is corrected is accepted.
+// A message is signed with the time of sending by the service's clock. With a wrong clock the receiver
+// rejects it; a retry after the clock is corrected is accepted.
 func TestMessageIsSignedWithServiceTime(t *testing.T) {
 	t.Parallel()
 	server := newReceiver(t, func(w http.ResponseWriter, r *http.Request) {
@@ -230,7 +231,8 @@ func TestSlowReceiverTimesOut(t *testing.T) {
 	}
 }
 
-// A receiver that switches protocols does not block the attempt: its body is the open connection, which would never end.
+// A receiver that switches protocols does not block the attempt: its body is the open connection, which would
+// never end.
 func TestSwitchingProtocolsEndsTheAttempt(t *testing.T) {
 	t.Parallel()
 	s := unrestrictedSender(t)

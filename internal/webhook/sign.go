@@ -12,7 +12,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// sign returns the webhook-signature header of Standard Webhooks 1.0: one signature for each secret of the webhook.
+// sign returns the webhook-signature header of Standard Webhooks 1.0: one signature for each secret of the
+// webhook.
 func sign(claim shop.Claim, at time.Time) (string, error) {
 	var signatures []string
 	for _, secret := range claim.Secrets {

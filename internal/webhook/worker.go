@@ -14,9 +14,11 @@ import (
 const (
 	// maxInFlight limits the concurrent attempts of one node to one webhook.
 	maxInFlight = 8
-	// batchDelay is how long a worker waits for further events after the first: many events then cost one write.
+	// batchDelay is how long a worker waits for further events after the first: many events then cost one
+	// write.
 	batchDelay = 20 * time.Millisecond
-	// startWithin is how far into its claim an attempt may start: its result must be recorded well before the claim ends.
+	// startWithin is how far into its claim an attempt may start: its result must be recorded well before the
+	// claim ends.
 	startWithin = shop.ClaimFor / 4
 )
 
@@ -70,7 +72,8 @@ func (w *worker) run(ctx context.Context) {
 	}
 }
 
-// poll fans out new events and starts the deliveries that are due. more reports whether further events may be waiting.
+// poll fans out new events and starts the deliveries that are due. more reports whether further events may be
+// waiting.
 func (w *worker) poll(ctx context.Context, hook shop.Webhook) (more bool, err error) {
 	if hook.Enabled {
 		more, err = w.fanOut(ctx, hook)
@@ -132,8 +135,8 @@ func (w *worker) attempt(ctx context.Context, claim shop.Claim, claimedAt time.T
 	w.metrics.outcomes.WithLabelValues(string(w.recordAttempt(ctx, claim, attempt, after, claimedAt.Add(shop.ClaimFor)))).Inc()
 }
 
-// recordAttempt stores the result of an attempt. It retries until the claim ends; a result that is not stored by then is
-// lost, and the message is sent again.
+// recordAttempt stores the result of an attempt. It retries until the claim ends; a result that is not stored
+// by then is lost, and the message is sent again.
 func (w *worker) recordAttempt(ctx context.Context, claim shop.Claim, attempt shop.Attempt, after time.Duration, until time.Time) shop.Outcome {
 	errs := w.errors.newSource()
 	defer errs.resolve()
