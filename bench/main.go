@@ -68,8 +68,8 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err := b.build(ctx); err != nil {
 		return err
 	}
-	trials := b.wanted(b.sqliteScenarios())
-	if err := b.runRounds(ctx, b.sqliteEngine(), trials); err != nil {
+	scenarios := b.wanted(b.sqliteScenarios())
+	if err := b.runRounds(ctx, b.sqliteEngine(), scenarios); err != nil {
 		return err
 	}
 	inPostgres, err := b.runPostgres(ctx)
@@ -79,20 +79,20 @@ func (b *bench) run(ctx context.Context) (err error) {
 		b.progress("%v", err)
 		b.results.fail("PostgreSQL", "every subject", err)
 	}
-	return b.report(ctx, append(trials, inPostgres...))
+	return b.report(ctx, append(scenarios, inPostgres...))
 }
 
 // wanted returns the scenarios that match -only.
-func (b *bench) wanted(trials []scenario) []scenario {
-	return slices.DeleteFunc(trials, func(t scenario) bool { return !b.wants(t.name) })
+func (b *bench) wanted(scenarios []scenario) []scenario {
+	return slices.DeleteFunc(scenarios, func(t scenario) bool { return !b.wants(t.name) })
 }
 
 func (b *bench) wants(name string) bool { return strings.Contains(name, b.only) }
 
 // runRounds runs all rounds on one engine.
-func (b *bench) runRounds(ctx context.Context, e engine, trials []scenario) error {
+func (b *bench) runRounds(ctx context.Context, e engine, scenarios []scenario) error {
 	for round := range b.rounds {
-		if err := b.runRound(ctx, round, trials); err != nil {
+		if err := b.runRound(ctx, round, scenarios); err != nil {
 			return err
 		}
 		if err := b.measureStarts(ctx, e); err != nil {
@@ -106,8 +106,8 @@ func (b *bench) runRounds(ctx context.Context, e engine, trials []scenario) erro
 }
 
 // runRound runs all scenarios once. Failures are reported at the end and do not stop the others.
-func (b *bench) runRound(ctx context.Context, round int, trials []scenario) error {
-	for _, t := range trials {
+func (b *bench) runRound(ctx context.Context, round int, scenarios []scenario) error {
+	for _, t := range scenarios {
 		b.progress("round %d of %d: %s", round+1, b.rounds, t.name)
 		b.runScenario(ctx, round, t)
 	}
@@ -188,7 +188,7 @@ func (b *bench) recordedResponse(ctx context.Context, animals int, r request) (a
 	if a, known := b.responses[name]; known {
 		return a, nil
 	}
-	dir, err := os.MkdirTemp(b.work, "answer-")
+	dir, err := os.MkdirTemp(b.work, "response-")
 	if err != nil {
 		return recordedResponse{}, err
 	}

@@ -73,16 +73,16 @@ func (l *queryLoop) load(ctx context.Context, connections int, duration time.Dur
 	}
 	stop := make(chan struct{})
 	var creates float64
-	var besideErr error
+	var createsErr error
 	var both sync.WaitGroup
-	both.Go(func() { creates, besideErr = l.keepPace(limit, stop) })
+	both.Go(func() { creates, createsErr = l.keepPace(limit, stop) })
 	time.Sleep(time.Second / 2) // the same as for the service
 	s, err := l.measure(limit, connections, duration)
 	time.Sleep(time.Second / 2)
 	close(stop)
 	both.Wait()
 	s.creates = creates
-	return s, errors.Join(err, besideErr)
+	return s, errors.Join(err, createsErr)
 }
 
 // measure runs operations concurrently for a while.

@@ -158,7 +158,7 @@ func (p *postgres) fill(ctx context.Context, animals int) error {
 }
 
 // runPostgres runs all rounds on PostgreSQL. The server runs only during these.
-func (b *bench) runPostgres(ctx context.Context) (trials []scenario, err error) {
+func (b *bench) runPostgres(ctx context.Context) (scenarios []scenario, err error) {
 	wanted := slices.DeleteFunc(postgresCases(), func(d postgresCase) bool { return !b.wants(inPostgres + d.name) })
 	if len(wanted) == 0 && !b.wants(inPostgres+starts) && !b.wants(inPostgres+imports) {
 		return nil, nil
@@ -176,7 +176,7 @@ func (b *bench) runPostgres(ctx context.Context) (trials []scenario, err error) 
 			b.results.fail(inPostgres+d.name, pgxLoop, err)
 			continue
 		}
-		trials = append(trials, server.scenario(d))
+		scenarios = append(scenarios, server.scenario(d))
 	}
 	e := server.engine()
 	if b.wants(inPostgres + imports) {
@@ -184,7 +184,7 @@ func (b *bench) runPostgres(ctx context.Context) (trials []scenario, err error) 
 			e.insert = func(context.Context, string, int) (time.Duration, error) { return 0, err }
 		}
 	}
-	return trials, b.runRounds(ctx, e, trials)
+	return scenarios, b.runRounds(ctx, e, scenarios)
 }
 
 func (p *postgres) version(ctx context.Context) (version string, err error) {

@@ -38,12 +38,12 @@ response or a broken connection gives no figure.
 `
 
 // report prints the results, and writes them to RESULTS.md after a complete run.
-func (b *bench) report(ctx context.Context, trials []scenario) error {
+func (b *bench) report(ctx context.Context, scenarios []scenario) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# Benchmark results\n\nMeasured by `make bench` on %s: %d rounds of %d turns of a second for each figure, on %d cores (%s), with the load generator on the same machine. "+
 		"The load average before the run was %s.\n\n",
 		time.Now().UTC().Format("2 January 2006"), b.rounds, b.seconds, runtime.NumCPU(), processor(), b.loadAverage)
-	text.WriteString(b.results.table(trials))
+	text.WriteString(b.results.table(scenarios))
 	text.WriteString("\n" + startTable(b.startups))
 	text.WriteString("\n" + importTable(b.importResults))
 	for _, name := range sortedNames(b.missing) {

@@ -27,8 +27,10 @@ type threshold struct {
 	least, most float64 // 0: no requirement
 }
 
-func atLeast(least float64, beside string) threshold { return threshold{against: beside, least: least} }
-func atMost(most float64, beside string) threshold   { return threshold{against: beside, most: most} }
+func atLeast(least float64, subject string) threshold {
+	return threshold{against: subject, least: least}
+}
+func atMost(most float64, subject string) threshold { return threshold{against: subject, most: most} }
 
 // The subjects of the scenario about page depth.
 const (

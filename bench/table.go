@@ -17,20 +17,20 @@ type results struct {
 
 // cell identifies the measurements of one row of the table.
 type cell struct {
-	trial, subject string
-	connections    int
+	scenario, subject string
+	connections       int
 }
 
-func (r *results) add(trial, subject string, connections int, s sample) {
+func (r *results) add(scenario, subject string, connections int, s sample) {
 	if r.samples == nil {
 		r.samples = map[cell][]sample{}
 	}
-	at := cell{trial, subject, connections}
+	at := cell{scenario, subject, connections}
 	r.samples[at] = append(r.samples[at], s)
 }
 
-func (r *results) fail(trial, subject string, err error) {
-	r.failures = append(r.failures, fmt.Sprintf("%s, %s: %v", trial, subject, err))
+func (r *results) fail(scenario, subject string, err error) {
+	r.failures = append(r.failures, fmt.Sprintf("%s, %s: %v", scenario, subject, err))
 }
 
 // median returns the medians of a cell's measurements, and whether there are any.
@@ -75,11 +75,11 @@ func medianOf[S any, V cmp.Ordered](samples []S, value func(S) V) V {
 
 // table returns the table of all medians, with the ratios of the first candidate to the others, and the
 // thresholds.
-func (r *results) table(trials []scenario) string {
+func (r *results) table(scenarios []scenario) string {
 	var b strings.Builder
 	b.WriteString("| Case | Connections | Subject | Requests/s | p50 | p99 | animalstore ÷ subject | Target | Met |\n")
 	b.WriteString("|---|--:|---|--:|--:|--:|--:|--:|---|\n")
-	for _, t := range trials {
+	for _, t := range scenarios {
 		for _, connections := range connectionCounts {
 			first, measured := r.median(cell{t.name, t.candidates[0].subject, connections})
 			for i, c := range t.candidates {

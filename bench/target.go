@@ -52,17 +52,17 @@ func (t *httpTarget) load(ctx context.Context, connections int, duration time.Du
 	if t.concurrent.pace == 0 {
 		return load(ctx, t.dir, t.base, t.nextRequest(), connections, duration)
 	}
-	var beside sample
-	var besideErr error
+	var creates sample
+	var createsErr error
 	var both sync.WaitGroup
 	both.Go(func() {
-		beside, besideErr = load(ctx, t.dir, t.base, t.concurrent, concurrentConnections, duration+time.Second)
+		creates, createsErr = load(ctx, t.dir, t.base, t.concurrent, concurrentConnections, duration+time.Second)
 	})
 	time.Sleep(time.Second / 2) // it starts before the load and ends after it
 	s, err := load(ctx, t.dir, t.base, t.nextRequest(), connections, duration)
 	both.Wait()
-	s.creates = beside.perSecond
-	return s, errors.Join(err, besideErr)
+	s.creates = creates.perSecond
+	return s, errors.Join(err, createsErr)
 }
 
 // nextRequest returns the request of the next turn. If parts can be used only once, each turn gets its share.
@@ -138,11 +138,11 @@ func (b *bench) startBare(ctx context.Context, dir string, a recordedResponse, d
 	if err != nil {
 		return nil, "", err
 	}
-	file := filepath.Join(dir, "answer.json")
+	file := filepath.Join(dir, "response.json")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, "", err
 	}
-	p, err := startProcess(ctx, dir, nil, b.program("bare"), "-addr", addr, "-answer", file, "-decode", decode)
+	p, err := startProcess(ctx, dir, nil, b.program("bare"), "-addr", addr, "-response", file, "-decode", decode)
 	return p, "http://" + addr, err
 }
 
@@ -165,7 +165,7 @@ http {
 		listen %[4]s;
 		root %[3]s;
 		location / {
-			try_files /answer.json =404;
+			try_files /response.json =404;
 %[5]s		}
 	}
 }
@@ -194,7 +194,7 @@ func (b *bench) startNginx(ctx context.Context, dir string, a recordedResponse) 
 	if err := os.WriteFile(config, []byte(settings), 0o600); err != nil {
 		return nil, "", err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "answer.json"), a.Body, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "response.json"), a.Body, 0o600); err != nil {
 		return nil, "", err
 	}
 	p, err := startProcess(ctx, dir, nil, "nginx", "-p", dir, "-e", filepath.Join(dir, "error.log"), "-c", config)

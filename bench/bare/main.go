@@ -24,7 +24,7 @@ type response struct {
 
 func main() {
 	addr := flag.String("addr", "127.0.0.1:0", "listen address")
-	file := flag.String("answer", "", "file with a response of the service")
+	file := flag.String("response", "", "file with a response of the service")
 	decode := flag.String("decode", "", "pet or order: decode the request body and respond with one")
 	flag.Parse()
 	text, err := os.ReadFile(*file)

@@ -40,15 +40,15 @@ type receiver struct {
 
 // newReceiver starts a receiver that runs the handler, or responds with 200 if it is nil. It listens on addr,
 // or on 127.0.0.1.
-func newReceiver(t *testing.T, answer http.HandlerFunc, addr ...string) *receiver {
+func newReceiver(t *testing.T, handler http.HandlerFunc, addr ...string) *receiver {
 	t.Helper()
 	r := &receiver{got: map[string]int{}}
 	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		r.mu.Lock()
 		r.got[request.Header.Get("webhook-id")]++
 		r.mu.Unlock()
-		if answer != nil {
-			answer(w, request)
+		if handler != nil {
+			handler(w, request)
 		}
 	}))
 	if len(addr) > 0 {
