@@ -120,7 +120,7 @@ func checkOrders(t *testing.T, service *shop.Service, before time.Time) {
 	orders := map[shop.OrderStatus]int{}
 	soon, referenced := 0, 0
 	for _, order := range listAll(t, func(w shop.PageRequest) (shop.Page[shop.Order], error) {
-		return service.ListOrders(t.Context(), shop.OrderList{Window: w})
+		return service.ListOrders(t.Context(), shop.OrderList{PageRequest: w})
 	}) {
 		orders[order.Status]++
 		if order.Status == shop.Placed && order.HoldExpiresAt.Before(before.Add(24*time.Hour)) {
@@ -295,7 +295,7 @@ func TestConcurrentFillsHappenOnce(t *testing.T) {
 			sum += <-filled
 		}
 		pets := listAll(t, func(w shop.PageRequest) (shop.Page[shop.Pet], error) {
-			return service.ListPets(t.Context(), shop.PetList{Window: w})
+			return service.ListPets(t.Context(), shop.PetList{PageRequest: w})
 		})
 		if sum != len(pets) || sum == 0 {
 			t.Errorf("%d nodes added %d animals, and there are %d", nodes, sum, len(pets))
