@@ -32,7 +32,7 @@ func TestCheckBesideService(t *testing.T) {
 			r := f.run("check")
 			lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
 			if r.code != 1 || len(lines) != 2 || !strings.HasPrefix(lines[0], "inventory sold: counted -1, found ") ||
-				!strings.HasPrefix(lines[1], `pets 7: it is searched for as "X\x1b", and its name is `) || r.stderr != "animalstore: animalstore.db has 2 findings\n" {
+				!strings.HasPrefix(lines[1], `pets 7: its search text is "X\x1b", but its name is `) || r.stderr != "animalstore: animalstore.db has 2 findings\n" {
 				t.Errorf("%+v", r)
 			}
 		}

@@ -1,6 +1,9 @@
 package sqlstore
 
-import "context"
+import (
+	"cmp"
+	"context"
+)
 
 // runner executes statements on one connection, in the transaction that is open there.
 type runner interface {
@@ -40,17 +43,16 @@ func eachRow(ctx context.Context, r runner, query string, fn func(scanner) error
 	return rows.Err()
 }
 
-// firstRow reads the first row of a query into columns, and reports whether there is one.
+// firstRow scans the first row of a query into columns, and reports whether there is one.
 func firstRow(ctx context.Context, r runner, query string, columns ...any) (found bool, err error) {
 	rows, err := r.query(ctx, query, nil)
 	if err != nil {
 		return false, err
 	}
-	defer rows.Close()
-	if rows.Next() {
-		return true, rows.Scan(columns...)
+	if found = rows.Next(); found {
+		err = rows.Scan(columns...)
 	}
-	return false, rows.Err()
+	return found, cmp.Or(err, rows.Close(), rows.Err())
 }
 
 // execAll executes statements until one fails.
