@@ -1,9 +1,9 @@
-# animalstore alone: no shell, no libraries, no root. See docs/installing.md.
+# Only the binary: no shell, no libraries, no root. See docs/installing.md.
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
-# With .git, which tells the version; see .dockerignore.
+# Includes .git, which provides the version; see .dockerignore.
 COPY . .
 ARG TARGETOS
 ARG TARGETARCH
@@ -13,9 +13,9 @@ RUN go run ./internal/dist -unpacked -platforms "${TARGETOS:-linux}/${TARGETARCH
 
 FROM scratch
 LABEL org.opencontainers.image.title="animalstore" \
-      org.opencontainers.image.description="Keeps the catalogue of the animals held by a store" \
+      org.opencontainers.image.description="Catalogue and orders of an animal store" \
       org.opencontainers.image.licenses="Apache-2.0"
-# Whom webhooks and PostgreSQL over TLS may trust.
+# CA certificates for webhooks and for PostgreSQL over TLS.
 COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 COPY --from=build --chown=65532:65532 /image/data /data
 COPY --from=build /image/tmp /tmp

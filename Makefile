@@ -1,4 +1,4 @@
-# What a contributor can do. `make` alone lists it.
+# Tasks for contributors. Run `make` to list them.
 
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 REDOCLY = 2.73.0
@@ -10,7 +10,7 @@ BENCH_ROUNDS ?= 3
 SOAK ?= 10m
 
 .PHONY: help
-help: ## List what can be made.
+help: ## List the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
@@ -22,11 +22,11 @@ build: ## Build the static binary bin/animalstore.
 	CGO_ENABLED=0 go build -trimpath -o bin/animalstore ./cmd/animalstore
 
 .PHONY: test
-test: needs vet ## Check the code and run every test with the race detector.
+test: needs vet ## Check the code and run all tests with the race detector.
 	go test -race -timeout 20m ./...
 
 .PHONY: vet
-vet: ## Check the code without running it: format, vet, staticcheck, and a build for each system.
+vet: ## Check the code without running it: gofmt, vet, staticcheck, also for Windows and macOS.
 	@test -z "$$(gofmt -l .)" || { echo "not formatted:"; gofmt -l .; exit 1; }
 	go vet ./...
 	go run $(STATICCHECK) ./...
@@ -40,47 +40,47 @@ fuzz: ## Fuzz every decoder for FUZZTIME each (30s).
 			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package || exit 1; done || exit 1; done
 
 .PHONY: attack
-attack: ## Attack the service with slow clients for ATTACK_SECONDS each (30), while others are served.
+attack: ## Attack the service with slow clients for ATTACK_SECONDS (30) per attack, while it serves others.
 	scripts/slow-attack $(ATTACK_SECONDS)
 
 .PHONY: lint-api
-lint-api: ## Check the OpenAPI document with public linters, from npm.
+lint-api: ## Lint the OpenAPI document with Redocly and Spectral (from npm).
 	@scripts/need npx npm
 	cd api && npx --yes @redocly/cli@$(REDOCLY) lint --max-problems 1000 openapi.yaml
 	cd api && npx --yes @stoplight/spectral-cli@$(SPECTRAL) lint --fail-severity hint openapi.yaml
 
 .PHONY: soak
-soak: ## Let everything happen at once for SOAK (10m): kills, full disks, cut connections; then check all that is left.
+soak: ## Run load, kills, full disks and broken connections together for SOAK (10m), then check the store.
 	@scripts/need-postgres
 	SOAK=$(SOAK) go test -count 1 -run '^TestSoak$$' -timeout 0 -v ./internal/e2e
 
 .PHONY: dist
-dist: ## Make what is given to people, into dist: archives, Debian packages, SBOMs, checksums.
+dist: ## Build the release into dist: archives, Debian packages, SBOMs, checksums.
 	go run ./internal/dist
 
 .PHONY: dist-check
-dist-check: ## Make it twice, under other circumstances, and compare byte by byte.
+dist-check: ## Build the release twice in different environments and compare byte by byte.
 	scripts/dist-check
 
 .PHONY: package-test
-package-test: ## Install, upgrade, remove and purge the Debian package on a small Debian with systemd (as root).
-	scripts/try-package
+package-test: ## Install, upgrade, remove and purge the Debian package in a container with systemd (as root).
+	scripts/package-test
 
 .PHONY: screenshots
-screenshots: ## Take the pictures of the staff pages into docs.
+screenshots: ## Take the screenshots of the staff pages in docs.
 	@scripts/need chromium-headless-shell chromium-headless-shell
 	go test -count=1 -run TestScreenshots ./internal/staff/browser -screenshots $(CURDIR)/docs
 
 .PHONY: bench
-bench: ## Measure it beside baselines and a peer, in BENCH_ROUNDS (3) rounds of BENCH_SECONDS (3) turns of a second, into bench/RESULTS.md; half an hour.
+bench: ## Benchmark against baselines and a peer, BENCH_ROUNDS (3) rounds of BENCH_SECONDS (3) seconds, into bench/RESULTS.md (half an hour).
 	@scripts/need wrk wrk
-	@scripts/need nginx nginx || echo "bench: it goes on without nginx" >&2
+	@scripts/need nginx nginx || echo "bench: continuing without nginx" >&2
 	@scripts/need pkill procps
 	@scripts/need-postgres
 	cd bench && go run . -seconds $(BENCH_SECONDS) -rounds $(BENCH_ROUNDS)
 
-# What the tests use beside Go: the race detector needs a C compiler, some tests paste curl lines, PostgreSQL and the browser are
-# real, and the example in TypeScript is checked and run.
+# Tools that the tests need besides Go: a C compiler for the race detector, curl for the examples in the documentation,
+# PostgreSQL, a browser, and npm for the TypeScript example.
 .PHONY: needs
 needs:
 	@scripts/need gcc gcc libc6-dev

@@ -8,8 +8,8 @@ import (
 //go:embed docs/*.html docs/*.css docs/*.js docs/*.txt
 var docs embed.FS
 
-// DocsPages are the pages of the documentation: reference.html and guides.html.
+// DocsPages returns the templates of the documentation pages: reference.html and guides.html.
 func DocsPages() (*template.Template, error) { return template.ParseFS(docs, "docs/*.html") }
 
-// DocsFile returns a file that the pages use, or that says under which licence they may.
+// DocsFile returns a file that the pages use, or the licence of one.
 func DocsFile(name string) ([]byte, error) { return docs.ReadFile("docs/" + name) }

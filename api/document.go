@@ -1,4 +1,5 @@
-// Package api holds the OpenAPI document, which is the contract of the service, and renders it for serving.
+// Package api holds the OpenAPI document, which is the contract of the service, and the pages of the
+// documentation.
 package api
 
 import (
@@ -21,36 +22,38 @@ type Server struct {
 	Description string `json:"description,omitempty"`
 }
 
-// Document is the OpenAPI document, ready to be served with any servers.
+// Document is the OpenAPI document, ready to be rendered with any servers.
 type Document struct {
-	yaml, json cut
+	yaml, json splitDocument
 }
 
-// NewDocument renders the document both ways, once, so that serving it only has to put the servers in.
-func NewDocument() (*Document, error) { return parse(source) }
+// NewDocument parses the embedded document and prepares both formats, so that rendering only inserts the
+// servers.
+func NewDocument() (*Document, error) { return parseDocument(source) }
 
-// YAML returns the document as it was written, comments and layout too, with these servers.
-func (d *Document) YAML(servers []Server) []byte { return d.yaml.join(servers) }
+// YAML returns the document with these servers. Comments and layout are kept.
+func (d *Document) YAML(servers []Server) []byte { return d.yaml.render(servers) }
 
-// JSON returns the same content as JSON, its members in the order in which they were written.
-func (d *Document) JSON(servers []Server) []byte { return d.json.join(servers) }
+// JSON returns the document with these servers as JSON. The order of the keys is kept.
+func (d *Document) JSON(servers []Server) []byte { return d.json.render(servers) }
 
-// cut is a rendered document without the value of its servers.
-type cut struct{ before, after []byte }
+// splitDocument is a rendered document, split where the value of servers goes.
+type splitDocument struct{ before, after []byte }
 
-// join puts the servers in as JSON, which is YAML too, so that whatever is in a URL stays data.
-func (c cut) join(servers []Server) []byte {
+// render inserts the servers as JSON, which is also valid YAML, so that special characters in a URL are
+// escaped.
+func (s splitDocument) render(servers []Server) []byte {
 	if servers == nil {
 		servers = []Server{}
 	}
 	var b bytes.Buffer
-	b.Write(c.before)
+	b.Write(s.before)
 	writeValue(&b, servers)
-	b.Write(c.after)
+	b.Write(s.after)
 	return b.Bytes()
 }
 
-func parse(text []byte) (*Document, error) {
+func parseDocument(text []byte) (*Document, error) {
 	var file yaml.Node
 	if err := yaml.Unmarshal(text, &file); err != nil {
 		return nil, fmt.Errorf("openapi.yaml: %w", err)
@@ -63,24 +66,24 @@ func parse(text []byte) (*Document, error) {
 	if at < 0 || at%2 != 0 {
 		return nil, errors.New("openapi.yaml: no servers")
 	}
-	asJSON, err := cutJSON(root, at)
+	asJSON, err := splitJSON(root, at)
 	if err != nil {
 		return nil, fmt.Errorf("openapi.yaml: %w", err)
 	}
-	return &Document{yaml: cutYAML(text, root, at), json: asJSON}, nil
+	return &Document{yaml: splitYAML(text, root, at), json: asJSON}, nil
 }
 
-// cutYAML cuts the lines of the servers out of the text, and leaves every other line as it was written.
-func cutYAML(text []byte, root *yaml.Node, at int) cut {
+// splitYAML cuts the lines of the servers out of the text, and keeps every other line unchanged.
+func splitYAML(text []byte, root *yaml.Node, at int) splitDocument {
 	key, value := root.Content[at], root.Content[at+1]
 	lines := slices.Collect(bytes.Lines(text))
-	return cut{
+	return splitDocument{
 		before: append(bytes.Join(lines[:key.Line-1], nil), "servers: "...),
 		after:  append([]byte("\n"), bytes.Join(lines[lastLine(value):], nil)...),
 	}
 }
 
-// lastLine is the last line on which a part of the node begins: no value among the servers takes two.
+// lastLine returns the last line of a node. It assumes that no value of the servers spans several lines.
 func lastLine(n *yaml.Node) int {
 	last := n.Line
 	for _, part := range n.Content {
@@ -89,11 +92,11 @@ func lastLine(n *yaml.Node) int {
 	return last
 }
 
-func cutJSON(root *yaml.Node, at int) (cut, error) {
+func splitJSON(root *yaml.Node, at int) (splitDocument, error) {
 	var before, after bytes.Buffer
 	before.WriteByte('{')
 	if err := writeMembers(&before, root.Content[:at]); err != nil {
-		return cut{}, err
+		return splitDocument{}, err
 	}
 	if at > 0 {
 		before.WriteByte(',')
@@ -102,15 +105,15 @@ func cutJSON(root *yaml.Node, at int) (cut, error) {
 	if rest := root.Content[at+2:]; len(rest) > 0 {
 		after.WriteByte(',')
 		if err := writeMembers(&after, rest); err != nil {
-			return cut{}, err
+			return splitDocument{}, err
 		}
 	}
 	after.WriteByte('}')
-	return cut{before: before.Bytes(), after: after.Bytes()}, nil
+	return splitDocument{before: before.Bytes(), after: after.Bytes()}, nil
 }
 
-// writeNode writes from the tree, not from decoded values: those would lose the order of the members, and the
-// digits of large numbers.
+// writeNode writes a YAML node as JSON. Decoded values would lose the order of keys and the precision of
+// large numbers.
 func writeNode(b *bytes.Buffer, n *yaml.Node) error {
 	switch {
 	case n.Kind == yaml.MappingNode:
@@ -134,20 +137,20 @@ func writeNode(b *bytes.Buffer, n *yaml.Node) error {
 		writeValue(b, n.Value)
 	case n.Kind == yaml.ScalarNode && json.Valid([]byte(n.Value)):
 		b.WriteString(n.Value)
-	default: // an alias, a date, 0x10, ~: JSON has no such thing
-		return fmt.Errorf("line %d: %q is written in a way that JSON does not know", n.Line, n.Value)
+	default: // an alias, a date, 0x10, ~
+		return fmt.Errorf("line %d: %q has no equivalent in JSON", n.Line, n.Value)
 	}
 	return nil
 }
 
-// writeMembers writes keys and values that follow each other. A key is a string, whatever it looks like.
+// writeMembers writes alternating keys and values as members of a JSON object. Keys are always strings.
 func writeMembers(b *bytes.Buffer, content []*yaml.Node) error {
 	for i := 0; i < len(content); i += 2 {
 		if i > 0 {
 			b.WriteByte(',')
 		}
 		if content[i].Kind != yaml.ScalarNode {
-			return fmt.Errorf("line %d: a key is not a word", content[i].Line)
+			return fmt.Errorf("line %d: a key is not a scalar", content[i].Line)
 		}
 		writeValue(b, content[i].Value)
 		b.WriteByte(':')
@@ -158,8 +161,7 @@ func writeMembers(b *bytes.Buffer, content []*yaml.Node) error {
 	return nil
 }
 
-// writeValue writes strings and servers, which can always be encoded. The text keeps its angle brackets and
-// ampersands: it is no part of a web page.
+// writeValue writes a string or servers, which can always be encoded.
 func writeValue(b *bytes.Buffer, v any) {
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)

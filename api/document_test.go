@@ -29,7 +29,7 @@ func decodeYAML(t *testing.T, text []byte) map[string]any {
 	if err := yaml.Unmarshal(text, &v); err != nil {
 		t.Fatal(err)
 	}
-	return viaJSON(t, v)
+	return normalize(t, v)
 }
 
 func decodeJSON(t *testing.T, text []byte) map[string]any {
@@ -43,8 +43,8 @@ func decodeJSON(t *testing.T, text []byte) map[string]any {
 	return v
 }
 
-// viaJSON gives values from YAML the types that values from JSON have.
-func viaJSON(t *testing.T, v map[string]any) map[string]any {
+// normalize converts values decoded from YAML to the types that JSON decoding produces.
+func normalize(t *testing.T, v map[string]any) map[string]any {
 	t.Helper()
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -53,7 +53,7 @@ func viaJSON(t *testing.T, v map[string]any) map[string]any {
 	return decodeJSON(t, text)
 }
 
-func TestYAMLAndJSONHoldTheSame(t *testing.T) {
+func TestYAMLAndJSONAreEqual(t *testing.T) {
 	d := newDocument(t)
 	servers := []Server{
 		{URL: "https://animals.test/v1", Description: "Production"},
@@ -61,7 +61,7 @@ func TestYAMLAndJSONHoldTheSame(t *testing.T) {
 	}
 	fromYAML, fromJSON := decodeYAML(t, d.YAML(servers)), decodeJSON(t, d.JSON(servers))
 	if !reflect.DeepEqual(fromYAML, fromJSON) {
-		t.Error("the two differ")
+		t.Error("YAML and JSON differ")
 	}
 
 	want := []any{
@@ -76,11 +76,11 @@ func TestYAMLAndJSONHoldTheSame(t *testing.T) {
 	delete(written, "servers")
 	delete(fromYAML, "servers")
 	if !reflect.DeepEqual(fromYAML, written) {
-		t.Error("more than the servers was changed")
+		t.Error("more than the servers has changed")
 	}
 }
 
-func TestYAMLKeepsTheLinesOfTheFile(t *testing.T) {
+func TestYAMLKeepsTheOriginalLines(t *testing.T) {
 	served := string(newDocument(t).YAML(nil))
 	before, rest, _ := strings.Cut(string(source), "servers:\n")
 	_, after, _ := strings.Cut(rest, "\n\n")
@@ -89,7 +89,7 @@ func TestYAMLKeepsTheLinesOfTheFile(t *testing.T) {
 	}
 }
 
-func TestServersStayData(t *testing.T) {
+func TestServersAreEscaped(t *testing.T) {
 	d := newDocument(t)
 	for _, odd := range []string{
 		`http://x/"v1`, `http://x/\`, "http://x/\npaths: {}", `"}],"paths":{}`, `http://x/'#: <&>`,
@@ -102,7 +102,7 @@ func TestServersStayData(t *testing.T) {
 		} {
 			server := got["servers"].([]any)[0].(map[string]any)
 			if server["url"] != odd || (odd != "" && server["description"] != odd) {
-				t.Errorf("%s: %q came back as %q", name, odd, server)
+				t.Errorf("%s: %q became %q", name, odd, server)
 			}
 			if len(got["paths"].(map[string]any)) == 0 {
 				t.Errorf("%s: %q changed the paths", name, odd)
@@ -111,7 +111,7 @@ func TestServersStayData(t *testing.T) {
 	}
 }
 
-// A server that is put in must not reach the next caller.
+// Rendering must not change an earlier result.
 func TestRenderingsAreIndependent(t *testing.T) {
 	d := newDocument(t)
 	first := d.YAML([]Server{{URL: "http://first/v1"}})
@@ -122,7 +122,7 @@ func TestRenderingsAreIndependent(t *testing.T) {
 	}
 }
 
-func TestJSONKeepsTheOrder(t *testing.T) {
+func TestJSONKeepsTheKeyOrder(t *testing.T) {
 	var file yaml.Node
 	if err := yaml.Unmarshal(source, &file); err != nil {
 		t.Fatal(err)
@@ -137,7 +137,7 @@ func TestJSONKeepsTheOrder(t *testing.T) {
 	}
 }
 
-// keys lists every key below the node in the order of the text.
+// keys lists every key below a node in document order.
 func keys(n *yaml.Node) (all []string) {
 	for i, part := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 {
@@ -148,7 +148,7 @@ func keys(n *yaml.Node) (all []string) {
 	return all
 }
 
-func TestScalars(t *testing.T) {
+func TestScalarsAreConverted(t *testing.T) {
 	for _, tt := range []struct{ yaml, json string }{
 		{`9223372036854775807`, `9223372036854775807`},
 		{`-9223372036854775808`, `-9223372036854775808`},
@@ -165,7 +165,7 @@ func TestScalars(t *testing.T) {
 		{`{}`, `{}`},
 		{`[]`, `[]`},
 	} {
-		d, err := parse([]byte("before: " + tt.yaml + "\nservers: []\nafter: " + tt.yaml + "\n"))
+		d, err := parseDocument([]byte("before: " + tt.yaml + "\nservers: []\nafter: " + tt.yaml + "\n"))
 		if err != nil {
 			t.Errorf("%s: %v", tt.yaml, err)
 			continue
@@ -177,14 +177,14 @@ func TestScalars(t *testing.T) {
 	}
 }
 
-func TestServersAnywhere(t *testing.T) {
+func TestServersMayStandAnywhere(t *testing.T) {
 	servers := []Server{{URL: "u"}}
 	for _, text := range []string{
 		"servers:\n  - url: old\n    description: old\n# of a\na: 1\n",
 		"a: 1\nservers:\n  - url: old\n  - url: older",
 		"a: 1\nservers: [{url: old}] # one\n",
 	} {
-		d, err := parse([]byte(text))
+		d, err := parseDocument([]byte(text))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,14 +198,14 @@ func TestServersAnywhere(t *testing.T) {
 	}
 }
 
-func TestWhatJSONDoesNotKnowIsRefused(t *testing.T) {
+func TestYAMLBeyondJSONIsRejected(t *testing.T) {
 	for _, text := range []string{
 		"", "[]", "a: 1", "a: servers", "a: [", "a: {servers: []}",
 		"a: 2030-12-05\nservers: []", "a: 0x10\nservers: []", "a: ~\nservers: []", "a: .nan\nservers: []",
 		"servers: []\na: True", "a: &x 1\nservers: []\nb: *x", "servers: []\n? [a]\n: 1",
 	} {
-		if _, err := parse([]byte(text)); err == nil {
-			t.Errorf("%q was taken", text)
+		if _, err := parseDocument([]byte(text)); err == nil {
+			t.Errorf("%q was accepted", text)
 		}
 	}
 }
@@ -223,8 +223,8 @@ func TestDocumentIsValid(t *testing.T) {
 	}
 }
 
-// Spoils one example of each kind, to see that valid examples are no accident.
-func TestWrongExamplesAreFound(t *testing.T) {
+// Breaks one example of each kind, to prove that examples are validated.
+func TestInvalidExamplesAreDetected(t *testing.T) {
 	for _, tt := range []struct{ old, new string }{
 		{"value: { name: Rex, categoryId: 1, status: available }", "value: { name: Rex }"},
 		{"- { id: 1, name: Mia, categoryId: 2 }", "- { id: 1, name: Mia, categoryId: '2' }"},
@@ -247,13 +247,13 @@ func TestWrongExamplesAreFound(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := doc.Validate(context.Background()); err == nil {
-			t.Errorf("%q was taken", tt.new)
+			t.Errorf("%q was accepted", tt.new)
 		}
 	}
 }
 
-// The library does not look at the examples of headers.
-func TestHeaderExamplesFit(t *testing.T) {
+// The library does not validate the examples of headers.
+func TestHeaderExamplesMatchTheirSchemas(t *testing.T) {
 	doc, err := openapi3.NewLoader().LoadFromData(source)
 	if err != nil {
 		t.Fatal(err)
@@ -272,7 +272,7 @@ func TestHeaderExamplesFit(t *testing.T) {
 	}
 }
 
-func TestTextRule(t *testing.T) {
+func TestNamePattern(t *testing.T) {
 	doc, err := openapi3.NewLoader().LoadFromData(source)
 	if err != nil {
 		t.Fatal(err)
@@ -284,18 +284,18 @@ func TestTextRule(t *testing.T) {
 		"subject": doc.Components.Parameters["subject"].Value.Schema.Value.Pattern,
 	} {
 		if other != pattern {
-			t.Errorf("%s has another rule: %s", name, other)
+			t.Errorf("%s has a different pattern: %s", name, other)
 		}
 	}
 	rule := regexp.MustCompile(pattern)
 	for _, good := range []string{"a", " a ", "  a b  ", "🐢", "\u00a0", "\u2028", "\u0085", "<&>\"'\\"} {
 		if !rule.MatchString(good) {
-			t.Errorf("%q was refused", good)
+			t.Errorf("%q was rejected", good)
 		}
 	}
 	for _, bad := range []string{"", " ", "   ", "a\n", "\na", "a\x00b", "a\x1f", "\x7f", "a\tb"} {
 		if rule.MatchString(bad) {
-			t.Errorf("%q was taken", bad)
+			t.Errorf("%q was accepted", bad)
 		}
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// build builds the programs that are measured, as `make build` does.
+// build builds the programs to measure, with the flags of `make build`.
 func (b *bench) build(ctx context.Context) error {
 	for name, dir := range map[string]string{"animalstore": "cmd/animalstore", "bare": "bench/bare"} {
 		if err := b.buildOne(ctx, name, dir); err != nil {
@@ -15,8 +15,8 @@ func (b *bench) build(ctx context.Context) error {
 		}
 	}
 	if err := b.buildOne(ctx, "pocketbase", "bench/pocketbase"); err != nil {
-		b.missing[pocketbase] = "it could not be built"
-		b.say("%v", err)
+		b.missing[pocketbase] = "building it failed"
+		b.progress("%v", err)
 	}
 	if _, err := exec.LookPath("nginx"); err != nil {
 		b.missing[nginx] = "it is not installed"
@@ -28,10 +28,10 @@ func (b *bench) buildOne(ctx context.Context, name, dir string) error {
 	return run(ctx, filepath.Join(b.root, dir), "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-o", b.program(name), ".")
 }
 
-// program is the path of a program that was built.
+// program returns the path of a built program.
 func (b *bench) program(name string) string { return filepath.Join(b.work, name) }
 
-// run runs a command to its end.
+// run runs a command to completion.
 func run(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir

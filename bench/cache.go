@@ -12,10 +12,10 @@ import (
 	"path/filepath"
 )
 
-// cache keeps filled stores between runs: to fill one takes longer than to measure it.
+// cache keeps filled stores between runs: filling one takes longer than measuring it.
 type cache struct{ dir string }
 
-// openCache opens the folder for stores of this schema, and removes those of other ones.
+// openCache opens the folder for stores of the current schema, and removes those of other schemas.
 func openCache(root string) (cache, error) {
 	user, err := os.UserCacheDir()
 	if err != nil {
@@ -43,7 +43,7 @@ func openCache(root string) (cache, error) {
 	return cache{dir}, os.MkdirAll(dir, 0o700)
 }
 
-// removeOthers removes what is of no use any more: it takes hundreds of megabytes.
+// removeOthers removes outdated stores, which take hundreds of megabytes.
 func removeOthers(parent, name string) error {
 	folders, err := filepath.Glob(filepath.Join(parent, "*"))
 	if err != nil {
@@ -57,15 +57,15 @@ func removeOthers(parent, name string) error {
 	return err
 }
 
-// folder returns a folder of the cache, which make fills where there is none yet. One that was not filled to the end does
-// not count.
+// folder returns a folder of the cache. If it does not exist, make fills it; a folder that was not filled
+// completely does not count.
 func (c cache) folder(name string, make func(dir string) error) (string, error) {
 	dir := filepath.Join(c.dir, name)
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
-	fmt.Fprintf(os.Stderr, "bench: filling %s, once\n", dir)
-	unfinished := dir + ".unfinished" // there may be one of a run that was killed
+	fmt.Fprintf(os.Stderr, "bench: filling %s (only once)\n", dir)
+	unfinished := dir + ".unfinished" // may exist from a run that was killed
 	if err := errors.Join(os.RemoveAll(unfinished), os.Mkdir(unfinished, 0o700)); err != nil {
 		return "", err
 	}
@@ -77,14 +77,14 @@ func (c cache) folder(name string, make func(dir string) error) (string, error) 
 
 const databaseName = "animalstore.db"
 
-// store returns the folder of a store with so many animals.
+// store returns the folder of a store with this number of animals.
 func (c cache) store(ctx context.Context, animals int) (string, error) {
 	return c.folder(fmt.Sprintf("animals-%d", animals), func(dir string) error {
 		return fill(ctx, filepath.Join(dir, databaseName), animals)
 	})
 }
 
-// copyFolder copies the files of a folder, to the disk: what the system would write later would slow down what is measured.
+// copyFolder copies a folder and syncs it to disk: later write-back would disturb the measurement.
 func copyFolder(from, to string) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

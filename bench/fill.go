@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// The stores that are measured: how many animals they have.
+// The sizes of the stores, in animals.
 const (
 	none       = 0
 	small      = 100_000
@@ -18,8 +18,8 @@ const (
 	categories = 20
 )
 
-// petOf is the animal with an id. Of ten, eight are available.
-func petOf(id int64) shop.NewPet {
+// newPet returns the animal with an id. Eight of ten are available.
+func newPet(id int64) shop.NewPet {
 	status := shop.Available
 	switch (id - 1) % 10 {
 	case 8:
@@ -30,12 +30,12 @@ func petOf(id int64) shop.NewPet {
 	return shop.NewPet{Name: fmt.Sprintf("Animal %d", id), CategoryID: id%categories + 1, Status: status}
 }
 
-// available are how many of a store's animals are, and availableID is the id of one of these, counted from 0.
+// available returns the number of available animals in a store, and availableID the id of the nth one, from 0.
 func available(animals int) int { return animals / 10 * 8 }
 
 func availableID(n int) int64 { return int64(n/8*10 + n%8 + 1) }
 
-// fill makes a store with so many animals. They are written as the service writes them, with their events and counts, but
+// fill creates a store with animals. They are written as the service does it, with events and counts, but
 // many in one transaction.
 func fill(ctx context.Context, path string, animals int) (err error) {
 	store, err := sqlstore.Open(ctx, path, sqlstore.Options{Exclusive: true})
@@ -50,7 +50,7 @@ func fill(ctx context.Context, path string, animals int) (err error) {
 	for done := 0; done < animals; done += atOnce {
 		err := store.Write(ctx, func(tx shop.WriteTx) error {
 			for i := range min(atOnce, animals-done) {
-				if err := insert(tx, petOf(int64(done+i+1))); err != nil {
+				if err := insert(tx, newPet(int64(done+i+1))); err != nil {
 					return err
 				}
 			}
@@ -66,7 +66,7 @@ func fill(ctx context.Context, path string, animals int) (err error) {
 func insert(tx shop.WriteTx, n shop.NewPet) error {
 	created, err := tx.EnsureCategory(n.CategoryID)
 	if err == nil && created {
-		err = enter(tx, shop.CategoryCreated, fmt.Sprintf("categories/%d", n.CategoryID), shop.Category{ID: n.CategoryID})
+		err = appendEvent(tx, shop.CategoryCreated, fmt.Sprintf("categories/%d", n.CategoryID), shop.Category{ID: n.CategoryID})
 	}
 	if err != nil {
 		return err
@@ -75,10 +75,10 @@ func insert(tx shop.WriteTx, n shop.NewPet) error {
 	if err != nil {
 		return err
 	}
-	return enter(tx, shop.PetCreated, fmt.Sprintf("pets/%d", pet.ID), pet)
+	return appendEvent(tx, shop.PetCreated, fmt.Sprintf("pets/%d", pet.ID), pet)
 }
 
-func enter(tx shop.WriteTx, what shop.EventType, subject string, current any) error {
+func appendEvent(tx shop.WriteTx, what shop.EventType, subject string, current any) error {
 	data, err := json.Marshal(map[string]any{"current": current, "previous": nil})
 	if err != nil {
 		return err

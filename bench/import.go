@@ -16,83 +16,84 @@ import (
 	"animalstore/internal/shop"
 )
 
-// bareInserts is the baseline of imports, as the table names it.
+// bareInserts is the name of the baseline of imports in the table.
 const bareInserts = "bare SQLite loop"
 
-// leastImport is how fast an import is to be, beside a loop that inserts the same rows in one transaction.
-const leastImport = 0.5
+// minImportRatio is the required speed of an import, relative to a loop that inserts the same rows in one
+// transaction.
+const minImportRatio = 0.5
 
-// intakeBy is who imports, and into which kind of database.
-type intakeBy struct{ cases, subject string }
+// importKey identifies the results of one subject on one engine.
+type importKey struct{ prefix, subject string }
 
-// intake is one import of a million animals.
-type intake struct {
+// importResult is the measurement of one import of a million animals.
+type importResult struct {
 	took   time.Duration
-	memory int64 // resident in the service, in bytes, after it
+	memory int64 // resident memory of the service after the import, in bytes
 }
 
-// imports is the name of the case, in every kind of database.
+// imports is the name of the case, after the prefix of the engine.
 const imports = "import"
 
-// measureImports imports the same animals with the command, which talks HTTP, and then with a loop that has nothing around it.
+// measureImports imports the same animals with the command, over HTTP, and then with a plain loop of inserts.
 func (b *bench) measureImports(ctx context.Context, e engine) error {
-	if !b.wants(e.cases + imports) {
+	if !b.wants(e.prefix + imports) {
 		return nil
 	}
-	b.say(e.cases + imports)
-	byCommand := func(ctx context.Context, dir string) (intake, error) { return b.importFile(ctx, e, dir, large) }
-	byLoop := func(ctx context.Context, dir string) (intake, error) {
+	b.progress(e.prefix + imports)
+	byCommand := func(ctx context.Context, dir string) (importResult, error) { return b.importFile(ctx, e, dir, large) }
+	byLoop := func(ctx context.Context, dir string) (importResult, error) {
 		took, err := e.insert(ctx, dir, large)
-		return intake{took: took}, err
+		return importResult{took: took}, err
 	}
 	return errors.Join(b.measureImport(ctx, e, service, byCommand), b.measureImport(ctx, e, e.baseline, byLoop))
 }
 
-func (b *bench) measureImport(ctx context.Context, e engine, subject string, measure func(context.Context, string) (intake, error)) error {
+func (b *bench) measureImport(ctx context.Context, e engine, subject string, measure func(context.Context, string) (importResult, error)) error {
 	dir, err := os.MkdirTemp(b.work, "import-")
 	if err != nil {
 		return err
 	}
 	err = e.clear(ctx)
-	var taken intake
+	var result importResult
 	if err == nil {
-		taken, err = measure(ctx, dir)
+		result, err = measure(ctx, dir)
 	}
 	err = errors.Join(err, os.RemoveAll(dir))
 	if ctx.Err() != nil {
 		return ctx.Err()
 	} else if err != nil {
-		b.results.fail(e.cases+imports, subject, err)
+		b.results.fail(e.prefix+imports, subject, err)
 		return nil
 	}
-	b.say("  %-32s %10.0f animals/s", subject, large/taken.took.Seconds())
-	by := intakeBy{e.cases, subject}
-	b.intakes[by] = append(b.intakes[by], taken)
+	b.progress("  %-32s %10.0f animals/s", subject, large/result.took.Seconds())
+	by := importKey{e.prefix, subject}
+	b.importResults[by] = append(b.importResults[by], result)
 	return nil
 }
 
-// importFile runs the command on a file, as people do.
-func (b *bench) importFile(ctx context.Context, e engine, dir string, animals int) (taken intake, err error) {
+// importFile runs the import command on a CSV file.
+func (b *bench) importFile(ctx context.Context, e engine, dir string, animals int) (result importResult, err error) {
 	file := filepath.Join(dir, "pets.csv")
 	if err := writeCSV(file, animals); err != nil {
-		return intake{}, err
+		return importResult{}, err
 	}
 	p, base, err := e.start(ctx, dir, none)
 	if err != nil {
-		return intake{}, err
+		return importResult{}, err
 	}
 	defer func() { err = errors.Join(err, p.stop()) }()
 	if _, _, err := p.waitFor(base+"/readyz", ""); err != nil {
-		return intake{}, err
+		return importResult{}, err
 	}
 	key := "ANIMALSTORE_KEY=" + strings.TrimPrefix(serviceKey, "Bearer ")
 	began := time.Now()
 	if err := run(ctx, dir, "env", key, b.program("animalstore"), "import", "--url", base+"/v1", file); err != nil {
-		return intake{}, err
+		return importResult{}, err
 	}
-	taken.took = time.Since(began)
-	taken.memory, err = p.resident()
-	return taken, err
+	result.took = time.Since(began)
+	result.memory, err = p.resident()
+	return result, err
 }
 
 func writeCSV(path string, animals int) (err error) {
@@ -104,13 +105,14 @@ func writeCSV(path string, animals int) (err error) {
 	text := bufio.NewWriter(file)
 	fmt.Fprintln(text, "name,categoryId,status")
 	for id := range int64(animals) {
-		pet := petOf(id + 1)
+		pet := newPet(id + 1)
 		fmt.Fprintf(text, "%s,%d,%s\n", pet.Name, pet.CategoryID, pet.Status)
 	}
 	return text.Flush()
 }
 
-// insertAll inserts the rows of the animals and of their events, in a store that the service would open, in one transaction.
+// insertAll inserts the rows of the animals and their events in one transaction, into a store of the
+// service's schema.
 func insertAll(ctx context.Context, dir string, animals int) (took time.Duration, err error) {
 	path := filepath.Join(dir, "loop.db")
 	if err := fill(ctx, path, none); err != nil {
@@ -126,7 +128,7 @@ func insertAll(ctx context.Context, dir string, animals int) (took time.Duration
 	if err != nil {
 		return 0, err
 	}
-	defer tx.Rollback() // after a commit it does nothing
+	defer tx.Rollback() // no-op after a commit
 	for id := range categories {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO categories (id) VALUES (?)", id+1); err != nil {
 			return 0, err
@@ -141,12 +143,12 @@ func insertAll(ctx context.Context, dir string, animals int) (took time.Duration
 		return 0, err
 	}
 	for id := range int64(animals) {
-		n := petOf(id + 1)
+		n := newPet(id + 1)
 		pet := shop.Pet{ID: id + 1, Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}
 		if _, err := pets.ExecContext(ctx, n.Name, shop.Fold(n.Name), n.CategoryID, n.Status); err != nil {
 			return 0, err
 		}
-		if _, err := events.ExecContext(ctx, shop.PetCreated, subjectOf(pet), "configured", saying(pet, "null"), time.Now().UnixMicro()); err != nil {
+		if _, err := events.ExecContext(ctx, shop.PetCreated, subjectOf(pet), "configured", eventData(pet, "null"), time.Now().UnixMicro()); err != nil {
 			return 0, err
 		}
 	}
@@ -156,29 +158,29 @@ func insertAll(ctx context.Context, dir string, animals int) (took time.Duration
 	return time.Since(began), nil
 }
 
-// importTable writes the medians of all imports. There is a bar for a file alone.
-func importTable(intakes map[intakeBy][]intake) string {
+// importTable returns the table of the medians of all imports. Only SQLite has a threshold.
+func importTable(results map[importKey][]importResult) string {
 	var b strings.Builder
-	b.WriteString("| import of a million animals | took | animals a second | resident after it | animalstore ÷ it | to reach | reached |\n")
+	b.WriteString("| Import of a million animals | Time | Animals/s | Memory afterwards | animalstore ÷ subject | Target | Met |\n")
 	b.WriteString("|---|--:|--:|--:|--:|---|---|\n")
-	for _, by := range []intakeBy{{"", bareInserts}, {inPostgres, pgxLoop}} {
-		command, loop := intakes[intakeBy{by.cases, service}], intakes[by]
+	for _, by := range []importKey{{"", bareInserts}, {inPostgres, pgxLoop}} {
+		command, loop := results[importKey{by.prefix, service}], results[by]
 		if len(command) == 0 {
 			continue
 		}
-		took := func(i intake) time.Duration { return i.took }
-		mine := medianOf(command, took).Seconds()
-		memory := megabytes(medianOf(command, func(i intake) int64 { return i.memory }))
-		fmt.Fprintf(&b, "| %sanimalstore import | %.1f s | %.0f | %s | | | |\n", by.cases, mine, large/mine, memory)
+		took := func(i importResult) time.Duration { return i.took }
+		seconds := medianOf(command, took).Seconds()
+		memory := megabytes(medianOf(command, func(i importResult) int64 { return i.memory }))
+		fmt.Fprintf(&b, "| %sanimalstore import | %.1f s | %.0f | %s | | | |\n", by.prefix, seconds, large/seconds, memory)
 		if len(loop) == 0 {
 			continue
 		}
-		its := medianOf(loop, took).Seconds()
+		loopSeconds := medianOf(loop, took).Seconds()
 		wanted, reached := "", ""
-		if by.cases == "" {
-			wanted, reached = fmt.Sprintf("≥ %.2f", leastImport), yesNo(its/mine >= leastImport)
+		if by.prefix == "" {
+			wanted, reached = fmt.Sprintf("≥ %.2f", minImportRatio), yesNo(loopSeconds/seconds >= minImportRatio)
 		}
-		fmt.Fprintf(&b, "| %s%s | %.1f s | %.0f | | %.2f | %s | %s |\n", by.cases, by.subject, its, large/its, its/mine, wanted, reached)
+		fmt.Fprintf(&b, "| %s%s | %.1f s | %.0f | | %.2f | %s | %s |\n", by.prefix, by.subject, loopSeconds, large/loopSeconds, loopSeconds/seconds, wanted, reached)
 	}
 	return b.String()
 }

@@ -1,5 +1,5 @@
-// bench measures the real service on a real database, beside baselines and a peer, with the same load, and writes what it
-// found to RESULTS.md. `make bench` runs it.
+// bench measures the service against baselines and a peer under the same load, and writes the results to
+// RESULTS.md. `make bench` runs it.
 package main
 
 import (
@@ -16,31 +16,31 @@ import (
 	"time"
 )
 
-// bench is one run.
+// bench is one run of the benchmark.
 type bench struct {
-	root    string // of the repository
-	work    string // a folder that goes with the run
-	cache   cache
-	seconds int
-	rounds  int
-	only    string
-	answers map[string]answer
-	missing map[string]string // subjects that cannot be had here, and why
-	results results
-	births  map[birthplace][]birth
-	intakes map[intakeBy][]intake
-	busy    string // how busy the machine was before
+	root          string // root folder of the repository
+	work          string // temporary folder of this run
+	cache         cache
+	seconds       int
+	rounds        int
+	only          string
+	responses     map[string]recordedResponse
+	missing       map[string]string // unavailable subjects, with the reason
+	results       results
+	startups      map[startupKey][]startup
+	importResults map[importKey][]importResult
+	loadAverage   string // before the run
 
 	postgresVersion string
 	notes           []string
 }
 
 func main() {
-	b := &bench{answers: map[string]answer{}, missing: map[string]string{}, births: map[birthplace][]birth{}, intakes: map[intakeBy][]intake{}}
-	flag.IntVar(&b.seconds, "seconds", 3, "how often each subject has its turn of a second in a round")
-	flag.IntVar(&b.rounds, "rounds", 3, "how many rounds there are; medians are reported")
-	flag.StringVar(&b.only, "only", "", "measure only the cases whose names contain this, and write no file")
-	flag.StringVar(&b.root, "root", "..", "the folder of the repository")
+	b := &bench{responses: map[string]recordedResponse{}, missing: map[string]string{}, startups: map[startupKey][]startup{}, importResults: map[importKey][]importResult{}}
+	flag.IntVar(&b.seconds, "seconds", 3, "number of one-second turns of each subject in a round")
+	flag.IntVar(&b.rounds, "rounds", 3, "number of rounds; medians are reported")
+	flag.StringVar(&b.only, "only", "", "measure only the cases whose name contains this, and write no file")
+	flag.StringVar(&b.root, "root", "..", "root folder of the repository")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -52,9 +52,9 @@ func main() {
 
 func (b *bench) run(ctx context.Context) (err error) {
 	if b.seconds < 1 || b.rounds < 1 {
-		return errors.New("there must be at least one second and one round")
+		return errors.New("-seconds and -rounds must be at least 1")
 	}
-	b.busy = busyness()
+	b.loadAverage = readLoadAverage()
 	if b.root, err = filepath.Abs(b.root); err != nil {
 		return err
 	}
@@ -68,31 +68,31 @@ func (b *bench) run(ctx context.Context) (err error) {
 	if err := b.build(ctx); err != nil {
 		return err
 	}
-	trials := b.wanted(b.trials())
-	if err := b.playAll(ctx, b.file(), trials); err != nil {
+	scenarios := b.wanted(b.sqliteScenarios())
+	if err := b.runRounds(ctx, b.sqliteEngine(), scenarios); err != nil {
 		return err
 	}
-	inPostgres, err := b.playPostgres(ctx)
+	inPostgres, err := b.runPostgres(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	} else if err != nil {
-		b.say("%v", err)
+		b.progress("%v", err)
 		b.results.fail("PostgreSQL", "every subject", err)
 	}
-	return b.report(ctx, append(trials, inPostgres...))
+	return b.report(ctx, append(scenarios, inPostgres...))
 }
 
-// wanted leaves out the trials that nobody asked for.
-func (b *bench) wanted(trials []trial) []trial {
-	return slices.DeleteFunc(trials, func(t trial) bool { return !b.wants(t.name) })
+// wanted returns the scenarios that match -only.
+func (b *bench) wanted(scenarios []scenario) []scenario {
+	return slices.DeleteFunc(scenarios, func(t scenario) bool { return !b.wants(t.name) })
 }
 
 func (b *bench) wants(name string) bool { return strings.Contains(name, b.only) }
 
-// playAll plays all rounds of one kind of database.
-func (b *bench) playAll(ctx context.Context, e engine, trials []trial) error {
+// runRounds runs all rounds on one engine.
+func (b *bench) runRounds(ctx context.Context, e engine, scenarios []scenario) error {
 	for round := range b.rounds {
-		if err := b.play(ctx, round, trials); err != nil {
+		if err := b.runRound(ctx, round, scenarios); err != nil {
 			return err
 		}
 		if err := b.measureStarts(ctx, e); err != nil {
@@ -105,19 +105,19 @@ func (b *bench) playAll(ctx context.Context, e engine, trials []trial) error {
 	return nil
 }
 
-// play goes through all trials once. What fails is reported at the end; the rest goes on.
-func (b *bench) play(ctx context.Context, round int, trials []trial) error {
-	for _, t := range trials {
-		b.say("round %d of %d: %s", round+1, b.rounds, t.name)
-		b.playTrial(ctx, round, t)
+// runRound runs all scenarios once. Failures are reported at the end and do not stop the others.
+func (b *bench) runRound(ctx context.Context, round int, scenarios []scenario) error {
+	for _, t := range scenarios {
+		b.progress("round %d of %d: %s", round+1, b.rounds, t.name)
+		b.runScenario(ctx, round, t)
 	}
 	return ctx.Err()
 }
 
-// playTrial starts all subjects of a trial afresh and lets them take turns, a second each, to and fro: what slows the machine down
-// for a while slows all of them.
-func (b *bench) playTrial(ctx context.Context, round int, t trial) {
-	var running []*player
+// runScenario starts all candidates of a scenario and measures them in turns of a second, in alternating
+// order, so that a slow phase of the machine affects all of them.
+func (b *bench) runScenario(ctx context.Context, round int, t scenario) {
+	var running []*runningCandidate
 	defer func() {
 		for _, p := range running {
 			if err := errors.Join(p.stop(), os.RemoveAll(p.dir)); err != nil {
@@ -125,7 +125,7 @@ func (b *bench) playTrial(ctx context.Context, round int, t trial) {
 			}
 		}
 	}()
-	for _, c := range t.contestants {
+	for _, c := range t.candidates {
 		if _, isMissing := b.missing[c.subject]; isMissing {
 			continue
 		}
@@ -136,18 +136,18 @@ func (b *bench) playTrial(ctx context.Context, round int, t trial) {
 		}
 		running = append(running, p)
 	}
-	for _, connections := range every {
+	for _, connections := range connectionCounts {
 		for i := range b.seconds {
 			for _, p := range running {
-				b.takeTurn(ctx, t, p, connections, round*b.seconds+i)
+				b.measureTurn(ctx, t, p, connections, round*b.seconds+i)
 			}
-			slices.Reverse(running) // so that nobody has always the same one before it, with what that one leaves to be done
+			slices.Reverse(running) // so that no candidate always runs after the same one and pays for its deferred work
 		}
 	}
 }
 
-// takeTurn drives a subject for a second. One that has failed has no more turns.
-func (b *bench) takeTurn(ctx context.Context, t trial, p *player, connections, turn int) {
+// measureTurn loads a candidate for a second. A failed candidate gets no more turns.
+func (b *bench) measureTurn(ctx context.Context, t scenario, p *runningCandidate, connections, turn int) {
 	if p.failed || ctx.Err() != nil {
 		return
 	}
@@ -157,20 +157,20 @@ func (b *bench) takeTurn(ctx context.Context, t trial, p *player, connections, t
 		b.results.fail(t.name, p.subject, fmt.Errorf("at %d connections: %w", connections, err))
 		return
 	}
-	b.say("  %-32s %4d connections %10.0f /s", p.subject, connections, s.perSecond)
+	b.progress("  %-32s %4d connections %10.0f /s", p.subject, connections, s.perSecond)
 	s.turn = turn
 	b.results.add(t.name, p.subject, connections, s)
 }
 
-// player is a subject that runs.
-type player struct {
+// runningCandidate is a candidate that has been started.
+type runningCandidate struct {
 	target
 	subject string
 	dir     string
 	failed  bool
 }
 
-func (b *bench) start(ctx context.Context, c contestant) (*player, error) {
+func (b *bench) start(ctx context.Context, c candidate) (*runningCandidate, error) {
 	dir, err := os.MkdirTemp(b.work, "subject-")
 	if err != nil {
 		return nil, err
@@ -179,40 +179,40 @@ func (b *bench) start(ctx context.Context, c contestant) (*player, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &player{target: running, subject: c.subject, dir: dir}, nil
+	return &runningCandidate{target: running, subject: c.subject, dir: dir}, nil
 }
 
-// answerTo is what the service answers to a request, asked once.
-func (b *bench) answerTo(ctx context.Context, animals int, r request) (a answer, err error) {
+// recordedResponse returns the service's response to a request. It is recorded once.
+func (b *bench) recordedResponse(ctx context.Context, animals int, r request) (a recordedResponse, err error) {
 	name := fmt.Sprint(animals, r.method, r.path)
-	if a, known := b.answers[name]; known {
+	if a, known := b.responses[name]; known {
 		return a, nil
 	}
-	dir, err := os.MkdirTemp(b.work, "answer-")
+	dir, err := os.MkdirTemp(b.work, "response-")
 	if err != nil {
-		return answer{}, err
+		return recordedResponse{}, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	p, base, err := b.startOnFile(ctx, dir, animals)
 	if err != nil {
-		return answer{}, err
+		return recordedResponse{}, err
 	}
 	defer func() { err = errors.Join(err, p.stop()) }()
 	if _, _, err := p.waitFor(base+"/readyz", ""); err != nil {
-		return answer{}, err
+		return recordedResponse{}, err
 	}
 	if a, err = r.once(base, 0); err != nil {
-		return answer{}, err
+		return recordedResponse{}, err
 	}
-	b.answers[name] = a
+	b.responses[name] = a
 	return a, nil
 }
 
-// say tells whoever waits how far it is.
-func (b *bench) say(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
+// progress prints a line about the progress.
+func (b *bench) progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
-// note keeps something that a reader of the results must know, once.
-func (b *bench) note(format string, args ...any) {
+// addNote adds a note to the report, unless it is already there.
+func (b *bench) addNote(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(b.notes, text) {
 		b.notes = append(b.notes, text)
 	}

@@ -16,24 +16,24 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// inPostgres is how the names of the cases against a PostgreSQL server begin.
+// inPostgres is the prefix of the names of PostgreSQL cases.
 const inPostgres = "PostgreSQL: "
 
-// duel is a case of one node on a server, beside a plain loop that sends the same queries.
-type duel struct {
-	name    string
-	animals int
-	request request
-	errand  errand
-	creates int // each second, beside it
-	bars    []bar
+// postgresCase compares one node on PostgreSQL with a plain loop that sends the same queries.
+type postgresCase struct {
+	name              string
+	animals           int
+	request           request
+	operation         operation
+	concurrentCreates int // per second
+	thresholds        []threshold
 }
 
-func duels() []duel {
-	half := []bar{atLeast(0.5, pgxLoop)}
-	return []duel{
+func postgresCases() []postgresCase {
+	half := []threshold{atLeast(0.5, pgxLoop)}
+	return []postgresCase{
 		{"list, first page", small, listRequest(), listFirst, 0, half},
-		{"list, random cursors, a million animals", large, listFrom(randomCursors(large)), listAnywhere, 0, nil},
+		{"list, random cursors, a million animals", large, listFrom(randomCursors(large)), listRandom, 0, nil},
 		{"list beside 100 creates a second", small, listRequest(), listFirst, 100, nil},
 		{"list beside 1,000 creates a second", small, listRequest(), listFirst, 1000, nil},
 		{"get, one animal", small, getRequest(), getOne, 0, nil},
@@ -43,55 +43,55 @@ func duels() []duel {
 	}
 }
 
-func (p *postgres) trial(d duel) trial {
-	return trial{inPostgres + d.name, []contestant{
-		p.bench.serviceOn(p.engine(), d.animals, d.request, d.creates), p.loop(d),
-	}, d.bars}
+func (p *postgres) scenario(d postgresCase) scenario {
+	return scenario{inPostgres + d.name, []candidate{
+		p.bench.serviceOn(p.engine(), d.animals, d.request, d.concurrentCreates), p.loopCandidate(d),
+	}, d.thresholds}
 }
 
-// holder lets a server of the tests live in a program that is no test.
-type holder struct {
+// fakeTB is a testing.TB that lets pgtest run outside of a test.
+type fakeTB struct {
 	testing.TB
 	cleanups []func()
 	failed   error
 }
 
-func (h *holder) Helper()          {}
-func (h *holder) Failed() bool     { return h.failed != nil }
-func (h *holder) Cleanup(f func()) { h.cleanups = append(h.cleanups, f) }
-func (h *holder) Error(args ...any) {
+func (h *fakeTB) Helper()          {}
+func (h *fakeTB) Failed() bool     { return h.failed != nil }
+func (h *fakeTB) Cleanup(f func()) { h.cleanups = append(h.cleanups, f) }
+func (h *fakeTB) Error(args ...any) {
 	h.failed = errors.Join(h.failed, errors.New(fmt.Sprint(args...)))
 }
-func (h *holder) Logf(string, ...any) {}
-func (h *holder) Fatal(args ...any)   { panic(holderError{errors.New(fmt.Sprint(args...))}) }
+func (h *fakeTB) Logf(string, ...any) {}
+func (h *fakeTB) Fatal(args ...any)   { panic(fatalError{errors.New(fmt.Sprint(args...))}) }
 
-// holderError is what Fatal ends the start of a server with.
-type holderError struct{ error }
+// fatalError is the panic value of Fatal.
+type fatalError struct{ error }
 
-func (h *holder) stop() error {
+func (h *fakeTB) stop() error {
 	for _, cleanup := range slices.Backward(h.cleanups) {
 		cleanup()
 	}
 	return h.failed
 }
 
-// postgres is one server for all cases, with a database for each number of animals, that they get copies of.
+// postgres is the server for all cases. It has a template database for each number of animals.
 type postgres struct {
-	holder
-	bench  *bench
-	url    string
-	filled map[int]bool // by how many animals there are
-	logs   bool         // what is sent to a new database
-	alone  [][]string   // transactions of a service that nobody asks for anything
+	fakeTB
+	bench            *bench
+	url              string
+	filled           map[int]bool // template databases by number of animals
+	logStatements    bool         // for new databases
+	idleTransactions [][]string   // transactions of a service without requests
 }
 
-// startPostgres starts a server that waits for the disk at every commit.
+// startPostgres starts a server with durable commits.
 func (b *bench) startPostgres() (p *postgres, err error) {
 	p = &postgres{bench: b, filled: map[int]bool{}}
 	defer func() {
 		switch reason := recover().(type) {
 		case nil:
-		case holderError:
+		case fatalError:
 			err = errors.Join(reason, p.stop())
 		default:
 			panic(reason)
@@ -102,43 +102,45 @@ func (b *bench) startPostgres() (p *postgres, err error) {
 	return p, nil
 }
 
-// at is the address of a database.
-func (p *postgres) at(database string) string {
+// urlOf returns the URL of a database.
+func (p *postgres) urlOf(database string) string {
 	return strings.Replace(p.url, "/animalstore?", "/"+database+"?", 1)
 }
 
-// The names of the databases: of the service, of the loop, and of those that theirs are copies of.
+// The names of the databases of the service, of the loop, and of the templates.
 const served, looped, original = "served", "looped", "animals_%d"
 
-// fresh makes a new database with so many animals under a name, and returns its address. The one before it is dropped.
-func (p *postgres) fresh(ctx context.Context, name string, animals int) (string, error) {
+// newDatabase creates a database with animals from a template, and returns its URL. An existing one is dropped.
+func (p *postgres) newDatabase(ctx context.Context, name string, animals int) (string, error) {
 	if err := p.fill(ctx, animals); err != nil {
 		return "", err
 	}
 	statements := []string{
-		dropping(name),
+		dropStatement(name),
 		fmt.Sprintf("CREATE DATABASE %s TEMPLATE "+original+" STRATEGY FILE_COPY", name, animals),
 		"CHECKPOINT",
 	}
-	if p.logs {
+	if p.logStatements {
 		statements = append(statements, "ALTER DATABASE "+name+" SET log_statement = 'all'", "ALTER DATABASE "+name+" SET log_parameter_max_length = 0")
 	}
-	return p.at(name), p.execute(ctx, "animalstore", statements...)
+	return p.urlOf(name), p.execute(ctx, "animalstore", statements...)
 }
 
-func dropping(database string) string { return "DROP DATABASE IF EXISTS " + database + " WITH (FORCE)" }
+func dropStatement(database string) string {
+	return "DROP DATABASE IF EXISTS " + database + " WITH (FORCE)"
+}
 
-// clear drops the databases of those who were measured before: the server would tidy them up after a while.
+// clear drops the databases of earlier measurements: autovacuum would work on them during the next.
 func (p *postgres) clear(ctx context.Context) error {
-	return p.execute(ctx, "animalstore", dropping(served), dropping(looped))
+	return p.execute(ctx, "animalstore", dropStatement(served), dropStatement(looped))
 }
 
-// fill copies a store to the server, once.
+// fill creates a template database, once.
 func (p *postgres) fill(ctx context.Context, animals int) error {
 	if p.filled[animals] {
 		return nil
 	}
-	p.bench.say("copying %d animals to PostgreSQL, once", animals)
+	p.bench.progress("copying %d animals to PostgreSQL (only once)", animals)
 	name := fmt.Sprintf(original, animals)
 	store, err := p.bench.cache.store(ctx, animals)
 	if err != nil {
@@ -147,17 +149,17 @@ func (p *postgres) fill(ctx context.Context, animals int) error {
 	if err := p.execute(ctx, "animalstore", "DROP DATABASE IF EXISTS "+name, "CREATE DATABASE "+name); err != nil {
 		return err
 	}
-	if _, err := sqlstore.Copy(ctx, filepath.Join(store, databaseName), p.at(name), func(sqlstore.CopyProgress) {}); err != nil {
+	if _, err := sqlstore.Copy(ctx, filepath.Join(store, databaseName), p.urlOf(name), func(sqlstore.CopyProgress) {}); err != nil {
 		return err
 	}
-	err = p.execute(ctx, name, "VACUUM ANALYZE") // what the server would do by itself after a while, in the midst of what is measured
+	err = p.execute(ctx, name, "VACUUM ANALYZE") // otherwise autovacuum would do it during the measurement
 	p.filled[animals] = err == nil
 	return err
 }
 
-// playPostgres plays all rounds of the trials that need a server, so that it runs beside no other.
-func (b *bench) playPostgres(ctx context.Context) (trials []trial, err error) {
-	wanted := slices.DeleteFunc(duels(), func(d duel) bool { return !b.wants(inPostgres + d.name) })
+// runPostgres runs all rounds on PostgreSQL. The server runs only during these.
+func (b *bench) runPostgres(ctx context.Context) (scenarios []scenario, err error) {
+	wanted := slices.DeleteFunc(postgresCases(), func(d postgresCase) bool { return !b.wants(inPostgres + d.name) })
 	if len(wanted) == 0 && !b.wants(inPostgres+starts) && !b.wants(inPostgres+imports) {
 		return nil, nil
 	}
@@ -170,19 +172,19 @@ func (b *bench) playPostgres(ctx context.Context) (trials []trial, err error) {
 		return nil, err
 	}
 	for _, d := range wanted {
-		if err := server.rehearse(ctx, d); err != nil {
+		if err := server.checkQueries(ctx, d); err != nil {
 			b.results.fail(inPostgres+d.name, pgxLoop, err)
 			continue
 		}
-		trials = append(trials, server.trial(d))
+		scenarios = append(scenarios, server.scenario(d))
 	}
 	e := server.engine()
 	if b.wants(inPostgres + imports) {
-		if err := server.rehearseImport(ctx); err != nil {
+		if err := server.checkImportQueries(ctx); err != nil {
 			e.insert = func(context.Context, string, int) (time.Duration, error) { return 0, err }
 		}
 	}
-	return trials, b.playAll(ctx, e, trials)
+	return scenarios, b.runRounds(ctx, e, scenarios)
 }
 
 func (p *postgres) version(ctx context.Context) (version string, err error) {
@@ -196,7 +198,7 @@ func (p *postgres) version(ctx context.Context) (version string, err error) {
 }
 
 func (p *postgres) execute(ctx context.Context, database string, statements ...string) error {
-	conn, err := pgx.Connect(ctx, p.at(database))
+	conn, err := pgx.Connect(ctx, p.urlOf(database))
 	if err != nil {
 		return err
 	}
@@ -213,9 +215,9 @@ func (p *postgres) engine() engine {
 	return engine{inPostgres, p.startService, p.insertAll, pgxLoop, p.clear}
 }
 
-// startService starts one node on a database of its own.
+// startService starts one node on a new database.
 func (p *postgres) startService(ctx context.Context, dir string, animals int) (*process, string, error) {
-	url, err := p.fresh(ctx, served, animals)
+	url, err := p.newDatabase(ctx, served, animals)
 	if err != nil {
 		return nil, "", err
 	}

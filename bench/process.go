@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// patience is how long a program may take to start or to stop before the run is given up.
-const patience = 30 * time.Second
+// timeout limits the start and the stop of a program.
+const timeout = 30 * time.Second
 
-// process is a program that runs for a while.
+// process is a running program.
 type process struct {
 	cmd     *exec.Cmd
 	logPath string
@@ -26,7 +26,7 @@ type process struct {
 	ended   chan struct{}
 }
 
-// startProcess starts a program in a folder; what it says goes into a file there, as it would for an operator.
+// startProcess starts a program in a folder. Its output goes to a log file there.
 func startProcess(ctx context.Context, dir string, variables []string, program string, args ...string) (*process, error) {
 	p := &process{logPath: filepath.Join(dir, "log.txt"), ended: make(chan struct{})}
 	log, err := os.Create(p.logPath)
@@ -38,37 +38,38 @@ func startProcess(ctx context.Context, dir string, variables []string, program s
 	p.cmd.Dir, p.cmd.Stdout, p.cmd.Stderr = dir, log, log
 	p.cmd.Env = append(slices.DeleteFunc(os.Environ(), isSetting), variables...)
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(syscall.SIGTERM) }
-	p.cmd.WaitDelay = patience
+	p.cmd.WaitDelay = timeout
 	p.began = time.Now()
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
 	go func() {
-		p.cmd.Wait() // how it ends is no matter; that it does is
+		p.cmd.Wait() // the exit status does not matter
 		close(p.ended)
 	}()
 	return p, nil
 }
 
-// isSetting tells whether a variable would set up the service: a developer's own do not matter here.
+// isSetting reports whether an environment variable configures the service. The developer's own settings are
+// ignored.
 func isSetting(variable string) bool { return strings.HasPrefix(variable, "ANIMALSTORE_") }
 
-// stop ends the program by its process id, and waits until it is gone.
+// stop terminates the program and waits until it has exited.
 func (p *process) stop() error {
-	p.cmd.Process.Signal(syscall.SIGTERM) // one that is gone already needs none
+	p.cmd.Process.Signal(syscall.SIGTERM) // fails if it has already exited
 	select {
 	case <-p.ended:
 		return nil
-	case <-time.After(patience):
+	case <-time.After(timeout):
 		p.cmd.Process.Kill()
 		<-p.ended
-		return fmt.Errorf("%s did not stop within %v", p.cmd.Path, patience)
+		return fmt.Errorf("%s did not stop within %v", p.cmd.Path, timeout)
 	}
 }
 
-// waitFor waits until an address answers, and returns with which status, and how long that was after the start.
+// waitFor waits until a URL responds, and returns the status and the time since the start of the program.
 func (p *process) waitFor(url, key string) (status int, took time.Duration, err error) {
-	client := &http.Client{Timeout: patience}
+	client := &http.Client{Timeout: timeout}
 	defer client.CloseIdleConnections()
 	for {
 		request, err := http.NewRequest("GET", url, nil)
@@ -84,16 +85,16 @@ func (p *process) waitFor(url, key string) (status int, took time.Duration, err 
 		select {
 		case <-p.ended:
 			text, _ := os.ReadFile(p.logPath)
-			return 0, 0, fmt.Errorf("%s has ended:\n%s", p.cmd.Path, text)
+			return 0, 0, fmt.Errorf("%s has exited:\n%s", p.cmd.Path, text)
 		case <-time.After(time.Millisecond):
 		}
-		if took > patience {
-			return 0, 0, fmt.Errorf("%s does not answer: %w", p.cmd.Path, err)
+		if took > timeout {
+			return 0, 0, fmt.Errorf("%s does not respond: %w", p.cmd.Path, err)
 		}
 	}
 }
 
-// resident is how much memory of the machine the program has now, in bytes.
+// resident returns the resident memory of the program in bytes.
 func (p *process) resident() (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
@@ -105,10 +106,10 @@ func (p *process) resident() (int64, error) {
 			return kilobytes * 1024, err
 		}
 	}
-	return 0, fmt.Errorf("the system does not tell the memory of %s", p.cmd.Path)
+	return 0, fmt.Errorf("cannot read the memory of %s", p.cmd.Path)
 }
 
-// freeAddress is an address of this machine that nobody listens on.
+// freeAddress returns a local address with a free port.
 func freeAddress() (string, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

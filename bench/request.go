@@ -11,39 +11,40 @@ import (
 	"time"
 )
 
-// request is what a load asks for. Where the path or the body has a gap, each request fills it with the next of the parts,
-// which are all of one length: so the load costs the same for every subject and little for any.
+// request describes the requests of a load. If the path or the body has a placeholder, each request replaces
+// it with the next part. All parts have the same length, so that generating the load is cheap and costs the
+// same for every subject.
 type request struct {
-	method string
-	path   string
-	key    string // the Authorization header
-	body   string
-	parts  []string
-	spends bool // each part works once
-	pace   int  // so many a second, evenly; 0: as many as there can be
-	status int  // what the answer must be
-	items  int  // how many the answer must list; 0: it is no list
+	method        string
+	path          string
+	key           string // the Authorization header
+	body          string
+	parts         []string
+	consumesParts bool // each part can be used only once
+	pace          int  // requests per second, evenly; 0: as many as possible
+	status        int  // expected status
+	items         int  // expected length of the list; 0: not a list
 }
 
-const gap = "{}"
+const placeholder = "{}"
 
-// answer is what a subject answered.
-type answer struct {
+// recordedResponse is a response of a subject.
+type recordedResponse struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// filled returns the path and the body with a part in the gap.
+// filled returns the path and the body with a part in place of the placeholder.
 func (r request) filled(part int) (path, body string) {
 	if len(r.parts) == 0 {
 		return r.path, r.body
 	}
 	text := r.parts[part]
-	return strings.Replace(r.path, gap, text, 1), strings.Replace(r.body, gap, text, 1)
+	return strings.Replace(r.path, placeholder, text, 1), strings.Replace(r.body, placeholder, text, 1)
 }
 
-// headers are the lines of a request beside its first.
+// headers returns the headers of the request.
 func (r request) headers() map[string]string {
 	headers := map[string]string{}
 	if r.key != "" {
@@ -55,7 +56,7 @@ func (r request) headers() map[string]string {
 	return headers
 }
 
-// raw is the request as it goes over the wire, before and after the gap.
+// raw returns the bytes of the request before and after the placeholder.
 func (r request) raw(host string) (before, after string) {
 	_, body := r.filled(0)
 	var b strings.Builder
@@ -73,44 +74,44 @@ func (r request) raw(host string) (before, after string) {
 		fmt.Fprintf(&b, "Content-Length: %d\r\n", len(body))
 	}
 	b.WriteString("\r\n" + r.body)
-	before, after, _ = strings.Cut(b.String(), gap)
+	before, after, _ = strings.Cut(b.String(), placeholder)
 	return before, after
 }
 
-// once sends one of the requests, and checks that the answer is what the load is meant to measure.
-func (r request) once(base string, part int) (answer, error) {
+// once sends one request and checks the response.
+func (r request) once(base string, part int) (recordedResponse, error) {
 	path, body := r.filled(part)
 	sent, err := http.NewRequest(r.method, base+path, strings.NewReader(body))
 	if err != nil {
-		return answer{}, err
+		return recordedResponse{}, err
 	}
 	for name, value := range r.headers() {
 		sent.Header.Set(name, value)
 	}
-	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableCompression: true}}
+	client := &http.Client{Timeout: timeout, Transport: &http.Transport{DisableCompression: true}}
 	defer client.CloseIdleConnections()
 	response, err := client.Do(sent)
 	if err != nil {
-		return answer{}, err
+		return recordedResponse{}, err
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
 	if err != nil {
-		return answer{}, err
+		return recordedResponse{}, err
 	}
-	got := answer{response.StatusCode, response.Header, text}
+	got := recordedResponse{response.StatusCode, response.Header, text}
 	got.Header.Del("Date") // net/http writes its own
 	if got.Status != r.status {
-		return got, fmt.Errorf("%s %s: the answer is %s in place of %d: %s", r.method, path, response.Status, r.status, text)
+		return got, fmt.Errorf("%s %s: the response is %s, want %d: %s", r.method, path, response.Status, r.status, text)
 	}
 	if n := got.items(); r.items > 0 && n != r.items {
-		return got, fmt.Errorf("%s %s: the answer has %d items in place of %d", r.method, path, n, r.items)
+		return got, fmt.Errorf("%s %s: the response has %d items, want %d", r.method, path, n, r.items)
 	}
 	return got, nil
 }
 
-// items counts what a list has: a bare array, or PocketBase's object with the array in items.
-func (a answer) items() int {
+// items returns the length of a list: an array, or PocketBase's object with an array in items.
+func (a recordedResponse) items() int {
 	var list []json.RawMessage
 	if json.Unmarshal(a.Body, &list) == nil {
 		return len(list)
@@ -124,8 +125,8 @@ func (a answer) items() int {
 
 // sample is one measurement.
 type sample struct {
-	turn      int // those of the same number, of the same case and connections, came one after the other
+	turn      int // samples of a case with the same turn were measured right after each other
 	perSecond float64
 	p50, p99  time.Duration
-	creates   float64 // each second, done beside it
+	creates   float64 // concurrent creates per second
 }

@@ -9,106 +9,106 @@ import (
 	"time"
 )
 
-// starts is the name of the case, in every kind of database.
+// starts is the name of the case, after the prefix of the engine.
 const starts = "starts"
 
-// The bar for a start with a million animals.
+// The thresholds for a start with a million animals.
 const (
-	mostStart  = 200 * time.Millisecond
-	mostMemory = 100 << 20
+	maxStartTime = 200 * time.Millisecond
+	maxMemory    = 100 << 20
 )
 
-// birthplace is where the service starts.
-type birthplace struct {
-	cases   string // of the engine
+// startupKey identifies the results of one engine and size.
+type startupKey struct {
+	prefix  string
 	animals int
 }
 
-// birth is one start of the service.
-type birth struct {
-	took           time.Duration // to the first answer
-	memory, loaded int64         // resident, in bytes: at the first answer, and after a load of lists
+// startup is the measurement of one start of the service.
+type startup struct {
+	took                    time.Duration // until the first response
+	memory, memoryAfterLoad int64         // resident memory in bytes, at the first response and after a load of lists
 }
 
-// measureStart starts the service on a store with so many animals, and looks at it before and after a load.
-func (b *bench) measureStart(ctx context.Context, e engine, animals int) (born birth, err error) {
+// measureStart measures one start on a store with animals, and the memory before and after a load.
+func (b *bench) measureStart(ctx context.Context, e engine, animals int) (result startup, err error) {
 	if err := e.clear(ctx); err != nil {
-		return birth{}, err
+		return startup{}, err
 	}
 	dir, err := os.MkdirTemp(b.work, "start-")
 	if err != nil {
-		return birth{}, err
+		return startup{}, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	p, base, err := e.start(ctx, dir, animals)
 	if err != nil {
-		return birth{}, err
+		return startup{}, err
 	}
 	defer func() { err = errors.Join(err, p.stop()) }()
 	list := listRequest()
-	list.items = 0 // there may be none
+	list.items = 0 // the store may be empty
 	status, took, err := p.waitFor(base+list.path, list.key)
 	if err != nil {
-		return birth{}, err
+		return startup{}, err
 	}
 	if status != 200 {
-		return birth{}, fmt.Errorf("the first answer is %d", status)
+		return startup{}, fmt.Errorf("the first response is %d", status)
 	}
-	born.took = took
-	if born.memory, err = p.resident(); err != nil {
-		return birth{}, err
+	result.took = took
+	if result.memory, err = p.resident(); err != nil {
+		return startup{}, err
 	}
 	if animals > 0 {
-		list.path += "&cursor=" + gap
+		list.path += "&cursor=" + placeholder
 		list.parts = randomCursors(animals)
 	}
 	if _, err := load(ctx, dir, base, list, 64, time.Second); err != nil {
-		return birth{}, err
+		return startup{}, err
 	}
-	born.loaded, err = p.resident()
-	return born, err
+	result.memoryAfterLoad, err = p.resident()
+	return result, err
 }
 
-// measureStarts measures one start with each number of animals.
+// measureStarts measures one start for each size of the store.
 func (b *bench) measureStarts(ctx context.Context, e engine) error {
-	if !b.wants(e.cases + starts) {
+	if !b.wants(e.prefix + starts) {
 		return nil
 	}
-	b.say(e.cases + starts)
+	b.progress(e.prefix + starts)
 	for _, animals := range []int{none, small, large} {
-		born, err := b.measureStart(ctx, e, animals)
+		result, err := b.measureStart(ctx, e, animals)
 		if ctx.Err() != nil {
 			return ctx.Err()
 		} else if err != nil {
-			b.results.fail(e.cases+starts, fmt.Sprintf("%d animals", animals), err)
+			b.results.fail(e.prefix+starts, fmt.Sprintf("%d animals", animals), err)
 			continue
 		}
-		at := birthplace{e.cases, animals}
-		b.say("  %-32s %s", fmt.Sprintf("%d animals", animals), milliseconds(born.took))
-		b.births[at] = append(b.births[at], born)
+		at := startupKey{e.prefix, animals}
+		b.progress("  %-32s %s", fmt.Sprintf("%d animals", animals), milliseconds(result.took))
+		b.startups[at] = append(b.startups[at], result)
 	}
 	return nil
 }
 
-// startTable writes the medians of all starts. There is a bar for a file alone.
-func startTable(births map[birthplace][]birth) string {
+// startTable returns the table of the medians of all starts. Only SQLite has thresholds.
+func startTable(startups map[startupKey][]startup) string {
 	var b strings.Builder
-	b.WriteString("| start with | first answer | resident then | after a second of lists at 64 connections | to reach | reached |\n")
+	b.WriteString("| Start with | First response | Memory then | Memory after a second of lists at 64 connections | Target | Met |\n")
 	b.WriteString("|---|--:|--:|--:|---|---|\n")
-	for _, at := range []birthplace{{"", none}, {"", small}, {"", large}, {inPostgres, none}, {inPostgres, small}, {inPostgres, large}} {
-		of := births[at]
-		if len(of) == 0 {
+	for _, at := range []startupKey{{"", none}, {"", small}, {"", large}, {inPostgres, none}, {inPostgres, small}, {inPostgres, large}} {
+		results := startups[at]
+		if len(results) == 0 {
 			continue
 		}
-		took := medianOf(of, func(o birth) time.Duration { return o.took })
-		memory := medianOf(of, func(o birth) int64 { return o.memory })
-		loaded := medianOf(of, func(o birth) int64 { return o.loaded })
+		took := medianOf(results, func(o startup) time.Duration { return o.took })
+		memory := medianOf(results, func(o startup) int64 { return o.memory })
+		loaded := medianOf(results, func(o startup) int64 { return o.memoryAfterLoad })
 		wanted, reached := "", ""
-		if at == (birthplace{"", large}) {
+		if at == (startupKey{"", large}) {
 			wanted = "< 200 ms, < 100 MB"
-			reached = yesNo(took < mostStart && memory < mostMemory && loaded < mostMemory)
+			reached = yesNo(took < maxStartTime && memory < maxMemory && loaded < maxMemory)
 		}
-		fmt.Fprintf(&b, "| %s%d animals | %s | %s | %s | %s | %s |\n", at.cases, at.animals, milliseconds(took), megabytes(memory), megabytes(loaded), wanted, reached)
+		fmt.Fprintf(&b, "| %s%d animals | %s | %s | %s | %s | %s |\n", at.prefix, at.animals, milliseconds(took), megabytes(memory), megabytes(loaded), wanted, reached)
 	}
 	return b.String()
 }

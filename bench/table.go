@@ -11,30 +11,30 @@ import (
 
 // results are the measurements of all rounds.
 type results struct {
-	samples  map[place][]sample
+	samples  map[cell][]sample
 	failures []string
 }
 
-// place is where a measurement stands in the table.
-type place struct {
-	trial, subject string
-	connections    int
+// cell identifies the measurements of one row of the table.
+type cell struct {
+	scenario, subject string
+	connections       int
 }
 
-func (r *results) add(trial, subject string, connections int, s sample) {
+func (r *results) add(scenario, subject string, connections int, s sample) {
 	if r.samples == nil {
-		r.samples = map[place][]sample{}
+		r.samples = map[cell][]sample{}
 	}
-	at := place{trial, subject, connections}
+	at := cell{scenario, subject, connections}
 	r.samples[at] = append(r.samples[at], s)
 }
 
-func (r *results) fail(trial, subject string, err error) {
-	r.failures = append(r.failures, fmt.Sprintf("%s, %s: %v", trial, subject, err))
+func (r *results) fail(scenario, subject string, err error) {
+	r.failures = append(r.failures, fmt.Sprintf("%s, %s: %v", scenario, subject, err))
 }
 
-// median returns the medians of a place's measurements, and whether there are any.
-func (r *results) median(at place) (sample, bool) {
+// median returns the medians of a cell's measurements, and whether there are any.
+func (r *results) median(at cell) (sample, bool) {
 	samples := r.samples[at]
 	if len(samples) == 0 {
 		return sample{}, false
@@ -47,12 +47,12 @@ func (r *results) median(at place) (sample, bool) {
 	}, true
 }
 
-// ratio is how many times as much one subject does as another: the median over their turns, which came one after the other.
-func (r *results) ratio(one, other place) float64 {
+// ratio returns the median ratio of the throughput of two subjects, over pairs of turns.
+func (r *results) ratio(one, other cell) float64 {
 	var ratios []float64
 	for _, s := range r.samples[one] {
 		for _, o := range r.samples[other] {
-			if o.turn == s.turn { // one that has failed has not all of them
+			if o.turn == s.turn { // a failed subject lacks some turns
 				ratios = append(ratios, s.perSecond/o.perSecond)
 			}
 		}
@@ -63,7 +63,7 @@ func (r *results) ratio(one, other place) float64 {
 	return medianOf(ratios, func(r float64) float64 { return r })
 }
 
-// medianOf is the middle one, the lower of two.
+// medianOf returns the median, or the lower of the two middle values.
 func medianOf[S any, V cmp.Ordered](samples []S, value func(S) V) V {
 	var values []V
 	for _, s := range samples {
@@ -73,28 +73,29 @@ func medianOf[S any, V cmp.Ordered](samples []S, value func(S) V) V {
 	return values[(len(values)-1)/2]
 }
 
-// table writes the medians of all trials, and beside each other subject the ratio of the first to it, and the bar.
-func (r *results) table(trials []trial) string {
+// table returns the table of all medians, with the ratios of the first candidate to the others, and the
+// thresholds.
+func (r *results) table(scenarios []scenario) string {
 	var b strings.Builder
-	b.WriteString("| case | connections | subject | each second | p50 | p99 | animalstore ÷ it | to reach | reached |\n")
+	b.WriteString("| Case | Connections | Subject | Requests/s | p50 | p99 | animalstore ÷ subject | Target | Met |\n")
 	b.WriteString("|---|--:|---|--:|--:|--:|--:|--:|---|\n")
-	for _, t := range trials {
-		for _, connections := range every {
-			first, measured := r.median(place{t.name, t.contestants[0].subject, connections})
-			for i, c := range t.contestants {
-				s, ok := r.median(place{t.name, c.subject, connections})
+	for _, t := range scenarios {
+		for _, connections := range connectionCounts {
+			first, measured := r.median(cell{t.name, t.candidates[0].subject, connections})
+			for i, c := range t.candidates {
+				s, ok := r.median(cell{t.name, c.subject, connections})
 				if !ok {
 					continue
 				}
 				ratio, wanted, reached := "", "", ""
 				if i > 0 && measured {
-					value := r.ratio(place{t.name, t.contestants[0].subject, connections}, place{t.name, c.subject, connections})
+					value := r.ratio(cell{t.name, t.candidates[0].subject, connections}, cell{t.name, c.subject, connections})
 					ratio = fmt.Sprintf("%.2f", value)
-					wanted, reached = t.judge(c.subject, connections, value, first)
+					wanted, reached = t.check(c.subject, connections, value, first)
 				}
 				name := c.subject
 				if s.creates > 0 {
-					name += fmt.Sprintf(" (%.0f creates/s done)", s.creates)
+					name += fmt.Sprintf(" (with %.0f creates/s)", s.creates)
 				}
 				fmt.Fprintf(&b, "| %s | %d | %s | %.0f | %s | %s | %s | %s | %s |\n", t.name, connections, name,
 					s.perSecond, milliseconds(s.p50), milliseconds(s.p99), ratio, wanted, reached)
@@ -104,17 +105,18 @@ func (r *results) table(trials []trial) string {
 	return b.String()
 }
 
-// judge says what a ratio is to be, and whether it is. Where not all creates were done beside it, it is not.
-func (t trial) judge(subject string, connections int, ratio float64, first sample) (wanted, reached string) {
-	for _, bar := range t.bars {
-		if bar.beside != subject || connections != 64 {
+// check returns the threshold of a ratio, and whether it is met. It is not met if the concurrent creates fell
+// behind.
+func (t scenario) check(subject string, connections int, ratio float64, first sample) (wanted, reached string) {
+	for _, bar := range t.thresholds {
+		if bar.against != subject || connections != 64 {
 			continue
 		}
-		done := first.creates >= 0.95*float64(t.contestants[0].creates)
+		createsDone := first.creates >= 0.95*float64(t.candidates[0].concurrentCreates)
 		if bar.most > 0 {
-			return fmt.Sprintf("≤ %.2f", bar.most), yesNo(done && ratio <= bar.most)
+			return fmt.Sprintf("≤ %.2f", bar.most), yesNo(createsDone && ratio <= bar.most)
 		}
-		return fmt.Sprintf("≥ %.2f", bar.least), yesNo(done && ratio >= bar.least)
+		return fmt.Sprintf("≥ %.2f", bar.least), yesNo(createsDone && ratio >= bar.least)
 	}
 	return "", ""
 }

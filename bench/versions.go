@@ -13,7 +13,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// versions are those of everything that the figures depend on.
+// versions returns the versions of everything that affects the figures.
 func (b *bench) versions(ctx context.Context) []string {
 	found := []string{"Go " + strings.TrimPrefix(runtime.Version(), "go")}
 	for _, name := range []string{"wrk", "nginx"} {
@@ -37,13 +37,14 @@ func (b *bench) versions(ctx context.Context) []string {
 	return append(found, b.peerVersions()...)
 }
 
-// versionOf is the first number that a program says with -v, which for wrk is also a mistake.
+// versionOf returns the version that a program prints with -v. wrk prints it, too, but fails.
 func versionOf(ctx context.Context, program string) string {
 	output, _ := exec.CommandContext(ctx, program, "-v").CombinedOutput()
 	return regexp.MustCompile(`\d+\.\d+(\.\d+)*`).FindString(string(output))
 }
 
-// sqliteVersion is that of the service, too: its module decides which this one has.
+// sqliteVersion returns the version of SQLite, which is the same as the service's: go.mod requires the same
+// module.
 func sqliteVersion(ctx context.Context) (version string) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
@@ -54,7 +55,7 @@ func sqliteVersion(ctx context.Context) (version string) {
 	return version
 }
 
-// peerVersions reads from the peer's program what it was built of.
+// peerVersions reads the versions from the binary of the peer.
 func (b *bench) peerVersions() []string {
 	info, err := buildinfo.ReadFile(b.program("pocketbase"))
 	if err != nil {

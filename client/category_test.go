@@ -8,9 +8,9 @@ import (
 	"animalstore/client"
 )
 
-func TestCategoryLife(t *testing.T) {
+func TestCategoryLifecycle(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
 	dogs := must(c.CreateCategory(ctx, "Dogs & Co"))(t)
 	if dogs.ID == 0 || dogs.Name != "Dogs & Co" {
@@ -45,9 +45,9 @@ func TestCategoryLife(t *testing.T) {
 	wantCode(t, err, client.CodeValidationFailed)
 }
 
-func TestManyCategories(t *testing.T) {
+func TestCategoriesSpanPages(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c := s.client()
 	var want, got []int64
 	for id := range int64(103) {
@@ -62,9 +62,9 @@ func TestManyCategories(t *testing.T) {
 	}
 }
 
-func TestKnownCategoriesOnly(t *testing.T) {
+func TestUnknownCategoryIsRefused(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, func(set *settings) { set.KnownCategories = true })
+	s := newTestService(t, func(set *serviceOptions) { set.KnownCategories = true })
 	_, err := s.client().CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1})
 	wantCode(t, err, client.CodeValidationFailed)
 }

@@ -15,45 +15,33 @@ import (
 
 const (
 	defaultUserAgent = "animalstore-go"
-	// defaultTimeout bounds each attempt: the service itself waits five seconds for the first of two equal requests.
+	// defaultTimeout limits each attempt. The service itself may wait five seconds for an earlier request
+	// with the same key.
 	defaultTimeout = 30 * time.Second
 	defaultRetries = 4
-	// maxAnswer bounds what is read of an answer. The largest page is a hundred animals, far below it.
-	maxAnswer = 8 << 20
+	// maxResponse limits the size of a response body, far above the largest page of a hundred animals.
+	maxResponse = 8 << 20
 )
 
-// Client calls one service with one key.
+// Client calls one service with one API key.
 type Client struct {
-	base      string  // without a slash at the end
-	key       *string // behind a pointer, so that a Client that is printed does not show it
+	base      string  // without a trailing slash
+	key       *string // a pointer, so that printing a Client does not reveal it
 	http      *http.Client
 	userAgent string
 	retries   int
 }
 
-// Option changes how a Client works.
-type Option func(*Client)
-
-// WithHTTPClient sends the requests through h, with its transport and its timeout, which is that of one attempt; a stream
-// of events, or an export, must only begin within it. The default gives each attempt 30 seconds, and an import two
-// minutes. Redirects are never followed, whatever h says: the key would go with them.
-func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
-
-// WithUserAgent sets the User-Agent header.
-func WithUserAgent(name string) Option { return func(c *Client) { c.userAgent = name } }
-
-// WithRetries sets how often a call is sent again after its first attempt; 0 is never. The default is 4.
-func WithRetries(n int) Option { return func(c *Client) { c.retries = n } }
-
-// New makes a client for the service at a base address, which ends in /v1, with an API key.
+// New returns a client for the service at a base URL, which ends in /v1. It fails if an argument or an option
+// is not valid.
 func New(baseURL, key string, options ...Option) (*Client, error) {
-	// No message here shows an argument: somebody may have mixed up the address and the key.
+	// No error message shows an argument: a caller may have swapped the URL and the key.
 	base, err := parseBase(baseURL)
 	if err != nil {
 		return nil, err
 	}
 	if key == "" || strings.ContainsFunc(key, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return nil, errors.New("animalstore: a key has visible ASCII characters only, and at least one")
+		return nil, errors.New("animalstore: the API key must be one or more visible ASCII characters")
 	}
 	c := &Client{
 		base:      base,
@@ -67,11 +55,11 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 	}
 	switch {
 	case c.http == nil:
-		return nil, errors.New("animalstore: the HTTP client is nil")
+		return nil, errors.New("animalstore: the HTTP client must not be nil")
 	case !isPrintable(c.userAgent):
-		return nil, errors.New("animalstore: the user agent has characters that no header can carry")
+		return nil, errors.New("animalstore: the user agent must be printable ASCII")
 	case c.retries < 0:
-		return nil, errors.New("animalstore: the number of retries is negative")
+		return nil, errors.New("animalstore: the number of retries must not be negative")
 	}
 	own := *c.http
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
@@ -82,10 +70,10 @@ func New(baseURL, key string, options ...Option) (*Client, error) {
 func parseBase(text string) (string, error) {
 	base, err := url.Parse(text)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "" {
-		return "", errors.New("animalstore: the base URL must be an address such as https://animals.example/v1")
+		return "", errors.New("animalstore: the base URL must be an http or https URL such as https://animals.example/v1")
 	}
 	if base.User != nil || base.RawQuery != "" || base.ForceQuery || base.Fragment != "" {
-		return "", errors.New("animalstore: the base URL must have no user, no query and no fragment")
+		return "", errors.New("animalstore: the base URL must not have a user, query or fragment")
 	}
 	if !strings.HasSuffix(strings.TrimRight(base.Path, "/"), "/v1") {
 		return "", errors.New("animalstore: the base URL must end in /v1")
@@ -93,54 +81,54 @@ func parseBase(text string) (string, error) {
 	return strings.TrimRight(base.String(), "/"), nil
 }
 
-// request is one call, as often as it has to be sent.
+// request describes one call; all its attempts are equal.
 type request struct {
 	method         string
-	path           string // below the base
+	path           string // relative to the base URL
 	query          url.Values
-	body           any    // nil: none
-	idempotencyKey string // of a POST
-	ifMatch        string // empty: whatever the state
-	err            error  // of an option
+	body           any    // nil for no body
+	idempotencyKey string // POST only
+	ifMatch        string // empty for an unconditional request
+	err            error  // set by an invalid option
 }
 
-// answer is what came back.
-type answer struct {
+// apiResponse is a response whose body was read.
+type apiResponse struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// do makes a call and reads what the service says into a value; nil expects it to say that it is done.
-func (c *Client) do(ctx context.Context, r request, into any) (answer, error) {
+// do makes a call and decodes the response body into a value; nil expects 204 No Content.
+func (c *Client) do(ctx context.Context, r request, into any) (apiResponse, error) {
 	if r.err != nil {
-		return answer{}, r.err
+		return apiResponse{}, r.err
 	}
 	prepared, err := c.prepare(ctx, r)
 	if err != nil {
-		return answer{}, err
+		return apiResponse{}, err
 	}
-	got, err := c.sendUntilAnswered(ctx, prepared)
+	got, err := c.sendWithRetries(ctx, prepared)
 	switch {
 	case err != nil:
-		return answer{}, err
+		return apiResponse{}, err
 	case into == nil && got.status != http.StatusNoContent:
-		return answer{}, got.unexpected("it should be 204 No Content")
+		return apiResponse{}, got.unexpectedError("204 No Content was expected")
 	case into != nil && json.Unmarshal(got.body, into) != nil:
-		return answer{}, got.unexpected("its body is not the JSON that was asked for")
+		return apiResponse{}, got.unexpectedError("the body is not the expected JSON")
 	}
 	return got, nil
 }
 
-func (c *Client) get(ctx context.Context, path string, query url.Values, into any) (answer, error) {
+func (c *Client) get(ctx context.Context, path string, query url.Values, into any) (apiResponse, error) {
 	return c.do(ctx, request{method: http.MethodGet, path: path, query: query}, into)
 }
 
-// prepare makes the request that every attempt is a copy of.
+// prepare builds the request that every attempt clones.
 func (c *Client) prepare(ctx context.Context, r request) (*http.Request, error) {
 	var body []byte
 	contentType := "application/json"
-	if sent, ok := r.body.(file); ok {
+	if sent, ok := r.body.(rawBody); ok {
 		contentType, body = sent.mediaType, sent.content
 	} else if r.body != nil {
 		var err error
@@ -164,7 +152,7 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, error) 
 		header.Set("Content-Type", contentType)
 	}
 	if r.idempotencyKey != "" {
-		header.Set("Idempotency-Key", `"`+quoter.Replace(r.idempotencyKey)+`"`)
+		header.Set("Idempotency-Key", `"`+quoteEscaper.Replace(r.idempotencyKey)+`"`)
 	}
 	if r.ifMatch != "" {
 		header.Set("If-Match", r.ifMatch)
@@ -172,29 +160,29 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, error) 
 	return prepared, nil
 }
 
-// send makes one attempt. An answer that is no success is an *Error.
-func (c *Client) send(prepared *http.Request) (answer, error) {
+// send makes one attempt. A response other than 2xx is returned as an *Error.
+func (c *Client) send(prepared *http.Request) (apiResponse, error) {
 	attempt := prepared.Clone(prepared.Context())
-	attempt.Body, _ = prepared.GetBody() // from memory: cannot fail
+	attempt.Body, _ = prepared.GetBody() // reads from memory and cannot fail
 	response, err := c.http.Do(attempt)
 	if err != nil {
-		return answer{}, fmt.Errorf("animalstore: %w", err)
+		return apiResponse{}, fmt.Errorf("animalstore: %w", err)
 	}
 	defer response.Body.Close()
-	got := answer{status: response.StatusCode, header: response.Header}
-	got.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	got := apiResponse{status: response.StatusCode, header: response.Header}
+	got.body, err = io.ReadAll(io.LimitReader(response.Body, maxResponse+1))
 	switch {
 	case err != nil:
-		return got, fmt.Errorf("animalstore: %s %s: the answer broke off: %w", prepared.Method, prepared.URL, err)
+		return got, fmt.Errorf("animalstore: %s %s: the response was cut off: %w", prepared.Method, prepared.URL, err)
 	case got.status < 200 || got.status > 299:
-		return got, got.err()
-	case len(got.body) > maxAnswer:
-		return got, got.unexpected("it is too large")
+		return got, got.asError()
+	case len(got.body) > maxResponse:
+		return got, got.unexpectedError("the body is too large")
 	}
 	return got, nil
 }
 
-// isPrintable tells whether a header can carry a text as it is.
+// isPrintable reports whether a text is printable ASCII, which a header can carry unchanged.
 func isPrintable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }

@@ -12,7 +12,7 @@ import (
 	"animalstore/client"
 )
 
-func TestNewRefuses(t *testing.T) {
+func TestNewRejectsBadArguments(t *testing.T) {
 	t.Parallel()
 	const good = "https://shop.example/v1"
 	for _, c := range []struct {
@@ -26,8 +26,8 @@ func TestNewRefuses(t *testing.T) {
 		{"no host", "https:///v1", adminKey, nil},
 		{"a port alone", "https://:443/v1", adminKey, nil},
 		{"no version", "https://animals.example", adminKey, nil},
-		{"a host that is called v1", "https://v1", adminKey, nil},
-		{"a path that only ends so", "https://animals.example/xv1", adminKey, nil},
+		{"a host named v1", "https://v1", adminKey, nil},
+		{"a path that only ends in v1", "https://animals.example/xv1", adminKey, nil},
 		{"another version", "https://animals.example/v2", adminKey, nil},
 		{"a user", "https://me:" + adminKey + "@animals.example/v1", adminKey, nil},
 		{"a query", good + "?key=" + adminKey, adminKey, nil},
@@ -55,7 +55,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-func TestNewAccepts(t *testing.T) {
+func TestNewAcceptsBaseURLs(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{
 		"http://localhost:8080/v1", "https://animals.example/v1/", "https://animals.example/shops/7/v1", "http://[::1]:80/v1",
@@ -66,10 +66,10 @@ func TestNewAccepts(t *testing.T) {
 	}
 }
 
-func TestWhatIsSent(t *testing.T) {
+func TestRequestHeaders(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	s.url += "/" // also then
+	s := newTestService(t)
+	s.url += "/" // a trailing slash is allowed
 	c := s.client(client.WithUserAgent("shelter/1.0"))
 	pet := must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
 	must(c.GetPet(t.Context(), pet.ID))(t)
@@ -96,21 +96,21 @@ func TestWhatIsSent(t *testing.T) {
 	}
 }
 
-// Nothing that a program may log shows the key.
+// Nothing that a program may log reveals the key.
 func TestKeyIsNotShown(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	const secret = "ask_live_somebody-elses-key"
 	c := s.clientWith(secret, client.WithRetries(0))
 	_, refused := c.GetPet(t.Context(), 1)
 	wantCode(t, refused, client.CodeInvalidAPIKey)
-	s.next(isLost)
+	s.inject(dropRequest)
 	_, lost := c.GetPet(t.Context(), 1)
-	s.next(gets(502, "you sent "+secret, "Content-Type", "text/plain"))
+	s.inject(respond(502, "you sent "+secret, "Content-Type", "text/plain"))
 	_, echoed := c.GetPet(t.Context(), 1)
 	wantCode(t, echoed, client.CodeUnexpectedAnswer)
 	if lost == nil {
-		t.Error("a lost request is no error")
+		t.Error("a lost request returned no error")
 	}
 	for _, text := range []string{
 		fmt.Sprintf("%v %+v %#v", c, c, c), fmt.Sprintf("%v %+v %#v", *c, *c, *c),
@@ -122,13 +122,13 @@ func TestKeyIsNotShown(t *testing.T) {
 	}
 }
 
-// A redirect is not followed, not even on the same host: the key would go with it.
+// A redirect is not followed, not even to the same host: it would leak the key.
 func TestRedirectIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	var visits atomic.Int64
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { visits.Add(1) }))
 	t.Cleanup(elsewhere.Close)
-	s := newShop(t)
+	s := newTestService(t)
 	follows := &http.Client{
 		Transport:     &http.Transport{DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return nil },
@@ -136,14 +136,14 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	c := s.client(client.WithHTTPClient(follows))
 	for _, status := range []int{301, 302, 303, 307, 308} {
 		for _, to := range []string{elsewhere.URL + "/v1/pets", s.url + "/pets"} {
-			s.next(gets(status, "", "Location", to))
+			s.inject(respond(status, "", "Location", to))
 			_, err := c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1})
 			wantCode(t, err, client.CodeUnexpectedAnswer)
 			if e, _ := errors.AsType[*client.Error](err); e.Status != status || !strings.Contains(e.Message, to) {
 				t.Errorf("got %v", err)
 			}
 			if n := len(s.requests()); n != 1 {
-				t.Errorf("%d requests were sent", n)
+				t.Errorf("sent %d requests", n)
 			}
 		}
 	}
@@ -152,29 +152,29 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestAnswersOfOthers(t *testing.T) {
+func TestResponsesFromOtherServers(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c := s.client()
 	huge := "[" + strings.Repeat(" ", 9<<20) + "]"
 	for _, f := range []struct {
-		name   string
-		answer fate
+		name     string
+		response fault
 	}{
-		{"a page of a hotel's network", gets(200, "<html>Please log in</html>", "Content-Type", "text/html")},
-		{"nothing", gets(200, "")},
-		{"another kind of JSON", gets(200, `"hello"`)},
-		{"two values", gets(200, `[] []`)},
-		{"without end", gets(200, huge)},
-		{"no content", gets(204, "")},
-		{"an id that is no int64", gets(200, `[{"id":9223372036854775808}]`)},
-		{"not found, says a proxy", gets(404, proxyPage)},
-		{"not found, with another JSON", gets(404, `{"error":"not found"}`)},
-		{"another status in the body", gets(404, apiError(403, client.CodeNotFound))},
-		{"a teapot", gets(418, "short and stout")},
-		{"a status that nobody knows", gets(299, "")},
+		{"a captive portal", respond(200, "<html>Please log in</html>", "Content-Type", "text/html")},
+		{"nothing", respond(200, "")},
+		{"another kind of JSON", respond(200, `"hello"`)},
+		{"two values", respond(200, `[] []`)},
+		{"a huge body", respond(200, huge)},
+		{"no content", respond(204, "")},
+		{"an id that is not an int64", respond(200, `[{"id":9223372036854775808}]`)},
+		{"not found, says a proxy", respond(404, proxyPage)},
+		{"not found, with another JSON", respond(404, `{"error":"not found"}`)},
+		{"another status in the body", respond(404, apiError(403, client.CodeNotFound))},
+		{"a teapot", respond(418, "short and stout")},
+		{"an unknown status", respond(299, "")},
 	} {
-		s.next(f.answer)
+		s.inject(f.response)
 		pet, err := c.GetPet(t.Context(), 1)
 		if pet != (client.Pet{}) || !client.IsCode(err, client.CodeUnexpectedAnswer) {
 			t.Errorf("%s: got %v, %v", f.name, pet, err)
@@ -183,6 +183,6 @@ func TestAnswersOfOthers(t *testing.T) {
 			t.Errorf("%s: %d requests were sent", f.name, n)
 		}
 	}
-	s.next(gets(200, "<html>Please log in</html>"))
+	s.inject(respond(200, "<html>Please log in</html>"))
 	wantCode(t, c.DeletePet(t.Context(), 1), client.CodeUnexpectedAnswer)
 }

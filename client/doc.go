@@ -1,7 +1,7 @@
-// Package client calls an animalstore service: a catalogue of animals, each of which is a stock of one.
+// Package client is the Go client of the animalstore service, a catalogue of individual animals.
 //
-// A first program, which lists what can be sold. The key comes from `animalstore keys create`, or from the first start of the
-// service on a terminal:
+// A first program, which lists the available animals. The key comes from `animalstore keys create`, or from
+// the first start of the service on a terminal:
 //
 //	package main
 //
@@ -27,10 +27,11 @@
 //		}
 //	}
 //
-// In a module of your own, say first where this one is: `go mod edit -replace animalstore=FOLDER`, then `go get animalstore/client`.
+// In your own module, first say where this one is: `go mod edit -replace animalstore=FOLDER`. Then run
+// `go get animalstore/client`.
 //
-// Make one [Client] and share it; it is safe for concurrent use. There is a method for every operation of the service, but for the
-// deprecated one, which [Client.GetPet] does without:
+// Create one [Client] and share it; it is safe for concurrent use. It has a method for every operation of the
+// service except the deprecated one, which [Client.GetPet] does not need:
 //
 //	pet, err := c.CreatePet(ctx, client.NewPet{Name: "Rex", CategoryID: 1, Status: client.PetAvailable})
 //	...
@@ -38,58 +39,62 @@
 //
 // # Lists
 //
-// A list is an iterator that gets its pages as they are needed, such as [Client.Pets], [Client.Orders] and [Client.Events]. The
-// loop can end at any time; an error is the last thing that it gets. A program that shows pages itself gets one at a time, with
-// the cursor of the next, from [Client.ListPets] and the like. What stands unchanged while a list is walked is there exactly once,
-// whatever else comes and goes.
+// Methods such as [Client.Pets], [Client.Orders] and [Client.Events] return iterators that fetch pages as
+// needed. The loop can stop at any time; an error is the last value it receives. To fetch single pages with
+// cursors, use [Client.ListPets] and similar methods. An item that does not change while a list is read is
+// returned exactly once, whatever happens to others.
 //
-// Many animals at once come and go as a list ([Client.ImportPets]) or as files ([Client.ImportFile], [Client.ExportFile]).
+// Many animals can be imported as a list ([Client.ImportPets]) or as a file ([Client.ImportFile]), and
+// exported as a file ([Client.ExportFile]).
 //
 // # Changes
 //
-// An update changes only what it names: its members are pointers, and what is nil stays. Two who change the same animal at the
-// same time do not undo each other's work where they say what they have seen, with [IfMatch] and the animal's ETag. Of
-// any number who order one animal at once, one gets it, and the others [CodePetNotAvailable].
+// An update changes only the fields that it sets: they are pointers, and nil means unchanged. With [IfMatch]
+// and an animal's ETag, an update fails instead of overwriting a change that the caller has not seen. If
+// several clients order one animal at the same time, one gets it and the others get [CodePetNotAvailable].
 //
 // # Errors
 //
-// What the service refuses is an *[Error] with one of the codes that stand below; [IsCode] asks for one:
+// A request that the service rejects returns an *[Error] with one of the codes below; [IsCode] tests for one:
 //
 //	if client.IsCode(err, client.CodePetNotAvailable) {
 //		...
 //	}
 //
-// Every other error means that no answer came, because the connection failed or the context ended, or that nothing was sent,
-// because an argument was wrong. After an error without an answer, and after a status of 500 or more, it is not known whether a
-// change was made.
+// Any other error means that no response arrived, because the connection failed or the context ended, or that
+// nothing was sent, because an argument was invalid. If there was no response, or its status is 500 or
+// higher, the change may or may not have been made; see [MayBeDone].
 //
-// # Repeats
+// # Retries
 //
-// Calls repeat themselves, a few times and further and further apart ([WithRetries]), where the connection fails, where the
-// service has too much to do (429, 502, 503, 504; Retry-After is honoured), and where the first request of the same
-// [IdempotencyKey] still runs. That is safe: every POST carries an idempotency key, so that however often it is sent
-// it happens once, and to set or to remove the same thing again changes nothing. A removal whose answer was lost, and
-// whose repeat finds nothing to remove, counts as done. An attempt that was held up on its way may still arrive after its
-// repeat, and after what was changed since, which it then undoes: [IfMatch] keeps it from that. A call never waits past the
-// deadline of its context; it then returns the error that it would have waited for.
+// A call is retried a few times with growing pauses ([WithRetries]) when the connection fails, when the
+// service or a proxy is overloaded (429, 502, 503, 504; Retry-After is honoured), and while an earlier
+// request with the same [IdempotencyKey] is running. This is safe: every POST carries an idempotency key, so
+// it takes effect once however often it is sent, and setting or deleting the same thing twice changes
+// nothing. If the response to a deletion was lost, and the retry gets 404, the call succeeds. A delayed
+// attempt may still arrive after its retry, and after later changes, which it would then overwrite: [IfMatch]
+// prevents that. A call never waits past the deadline of its context; it returns the error that it would have
+// retried.
 //
-// A program that may be stopped and started again in the middle of its work gives its own name to each POST, with
-// [IdempotencyKey].
+// A program that may be restarted in the middle of its work should choose its own [IdempotencyKey] for each
+// POST.
 //
 // # Events
 //
-// The service tells of every change, in order and without a gap. [Client.Follow] is an iterator that goes on with what happens, and
-// connects again by itself:
+// The service records every change as an event, in order and without gaps. [Client.Follow] returns an
+// iterator that waits for new events and reconnects by itself:
 //
 //	for event, err := range c.Follow(ctx, last, client.EventFilter{}) {
 //		...
 //	}
 //
-// Keep the ID of the last event that was dealt with, and go on from there after a restart. To know all that there is and stay up
-// to date, take [Client.LastEventID] first, then read the lists, then follow from that id.
+// Store the ID of the last event that was processed, and continue from there after a restart. To load the
+// current state and stay up to date, call [Client.LastEventID] first, then read the lists, then follow the
+// events after that id.
 //
 // # Webhooks
 //
-// A program that others can reach need not ask: [Client.CreateWebhook] has events sent to it. It needs no Client then;
-// [VerifyWebhook] checks that a message came from the service, and returns its event.
+// A program that the service can reach does not need to poll: [Client.CreateWebhook] makes the service send
+// events to it. The receiver needs no Client; [VerifyWebhook] checks that a message came from the service,
+// and returns its event.
 package client

@@ -12,11 +12,11 @@ import (
 	"testing"
 )
 
-// The first program of the documentation runs as it stands there.
-func TestFirstProgram(t *testing.T) {
+// The first program of the package documentation runs unchanged.
+func TestFirstProgramOfTheDocumentationRuns(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	s.add("Rex")
+	s := newTestService(t)
+	s.addPet("Rex")
 	source, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestFirstProgram(t *testing.T) {
 	_, rest, _ := strings.Cut(string(source), "//\tpackage main\n")
 	program, _, found := strings.Cut(rest, "//\t}\n//\n// ")
 	if !found {
-		t.Fatal("the documentation has no first program")
+		t.Fatal("the package documentation has no first program")
 	}
 	const address = "http://127.0.0.1:8080/v1"
 	if !strings.Contains(program, address) {
@@ -42,7 +42,7 @@ func TestFirstProgram(t *testing.T) {
 	}
 }
 
-// Everything that others can use says what it is.
+// Every exported identifier has a doc comment.
 func TestEverythingIsDocumented(t *testing.T) {
 	t.Parallel()
 	files := token.NewFileSet()
@@ -67,7 +67,7 @@ func TestEverythingIsDocumented(t *testing.T) {
 	}
 	check := func(name, text string) {
 		t.Helper()
-		// Whoever implements error or json.Unmarshaler says no more than those do.
+		// Methods of error and json.Unmarshaler need no comment.
 		if text == "" && !strings.HasSuffix(name, ".Error") && !strings.HasSuffix(name, ".Unwrap") {
 			t.Errorf("%s is not documented", name)
 		}

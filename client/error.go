@@ -10,13 +10,13 @@ import (
 	"time"
 )
 
-// Code is the machine-readable name of an error. A code never changes its meaning; new ones may come.
+// Code is the machine-readable name of an error. The meaning of a code never changes; new codes may be added.
 type Code string
 
-// The codes of the service, by the status that they come with.
+// The codes of the service, with their HTTP statuses.
 const (
 	CodeInvalidJSON      Code = "invalid_json"      // 400
-	CodeValidationFailed Code = "validation_failed" // 400; the message names every wrong member
+	CodeValidationFailed Code = "validation_failed" // 400; the message names every invalid field
 	CodeInvalidParameter Code = "invalid_parameter" // 400
 	CodeInvalidCursor    Code = "invalid_cursor"    // 400
 
@@ -25,39 +25,39 @@ const (
 	CodeInsufficientScope Code = "insufficient_scope" // 403
 
 	CodeNotFound         Code = "not_found"          // 404
-	CodePetNotFound      Code = "pet_not_found"      // 404; the animal that an order names
+	CodePetNotFound      Code = "pet_not_found"      // 404; the animal of a new order does not exist
 	CodeMethodNotAllowed Code = "method_not_allowed" // 405
 
-	CodeInvalidTransition   Code = "invalid_transition"     // 409; a status that cannot follow the one that is
-	CodePetNotAvailable     Code = "pet_not_available"      // 409; somebody else was faster
+	CodeInvalidTransition   Code = "invalid_transition"     // 409; the current status does not allow the new one
+	CodePetNotAvailable     Code = "pet_not_available"      // 409; the animal is not for sale, or another client was faster
 	CodePetHasOpenOrder     Code = "pet_has_open_order"     // 409
 	CodeCategoryInUse       Code = "category_in_use"        // 409
 	CodeLastAdminKey        Code = "last_admin_key"         // 409
-	CodeIdempotencyKeyInUse Code = "idempotency_key_in_use" // 409; the first request still runs
+	CodeIdempotencyKeyInUse Code = "idempotency_key_in_use" // 409; the first request with this key is still running
 
 	CodeOperationRemoved     Code = "operation_removed"      // 410
 	CodeEventsExpired        Code = "events_expired"         // 410
 	CodePreconditionFailed   Code = "precondition_failed"    // 412; see IfMatch
 	CodePayloadTooLarge      Code = "payload_too_large"      // 413
 	CodeUnsupportedMediaType Code = "unsupported_media_type" // 415
-	CodeIdempotencyKeyReused Code = "idempotency_key_reused" // 422; by another request
+	CodeIdempotencyKeyReused Code = "idempotency_key_reused" // 422; for a different request
 
 	CodeRateLimited Code = "rate_limited"   // 429
 	CodeInternal    Code = "internal_error" // 500
 	CodeUnavailable Code = "unavailable"    // 503
 )
 
-// CodeUnexpectedAnswer is the client's own: the answer did not come from the service, but perhaps from a proxy before
-// it, or from another server altogether.
+// CodeUnexpectedAnswer is set by the client itself: the response did not come from the service, but perhaps
+// from a proxy or from another server.
 const CodeUnexpectedAnswer Code = "unexpected_answer"
 
-// Error is the answer of a service that did not do what it was asked.
+// Error is a response that reports a failure.
 type Error struct {
 	Code       Code
-	Message    string        // one sentence for people
+	Message    string        // a sentence for humans
 	Status     int           // the HTTP status
-	RequestID  string        // names the request in the log of the service
-	RetryAfter time.Duration // when to ask again; 0: the answer does not say
+	RequestID  string        // identifies the request in the service's log
+	RetryAfter time.Duration // when to retry; 0 if the response does not say
 }
 
 func (e *Error) Error() string {
@@ -68,14 +68,14 @@ func (e *Error) Error() string {
 	return text + ")"
 }
 
-// IsCode tells whether an error is an *Error with this code, or wraps one.
+// IsCode reports whether an error is, or wraps, an *Error with this code.
 func IsCode(err error, code Code) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Code == code
 }
 
-// err is the error of an answer that is no success.
-func (a answer) err() *Error {
+// asError returns the error that a response other than 2xx reports.
+func (a apiResponse) asError() *Error {
 	var body struct {
 		Code    Code
 		Message string
@@ -85,23 +85,23 @@ func (a answer) err() *Error {
 		return a.newError(body.Code, body.Message)
 	}
 	if to := a.header.Get("Location"); to != "" && a.status < 400 {
-		return a.unexpected(fmt.Sprintf("it leads to %q, where the key is not sent", to))
+		return a.unexpectedError(fmt.Sprintf("it redirects to %q, and redirects are not followed", to))
 	}
-	return a.unexpected("it is not the service's own")
+	return a.unexpectedError("it does not come from the service")
 }
 
-// unexpected is the error of an answer that the service would not give. It shows nothing of the body: that may be a
-// page, and may repeat what was sent.
-func (a answer) unexpected(why string) *Error {
+// unexpectedError returns the error for a response that the service would not send. It does not show the
+// body, which may be a web page, or may echo the request.
+func (a apiResponse) unexpectedError(why string) *Error {
 	status := strings.TrimSpace(fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)))
 	kind := a.header.Get("Content-Type")
 	if kind == "" {
-		kind = "no type"
+		kind = "no Content-Type"
 	}
-	return a.newError(CodeUnexpectedAnswer, fmt.Sprintf("The answer %s (%s) cannot be used: %s.", status, kind, why))
+	return a.newError(CodeUnexpectedAnswer, fmt.Sprintf("Unexpected response %s (%s): %s.", status, kind, why))
 }
 
-func (a answer) newError(code Code, message string) *Error {
+func (a apiResponse) newError(code Code, message string) *Error {
 	return &Error{
 		Code:       code,
 		Message:    message,
@@ -111,10 +111,10 @@ func (a answer) newError(code Code, message string) *Error {
 	}
 }
 
-// retryAfter reads the header of that name, which holds seconds or a date.
+// retryAfter parses a Retry-After header, in seconds or as a date. It returns 0 for a missing or invalid one.
 func retryAfter(text string) time.Duration {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) {
-		return time.Duration(seconds) * time.Second // of a number out of range: the largest
+		return time.Duration(seconds) * time.Second // ParseUint returns the maximum if out of range
 	}
 	if date, err := http.ParseTime(text); err == nil {
 		return max(0, time.Until(date))

@@ -15,9 +15,9 @@ import (
 	"animalstore/client"
 )
 
-func TestError(t *testing.T) {
+func TestErrorCarriesTheServiceResponse(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	_, err := s.clientWith("ask_live_wrong").Inventory(t.Context())
 	e, ok := errors.AsType[*client.Error](fmt.Errorf("wrapped: %w", err))
 	if !ok || e.Code != client.CodeInvalidAPIKey || e.Status != 401 || e.RequestID == "" || e.RetryAfter != 0 ||
@@ -28,7 +28,7 @@ func TestError(t *testing.T) {
 		t.Errorf("got %q, want %q", e.Error(), want)
 	}
 	if (&client.Error{Code: "c", Message: "M.", Status: 400}).Error() != "animalstore: M. (400 c)" {
-		t.Error("an error without a request's id reads badly")
+		t.Error("an error without a request id reads badly")
 	}
 	for _, other := range []error{nil, io.EOF, &client.Error{Code: client.CodeNotFound}} {
 		if client.IsCode(other, client.CodeInvalidAPIKey) {
@@ -42,22 +42,22 @@ func TestError(t *testing.T) {
 
 func TestProxyError(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	s.next(gets(502, proxyPage, "Content-Type", "text/html", "Retry-After", "61"))
+	s := newTestService(t)
+	s.inject(respond(502, proxyPage, "Content-Type", "text/html", "Retry-After", "61"))
 	_, err := s.client().Inventory(t.Context())
-	want := "animalstore: The answer 502 Bad Gateway (text/html) cannot be used: it is not the service's own. (502 unexpected_answer)"
+	want := "animalstore: Unexpected response 502 Bad Gateway (text/html): it does not come from the service. (502 unexpected_answer)"
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v", err)
 	}
 }
 
-// Every code that the document knows has its constant.
+// Every error code in the API document has a constant.
 func TestCodesAreComplete(t *testing.T) {
 	t.Parallel()
 	document, source := must(os.ReadFile("../api/openapi.yaml"))(t), must(os.ReadFile("error.go"))(t)
 	codes := regexp.MustCompile(`\bcode: ([a-z_]+)`).FindAllSubmatch(document, -1)
 	if len(codes) < 10 {
-		t.Fatalf("the document has %d examples of errors", len(codes))
+		t.Fatalf("the API document has only %d error examples", len(codes))
 	}
 	for _, code := range codes {
 		if !bytes.Contains(source, fmt.Appendf(nil, "Code = %q", code[1])) {
@@ -66,11 +66,11 @@ func TestCodesAreComplete(t *testing.T) {
 	}
 }
 
-// No type of ours lacks a member that the service sends.
+// No type lacks a field that the service sends.
 func TestTypesAreComplete(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	c, ctx, pet := s.client(), t.Context(), s.add("Rex")
+	s := newTestService(t)
+	c, ctx, pet := s.client(), t.Context(), s.addPet("Rex")
 	must(c.CreateCategory(ctx, "Dogs"))(t)
 	must(c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID, Reference: "x"}))(t)
 	must(c.CreateKey(ctx, client.NewKey{Name: "x", Scopes: []client.Scope{client.ScopeAdmin}}))(t)

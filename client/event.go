@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// EventType says what happened. New types may come.
+// EventType says what happened. New types may be added.
 type EventType string
 
 const (
 	EventPetCreated      EventType = "pet.created"
-	EventPetUpdated      EventType = "pet.updated" // also by a step of an order
+	EventPetUpdated      EventType = "pet.updated" // also when an order changes its status
 	EventPetDeleted      EventType = "pet.deleted"
 	EventCategoryCreated EventType = "category.created"
 	EventCategoryUpdated EventType = "category.updated"
@@ -32,30 +32,31 @@ const (
 	EventWebhookCreated  EventType = "webhook.created"
 	EventWebhookUpdated  EventType = "webhook.updated"
 	EventWebhookDeleted  EventType = "webhook.deleted"
-	// EventWebhookTest is what [Client.TestWebhook] sends. It is in no feed.
+	// EventWebhookTest is the type of messages that [Client.TestWebhook] sends. It does not appear in the
+	// event feed.
 	EventWebhookTest EventType = "webhook.test"
 )
 
-// Event is what the service tells of one change, as CloudEvents 1.0 has it.
+// Event describes one change, in the format of CloudEvents 1.0.
 type Event struct {
 	SpecVersion     string    `json:"specversion"`
-	ID              string    `json:"id"` // digits; later events have larger numbers
+	ID              string    `json:"id"` // decimal digits; later events have larger numbers
 	Source          string    `json:"source"`
 	Type            EventType `json:"type"`
-	Subject         string    `json:"subject"` // the path of what changed, such as pets/7
+	Subject         string    `json:"subject"` // the path of the changed resource, such as pets/7
 	Time            time.Time `json:"time"`
 	DataContentType string    `json:"datacontenttype"`
-	Actor           string    `json:"actor"` // who did it: keys/ID, configured, or system
+	Actor           string    `json:"actor"` // keys/ID, configured, or system
 	Data            EventData `json:"data"`
 }
 
-// EventData is the JSON of what changed, after and before; nil where there is none. The methods of [Event] decode it.
+// EventData holds the resource after and before the change as JSON, or nil. The methods of [Event] decode it.
 type EventData struct {
 	Current  json.RawMessage `json:"current"`
 	Previous json.RawMessage `json:"previous"`
 }
 
-// UnmarshalJSON reads null as nil.
+// UnmarshalJSON decodes null as nil.
 func (d *EventData) UnmarshalJSON(text []byte) error {
 	type plain EventData
 	if err := json.Unmarshal(text, (*plain)(d)); err != nil {
@@ -69,29 +70,29 @@ func (d *EventData) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Pet decodes an animal after and before the change; nil where there is none. It fails for an event of another kind, as
-// do the methods below for theirs.
-func (e Event) Pet() (current, previous *Pet, err error) { return change[Pet](e, "pet") }
+// Pet decodes the animal after and before the change. current is nil after a deletion, previous after a
+// creation. It fails for an event about another kind of resource, as do the methods below.
+func (e Event) Pet() (current, previous *Pet, err error) { return decodeChange[Pet](e, "pet") }
 
-// Category decodes a category after and before the change.
+// Category decodes the category after and before the change.
 func (e Event) Category() (current, previous *Category, err error) {
-	return change[Category](e, "category")
+	return decodeChange[Category](e, "category")
 }
 
-// Order decodes an order after and before the change.
-func (e Event) Order() (current, previous *Order, err error) { return change[Order](e, "order") }
+// Order decodes the order after and before the change.
+func (e Event) Order() (current, previous *Order, err error) { return decodeChange[Order](e, "order") }
 
-// Key decodes a key after and before the change, without its secret.
-func (e Event) Key() (current, previous *Key, err error) { return change[Key](e, "key") }
+// Key decodes the key after and before the change, without its secret.
+func (e Event) Key() (current, previous *Key, err error) { return decodeChange[Key](e, "key") }
 
-// Webhook decodes a webhook after and before the change, without its secret.
+// Webhook decodes the webhook after and before the change, without its secret.
 func (e Event) Webhook() (current, previous *Webhook, err error) {
-	return change[Webhook](e, "webhook")
+	return decodeChange[Webhook](e, "webhook")
 }
 
-func change[T any](e Event, kind string) (current, previous *T, err error) {
+func decodeChange[T any](e Event, kind string) (current, previous *T, err error) {
 	if !strings.HasPrefix(string(e.Type), kind+".") {
-		return nil, nil, fmt.Errorf("animalstore: the event %s is %s, and tells nothing of a %s", e.ID, e.Type, kind)
+		return nil, nil, fmt.Errorf("animalstore: event %s is of type %s and holds no %s", e.ID, e.Type, kind)
 	}
 	for _, member := range []struct {
 		text json.RawMessage
@@ -101,15 +102,15 @@ func change[T any](e Event, kind string) (current, previous *T, err error) {
 			continue
 		}
 		if err := json.Unmarshal(member.text, member.into); err != nil {
-			return nil, nil, fmt.Errorf("animalstore: the event %s cannot be read: %w", e.ID, err)
+			return nil, nil, fmt.Errorf("animalstore: event %s cannot be decoded: %w", e.ID, err)
 		}
 	}
 	return current, previous, nil
 }
 
-// EventFilter narrows the feed; what is zero does not. Its parts combine with "and".
+// EventFilter selects events that match all of its fields. A zero field matches everything.
 type EventFilter struct {
-	Types   []EventType // one of these
+	Types   []EventType // any of these
 	Subject string      // such as pets/7
 }
 
@@ -124,11 +125,11 @@ func (f EventFilter) values() url.Values {
 	return query
 }
 
-// EventQuery says which events are listed; what is zero does not narrow the list.
+// EventQuery selects the events to list. Zero fields are ignored.
 type EventQuery struct {
 	EventFilter
-	After string // the id of an event, or what ListEvents returned with the page before; empty: from the oldest on
-	Limit int    // the most events on one page, 1 to 100
+	After string // an event id, or next from ListEvents; empty starts with the oldest event
+	Limit int    // page size, 1 to 100
 }
 
 func (q EventQuery) values() url.Values {
@@ -140,14 +141,15 @@ func (q EventQuery) values() url.Values {
 	return query
 }
 
-// ListEvents gets one page of the feed, oldest first, of 20 where the query has no limit. The position next goes into
-// After of the query for the following page; it is empty after the last one. It fails with [CodeEventsExpired] where
-// events after After are no longer kept. [Client.Events] walks the pages by itself, and [Client.Follow] goes on from there.
+// ListEvents returns one page of the event feed, oldest first; the default page size is 20. For the following
+// page, set After to next, which is empty on the last page. It fails with [CodeEventsExpired] if events after
+// After have been deleted. [Client.Events] iterates over all pages, and [Client.Follow] also waits for new
+// events.
 func (c *Client) ListEvents(ctx context.Context, q EventQuery) (events []Event, next string, err error) {
-	return page[Event](ctx, c, "/events", byEvent, q.values())
+	return fetchPage[Event](ctx, c, "/events", byEvent, q.values())
 }
 
-// Events walks all the events that a query asks for and that have happened, oldest first. It ends with the first error.
+// Events iterates over all past events that match a query, oldest first. It ends with the first error.
 func (c *Client) Events(ctx context.Context, q EventQuery) iter.Seq2[Event, error] {
 	return all[Event](ctx, c, "/events", byEvent, q.values())
 }

@@ -18,11 +18,11 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Every event says what there is now and what there was before.
+// Every event holds the state after and before the change.
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	c, ctx, pet := s.client(), t.Context(), s.add("Rex")
+	s := newTestService(t)
+	c, ctx, pet := s.client(), t.Context(), s.addPet("Rex")
 	order := must(c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID, Reference: "web-17"}))(t)
 	key := must(c.CreateKey(ctx, client.NewKey{Name: "x", Scopes: []client.Scope{client.ScopeAdmin}}))(t)
 	must(c.CancelOrder(ctx, order.ID))(t)
@@ -48,7 +48,7 @@ func TestEvents(t *testing.T) {
 	for i, want := range [][2]*client.Pet{{&pending, &pet}, {&pet, &pending}} {
 		current, previous, err := byType[client.EventPetUpdated][i].Pet()
 		if err != nil || *current != *want[0] || *previous != *want[1] {
-			t.Errorf("it went from %+v to %+v, %v", previous, current, err)
+			t.Errorf("changed from %+v to %+v, %v", previous, current, err)
 		}
 	}
 	created, deleted := byType[client.EventPetCreated][0], byType[client.EventPetDeleted][0]
@@ -69,25 +69,25 @@ func TestEvents(t *testing.T) {
 		t.Errorf("created %+v, %v", current, err)
 	}
 	if _, _, err := placed.Pet(); err == nil {
-		t.Error("an order is an animal")
+		t.Error("an order event was decoded as an animal")
 	}
 	placed.Data.Current = json.RawMessage(`"x"`)
 	if _, _, err := placed.Order(); err == nil {
-		t.Error("a text is an order")
+		t.Error("a string was decoded as an order")
 	}
 }
 
 func TestEventPages(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	s.addMany(5)
+	s := newTestService(t)
+	s.addPets(5)
 	want, c := s.history(), s.client()
 	query := client.EventQuery{Limit: 4}
 	var got []string
 	for sizes := []int{4, 2}; len(sizes) > 0; sizes = sizes[1:] {
 		events, next, err := c.ListEvents(t.Context(), query)
 		if err != nil || len(events) != sizes[0] || (next == "") != (len(sizes) == 1) {
-			t.Fatalf("got %d events and the place %q, %v", len(events), next, err)
+			t.Fatalf("got %d events and the position %q, %v", len(events), next, err)
 		}
 		for _, event := range events {
 			got = append(got, event.ID)
@@ -103,7 +103,7 @@ func TestEventPages(t *testing.T) {
 	}
 }
 
-// Every type of event has its constant.
+// Every event type has a constant.
 func TestEventTypesAreComplete(t *testing.T) {
 	t.Parallel()
 	source := must(os.ReadFile("event.go"))(t)
@@ -114,7 +114,7 @@ func TestEventTypesAreComplete(t *testing.T) {
 	}
 }
 
-// An event as it is written can be read, and the other way round.
+// Events survive a JSON round trip.
 func TestEventJSON(t *testing.T) {
 	t.Parallel()
 	const text = `{"specversion":"1.0","id":"7","source":"/v1","type":"pet.deleted","subject":"pets/1","time":"2026-11-15T04:43:34.123456Z",` +
@@ -132,23 +132,23 @@ func TestEventJSON(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal([]byte(`{"data":7}`), &event); err == nil {
-		t.Error("a number is data")
+		t.Error("a number was decoded as event data")
 	}
 }
 
-// script is a service that says one text after the other, each on a connection of its own, and notes when.
-type script struct {
-	texts []string // "503": refuse; the last is said again and again
-	at    []time.Time
-	sent  []http.Header
+// scriptedStreams is a transport that responds to each request with the next text, and records when.
+type scriptedStreams struct {
+	texts        []string // "503 after 2" fails with that status and Retry-After; the last text repeats
+	requestTimes []time.Time
+	sent         []http.Header
 }
 
-func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *scriptedStreams) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Context().Err() != nil {
 		return nil, r.Context().Err()
 	}
-	text := s.texts[min(len(s.at), len(s.texts)-1)]
-	s.at, s.sent = append(s.at, time.Now()), append(s.sent, r.Header)
+	text := s.texts[min(len(s.requestTimes), len(s.texts)-1)]
+	s.requestTimes, s.sent = append(s.requestTimes, time.Now()), append(s.sent, r.Header)
 	response := &http.Response{StatusCode: 200, Header: http.Header{"Content-Type": {"text/event-stream; charset=utf-8"}}}
 	if status, after, refused := strings.Cut(text, " after "); refused {
 		fmt.Sscan(status, &response.StatusCode)
@@ -159,7 +159,7 @@ func (s *script) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-func (s *script) client(t *testing.T) *client.Client {
+func (s *scriptedStreams) client(t *testing.T) *client.Client {
 	return must(client.New("http://animals.example/v1", adminKey, client.WithHTTPClient(&http.Client{Transport: s})))(t)
 }
 
@@ -167,39 +167,39 @@ func eventText(id string) string {
 	return fmt.Sprintf("id: %s\ndata: {\"id\":%q,\ndata: \"type\":\"pet.created\"}\n\n", id, id)
 }
 
-const gone = "401 after 0"
+const unauthorized = "401 after 0"
 
-// Whatever a service says, an event is told once, and nothing that cannot be understood is passed over.
-func TestFollowStrangeStreams(t *testing.T) {
+// Whatever a stream contains, an event is delivered once, and nothing that cannot be decoded is skipped.
+func TestFollowUnusualStreams(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		texts []string
-		want  []string    // the ids that are told
-		asked []string    // the places that are asked for after the first
-		code  client.Code // empty: unauthorized in the end
+		want  []string    // the ids that are delivered
+		asked []string    // the Last-Event-ID of each reconnection
+		code  client.Code // empty: ends with 401
 	}{
-		{"one after the other", []string{eventText("6") + eventText("10"), eventText("11"), gone}, []string{"6", "10", "11"}, []string{"10", "11"}, ""},
-		{"again", []string{eventText("6") + eventText("6"), eventText("6") + eventText("7") + eventText("5"), gone}, []string{"6", "7"}, []string{"6", "7"}, ""},
-		{"what it has seen", []string{eventText("5") + eventText("4") + eventText("05") + eventText("000006"), gone}, []string{"000006"}, []string{"000006"}, ""},
-		{"a place alone", []string{"id: 8\n\n", "id: 7\n\n" + eventText("8"), "id: 008\n\n", gone}, nil, []string{"8", "8", "008"}, ""},
-		{"an id that goes", []string{"id: 8\n\nid\n\n", gone}, nil, []string{"8"}, ""},
-		{"half an event", []string{eventText("6") + strings.TrimSuffix(eventText("7"), "\n"), eventText("7"), gone}, []string{"6", "7"}, []string{"6", "7"}, ""},
-		{"other messages", []string{"event: hello\nid: 6\ndata: x\n\nevent: message\n" + eventText("7"), gone}, []string{"7"}, []string{"7"}, ""},
-		{"no event", []string{"id: 6\ndata: x\n\n"}, nil, nil, client.CodeUnexpectedAnswer},
+		{"consecutive events", []string{eventText("6") + eventText("10"), eventText("11"), unauthorized}, []string{"6", "10", "11"}, []string{"10", "11"}, ""},
+		{"repeated events", []string{eventText("6") + eventText("6"), eventText("6") + eventText("7") + eventText("5"), unauthorized}, []string{"6", "7"}, []string{"6", "7"}, ""},
+		{"old events", []string{eventText("5") + eventText("4") + eventText("05") + eventText("000006"), unauthorized}, []string{"000006"}, []string{"000006"}, ""},
+		{"an id without an event", []string{"id: 8\n\n", "id: 7\n\n" + eventText("8"), "id: 008\n\n", unauthorized}, nil, []string{"8", "8", "008"}, ""},
+		{"an id that is cleared", []string{"id: 8\n\nid\n\n", unauthorized}, nil, []string{"8"}, ""},
+		{"a truncated event", []string{eventText("6") + strings.TrimSuffix(eventText("7"), "\n"), eventText("7"), unauthorized}, []string{"6", "7"}, []string{"6", "7"}, ""},
+		{"other messages", []string{"event: hello\nid: 6\ndata: x\n\nevent: message\n" + eventText("7"), unauthorized}, []string{"7"}, []string{"7"}, ""},
+		{"data that is not an event", []string{"id: 6\ndata: x\n\n"}, nil, nil, client.CodeUnexpectedAnswer},
 		{"an event without an id", []string{"data: {\"type\":\"pet.created\"}\n\n"}, nil, nil, client.CodeUnexpectedAnswer},
-		{"another id", []string{"id: 6\ndata: {\"id\":\"7\"}\n\n"}, nil, nil, client.CodeUnexpectedAnswer},
-		{"an id that is no number", []string{"id: x\n\n"}, nil, nil, client.CodeUnexpectedAnswer},
+		{"ids that differ", []string{"id: 6\ndata: {\"id\":\"7\"}\n\n"}, nil, nil, client.CodeUnexpectedAnswer},
+		{"an id that is not a number", []string{"id: x\n\n"}, nil, nil, client.CodeUnexpectedAnswer},
 		{"an id that is too long", []string{"id: 1234567890123456789\n\n"}, nil, nil, client.CodeUnexpectedAnswer},
-		{"too much", []string{eventText("6") + "data: " + strings.Repeat("x", 1<<20) + "\n\n"}, []string{"6"}, nil, client.CodeUnexpectedAnswer},
-		{"a reset without a place", []string{"event: reset\ndata: " + apiError(410, client.CodeEventsExpired) + "\n\n"}, nil, nil, client.CodeUnexpectedAnswer},
+		{"an event that is too large", []string{eventText("6") + "data: " + strings.Repeat("x", 1<<20) + "\n\n"}, []string{"6"}, nil, client.CodeUnexpectedAnswer},
+		{"a reset without an id", []string{"event: reset\ndata: " + apiError(410, client.CodeEventsExpired) + "\n\n"}, nil, nil, client.CodeUnexpectedAnswer},
 		{"a reset without a reason", []string{"event: reset\nid: 7\ndata: {}\n\n"}, nil, nil, client.CodeUnexpectedAnswer},
-		{"a reset", []string{"event: reset\nid: 3\ndata: " + apiError(410, client.CodeEventsExpired) + "\n\n" + eventText("4"), gone}, []string{"reset 3", "4"}, []string{"4"}, ""},
+		{"a reset", []string{"event: reset\nid: 3\ndata: " + apiError(410, client.CodeEventsExpired) + "\n\n" + eventText("4"), unauthorized}, []string{"reset 3", "4"}, []string{"4"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				service := &script{texts: c.texts}
+				service := &scriptedStreams{texts: c.texts}
 				var got, asked []string
 				var last error
 				for event, err := range service.client(t).Follow(t.Context(), "5", client.EventFilter{}) {
@@ -213,22 +213,22 @@ func TestFollowStrangeStreams(t *testing.T) {
 					asked = append(asked, header.Get("Last-Event-ID"))
 				}
 				if !slices.Equal(got, c.want) || !slices.Equal(asked, c.asked) {
-					t.Errorf("it tells %q and asks for %q", got, asked)
+					t.Errorf("delivered %q, requested after %q", got, asked)
 				}
 				if e, ok := errors.AsType[*client.Error](last); !ok || c.code != "" && e.Code != c.code || c.code == "" && e.Status != 401 {
-					t.Errorf("it ends with %v", last)
+					t.Errorf("ended with %v", last)
 				}
 				if first := service.sent[0]; first.Get("Accept") != "text/event-stream" || first.Get("Last-Event-ID") != "5" ||
 					first.Get("Authorization") != "Bearer "+adminKey {
-					t.Errorf("it sent %v", first)
+					t.Errorf("the first request has the headers %v", first)
 				}
 			})
 		})
 	}
 }
 
-// Pauses grow from what the service asks for, and begin anew with an event.
-func TestFollowPauses(t *testing.T) {
+// Reconnect delays grow from what the service asks for, and start over after an event.
+func TestFollowReconnectDelays(t *testing.T) {
 	t.Parallel()
 	second := time.Second
 	for _, c := range []struct {
@@ -258,12 +258,12 @@ func TestFollowPauses(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				for range 20 {
-					service := &script{texts: append(slices.Clone(c.texts), slices.Repeat(c.texts[len(c.texts)-1:], len(c.most)-len(c.texts)+1)...)}
-					service.texts = append(service.texts[:len(c.most)+1], gone)
+					service := &scriptedStreams{texts: append(slices.Clone(c.texts), slices.Repeat(c.texts[len(c.texts)-1:], len(c.most)-len(c.texts)+1)...)}
+					service.texts = append(service.texts[:len(c.most)+1], unauthorized)
 					lastError(service.client(t).Follow(t.Context(), "5", client.EventFilter{}))
 					for i := range c.most {
-						if wait := service.at[i+1].Sub(service.at[i]); wait < c.least[i] || wait >= c.most[i] {
-							t.Errorf("wait %d took %v, between %v and %v is right", i, wait, c.least[i], c.most[i])
+						if wait := service.requestTimes[i+1].Sub(service.requestTimes[i]); wait < c.least[i] || wait >= c.most[i] {
+							t.Errorf("wait %d took %v, want %v to %v", i, wait, c.least[i], c.most[i])
 						}
 					}
 				}

@@ -16,13 +16,13 @@ import (
 	"animalstore/client"
 )
 
-// Know which animals are free, and go on knowing it: read what there is, and then follow what changes.
+// Keep track of the available animals: read the current state, then follow the changes.
 func ExampleClient_Follow() {
-	c, closeShop := openExample() // a client of a real service, in this process
+	c, closeShop := exampleClient() // a client of a real service in this process
 	defer closeShop()
 
 	ctx := context.Background()
-	last, err := c.LastEventID(ctx) // first: what changes while the animals are read is told afterwards
+	last, err := c.LastEventID(ctx) // before reading: changes in the meantime are followed afterwards
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func ExampleClient_Follow() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		fmt.Println(pet.Name, "is free")
+		fmt.Println(pet.Name, "is available")
 	}
 
 	pet, err := c.CreatePet(ctx, client.NewPet{Name: "Rex", CategoryID: 1, Status: client.PetAvailable})
@@ -45,7 +45,7 @@ func ExampleClient_Follow() {
 	for event, err := range c.Follow(ctx, last, filter) {
 		var reset *client.ResetError
 		if errors.As(err, &reset) {
-			fmt.Println("Events are missing: read all the animals again.")
+			fmt.Println("Events are missing: read all animals again.")
 			continue
 		}
 		if err != nil {
@@ -55,25 +55,25 @@ func ExampleClient_Follow() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		last = event.ID // kept where it survives, a program that is started again goes on from here
+		last = event.ID // store it to continue from here after a restart
 		switch {
 		case before == nil:
-			fmt.Println(pet.Name, "came in and is", pet.Status)
+			fmt.Println(pet.Name, "arrived and is", pet.Status)
 		case pet == nil:
 			fmt.Println(before.Name, "has left")
 		default:
-			fmt.Println(pet.Name, "was", before.Status, "and is", pet.Status)
-			return // an example must end
+			fmt.Println(pet.Name, "was", before.Status, "and is now", pet.Status)
+			return // an example has to end
 		}
 	}
 	// Output:
-	// Rex came in and is available
-	// Rex was available and is pending
+	// Rex arrived and is available
+	// Rex was available and is now pending
 }
 
-// Have every sale told to an address of yours.
+// Receive every sale at a URL of yours.
 func ExampleClient_CreateWebhook() {
-	c, closeShop := openExample() // a client of a real service, in this process
+	c, closeShop := exampleClient() // a client of a real service in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -82,14 +82,14 @@ func ExampleClient_CreateWebhook() {
 		log.Fatal(err)
 	}
 	hook, err := c.CreateWebhook(ctx, client.NewWebhook{
-		URL:   "http://" + listener.Addr().String() + "/animals", // a service outside your own network wants https
+		URL:   "http://" + listener.Addr().String() + "/animals", // outside a private network use https
 		Types: []client.EventType{client.EventOrderDelivered},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 
-	sales := make(chan client.Order, 10) // a message may come more than once
+	sales := make(chan client.Order, 10) // a message may arrive more than once
 	receiver := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 		if err != nil {
@@ -128,12 +128,12 @@ func ExampleClient_CreateWebhook() {
 	// Output: web-17 is delivered
 }
 
-// Receive the messages of a webhook: verify each, and deal with each once.
+// Receive the messages of a webhook: verify each one, and process it once.
 func ExampleVerifyWebhook() {
 	secret := "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" // as CreateWebhook returned it
 
 	var mu sync.Mutex
-	done := map[string]bool{} // a real program keeps this where it keeps what it does
+	done := map[string]bool{} // a real program stores this together with its results
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 		if err != nil {
@@ -151,17 +151,17 @@ func ExampleVerifyWebhook() {
 			done[id] = true
 			fmt.Println(event.Type, event.Subject)
 		}
-		w.WriteHeader(http.StatusNoContent) // also where it was done before: otherwise it comes again
+		w.WriteHeader(http.StatusNoContent) // to repeats, too: otherwise they are sent again
 	})
 
-	// The service sends a message, and again where it did not hear the answer. Somebody else sends one of his own.
+	// The service sends a message, and repeats it if the response was lost. An attacker sends a forged one.
 	header := sign("evt_7", time.Now(), []byte(message), secret)
 	for _, body := range []string{message, message, `{"id":"8","type":"pet.deleted","subject":"pets/1"}`} {
 		request := httptest.NewRequest("POST", "/hook", bytes.NewReader([]byte(body)))
 		request.Header = header
-		answer := httptest.NewRecorder()
-		handler.ServeHTTP(answer, request)
-		fmt.Println(answer.Code)
+		response := httptest.NewRecorder()
+		handler.ServeHTTP(response, request)
+		fmt.Println(response.Code)
 	}
 	// Output:
 	// pet.created pets/1

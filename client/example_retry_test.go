@@ -11,13 +11,13 @@ import (
 	"animalstore/client"
 )
 
-// A call is sent again where its answer is lost, and happens once all the same.
+// A call whose response is lost is retried, and still takes effect only once.
 func ExampleWithRetries() {
-	shop, closeShop := serveExample() // a real service, in this process
+	shop, closeShop := serveExample() // a real service in this process
 	defer closeShop()
 
 	ctx := context.Background()
-	network := &badNetwork{} // loses the first two answers
+	network := &badNetwork{} // loses the first two responses
 	c, err := client.New(shop.URL, shop.Key, client.WithRetries(5), client.WithHTTPClient(&http.Client{Transport: network}))
 	if err != nil {
 		log.Fatal(err)
@@ -36,14 +36,14 @@ func ExampleWithRetries() {
 	// 1 animal
 }
 
-// badNetwork takes the first two requests where they should go, and loses the answers on the way back.
+// badNetwork delivers the first two requests but loses their responses.
 type badNetwork struct{ sent atomic.Int32 }
 
 func (n *badNetwork) RoundTrip(request *http.Request) (*http.Response, error) {
-	answer, err := http.DefaultTransport.RoundTrip(request)
+	response, err := http.DefaultTransport.RoundTrip(request)
 	if n.sent.Add(1) > 2 || err != nil {
-		return answer, err
+		return response, err
 	}
-	answer.Body.Close()
+	response.Body.Close()
 	return nil, errors.New("the connection broke")
 }

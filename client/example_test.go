@@ -10,9 +10,9 @@ import (
 	"animalstore/client"
 )
 
-// An animal comes in, is ordered, and is sold.
+// An animal arrives, is ordered, and is sold.
 func Example() {
-	shop, closeShop := serveExample() // a real service, in this process
+	shop, closeShop := serveExample() // a real service in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -29,7 +29,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	if _, err := c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID}); client.IsCode(err, client.CodePetNotAvailable) {
-		fmt.Println("Somebody else was faster.")
+		fmt.Println("Another customer was faster.")
 	}
 	if order, err = c.ApproveOrder(ctx, order.ID); err != nil {
 		log.Fatal(err)
@@ -42,13 +42,13 @@ func Example() {
 	}
 	fmt.Println(order.Reference, order.Status, pet.Name, pet.Status)
 	// Output:
-	// Somebody else was faster.
+	// Another customer was faster.
 	// web-17 delivered Rex sold
 }
 
-// Walk all the animals that fit, however many pages they fill.
+// Iterate over all animals that match, across pages.
 func ExampleClient_Pets() {
-	c, closeShop := openExample() // a client of a real service, in this process
+	c, closeShop := exampleClient() // a client of a real service in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -68,9 +68,9 @@ func ExampleClient_Pets() {
 	// 2 Mia
 }
 
-// One page after the other, for a program that shows pages itself.
+// Fetch one page at a time.
 func ExampleClient_ListPets() {
-	c, closeShop := openExample() // a client of a real service, in this process
+	c, closeShop := exampleClient() // a client of a real service in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -99,9 +99,9 @@ func ExampleClient_ListPets() {
 	// page 2 Rex
 }
 
-// Change only what is given.
+// Change only some fields.
 func ExampleClient_UpdatePet() {
-	c, closeShop := openExample() // a client of a real service, in this process
+	c, closeShop := exampleClient() // a client of a real service in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -117,9 +117,9 @@ func ExampleClient_UpdatePet() {
 	// Output: Rex available
 }
 
-// Change an animal only as long as nobody else has.
+// Change an animal only if nobody else has changed it since.
 func ExampleIfMatch() {
-	c, closeShop := openExample() // a client of a real service, in this process
+	c, closeShop := exampleClient() // a client of a real service in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -130,7 +130,7 @@ func ExampleIfMatch() {
 	for _, name := range []string{"Max", "Bo"} {
 		pet, err := c.UpdatePet(ctx, seen.ID, client.PetUpdate{Name: &name}, client.IfMatch(seen.ETag))
 		if client.IsCode(err, client.CodePreconditionFailed) {
-			fmt.Println("It has changed since.")
+			fmt.Println("The animal has changed in the meantime.")
 			continue
 		}
 		if err != nil {
@@ -140,12 +140,13 @@ func ExampleIfMatch() {
 	}
 	// Output:
 	// Max
-	// It has changed since.
+	// The animal has changed in the meantime.
 }
 
-// With a name of its own, a request happens once, even where the program that sends it is started again.
+// With an idempotency key of its own, a request takes effect once, even if the program is restarted and sends
+// it again.
 func ExampleIdempotencyKey() {
-	shop, closeShop := serveExample() // a real service, in this process
+	shop, closeShop := serveExample() // a real service in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -165,9 +166,9 @@ func ExampleIdempotencyKey() {
 	// 1 Rex
 }
 
-// Programs decide by the code of an error; the message is for people.
+// Programs use the code of an error; the message is for humans.
 func ExampleError() {
-	c, closeShop := openExample() // a client of a real service, in this process
+	c, closeShop := exampleClient() // a client of a real service in this process
 	defer closeShop()
 
 	_, err := c.CreatePet(context.Background(), client.NewPet{CategoryID: 1})
@@ -181,9 +182,9 @@ func ExampleError() {
 	// The body is not valid: name must have 1 to 200 characters, not 0.
 }
 
-// A key shows its secret once, when it is made.
+// A key's secret is shown only once, when it is created.
 func ExampleClient_CreateKey() {
-	shop, closeShop := serveExample() // a real service, in this process
+	shop, closeShop := serveExample() // a real service in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -207,13 +208,13 @@ func ExampleClient_CreateKey() {
 	// Output: true
 }
 
-// Bring in many animals in one step, and write all of them to a file.
+// Import many animals at once, and export all of them to a file.
 func ExampleClient_ExportFile() {
-	c, closeShop := openExample() // a client of a real service, in this process
+	c, closeShop := exampleClient() // a client of a real service in this process
 	defer closeShop()
 
 	ctx := context.Background()
-	// A name of your own for the import makes it safe to run this program again.
+	// An idempotency key of its own makes it safe to run this program again.
 	imported, err := c.ImportPets(ctx, []client.NewPet{
 		{Name: "Rex", CategoryID: 1, Status: client.PetAvailable},
 		{Name: "Mia", CategoryID: 2},

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -9,10 +8,10 @@ import (
 	"net/http"
 )
 
-// ExportFile writes all animals to a file, oldest first, as they come, and returns how many bytes it wrote. Where it
-// returns an error the file is not whole; it is not begun again once something was written. What it writes can be
-// imported again; in CSV, a name that a spreadsheet would run as a formula has an apostrophe before it, which the import
-// takes away.
+// ExportFile streams all animals to a writer, oldest first, and returns the number of bytes written. After an
+// error the output is incomplete; the export is not retried once something was written. The output can be
+// imported again. In CSV, a name that a spreadsheet would run as a formula is prefixed with an apostrophe,
+// which an import removes.
 func (c *Client) ExportFile(ctx context.Context, format Format, to io.Writer) (int64, error) {
 	mediaType, err := format.mediaType()
 	if err != nil {
@@ -24,47 +23,43 @@ func (c *Client) ExportFile(ctx context.Context, format Format, to io.Writer) (i
 	}
 	prepared.Header.Set("Accept", mediaType+", application/json;q=0.5")
 	for try := 0; ; try++ {
-		written, begun, err := c.export(prepared, mediaType, to)
-		if err == nil || begun || try == c.retries || ctx.Err() != nil || !mayPass(err) {
+		written, started, err := c.export(prepared, mediaType, to)
+		if err == nil || started || try == c.retries || ctx.Err() != nil || !isRetryable(err) {
 			return written, err
 		}
-		wait := waitBefore(try+1, err)
-		if wait > patience {
+		wait := backoff(try+1, err)
+		if wait > maxRetryAfter {
 			return 0, err
 		}
 		if ended := sleep(ctx, wait); ended != nil {
-			return 0, fmt.Errorf("animalstore: %w before this could be tried again: %w", ended, err)
+			return 0, fmt.Errorf("animalstore: %w while waiting to retry: %w", ended, err)
 		}
 	}
 }
 
-// export makes one attempt. It may last for as long as there is something to come.
-func (c *Client) export(prepared *http.Request, mediaType string, to io.Writer) (written int64, begun bool, err error) {
-	ctx, cancel := context.WithCancelCause(prepared.Context())
-	defer cancel(nil)
-	line := &watched{ctx: ctx, cancel: cancel, limit: cmp.Or(c.http.Timeout, silence)}
-	endless := *c.http
-	endless.Timeout = 0
-	var response *http.Response
-	err = line.wait(func() (err error) { response, err = endless.Do(prepared.Clone(ctx)); return err })
+// export makes one attempt, which may take as long as data arrives. started reports whether the export itself
+// has begun.
+func (c *Client) export(prepared *http.Request, mediaType string, to io.Writer) (written int64, started bool, err error) {
+	idle := c.newIdleTimeout(prepared.Context())
+	defer idle.close()
+	response, err := idle.send(c.http, prepared)
 	if err != nil {
-		return 0, false, fmt.Errorf("animalstore: %w", err)
+		return 0, false, err
 	}
 	defer response.Body.Close()
-	line.in = response.Body
-	got := answer{status: response.StatusCode, header: response.Header}
+	got := apiResponse{status: response.StatusCode, header: response.Header}
 	if kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type")); got.status == http.StatusOK && kind == mediaType {
-		written, err = io.Copy(to, line)
+		written, err = io.Copy(to, idle)
 		if err != nil {
-			err = fmt.Errorf("animalstore: GET %s: the export is not whole: %w", prepared.URL, err)
+			err = fmt.Errorf("animalstore: GET %s: the export is incomplete: %w", prepared.URL, err)
 		}
 		return written, true, err
 	}
-	if got.body, err = io.ReadAll(io.LimitReader(line, maxAnswer)); err != nil {
-		return 0, false, fmt.Errorf("animalstore: GET %s: the answer broke off: %w", prepared.URL, err)
+	if got.body, err = io.ReadAll(io.LimitReader(idle, maxResponse)); err != nil {
+		return 0, false, fmt.Errorf("animalstore: GET %s: the response was cut off: %w", prepared.URL, err)
 	}
 	if got.status >= 200 && got.status <= 299 {
-		return 0, false, got.unexpected("it is no export")
+		return 0, false, got.unexpectedError("it is not an export")
 	}
-	return 0, false, got.err()
+	return 0, false, got.asError()
 }

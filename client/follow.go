@@ -16,19 +16,14 @@ import (
 	"time"
 )
 
-const (
-	// silence is how long nothing may come before a connection counts as broken: the service says something every 15
-	// seconds.
-	silence = 45 * time.Second
-	// longestPause is the most that is waited between two connections, on top of what the service asks for.
-	longestPause = 30 * time.Second
-)
+// maxReconnectDelay limits the pause between two connections, on top of what the service asks for.
+const maxReconnectDelay = 30 * time.Second
 
-// ResetError tells a follower that the service has removed events that it has not seen, for their age, or that events which it
-// has seen were undone, because the store was restored from a backup. What it knows from events may be wrong now, and must
-// be read again. [IsCode] finds [CodeEventsExpired] in it.
+// ResetError reports that a follower has missed events because they were deleted for their age, or that
+// events it has seen were undone because the store was restored from a backup. State that was derived from
+// events may be wrong and must be read again. [IsCode] finds [CodeEventsExpired] in it.
 type ResetError struct {
-	After string // the events after this one are there
+	After string // the events after this id are available
 	cause *Error
 }
 
@@ -36,20 +31,21 @@ func (e *ResetError) Error() string { return e.cause.Error() }
 
 func (e *ResetError) Unwrap() error { return e.cause }
 
-// Follow tells every event after the one with the id after, and goes on with those that happen, as they happen: each
-// once, in their order, and none is left out. Where after is empty it begins with what happens once it is connected; "0"
-// is before the first event. Keep the ID of the event that was last dealt with, and a program that is started again can go
-// on from there.
+// Follow iterates over every event after the one with the id after, and then over new events as they happen:
+// each exactly once, in order, without gaps. If after is empty it starts with the first event after it has
+// connected; "0" is before the first event. To continue after a restart, store the ID of the last event that
+// was processed.
 //
-// A connection that breaks, or is silent for too long, is made again, for as long as the context lasts, with pauses that
-// grow. Only the first one is given up as a call is, after so many retries: until then, the address may be wrong.
+// A connection that breaks, or is idle for too long, is replaced, with growing pauses, for as long as the
+// context lasts. Only the first connection is given up after the usual number of retries: until then the URL
+// may be wrong.
 //
-// It ends with an error: that of the context, or one that would not pass by itself, such as a key that was revoked. One
-// error does not end it: a [*ResetError] says that events are missing. Where the loop goes on, so do the events.
+// It ends with an error: that of the context, or one that retrying would not fix, such as a revoked key. One
+// error does not end it: a [*ResetError] says that events are missing, and the loop may continue.
 func (c *Client) Follow(ctx context.Context, after string, filter EventFilter) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if after != "" && !isPosition(after) {
-			yield(Event{}, errors.New("animalstore: a follower begins after the id of an event: 1 to 18 digits"))
+			yield(Event{}, errors.New("animalstore: after must be an event id of 1 to 18 digits"))
 			return
 		}
 		f := &follower{c: c, query: filter.values(), position: after, yield: yield}
@@ -59,223 +55,192 @@ func (c *Client) Follow(ctx context.Context, after string, filter EventFilter) i
 	}
 }
 
-// LastEventID returns the id of the newest event, or "0" where there is none. Whoever reads what there is after that, and
-// then follows the events after this id, has missed nothing.
+// LastEventID returns the id of the newest event, or "0" if there is none. A program that calls it first,
+// then reads the lists, and then follows the events after this id misses nothing.
 func (c *Client) LastEventID(ctx context.Context) (string, error) {
 	f := &follower{c: c, onlyPosition: true}
 	err := f.run(ctx)
 	return f.position, err
 }
 
-var (
-	// errEnough ends a follower whose caller wants no more.
-	errEnough = errors.New("no more is wanted")
-	errSilent = errors.New("the service said nothing for too long")
-)
+// errStop ends a follower whose caller wants no more events.
+var errStop = errors.New("stopped by the caller")
 
-// follower is one loop over the events, over any number of connections.
+// follower is one iteration over the events, across any number of connections.
 type follower struct {
 	c            *Client
 	query        url.Values
 	yield        func(Event, error) bool
 	onlyPosition bool
 
-	position  string // all up to this event was told; empty: not known yet
-	connected bool   // there was a connection
-	failures  int    // in succession
+	position  string // the last event that was delivered; empty if not known yet
+	connected bool   // at least one connection succeeded
+	failures  int    // consecutive
 	retry     time.Duration
 }
 
-// run connects again and again. It returns nil where the caller wants no more.
+// run reconnects until the context ends, or an error is permanent. It returns nil when the caller stops the
+// iteration.
 func (f *follower) run(ctx context.Context) error {
 	for {
 		err := f.connect(ctx)
 		switch {
-		case errors.Is(err, errEnough):
+		case errors.Is(err, errStop):
 			return nil
 		case ctx.Err() != nil:
 			return fmt.Errorf("animalstore: GET %s/events ended: %w", f.c.base, ctx.Err())
-		case !streamMayPass(err) || !f.connected && f.failures >= f.c.retries:
+		case !isStreamRetryable(err) || !f.connected && f.failures >= f.c.retries:
 			return err
 		}
 		f.failures++
-		if sleep(ctx, f.pause(err)) != nil {
-			return fmt.Errorf("animalstore: %w before the events could be had again: %w", ctx.Err(), err)
+		if sleep(ctx, f.reconnectDelay(err)) != nil {
+			return fmt.Errorf("animalstore: %w while waiting to reconnect: %w", ctx.Err(), err)
 		}
 	}
 }
 
-// streamMayPass tells whether a stream may be had later. Unlike a call, it is worth trying after every failure of the
-// service: to read again does no harm, and who follows for months will see one.
-func streamMayPass(err error) bool {
+// isStreamRetryable reports whether reconnecting may help. Unlike a call, a stream is retried after every
+// 5xx: reading again is harmless, and a program that follows for months will meet one.
+func isStreamRetryable(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && e.Status >= 500 || mayPass(err)
+	return ok && e.Status >= 500 || isRetryable(err)
 }
 
-// pause is how long to wait before the next connection.
-func (f *follower) pause(err error) time.Duration {
-	asked, most := min(f.retry, patience), longestPause
-	if f.failures < 16 { // a shift further would overflow
-		most = min(most, max(firstWait, asked)<<(f.failures-1))
+// reconnectDelay returns how long to wait before the next connection.
+func (f *follower) reconnectDelay(err error) time.Duration {
+	requested, maxJitter := min(f.retry, maxRetryAfter), maxReconnectDelay
+	if f.failures < 16 { // avoids overflow
+		maxJitter = min(maxJitter, max(initialBackoff, requested)<<(f.failures-1))
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
-		asked = max(asked, min(e.RetryAfter, patience))
+		requested = max(requested, min(e.RetryAfter, maxRetryAfter))
 	}
-	return asked + mathrand.N(most)
+	return requested + mathrand.N(maxJitter)
 }
 
-// connect makes one connection and tells what comes. It returns why there is no more.
+// connect makes one connection and handles its messages. It returns the reason why the connection ended.
 func (f *follower) connect(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	line := &watched{ctx: ctx, cancel: cancel, limit: cmp.Or(f.c.http.Timeout, silence)}
-	body, err := f.open(line)
+	idle := f.c.newIdleTimeout(ctx)
+	defer idle.close()
+	body, err := f.open(idle)
 	if err != nil {
 		return err
 	}
 	defer body.Close()
-	line.in, line.limit = body, silence
+	idle.limit = maxIdle
 	f.connected = !f.onlyPosition
-	start, s := time.Now(), newStream(line)
+	start, s := time.Now(), newSSEReader(idle)
 	for {
 		b, err := s.next()
 		if s.retry >= 0 {
 			f.retry = s.retry
 		}
-		if f.connected && time.Since(start) > longestPause { // it was a good one
+		if f.connected && time.Since(start) > maxReconnectDelay { // the connection was stable
 			f.failures = 0
 		}
 		if errors.Is(err, errTooLarge) {
-			return unusable(err.Error())
+			return invalidStream(err.Error())
 		}
 		if err != nil {
-			return fmt.Errorf("animalstore: GET %s/events: the stream broke off: %w", f.c.base, err)
+			return fmt.Errorf("animalstore: GET %s/events: the stream was cut off: %w", f.c.base, err)
 		}
-		if err := f.take(b); err != nil {
+		if err := f.handle(b); err != nil {
 			return err
 		}
 	}
 }
 
-// open sends the request for a stream and waits for the answer's beginning.
-func (f *follower) open(line *watched) (io.ReadCloser, error) {
-	prepared, err := f.c.prepare(line.ctx, request{method: http.MethodGet, path: "/events", query: f.query})
+// open requests a stream and waits for the response to start.
+func (f *follower) open(idle *idleTimeout) (io.ReadCloser, error) {
+	prepared, err := f.c.prepare(idle.ctx, request{method: http.MethodGet, path: "/events", query: f.query})
 	if err != nil {
 		return nil, err
 	}
 	prepared.Header.Set("Accept", "text/event-stream")
-	prepared.Header.Set("Accept-Encoding", "identity") // who compresses keeps events back
+	prepared.Header.Set("Accept-Encoding", "identity") // compression would delay events
 	if f.position != "" {
 		prepared.Header.Set("Last-Event-ID", f.position)
 	}
-	endless := *f.c.http
-	endless.Timeout = 0
-	var response *http.Response
-	if err := line.wait(func() (err error) { response, err = endless.Do(prepared); return err }); err != nil {
-		return nil, fmt.Errorf("animalstore: %w", err)
+	response, err := idle.send(f.c.http, prepared)
+	if err != nil {
+		return nil, err
 	}
 	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	if response.StatusCode == http.StatusOK && kind == "text/event-stream" {
 		return response.Body, nil
 	}
 	defer response.Body.Close()
-	line.in = response.Body
-	got := answer{status: response.StatusCode, header: response.Header}
+	got := apiResponse{status: response.StatusCode, header: response.Header}
 	if got.status >= 200 && got.status <= 299 {
-		return nil, got.unexpected("it is no stream of events")
+		return nil, got.unexpectedError("it is not an event stream")
 	}
-	if got.body, err = io.ReadAll(io.LimitReader(line, maxAnswer)); err != nil {
-		return nil, fmt.Errorf("animalstore: GET %s/events: the answer broke off: %w", f.c.base, err)
+	if got.body, err = io.ReadAll(io.LimitReader(idle, maxResponse)); err != nil {
+		return nil, fmt.Errorf("animalstore: GET %s/events: the response was cut off: %w", f.c.base, err)
 	}
-	return nil, got.err()
+	return nil, got.asError()
 }
 
-// take tells the caller of one block of the stream, where there is something to tell.
-func (f *follower) take(b block) error {
+// handle processes one message of the stream.
+func (f *follower) handle(b sseMessage) error {
 	if b.id != "" && !isPosition(b.id) {
-		return unusable("its ids are not those of events")
+		return invalidStream("its ids are not event ids")
 	}
 	switch {
 	case b.hasData && b.name == "reset":
 		return f.reset(b)
 	case b.hasData && (b.name == "" || b.name == "message"):
-		return f.tell(b)
-	case b.id != "" && !isLater(f.position, b.id): // a place without an event, or a kind of message that came after us
+		return f.deliver(b)
+	case b.id != "" && !isLater(f.position, b.id): // a position without an event, or an unknown kind of message
 		f.position = b.id
 	}
 	if f.onlyPosition && f.position != "" {
-		return errEnough
+		return errStop
 	}
 	return nil
 }
 
-// tell tells the caller of an event, unless that has been done.
-func (f *follower) tell(b block) error {
+// deliver yields an event, unless it was yielded before.
+func (f *follower) deliver(b sseMessage) error {
 	var event Event
 	if err := json.Unmarshal(b.data, &event); err != nil || event.ID == "" || event.ID != b.id {
-		return unusable("one of its events cannot be read")
+		return invalidStream("one of its events cannot be decoded")
 	}
 	if f.position != "" && !isLater(event.ID, f.position) {
 		return nil
 	}
 	f.position, f.failures = event.ID, 0
 	if f.onlyPosition || !f.yield(event, nil) {
-		return errEnough
+		return errStop
 	}
 	return nil
 }
 
-// reset tells the caller that events are missing, and goes on with those that are there.
-func (f *follower) reset(b block) error {
-	cause := answer{status: http.StatusGone, body: b.data}.err()
+// reset yields a ResetError and continues with the events that are available.
+func (f *follower) reset(b sseMessage) error {
+	cause := apiResponse{status: http.StatusGone, body: b.data}.asError()
 	if cause.Code != CodeEventsExpired || b.id == "" {
-		return unusable("it does not say which of its events have expired")
+		return invalidStream("its reset message is not valid")
 	}
 	f.position = b.id
 	if f.onlyPosition || !f.yield(Event{}, &ResetError{After: b.id, cause: cause}) {
-		return errEnough
+		return errStop
 	}
 	return nil
 }
 
-// unusable is the error of a stream that the service would not send.
-func unusable(why string) *Error {
-	return answer{status: http.StatusOK, header: http.Header{"Content-Type": {"text/event-stream"}}}.unexpected(why)
+// invalidStream returns the error for a stream that the service would not send.
+func invalidStream(why string) *Error {
+	return apiResponse{status: http.StatusOK, header: http.Header{"Content-Type": {"text/event-stream"}}}.unexpectedError(why)
 }
 
-// isPosition tells whether a text can be the id of an event.
+// isPosition reports whether a text can be an event id.
 func isPosition(text string) bool {
-	_, ok := digits(text)
+	_, ok := parseDigits(text)
 	return ok && len(text) <= 18
 }
 
-// isLater tells whether one position comes after another.
+// isLater reports whether position a comes after b.
 func isLater(a, b string) bool {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) > 0
-}
-
-// watched is a connection that ends where nothing comes for too long. Only waiting counts: a caller may take all the time
-// it needs between two events.
-type watched struct {
-	in     io.Reader
-	ctx    context.Context // of the connection
-	cancel context.CancelCauseFunc
-	limit  time.Duration
-}
-
-// wait waits for something, but not for ever.
-func (w *watched) wait(something func() error) error {
-	timer := time.AfterFunc(w.limit, func() { w.cancel(errSilent) })
-	defer timer.Stop()
-	err := something()
-	if err != nil && context.Cause(w.ctx) == errSilent {
-		return errSilent
-	}
-	return err
-}
-
-func (w *watched) Read(p []byte) (n int, err error) {
-	err = w.wait(func() (err error) { n, err = w.in.Read(p); return err })
-	return n, err
 }

@@ -16,8 +16,8 @@ import (
 	"animalstore/client"
 )
 
-// history are the ids of all events so far.
-func (s *openShop) history() (ids []string) {
+// history returns the ids of all events so far.
+func (s *testService) history() (ids []string) {
 	s.t.Helper()
 	for event, err := range s.client().Events(s.t.Context(), client.EventQuery{}) {
 		ids = append(ids, must(event, err)(s.t).ID)
@@ -26,7 +26,7 @@ func (s *openShop) history() (ids []string) {
 	return ids
 }
 
-// take takes some events of a follower and returns their ids.
+// take reads n events from a follower and returns their ids.
 func take(t *testing.T, n int, events iter.Seq2[client.Event, error]) (ids []string) {
 	t.Helper()
 	if n == 0 {
@@ -40,7 +40,7 @@ func take(t *testing.T, n int, events iter.Seq2[client.Event, error]) (ids []str
 	return ids
 }
 
-// lastError is what a follower ends with, after how many events.
+// lastError reads a follower to its end, and returns the number of events and the error.
 func lastError(events iter.Seq2[client.Event, error]) (n int, last error) {
 	for _, err := range events {
 		if err == nil {
@@ -51,133 +51,134 @@ func lastError(events iter.Seq2[client.Event, error]) (n int, last error) {
 	return n, last
 }
 
-// Wherever in the bytes a connection breaks, every event is told once, in its order.
+// At whatever byte a connection breaks, every event is delivered once, in order.
 func TestFollowCutAtEveryByte(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
-		s.add("Rex") // and its category
+	inVirtualTime(t, func(t *testing.T, s *virtualService) {
+		s.addPet("Rex") // also creates its category
 		want := s.history()
 		for n, cut := 0, true; cut; n++ {
 			cut = false
-			c := s.faulty(func(connection int) int {
+			c := s.cuttingClient(func(connection int) int {
 				cut = connection > 0
-				return []int{n, whole}[min(connection, 1)]
+				return []int{n, neverCut}[min(connection, 1)]
 			})
 			if got := take(t, len(want), c.Follow(t.Context(), "0", client.EventFilter{})); !slices.Equal(got, want) {
-				t.Fatalf("cut after %d bytes it tells %v, want %v", n, got, want)
+				t.Fatalf("cut after %d bytes: delivered %v, want %v", n, got, want)
 			}
 			if !cut && n < 500 {
-				t.Fatalf("%d bytes were all", n)
+				t.Fatalf("the stream had only %d bytes", n)
 			}
 		}
 	})
 }
 
-// Many who write, and many who follow on a road that cuts every connection: each is told everything once, in one order.
-func TestFollowStorm(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
+// With many writers, and followers whose connections all break, each follower gets every event once, in the
+// same order.
+func TestFollowConcurrently(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		defer s.working()()
 		const writers, each, readers = 4, 15, 5
-		want := writers*each + 1 // the first animal brings its category into being
-		told := make([][]string, readers)
+		want := writers*each + 1 // the first animal creates its category
+		delivered := make([][]string, readers)
 		var group sync.WaitGroup
 		for i := range readers {
-			c := s.faulty(func(int) int { return rand.N(4000) })
-			group.Go(func() { told[i] = take(t, want, c.Follow(t.Context(), "0", client.EventFilter{})) })
+			c := s.cuttingClient(func(int) int { return rand.N(4000) })
+			group.Go(func() { delivered[i] = take(t, want, c.Follow(t.Context(), "0", client.EventFilter{})) })
 		}
 		for range writers {
 			group.Go(func() {
 				for range each {
-					s.add("Rex")
+					s.addPet("Rex")
 					time.Sleep(rand.N(2 * time.Second))
 				}
 			})
 		}
 		group.Wait()
-		for _, got := range told {
+		for _, got := range delivered {
 			if history := s.history(); !slices.Equal(got, history) {
-				t.Errorf("it tells %v, want %v", got, history)
+				t.Errorf("delivered %v, want %v", got, history)
 			}
 		}
 	})
 }
 
-// Without a place it begins with what happens once it is connected, and keeps that place when the connection breaks before
-// the first event.
+// Without a position it starts with the first event after connecting, and keeps that position if the
+// connection breaks before an event.
 func TestFollowFromNowOn(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
-		s.addMany(2)
+	inVirtualTime(t, func(t *testing.T, s *virtualService) {
+		s.addPets(2)
 		before := len(s.history())
-		c := s.faulty(func(int) int { return whole })
+		c := s.cuttingClient(func(int) int { return neverCut })
 		var got []string
 		var group sync.WaitGroup
 		group.Go(func() { got = take(t, 2, c.Follow(t.Context(), "", client.EventFilter{})) })
-		synctest.Wait() // until it hears nothing more
+		synctest.Wait() // until it waits for events
 		s.cut()
-		s.add("Mia") // before it is back
+		s.addPet("Mia") // before it has reconnected
 		time.Sleep(time.Minute)
 		s.cut()
-		s.add("Max")
+		s.addPet("Max")
 		group.Wait()
 		if want := s.history()[before:]; !slices.Equal(got, want) {
-			t.Errorf("it tells %v, want %v", got, want)
+			t.Errorf("delivered %v, want %v", got, want)
 		}
 	})
 }
 
-// Also in an empty shop, which has no event to begin after.
+// It also works in an empty store, which has no last event.
 func TestFollowFromTheStart(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
+	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		if got := must(s.client().LastEventID(t.Context()))(t); got != "0" {
 			t.Errorf("the last event is %q", got)
 		}
-		c := s.faulty(func(int) int { return whole })
+		c := s.cuttingClient(func(int) int { return neverCut })
 		var got []string
 		var group sync.WaitGroup
 		group.Go(func() { got = take(t, 2, c.Follow(t.Context(), "", client.EventFilter{})) })
 		synctest.Wait()
 		s.cut()
-		s.add("Rex")
+		s.addPet("Rex")
 		group.Wait()
 		if want := s.history(); !slices.Equal(got, want) {
-			t.Errorf("it tells %v, want %v", got, want)
+			t.Errorf("delivered %v, want %v", got, want)
 		}
 	})
 }
 
 func TestLastEventID(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
-		s.addMany(2)
+	inVirtualTime(t, func(t *testing.T, s *virtualService) {
+		s.addPets(2)
 		history := s.history()
 		last := history[len(history)-1]
-		s.next(isLost, gets(503, proxyPage))
+		s.inject(dropRequest, respond(503, proxyPage))
 		if got := must(s.client().LastEventID(t.Context()))(t); got != last {
 			t.Errorf("the last event is %q, want %q", got, last)
 		}
-		breaks := gets(200, "retry: 1\n", "Content-Type", "text/event-stream")
-		s.next(breaks, breaks, breaks)
+		breaks := respond(200, "retry: 1\n", "Content-Type", "text/event-stream")
+		s.inject(breaks, breaks, breaks)
 		if got, err := s.client(client.WithRetries(1)).LastEventID(t.Context()); err == nil || len(s.requests()) != 3+2 {
 			t.Errorf("got %q, %v", got, err)
 		}
-		s.next(fallsSilent(":\n\n"), fallsSilent(":\n\n"))
+		s.inject(goIdle(":\n\n"), goIdle(":\n\n"))
 		if got, err := s.client(client.WithRetries(1)).LastEventID(t.Context()); err == nil || len(s.requests()) != 2 {
 			t.Errorf("got %q, %v", got, err)
 		}
-		s.add("Mia") // nothing is missed that happens after it was asked for
+		s.addPet("Mia") // later events are not missed
 		if got := take(t, 1, s.client().Follow(t.Context(), last, client.EventFilter{})); !slices.Equal(got, s.history()[len(history):]) {
-			t.Errorf("it tells %v", got)
+			t.Errorf("delivered %v", got)
 		}
 	})
 }
 
 func TestFollowFilter(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
-		pet := s.add("Rex")
-		s.add("Mia")
+	inVirtualTime(t, func(t *testing.T, s *virtualService) {
+		pet := s.addPet("Rex")
+		s.addPet("Mia")
 		must(s.client().PlaceOrder(t.Context(), client.NewOrder{PetID: pet.ID}))(t)
 		filter := client.EventFilter{Types: []client.EventType{client.EventPetCreated, client.EventPetUpdated}, Subject: "pets/1"}
 		var types []client.EventType
 		follow := s.client().Follow(t.Context(), "0", filter)
-		for range 2 { // a follower can be asked again, and begins where it began
+		for range 2 { // the sequence can be iterated again
 			for event, err := range follow {
 				if types = append(types, must(event, err)(t).Type); event.Type == client.EventPetUpdated {
 					break
@@ -185,7 +186,7 @@ func TestFollowFilter(t *testing.T) {
 			}
 		}
 		if want := append(filter.Types, filter.Types...); !slices.Equal(types, want) {
-			t.Errorf("it tells of %v", types)
+			t.Errorf("delivered %v", types)
 		}
 		for event, err := range s.client().Events(t.Context(), client.EventQuery{EventFilter: filter, After: "2", Limit: 1}) {
 			if must(event, err)(t).Type != client.EventPetUpdated {
@@ -195,23 +196,22 @@ func TestFollowFilter(t *testing.T) {
 	})
 }
 
-// A stream where nothing happens stays, however long: longer than a call may take, and longer than the silence of a broken
-// connection.
-func TestFollowQuietly(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
+// A stream without events stays connected for longer than a call may take and than a connection may be idle.
+func TestFollowStaysConnectedWithoutEvents(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
-		n, err := lastError(s.faulty(func(int) int { return whole }).Follow(ctx, "", client.EventFilter{}))
+		n, err := lastError(s.cuttingClient(func(int) int { return neverCut }).Follow(ctx, "", client.EventFilter{}))
 		if requests := s.requests(); n != 0 || !errors.Is(err, context.DeadlineExceeded) || len(requests) != 1 {
-			t.Errorf("it ends with %v after %d events and %d requests", err, n, len(requests))
+			t.Errorf("ended with %v after %d events and %d requests", err, n, len(requests))
 		}
 	})
 }
 
-// A caller that takes its time misses nothing, although the service has long cut it off.
-func TestFollowSlowly(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
-		s.addMany(60)
+// A slow caller misses nothing, although the service has dropped its connection.
+func TestFollowSlowCaller(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualService) {
+		s.addPets(60)
 		want := s.history()
 		var got []string
 		for event, err := range s.client().Follow(t.Context(), "0", client.EventFilter{}) {
@@ -221,15 +221,15 @@ func TestFollowSlowly(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		if requests := s.requests(); !slices.Equal(got, want) || len(requests) < 2 {
-			t.Errorf("with %d requests it tells %v, want %v", len(requests), got, want)
+			t.Errorf("with %d requests: delivered %v, want %v", len(requests), got, want)
 		}
 	})
 }
 
-// On a slow road the service cuts off what would take too long, and all the same everything arrives.
-func TestFollowOnASlowRoad(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, s *virtualShop) {
-		s.addMany(20)
+// On a slow network the service drops slow connections, and still every event arrives.
+func TestFollowSlowNetwork(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *virtualService) {
+		s.addPets(20)
 		want := s.history()
 		slow := &http.Transport{DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			conn, err := s.dial(ctx, network, address)
@@ -238,7 +238,7 @@ func TestFollowOnASlowRoad(t *testing.T) {
 		c := s.client(client.WithHTTPClient(&http.Client{Transport: slow}))
 		got := take(t, len(want), c.Follow(t.Context(), "0", client.EventFilter{}))
 		if requests := s.requests(); !slices.Equal(got, want) || len(requests) < 3 {
-			t.Errorf("with %d requests it tells %v, want %v", len(requests), got, want)
+			t.Errorf("with %d requests: delivered %v, want %v", len(requests), got, want)
 		}
 	})
 }

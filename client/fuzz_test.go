@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// FuzzVerifyWebhook: nothing that somebody else has made is taken for a message of the service, and nothing crashes.
+// FuzzVerifyWebhook checks that no forged message is accepted, and that nothing panics.
 func FuzzVerifyWebhook(f *testing.F) {
 	secret := "whsec_" + base64.StdEncoding.EncodeToString([]byte("a secret of the webhook, for tests"))
 	now := strconv.FormatInt(time.Now().Unix(), 10)
@@ -26,15 +26,15 @@ func FuzzVerifyWebhook(f *testing.F) {
 		header.Set("Webhook-Timestamp", sent)
 		header.Set("Webhook-Signature", signature)
 		if event, err := VerifyWebhook(header, body, secret); err == nil {
-			t.Fatalf("%+v is taken", event)
+			t.Fatalf("%+v was accepted", event)
 		}
 		if _, err := VerifyWebhook(header, body, given); err != nil && len(given) > 12 && strings.Contains(err.Error(), given) {
-			t.Fatalf("%v shows the secret", err)
+			t.Fatalf("%v reveals the secret", err)
 		}
 	})
 }
 
-// FuzzNextLink: a page's link leads to what stands in it, or nowhere.
+// FuzzNextLink checks that a link's target is part of the header.
 func FuzzNextLink(f *testing.F) {
 	for _, field := range []string{"", `<https://x/v1/pets?cursor=8000000000001>; rel="next"`, `<a>; rel="first", <b>; rel="next"`, `<a>; title="a, b"; rel=next`, `<a`, `>;,<`, `<a>; rel="prev next"`, `<>; rel=next`} {
 		f.Add(field)
@@ -42,13 +42,13 @@ func FuzzNextLink(f *testing.F) {
 	f.Fuzz(func(t *testing.T, field string) {
 		target, found := nextLink(http.Header{"Link": {field}})
 		if found && !strings.Contains(field, "<"+target) || !found && target != "" {
-			t.Fatalf("%q leads to %q", field, target)
+			t.Fatalf("%q links to %q", field, target)
 		}
 	})
 }
 
-// FuzzErrorAnswer: whatever comes back in the place of an answer is an error that can be shown and waited for.
-func FuzzErrorAnswer(f *testing.F) {
+// FuzzErrorResponse checks that any failed response becomes an error with a valid message and backoff.
+func FuzzErrorResponse(f *testing.F) {
 	for _, body := range []string{"", "{}", `{"code":"not_found","message":"x","status":404}`, `{"code":7}`, "<html>", `{"code":"unavailable","message":"x","status":503}`} {
 		f.Add(503, body, "1")
 	}
@@ -56,20 +56,20 @@ func FuzzErrorAnswer(f *testing.F) {
 	f.Add(429, "", "99999999999999999999")
 	f.Add(429, "", "-1")
 	f.Fuzz(func(t *testing.T, status int, body, after string) {
-		e := answer{status: status, header: http.Header{"Retry-After": {after}}, body: []byte(body)}.err()
+		e := apiResponse{status: status, header: http.Header{"Retry-After": {after}}, body: []byte(body)}.asError()
 		if e == nil || e.Code == "" || e.RetryAfter < 0 || e.Error() == "" {
 			t.Fatalf("%d %q %q: %+v", status, body, after, e)
 		}
-		if wait := waitBefore(1, e); wait < e.RetryAfter {
-			t.Fatalf("it says %v, and is waited for %v", e.RetryAfter, wait)
+		if wait := backoff(1, e); wait < e.RetryAfter {
+			t.Fatalf("Retry-After is %v, the backoff %v", e.RetryAfter, wait)
 		}
 		if _, ok := errors.AsType[*Error](error(e)); !ok {
-			t.Fatal("it is no error of the service")
+			t.Fatal("not an *Error")
 		}
 	})
 }
 
-// FuzzBaseURL: an address that is taken is one that requests can be sent to, below /v1.
+// FuzzBaseURL checks that an accepted base URL can be requested, below /v1.
 func FuzzBaseURL(f *testing.F) {
 	for _, text := range []string{"", "https://x/v1", "https://x/v1/", "http://[::1]:80/a/v1", "https://u:p@x/v1", "https://x/v1?a", "https://x/v1#", "https:///v1", "ftp://x/v1", "https://x/%2fv1"} {
 		f.Add(text)
@@ -81,10 +81,10 @@ func FuzzBaseURL(f *testing.F) {
 		}
 		u, err := url.Parse(base + "/pets?limit=1")
 		if err != nil || u.Host == "" || u.User != nil || u.Query().Get("limit") != "1" || !strings.HasSuffix(u.Path, "/v1/pets") {
-			t.Fatalf("%q is taken as %q: %+v %v", text, base, u, err)
+			t.Fatalf("%q was accepted as %q: %+v %v", text, base, u, err)
 		}
 		if _, err := http.NewRequest("GET", base+"/pets", nil); err != nil {
-			t.Fatalf("%q is taken: %v", text, err)
+			t.Fatalf("%q was accepted: %v", text, err)
 		}
 	})
 }

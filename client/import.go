@@ -10,23 +10,22 @@ import (
 	"time"
 )
 
-// The most that one import can bring. Whoever has more sends it in parts.
+// The limits of one import. Split larger files.
 const (
 	MaxImport     = 10_000  // animals
 	MaxImportSize = 8 << 20 // bytes
 )
 
-// importTimeout is how long an import may take where the Client has the default timeout: it is the work of thousands of
-// requests.
+// importTimeout replaces the default timeout for an import, which does the work of thousands of requests.
 const importTimeout = 2 * time.Minute
 
-// Format is how the animals stand in a file.
+// Format is a file format for animals.
 type Format string
 
 const (
-	// CSV has a line that names the columns: name, categoryId and, if you like, status; an id is ignored.
+	// CSV starts with a header row with the columns name, categoryId and, optionally, status; id is ignored.
 	CSV Format = "csv"
-	// NDJSON has an animal in JSON on each line.
+	// NDJSON has one JSON object per line.
 	NDJSON Format = "ndjson"
 )
 
@@ -37,23 +36,23 @@ func (f Format) mediaType() (string, error) {
 	case NDJSON:
 		return "application/x-ndjson", nil
 	}
-	return "", errors.New("animalstore: a format is CSV or NDJSON")
+	return "", errors.New("animalstore: the format must be CSV or NDJSON")
 }
 
-// file is a body that is sent as it is.
-type file struct {
+// rawBody is a request body that is sent unchanged.
+type rawBody struct {
 	mediaType string
 	content   []byte
 }
 
-// Imported is what became of an import.
+// Imported is the result of an import.
 type Imported struct {
-	Created  int  `json:"created"` // how many animals were added
-	Replayed bool `json:"-"`       // it had happened before, under the same [IdempotencyKey]; nothing was added now
+	Created  int  `json:"created"` // number of animals created
+	Replayed bool `json:"-"`       // an earlier call with the same [IdempotencyKey] created them
 }
 
-// ImportPets adds up to [MaxImport] animals in one step, all of them or none. It fails with [CodeValidationFailed], and
-// then the message names the first wrong ones by their lines, the first animal being line 1.
+// ImportPets creates up to [MaxImport] animals, all of them or none. It fails with [CodeValidationFailed];
+// the message names the first invalid animals by line, where the first animal is line 1.
 func (c *Client) ImportPets(ctx context.Context, pets []NewPet, options ...PostOption) (Imported, error) {
 	var lines bytes.Buffer
 	encoder := json.NewEncoder(&lines)
@@ -65,39 +64,40 @@ func (c *Client) ImportPets(ctx context.Context, pets []NewPet, options ...PostO
 	return c.ImportFile(ctx, NDJSON, lines.Bytes(), options...)
 }
 
-// ImportFile adds the animals of a file, at most [MaxImport] in [MaxImportSize] bytes, all of them or none. It fails with
-// [CodeValidationFailed], and then the message names the first wrong rows by their lines, and with [CodePayloadTooLarge].
+// ImportFile creates the animals in a file, all of them or none: at most [MaxImport] in [MaxImportSize]
+// bytes. It fails with [CodeValidationFailed], whose message names the first invalid rows by line, and with
+// [CodePayloadTooLarge].
 func (c *Client) ImportFile(ctx context.Context, format Format, content []byte, options ...PostOption) (imported Imported, err error) {
 	mediaType, err := format.mediaType()
 	if err != nil {
 		return Imported{}, err
 	}
-	got, err := c.patient().post(ctx, "/imports", file{mediaType, content}, options, &imported)
+	got, err := c.withImportTimeout().post(ctx, "/imports", rawBody{mediaType, content}, options, &imported)
 	imported.Replayed = got.header.Get("Idempotency-Replayed") == "true"
 	return imported, err
 }
 
-// CheckFile says whether ImportFile would take a file, and adds nothing. It fails as ImportFile does.
+// CheckFile validates a file for ImportFile without creating anything. It fails as ImportFile does.
 func (c *Client) CheckFile(ctx context.Context, format Format, content []byte) error {
 	mediaType, err := format.mediaType()
 	if err != nil {
 		return err
 	}
 	var none Imported
-	// Without an idempotency key: nothing happens, so it may happen twice.
-	_, err = c.patient().do(ctx, request{
-		method: http.MethodPost, path: "/imports", query: url.Values{"dryRun": {"true"}}, body: file{mediaType, content},
+	// A dry run changes nothing, so it needs no idempotency key.
+	_, err = c.withImportTimeout().do(ctx, request{
+		method: http.MethodPost, path: "/imports", query: url.Values{"dryRun": {"true"}}, body: rawBody{mediaType, content},
 	}, &none)
 	return err
 }
 
-// patient is the client with more time for each attempt.
-func (c *Client) patient() *Client {
+// withImportTimeout returns the client with importTimeout, unless its caller has set a timeout.
+func (c *Client) withImportTimeout() *Client {
 	if c.http.Timeout != defaultTimeout {
-		return c // whoever set it has thought about it
+		return c
 	}
-	patient, longer := *c, *c.http
-	longer.Timeout = importTimeout
-	patient.http = &longer
-	return &patient
+	copied, httpClient := *c, *c.http
+	httpClient.Timeout = importTimeout
+	copied.http = &httpClient
+	return &copied
 }

@@ -10,8 +10,8 @@ import (
 	"animalstore/client"
 )
 
-// wantPets checks what the shop holds, oldest first, as "name categoryId status".
-func (s *openShop) wantPets(want ...string) {
+// wantPets checks all animals, oldest first, as "name categoryId status".
+func (s *testService) wantPets(want ...string) {
 	s.t.Helper()
 	var got []string
 	for pet, err := range s.client().Pets(s.t.Context(), client.PetQuery{}) {
@@ -21,13 +21,13 @@ func (s *openShop) wantPets(want ...string) {
 		got = append([]string{fmt.Sprintf("%s %d %s", pet.Name, pet.CategoryID, pet.Status)}, got...)
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
-		s.t.Errorf("there are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+		s.t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 
 func TestImport(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c := s.client()
 	n, err := c.ImportPets(t.Context(), []client.NewPet{{Name: "Rex <&>", CategoryID: 1, Status: client.PetSold}, {Name: "Mia\u2028", CategoryID: -2}})
 	if err != nil || n.Created != 2 || n.Replayed {
@@ -56,31 +56,31 @@ func TestImport(t *testing.T) {
 	wantCode(t, err, client.CodePayloadTooLarge)
 	s.requests()
 	if _, err := c.ImportFile(t.Context(), "xml", nil); err == nil || c.CheckFile(t.Context(), "", nil) == nil {
-		t.Error("another format is taken")
+		t.Error("an unknown format was accepted")
 	}
 	if sent := s.requests(); len(sent) > 0 {
-		t.Errorf("it was even sent: %v", sent)
+		t.Errorf("a request was sent: %v", sent)
 	}
 	s.wantPets(want...)
 }
 
-// An import whose answer is lost happens once.
-func TestImportRepeats(t *testing.T) {
+// An import whose response is lost takes effect once.
+func TestImportWithLostResponseHappensOnce(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	s.next(isLost, losesAnswer, losesHalf)
+	s := newTestService(t)
+	s.inject(dropRequest, dropResponse, cutResponse)
 	n, err := s.client().ImportPets(t.Context(), []client.NewPet{{Name: "Rex", CategoryID: 1}})
 	if err != nil || n.Created != 1 || !n.Replayed {
 		t.Errorf("got %+v %v", n, err)
 	}
-	s.next(losesAnswer)
+	s.inject(dropResponse)
 	if n, err = s.client().ImportFile(t.Context(), client.NDJSON, []byte(`{"name":"Mia","categoryId":1}`), client.IdempotencyKey("mine")); err != nil || n.Created != 1 || !n.Replayed {
 		t.Errorf("got %+v %v", n, err)
 	}
 	if n, err = s.client().ImportFile(t.Context(), client.NDJSON, []byte(`{"name":"Mia","categoryId":1}`), client.IdempotencyKey("mine")); err != nil || n.Created != 1 || !n.Replayed {
 		t.Errorf("got %+v %v", n, err)
 	}
-	s.next(losesAnswer)
+	s.inject(dropResponse)
 	if err := s.client().CheckFile(t.Context(), client.CSV, []byte("name,categoryId\nTom,1\n")); err != nil {
 		t.Error(err)
 	}
@@ -89,41 +89,41 @@ func TestImportRepeats(t *testing.T) {
 
 func TestExport(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	s.add("Rex")
-	s.add("=1+1")
+	s := newTestService(t)
+	s.addPet("Rex")
+	s.addPet("=1+1")
 	c := s.client()
 	for format, want := range map[client.Format]string{
 		client.CSV:    "id,name,categoryId,status\r\n1,Rex,1,available\r\n2,'=1+1,1,available\r\n",
 		client.NDJSON: `{"id":1,"name":"Rex","categoryId":1,"status":"available"}` + "\n" + `{"id":2,"name":"=1+1","categoryId":1,"status":"available"}` + "\n",
 	} {
 		var got strings.Builder
-		s.next(isLost, gets(503, apiError(503, client.CodeUnavailable), "Content-Type", "application/json"))
+		s.inject(dropRequest, respond(503, apiError(503, client.CodeUnavailable), "Content-Type", "application/json"))
 		if n, err := c.ExportFile(t.Context(), format, &got); err != nil || got.String() != want || n != int64(len(want)) {
 			t.Errorf("got %d %v %q", n, err, got.String())
 		}
 	}
 }
 
-// What broke off is an error, and is not sent again behind what was written.
-func TestExportThatBreaksOff(t *testing.T) {
+// A truncated export is an error, and is not retried after data was written.
+func TestInterruptedExportIsAnError(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	s.add("Rex")
+	s := newTestService(t)
+	s.addPet("Rex")
 	s.requests()
-	s.next(losesHalf)
+	s.inject(cutResponse)
 	var got strings.Builder
 	n, err := s.client().ExportFile(t.Context(), client.CSV, &got)
 	if !errors.Is(err, io.ErrUnexpectedEOF) || n == 0 || n != int64(got.Len()) || len(s.requests()) != 1 {
 		t.Errorf("got %d %v %q", n, err, got.String())
 	}
-	s.next(gets(200, proxyPage, "Content-Type", "text/html"))
+	s.inject(respond(200, proxyPage, "Content-Type", "text/html"))
 	_, err = s.client().ExportFile(t.Context(), client.CSV, &got)
 	wantCode(t, err, client.CodeUnexpectedAnswer)
 	_, err = s.clientWith("another-key-of-somebody").ExportFile(t.Context(), client.NDJSON, io.Discard)
 	wantCode(t, err, client.CodeInvalidAPIKey)
 	if _, err = s.client().ExportFile(t.Context(), "xml", io.Discard); err == nil {
-		t.Error("another format is taken")
+		t.Error("an unknown format was accepted")
 	}
 	full := errors.New("the disk is full")
 	if _, err = s.client().ExportFile(t.Context(), client.CSV, writerFunc(func([]byte) (int, error) { return 0, full })); !errors.Is(err, full) {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Scope is one thing that a key may do.
+// Scope is a permission of a key.
 type Scope string
 
 const (
@@ -17,15 +17,16 @@ const (
 	ScopeOrdersRead  Scope = "orders:read"
 	ScopeOrdersWrite Scope = "orders:write"
 	ScopeEventsRead  Scope = "events:read"
-	ScopeAdmin       Scope = "admin" // everything, keys too
+	ScopeAdmin       Scope = "admin" // everything, including keys and webhooks
 )
 
-// DefaultOverlap is how long an old secret usually goes on working after a rotation.
+// DefaultOverlap is a common choice for how long an old secret keeps working after a rotation.
 const DefaultOverlap = 24 * time.Hour
 
-// ErrSecretLost is returned with a key or a webhook that was made or rotated, but whose secret went with an answer that was
-// lost on the way: the service shows it only once. [Client.RotateKey] and [Client.RotateWebhook] give it another.
-var ErrSecretLost = errors.New("animalstore: the secret was lost on the way; rotate it to get another")
+// ErrSecretLost is returned with a key or webhook that was created or rotated, but whose secret was in a
+// response that got lost: the service shows a secret only once. [Client.RotateKey] and [Client.RotateWebhook]
+// replace it.
+var ErrSecretLost = errors.New("animalstore: the secret was in a response that got lost; rotate it to get a new one")
 
 // Key is an API key.
 type Key struct {
@@ -35,41 +36,41 @@ type Key struct {
 	Hint       string    `json:"hint"` // the last four characters of its secret
 	CreatedAt  time.Time `json:"createdAt"`
 	ExpiresAt  time.Time `json:"expiresAt,omitzero"`  // zero: never
-	LastUsedAt time.Time `json:"lastUsedAt,omitzero"` // zero: never; exact to a minute
-	// Secret is what goes into [New]. Only CreateKey and RotateKey return it, and nobody can ask for it again.
+	LastUsedAt time.Time `json:"lastUsedAt,omitzero"` // zero: never; accurate to a minute
+	// Secret is the API key for [New]. Only CreateKey and RotateKey return it; it cannot be read later.
 	Secret string `json:"key,omitempty"`
 }
 
-// NewKey is a key that is to be made.
+// NewKey describes a key to create.
 type NewKey struct {
 	Name      string    `json:"name"`
 	Scopes    []Scope   `json:"scopes"`
 	ExpiresAt time.Time `json:"expiresAt,omitzero"` // zero: never
 }
 
-// Keys walks all the keys, newest first. It ends with the first error.
+// Keys iterates over all keys, newest first. It ends with the first error.
 func (c *Client) Keys(ctx context.Context) iter.Seq2[Key, error] {
-	return all[Key](ctx, c, "/keys", byCursor, window(0, ""))
+	return all[Key](ctx, c, "/keys", byCursor, pageQuery(0, ""))
 }
 
-// CreateKey makes a key and returns it with its secret, or with [ErrSecretLost].
+// CreateKey creates a key and returns it with its secret, or with [ErrSecretLost].
 func (c *Client) CreateKey(ctx context.Context, n NewKey, options ...PostOption) (Key, error) {
 	return c.issueKey(ctx, "/keys", n, options)
 }
 
-// CurrentKey gets the key that this client uses.
+// CurrentKey returns the key that this client uses.
 func (c *Client) CurrentKey(ctx context.Context) (key Key, err error) {
 	_, err = c.get(ctx, "/keys/current", nil, &key)
 	return key, err
 }
 
-// RotateKey gives a key a new secret and returns it, or [ErrSecretLost]. The old secret works for the overlap longer,
-// rounded up to a second; see [DefaultOverlap]. It fails with [CodeNotFound].
+// RotateKey gives a key a new secret and returns it, or [ErrSecretLost]. The old secret keeps working for the
+// overlap, rounded up to a second; see [DefaultOverlap]. It fails with [CodeNotFound].
 func (c *Client) RotateKey(ctx context.Context, id int64, overlap time.Duration, options ...PostOption) (Key, error) {
 	return c.issueKey(ctx, pathOf("/keys", id)+"/rotate", newRotation(overlap), options)
 }
 
-// rotation is the body of a request for another secret.
+// rotation is the request body of a rotation.
 type rotation struct {
 	OverlapSeconds int64 `json:"overlapSeconds"`
 }
@@ -90,8 +91,8 @@ func (c *Client) issueKey(ctx context.Context, path string, body any, options []
 	return key, err
 }
 
-// RevokeKey takes a key back: within a second it is refused everywhere. It fails with [CodeNotFound], and with
-// [CodeLastAdminKey] for the last key with the scope admin.
+// RevokeKey revokes a key: within a second every node refuses it. It fails with [CodeNotFound], and with
+// [CodeLastAdminKey] for the last key with the admin scope.
 func (c *Client) RevokeKey(ctx context.Context, id int64) error {
 	_, err := c.do(ctx, request{method: http.MethodDelete, path: pathOf("/keys", id)}, nil)
 	return err

@@ -9,9 +9,9 @@ import (
 	"animalstore/client"
 )
 
-func TestKeyLife(t *testing.T) {
+func TestKeyLifecycle(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
 	expires := time.Now().Add(time.Hour).Truncate(time.Second)
 	key := must(c.CreateKey(ctx, client.NewKey{
@@ -19,7 +19,7 @@ func TestKeyLife(t *testing.T) {
 	}))(t)
 	if key.ID == 0 || key.Name != "The website" || len(key.Scopes) != 2 || len(key.Hint) != 4 || key.Secret == "" ||
 		!key.ExpiresAt.Equal(expires) || !key.LastUsedAt.IsZero() || time.Since(key.CreatedAt) > time.Hour {
-		t.Fatalf("made %+v", key)
+		t.Fatalf("created %+v", key)
 	}
 	website := s.clientWith(key.Secret)
 	current := must(website.CurrentKey(ctx))(t)
@@ -44,12 +44,12 @@ func TestKeyLife(t *testing.T) {
 
 	boss := must(c.CreateKey(ctx, client.NewKey{Name: "Boss", Scopes: []client.Scope{client.ScopeAdmin}}))(t)
 	if !boss.ExpiresAt.IsZero() {
-		t.Errorf("made %+v", boss)
+		t.Errorf("created %+v", boss)
 	}
 	var ids []int64
 	for key, err := range c.Keys(ctx) {
 		if must(key, err)(t).Secret != "" {
-			t.Error("the list shows a secret")
+			t.Error("the list reveals a secret")
 		}
 		ids = append(ids, key.ID)
 	}
@@ -67,21 +67,22 @@ func TestKeyLife(t *testing.T) {
 	wantCode(t, err, client.CodeValidationFailed)
 	s.requests()
 	if _, err = c.CreateKey(ctx, client.NewKey{Name: "x", ExpiresAt: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}); err == nil || len(s.requests()) != 0 {
-		t.Errorf("a time that JSON cannot say got %v", err)
+		t.Errorf("a time that JSON cannot represent: %v", err)
 	}
 }
 
-// The service shows a secret once. Where that answer is lost, the repeat makes no second key, and the caller is told.
-func TestSecretLost(t *testing.T) {
+// A secret is shown once. If that response is lost, the retry creates no second key, and the caller gets an
+// error.
+func TestLostSecretIsReported(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
-	s.next(losesAnswer)
+	s.inject(dropResponse)
 	key, err := c.CreateKey(ctx, client.NewKey{Name: "The website", Scopes: []client.Scope{client.ScopePetsRead}})
 	if !errors.Is(err, client.ErrSecretLost) || key.ID == 0 || key.Secret != "" {
 		t.Fatalf("got %+v, %v", key, err)
 	}
-	s.next(losesAnswer)
+	s.inject(dropResponse)
 	if _, err := c.RotateKey(ctx, key.ID, 0); !errors.Is(err, client.ErrSecretLost) {
 		t.Fatal(err)
 	}

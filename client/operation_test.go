@@ -13,22 +13,22 @@ import (
 	"animalstore/client"
 )
 
-// notCalled are the operations that no method of the client needs.
+// notCalled lists the operations that the client does not use.
 var notCalled = []string{
-	"getPet",                           // it is deprecated, and GetPet asks for what takes its place
-	"getOpenapiJson", "getOpenapiYaml", // for those who make clients
-	"receiveEvent", // the service is the one who calls; see VerifyWebhook
+	"getPet",                           // deprecated; GetPet uses its replacement
+	"getOpenapiJson", "getOpenapiYaml", // for code generators
+	"receiveEvent", // sent by the service; see VerifyWebhook
 }
 
-// Every operation of the document can be reached by a method of the client, and every method is here: the service itself says
-// which operation each came to.
+// Every operation in the API document is used by a method of the client, and every method is called here. The
+// service's own routing decides which operation a request is.
 func TestEveryOperation(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c := s.client()
 	calls := map[string]func(context.Context){
 		"ListPets":   func(ctx context.Context) { c.ListPets(ctx, client.PetQuery{}) },
-		"Pets":       func(ctx context.Context) { c.Pets(ctx, client.PetQuery{})(enough) },
+		"Pets":       func(ctx context.Context) { c.Pets(ctx, client.PetQuery{})(stopAtFirst) },
 		"GetPet":     func(ctx context.Context) { c.GetPet(ctx, 1) },
 		"CreatePet":  func(ctx context.Context) { c.CreatePet(ctx, client.NewPet{Name: "Rex"}) },
 		"UpdatePet":  func(ctx context.Context) { c.UpdatePet(ctx, 1, client.PetUpdate{}) },
@@ -41,27 +41,27 @@ func TestEveryOperation(t *testing.T) {
 			c.ExportFile(ctx, client.CSV, io.Discard)
 			c.ExportFile(ctx, client.NDJSON, io.Discard)
 		},
-		"Categories":     func(ctx context.Context) { c.Categories(ctx)(enough) },
+		"Categories":     func(ctx context.Context) { c.Categories(ctx)(stopAtFirst) },
 		"GetCategory":    func(ctx context.Context) { c.GetCategory(ctx, 1) },
 		"PutCategory":    func(ctx context.Context) { c.PutCategory(ctx, 1, "Dogs") },
 		"ListOrders":     func(ctx context.Context) { c.ListOrders(ctx, client.OrderQuery{}) },
-		"Orders":         func(ctx context.Context) { c.Orders(ctx, client.OrderQuery{})(enough) },
+		"Orders":         func(ctx context.Context) { c.Orders(ctx, client.OrderQuery{})(stopAtFirst) },
 		"GetOrder":       func(ctx context.Context) { c.GetOrder(ctx, 1) },
 		"PlaceOrder":     func(ctx context.Context) { c.PlaceOrder(ctx, client.NewOrder{PetID: 1}) },
 		"ApproveOrder":   func(ctx context.Context) { c.ApproveOrder(ctx, 1) },
 		"DeliverOrder":   func(ctx context.Context) { c.DeliverOrder(ctx, 1) },
 		"CancelOrder":    func(ctx context.Context) { c.CancelOrder(ctx, 1) },
 		"ListEvents":     func(ctx context.Context) { c.ListEvents(ctx, client.EventQuery{}) },
-		"Events":         func(ctx context.Context) { c.Events(ctx, client.EventQuery{})(enough) },
+		"Events":         func(ctx context.Context) { c.Events(ctx, client.EventQuery{})(stopAtFirst) },
 		"LastEventID":    func(ctx context.Context) { c.LastEventID(ctx) },
-		"Keys":           func(ctx context.Context) { c.Keys(ctx)(enough) },
+		"Keys":           func(ctx context.Context) { c.Keys(ctx)(stopAtFirst) },
 		"CurrentKey":     func(ctx context.Context) { c.CurrentKey(ctx) },
 		"RotateKey":      func(ctx context.Context) { c.RotateKey(ctx, 7, 0) },
 		"RevokeKey":      func(ctx context.Context) { c.RevokeKey(ctx, 7) },
-		"Webhooks":       func(ctx context.Context) { c.Webhooks(ctx)(enough) },
+		"Webhooks":       func(ctx context.Context) { c.Webhooks(ctx)(stopAtFirst) },
 		"GetWebhook":     func(ctx context.Context) { c.GetWebhook(ctx, 1) },
 		"TestWebhook":    func(ctx context.Context) { c.TestWebhook(ctx, 1) },
-		"Deliveries":     func(ctx context.Context) { c.Deliveries(ctx, 1, client.DeliveryQuery{})(enough) },
+		"Deliveries":     func(ctx context.Context) { c.Deliveries(ctx, 1, client.DeliveryQuery{})(stopAtFirst) },
 		"Redeliver":      func(ctx context.Context) { c.Redeliver(ctx, 1, 1) },
 		"CreateCategory": func(ctx context.Context) { c.CreateCategory(ctx, "Cats") },
 		"DeleteCategory": func(ctx context.Context) { c.DeleteCategory(ctx, 9) },
@@ -72,26 +72,26 @@ func TestEveryOperation(t *testing.T) {
 		"RotateWebhook":  func(ctx context.Context) { c.RotateWebhook(ctx, 1, 0) },
 		"ListDeliveries": func(ctx context.Context) { c.ListDeliveries(ctx, 1, client.DeliveryQuery{}) },
 		"Follow": func(ctx context.Context) {
-			s.add("Rex")
-			c.Follow(ctx, "0", client.EventFilter{})(enough)
+			s.addPet("Rex")
+			c.Follow(ctx, "0", client.EventFilter{})(stopAtFirst)
 		},
 	}
 	kind := reflect.TypeFor[*client.Client]()
 	for i := range kind.NumMethod() {
 		name := kind.Method(i).Name
 		if calls[name] == nil {
-			t.Errorf("%s is not called here", name)
+			t.Errorf("%s is not called in this test", name)
 			continue
 		}
 		s.requests()
-		calls[name](t.Context()) // how it is answered does not matter
+		calls[name](t.Context()) // the result does not matter
 		if len(s.requests()) == 0 {
 			t.Errorf("%s sent nothing", name)
 		}
 		delete(calls, name)
 	}
 	for name := range calls {
-		t.Errorf("there is no %s", name)
+		t.Errorf("the client has no method %s", name)
 	}
 
 	document, err := api.NewDocument()
@@ -104,30 +104,30 @@ func TestEveryOperation(t *testing.T) {
 		t.Fatal(err)
 	}
 	request.Header.Set("Authorization", "Bearer "+adminKey)
-	answer, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
+	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close()
-	metrics, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	metrics, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
 	called := all(regexp.MustCompile(`requests_total\{operation="(\w+)"`), metrics)
 	for _, operation := range documented {
 		if slices.Contains(called, operation) == slices.Contains(notCalled, operation) {
-			t.Errorf("the operation %s is called: %v", operation, slices.Contains(called, operation))
+			t.Errorf("operation %s is called: %v", operation, slices.Contains(called, operation))
 		}
 	}
 	if len(documented) < 30 {
-		t.Errorf("the document has %d operations", len(documented))
+		t.Errorf("the API document has only %d operations", len(documented))
 	}
 }
 
-// enough takes the first thing of a list, and no more.
-func enough[T any](T, error) bool { return false }
+// stopAtFirst ends an iteration at its first item.
+func stopAtFirst[T any](T, error) bool { return false }
 
-// all are the first groups of all matches.
+// all returns the first group of every match.
 func all(pattern *regexp.Regexp, text []byte) (found []string) {
 	for _, match := range pattern.FindAllSubmatch(text, -1) {
 		found = append(found, string(match[1]))

@@ -9,9 +9,9 @@ import (
 	"animalstore/client"
 )
 
-func TestOrderLife(t *testing.T) {
+func TestOrderLifecycle(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
 	wantInventory := func(want client.Inventory) {
 		t.Helper()
@@ -25,7 +25,7 @@ func TestOrderLife(t *testing.T) {
 			t.Errorf("the animal is %s, want %s", got.Status, want)
 		}
 	}
-	pet := s.add("Rex")
+	pet := s.addPet("Rex")
 	must(c.CreatePet(ctx, client.NewPet{Name: "Mia", CategoryID: 2}))(t)
 	wantInventory(client.Inventory{Available: 1, Unspecified: 1})
 
@@ -72,9 +72,9 @@ func TestOrderLife(t *testing.T) {
 
 func TestOrderQuery(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
-	rex, mia := s.add("Rex"), s.add("Mia")
+	rex, mia := s.addPet("Rex"), s.addPet("Mia")
 	var ids []int64
 	for range 3 {
 		order := must(c.PlaceOrder(ctx, client.NewOrder{PetID: rex.ID}))(t)
@@ -119,11 +119,11 @@ func TestOrderQuery(t *testing.T) {
 
 func TestOrderExpires(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, func(set *settings) { set.OrderHold = time.Millisecond })
+	s := newTestService(t, func(set *serviceOptions) { set.OrderHold = time.Millisecond })
 	c, ctx := s.client(), t.Context()
-	pet := s.add("Rex")
+	pet := s.addPet("Rex")
 	order := must(c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID}))(t)
-	for order.Status == client.OrderPlaced { // until the hold has run out
+	for order.Status == client.OrderPlaced { // until the hold has expired
 		order = must(c.GetOrder(ctx, order.ID))(t)
 	}
 	if order.Status != client.OrderExpired || !order.HoldExpiresAt.IsZero() {
@@ -134,10 +134,10 @@ func TestOrderExpires(t *testing.T) {
 	}
 }
 
-func TestOneOfManyGetsTheAnimal(t *testing.T) {
+func TestOneOfManyClientsGetsThePet(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	c, pet := s.client(), s.add("Rex")
+	s := newTestService(t)
+	c, pet := s.client(), s.addPet("Rex")
 	errs := make([]error, 20)
 	var group sync.WaitGroup
 	for i := range errs {
@@ -153,6 +153,6 @@ func TestOneOfManyGetsTheAnimal(t *testing.T) {
 		}
 	}
 	if won != 1 {
-		t.Errorf("%d clients got the animal", won)
+		t.Errorf("%d clients got the animal, want 1", won)
 	}
 }

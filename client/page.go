@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// largestPage is how many things the service puts on one page at most.
-const largestPage = 100
+// maxPageSize is the service's limit.
+const maxPageSize = 100
 
-// place is the parameter of a list that says where a page starts.
-type place string
+// positionParam is the query parameter that says where a page starts.
+type positionParam string
 
 const (
-	byCursor place = "cursor"
-	byEvent  place = "after" // the feed's pages start after an event
+	byCursor positionParam = "cursor"
+	byEvent  positionParam = "after" // a page of events starts after an event
 )
 
-// page gets one page of a list, and the place of the page that follows it, or "".
-func page[T any](ctx context.Context, c *Client, path string, by place, query url.Values) (items []T, next string, err error) {
+// fetchPage returns one page of a list, and the position of the next page, or "".
+func fetchPage[T any](ctx context.Context, c *Client, path string, by positionParam, query url.Values) (items []T, next string, err error) {
 	got, err := c.get(ctx, path, query, &items)
 	if err != nil {
 		return nil, "", err
@@ -31,26 +31,26 @@ func page[T any](ctx context.Context, c *Client, path string, by place, query ur
 	if !found {
 		return items, "", nil
 	}
-	// Only the place is taken from the link. The request goes where the first one went, so that no answer can send
-	// the key elsewhere, and a service that does not know its public address can still be walked.
+	// Only the position is taken from the link. The request goes to the base URL, so that no response can
+	// redirect the key, and paging works even if the service does not know its public address.
 	if target, err := url.Parse(link); err == nil {
 		next = target.Query().Get(string(by))
 	}
 	if next == "" || next == query.Get(string(by)) {
-		return nil, "", got.unexpected("its link to the next page leads nowhere")
+		return nil, "", got.unexpectedError("its link to the next page is not valid")
 	}
 	return items, next, nil
 }
 
-// all walks a list page by page.
-func all[T any](ctx context.Context, c *Client, path string, by place, query url.Values) iter.Seq2[T, error] {
+// all iterates over all pages of a list.
+func all[T any](ctx context.Context, c *Client, path string, by positionParam, query url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		query := maps.Clone(query) // the walk can be made again, from the start
+		query := maps.Clone(query) // the sequence can be iterated again
 		if !query.Has("limit") {
-			query.Set("limit", strconv.Itoa(largestPage))
+			query.Set("limit", strconv.Itoa(maxPageSize))
 		}
 		for {
-			items, next, err := page[T](ctx, c, path, by, query)
+			items, next, err := fetchPage[T](ctx, c, path, by, query)
 			if err != nil {
 				var none T
 				yield(none, err)
@@ -69,8 +69,8 @@ func all[T any](ctx context.Context, c *Client, path string, by place, query url
 	}
 }
 
-// window writes the part of a query that every list has.
-func window(limit int, cursor string) url.Values {
+// pageQuery returns the query parameters that most lists share.
+func pageQuery(limit int, cursor string) url.Values {
 	query := url.Values{}
 	setLimit(query, limit)
 	if cursor != "" {
@@ -85,7 +85,7 @@ func setLimit(query url.Values, limit int) {
 	}
 }
 
-// nextLink finds the target of the relation "next" in the Link headers.
+// nextLink returns the target of the relation "next" in the Link headers.
 func nextLink(header http.Header) (target string, found bool) {
 	for _, field := range header.Values("Link") {
 		for field != "" {
@@ -101,7 +101,7 @@ func nextLink(header http.Header) (target string, found bool) {
 	return "", false
 }
 
-// cutLink cuts a field after the parameters of its first link. A comma in quotes does not end them.
+// cutLink splits a header field after the parameters of its first link. A comma in quotes does not end them.
 func cutLink(field string) (params, rest string) {
 	quoted := false
 	for i, r := range field {
@@ -115,7 +115,7 @@ func cutLink(field string) (params, rest string) {
 	return field, ""
 }
 
-// hasRelation tells whether the parameters of a link name a relation; a link can have several.
+// hasRelation reports whether the parameters of a link include a relation.
 func hasRelation(params, relation string) bool {
 	for param := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(param, "=")

@@ -14,21 +14,21 @@ import (
 	"animalstore/client"
 )
 
-// addMany adds animals and returns their ids, newest first.
-func (s *openShop) addMany(n int) (ids []int64) {
+// addPets creates animals and returns their ids, newest first.
+func (s *testService) addPets(n int) (ids []int64) {
 	s.t.Helper()
 	for i := range n {
-		ids = append(ids, s.add(fmt.Sprintf("animal %d", i)).ID)
+		ids = append(ids, s.addPet(fmt.Sprintf("animal %d", i)).ID)
 	}
 	slices.Reverse(ids)
 	s.requests()
 	return ids
 }
 
-func TestPagesOneByOne(t *testing.T) {
+func TestListPetsPageByPage(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	c, ids := s.client(), s.addMany(23)
+	s := newTestService(t)
+	c, ids := s.client(), s.addPets(23)
 	var got []int64
 	query := client.PetQuery{Status: client.PetAvailable}
 	for sizes := []int{20, 3}; len(sizes) > 0; sizes = sizes[1:] {
@@ -46,43 +46,43 @@ func TestPagesOneByOne(t *testing.T) {
 	}
 }
 
-func TestWalk(t *testing.T) {
+func TestPetsIteratesAllPages(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	c, ids := s.client(), s.addMany(7)
-	walk := c.Pets(t.Context(), client.PetQuery{Limit: 3})
-	for range 2 { // a walk can be made again
+	s := newTestService(t)
+	c, ids := s.client(), s.addPets(7)
+	pets := c.Pets(t.Context(), client.PetQuery{Limit: 3})
+	for range 2 { // the sequence can be iterated again
 		var got []int64
-		for pet, err := range walk {
+		for pet, err := range pets {
 			got = append(got, must(pet, err)(t).ID)
 		}
 		if n := len(s.requests()); !slices.Equal(got, ids) || n != 3 {
 			t.Errorf("got %v with %d requests, want %v", got, n, ids)
 		}
 	}
-	for range walk {
+	for range pets {
 		break
 	}
 	if n := len(s.requests()); n != 1 {
-		t.Errorf("%d requests were sent for one animal", n)
+		t.Errorf("sent %d requests for one animal", n)
 	}
 	for range c.Pets(t.Context(), client.PetQuery{}) {
 		break
 	}
 	if sent := s.requests()[0]; sent.address != "/v1/pets?limit=100" {
-		t.Errorf("without a limit it asks for %s", sent.address)
+		t.Errorf("without a limit it requests %s", sent.address)
 	}
 	for pet, err := range c.Pets(t.Context(), client.PetQuery{Status: client.PetSold}) {
 		t.Errorf("got %v, %v from an empty list", pet, err)
 	}
 }
 
-// A walk goes on where a page got lost, and ends with the first error that stays.
-func TestWalkWithFailures(t *testing.T) {
+// A lost page is fetched again; a permanent error ends the iteration.
+func TestPetsRetriesFailedPages(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	ids := s.addMany(5)
-	s.next(arrives, isLost, losesHalf, arrives, gets(403, apiError(403, client.CodeInsufficientScope)))
+	s := newTestService(t)
+	ids := s.addPets(5)
+	s.inject(passThrough, dropRequest, cutResponse, passThrough, respond(403, apiError(403, client.CodeInsufficientScope)))
 	var got []int64
 	var failures int
 	for pet, err := range s.client().Pets(t.Context(), client.PetQuery{Limit: 2}) {
@@ -98,11 +98,11 @@ func TestWalkWithFailures(t *testing.T) {
 	}
 }
 
-// relinks changes the Link header of the real answer.
-func relinks(change func(next string) []string) fate {
-	return func(w http.ResponseWriter, r *http.Request, shop http.Handler) {
+// rewriteLink changes the Link header of the real response.
+func rewriteLink(change func(next string) []string) fault {
+	return func(w http.ResponseWriter, r *http.Request, service http.Handler) {
 		whole := httptest.NewRecorder()
-		shop.ServeHTTP(whole, r)
+		service.ServeHTTP(whole, r)
 		maps.Copy(w.Header(), whole.Header())
 		next, _, _ := strings.Cut(strings.TrimPrefix(whole.Header().Get("Link"), "<"), ">")
 		w.Header()["Link"] = change(next)
@@ -111,10 +111,10 @@ func relinks(change func(next string) []string) fate {
 	}
 }
 
-func TestLinks(t *testing.T) {
+func TestLinkHeaderVariants(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	c, ids := s.client(), s.addMany(3)
+	s := newTestService(t)
+	c, ids := s.client(), s.addPets(3)
 	for _, l := range []struct {
 		name   string
 		change func(next string) []string
@@ -138,7 +138,7 @@ func TestLinks(t *testing.T) {
 		{"nonsense", func(string) []string { return []string{"", "<", ">", `"`, "<<>;,=;rel"} }, false},
 		{"none", func(string) []string { return nil }, false},
 	} {
-		s.next(relinks(l.change))
+		s.inject(rewriteLink(l.change))
 		var got []int64
 		for pet, err := range c.Pets(t.Context(), client.PetQuery{Limit: 2}) {
 			got = append(got, must(pet, err)(t).ID)
@@ -152,47 +152,47 @@ func TestLinks(t *testing.T) {
 		}
 	}
 	for _, link := range []string{`<>; rel="next"`, `</v1/pets>; rel="next"`, `<%zz?cursor=1>; rel="next"`, `</v1/pets?cursor=>; rel="next"`} {
-		s.next(relinks(func(string) []string { return []string{link} }))
+		s.inject(rewriteLink(func(string) []string { return []string{link} }))
 		_, _, err := c.ListPets(t.Context(), client.PetQuery{Limit: 2})
-		wantCode(t, err, client.CodeUnexpectedAnswer) // to stop here would hide animals
+		wantCode(t, err, client.CodeUnexpectedAnswer) // ending the list here would hide animals
 	}
 }
 
-// A link to another host gets neither a request nor the key: the walk stays where it began.
-func TestWalkStaysHome(t *testing.T) {
+// A link to another host gets neither a request nor the key: requests go to the base URL.
+func TestPagesStayOnTheBaseURL(t *testing.T) {
 	t.Parallel()
 	var visits atomic.Int64
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { visits.Add(1) }))
 	t.Cleanup(elsewhere.Close)
-	s := newShop(t)
-	ids := s.addMany(3)
-	abroad := relinks(func(next string) []string {
+	s := newTestService(t)
+	ids := s.addPets(3)
+	otherHost := rewriteLink(func(next string) []string {
 		target, _ := url.Parse(next)
 		return []string{"<" + elsewhere.URL + "/v1/pets?" + target.RawQuery + `>; rel="next"`}
 	})
-	s.next(abroad, abroad)
+	s.inject(otherHost, otherHost)
 	var got []int64
 	for pet, err := range s.client().Pets(t.Context(), client.PetQuery{Limit: 1}) {
 		got = append(got, must(pet, err)(t).ID)
 	}
 	if !slices.Equal(got, ids) || visits.Load() != 0 {
-		t.Errorf("got %v with %d visits elsewhere, want %v", got, visits.Load(), ids)
+		t.Errorf("got %v with %d requests to the other host, want %v", got, visits.Load(), ids)
 	}
 }
 
-// A server that sends everybody round in circles does not keep us.
-func TestWalkInCircles(t *testing.T) {
+// A server whose pages form a loop does not trap the client.
+func TestRepeatedPageIsAnError(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	s.addMany(3)
+	s := newTestService(t)
+	s.addPets(3)
 	var first string
-	round := relinks(func(next string) []string {
+	round := rewriteLink(func(next string) []string {
 		if first == "" {
 			first = next
 		}
 		return []string{"<" + first + `>; rel="next"`}
 	})
-	s.next(round, round, round, round)
+	s.inject(round, round, round, round)
 	var err error
 	for _, err = range s.client().Pets(t.Context(), client.PetQuery{Limit: 1}) {
 	}

@@ -9,12 +9,12 @@ import (
 	"strconv"
 )
 
-// PetStatus is the availability of an animal; empty: none was ever said.
+// PetStatus is the availability of an animal. It is empty if it was never set.
 type PetStatus string
 
 const (
 	PetAvailable PetStatus = "available"
-	PetPending   PetStatus = "pending" // held by an order, or by hand
+	PetPending   PetStatus = "pending" // reserved by an order or by staff
 	PetSold      PetStatus = "sold"
 )
 
@@ -24,36 +24,36 @@ type Pet struct {
 	Name       string    `json:"name"`
 	CategoryID int64     `json:"categoryId"`
 	Status     PetStatus `json:"status,omitempty"`
-	// ETag stands for this state of the animal; see [IfMatch]. Lists leave it empty.
+	// ETag identifies this state of the animal; see [IfMatch]. It is empty in lists.
 	ETag string `json:"-"`
 }
 
-// NewPet is an animal that is to be added.
+// NewPet describes an animal to create.
 type NewPet struct {
 	Name       string    `json:"name"`
 	CategoryID int64     `json:"categoryId"`
 	Status     PetStatus `json:"status,omitempty"`
 }
 
-// PetUpdate is what shall be different about an animal; what is nil stays.
+// PetUpdate changes an animal. Nil fields stay unchanged.
 type PetUpdate struct {
 	Name       *string    `json:"name,omitempty"`
 	CategoryID *int64     `json:"categoryId,omitempty"`
 	Status     *PetStatus `json:"status,omitempty"`
 }
 
-// PetQuery says which animals are listed; what is zero does not narrow the list.
+// PetQuery selects the animals to list. Zero fields are ignored.
 type PetQuery struct {
 	Status     PetStatus
-	CategoryID *int64  // every number can be a category, also 0
-	Text       string  // is part of the name, in whatever letter case
+	CategoryID *int64  // a pointer, because 0 is a valid category id
+	Text       string  // part of the name, ignoring case
 	IDs        []int64 // at most 100
-	Limit      int     // the most animals on one page, 1 to 100
-	Cursor     string  // where the page starts: what ListPets returned with the one before
+	Limit      int     // page size, 1 to 100
+	Cursor     string  // next from ListPets; empty for the first page
 }
 
 func (q PetQuery) values() url.Values {
-	query := window(q.Limit, q.Cursor)
+	query := pageQuery(q.Limit, q.Cursor)
 	if q.Status != "" {
 		query.Set("status", string(q.Status))
 	}
@@ -69,22 +69,22 @@ func (q PetQuery) values() url.Values {
 	return query
 }
 
-// ListPets gets one page of the animals, newest first, of 20 where the query has no limit. The cursor next goes into
-// the query for the following page; it is empty after the last one. [Client.Pets] does that by itself.
+// ListPets returns one page of animals, newest first; the default page size is 20. For the following page,
+// set Cursor to next, which is empty on the last page. [Client.Pets] iterates over all pages.
 func (c *Client) ListPets(ctx context.Context, q PetQuery) (pets []Pet, next string, err error) {
-	return page[Pet](ctx, c, "/pets", byCursor, q.values())
+	return fetchPage[Pet](ctx, c, "/pets", byCursor, q.values())
 }
 
-// Pets walks all the animals that a query asks for, newest first. It ends with the first error. An animal that stays
-// unchanged during the walk comes exactly once, whatever happens to the others.
+// Pets iterates over all animals that match a query, newest first. It ends with the first error. An animal
+// that does not change during the iteration is returned exactly once, whatever happens to others.
 func (c *Client) Pets(ctx context.Context, q PetQuery) iter.Seq2[Pet, error] {
 	return all[Pet](ctx, c, "/pets", byCursor, q.values())
 }
 
-// GetPet gets one animal, with its ETag, or fails with [CodeNotFound].
+// GetPet returns one animal with its ETag, or fails with [CodeNotFound].
 func (c *Client) GetPet(ctx context.Context, id int64) (Pet, error) {
 	var pets []Pet
-	// Not GET /pets/{petId}, which is deprecated. With the id alone in the query, the answer has the animal's own ETag.
+	// GET /pets/{petId} is deprecated. A query for a single id returns the animal's own ETag.
 	got, err := c.get(ctx, "/pets", PetQuery{IDs: []int64{id}}.values(), &pets)
 	if err != nil {
 		return Pet{}, err
@@ -93,41 +93,41 @@ func (c *Client) GetPet(ctx context.Context, id int64) (Pet, error) {
 		got.status = http.StatusNotFound
 		return Pet{}, got.newError(CodeNotFound, fmt.Sprintf("There is no animal with the id %d.", id))
 	}
-	return tagged(pets[0], got), nil
+	return withETag(pets[0], got), nil
 }
 
-// CreatePet adds an animal and returns it with its id. A category that is not there comes into being with it, unless
-// the service is set up to take known ones only.
+// CreatePet creates an animal and returns it with its id. A category that does not exist is created with it,
+// unless the service is configured to accept known categories only.
 func (c *Client) CreatePet(ctx context.Context, n NewPet, options ...PostOption) (pet Pet, err error) {
 	got, err := c.post(ctx, "/pets", n, options, &pet)
-	return tagged(pet, got), err
+	return withETag(pet, got), err
 }
 
-// UpdatePet changes an animal and returns it as it is then. It fails with [CodeNotFound], with [CodeInvalidTransition]
-// for a status that cannot follow the present one, with [CodePetHasOpenOrder] for another status while an order holds
-// the animal, and with [CodePreconditionFailed] where it does not match.
+// UpdatePet changes an animal and returns its new state. It fails with [CodeNotFound], with
+// [CodeInvalidTransition] if the current status does not allow the new one, with [CodePetHasOpenOrder] for a
+// new status while an order holds the animal, and with [CodePreconditionFailed] if a condition does not hold.
 func (c *Client) UpdatePet(ctx context.Context, id int64, u PetUpdate, conditions ...Condition) (pet Pet, err error) {
 	r := request{method: http.MethodPatch, path: pathOf("/pets", id), body: u}
-	got, err := c.do(ctx, r.under(conditions), &pet)
-	return tagged(pet, got), err
+	got, err := c.do(ctx, r.withConditions(conditions), &pet)
+	return withETag(pet, got), err
 }
 
-// DeletePet removes an animal. It fails with [CodeNotFound], with [CodePetHasOpenOrder] while an order holds the
-// animal, and with [CodePreconditionFailed] where it does not match.
+// DeletePet deletes an animal. It fails with [CodeNotFound], with [CodePetHasOpenOrder] while an order holds
+// the animal, and with [CodePreconditionFailed] if a condition does not hold.
 func (c *Client) DeletePet(ctx context.Context, id int64, conditions ...Condition) error {
 	r := request{method: http.MethodDelete, path: pathOf("/pets", id)}
-	_, err := c.do(ctx, r.under(conditions), nil)
+	_, err := c.do(ctx, r.withConditions(conditions), nil)
 	return err
 }
 
-func (r request) under(conditions []Condition) request {
+func (r request) withConditions(conditions []Condition) request {
 	for _, condition := range conditions {
 		condition(&r)
 	}
 	return r
 }
 
-func tagged(pet Pet, got answer) Pet {
+func withETag(pet Pet, got apiResponse) Pet {
 	pet.ETag = got.header.Get("ETag")
 	return pet
 }

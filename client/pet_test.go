@@ -13,9 +13,9 @@ import (
 	"animalstore/client"
 )
 
-func TestPetLife(t *testing.T) {
+func TestPetLifecycle(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
 	pet := must(c.CreatePet(ctx, client.NewPet{Name: "Zoë <&> \u2028", CategoryID: 7}))(t)
 	if pet.ID == 0 || pet.Name != "Zoë <&> \u2028" || pet.CategoryID != 7 || pet.Status != "" || pet.ETag == "" {
@@ -40,7 +40,7 @@ func TestPetLife(t *testing.T) {
 		t.Errorf("changed to %+v", changed)
 	}
 	if same := must(c.UpdatePet(ctx, pet.ID, client.PetUpdate{}))(t); same != changed {
-		t.Errorf("an empty change made %+v of %+v", same, changed)
+		t.Errorf("an empty change returned %+v, want %+v", same, changed)
 	}
 	_, err := c.UpdatePet(ctx, pet.ID, client.PetUpdate{Status: new(client.PetPending)})
 	wantCode(t, err, client.CodeInvalidTransition)
@@ -57,28 +57,28 @@ func TestPetLife(t *testing.T) {
 	wantCode(t, err, client.CodeNotFound)
 }
 
-func TestPetRefused(t *testing.T) {
+func TestInvalidPetIsRejected(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	pet, err := s.client().CreatePet(t.Context(), client.NewPet{Status: "asleep"})
 	wantCode(t, err, client.CodeValidationFailed)
 	if pet != (client.Pet{}) {
 		t.Errorf("got %+v with an error", pet)
 	}
 	if n := len(s.requests()); n != 1 {
-		t.Errorf("%d requests were sent", n)
+		t.Errorf("sent %d requests", n)
 	}
 }
 
 func TestInt64IsExact(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c := s.client()
 	for _, n := range []int64{math.MinInt64, -1, 0, 1<<53 + 1, math.MaxInt64} {
 		pet := must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: n}))(t)
 		found, _, err := c.ListPets(t.Context(), client.PetQuery{CategoryID: &n})
 		if err != nil || pet.CategoryID != n || len(found) != 1 || found[0].ID != pet.ID || found[0].CategoryID != n {
-			t.Errorf("%d became %+v, found as %+v, %v", n, pet, found, err)
+			t.Errorf("%d was stored as %+v, found as %+v, %v", n, pet, found, err)
 		}
 		_, err = c.GetPet(t.Context(), math.MaxInt64)
 		wantCode(t, err, client.CodeNotFound)
@@ -87,9 +87,9 @@ func TestInt64IsExact(t *testing.T) {
 
 func TestIfMatch(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
-	pet := s.add("Rex")
+	pet := s.addPet("Rex")
 	changed := must(c.UpdatePet(ctx, pet.ID, client.PetUpdate{Name: new("Max")}, client.IfMatch(pet.ETag)))(t)
 	_, err := c.UpdatePet(ctx, pet.ID, client.PetUpdate{Name: new("Bo")}, client.IfMatch(pet.ETag))
 	wantCode(t, err, client.CodePreconditionFailed)
@@ -102,9 +102,9 @@ func TestIfMatch(t *testing.T) {
 		t.Fatalf("listed %+v, %v", listed, err)
 	}
 	s.requests()
-	for _, tag := range []string{listed[0].ETag, "\"a\nb\""} { // no condition at all is worse than an error
+	for _, tag := range []string{listed[0].ETag, "\"a\nb\""} { // an error is better than an unconditional change
 		if err := c.DeletePet(ctx, pet.ID, client.IfMatch(tag)); err == nil {
-			t.Errorf("removed under the tag %q", tag)
+			t.Errorf("deleted with the ETag %q", tag)
 		}
 	}
 	if sent := s.requests(); len(sent) != 0 {
@@ -117,7 +117,7 @@ func TestIfMatch(t *testing.T) {
 
 func TestPetQuery(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
 	var ids []int64
 	for i, n := range []client.NewPet{
@@ -166,23 +166,23 @@ func TestPetQuery(t *testing.T) {
 	wantCode(t, err, client.CodeInvalidCursor)
 }
 
-// GetPet must outlive the operation that it stands for.
-func TestGetPetAfterTheRemoval(t *testing.T) {
+// GetPet must work after the deprecated operation is removed.
+func TestGetPetDoesNotNeedTheDeprecatedOperation(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, func(set *settings) {
+	s := newTestService(t, func(set *serviceOptions) {
 		set.Today = func() time.Time { return time.Date(2030, 12, 5, 0, 0, 0, 0, time.UTC) }
 	})
-	pet := s.add("Rex")
+	pet := s.addPet("Rex")
 	if got := must(s.client().GetPet(t.Context(), pet.ID))(t); got != pet {
 		t.Errorf("got %+v, want %+v", got, pet)
 	}
 }
 
-func TestContextEnds(t *testing.T) {
+func TestCallEndsWithItsContext(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	ctx, cancel := context.WithCancel(t.Context())
-	s.next(func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
+	s.inject(func(_ http.ResponseWriter, r *http.Request, _ http.Handler) {
 		cancel()
 		<-r.Context().Done()
 	})
@@ -191,6 +191,6 @@ func TestContextEnds(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	if n := len(s.requests()); n != 1 {
-		t.Errorf("%d requests were sent", n)
+		t.Errorf("sent %d requests", n)
 	}
 }

@@ -9,54 +9,20 @@ import (
 	mathrand "math/rand/v2"
 	"net"
 	"net/http"
-	"strings"
 	"time"
 )
 
-// How long a call waits before it is sent again: a random part of firstWait, of twice that, and so on, on top of what
-// the service asks for. Clients that failed together do not come back together.
+// Retries use exponential backoff with full jitter, in addition to Retry-After: clients that failed together
+// do not retry together.
 const (
-	firstWait   = 250 * time.Millisecond
-	longestWait = 5 * time.Second
-	// patience is the longest Retry-After that is waited for; who is told to wait longer has better things to do.
-	patience = time.Minute
+	initialBackoff = 250 * time.Millisecond
+	maxBackoff     = 5 * time.Second
+	// maxRetryAfter is the longest Retry-After that a call waits for. With a longer one it fails at once.
+	maxRetryAfter = time.Minute
 )
 
-// quoter escapes what stands between quotes in a header. Quoted, a name arrives as it is: also with a space at its end.
-var quoter = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
-
-// PostOption changes how a POST is made.
-type PostOption func(*request)
-
-// IdempotencyKey names a POST, in 1 to 255 printable ASCII characters. Within 24 hours the service does what one name
-// stands for once, and answers every repeat as it answered the first. Without this option each call has a random name,
-// which makes its own repeats safe; a name of your own, kept where it survives, makes those of your program safe too.
-func IdempotencyKey(name string) PostOption {
-	return func(r *request) {
-		r.idempotencyKey = name
-		if len(name) < 1 || len(name) > 255 || !isPrintable(name) {
-			r.err = errors.New("animalstore: an idempotency key has 1 to 255 printable ASCII characters")
-		}
-	}
-}
-
-// Condition is what must hold for a change to be made.
-type Condition func(*request)
-
-// IfMatch makes a change only while the animal is as it was when its ETag was seen. Otherwise the call fails with
-// [CodePreconditionFailed]. Where an answer was lost, and the repeat finds an animal that has changed, the error is that
-// of the lost attempt, which may have made the change itself.
-func IfMatch(etag string) Condition {
-	return func(r *request) {
-		r.ifMatch = etag
-		if etag == "" || !isPrintable(etag) { // sent without one, the change would be made whatever the state
-			r.err = errors.New("animalstore: IfMatch needs the ETag of an animal; GetPet gives it")
-		}
-	}
-}
-
-// post makes a POST that can be repeated.
-func (c *Client) post(ctx context.Context, path string, body any, options []PostOption, into any) (answer, error) {
+// post makes a POST with an idempotency key, so that it can be retried.
+func (c *Client) post(ctx context.Context, path string, body any, options []PostOption, into any) (apiResponse, error) {
 	r := request{method: http.MethodPost, path: path, body: body, idempotencyKey: rand.Text()}
 	for _, option := range options {
 		option(&r)
@@ -64,9 +30,9 @@ func (c *Client) post(ctx context.Context, path string, body any, options []Post
 	return c.do(ctx, r, into)
 }
 
-// sendUntilAnswered sends a request until there is an answer that more of the same would not change.
-func (c *Client) sendUntilAnswered(ctx context.Context, prepared *http.Request) (answer, error) {
-	var lost error // of an attempt that may have been carried out
+// sendWithRetries sends a request until it succeeds, fails permanently, or runs out of retries or time.
+func (c *Client) sendWithRetries(ctx context.Context, prepared *http.Request) (apiResponse, error) {
+	var lost error // from an attempt that may have been carried out
 	for try := 0; ; try++ {
 		got, err := c.send(prepared)
 		if err == nil {
@@ -74,41 +40,43 @@ func (c *Client) sendUntilAnswered(ctx context.Context, prepared *http.Request) 
 		}
 		if lost != nil {
 			if prepared.Method == http.MethodDelete && IsCode(err, CodeNotFound) {
-				return answer{status: http.StatusNoContent, header: got.header}, nil // the lost one removed it
+				return apiResponse{status: http.StatusNoContent, header: got.header}, nil // deleted by the attempt whose response was lost
 			}
 			if prepared.Method == http.MethodPatch && IsCode(err, CodePreconditionFailed) {
-				// Ours may be the change that is in the way. To say that it was not made could make it twice.
-				return got, fmt.Errorf("%w; sent again, it found the animal changed, perhaps by the first attempt", lost)
+				// The lost attempt may have made this change. If the caller believed otherwise, it could make
+				// it twice.
+				return got, fmt.Errorf("%w; the retry found the animal changed, perhaps by the first attempt", lost)
 			}
 		}
-		if try == c.retries || ctx.Err() != nil || !mayPass(err) {
-			return got, undecided(lost, err)
+		if try == c.retries || ctx.Err() != nil || !isRetryable(err) {
+			return got, preferLost(lost, err)
 		}
 		if MayBeDone(err) {
 			lost = err
 		}
-		wait := waitBefore(try+1, err)
-		if deadline, ok := ctx.Deadline(); wait > patience || ok && time.Until(deadline) <= wait {
-			return got, undecided(lost, err)
+		wait := backoff(try+1, err)
+		if deadline, ok := ctx.Deadline(); wait > maxRetryAfter || ok && time.Until(deadline) <= wait {
+			return got, preferLost(lost, err)
 		}
 		if ended := sleep(ctx, wait); ended != nil {
-			return got, fmt.Errorf("animalstore: %w before this could be tried again: %w", ended, undecided(lost, err))
+			return got, fmt.Errorf("animalstore: %w while waiting to retry: %w", ended, preferLost(lost, err))
 		}
 	}
 }
 
-// undecided is the error of the last attempt. Where that one was not carried out, but an earlier one may have been, it is that one's:
-// whoever is told that nothing was done does it again.
-func undecided(lost, err error) error {
-	_, answered := errors.AsType[*Error](err)
-	if lost == nil || MayBeDone(err) || answered && !mayPass(err) {
+// preferLost returns the error of the last attempt. If that attempt was not carried out, but an earlier one
+// may have been, it returns the earlier error: a caller that believes that nothing was done would do it
+// again.
+func preferLost(lost, err error) error {
+	_, hasResponse := errors.AsType[*Error](err)
+	if lost == nil || MayBeDone(err) || hasResponse && !isRetryable(err) {
 		return err
 	}
-	return fmt.Errorf("%w; sent again: %v", lost, err)
+	return fmt.Errorf("%w; retried: %v", lost, err)
 }
 
-// mayPass tells whether the same request may fare better later.
-func mayPass(err error) bool {
+// isRetryable reports whether the same request may succeed later.
+func isRetryable(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
 		switch e.Status {
 		case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
@@ -116,32 +84,32 @@ func mayPass(err error) bool {
 		}
 		return e.Code == CodeIdempotencyKeyInUse
 	}
-	return !isUntrusted(err)
+	return !isCertificateError(err)
 }
 
-// isUntrusted tells whether nothing was sent, because whoever answers could not show that it is the service.
-func isUntrusted(err error) bool {
+// isCertificateError reports whether the server's certificate was rejected, so that nothing was sent.
+func isCertificateError(err error) bool {
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	return untrusted
 }
 
-// MayBeDone tells whether the service may have done what a call asked for, although it ended with this error: look before you ask
-// for it again by another call.
+// MayBeDone reports whether the service may have carried out a call although it returned this error. Check
+// the result before you repeat it with another call.
 func MayBeDone(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Status >= 500 || e.Status < 300 // an answer that nobody could read
+		return e.Status >= 500 || e.Status < 300 // or a success whose response could not be read
 	}
 	operation, ok := errors.AsType[*net.OpError](err)
-	return err != nil && !isUntrusted(err) && (!ok || operation.Op != "dial")
+	return err != nil && !isCertificateError(err) && (!ok || operation.Op != "dial")
 }
 
-// waitBefore is how long to wait before the nth repeat.
-func waitBefore(n int, err error) time.Duration {
-	most := longestWait
-	if n < 16 { // a shift further would overflow
-		most = min(most, firstWait<<(n-1))
+// backoff returns how long to wait before the nth retry.
+func backoff(n int, err error) time.Duration {
+	maxJitter := maxBackoff
+	if n < 16 { // avoids overflow
+		maxJitter = min(maxJitter, initialBackoff<<(n-1))
 	}
-	wait := mathrand.N(most)
+	wait := mathrand.N(maxJitter)
 	if e, ok := errors.AsType[*Error](err); ok {
 		wait += e.RetryAfter
 	}

@@ -17,8 +17,8 @@ import (
 	"animalstore/client"
 )
 
-// count is how many animals there are.
-func (s *openShop) count() (n int) {
+// countPets returns the number of animals.
+func (s *testService) countPets() (n int) {
 	s.t.Helper()
 	for _, err := range s.client().Pets(s.t.Context(), client.PetQuery{}) {
 		must(0, err)(s.t)
@@ -27,30 +27,28 @@ func (s *openShop) count() (n int) {
 	return n
 }
 
-// A create whose answer is lost on the way is sent again with the same Idempotency-Key: one animal.
-// Under a condition, a repeat may be refused because the lost attempt was carried out. That is not "not done".
-// refuseFirst makes a transport whose first connections are refused.
+// refuseFirst returns a transport whose first n connections are refused, and the number of connections.
 func refuseFirst(n int) (*http.Transport, *int) {
 	dials := 0
 	return &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			if dials++; dials <= n {
-				address = "127.0.0.1:1" // nobody listens there
+				address = "127.0.0.1:1" // nothing listens there
 			}
 			return new(net.Dialer).DialContext(ctx, network, address)
 		},
 	}, &dials
 }
 
-func TestConnectionRefused(t *testing.T) {
+func TestRefusedConnectionIsRetried(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	transport, dials := refuseFirst(2)
 	c := s.client(client.WithHTTPClient(&http.Client{Transport: transport}))
 	must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
-	if *dials != 3 || s.count() != 1 {
-		t.Errorf("%d connections made %d animals", *dials, s.count())
+	if *dials != 3 || s.countPets() != 1 {
+		t.Errorf("%d connections made %d animals", *dials, s.countPets())
 	}
 	transport, dials = refuseFirst(2)
 	c = s.client(client.WithHTTPClient(&http.Client{Transport: transport}), client.WithRetries(1))
@@ -61,17 +59,17 @@ func TestConnectionRefused(t *testing.T) {
 	if text := err.Error(); !strings.HasPrefix(text, "animalstore: ") || !strings.Contains(text, s.url+"/pets?id=1") {
 		t.Errorf("the message is %q", text)
 	}
-	// A request that was never sent removed nothing.
+	// A request that was never sent deleted nothing.
 	transport, _ = refuseFirst(1)
 	c = s.client(client.WithHTTPClient(&http.Client{Transport: transport}))
 	wantCode(t, c.DeletePet(t.Context(), 99), client.CodeNotFound)
 }
 
-// A certificate does not become trusted by asking again.
-func TestUntrustedCertificate(t *testing.T) {
+// Retrying does not make a certificate trusted.
+func TestUntrustedCertificateIsNotRetried(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
-	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // it would tell of the handshake
+	server.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError) // do not log the failed handshake
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	transport, dials := refuseFirst(0)
@@ -81,13 +79,13 @@ func TestUntrustedCertificate(t *testing.T) {
 	}
 }
 
-func TestWhatIsRepeated(t *testing.T) {
+func TestWhichStatusesAreRetried(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c := s.client(client.WithRetries(1))
 	for _, a := range []struct {
 		status   int
-		code     client.Code // empty: a proxy's page
+		code     client.Code // empty: the page of a proxy
 		attempts int
 	}{
 		{400, client.CodeValidationFailed, 1},
@@ -118,8 +116,8 @@ func TestWhatIsRepeated(t *testing.T) {
 		if a.code == "" {
 			body, want = proxyPage, client.CodeUnexpectedAnswer
 		}
-		answer := gets(a.status, body, "Content-Type", "text/html", "X-Request-Id", "r1")
-		s.next(answer, answer, answer)
+		response := respond(a.status, body, "Content-Type", "text/html", "X-Request-Id", "r1")
+		s.inject(response, response, response)
 		_, err := c.PlaceOrder(t.Context(), client.NewOrder{PetID: 1})
 		e, ok := errors.AsType[*client.Error](err)
 		if !ok || e.Code != want || e.Status != a.status || e.Message == "" || e.RequestID != "r1" {
@@ -131,36 +129,36 @@ func TestWhatIsRepeated(t *testing.T) {
 	}
 }
 
-func TestNoRetries(t *testing.T) {
+func TestZeroRetriesSendsOnce(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c := s.client(client.WithRetries(0))
-	for _, f := range []fate{isLost, losesAnswer, gets(503, proxyPage)} {
-		s.next(f)
+	for _, f := range []fault{dropRequest, dropResponse, respond(503, proxyPage)} {
+		s.inject(f)
 		if _, err := c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}); err == nil {
 			t.Error("got no error")
 		}
 	}
 	if n := len(s.requests()); n != 3 {
-		t.Errorf("%d requests were sent", n)
+		t.Errorf("sent %d requests", n)
 	}
 }
 
-// An attempt that hears nothing ends, and the next one gets through.
-func TestAttemptTimesOut(t *testing.T) {
+// An attempt without a response times out, and the next one succeeds.
+func TestTimedOutAttemptIsRetried(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	s.next(hangs)
+	s := newTestService(t)
+	s.inject(hang)
 	h := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 2 * time.Second}
 	must(s.client(client.WithHTTPClient(h)).CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
-	if n := s.count(); n != 1 {
+	if n := s.countPets(); n != 1 {
 		t.Errorf("there are %d animals", n)
 	}
 }
 
 func TestOwnIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
 	rex := client.NewPet{Name: "Rex", CategoryID: 1}
 	seen := map[int64]bool{}
@@ -175,24 +173,24 @@ func TestOwnIdempotencyKey(t *testing.T) {
 		wantCode(t, err, client.CodeIdempotencyKeyReused)
 	}
 	if first, second := must(c.CreatePet(ctx, rex))(t), must(c.CreatePet(ctx, rex))(t); first.ID == second.ID {
-		t.Error("two calls are one")
+		t.Error("two calls without a key were treated as one")
 	}
 	s.requests()
 	for _, name := range []string{"", strings.Repeat("x", 256), "a\nb", "schlüssel"} {
 		if _, err := c.CreatePet(ctx, rex, client.IdempotencyKey(name)); err == nil {
-			t.Errorf("%q was taken", name)
+			t.Errorf("%q was accepted", name)
 		}
 	}
 	if n := len(s.requests()); n != 0 {
-		t.Errorf("%d requests were sent", n)
+		t.Errorf("sent %d requests", n)
 	}
 }
 
-// Who sends the same while the first still runs gets its answer.
-func TestSameAtOnce(t *testing.T) {
+// Requests with the same key get the response of the first, even while it is still running.
+func TestConcurrentRequestsWithOneIdempotencyKey(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	c := s.client(client.WithRetries(20)) // on a busy machine the first may run for long
+	s := newTestService(t)
+	c := s.client(client.WithRetries(20)) // on a busy machine the first may run for a long time
 	pets := make([]client.Pet, 10)
 	var group sync.WaitGroup
 	for i := range pets {
@@ -210,21 +208,21 @@ func TestSameAtOnce(t *testing.T) {
 			t.Errorf("got %+v and %+v", pet, pets[0])
 		}
 	}
-	if n := s.count(); n != 1 {
+	if n := s.countPets(); n != 1 {
 		t.Errorf("there are %d animals", n)
 	}
 }
 
-// The real rate limit slows a client down, and loses nothing.
-func TestRateLimited(t *testing.T) {
+// The real rate limit slows a client down, but loses nothing.
+func TestRateLimitedCallsSucceedEventually(t *testing.T) {
 	t.Parallel()
-	s := newShop(t, func(set *settings) { set.RateLimit = 2 })
+	s := newTestService(t, func(set *serviceOptions) { set.RateLimit = 2 })
 	c := s.client()
 	const n = 6 // more than the burst
 	for range n {
 		must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
 	}
-	if got := s.count(); got != n {
+	if got := s.countPets(); got != n {
 		t.Errorf("there are %d animals", got)
 	}
 	impatient := s.client(client.WithRetries(0))
@@ -239,19 +237,19 @@ func TestRateLimited(t *testing.T) {
 	}
 }
 
-// Many clients on a bad road: what they were told is done is done once, and nothing else is.
-func TestStorm(t *testing.T) {
+// With many clients on a faulty network, every acknowledged call took effect once, and nothing else did.
+func TestConcurrentClientsOnAFaultyNetwork(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c := s.client(client.WithRetries(20))
-	var fates []fate
+	var faults []fault
 	for range 1000 {
-		fates = append(fates, arrives)
+		faults = append(faults, passThrough)
 		if rand.N(4) == 0 {
-			fates = append(fates, []fate{isLost, losesAnswer, losesHalf, getsAfter(502)}[rand.N(4)])
+			faults = append(faults, []fault{dropRequest, dropResponse, cutResponse, respondAfter(502)}[rand.N(4)])
 		}
 	}
-	s.next(fates...)
+	s.inject(faults...)
 	const clients, each = 8, 10
 	var group sync.WaitGroup
 	for i := range clients {
@@ -270,7 +268,7 @@ func TestStorm(t *testing.T) {
 		})
 	}
 	group.Wait()
-	s.next()
+	s.inject()
 	inventory := must(c.Inventory(t.Context()))(t)
 	if inventory != (client.Inventory{Pending: clients * each}) {
 		t.Errorf("the inventory is %+v", inventory)

@@ -14,25 +14,26 @@ import (
 )
 
 const (
-	// webhookTolerance is how far the clocks of the two sides may be apart, and how long a message may be under way. Who
-	// records a message cannot send it again after that.
+	// webhookTolerance is the maximum clock difference plus transit time. A recorded message cannot be
+	// replayed after that.
 	webhookTolerance = 5 * time.Minute
-	// shortestSecret is the least that Standard Webhooks asks for. An empty secret would let everybody sign.
-	shortestSecret = 24
+	// minSecretBytes is the minimum of Standard Webhooks. With an empty secret anyone could sign.
+	minSecretBytes = 24
 )
 
 var (
-	// ErrWebhookSignature is returned for a message that none of the secrets has signed.
-	ErrWebhookSignature = errors.New("animalstore: the message is not signed with a secret of this webhook")
+	// ErrWebhookSignature is returned for a message that was not signed with any of the secrets.
+	ErrWebhookSignature = errors.New("animalstore: the message was not signed with a secret of this webhook")
 	// ErrWebhookTime is returned for a message that was signed too long ago, or in the future.
 	ErrWebhookTime = errors.New("animalstore: the message was not sent within the last five minutes, or a clock is wrong")
 )
 
-// VerifyWebhook checks that a message came from the service, as Standard Webhooks 1.0 says, and returns its event. It needs
-// the body to the byte as it came, and the secrets of the webhook: one, or two while one is rotated.
+// VerifyWebhook checks that a message came from the service, as defined by Standard Webhooks 1.0, and returns
+// its event. It needs the unmodified request body and the secrets of the webhook: one, or two during a
+// rotation.
 //
-// The same message may come more than once. Its header webhook-id is the same each time: do what it asks for once, and
-// answer with a 2xx also when it was done before.
+// The same message may arrive more than once, always with the same webhook-id header. Process it once, and
+// respond with a 2xx status to repeats, too.
 func VerifyWebhook(header http.Header, body []byte, secrets ...string) (Event, error) {
 	keys, err := webhookKeys(secrets)
 	if err != nil {
@@ -54,31 +55,31 @@ func VerifyWebhook(header http.Header, body []byte, secrets ...string) (Event, e
 	}
 	var event Event
 	if err := json.Unmarshal(body, &event); err != nil {
-		return Event{}, fmt.Errorf("animalstore: the message is signed, but is no event: %w", err)
+		return Event{}, fmt.Errorf("animalstore: the signed message is not an event: %w", err)
 	}
 	if event.ID == "" || event.Type == "" {
-		return Event{}, errors.New("animalstore: the message is signed, but is no event")
+		return Event{}, errors.New("animalstore: the signed message is not an event")
 	}
 	return event, nil
 }
 
-// webhookKeys decodes secrets. No message here shows one.
+// webhookKeys decodes secrets. Its errors do not reveal them.
 func webhookKeys(secrets []string) (keys [][]byte, err error) {
 	for _, secret := range secrets {
 		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
-		if err != nil || len(key) < shortestSecret {
-			return nil, fmt.Errorf("animalstore: the secret of a webhook is whsec_ and the base64 of at least %d bytes", shortestSecret)
+		if err != nil || len(key) < minSecretBytes {
+			return nil, fmt.Errorf("animalstore: a webhook secret must be whsec_ followed by at least %d bytes in base64", minSecretBytes)
 		}
 		keys = append(keys, key)
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("animalstore: to verify a webhook takes its secret")
+		return nil, errors.New("animalstore: verifying a webhook requires its secret")
 	}
 	return keys, nil
 }
 
-// isSigned tells whether one of the signatures was made with one of the keys. Signatures of kinds that we do not know may
-// stand beside those that we do.
+// isSigned reports whether one of the signatures was made with one of the keys. Unknown kinds of signatures
+// are ignored.
 func isSigned(keys [][]byte, signatures, id, sent string, body []byte) bool {
 	for _, key := range keys {
 		mac := hmac.New(sha256.New, key)

@@ -29,7 +29,7 @@ func newSecret() string {
 	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
 }
 
-// sign signs a message with each secret, as Standard Webhooks 1.0 says, without anybody's library.
+// sign signs a message with each secret as Standard Webhooks 1.0 defines it, without a library.
 func sign(id string, at time.Time, body []byte, secrets ...string) http.Header {
 	var signatures []string
 	for _, secret := range secrets {
@@ -48,8 +48,8 @@ func sign(id string, at time.Time, body []byte, secrets ...string) http.Header {
 	return header
 }
 
-// official is what the library of Standard Webhooks says to a message.
-func official(t *testing.T, header http.Header, body []byte, secrets ...string) bool {
+// officialVerify reports whether the official Standard Webhooks library accepts a message.
+func officialVerify(t *testing.T, header http.Header, body []byte, secrets ...string) bool {
 	t.Helper()
 	for _, secret := range secrets {
 		if must(standardwebhooks.NewWebhook(secret))(t).Verify(body, header) == nil {
@@ -65,13 +65,13 @@ func TestVerifyWebhook(t *testing.T) {
 	now := time.Now
 	for _, c := range []struct {
 		name    string
-		signed  []string      // with these
-		ago     time.Duration // so long ago
+		signed  []string      // secrets of the sender
+		ago     time.Duration // age of the message
 		change  func(h http.Header, body []byte) []byte
-		secrets []string // of the receiver
-		want    error    // nil: it is accepted
+		secrets []string // secrets of the receiver
+		want    error    // nil: accepted
 	}{
-		{"as it is", []string{secret}, 0, nil, []string{secret}, nil},
+		{"unchanged", []string{secret}, 0, nil, []string{secret}, nil},
 		{"without a prefix", []string{secret}, 0, nil, []string{strings.TrimPrefix(secret, "whsec_")}, nil},
 		{"a sender that rotates", []string{secret, old}, 0, nil, []string{old}, nil},
 		{"a sender that has rotated", []string{secret, old}, 0, nil, []string{secret}, nil},
@@ -87,19 +87,19 @@ func TestVerifyWebhook(t *testing.T) {
 		}, []string{secret}, client.ErrWebhookSignature},
 		{"a longer body", []string{secret}, 0, func(_ http.Header, body []byte) []byte { return append(body, ' ') }, []string{secret}, client.ErrWebhookSignature},
 		{"no body", []string{secret}, 0, func(http.Header, []byte) []byte { return nil }, []string{secret}, client.ErrWebhookSignature},
-		{"another id", []string{secret}, 0, sets("Webhook-Id", "evt_8"), []string{secret}, client.ErrWebhookSignature},
+		{"a different id", []string{secret}, 0, sets("Webhook-Id", "evt_8"), []string{secret}, client.ErrWebhookSignature},
 		{"another time", []string{secret}, time.Hour, func(h http.Header, body []byte) []byte {
 			return sets("Webhook-Timestamp", strconv.FormatInt(now().Unix(), 10))(h, body)
 		}, []string{secret}, client.ErrWebhookSignature},
-		{"a signature that is none", []string{secret}, 0, sets("Webhook-Signature", "v1,"), []string{secret}, client.ErrWebhookSignature},
+		{"an empty signature", []string{secret}, 0, sets("Webhook-Signature", "v1,"), []string{secret}, client.ErrWebhookSignature},
 		{"a signature without a version", []string{secret}, 0, replaces("v1,", ""), []string{secret}, client.ErrWebhookSignature},
 		{"a signature of another version", []string{secret}, 0, replaces("v1,", "v2,"), []string{secret}, client.ErrWebhookSignature},
-		{"a signature that is cut", []string{secret}, 0, replaces("=", ""), []string{secret}, client.ErrWebhookSignature},
+		{"a truncated signature", []string{secret}, 0, replaces("=", ""), []string{secret}, client.ErrWebhookSignature},
 		{"beside other versions", []string{secret}, 0, replaces("v1,", "v1a,AAAA v2,x nonsense  ,, v1 v1,AAAA v1,"), []string{secret}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			synctest.Test(t, func(t *testing.T) { // so that a second does not pass at the wrong moment
+			synctest.Test(t, func(t *testing.T) { // virtual time makes the age exact
 				body := []byte(message)
 				header := sign("evt_7", now().Add(-c.ago), body, c.signed...)
 				if c.change != nil {
@@ -109,8 +109,8 @@ func TestVerifyWebhook(t *testing.T) {
 				if !errors.Is(err, c.want) || (err == nil) != (event.ID == "7") {
 					t.Errorf("got %+v, %v, want %v", event, err, c.want)
 				}
-				if accepted := official(t, header, body, c.secrets...); accepted != (c.want == nil) {
-					t.Errorf("the library of Standard Webhooks disagrees: %v", accepted)
+				if accepted := officialVerify(t, header, body, c.secrets...); accepted != (c.want == nil) {
+					t.Errorf("the official library disagrees: %v", accepted)
 				}
 			})
 		})
@@ -128,7 +128,7 @@ func replaces(what, with string) func(http.Header, []byte) []byte {
 	}
 }
 
-// What the library of Standard Webhooks signs is accepted.
+// Messages signed by the official Standard Webhooks library are accepted.
 func TestVerifyOfficialSignature(t *testing.T) {
 	t.Parallel()
 	secret := newSecret()
@@ -142,16 +142,16 @@ func TestVerifyOfficialSignature(t *testing.T) {
 	}
 }
 
-func TestVerifyWebhookRefuses(t *testing.T) {
+func TestVerifyWebhookRejectsBadArguments(t *testing.T) {
 	t.Parallel()
 	secret := newSecret()
 	good := func() http.Header { return sign("evt_7", time.Now(), []byte(message), secret) }
 	short := "whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 23))
-	for _, weak := range []string{"", "whsec_", short} { // somebody could guess them
+	for _, weak := range []string{"", "whsec_", short} { // these could be guessed
 		header := sign("evt_7", time.Now(), []byte(message), weak, secret)
 		for _, secrets := range [][]string{{weak}, {secret, weak}} {
 			if _, err := client.VerifyWebhook(header, []byte(message), secrets...); err == nil {
-				t.Errorf("%q was taken", weak)
+				t.Errorf("%q was accepted", weak)
 			}
 		}
 	}
@@ -177,7 +177,7 @@ func TestVerifyWebhookRefuses(t *testing.T) {
 	}
 	for _, body := range []string{"", "x", "[]", "{}", `{"id":"7"}`, `{"type":"pet.created"}`, message + message} {
 		_, err := client.VerifyWebhook(sign("evt_7", time.Now(), []byte(body), secret), []byte(body), secret)
-		if err == nil || !strings.Contains(err.Error(), "no event") {
+		if err == nil || !strings.Contains(err.Error(), "not an event") {
 			t.Errorf("%q: got %v", body, err)
 		}
 	}

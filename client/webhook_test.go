@@ -17,14 +17,14 @@ import (
 	"animalstore/internal/webhook"
 )
 
-// hookWithDeliveries makes a webhook that has been told of something: it took one message, and one failed.
-func (s *openShop) hookWithDeliveries() client.Webhook {
+// hookWithDeliveries creates a webhook with one delivery that succeeded and one that failed.
+func (s *testService) hookWithDeliveries() client.Webhook {
 	s.t.Helper()
 	ctx, c := s.t.Context(), s.client()
 	hook := must(c.CreateWebhook(ctx, client.NewWebhook{URL: "https://partner.example/hook"}))(s.t)
 	for _, attempt := range []shop.Attempt{
 		{At: time.Now(), Duration: 70 * time.Millisecond, Status: 200, Response: "Thanks"},
-		{At: time.Now(), Duration: time.Second, Error: "the connection was refused"},
+		{At: time.Now(), Duration: time.Second, Error: "connection refused"},
 	} {
 		must(c.TestWebhook(ctx, hook.ID))(s.t)
 		for _, claim := range must(s.service.ClaimDeliveries(ctx, hook.ID, 10))(s.t) {
@@ -34,15 +34,15 @@ func (s *openShop) hookWithDeliveries() client.Webhook {
 	return hook
 }
 
-func TestWebhookLife(t *testing.T) {
+func TestWebhookLifecycle(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
 	types := []client.EventType{client.EventPetCreated, client.EventOrderPlaced}
 	hook := must(c.CreateWebhook(ctx, client.NewWebhook{URL: "https://partner.example/hook", Types: types}))(t)
 	if hook.ID == 0 || !slices.Equal(hook.Types, types) || !hook.Enabled || hook.DisabledReason != "" || !hook.FailingSince.IsZero() ||
 		time.Since(hook.CreatedAt) > time.Hour || hook.UpdatedAt.IsZero() {
-		t.Fatalf("made %+v", hook)
+		t.Fatalf("created %+v", hook)
 	}
 	must(client.VerifyWebhook(sign("evt_7", time.Now(), []byte(message), hook.Secret), []byte(message), hook.Secret))(t)
 	if got := must(c.GetWebhook(ctx, hook.ID))(t); got.Secret != "" || got.URL != hook.URL {
@@ -63,20 +63,20 @@ func TestWebhookLife(t *testing.T) {
 		s.requests()
 		got := must(c.UpdateWebhook(ctx, hook.ID, step.update))(t)
 		if sent := s.requests()[0].body; sent != step.body || !slices.Equal(got.Types, step.types) || got.Enabled != step.on {
-			t.Errorf("with %s it is %+v", sent, got)
+			t.Errorf("after %s it is %+v", sent, got)
 		}
 	}
 
 	s.requests()
 	rotated := must(c.RotateWebhook(ctx, hook.ID, 1500*time.Millisecond))(t)
 	if sent := s.requests()[0].body; rotated.ID != hook.ID || rotated.Secret == "" || rotated.Secret == hook.Secret || sent != `{"overlapSeconds":2}` {
-		t.Errorf("with %s rotated to %+v", sent, rotated)
+		t.Errorf("after %s rotated to %+v", sent, rotated)
 	}
 	other := must(c.CreateWebhook(ctx, client.NewWebhook{URL: "http://partner.example"}))(t)
 	var ids []int64
 	for hook, err := range c.Webhooks(ctx) {
 		if must(hook, err)(t).Secret != "" {
-			t.Error("the list shows a secret")
+			t.Error("the list reveals a secret")
 		}
 		ids = append(ids, hook.ID)
 	}
@@ -95,12 +95,12 @@ func TestWebhookLife(t *testing.T) {
 
 func TestDeliveries(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx, hook := s.client(), t.Context(), s.hookWithDeliveries()
 	first := must(c.TestWebhook(ctx, hook.ID))(t)
 	if first.ID == 0 || first.WebhookID != hook.ID || first.MessageID == "" || first.EventID != "" || first.EventType != client.EventWebhookTest ||
 		first.Status != client.DeliveryPending || len(first.Attempts) != 0 || first.NextAttemptAt.IsZero() || first.CreatedAt.IsZero() {
-		t.Errorf("made %+v", first)
+		t.Errorf("created %+v", first)
 	}
 	again := must(c.Redeliver(ctx, hook.ID, first.ID))(t)
 	if again.ID == first.ID || again.MessageID != first.MessageID {
@@ -115,7 +115,7 @@ func TestDeliveries(t *testing.T) {
 	}
 	for status, want := range map[client.DeliveryStatus]client.Attempt{
 		client.DeliverySucceeded: {DurationMS: 70, Status: 200, Answer: "Thanks"},
-		client.DeliveryFailed:    {DurationMS: 1000, Error: "the connection was refused"},
+		client.DeliveryFailed:    {DurationMS: 1000, Error: "connection refused"},
 	} {
 		page, next, err := c.ListDeliveries(ctx, hook.ID, client.DeliveryQuery{Status: status})
 		if err != nil || len(page) != 1 || next != "" || len(page[0].Attempts) != 1 || !page[0].NextAttemptAt.IsZero() {
@@ -123,7 +123,7 @@ func TestDeliveries(t *testing.T) {
 		}
 		got := page[0].Attempts[0]
 		if at := got.At; at.IsZero() {
-			t.Errorf("%s: no time", status)
+			t.Errorf("%s: the time is missing", status)
 		}
 		if got.At = (time.Time{}); got != want {
 			t.Errorf("%s: got %+v", status, got)
@@ -131,10 +131,11 @@ func TestDeliveries(t *testing.T) {
 	}
 }
 
-// What the service really sends is accepted, by us and by the library of Standard Webhooks, also while a secret is rotated.
-func TestVerifyWhatIsSent(t *testing.T) {
+// Real messages of the service are accepted, by VerifyWebhook and by the official library, also during a
+// rotation.
+func TestVerifyMessagesOfTheService(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	type sent struct {
 		header http.Header
 		body   []byte
@@ -157,7 +158,7 @@ func TestVerifyWhatIsSent(t *testing.T) {
 
 	c := s.client()
 	hook := must(c.CreateWebhook(ctx, client.NewWebhook{URL: receiver.URL, Types: []client.EventType{client.EventPetCreated}}))(t)
-	pet := s.add("Rex")
+	pet := s.addPet("Rex")
 	got := <-received
 	event := must(client.VerifyWebhook(got.header, got.body, hook.Secret))(t)
 	if current, _, err := event.Pet(); err != nil || current.ID != pet.ID || got.header.Get("webhook-id") != "evt_"+event.ID {
@@ -168,7 +169,7 @@ func TestVerifyWhatIsSent(t *testing.T) {
 	got = <-received
 	for _, secret := range []string{hook.Secret, rotated.Secret} {
 		event := must(client.VerifyWebhook(got.header, got.body, secret))(t)
-		if current, _, err := event.Webhook(); err != nil || current.ID != hook.ID || !official(t, got.header, got.body, secret) {
+		if current, _, err := event.Webhook(); err != nil || current.ID != hook.ID || !officialVerify(t, got.header, got.body, secret) {
 			t.Errorf("got %+v, %v", event, err)
 		}
 	}
@@ -177,13 +178,13 @@ func TestVerifyWhatIsSent(t *testing.T) {
 	got = <-received
 	must(client.VerifyWebhook(got.header, got.body, hook.Secret, last.Secret))(t)
 	if _, err := client.VerifyWebhook(got.header, got.body, hook.Secret, rotated.Secret); !errors.Is(err, client.ErrWebhookSignature) {
-		t.Errorf("the old secrets get %v", err)
+		t.Errorf("with the old secrets: %v", err)
 	}
 }
 
 func TestWebhookErrors(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
 	hook := must(c.CreateWebhook(ctx, client.NewWebhook{URL: "https://partner.example/hook"}))(t)
 	_, notThere := c.GetWebhook(ctx, 99)
@@ -208,26 +209,26 @@ func TestWebhookErrors(t *testing.T) {
 	wantCode(t, err, client.CodeInsufficientScope)
 }
 
-// On a bad road everything about webhooks happens once, and a secret that is lost is said to be lost.
-func TestWebhooksOnABadRoad(t *testing.T) {
+// On a faulty network every webhook operation takes effect once, and a lost secret is reported as lost.
+func TestWebhooksOnAFaultyNetwork(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
-	s.next(losesAnswer)
+	s.inject(dropResponse)
 	hook, err := c.CreateWebhook(ctx, client.NewWebhook{URL: "https://partner.example/hook"})
 	if !errors.Is(err, client.ErrSecretLost) || hook.ID == 0 || hook.Secret != "" {
 		t.Fatalf("got %+v, %v", hook, err)
 	}
-	s.next(losesHalf)
+	s.inject(cutResponse)
 	if _, err := c.RotateWebhook(ctx, hook.ID, 0); !errors.Is(err, client.ErrSecretLost) {
 		t.Fatal(err)
 	}
 	if rotated := must(c.RotateWebhook(ctx, hook.ID, 0))(t); rotated.Secret == "" {
 		t.Errorf("rotated to %+v", rotated)
 	}
-	s.next(losesAnswer)
+	s.inject(dropResponse)
 	test := must(c.TestWebhook(ctx, hook.ID))(t)
-	s.next(losesHalf, losesAnswer)
+	s.inject(cutResponse, dropResponse)
 	again := must(c.Redeliver(ctx, hook.ID, test.ID))(t)
 	var deliveries []string
 	for delivery, err := range c.Deliveries(ctx, hook.ID, client.DeliveryQuery{}) {
@@ -236,7 +237,7 @@ func TestWebhooksOnABadRoad(t *testing.T) {
 	if want := []string{fmt.Sprint(again.ID), fmt.Sprint(test.ID)}; !slices.Equal(deliveries, want) {
 		t.Errorf("the deliveries are %v, want %v", deliveries, want)
 	}
-	s.next(losesAnswer)
+	s.inject(dropResponse)
 	if err := c.DeleteWebhook(ctx, hook.ID); err != nil {
 		t.Error(err)
 	}

@@ -1,4 +1,5 @@
-// Package apitest holds answers against the OpenAPI document, more strictly than the library that it builds on.
+// Package apitest validates responses against the OpenAPI document, more strictly than the library that it
+// uses.
 package apitest
 
 import (
@@ -19,15 +20,15 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 )
 
-// Validator holds answers against one document.
+// Validator validates responses against one document.
 type Validator struct {
 	Doc    *openapi3.T
 	router routers.Router
-	// Reached, where it is set, hears of each documented answer that was seen.
-	Reached func(operation string, status int)
+	// OnResponse, if set, is called for each documented response.
+	OnResponse func(operation string, status int)
 }
 
-// New takes a document as YAML or JSON. Its servers say where the requests go.
+// New returns a validator for a document in YAML or JSON. Requests are matched against its servers.
 func New(document []byte) (*Validator, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil {
@@ -40,41 +41,41 @@ func New(document []byte) (*Validator, error) {
 	return &Validator{Doc: doc, router: router}, err
 }
 
-// Check reports what the document does not say about an answer: its status, a header, one that is missing, or
-// its body. HEAD is held against GET. An answer to a path or method that the document does not have must be an
-// Error; only OPTIONS, which the document has in words alone, is left to the caller.
+// Check returns an error for a response that does not match the document: an undocumented status or header, a
+// missing header, or an invalid body. HEAD is checked as GET. A response to an undocumented path or method
+// must be an Error. OPTIONS is not checked: the document describes it in prose only.
 func (v *Validator) Check(req *http.Request, status int, header http.Header, body []byte) error {
 	if req.Method == http.MethodOptions {
 		return nil
 	}
-	response, err := v.response(req, status)
+	response, err := v.findResponse(req, status)
 	if err != nil {
 		return err
 	}
 	empty := req.Method == http.MethodHead || len(response.Content) == 0
 	return errors.Join(
-		checkNames(response, header),
-		checkNumbers(header, body),
-		checkEmpty(empty, body),
-		v.checkContent(response, header, body, empty || isStream(response, header) || isLines(response, header)),
-		v.checkLines(response, header, body),
+		checkHeaderNames(response, header),
+		checkIntegers(header, body),
+		checkNoBody(empty, body),
+		v.checkContent(response, header, body, empty || isStream(response, header) || isNDJSON(response, header)),
+		v.checkNDJSON(response, header, body),
 	)
 }
 
-// isLines tells whether the answer is lines of animals, which the document has. The library does not know their type.
-func isLines(response *openapi3.Response, header http.Header) bool {
-	return header.Get("Content-Type") == lines && response.Content[lines] != nil
+// isNDJSON reports whether the response is documented NDJSON, a media type that the library does not support.
+func isNDJSON(response *openapi3.Response, header http.Header) bool {
+	return header.Get("Content-Type") == ndjson && response.Content[ndjson] != nil
 }
 
-const lines = "application/x-ndjson"
+const ndjson = "application/x-ndjson"
 
-func (v *Validator) checkLines(response *openapi3.Response, header http.Header, body []byte) error {
-	if !isLines(response, header) || len(body) == 0 {
+func (v *Validator) checkNDJSON(response *openapi3.Response, header http.Header, body []byte) error {
+	if !isNDJSON(response, header) || len(body) == 0 {
 		return nil
 	}
 	text, ended := bytes.CutSuffix(body, []byte("\n"))
 	if !ended {
-		return fmt.Errorf("the last line of %q has no end", body)
+		return fmt.Errorf("the last line of %q has no newline", body)
 	}
 	for line := range bytes.SplitSeq(text, []byte("\n")) {
 		if err := v.CheckSchema("Pet", line); err != nil {
@@ -84,15 +85,15 @@ func (v *Validator) checkLines(response *openapi3.Response, header http.Header, 
 	return nil
 }
 
-// isStream tells whether the answer is a stream that the document has. It has no end, so it cannot be checked whole:
-// whoever reads it checks its parts by CheckSchema.
+// isStream reports whether the response is a documented event stream. It is endless, so its reader must check
+// each event with CheckSchema.
 func isStream(response *openapi3.Response, header http.Header) bool {
-	return header.Get("Content-Type") == stream && response.Content[stream] != nil
+	return header.Get("Content-Type") == eventStream && response.Content[eventStream] != nil
 }
 
-const stream = "text/event-stream"
+const eventStream = "text/event-stream"
 
-// CheckSchema reports what one of the document's schemas does not say about a value in JSON.
+// CheckSchema returns an error if a JSON value does not match one of the document's schemas.
 func (v *Validator) CheckSchema(name string, value []byte) error {
 	schema := v.Doc.Components.Schemas[name]
 	if schema == nil {
@@ -100,38 +101,38 @@ func (v *Validator) CheckSchema(name string, value []byte) error {
 	}
 	var decoded any
 	if err := json.Unmarshal(value, &decoded); err != nil {
-		return fmt.Errorf("%q is no JSON: %w", value, err)
+		return fmt.Errorf("%q is not valid JSON: %w", value, err)
 	}
 	return errors.Join(
-		checkNumbers(http.Header{"Content-Type": {"application/json"}}, value),
+		checkIntegers(http.Header{"Content-Type": {"application/json"}}, value),
 		schema.Value.VisitJSON(decoded, openapi3.EnableJSONSchema2020(), exactTimes()),
 	)
 }
 
-// response finds what the document says about this answer.
-func (v *Validator) response(req *http.Request, status int) (*openapi3.Response, error) {
-	asked := req.Clone(req.Context())
-	if asked.Method == http.MethodHead {
-		asked.Method = http.MethodGet
+// findResponse returns the documented response for a request and status.
+func (v *Validator) findResponse(req *http.Request, status int) (*openapi3.Response, error) {
+	lookup := req.Clone(req.Context())
+	if lookup.Method == http.MethodHead {
+		lookup.Method = http.MethodGet
 	}
-	route, _, err := v.router.FindRoute(asked)
+	route, _, err := v.router.FindRoute(lookup)
 	if err != nil {
 		if common := v.commonError(status); common != nil {
 			return common, nil
 		}
-		return nil, fmt.Errorf("%s %s answers %d: %w", req.Method, req.URL, status, err)
+		return nil, fmt.Errorf("%s %s responded with %d: %w", req.Method, req.URL, status, err)
 	}
 	response := route.Operation.Responses.Status(status)
 	if response == nil {
-		return nil, fmt.Errorf("%s has no answer %d in the document", route.Operation.OperationID, status)
+		return nil, fmt.Errorf("%s has no documented response %d", route.Operation.OperationID, status)
 	}
-	if v.Reached != nil {
-		v.Reached(route.Operation.OperationID, status)
+	if v.OnResponse != nil {
+		v.OnResponse(route.Operation.OperationID, status)
 	}
 	return response.Value, nil
 }
 
-// commonError is what any path and method may answer, whether the document has them or not.
+// commonError returns the error response that any path and method may send, documented or not.
 func (v *Validator) commonError(status int) *openapi3.Response {
 	components := v.Doc.Components
 	response := &openapi3.Response{
@@ -164,8 +165,9 @@ func (v *Validator) commonError(status int) *openapi3.Response {
 	return nil
 }
 
-// checkContent asks the library, by way of a made-up operation that answers 200 to GET: it would pass a 304 and
-// the answer to a HEAD unseen. It would also look at the first line of a header only, so they are joined.
+// checkContent validates headers and body with the library. It presents the response as a 200 of a GET,
+// because the library skips 304 and HEAD. It joins repeated headers, because the library checks only the
+// first.
 func (v *Validator) checkContent(response *openapi3.Response, header http.Header, body []byte, withoutBody bool) error {
 	joined := http.Header{}
 	for name, values := range header {
@@ -189,7 +191,7 @@ func (v *Validator) checkContent(response *openapi3.Response, header http.Header
 	})
 }
 
-// exactTimes refuses what only looks like a time: the library would take 30 February.
+// exactTimes rejects invalid times that match the library's pattern, such as 30 February.
 func exactTimes() openapi3.SchemaValidationOption {
 	return openapi3.WithStringFormatValidator("date-time", openapi3.NewCallbackValidator(func(s string) error {
 		_, err := time.Parse(time.RFC3339, s)
@@ -197,8 +199,8 @@ func exactTimes() openapi3.SchemaValidationOption {
 	}))
 }
 
-// checkNames refuses headers that the document does not have, but for those that HTTP itself and browsers need.
-func checkNames(response *openapi3.Response, header http.Header) error {
+// checkHeaderNames rejects undocumented headers, except for general HTTP headers.
+func checkHeaderNames(response *openapi3.Response, header http.Header) error {
 	known := []string{"Content-Length", "Content-Type", "Date", "Strict-Transport-Security", "Vary", "X-Content-Type-Options"}
 	for name := range response.Headers {
 		known = append(known, http.CanonicalHeaderKey(name))
@@ -211,9 +213,9 @@ func checkNames(response *openapi3.Response, header http.Header) error {
 	return nil
 }
 
-// checkNumbers refuses numbers that are no int64: no body has others, and the library takes 2^63 for one,
-// because it compares as floating point.
-func checkNumbers(header http.Header, body []byte) error {
+// checkIntegers rejects numbers that are not an int64. The library compares floating-point numbers and would
+// accept 2^63.
+func checkIntegers(header http.Header, body []byte) error {
 	if !strings.HasPrefix(header.Get("Content-Type"), "application/json") || len(body) == 0 {
 		return nil
 	}
@@ -225,19 +227,19 @@ func checkNumbers(header http.Header, body []byte) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("the body is no JSON: %w", err)
+			return fmt.Errorf("the body is not valid JSON: %w", err)
 		}
 		if number, ok := token.(json.Number); ok {
 			if _, err := number.Int64(); err != nil {
-				return fmt.Errorf("the body has %s, which is no int64", number)
+				return fmt.Errorf("the body contains %s, which is not an int64", number)
 			}
 		}
 	}
 }
 
-func checkEmpty(empty bool, body []byte) error {
+func checkNoBody(empty bool, body []byte) error {
 	if empty && len(body) > 0 {
-		return fmt.Errorf("a body where there must be none: %q", body)
+		return fmt.Errorf("unexpected body: %q", body)
 	}
 	return nil
 }

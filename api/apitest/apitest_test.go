@@ -12,18 +12,18 @@ import (
 	"animalstore/api/apitest"
 )
 
-// An answer that a check must pass or refuse.
-type answer struct {
+// response is a response that Check must accept or reject.
+type response struct {
 	name, request string
 	status        int
-	change        http.Header // over the good headers; an empty list takes one away
+	change        http.Header // added to the common headers; an empty list removes a header
 	body          string
-	wrong         string // a part of the complaint, or nothing where the answer is good
+	wrong         string // part of the expected error; empty if the response is valid
 }
 
 var common = http.Header{"X-Request-Id": {"01jd2q8r5m9x3v7k4t6w0y1z2a"}}
 
-var failed = http.Header{
+var errorHeader = http.Header{
 	"Content-Type":  {"application/json"},
 	"Cache-Control": {"no-store"},
 }
@@ -45,19 +45,19 @@ var pet = http.Header{
 		`<http://x/v1/pets>; rel="successor-version"`},
 }
 
-var stream = http.Header{
+var eventStream = http.Header{
 	"Content-Type":      {"text/event-stream"},
 	"Cache-Control":     {"no-store"},
 	"X-Accel-Buffering": {"no"},
 }
 
-var lines = http.Header{
+var ndjson = http.Header{
 	"Content-Type":        {"application/x-ndjson"},
 	"Cache-Control":       {"no-store"},
 	"Content-Disposition": {`attachment; filename="pets.ndjson"`},
 }
 
-func with(base http.Header, changes ...http.Header) http.Header {
+func merge(base http.Header, changes ...http.Header) http.Header {
 	all := base.Clone()
 	for _, change := range changes {
 		maps.Copy(all, change)
@@ -66,12 +66,12 @@ func with(base http.Header, changes ...http.Header) http.Header {
 	return all
 }
 
-func failure(code string, status int) string {
-	return fmt.Sprintf(`{"code":%q,"message":"It did not work.","status":%d}`, code, status)
+func errorBody(code string, status int) string {
+	return fmt.Sprintf(`{"code":%q,"message":"It failed.","status":%d}`, code, status)
 }
 
-// turtles is a page with one name of so many characters, each beyond the 16 bits that some count by.
-func turtles(count int) string {
+// pageWithName returns a page with one name of count characters, each of which is two UTF-16 code units.
+func pageWithName(count int) string {
 	return `[{"id":1,"categoryId":1,"name":"` + strings.Repeat("🐢", count) + `"}]`
 }
 
@@ -89,77 +89,77 @@ func TestCheck(t *testing.T) {
 	later, soon := http.Header{"Retry-After": {"1"}}, http.Header{"Retry-After": {"soon"}}
 	text := http.Header{"Content-Type": {"text/plain"}}
 
-	for _, a := range []answer{
+	for _, a := range []response{
 		{"page", "GET /pets?limit=2", 200, page, `[{"id":1,"name":"Rex","categoryId":1,"status":"sold"}]`, ""},
 		{"empty page", "GET /pets", 200, page, `[]`, ""},
-		{"200 turtles", "GET /pets", 200, page, turtles(200), ""},
-		{"201 turtles", "GET /pets", 200, page, turtles(201), "maximum string length"},
+		{"200 turtles", "GET /pets", 200, page, pageWithName(200), ""},
+		{"201 turtles", "GET /pets", 200, page, pageWithName(201), "maximum string length"},
 		{"head", "HEAD /pets", 200, page, ``, ""},
-		{"head with a body", "HEAD /pets", 200, page, `[]`, "must be none"},
-		{"head without a header", "HEAD /pets", 200, with(page, http.Header{"Etag": {}}), ``, `"ETag" missing`},
-		{"not modified", "GET /pets", 304, with(page, http.Header{"Content-Type": {}}), ``, ""},
-		{"not modified, a header missing", "GET /pets", 304, with(page, http.Header{"Link": {}}), ``, `"Link" missing`},
-		{"not modified with a body", "GET /pets", 304, page, `[]`, "must be none"},
-		{"another status", "GET /pets", 418, page, `[]`, "no answer 418"},
-		{"another header", "GET /pets", 200, with(page, http.Header{"X-Powered-By": {"Go"}}), `[]`, "X-Powered-By"},
-		{"another type", "GET /pets", 200, with(page, http.Header{"Content-Type": {"text/html"}}), `[]`, "text/html"},
-		{"another id", "GET /pets", 200, with(page, http.Header{"X-Request-Id": {"7"}}), `[]`, "X-Request-Id"},
+		{"head with a body", "HEAD /pets", 200, page, `[]`, "unexpected body"},
+		{"head without a header", "HEAD /pets", 200, merge(page, http.Header{"Etag": {}}), ``, `"ETag" missing`},
+		{"not modified", "GET /pets", 304, merge(page, http.Header{"Content-Type": {}}), ``, ""},
+		{"not modified, a header missing", "GET /pets", 304, merge(page, http.Header{"Link": {}}), ``, `"Link" missing`},
+		{"not modified with a body", "GET /pets", 304, page, `[]`, "unexpected body"},
+		{"another status", "GET /pets", 418, page, `[]`, "no documented response 418"},
+		{"another header", "GET /pets", 200, merge(page, http.Header{"X-Powered-By": {"Go"}}), `[]`, "X-Powered-By"},
+		{"another type", "GET /pets", 200, merge(page, http.Header{"Content-Type": {"text/html"}}), `[]`, "text/html"},
+		{"another id", "GET /pets", 200, merge(page, http.Header{"X-Request-Id": {"7"}}), `[]`, "X-Request-Id"},
 
 		{"pet", "GET /pets/1", 200, pet, `{"id":1,"name":"Rex","categoryId":1}`, ""},
 		{"pet head", "HEAD /pets/1", 200, pet, ``, ""},
 		{"smallest int64", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":-9223372036854775808}`, ""},
 		{"largest int64", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":9223372036854775807}`, ""},
-		{"2^63", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":9223372036854775808}`, "no int64"},
-		{"-2^63-1", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":-9223372036854775809}`, "no int64"},
+		{"2^63", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":9223372036854775808}`, "not an int64"},
+		{"-2^63-1", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":-9223372036854775809}`, "not an int64"},
 		{"7.5", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":7.5}`, "integer"},
 		{"a string", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":"7"}`, "integer"},
 		{"null", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":1,"status":null}`, "status"},
 		{"another member", "GET /pets/1", 200, pet, `{"id":1,"name":"R","categoryId":1,"age":1}`, "age"},
 		{"spaces", "GET /pets/1", 200, pet, `{"id":1,"name":"  ","categoryId":1}`, "regular expression"},
-		{"no sunset", "HEAD /pets/1", 200, with(pet, http.Header{"Sunset": {}}), ``, `"Sunset" missing`},
-		{"another sunset", "HEAD /pets/1", 200, with(pet, http.Header{"Sunset": {"tomorrow"}}), ``, "Sunset"},
+		{"no sunset", "HEAD /pets/1", 200, merge(pet, http.Header{"Sunset": {}}), ``, `"Sunset" missing`},
+		{"another sunset", "HEAD /pets/1", 200, merge(pet, http.Header{"Sunset": {"tomorrow"}}), ``, "Sunset"},
 
 		{"events", "GET /events", 200, page, `[` + event(`{"id":1}`, `null`) + `]`, ""},
 		{"events without a before", "GET /events", 200, page, `[` + event(`{"id":1}`, `{}`) + `]`, "previous"},
-		{"stream", "GET /events", 200, stream, "retry: 2000\n\n", ""},
-		{"stream, another header", "GET /events", 200, with(stream, http.Header{"X-Accel-Buffering": {"yes"}}), "", "X-Accel-Buffering"},
-		{"stream that may be kept", "GET /events", 200, with(stream, http.Header{"Cache-Control": {}}), "", `"Cache-Control" missing`},
-		{"stream where there is none", "GET /pets", 200, with(page, http.Header{"Content-Type": {"text/event-stream"}}), "", "text/event-stream"},
+		{"stream", "GET /events", 200, eventStream, "retry: 2000\n\n", ""},
+		{"stream, another header", "GET /events", 200, merge(eventStream, http.Header{"X-Accel-Buffering": {"yes"}}), "", "X-Accel-Buffering"},
+		{"stream that may be kept", "GET /events", 200, merge(eventStream, http.Header{"Cache-Control": {}}), "", `"Cache-Control" missing`},
+		{"stream where there is none", "GET /pets", 200, merge(page, http.Header{"Content-Type": {"text/event-stream"}}), "", "text/event-stream"},
 
-		{"lines", "GET /exports/pets.ndjson", 200, lines, `{"id":1,"name":"Rex","categoryId":1}` + "\n", ""},
-		{"no lines", "GET /exports/pets.ndjson", 200, lines, "", ""},
-		{"line of something else", "GET /exports/pets.ndjson", 200, lines, `{"id":1}` + "\n", "name"},
-		{"line without an end", "GET /exports/pets.ndjson", 200, lines, `{"id":1,"name":"Rex","categoryId":1}`, "has no end"},
-		{"lines where there are none", "GET /exports/pets.csv", 200, lines, "", "application/x-ndjson"},
+		{"lines", "GET /exports/pets.ndjson", 200, ndjson, `{"id":1,"name":"Rex","categoryId":1}` + "\n", ""},
+		{"no lines", "GET /exports/pets.ndjson", 200, ndjson, "", ""},
+		{"line of something else", "GET /exports/pets.ndjson", 200, ndjson, `{"id":1}` + "\n", "name"},
+		{"line without an end", "GET /exports/pets.ndjson", 200, ndjson, `{"id":1,"name":"Rex","categoryId":1}`, "has no newline"},
+		{"lines where there are none", "GET /exports/pets.csv", 200, ndjson, "", "application/x-ndjson"},
 
-		{"unknown path", "GET /nothing", 404, failed, failure("not_found", 404), ""},
-		{"unknown path without a key", "GET /nothing", 401, with(failed, challenge), failure("invalid_api_key", 401), ""},
-		{"unknown path, no challenge", "GET /nothing", 401, failed, failure("invalid_api_key", 401), `"WWW-Authenticate" missing`},
-		{"unknown path as text", "GET /nothing", 404, with(failed, text), `no`, "text/plain"},
-		{"unknown path, found", "GET /nothing", 200, page, `[]`, "GET http://x/v1/nothing answers 200"},
-		{"wrong method", "PUT /pets", 405, with(failed, allow), failure("method_not_allowed", 405), ""},
-		{"wrong method, none named", "PUT /pets", 405, failed, failure("method_not_allowed", 405), `"Allow" missing`},
-		{"unauthorized", "GET /pets", 401, with(failed, challenge), failure("invalid_api_key", 401), ""},
-		{"no challenge", "GET /pets", 401, failed, failure("invalid_api_key", 401), `"WWW-Authenticate" missing`},
-		{"another code", "POST /pets", 400, failed, failure("oops", 400), "code"},
-		{"unavailable", "POST /pets", 503, with(failed, later), failure("unavailable", 503), ""},
-		{"no number of seconds", "POST /pets", 503, with(failed, soon), failure("unavailable", 503), "Retry-After"},
+		{"unknown path", "GET /nothing", 404, errorHeader, errorBody("not_found", 404), ""},
+		{"unknown path without a key", "GET /nothing", 401, merge(errorHeader, challenge), errorBody("invalid_api_key", 401), ""},
+		{"unknown path, no challenge", "GET /nothing", 401, errorHeader, errorBody("invalid_api_key", 401), `"WWW-Authenticate" missing`},
+		{"unknown path as text", "GET /nothing", 404, merge(errorHeader, text), `no`, "text/plain"},
+		{"unknown path, found", "GET /nothing", 200, page, `[]`, "GET http://x/v1/nothing responded with 200"},
+		{"wrong method", "PUT /pets", 405, merge(errorHeader, allow), errorBody("method_not_allowed", 405), ""},
+		{"wrong method, none named", "PUT /pets", 405, errorHeader, errorBody("method_not_allowed", 405), `"Allow" missing`},
+		{"unauthorized", "GET /pets", 401, merge(errorHeader, challenge), errorBody("invalid_api_key", 401), ""},
+		{"no challenge", "GET /pets", 401, errorHeader, errorBody("invalid_api_key", 401), `"WWW-Authenticate" missing`},
+		{"another code", "POST /pets", 400, errorHeader, errorBody("oops", 400), "code"},
+		{"unavailable", "POST /pets", 503, merge(errorHeader, later), errorBody("unavailable", 503), ""},
+		{"no number of seconds", "POST /pets", 503, merge(errorHeader, soon), errorBody("unavailable", 503), "Retry-After"},
 	} {
 		t.Run(a.name, func(t *testing.T) {
 			method, path, _ := strings.Cut(a.request, " ")
 			req := httptest.NewRequest(method, "http://x/v1"+path, nil)
-			err := validator.Check(req, a.status, with(common, a.change), []byte(a.body))
+			err := validator.Check(req, a.status, merge(common, a.change), []byte(a.body))
 			if a.wrong == "" && err != nil {
 				t.Error(err)
 			}
 			if a.wrong != "" && (err == nil || !strings.Contains(err.Error(), a.wrong)) {
-				t.Errorf("got %v, want a complaint about %q", err, a.wrong)
+				t.Errorf("got %v, want an error about %q", err, a.wrong)
 			}
 		})
 	}
 }
 
-// event is an event of a category.
+// event returns an event about a category.
 func event(current, previous string) string {
 	return `{"specversion":"1.0","id":"1","source":"/v1","type":"category.created","subject":"categories/1",` +
 		`"time":"2026-11-15T09:30:00Z","datacontenttype":"application/json","actor":"system",` +
@@ -186,8 +186,8 @@ func TestCheckSchema(t *testing.T) {
 		{"another type", "Event", strings.Replace(good, `category.created`, `category.eaten`, 1), "type"},
 		{"another member", "Event", strings.Replace(good, `"actor"`, `"x":1,"actor"`, 1), "x"},
 		{"no time", "Event", strings.Replace(good, `09:30`, `25:30`, 1), "time"},
-		{"no int64", "Category", `{"id":9223372036854775808}`, "no int64"},
-		{"no JSON", "Event", `{`, "no JSON"},
+		{"no int64", "Category", `{"id":9223372036854775808}`, "not an int64"},
+		{"no JSON", "Event", `{`, "not valid JSON"},
 		{"no schema", "Nothing", `{}`, "no schema"},
 	} {
 		err := validator.CheckSchema(c.schema, []byte(c.value))
@@ -197,7 +197,7 @@ func TestCheckSchema(t *testing.T) {
 	}
 }
 
-func TestTimes(t *testing.T) {
+func TestCheckRejectsInvalidTimes(t *testing.T) {
 	validator, err := apitest.New([]byte(`
 openapi: 3.1.0
 info: { title: Times, version: 1.0.0 }

@@ -1,6 +1,6 @@
 "use strict";
 
-// The document has the test panel of some operations disabled, with a word that Swagger UI does not know.
+// The document disables "Try it out" for some operations with an extension that Swagger UI does not support.
 const disabledPanels = {
   statePlugins: {
     spec: {
@@ -12,8 +12,8 @@ const disabledPanels = {
   },
 };
 
-// A panel begins with the examples filled in. Those of what may be left out would make most requests fail, or answer little: a
-// condition that does not hold, a key that another request was sent with, a page from the middle.
+// "Try it out" starts with the examples filled in. The examples of optional parameters would make most requests fail or
+// return little: a condition that does not hold, an idempotency key that was used before, a page from the middle.
 const withoutOptionalExamples = (spec) => {
   for (const parameter of Object.values(spec.components.parameters)) {
     if (!parameter.required) {
@@ -32,17 +32,17 @@ const show = async (reference) => {
     spec: withoutOptionalExamples(await response.json()),
     domNode: reference,
     plugins: [disabledPanels],
-    deepLinking: false, // its links stand inside of buttons, where a keyboard and a screen reader stumble over them
+    deepLinking: false, // its links inside buttons are not accessible
     docExpansion: "list",
     defaultModelsExpandDepth: 0,
     displayRequestDuration: true,
-    validatorUrl: null, // nothing leaves this site
+    validatorUrl: null, // send nothing to other sites
   });
 };
 
 const reference = document.getElementById("reference");
 
-// The choice of a server has no name that a screen reader could say.
+// The server selection lacks a label for screen readers.
 new MutationObserver(() => reference.querySelector("#servers:not([aria-label])")?.setAttribute("aria-label", "Server"))
   .observe(reference, { childList: true, subtree: true });
 

@@ -1,5 +1,5 @@
-// bare is the baseline: a net/http handler that does nothing but answer. It writes bytes that the service once answered, or
-// decodes a body and answers in the shape that the service would.
+// bare is the baseline: a net/http handler that does nothing but respond. It replays a response of the
+// service, or decodes a request body and responds in the same format.
 package main
 
 import (
@@ -15,40 +15,40 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// answer is what the service answered.
-type answer struct {
+// response is a recorded response of the service.
+type response struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
 func main() {
-	addr := flag.String("addr", "127.0.0.1:0", "where to listen")
-	file := flag.String("answer", "", "the file with the answer of the service")
-	decode := flag.String("decode", "", "pet or order: decode the body and answer with one")
+	addr := flag.String("addr", "127.0.0.1:0", "listen address")
+	file := flag.String("response", "", "file with a response of the service")
+	decode := flag.String("decode", "", "pet or order: decode the request body and respond with one")
 	flag.Parse()
 	text, err := os.ReadFile(*file)
 	if err != nil {
 		log.Fatal(err)
 	}
-	var a answer
+	var a response
 	if err := json.Unmarshal(text, &a); err != nil {
 		log.Fatal(err)
 	}
 	if *decode != "" || len(a.Body) < 2048 {
-		a.Header.Del("Content-Length") // net/http counts a short body itself, which costs less
+		a.Header.Del("Content-Length") // for short bodies net/http sets it itself, at less cost
 	}
 	handler, known := map[string]http.HandlerFunc{"": a.send, "pet": a.createPet, "order": a.placeOrder}[*decode]
 	if !known {
-		log.Fatalf("there is no decoder %q", *decode)
+		log.Fatalf("unknown decoder %q", *decode)
 	}
 	log.Fatal(http.ListenAndServe(*addr, handler))
 }
 
-func (a answer) send(w http.ResponseWriter, _ *http.Request) { a.write(w, a.Body) }
+func (a response) send(w http.ResponseWriter, _ *http.Request) { a.write(w, a.Body) }
 
-// write shares the values of the header among all answers: a baseline must not be slower than it has to be.
-func (a answer) write(w http.ResponseWriter, body []byte) {
+// write shares header values among all responses: the baseline must be as fast as possible.
+func (a response) write(w http.ResponseWriter, body []byte) {
 	header := w.Header()
 	for name, values := range a.Header {
 		header[name] = values
@@ -85,19 +85,19 @@ type order struct {
 
 var last atomic.Int64
 
-func (a answer) createPet(w http.ResponseWriter, r *http.Request) {
-	decodeAndAnswer(a, w, r, func(n newPet) pet { return pet{last.Add(1), n.Name, n.CategoryID, n.Status} })
+func (a response) createPet(w http.ResponseWriter, r *http.Request) {
+	decodeAndRespond(a, w, r, func(n newPet) pet { return pet{last.Add(1), n.Name, n.CategoryID, n.Status} })
 }
 
-func (a answer) placeOrder(w http.ResponseWriter, r *http.Request) {
-	decodeAndAnswer(a, w, r, func(n newOrder) order {
+func (a response) placeOrder(w http.ResponseWriter, r *http.Request) {
+	decodeAndRespond(a, w, r, func(n newOrder) order {
 		now := time.Now().UTC().Truncate(time.Microsecond)
 		return order{last.Add(1), n.PetID, "placed", now, now, now.Add(72 * time.Hour)}
 	})
 }
 
-// decodeAndAnswer uses the decoder of the service.
-func decodeAndAnswer[In, Out any](a answer, w http.ResponseWriter, r *http.Request, make func(In) Out) {
+// decodeAndRespond uses the same JSON decoder as the service.
+func decodeAndRespond[In, Out any](a response, w http.ResponseWriter, r *http.Request, make func(In) Out) {
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)

@@ -1,8 +1,8 @@
-// pocketbase is the peer: PocketBase with the same animals. It is a module of its own, because PocketBase asks to be built
-// with the very version of SQLite that it was tested with.
+// pocketbase is the peer: PocketBase with the same animals. It is a separate module, because PocketBase
+// requires exactly the version of SQLite that it was tested with.
 //
-//	pocketbase fill FOLDER ANIMALS   makes its data folder
-//	pocketbase serve FOLDER ADDR     serves it, and writes a token that opens it to FOLDER/token
+//	pocketbase fill FOLDER ANIMALS   creates the data folder
+//	pocketbase serve FOLDER ADDR     serves it, and writes an access token to FOLDER/token
 package main
 
 import (
@@ -51,8 +51,8 @@ func serve(app core.App, folder, addr string) error {
 	return apis.Serve(app, apis.ServeConfig{HttpAddr: addr})
 }
 
-// fill makes the collection with the same fields and the index that its list needs, open to whoever has a token, and the
-// same animals in it. Its log of requests is off, to its advantage.
+// fill creates the collection with the same fields, the index that its list needs, access rules that require
+// a token, and the same animals. Request logging is off, to its advantage.
 func fill(app core.App, _, animals string) error {
 	n, err := strconv.Atoi(animals)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Command animalstore keeps the catalogue of the animals held by a store.
+// Command animalstore manages the animals and orders of a pet store.
 package main
 
 import (

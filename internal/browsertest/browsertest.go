@@ -1,4 +1,4 @@
-// Package browsertest drives a real browser in tests: Chromium without a window.
+// Package browsertest drives a headless Chromium in tests.
 package browsertest
 
 import (
@@ -17,107 +17,108 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// patience only keeps a page that is broken from hanging the tests.
-const patience = 5 * time.Minute
+// timeout keeps a broken page from hanging the tests.
+const timeout = 5 * time.Minute
 
-// Page is a page in a browser of its own.
+// Page is a page in its own browser.
 type Page struct {
 	t   *testing.T
 	ctx context.Context
 
-	mu       sync.Mutex
-	troubles []string
+	mu     sync.Mutex
+	errors []string
 }
 
-// Open starts a browser with a window of this size. Whatever a page in it writes to the console as an error, or throws, fails
+// Open starts a browser with a window of this size. An error on the console, or an uncaught exception, fails
 // the test at its end.
 func Open(t *testing.T, width, height int) *Page {
 	t.Helper()
-	program, err := find()
+	program, err := findBrowser()
 	if err != nil {
 		t.Fatal(err)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
-		chromedp.ExecPath(program), chromedp.WindowSize(width, height), chromedp.UserDataDir(t.TempDir()), chromedp.ModifyCmdFunc(alone))
+		chromedp.ExecPath(program), chromedp.WindowSize(width, height), chromedp.UserDataDir(t.TempDir()), chromedp.ModifyCmdFunc(ownProcessGroup))
 	if os.Getuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
-	limited, stop := context.WithTimeout(context.Background(), patience)
+	limited, stop := context.WithTimeout(context.Background(), timeout)
 	allocated, release := chromedp.NewExecAllocator(limited, options...)
 	ctx, end := chromedp.NewContext(allocated)
 	p := &Page{t: t, ctx: ctx}
 	t.Cleanup(func() {
-		chromedp.Cancel(ctx) // waits for the browser's end
+		chromedp.Cancel(ctx) // waits until the browser has exited
 		end()
 		release()
 		stop()
-		for _, trouble := range p.Troubles() {
-			t.Errorf("the console says: %s", trouble)
+		for _, message := range p.ConsoleErrors() {
+			t.Errorf("error on the console: %s", message)
 		}
 	})
-	chromedp.ListenTarget(ctx, p.hear)
+	chromedp.ListenTarget(ctx, p.recordErrors)
 	p.Run(log.Enable(), runtime.Enable())
 	return p
 }
 
-// alone gives the browser a group of its own, which ends as a whole: the program may be a script that starts it.
-func alone(command *exec.Cmd) {
+// ownProcessGroup starts the browser in its own process group and kills the whole group: the program may be a
+// wrapper script.
+func ownProcessGroup(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
 }
 
-func find() (string, error) {
+func findBrowser() (string, error) {
 	for _, name := range []string{"chromium-headless-shell", "chromium", "google-chrome"} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("there is no Chromium to test the pages with; install chromium-headless-shell, as make test does")
+	return "", fmt.Errorf("Chromium not found; install chromium-headless-shell, as make test does")
 }
 
-func (p *Page) hear(event any) {
-	trouble := ""
+func (p *Page) recordErrors(event any) {
+	message := ""
 	switch event := event.(type) {
 	case *runtime.EventExceptionThrown:
-		trouble = event.ExceptionDetails.Error()
+		message = event.ExceptionDetails.Error()
 	case *runtime.EventConsoleAPICalled:
 		if event.Type == runtime.APITypeError {
 			var parts []string
 			for _, arg := range event.Args {
 				parts = append(parts, strings.TrimSpace(string(arg.Value)+" "+arg.Description))
 			}
-			trouble = strings.Join(parts, " ")
+			message = strings.Join(parts, " ")
 		}
-	case *log.EventEntryAdded: // also what the policy of a page has refused
+	case *log.EventEntryAdded: // includes violations of the content security policy
 		if event.Entry.Level == log.LevelError {
-			trouble = event.Entry.Text + " " + event.Entry.URL
+			message = event.Entry.Text + " " + event.Entry.URL
 		}
 	}
-	if trouble != "" {
+	if message != "" {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.troubles = append(p.troubles, trouble)
+		p.errors = append(p.errors, message)
 	}
 }
 
-// Troubles returns the errors on the console since it was last asked.
-func (p *Page) Troubles() []string {
+// ConsoleErrors returns the errors on the console since its last call.
+func (p *Page) ConsoleErrors() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	troubles := p.troubles
-	p.troubles = nil
-	return troubles
+	messages := p.errors
+	p.errors = nil
+	return messages
 }
 
-// Run does one thing after the other on the page.
+// Run performs actions on the page, one after the other.
 func (p *Page) Run(actions ...chromedp.Action) {
 	p.t.Helper()
 	if err := chromedp.Run(p.ctx, actions...); err != nil {
-		p.t.Fatalf("%v; the console says %q", err, p.Troubles())
+		p.t.Fatalf("%v; errors on the console: %q", err, p.ConsoleErrors())
 	}
 }
 
-// Eval runs an expression on the page, waits for what it promises, and returns it.
+// Eval evaluates an expression on the page, awaits a promise, and returns the value.
 func Eval[T any](p *Page, expression string) (value T) {
 	p.t.Helper()
 	p.Run(chromedp.Evaluate(expression, &value, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))

@@ -1,5 +1,5 @@
-// Package demo fills an empty store with five weeks of a pet shop's life, so that the first minute with it shows everything.
-// None of it is true, but all of it went through the shop's own rules.
+// Package demo fills an empty store with five weeks of made-up activity of a pet shop, so that a new user
+// sees every feature at once. All data goes through the rules of package shop.
 package demo
 
 import (
@@ -11,15 +11,15 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// ErrNotEmpty is what Fill returns for a store with something of its own: the two must never mix.
-var ErrNotEmpty = errors.New("it has animals, categories, orders or webhooks of its own")
+// ErrNotEmpty is returned by Fill for a store with data: demo data must never mix with real data.
+var ErrNotEmpty = errors.New("it already has animals, categories, orders or webhooks")
 
-// patience is how long all of it may take, on a server that is far away.
-const patience = 5 * time.Minute
+// writeTimeout limits the one write, which takes long on a remote server.
+const writeTimeout = 5 * time.Minute
 
-// Fill fills an empty store, which is open already, and returns how many animals are there now. It happens as one write, so
-// that a start that is interrupted, or several at once, leave all of it or nothing. A store that it has filled before stays as
-// it is, whatever became of it, and 0 is returned.
+// Fill fills an open but empty store, and returns the number of animals. It is one write: an interrupted
+// start, or several concurrent ones, leave all of the data or none. If the store was filled before, Fill
+// changes nothing and returns 0. It returns ErrNotEmpty if the store has other data.
 func Fill(ctx context.Context, store shop.Store, database string) (animals int, err error) {
 	var now time.Time
 	var filled bool
@@ -33,19 +33,19 @@ func Fill(ctx context.Context, store shop.Store, database string) (animals int, 
 	if err != nil || filled {
 		return 0, err
 	}
-	// What happened in the past is written by a store whose clock is there.
-	calendar := &calendar{now}
-	past, err := sqlstore.Open(ctx, database, sqlstore.Options{Existing: true, Now: calendar.now})
+	// The past is written through a second store whose clock is set to the past.
+	clock := &clock{now}
+	past, err := sqlstore.Open(ctx, database, sqlstore.Options{Existing: true, Now: clock.now})
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, past.Close()) }()
-	err = past.Write(shop.WithRetryBudget(ctx, patience), func(tx shop.WriteTx) error {
+	err = past.Write(shop.WithRetryBudget(ctx, writeTimeout), func(tx shop.WriteTx) error {
 		animals = 0
 		if filled, err := isFilled(tx); err != nil || filled {
 			return err
 		}
-		if animals, err = live(ctx, tx, calendar, now); err != nil {
+		if animals, err = simulate(ctx, tx, clock, now); err != nil {
 			return err
 		}
 		return tx.SetDemo()
@@ -56,7 +56,7 @@ func Fill(ctx context.Context, store shop.Store, database string) (animals int, 
 	return animals, past.Publish(ctx)
 }
 
-// isFilled tells whether a store was filled before. It returns ErrNotEmpty where it must not be.
+// isFilled reports whether the store was filled before. It returns ErrNotEmpty if the store has other data.
 func isFilled(tx shop.ReadTx) (bool, error) {
 	if demo, err := tx.Demo(); err != nil || demo {
 		return demo, err
@@ -70,7 +70,7 @@ func isFilled(tx shop.ReadTx) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	webhooks, err := tx.Webhooks(one) // they would be told of all that is made up
+	webhooks, err := tx.Webhooks(one) // they would receive the made-up events
 	if err != nil {
 		return false, err
 	}
@@ -81,17 +81,20 @@ func isFilled(tx shop.ReadTx) (bool, error) {
 	return false, err
 }
 
-// calendar is a clock that shows the time to which it is turned.
-type calendar struct{ at time.Time }
+// clock is a clock that is set by hand.
+type clock struct{ at time.Time }
 
-func (c *calendar) now() time.Time { return c.at }
+func (c *clock) now() time.Time { return c.at }
 
-// within is a store inside one write of another: all that a service does there is part of that write.
-type within struct{ tx shop.WriteTx }
+// nestedStore is a Store inside a write transaction of another: everything a service does with it is part of
+// that write.
+type nestedStore struct{ tx shop.WriteTx }
 
-func (w within) Read(_ context.Context, fn func(shop.ReadTx) error) error   { return fn(w.tx) }
-func (w within) Write(_ context.Context, fn func(shop.WriteTx) error) error { return fn(w.tx) }
-func (w within) Ready(context.Context) error                                { return nil }
-func (w within) CatalogVersion() (shop.CatalogVersion, bool)                { return shop.CatalogVersion{}, false }
-func (w within) Publish(context.Context) error                              { return nil }
-func (w within) Wakeups() <-chan struct{}                                   { return nil }
+func (w nestedStore) Read(_ context.Context, fn func(shop.ReadTx) error) error   { return fn(w.tx) }
+func (w nestedStore) Write(_ context.Context, fn func(shop.WriteTx) error) error { return fn(w.tx) }
+func (w nestedStore) Ready(context.Context) error                                { return nil }
+func (w nestedStore) CatalogVersion() (shop.CatalogVersion, bool) {
+	return shop.CatalogVersion{}, false
+}
+func (w nestedStore) Publish(context.Context) error { return nil }
+func (w nestedStore) Wakeups() <-chan struct{}      { return nil }

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// onBothEngines runs a test on an empty store of each engine.
+// onBothEngines runs a test with an empty store of each engine.
 func onBothEngines(t *testing.T, run func(t *testing.T, database string, store *sqlstore.Store, service *shop.Service)) {
 	for engine, database := range map[string]func(t *testing.T) string{
 		"file":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db") },
@@ -42,8 +42,8 @@ func onBothEngines(t *testing.T, run func(t *testing.T, database string, store *
 	}
 }
 
-// everything is all of a list.
-func everything[T any](t *testing.T, list func(w shop.PageRequest) (shop.Page[T], error)) []T {
+// listAll returns all items of a list.
+func listAll[T any](t *testing.T, list func(w shop.PageRequest) (shop.Page[T], error)) []T {
 	t.Helper()
 	page, err := list(shop.PageRequest{Limit: 10_000})
 	if err != nil || page.More {
@@ -52,12 +52,12 @@ func everything[T any](t *testing.T, list func(w shop.PageRequest) (shop.Page[T]
 	return page.Items
 }
 
-// The demo shows everything that a shop can have, keeps every rule, and happens once.
-func TestFill(t *testing.T) {
+// The demo shows every feature, obeys every rule, and fills a store only once.
+func TestFillUsesEveryFeatureOnce(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, database string, store *sqlstore.Store, service *shop.Service) {
 		ctx := t.Context()
-		if _, err := service.CreateKey(ctx, shop.NewKey{Name: "made before", Scopes: []shop.Scope{shop.Admin}}); err != nil { // a key does not hinder it
+		if _, err := service.CreateKey(ctx, shop.NewKey{Name: "made before", Scopes: []shop.Scope{shop.Admin}}); err != nil { // an API key does not count as data
 			t.Fatal(err)
 		}
 		before := time.Now()
@@ -75,7 +75,7 @@ func TestFill(t *testing.T) {
 			t.Errorf("the inventory is %+v, %v", inventory, err)
 		}
 		categories := map[int64]int{}
-		for _, pet := range everything(t, func(w shop.PageRequest) (shop.Page[shop.Pet], error) {
+		for _, pet := range listAll(t, func(w shop.PageRequest) (shop.Page[shop.Pet], error) {
 			return service.ListPets(ctx, shop.PetList{PageRequest: w})
 		}) {
 			categories[pet.CategoryID]++
@@ -83,21 +83,21 @@ func TestFill(t *testing.T) {
 				t.Error(err)
 			}
 			if name, kind, found := strings.Cut(pet.Name, ", "); !found || name == "" || kind == "" {
-				t.Errorf("%q is no name with a kind", pet.Name)
+				t.Errorf("%q is not a name with a breed", pet.Name)
 			}
 			n--
 		}
 		if n != 0 {
-			t.Errorf("%d animals more were said than there are", n)
+			t.Errorf("Fill returned %d animals too many", n)
 		}
-		for _, category := range everything(t, func(w shop.PageRequest) (shop.Page[shop.Category], error) { return service.ListCategories(ctx, w) }) {
+		for _, category := range listAll(t, func(w shop.PageRequest) (shop.Page[shop.Category], error) { return service.ListCategories(ctx, w) }) {
 			if category.Name == "" || categories[category.ID] < 10 {
 				t.Errorf("the category %+v has %d animals", category, categories[category.ID])
 			}
 			delete(categories, category.ID)
 		}
 		if len(categories) > 0 {
-			t.Errorf("%v are no categories", categories)
+			t.Errorf("these categories do not exist: %v", categories)
 		}
 		checkOrders(t, service, before)
 		checkEvents(t, service, before)
@@ -119,7 +119,7 @@ func checkOrders(t *testing.T, service *shop.Service, before time.Time) {
 	t.Helper()
 	orders := map[shop.OrderStatus]int{}
 	soon, referenced := 0, 0
-	for _, order := range everything(t, func(w shop.PageRequest) (shop.Page[shop.Order], error) {
+	for _, order := range listAll(t, func(w shop.PageRequest) (shop.Page[shop.Order], error) {
 		return service.ListOrders(t.Context(), shop.OrderList{PageRequest: w})
 	}) {
 		orders[order.Status]++
@@ -130,12 +130,12 @@ func checkOrders(t *testing.T, service *shop.Service, before time.Time) {
 			referenced++
 		}
 		if order.CreatedAt.After(time.Now()) || order.UpdatedAt.After(time.Now()) || order.UpdatedAt.Before(order.CreatedAt) {
-			t.Errorf("the order %+v is not of the past", order)
+			t.Errorf("order %+v is not in the past", order)
 		}
 	}
 	for status, least := range map[shop.OrderStatus]int{shop.Placed: 6, shop.Approved: 2, shop.Delivered: 40, shop.Cancelled: 10, shop.Expired: 5} {
 		if orders[status] < least {
-			t.Errorf("%d orders are %s", orders[status], status)
+			t.Errorf("only %d orders are %s", orders[status], status)
 		}
 	}
 	if soon < 2 || referenced < 20 {
@@ -147,31 +147,31 @@ func checkEvents(t *testing.T, service *shop.Service, before time.Time) {
 	t.Helper()
 	kinds, actors := map[shop.EventType]int{}, map[string]int{}
 	var first, last time.Time
-	for i, event := range everything(t, func(w shop.PageRequest) (shop.Page[shop.Event], error) {
+	for i, event := range listAll(t, func(w shop.PageRequest) (shop.Page[shop.Event], error) {
 		return service.ListEvents(t.Context(), shop.EventFilter{}, w)
 	}) {
 		if i == 0 {
-			continue // of the key that was there before
+			continue // about the key that was created before
 		}
 		if i == 1 {
 			first, last = event.Time, event.Time
 		}
 		if event.Time.Before(last) {
-			t.Errorf("the event %s is of %v, and one before it of %v", event.ID, event.Time, last)
+			t.Errorf("event %s has the time %v, and an earlier one %v", event.ID, event.Time, last)
 		}
 		last = event.Time
 		kinds[event.Type]++
 		actors[event.Actor]++
 	}
 	if first.After(before.AddDate(0, 0, -30)) || last.Before(before.Add(-time.Hour)) || last.After(time.Now()) {
-		t.Errorf("the history goes from %v to %v", first, last)
+		t.Errorf("the history lasts from %v to %v", first, last)
 	}
 	for _, kind := range shop.EventTypes() {
 		if kinds[kind] == 0 && (strings.HasPrefix(string(kind), "pet.") || strings.HasPrefix(string(kind), "order.")) {
-			t.Errorf("there is no event %s", kind)
+			t.Errorf("there is no %s event", kind)
 		}
 	}
-	if len(actors) != 4 || actors["system"] < 5 { // three who work there, and holds that ran out
+	if len(actors) != 4 || actors["system"] < 5 { // three employees, and the system that expires holds
 		t.Errorf("the actors are %v", actors)
 	}
 	days, err := service.DailyStats(t.Context())
@@ -184,16 +184,16 @@ func checkEvents(t *testing.T, service *shop.Service, before time.Time) {
 			busy++
 		}
 		if day.Arrivals > 30 || day.Sales > 30 {
-			t.Errorf("%+v dwarfs all other days", day)
+			t.Errorf("%+v dwarfs the other days", day)
 		}
 	}
 	if busy < len(days)*2/3 {
-		t.Errorf("on %d of %d days something came and went", busy, len(days))
+		t.Errorf("only %d of %d days have arrivals and sales", busy, len(days))
 	}
 }
 
-// Two demos are the same shop, at another time.
-func TestFillIsTheSame(t *testing.T) {
+// Two demos have the same content at different times.
+func TestFillIsDeterministic(t *testing.T) {
 	t.Parallel()
 	var shops [][]string
 	for range 2 {
@@ -209,24 +209,24 @@ func TestFillIsTheSame(t *testing.T) {
 		if _, err := Fill(t.Context(), store, database); err != nil {
 			t.Fatal(err)
 		}
-		var told []string
-		for _, event := range everything(t, func(w shop.PageRequest) (shop.Page[shop.Event], error) {
+		var events []string
+		for _, event := range listAll(t, func(w shop.PageRequest) (shop.Page[shop.Event], error) {
 			return service.ListEvents(t.Context(), shop.EventFilter{Types: []shop.EventType{shop.PetCreated, shop.PetUpdated, shop.PetDeleted}}, w)
 		}) {
-			told = append(told, string(event.Type)+" "+string(event.Data))
+			events = append(events, string(event.Type)+" "+string(event.Data))
 		}
-		shops = append(shops, told)
+		shops = append(shops, events)
 		if err := store.Close(); err != nil {
 			t.Error(err)
 		}
 	}
 	if strings.Join(shops[0], "\n") != strings.Join(shops[1], "\n") {
-		t.Error("the second demo is another shop")
+		t.Error("the second demo differs from the first")
 	}
 }
 
-// What somebody has entered is never mixed with what is made up.
-func TestFillRefuses(t *testing.T) {
+// Real data is never mixed with demo data.
+func TestFillRefusesAStoreWithData(t *testing.T) {
 	t.Parallel()
 	for name, enter := range map[string]func(*testing.T, *shop.Service) error{
 		"an animal": func(t *testing.T, s *shop.Service) error {
@@ -241,7 +241,7 @@ func TestFillRefuses(t *testing.T) {
 			_, err := s.CreateWebhook(t.Context(), shop.NewWebhook{URL: "https://hooks.example.com/"})
 			return err
 		},
-		"an order of an animal that is gone": func(t *testing.T, s *shop.Service) error {
+		"an order for a deleted animal": func(t *testing.T, s *shop.Service) error {
 			pet, err := s.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available})
 			if err != nil {
 				return err
@@ -275,8 +275,8 @@ func TestFillRefuses(t *testing.T) {
 	}
 }
 
-// Nodes that start at once fill a store once.
-func TestFillAtOnce(t *testing.T) {
+// Nodes that start at the same time fill a store once.
+func TestConcurrentFillsHappenOnce(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, database string, store *sqlstore.Store, service *shop.Service) {
 		const nodes = 3
@@ -294,7 +294,7 @@ func TestFillAtOnce(t *testing.T) {
 		for range nodes {
 			sum += <-filled
 		}
-		pets := everything(t, func(w shop.PageRequest) (shop.Page[shop.Pet], error) {
+		pets := listAll(t, func(w shop.PageRequest) (shop.Page[shop.Pet], error) {
 			return service.ListPets(t.Context(), shop.PetList{PageRequest: w})
 		})
 		if sum != len(pets) || sum == 0 {

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// tarball packs files below a folder. Owner, time and order are fixed, so that the same files make the same bytes.
+// tarball packs files into a .tar.gz below a folder. Owner, time and order are fixed, so that the output is
+// reproducible.
 func tarball(prefix string, files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
@@ -29,7 +30,7 @@ func tarball(prefix string, files []file, at time.Time) ([]byte, error) {
 	made := map[string]bool{}
 	for _, f := range files {
 		name := prefix + f.name
-		for _, folder := range foldersOf(name) { // a package must name each of them
+		for _, folder := range parentFolders(name) { // a Debian package must list each folder
 			if !made[folder] {
 				made[folder] = true
 				if err := entry(folder, tar.TypeDir, 0o755, nil); err != nil {
@@ -50,8 +51,9 @@ func tarball(prefix string, files []file, at time.Time) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// foldersOf lists the folders that a file is in, outermost first: of ./usr/bin/a these are ./, ./usr/ and ./usr/bin/.
-func foldersOf(name string) (folders []string) {
+// parentFolders returns the parent folders of a path, outermost first: ./, ./usr/ and ./usr/bin/ for
+// ./usr/bin/a.
+func parentFolders(name string) (folders []string) {
 	for i, r := range name {
 		if r == '/' {
 			folders = append(folders, name[:i+1])
@@ -60,8 +62,8 @@ func foldersOf(name string) (folders []string) {
 	return folders
 }
 
-// zipped packs files below a folder, for people without tar.
-func zipped(prefix string, files []file, at time.Time) ([]byte, error) {
+// zipArchive packs files into a .zip below a folder, for Windows.
+func zipArchive(prefix string, files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)
 	for _, f := range files {

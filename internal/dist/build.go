@@ -13,28 +13,28 @@ import (
 	"time"
 )
 
-// platform is a system and a processor, in Go's words.
-type platform struct{ system, processor string }
+// platform is a GOOS and a GOARCH.
+type platform struct{ os, arch string }
 
-// release is one binary with all that goes with it.
+// release is one binary and the files that are shipped with it.
 type release struct {
 	platform platform
 	info     *debug.BuildInfo
-	version  string    // without the v
-	time     time.Time // of the commit: the only one that is the same for everybody
+	version  string    // without the leading v
+	time     time.Time // time of the commit, which is reproducible
 	binary   []byte
 	licences []byte
 	sbom     []byte
 }
 
-// file is one to be packed, with a mode that does not depend on how it was checked out.
+// file is a file to pack. Its mode does not depend on the checkout.
 type file struct {
 	name    string
 	content []byte
 	mode    int64
 }
 
-// build builds the binary for a platform, and finds out what is in it.
+// build builds the binary for a platform and collects its components and licences.
 func build(p platform) (*release, error) {
 	dir, err := os.MkdirTemp("", "animalstore-dist-")
 	if err != nil {
@@ -42,13 +42,13 @@ func build(p platform) (*release, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "animalstore")
-	// Without symbols for debuggers it is a third smaller; traces of crashes and profiles do not need them.
+	// Without debug symbols the binary is a third smaller. Stack traces and profiles do not need them.
 	command := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", path, "./cmd/animalstore")
-	command.Env = append(os.Environ(), "GOOS="+p.system, "GOARCH="+p.processor, "CGO_ENABLED=0",
+	command.Env = append(os.Environ(), "GOOS="+p.os, "GOARCH="+p.arch, "CGO_ENABLED=0",
 		"GOFLAGS=-mod=readonly", "GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off")
 	command.Stderr = os.Stderr
 	if err := command.Run(); err != nil {
-		return nil, fmt.Errorf("go build for %s/%s: %w", p.system, p.processor, err)
+		return nil, fmt.Errorf("go build for %s/%s: %w", p.os, p.arch, err)
 	}
 	r := &release{platform: p}
 	if r.binary, err = os.ReadFile(path); err != nil {
@@ -57,20 +57,21 @@ func build(p platform) (*release, error) {
 	if r.info, err = buildinfo.Read(bytes.NewReader(r.binary)); err != nil {
 		return nil, err
 	}
-	if r.version, r.time, err = stamp(r.info); err != nil {
+	if r.version, r.time, err = readVersion(r.info); err != nil {
 		return nil, err
 	}
-	parts, err := partsOf(r.info)
+	components, err := listComponents(r.info)
 	if err != nil {
 		return nil, err
 	}
-	r.licences = licenceTexts(parts)
-	r.sbom, err = r.makeSBOM(parts)
+	r.licences = joinLicences(components)
+	r.sbom, err = r.makeSBOM(components)
 	return r, err
 }
 
-// stamp is the version that Go has written into a binary, from the tag or the commit, and the time of the commit.
-func stamp(info *debug.BuildInfo) (version string, at time.Time, err error) {
+// readVersion returns the version that Go has embedded in a binary, from the tag or the commit, and the time
+// of the commit.
+func readVersion(info *debug.BuildInfo) (version string, at time.Time, err error) {
 	for _, setting := range info.Settings {
 		if setting.Key == "vcs.time" {
 			at, err = time.Parse(time.RFC3339, setting.Value)
@@ -78,20 +79,20 @@ func stamp(info *debug.BuildInfo) (version string, at time.Time, err error) {
 	}
 	version, ok := strings.CutPrefix(info.Main.Version, "v")
 	if err != nil || at.IsZero() || !ok {
-		return "", at, errors.New("the binary does not say of which commit it is: run it in a clone of the repository, with git")
+		return "", at, errors.New("the binary has no commit information: run dist in a git clone of the repository")
 	}
 	return version, at, nil
 }
 
-// name is what the release is called, for people and in names of files.
+// name returns the base name of the release's files.
 func (r *release) name() string {
-	return fmt.Sprintf("animalstore_%s_%s_%s", r.version, r.platform.system, r.platform.processor)
+	return fmt.Sprintf("animalstore_%s_%s_%s", r.version, r.platform.os, r.platform.arch)
 }
 
-// files is the content of the archive.
+// files returns the content of the archive.
 func (r *release) files() ([]file, error) {
 	program := "animalstore"
-	if r.platform.system == "windows" {
+	if r.platform.os == "windows" {
 		program += ".exe"
 	}
 	files := []file{

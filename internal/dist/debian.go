@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// maintainer is who a package says it is from.
+// maintainer is the Maintainer field of the package.
 const maintainer = "The animalstore maintainers <maintainers@animalstore.invalid>"
 
-// inPackage says where files of this repository go in the Debian package. What is in /etc belongs to the operator: dpkg asks
-// before it replaces what was changed there.
-var inPackage = []struct {
+// debianFiles maps files of this repository to paths in the Debian package. Files in /etc are configuration
+// files: dpkg asks before it replaces one that the operator has changed.
+var debianFiles = []struct {
 	from, to string
 	mode     int64
 }{
-	{"packaging/debian/animalstore.env", "etc/animalstore/animalstore.env", 0o640}, // it may hold a password
+	{"packaging/debian/animalstore.env", "etc/animalstore/animalstore.env", 0o640}, // may contain a password
 	{"packaging/debian/animalstore.service", "usr/lib/systemd/system/animalstore.service", 0o644},
 	{"packaging/debian/sysusers.conf", "usr/lib/sysusers.d/animalstore.conf", 0o644},
 	{"packaging/debian/animalstore-admin", "usr/sbin/animalstore-admin", 0o755},
@@ -33,12 +33,12 @@ var inPackage = []struct {
 	{"docs/commands.md", "usr/share/doc/animalstore/commands.md.gz", 0o644},
 }
 
-// debian makes the Debian package. It is written here and not by dpkg-deb, so that it can be made on every system, and with the
-// same bytes.
+// debian builds the Debian package. It does not use dpkg-deb, so that it works on every system and the output
+// is reproducible.
 func (r *release) debian() (file, error) {
 	version := debianVersion(r.version)
 	files := []file{{"usr/bin/animalstore", r.binary, 0o755}}
-	for _, f := range inPackage {
+	for _, f := range debianFiles {
 		content, err := os.ReadFile(f.from)
 		if err != nil {
 			return file{}, err
@@ -47,14 +47,14 @@ func (r *release) debian() (file, error) {
 	}
 	files = append(files,
 		file{"usr/share/doc/animalstore/changelog.gz", fmt.Appendf(nil,
-			"animalstore (%s) stable; urgency=medium\n\n  * CHANGELOG.md says what is new.\n\n -- %s  %s\n", version, maintainer, r.time.UTC().Format(time.RFC1123Z)), 0o644},
+			"animalstore (%s) stable; urgency=medium\n\n  * See CHANGELOG.md.\n\n -- %s  %s\n", version, maintainer, r.time.UTC().Format(time.RFC1123Z)), 0o644},
 		file{"usr/share/doc/animalstore/sbom.cdx.json.gz", r.sbom, 0o644},
 		file{"usr/share/doc/animalstore/THIRD_PARTY_LICENSES.gz", r.licences, 0o644})
 	size := 0
-	var sums, settings bytes.Buffer
+	var sums, conffiles bytes.Buffer
 	for i := range files {
 		if strings.HasSuffix(files[i].name, ".gz") {
-			compressed, err := gzipped(files[i].content)
+			compressed, err := gzipBytes(files[i].content)
 			if err != nil {
 				return file{}, err
 			}
@@ -62,7 +62,7 @@ func (r *release) debian() (file, error) {
 		}
 		size += (len(files[i].content) + 1023) / 1024
 		if strings.HasPrefix(files[i].name, "etc/") {
-			fmt.Fprintf(&settings, "/%s\n", files[i].name)
+			fmt.Fprintf(&conffiles, "/%s\n", files[i].name)
 		}
 		fmt.Fprintf(&sums, "%x  %s\n", md5.Sum(files[i].content), files[i].name)
 	}
@@ -70,32 +70,33 @@ func (r *release) debian() (file, error) {
 	if err != nil {
 		return file{}, err
 	}
-	about := []file{
+	controlFiles := []file{
 		{"control", fmt.Appendf(nil, "Package: animalstore\nVersion: %s\nArchitecture: %s\nMaintainer: %s\nInstalled-Size: %d\n%s",
-			version, r.platform.processor, maintainer, size, control), 0o644},
+			version, r.platform.arch, maintainer, size, control), 0o644},
 		{"md5sums", sums.Bytes(), 0o644},
-		{"conffiles", settings.Bytes(), 0o644},
+		{"conffiles", conffiles.Bytes(), 0o644},
 	}
 	for _, script := range []string{"postinst", "prerm", "postrm"} {
 		content, err := os.ReadFile("packaging/debian/" + script)
 		if err != nil {
 			return file{}, err
 		}
-		about = append(about, file{script, content, 0o755})
+		controlFiles = append(controlFiles, file{script, content, 0o755})
 	}
-	controls, err := tarball("./", about, r.time)
+	controlTar, err := tarball("./", controlFiles, r.time)
 	if err != nil {
 		return file{}, err
 	}
-	data, err := tarball("./", files, r.time)
+	dataTar, err := tarball("./", files, r.time)
 	if err != nil {
 		return file{}, err
 	}
-	members := []file{{"debian-binary", []byte("2.0\n"), 0o644}, {"control.tar.gz", controls, 0o644}, {"data.tar.gz", data, 0o644}}
-	return file{fmt.Sprintf("animalstore_%s_%s.deb", version, r.platform.processor), ar(members, r.time), 0o644}, nil
+	members := []file{{"debian-binary", []byte("2.0\n"), 0o644}, {"control.tar.gz", controlTar, 0o644}, {"data.tar.gz", dataTar, 0o644}}
+	return file{fmt.Sprintf("animalstore_%s_%s.deb", version, r.platform.arch), ar(members, r.time), 0o644}, nil
 }
 
-// debianVersion writes a version so that Debian sorts it as Go does: what comes before 1.1.0 has a tilde.
+// debianVersion converts a version so that Debian sorts it as Go does: a pre-release of 1.1.0 becomes
+// 1.1.0~rc.1.
 func debianVersion(version string) string {
 	release, before, _ := strings.Cut(version, "-")
 	if before == "" {
@@ -104,7 +105,7 @@ func debianVersion(version string) string {
 	return release + "~" + strings.ReplaceAll(before, "-", ".")
 }
 
-// ar packs files into the oldest of archives, which Debian's packages are.
+// ar packs files into an ar archive, the container format of Debian packages.
 func ar(files []file, at time.Time) []byte {
 	var out bytes.Buffer
 	out.WriteString("!<arch>\n")
@@ -118,7 +119,7 @@ func ar(files []file, at time.Time) []byte {
 	return out.Bytes()
 }
 
-func gzipped(content []byte) ([]byte, error) {
+func gzipBytes(content []byte) ([]byte, error) {
 	var out bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
 	if err != nil {

@@ -21,7 +21,7 @@ func sample() ([]file, time.Time) {
 		time.Date(2026, 11, 15, 10, 0, 0, 0, time.FixedZone("", 3600))
 }
 
-// entries lists what a tar has, as: mode owner time name content.
+// entries lists the entries of a tarball as "mode owner time name content".
 func entries(t *testing.T, packed []byte) (found []string) {
 	t.Helper()
 	content, err := gzip.NewReader(bytes.NewReader(packed))
@@ -65,11 +65,11 @@ func TestTarball(t *testing.T) {
 	}
 }
 
-// The same files and the same moment, told in another zone, make the same bytes.
-func TestArchivesAreTheSameAgain(t *testing.T) {
+// The same files and the same time, in another time zone, produce the same bytes.
+func TestArchivesAreReproducible(t *testing.T) {
 	t.Parallel()
 	files, at := sample()
-	for name, archive := range map[string]func(string, []file, time.Time) ([]byte, error){"tar": tarball, "zip": zipped} {
+	for name, archive := range map[string]func(string, []file, time.Time) ([]byte, error){"tar": tarball, "zip": zipArchive} {
 		one, err := archive("a/", files, at)
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +87,7 @@ func TestArchivesAreTheSameAgain(t *testing.T) {
 func TestZip(t *testing.T) {
 	t.Parallel()
 	files, at := sample()
-	packed, err := zipped("a/", files, at)
+	packed, err := zipArchive("a/", files, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,8 +100,8 @@ func TestZip(t *testing.T) {
 	}
 }
 
-// The package holds what an operator needs, says which files are the operator's, and is written as ar has it.
-func TestDebian(t *testing.T) {
+// The package is a valid ar archive, contains the expected files, and marks configuration files as such.
+func TestDebianPackage(t *testing.T) {
 	t.Chdir("../..")
 	_, at := sample()
 	r := &release{platform: platform{"linux", "arm64"}, version: "1.2.3-rc.1", time: at, binary: []byte("program"), sbom: []byte("{}"), licences: []byte("text")}
@@ -110,7 +110,7 @@ func TestDebian(t *testing.T) {
 		t.Fatal(err)
 	}
 	if made.name != "animalstore_1.2.3~rc.1_arm64.deb" {
-		t.Errorf("it is called %s", made.name)
+		t.Errorf("the package is named %s", made.name)
 	}
 	members := map[string][]byte{}
 	rest, ok := bytes.CutPrefix(made.content, []byte("!<arch>\n"))
@@ -124,7 +124,7 @@ func TestDebian(t *testing.T) {
 		rest = rest[60+size+size%2:]
 	}
 	if string(members["debian-binary"]) != "2.0\n" {
-		t.Fatalf("it is no package: %q", made.content[:70])
+		t.Fatalf("not a Debian package: %q", made.content[:70])
 	}
 	control := strings.Join(entries(t, members["control.tar.gz"]), "")
 	for _, want := range []string{"Version: 1.2.3~rc.1\n", "Architecture: arm64\n", "conffiles /etc/animalstore/animalstore.env\n", "./postinst #!/bin/sh\n", "  usr/bin/animalstore\n"} {
@@ -140,7 +140,7 @@ func TestDebian(t *testing.T) {
 	}
 }
 
-// Debian sorts a tilde before the end of a version: what Go takes for older, it must, too.
+// Debian sorts a tilde before the end of a version, so pre-releases sort before their release.
 func TestDebianVersion(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]string{
@@ -148,25 +148,25 @@ func TestDebianVersion(t *testing.T) {
 		"1.0.1-0.20261115100318-6dc91316aebe": "1.0.1~0.20261115100318.6dc91316aebe",
 	} {
 		if got := debianVersion(version); got != want {
-			t.Errorf("%s became %s, not %s", version, got, want)
+			t.Errorf("%s became %s, want %s", version, got, want)
 		}
 	}
 }
 
-func TestStamp(t *testing.T) {
+func TestReadVersion(t *testing.T) {
 	t.Parallel()
 	info := &debug.BuildInfo{Main: debug.Module{Version: "v1.0.0"}, Settings: []debug.BuildSetting{{Key: "vcs.time", Value: "2026-11-15T09:00:00Z"}}}
-	version, at, err := stamp(info)
+	version, at, err := readVersion(info)
 	if _, want := sample(); err != nil || version != "1.0.0" || !at.Equal(want) {
-		t.Errorf("%s of %s, %v", version, at, err)
+		t.Errorf("got version %s, time %s, %v", version, at, err)
 	}
 	info.Settings = nil
-	if _, _, err := stamp(info); err == nil {
-		t.Error("a binary that says nothing of its commit was taken")
+	if _, _, err := readVersion(info); err == nil {
+		t.Error("a binary without commit information was accepted")
 	}
 }
 
-// What is embedded has in the table the version that its README has.
+// The versions of the embedded files agree with their READMEs.
 func TestEmbeddedFilesAreListed(t *testing.T) {
 	t.Chdir("../..")
 	for _, e := range embedded {
@@ -176,37 +176,37 @@ func TestEmbeddedFilesAreListed(t *testing.T) {
 		}
 		row := strings.NewReplacer("` | ", "` ", "\n", " ").Replace(string(readme))
 		if !strings.Contains(row, "`"+e.name+"` "+e.version) {
-			t.Errorf("%s/README.md does not have %s %s", e.dir, e.name, e.version)
+			t.Errorf("%s/README.md does not list %s %s", e.dir, e.name, e.version)
 		}
 	}
 }
 
-// The licences of modules, of Go and of what is embedded are found and known.
-func TestLicences(t *testing.T) {
+// The licences of the modules, of Go and of the embedded files are found and identified.
+func TestLicencesAreIdentified(t *testing.T) {
 	t.Chdir("../..")
 	info := &debug.BuildInfo{GoVersion: "go1.26.0", Deps: []*debug.Module{
 		{Path: "modernc.org/sqlite", Version: "v1"}, {Path: "go.yaml.in/yaml/v3", Version: "v3"}, {Path: "github.com/prometheus/client_golang", Version: "v1"},
 	}}
-	parts, err := partsOf(info)
+	components, err := listComponents(info)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
-	for _, p := range parts {
-		got[p.name] = strings.Join(p.ids, " ")
+	for _, p := range components {
+		got[p.name] = strings.Join(p.licenceIDs, " ")
 	}
 	for name, want := range map[string]string{
 		"stdlib": "BSD-3-Clause", "modernc.org/sqlite": "Apache-2.0 BSD-3-Clause MIT", "go.yaml.in/yaml/v3": "Apache-2.0 MIT",
 		"htmx.org": "0BSD", "@picocss/pico": "MIT", "swagger-ui-dist": "Apache-2.0 MIT",
 	} {
 		if got[name] != want {
-			t.Errorf("%s has %q, not %q", name, got[name], want)
+			t.Errorf("%s has the licences %q, want %q", name, got[name], want)
 		}
 	}
-	if text := string(licenceTexts(parts)); !strings.Contains(text, "The Go Authors") || !strings.Contains(text, "\nuplot 1.6.32 (MIT)\n") {
+	if text := string(joinLicences(components)); !strings.Contains(text, "The Go Authors") || !strings.Contains(text, "\nuplot 1.6.32 (MIT)\n") {
 		t.Error("licences are missing in the text")
 	}
-	if licenceIDs([]text{{"LICENSE", "Do what you want."}}) != nil {
-		t.Error("an unknown licence was recognized")
+	if identifyLicences([]licenceFile{{"LICENSE", "Do what you want."}}) != nil {
+		t.Error("an unknown licence was identified")
 	}
 }

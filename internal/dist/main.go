@@ -1,6 +1,6 @@
-// Command dist makes what is given to people: binaries for each system in archives, Debian packages, lists of what is in them
-// (SBOM), and checksums. It is run in the folder of the repository. What it writes depends on the commit and on Go's version
-// alone, so that anybody can make it again and compare.
+// Command dist builds the release files: archives with a binary for each platform, Debian packages, SBOMs and
+// checksums. Run it in the root of the repository. Its output depends only on the commit and the version of
+// Go, so that anyone can reproduce and compare it.
 package main
 
 import (
@@ -14,9 +14,9 @@ import (
 )
 
 func main() {
-	out := flag.String("out", "dist", "the folder to write everything to, anew")
-	wanted := flag.String("platforms", "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64", "what to build for")
-	unpacked := flag.Bool("unpacked", false, "write the content of the archive, and no archive: for an image")
+	out := flag.String("out", "dist", "output folder; its content is replaced")
+	wanted := flag.String("platforms", "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64", "platforms to build for")
+	unpacked := flag.Bool("unpacked", false, "write the content of the archives instead of the archives, for an image")
 	flag.Parse()
 	if err := run(*out, strings.Fields(*wanted), *unpacked); err != nil {
 		fmt.Fprintln(os.Stderr, "dist:", err)
@@ -35,19 +35,19 @@ func run(out string, wanted []string, unpacked bool) error {
 		return write(out, f)
 	}
 	for _, name := range wanted {
-		system, processor, _ := strings.Cut(name, "/")
-		one, err := build(platform{system, processor})
+		goos, goarch, _ := strings.Cut(name, "/")
+		release, err := build(platform{goos, goarch})
 		if err != nil {
 			return err
 		}
-		made, err := one.files()
+		files, err := release.files()
 		if err == nil && !unpacked {
-			made, err = one.pack(made)
+			files, err = release.pack(files)
 		}
 		if err != nil {
 			return err
 		}
-		for _, f := range made {
+		for _, f := range files {
 			if err := add(f); err != nil {
 				return err
 			}
@@ -59,18 +59,18 @@ func run(out string, wanted []string, unpacked bool) error {
 	return write(out, file{"SHA256SUMS", sums.Bytes(), 0o644})
 }
 
-// pack makes the files that one binary is given to people in.
+// pack returns the files to publish for one binary.
 func (r *release) pack(content []file) ([]file, error) {
 	archive, ending := tarball, ".tar.gz"
-	if r.platform.system == "windows" { // its people have no tar at hand
-		archive, ending = zipped, ".zip"
+	if r.platform.os == "windows" {
+		archive, ending = zipArchive, ".zip"
 	}
 	packed, err := archive(r.name()+"/", content, r.time)
 	if err != nil {
 		return nil, err
 	}
 	made := []file{{r.name() + ending, packed, 0o644}, {r.name() + ".cdx.json", r.sbom, 0o644}}
-	if r.platform.system != "linux" {
+	if r.platform.os != "linux" {
 		return made, nil
 	}
 	debian, err := r.debian()
@@ -86,5 +86,5 @@ func write(out string, f file) error {
 	if err := os.WriteFile(path, f.content, mode); err != nil {
 		return err
 	}
-	return os.Chmod(path, mode) // whatever the umask
+	return os.Chmod(path, mode) // regardless of the umask
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The part of CycloneDX 1.6 that we write.
+// The subset of CycloneDX 1.6 that we write.
 type (
 	bom struct {
 		Schema       string          `json:"$schema"`
@@ -48,15 +48,16 @@ type (
 		Name  string `json:"name"`
 		Value string `json:"value"`
 	}
-	// bomDependency says that a binary has all of its parts in it; which part brought which other is go.mod's to say.
+	// bomDependency says that the binary contains all components; how they depend on each other is not
+	// recorded.
 	bomDependency struct {
 		Ref       string   `json:"ref"`
 		DependsOn []string `json:"dependsOn,omitempty"`
 	}
 )
 
-// makeSBOM lists what is in the binary, for scanners.
-func (r *release) makeSBOM(parts []part) ([]byte, error) {
+// makeSBOM returns the software bill of materials of the binary.
+func (r *release) makeSBOM(components []component) ([]byte, error) {
 	sum := sha256.Sum256(r.binary)
 	ref := purl("golang", "animalstore", r.info.Main.Version)
 	all := bom{
@@ -67,15 +68,15 @@ func (r *release) makeSBOM(parts []part) ([]byte, error) {
 			Hashes:   []bomHash{{"SHA-256", fmt.Sprintf("%x", sum)}},
 			Licences: licencesOf([]string{"Apache-2.0"}),
 			Properties: []bomProperty{
-				{"animalstore:platform", r.platform.system + "/" + r.platform.processor},
+				{"animalstore:platform", r.platform.os + "/" + r.platform.arch},
 				{"animalstore:go", r.info.GoVersion},
 			},
 		}},
 	}
 	own := bomDependency{Ref: ref}
-	for _, p := range parts {
+	for _, p := range components {
 		all.Components = append(all.Components, bomComponent{
-			Type: "library", Ref: p.purl, Name: p.name, Version: p.version, PURL: p.purl, Licences: licencesOf(p.ids),
+			Type: "library", Ref: p.purl, Name: p.name, Version: p.version, PURL: p.purl, Licences: licencesOf(p.licenceIDs),
 		})
 		own.DependsOn = append(own.DependsOn, p.purl)
 	}
@@ -95,8 +96,7 @@ func licencesOf(ids []string) (licences []bomLicence) {
 	return licences
 }
 
-// uuid makes the identity of a list of what it lists: the same binary has the same. It has the form of version 8, which is for
-// such uses.
+// uuid derives a version 8 UUID from the checksum of the binary, so that the SBOM is reproducible.
 func uuid(sum [sha256.Size]byte) string {
 	sum[6] = sum[6]&0x0f | 0x80
 	sum[8] = sum[8]&0x3f | 0x80

@@ -84,7 +84,7 @@ func TestDemoRefused(t *testing.T) {
 		p := f.serve()
 		p.create(pet{Name: "Rex"})
 		p.stop()
-		expectRefusal(t, f.run("serve", "--addr", "127.0.0.1:0", "--demo"), 1, "--demo needs an empty database", "of its own", "--database")
+		expectRefusal(t, f.run("serve", "--addr", "127.0.0.1:0", "--demo"), 1, "--demo fills an empty database only", "it already has", "--database")
 		if got := f.serve().walk(); len(got) != 1 || got[0].Name != "Rex" {
 			t.Errorf("the store has %d animals", len(got))
 		}

@@ -37,8 +37,8 @@ func TestTypeScript(t *testing.T) {
 	}
 	r := example.shell("npm --silent start")
 	for _, line := range []string{
-		`\d+: .+, .+`, `\d\d+ animals are available\.`, `Rex, Beagle came in and is available\.`,
-		`The order is placed, and sent again it is the same\.`, `Too late: Animal \d+ is not available; .+`,
+		`\d+: .+, .+`, `\d\d+ animals are available\.`, `Rex, Beagle arrived and is available\.`,
+		`The order is placed; repeating the request returns the same order\.`, `Too late: The animal \d+ is not available; .+`,
 		`400 validation_failed: .+`, `event pet\.created: available`, `event pet\.updated: pending`, `event pet\.updated: available`,
 	} {
 		if !regexp.MustCompile("(?m)^" + line + "$").MatchString(r.stdout) {

@@ -209,7 +209,7 @@ func TestPrivateWebhook(t *testing.T) {
 		log = p.get(fmt.Sprintf("/v1/webhooks/%d/deliveries?status=failed", r.id)).body
 		return log != "[]\n"
 	})
-	if !strings.Contains(log, "the address 127.0.0.1 is loopback; messages go to public addresses alone") || r.total != 0 {
+	if !strings.Contains(log, "the address 127.0.0.1 is loopback; webhooks may only use public addresses") || r.total != 0 {
 		t.Errorf("%d messages came, and the log is %s", r.total, log)
 	}
 	p.stop()

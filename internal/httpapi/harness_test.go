@@ -94,7 +94,7 @@ var documentChecks = sync.OnceValues(func() (*apitest.Validator, error) {
 	if err != nil {
 		return nil, err
 	}
-	checks.Reached = func(operation string, status int) { reached.Store(fmt.Sprintf("%s %d", operation, status), true) }
+	checks.OnResponse = func(operation string, status int) { reached.Store(fmt.Sprintf("%s %d", operation, status), true) }
 	return checks, nil
 })
 

@@ -240,8 +240,8 @@ func TestDocumentedEvents(t *testing.T) {
 			t.Errorf("%s %s", status, problem)
 		}
 	}
-	description := s.checks.Doc.Webhooks["event"].Post.Responses.Default().Value.Description
-	if want := fmt.Sprintf("within %d seconds", int(shop.ClaimDuration.Seconds())/2); !strings.Contains(*description, want) {
+	told := s.checks.Doc.Webhooks["event"].Post.Responses.Default().Value.Description
+	if want := fmt.Sprintf("no response within %d seconds", int(shop.ClaimDuration.Seconds())/2); !strings.Contains(*told, want) {
 		t.Errorf("the document does not say %q", want)
 	}
 	scheme, most := "https://", *schemas["WebhookUrl"].Value.MaxLength

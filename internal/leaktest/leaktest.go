@@ -1,4 +1,4 @@
-// Package leaktest asks that tests leave nothing running.
+// Package leaktest checks that tests leave no goroutines behind.
 package leaktest
 
 import (
@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Main runs the tests of a package and ends the process. It fails where a goroutine is left.
+// Main runs the tests of a package and exits. It fails if a goroutine is left.
 func Main(m *testing.M) {
 	code := m.Run()
 	if code == 0 {
@@ -22,8 +22,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Find returns an error where a goroutine is left. What is about to end has a minute for it: on a busy machine the half
-// second of goleak's own is not enough.
+// Find returns an error if a goroutine is left. Goroutines have a minute to end: on a busy machine goleak's
+// default of half a second is too short.
 func Find() error {
 	for end := time.Now().Add(time.Minute); ; {
 		if err := goleak.Find(); err == nil || time.Now().After(end) {

@@ -1,4 +1,5 @@
-// Package petcsv reads and writes animals as CSV: as RFC 4180 has it when written, and as people have it when read.
+// Package petcsv reads and writes animals as CSV. It writes RFC 4180, and reads the variants that
+// spreadsheets write.
 package petcsv
 
 import (
@@ -14,33 +15,35 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Columns are those that are written, in their order. Read takes them in any order; id is ignored, and status may be missing.
+// Columns returns the columns in the order in which they are written. Read accepts any order, ignores id, and
+// does not require status.
 func Columns() []string { return []string{"id", "name", "categoryId", "status"} }
 
-const expected = "name, categoryId and, where you like, status; id may be there and is ignored"
+const expectedColumns = "name, categoryId and, where you like, status; id may be there and is ignored"
 
-// Read reads a file of animals. The first line names its columns; commas, semicolons or tabs separate them. What is wrong
-// with a row stands in the row. It returns validation_failed where the file as a whole cannot be read.
+// Read parses a CSV file of animals. The first line names the columns; commas, semicolons or tabs separate
+// them. Problems of a row are recorded in the row. Read returns validation_failed if the file as a whole
+// cannot be parsed.
 func Read(file []byte) ([]shop.ImportRow, error) {
 	if bytes.HasPrefix(file, []byte("\xff\xfe")) || bytes.HasPrefix(file, []byte("\xfe\xff")) {
 		return nil, shop.Errorf(shop.ValidationFailed, "The file is UTF-16; save it as CSV in UTF-8.")
 	}
 	file = bytes.TrimPrefix(file, []byte("\ufeff"))
-	if !bytes.Contains(file, []byte("\n")) { // old Macs end lines so
+	if !bytes.Contains(file, []byte("\n")) { // line endings of classic Mac OS
 		file = bytes.ReplaceAll(file, []byte("\r"), []byte("\n"))
 	}
 	reader := csv.NewReader(bytes.NewReader(file))
-	reader.Comma = separator(file)
+	reader.Comma = detectSeparator(file)
 	reader.FieldsPerRecord = -1
 	reader.ReuseRecord = true
 	header, err := reader.Read()
 	if err == io.EOF {
-		return nil, shop.Errorf(shop.ValidationFailed, "The file is empty; begin it with a line that names the columns: %s.", expected)
+		return nil, shop.Errorf(shop.ValidationFailed, "The file is empty; begin it with a line that names the columns: %s.", expectedColumns)
 	}
 	if err != nil {
-		return nil, shop.Errorf(shop.ValidationFailed, "The first line, which names the columns, %s.", broken(err))
+		return nil, shop.Errorf(shop.ValidationFailed, "The first line, which names the columns, %s.", parseProblem(err))
 	}
-	columns, err := columnsOf(header)
+	columns, err := parseHeader(header)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +54,7 @@ func Read(file []byte) ([]shop.ImportRow, error) {
 		case err == io.EOF:
 			return rows, nil
 		case err != nil:
-			rows = append(rows, brokenRow(err))
+			rows = append(rows, unparsableRow(err))
 		case !isBlank(record):
 			line, _ := reader.FieldPos(0)
 			rows = append(rows, columns.row(line, record))
@@ -59,51 +62,51 @@ func Read(file []byte) ([]shop.ImportRow, error) {
 	}
 }
 
-// separator finds what separates the columns: whatever stands most often in the first line.
-func separator(file []byte) rune {
+// detectSeparator returns the most frequent candidate in the first line.
+func detectSeparator(file []byte) rune {
 	line, _, _ := bytes.Cut(bytes.TrimLeft(file, "\r\n"), []byte("\n"))
-	best, most := ',', 0
+	best, maxCount := ',', 0
 	for _, candidate := range []rune{',', ';', '\t'} {
-		if n := bytes.Count(line, []byte(string(candidate))); n > most {
-			best, most = candidate, n
+		if n := bytes.Count(line, []byte(string(candidate))); n > maxCount {
+			best, maxCount = candidate, n
 		}
 	}
 	return best
 }
 
-// columns says in which field of a record each column stands; -1: in none.
+// columns holds the position of each column in a record; -1 if it is missing.
 type columns struct {
 	name, category, status int
-	known                  []bool // the fields that have a name
+	known                  []bool // by position: the header names this field
 }
 
-func columnsOf(header []string) (columns, error) {
+func parseHeader(header []string) (columns, error) {
 	c := columns{-1, -1, -1, make([]bool, len(header))}
 	id := -1
-	places := map[string]*int{"name": &c.name, "categoryid": &c.category, "status": &c.status, "id": &id}
+	positions := map[string]*int{"name": &c.name, "categoryid": &c.category, "status": &c.status, "id": &id}
 	for i, title := range header {
 		title = strings.TrimSpace(title)
-		place := places[strings.ToLower(title)]
+		position := positions[strings.ToLower(title)]
 		switch {
-		case title == "": // nothing may stand below it
+		case title == "": // rows must be empty in this column
 			continue
-		case place == nil:
-			return c, shop.Errorf(shop.ValidationFailed, "The first line names a column %s that animals do not have; the columns are %s.", shown(title), expected)
-		case *place >= 0:
-			return c, shop.Errorf(shop.ValidationFailed, "The first line names the column %s twice; name each once.", shown(title))
+		case position == nil:
+			return c, shop.Errorf(shop.ValidationFailed, "The first line names a column %s that animals do not have; the columns are %s.", quoteTitle(title), expectedColumns)
+		case *position >= 0:
+			return c, shop.Errorf(shop.ValidationFailed, "The first line names the column %s twice; name each once.", quoteTitle(title))
 		}
-		*place, c.known[i] = i, true
+		*position, c.known[i] = i, true
 	}
 	for _, required := range []string{"name", "categoryId"} {
-		if *places[strings.ToLower(required)] < 0 {
-			return c, shop.Errorf(shop.ValidationFailed, "The first line does not name the column %s; the columns are %s.", required, expected)
+		if *positions[strings.ToLower(required)] < 0 {
+			return c, shop.Errorf(shop.ValidationFailed, "The first line does not name the column %s; the columns are %s.", required, expectedColumns)
 		}
 	}
 	return c, nil
 }
 
-// shown is a title as it can be told: short, and in visible characters.
-func shown(title string) string {
+// quoteTitle returns a column title for an error message: shortened, and with visible characters only.
+func quoteTitle(title string) string {
 	if runes := []rune(title); len(runes) > 40 {
 		title = string(runes[:40]) + "…"
 	}
@@ -114,12 +117,12 @@ func isBlank(record []string) bool {
 	return !slices.ContainsFunc(record, func(field string) bool { return strings.TrimSpace(field) != "" })
 }
 
-// row reads one animal. The name is kept as it is; around what is no free text, spaces do not matter.
+// row parses one animal. The name is taken as it is; in other columns surrounding spaces are ignored.
 func (c columns) row(line int, record []string) shop.ImportRow {
 	row := shop.ImportRow{Line: line}
 	field := func(column int) string {
 		if column < 0 || column >= len(record) {
-			return "" // rows may end early
+			return "" // trailing fields may be missing
 		}
 		return record[column]
 	}
@@ -128,12 +131,12 @@ func (c columns) row(line int, record []string) shop.ImportRow {
 			row.Problems.Add("", fmt.Sprintf("has a value in column %d, which the first line does not name", i+1))
 		}
 	}
-	if row.Name = plain(field(c.name)); row.Name == "" {
+	if row.Name = unescapeFormula(field(c.name)); row.Name == "" {
 		row.Problems.Add("name", "is required")
 	}
 	row.Status = shop.Status(strings.TrimSpace(field(c.status)))
 	category := strings.TrimSpace(field(c.category))
-	n, ok := integer(category)
+	n, ok := parseInteger(category)
 	switch {
 	case category == "":
 		row.Problems.Add("categoryId", "is required")
@@ -144,24 +147,25 @@ func (c columns) row(line int, record []string) shop.ImportRow {
 	return row
 }
 
-// integer reads a whole number. 7.0 is one, as tables of numbers write it; 1.2E+17 is none: digits of it are lost.
-func integer(text string) (int64, bool) {
+// parseInteger parses an integer. It accepts 7.0, which spreadsheets write, but not 1.2E+17, which has lost
+// digits.
+func parseInteger(text string) (int64, bool) {
 	whole, fraction, _ := strings.Cut(text, ".")
 	n, err := strconv.ParseInt(whole, 10, 64)
 	return n, err == nil && !strings.HasPrefix(whole, "+") && strings.Trim(fraction, "0") == ""
 }
 
-func brokenRow(err error) shop.ImportRow {
+func unparsableRow(err error) shop.ImportRow {
 	var row shop.ImportRow
 	if e, ok := errors.AsType[*csv.ParseError](err); ok {
 		row.Line = e.StartLine
 	}
-	row.Problems.Add("", broken(err))
+	row.Problems.Add("", parseProblem(err))
 	return row
 }
 
-// broken says why a record cannot be read.
-func broken(err error) string {
+// parseProblem explains why a record cannot be parsed.
+func parseProblem(err error) string {
 	if errors.Is(err, csv.ErrBareQuote) {
 		return "has a quote inside a value; put the whole value in quotes and write each quote in it twice"
 	}

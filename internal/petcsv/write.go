@@ -7,16 +7,16 @@ import (
 	"animalstore/internal/shop"
 )
 
-// AppendHeader writes the line that names the columns.
+// AppendHeader appends the line that names the columns.
 func AppendHeader(to []byte) []byte {
 	return append(append(to, strings.Join(Columns(), ",")...), "\r\n"...)
 }
 
-// Append writes the line of an animal.
+// Append appends the line of an animal.
 func Append(to []byte, pet shop.Pet) []byte {
 	to = strconv.AppendInt(to, pet.ID, 10)
 	to = append(to, ',')
-	to = appendText(to, harmless(pet.Name))
+	to = appendQuoted(to, escapeFormula(pet.Name))
 	to = append(to, ',')
 	to = strconv.AppendInt(to, pet.CategoryID, 10)
 	to = append(to, ',')
@@ -24,9 +24,8 @@ func Append(to []byte, pet shop.Pet) []byte {
 	return append(to, "\r\n"...)
 }
 
-// appendText puts a text in quotes where a reader could take a part of it for something else, whatever separates its
-// columns.
-func appendText(to []byte, text string) []byte {
+// appendQuoted appends a text, in quotes if it contains any separator that a reader may use.
+func appendQuoted(to []byte, text string) []byte {
 	if !strings.ContainsAny(text, "\",;\t\r\n") && strings.TrimSpace(text) == text {
 		return append(to, text...)
 	}
@@ -35,26 +34,26 @@ func appendText(to []byte, text string) []byte {
 	return append(to, '"')
 }
 
-// harmless puts an apostrophe before a text that a spreadsheet would run as a formula: whoever names an animal must not be
-// able to run anything at those who open the file. plain takes it away again, and nothing else: a text with apostrophes of
-// its own before the sign gets one more.
-func harmless(text string) string {
+// escapeFormula prefixes an apostrophe to a text that a spreadsheet would run as a formula: the name of an
+// animal must not execute anything on the machine of a reader. A text that already has apostrophes before the
+// sign gets one more, so that unescapeFormula restores every text.
+func escapeFormula(text string) string {
 	if isFormula(text) {
 		return "'" + text
 	}
 	return text
 }
 
-// plain undoes harmless.
-func plain(text string) string {
+// unescapeFormula reverses escapeFormula.
+func unescapeFormula(text string) string {
 	if rest, ok := strings.CutPrefix(text, "'"); ok && isFormula(rest) {
 		return rest
 	}
 	return text
 }
 
-// isFormula tells whether a text, without apostrophes before it, begins as a formula does, also in the wide signs of
-// East Asian keyboards.
+// isFormula reports whether a text, after leading apostrophes, starts like a formula, including the
+// full-width signs of East Asian keyboards.
 func isFormula(text string) bool {
 	text = strings.TrimLeft(text, "'")
 	for _, sign := range []string{"=", "+", "-", "@", "＝", "＋", "－", "＠"} {

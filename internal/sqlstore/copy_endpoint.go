@@ -38,11 +38,11 @@ func openEndpoint(ctx context.Context, database string, o Options) (*endpoint, e
 	case *sqliteEngine:
 		e.engine, e.dialect, e.session = &copySQLite, engine.dialect, storeConn(engine.file.path, o)
 	case *postgresEngine:
-		server, err := openServerSession(ctx, engine.config)
+		session, err := openPostgresSession(ctx, engine.config)
 		if err != nil {
 			return nil, errors.Join(err, store.Close())
 		}
-		e.engine, e.dialect, e.session = &copyPostgres, engine.dialect, server
+		e.engine, e.dialect, e.session = &copyPostgres, engine.dialect, session
 	}
 	return e, nil
 }

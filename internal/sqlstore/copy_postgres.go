@@ -21,7 +21,6 @@ var copyPostgres = copyEngine{
 }
 
 func insertPostgres(ctx context.Context, s session, table *copiedTable, next func() ([]any, error)) error {
-	conn := s.(*serverSession).conn
-	_, err := conn.CopyFrom(ctx, pgx.Identifier{table.name}, table.columnNames(), pgx.CopyFromFunc(next))
+	_, err := s.(postgresSession).conn.CopyFrom(ctx, pgx.Identifier{table.name}, table.columnNames(), pgx.CopyFromFunc(next))
 	return err
 }

@@ -3,7 +3,11 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
+	"slices"
+	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -63,12 +67,8 @@ func (p *postgresEngine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	for {
 		start := time.Now()
 		conn, err := p.pool.Acquire(ctx)
-		if err != nil && p.closed.Load() {
-			return nil, shop.UnavailableError(errClosed)
-		}
 		if err != nil {
-			p.countFailedWait(ctx, start)
-			return nil, err
+			return nil, p.acquireError(ctx, time.Since(start), err)
 		}
 		if p.isUsable(ctx, conn.Conn()) {
 			stateOf(conn.Conn()).committing.Store(false)
@@ -76,6 +76,37 @@ func (p *postgresEngine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 		}
 		discard(conn)
 	}
+}
+
+// errNoConnection marks a request that timed out while the pool was connecting to a server.
+var errNoConnection = errors.New("no connection")
+
+// acquireError explains why the pool returned no connection within the time waited. If ctx has ended, err is
+// only the error of ctx. acquireError also counts waits in an exhausted pool: pgxpool counts only those that
+// end with a connection.
+func (p *postgresEngine) acquireError(ctx context.Context, waited time.Duration, err error) error {
+	stat := p.pool.Stat()
+	switch {
+	case p.closed.Load():
+		return shop.UnavailableError(errClosed)
+	case ctx.Err() != nil && stat.AcquiredConns() == stat.MaxConns():
+		p.failedWaits.Add(1)
+		p.failedWaitTime.Add(int64(waited))
+		return fmt.Errorf("all %d connections are in use: %w", stat.MaxConns(), err)
+	case ctx.Err() != nil && stat.ConstructingConns() > 0:
+		return fmt.Errorf("%w to %s: %w", errNoConnection, p.hosts(), err)
+	}
+	return err
+}
+
+// hosts returns the addresses of the servers in the URL.
+func (p *postgresEngine) hosts() string {
+	address := func(host string, port uint16) string { return net.JoinHostPort(host, strconv.Itoa(int(port))) }
+	hosts := []string{address(p.config.Host, p.config.Port)}
+	for _, fallback := range p.config.Fallbacks {
+		hosts = append(hosts, address(fallback.Host, fallback.Port))
+	}
+	return strings.Join(slices.Compact(hosts), ", ")
 }
 
 // isUsable reports whether a connection is of the current epoch and its server still responds. It pings

@@ -55,10 +55,10 @@ func isAway(err error) bool {
 	return false
 }
 
-// isRefused reports whether no server accepted a connection.
+// isRefused reports whether no server accepted a connection, or none in time.
 func isRefused(err error) bool {
 	_, ok := errors.AsType[*pgconn.ConnectError](err)
-	return ok
+	return ok || errors.Is(err, errNoConnection)
 }
 
 // isFatal reports whether the server closed the connection after this error.

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"context"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -69,14 +68,5 @@ func (c poolCollector) Collect(to chan<- prometheus.Metric) {
 	stat := c.engine.pool.Stat()
 	for _, m := range poolMetrics {
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(c.engine, stat))
-	}
-}
-
-// countFailedWait counts an acquire that failed because its context ended while all connections were in
-// use. pgxpool counts only successful waits, which would hide an exhausted pool.
-func (p *postgresEngine) countFailedWait(ctx context.Context, start time.Time) {
-	if stat := p.pool.Stat(); ctx.Err() != nil && stat.AcquiredConns() == stat.MaxConns() {
-		p.failedWaits.Add(1)
-		p.failedWaitTime.Add(int64(time.Since(start)))
 	}
 }

@@ -6,19 +6,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// serverSession is a session on a PostgreSQL server, with a connection outside the pool.
-type serverSession struct{ pgxRunner }
+// postgresSession is a session on a PostgreSQL server, with a connection of its own.
+type postgresSession struct{ pgxRunner }
 
-func openServerSession(ctx context.Context, config *pgx.ConnConfig) (*serverSession, error) {
-	conn, err := pgx.ConnectConfig(ctx, config.Copy())
-	if err != nil {
-		return nil, err
-	}
-	return &serverSession{pgxRunner{conn}}, nil
+func openPostgresSession(ctx context.Context, config *pgx.ConnConfig) (postgresSession, error) {
+	conn, err := pgx.ConnectConfig(ctx, config)
+	return postgresSession{pgxRunner{conn}}, err
 }
 
-func (s *serverSession) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), pgPingTimeout)
-	defer cancel()
-	s.conn.Close(ctx)
-}
+func (s postgresSession) close() { s.conn.Close(context.Background()) }

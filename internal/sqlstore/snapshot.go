@@ -48,15 +48,13 @@ func (s *snapshot) openServer(ctx context.Context, url string) error {
 	}
 	config.ValidateConnect = nil // a standby will do
 	s.engine = &serverChecks
-	server, err := openServerSession(ctx, config)
-	if err == nil {
-		s.session = server
-		s.version, err = postgresVersion(ctx, server)
-	}
+	session, err := openPostgresSession(ctx, config)
 	if err != nil {
 		return fmt.Errorf("cannot open the database: %w", err)
 	}
-	return nil
+	s.session = session
+	s.version, err = postgresVersion(ctx, session)
+	return err
 }
 
 func (s *snapshot) openFile(ctx context.Context, path string) error {

@@ -106,7 +106,7 @@ var staffCases = []testCase{
 					t.Errorf("the day is %s", count.Day)
 				}
 			}
-			if arrivals != 0 || sales != 3 { // the first event is before the range
+			if arrivals != 0 || sales != 3 { // the first is before
 				t.Errorf("%d arrivals and %d sales", arrivals, sales)
 			}
 			counts, err2 := tx.DailyStats(0, events[0].ID)

@@ -1,5 +1,5 @@
-// Package webhook delivers messages to webhooks: it claims what is due, signs it, sends it, and has the shop note what became
-// of it. What is due and when it is tried again are rules of the shop.
+// Package webhook delivers messages to webhooks: it claims deliveries that are due, signs and sends them, and
+// records the results. Which deliveries are due, and when a failed one is retried, are rules of package shop.
 package webhook
 
 import (
@@ -12,58 +12,60 @@ import (
 	"animalstore/internal/shop"
 )
 
-// every is how often the dispatcher looks for webhooks, and each courier for what is due, where nothing calls them sooner.
-const every = 500 * time.Millisecond
+// pollInterval is how often the dispatcher lists webhooks and each worker looks for due deliveries without
+// being woken.
+const pollInterval = 500 * time.Millisecond
 
-// Config is what a dispatcher is told when it is made.
+// Config holds the settings of a Dispatcher.
 type Config struct {
 	Service *shop.Service
-	// Version is shown to the receivers.
+	// Version is sent in the User-Agent header.
 	Version string
-	// AllowPrivate lets messages go to addresses that are not public.
+	// AllowPrivate permits receivers at addresses that are not public.
 	AllowPrivate bool
-	// Report is called with what went wrong on our side, once until it is over.
+	// Report is called once for each error on our side, and again only after that error has gone away and
+	// come back.
 	Report func(error)
 }
 
-// Dispatcher has a courier for each webhook, so that none waits for the receiver of another. Any number of nodes may have one
-// on the same store: they share the work, because a delivery is sent by whoever has claimed it.
+// Dispatcher runs one worker for each webhook, so that a slow receiver delays no other webhook. Any number of
+// nodes may run a dispatcher on the same store: a node sends only the deliveries that it has claimed.
 type Dispatcher struct {
-	service  *shop.Service
-	sender   *sender
-	metrics  *metrics
-	troubles *troubles
+	service *shop.Service
+	sender  *sender
+	metrics *metrics
+	errors  *logDedup
 }
 
-// New makes a dispatcher.
+// New returns a dispatcher that is not yet running.
 func New(c Config) *Dispatcher {
-	check := publicOnly
+	check := requirePublic
 	if c.AllowPrivate {
 		check = nil
 	}
 	sender := newSender(c.Version, check, nil)
 	sender.now = c.Service.Now
-	return &Dispatcher{c.Service, sender, newMetrics(), newTroubles(c.Report)}
+	return &Dispatcher{c.Service, sender, newMetrics(), newLogDedup(c.Report)}
 }
 
-// Collectors are what the metrics show of the deliveries.
+// Collectors returns the metrics about deliveries.
 func (d *Dispatcher) Collectors() []prometheus.Collector { return d.metrics.collectors() }
 
-// Run delivers until the context ends. It then claims nothing more, and returns when what was on its way has ended, and what
-// became of it is noted.
+// Run delivers until the context ends. It then claims nothing more, and returns once the attempts in flight
+// have ended and their results are recorded.
 func (d *Dispatcher) Run(ctx context.Context) {
 	defer d.sender.close()
 	var running sync.WaitGroup
 	defer running.Wait()
-	couriers := map[int64]*courier{}
-	trouble := d.troubles.one()
-	defer trouble.over()
-	ticker := time.NewTicker(every)
+	workers := map[int64]*worker{}
+	errs := d.errors.newSource()
+	defer errs.resolve()
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
-		hooks, err := d.webhooks(context.WithoutCancel(ctx))
-		if trouble.note(err); err == nil {
-			d.assign(ctx, couriers, hooks, &running)
+		hooks, err := d.listWebhooks(context.WithoutCancel(ctx))
+		if errs.observe(err); err == nil {
+			d.updateWorkers(ctx, workers, hooks, &running)
 		}
 		select {
 		case <-ticker.C:
@@ -72,8 +74,9 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	}
 }
 
-// webhooks are all that there are, also those that are disabled: somebody may have asked to try one out.
-func (d *Dispatcher) webhooks(ctx context.Context) (all []shop.Webhook, err error) {
+// listWebhooks returns all webhooks. Disabled ones are included: a test message may have been requested for
+// them.
+func (d *Dispatcher) listWebhooks(ctx context.Context) (all []shop.Webhook, err error) {
 	window := shop.PageRequest{Limit: 100}
 	for {
 		page, err := d.service.ListWebhooks(ctx, window)
@@ -88,28 +91,29 @@ func (d *Dispatcher) webhooks(ctx context.Context) (all []shop.Webhook, err erro
 	}
 }
 
-// assign has each webhook have a courier that knows how it is now, and lets those go whose webhook is gone.
-func (d *Dispatcher) assign(ctx context.Context, couriers map[int64]*courier, hooks []shop.Webhook, running *sync.WaitGroup) {
-	there := map[int64]bool{}
+// updateWorkers starts a worker for each new webhook, hands changed webhooks to theirs, and stops those of
+// deleted webhooks.
+func (d *Dispatcher) updateWorkers(ctx context.Context, workers map[int64]*worker, hooks []shop.Webhook, running *sync.WaitGroup) {
+	current := map[int64]bool{}
 	for _, hook := range hooks {
-		there[hook.ID] = true
-		if c := couriers[hook.ID]; c != nil {
-			c.hook.Store(&hook)
+		current[hook.ID] = true
+		if w := workers[hook.ID]; w != nil {
+			w.hook.Store(&hook)
 			continue
 		}
-		c := newCourier(d, hook)
-		couriers[hook.ID] = c
+		w := newWorker(d, hook)
+		workers[hook.ID] = w
 		working, stop := context.WithCancel(ctx)
-		c.stop = stop
+		w.stop = stop
 		running.Go(func() {
 			defer stop()
-			c.run(working)
+			w.run(working)
 		})
 	}
-	for id, c := range couriers {
-		if !there[id] {
-			c.stop()
-			delete(couriers, id)
+	for id, w := range workers {
+		if !current[id] {
+			w.stop()
+			delete(workers, id)
 		}
 	}
 }

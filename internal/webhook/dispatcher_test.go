@@ -19,17 +19,17 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// patience is how long a test waits for what must happen. It only keeps a broken program from hanging the tests.
-const patience = time.Minute
+// waitLimit keeps a broken program from hanging the tests.
+const waitLimit = time.Minute
 
-// office is a shop on a real store.
-type office struct {
+// fixture is a shop on a real SQLite store.
+type fixture struct {
 	*shop.Service
 	t     *testing.T
 	store *sqlstore.Store
 }
 
-func newOffice(t *testing.T) *office {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	store, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{})
 	if err != nil {
@@ -40,11 +40,11 @@ func newOffice(t *testing.T) *office {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &office{service, t, store}
+	return &fixture{service, t, store}
 }
 
-// dispatch starts a node that delivers, beside those that do. It returns its dispatcher and what stops it.
-func (o *office) dispatch(allowPrivate bool) (*Dispatcher, func()) {
+// dispatch starts another node that delivers. It returns the dispatcher and a function that stops the node.
+func (o *fixture) dispatch(allowPrivate bool) (*Dispatcher, func()) {
 	o.t.Helper()
 	node, err := shop.Open(o.t.Context(), o.store, shop.Options{})
 	if err != nil {
@@ -64,8 +64,8 @@ func (o *office) dispatch(allowPrivate bool) (*Dispatcher, func()) {
 	return d, stop
 }
 
-// tell makes a webhook that is told of new animals.
-func (o *office) tell(url string) shop.Webhook {
+// subscribe creates a webhook for pet.created events.
+func (o *fixture) subscribe(url string) shop.Webhook {
 	o.t.Helper()
 	hook, err := o.CreateWebhook(o.t.Context(), shop.NewWebhook{URL: url, Types: []shop.EventType{shop.PetCreated}})
 	if err != nil {
@@ -74,8 +74,8 @@ func (o *office) tell(url string) shop.Webhook {
 	return hook.Webhook
 }
 
-// happen adds animals.
-func (o *office) happen(animals int) {
+// createPets creates pets, and so events.
+func (o *fixture) createPets(animals int) {
 	o.t.Helper()
 	for range animals {
 		if _, err := o.CreatePet(o.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
@@ -84,8 +84,8 @@ func (o *office) happen(animals int) {
 	}
 }
 
-// deliveries are those to a webhook that have a status.
-func (o *office) deliveries(hook shop.Webhook, status shop.DeliveryStatus) []shop.Delivery {
+// deliveries lists the deliveries to a webhook that have a status; "" lists all.
+func (o *fixture) deliveries(hook shop.Webhook, status shop.DeliveryStatus) []shop.Delivery {
 	o.t.Helper()
 	page, err := o.ListDeliveries(o.t.Context(), shop.DeliveryList{WebhookID: hook.ID, Status: status, PageRequest: shop.PageRequest{Limit: 1000}})
 	if err != nil {
@@ -94,19 +94,19 @@ func (o *office) deliveries(hook shop.Webhook, status shop.DeliveryStatus) []sho
 	return page.Items
 }
 
-func await(t *testing.T, what string, so func() bool) {
+func await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitLimit); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %s for %s", patience, what)
+			t.Fatalf("waited %s for %s", waitLimit, what)
 		}
 	}
 }
 
-// Endpoints that are dead, that hang and that fail hold up nobody else.
-func TestDeadBesideHealthy(t *testing.T) {
+// Endpoints that are unreachable, hang or fail do not delay deliveries to others.
+func TestFailingEndpointsDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	release := make(chan struct{})
 	hanging := newReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
@@ -121,19 +121,19 @@ func TestDeadBesideHealthy(t *testing.T) {
 	healthy, other := newReceiver(t, nil), newReceiver(t, nil)
 	var hooks []shop.Webhook
 	for _, url := range []string{hanging.URL, dead.URL, failing.URL, healthy.URL, other.URL} {
-		hooks = append(hooks, o.tell(url))
+		hooks = append(hooks, o.subscribe(url))
 	}
 	d, stop := o.dispatch(true)
 	const events = 60
-	o.happen(events)
+	o.createPets(events)
 	for _, r := range []*receiver{healthy, other} {
 		await(t, "all messages", func() bool { messages, _ := r.received(); return messages == events })
 	}
-	await(t, "the failures to be noted", func() bool {
+	await(t, "the failures to be recorded", func() bool {
 		return len(o.deliveries(hooks[1], "")) == events && !slices.ContainsFunc(o.deliveries(hooks[1], ""), func(d shop.Delivery) bool { return len(d.Attempts) == 0 })
 	})
 	for _, delivery := range o.deliveries(hooks[1], "") {
-		if first := delivery.Attempts[0]; delivery.Status != shop.DeliveryPending || first.Error != "the connection was refused" || first.Status != 0 {
+		if first := delivery.Attempts[0]; delivery.Status != shop.DeliveryPending || first.Error != "connection refused" || first.Status != 0 {
 			t.Errorf("%+v", delivery)
 		}
 	}
@@ -141,17 +141,17 @@ func TestDeadBesideHealthy(t *testing.T) {
 	stop()
 	for _, hook := range hooks[3:] {
 		if delivered := o.deliveries(hook, shop.DeliverySucceeded); len(delivered) != events {
-			t.Errorf("%d deliveries are noted", len(delivered))
+			t.Errorf("%d deliveries succeeded, want %d", len(delivered), events)
 		}
 	}
-	counted := measured(t, d)
+	counted := metricValues(t, d)
 	if counted["succeeded"] < 2*events || counted["retry"] < 2*events || counted["lost"] != 0 || counted["in_flight"] != 0 {
-		t.Errorf("counted: %v", counted)
+		t.Errorf("unexpected metrics: %v", counted)
 	}
 }
 
-// measured are the outcomes of a dispatcher's attempts, and how many are in_flight.
-func measured(t *testing.T, d *Dispatcher) map[string]float64 {
+// metricValues returns a dispatcher's attempts by outcome, and those in flight as "in_flight".
+func metricValues(t *testing.T, d *Dispatcher) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(d.Collectors()...)
@@ -173,19 +173,19 @@ func measured(t *testing.T, d *Dispatcher) map[string]float64 {
 	return values
 }
 
-// A node that stops begins nothing more, lets what is on its way end, and notes what became of it.
-func TestStop(t *testing.T) {
+// A node that stops starts no new attempts, waits for those in flight, and records their results.
+func TestStopFinishesAttemptsInFlight(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	release, arrived := make(chan struct{}), make(chan struct{}, 100)
 	slow := newReceiver(t, func(http.ResponseWriter, *http.Request) {
 		arrived <- struct{}{}
 		<-release
 	})
-	hook := o.tell(slow.URL)
+	hook := o.subscribe(slow.URL)
 	_, stop := o.dispatch(true)
-	o.happen(3 * atOnce)
-	for range atOnce {
+	o.createPets(3 * maxInFlight)
+	for range maxInFlight {
 		<-arrived
 	}
 	stopped := make(chan struct{})
@@ -195,55 +195,55 @@ func TestStop(t *testing.T) {
 	}()
 	select {
 	case <-stopped:
-		t.Error("it left what was on its way")
-	case <-time.After(100 * time.Millisecond): // it must wait; were it slow to leave, this would not notice
+		t.Error("the dispatcher returned while attempts were in flight")
+	case <-time.After(100 * time.Millisecond): // long enough to notice an early return
 	}
 	close(release)
 	<-stopped
-	if _, times := slow.received(); times != atOnce {
-		t.Errorf("%d were sent", times)
+	if _, times := slow.received(); times != maxInFlight {
+		t.Errorf("%d messages were sent, want %d", times, maxInFlight)
 	}
 	for _, delivery := range o.deliveries(hook, "") {
 		if claimed := !delivery.ClaimedUntil.IsZero(); claimed || delivery.Status == shop.DeliverySucceeded != (len(delivery.Attempts) == 1) {
 			t.Errorf("%+v", delivery)
 		}
 	}
-	if n := len(o.deliveries(hook, shop.DeliverySucceeded)); n != atOnce {
-		t.Errorf("%d are noted", n)
+	if n := len(o.deliveries(hook, shop.DeliverySucceeded)); n != maxInFlight {
+		t.Errorf("%d deliveries succeeded, want %d", n, maxInFlight)
 	}
-	o.dispatch(true) // another node, or the next start, goes on
-	await(t, "the rest", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == 3*atOnce })
-	if messages, times := slow.received(); messages != 3*atOnce || times != 3*atOnce {
+	o.dispatch(true) // another node, or the next start, continues
+	await(t, "the remaining deliveries", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == 3*maxInFlight })
+	if messages, times := slow.received(); messages != 3*maxInFlight || times != 3*maxInFlight {
 		t.Errorf("%d messages were sent %d times", messages, times)
 	}
 }
 
-// Nodes share the work: each message is sent by one of them.
-func TestNodesShare(t *testing.T) {
+// Nodes share the work: exactly one of them sends each message.
+func TestNodesSendEachMessageOnce(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	server := newReceiver(t, nil)
-	hook := o.tell(server.URL)
+	hook := o.subscribe(server.URL)
 	for range 3 {
 		o.dispatch(true)
 	}
 	const events = 200
-	o.happen(events)
+	o.createPets(events)
 	await(t, "all messages", func() bool { messages, _ := server.received(); return messages == events })
-	await(t, "all to be noted", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == events })
+	await(t, "all results to be recorded", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == events })
 	if messages, times := server.received(); messages != events || times != events {
 		t.Errorf("%d messages were sent %d times", messages, times)
 	}
 }
 
-// A webhook can be made, tried out, disabled, enabled and removed while the dispatcher runs.
-func TestLifeOfAWebhook(t *testing.T) {
+// A webhook can be created, tested, disabled, enabled and deleted while the dispatcher runs.
+func TestWebhookChangesTakeEffectWhileRunning(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	server := newReceiver(t, nil)
 	o.dispatch(true)
-	o.happen(1) // before: is not told
-	hook := o.tell(server.URL)
+	o.createPets(1) // before the webhook exists: not delivered
+	hook := o.subscribe(server.URL)
 	sent := func(want int) {
 		t.Helper()
 		await(t, fmt.Sprint(want, " messages"), func() bool { messages, _ := server.received(); return messages >= want })
@@ -257,10 +257,10 @@ func TestLifeOfAWebhook(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	o.happen(2)
+	o.createPets(2)
 	sent(2)
 	enable(false)
-	o.happen(2)
+	o.createPets(2)
 	if _, err := o.TestWebhook(t.Context(), hook.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -271,41 +271,41 @@ func TestLifeOfAWebhook(t *testing.T) {
 		t.Fatal(err)
 	}
 	marker := newReceiver(t, nil)
-	o.tell(marker.URL)
-	o.happen(1)
+	o.subscribe(marker.URL)
+	o.createPets(1)
 	await(t, "the next webhook", func() bool { messages, _ := marker.received(); return messages == 1 })
 	sent(5)
 }
 
-// Without leave, nothing is sent to addresses of our own, and the log of deliveries says why.
-func TestPrivateIsRefused(t *testing.T) {
+// By default nothing is sent to private addresses, and the delivery log says why.
+func TestPrivateAddressIsRefused(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	server := newReceiver(t, nil)
-	hook := o.tell(server.URL)
+	hook := o.subscribe(server.URL)
 	o.dispatch(false)
-	o.happen(1)
+	o.createPets(1)
 	await(t, "an attempt", func() bool {
 		deliveries := o.deliveries(hook, shop.DeliveryPending)
 		return len(deliveries) == 1 && len(deliveries[0].Attempts) == 1
 	})
-	if attempt := o.deliveries(hook, "")[0].Attempts[0]; attempt.Error != publicOnly(netip.MustParseAddr("127.0.0.1")).Error() {
+	if attempt := o.deliveries(hook, "")[0].Attempts[0]; attempt.Error != requirePublic(netip.MustParseAddr("127.0.0.1")).Error() {
 		t.Errorf("%+v", attempt)
 	}
 	if n := server.connections.accepted(); n != 0 {
-		t.Errorf("there were %d connections", n)
+		t.Errorf("there were %d connections, want none", n)
 	}
 }
 
-// A courier that went past an event before it heard that the webhook wants it goes back for it.
-func TestCourierHearsLate(t *testing.T) {
+// A worker that skipped an event before it saw the webhook's new types goes back and delivers it.
+func TestWorkerRereadsEventsWhenTypesChange(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	server := newReceiver(t, nil)
-	hook := o.tell(server.URL)
+	hook := o.subscribe(server.URL)
 	d := New(Config{Service: o.Service, Version: "v1", AllowPrivate: true, Report: func(err error) { t.Error(err) }})
 	defer d.sender.close()
-	c := newCourier(d, hook)
+	c := newWorker(d, hook)
 	types := []shop.EventType{shop.CategoryCreated}
 	changed, err := o.UpdateWebhook(t.Context(), hook.ID, shop.WebhookChange{Types: &types}, nil)
 	if err != nil {
@@ -315,63 +315,64 @@ func TestCourierHearsLate(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, known := range []shop.Webhook{hook, changed} {
-		if _, err := c.round(t.Context(), known); err != nil {
+		if _, err := c.poll(t.Context(), known); err != nil {
 			t.Fatal(err)
 		}
 		c.sending.Wait()
 	}
 	if messages, _ := server.received(); messages != 1 {
-		t.Errorf("%d messages came", messages)
+		t.Errorf("received %d messages, want 1", messages)
 	}
 }
 
-// An attempt that could not end before its claim does is not begun; what cannot be noted by then is lost.
-func TestLateAttempts(t *testing.T) {
+// An attempt that could outlast its claim is not started; a result that cannot be recorded before the claim
+// ends is lost.
+func TestAttemptsPastTheirClaim(t *testing.T) {
 	t.Parallel()
-	o := newOffice(t)
+	o := newFixture(t)
 	server := newReceiver(t, nil)
-	hook := o.tell(server.URL)
-	var told []error
-	d := New(Config{Service: o.Service, Version: "v1", AllowPrivate: true, Report: func(err error) { told = append(told, err) }})
+	hook := o.subscribe(server.URL)
+	var reported []error
+	d := New(Config{Service: o.Service, Version: "v1", AllowPrivate: true, Report: func(err error) { reported = append(reported, err) }})
 	defer d.sender.close()
-	c := newCourier(d, hook)
-	c.attempt(t.Context(), message(server.URL), time.Now().Add(-beginWithin-time.Second))
+	c := newWorker(d, hook)
+	c.attempt(t.Context(), message(server.URL), time.Now().Add(-startWithin-time.Second))
 	if n := server.connections.accepted(); n != 0 {
-		t.Errorf("there were %d connections", n)
+		t.Errorf("there were %d connections, want none", n)
 	}
 	o.store.Close()
 	attempt := shop.Attempt{Status: 200}
-	if outcome := c.finish(t.Context(), message(server.URL), attempt, 0, time.Now().Add(-time.Second)); outcome != shop.OutcomeLost || len(told) != 1 {
-		t.Errorf("the outcome is %s, and %q was told", outcome, told)
+	if outcome := c.recordAttempt(t.Context(), message(server.URL), attempt, 0, time.Now().Add(-time.Second)); outcome != shop.OutcomeLost || len(reported) != 1 {
+		t.Errorf("the outcome is %s, reported: %q", outcome, reported)
 	}
 	for range 3 {
-		if _, err := c.round(t.Context(), hook); err == nil {
-			t.Error("there is no error without a store")
+		if _, err := c.poll(t.Context(), hook); err == nil {
+			t.Error("poll succeeded on a closed store")
 		}
 	}
 }
 
-// What goes wrong is reported once, however many meet it, and anew when it comes back.
-func TestTroubles(t *testing.T) {
+// An error is reported once, however many sources see it, and again when it comes back.
+func TestRepeatedErrorIsReportedOnce(t *testing.T) {
 	t.Parallel()
-	var told []string
-	all := newTroubles(func(err error) { told = append(told, err.Error()) })
-	a, b := all.one(), all.one()
+	var reported []string
+	all := newLogDedup(func(err error) { reported = append(reported, err.Error()) })
+	a, b := all.newSource(), all.newSource()
 	away, full := errors.New("away"), errors.New("full")
 	for _, step := range []struct {
-		who  *trouble
+		who  *logSource
 		err  error
 		want int
 	}{
 		{a, away, 1}, {a, away, 1}, {b, away, 1}, {a, nil, 1}, {a, away, 1}, {b, full, 2}, {b, nil, 2}, {a, nil, 2}, {a, away, 3}, {b, full, 4},
 	} {
-		if step.who.note(step.err); len(told) != step.want {
-			t.Fatalf("after %+v: %q", step, told)
+		if step.who.observe(step.err); len(reported) != step.want {
+			t.Fatalf("after %+v: %q", step, reported)
 		}
 	}
-	a.over()
-	b.over()
-	if len(all.met) != 0 {
-		t.Errorf("%v is left", all.met)
+	a.resolve()
+	b.resolve()
+	if len(all.active) != 0 {
+		t.Errorf("errors left over: %v", all.active)
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// metrics are what an operator watches.
+// metrics holds the Prometheus metrics of the deliveries.
 type metrics struct {
 	outcomes *prometheus.CounterVec
 	duration prometheus.Histogram
@@ -17,20 +17,20 @@ func newMetrics() *metrics {
 	m := &metrics{
 		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "animalstore_webhook_deliveries_total",
-			Help: "Attempts to deliver a message, by outcome: succeeded; retry: failed, and will be tried again; failed: for good; lost: not noted in time, and sent again.",
+			Help: "Delivery attempts by outcome: succeeded; retry (failed, will be retried); failed (permanently); lost (result not recorded in time, message is sent again).",
 		}, []string{"outcome"}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "animalstore_webhook_attempt_duration_seconds",
-			Help:    "Time from the connection to the end of the receiver's answer.",
+			Help:    "Duration of delivery attempts, from connecting to the end of the response.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15},
 		}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "animalstore_webhook_attempts_in_flight",
-			Help: "Messages that are on their way.",
+			Help: "Delivery attempts in flight.",
 		}),
 	}
 	for _, outcome := range []shop.Outcome{shop.OutcomeSucceeded, shop.OutcomeRetry, shop.OutcomeFailed, shop.OutcomeLost} {
-		m.outcomes.WithLabelValues(string(outcome)) // shown from the beginning, so that a first one is an increase
+		m.outcomes.WithLabelValues(string(outcome)) // exported as 0 from the start, so that the first one counts as an increase
 	}
 	return m
 }

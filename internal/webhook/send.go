@@ -17,31 +17,33 @@ import (
 )
 
 const (
-	// attemptTimeout is how long an attempt may take, from the look-up of the name to the end of the answer.
+	// attemptTimeout limits an attempt, from the DNS lookup to the end of the response.
 	attemptTimeout = shop.ClaimDuration / 2
-	// bodyTimeout is how long the rest of an answer may take: it is only for the log.
+	// bodyTimeout limits the reading of a response body, which is only kept for the delivery log.
 	bodyTimeout = 2 * time.Second
-	// keptAnswer is how much of an answer is kept, and drained how much more is read, so that the connection can be used again.
-	keptAnswer = 1024
-	drained    = 4 << 10
-	// maxAnswerHeader is how large the header of an answer may be.
-	maxAnswerHeader = 32 << 10
+	// maxStoredBody is how much of a response body is stored.
+	maxStoredBody = 1024
+	// maxDrained is how much more of it is read, so that the connection can be reused.
+	maxDrained = 4 << 10
+	// maxResponseHeader limits the size of the response headers.
+	maxResponseHeader = 32 << 10
 )
 
-// sender sends messages. It follows no redirect and uses no proxy: both would lead past the check of the address.
+// sender sends messages. It follows no redirects and uses no proxy: both would bypass the address check.
 type sender struct {
 	transport *http.Transport
-	agent     string
+	userAgent string
 	timeout   time.Duration
 	now       func() time.Time
 }
 
-// newSender makes a sender that asks check before it connects to an address; nil allows all. The resolver looks names up; nil
-// is the system's.
+// newSender returns a sender that connects only to addresses for which check returns nil; a nil check allows
+// all. A nil resolver is the system's.
 func newSender(version string, check func(netip.Addr) error, resolver *net.Resolver) *sender {
 	dialer := &net.Dialer{Timeout: attemptTimeout, Resolver: resolver}
 	if check != nil {
-		// It is asked after the name was looked up, about the very address: a name may mean something else each time.
+		// Checked after the DNS lookup, on the address that is dialled: the next lookup could return another
+		// one.
 		dialer.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(address)
 			if err != nil {
@@ -51,17 +53,17 @@ func newSender(version string, check func(netip.Addr) error, resolver *net.Resol
 		}
 	}
 	return &sender{
-		agent:   "animalstore/" + strings.Trim(version, "()"), // of which a version has none
-		timeout: attemptTimeout,
-		now:     time.Now,
+		userAgent: "animalstore/" + strings.Trim(version, "()"), // "(devel)" is not valid in a User-Agent
+		timeout:   attemptTimeout,
+		now:       time.Now,
 		transport: &http.Transport{
 			DialContext:            dialer.DialContext,
 			TLSHandshakeTimeout:    attemptTimeout,
-			MaxResponseHeaderBytes: maxAnswerHeader,
-			MaxIdleConnsPerHost:    atOnce,
+			MaxResponseHeaderBytes: maxResponseHeader,
+			MaxIdleConnsPerHost:    maxInFlight,
 			MaxIdleConns:           1000,
 			IdleConnTimeout:        time.Minute,
-			DisableCompression:     true, // what is kept is what was sent
+			DisableCompression:     true, // the stored excerpt must be readable
 			ForceAttemptHTTP2:      true,
 		},
 	}
@@ -69,7 +71,7 @@ func newSender(version string, check func(netip.Addr) error, resolver *net.Resol
 
 func (s *sender) close() { s.transport.CloseIdleConnections() }
 
-// send makes one attempt. after is how long the receiver wants to be left alone; 0: it did not say.
+// send makes one attempt. after is the receiver's Retry-After, or 0.
 func (s *sender) send(ctx context.Context, claim shop.Claim) (attempt shop.Attempt, after time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -77,16 +79,16 @@ func (s *sender) send(ctx context.Context, claim shop.Claim) (attempt shop.Attem
 	attempt.At = s.now().UTC().Truncate(time.Microsecond)
 	response, err := s.post(ctx, claim, attempt.At)
 	if err == nil {
-		hurry := time.AfterFunc(bodyTimeout, cancel)
-		defer hurry.Stop()
+		timer := time.AfterFunc(bodyTimeout, cancel)
+		defer timer.Stop()
 		attempt.Status = response.StatusCode
-		if attempt.Status != http.StatusSwitchingProtocols { // behind that comes no answer, and no context ends the reading
-			attempt.Response = beginning(response.Body)
+		if attempt.Status != http.StatusSwitchingProtocols { // its body is the raw connection, which no context interrupts
+			attempt.Response = bodyExcerpt(response.Body)
 		}
-		after = retryAfter(response.Header.Get("Retry-After"), s.now())
+		after = parseRetryAfter(response.Header.Get("Retry-After"), s.now())
 		response.Body.Close()
 	} else {
-		attempt.Error = plainly(err, s.timeout)
+		attempt.Error = errorMessage(err, s.timeout)
 	}
 	attempt.Duration = time.Since(start)
 	return attempt, after
@@ -103,47 +105,49 @@ func (s *sender) post(ctx context.Context, claim shop.Claim, at time.Time) (*htt
 	}
 	for name, value := range map[string]string{
 		"Content-Type":      "application/cloudevents+json; charset=utf-8",
-		"User-Agent":        s.agent,
+		"User-Agent":        s.userAgent,
 		"webhook-id":        claim.MessageID,
 		"webhook-timestamp": timestamp(at),
 		"webhook-signature": signature,
 	} {
 		request.Header.Set(name, value)
 	}
-	return s.transport.RoundTrip(request) // an http.Client would look at where a redirect leads
+	return s.transport.RoundTrip(request) // http.Client would parse the Location of a redirect
 }
 
-// beginning reads the first bytes of an answer, as text that can be stored and shown. An answer that breaks off has one, too.
-func beginning(body io.Reader) string {
-	read, _ := io.ReadAll(io.LimitReader(body, keptAnswer+1))
-	_, _ = io.CopyN(io.Discard, body, drained)
+// bodyExcerpt returns the first bytes of a response body as valid UTF-8. It also works on a body that breaks
+// off.
+func bodyExcerpt(body io.Reader) string {
+	read, _ := io.ReadAll(io.LimitReader(body, maxStoredBody+1))
+	_, _ = io.CopyN(io.Discard, body, maxDrained)
 	text := string(read)
-	if len(text) > keptAnswer {
-		text = cut(text)
+	if len(text) > maxStoredBody {
+		text = truncate(text)
 	}
-	return cut(strings.ToValidUTF8(text, "\uFFFD")) // which may have made it longer
+	return truncate(strings.ToValidUTF8(text, "\uFFFD")) // the replacement may have lengthened it
 }
 
-// cut shortens a text to what is kept, between two characters.
-func cut(text string) string {
-	if len(text) <= keptAnswer {
+// truncate cuts a text to maxStoredBody, at a character boundary.
+func truncate(text string) string {
+	if len(text) <= maxStoredBody {
 		return text
 	}
-	end := keptAnswer
-	for end > keptAnswer-utf8.UTFMax && !utf8.RuneStart(text[end]) {
+	end := maxStoredBody
+	for end > maxStoredBody-utf8.UTFMax && !utf8.RuneStart(text[end]) {
 		end--
 	}
 	return text[:end]
 }
 
-// retryAfter reads how long a receiver wants to be left alone: seconds, or a date; 0 where it does not say.
-func retryAfter(value string, now time.Time) time.Duration {
-	const most = 365 * 24 * time.Hour // the shop has a limit of its own
+// parseRetryAfter parses a Retry-After header, in seconds or as a date. It returns 0 for a missing or invalid
+// one.
+func parseRetryAfter(value string, now time.Time) time.Duration {
+	const maxDelay = 365 * 24 * time.Hour // avoids overflow; the shop applies its own limit
 	if seconds, err := strconv.ParseUint(value, 10, 32); err == nil {
-		return min(time.Duration(seconds)*time.Second, most)
+		return min(time.Duration(seconds)*time.Second, maxDelay)
 	}
 	if date, err := http.ParseTime(value); err == nil {
-		return min(max(0, date.Sub(now)), most)
+		return min(max(0, date.Sub(now)), maxDelay)
 	}
 	return 0
 }

@@ -22,7 +22,7 @@ import (
 
 const testSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// message is one that is to be sent to an address.
+// message returns a claimed delivery to a URL.
 func message(url string) shop.Claim {
 	return shop.Claim{
 		Delivery: shop.Delivery{ID: 1, WebhookID: 1, MessageID: "evt_1", EventType: shop.PetCreated, Body: []byte(`{"specversion":"1.0"}`)},
@@ -30,24 +30,25 @@ func message(url string) shop.Claim {
 	}
 }
 
-// receiver is a server that takes messages, and remembers them.
+// receiver is a server that counts the messages it receives.
 type receiver struct {
 	*httptest.Server
-	connections *counter
+	connections *countingListener
 	mu          sync.Mutex
 	got         map[string]int // by webhook-id
 }
 
-// newReceiver starts a receiver that answers with 200, or as told; addr is where, 127.0.0.1 unless told.
-func newReceiver(t *testing.T, answer http.HandlerFunc, addr ...string) *receiver {
+// newReceiver starts a receiver that runs the handler, or responds with 200 if it is nil. It listens on addr,
+// or on 127.0.0.1.
+func newReceiver(t *testing.T, handler http.HandlerFunc, addr ...string) *receiver {
 	t.Helper()
 	r := &receiver{got: map[string]int{}}
 	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, request *http.Request) {
 		r.mu.Lock()
 		r.got[request.Header.Get("webhook-id")]++
 		r.mu.Unlock()
-		if answer != nil {
-			answer(w, request)
+		if handler != nil {
+			handler(w, request)
 		}
 	}))
 	if len(addr) > 0 {
@@ -58,13 +59,13 @@ func newReceiver(t *testing.T, answer http.HandlerFunc, addr ...string) *receive
 		r.Listener.Close()
 		r.Listener = listener
 	}
-	r.connections = count(r.Server)
+	r.connections = countConnections(r.Server)
 	r.Start()
 	t.Cleanup(r.Close)
 	return r
 }
 
-// received tells how many different messages came, and how often in all.
+// received returns the number of distinct messages and of requests.
 func (r *receiver) received() (messages, times int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -74,7 +75,7 @@ func (r *receiver) received() (messages, times int) {
 	return len(r.got), times
 }
 
-func anywhere(t *testing.T) *sender {
+func unrestrictedSender(t *testing.T) *sender {
 	s := newSender("v1.2.3", nil, nil)
 	t.Cleanup(s.close)
 	return s
@@ -95,7 +96,7 @@ func TestSend(t *testing.T) {
 		io.WriteString(w, "thanks")
 	})
 	before := time.Now()
-	attempt, after := anywhere(t).send(t.Context(), message(server.URL+"/hook?a=b"))
+	attempt, after := unrestrictedSender(t).send(t.Context(), message(server.URL+"/hook?a=b"))
 	if attempt.Status != 202 || attempt.Response != "thanks" || attempt.Error != "" || after != 0 || problem != nil ||
 		attempt.Duration <= 0 || attempt.At.Before(before.Add(-time.Second)) {
 		t.Errorf("%+v %v %v", attempt, after, problem)
@@ -110,9 +111,9 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// A message is signed with the time at which it is sent, by the clock of the service. What was sent by a wrong one is refused, and is
-// good the next time, when the clock is right.
-func TestClockOfAMessage(t *testing.T) {
+// A message is signed with the time of sending by the service's clock. With a wrong clock the receiver
+// rejects it; a retry after the clock is corrected is accepted.
+func TestMessageIsSignedWithServiceTime(t *testing.T) {
 	t.Parallel()
 	server := newReceiver(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -122,7 +123,7 @@ func TestClockOfAMessage(t *testing.T) {
 		}
 	})
 	off := time.Duration(0)
-	service, err := shop.Open(t.Context(), newOffice(t).store, shop.Options{Now: func() time.Time { return time.Now().Add(off) }})
+	service, err := shop.Open(t.Context(), newFixture(t).store, shop.Options{Now: func() time.Time { return time.Now().Add(off) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,8 +141,8 @@ func TestClockOfAMessage(t *testing.T) {
 	}
 }
 
-// A redirect is an answer like any other; where it leads is not asked.
-func TestRedirects(t *testing.T) {
+// A redirect is recorded like any other response and is not followed.
+func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	inside := newReceiver(t, nil)
 	for _, location := range []string{inside.URL, "", "http://%zz/", "/elsewhere"} {
@@ -152,9 +153,9 @@ func TestRedirects(t *testing.T) {
 				}
 				w.WriteHeader(status)
 			})
-			attempt, _ := anywhere(t).send(t.Context(), message(server.URL))
+			attempt, _ := unrestrictedSender(t).send(t.Context(), message(server.URL))
 			if _, times := server.received(); attempt.Status != status || times != 1 {
-				t.Errorf("%d to %q: %+v, asked %d times", status, location, attempt, times)
+				t.Errorf("%d to %q: %+v, %d requests", status, location, attempt, times)
 			}
 		}
 	}
@@ -163,21 +164,21 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// Nobody else is asked to send it: a proxy would connect to whatever it likes.
-func TestNoProxy(t *testing.T) {
+// No proxy is used: it would bypass the address check.
+func TestProxyIsNotUsed(t *testing.T) {
 	proxy := newReceiver(t, nil)
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"} {
 		t.Setenv(name, proxy.URL)
 	}
-	server := newReceiver(t, nil, "127.0.0.3:0") // Go uses no proxy for some addresses; this is one for which it may
-	attempt, _ := anywhere(t).send(t.Context(), message(server.URL))
-	if n := proxy.connections.accepted(); n != 0 || attempt.Status != 200 || anywhere(t).transport.Proxy != nil {
-		t.Errorf("%+v, and the proxy was asked %d times", attempt, n)
+	server := newReceiver(t, nil, "127.0.0.3:0") // not 127.0.0.1, for which Go never uses a proxy
+	attempt, _ := unrestrictedSender(t).send(t.Context(), message(server.URL))
+	if n := proxy.connections.accepted(); n != 0 || attempt.Status != 200 || unrestrictedSender(t).transport.Proxy != nil {
+		t.Errorf("%+v, and the proxy got %d connections", attempt, n)
 	}
 }
 
-// Of an answer only the beginning is read, however long it is, and kept as text that can be stored and shown.
-func TestLongAnswers(t *testing.T) {
+// Only the start of a response is read, however long it is, and stored as valid text.
+func TestLongResponsesAreTruncated(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ part, want string }{
 		"plain":          {"a", strings.Repeat("a", 1024)},
@@ -188,53 +189,53 @@ func TestLongAnswers(t *testing.T) {
 		"broken letters": {"\xe2\x82 ", strings.Repeat("\uFFFD ", 256)},
 	} {
 		server := newReceiver(t, func(w http.ResponseWriter, r *http.Request) {
-			for r.Context().Err() == nil { // without an end
+			for r.Context().Err() == nil { // an endless response
 				if _, err := io.WriteString(w, strings.Repeat(c.part, 1000)); err != nil {
 					return
 				}
 			}
 		})
-		attempt, _ := anywhere(t).send(t.Context(), message(server.URL))
+		attempt, _ := unrestrictedSender(t).send(t.Context(), message(server.URL))
 		if attempt.Status != 200 || !utf8.ValidString(attempt.Response) || len(attempt.Response) > 1024 || attempt.Response != c.want {
 			t.Errorf("%s: %d, %d bytes %q", name, attempt.Status, len(attempt.Response), attempt.Response)
 		}
 	}
 	server := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, strings.Repeat("a", 1023)+"\xe2\x82") // it ends in the middle of a letter by itself
+		io.WriteString(w, strings.Repeat("a", 1023)+"\xe2\x82") // the response ends inside a character
 	})
-	if attempt, _ := anywhere(t).send(t.Context(), message(server.URL)); len(attempt.Response) > 1024 || !utf8.ValidString(attempt.Response) {
+	if attempt, _ := unrestrictedSender(t).send(t.Context(), message(server.URL)); len(attempt.Response) > 1024 || !utf8.ValidString(attempt.Response) {
 		t.Errorf("%q", attempt.Response)
 	}
 }
 
-// A receiver that takes its time costs no more than an attempt may take. What it has said by then counts.
-func TestSlowReceivers(t *testing.T) {
+// A slow receiver takes no longer than the timeout. Whatever it has sent by then counts.
+func TestSlowReceiverTimesOut(t *testing.T) {
 	t.Parallel()
-	s := anywhere(t)
+	s := unrestrictedSender(t)
 	s.timeout = 200 * time.Millisecond
 	hang := func(_ http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		<-r.Context().Done()
 	}
-	if attempt, _ := s.send(t.Context(), message(newReceiver(t, hang).URL)); attempt.Status != 0 || attempt.Error != "there was no answer within 200ms" {
-		t.Errorf("one that hangs: %+v", attempt)
+	if attempt, _ := s.send(t.Context(), message(newReceiver(t, hang).URL)); attempt.Status != 0 || attempt.Error != "no response within 200ms" {
+		t.Errorf("a receiver that hangs: %+v", attempt)
 	}
-	s.timeout = time.Minute // what it says is waited for no longer than for the rest of any answer
+	s.timeout = time.Minute // bodyTimeout applies instead
 	drip := func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "a beginning")
 		w.(http.Flusher).Flush()
 		hang(w, r)
 	}
 	if attempt, _ := s.send(t.Context(), message(newReceiver(t, drip).URL)); attempt.Status != 200 || attempt.Response != "a beginning" {
-		t.Errorf("one that begins: %+v", attempt)
+		t.Errorf("a receiver that stalls in the body: %+v", attempt)
 	}
 }
 
-// A receiver that wants to speak another protocol has not answered, and holds nobody up: net/http would read from it for as
-// long as it likes.
-func TestOtherProtocol(t *testing.T) {
+// A receiver that switches protocols does not block the attempt: its body is the open connection, which would
+// never end.
+func TestSwitchingProtocolsEndsTheAttempt(t *testing.T) {
 	t.Parallel()
-	s := anywhere(t)
+	s := unrestrictedSender(t)
 	s.timeout = time.Minute
 	release := make(chan struct{})
 	defer close(release)
@@ -261,12 +262,12 @@ func TestOtherProtocol(t *testing.T) {
 			t.Errorf("%+v", attempt)
 		}
 	case <-time.After(2 * s.timeout):
-		t.Error("the attempt does not end")
+		t.Error("the attempt did not end")
 	}
 }
 
-// What goes wrong is said in plain words, and nothing of our own shows in them.
-func TestPlainWords(t *testing.T) {
+// Error messages are understandable, and reveal nothing about our network.
+func TestErrorMessages(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -278,7 +279,7 @@ func TestPlainWords(t *testing.T) {
 	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
 	secure.StartTLS()
 	defer secure.Close()
-	trusting := anywhere(t)
+	trusting := unrestrictedSender(t)
 	pool := x509.NewCertPool()
 	pool.AddCert(secure.Certificate())
 	trusting.transport.TLSClientConfig = &tls.Config{RootCAs: pool}
@@ -294,20 +295,20 @@ func TestPlainWords(t *testing.T) {
 		sender    *sender
 		url, want string
 	}{
-		{anywhere(t), "http://" + nobody, "the connection was refused"},
-		{anywhere(t), secure.URL, "the certificate was not accepted: nobody we trust has signed it"},
-		{trusting, "https://localhost:" + port, "the certificate was not accepted: it is for another name"},
-		{anywhere(t), strings.Replace(closing.URL, "http:", "https:", 1), "the address does not speak TLS"},
-		{anywhere(t), closing.URL, "the connection was closed before there was an answer"},
-		{anywhere(t), shouting.URL, "there was no answer that could be understood"},
-		{anywhere(t), babbling.URL, "there was no answer that could be understood"},
+		{unrestrictedSender(t), "http://" + nobody, "connection refused"},
+		{unrestrictedSender(t), secure.URL, "the certificate is not trusted: it is signed by an unknown authority"},
+		{trusting, "https://localhost:" + port, "the certificate is not trusted: it is for a different host name"},
+		{unrestrictedSender(t), strings.Replace(closing.URL, "http:", "https:", 1), "the server does not speak TLS"},
+		{unrestrictedSender(t), closing.URL, "the connection was closed before a response arrived"},
+		{unrestrictedSender(t), shouting.URL, "the response could not be read"},
+		{unrestrictedSender(t), babbling.URL, "the response could not be read"},
 	} {
 		if attempt, _ := c.sender.send(t.Context(), message(c.url)); attempt.Status != 0 || attempt.Error != c.want {
 			t.Errorf("%s: %+v, want %s", c.url, attempt, c.want)
 		}
 	}
 	if attempt, _ := trusting.send(t.Context(), message(secure.URL)); attempt.Status != 404 {
-		t.Errorf("with a certificate that is trusted: %+v", attempt)
+		t.Errorf("with a trusted certificate: %+v", attempt)
 	}
 }
 
@@ -319,7 +320,7 @@ func TestRetryAfter(t *testing.T) {
 		"Sun, 15 Nov 2026 12:00:30 GMT": 30 * time.Second, "Sunday, 15-Nov-26 12:01:00 GMT": time.Minute,
 		"Sun, 15 Nov 2026 11:00:00 GMT": 0, "Sat, 15 Nov 2036 12:00:00 GMT": 365 * 24 * time.Hour,
 	} {
-		if got := retryAfter(value, now); got != want {
+		if got := parseRetryAfter(value, now); got != want {
 			t.Errorf("%q is %s, want %s", value, got, want)
 		}
 	}
@@ -327,7 +328,7 @@ func TestRetryAfter(t *testing.T) {
 		w.Header().Set("Retry-After", "77")
 		w.WriteHeader(http.StatusTooManyRequests)
 	})
-	if attempt, after := anywhere(t).send(t.Context(), message(server.URL)); attempt.Status != 429 || after != 77*time.Second {
-		t.Errorf("%+v, and then %s", attempt, after)
+	if attempt, after := unrestrictedSender(t).send(t.Context(), message(server.URL)); attempt.Status != 429 || after != 77*time.Second {
+		t.Errorf("%+v, Retry-After %s", attempt, after)
 	}
 }

@@ -12,13 +12,14 @@ import (
 	"animalstore/internal/shop"
 )
 
-// sign returns the signatures of a message that is sent at a time, one for each secret, as Standard Webhooks 1.0 has them.
+// sign returns the webhook-signature header of Standard Webhooks 1.0: one signature for each secret of the
+// webhook.
 func sign(claim shop.Claim, at time.Time) (string, error) {
 	var signatures []string
 	for _, secret := range claim.Secrets {
 		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
 		if err != nil {
-			return "", fmt.Errorf("a secret of webhook %d is damaged", claim.WebhookID)
+			return "", fmt.Errorf("a secret of webhook %d is not valid base64", claim.WebhookID)
 		}
 		mac := hmac.New(sha256.New, key)
 		fmt.Fprintf(mac, "%s.%s.%s", claim.MessageID, timestamp(at), claim.Body)

@@ -9,8 +9,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// The official library accepts what we sign, with every secret that it is signed with, and with no other.
-func TestSign(t *testing.T) {
+// The official library verifies our signatures with every secret that was used, and with no other.
+func TestOfficialLibraryVerifiesSignatures(t *testing.T) {
 	t.Parallel()
 	const first, second, other = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD", "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
 	now := time.Now()
@@ -33,14 +33,14 @@ func TestSign(t *testing.T) {
 			}
 			signed := strings.Contains(strings.Join(secrets, " "), secret)
 			if err := verifier.Verify(claim.Body, header); (err == nil) != signed {
-				t.Errorf("signed with %q, %s says %v", secrets, secret, err)
+				t.Errorf("signed with %q, verified with %s: %v", secrets, secret, err)
 			}
 			if err := verifier.Verify([]byte("{}"), header); err == nil {
-				t.Error("another body is accepted")
+				t.Error("a different body is accepted")
 			}
 		}
 	}
-	// The example of the specification.
+	// The example from the specification.
 	claim.MessageID, claim.Body, claim.Secrets = "msg_p5jXN8AQM9LWM0D4loKWxJek", []byte(`{"test": 2432232314}`), []string{first}
 	if signature, err := sign(claim, time.Unix(1614265330, 0)); signature != "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=" {
 		t.Errorf("%q %v", signature, err)

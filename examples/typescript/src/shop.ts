@@ -3,46 +3,46 @@ import type { components, paths } from "./animalstore.js";
 
 export type Pet = components["schemas"]["Pet"];
 export type PetStatus = components["schemas"]["PetStatus"];
-export type ErrorAnswer = components["schemas"]["Error"];
+export type ErrorBody = components["schemas"]["Error"];
 export type ErrorCode = components["schemas"]["ErrorCode"];
 export type Shop = Client<paths>;
 
-/** openShop makes a client of the service at a base address, which ends in /v1. */
+/** Creates a client for the service at a base URL, which ends in /v1. */
 export function openShop(baseUrl: string, key: string): Shop {
   return createClient<paths>({ baseUrl, headers: { Authorization: `Bearer ${key}` } });
 }
 
-/** Refused is an error that the service answered; programs decide by its code. */
-export class Refused extends Error {
-  constructor(readonly answer: ErrorAnswer) {
-    super(answer.message);
+/** An error response of the service. Programs use its code. */
+export class ApiError extends Error {
+  constructor(readonly body: ErrorBody) {
+    super(body.message);
   }
 
   get code(): ErrorCode {
-    return this.answer.code;
+    return this.body.code;
   }
 }
 
-/** taken returns what the service answered, or throws what it refused. */
-export function taken<T>(result: { data?: T; error?: ErrorAnswer }): T {
+/** Returns the data of a response, or throws its error. */
+export function unwrap<T>(result: { data?: T; error?: ErrorBody }): T {
   if (result.error !== undefined) {
-    throw new Refused(result.error);
+    throw new ApiError(result.error);
   }
   return result.data as T;
 }
 
-/** petsOf walks all animals of a status, newest first, and gets their pages as they are needed. */
-export async function* petsOf(shop: Shop, status: PetStatus): AsyncGenerator<Pet> {
+/** Yields all animals with a status, newest first, and fetches pages as needed. */
+export async function* petsWithStatus(shop: Shop, status: PetStatus): AsyncGenerator<Pet> {
   for (let cursor: string | undefined = ""; cursor !== undefined; ) {
     const result = await shop.GET("/pets", {
       params: { query: { status, limit: 100, ...(cursor === "" ? {} : { cursor }) } },
     });
-    yield* taken(result);
+    yield* unwrap(result);
     cursor = nextCursor(result.response);
   }
 }
 
-/** nextCursor is where the next page begins, as the Link header says it; undefined after the last. */
+/** Returns the cursor of the next page from the Link header, or undefined on the last page. */
 export function nextCursor(response: Response): string | undefined {
   const next = /<([^>]*)>; rel="next"/.exec(response.headers.get("Link") ?? "");
   return next?.[1] === undefined ? undefined : (new URL(next[1]).searchParams.get("cursor") ?? undefined);

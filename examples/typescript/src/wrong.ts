@@ -1,29 +1,29 @@
-// What must not compile: each line would be a mistake that only shows when it runs, were the document less exact. It is checked
-// with the rest, and never runs.
-import { type Pet, type Shop, taken } from "./shop.js";
+// Code that must not compile: with a less precise OpenAPI document, these mistakes would only show at run time. This file is
+// type-checked with the others, but never runs.
+import { type Pet, type Shop, unwrap } from "./shop.js";
 
 export async function mistakes(shop: Shop, pet: Pet): Promise<void> {
-  // @ts-expect-error: the member is called categoryId
+  // @ts-expect-error: the property is called categoryId
   await shop.POST("/pets", { body: { name: "Rex", category: 1 } });
   // @ts-expect-error: an animal needs a name
   await shop.POST("/pets", { body: { categoryId: 1 } });
-  // @ts-expect-error: there is no such status
+  // @ts-expect-error: the status does not exist
   await shop.GET("/pets", { params: { query: { status: "free" } } });
-  // @ts-expect-error: there is no such path
+  // @ts-expect-error: the path does not exist
   await shop.GET("/animals");
-  // @ts-expect-error: an inventory cannot be written
+  // @ts-expect-error: the inventory is read-only
   await shop.POST("/store/inventory");
   // @ts-expect-error: the id of an order is a number
   await shop.GET("/store/orders/{orderId}", { params: { path: { orderId: "7" } } });
   // @ts-expect-error: the header is called Idempotency-Key
   await shop.POST("/store/orders", { body: { petId: 1 }, params: { header: { "Idempotent-Key": "k" } } });
   const order = await shop.GET("/store/orders/{orderId}", { params: { path: { orderId: 7 } } });
-  // @ts-expect-error: there may be an error in its place
+  // @ts-expect-error: there may be an error instead of data
   console.log(order.data.status);
-  // @ts-expect-error: there is no such code
+  // @ts-expect-error: the code does not exist
   console.log(order.error?.code === "no_such_order");
-  // @ts-expect-error: an order has a petId and not the animal
-  console.log(taken(order).pet);
+  // @ts-expect-error: an order has a petId, not the animal itself
+  console.log(unwrap(order).pet);
   // @ts-expect-error: an animal may have no status
   console.log(pet.status.length);
 }

@@ -13,52 +13,52 @@ import (
 	"time"
 )
 
-// plainly says why there was no answer, in words for the owner of the webhook. What the system says may name machines of
-// ours, such as the server that looks names up, and is not shown.
-func plainly(err error, timeout time.Duration) string {
-	if refused, ok := errors.AsType[*refusal](err); ok {
+// errorMessage explains to the owner of a webhook why there was no response. The original error is not shown:
+// it may name machines of ours, such as the DNS server.
+func errorMessage(err error, timeout time.Duration) string {
+	if refused, ok := errors.AsType[*addressError](err); ok {
 		return refused.Error()
 	}
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Sprintf("there was no answer within %s", timeout)
+		return fmt.Sprintf("no response within %s", timeout)
 	}
 	if lookup, ok := errors.AsType[*net.DNSError](err); ok {
 		if lookup.IsNotFound {
-			return fmt.Sprintf("the name %s has no address", lookup.Name)
+			return fmt.Sprintf("the host name %s has no address", lookup.Name)
 		}
-		return fmt.Sprintf("the name %s could not be looked up", lookup.Name)
+		return fmt.Sprintf("the host name %s could not be resolved", lookup.Name)
 	}
 	if certificate, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
-		return "the certificate was not accepted: " + distrust(certificate.Err)
+		return "the certificate is not trusted: " + certificateProblem(certificate.Err)
 	}
 	if operation, ok := errors.AsType[*net.OpError](err); ok && operation.Op == "dial" {
 		if errors.Is(err, syscall.ECONNREFUSED) {
-			return "the connection was refused"
+			return "connection refused"
 		}
-		return "there was no connection"
+		return "could not connect"
 	}
 	if _, ok := errors.AsType[tls.RecordHeaderError](err); ok {
-		return "the address does not speak TLS"
+		return "the server does not speak TLS"
 	}
 	if _, ok := errors.AsType[tls.AlertError](err); ok {
-		return "no TLS connection could be agreed on"
+		return "the TLS handshake failed"
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) {
-		return "the connection was closed before there was an answer"
+		return "the connection was closed before a response arrived"
 	}
-	return "there was no answer that could be understood"
+	return "the response could not be read"
 }
 
-// distrust says what is wrong with a certificate.
-func distrust(err error) string {
+// certificateProblem explains why a certificate was rejected.
+func certificateProblem(err error) string {
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
-		return "it is for another name"
+		return "it is for a different host name"
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return "nobody we trust has signed it"
+		return "it is signed by an unknown authority"
 	}
 	if invalid, ok := errors.AsType[x509.CertificateInvalidError](err); ok && invalid.Reason == x509.Expired {
-		return "its time is over or has not begun"
+		return "it has expired or is not yet valid"
 	}
 	return "it is not valid"
 }

@@ -13,18 +13,18 @@ import (
 	"animalstore/client"
 )
 
-// These tests run in virtual time, which stands still while somebody waits for a network: so there is none here, and
-// the answers are made up on the spot.
+// These tests run in virtual time, which does not advance during network I/O. So there is no network, and the
+// responses are canned.
 
-// refusal is a service that always answers in one way, and notes when.
-type refusal struct {
-	status     int
-	retryAfter func() string
-	at         []time.Time
+// cannedService is a transport that always sends the same response, and records when.
+type cannedService struct {
+	status       int
+	retryAfter   func() string
+	requestTimes []time.Time
 }
 
-func (r *refusal) RoundTrip(*http.Request) (*http.Response, error) {
-	r.at = append(r.at, time.Now())
+func (r *cannedService) RoundTrip(*http.Request) (*http.Response, error) {
+	r.requestTimes = append(r.requestTimes, time.Now())
 	response := &http.Response{StatusCode: r.status, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(""))}
 	if r.retryAfter != nil {
 		response.Header.Set("Retry-After", r.retryAfter())
@@ -32,39 +32,39 @@ func (r *refusal) RoundTrip(*http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-func (r *refusal) client(t *testing.T, options ...client.Option) *client.Client {
+func (r *cannedService) client(t *testing.T, options ...client.Option) *client.Client {
 	t.Helper()
 	own := client.WithHTTPClient(&http.Client{Transport: r})
 	return must(client.New("http://animals.example/v1", adminKey, append(options, own)...))(t)
 }
 
-// always says the same.
+// always returns a function that returns a text.
 func always(text string) func() string { return func() string { return text } }
 
-func TestWaitsGrow(t *testing.T) {
+func TestBackoffGrows(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		most := []time.Duration{250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 5 * time.Second, 5 * time.Second}
 		longest := make([]time.Duration, len(most))
 		for range 200 {
-			service := &refusal{status: 502}
+			service := &cannedService{status: 502}
 			if _, err := service.client(t, client.WithRetries(len(most))).GetPet(t.Context(), 1); err == nil {
 				t.Fatal("got no error")
 			}
-			if len(service.at) != len(most)+1 {
-				t.Fatalf("%d attempts were made", len(service.at))
+			if len(service.requestTimes) != len(most)+1 {
+				t.Fatalf("made %d attempts", len(service.requestTimes))
 			}
 			for i := range most {
-				wait := service.at[i+1].Sub(service.at[i])
+				wait := service.requestTimes[i+1].Sub(service.requestTimes[i])
 				if wait < 0 || wait >= most[i] {
-					t.Errorf("wait %d took %v, at most %v is right", i, wait, most[i])
+					t.Errorf("wait %d took %v, want at most %v", i, wait, most[i])
 				}
 				longest[i] = max(longest[i], wait)
 			}
 		}
 		for i, wait := range longest {
-			if wait < most[i]/2 { // by chance once in 2^200 times
-				t.Errorf("wait %d never took more than %v of %v", i, wait, most[i])
+			if wait < most[i]/2 { // by chance once in 2^200 runs
+				t.Errorf("wait %d never took more than %v, want up to %v", i, wait, most[i])
 			}
 		}
 	})
@@ -73,29 +73,29 @@ func TestWaitsGrow(t *testing.T) {
 func TestDefaultRetries(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		service := &refusal{status: 503}
-		if _, err := service.client(t).GetPet(t.Context(), 1); err == nil || len(service.at) != 5 {
-			t.Errorf("got %v after %d attempts", err, len(service.at))
+		service := &cannedService{status: 503}
+		if _, err := service.client(t).GetPet(t.Context(), 1); err == nil || len(service.requestTimes) != 5 {
+			t.Errorf("got %v after %d attempts", err, len(service.requestTimes))
 		}
-		service = &refusal{status: 503}
-		if _, err := service.client(t, client.WithRetries(50)).GetPet(t.Context(), 1); err == nil || len(service.at) != 51 {
-			t.Errorf("got %v after %d attempts", err, len(service.at))
+		service = &cannedService{status: 503}
+		if _, err := service.client(t, client.WithRetries(50)).GetPet(t.Context(), 1); err == nil || len(service.requestTimes) != 51 {
+			t.Errorf("got %v after %d attempts", err, len(service.requestTimes))
 		}
 	})
 }
 
-func TestRetryAfter(t *testing.T) {
+func TestRetryAfterIsHonoured(t *testing.T) {
 	t.Parallel()
 	inSevenSeconds := func() string { return time.Now().Add(7 * time.Second).UTC().Format(http.TimeFormat) }
 	for _, c := range []struct {
 		name        string
 		retryAfter  func() string
-		least, most time.Duration // of the first wait
+		least, most time.Duration // range of the first wait
 	}{
 		{"seconds", always("7"), 7 * time.Second, 7250 * time.Millisecond},
 		{"a date", inSevenSeconds, 6 * time.Second, 7250 * time.Millisecond},
 		{"nothing", always("0"), 0, 250 * time.Millisecond},
-		{"a date that is over", always("Fri, 31 Dec 1999 23:59:59 GMT"), 0, 250 * time.Millisecond},
+		{"a past date", always("Fri, 31 Dec 1999 23:59:59 GMT"), 0, 250 * time.Millisecond},
 		{"nonsense", always("soon"), 0, 250 * time.Millisecond},
 		{"a negative number", always("-7"), 0, 250 * time.Millisecond},
 	} {
@@ -103,14 +103,14 @@ func TestRetryAfter(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				for _, status := range []int{429, 503} {
-					service := &refusal{status: status, retryAfter: c.retryAfter}
+					service := &cannedService{status: status, retryAfter: c.retryAfter}
 					_, err := service.client(t, client.WithRetries(1)).GetPet(t.Context(), 1)
 					e, _ := errors.AsType[*client.Error](err)
-					if len(service.at) != 2 {
-						t.Fatalf("%d attempts were made", len(service.at))
+					if len(service.requestTimes) != 2 {
+						t.Fatalf("made %d attempts", len(service.requestTimes))
 					}
-					if wait := service.at[1].Sub(service.at[0]); wait < c.least || wait >= c.most {
-						t.Errorf("%d: it waited for %v", status, wait)
+					if wait := service.requestTimes[1].Sub(service.requestTimes[0]); wait < c.least || wait >= c.most {
+						t.Errorf("%d: waited %v", status, wait)
 					}
 					if e.Status != status || e.RetryAfter < c.least || e.RetryAfter > c.most {
 						t.Errorf("%d: got %+v", status, e)
@@ -121,31 +121,31 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// Who is told to come back in an hour is told so at once.
-func TestRetryAfterTooLong(t *testing.T) {
+// A Retry-After of an hour is not waited for: the call fails at once.
+func TestLongRetryAfterFailsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		for _, text := range []string{"3600", "61", "2147483647", "99999999999999999999"} {
-			service := &refusal{status: 429, retryAfter: always(text)}
+			service := &cannedService{status: 429, retryAfter: always(text)}
 			start := time.Now()
 			_, err := service.client(t).GetPet(t.Context(), 1)
-			if e, _ := errors.AsType[*client.Error](err); len(service.at) != 1 || !time.Now().Equal(start) || e.RetryAfter < time.Minute {
-				t.Errorf("%s: got %+v after %d attempts and %v", text, err, len(service.at), time.Since(start))
+			if e, _ := errors.AsType[*client.Error](err); len(service.requestTimes) != 1 || !time.Now().Equal(start) || e.RetryAfter < time.Minute {
+				t.Errorf("%s: got %+v after %d attempts and %v", text, err, len(service.requestTimes), time.Since(start))
 			}
 		}
 	})
 }
 
-func TestNoWaitPastTheDeadline(t *testing.T) {
+func TestBackoffEndsBeforeTheDeadline(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 		defer cancel()
-		service := &refusal{status: 503, retryAfter: always("7")}
+		service := &cannedService{status: 503, retryAfter: always("7")}
 		_, err := service.client(t).GetPet(ctx, 1)
-		if took := time.Since(start); len(service.at) != 3 || took > 14750*time.Millisecond {
-			t.Errorf("%d attempts took %v", len(service.at), took)
+		if took := time.Since(start); len(service.requestTimes) != 3 || took > 14750*time.Millisecond {
+			t.Errorf("%d attempts took %v", len(service.requestTimes), took)
 		}
 		if e, ok := errors.AsType[*client.Error](err); !ok || e.Status != 503 {
 			t.Errorf("got %v", err)
@@ -153,16 +153,16 @@ func TestNoWaitPastTheDeadline(t *testing.T) {
 	})
 }
 
-func TestCancelledWhileWaiting(t *testing.T) {
+func TestCancelDuringBackoff(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(2*time.Second, cancel)
-		service := &refusal{status: 503, retryAfter: always("7")}
+		service := &cannedService{status: 503, retryAfter: always("7")}
 		_, err := service.client(t).GetPet(ctx, 1)
-		if took := time.Since(start); len(service.at) != 1 || took != 2*time.Second {
-			t.Errorf("%d attempts took %v", len(service.at), took)
+		if took := time.Since(start); len(service.requestTimes) != 1 || took != 2*time.Second {
+			t.Errorf("%d attempts took %v", len(service.requestTimes), took)
 		}
 		e, ok := errors.AsType[*client.Error](err)
 		if !ok || e.Status != 503 || !errors.Is(err, context.Canceled) {

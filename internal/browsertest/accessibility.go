@@ -10,11 +10,11 @@ import (
 //go:embed axe/axe.min.js
 var axe string
 
-// Accessible runs axe on the page: nothing that would keep somebody from using it may be found, and all of it fits the width of
-// the screen.
+// Accessible fails the test if axe finds serious violations on the page, or if the page is wider than the
+// screen.
 func (p *Page) Accessible(what string) {
 	p.t.Helper()
-	if problems := p.AccessProblems(); len(problems) > 0 {
+	if problems := p.AccessibilityViolations(); len(problems) > 0 {
 		p.t.Errorf("%s:\n%s", what, strings.Join(problems, "\n"))
 	}
 	if wide := Eval[int](p, "document.documentElement.scrollWidth - innerWidth"); wide > 0 {
@@ -22,13 +22,13 @@ func (p *Page) Accessible(what string) {
 	}
 }
 
-// AccessProblems returns what axe finds serious or worse.
-func (p *Page) AccessProblems() []string {
+// AccessibilityViolations returns the violations that axe rates serious or critical.
+func (p *Page) AccessibilityViolations() []string {
 	p.t.Helper()
 	if !Eval[bool](p, "!!window.axe") {
 		p.Run(chromedp.Evaluate(axe+";0", nil))
 	}
-	// What has the colour of its background it takes for hidden on purpose, and is not sure.
+	// axe reports text in the colour of its background only as incomplete: it could be hidden on purpose.
 	return Eval[[]string](p, `axe.run(document, {resultTypes: ["violations", "incomplete"]}).then(r => [
 		...r.violations.filter(v => v.impact === "serious" || v.impact === "critical"),
 		...r.incomplete.map(v => ({...v, nodes: v.nodes.filter(n => n.any.some(a => a.message.includes("1:1 contrast")))})).filter(v => v.nodes.length > 0)]

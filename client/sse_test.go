@@ -12,38 +12,38 @@ import (
 	"time"
 )
 
-// read reads a stream to its end and says what came, one line for each block.
-func read(in io.Reader) (said []string, retry time.Duration, err error) {
-	s := newStream(in)
+// read reads a stream to its end and describes each message in one line.
+func read(in io.Reader) (described []string, retry time.Duration, err error) {
+	s := newSSEReader(in)
 	for {
 		b, err := s.next()
 		if err != nil {
-			return said, s.retry, err
+			return described, s.retry, err
 		}
-		said = append(said, say(b.name, b.id, string(b.data), b.hasData))
+		described = append(described, describe(b.name, b.id, string(b.data), b.hasData))
 	}
 }
 
-func say(name, id, data string, hasData bool) string {
+func describe(name, id, data string, hasData bool) string {
 	if !hasData {
-		return fmt.Sprintf("id %q", id) // its name goes with it
+		return fmt.Sprintf("id %q", id) // without data the name is ignored
 	}
 	return fmt.Sprintf("id %q name %q data %q", id, name, data)
 }
 
-// readSimply does the same as plainly as it can be said.
-func readSimply(text string) (said []string, retry time.Duration) {
+// readReference is a simple reference implementation of read.
+func readReference(text string) (described []string, retry time.Duration) {
 	text = strings.TrimPrefix(text, "\uFEFF")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	lines := strings.Split(text, "\n")
 	var name, data, id string
 	retry = -1
-	for _, line := range lines[:len(lines)-1] { // the last one has no end
+	for _, line := range lines[:len(lines)-1] { // the last line is incomplete
 		field, value, _ := strings.Cut(line, ":")
 		value = strings.TrimPrefix(value, " ")
 		switch {
 		case line == "":
-			said = append(said, say(name, id, strings.TrimSuffix(data, "\n"), data != ""))
+			described = append(described, describe(name, id, strings.TrimSuffix(data, "\n"), data != ""))
 			name, data = "", ""
 		case field == "event":
 			name = value
@@ -62,7 +62,7 @@ func readSimply(text string) (said []string, retry time.Duration) {
 			retry = time.Duration(millis) * time.Millisecond
 		}
 	}
-	return said, retry
+	return described, retry
 }
 
 var streams = []struct {
@@ -82,29 +82,29 @@ var streams = []struct {
 	{"a name without data", "event: reset\n\ndata: x\n\n", []string{`id ""`, `id "" name "" data "x"`}},
 	{"the last name counts", "event: a\nevent: b\nevent\ndata: x\n\n", []string{`id "" name "" data "x"`}},
 	{"an id without data", "id: 7\n\ndata: x\n\n", []string{`id "7"`, `id "7" name "" data "x"`}},
-	{"an id stays", "id: 7\ndata: x\n\ndata: y\n\n", []string{`id "7" name "" data "x"`, `id "7" name "" data "y"`}},
+	{"an id persists", "id: 7\ndata: x\n\ndata: y\n\n", []string{`id "7" name "" data "x"`, `id "7" name "" data "y"`}},
 	{"an empty id", "id: 7\n\nid\n\n", []string{`id "7"`, `id ""`}},
-	{"an id with a zero", "id: 7\n\nid: 8\x009\n\n", []string{`id "7"`, `id "7"`}},
+	{"an id with a NUL", "id: 7\n\nid: 8\x009\n\n", []string{`id "7"`, `id "7"`}},
 	{"comments", ": hello\n:\n:data: x\n\n", []string{`id ""`}},
-	{"fields that nobody knows", "Data: x\n data: x\nfoo\nfoo: bar\n\n", []string{`id ""`}},
+	{"unknown fields", "Data: x\n data: x\nfoo\nfoo: bar\n\n", []string{`id ""`}},
 	{"line feeds", "data: a\n\ndata: b\n\n", []string{`id "" name "" data "a"`, `id "" name "" data "b"`}},
 	{"carriage returns", "data: a\r\rdata: b\r\r", []string{`id "" name "" data "a"`, `id "" name "" data "b"`}},
-	{"both", "data: a\r\n\r\ndata: b\r\n\r\n", []string{`id "" name "" data "a"`, `id "" name "" data "b"`}},
-	{"all kinds of ends", "data: a\r\ndata: b\rdata: c\n\r\n", []string{`id "" name "" data "a\nb\nc"`}},
-	{"the wrong way round", "data: a\n\rdata: b\n\r", []string{`id "" name "" data "a"`, `id "" name "" data "b"`}},
+	{"CR LF", "data: a\r\n\r\ndata: b\r\n\r\n", []string{`id "" name "" data "a"`, `id "" name "" data "b"`}},
+	{"mixed line endings", "data: a\r\ndata: b\rdata: c\n\r\n", []string{`id "" name "" data "a\nb\nc"`}},
+	{"LF CR", "data: a\n\rdata: b\n\r", []string{`id "" name "" data "a"`, `id "" name "" data "b"`}},
 	{"a byte order mark", "\uFEFFdata: x\n\n", []string{`id "" name "" data "x"`}},
-	{"two of them", "\uFEFF\uFEFFdata: x\n\n", []string{`id ""`}},
-	{"one later", "data: x\n\n\uFEFFdata: y\n\n", []string{`id "" name "" data "x"`, `id ""`}},
-	{"one before nothing", "\uFEFF\ndata: x\n\n", []string{`id ""`, `id "" name "" data "x"`}},
-	{"half of one", "\xEF\xBBdata: x\n\n", []string{`id ""`}},
-	{"no UTF-8", "data: \xFF\n\n", []string{`id "" name "" data "\xff"`}},
+	{"two byte order marks", "\uFEFF\uFEFFdata: x\n\n", []string{`id ""`}},
+	{"a byte order mark later", "data: x\n\n\uFEFFdata: y\n\n", []string{`id "" name "" data "x"`, `id ""`}},
+	{"a byte order mark before an empty line", "\uFEFF\ndata: x\n\n", []string{`id ""`, `id "" name "" data "x"`}},
+	{"half a byte order mark", "\xEF\xBBdata: x\n\n", []string{`id ""`}},
+	{"invalid UTF-8", "data: \xFF\n\n", []string{`id "" name "" data "\xff"`}},
 	{"an event without end", "data: x\n\nid: 7\ndata: y\n", []string{`id "" name "" data "x"`}},
 	{"a line without end", "data: x\n\nid: 7", []string{`id "" name "" data "x"`}},
-	{"as the service does it", "retry: 2000\nid: 6\n\nid: 7\ndata: {}\n\n:\n\n:\nid: 9\n\n",
+	{"like the service", "retry: 2000\nid: 6\n\nid: 7\ndata: {}\n\n:\n\n:\nid: 9\n\n",
 		[]string{`id "6"`, `id "7" name "" data "{}"`, `id "7"`, `id "9"`}},
 }
 
-func TestStreams(t *testing.T) {
+func TestReadSSE(t *testing.T) {
 	t.Parallel()
 	for _, c := range streams {
 		got, _, err := read(strings.NewReader(c.text))
@@ -114,7 +114,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-func TestStreamRetry(t *testing.T) {
+func TestSSERetryField(t *testing.T) {
 	t.Parallel()
 	const most = math.MaxInt64 / time.Millisecond * time.Millisecond
 	for text, want := range map[string]time.Duration{
@@ -127,11 +127,11 @@ func TestStreamRetry(t *testing.T) {
 	}
 }
 
-// After a carriage return the line is whole: to wait for what follows would hold the event back.
-func TestStreamDoesNotWait(t *testing.T) {
+// A CR completes the line: waiting for an LF would delay the event.
+func TestSSELineEndsAtCarriageReturn(t *testing.T) {
 	t.Parallel()
 	in, out := io.Pipe()
-	s := newStream(in)
+	s := newSSEReader(in)
 	for _, part := range []string{"data: x\r\r", "\ndata: y\r\n\r", "\n\n"} {
 		go out.Write([]byte(part))
 		if _, err := s.next(); err != nil {
@@ -140,9 +140,9 @@ func TestStreamDoesNotWait(t *testing.T) {
 	}
 }
 
-func TestStreamBounds(t *testing.T) {
+func TestSSESizeLimits(t *testing.T) {
 	t.Parallel()
-	full := strings.Repeat("x", maxBlock-len("data:"))
+	full := strings.Repeat("x", maxMessage-len("data:"))
 	for _, c := range []struct {
 		name, text string
 		ok         bool
@@ -152,10 +152,10 @@ func TestStreamBounds(t *testing.T) {
 		{"a line without end", full + full, false},
 		{"a comment that is too long", ":" + full + "xxxxx\n\n", false},
 		{"lines that are too long together", "data:" + full + "\ndata: 123456\n\n", false},
-		{"one after the other", "data:" + full + "\n\ndata:" + full + "\n\n", true},
+		{"consecutive events", "data:" + full + "\n\ndata:" + full + "\n\n", true},
 		{"many comments", strings.Repeat(":"+full[:1000]+"\n", 1100) + "\n", true},
 	} {
-		s := newStream(strings.NewReader(c.text))
+		s := newSSEReader(strings.NewReader(c.text))
 		var err error
 		for err == nil {
 			_, err = s.next()
@@ -163,23 +163,23 @@ func TestStreamBounds(t *testing.T) {
 		if (err == io.EOF) != c.ok || !c.ok && !errors.Is(err, errTooLarge) {
 			t.Errorf("%s: got %v", c.name, err)
 		}
-		if n := cap(s.line) + cap(s.data); n > 4*maxBlock {
-			t.Errorf("%s: %d bytes are kept", c.name, n)
+		if n := cap(s.line) + cap(s.data); n > 4*maxMessage {
+			t.Errorf("%s: keeps %d bytes", c.name, n)
 		}
 	}
 }
 
-func FuzzStream(f *testing.F) {
+func FuzzSSE(f *testing.F) {
 	for _, c := range streams {
 		f.Add([]byte(c.text), len(c.text)/2)
 		f.Add([]byte(strings.ReplaceAll(c.text, "\n", "\r\n")), 1)
 	}
 	f.Add([]byte("retry: 18446744073709551616\n\n"), 3)
 	f.Fuzz(func(t *testing.T, text []byte, cut int) {
-		if len(text) > maxBlock {
+		if len(text) > maxMessage {
 			return
 		}
-		want, wantRetry := readSimply(string(text))
+		want, wantRetry := readReference(string(text))
 		cut = max(0, min(cut, len(text)))
 		for name, in := range map[string]io.Reader{
 			"as a whole":    bytes.NewReader(text),
@@ -190,7 +190,7 @@ func FuzzStream(f *testing.F) {
 			"up to the cut": io.LimitReader(bytes.NewReader(text), int64(cut)),
 		} {
 			got, retry, err := read(in)
-			if name == "up to the cut" { // what came before it is not changed by what comes after
+			if name == "up to the cut" { // later data does not change earlier messages
 				if len(got) > len(want) || strings.Join(got, "\n") != strings.Join(want[:len(got)], "\n") {
 					t.Errorf("%s: got %q, want the start of %q", name, got, want)
 				}

@@ -5,27 +5,27 @@ import (
 	"net/netip"
 )
 
-// refusal is why no connection is made to an address.
-type refusal struct {
+// addressError reports that an address is not public.
+type addressError struct {
 	addr netip.Addr
 	kind string
 }
 
-func (r *refusal) Error() string {
-	return fmt.Sprintf("the address %s is %s; messages go to public addresses alone, unless the service was started to allow others",
+func (r *addressError) Error() string {
+	return fmt.Sprintf("the address %s is %s; webhooks may only use public addresses unless the service allows private ones",
 		r.addr, r.kind)
 }
 
-// notPublic are the addresses inside the public space, and in IPv4, at which nobody on the internet can be.
-var notPublic = []struct {
+// nonPublicRanges lists all of IPv4, and the parts of 2000::/3, that are not publicly reachable.
+var nonPublicRanges = []struct {
 	prefix netip.Prefix
 	kind   string
 }{
 	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified"},
 	{netip.MustParsePrefix("10.0.0.0/8"), "private"},
-	{netip.MustParsePrefix("100.64.0.0/10"), "private"}, // behind the address translation of a provider
+	{netip.MustParsePrefix("100.64.0.0/10"), "private"}, // carrier-grade NAT
 	{netip.MustParsePrefix("127.0.0.0/8"), "loopback"},
-	{netip.MustParsePrefix("169.254.0.0/16"), "link-local"}, // where clouds tell machines their secrets
+	{netip.MustParsePrefix("169.254.0.0/16"), "link-local"}, // includes the cloud metadata services
 	{netip.MustParsePrefix("172.16.0.0/12"), "private"},
 	{netip.MustParsePrefix("192.0.0.0/24"), "reserved"},
 	{netip.MustParsePrefix("192.0.2.0/24"), "reserved"},
@@ -36,7 +36,7 @@ var notPublic = []struct {
 	{netip.MustParsePrefix("203.0.113.0/24"), "reserved"},
 	{netip.MustParsePrefix("224.0.0.0/4"), "multicast"},
 	{netip.MustParsePrefix("240.0.0.0/4"), "reserved"},
-	{netip.MustParsePrefix("2001::/23"), "reserved"}, // Teredo and other protocols
+	{netip.MustParsePrefix("2001::/23"), "reserved"}, // protocol assignments, including Teredo
 	{netip.MustParsePrefix("2001:db8::/32"), "reserved"},
 	{netip.MustParsePrefix("3fff::/20"), "reserved"},
 }
@@ -47,24 +47,25 @@ var (
 	sixToFour  = netip.MustParsePrefix("2002::/16")
 )
 
-// publicOnly refuses an address that is not on the internet.
-func publicOnly(addr netip.Addr) error {
-	if kind := kindOf(addr); kind != "" {
-		return &refusal{addr, kind}
+// requirePublic returns an error for an address that is not publicly reachable.
+func requirePublic(addr netip.Addr) error {
+	if kind := nonPublicKind(addr); kind != "" {
+		return &addressError{addr, kind}
 	}
 	return nil
 }
 
-// kindOf says why an address is not public, or "". In IPv6 only the part that is given out is public.
-func kindOf(addr netip.Addr) string {
+// nonPublicKind names the kind of an address that is not public, or returns "". In IPv6 only 2000::/3 is
+// public.
+func nonPublicKind(addr netip.Addr) string {
 	if addr.Zone() != "" {
 		return "link-local"
 	}
 	addr = addr.Unmap()
-	if inside, ok := translated(addr); ok {
-		return kindOf(inside)
+	if inside, ok := embeddedIPv4(addr); ok {
+		return nonPublicKind(inside)
 	}
-	for _, part := range notPublic {
+	for _, part := range nonPublicRanges {
 		if part.prefix.Contains(addr) {
 			return part.kind
 		}
@@ -86,9 +87,8 @@ func kindOf(addr netip.Addr) string {
 	return "reserved"
 }
 
-// translated returns the IPv4 address that packets to an IPv6 address reach, where it stands for one: networks without
-// IPv4 reach the rest of the internet so.
-func translated(addr netip.Addr) (netip.Addr, bool) {
+// embeddedIPv4 returns the IPv4 address that a NAT64 or 6to4 address stands for: packets to it end up there.
+func embeddedIPv4(addr netip.Addr) (netip.Addr, bool) {
 	b := addr.As16()
 	switch {
 	case nat64.Contains(addr):

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// script tells wrk what to send, and prints at the end what the run was like in one line. Each thread takes every so-manieth
-// part, so that no two requests of a run share one until all are used. With a pace there is one thread, and each request has its
-// time; one that is late is not left out.
+// script generates the requests of wrk and prints the result in one line. Threads take parts in turn, so that
+// no part is used twice before all have been used. With a pace there is one thread, and every request has a
+// scheduled time; late requests are not skipped.
 const script = `
 local threads = 0
 function setup(thread)
@@ -53,10 +53,10 @@ function done(summary, latency)
 end
 `
 
-// load drives one server for a while with wrk. An answer that is no 2xx, or a broken connection, makes the figure
-// meaningless: then there is none.
+// load applies a load to a server with wrk. It fails if any response is not 2xx or any connection breaks: the
+// figure would be meaningless.
 func load(ctx context.Context, dir, base string, r request, connections int, duration time.Duration) (sample, error) {
-	threads := min(connections, 2) // wrk asks for whole seconds and at least one connection for each thread
+	threads := min(connections, 2) // wrk needs at least one connection for each thread
 	if r.pace > 0 {
 		threads = 1
 	}
@@ -71,7 +71,7 @@ func load(ctx context.Context, dir, base string, r request, connections int, dur
 		return sample{}, err
 	}
 	seconds := max(1, int(duration.Round(time.Second).Seconds()))
-	limit, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+patience)
+	limit, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second+timeout)
 	defer cancel()
 	cmd := exec.CommandContext(limit, "wrk", "-t", strconv.Itoa(threads), "-c", strconv.Itoa(connections),
 		"-d", strconv.Itoa(seconds), "--timeout", "10", "-s", path, base)
@@ -86,14 +86,14 @@ func parseResult(output string) (sample, error) {
 	_, line, found := strings.Cut(output, "RESULT ")
 	var requests, micros, p50, p99, connect, read, write, timeout, status int64
 	if _, err := fmt.Sscan(line, &requests, &micros, &p50, &p99, &connect, &read, &write, &timeout, &status); !found || err != nil {
-		return sample{}, fmt.Errorf("wrk did not say how it went:\n%s", output)
+		return sample{}, fmt.Errorf("wrk printed no result:\n%s", output)
 	}
 	if connect+read+write+timeout+status > 0 {
-		return sample{}, fmt.Errorf("of %d requests %d got an answer that was no success, and connections failed: "+
-			"%d at connecting, %d at reading, %d at writing, %d for time", requests, status, connect, read, write, timeout)
+		return sample{}, fmt.Errorf("of %d requests %d did not succeed, and connections failed: "+
+			"%d connecting, %d reading, %d writing, %d timeouts", requests, status, connect, read, write, timeout)
 	}
 	if requests == 0 {
-		return sample{}, fmt.Errorf("no request was answered")
+		return sample{}, fmt.Errorf("no request got a response")
 	}
 	return sample{
 		perSecond: float64(requests) / (float64(micros) / 1e6),

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// The subjects, as the table names them.
+// The names of the subjects in the table.
 const (
 	service    = "animalstore"
 	bare       = "bare net/http"
@@ -24,51 +24,51 @@ const (
 
 const serviceKey = "Bearer the-key-of-the-benchmark"
 
-// target is a subject that runs and can be loaded.
+// target is a running subject.
 type target interface {
-	// load drives it for a while over so many connections.
+	// load applies the load over connections for a duration.
 	load(ctx context.Context, connections int, duration time.Duration) (sample, error)
-	// stop ends it.
+	// stop stops the subject.
 	stop() error
 }
 
-// httpTarget is a program that answers HTTP.
+// httpTarget is a program that serves HTTP.
 type httpTarget struct {
-	process *process
-	dir     string
-	base    string
-	request request
-	beside  request // runs beside the load, where it has a pace
-	turns   int     // there are so many
-	turn    int     // the next
+	process    *process
+	dir        string
+	base       string
+	request    request
+	concurrent request // runs during the load, if it has a pace
+	turns      int     // the total number
+	turn       int     // the next one
 }
 
-// besideConnections is over how many connections animals are added beside a load.
-const besideConnections = 64
+// concurrentConnections is the number of connections of the concurrent creates.
+const concurrentConnections = 64
 
 func (t *httpTarget) stop() error { return t.process.stop() }
 
 func (t *httpTarget) load(ctx context.Context, connections int, duration time.Duration) (sample, error) {
-	if t.beside.pace == 0 {
-		return load(ctx, t.dir, t.base, t.next(), connections, duration)
+	if t.concurrent.pace == 0 {
+		return load(ctx, t.dir, t.base, t.nextRequest(), connections, duration)
 	}
-	var beside sample
-	var besideErr error
+	var creates sample
+	var createsErr error
 	var both sync.WaitGroup
 	both.Go(func() {
-		beside, besideErr = load(ctx, t.dir, t.base, t.beside, besideConnections, duration+time.Second)
+		creates, createsErr = load(ctx, t.dir, t.base, t.concurrent, concurrentConnections, duration+time.Second)
 	})
-	time.Sleep(time.Second / 2) // so that it goes on from before the load until after it
-	s, err := load(ctx, t.dir, t.base, t.next(), connections, duration)
+	time.Sleep(time.Second / 2) // it starts before the load and ends after it
+	s, err := load(ctx, t.dir, t.base, t.nextRequest(), connections, duration)
 	both.Wait()
-	s.creates = beside.perSecond
-	return s, errors.Join(err, besideErr)
+	s.creates = creates.perSecond
+	return s, errors.Join(err, createsErr)
 }
 
-// next is what the next turn asks for. Where each part works once, it has its share of them.
-func (t *httpTarget) next() request {
+// nextRequest returns the request of the next turn. If parts can be used only once, each turn gets its share.
+func (t *httpTarget) nextRequest() request {
 	r := t.request
-	if r.spends {
+	if r.consumesParts {
 		share := len(r.parts) / t.turns
 		r.parts = r.parts[t.turn*share:][:share]
 		t.turn++
@@ -76,12 +76,12 @@ func (t *httpTarget) next() request {
 	return r
 }
 
-// prepare waits for a program, checks that it answers what is to be measured, and warms it up.
+// prepare waits for the program, checks its response, and warms it up.
 func (t *httpTarget) prepare(ctx context.Context, ready string) error {
 	if _, _, err := t.process.waitFor(t.base+ready, t.request.key); err != nil {
 		return err
 	}
-	last := max(0, len(t.request.parts)-1) // of the last turn, which will hardly come so far
+	last := max(0, len(t.request.parts)-1) // the load will hardly get that far
 	if _, err := t.request.once(t.base, last); err != nil {
 		return err
 	}
@@ -89,20 +89,20 @@ func (t *httpTarget) prepare(ctx context.Context, ready string) error {
 	return err
 }
 
-// engine is a kind of database, on which the program is measured.
+// engine is a database engine that the service is measured on.
 type engine struct {
-	cases string // how the names of its cases begin
-	// start starts the program on a copy of the store with so many animals.
+	prefix string // prefix of the names of its cases
+	// start starts the service on a copy of the store with this number of animals.
 	start func(ctx context.Context, dir string, animals int) (*process, string, error)
-	// insert imports animals without the program, as the baseline of that name does, and tells how long it took.
+	// insert imports animals without the service, as the baseline does, and returns the duration.
 	insert   func(ctx context.Context, dir string, animals int) (time.Duration, error)
 	baseline string
-	// clear removes what others have left that could still make work.
+	// clear removes databases of earlier measurements that could still cause work.
 	clear func(ctx context.Context) error
 }
 
-// file is the embedded database.
-func (b *bench) file() engine {
+// sqliteEngine is the embedded database.
+func (b *bench) sqliteEngine() engine {
 	return engine{"", b.startOnFile, insertAll, bareInserts, func(context.Context) error { return nil }}
 }
 
@@ -117,7 +117,7 @@ func (b *bench) startOnFile(ctx context.Context, dir string, animals int) (*proc
 	return b.startOn(ctx, dir, filepath.Join(dir, databaseName))
 }
 
-// startOn starts the program on a database.
+// startOn starts the service on a database.
 func (b *bench) startOn(ctx context.Context, dir, database string) (*process, string, error) {
 	addr, err := freeAddress()
 	if err != nil {
@@ -128,8 +128,8 @@ func (b *bench) startOn(ctx context.Context, dir, database string) (*process, st
 	return p, "http://" + addr, err
 }
 
-// startBare starts the bare handler with an answer of the service.
-func (b *bench) startBare(ctx context.Context, dir string, a answer, decode string) (*process, string, error) {
+// startBare starts the bare handler with a recorded response of the service.
+func (b *bench) startBare(ctx context.Context, dir string, a recordedResponse, decode string) (*process, string, error) {
 	addr, err := freeAddress()
 	if err != nil {
 		return nil, "", err
@@ -138,15 +138,15 @@ func (b *bench) startBare(ctx context.Context, dir string, a answer, decode stri
 	if err != nil {
 		return nil, "", err
 	}
-	file := filepath.Join(dir, "answer.json")
+	file := filepath.Join(dir, "response.json")
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return nil, "", err
 	}
-	p, err := startProcess(ctx, dir, nil, b.program("bare"), "-addr", addr, "-answer", file, "-decode", decode)
+	p, err := startProcess(ctx, dir, nil, b.program("bare"), "-addr", addr, "-response", file, "-decode", decode)
 	return p, "http://" + addr, err
 }
 
-// nginxSettings are what its users set for speed: no log of requests, sendfile, files kept open, connections kept long.
+// nginxSettings are tuned for speed: no access log, sendfile, cached file handles, long keep-alive.
 const nginxSettings = `%s
 daemon off;
 worker_processes %d;
@@ -165,21 +165,21 @@ http {
 		listen %[4]s;
 		root %[3]s;
 		location / {
-			try_files /answer.json =404;
+			try_files /response.json =404;
 %[5]s		}
 	}
 }
 `
 
-// startNginx starts nginx with the body of an answer as a file, and with the answer's headers.
-func (b *bench) startNginx(ctx context.Context, dir string, a answer) (*process, string, error) {
+// startNginx starts nginx with the body of a recorded response as a file, and with its headers.
+func (b *bench) startNginx(ctx context.Context, dir string, a recordedResponse) (*process, string, error) {
 	addr, err := freeAddress()
 	if err != nil {
 		return nil, "", err
 	}
 	user := ""
 	if os.Getuid() == 0 {
-		user = "user root;" // another user could not read the folder
+		user = "user root;" // other users cannot read the folder
 	}
 	var headers strings.Builder
 	for name, values := range a.Header {
@@ -194,7 +194,7 @@ func (b *bench) startNginx(ctx context.Context, dir string, a answer) (*process,
 	if err := os.WriteFile(config, []byte(settings), 0o600); err != nil {
 		return nil, "", err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "answer.json"), a.Body, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "response.json"), a.Body, 0o600); err != nil {
 		return nil, "", err
 	}
 	p, err := startProcess(ctx, dir, nil, "nginx", "-p", dir, "-e", filepath.Join(dir, "error.log"), "-c", config)

@@ -1,10 +1,10 @@
 package demo
 
-// sorts are the categories of the shop, from 1 on, with the kinds of animals in each and how often one comes.
-var sorts = []struct {
-	name  string
-	often int
-	kinds []string
+// categories lists the categories, with ids from 1, the breeds in each, and their relative frequency.
+var categories = []struct {
+	name   string
+	weight int
+	breeds []string
 }{
 	{"Dogs", 17, []string{"Beagle", "Border Collie", "Cocker Spaniel", "Dachshund", "Golden Retriever", "Jack Russell", "Labrador", "Pug", "Shiba Inu", "Whippet", "mongrel"}},
 	{"Cats", 21, []string{"Bengal", "British Shorthair", "European Shorthair", "Maine Coon", "Norwegian Forest", "Persian", "Ragdoll", "Russian Blue", "Siamese", "Sphynx"}},
@@ -15,7 +15,7 @@ var sorts = []struct {
 	{"Small animals", 12, []string{"chinchilla", "degu", "ferret", "guinea pig", "Roborovski hamster", "Syrian hamster", "fancy rat"}},
 }
 
-// petNames are what people call them. Every category uses each at most once.
+// petNames are the names of the animals. A category uses each name once before it repeats any.
 var petNames = []string{
 	"Ada", "Alfie", "Amber", "Anouk", "Archie", "Arlo", "Bailey", "Barney", "Basil", "Bella", "Biscuit", "Bonnie", "Bruno",
 	"Bubbles", "Buddy", "Casper", "Čenda", "Charlie", "Chloé", "Clementine", "Cleo", "Clover", "Coco", "Cookie", "Daisy", "Dexter",
@@ -28,7 +28,7 @@ var petNames = []string{
 	"Waffles", "Willow", "Winnie", "Yuki", "Ziggy", "Zoë", "Zorro", "Żabka", "Жужа", "小白",
 }
 
-// customers are whom an animal is held for.
+// customers are references for orders.
 var customers = []string{
 	"Mrs Novák, calls on Friday", "Family Okafor", "Mr Lindqvist", "J. Moreau", "Priya S.", "Haruto, after school", "The Garcías",
 	"Ms Fitzgerald", "deposit paid, Kowalski", "Dr Haas", "Amélie, with her father", "Family Ndiaye", "Mr and Mrs Rossi", "O'Brien, farm",

@@ -15,14 +15,15 @@ import (
 )
 
 const (
-	importPart = 5_000 // animals that the command sends at a time
-	importRows = 500   // animals, or their events, that one statement inserts
+	importPart = 5_000 // animals per request of the import command
+	importRows = 500   // rows per INSERT statement
 )
 
-// checkPart is what is asked before a part of an import is written: nothing, where new categories are welcome.
-var checkPart = errand{do: func(context.Context, pgx.Tx, int64) error { return nil }}
+// checkPart is the transaction that validates a part of an import. With open categories it sends no queries.
+var checkPart = operation{do: func(context.Context, pgx.Tx, int64) error { return nil }}
 
-// insertAll imports animals with the queries of the service, a part of them in each transaction. All are checked before.
+// insertAll imports animals with the queries of the service, one transaction per part. All parts are
+// validated first.
 func (p *postgres) insertAll(ctx context.Context, _ string, animals int) (took time.Duration, err error) {
 	l, err := p.startLoop(ctx, none)
 	if err != nil {
@@ -38,10 +39,10 @@ func (p *postgres) insertAll(ctx context.Context, _ string, animals int) (took t
 	for done := 0; done < animals; done += importPart {
 		part := make([]shop.NewPet, importPart)
 		for i := range part {
-			part[i] = petOf(int64(done + i + 1))
+			part[i] = newPet(int64(done + i + 1))
 		}
 		key := fmt.Sprintf("part-%d", done)
-		for _, e := range []errand{askForKept(key), insertPart(key, part)} {
+		for _, e := range []operation{findStoredResponse(key), insertPart(key, part)} {
 			if err := l.run(ctx, e); err != nil {
 				return 0, err
 			}
@@ -50,17 +51,17 @@ func (p *postgres) insertAll(ctx context.Context, _ string, animals int) (took t
 	return time.Since(began), nil
 }
 
-// askForKept looks whether a part was sent before.
-func askForKept(key string) errand {
-	return errand{do: func(ctx context.Context, tx pgx.Tx, _ int64) error {
+// findStoredResponse looks up the idempotency key of a part.
+func findStoredResponse(key string) operation {
+	return operation{do: func(ctx context.Context, tx pgx.Tx, _ int64) error {
 		_, err := rowsOf(ctx, tx, "SELECT fingerprint, status, header, body, kept_at FROM kept_answers WHERE principal = $1 AND key = $2", 0, key)
 		return err
 	}}
 }
 
-func insertPart(key string, part []shop.NewPet) errand {
-	return errand{writes: true, do: func(ctx context.Context, tx pgx.Tx, n int64) error {
-		if err := askForKept(key).do(ctx, tx, n); err != nil {
+func insertPart(key string, part []shop.NewPet) operation {
+	return operation{writes: true, do: func(ctx context.Context, tx pgx.Tx, n int64) error {
+		if err := findStoredResponse(key).do(ctx, tx, n); err != nil {
 			return err
 		}
 		if err := ensureCategories(ctx, tx, part); err != nil {
@@ -71,7 +72,7 @@ func insertPart(key string, part []shop.NewPet) errand {
 			return err
 		}
 		err = insertRows(ctx, tx, "event_inbox (type, subject, actor, data, at)", "($, $, $, $, "+serverMicros+")", pets, func(p shop.Pet) []any {
-			return []any{shop.PetCreated, subjectOf(p), "configured", saying(p, "null")}
+			return []any{shop.PetCreated, subjectOf(p), "configured", eventData(p, "null")}
 		})
 		if err != nil {
 			return err
@@ -85,7 +86,7 @@ func insertPart(key string, part []shop.NewPet) errand {
 	}}
 }
 
-// ensureCategories adds those of a part that there are not, and then tells of them.
+// ensureCategories creates the missing categories of a part, and then their events.
 func ensureCategories(ctx context.Context, tx pgx.Tx, part []shop.NewPet) error {
 	var ids, created []int64
 	for _, n := range part {
@@ -102,7 +103,7 @@ func ensureCategories(ctx context.Context, tx pgx.Tx, part []shop.NewPet) error 
 		}
 	}
 	for _, id := range created {
-		if err := tell(ctx, tx, shop.CategoryCreated, fmt.Sprintf("categories/%d", id), fmt.Sprintf(`{"current":{"id":%d},"previous":null}`, id)); err != nil {
+		if err := insertEvent(ctx, tx, shop.CategoryCreated, fmt.Sprintf("categories/%d", id), fmt.Sprintf(`{"current":{"id":%d},"previous":null}`, id)); err != nil {
 			return err
 		}
 	}
@@ -138,7 +139,8 @@ func insertPets(ctx context.Context, tx pgx.Tx, part []shop.NewPet) ([]shop.Pet,
 	return pets, nil
 }
 
-// insertRows inserts a row for each animal, many with one statement. Each $ of a row is one of its values.
+// insertRows inserts a row for each animal, many per statement. Each $ in row is replaced by a numbered
+// placeholder.
 func insertRows(ctx context.Context, tx pgx.Tx, into, row string, pets []shop.Pet, values func(shop.Pet) []any) error {
 	var text strings.Builder
 	text.WriteString("INSERT INTO " + into + " VALUES ")

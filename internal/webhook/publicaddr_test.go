@@ -12,7 +12,7 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-func TestPublicOnly(t *testing.T) {
+func TestRequirePublic(t *testing.T) {
 	t.Parallel()
 	for kind, addresses := range map[string]string{
 		"": `1.1.1.1 8.8.8.8 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0 169.253.255.255 172.15.255.255
@@ -29,7 +29,7 @@ func TestPublicOnly(t *testing.T) {
 	} {
 		for address := range strings.FieldsSeq(addresses) {
 			addr := netip.MustParseAddr(address)
-			err := publicOnly(addr)
+			err := requirePublic(addr)
 			if kind == "" && err != nil || kind != "" && (err == nil || !strings.Contains(err.Error(), "the address "+addr.String()+" is "+kind+";")) {
 				t.Errorf("%s (%s): %v", address, kind, err)
 			}
@@ -37,21 +37,21 @@ func TestPublicOnly(t *testing.T) {
 	}
 }
 
-// nameServer is a server of names that answers as it is told, and counts.
-type nameServer struct {
-	resolver *net.Resolver
-	mu       sync.Mutex
-	answers  map[string][]string // the addresses of a name: the first look-up gets the first one, and the last stays
-	asked    map[string]int
+// dnsServer is a DNS server that returns configured addresses and counts the lookups.
+type dnsServer struct {
+	resolver    *net.Resolver
+	mu          sync.Mutex
+	answers     map[string][]string // addresses by name: each lookup returns the next one, and the last repeats
+	lookupCount map[string]int
 }
 
-func newNameServer(t *testing.T, answers map[string][]string) *nameServer {
+func newDNSServer(t *testing.T, answers map[string][]string) *dnsServer {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &nameServer{answers: answers, asked: map[string]int{}}
+	s := &dnsServer{answers: answers, lookupCount: map[string]int{}}
 	s.resolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		var d net.Dialer
 		return d.DialContext(ctx, "udp", conn.LocalAddr().String())
@@ -76,7 +76,7 @@ func newNameServer(t *testing.T, answers map[string][]string) *nameServer {
 	return s
 }
 
-func (s *nameServer) answer(packet []byte) ([]byte, error) {
+func (s *dnsServer) answer(packet []byte) ([]byte, error) {
 	var message dnsmessage.Message
 	if err := message.Unpack(packet); err != nil {
 		return nil, err
@@ -97,42 +97,42 @@ func (s *nameServer) answer(packet []byte) ([]byte, error) {
 	return message.Pack()
 }
 
-// next returns the address of a name. A look-up asks for both kinds of address; the first kind counts it.
-func (s *nameServer) next(name string, kind dnsmessage.Type) (netip.Addr, bool) {
+// next returns the next address of a name. A lookup queries A and AAAA; only A queries are counted.
+func (s *dnsServer) next(name string, kind dnsmessage.Type) (netip.Addr, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	addresses, known := s.answers[name]
 	if !known {
 		return netip.Addr{}, false
 	}
-	address := netip.MustParseAddr(addresses[min(s.asked[name], len(addresses)-1)])
+	address := netip.MustParseAddr(addresses[min(s.lookupCount[name], len(addresses)-1)])
 	if kind == dnsmessage.TypeA {
-		s.asked[name]++
+		s.lookupCount[name]++
 	}
 	return address, true
 }
 
-// lookups tells how often a name was looked up.
-func (s *nameServer) lookups(name string) int {
+// lookups returns how often a name was looked up.
+func (s *dnsServer) lookups(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.asked[name]
+	return s.lookupCount[name]
 }
 
-// count has the connections to a server counted that has not started.
-func count(server *httptest.Server) *counter {
-	c := &counter{Listener: server.Listener}
+// countConnections counts the connections to a server. It must be called before the server starts.
+func countConnections(server *httptest.Server) *countingListener {
+	c := &countingListener{Listener: server.Listener}
 	server.Listener = c
 	return c
 }
 
-type counter struct {
+type countingListener struct {
 	net.Listener
 	mu sync.Mutex
 	n  int
 }
 
-func (c *counter) Accept() (net.Conn, error) {
+func (c *countingListener) Accept() (net.Conn, error) {
 	conn, err := c.Listener.Accept()
 	if err == nil {
 		c.mu.Lock()
@@ -142,14 +142,14 @@ func (c *counter) Accept() (net.Conn, error) {
 	return conn, err
 }
 
-func (c *counter) accepted() int {
+func (c *countingListener) accepted() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.n
 }
 
-// A name is refused for what it resolves to, when the connection is made.
-func TestNamesOfOurOwn(t *testing.T) {
+// A host name that resolves to a private address is refused when connecting.
+func TestNamesOfPrivateAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	server := newReceiver(t, nil)
 	_, port, _ := net.SplitHostPort(server.Listener.Addr().String())
@@ -158,12 +158,12 @@ func TestNamesOfOurOwn(t *testing.T) {
 		"nat.example.com": {"100.64.0.1"}, "zero.example.com": {"0.0.0.0"},
 		"loopback6.example.com": {"::1"}, "local6.example.com": {"fc00::1"}, "ours6.example.com": {"fd00::1"}, "mapped.example.com": {"::ffff:127.0.0.1"},
 	}
-	s := newSender("v1", publicOnly, newNameServer(t, names).resolver)
+	s := newSender("v1", requirePublic, newDNSServer(t, names).resolver)
 	defer s.close()
 	for name, addresses := range names {
 		attempt, _ := s.send(t.Context(), message("http://"+net.JoinHostPort(name, port)+"/"))
 		address := netip.MustParseAddr(addresses[0])
-		if attempt.Status != 0 || !strings.Contains(attempt.Error, address.Unmap().String()) || !strings.Contains(attempt.Error, "public addresses alone") {
+		if attempt.Status != 0 || !strings.Contains(attempt.Error, address.Unmap().String()) || !strings.Contains(attempt.Error, "may only use public addresses") {
 			if address.Is4() || hasIPv6() {
 				t.Errorf("%s: %+v", name, attempt)
 			}
@@ -171,14 +171,14 @@ func TestNamesOfOurOwn(t *testing.T) {
 	}
 	for _, host := range []string{"127.0.0.1", "localhost", "LOCALHOST", "0.0.0.0", "127.1", "2130706433", "0x7f000001", "017700000001",
 		"[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:ffff:7f00:0001]"} {
-		system := newSender("v1", publicOnly, nil)
+		system := newSender("v1", requirePublic, nil)
 		if attempt, _ := system.send(t.Context(), message("http://"+host+":"+port+"/")); attempt.Status != 0 || attempt.Error == "" {
 			t.Errorf("%s: %+v", host, attempt)
 		}
 		system.close()
 	}
 	if n := server.connections.accepted(); n != 0 {
-		t.Errorf("there were %d connections", n)
+		t.Errorf("there were %d connections, want none", n)
 	}
 }
 
@@ -190,17 +190,16 @@ func hasIPv6() bool {
 	return err == nil
 }
 
-// A name that means a good address when somebody looks and another one when the connection is made is refused for the
-// one that is connected to: there is no other look.
-func TestNameThatChanges(t *testing.T) {
+// The address that is dialled is the one that is checked (DNS rebinding): there is no separate lookup.
+func TestAddressIsCheckedWhenConnecting(t *testing.T) {
 	t.Parallel()
 	good, bad := newReceiver(t, nil), newReceiver(t, nil, "127.0.0.2:0")
-	names := newNameServer(t, map[string][]string{"turns.example.com": {"127.0.0.1", "127.0.0.2"}})
+	names := newDNSServer(t, map[string][]string{"turns.example.com": {"127.0.0.1", "127.0.0.2"}})
 	s := newSender("v1", func(addr netip.Addr) error {
 		if addr == netip.MustParseAddr("127.0.0.1") {
-			return nil // stands for a public one
+			return nil // stands in for a public address
 		}
-		return publicOnly(addr)
+		return requirePublic(addr)
 	}, names.resolver)
 	defer s.close()
 	url := func(r *receiver) string {
@@ -214,12 +213,12 @@ func TestNameThatChanges(t *testing.T) {
 		t.Errorf("the second time: %+v", attempt)
 	}
 	if n := bad.connections.accepted(); n != 0 {
-		t.Errorf("there were %d connections", n)
+		t.Errorf("there were %d connections, want none", n)
 	}
 	if n := names.lookups("turns.example.com"); n != 2 {
-		t.Errorf("two attempts looked the name up %d times", n)
+		t.Errorf("two attempts made %d lookups", n)
 	}
-	if attempt, _ := s.send(t.Context(), message("http://nobody.example.com/")); attempt.Error != "the name nobody.example.com has no address" {
-		t.Errorf("a name that is not there: %+v", attempt)
+	if attempt, _ := s.send(t.Context(), message("http://nobody.example.com/")); attempt.Error != "the host name nobody.example.com has no address" {
+		t.Errorf("an unknown name: %+v", attempt)
 	}
 }

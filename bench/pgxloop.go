@@ -14,39 +14,40 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// errand is what the service does in its database for a request: one transaction. It is told how many the loop has begun before.
-type errand struct {
+// operation is the transaction that the service runs for a request. do gets the number of operations started
+// before.
+type operation struct {
 	writes bool
 	do     func(ctx context.Context, tx pgx.Tx, n int64) error
 }
 
-// loop does the errands of a request again and again, without HTTP.
-type loop struct {
-	pool   *pgxpool.Pool
-	begun  atomic.Int64
-	errand errand
-	beside errand
-	pace   int // so many of those beside are done each second
+// queryLoop runs the operation of a request in a loop, without HTTP.
+type queryLoop struct {
+	pool       *pgxpool.Pool
+	started    atomic.Int64
+	operation  operation
+	concurrent operation
+	pace       int // concurrent operations per second
 }
 
-// loop is a loop on a database of its own.
-func (p *postgres) loop(d duel) contestant {
-	return contestant{subject: pgxLoop, start: func(ctx context.Context, _ string) (target, error) {
+// loopCandidate is a query loop on its own database.
+func (p *postgres) loopCandidate(d postgresCase) candidate {
+	return candidate{subject: pgxLoop, start: func(ctx context.Context, _ string) (target, error) {
 		l, err := p.startLoop(ctx, d.animals)
 		if err != nil {
 			return nil, err
 		}
-		l.errand, l.beside, l.pace = d.errand, createBeside, d.creates
-		if _, err := l.load(ctx, 64, time.Second); err != nil { // to warm up
-			return nil, closing(l, err)
+		l.operation, l.concurrent, l.pace = d.operation, createConcurrently, d.concurrentCreates
+		if _, err := l.load(ctx, 64, time.Second); err != nil { // warm-up
+			return nil, stopAfter(l, err)
 		}
 		return l, nil
 	}}
 }
 
-// startLoop connects a loop without errands to a new database.
-func (p *postgres) startLoop(ctx context.Context, animals int) (*loop, error) {
-	url, err := p.fresh(ctx, looped, animals)
+// startLoop connects a loop to a new database. Its operations are not yet set.
+func (p *postgres) startLoop(ctx context.Context, animals int) (*queryLoop, error) {
+	url, err := p.newDatabase(ctx, looped, animals)
 	if err != nil {
 		return nil, err
 	}
@@ -54,38 +55,38 @@ func (p *postgres) startLoop(ctx context.Context, animals int) (*loop, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.MaxConns = 32 // as many as a node has
+	config.MaxConns = 32 // the same as a node
 	pool, err := pgxpool.NewWithConfig(ctx, config)
-	return &loop{pool: pool}, err
+	return &queryLoop{pool: pool}, err
 }
 
-func (l *loop) stop() error {
+func (l *queryLoop) stop() error {
 	l.pool.Close()
 	return nil
 }
 
-func (l *loop) load(ctx context.Context, connections int, duration time.Duration) (sample, error) {
-	limit, cancel := context.WithTimeout(ctx, duration+patience)
+func (l *queryLoop) load(ctx context.Context, connections int, duration time.Duration) (sample, error) {
+	limit, cancel := context.WithTimeout(ctx, duration+timeout)
 	defer cancel()
 	if l.pace == 0 {
 		return l.measure(limit, connections, duration)
 	}
 	stop := make(chan struct{})
 	var creates float64
-	var besideErr error
+	var createsErr error
 	var both sync.WaitGroup
-	both.Go(func() { creates, besideErr = l.keepPace(limit, stop) })
-	time.Sleep(time.Second / 2) // as it is done to the service
+	both.Go(func() { creates, createsErr = l.keepPace(limit, stop) })
+	time.Sleep(time.Second / 2) // the same as for the service
 	s, err := l.measure(limit, connections, duration)
 	time.Sleep(time.Second / 2)
 	close(stop)
 	both.Wait()
 	s.creates = creates
-	return s, errors.Join(err, besideErr)
+	return s, errors.Join(err, createsErr)
 }
 
-// measure does errands for a while, so many at a time.
-func (l *loop) measure(ctx context.Context, connections int, duration time.Duration) (sample, error) {
+// measure runs operations concurrently for a while.
+func (l *queryLoop) measure(ctx context.Context, connections int, duration time.Duration) (sample, error) {
 	began := time.Now()
 	took := make([][]time.Duration, connections)
 	failed := make([]error, connections)
@@ -93,7 +94,7 @@ func (l *loop) measure(ctx context.Context, connections int, duration time.Durat
 	for i := range connections {
 		workers.Go(func() {
 			for begin := time.Now(); begin.Sub(began) < duration; begin = time.Now() {
-				if failed[i] = l.run(ctx, l.errand); failed[i] != nil {
+				if failed[i] = l.run(ctx, l.operation); failed[i] != nil {
 					return
 				}
 				took[i] = append(took[i], time.Since(begin))
@@ -110,13 +111,14 @@ func (l *loop) measure(ctx context.Context, connections int, duration time.Durat
 	return sample{perSecond: float64(len(all)) / whole.Seconds(), p50: all[len(all)/2], p99: all[len(all)*99/100]}, nil
 }
 
-// keepPace does the errands beside, each at its time or as soon as it can, until it is told to stop. It tells how many it did.
-func (l *loop) keepPace(ctx context.Context, stop <-chan struct{}) (perSecond float64, err error) {
+// keepPace runs the concurrent operations at the configured rate until stop is closed, and returns the rate
+// it achieved.
+func (l *queryLoop) keepPace(ctx context.Context, stop <-chan struct{}) (perSecond float64, err error) {
 	began := time.Now()
 	var turn, done atomic.Int64
-	failed := make([]error, besideConnections)
+	failed := make([]error, concurrentConnections)
 	var workers sync.WaitGroup
-	for i := range besideConnections {
+	for i := range concurrentConnections {
 		workers.Go(func() {
 			for failed[i] == nil {
 				at := began.Add(time.Duration(turn.Add(1)) * time.Second / time.Duration(l.pace))
@@ -125,7 +127,7 @@ func (l *loop) keepPace(ctx context.Context, stop <-chan struct{}) (perSecond fl
 					return
 				case <-time.After(time.Until(at)):
 				}
-				if failed[i] = l.run(ctx, l.beside); failed[i] == nil {
+				if failed[i] = l.run(ctx, l.concurrent); failed[i] == nil {
 					done.Add(1)
 				}
 			}
@@ -135,13 +137,13 @@ func (l *loop) keepPace(ctx context.Context, stop <-chan struct{}) (perSecond fl
 	return float64(done.Load()) / time.Since(began).Seconds(), errors.Join(failed...)
 }
 
-// run does an errand, again where it got in the way of another: after a random while, which grows.
-func (l *loop) run(ctx context.Context, e errand) error {
+// run runs an operation, and retries it with random backoff after a serialization failure or a deadlock.
+func (l *queryLoop) run(ctx context.Context, e operation) error {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	if e.writes {
 		options = pgx.TxOptions{IsoLevel: pgx.Serializable}
 	}
-	n := l.begun.Add(1) - 1
+	n := l.started.Add(1) - 1
 	for longest := time.Millisecond; ; longest = min(2*longest, 200*time.Millisecond) {
 		err := l.try(ctx, options, e, n)
 		var refused *pgconn.PgError
@@ -152,12 +154,12 @@ func (l *loop) run(ctx context.Context, e errand) error {
 	}
 }
 
-func (l *loop) try(ctx context.Context, options pgx.TxOptions, e errand, n int64) error {
+func (l *queryLoop) try(ctx context.Context, options pgx.TxOptions, e operation, n int64) error {
 	tx, err := l.pool.BeginTx(ctx, options)
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback(ctx) // after a commit it does nothing
+	defer tx.Rollback(ctx) // no-op after a commit
 	if err := e.do(ctx, tx, n); err != nil || !e.writes {
 		return err
 	}

@@ -14,13 +14,14 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// rehearse does the request of a case once, and the errand of its loop, and fails where they are not the same to the server.
-func (p *postgres) rehearse(ctx context.Context, d duel) error {
+// checkQueries runs the request of a case and the operation of its loop once, and fails if their statements
+// differ.
+func (p *postgres) checkQueries(ctx context.Context, d postgresCase) error {
 	return p.compare(ctx, func(dir string) error {
 		return p.serveFor(ctx, dir, d.animals, func(base string) error {
 			_, err := d.request.once(base, 0)
-			if err == nil && d.creates > 0 {
-				_, err = besideRequest(d.creates).once(base, 0)
+			if err == nil && d.concurrentCreates > 0 {
+				_, err = concurrentCreateRequest(d.concurrentCreates).once(base, 0)
 			}
 			return err
 		})
@@ -29,16 +30,17 @@ func (p *postgres) rehearse(ctx context.Context, d duel) error {
 		if err != nil {
 			return err
 		}
-		err = l.run(ctx, d.errand)
-		if err == nil && d.creates > 0 {
-			err = l.run(ctx, createBeside)
+		err = l.run(ctx, d.operation)
+		if err == nil && d.concurrentCreates > 0 {
+			err = l.run(ctx, createConcurrently)
 		}
 		return errors.Join(err, l.stop())
 	})
 }
 
-// rehearseImport imports two parts: the first one also brings the categories.
-func (p *postgres) rehearseImport(ctx context.Context) error {
+// checkImportQueries compares the statements of an import of two parts; the first one also creates the
+// categories.
+func (p *postgres) checkImportQueries(ctx context.Context) error {
 	return p.compare(ctx, func(dir string) error {
 		_, err := p.bench.importFile(ctx, p.engine(), dir, 2*importPart)
 		return err
@@ -48,51 +50,51 @@ func (p *postgres) rehearseImport(ctx context.Context) error {
 	})
 }
 
-// compare fails where a loop sends a transaction that the service does not send when it is asked, or the service one that the
-// loop does not send, and that it does not send by itself either.
-func (p *postgres) compare(ctx context.Context, ask, loop func(dir string) error) error {
-	if p.alone == nil {
-		alone, err := p.overhear(ctx, served, func(dir string) error {
+// compare fails if the loop sends a transaction that the service does not send for a request, or if the
+// service sends one that the loop does not send, except for those that an idle service sends.
+func (p *postgres) compare(ctx context.Context, request, loop func(dir string) error) error {
+	if p.idleTransactions == nil {
+		idle, err := p.captureTransactions(ctx, served, func(dir string) error {
 			return p.serveFor(ctx, dir, none, func(string) error {
-				time.Sleep(time.Second) // what it does by itself comes every half second, and when it stops
+				time.Sleep(time.Second) // background jobs run every half second and at the stop
 				return nil
 			})
 		})
 		if err != nil {
 			return err
 		}
-		p.alone = alone
+		p.idleTransactions = idle
 	}
-	asked, err := p.overhear(ctx, served, ask)
+	served, err := p.captureTransactions(ctx, served, request)
 	if err != nil {
 		return err
 	}
-	looped, err := p.overhear(ctx, looped, loop)
+	looped, err := p.captureTransactions(ctx, looped, loop)
 	if err != nil {
 		return err
 	}
-	var unlike []error
+	var differences []error
 	for _, sent := range looped {
-		if !contains(asked, sent) {
-			unlike = append(unlike, fmt.Errorf("the loop alone sends:\n  %s", strings.Join(sent, "\n  ")))
+		if !contains(served, sent) {
+			differences = append(differences, fmt.Errorf("only the loop sends:\n  %s", strings.Join(sent, "\n  ")))
 		}
 	}
-	for _, sent := range asked {
-		if !contains(looped, sent) && !contains(p.alone, sent) {
-			unlike = append(unlike, fmt.Errorf("the service alone sends:\n  %s", strings.Join(sent, "\n  ")))
+	for _, sent := range served {
+		if !contains(looped, sent) && !contains(p.idleTransactions, sent) {
+			differences = append(differences, fmt.Errorf("only the service sends:\n  %s", strings.Join(sent, "\n  ")))
 		}
 	}
 	if len(looped) == 0 {
-		unlike = append(unlike, errors.New("the loop sends nothing"))
+		differences = append(differences, errors.New("the loop sends nothing"))
 	}
-	return errors.Join(unlike...)
+	return errors.Join(differences...)
 }
 
 func contains(transactions [][]string, sent []string) bool {
 	return slices.ContainsFunc(transactions, func(t []string) bool { return slices.Equal(t, sent) })
 }
 
-// serveFor runs the service while something is done with it.
+// serveFor runs the service while do uses it.
 func (p *postgres) serveFor(ctx context.Context, dir string, animals int, do func(base string) error) (err error) {
 	process, base, err := p.startService(ctx, dir, animals)
 	if err != nil {
@@ -105,19 +107,19 @@ func (p *postgres) serveFor(ctx context.Context, dir string, animals int, do fun
 	return do(base)
 }
 
-// overhear returns the transactions that the server gets for a database that is made meanwhile, each as the texts of its
-// statements.
-func (p *postgres) overhear(ctx context.Context, database string, do func(dir string) error) (transactions [][]string, err error) {
+// captureTransactions returns the transactions that do sends to a database, which it must create, each as a
+// list of statements. It reads them from the log of the server.
+func (p *postgres) captureTransactions(ctx context.Context, database string, do func(dir string) error) (transactions [][]string, err error) {
 	conn, err := pgx.Connect(ctx, p.url)
 	if err != nil {
 		return nil, err
 	}
 	defer conn.Close(ctx)
-	var home string
-	if err := conn.QueryRow(ctx, "SHOW data_directory").Scan(&home); err != nil {
+	var dataDir string
+	if err := conn.QueryRow(ctx, "SHOW data_directory").Scan(&dataDir); err != nil {
 		return nil, err
 	}
-	before, err := os.ReadFile(filepath.Join(home, "server.log"))
+	before, err := os.ReadFile(filepath.Join(dataDir, "server.log"))
 	if err != nil {
 		return nil, err
 	}
@@ -125,25 +127,26 @@ func (p *postgres) overhear(ctx context.Context, database string, do func(dir st
 	if err != nil {
 		return nil, err
 	}
-	p.logs = true
+	p.logStatements = true
 	err = errors.Join(do(dir), os.RemoveAll(dir))
-	p.logs = false
+	p.logStatements = false
 	if err != nil {
 		return nil, err
 	}
-	after, err := os.ReadFile(filepath.Join(home, "server.log"))
+	after, err := os.ReadFile(filepath.Join(dataDir, "server.log"))
 	if err != nil {
 		return nil, err
 	}
 	return transactionsIn(string(after[len(before):]), database), nil
 }
 
-// statementLine is where a statement begins in the log: who sent it, to which database, and its text.
+// statementLine matches the start of a statement in the log: process id, database and text.
 var statementLine = regexp.MustCompile(`^\S+ \S+ \S+ \[(\d+)\] (\S+) LOG:  (?:statement|execute [^:]*): (.*)`)
 
-// transactionsIn finds the transactions of a database in a log. A line that begins with a tab goes on with the one before it.
+// transactionsIn extracts the transactions of a database from a log. A line that starts with a tab continues
+// the previous one.
 func transactionsIn(log, database string) (transactions [][]string) {
-	open := map[string][]string{} // by who sends it
+	open := map[string][]string{} // by process id
 	for entry := range strings.SplitSeq(strings.ReplaceAll(log, "\n\t", " "), "\n") {
 		match := statementLine.FindStringSubmatch(entry)
 		if match == nil || match[2] != database {

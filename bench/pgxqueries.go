@@ -13,8 +13,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// What follows are the queries of internal/sqlstore for the requests that are measured, in their order. Before they are, a
-// rehearsal sees that it is what the service sends.
+// The queries of internal/sqlstore for the measured requests, in the same order. checkQueries verifies that
+// they are what the service sends.
 
 const (
 	serverMicros = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
@@ -22,7 +22,7 @@ const (
 	orderColumns = "id, pet_id, status, reference, created_at, updated_at, hold_expires_at"
 )
 
-// signCommit is the last of every write.
+// signCommit is the last statement of every write.
 func signCommit(ctx context.Context, tx pgx.Tx) error {
 	name := make([]byte, 16)
 	rand.Read(name)
@@ -30,13 +30,13 @@ func signCommit(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// now asks the server for the time.
+// now returns the time of the server.
 func now(ctx context.Context, tx pgx.Tx) (micros int64, err error) {
 	err = tx.QueryRow(ctx, "SELECT "+serverMicros).Scan(&micros)
 	return micros, err
 }
 
-// rowsOf reads what a query finds, and tells how many rows it is.
+// rowsOf runs a query and returns the number of rows.
 func rowsOf(ctx context.Context, tx pgx.Tx, query string, args ...any) (int64, error) {
 	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {
@@ -46,8 +46,8 @@ func rowsOf(ctx context.Context, tx pgx.Tx, query string, args ...any) (int64, e
 	return rows.CommandTag().RowsAffected(), rows.Err()
 }
 
-// look is the beginning of every read of animals: holds that are over would change what is read.
-func look(ctx context.Context, tx pgx.Tx) error {
+// readPrelude is the start of every read of animals: it looks for expired holds.
+func readPrelude(ctx context.Context, tx pgx.Tx) error {
 	if _, err := now(ctx, tx); err != nil {
 		return err
 	}
@@ -55,16 +55,16 @@ func look(ctx context.Context, tx pgx.Tx) error {
 	return tx.QueryRow(ctx, "SELECT min(hold_expires_at) FROM orders WHERE status = 'placed'").Scan(&hold)
 }
 
-var listFirst = errand{do: func(ctx context.Context, tx pgx.Tx, _ int64) error {
+var listFirst = operation{do: func(ctx context.Context, tx pgx.Tx, _ int64) error {
 	return list(ctx, tx, "(status, id) <= ($1, 9223372036854775807)", shop.Available)
 }}
 
-var listAnywhere = errand{do: func(ctx context.Context, tx pgx.Tx, _ int64) error {
+var listRandom = operation{do: func(ctx context.Context, tx pgx.Tx, _ int64) error {
 	return list(ctx, tx, "(status, id) < ($1, $2)", shop.Available, randomPosition(large))
 }}
 
 func list(ctx context.Context, tx pgx.Tx, upTo string, args ...any) error {
-	if err := look(ctx, tx); err != nil {
+	if err := readPrelude(ctx, tx); err != nil {
 		return err
 	}
 	rows, err := tx.Query(ctx, "SELECT "+petColumns+" FROM pets WHERE (status, id) >= ($1, -9223372036854775808) AND "+upTo+
@@ -74,17 +74,17 @@ func list(ctx context.Context, tx pgx.Tx, upTo string, args ...any) error {
 	}
 	pets, err := pgx.CollectRows(rows, pgx.RowToStructByPos[shop.Pet])
 	if err == nil && len(pets) != 21 {
-		err = fmt.Errorf("the list has %d animals in place of 21", len(pets))
+		err = fmt.Errorf("the list has %d animals, want 21", len(pets))
 	}
 	return err
 }
 
-var getOne = errand{do: func(ctx context.Context, tx pgx.Tx, _ int64) error { return get(ctx, tx, small/2) }}
+var getOne = operation{do: func(ctx context.Context, tx pgx.Tx, _ int64) error { return get(ctx, tx, small/2) }}
 
-var getAny = errand{do: func(ctx context.Context, tx pgx.Tx, _ int64) error { return get(ctx, tx, anyID()) }}
+var getAny = operation{do: func(ctx context.Context, tx pgx.Tx, _ int64) error { return get(ctx, tx, anyID()) }}
 
 func get(ctx context.Context, tx pgx.Tx, id int64) error {
-	if err := look(ctx, tx); err != nil {
+	if err := readPrelude(ctx, tx); err != nil {
 		return err
 	}
 	_, err := pet(ctx, tx, id)
@@ -96,11 +96,11 @@ func pet(ctx context.Context, tx pgx.Tx, id int64) (p shop.Pet, err error) {
 	return p, err
 }
 
-var create = errand{writes: true, do: func(ctx context.Context, tx pgx.Tx, n int64) error {
+var create = operation{writes: true, do: func(ctx context.Context, tx pgx.Tx, n int64) error {
 	return insertPet(ctx, tx, shop.NewPet{Name: fmt.Sprintf("Newcomer %05d", n%10_000), CategoryID: 7, Status: shop.Available})
 }}
 
-var createBeside = errand{writes: true, do: func(ctx context.Context, tx pgx.Tx, n int64) error {
+var createConcurrently = operation{writes: true, do: func(ctx context.Context, tx pgx.Tx, n int64) error {
 	return insertPet(ctx, tx, shop.NewPet{Name: fmt.Sprintf("Beside %05d", n%10_000), CategoryID: categories - n%10, Status: shop.Available})
 }}
 
@@ -117,10 +117,10 @@ func insertPet(ctx context.Context, tx pgx.Tx, n shop.NewPet) error {
 	if err := count(ctx, tx, p.Status, +1); err != nil {
 		return err
 	}
-	return tell(ctx, tx, shop.PetCreated, subjectOf(p), saying(p, "null"))
+	return insertEvent(ctx, tx, shop.PetCreated, subjectOf(p), eventData(p, "null"))
 }
 
-// ensureCategory adds a category where there is none.
+// ensureCategory creates a category if it does not exist.
 func ensureCategory(ctx context.Context, tx pgx.Tx, id int64) (created bool, err error) {
 	err = tx.QueryRow(ctx, "INSERT INTO categories (id) VALUES ($1) ON CONFLICT (id) DO NOTHING RETURNING id", id).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -134,7 +134,7 @@ func count(ctx context.Context, tx pgx.Tx, status shop.Status, change int) error
 	return err
 }
 
-func tell(ctx context.Context, tx pgx.Tx, what shop.EventType, subject, data string) error {
+func insertEvent(ctx context.Context, tx pgx.Tx, what shop.EventType, subject, data string) error {
 	_, err := tx.Exec(ctx, "INSERT INTO event_inbox (type, subject, actor, data, at) VALUES ($1, $2, $3, $4, "+serverMicros+")",
 		what, subject, "configured", data)
 	return err
@@ -142,15 +142,15 @@ func tell(ctx context.Context, tx pgx.Tx, what shop.EventType, subject, data str
 
 func subjectOf(p shop.Pet) string { return fmt.Sprintf("pets/%d", p.ID) }
 
-// saying is what an event says of an animal: what it is now and what it was before.
-func saying(p shop.Pet, before string) string {
+// eventData returns the data of an event about an animal: the current and the previous state.
+func eventData(p shop.Pet, before string) string {
 	return `{"current":` + string(p.AppendJSON(nil)) + `,"previous":` + before + `}`
 }
 
-// placeOrder takes one animal after the other.
-var placeOrder = errand{writes: true, do: func(ctx context.Context, tx pgx.Tx, n int64) error {
+// placeOrder orders the next available animal.
+var placeOrder = operation{writes: true, do: func(ctx context.Context, tx pgx.Tx, n int64) error {
 	if int(n) >= available(large) {
-		return errors.New("every animal is taken")
+		return errors.New("no available animals are left")
 	}
 	id := availableID(int(n))
 	if _, err := now(ctx, tx); err != nil {
@@ -161,7 +161,7 @@ var placeOrder = errand{writes: true, do: func(ctx context.Context, tx pgx.Tx, n
 		return err
 	}
 	if open > 0 {
-		return fmt.Errorf("the animal %d is taken", id)
+		return fmt.Errorf("animal %d has an open order", id)
 	}
 	if _, err := pet(ctx, tx, id); err != nil {
 		return err
@@ -195,7 +195,7 @@ func insertOrder(ctx context.Context, tx pgx.Tx, petID int64) error {
 	if err != nil {
 		return err
 	}
-	return tell(ctx, tx, shop.OrderPlaced, fmt.Sprintf("store/orders/%d", order.ID), string(data))
+	return insertEvent(ctx, tx, shop.OrderPlaced, fmt.Sprintf("store/orders/%d", order.ID), string(data))
 }
 
 func updatePet(ctx context.Context, tx pgx.Tx, before, after shop.Pet) error {
@@ -209,5 +209,5 @@ func updatePet(ctx context.Context, tx pgx.Tx, before, after shop.Pet) error {
 		after.Name, shop.Fold(after.Name), after.CategoryID, after.Status, after.ID); err != nil {
 		return err
 	}
-	return tell(ctx, tx, shop.PetUpdated, subjectOf(after), saying(after, string(before.AppendJSON(nil))))
+	return insertEvent(ctx, tx, shop.PetUpdated, subjectOf(after), eventData(after, string(before.AppendJSON(nil))))
 }

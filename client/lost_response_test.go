@@ -12,50 +12,50 @@ import (
 	"animalstore/client"
 )
 
-func TestLostCreate(t *testing.T) {
+func TestCreateWithLostResponse(t *testing.T) {
 	t.Parallel()
-	for name, fates := range map[string][]fate{
-		"the request is lost":         {isLost},
-		"the answer is lost":          {losesAnswer},
-		"half of the answer is lost":  {losesHalf},
-		"a proxy gives up":            {getsAfter(502)},
-		"the service has no time":     {getsAfter(503)},
-		"a proxy does not wait":       {getsAfter(504)},
-		"one thing after the other":   {losesAnswer, isLost, losesHalf, getsAfter(504)},
-		"the first one is still busy": {gets(409, apiError(409, client.CodeIdempotencyKeyInUse))},
+	for name, faults := range map[string][]fault{
+		"the request is lost":          {dropRequest},
+		"the response is lost":         {dropResponse},
+		"half of the response is lost": {cutResponse},
+		"a proxy fails":                {respondAfter(502)},
+		"the service is overloaded":    {respondAfter(503)},
+		"a proxy times out":            {respondAfter(504)},
+		"several faults":               {dropResponse, dropRequest, cutResponse, respondAfter(504)},
+		"the first request is running": {respond(409, apiError(409, client.CodeIdempotencyKeyInUse))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := newShop(t)
-			s.next(fates...)
+			s := newTestService(t)
+			s.inject(faults...)
 			pet := must(s.client().CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
 			sent := s.requests()
-			if len(sent) != len(fates)+1 {
-				t.Errorf("%d requests were sent", len(sent))
+			if len(sent) != len(faults)+1 {
+				t.Errorf("sent %d requests", len(sent))
 			}
 			for _, r := range sent {
 				if r.header.Get("Idempotency-Key") != sent[0].header.Get("Idempotency-Key") || r.body != sent[0].body || r.body == "" {
-					t.Errorf("the repeat %+v differs from %+v", r, sent[0])
+					t.Errorf("the retry %+v differs from %+v", r, sent[0])
 				}
 			}
-			if got := must(s.client().GetPet(t.Context(), pet.ID))(t); got != pet || s.count() != 1 {
-				t.Errorf("got %+v, want %+v; there are %d animals", got, pet, s.count())
+			if got := must(s.client().GetPet(t.Context(), pet.ID))(t); got != pet || s.countPets() != 1 {
+				t.Errorf("got %+v, want %+v; there are %d animals", got, pet, s.countPets())
 			}
 		})
 	}
 }
 
-func TestLostOrder(t *testing.T) {
+func TestOrderWithLostResponse(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	c, ctx, pet := s.client(), t.Context(), s.add("Rex")
-	s.next(losesAnswer)
+	s := newTestService(t)
+	c, ctx, pet := s.client(), t.Context(), s.addPet("Rex")
+	s.inject(dropResponse)
 	order := must(c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID}))(t)
 	for _, step := range []struct {
 		to   client.OrderStatus
 		take func(context.Context, int64) (client.Order, error)
 	}{{client.OrderApproved, c.ApproveOrder}, {client.OrderDelivered, c.DeliverOrder}} {
-		s.next(losesAnswer, losesHalf)
+		s.inject(dropResponse, cutResponse)
 		if order = must(step.take(ctx, order.ID))(t); order.Status != step.to {
 			t.Errorf("the order is %+v, want it %s", order, step.to)
 		}
@@ -66,54 +66,54 @@ func TestLostOrder(t *testing.T) {
 	}
 }
 
-func TestLostUpdate(t *testing.T) {
+func TestUpdateWithLostResponse(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	c, ctx, pet := s.client(), t.Context(), s.add("Rex")
-	s.next(losesAnswer)
+	s := newTestService(t)
+	c, ctx, pet := s.client(), t.Context(), s.addPet("Rex")
+	s.inject(dropResponse)
 	changed := must(c.UpdatePet(ctx, pet.ID, client.PetUpdate{Status: new(client.PetSold)}))(t)
 	if changed.Status != client.PetSold || changed.ETag == pet.ETag {
 		t.Errorf("changed to %+v", changed)
 	}
-	s.next(losesAnswer)
+	s.inject(dropResponse)
 	category, created, err := c.PutCategory(ctx, 7, "Dogs")
-	if err != nil || created || category.Name != "Dogs" { // created, but by the attempt before
+	if err != nil || created || category.Name != "Dogs" { // created by the earlier attempt
 		t.Errorf("put %+v, %v, %v", category, created, err)
 	}
 }
 
-func TestLostConditionalUpdate(t *testing.T) {
+func TestConditionalUpdateWithLostResponse(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
-	c, ctx, pet := s.client(), t.Context(), s.add("Rex")
+	s := newTestService(t)
+	c, ctx, pet := s.client(), t.Context(), s.addPet("Rex")
 	rename := func(name string) (client.Pet, error) {
 		pet = must(c.GetPet(ctx, pet.ID))(t)
 		return c.UpdatePet(ctx, pet.ID, client.PetUpdate{Name: &name}, client.IfMatch(pet.ETag))
 	}
-	s.next(arrives, isLost) // the first is the get
+	s.inject(passThrough, dropRequest) // the first request is the GET
 	if got := must(rename("A"))(t); got.Name != "A" {
 		t.Errorf("got %+v", got)
 	}
-	s.next(arrives, losesAnswer)
+	s.inject(passThrough, dropResponse)
 	if _, err := rename("B"); err == nil || client.IsCode(err, client.CodePreconditionFailed) || !strings.Contains(err.Error(), "first attempt") {
 		t.Errorf("got %v", err)
 	}
-	s.next(arrives, getsAfter(503))
+	s.inject(passThrough, respondAfter(503))
 	_, err := rename("C")
 	wantCode(t, err, client.CodeUnexpectedAnswer)
 	if got := must(c.GetPet(ctx, pet.ID))(t); got.Name != "C" {
 		t.Errorf("got %+v", got)
 	}
-	s.next(gets(429, apiError(429, client.CodeRateLimited))) // that one was not carried out
+	s.inject(respond(429, apiError(429, client.CodeRateLimited))) // this attempt was not carried out
 	_, err = c.UpdatePet(ctx, pet.ID, client.PetUpdate{}, client.IfMatch(`"stale"`))
 	wantCode(t, err, client.CodePreconditionFailed)
 }
 
-func TestLostDelete(t *testing.T) {
+func TestDeleteWithLostResponse(t *testing.T) {
 	t.Parallel()
-	s := newShop(t)
+	s := newTestService(t)
 	c, ctx := s.client(), t.Context()
-	pet, tagged := s.add("Rex"), s.add("Mia")
+	pet, tagged := s.addPet("Rex"), s.addPet("Mia")
 	category := must(c.CreateCategory(ctx, "Fish"))(t)
 	key := must(c.CreateKey(ctx, client.NewKey{Name: "x", Scopes: []client.Scope{client.ScopePetsRead}}))(t)
 	for name, remove := range map[string]func() error{
@@ -121,33 +121,33 @@ func TestLostDelete(t *testing.T) {
 		"unchanged pet":   func() error { return c.DeletePet(ctx, tagged.ID, client.IfMatch(tagged.ETag)) },
 		"category":        func() error { return c.DeleteCategory(ctx, category.ID) },
 		"key":             func() error { return c.RevokeKey(ctx, key.ID) },
-		"pet, once again": func() error { return c.DeletePet(ctx, s.add("Bo").ID) },
+		"pet, once again": func() error { return c.DeletePet(ctx, s.addPet("Bo").ID) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			if strings.HasSuffix(name, "again") {
-				s.next(arrives, getsAfter(502)) // the first adds it
+				s.inject(passThrough, respondAfter(502)) // the first request creates it
 			} else {
-				s.next(losesAnswer)
+				s.inject(dropResponse)
 			}
 			if err := remove(); err != nil {
 				t.Error(err)
 			}
 		})
 	}
-	if s.count() != 0 {
-		t.Errorf("there are %d animals", s.count())
+	if s.countPets() != 0 {
+		t.Errorf("there are %d animals", s.countPets())
 	}
-	// Where no attempt can have removed it, it was not there.
+	// If no attempt can have deleted it, it did not exist.
 	wantCode(t, c.DeletePet(ctx, pet.ID), client.CodeNotFound)
-	s.next(gets(429, apiError(429, client.CodeRateLimited)))
+	s.inject(respond(429, apiError(429, client.CodeRateLimited)))
 	wantCode(t, c.DeletePet(ctx, pet.ID), client.CodeNotFound)
-	// Nor does another server's 404 say anything about it.
-	s.next(losesAnswer, gets(404, proxyPage))
+	// A 404 from another server means nothing.
+	s.inject(dropResponse, respond(404, proxyPage))
 	wantCode(t, c.DeletePet(ctx, pet.ID), client.CodeUnexpectedAnswer)
 }
 
-// Where the service goes away behind a call whose answer was lost, nobody is told that nothing was done.
-func TestLostAndThenNobodyThere(t *testing.T) {
+// If the service goes away after a response was lost, the error must not suggest that nothing was done.
+func TestLostResponseThenConnectionRefused(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -155,7 +155,7 @@ func TestLostAndThenNobodyThere(t *testing.T) {
 	}
 	go func() {
 		conn, err := listener.Accept()
-		listener.Close() // from now on nobody is there
+		listener.Close() // further connections are refused
 		if err == nil {
 			conn.Read(make([]byte, 1000))
 			conn.Close()
@@ -163,11 +163,11 @@ func TestLostAndThenNobodyThere(t *testing.T) {
 	}()
 	c := must(client.New("http://"+listener.Addr().String()+"/v1", "key", client.WithRetries(2)))(t)
 	_, err = c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1})
-	if err == nil || !strings.Contains(err.Error(), "; sent again: ") {
-		t.Errorf("the error is %v", err)
+	if err == nil || !strings.Contains(err.Error(), "; retried: ") {
+		t.Errorf("got %v", err)
 	}
 	if !client.MayBeDone(err) {
-		t.Errorf("%v says that nothing was done", err)
+		t.Errorf("%v suggests that nothing was done", err)
 	}
 }
 

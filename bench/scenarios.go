@@ -7,40 +7,42 @@ import (
 	"net/url"
 )
 
-// trial is one case: the same question to several subjects. All others are compared with the first.
-type trial struct {
-	name        string
-	contestants []contestant
-	bars        []bar
+// scenario is one case: the same load on several candidates. The first is compared with all others.
+type scenario struct {
+	name       string
+	candidates []candidate
+	thresholds []threshold
 }
 
-// contestant is a subject of a trial.
-type contestant struct {
-	subject string
-	start   func(ctx context.Context, dir string) (target, error)
-	creates int // so many are to be done each second beside its load
+// candidate is a subject in a scenario.
+type candidate struct {
+	subject           string
+	start             func(ctx context.Context, dir string) (target, error)
+	concurrentCreates int // per second, during the load
 }
 
-// bar is what the ratio of the first subject of a trial to another one is to be, at 64 connections.
-type bar struct {
-	beside      string
-	least, most float64 // 0: no matter
+// threshold is a requirement for the ratio of the first candidate to another one, at 64 connections.
+type threshold struct {
+	against     string
+	least, most float64 // 0: no requirement
 }
 
-func atLeast(least float64, beside string) bar { return bar{beside: beside, least: least} }
-func atMost(most float64, beside string) bar   { return bar{beside: beside, most: most} }
+func atLeast(least float64, subject string) threshold {
+	return threshold{against: subject, least: least}
+}
+func atMost(most float64, subject string) threshold { return threshold{against: subject, most: most} }
 
-// The subjects of the trial of depth.
+// The subjects of the scenario about page depth.
 const (
 	firstPages      = service + ", first pages"
 	thousandthPages = service + ", thousandth page on"
 )
 
-// every is over how many connections each case is measured.
-var every = []int{1, 64, 256}
+// connectionCounts are the numbers of connections that each case is measured with.
+var connectionCounts = []int{1, 64, 256}
 
-// trials are all cases of HTTP against the embedded database.
-func (b *bench) trials() []trial {
+// sqliteScenarios returns all cases with the embedded database.
+func (b *bench) sqliteScenarios() []scenario {
 	list, create, order, get, getAny := listRequest(), createRequest(), orderRequest(large), getRequest(), getAnyRequest()
 	top := available(large)
 	random := listFrom(randomCursors(large))
@@ -51,36 +53,36 @@ func (b *bench) trials() []trial {
 	peerList := request{method: "GET", status: 200, items: 20, path: records + "?perPage=20&skipTotal=1&sort=-@rowid&filter=" +
 		url.QueryEscape("status='available'")}
 	peerGet := request{method: "GET", status: 200, path: records + fmt.Sprintf("/animal%09d", small/2)}
-	peerGetAny := request{method: "GET", status: 200, path: records + "/animal0000" + gap, parts: getAny.parts}
+	peerGetAny := request{method: "GET", status: 200, path: records + "/animal0000" + placeholder, parts: getAny.parts}
 	peerCreate := create
 	peerCreate.path, peerCreate.status = records, 200
 
-	return []trial{
-		{"list, first page", []contestant{
+	return []scenario{
+		{"list, first page", []candidate{
 			b.service(small, list), b.bare(small, list, ""), b.nginx(small, list), b.peer(peerList),
-		}, []bar{atLeast(0.90, bare), atLeast(20, pocketbase)}},
-		{"list, random cursors, a million animals", []contestant{
+		}, []threshold{atLeast(0.90, bare), atLeast(20, pocketbase)}},
+		{"list, random cursors, a million animals", []candidate{
 			b.service(large, random), b.bare(large, random, ""),
-		}, []bar{atLeast(0.30, bare)}},
-		{"list, depth of the page, a million animals", []contestant{
+		}, []threshold{atLeast(0.30, bare)}},
+		{"list, depth of the page, a million animals", []candidate{
 			b.service(large, first).named(firstPages), b.service(large, thousandth).named(thousandthPages),
-		}, []bar{atMost(1.2, thousandthPages)}},
-		{"list beside 100 creates a second", []contestant{
-			b.serviceBeside(100, list), b.bare(small, list, ""),
+		}, []threshold{atMost(1.2, thousandthPages)}},
+		{"list beside 100 creates a second", []candidate{
+			b.serviceWithCreates(100, list), b.bare(small, list, ""),
 		}, nil},
-		{"list beside 1,000 creates a second", []contestant{
-			b.serviceBeside(1000, list), b.bare(small, list, ""),
-		}, []bar{atLeast(0.70, bare)}},
-		{"get, one animal", []contestant{
+		{"list beside 1,000 creates a second", []candidate{
+			b.serviceWithCreates(1000, list), b.bare(small, list, ""),
+		}, []threshold{atLeast(0.70, bare)}},
+		{"get, one animal", []candidate{
 			b.service(small, get), b.bare(small, get, ""), b.nginx(small, get), b.peer(peerGet),
-		}, []bar{atLeast(0.90, bare), atLeast(8, pocketbase)}},
-		{"get, random animals", []contestant{
+		}, []threshold{atLeast(0.90, bare), atLeast(8, pocketbase)}},
+		{"get, random animals", []candidate{
 			b.service(small, getAny), b.bare(small, getAny, ""), b.peer(peerGetAny),
 		}, nil},
-		{"create", []contestant{
+		{"create", []candidate{
 			b.service(small, create), b.bare(small, create, "pet"), b.peer(peerCreate),
-		}, []bar{atLeast(0.45, bare), atLeast(6, pocketbase)}},
-		{"place orders", []contestant{
+		}, []threshold{atLeast(0.45, bare), atLeast(6, pocketbase)}},
+		{"place orders", []candidate{
 			b.service(large, order), b.bare(large, order, "order"),
 		}, nil},
 	}
@@ -90,10 +92,10 @@ func listRequest() request {
 	return request{method: "GET", path: "/v1/pets?status=available&limit=20", key: serviceKey, status: 200, items: 20}
 }
 
-// listFrom asks for pages from cursors on.
+// listFrom requests the pages at cursors.
 func listFrom(cursors []string) request {
 	r := listRequest()
-	r.path += "&cursor=" + gap
+	r.path += "&cursor=" + placeholder
 	r.parts = cursors
 	return r
 }
@@ -104,30 +106,30 @@ func getRequest() request {
 
 func getAnyRequest() request {
 	r := getRequest()
-	r.path = "/v1/pets/" + gap
+	r.path = "/v1/pets/" + placeholder
 	r.parts = parts(50_000, func(int) string { return fmt.Sprint(anyID()) })
 	return r
 }
 
-// anyID is the id of some animal, of five digits.
+// anyID returns a random id of five digits.
 func anyID() int64 { return small/10 + rand.Int64N(small-small/10) }
 
-// orderRequest takes one animal after the other, of so many.
+// orderRequest orders one available animal after the other.
 func orderRequest(animals int) request {
-	return request{method: "POST", path: "/v1/store/orders", key: serviceKey, status: 201, body: `{"petId":` + gap + `}`, spends: true,
+	return request{method: "POST", path: "/v1/store/orders", key: serviceKey, status: 201, body: `{"petId":` + placeholder + `}`, consumesParts: true,
 		parts: parts(available(animals), func(i int) string { return fmt.Sprintf("%6d", availableID(i)) })}
 }
 
 func createRequest() request {
 	return request{method: "POST", path: "/v1/pets", key: serviceKey, status: 201,
-		body:  `{"name":"Newcomer ` + gap + `","categoryId":7,"status":"available"}`,
+		body:  `{"name":"Newcomer ` + placeholder + `","categoryId":7,"status":"available"}`,
 		parts: parts(10_000, func(i int) string { return fmt.Sprintf("%05d", i) })}
 }
 
-// besideRequest adds so many animals a second, to the categories whose ids have two digits.
-func besideRequest(pace int) request {
+// concurrentCreateRequest creates pace animals per second, in the categories with ids of two digits.
+func concurrentCreateRequest(pace int) request {
 	r := createRequest()
-	r.body = `{"name":"Beside ` + gap + `,"status":"available"}`
+	r.body = `{"name":"Beside ` + placeholder + `,"status":"available"}`
 	r.parts = parts(10_000, func(i int) string { return fmt.Sprintf(`%05d","categoryId":%d`, i, categories-i%10) })
 	r.pace = pace
 	return r
@@ -145,14 +147,14 @@ func cursors(n int, position func(i int) int64) []string {
 	return parts(n, func(i int) string { return formatCursor(position(i)) })
 }
 
-// randomCursors are positions anywhere in a list, but for its very end: every page is a whole one.
+// randomCursors returns random positions in a list, except at its end: every page is a full one.
 func randomCursors(animals int) []string {
 	return cursors(50_000, func(int) int64 { return randomPosition(animals) })
 }
 
 func randomPosition(animals int) int64 { return 100 + rand.Int64N(int64(animals-100)) }
 
-// formatCursor writes a position in a list as the service does: Crockford's base32 of its 64 bits, the sign flipped.
+// formatCursor encodes a position like the service: its 64 bits with the sign flipped, in Crockford's base32.
 func formatCursor(position int64) string {
 	const digits = "0123456789abcdefghjkmnpqrstvwxyz"
 	n := uint64(position) ^ 1<<63
@@ -164,7 +166,7 @@ func formatCursor(position int64) string {
 	return string(text[:])
 }
 
-func (c contestant) named(subject string) contestant {
+func (c candidate) named(subject string) candidate {
 	c.subject = subject
 	return c
 }

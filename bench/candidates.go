@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// service is the service on SQLite.
+func (b *bench) service(animals int, r request) candidate {
+	return b.serviceOn(b.sqliteEngine(), animals, r, 0)
+}
+
+// serviceWithCreates is the service on SQLite while animals are created concurrently.
+func (b *bench) serviceWithCreates(creates int, r request) candidate {
+	return b.serviceOn(b.sqliteEngine(), small, r, creates)
+}
+
+func (b *bench) serviceOn(e engine, animals int, r request, creates int) candidate {
+	return candidate{subject: service, concurrentCreates: creates, start: func(ctx context.Context, dir string) (target, error) {
+		p, base, err := e.start(ctx, dir, animals)
+		if err != nil {
+			return nil, err
+		}
+		return b.prepare(ctx, &httpTarget{process: p, dir: dir, base: base, request: r, concurrent: concurrentCreateRequest(creates)}, "/v1/pets?limit=1")
+	}}
+}
+
+// bare is the bare handler with a recorded response of the service.
+func (b *bench) bare(animals int, r request, decode string) candidate {
+	return candidate{subject: bare, start: func(ctx context.Context, dir string) (target, error) {
+		a, err := b.recordedResponse(ctx, animals, r)
+		if err != nil {
+			return nil, err
+		}
+		p, base, err := b.startBare(ctx, dir, a, decode)
+		if err != nil {
+			return nil, err
+		}
+		r.status = a.Status
+		return b.prepare(ctx, &httpTarget{process: p, dir: dir, base: base, request: r}, "")
+	}}
+}
+
+func (b *bench) nginx(animals int, r request) candidate {
+	return candidate{subject: nginx, start: func(ctx context.Context, dir string) (target, error) {
+		a, err := b.recordedResponse(ctx, animals, r)
+		if err != nil {
+			return nil, err
+		}
+		p, base, err := b.startNginx(ctx, dir, a)
+		if err != nil {
+			return nil, err
+		}
+		return b.prepare(ctx, &httpTarget{process: p, dir: dir, base: base, request: r}, "/")
+	}}
+}
+
+// peer is PocketBase on a copy of its data.
+func (b *bench) peer(r request) candidate {
+	return candidate{subject: pocketbase, start: func(ctx context.Context, dir string) (target, error) {
+		data, err := b.peerData(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if err := copyFolder(data, dir); err != nil {
+			return nil, err
+		}
+		addr, err := freeAddress()
+		if err != nil {
+			return nil, err
+		}
+		p, err := startProcess(ctx, dir, nil, b.program("pocketbase"), "serve", dir, addr)
+		if err != nil {
+			return nil, err
+		}
+		t := &httpTarget{process: p, dir: dir, base: "http://" + addr, request: r}
+		if _, _, err := p.waitFor(t.base+"/api/health", ""); err != nil {
+			return nil, stopAfter(t, err)
+		}
+		token, err := os.ReadFile(filepath.Join(dir, "token"))
+		if err != nil {
+			return nil, stopAfter(t, err)
+		}
+		t.request.key = strings.TrimSpace(string(token))
+		return b.prepare(ctx, t, "/api/health")
+	}}
+}
+
+// peerData returns the filled data folder of the peer.
+func (b *bench) peerData(ctx context.Context) (string, error) {
+	return b.cache.folder("pocketbase", func(dir string) error {
+		return run(ctx, "", b.program("pocketbase"), "fill", dir, fmt.Sprint(small))
+	})
+}
+
+// prepare prepares a started target, or stops it if that fails.
+func (b *bench) prepare(ctx context.Context, t *httpTarget, path string) (target, error) {
+	t.turns = 1 + b.seconds*len(connectionCounts) // the first turn warms up
+	if err := t.prepare(ctx, path); err != nil {
+		return nil, stopAfter(t, err)
+	}
+	return t, nil
+}
+
+// stopAfter stops a target after an error and returns both errors.
+func stopAfter(t target, err error) error {
+	if stopErr := t.stop(); stopErr != nil {
+		return fmt.Errorf("%w; %w", err, stopErr)
+	}
+	return err
+}

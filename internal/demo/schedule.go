@@ -1,0 +1,178 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+// scheduleArrivals schedules the arrival of every animal. Its further steps are scheduled when it arrives.
+func (s *simulation) scheduleArrivals() {
+	start := s.clock.at
+	for i := range opening {
+		stays := i%10 == 0 // the first animal stays forever: examples refer to it
+		s.schedule(start.Add(time.Duration(i)*3*time.Minute+s.between(time.Second, time.Minute)), func() error { return s.arrive(stays) })
+	}
+	for ago := weeks*7 - 1; ago >= 0; ago-- {
+		several := 6 + s.random.IntN(6)
+		if ago%7 == 3 {
+			several = s.random.IntN(3) // a quiet day
+		}
+		for range several {
+			s.schedule(s.randomOpenTime(ago), func() error { return s.arrive(false) })
+		}
+	}
+	// What the dashboard shows first: holds that expire soon, and orders that have just been placed.
+	for i, ago := range []time.Duration{71*time.Hour + 20*time.Minute, 66 * time.Hour, 51 * time.Hour, 26 * time.Hour, 3 * time.Hour, 18 * time.Minute} {
+		s.schedule(s.now.Add(-ago-s.between(time.Second, time.Minute)), func() error {
+			return s.actAs(s.web, func(ctx context.Context) error {
+				_, err := s.service.PlaceOrder(ctx, shop.NewOrder{PetID: s.reserved[i+1], Reference: customers[i]})
+				return err
+			})
+		})
+	}
+}
+
+// arrive adds an animal. Some are examined first and have no status until then.
+func (s *simulation) arrive(stays bool) error {
+	category, name := s.nextAnimal()
+	status, examined := shop.Available, s.clock.at
+	if !stays && s.random.IntN(3) == 0 {
+		status, examined = "", s.intoOpeningHours(s.clock.at.Add(s.between(20*time.Hour, 3*day)))
+	}
+	mistyped := s.arrived%70 == 0
+	entered := name
+	if mistyped {
+		entered = name[:len(name)-1]
+	}
+	var pet shop.Pet
+	err := s.actAs(s.anna, func(ctx context.Context) (err error) {
+		pet, err = s.service.CreatePet(ctx, shop.NewPet{Name: entered, CategoryID: int64(category + 1), Status: status})
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if mistyped {
+		s.scheduleUpdate(s.anna, s.clock.at.Add(s.between(time.Minute, time.Hour)), pet, shop.PetChange{Name: &name})
+	}
+	if status == "" {
+		s.scheduleUpdate(s.anna, examined, pet, shop.PetChange{Status: new(shop.Available)})
+	}
+	if stays {
+		s.reserved = append(s.reserved, pet.ID)
+	} else {
+		s.scheduleDeparture(pet, examined.Add(s.between(3*time.Hour, 5*day)+time.Duration(s.random.ExpFloat64()*float64(9*day))))
+	}
+	return nil
+}
+
+// nextAnimal chooses the category and the name of the next animal.
+func (s *simulation) nextAnimal() (category int, name string) {
+	s.arrived++
+	weights := 0
+	for _, category := range categories {
+		weights += category.weight
+	}
+	for n := s.random.IntN(weights); n >= categories[category].weight; category++ {
+		n -= categories[category].weight
+	}
+	if len(s.names[category]) == 0 {
+		for _, i := range s.random.Perm(len(petNames)) {
+			s.names[category] = append(s.names[category], petNames[i])
+		}
+	}
+	given := s.names[category][0]
+	s.names[category] = s.names[category][1:]
+	return category, given + ", " + categories[category].breeds[s.random.IntN(len(categories[category].breeds))]
+}
+
+// scheduleDeparture decides how an animal leaves, at or after a time.
+func (s *simulation) scheduleDeparture(pet shop.Pet, when time.Time) {
+	switch n := s.random.IntN(100); {
+	case n < 62:
+		s.scheduleOrder(pet, when)
+	case n < 96:
+		s.scheduleSale(pet, when)
+	default: // moved to another shop
+		s.schedule(s.intoOpeningHours(when), func() error {
+			return s.actAs(s.anna, func(ctx context.Context) error { return s.service.DeletePet(ctx, pet.ID, nil) })
+		})
+	}
+}
+
+// scheduleSale sells an animal over the counter. Some are returned.
+func (s *simulation) scheduleSale(pet shop.Pet, when time.Time) {
+	when = s.intoOpeningHours(when)
+	s.scheduleUpdate(s.ben, when, pet, shop.PetChange{Status: new(shop.Sold)})
+	if s.random.IntN(12) == 0 {
+		back := s.intoOpeningHours(when.Add(s.between(2*day, 5*day)))
+		s.scheduleUpdate(s.anna, back, pet, shop.PetChange{Status: new(shop.Available)})
+	}
+}
+
+func (s *simulation) scheduleUpdate(w employee, when time.Time, pet shop.Pet, change shop.PetChange) {
+	s.schedule(when, func() error {
+		return s.actAs(w, func(ctx context.Context) error {
+			_, err := s.service.UpdatePet(ctx, pet.ID, change, nil)
+			return err
+		})
+	})
+}
+
+// scheduleOrder places an order for an animal in the web shop.
+func (s *simulation) scheduleOrder(pet shop.Pet, when time.Time) {
+	reference := ""
+	switch s.random.IntN(3) {
+	case 0:
+		reference = customers[s.random.IntN(len(customers))]
+	case 1:
+		reference = fmt.Sprintf("web %d", 20400+s.random.IntN(600))
+	}
+	s.schedule(when, func() error {
+		var order shop.Order
+		err := s.actAs(s.web, func(ctx context.Context) (err error) {
+			order, err = s.service.PlaceOrder(ctx, shop.NewOrder{PetID: pet.ID, Reference: reference})
+			return err
+		})
+		if err == nil {
+			s.scheduleOutcome(pet, order)
+		}
+		return err
+	})
+}
+
+// scheduleOutcome completes an order: it is delivered, or it ends otherwise, and the animal leaves at another
+// time.
+func (s *simulation) scheduleOutcome(pet shop.Pet, order shop.Order) {
+	approved := s.intoOpeningHours(order.CreatedAt.Add(s.between(20*time.Minute, 20*time.Hour)))
+	free := time.Time{}
+	switch n := s.random.IntN(100); {
+	case n < 72:
+		s.scheduleStatus(s.ben, approved, order, shop.Approved)
+		s.scheduleStatus(s.ben, s.intoOpeningHours(approved.Add(s.between(2*time.Hour, 2*day))), order, shop.Delivered)
+		return
+	case n < 80:
+		s.scheduleStatus(s.ben, approved, order, shop.Approved)
+		free = s.intoOpeningHours(approved.Add(s.between(4*time.Hour, 2*day)))
+		s.scheduleStatus(s.anna, free, order, shop.Cancelled)
+	case n < 88:
+		free = approved
+		s.scheduleStatus(s.web, free, order, shop.Cancelled)
+	default: // the hold expires
+		free = order.HoldExpiresAt.Add(s.between(0, 500*time.Millisecond))
+		s.schedule(free, func() error { return s.service.ExpireHolds(s.anna.ctx) })
+	}
+	s.scheduleDeparture(pet, free.Add(s.between(5*time.Hour, 8*day)))
+}
+
+func (s *simulation) scheduleStatus(w employee, when time.Time, order shop.Order, to shop.OrderStatus) {
+	s.schedule(when, func() error {
+		return s.actAs(w, func(ctx context.Context) error {
+			_, err := s.service.UpdateOrder(ctx, order.ID, to, nil)
+			return err
+		})
+	})
+}

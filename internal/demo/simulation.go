@@ -1,0 +1,144 @@
+package demo
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+const (
+	// weeks is the length of the history. The daily charts are shorter, so the many arrivals on the opening
+	// day do not show.
+	weeks = 5
+	day   = 24 * time.Hour
+	// opening is the number of animals that arrive on the first day.
+	opening = 64
+	// openHours is how long the shop is open each day. Each day ends at the current time of day, so that
+	// every demo is the same.
+	openHours = 9 * time.Hour
+)
+
+// simulation plays the history of the shop, step by step.
+type simulation struct {
+	service  *shop.Service
+	clock    *clock
+	now      time.Time // the end of the history
+	random   *rand.Rand
+	steps    []step // pending, earliest first
+	arrived  int
+	reserved []int64          // animals that stay, for the open orders at the end
+	names    map[int][]string // unused names by category
+	anna     employee
+	ben      employee
+	web      employee
+}
+
+// step is an action at a point in time.
+type step struct {
+	at time.Time
+	do func() error
+}
+
+// employee is an actor with an API key.
+type employee struct {
+	ctx    context.Context
+	secret string
+}
+
+// simulate plays the whole history inside one write, up to now, and returns the number of animals.
+func simulate(ctx context.Context, tx shop.WriteTx, clock *clock, now time.Time) (int, error) {
+	clock.at = now.Add(-weeks * 7 * day)
+	service, err := shop.Open(ctx, nestedStore{tx}, shop.Options{Now: clock.now})
+	if err != nil {
+		return 0, err
+	}
+	s := &simulation{service: service, clock: clock, now: now, random: rand.New(rand.NewPCG(7, 19)), names: map[int][]string{}}
+	if err := s.openShop(ctx); err != nil {
+		return 0, err
+	}
+	s.scheduleArrivals()
+	for len(s.steps) > 0 {
+		next := s.steps[0]
+		s.steps = s.steps[1:]
+		clock.at = next.at
+		if err := next.do(); err != nil {
+			return 0, err
+		}
+	}
+	clock.at = now
+	inventory, err := service.Inventory(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return int(inventory.Available + inventory.Pending + inventory.Sold + inventory.Unspecified), service.SaveLastUsed(ctx)
+}
+
+// openShop creates the employees' keys and the categories.
+func (s *simulation) openShop(ctx context.Context) error {
+	for _, w := range []struct {
+		worker *employee
+		name   string
+		scopes []shop.Scope
+	}{
+		{&s.anna, "Anna, back office", []shop.Scope{shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite, shop.EventsRead}},
+		{&s.ben, "Ben, at the till", []shop.Scope{shop.PetsRead, shop.PetsWrite, shop.OrdersRead, shop.OrdersWrite}},
+		{&s.web, "Web shop", []shop.Scope{shop.PetsRead, shop.OrdersRead, shop.OrdersWrite}},
+	} {
+		key, err := s.service.CreateKey(ctx, shop.NewKey{Name: w.name, Scopes: w.scopes})
+		if err != nil {
+			return err
+		}
+		*w.worker = employee{ctx, key.Secret}
+	}
+	return s.actAs(s.anna, func(ctx context.Context) error {
+		for _, category := range categories {
+			if _, err := s.service.CreateCategory(ctx, category.name); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// actAs runs an action as an employee.
+func (s *simulation) actAs(w employee, do func(context.Context) error) error {
+	principal, err := s.service.Authenticate(w.ctx, w.secret)
+	if err != nil {
+		return err
+	}
+	return do(shop.WithPrincipal(w.ctx, principal))
+}
+
+// schedule adds a step, unless it is after the end of the history.
+func (s *simulation) schedule(when time.Time, do func() error) {
+	if !when.Before(s.now) {
+		return
+	}
+	i, _ := slices.BinarySearchFunc(s.steps, when, func(planned step, when time.Time) int {
+		if planned.at.After(when) {
+			return 1
+		}
+		return -1 // keeps steps of the same time in order
+	})
+	s.steps = slices.Insert(s.steps, i, step{when, do})
+}
+
+// between returns a random duration from least to most.
+func (s *simulation) between(least, most time.Duration) time.Duration {
+	return least + time.Duration(s.random.Int64N(int64(most-least)))
+}
+
+// randomOpenTime returns a random time within the opening hours of a day.
+func (s *simulation) randomOpenTime(daysAgo int) time.Time {
+	return s.now.Add(-time.Duration(daysAgo) * day).Add(-s.between(time.Minute, openHours))
+}
+
+// intoOpeningHours moves a time into the opening hours of its day, keeping the order of times.
+func (s *simulation) intoOpeningHours(when time.Time) time.Time {
+	left := s.now.Sub(when)
+	days := left / day * day
+	return s.now.Add(-days - time.Duration(float64(left-days)*float64(openHours)/float64(day)))
+}

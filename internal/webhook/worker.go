@@ -1,0 +1,162 @@
+package webhook
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"animalstore/internal/shop"
+)
+
+const (
+	// maxInFlight limits the concurrent attempts of one node to one webhook.
+	maxInFlight = 8
+	// batchDelay is how long a worker waits for further events after the first: many events then cost one
+	// write.
+	batchDelay = 20 * time.Millisecond
+	// startWithin is how far into its claim an attempt may start: its result must be recorded well before the
+	// claim ends.
+	startWithin = shop.ClaimDuration / 4
+)
+
+// worker delivers to one webhook.
+type worker struct {
+	*Dispatcher
+	stop     context.CancelFunc
+	hook     atomic.Pointer[shop.Webhook] // the latest version that the dispatcher has read
+	types    []shop.EventType             // the webhook's types at the last fan-out
+	position int64                        // the last event that was fanned out or skipped
+	full     bool                         // the last poll filled every slot: more deliveries may be due
+	sending  sync.WaitGroup
+	slots    chan struct{} // each attempt holds one
+	freed    chan struct{} // signals that an attempt has released its slot
+}
+
+func newWorker(d *Dispatcher, hook shop.Webhook) *worker {
+	w := &worker{Dispatcher: d, types: hook.Types, slots: make(chan struct{}, maxInFlight), freed: make(chan struct{}, 1)}
+	w.hook.Store(&hook)
+	return w
+}
+
+// run delivers until the context ends, then waits for the attempts in flight.
+func (w *worker) run(ctx context.Context) {
+	defer w.sending.Wait()
+	errs := w.errors.newSource()
+	defer errs.resolve()
+	ticker := time.NewTicker(pollInterval)
+	defer ticker.Stop()
+	for ctx.Err() == nil {
+		hook, news := *w.hook.Load(), w.service.EventSignal() // taken before the poll, so that no event is missed
+		more, err := w.poll(context.WithoutCancel(ctx), hook)
+		errs.observe(err)
+		if more && err == nil {
+			continue
+		}
+		if !hook.Enabled {
+			news = nil
+		}
+		var freed chan struct{}
+		if w.full {
+			freed = w.freed
+		}
+		select {
+		case <-news:
+			pause(ctx, batchDelay)
+		case <-freed:
+		case <-ticker.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// poll fans out new events and starts the deliveries that are due. more reports whether further events may be
+// waiting.
+func (w *worker) poll(ctx context.Context, hook shop.Webhook) (more bool, err error) {
+	if hook.Enabled {
+		more, err = w.fanOut(ctx, hook)
+	}
+	return more, errors.Join(err, w.startDue(ctx, hook.ID))
+}
+
+// fanOut turns new events into deliveries. more reports whether further events may be waiting.
+func (w *worker) fanOut(ctx context.Context, hook shop.Webhook) (more bool, err error) {
+	if !slices.Equal(hook.Types, w.types) { // events that were skipped may match now
+		w.types, w.position = hook.Types, hook.Position
+	}
+	before := max(w.position, hook.Position)
+	position, err := w.service.FanOut(ctx, hook, before)
+	if err != nil {
+		return false, err
+	}
+	w.position = position
+	return position != before, nil
+}
+
+// startDue claims deliveries that are due, up to the number of free slots, and starts an attempt for each.
+func (w *worker) startDue(ctx context.Context, id int64) error {
+	free := maxInFlight - len(w.slots)
+	if w.full = free == 0; w.full {
+		return nil
+	}
+	claimedAt := time.Now() // a lower bound: the database grants the claims later than this
+	claims, err := w.service.ClaimDeliveries(ctx, id, free)
+	for _, claim := range claims {
+		w.slots <- struct{}{}
+		w.sending.Go(func() {
+			defer w.releaseSlot()
+			w.attempt(ctx, claim, claimedAt)
+		})
+	}
+	w.full = len(claims) == free
+	return err
+}
+
+// releaseSlot frees the slot of an attempt and wakes the worker.
+func (w *worker) releaseSlot() {
+	<-w.slots
+	select {
+	case w.freed <- struct{}{}:
+	default: // the worker has a signal pending
+	}
+}
+
+// attempt sends one message and records the result.
+func (w *worker) attempt(ctx context.Context, claim shop.Claim, claimedAt time.Time) {
+	if time.Since(claimedAt) > startWithin {
+		return // the claim could end, and another node send the message, while this attempt is in flight
+	}
+	w.metrics.inFlight.Inc()
+	attempt, after := w.sender.send(ctx, claim)
+	w.metrics.inFlight.Dec()
+	w.metrics.duration.Observe(attempt.Duration.Seconds())
+	w.metrics.outcomes.WithLabelValues(string(w.recordAttempt(ctx, claim, attempt, after, claimedAt.Add(shop.ClaimDuration)))).Inc()
+}
+
+// recordAttempt stores the result of an attempt. It retries until the claim ends; a result that is not stored
+// by then is lost, and the message is sent again.
+func (w *worker) recordAttempt(ctx context.Context, claim shop.Claim, attempt shop.Attempt, after time.Duration, until time.Time) shop.Outcome {
+	errs := w.errors.newSource()
+	defer errs.resolve()
+	for {
+		outcome, err := w.service.FinishAttempt(ctx, claim, attempt, after)
+		if err == nil {
+			return outcome
+		}
+		errs.observe(err)
+		if time.Now().After(until) {
+			return shop.OutcomeLost
+		}
+		pause(ctx, pollInterval)
+	}
+}
+
+// pause waits, or returns early when the context ends.
+func pause(ctx context.Context, wait time.Duration) {
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
+	}
+}
