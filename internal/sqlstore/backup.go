@@ -13,9 +13,9 @@ var (
 	errDamaged      = errors.New("it is damaged (run animalstore check for details)")
 )
 
-// Backup writes a snapshot of the store in a file into another file, while a service may go on. The backup is checked as by Check
-// before it gets its name: there is a complete backup or none. Backup calls report for each finding about the store. It replaces
-// an existing file only with force.
+// Backup writes a snapshot of the store in a file into another file, while a service may go on. The backup is
+// checked as by Check before it gets its name: there is a complete backup or none. Backup calls report for
+// each finding about the store. It replaces an existing file only with force.
 func Backup(ctx context.Context, database, file string, force bool, report func(finding string)) (found Findings, err error) {
 	if IsURL(database) {
 		return found, errServerBackup

@@ -65,7 +65,8 @@ func (t *tx) UpdateCategory(_, after shop.Category) error {
 	return t.exec("UPDATE categories SET name = $1 WHERE id = $2", nullable(after.Name), after.ID)
 }
 
-// AssignCategoryID returns the next id after the last one that it assigned, and skips ids that clients have chosen.
+// AssignCategoryID returns the next id after the last one that it assigned, and skips ids that clients have
+// chosen.
 func (t *tx) AssignCategoryID() (int64, error) {
 	text, _, err := one(t, scanValue[string], "SELECT value FROM settings WHERE name = 'last_category_id'")
 	if err != nil {

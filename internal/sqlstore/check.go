@@ -8,8 +8,10 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// ErrOlderSchema is returned by Check for a store of an older version, to which the rules of this version do not apply.
-var ErrOlderSchema = errors.New("its schema is of an older animalstore and will be migrated when this one serves it; its rules were not checked")
+// ErrOlderSchema is returned by Check for a store of an older version, to which the rules of this version do
+// not apply.
+var ErrOlderSchema = errors.New("its schema is of an older animalstore and will be migrated when this one serves it;" +
+	" its rules were not checked")
 
 // maxFindings bounds the findings that are reported for one rule.
 const maxFindings = 20
@@ -44,8 +46,8 @@ type Findings struct {
 	Damage int // those that the engine's own check found: the file is damaged
 }
 
-// Check checks a whole store: its schema, the engine's own integrity check, and the rules between its rows. It calls report for each
-// finding. It reads one snapshot, and a service may go on beside it.
+// Check checks a whole store: its schema, the engine's own integrity check, and the rules between its rows.
+// It calls report for each finding. It reads one snapshot, and a service may go on beside it.
 func Check(ctx context.Context, database string, report func(finding string)) (Findings, error) {
 	s, err := openSnapshot(ctx, database)
 	if err != nil {
@@ -94,7 +96,8 @@ func (c *checker) rules(ctx context.Context) error {
 	for _, rule := range rowRules(c.engine) {
 		checks = append(checks, func(ctx context.Context) error { return c.checkRule(ctx, rule) })
 	}
-	checks = append(checks, c.checkPets, c.checkCategories, c.checkOrders, c.checkKeys, c.checkWebhooks, c.checkDeliveries, c.checkAnswers, c.checkEvents)
+	checks = append(checks, c.checkPets, c.checkCategories, c.checkOrders, c.checkKeys, c.checkWebhooks,
+		c.checkDeliveries, c.checkAnswers, c.checkEvents)
 	for _, check := range checks {
 		if err := c.tolerateDamage(check(ctx)); err != nil {
 			return err

@@ -14,13 +14,18 @@ import (
 
 // newestEvent returns a column with the data of a row's newest event.
 func (c *checker) newestEvent(table, prefix string) string {
-	return "(SELECT data FROM " + c.engine.feed + " e WHERE e.subject = '" + prefix + "' || " + table + ".id ORDER BY " + c.engine.newest + " LIMIT 1)"
+	return "(SELECT data FROM " + c.engine.feed + " e WHERE e.subject = '" + prefix + "' || " + table + ".id" +
+		" ORDER BY " + c.engine.newest + " LIMIT 1)"
 }
 
-// checkResources checks every row of a resource. problem returns what is wrong with the row itself, or "". The row must equal the
-// current state in its newest event. scan reads a row, and that event from the last column.
-func checkResources[T any](ctx context.Context, c *checker, table, columns string, scan func(scan scanner, event *sql.NullString) (T, int64, error),
-	problem func(T) string, same func(row, event T) bool) error {
+// checkResources checks every row of a resource. problem returns what is wrong with the row itself, or "".
+// The row must equal the current state in its newest event. scan reads a row, and that event from the last
+// column.
+func checkResources[T any](
+	ctx context.Context, c *checker, table, columns string,
+	scan func(scan scanner, event *sql.NullString) (T, int64, error),
+	problem func(T) string, same func(row, event T) bool,
+) error {
 	prefix := ""
 	for _, s := range subjects {
 		if s.table == table {

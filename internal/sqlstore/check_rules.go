@@ -10,11 +10,12 @@ import (
 	"animalstore/internal/shop"
 )
 
-// rowRule is a rule between rows. Its query returns the rows that violate it, whose columns fill the finding says.
+// rowRule is a rule between rows. Its query returns the rows that violate it, whose columns fill the finding
+// says.
 type rowRule struct{ query, says string }
 
-// subjects are the resources that have events: their table, the prefix of their subjects, the prefix of their event types, and the
-// types of their first and last events.
+// subjects are the resources that have events: their table, the prefix of their subjects, the prefix of their
+// event types, and the types of their first and last events.
 var subjects = []struct{ table, begins, kinds, first, last string }{
 	{"pets", "pets/", "pet.", "pet.created", "pet.deleted"},
 	{"categories", "categories/", "category.", "category.created", "category.deleted"},

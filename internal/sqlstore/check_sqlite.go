@@ -56,7 +56,8 @@ func checkSQLiteSchema(ctx context.Context, c *checker) (usable bool, err error)
 	return c.compareSchemas(want, got), nil
 }
 
-// compareSchemas reports missing, different and foreign objects. The rules can be checked if no table is missing or different.
+// compareSchemas reports missing, different and foreign objects. The rules can be checked if no table is
+// missing or different.
 func (c *checker) compareSchemas(want, got map[string]string) (usable bool) {
 	usable = true
 	for _, name := range sortedKeys(want) {

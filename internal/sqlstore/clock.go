@@ -6,8 +6,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// SetBack corrects times in the future that a wrong clock has written. It selects deliveries by webhook to use the index of those
-// that wait.
+// ClampFutureTimes corrects times in the future that a wrong clock has written. It selects deliveries by
+// webhook to use the index of those that wait.
 func (t *tx) ClampFutureTimes(now time.Time, most shop.MaxLead) error {
 	const waiting = "webhook_id IN (SELECT id FROM webhooks) AND next_at IS NOT NULL AND "
 	for _, mend := range []struct {

@@ -15,7 +15,8 @@ type CopyProgress struct {
 	Of    int64 // the number of rows at the start
 }
 
-// Copied describes a table that is equal in source and target: its number of rows, and the SHA-256 of them all.
+// Copied describes a table that is equal in source and target: its number of rows, and the SHA-256 of them
+// all.
 type Copied struct {
 	Table string
 	Rows  int64
@@ -26,11 +27,12 @@ type Copied struct {
 
 var errSameDatabase = errors.New("source and target are the same database")
 
-// Copy copies a whole store into an empty database of either engine, with all ids and the last assigned ids. It compares every row
-// before it commits: the target has the whole store or nothing. Copy calls progress often, from one goroutine at a time.
+// Copy copies a whole store into an empty database of either engine, with all ids and the last assigned ids.
+// It compares every row before it commits: the target has the whole store or nothing. Copy calls progress
+// often, from one goroutine at a time.
 //
-// A file must not be in use meanwhile, neither as source nor as target. A server as the source may be in use: Copy reads one
-// snapshot.
+// A file must not be in use meanwhile, neither as source nor as target. A server as the source may be in use:
+// Copy reads one snapshot.
 func Copy(ctx context.Context, from, to string, progress func(CopyProgress)) ([]Copied, error) {
 	if sameFile(from, to) {
 		return nil, errSameDatabase

@@ -14,7 +14,8 @@ type endpoint struct {
 	dialect *dialect
 }
 
-// copyEngine has the differences of a copy between the engines. In its statements %[1]s is a table, and %[2]d an id.
+// copyEngine has the differences of a copy between the engines. In its statements %[1]s is a table, and %[2]d
+// an id.
 type copyEngine struct {
 	read      string   // begins the transaction of a source
 	write     []string // begins the transaction of a target, and locks out other copies and services
@@ -52,7 +53,8 @@ func (e *endpoint) close() error {
 	return e.store.Close()
 }
 
-// beginRead begins to read a snapshot of a store. It fails for a database that no service has used: its name is probably mistyped.
+// beginRead begins to read a snapshot of a store. It fails for a database that no service has used: its name
+// is probably mistyped.
 func (e *endpoint) beginRead(ctx context.Context) error {
 	if err := e.exec(ctx, e.engine.read, nil); err != nil {
 		return err

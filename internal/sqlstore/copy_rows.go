@@ -8,8 +8,8 @@ import (
 	"hash"
 )
 
-// rowReader reads the rows of a table in the order of the primary key, and hashes their values. The hash does not depend on the
-// engine.
+// rowReader reads the rows of a table in the order of the primary key, and hashes their values. The hash does
+// not depend on the engine.
 type rowReader struct {
 	rows     rows
 	values   []any // of the current row

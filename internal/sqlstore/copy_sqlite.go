@@ -2,8 +2,8 @@ package sqlstore
 
 import "context"
 
-// copySQLite takes the write lock of the file, as source and as target. The lock file keeps out other services; this lock keeps out
-// commands that work beside a service, such as those for keys.
+// copySQLite takes the write lock of the file, as source and as target. The lock file keeps out other
+// services; this lock keeps out commands that work beside a service, such as those for keys.
 var copySQLite = copyEngine{
 	read:  "BEGIN IMMEDIATE",
 	write: []string{"BEGIN IMMEDIATE"},

@@ -27,8 +27,9 @@ const (
 	blob
 )
 
-// copiedTables are all tables of a store, each after the tables that it refers to. The settings come first: another process that
-// opens the target as a new store must write there, and waits. A test compares the list with the schemas.
+// copiedTables are all tables of a store, each after the tables that it refers to. The settings come first:
+// another process that opens the target as a new store must write there, and waits. A test compares the list
+// with the schemas.
 var copiedTables = []copiedTable{
 	{name: "settings", key: 1, columns: []copiedColumn{{"name", text}, {"value", text}}},
 	{name: "categories", key: 1, columns: []copiedColumn{{"id", integer}, {"name", text}}},
@@ -67,8 +68,8 @@ func (t *copiedTable) columnNames() []string {
 	return names
 }
 
-// selection returns the query for all rows in the order of the primary key; collation orders texts by their bytes. The dialect
-// selects inventory and events, which the engines store differently.
+// selection returns the query for all rows in the order of the primary key; collation orders texts by their
+// bytes. The dialect selects inventory and events, which the engines store differently.
 func (t *copiedTable) selection(d *dialect, collation string) string {
 	query := "SELECT " + strings.Join(t.columnNames(), ", ") + " FROM " + t.name
 	switch t.name {

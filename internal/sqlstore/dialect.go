@@ -9,8 +9,9 @@ import (
 type dialect struct {
 	// contains is the condition that the folded name contains the text %s.
 	contains string
-	// byRow seeks a page with a row comparison. Otherwise PostgreSQL may scan the primary key and skip rows that do not match,
-	// since it assumes that they are spread evenly; but the newest pets are hardly ever sold.
+	// byRow seeks a page with a row comparison. Otherwise PostgreSQL may scan the primary key and skip rows
+	// that do not match, since it assumes that they are spread evenly; but the newest pets are hardly ever
+	// sold.
 	byRow bool
 	// now returns the time by which holds expire.
 	now func(*tx) (time.Time, error)
@@ -26,10 +27,11 @@ type dialect struct {
 	statusIn string
 	// time is an SQL expression for the current time; empty: use now.
 	time string
-	// tidy does a part of the periodic housekeeping, and reports whether there may be more; nil: there is none.
+	// tidy does a part of the periodic housekeeping, and reports whether there may be more; nil: there is
+	// none.
 	tidy func(t *tx, before time.Time) (more bool, err error)
-	// meaning converts an error of the driver for the caller: unavailable or internal.
-	meaning func(error) error
+	// convertError converts an error of the driver for the caller: unavailable or internal.
+	convertError func(error) error
 }
 
 func (t *tx) Now() (time.Time, error) { return t.dialect.now(t) }
@@ -39,8 +41,8 @@ func clockOf(clock func() time.Time) func(*tx) (time.Time, error) {
 	return func(*tx) (time.Time, error) { return clock().UTC().Truncate(time.Microsecond), nil }
 }
 
-// sqliteDialect keeps the inventory in one row for each status: with a single writer, updates of a row never conflict. The clock is
-// that of this process: no other process writes orders to the file.
+// sqliteDialect keeps the inventory in one row for each status: with a single writer, updates of a row never
+// conflict. The clock is that of this process: no other process writes orders to the file.
 func sqliteDialect(clock func() time.Time) *dialect {
 	if clock == nil {
 		clock = time.Now
@@ -53,25 +55,28 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		inbox:        "events",
 		events:       "SELECT " + eventColumns + " FROM events",
 		statusIn:     "data ->> '$.%s.status'",
-		meaning:      sqliteError,
+		convertError: sqliteError,
 	}
 }
 
-// postgresDialect keeps the inventory as rows of changes, which are folded later: concurrent updates of one row would conflict. The
-// clock is the server's, which all nodes share.
+// postgresDialect keeps the inventory as rows of changes, which are folded later: concurrent updates of one
+// row would conflict. The clock is the server's, which all nodes share.
 func postgresDialect(clock func() time.Time) *dialect {
 	d := &dialect{
 		contains:     "strpos(name_folded, %s) > 0",
 		byRow:        true,
 		now:          serverTime,
 		addInventory: "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)",
-		inventory:    "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory UNION ALL SELECT status, n FROM inventory_changes) AS notes GROUP BY status",
-		inbox:        "event_inbox",
-		events:       "SELECT " + eventColumns + " FROM events UNION ALL SELECT (" + fmt.Sprintf(copyPostgres.last, "events") + ") + row_number() OVER (ORDER BY id), at, type, subject, actor, data FROM event_inbox",
+		inventory: "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory" +
+			" UNION ALL SELECT status, n FROM inventory_changes) AS notes GROUP BY status",
+		inbox: "event_inbox",
+		events: "SELECT " + eventColumns + " FROM events UNION ALL" +
+			" SELECT (" + fmt.Sprintf(copyPostgres.last, "events") + ") + row_number() OVER (ORDER BY id)," +
+			" at, type, subject, actor, data FROM event_inbox",
 		statusIn:     "CAST(data AS json) #>> '{%s,status}'",
 		time:         serverMicros,
 		tidy:         tidyPostgres,
-		meaning:      postgresError,
+		convertError: postgresError,
 	}
 	if clock != nil {
 		d.now, d.time = clockOf(clock), ""
@@ -90,7 +95,8 @@ func serverTime(t *tx) (time.Time, error) {
 // tidyAtOnce bounds the rows that one call of tidyPostgres removes from a table.
 const tidyAtOnce = 10_000
 
-// tidyPostgres folds inventory changes into the inventory, and deletes the records of commits that are too old to be looked up.
+// tidyPostgres folds inventory changes into the inventory, and deletes the records of commits that are too
+// old to be looked up.
 func tidyPostgres(t *tx, before time.Time) (more bool, err error) {
 	folded, _, err := one(t, scanValue[int64], `
 		WITH folded AS (

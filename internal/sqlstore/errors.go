@@ -92,8 +92,8 @@ func classify(err error) errorKind {
 	return otherError
 }
 
-// isFailure reports whether an error is a failure of the database or of this program. An error of the shop's rules is not, nor is a
-// request that its client gave up.
+// isFailure reports whether an error is a failure of the database or of this program. An error of the shop's
+// rules is not, nor is a request that its client gave up.
 func isFailure(ctx context.Context, err error) bool {
 	e, ok := errors.AsType[*shop.Error](err)
 	return ok && e.Unwrap() != nil && !errors.Is(err, errClosed) && !(errors.Is(err, context.Canceled) && ctx.Err() != nil)

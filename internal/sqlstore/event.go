@@ -109,7 +109,8 @@ func (t *tx) EventHorizon() (int64, error) {
 // removeAtOnce bounds the rows that one call removes.
 const removeAtOnce = 1000
 
-// RemoveEvents removes events in the order of their positions. An old event that follows a newer one stays until that is removed.
+// RemoveEvents removes events in the order of their positions. An old event that follows a newer one stays
+// until that is removed.
 func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 	removed, err := t.removeOldest("events", "at", before, now)
 	if err != nil || len(removed) == 0 {
@@ -118,8 +119,9 @@ func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 	return len(removed) == removeAtOnce, t.set("event_horizon", strconv.FormatInt(slices.Max(removed), 10))
 }
 
-// removeOldest removes rows in the order of their ids, up to the first one that is not older than before. It ignores the time of rows
-// in the future: a wrong clock wrote them, and they are older than the rows that follow.
+// removeOldest removes rows in the order of their ids, up to the first one that is not older than before. It
+// ignores the time of rows in the future: a wrong clock wrote them, and they are older than the rows that
+// follow.
 func (t *tx) removeOldest(table, column string, before, now time.Time) (removed []int64, err error) {
 	type row struct{ id, at int64 }
 	oldest, err := all(t, func(scan scanner) (r row, err error) {

@@ -61,7 +61,8 @@ func (t *tx) PutIdempotencyRecord(principal int64, key string, kept shop.Idempot
 // forgetAtOnce bounds the responses that one call removes.
 const forgetAtOnce = 1000
 
-// Forget reads the time of the last response to remove first: with that bound, the planner uses the index on the time.
+// DeleteIdempotencyRecords reads the time of the last response to remove first: with that bound, the planner
+// uses the index on the time.
 func (t *tx) DeleteIdempotencyRecords(before time.Time) (more bool, err error) {
 	end, _, err := one(t, scanValue[sql.Null[int64]], `
 		SELECT max(kept_at) FROM (SELECT kept_at FROM kept_answers WHERE kept_at <= $1 ORDER BY kept_at LIMIT $2) AS oldest`,

@@ -9,8 +9,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// conditions builds the WHERE clause of a list that is paged by keyset. It contains only the filters that are set, so that the
-// planner finds the index that is made for them.
+// conditions builds the WHERE clause of a list that is paged by keyset. It contains only the filters that are
+// set, so that the planner finds the index that is made for them.
 type conditions struct {
 	texts []string
 	args  []any
@@ -42,8 +42,9 @@ func (c *conditions) placeholder(value any) string {
 	return "$" + strconv.Itoa(len(c.args))
 }
 
-// page returns the query for one page of a list; after is the condition that a row follows the position %s. The limit is part of
-// the text: SQLite plans a query again for each value of a bound limit, which took a third of the time.
+// page returns the query for one page of a list; after is the condition that a row follows the position %s.
+// The limit is part of the text: SQLite plans a query again for each value of a bound limit, which took a
+// third of the time.
 func (c *conditions) page(selection string, w shop.PageRequest, after, order string) (query string, args []any) {
 	if c.byRow && len(c.exact) > 0 {
 		order = c.seek(w.After, strings.HasSuffix(order, " DESC"))
@@ -63,8 +64,8 @@ func (c *conditions) page(selection string, w shop.PageRequest, after, order str
 	return query, c.args
 }
 
-// seek adds the exact values and the position as one range of row values, and returns the order of that range. Only the index on
-// these columns has that order, so the planner must use it.
+// seek adds the exact values and the position as one range of row values, and returns the order of that
+// range. Only the index on these columns has that order, so the planner must use it.
 func (c *conditions) seek(from *int64, descending bool) (order string) {
 	low, high := fmt.Sprintf(">= (%%s, %d)", math.MinInt64), fmt.Sprintf("<= (%%s, %d)", math.MaxInt64)
 	switch {

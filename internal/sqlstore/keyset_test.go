@@ -28,8 +28,8 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 				if strings.Contains(plan, "TEMP B-TREE") {
 					t.Errorf("the list is sorted:\n%s", plan)
 				}
-				// Only the very first page of everything may scan, and that of a status, which has an index for itself: from the end,
-				// as far as its limit.
+				// Only the very first page of everything may scan, and that of a status, which has an index
+				// for itself: from the end, as far as its limit.
 				first := name+page == "allfirst" || name+page == "statusfirst" && strings.Contains(plan, "SCAN pets USING COVERING INDEX pets_available\n")
 				if !first && !strings.Contains(plan, "SEARCH pets") {
 					t.Errorf("the list is not sought in an index:\n%s", plan)

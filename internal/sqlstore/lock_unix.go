@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lock is a file that one process has locked. It is not the database file: closing any descriptor of that would drop the locks that
-// SQLite holds on it.
+// lock is a file that one process has locked. It is not the database file: closing any descriptor of that
+// would drop the locks that SQLite holds on it.
 type lock struct{ file *os.File }
 
 func lockFile(path string) (*lock, error) {

@@ -31,8 +31,9 @@ func errNewer(version, known int) error {
 // applicationID marks a file as ours ("anml"). It tells a new store from the database of another program.
 const applicationID = 0x616e6d6c
 
-// migrateSQLite brings the schema up to date. It runs all missing migrations in one BEGIN IMMEDIATE transaction, so that any number of
-// processes may start at once. The user_version of the file is the number of migrations that have run.
+// migrateSQLite brings the schema up to date. It runs all missing migrations in one BEGIN IMMEDIATE
+// transaction, so that any number of processes may start at once. The user_version of the file is the number
+// of migrations that have run.
 func migrateSQLite(ctx context.Context, c *conn) error {
 	migrations, err := readMigrations("sqlite")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 // rowsAtOnce bounds the rows of one statement.
 const rowsAtOnce = 500
 
-// inChunks calls fn with parts of a list, and with the placeholders for their values, built from a row such as ($, $). Parts have one
-// of three sizes, so that there are three statements to prepare.
+// inChunks calls fn with parts of a list, and with the placeholders for their values, built from a row such
+// as ($, $). Parts have one of three sizes, so that there are three statements to prepare.
 func inChunks[T any](list []T, row string, fn func(part []T, places string) error) error {
 	for _, size := range []int{rowsAtOnce, rowsAtOnce / 10, 1} {
 		for places := ""; len(list) >= size; list = list[size:] {

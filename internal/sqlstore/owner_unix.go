@@ -8,7 +8,8 @@ import (
 	"syscall"
 )
 
-// chownLike gives a new file to the owner of a store, or of the store's folder. A restore by root must not lock the service out.
+// chownLike gives a new file to the owner of a store, or of the store's folder. A restore by root must not
+// lock the service out.
 func chownLike(store, path string) error {
 	if os.Geteuid() != 0 {
 		return nil

@@ -11,7 +11,8 @@ import (
 
 const petColumns = "id, name, category_id, coalesce(status, '')"
 
-// scanPets returns a scan function that reuses its variables for every row: pages of pets are the most frequent query.
+// scanPets returns a scan function that reuses its variables for every row: pages of pets are the most
+// frequent query.
 func scanPets() func(scanner) (shop.Pet, error) {
 	var pet shop.Pet
 	columns := []any{&pet.ID, &pet.Name, &pet.CategoryID, (*string)(&pet.Status)}
@@ -30,8 +31,9 @@ func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
 	return allUpTo(t, list.Limit, scanPets(), query, args...)
 }
 
-// petsQuery returns the query of a list. SQLite has one index on category and status for both kinds of filter: without a status, the
-// query merges a page of each status. An index on the category alone would make each insert a sixth slower.
+// petsQuery returns the query of a list. SQLite has one index on category and status for both kinds of
+// filter: without a status, the query merges a page of each status. An index on the category alone would make
+// each insert a sixth slower.
 func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	if list.CategoryID == nil || list.Status != "" || d.byRow {
 		return petConditions(d, list).page("SELECT "+petColumns+" FROM pets", list.PageRequest, "id < %s", "id DESC")
@@ -43,7 +45,9 @@ func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 		query, args = c.page("SELECT id FROM pets", list.PageRequest, "id < %s", "id DESC") // the arguments are the same for each status
 		parts = append(parts, "SELECT id FROM ("+query+")")
 	}
-	return fmt.Sprintf("SELECT %s FROM pets WHERE id IN (%s) ORDER BY id DESC LIMIT %d", petColumns, strings.Join(parts, " UNION ALL "), list.Limit), args
+	query = fmt.Sprintf("SELECT %s FROM pets WHERE id IN (%s) ORDER BY id DESC LIMIT %d",
+		petColumns, strings.Join(parts, " UNION ALL "), list.Limit)
+	return query, args
 }
 
 // petConditions returns the conditions of a list's filters.
@@ -68,8 +72,8 @@ func petConditions(d *dialect, list shop.PetList) *conditions {
 	return c
 }
 
-// statusIs returns the condition that a pet has a status, or none. The status is part of the text: SQLite has a partial index for
-// each one.
+// statusIs returns the condition that a pet has a status, or none. The status is part of the text: SQLite has
+// a partial index for each one.
 func statusIs(status shop.Status) string {
 	switch {
 	case status == "":

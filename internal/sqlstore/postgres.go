@@ -123,7 +123,7 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 			if !isConflict(err) { // after a conflict the server has certainly rolled back
 				lost = err
 			}
-			return p.dialect.meaning(err)
+			return p.dialect.convertError(err)
 		})
 		if lost != nil {
 			return p.resolveCommit(ctx, commitID, lost)
@@ -140,12 +140,12 @@ func (p *postgresEngine) transaction(
 ) (err error) {
 	conn, err := p.acquire(ctx)
 	if err != nil {
-		return p.dialect.meaning(err)
+		return p.dialect.convertError(err)
 	}
 	defer func() { p.release(ctx, conn, err) }()
 	pgTx, err := conn.BeginTx(ctx, options)
 	if err != nil {
-		return p.dialect.meaning(err)
+		return p.dialect.convertError(err)
 	}
 	defer pgTx.Rollback(ctx) // does nothing after a commit, and closes the connection if ctx is done
 	return fn(&tx{ctx: ctx, runner: pgxRunner{conn.Conn()}, dialect: p.dialect}, func() error {

@@ -37,7 +37,7 @@ func (p *postgresEngine) publish(ctx context.Context) error {
 				err = p.publishBatch(ctx)
 			}
 			if err != nil {
-				return p.dialect.meaning(err)
+				return p.dialect.convertError(err)
 			}
 			if !waiting {
 				return nil

@@ -73,8 +73,9 @@ func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
 	wantReady(t, store, "removed or replaced")
 }
 
-// A server that turns read-only is not ready, even before a write has failed. Its successor is found.
-func TestReadyServer(t *testing.T) {
+// A server that becomes read-only is not ready, even before a write fails. When another server is promoted,
+// the store finds it.
+func TestReadyFollowsFailover(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, false)
 	store := open(t, pgtest.FailoverURL(primary, replica), Options{})
@@ -137,7 +138,8 @@ func TestMetricsCountWritesAndErrors(t *testing.T) {
 	}
 }
 
-// measured returns the value of a metric, or the sample count of a histogram, for a kind if the metric has any.
+// measured returns the value of a metric, or the sample count of a histogram, for a kind if the metric has
+// any.
 func measured(t *testing.T, store *Store, name, kind string) float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()

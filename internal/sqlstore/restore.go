@@ -12,17 +12,20 @@ import (
 // Restored describes a restore to the operator.
 type Restored struct {
 	Kept string // the path of the previous store; empty: there was none
-	// GoOn is the id after which new ids continue when the ids since the backup are not known; 0: they are known.
+	// GoOn is the id after which new ids continue when the ids since the backup are not known; 0: they are
+	// known.
 	GoOn int64
 	// Keys describes the keys that were revoked or rotated after the backup and are valid again.
 	Keys []string
 }
 
-// Restore replaces a store by a backup. It first checks the backup as Check does, and calls report for each finding. It fails for a
-// damaged backup, and without force also for any other finding, and for a store that already exists. The existing store is kept
-// beside the new one. At any moment the path has one of the two, complete. No service may use the store meanwhile.
+// Restore replaces a store by a backup. It first checks the backup as Check does, and calls report for each
+// finding. It fails for a damaged backup, and without force also for any other finding, and for a store that
+// already exists. The existing store is kept beside the new one. At any moment the path has one of the two,
+// complete. No service may use the store meanwhile.
 //
-// Ids that were assigned after the backup are not assigned again, and events that were published since are marked as undone.
+// Ids that were assigned after the backup are not assigned again, and events that were published since are
+// marked as undone.
 func Restore(ctx context.Context, file, database string, force bool, report func(finding string)) (done Restored, err error) {
 	if IsURL(database) {
 		return done, errServerBackup
@@ -75,7 +78,8 @@ func Restore(ctx context.Context, file, database string, force bool, report func
 	return done, err
 }
 
-// resolveTarget returns the absolute path of a database without symbolic links, and whether the file has any contents.
+// resolveTarget returns the absolute path of a database without symbolic links, and whether the file has any
+// contents.
 func resolveTarget(database string) (path string, exists bool, err error) {
 	if path, err = filepath.Abs(database); err != nil {
 		return "", false, err

@@ -13,8 +13,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// unusedID returns a number above all ids that a store can have assigned since a backup. Ids start at 1 or at the time of a restore in
-// microseconds, and a store assigns less than one id in a microsecond.
+// unusedID returns a number above all ids that a store can have assigned since a backup. Ids start at 1 or at
+// the time of a restore in microseconds, and a store assigns less than one id in a microsecond.
 func unusedID() int64 { return time.Now().UnixMicro() }
 
 // highWater is what a store has assigned so far.
@@ -27,7 +27,8 @@ type highWater struct {
 	secrets  map[int64]string  // the hashes of each key's secrets, as one text
 }
 
-// continueIDs makes a restored store assign only ids that the previous store has not, and returns the keys that become valid again.
+// continueIDs makes a restored store assign only ids that the previous store has not, and returns the keys
+// that become valid again.
 func continueIDs(ctx context.Context, fresh, path string, intact bool) (done Restored, err error) {
 	backup, err := readHighWater(ctx, fresh, nil)
 	if err != nil {
@@ -90,8 +91,8 @@ func revivedKeys(backup, old *highWater) (names []string) {
 	return names
 }
 
-// readHighWater reads what a store has assigned. Given the newest event of a backup, it sets event only if the store has the same
-// event: then the backup is of this store.
+// readHighWater reads what a store has assigned. Given the newest event of a backup, it sets event only if
+// the store has the same event: then the backup is of this store.
 func readHighWater(ctx context.Context, path string, same *shop.StoredEvent) (*highWater, error) {
 	s, err := openSnapshot(ctx, path)
 	if err != nil {

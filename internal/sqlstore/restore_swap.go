@@ -15,15 +15,17 @@ import (
 // errInUse is returned while another process has the store open.
 var errInUse = errors.New("another program has it open")
 
-// singleConn returns a connection to a database that no one else uses. It does not switch the file to WAL mode.
+// singleConn returns a connection to a database that no one else uses. It does not switch the file to WAL
+// mode.
 func singleConn(path string) *conn {
 	return newConn(fileURI(path), 5*time.Second, pragma{"synchronous", "2"})
 }
 
 // replace renames a new database to the path of the old one, and returns the path where the old one is kept.
 //
-// A WAL belongs to one database and would destroy another at the same path. So the old WAL is checkpointed first, and the old
-// database stays locked until the rename. A damaged database is moved away as it is, with its WAL.
+// A WAL belongs to one database and would destroy another at the same path. So the old WAL is checkpointed
+// first, and the old database stays locked until the rename. A damaged database is moved away as it is, with
+// its WAL.
 func replace(ctx context.Context, fresh, path string, exists, intact bool) (kept string, err error) {
 	kept = previousName(path)
 	release := func() {}
@@ -52,7 +54,8 @@ func replace(ctx context.Context, fresh, path string, exists, intact bool) (kept
 	return kept, syncFolder(path)
 }
 
-// isIntact reports whether SQLite finds no damage in a file. It opens the file read-only, since a recovery would change the evidence.
+// isIntact reports whether SQLite finds no damage in a file. It opens the file read-only, since a recovery
+// would change the evidence.
 func isIntact(ctx context.Context, path string) (bool, error) {
 	c := newConn(fileURI(path, "mode=ro"), lockTimeout(Options{}))
 	defer c.close()
@@ -64,7 +67,8 @@ func isIntact(ctx context.Context, path string) (bool, error) {
 	return verdict == "ok", err
 }
 
-// lockExclusively moves the WAL into the database file, and locks out all other connections until release is called.
+// lockExclusively moves the WAL into the database file, and locks out all other connections until release is
+// called.
 func lockExclusively(ctx context.Context, path string) (release func(), err error) {
 	c := singleConn(path)
 	var mode string

@@ -110,7 +110,8 @@ func TestRestoreAssignsNoIDAgain(t *testing.T) {
 	}
 }
 
-// When the ids since the backup are not known, new ids are above all that can have been assigned, also after a second restore.
+// When the ids since the backup are not known, new ids are above all that can have been assigned, also after
+// a second restore.
 func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)

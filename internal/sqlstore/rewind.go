@@ -9,8 +9,8 @@ import (
 // rewindSetting is the setting that records rewinds, oldest first, as in "12-48 97-1000000098".
 const rewindSetting = "undone_events"
 
-// rewind is what a restore did to the event feed: the events after last were published and then undone. The feed resumes after
-// resume, a position that no event ever had.
+// rewind is what a restore did to the event feed: the events after last were published and then undone. The
+// feed resumes after resume, a position that no event ever had.
 type rewind struct{ last, resume int64 }
 
 var errBadRewind = errors.New("invalid range of undone events")
@@ -45,7 +45,8 @@ func addRewind(list []rewind, r rewind) []rewind {
 	return append(stay, r)
 }
 
-// resumeAfter returns the position at which a reader resumes whose position was undone, or 0 for a position that stands.
+// resumeAfter returns the position at which a reader resumes whose position was undone, or 0 for a position
+// that stands.
 func resumeAfter(list []rewind, position int64) int64 {
 	for _, r := range list {
 		if r.last < position && position < r.resume {
@@ -55,7 +56,8 @@ func resumeAfter(list []rewind, position int64) int64 {
 	return 0
 }
 
-// UndoneEvents returns the position after which a reader resumes whose position a restore has undone; 0 for one that stands.
+// ResumePosition returns the position after which a reader resumes whose position a restore has undone; 0 for
+// one that stands.
 func (t *tx) ResumePosition(position int64) (int64, error) {
 	list, err := t.rewinds()
 	return resumeAfter(list, position), err

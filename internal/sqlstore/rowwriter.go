@@ -6,8 +6,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// rowWriter writes the rows that come with every new pet, in the transaction of one write. A server executes each statement
-// at once (directWriter). A file queues the rows, so that many writes share one statement (memberWriter).
+// rowWriter writes the rows that come with every new pet, in the transaction of one write. A server executes
+// each statement at once (directWriter). A file queues the rows, so that many writes share one statement
+// (memberWriter).
 type rowWriter interface {
 	// insertPets gives each pet the next id, and adds them to the inventory.
 	insertPets(list []shop.NewPet) ([]shop.Pet, error)
@@ -104,7 +105,8 @@ func (w directWriter) addInventory(status shop.Status, change int) error {
 
 func (w directWriter) ensureCategories(ids []int64) (created []int64, err error) {
 	err = inChunks(ids, "($)", func(part []int64, places string) error {
-		some, err := all(w.tx, scanValue[int64], "INSERT INTO categories (id) VALUES "+places+" ON CONFLICT (id) DO NOTHING RETURNING id", anys(part)...)
+		some, err := all(w.tx, scanValue[int64],
+			"INSERT INTO categories (id) VALUES "+places+" ON CONFLICT (id) DO NOTHING RETURNING id", anys(part)...)
 		created = append(created, some...)
 		return err
 	})

@@ -19,7 +19,8 @@ type rows interface {
 	Close() error
 }
 
-// session is a connection that a copy, a check, a backup or a restore has for itself. Closing it rolls back its transaction.
+// session is a connection that a copy, a check, a backup or a restore has for itself. Closing it rolls back
+// its transaction.
 type session interface {
 	runner
 	close()

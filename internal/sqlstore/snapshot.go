@@ -10,7 +10,8 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// snapshot is a read transaction on a store. It creates, migrates and writes nothing, and a service may go on beside it.
+// snapshot is a read transaction on a store. It creates, migrates and writes nothing, and a service may go on
+// beside it.
 type snapshot struct {
 	session
 	engine  *checkEngine
@@ -18,7 +19,8 @@ type snapshot struct {
 	uri     string // of the file; empty for a server
 }
 
-// openSnapshot begins to read a store. It fails where there is none, and for a store that a newer version has written.
+// openSnapshot begins to read a store. It fails where there is none, and for a store that a newer version has
+// written.
 func openSnapshot(ctx context.Context, database string) (*snapshot, error) {
 	s := &snapshot{}
 	var err error
@@ -98,7 +100,8 @@ func (s *snapshot) begin(ctx context.Context) (err error) {
 	return s.exec(ctx, s.engine.begin, nil)
 }
 
-// vacuumInto writes the current contents of the file into another file. VACUUM needs a connection without a transaction.
+// vacuumInto writes the current contents of the file into another file. VACUUM needs a connection without a
+// transaction.
 func (s *snapshot) vacuumInto(ctx context.Context, path string) error {
 	c := newConn(s.uri, lockTimeout(Options{}))
 	defer c.close()

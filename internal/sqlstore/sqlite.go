@@ -13,7 +13,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// sqliteEngine is one SQLite file in WAL mode: one connection that writes, and a pool of connections that read beside it.
+// sqliteEngine is one SQLite file in WAL mode: one connection that writes, and a pool of connections that
+// read beside it.
 type sqliteEngine struct {
 	lock       *lock
 	readers    chan *conn
@@ -23,13 +24,15 @@ type sqliteEngine struct {
 	file       *openedFile
 	dialect    *dialect
 	metrics    *metrics
-	afterWrite func(did effects, done bool)
+	afterWrite func(changes effects, committed bool)
 }
 
 // errLocked is returned by lockFile while another process holds the lock.
 var errLocked = errors.New("it is already in use by another animalstore")
 
-func openSQLite(ctx context.Context, path string, o Options, m *metrics, afterWrite func(did effects, done bool)) (*sqliteEngine, error) {
+func openSQLite(
+	ctx context.Context, path string, o Options, m *metrics, afterWrite func(changes effects, committed bool),
+) (*sqliteEngine, error) {
 	path, err := resolveFile(path, o.Existing)
 	if err != nil {
 		return nil, err
@@ -46,8 +49,9 @@ func openSQLite(ctx context.Context, path string, o Options, m *metrics, afterWr
 	return s, nil
 }
 
-// openWithRetry opens the database, and tries again while it is busy. When several processes create a database in a new file at
-// once, SQLite returns SQLITE_BUSY to some of them at once, whatever their busy timeout is.
+// openWithRetry opens the database, and tries again while it is busy. When several processes create a
+// database in a new file at once, SQLite returns SQLITE_BUSY to some of them at once, whatever their busy
+// timeout is.
 func (s *sqliteEngine) openWithRetry(ctx context.Context, path string, o Options) error {
 	for end := time.Now().Add(lockTimeout(o)); ; {
 		err := s.open(ctx, path, o)
@@ -79,8 +83,8 @@ func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err er
 	return nil
 }
 
-// prepareSchema brings the schema of a file up to date. It first looks at the file without our settings: journal_mode would change
-// the database of another program.
+// prepareSchema brings the schema of a file up to date. It first looks at the file without our settings:
+// journal_mode would change the database of another program.
 func prepareSchema(ctx context.Context, path string, o Options) error {
 	plain := newConn(fileURI(path), lockTimeout(o))
 	_, err := schemaVersion(ctx, plain)
@@ -99,7 +103,8 @@ func prepareSchema(ctx context.Context, path string, o Options) error {
 	return nil
 }
 
-// connectAll opens all connections at the start: later, clients may have used up the file descriptors of the process.
+// connectAll opens all connections at the start: later, clients may have used up the file descriptors of the
+// process.
 func (s *sqliteEngine) connectAll(ctx context.Context, writing *conn) error {
 	all := []*conn{writing}
 	for range cap(s.readers) {
@@ -147,7 +152,8 @@ func (s *sqliteEngine) read(ctx context.Context, fn func(*tx) error) error {
 	}
 	defer func() { s.readers <- c }()
 	tx := &tx{ctx: ctx, runner: c, dialect: s.dialect}
-	// A read always ends with a rollback, also after an error, a panic or an interrupt: the next read gets a clean connection.
+	// A read always ends with a rollback, also after an error, a panic or an interrupt: the next read gets a
+	// clean connection.
 	defer c.rollback()
 	if err := c.exec(context.Background(), "BEGIN", nil); err != nil { // not interrupted: it does no work yet
 		return tx.fail(err)
@@ -168,8 +174,8 @@ func (s *sqliteEngine) listen(context.Context, func()) {}
 // primaryCode returns SQLite's primary result code; ResultError for an error that is not SQLite's.
 func primaryCode(err error) sqlite.ResultCode { return sqlite.ErrCode(err).ToPrimary() }
 
-// sqliteError converts an error of SQLite for the caller: unavailable where it may pass or is the machine's, internal where our
-// statement is wrong.
+// sqliteError converts an error of SQLite for the caller: unavailable where it may pass or is the machine's,
+// internal where our statement is wrong.
 func sqliteError(err error) error {
 	switch primaryCode(err) {
 	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultNoMem, sqlite.ResultReadOnly, sqlite.ResultInterrupt,

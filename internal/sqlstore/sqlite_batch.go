@@ -57,8 +57,8 @@ func (b *batch) clear() {
 	b.pets, b.events, b.inventory = b.pets[:0], b.events[:0], b.inventory[:0]
 }
 
-// inserter inserts up to maxRows rows with one statement. An error ends the whole transaction, so the statement is OR FAIL: SQLite
-// does not prepare to undo it alone, which saves a seventh of its time.
+// inserter inserts up to maxRows rows with one statement. An error ends the whole transaction, so the
+// statement is OR FAIL: SQLite does not prepare to undo it alone, which saves a seventh of its time.
 type inserter[T any] struct {
 	columns int
 	text    string // a statement for maxRows rows; its last parameter is the number of rows to insert
@@ -70,8 +70,9 @@ const maxRows = 64
 
 // newInserter returns an inserter; bind binds the values of a row to its parameters, from the index first on.
 //
-// One statement serves any number of rows: with one each for 1, 2, 4 and so on, a pet and its event took 7.1 µs, and now take
-// 6.1 µs. The limit is "? + 0" because SQLite plans a statement again for each value of a plain "LIMIT ?".
+// One statement serves any number of rows: with one each for 1, 2, 4 and so on, a pet and its event took 7.1
+// µs, and now take 6.1 µs. The limit is "? + 0" because SQLite plans a statement again for each value of a
+// plain "LIMIT ?".
 func newInserter[T any](into string, columns int, bind func(s *statement, first int, row T)) inserter[T] {
 	row := ", (?" + strings.Repeat(", ?", columns-1) + ")"
 	text := "INSERT OR FAIL INTO " + into + " SELECT * FROM (VALUES " + strings.Repeat(row, maxRows)[2:] + ") LIMIT ? + 0"

@@ -11,8 +11,8 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// conn is a SQLite connection with its prepared statements. One goroutine uses it at a time. Its first statement opens it, and
-// so does the first statement after close.
+// conn is a SQLite connection with its prepared statements. One goroutine uses it at a time. Its first
+// statement opens it, and so does the first statement after close.
 type conn struct {
 	uri        string
 	pragmas    []pragma
@@ -24,8 +24,8 @@ type conn struct {
 // pragma is a setting of a connection, with its value as SQLite reports it.
 type pragma struct{ name, value string }
 
-// newConn returns a connection that waits for locks of other connections for at most wait. Without that, the library would
-// wait for ever.
+// newConn returns a connection that waits for locks of other connections for at most wait. Without that, the
+// library would wait for ever.
 func newConn(uri string, wait time.Duration, pragmas ...pragma) *conn {
 	timeout := pragma{"busy_timeout", strconv.FormatInt(wait.Milliseconds(), 10)} // first: the others may have to wait
 	return &conn{uri: uri, pragmas: append([]pragma{timeout}, pragmas...), statements: map[string]*statement{}}
@@ -92,16 +92,16 @@ func (c *conn) query(ctx context.Context, query string, args []any) (rows, error
 	return &sqliteRows{ctx: ctx, stmt: prepared, stop: c.interruptOn(ctx)}, nil
 }
 
-// armInterrupt gives the connection a fresh channel to be interrupted by. After the old one was closed, every statement fails
-// until then, also ROLLBACK.
+// armInterrupt gives the connection a fresh channel to be interrupted by. After the old one was closed, every
+// statement fails until then, also ROLLBACK.
 func (c *conn) armInterrupt() {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.open.SetInterrupt(ctx.Done())
 	c.interrupt = cancel
 }
 
-// interruptOn makes the running statement fail when the context ends, until stop is called. After that, a late interrupt of this
-// context finds a channel that the connection no longer uses.
+// interruptOn makes the running statement fail when the context ends, until stop is called. After that, a
+// late interrupt of this context finds a channel that the connection no longer uses.
 func (c *conn) interruptOn(ctx context.Context) (stop func()) {
 	if ctx.Done() == nil {
 		return func() {}
@@ -143,11 +143,12 @@ func (c *conn) close() {
 	c.open = nil
 }
 
-// checkpointFrames is the length of the WAL, in frames, at which it is moved to the database: SQLite's own default.
+// checkpointFrames is the length of the WAL, in frames, at which it is moved to the database: SQLite's own
+// default.
 const checkpointFrames = 1000
 
-// checkpoint moves the frames of a long WAL to the database. Where readers still need older pages it moves what it can, and the
-// next checkpoint the rest. An error is ignored: the commits are durable in the WAL.
+// checkpoint moves the frames of a long WAL to the database. Where readers still need older pages it moves
+// what it can, and the next checkpoint the rest. An error is ignored: the commits are durable in the WAL.
 func (c *conn) checkpoint() {
 	var busy, frames, checkpointed int64
 	_, err := firstRow(context.Background(), c, "PRAGMA wal_checkpoint(NOOP)", &busy, &frames, &checkpointed)

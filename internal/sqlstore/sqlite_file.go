@@ -14,8 +14,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// resolveFile returns the absolute path of a database file, without symbolic links, so that all processes lock the same name. It
-// creates a missing file unless existing is set. Only the owner may read a new file; SQLite copies its permissions to the WAL.
+// resolveFile returns the absolute path of a database file, without symbolic links, so that all processes
+// lock the same name. It creates a missing file unless existing is set. Only the owner may read a new file;
+// SQLite copies its permissions to the WAL.
 func resolveFile(path string, existing bool) (string, error) {
 	if !existing {
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -39,8 +40,9 @@ func resolveFile(path string, existing bool) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// lockTimeout is how long a connection waits for a lock of another process. SQLite's locks are not fair: a command beside a busy
-// service may have to wait for long, while the service must not keep its clients waiting.
+// lockTimeout is how long a connection waits for a lock of another process. SQLite's locks are not fair: a
+// command beside a busy service may have to wait for long, while the service must not keep its clients
+// waiting.
 func lockTimeout(o Options) time.Duration {
 	if o.Exclusive {
 		return 5 * time.Second
@@ -58,8 +60,9 @@ func storeConn(path string, o Options, more ...pragma) *conn {
 	return newConn(fileURI(path), lockTimeout(o), append(pragmas, more...)...)
 }
 
-// noAutocheckpoint is set for the writer, which checkpoints after its members have returned. SQLite's own checkpoint runs at the
-// end of COMMIT: readers would see the commit milliseconds before the store's catalog version changes.
+// noAutocheckpoint is set for the writer, which checkpoints after its members have returned. SQLite's own
+// checkpoint runs at the end of COMMIT: readers would see the commit milliseconds before the store's catalog
+// version changes.
 var noAutocheckpoint = pragma{"wal_autocheckpoint", "0"}
 
 // fileURI returns the URI of a database file, with parameters such as mode=ro.
@@ -68,8 +71,8 @@ func fileURI(path string, parameters ...string) string {
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: query}).String()
 }
 
-// checkWritable returns an error for a database that is read-only. BEGIN IMMEDIATE succeeds there: only a statement that would
-// write fails.
+// checkWritable returns an error for a database that is read-only. BEGIN IMMEDIATE succeeds there: only a
+// statement that would write fails.
 func checkWritable(ctx context.Context, c *conn) error {
 	if err := execAll(ctx, c, "BEGIN IMMEDIATE", "DELETE FROM settings WHERE name = ''", "ROLLBACK"); err != nil {
 		return fmt.Errorf("it cannot be written: %w", err)
@@ -77,8 +80,9 @@ func checkWritable(ctx context.Context, c *conn) error {
 	return nil
 }
 
-// openedFile identifies the database file that the store has opened. When the file is removed, SQLite goes on with the open one,
-// whose contents are lost when the process ends, and a new connection would open the file that has taken its place.
+// openedFile identifies the database file that the store has opened. When the file is removed, SQLite goes on
+// with the open one, whose contents are lost when the process ends, and a new connection would open the file
+// that has taken its place.
 type openedFile struct {
 	path string
 	info os.FileInfo

@@ -8,19 +8,21 @@ import (
 
 // group is one transaction that several writes, its members, share. The members run one after the other.
 //
-// New pets, events and counts are not inserted one by one: they are queued, and inserted many rows at a time before a statement
-// that could see them, and before COMMIT. The rows of members that are done are in queued: a later member cannot undo them. The
-// rows of the running member are in current: they are dropped where it fails.
+// New pets, events and counts are not inserted one by one: they are queued, and inserted many rows at a time
+// before a statement that could see them, and before COMMIT. The rows of members that are done are in queued:
+// a later member cannot undo them. The rows of the running member are in current: they are dropped where it
+// fails.
 //
-// So a member that only adds rows needs no savepoint. The first other statement of a member opens one (memberWriter.flush).
-// Nothing that a group has read is kept for the next group: another process may write in between.
+// So a member that only adds rows needs no savepoint. The first other statement of a member opens one
+// (memberWriter.flush). Nothing that a group has read is kept for the next group: another process may write
+// in between.
 type group struct {
 	writer     *writer
 	queued     batch
 	current    batch
 	categories map[int64]bool // categories that exist in this transaction
 	lastPet    int64          // the id of the newest pet, also of a queued one; 0: it must be read
-	effects    effects        // of all members
+	changes    effects        // of all members
 	err        error          // why the transaction is dead
 }
 
@@ -39,22 +41,22 @@ func (g *group) commit() error {
 	return g.err
 }
 
-// run runs one member. Where the member fails, it undoes what the member did and no more. It reports whether the transaction
-// is still alive: some errors, such as a full disk, make SQLite roll all of it back.
+// run runs one member. Where the member fails, it undoes what the member did and no more. It reports whether
+// the transaction is still alive: some errors, such as a full disk, make SQLite roll all of it back.
 func (g *group) run(m *member) (alive bool) {
 	m.panic = nil // of an earlier run
 	if err := m.ctx.Err(); err != nil {
 		m.err = shop.UnavailableError(err) // its client has gone, and nothing of it has begun
 		return true
 	}
-	// The member runs under a context that cannot end: an interrupted statement would roll back the whole transaction, and its
-	// neighbours with it.
+	// The member runs under a context that cannot end: an interrupted statement would roll back the whole
+	// transaction, and its neighbours with it.
 	t := &tx{ctx: context.Background(), runner: g.writer.conn, dialect: g.writer.dialect}
 	w := &memberWriter{tx: t, group: g}
 	t.writer = w
 	lastPet := g.lastPet
 	m.err = t.run(func() error { return m.call(t) })
-	g.effects.add(t.effects)
+	g.changes.add(t.effects)
 	if t.failed != nil && g.err == nil && !g.writer.conn.inTransaction() {
 		g.err = t.failed
 	}
@@ -92,7 +94,7 @@ func (g *group) exec(statement string) error {
 
 func (g *group) fail(err error) error {
 	if err != nil && g.err == nil {
-		g.err = g.writer.dialect.meaning(err)
+		g.err = g.writer.dialect.convertError(err)
 	}
 	return g.err
 }

@@ -11,16 +11,16 @@ import (
 
 // memberWriter is the rowWriter of one member of a write group. It queues new rows in the group.
 //
-// It looks up categories and the last id without a flush, since neither is ever queued. So a write that only adds rows causes
-// no statement of its own but these lookups, whose results the members of a group share.
+// It looks up categories and the last id without a flush, since neither is ever queued. So a write that only
+// adds rows causes no statement of its own but these lookups, whose results the members of a group share.
 type memberWriter struct {
 	tx    *tx
 	group *group
 	saved bool // the member's savepoint is open
 }
 
-// flush inserts the rows that earlier members queued, opens this member's savepoint, and inserts its own queued rows. A rollback
-// to the savepoint then undoes this member and no other.
+// flush inserts the rows that earlier members queued, opens this member's savepoint, and inserts its own
+// queued rows. A rollback to the savepoint then undoes this member and no other.
 func (w *memberWriter) flush() error {
 	g := w.group
 	g.lastPet = 0 // the statement may insert pets itself
@@ -106,7 +106,8 @@ func (w *memberWriter) ensureCategories(ids []int64) (created []int64, err error
 	return created, nil
 }
 
-// requireCategory does at once what the deferred foreign key would do with the commit, when it would fail the whole group.
+// requireCategory does at once what the deferred foreign key would do with the commit, when it would fail the
+// whole group.
 func (w *memberWriter) requireCategory(id int64) error {
 	found, err := w.hasCategory(id)
 	if err == nil && !found {

@@ -33,7 +33,8 @@ func (r *sqliteRows) Close() error {
 	return nil
 }
 
-// Scan reads the columns of the current row. It supports the types that the store's columns are read into, and no others.
+// Scan reads the columns of the current row. It supports the types that the store's columns are read into,
+// and no others.
 func (r *sqliteRows) Scan(columns ...any) error {
 	if n := r.stmt.ColumnCount(); len(columns) != n {
 		return fmt.Errorf("%d of %d columns are read", len(columns), n)

@@ -10,12 +10,12 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// maxStatements bounds the prepared statements of a connection: the texts of list queries vary with their filters, and the
-// library's own cache has no bound.
+// maxStatements bounds the prepared statements of a connection: the texts of list queries vary with their
+// filters, and the library's own cache has no bound.
 const maxStatements = 200
 
-// statement is a prepared statement. To SQLite, $2 is a name, and its index is where that name first appears in the text:
-// params[1] is the index of $2.
+// statement is a prepared statement. To SQLite, $2 is a name, and its index is where that name first appears
+// in the text: params[1] is the index of $2.
 type statement struct {
 	*sqlite.Stmt
 	params []int

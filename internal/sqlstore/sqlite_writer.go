@@ -15,14 +15,15 @@ const maxGroup = 256
 
 // writer runs all writes of a store, one after the other, on the store's one writing connection.
 //
-// It uses group commit: writes that wait together share one transaction and one fsync. A write returns only after the commit,
-// even when it failed: its error may depend on rows of members before it, which are not durable until then.
+// It uses group commit: writes that wait together share one transaction and one fsync. A write returns only
+// after the commit, even when it failed: its error may depend on rows of members before it, which are not
+// durable until then.
 type writer struct {
 	conn          *conn
 	file          *openedFile
 	dialect       *dialect
 	metrics       *metrics
-	afterWrite    func(did effects, done bool) // called once for each group, before its members return
+	afterWrite    func(changes effects, committed bool) // called once for each group, before its members return
 	insertPets    inserter[shop.Pet]
 	insertEvents  inserter[queuedEvent]
 	recentWriters int // how many writes were running or waiting at once lately
@@ -42,7 +43,7 @@ type member struct {
 	done  chan struct{} // closed when err and panic are final
 }
 
-func startWriter(c *conn, f *openedFile, d *dialect, m *metrics, afterWrite func(did effects, done bool)) *writer {
+func startWriter(c *conn, f *openedFile, d *dialect, m *metrics, afterWrite func(changes effects, committed bool)) *writer {
 	w := &writer{
 		conn: c, file: f, dialect: d, metrics: m, afterWrite: afterWrite, queue: make(chan *member, maxGroup), stopped: make(chan struct{}),
 		insertPets: petInserter(), insertEvents: eventInserter(),
@@ -100,11 +101,12 @@ func (w *writer) loop() {
 	}
 }
 
-// commit runs members in one transaction and commits it. While the group is open, it takes in writes that arrive meanwhile.
+// commit runs members in one transaction and commits it. While the group is open, it takes in writes that
+// arrive meanwhile.
 //
-// When a member's error ends the whole transaction, as a full disk does, commit finishes that member and returns the others, which
-// must run again. That group is not open: on a full disk every newcomer could end the transaction once more, and the members that
-// run again would wait for ever.
+// When a member's error ends the whole transaction, as a full disk does, commit finishes that member and
+// returns the others, which must run again. That group is not open: on a full disk every newcomer could end
+// the transaction once more, and the members that run again would wait for ever.
 func (w *writer) commit(members []*member, open bool) (again []*member) {
 	g := &group{writer: w, categories: map[int64]bool{}}
 	if g.begin() != nil {
@@ -130,7 +132,7 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 	w.metrics.group.Observe(float64(len(members)))
 	w.recentWriters = max(len(members)+len(w.queue), w.recentWriters-(w.recentWriters+15)/16)
 	err := g.commit()
-	w.afterWrite(g.effects, err == nil)
+	w.afterWrite(g.changes, err == nil)
 	finish(members, err)
 	if err == nil {
 		w.conn.checkpoint() // after the members have returned

@@ -16,7 +16,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// together runs writes in one group, and returns their errors. A first write blocks the writer until all others are queued.
+// together runs writes in one group, and returns their errors. A first write blocks the writer until all
+// others are queued.
 func together(t *testing.T, store *Store, writes ...func(shop.WriteTx) error) []error {
 	t.Helper()
 	started, release := make(chan struct{}), make(chan struct{})
@@ -139,7 +140,8 @@ func TestFullDatabaseFailsOnlyTheLargeMember(t *testing.T) {
 	}
 }
 
-// An interrupted statement makes SQLite roll back the whole transaction. The neighbours of that member must be committed nevertheless.
+// An interrupted statement makes SQLite roll back the whole transaction. The neighbours of that member must
+// be committed nevertheless.
 func TestInterruptedMemberDoesNotLoseItsNeighbours(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -173,7 +175,8 @@ func TestFailedReadDoesNotLoseTheGroup(t *testing.T) {
 	}
 }
 
-// On a full disk every write ends the transaction, and its client tries again. That must not starve the members that run again.
+// On a full disk every write ends the transaction, and its client tries again. That must not starve the
+// members that run again.
 func TestMembersThatRunAgainAreNotStarved(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -285,8 +288,8 @@ func setPragma(t *testing.T, store *Store, setting string) {
 	}
 }
 
-// The WAL grows until the writer checkpoints it, and is then written from its start again. A reader of an older snapshot
-// delays that and keeps its snapshot.
+// The WAL grows until the writer checkpoints it, and is then written from its start again. A reader of an
+// older snapshot delays that and keeps its snapshot.
 func TestWriterCheckpointsLongWAL(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")

@@ -1,5 +1,6 @@
-// Package sqlstore implements shop.Store in SQL: in a SQLite file, or on a PostgreSQL server that several nodes share. No other
-// package contains SQL. Queries are written once for both engines; dialect.go has the differences.
+// Package sqlstore implements shop.Store in SQL: in a SQLite file, or on a PostgreSQL server that several
+// nodes share. No other package contains SQL. Queries are written once for both engines; dialect.go has the
+// differences.
 package sqlstore
 
 import (
@@ -29,7 +30,8 @@ type Store struct {
 	close          context.CancelFunc
 }
 
-// engine runs closures over transactions of its database. It calls Store.afterWrite for each write before the write returns.
+// engine runs closures over transactions of its database. It calls Store.afterWrite for each write before the
+// write returns.
 type engine interface {
 	read(ctx context.Context, fn func(*tx) error) error
 	write(ctx context.Context, fn func(shop.WriteTx) error) error
@@ -47,12 +49,13 @@ var errClosed = errors.New("the store is closed")
 
 // Options configure Open.
 type Options struct {
-	// Exclusive locks a file against other processes that open it with Exclusive. Processes without it, such as commands beside
-	// a service, may still read and write. A server is always shared.
+	// Exclusive locks a file against other processes that open it with Exclusive. Processes without it, such
+	// as commands beside a service, may still read and write. A server is always shared.
 	Exclusive bool
 	// Existing makes Open fail where there is no store yet, instead of creating one.
 	Existing bool
-	// Now is the clock by which holds expire. By default it is the system's for a file, and the server's for a server.
+	// Now is the clock by which holds expire. By default it is the system's for a file, and the server's for
+	// a server.
 	Now func() time.Time
 	// RetryBudget bounds how long a read or write on a server is retried; 0 means five seconds.
 	RetryBudget time.Duration
@@ -63,7 +66,8 @@ func IsURL(database string) bool {
 	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
 }
 
-// Open opens the store in a file or on the server at a URL, and brings its schema up to date. It creates a missing file.
+// Open opens the store in a file or on the server at a URL, and brings its schema up to date. It creates a
+// missing file.
 func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	s := &Store{wakeups: make(chan struct{}, 1), metrics: newMetrics()}
 	var err error
@@ -110,22 +114,23 @@ func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	return err
 }
 
-// afterWrite bumps the versions of what a transaction changed, also after an error: the commit may have happened all the same. It
-// wakes the event feed after a success.
-func (s *Store) afterWrite(did effects, done bool) {
-	if did.orders {
+// afterWrite bumps the versions of what a transaction changed, also after an error: the commit may have
+// happened all the same. It wakes the event feed after a success.
+func (s *Store) afterWrite(changes effects, committed bool) {
+	if changes.orders {
 		s.orderChanges.Add(1)
 	}
-	if did.catalog {
+	if changes.catalog {
 		s.catalogChanges.Add(1)
 	}
-	if done {
+	if committed {
 		s.wake()
 	}
 }
 
-// CatalogVersion identifies the state of the catalogue. A write bumps it before it returns, so equal versions have equal contents until the
-// next hold expires. Its time is the wall clock, by which holds expire, also after the clock was set.
+// CatalogVersion identifies the state of the catalogue. A write bumps it before it returns, so equal versions
+// have equal contents until the next hold expires. Its time is the wall clock, by which holds expire, also
+// after the clock was set.
 func (s *Store) CatalogVersion() (shop.CatalogVersion, bool) {
 	if s.clock == nil {
 		return shop.CatalogVersion{}, false
@@ -136,7 +141,8 @@ func (s *Store) CatalogVersion() (shop.CatalogVersion, bool) {
 // Publish makes the events of all committed writes readable.
 func (s *Store) Publish(ctx context.Context) error { return s.engine.publish(ctx) }
 
-// Wakeups receives a value soon after a write. The first call makes the store listen for writes of other nodes.
+// Wakeups receives a value soon after a write. The first call makes the store listen for writes of other
+// nodes.
 func (s *Store) Wakeups() <-chan struct{} {
 	s.listen.Do(func() { go s.engine.listen(s.closed, s.wake) })
 	return s.wakeups

@@ -21,7 +21,8 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// ample is the retry budget of operations that must succeed: a busy machine needs longer than a client would wait.
+// ample is the retry budget of operations that must succeed: a busy machine needs longer than a client would
+// wait.
 const ample = time.Minute
 
 func open(t *testing.T, path string, o Options) *Store {

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// tx is one transaction, or one member's part of a write group. It implements shop.ReadTx and shop.WriteTx; the methods are in the
-// files of their resources.
+// tx is one transaction, or one member's part of a write group. It implements shop.ReadTx and shop.WriteTx;
+// the methods are in the files of their resources.
 type tx struct {
 	ctx     context.Context
 	runner  runner
@@ -27,8 +27,8 @@ func (e *effects) add(more effects) {
 	e.catalog, e.orders = e.catalog || more.catalog, e.orders || more.orders
 }
 
-// run runs a closure over the transaction. It returns the error of a failed statement even if the closure ignored it: PostgreSQL
-// has aborted the transaction then, and SQLite may have ended it.
+// run runs a closure over the transaction. It returns the error of a failed statement even if the closure
+// ignored it: PostgreSQL has aborted the transaction then, and SQLite may have ended it.
 func (t *tx) run(fn func() error) error {
 	err := fn()
 	if t.failed != nil {
@@ -40,7 +40,7 @@ func (t *tx) run(fn func() error) error {
 // fail records the first error of the transaction, and returns it.
 func (t *tx) fail(err error) error {
 	if t.failed == nil {
-		t.failed = t.dialect.meaning(err)
+		t.failed = t.dialect.convertError(err)
 	}
 	return t.failed
 }
