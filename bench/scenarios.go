@@ -60,10 +60,10 @@ func (b *bench) sqliteScenarios() []scenario {
 	return []scenario{
 		{"list, first page", []candidate{
 			b.service(small, list), b.bare(small, list, ""), b.nginx(small, list), b.peer(peerList),
-		}, []threshold{atLeast(0.90, bare), atLeast(20, pocketbase)}},
+		}, []threshold{atLeast(0.80, bare), atLeast(20, pocketbase)}},
 		{"list, random cursors, a million animals", []candidate{
 			b.service(large, random), b.bare(large, random, ""),
-		}, []threshold{atLeast(0.30, bare)}},
+		}, []threshold{atLeast(0.28, bare)}},
 		{"list, depth of the page, a million animals", []candidate{
 			b.service(large, first).named(firstPages), b.service(large, thousandth).named(thousandthPages),
 		}, []threshold{atMost(1.2, thousandthPages)}},
@@ -72,16 +72,16 @@ func (b *bench) sqliteScenarios() []scenario {
 		}, nil},
 		{"list beside 1,000 creates a second", []candidate{
 			b.serviceWithCreates(1000, list), b.bare(small, list, ""),
-		}, []threshold{atLeast(0.70, bare)}},
+		}, []threshold{atLeast(0.60, bare)}},
 		{"get, one animal", []candidate{
 			b.service(small, get), b.bare(small, get, ""), b.nginx(small, get), b.peer(peerGet),
-		}, []threshold{atLeast(0.90, bare), atLeast(8, pocketbase)}},
+		}, []threshold{atLeast(0.80, bare), atLeast(8, pocketbase)}},
 		{"get, random animals", []candidate{
 			b.service(small, getAny), b.bare(small, getAny, ""), b.peer(peerGetAny),
 		}, nil},
 		{"create", []candidate{
 			b.service(small, create), b.bare(small, create, "pet"), b.peer(peerCreate),
-		}, []threshold{atLeast(0.45, bare), atLeast(6, pocketbase)}},
+		}, []threshold{atLeast(0.42, bare), atLeast(6, pocketbase)}},
 		{"place orders", []candidate{
 			b.service(large, order), b.bare(large, order, "order"),
 		}, nil},
