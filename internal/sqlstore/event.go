@@ -12,7 +12,7 @@ import (
 
 const eventColumns = "id, at, type, subject, actor, data"
 
-func scanEvent(scan scanner) (shop.StoredEvent, error) {
+func scanEvent(scan Scanner) (shop.StoredEvent, error) {
 	var event shop.StoredEvent
 	var at int64
 	var data string
@@ -67,7 +67,7 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query
 // CountEvents counts, for each day, the pets that were created and those that became sold.
 func (t *tx) DailyStats(after, upTo int64) ([]shop.DayStats, error) {
 	current, previous := fmt.Sprintf(t.dialect.statusIn, "current"), fmt.Sprintf(t.dialect.statusIn, "previous")
-	return all(t, func(scan scanner) (count shop.DayStats, err error) {
+	return all(t, func(scan Scanner) (count shop.DayStats, err error) {
 		var day int64
 		err = scan(&day, &count.Arrivals, &count.Sales)
 		count.Day = fromMicros(day * microsADay)
@@ -93,7 +93,7 @@ func (t *tx) LastEvent() (int64, error) {
 	}
 	undone, err := t.rewinds()
 	if n := len(undone); n > 0 {
-		horizon = max(horizon, undone[n-1].resume)
+		horizon = max(horizon, undone[n-1].Resume)
 	}
 	return max(last, horizon), err
 }
@@ -124,7 +124,7 @@ func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 // follow.
 func (t *tx) removeOldest(table, column string, before, now time.Time) (removed []int64, err error) {
 	type row struct{ id, at int64 }
-	oldest, err := all(t, func(scan scanner) (r row, err error) {
+	oldest, err := all(t, func(scan Scanner) (r row, err error) {
 		err = scan(&r.id, &r.at)
 		return r, err
 	}, "SELECT id, "+column+" FROM "+table+" WHERE "+column+" <= $1 ORDER BY id LIMIT $2", micros(now.Add(time.Minute)), removeAtOnce)

@@ -13,17 +13,19 @@ const petColumns = "id, name, category_id, coalesce(status, '')"
 
 // scanPets returns a scan function that reuses its variables for every row: pages of pets are the most
 // frequent query.
-func scanPets() func(scanner) (shop.Pet, error) {
+func scanPets() func(Scanner) (shop.Pet, error) {
 	var pet shop.Pet
 	columns := []any{&pet.ID, &pet.Name, &pet.CategoryID, (*string)(&pet.Status)}
-	return func(scan scanner) (shop.Pet, error) {
+	return func(scan Scanner) (shop.Pet, error) {
 		err := scan(columns...)
 		return pet, err
 	}
 }
 
+func scanPet(scan Scanner) (shop.Pet, error) { return scanPets()(scan) }
+
 func (t *tx) Pet(id int64) (shop.Pet, bool, error) {
-	return one(t, scanPets(), "SELECT "+petColumns+" FROM pets WHERE id = $1", id)
+	return one(t, scanPet, "SELECT "+petColumns+" FROM pets WHERE id = $1", id)
 }
 
 func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
@@ -87,7 +89,7 @@ func statusIs(status shop.Status) string {
 
 // CountPets groups by the columns of an index, in their order, so that it reads only that index.
 func (t *tx) CountPets() ([]shop.PetCount, error) {
-	return all(t, func(scan scanner) (count shop.PetCount, err error) {
+	return all(t, func(scan Scanner) (count shop.PetCount, err error) {
 		err = scan(&count.CategoryID, (*string)(&count.Status), &count.N)
 		return count, err
 	}, "SELECT category_id, coalesce(status, ''), count(*) FROM pets GROUP BY category_id, status")

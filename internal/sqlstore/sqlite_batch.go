@@ -80,7 +80,7 @@ func newInserter[T any](into string, columns int, bind func(s *statement, first 
 }
 
 // insert inserts the rows in their order.
-func (i inserter[T]) insert(c *conn, rows []T) error {
+func (i inserter[T]) insert(c *sqliteConn, rows []T) error {
 	for len(rows) > 0 {
 		statement, err := c.prepare(i.text)
 		if err != nil {

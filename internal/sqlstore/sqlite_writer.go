@@ -19,7 +19,7 @@ const maxGroup = 256
 // after the commit, even when it failed: its error may depend on rows of members before it, which are not
 // durable until then.
 type writer struct {
-	conn          *conn
+	conn          *sqliteConn
 	file          *openedFile
 	dialect       *dialect
 	metrics       *metrics
@@ -43,7 +43,7 @@ type member struct {
 	done  chan struct{} // closed when err and panic are final
 }
 
-func startWriter(c *conn, f *openedFile, d *dialect, m *metrics, afterWrite func(changes effects, committed bool)) *writer {
+func startWriter(c *sqliteConn, f *openedFile, d *dialect, m *metrics, afterWrite func(changes effects, committed bool)) *writer {
 	w := &writer{
 		conn: c, file: f, dialect: d, metrics: m, afterWrite: afterWrite, queue: make(chan *member, maxGroup), stopped: make(chan struct{}),
 		insertPets: petInserter(), insertEvents: eventInserter(),

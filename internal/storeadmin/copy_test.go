@@ -1,4 +1,4 @@
-package sqlstore
+package storeadmin
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
 )
 
 // copyEngines create an empty database of each engine.
@@ -48,7 +49,7 @@ func mustCopy(t *testing.T, from, to string) []Copied {
 // with runs a write in a store that it opens and closes.
 func with(t *testing.T, database string, fn func(shop.WriteTx) error) {
 	t.Helper()
-	store, err := Open(t.Context(), database, Options{})
+	store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,11 +61,11 @@ func with(t *testing.T, database string, fn func(shop.WriteTx) error) {
 // execOn executes statements directly, after the schema was created.
 func execOn(t *testing.T, database string, statements ...string) {
 	t.Helper()
-	e, err := openEndpoint(t.Context(), database, Options{})
+	e, err := openEndpoint(t.Context(), database, sqlstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(execAll(t.Context(), e, statements...), e.close()); err != nil {
+	if err := errors.Join(execAll(t.Context(), e.Conn, statements...), e.close()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -230,7 +231,7 @@ func TestCopyRoundTrip(t *testing.T) {
 		want := storeContents(t, from)
 		copied := mustCopy(t, from, to)
 		var back string
-		if IsURL(from) {
+		if sqlstore.IsURL(from) {
 			back = copyEngines["server"](t)
 		} else {
 			back = copyEngines["file"](t)
@@ -314,7 +315,7 @@ func TestCopyRefusesUnfitDatabases(t *testing.T) {
 			}
 		}
 		expect(from, from, "the same database")
-		expect(to, from, map[bool]string{true: "no store in it", false: "no such file"}[IsURL(to)])
+		expect(to, from, map[bool]string{true: "no store in it", false: "no such file"}[sqlstore.IsURL(to)])
 		for table, change := range map[string][2]string{
 			"settings":   {"INSERT INTO settings (name, value) VALUES ('x', 'y')", "DELETE FROM settings"},
 			"categories": {"INSERT INTO categories (id) VALUES (5)", "DELETE FROM categories"},
@@ -325,14 +326,14 @@ func TestCopyRefusesUnfitDatabases(t *testing.T) {
 			expect(from, to, "not empty: there are rows in "+table)
 			execOn(t, to, change[1])
 		}
-		if IsURL(to) {
+		if sqlstore.IsURL(to) {
 			execOn(t, to, "INSERT INTO inventory_changes (status, n) VALUES ('sold', 1)")
 			expect(from, to, "not empty: there are rows in inventory_changes")
 			execOn(t, to, "DELETE FROM inventory_changes")
 		}
 		for name, served := range map[string]string{"source": from, "target": to} {
-			if !IsURL(served) {
-				store := open(t, served, Options{Exclusive: true})
+			if !sqlstore.IsURL(served) {
+				store := open(t, served, sqlstore.Options{Exclusive: true})
 				expect(from, to, "the "+name+": cannot lock the database")
 				store.Close()
 			}
@@ -387,7 +388,7 @@ func TestInterruptedCopyLeavesNothing(t *testing.T) {
 
 func expectEmpty(t *testing.T, database string) {
 	t.Helper()
-	e, err := openEndpoint(t.Context(), database, Options{})
+	e, err := openEndpoint(t.Context(), database, sqlstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
