@@ -41,12 +41,7 @@ func (t *tx) CategoryInUse(id int64) (bool, error) {
 	return found, err
 }
 
-func (t *tx) EnsureCategory(id int64) (created bool, err error) {
-	ids, err := t.EnsureCategories([]int64{id})
-	return len(ids) == 1, err
-}
-
-func (t *tx) EnsureCategories(ids []int64) (created []int64, err error) {
+func (t *tx) EnsureCategories(ids ...int64) (created []int64, err error) {
 	return t.rowWriter().ensureCategories(ids)
 }
 

@@ -21,9 +21,7 @@ func scanEvent(scan Scanner) (shop.StoredEvent, error) {
 	return event, err
 }
 
-func (t *tx) InsertEvent(e shop.NewEvent) error { return t.InsertEvents([]shop.NewEvent{e}) }
-
-func (t *tx) InsertEvents(events []shop.NewEvent) error { return t.rowWriter().insertEvents(events) }
+func (t *tx) InsertEvents(events ...shop.NewEvent) error { return t.rowWriter().insertEvents(events) }
 
 func (t *tx) Events(filter shop.EventFilter, w shop.PageRequest) ([]shop.StoredEvent, error) {
 	query, args := eventsQuery(t.dialect, filter, w)

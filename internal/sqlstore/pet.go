@@ -100,15 +100,7 @@ func (t *tx) HasPets() (bool, error) {
 	return found, err
 }
 
-func (t *tx) InsertPet(n shop.NewPet) (shop.Pet, error) {
-	pets, err := t.InsertPets([]shop.NewPet{n})
-	if err != nil {
-		return shop.Pet{}, err
-	}
-	return pets[0], nil
-}
-
-func (t *tx) InsertPets(list []shop.NewPet) ([]shop.Pet, error) {
+func (t *tx) InsertPets(list ...shop.NewPet) ([]shop.Pet, error) {
 	t.catalog = true
 	return t.rowWriter().insertPets(list)
 }

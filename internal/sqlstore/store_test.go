@@ -55,11 +55,11 @@ func addPets(t *testing.T, store *Store, n int) {
 	t.Helper()
 	err := store.Write(t.Context(), func(tx shop.WriteTx) error {
 		for i := range n {
-			if _, err := tx.EnsureCategory(int64(i % 4)); err != nil {
+			if _, err := tx.EnsureCategories(int64(i % 4)); err != nil {
 				return err
 			}
 			pet := shop.NewPet{Name: fmt.Sprintf("pet %d", i), CategoryID: int64(i % 4), Status: shop.Statuses()[i%3]}
-			if _, err := tx.InsertPet(pet); err != nil {
+			if _, err := tx.InsertPets(pet); err != nil {
 				return err
 			}
 		}

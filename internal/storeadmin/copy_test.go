@@ -85,7 +85,7 @@ func fillStore(t *testing.T, database string) {
 		steps := []error{tx.SetEnvironment(shop.Staging)}
 		do := func(err error) { steps = append(steps, err) }
 		for _, id := range []int64{math.MinInt64, -1, 0, 1, math.MaxInt64} {
-			_, err := tx.EnsureCategory(id)
+			_, err := tx.EnsureCategories(id)
 			do(err)
 		}
 		assigned, err := tx.AssignCategoryID()
@@ -97,10 +97,10 @@ func fillStore(t *testing.T, database string) {
 		do(tx.DeleteCategory(shop.Category{ID: gone}))
 		var pets []shop.Pet
 		for i, name := range []string{"Rex", "ÄRGER", "猫 🐈‍⬛", `quote " \ '`, "tab\there\nline", "", strings.Repeat("x", 10_000)} {
-			pet, err := tx.InsertPet(shop.NewPet{Name: name, CategoryID: []int64{math.MinInt64, math.MaxInt64, 0}[i%3],
+			added, err := tx.InsertPets(shop.NewPet{Name: name, CategoryID: []int64{math.MinInt64, math.MaxInt64, 0}[i%3],
 				Status: []shop.Status{shop.Available, shop.Pending, shop.Sold, ""}[i%4]})
 			do(err)
-			pets = append(pets, pet)
+			pets = append(pets, added...)
 		}
 		after := pets[0]
 		after.Status = shop.Pending
@@ -133,7 +133,7 @@ func fillStore(t *testing.T, database string) {
 				Location: "/pets/ä", Tag: `"ä"`, Body: []byte("\x00\xff" + key)}}))
 		}
 		for _, subject := range []string{"pets/1", "categories/ä"} {
-			do(tx.InsertEvent(shop.NewEvent{Type: shop.PetCreated, Subject: subject, Actor: "keys/1", Data: []byte(`{"current":"🐈","previous":null}`)}))
+			do(tx.InsertEvents(shop.NewEvent{Type: shop.PetCreated, Subject: subject, Actor: "keys/1", Data: []byte(`{"current":"🐈","previous":null}`)}))
 		}
 		for _, types := range [][]shop.EventType{nil, {shop.PetCreated, shop.OrderPlaced}} {
 			hook, err := tx.InsertWebhook(shop.Webhook{URL: "https://example.com/ä?b", Types: types, Enabled: types == nil, CreatedAt: copyNow,
@@ -211,14 +211,18 @@ func storeContents(t *testing.T, database string) []any {
 func nextIDs(t *testing.T, database string) (next [6]int64) {
 	t.Helper()
 	with(t, database, func(tx shop.WriteTx) error {
-		pet, petErr := tx.InsertPet(shop.NewPet{Name: "next"})
+		pets, petErr := tx.InsertPets(shop.NewPet{Name: "next"})
+		if petErr != nil {
+			return petErr
+		}
+		pet := pets[0]
 		order, orderErr := tx.InsertOrder(shop.Order{PetID: pet.ID, Status: shop.Cancelled})
 		key, keyErr := tx.InsertKey(shop.Key{Name: "next"})
 		category, categoryErr := tx.AssignCategoryID()
 		hook, hookErr := tx.InsertWebhook(shop.Webhook{})
 		delivery, deliveryErr := tx.InsertDelivery(shop.Delivery{Status: shop.DeliveryPending})
 		next = [6]int64{pet.ID, order.ID, key.ID, category, hook.ID, delivery.ID}
-		return errors.Join(petErr, orderErr, keyErr, categoryErr, hookErr, deliveryErr)
+		return errors.Join(orderErr, keyErr, categoryErr, hookErr, deliveryErr)
 	})
 	return next
 }
@@ -284,13 +288,13 @@ func TestCopyIncludesUnpublishedEvents(t *testing.T) {
 		return shop.NewEvent{Type: shop.PetCreated, Subject: subject, Actor: "system", Data: []byte("{}")}
 	}
 	with(t, from, func(tx shop.WriteTx) error {
-		return errors.Join(tx.SetEnvironment(shop.Production), tx.InsertEvent(event("published")))
+		return errors.Join(tx.SetEnvironment(shop.Production), tx.InsertEvents(event("published")))
 	})
 	with(t, from, func(tx shop.WriteTx) error {
-		return errors.Join(tx.InsertEvent(event("first")), tx.InsertEvent(event("second")))
+		return errors.Join(tx.InsertEvents(event("first")), tx.InsertEvents(event("second")))
 	})
 	mustCopy(t, from, to)
-	with(t, to, func(tx shop.WriteTx) error { return tx.InsertEvent(event("next")) })
+	with(t, to, func(tx shop.WriteTx) error { return tx.InsertEvents(event("next")) })
 	with(t, to, func(tx shop.WriteTx) error {
 		events, err := tx.Events(shop.EventFilter{}, shop.PageRequest{Limit: 10})
 		got := map[int64]string{}
