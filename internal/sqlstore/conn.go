@@ -176,8 +176,7 @@ func (c *Conn) Insert(ctx context.Context, table string, columns []string, next 
 		_, err := p.conn.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromFunc(next))
 		return err
 	}
-	insertion := fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", table, strings.Join(columns, ", "),
-		numbered("$"+strings.Repeat(", $", len(columns)-1)))
+	insertion := fmt.Sprintf("INSERT INTO %s (%s) VALUES %s", table, strings.Join(columns, ", "), numbered(placeholders(len(columns))))
 	lasting := context.WithoutCancel(ctx) // next fails when the context ends
 	for {
 		row, err := next()

@@ -10,7 +10,11 @@ import (
 	"animalstore/internal/shop"
 )
 
-const eventColumns = "id, at, type, subject, actor, data"
+// newEventColumns are the columns of an event that has no id yet.
+const (
+	eventColumns    = "id, " + newEventColumns
+	newEventColumns = "at, type, subject, actor, data"
+)
 
 func scanEvent(scan Scanner) (shop.StoredEvent, error) {
 	var event shop.StoredEvent
@@ -19,6 +23,11 @@ func scanEvent(scan Scanner) (shop.StoredEvent, error) {
 	err := scan(&event.ID, &at, &event.Type, &event.Subject, &event.Actor, &data)
 	event.Time, event.Data = fromMicros(at), []byte(data)
 	return event, err
+}
+
+// appendEvent appends the values of newEventColumns after the time.
+func appendEvent(args []any, e shop.NewEvent) []any {
+	return append(args, string(e.Type), e.Subject, e.Actor, string(e.Data))
 }
 
 func (t *tx) InsertEvents(events ...shop.NewEvent) error { return t.rowWriter().insertEvents(events) }

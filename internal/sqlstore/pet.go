@@ -9,7 +9,11 @@ import (
 	"animalstore/internal/shop"
 )
 
-const petColumns = "id, name, category_id, coalesce(status, '')"
+// petColumns are the columns that are read, petFields those that are written after the id.
+const (
+	petColumns = "id, name, category_id, coalesce(status, '')"
+	petFields  = "name, name_folded, category_id, status"
+)
 
 // scanPets returns a scan function that reuses its variables for every row: pages of pets are the most
 // frequent query.
@@ -20,6 +24,18 @@ func scanPets() func(Scanner) (shop.Pet, error) {
 		err := scan(columns...)
 		return pet, err
 	}
+}
+
+// The statements that write petFields.
+var (
+	petFieldCount = strings.Count(petFields, ",") + 1
+	insertPet     = numbered("INSERT INTO pets (" + petFields + ") VALUES " + placeholders(petFieldCount) + " RETURNING " + petColumns)
+	updatePet     = numbered("UPDATE pets SET (" + petFields + ") = " + placeholders(petFieldCount) + " WHERE id = $")
+)
+
+// appendPet appends the values of the id and of petFields.
+func appendPet(args []any, pet shop.Pet) []any {
+	return append(args, pet.ID, pet.Name, shop.Fold(pet.Name), pet.CategoryID, nullable(string(pet.Status)))
 }
 
 func scanPet(scan Scanner) (shop.Pet, error) { return scanPets()(scan) }
@@ -117,8 +133,7 @@ func (t *tx) UpdatePet(before, after shop.Pet) error {
 			return err
 		}
 	}
-	return t.exec("UPDATE pets SET name = $1, name_folded = $2, category_id = $3, status = $4 WHERE id = $5",
-		after.Name, shop.Fold(after.Name), after.CategoryID, nullable(after.Status), after.ID)
+	return t.exec(updatePet, append(appendPet(nil, after)[1:], after.ID)...)
 }
 
 func (t *tx) DeletePet(pet shop.Pet) error {

@@ -24,8 +24,8 @@ type writer struct {
 	dialect       *dialect
 	metrics       *metrics
 	afterWrite    func(changes effects, committed bool) // called once for each group, before its members return
-	insertPets    inserter[shop.Pet]
-	insertEvents  inserter[queuedEvent]
+	insertPets    *inserter[shop.Pet]
+	insertEvents  *inserter[queuedEvent]
 	recentWriters int // how many writes were running or waiting at once lately
 	queue         chan *member
 	stopped       chan struct{} // closed when the last accepted write has returned

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"time"
 )
 
@@ -106,8 +105,11 @@ func scanValue[T any](scan Scanner) (value T, err error) {
 }
 
 // nullable stores the zero value as NULL.
-func nullable[T comparable](value T) sql.Null[T] {
-	return sql.Null[T]{V: value, Valid: value != *new(T)}
+func nullable[T comparable](value T) any {
+	if value == *new(T) {
+		return nil
+	}
+	return value
 }
 
 // micros converts a time to its column: microseconds since 1970, and 0 for the zero time.
