@@ -142,17 +142,3 @@ func (c *sqliteConn) close() {
 	c.interrupt()
 	c.open = nil
 }
-
-// checkpointFrames is the length of the WAL, in frames, at which it is moved to the database: SQLite's own
-// default.
-const checkpointFrames = 1000
-
-// checkpoint moves the frames of a long WAL to the database. Where readers still need older pages it moves
-// what it can, and the next checkpoint the rest. An error is ignored: the commits are durable in the WAL.
-func (c *sqliteConn) checkpoint() {
-	var busy, frames, checkpointed int64
-	_, err := firstRow(context.Background(), c, "PRAGMA wal_checkpoint(NOOP)", &busy, &frames, &checkpointed)
-	if err == nil && frames >= checkpointFrames {
-		c.exec(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)", nil)
-	}
-}

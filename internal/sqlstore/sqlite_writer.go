@@ -135,7 +135,7 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 	w.afterWrite(g.changes, err == nil)
 	finish(members, err)
 	if err == nil {
-		w.conn.checkpoint() // after the members have returned
+		w.checkpoint() // after the members have returned
 	}
 	return nil
 }
@@ -169,5 +169,19 @@ func finish(group []*member, err error) {
 			m.err = err
 		}
 		close(m.done)
+	}
+}
+
+// checkpointFrames is the length of the WAL, in frames, at which it is moved to the database: SQLite's own
+// default.
+const checkpointFrames = 1000
+
+// checkpoint moves the frames of a long WAL to the database. Where readers still need older pages it moves
+// what it can, and the next checkpoint the rest. An error is ignored: the commits are durable in the WAL.
+func (w *writer) checkpoint() {
+	var busy, frames, checkpointed int64
+	_, err := firstRow(context.Background(), w.conn, "PRAGMA wal_checkpoint(NOOP)", &busy, &frames, &checkpointed)
+	if err == nil && frames >= checkpointFrames {
+		w.conn.exec(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)", nil)
 	}
 }
