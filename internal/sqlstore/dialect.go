@@ -116,7 +116,7 @@ func tidyPostgres(t *tx, before time.Time) (more bool, err error) {
 	return max(folded, forgotten) == tidyAtOnce, err
 }
 
-// Tidy does a part of the store's own housekeeping.
+// Maintain does a part of the store's own housekeeping.
 func (t *tx) Maintain(before time.Time) (more bool, err error) {
 	if t.dialect.tidy == nil {
 		return false, nil

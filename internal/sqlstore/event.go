@@ -71,7 +71,7 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query
 	return strings.Join(parts, " UNION ALL ") + order + strconv.Itoa(w.Limit), c.args
 }
 
-// CountEvents counts, for each day, the pets that were created and those that became sold.
+// DailyStats counts, for each day, the pets that were created and those that became sold.
 func (t *tx) DailyStats(after, upTo int64) ([]shop.DayStats, error) {
 	current, previous := fmt.Sprintf(t.dialect.statusIn, "current"), fmt.Sprintf(t.dialect.statusIn, "previous")
 	return all(t, func(scan Scanner) (count shop.DayStats, err error) {

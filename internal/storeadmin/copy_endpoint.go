@@ -103,7 +103,7 @@ func (e *endpoint) lastID(ctx context.Context, table *copiedTable) (int64, error
 	return number(ctx, e.Conn, fmt.Sprintf(e.engine.last, table.name))
 }
 
-// setLastID makes a table assign only ids after last.
+// setLastID makes a table assign only ids after last. It does nothing for a table that assigns none.
 func setLastID(ctx context.Context, c *sqlstore.Conn, table *copiedTable, last int64) error {
 	if !table.hasSequence {
 		return nil
