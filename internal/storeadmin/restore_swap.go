@@ -1,4 +1,4 @@
-package sqlstore
+package storeadmin
 
 import (
 	"context"
@@ -9,17 +9,11 @@ import (
 	"runtime"
 	"time"
 
-	"zombiezen.com/go/sqlite"
+	"animalstore/internal/sqlstore"
 )
 
 // errInUse is returned while another process has the store open.
 var errInUse = errors.New("another program has it open")
-
-// singleConn returns a connection to a database that no one else uses. It does not switch the file to WAL
-// mode.
-func singleConn(path string) *conn {
-	return newConn(fileURI(path), 5*time.Second, pragma{"synchronous", "2"})
-}
 
 // replace renames a new database to the path of the old one, and returns the path where the old one is kept.
 //
@@ -54,35 +48,22 @@ func replace(ctx context.Context, fresh, path string, exists, intact bool) (kept
 	return kept, syncFolder(path)
 }
 
-// isIntact reports whether SQLite finds no damage in a file. It opens the file read-only, since a recovery
-// would change the evidence.
-func isIntact(ctx context.Context, path string) (bool, error) {
-	c := newConn(fileURI(path, "mode=ro"), lockTimeout(Options{}))
-	defer c.close()
-	var verdict string
-	_, err := firstRow(ctx, c, "PRAGMA quick_check(1)", &verdict)
-	if code := primaryCode(err); code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB {
-		return false, nil
-	}
-	return verdict == "ok", err
-}
-
 // lockExclusively moves the WAL into the database file, and locks out all other connections until release is
 // called.
 func lockExclusively(ctx context.Context, path string) (release func(), err error) {
-	c := singleConn(path)
+	c := sqlstore.OpenFile(path)
 	var mode string
-	if _, err = firstRow(ctx, c, "PRAGMA journal_mode = DELETE", &mode); err == nil {
-		err = c.exec(ctx, "BEGIN EXCLUSIVE", nil)
+	if _, err = c.First(ctx, "PRAGMA journal_mode = DELETE", &mode); err == nil {
+		err = c.Exec(ctx, "BEGIN EXCLUSIVE")
 	}
-	if primaryCode(err) == sqlite.ResultBusy || err == nil && mode != "delete" {
+	if sqlstore.IsBusy(err) || err == nil && mode != "delete" {
 		err = errInUse
 	}
 	if err != nil {
-		c.close()
+		c.Close()
 		return nil, err
 	}
-	return c.close, nil
+	return c.Close, nil
 }
 
 // moveSidecars renames the files beside a database along with it.

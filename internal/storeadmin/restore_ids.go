@@ -1,4 +1,4 @@
-package sqlstore
+package storeadmin
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
 )
 
 // unusedID returns a number above all ids that a store can have assigned since a backup. Ids start at 1 or at
@@ -21,7 +22,7 @@ func unusedID() int64 { return time.Now().UnixMicro() }
 type highWater struct {
 	last     map[string]int64 // the last id of each table
 	category int64
-	rewinds  []rewind
+	rewinds  sqlstore.Rewinds
 	event    *shop.StoredEvent // the newest one
 	keys     map[int64]string  // the name of each key
 	secrets  map[int64]string  // the hashes of each key's secrets, as one text
@@ -45,37 +46,37 @@ func continueIDs(ctx context.Context, fresh, path string, intact bool) (done Res
 	if !known {
 		done.GoOn = unusedID()
 	}
-	e := &endpoint{engine: &copySQLite, session: singleConn(fresh)}
-	defer e.session.close()
-	if err := e.exec(ctx, "BEGIN IMMEDIATE", nil); err != nil {
+	c := sqlstore.OpenFile(fresh)
+	defer c.Close()
+	if err := c.Exec(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return done, err
 	}
 	for _, table := range copiedTables {
 		last := max(backup.last[table.name], old.last[table.name], done.GoOn)
 		if table.name == "events" && last > backup.last[table.name] {
 			last++ // a position that no event has
-			rewinds := addRewind(backup.rewinds, rewind{backup.last[table.name], last})
-			if err := writeSetting(ctx, e, rewindSetting, formatRewinds(rewinds)); err != nil {
+			rewinds := backup.rewinds.Add(sqlstore.Rewind{Last: backup.last[table.name], Resume: last})
+			if err := writeSetting(ctx, c, sqlstore.RewindSetting, rewinds.String()); err != nil {
 				return done, err
 			}
 		}
-		if err := e.setLastID(ctx, &table, last); err != nil {
+		if err := setLastID(ctx, c, &table, last); err != nil {
 			return done, err
 		}
 	}
 	if category := max(backup.category, old.category, done.GoOn); category > backup.category {
-		if err := writeSetting(ctx, e, "last_category_id", strconv.FormatInt(category, 10)); err != nil {
+		if err := writeSetting(ctx, c, "last_category_id", strconv.FormatInt(category, 10)); err != nil {
 			return done, err
 		}
 	}
 	if known {
 		done.Keys = revivedKeys(backup, old)
 	}
-	return done, e.exec(ctx, "COMMIT", nil)
+	return done, c.Exec(ctx, "COMMIT")
 }
 
-func writeSetting(ctx context.Context, r runner, name, value string) error {
-	return r.exec(ctx, setSetting, []any{name, value})
+func writeSetting(ctx context.Context, c *sqlstore.Conn, name, value string) error {
+	return c.Exec(ctx, sqlstore.SetSetting, name, value)
 }
 
 // revivedKeys describes the keys that a restore makes valid again.
@@ -98,9 +99,9 @@ func readHighWater(ctx context.Context, path string, same *shop.StoredEvent) (*h
 	if err != nil {
 		return nil, err
 	}
-	defer s.close()
+	defer s.Close()
 	m := &highWater{last: map[string]int64{}, keys: map[int64]string{}, secrets: map[int64]string{}}
-	if err := s.each(ctx, "SELECT name, seq FROM sqlite_sequence", func(scan scanner) error {
+	if err := s.Each(ctx, "SELECT name, seq FROM sqlite_sequence", func(scan sqlstore.Scanner) error {
 		var name string
 		var last int64
 		err := scan(&name, &last)
@@ -109,15 +110,15 @@ func readHighWater(ctx context.Context, path string, same *shop.StoredEvent) (*h
 	}); err != nil {
 		return nil, err
 	}
-	if err := s.each(ctx, "SELECT name, value FROM settings", func(scan scanner) error {
+	if err := s.Each(ctx, "SELECT name, value FROM settings", func(scan sqlstore.Scanner) error {
 		var name, value string
 		err := scan(&name, &value)
 		switch {
 		case err != nil:
 		case name == "last_category_id":
 			m.category, err = strconv.ParseInt(value, 10, 64)
-		case name == rewindSetting:
-			m.rewinds, err = parseRewinds(value)
+		case name == sqlstore.RewindSetting:
+			m.rewinds, err = sqlstore.ParseRewinds(value)
 		}
 		return err
 	}); err != nil {
@@ -126,12 +127,12 @@ func readHighWater(ctx context.Context, path string, same *shop.StoredEvent) (*h
 	if err := m.readKeys(ctx, s); err != nil {
 		return nil, err
 	}
-	query := "SELECT " + eventColumns + " FROM events ORDER BY id DESC LIMIT 1"
+	query := "SELECT " + sqlstore.Events.Columns + " FROM events ORDER BY id DESC LIMIT 1"
 	if same != nil {
-		query = "SELECT " + eventColumns + " FROM events WHERE id = " + strconv.FormatInt(same.ID, 10)
+		query = "SELECT " + sqlstore.Events.Columns + " FROM events WHERE id = " + strconv.FormatInt(same.ID, 10)
 	}
-	err = s.each(ctx, query, func(scan scanner) error {
-		event, err := scanEvent(scan)
+	err = s.Each(ctx, query, func(scan sqlstore.Scanner) error {
+		event, err := sqlstore.Events.Scan(scan)
 		if same == nil || event.Time.Equal(same.Time) && event.Type == same.Type && event.Subject == same.Subject &&
 			event.Actor == same.Actor && bytes.Equal(event.Data, same.Data) {
 			m.event = &event
@@ -141,8 +142,8 @@ func readHighWater(ctx context.Context, path string, same *shop.StoredEvent) (*h
 	return m, err
 }
 
-func (m *highWater) readKeys(ctx context.Context, s *snapshot) error {
-	return s.each(ctx, "SELECT id, name, hex(hash) FROM keys LEFT JOIN key_secrets ON key_id = id ORDER BY id, hash", func(scan scanner) error {
+func (m *highWater) readKeys(ctx context.Context, s *sqlstore.Conn) error {
+	return s.Each(ctx, "SELECT id, name, hex(hash) FROM keys LEFT JOIN key_secrets ON key_id = id ORDER BY id, hash", func(scan sqlstore.Scanner) error {
 		var id int64
 		var name string
 		var hash sql.NullString

@@ -1,4 +1,4 @@
-package sqlstore
+package storeadmin
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"animalstore/internal/sqlstore"
 )
 
 // A new table or column must be added to copiedTables.
@@ -30,7 +32,7 @@ func TestCopiedTablesMatchTheSchemas(t *testing.T) {
 		own   []string
 	}{
 		"file":   {ofSQLite, map[kind]string{integer: "INTEGER", text: "TEXT", blob: "BLOB"}, nil},
-		"server": {ofPostgres, map[kind]string{integer: "BIGINT", text: "TEXT", blob: "BYTEA"}, append(copyPostgres.own, "schema_version", "event_turn")},
+		"server": {ofPostgres, map[kind]string{integer: "BIGINT", text: "TEXT", blob: "BYTEA"}, append(postgres.own, "schema_version", "event_turn")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := []string{}
@@ -44,12 +46,12 @@ func TestCopiedTablesMatchTheSchemas(t *testing.T) {
 				}
 			}
 			got := []string{}
-			e, err := openEndpoint(t.Context(), copyEngines[name](t), Options{})
+			e, err := openEndpoint(t.Context(), copyEngines[name](t), sqlstore.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer e.close()
-			rows, err := e.query(t.Context(), c.query, nil)
+			rows, err := e.Query(t.Context(), c.query)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,4 +1,4 @@
-package sqlstore
+package storeadmin
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
 )
 
 // newestEvent returns a column with the data of a row's newest event.
@@ -19,57 +20,61 @@ func (c *checker) newestEvent(table, prefix string) string {
 }
 
 // checkResources checks every row of a resource. problem returns what is wrong with the row itself, or "".
-// The row must equal the current state in its newest event. scan reads a row, and that event from the last
-// column.
+// The row must equal the current state in its newest event.
 func checkResources[T any](
-	ctx context.Context, c *checker, table, columns string,
-	scan func(scan scanner, event *sql.NullString) (T, int64, error),
+	ctx context.Context, c *checker, table sqlstore.Table[T], idOf func(T) int64,
 	problem func(T) string, same func(row, event T) bool,
 ) error {
 	prefix := ""
 	for _, s := range subjects {
-		if s.table == table {
+		if s.table == table.Name {
 			prefix = s.begins
 		}
 	}
+	query := "SELECT " + table.Columns + ", " + c.newestEvent(table.Name, prefix) + " FROM " + table.Name + " ORDER BY id"
 	few := limitedFindings{checker: c}
-	return c.each(ctx, "SELECT "+columns+", "+c.newestEvent(table, prefix)+" FROM "+table+" ORDER BY id", func(row scanner) error {
+	return c.Each(ctx, query, func(scan sqlstore.Scanner) error {
 		var event sql.NullString
-		resource, id, err := scan(row, &event)
+		resource, err := table.Scan(func(columns ...any) error { return scan(append(columns, &event)...) })
+		id := idOf(resource)
 		if err != nil {
-			return fmt.Errorf("%s %d: %w", table, id, err)
+			return fmt.Errorf("%s %d: %w", table.Name, id, err)
 		}
 		if text := problem(resource); text != "" {
-			few.finding("%s %d: %s", table, id, text)
+			few.finding("%s %d: %s", table.Name, id, text)
 		}
 		if !event.Valid {
 			if c.horizon == 0 {
-				few.finding("%s %d: it has no event", table, id)
+				few.finding("%s %d: it has no event", table.Name, id)
 			}
 			return nil
 		}
 		var data struct{ Current *T }
 		switch err := json.Unmarshal([]byte(event.String), &data); {
 		case err != nil:
-			few.finding("%s %d: its newest event cannot be read: %v", table, id, err)
+			few.finding("%s %d: its newest event cannot be read: %v", table.Name, id, err)
 		case data.Current == nil:
-			few.finding("%s %d: its newest event says that it was removed", table, id)
+			few.finding("%s %d: its newest event says that it was removed", table.Name, id)
 		case !same(resource, *data.Current):
-			few.finding("%s %d: its newest event differs from it", table, id)
+			few.finding("%s %d: its newest event differs from it", table.Name, id)
 		}
 		return nil
 	})
 }
 
+// petRow is a pet with its search text.
+type petRow struct {
+	shop.Pet
+	folded string
+}
+
 func (c *checker) checkPets(ctx context.Context) error {
-	type pet struct {
-		shop.Pet
-		folded string
+	table := sqlstore.Table[petRow]{Name: sqlstore.Pets.Name, Columns: sqlstore.Pets.Columns + ", name_folded"}
+	table.Scan = func(scan sqlstore.Scanner) (p petRow, err error) {
+		p.Pet, err = sqlstore.Pets.Scan(func(columns ...any) error { return scan(append(columns, &p.folded)...) })
+		return p, err
 	}
-	return checkResources(ctx, c, "pets", petColumns+", name_folded", func(scan scanner, event *sql.NullString) (p pet, id int64, err error) {
-		p.Pet, err = scanPets()(func(columns ...any) error { return scan(append(columns, &p.folded, event)...) })
-		return p, p.ID, err
-	}, func(p pet) string {
+	return checkResources(ctx, c, table, func(p petRow) int64 { return p.ID }, func(p petRow) string {
 		if problem := shop.TextProblem(p.Name); problem != "" {
 			return "its name " + problem
 		}
@@ -77,14 +82,12 @@ func (c *checker) checkPets(ctx context.Context) error {
 			return fmt.Sprintf("its search text is %q, but its name is %q", p.folded, p.Name)
 		}
 		return ""
-	}, func(row, event pet) bool { return row.Pet == event.Pet })
+	}, func(row, event petRow) bool { return row.Pet == event.Pet })
 }
 
 func (c *checker) checkCategories(ctx context.Context) error {
-	return checkResources(ctx, c, "categories", "id, name", func(scan scanner, event *sql.NullString) (shop.Category, int64, error) {
-		category, err := scanCategory(func(columns ...any) error { return scan(append(columns, event)...) })
-		return category, category.ID, err
-	}, func(category shop.Category) string {
+	idOf := func(category shop.Category) int64 { return category.ID }
+	return checkResources(ctx, c, sqlstore.Categories, idOf, func(category shop.Category) string {
 		if problem := shop.TextProblem(category.Name); category.Name != "" && problem != "" {
 			return "its name " + problem
 		}
@@ -93,10 +96,8 @@ func (c *checker) checkCategories(ctx context.Context) error {
 }
 
 func (c *checker) checkOrders(ctx context.Context) error {
-	return checkResources(ctx, c, "orders", orderColumns, func(scan scanner, event *sql.NullString) (shop.Order, int64, error) {
-		order, err := scanOrder(func(columns ...any) error { return scan(append(columns, event)...) })
-		return order, order.ID, err
-	}, func(order shop.Order) string {
+	idOf := func(order shop.Order) int64 { return order.ID }
+	return checkResources(ctx, c, sqlstore.Orders, idOf, func(order shop.Order) string {
 		if problem := shop.TextProblem(order.Reference); order.Reference != "" && problem != "" {
 			return "its reference " + problem
 		}
@@ -105,10 +106,8 @@ func (c *checker) checkOrders(ctx context.Context) error {
 }
 
 func (c *checker) checkKeys(ctx context.Context) error {
-	return checkResources(ctx, c, "keys", keyColumns, func(scan scanner, event *sql.NullString) (shop.Key, int64, error) {
-		key, err := scanKeyWith(scan, event)
-		return key, key.ID, err
-	}, func(key shop.Key) string {
+	idOf := func(key shop.Key) int64 { return key.ID }
+	return checkResources(ctx, c, sqlstore.Keys, idOf, func(key shop.Key) string {
 		return firstProblem(shop.NewKey{Name: key.Name, Scopes: key.Scopes}.Problems(key.CreatedAt)) // as of then: it may have expired since
 	}, func(row, event shop.Key) bool {
 		row.LastUsedAt, event.LastUsedAt = time.Time{}, time.Time{} // a use writes no event
@@ -117,10 +116,8 @@ func (c *checker) checkKeys(ctx context.Context) error {
 }
 
 func (c *checker) checkWebhooks(ctx context.Context) error {
-	return checkResources(ctx, c, "webhooks", webhookColumns, func(scan scanner, event *sql.NullString) (shop.Webhook, int64, error) {
-		hook, err := scanWebhook(func(columns ...any) error { return scan(append(columns, event)...) })
-		return hook, hook.ID, err
-	}, func(hook shop.Webhook) string {
+	idOf := func(hook shop.Webhook) int64 { return hook.ID }
+	return checkResources(ctx, c, sqlstore.Webhooks, idOf, func(hook shop.Webhook) string {
 		return firstProblem(shop.NewWebhook{URL: hook.URL, Types: hook.Types}.Problems())
 	}, func(row, event shop.Webhook) bool {
 		row.FailingSince, event.FailingSince = time.Time{}, time.Time{} // nor does an attempt
@@ -139,7 +136,7 @@ func firstProblem(problems shop.Problems) string {
 
 func (c *checker) checkDeliveries(ctx context.Context) error {
 	few := limitedFindings{checker: c}
-	return c.each(ctx, "SELECT id, attempts, body FROM deliveries ORDER BY id", func(scan scanner) error {
+	return c.Each(ctx, "SELECT id, attempts, body FROM deliveries ORDER BY id", func(scan sqlstore.Scanner) error {
 		var id int64
 		var attempts, body string
 		if err := scan(&id, &attempts, &body); err != nil {
@@ -158,7 +155,7 @@ func (c *checker) checkDeliveries(ctx context.Context) error {
 
 func (c *checker) checkAnswers(ctx context.Context) error {
 	few := limitedFindings{checker: c}
-	return c.each(ctx, "SELECT principal, key, status, header, length(fingerprint) FROM kept_answers ORDER BY principal, key", func(scan scanner) error {
+	return c.Each(ctx, "SELECT principal, key, status, header, length(fingerprint) FROM kept_answers ORDER BY principal, key", func(scan sqlstore.Scanner) error {
 		var principal, status, length int64
 		var key, header string
 		if err := scan(&principal, &key, &status, &header, &length); err != nil {
@@ -174,19 +171,19 @@ func (c *checker) checkAnswers(ctx context.Context) error {
 
 // checkEvents checks the contents and the position of each event.
 func (c *checker) checkEvents(ctx context.Context) error {
-	var rewinds []rewind
-	err := c.each(ctx, "SELECT value FROM settings WHERE name = '"+rewindSetting+"'", func(scan scanner) error {
+	var rewinds sqlstore.Rewinds
+	err := c.Each(ctx, "SELECT value FROM settings WHERE name = '"+sqlstore.RewindSetting+"'", func(scan sqlstore.Scanner) error {
 		var text string
 		err := scan(&text)
-		rewinds, _ = parseRewinds(text)
+		rewinds, _ = sqlstore.ParseRewinds(text)
 		return err
 	})
 	if err != nil {
 		return err
 	}
 	few := limitedFindings{checker: c}
-	return c.each(ctx, "SELECT "+eventColumns+" FROM events ORDER BY id", func(scan scanner) error {
-		event, err := scanEvent(scan)
+	return c.Each(ctx, "SELECT "+sqlstore.Events.Columns+" FROM events ORDER BY id", func(scan sqlstore.Scanner) error {
+		event, err := sqlstore.Events.Scan(scan)
 		if err != nil {
 			return err
 		}
@@ -198,7 +195,7 @@ func (c *checker) checkEvents(ctx context.Context) error {
 			few.finding("events %d: its type %q does not fit its subject %q", event.ID, event.Type, event.Subject)
 		case event.ID <= c.horizon:
 			few.finding("events %d: it exists, but events up to %d were removed by age", event.ID, c.horizon)
-		case resumeAfter(rewinds, event.ID) > 0:
+		case rewinds.ResumeAfter(event.ID) > 0:
 			few.finding("events %d: it exists, but a restore has undone it", event.ID)
 		}
 		return nil

@@ -1,4 +1,4 @@
-package sqlstore
+package storeadmin
 
 import (
 	"context"
@@ -12,12 +12,13 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
 )
 
 // fillShop creates every kind of row and event through the shop.
 func fillShop(t *testing.T, database string) {
 	t.Helper()
-	store, err := Open(t.Context(), database, Options{})
+	store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,7 +222,7 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 				t.Parallel()
 				database := engine(t)
 				fillShop(t, database)
-				if IsURL(database) {
+				if sqlstore.IsURL(database) {
 					with(t, database, func(shop.WriteTx) error { return nil }) // publishes
 					execOn(t, database, strings.Split(d.statements, "; ")...)
 				} else {
@@ -241,7 +242,7 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 // Each row rule is broken by one of the damages above.
 func TestEveryRuleHasADamageThatBreaksIt(t *testing.T) {
 	t.Parallel()
-	for _, rule := range rowRules(&sqliteChecks) {
+	for _, rule := range rowRules(&sqlite) {
 		_, words, _ := strings.Cut(rule.says, "%s: ")
 		words, _, _ = strings.Cut(words, "%s")
 		broken := false
@@ -313,7 +314,7 @@ func TestCheckRefusesWhatIsNoStore(t *testing.T) {
 	stranger := filepath.Join(dir, "songs.db")
 	execFile(t, stranger, "CREATE TABLE songs (title TEXT)")
 	newer := filepath.Join(dir, "newer.db")
-	open(t, newer, Options{}).Close()
+	open(t, newer, sqlstore.Options{}).Close()
 	execFile(t, newer, "PRAGMA user_version = 1000")
 	for database, want := range map[string]string{
 		filepath.Join(dir, "missing.db"): "no such file",
@@ -337,7 +338,7 @@ func TestCheckRefusesWhatIsNoStore(t *testing.T) {
 func TestCheckSkipsRulesOfAnOlderSchema(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "old.db")
-	steps, err := readMigrations("sqlite")
+	steps, err := sqlstore.Migrations(sqlstore.SQLite)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,11 +1,11 @@
-package sqlstore
+package storeadmin
 
 import (
 	"context"
 	"errors"
 	"fmt"
 
-	"zombiezen.com/go/sqlite"
+	"animalstore/internal/sqlstore"
 )
 
 // ErrOlderSchema is returned by Check for a store of an older version, to which the rules of this version do
@@ -16,25 +16,10 @@ var ErrOlderSchema = errors.New("its schema is of an older animalstore and will 
 // maxFindings bounds the findings that are reported for one rule.
 const maxFindings = 20
 
-// checkEngine has the differences of a check between the engines.
-type checkEngine struct {
-	name   string
-	begin  string // begins a read transaction
-	feed   string // selects from all events, including unpublished ones
-	newest string // orders the events of a subject, newest first
-	later  string // the condition that event d came after event e
-	idOf   string // the id in the subject of event e: it starts with %[1]s, and the id is at character %[2]d
-	last   string // selects the last id that the table %[1]s has assigned
-	counts string // selects the inventory
-	// schema reports differences from the migrations, and whether the rules can be checked nevertheless.
-	schema func(context.Context, *checker) (usable bool, err error)
-	// integrity reports what the engine's own check finds.
-	integrity func(context.Context, *checker) error
-}
-
 // checker checks a snapshot of a store, and reports findings.
 type checker struct {
-	*snapshot
+	*sqlstore.Conn
+	engine  *engine
 	report  func(finding string)
 	found   Findings
 	horizon int64 // events up to this position were removed by age
@@ -49,12 +34,12 @@ type Findings struct {
 // Check checks a whole store: its schema, the engine's own integrity check, and the rules between its rows.
 // It calls report for each finding. It reads one snapshot, and a service may go on beside it.
 func Check(ctx context.Context, database string, report func(finding string)) (Findings, error) {
-	s, err := openSnapshot(ctx, database)
+	conn, err := openSnapshot(ctx, database)
 	if err != nil {
 		return Findings{}, err
 	}
-	defer s.close()
-	c := &checker{snapshot: s, report: report}
+	defer conn.Close()
+	c := &checker{Conn: conn, engine: engineOf(conn), report: report}
 	err = c.check(ctx)
 	return c.found, err
 }
@@ -77,11 +62,11 @@ func (c *checker) check(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	steps, err := readMigrations(c.engine.name)
+	steps, err := sqlstore.Migrations(c.Engine)
 	if err != nil {
 		return err
 	}
-	if c.version < len(steps) {
+	if c.Version < len(steps) {
 		return ErrOlderSchema
 	}
 	if !usable {
@@ -108,7 +93,7 @@ func (c *checker) rules(ctx context.Context) error {
 
 // tolerateDamage turns an error that SQLite returns for a damaged file into a finding.
 func (c *checker) tolerateDamage(err error) error {
-	if code := primaryCode(err); code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB {
+	if sqlstore.IsDamaged(err) {
 		c.damage("it cannot be read: %v", err)
 		return nil
 	}

@@ -1,4 +1,4 @@
-package sqlstore
+package storeadmin
 
 import (
 	"context"
@@ -6,12 +6,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash"
+
+	"animalstore/internal/sqlstore"
 )
 
 // rowReader reads the rows of a table in the order of the primary key, and hashes their values. The hash does
 // not depend on the engine.
 type rowReader struct {
-	rows     rows
+	rows     sqlstore.Rows
 	values   []any // of the current row
 	targets  []any // pointers to the values
 	sum      hash.Hash
@@ -22,7 +24,7 @@ type rowReader struct {
 }
 
 func (e *endpoint) rows(ctx context.Context, table *copiedTable, progress func(rows int64)) (*rowReader, error) {
-	rows, err := e.query(ctx, table.selection(e.dialect, e.engine.collation), nil)
+	rows, err := e.Query(ctx, table.selection(e.engine))
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package sqlstore
+package storeadmin
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"animalstore/internal/sqlstore"
 )
 
 var (
@@ -17,25 +19,25 @@ var (
 // checked as by Check before it gets its name: there is a complete backup or none. Backup calls report for
 // each finding about the store. It replaces an existing file only with force.
 func Backup(ctx context.Context, database, file string, force bool, report func(finding string)) (found Findings, err error) {
-	if IsURL(database) {
+	if sqlstore.IsURL(database) {
 		return found, errServerBackup
 	}
 	if err := checkTarget(database, file, force); err != nil {
 		return found, err
 	}
-	source, err := openSnapshot(ctx, database)
+	source, err := sqlstore.OpenReadOnly(ctx, database)
 	if err != nil {
 		return found, err
 	}
-	defer source.close()
+	defer source.Close()
 	partial, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*.partial") // only its owner may read it
 	if err != nil {
 		return found, fmt.Errorf("cannot write the backup: %w", err)
 	}
 	partial.Close()
 	defer removeDatabase(partial.Name()) // does nothing after the rename
-	if err := source.vacuumInto(ctx, partial.Name()); err != nil {
-		return found, fmt.Errorf("cannot write the backup: %w", describeOpenError(err))
+	if err := source.VacuumInto(ctx, partial.Name()); err != nil {
+		return found, fmt.Errorf("cannot write the backup: %w", err)
 	}
 	found, err = Check(ctx, partial.Name(), report)
 	switch {
@@ -67,7 +69,7 @@ func checkTarget(database, file string, force bool) error {
 		return fmt.Errorf("%s is a directory; name the file to write", file)
 	case !force:
 		return fmt.Errorf("%s already exists; --force replaces it", file)
-	case !walIsEmpty(file):
+	case sqlstore.HasWAL(file):
 		return fmt.Errorf("%s is a database in use; it cannot be replaced", file)
 	}
 	return nil

@@ -1,28 +1,17 @@
-package sqlstore
+package storeadmin
 
 import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	"animalstore/internal/sqlstore"
 )
 
-var sqliteChecks = checkEngine{
-	name:      "sqlite",
-	begin:     "BEGIN",
-	feed:      "events",
-	newest:    "e.id DESC",
-	later:     "d.id > e.id",
-	idOf:      "CAST(substr(e.subject, %[2]d) AS INTEGER)",
-	last:      copySQLite.last,
-	counts:    sqliteDialect(nil).inventory,
-	schema:    checkSQLiteSchema,
-	integrity: checkSQLiteIntegrity,
-}
-
 // sqliteSchema returns the CREATE statements of a database, by type and name.
-func sqliteSchema(ctx context.Context, r runner) (map[string]string, error) {
+func sqliteSchema(ctx context.Context, c *sqlstore.Conn) (map[string]string, error) {
 	made := map[string]string{}
-	err := eachRow(ctx, r, "SELECT type || ' ' || name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'", func(scan scanner) error {
+	err := c.Each(ctx, "SELECT type || ' ' || name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'", func(scan sqlstore.Scanner) error {
 		var name string
 		var statement sql.NullString
 		err := scan(&name, &statement)
@@ -34,22 +23,16 @@ func sqliteSchema(ctx context.Context, r runner) (map[string]string, error) {
 
 // checkSQLiteSchema compares the schema with that of a new database after the same migrations.
 func checkSQLiteSchema(ctx context.Context, c *checker) (usable bool, err error) {
-	steps, err := readMigrations("sqlite")
+	fresh, err := sqlstore.OpenEmpty(ctx, c.Version)
 	if err != nil {
 		return false, err
 	}
-	fresh := newConn(":memory:", 0)
-	defer fresh.close()
-	for _, step := range steps[:c.version] {
-		if err := fresh.script(ctx, step); err != nil {
-			return false, err
-		}
-	}
+	defer fresh.Close()
 	want, err := sqliteSchema(ctx, fresh)
 	if err != nil {
 		return false, err
 	}
-	got, err := sqliteSchema(ctx, c)
+	got, err := sqliteSchema(ctx, c.Conn)
 	if err != nil {
 		return false, c.tolerateDamage(err)
 	}
@@ -82,7 +65,7 @@ func (c *checker) compareSchemas(want, got map[string]string) (usable bool) {
 
 // checkSQLiteIntegrity reports what SQLite's checks of pages, rows and foreign keys find.
 func checkSQLiteIntegrity(ctx context.Context, c *checker) error {
-	err := c.each(ctx, "PRAGMA integrity_check(100)", func(scan scanner) error {
+	err := c.Each(ctx, "PRAGMA integrity_check(100)", func(scan sqlstore.Scanner) error {
 		var found string
 		if err := scan(&found); err != nil {
 			return err
@@ -96,7 +79,7 @@ func checkSQLiteIntegrity(ctx context.Context, c *checker) error {
 		return err
 	}
 	few := limitedFindings{checker: c}
-	err = c.each(ctx, "PRAGMA foreign_key_check", func(scan scanner) error {
+	err = c.Each(ctx, "PRAGMA foreign_key_check", func(scan sqlstore.Scanner) error {
 		var table, parent string
 		var row sql.NullInt64
 		var key int

@@ -1,4 +1,4 @@
-package sqlstore
+package storeadmin
 
 import (
 	"context"
@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"animalstore/internal/sqlstore"
 )
 
 // Restored describes a restore to the operator.
@@ -27,7 +29,7 @@ type Restored struct {
 // Ids that were assigned after the backup are not assigned again, and events that were published since are
 // marked as undone.
 func Restore(ctx context.Context, file, database string, force bool, report func(finding string)) (done Restored, err error) {
-	if IsURL(database) {
+	if sqlstore.IsURL(database) {
 		return done, errServerBackup
 	}
 	if sameFile(file, database) {
@@ -37,17 +39,17 @@ func Restore(ctx context.Context, file, database string, force bool, report func
 	if err != nil {
 		return done, err
 	}
-	lock, err := lockFile(path + ".lock")
+	unlock, err := sqlstore.Lock(path)
 	if err != nil {
-		return done, fmt.Errorf("cannot lock the database %s: %w", path, err)
+		return done, err
 	}
-	defer lock.release()
+	defer unlock()
 	if exists && !force {
 		return done, fmt.Errorf("%s already has a store; --force replaces it, and keeps the old one beside it", path)
 	}
 	intact := false
 	if exists {
-		if intact, err = isIntact(ctx, path); err != nil {
+		if intact, err = sqlstore.IsIntact(ctx, path); err != nil {
 			return done, err
 		}
 	}
@@ -100,11 +102,11 @@ func resolveTarget(database string) (path string, exists bool, err error) {
 
 // unpackBackup copies a backup into a new database, migrates it, and gives it to the owner of the store.
 func unpackBackup(ctx context.Context, file, fresh, path string) error {
-	backup, err := openSnapshot(ctx, file)
+	backup, err := sqlstore.OpenReadOnly(ctx, file)
 	if err != nil {
 		return err
 	}
-	defer backup.close()
+	defer backup.Close()
 	empty, err := os.OpenFile(fresh, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("cannot restore: %w", err)
@@ -112,12 +114,12 @@ func unpackBackup(ctx context.Context, file, fresh, path string) error {
 	if err := empty.Close(); err != nil {
 		return err
 	}
-	if err := backup.vacuumInto(ctx, fresh); err != nil {
-		return fmt.Errorf("cannot restore %s: %w", file, describeOpenError(err))
+	if err := backup.VacuumInto(ctx, fresh); err != nil {
+		return fmt.Errorf("cannot restore %s: %w", file, err)
 	}
-	c := singleConn(fresh)
-	defer c.close()
-	if err := migrateSQLite(ctx, c); err != nil {
+	c := sqlstore.OpenFile(fresh)
+	defer c.Close()
+	if err := c.Migrate(ctx); err != nil {
 		return err
 	}
 	return errors.Join(chownLike(path, fresh), chownLike(path, path+".lock"))

@@ -1,25 +1,13 @@
-package sqlstore
+package storeadmin
 
 import (
 	"context"
 	"maps"
 	"regexp"
 	"slices"
-)
 
-var serverChecks = checkEngine{
-	name:   "postgres",
-	begin:  copyPostgres.read,
-	feed:   "(SELECT 0 AS waits, id, type, subject, data FROM events UNION ALL SELECT 1, id, type, subject, data FROM event_inbox)",
-	newest: "e.waits DESC, e.id DESC",
-	later:  "(d.waits, d.id) > (e.waits, e.id)",
-	// CASE protects the cast from text that is not a number.
-	idOf:      "CASE WHEN e.subject ~ '^%[1]s-?[0-9]{1,19}$' THEN CAST(substr(e.subject, %[2]d) AS BIGINT) END",
-	last:      copyPostgres.last,
-	counts:    postgresDialect(nil).inventory,
-	schema:    checkServerSchema,
-	integrity: func(context.Context, *checker) error { return nil }, // left to the server: see amcheck
-}
+	"animalstore/internal/sqlstore"
+)
 
 var createdByMigrations = regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?(TABLE|INDEX) (\w+)`)
 
@@ -27,17 +15,17 @@ var createdByMigrations = regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?(TABLE|IND
 // indexes. It also reports constraints that were never validated and indexes whose build failed, because
 // rows may violate them.
 func checkServerSchema(ctx context.Context, c *checker) (usable bool, err error) {
-	steps, err := readMigrations("postgres")
+	steps, err := sqlstore.Migrations(sqlstore.Postgres)
 	if err != nil {
 		return false, err
 	}
 	want := map[string]string{}
-	for _, step := range steps[:c.version] {
+	for _, step := range steps[:c.Version] {
 		for _, created := range createdByMigrations.FindAllStringSubmatch(step, -1) {
 			want[map[string]string{"TABLE": "table ", "INDEX": "index "}[created[1]]+created[2]] = ""
 		}
 	}
-	if c.version == len(steps) {
+	if c.Version == len(steps) {
 		kinds := map[kind]string{integer: "bigint", text: "text", blob: "bytea"}
 		for _, table := range copiedTables {
 			for _, column := range table.columns {
@@ -46,12 +34,12 @@ func checkServerSchema(ctx context.Context, c *checker) (usable bool, err error)
 		}
 	}
 	got := map[string]string{}
-	err = c.each(ctx, `
+	err = c.Each(ctx, `
 		SELECT CASE relkind WHEN 'r' THEN 'table ' ELSE 'index ' END || relname, '' FROM pg_class
 		WHERE relnamespace = CAST(current_schema() AS regnamespace) AND relkind IN ('r', 'i')
 		UNION ALL
 		SELECT 'table column ' || table_name || '.' || column_name, data_type FROM information_schema.columns
-		WHERE table_schema = current_schema()`, func(scan scanner) error {
+		WHERE table_schema = current_schema()`, func(scan sqlstore.Scanner) error {
 		var name, kind string
 		err := scan(&name, &kind)
 		if _, wanted := want[name]; wanted { // ignores objects that are not ours
@@ -63,12 +51,12 @@ func checkServerSchema(ctx context.Context, c *checker) (usable bool, err error)
 		return false, err
 	}
 	usable = c.compareSchemas(want, got)
-	return usable, c.each(ctx, `
+	return usable, c.Each(ctx, `
 		SELECT 'index ' || CAST(indexrelid AS regclass) FROM pg_index JOIN pg_class ON pg_class.oid = indrelid
 		WHERE relnamespace = CAST(current_schema() AS regnamespace) AND NOT indisvalid
 		UNION ALL
 		SELECT 'constraint ' || conname FROM pg_constraint WHERE connamespace = CAST(current_schema() AS regnamespace) AND NOT convalidated`,
-		func(scan scanner) error {
+		func(scan sqlstore.Scanner) error {
 			var name string
 			err := scan(&name)
 			c.finding("schema: the %s is not valid: rows may violate it", name)

@@ -1,10 +1,12 @@
-package sqlstore
+package storeadmin
 
 import (
 	"context"
 	"errors"
 	"fmt"
 	"os"
+
+	"animalstore/internal/sqlstore"
 )
 
 // CopyProgress is the progress of a copy.
@@ -37,7 +39,7 @@ func Copy(ctx context.Context, from, to string, progress func(CopyProgress)) ([]
 	if sameFile(from, to) {
 		return nil, errSameDatabase
 	}
-	source, err := openEndpoint(ctx, from, Options{Exclusive: true, Existing: true})
+	source, err := openEndpoint(ctx, from, sqlstore.Options{Exclusive: true, Existing: true})
 	if err != nil {
 		return nil, fmt.Errorf("the source: %w", err)
 	}
@@ -45,7 +47,7 @@ func Copy(ctx context.Context, from, to string, progress func(CopyProgress)) ([]
 	if err := source.beginRead(ctx); err != nil {
 		return nil, fmt.Errorf("the source: %w", err)
 	}
-	target, err := openEndpoint(ctx, to, Options{Exclusive: true})
+	target, err := openEndpoint(ctx, to, sqlstore.Options{Exclusive: true})
 	if err != nil {
 		return nil, fmt.Errorf("the target: %w", err)
 	}
@@ -61,7 +63,7 @@ func Copy(ctx context.Context, from, to string, progress func(CopyProgress)) ([]
 
 // sameFile reports whether two paths lead to the same file.
 func sameFile(a, b string) bool {
-	if IsURL(a) || IsURL(b) {
+	if sqlstore.IsURL(a) || sqlstore.IsURL(b) {
 		return false
 	}
 	one, err := os.Stat(a)
@@ -103,7 +105,7 @@ func copyStore(ctx context.Context, source, target *endpoint, progress func(Copy
 }
 
 func copyTable(ctx context.Context, source, target *endpoint, table *copiedTable, progress func(CopyProgress)) (Copied, error) {
-	of, err := source.number(ctx, "SELECT count(*) FROM "+table.name)
+	of, err := number(ctx, source.Conn, "SELECT count(*) FROM "+table.name)
 	if err != nil {
 		return Copied{}, err
 	}
@@ -112,7 +114,7 @@ func copyTable(ctx context.Context, source, target *endpoint, table *copiedTable
 		return Copied{}, err
 	}
 	defer rows.rows.Close()
-	if err := target.engine.insert(ctx, target.session, table, rows.next); err != nil {
+	if err := target.Insert(ctx, table.name, table.columnNames(), rows.next); err != nil {
 		return Copied{}, err
 	}
 	copied := rows.copied(table)
@@ -123,7 +125,7 @@ func copyTable(ctx context.Context, source, target *endpoint, table *copiedTable
 	if table.hasSequence && copied.Rows > 0 { // unpublished events have ids that the source has yet to assign
 		copied.Last = max(copied.Last, rows.last.(int64))
 	}
-	return copied, target.setLastID(ctx, table, copied.Last)
+	return copied, setLastID(ctx, target.Conn, table, copied.Last)
 }
 
 // readTable reads a table to hash it.

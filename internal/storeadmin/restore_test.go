@@ -1,4 +1,4 @@
-package sqlstore
+package storeadmin
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
 )
 
 // place is a store with its backups.
@@ -45,7 +46,7 @@ func (p *place) restore(file string) Restored {
 // add adds a pet, and returns its id and that of its event.
 func (p *place) add() (pet, event int64) {
 	p.t.Helper()
-	store := open(p.t, p.path, Options{})
+	store := open(p.t, p.path, sqlstore.Options{})
 	defer store.Close()
 	s, err := shop.Open(p.t.Context(), store, shop.Options{})
 	if err != nil {
@@ -64,15 +65,13 @@ func (p *place) add() (pet, event int64) {
 
 func (p *place) undone() string {
 	p.t.Helper()
-	store := open(p.t, p.path, Options{})
-	defer store.Close()
-	text := ""
-	err := store.engine.read(p.t.Context(), func(tx *tx) (err error) {
-		list, err := tx.rewinds()
-		text = formatRewinds(list)
-		return err
-	})
+	c, err := openSnapshot(p.t.Context(), p.path)
 	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer c.Close()
+	text := ""
+	if _, err := c.First(p.t.Context(), "SELECT value FROM settings WHERE name = '"+sqlstore.RewindSetting+"'", &text); err != nil {
 		p.t.Fatal(err)
 	}
 	return text
@@ -121,7 +120,7 @@ func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
 		"removed":       func() {},
 		"removed again": func() {},
 		"another store": func() { fillShop(t, p.path) },
-		"an empty one":  func() { open(t, p.path, Options{}).Close() },
+		"an empty one":  func() { open(t, p.path, sqlstore.Options{}).Close() },
 		"rubbish": func() {
 			if err := os.WriteFile(p.path, []byte(strings.Repeat("rubbish", 1000)), 0o600); err != nil {
 				t.Fatal(err)
@@ -157,7 +156,7 @@ func TestRestoreMigratesAnOlderSchema(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	old, backup, path := filepath.Join(dir, "old.db"), filepath.Join(dir, "backup.db"), filepath.Join(dir, "test.db")
-	steps, err := readMigrations("sqlite")
+	steps, err := sqlstore.Migrations(sqlstore.SQLite)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package sqlstore
+package storeadmin
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
 )
 
 // rowRule is a rule between rows. Its query returns the rows that violate it, whose columns fill the finding
@@ -24,7 +25,7 @@ var subjects = []struct{ table, begins, kinds, first, last string }{
 	{"webhooks", "webhooks/", "webhook.", "webhook.created", "webhook.deleted"},
 }
 
-func rowRules(e *checkEngine) []rowRule {
+func rowRules(e *engine) []rowRule {
 	const open = "status IN ('placed', 'approved')"
 	rules := []rowRule{
 		// SQLite's integrity check ignores CHECK constraints since 3.5x.
@@ -72,7 +73,7 @@ func rowRules(e *checkEngine) []rowRule {
 func (c *checker) checkRule(ctx context.Context, rule rowRule) error {
 	few := limitedFindings{checker: c}
 	columns := strings.Count(rule.says, "%s")
-	return c.each(ctx, rule.query, func(scan scanner) error {
+	return c.Each(ctx, rule.query, func(scan sqlstore.Scanner) error {
 		values, places, texts := make([]sql.NullString, columns), make([]any, columns), make([]any, columns)
 		for i := range values {
 			places[i] = &values[i]
@@ -91,7 +92,7 @@ func (c *checker) checkRule(ctx context.Context, rule rowRule) error {
 // checkSettings checks the settings, and reads the event horizon.
 func (c *checker) checkSettings(ctx context.Context) error {
 	environment := ""
-	err := c.each(ctx, "SELECT name, value FROM settings", func(scan scanner) error {
+	err := c.Each(ctx, "SELECT name, value FROM settings", func(scan sqlstore.Scanner) error {
 		var name, value string
 		if err := scan(&name, &value); err != nil {
 			return err
@@ -107,8 +108,8 @@ func (c *checker) checkSettings(ctx context.Context) error {
 			if name == "event_horizon" {
 				c.horizon = n
 			}
-		case rewindSetting:
-			if _, err := parseRewinds(value); err != nil {
+		case sqlstore.RewindSetting:
+			if _, err := sqlstore.ParseRewinds(value); err != nil {
 				c.finding("settings %s: %v", name, err)
 			}
 		}
@@ -126,11 +127,11 @@ func (c *checker) checkIDs(ctx context.Context) error {
 		if !table.hasSequence {
 			continue
 		}
-		last, err := c.number(ctx, fmt.Sprintf(c.engine.last, table.name))
+		last, err := number(ctx, c.Conn, fmt.Sprintf(c.engine.last, table.name))
 		if err != nil {
 			return err
 		}
-		largest, err := c.number(ctx, "SELECT coalesce(max(id), 0) FROM "+table.name)
+		largest, err := number(ctx, c.Conn, "SELECT coalesce(max(id), 0) FROM "+table.name)
 		if err != nil {
 			return err
 		}
@@ -146,10 +147,10 @@ func (c *checker) checkInventory(ctx context.Context) error {
 	statuses := []string{string(shop.Available), string(shop.Pending), string(shop.Sold), ""}
 	counted, existing := map[string]int64{}, map[string]int64{}
 	for query, counts := range map[string]map[string]int64{
-		c.engine.counts: counted,
+		c.engine.inventory: counted,
 		"SELECT coalesce(status, ''), count(*) FROM pets GROUP BY coalesce(status, '')": existing,
 	} {
-		err := c.each(ctx, query, func(scan scanner) error {
+		err := c.Each(ctx, query, func(scan sqlstore.Scanner) error {
 			var status string
 			var n int64
 			err := scan(&status, &n)

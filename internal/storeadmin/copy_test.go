@@ -1,4 +1,4 @@
-package sqlstore
+package storeadmin
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
 )
 
 // copyEngines create an empty database of each engine.
@@ -48,7 +49,7 @@ func mustCopy(t *testing.T, from, to string) []Copied {
 // with runs a write in a store that it opens and closes.
 func with(t *testing.T, database string, fn func(shop.WriteTx) error) {
 	t.Helper()
-	store, err := Open(t.Context(), database, Options{})
+	store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,11 +61,11 @@ func with(t *testing.T, database string, fn func(shop.WriteTx) error) {
 // execOn executes statements directly, after the schema was created.
 func execOn(t *testing.T, database string, statements ...string) {
 	t.Helper()
-	e, err := openEndpoint(t.Context(), database, Options{})
+	e, err := openEndpoint(t.Context(), database, sqlstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(execAll(t.Context(), e, statements...), e.close()); err != nil {
+	if err := errors.Join(execAll(t.Context(), e.Conn, statements...), e.close()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -84,7 +85,7 @@ func fillStore(t *testing.T, database string) {
 		steps := []error{tx.SetEnvironment(shop.Staging)}
 		do := func(err error) { steps = append(steps, err) }
 		for _, id := range []int64{math.MinInt64, -1, 0, 1, math.MaxInt64} {
-			_, err := tx.EnsureCategory(id)
+			_, err := tx.EnsureCategories(id)
 			do(err)
 		}
 		assigned, err := tx.AssignCategoryID()
@@ -96,10 +97,10 @@ func fillStore(t *testing.T, database string) {
 		do(tx.DeleteCategory(shop.Category{ID: gone}))
 		var pets []shop.Pet
 		for i, name := range []string{"Rex", "ÄRGER", "猫 🐈‍⬛", `quote " \ '`, "tab\there\nline", "", strings.Repeat("x", 10_000)} {
-			pet, err := tx.InsertPet(shop.NewPet{Name: name, CategoryID: []int64{math.MinInt64, math.MaxInt64, 0}[i%3],
+			added, err := tx.InsertPets(shop.NewPet{Name: name, CategoryID: []int64{math.MinInt64, math.MaxInt64, 0}[i%3],
 				Status: []shop.Status{shop.Available, shop.Pending, shop.Sold, ""}[i%4]})
 			do(err)
-			pets = append(pets, pet)
+			pets = append(pets, added...)
 		}
 		after := pets[0]
 		after.Status = shop.Pending
@@ -132,7 +133,7 @@ func fillStore(t *testing.T, database string) {
 				Location: "/pets/ä", Tag: `"ä"`, Body: []byte("\x00\xff" + key)}}))
 		}
 		for _, subject := range []string{"pets/1", "categories/ä"} {
-			do(tx.InsertEvent(shop.NewEvent{Type: shop.PetCreated, Subject: subject, Actor: "keys/1", Data: []byte(`{"current":"🐈","previous":null}`)}))
+			do(tx.InsertEvents(shop.NewEvent{Type: shop.PetCreated, Subject: subject, Actor: "keys/1", Data: []byte(`{"current":"🐈","previous":null}`)}))
 		}
 		for _, types := range [][]shop.EventType{nil, {shop.PetCreated, shop.OrderPlaced}} {
 			hook, err := tx.InsertWebhook(shop.Webhook{URL: "https://example.com/ä?b", Types: types, Enabled: types == nil, CreatedAt: copyNow,
@@ -210,14 +211,18 @@ func storeContents(t *testing.T, database string) []any {
 func nextIDs(t *testing.T, database string) (next [6]int64) {
 	t.Helper()
 	with(t, database, func(tx shop.WriteTx) error {
-		pet, petErr := tx.InsertPet(shop.NewPet{Name: "next"})
+		pets, petErr := tx.InsertPets(shop.NewPet{Name: "next"})
+		if petErr != nil {
+			return petErr
+		}
+		pet := pets[0]
 		order, orderErr := tx.InsertOrder(shop.Order{PetID: pet.ID, Status: shop.Cancelled})
 		key, keyErr := tx.InsertKey(shop.Key{Name: "next"})
 		category, categoryErr := tx.AssignCategoryID()
 		hook, hookErr := tx.InsertWebhook(shop.Webhook{})
 		delivery, deliveryErr := tx.InsertDelivery(shop.Delivery{Status: shop.DeliveryPending})
 		next = [6]int64{pet.ID, order.ID, key.ID, category, hook.ID, delivery.ID}
-		return errors.Join(petErr, orderErr, keyErr, categoryErr, hookErr, deliveryErr)
+		return errors.Join(orderErr, keyErr, categoryErr, hookErr, deliveryErr)
 	})
 	return next
 }
@@ -230,7 +235,7 @@ func TestCopyRoundTrip(t *testing.T) {
 		want := storeContents(t, from)
 		copied := mustCopy(t, from, to)
 		var back string
-		if IsURL(from) {
+		if sqlstore.IsURL(from) {
 			back = copyEngines["server"](t)
 		} else {
 			back = copyEngines["file"](t)
@@ -283,13 +288,13 @@ func TestCopyIncludesUnpublishedEvents(t *testing.T) {
 		return shop.NewEvent{Type: shop.PetCreated, Subject: subject, Actor: "system", Data: []byte("{}")}
 	}
 	with(t, from, func(tx shop.WriteTx) error {
-		return errors.Join(tx.SetEnvironment(shop.Production), tx.InsertEvent(event("published")))
+		return errors.Join(tx.SetEnvironment(shop.Production), tx.InsertEvents(event("published")))
 	})
 	with(t, from, func(tx shop.WriteTx) error {
-		return errors.Join(tx.InsertEvent(event("first")), tx.InsertEvent(event("second")))
+		return errors.Join(tx.InsertEvents(event("first")), tx.InsertEvents(event("second")))
 	})
 	mustCopy(t, from, to)
-	with(t, to, func(tx shop.WriteTx) error { return tx.InsertEvent(event("next")) })
+	with(t, to, func(tx shop.WriteTx) error { return tx.InsertEvents(event("next")) })
 	with(t, to, func(tx shop.WriteTx) error {
 		events, err := tx.Events(shop.EventFilter{}, shop.PageRequest{Limit: 10})
 		got := map[int64]string{}
@@ -314,7 +319,7 @@ func TestCopyRefusesUnfitDatabases(t *testing.T) {
 			}
 		}
 		expect(from, from, "the same database")
-		expect(to, from, map[bool]string{true: "no store in it", false: "no such file"}[IsURL(to)])
+		expect(to, from, map[bool]string{true: "no store in it", false: "no such file"}[sqlstore.IsURL(to)])
 		for table, change := range map[string][2]string{
 			"settings":   {"INSERT INTO settings (name, value) VALUES ('x', 'y')", "DELETE FROM settings"},
 			"categories": {"INSERT INTO categories (id) VALUES (5)", "DELETE FROM categories"},
@@ -325,14 +330,14 @@ func TestCopyRefusesUnfitDatabases(t *testing.T) {
 			expect(from, to, "not empty: there are rows in "+table)
 			execOn(t, to, change[1])
 		}
-		if IsURL(to) {
+		if sqlstore.IsURL(to) {
 			execOn(t, to, "INSERT INTO inventory_changes (status, n) VALUES ('sold', 1)")
 			expect(from, to, "not empty: there are rows in inventory_changes")
 			execOn(t, to, "DELETE FROM inventory_changes")
 		}
 		for name, served := range map[string]string{"source": from, "target": to} {
-			if !IsURL(served) {
-				store := open(t, served, Options{Exclusive: true})
+			if !sqlstore.IsURL(served) {
+				store := open(t, served, sqlstore.Options{Exclusive: true})
 				expect(from, to, "the "+name+": cannot lock the database")
 				store.Close()
 			}
@@ -387,7 +392,7 @@ func TestInterruptedCopyLeavesNothing(t *testing.T) {
 
 func expectEmpty(t *testing.T, database string) {
 	t.Helper()
-	e, err := openEndpoint(t.Context(), database, Options{})
+	e, err := openEndpoint(t.Context(), database, sqlstore.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

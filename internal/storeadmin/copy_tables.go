@@ -1,9 +1,6 @@
-package sqlstore
+package storeadmin
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // copiedTable is a table of a store.
 type copiedTable struct {
@@ -68,20 +65,20 @@ func (t *copiedTable) columnNames() []string {
 	return names
 }
 
-// selection returns the query for all rows in the order of the primary key; collation orders texts by their
-// bytes. The dialect selects inventory and events, which the engines store differently.
-func (t *copiedTable) selection(d *dialect, collation string) string {
+// selection returns the query for all rows in the order of the primary key. The engines store the inventory
+// and unpublished events differently.
+func (t *copiedTable) selection(e *engine) string {
 	query := "SELECT " + strings.Join(t.columnNames(), ", ") + " FROM " + t.name
 	switch t.name {
 	case "inventory":
-		query = d.inventory
+		query = e.inventory
 	case "events":
-		query = d.events
+		query = e.events
 	}
 	var order []string
 	for _, column := range t.columns[:t.key] {
 		if column.kind == text {
-			column.name += collation
+			column.name += e.collation
 		}
 		order = append(order, column.name)
 	}
@@ -94,13 +91,4 @@ func (t *copiedTable) fresh() string {
 		return "n = 0"
 	}
 	return "FALSE"
-}
-
-// insertion returns the statement that inserts one row.
-func (t *copiedTable) insertion() string {
-	places := make([]string, len(t.columns))
-	for i := range places {
-		places[i] = fmt.Sprintf("$%d", i+1)
-	}
-	return fmt.Sprintf("INSERT INTO %s (%s) VALUES (%s)", t.name, strings.Join(t.columnNames(), ", "), strings.Join(places, ", "))
 }
