@@ -56,7 +56,7 @@ func (x *exchange) readForm() error {
 		return shop.Errorf(shop.PayloadTooLarge, "The form is too large; send at most %d bytes.", maxFormBytes)
 	}
 	if err != nil {
-		return shop.Errorf(shop.InvalidParameter, "The form cannot be read; open the page again and send it from there.")
+		return shop.Errorf(shop.InvalidParameter, "The form could not be read; reload the page and try again.")
 	}
 	control.SetReadDeadline(time.Time{})
 	x.w.BodyRead()
@@ -181,9 +181,22 @@ func (x *exchange) showError(e *shop.Error) {
 		x.send(status, "text/html; charset=utf-8", nil)
 		return
 	}
-	if err := x.show(status, "error", "That did not work", e); err != nil {
+	if err := x.show(status, "error", errorTitle(e.Code), e); err != nil {
 		x.send(status, "text/plain; charset=utf-8", []byte(e.Message+"\n"))
 	}
+}
+
+// errorTitle returns the title of the page that reports an error.
+func errorTitle(code shop.Code) string {
+	switch code {
+	case shop.NotFound, shop.PetNotFound:
+		return "Page not found"
+	case shop.InsufficientScope:
+		return "Not allowed"
+	case shop.PreconditionFailed:
+		return "Not saved"
+	}
+	return "Something went wrong"
 }
 
 // askToSignIn redirects to the sign-in form, which then returns to the current page.

@@ -209,7 +209,7 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 			}
 		}
 	}
-	b.get("/staff/nowhere").want(t, http.StatusNotFound, "no such page")
+	b.get("/staff/nowhere").want(t, http.StatusNotFound, "There is no page at this address")
 	b.get("/staff").wantRedirect(t, "/")
 	b.get("/staff/").wantRedirect(t, "/")
 	if got := b.do(b.request("DELETE", "/staff/pets")); got.status != http.StatusMethodNotAllowed {

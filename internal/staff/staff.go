@@ -72,7 +72,7 @@ func New(c Config) (*Pages, error) {
 		running: running, stop: stop, log: &web.AccessLog{Log: c.Log, Redact: c.Service.Redact},
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "animalstore_staff_request_duration_seconds",
-			Help:    "Time to answer a request of the staff pages, by page and status.",
+			Help:    "Time to respond to a request for a staff page, by page and status.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
 		}, []string{"page", "status"}),
 	}
@@ -134,7 +134,7 @@ func (p *Pages) hasRoute(r *http.Request, method string) bool {
 // with another method, else not_found.
 func (p *Pages) noRouteError(r *http.Request) error {
 	if p.hasRoute(r, http.MethodGet) || p.hasRoute(r, http.MethodPost) {
-		return shop.Errorf(shop.MethodNotAllowed, "This page cannot be used in that way; open it, and send what is on it.")
+		return shop.Errorf(shop.MethodNotAllowed, "This address does not accept %s requests; go back and use the form on the page.", r.Method)
 	}
 	return errPageNotFound()
 }
@@ -147,7 +147,7 @@ func (p *Pages) refuseCrossOrigin(w http.ResponseWriter, r *http.Request) {
 }
 
 func errPageNotFound() error {
-	return shop.Errorf(shop.NotFound, "There is no such page; the links at the top lead to those that there are.")
+	return shop.Errorf(shop.NotFound, "There is no page at this address.")
 }
 
 // serve handles a request by its route, counts it and logs it.
@@ -177,14 +177,14 @@ func (x *exchange) handle() error {
 		x.holdsSlot = true
 		defer x.releaseSlot()
 	default:
-		return shop.Errorf(shop.Unavailable, "Too many people are using the pages at once; try again shortly.")
+		return shop.Errorf(shop.Unavailable, "The pages are busy; try again shortly.")
 	}
 	if to := x.route; to.scope != anyone {
 		if err := x.identify(); err != nil {
 			return err
 		}
 		if to.scope != signedIn && !x.May(to.scope) {
-			return shop.Errorf(shop.InsufficientScope, "Your key may not do that; it takes one with the scope %s.", to.scope)
+			return shop.Errorf(shop.InsufficientScope, "Your key does not allow this; sign in with a key that has the scope %s.", to.scope)
 		}
 	}
 	if x.r.Method == http.MethodPost && x.route.page != "import-file" { // import-file reads its own form
