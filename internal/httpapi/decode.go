@@ -89,7 +89,7 @@ func (o *object) integer(name string) int64 {
 	}
 	n, ok := asInt64(value)
 	if !ok {
-		o.problems.Add(name, "must be an integer of 64 bits")
+		o.problems.Add(name, "must be a 64-bit integer")
 	}
 	return n
 }
