@@ -38,7 +38,7 @@ type serveCommand struct {
 	APIDate             string        `name:"api-date" env:"ANIMALSTORE_API_DATE" placeholder:"YYYY-MM-DD" help:"Serve the API as it will be on this date, to rehearse the removal of deprecated parts."`
 	EventRetention      string        `name:"event-retention" env:"ANIMALSTORE_EVENT_RETENTION" default:"off" placeholder:"DURATION" help:"How long to keep events, such as 720h; off keeps them forever (default ${default})."`
 	WebhookAllowPrivate bool          `name:"webhook-allow-private" env:"ANIMALSTORE_WEBHOOK_ALLOW_PRIVATE" help:"Allow webhooks to private, loopback and link-local addresses."`
-	Demo                bool          `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with five weeks of made-up data; a database filled earlier is kept as it is."`
+	Demo                bool          `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with five weeks of made-up data; a database that was filled earlier is not changed."`
 }
 
 // drainDelay gives load balancers time to see that one of several nodes is no longer ready.

@@ -117,7 +117,7 @@ func isBlank(record []string) bool {
 	return !slices.ContainsFunc(record, func(field string) bool { return strings.TrimSpace(field) != "" })
 }
 
-// row parses one animal. The name is taken as it is; in other columns surrounding spaces are ignored.
+// row parses one animal. Spaces around the name are kept; in other columns surrounding spaces are ignored.
 func (c columns) row(line int, record []string) shop.ImportRow {
 	row := shop.ImportRow{Line: line}
 	field := func(column int) string {

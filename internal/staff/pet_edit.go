@@ -154,7 +154,7 @@ func (p *Pages) savePet(x *exchange) error {
 	if category, err = form.categoryID(); err == nil {
 		change := shop.PetChange{Name: &form.Name, CategoryID: &category}
 		var pet shop.Pet
-		// The form does not contain the status, so a changed status is no conflict.
+		// The form does not contain the status, so a changed status is not a conflict.
 		pet, err = p.Service.UpdatePet(x.context(), id, change, func(now shop.Pet) bool {
 			return now.Name == original.Name && now.CategoryID == original.CategoryID
 		})
