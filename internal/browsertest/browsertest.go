@@ -73,7 +73,7 @@ func findBrowser() (string, error) {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("Chromium not found; install chromium-headless-shell, as make test does")
+	return "", fmt.Errorf("found no Chromium; install chromium-headless-shell, as make test does")
 }
 
 func (p *Page) recordErrors(event any) {

@@ -157,7 +157,7 @@ func (a *API) finish(x *exchange, outcome web.Outcome) {
 
 // serve takes a request through routing, authentication, rate limiting and authorization, and then executes it.
 func (a *API) serve(x *exchange) error {
-	e, params := a.router.find(x.r.URL.EscapedPath())
+	e, params := a.router.find(x.r.URL)
 	a.allowOrigin(x)
 	if x.r.Method == http.MethodOptions {
 		return a.options(x, e)
@@ -169,7 +169,7 @@ func (a *API) serve(x *exchange) error {
 		setHeaders(x.w.Header(), a.deprecationHeaders)
 	}
 	// Without a valid key a client learns nothing, not even whether a path exists.
-	if e != nil && !e.isPublic() || e == nil && hasPathPrefix(x.r.URL.Path, "/v1") {
+	if e != nil && !e.public || e == nil && hasPathPrefix(x.r.URL.Path, "/v1") {
 		if err := a.authenticate(x); err != nil {
 			return err
 		}

@@ -182,7 +182,7 @@ func TestEveryRouteNeedsAScope(t *testing.T) {
 	}
 	for _, endpoint := range mustEndpoints(t) {
 		for _, route := range endpoint.routes {
-			if (route.scope == noKey) != endpoint.isPublic() {
+			if (route.scope == noKey) != endpoint.public {
 				t.Errorf("%s needs a key and another operation on its path does not", route.operation)
 			}
 		}

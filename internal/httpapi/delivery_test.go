@@ -93,7 +93,7 @@ func TestDeliveries(t *testing.T) {
 		t.Errorf("after 410: %+v", got)
 	}
 	hook := s.do("GET", "/v1/webhooks/1", "").webhook(t)
-	if hook.Enabled || hook.DisabledReason != "The address answered 410 Gone." || hook.FailingSince.IsZero() {
+	if hook.Enabled || hook.DisabledReason != "The URL responded with 410 Gone." || hook.FailingSince.IsZero() {
 		t.Errorf("after 410, the webhook is %+v", hook)
 	}
 	if hook := s.do("PATCH", "/v1/webhooks/1", `{"enabled":true}`).webhook(t); !hook.Enabled || hook.DisabledReason != "" || !hook.FailingSince.IsZero() {

@@ -13,14 +13,7 @@ type endpoint struct {
 	segments []string
 	routes   map[string]*route // by method
 	allow    string            // the value of the Allow header
-}
-
-// isPublic reports whether the endpoint needs no API key. All routes of an endpoint agree on that.
-func (e *endpoint) isPublic() bool {
-	for _, route := range e.routes {
-		return route.scope == noKey
-	}
-	return false
+	public   bool              // the endpoint needs no API key; all of its routes agree on that
 }
 
 // router finds the endpoint of a path. http.ServeMux would redirect /v1//pets and the like, where the API
@@ -42,7 +35,7 @@ func newRouter(routes []route) (*router, error) {
 		}
 		e := byPath[r.path]
 		if e == nil {
-			e = &endpoint{segments: strings.Split(r.path, "/"), routes: map[string]*route{}}
+			e = &endpoint{segments: strings.Split(r.path, "/"), routes: map[string]*route{}, public: r.scope == noKey}
 			byPath[r.path] = e
 			all = append(all, e)
 			if !strings.Contains(r.path, "{") {
@@ -65,23 +58,32 @@ func newRouter(routes []route) (*router, error) {
 	return &router{all, exact}, nil
 }
 
-// find returns the endpoint of a path, or nil, and the values of the path's parameters.
-func (r *router) find(escapedPath string) (*endpoint, []string) {
-	if e := r.exact[escapedPath]; e != nil {
+// find returns the endpoint of a URL's path, or nil, and the values of the path's parameters.
+func (r *router) find(u *url.URL) (*endpoint, []string) {
+	if e := r.exact[u.Path]; e != nil && u.RawPath == "" {
 		return e, nil
 	}
-	segments := strings.Split(escapedPath, "/")
-	for i, segment := range segments {
-		if plain, err := url.PathUnescape(segment); err == nil {
-			segments[i] = plain
-		}
-	}
+	segments := pathSegments(u)
 	for _, e := range r.endpoints {
 		if params, ok := e.match(segments); ok {
 			return e, params
 		}
 	}
 	return nil, nil
+}
+
+// pathSegments returns the decoded segments of a path. A slash that was sent as %2F belongs to its segment.
+func pathSegments(u *url.URL) []string {
+	if u.RawPath == "" { // no %2F: net/url would have kept it in RawPath
+		return strings.Split(u.Path, "/")
+	}
+	segments := strings.Split(u.EscapedPath(), "/")
+	for i, segment := range segments {
+		if plain, err := url.PathUnescape(segment); err == nil {
+			segments[i] = plain
+		}
+	}
+	return segments
 }
 
 // match reports whether a path's segments are those of the endpoint, and returns the values of its parameters.

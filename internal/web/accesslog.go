@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"animalstore/internal/shop"
@@ -118,6 +119,11 @@ func (l *AccessLog) Printable(text string) string {
 	if len(text) > maxLength {
 		text = text[:maxLength] + "..."
 	}
+	if !strings.ContainsFunc(text, needsEscape) { // nearly always
+		return text
+	}
 	quoted := strconv.QuoteToASCII(text)
 	return quoted[1 : len(quoted)-1]
 }
+
+func needsEscape(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }
