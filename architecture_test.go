@@ -110,6 +110,40 @@ func TestArchitectureDocumentNamesEveryPackage(t *testing.T) {
 	}
 }
 
+// The table of troubleshooting quotes messages. Each is one that the program still prints.
+func TestTroubleshootingQuotesRealMessages(t *testing.T) {
+	t.Parallel()
+	content, err := os.ReadFile("docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var source strings.Builder
+	err = filepath.WalkDir("internal", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		source.Write(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(content), "\n## Troubleshooting\n")
+	table, _, _ = strings.Cut(table, "\n## ")
+	for row := range strings.Lines(table) {
+		first, _, _ := strings.Cut(strings.TrimPrefix(row, "| "), " | ")
+		for _, message := range regexp.MustCompile("`([^`/]+)`").FindAllStringSubmatch(first, -1) {
+			if quoted := strings.TrimSuffix(message[1], "…"); !strings.Contains(source.String(), quoted) {
+				t.Errorf("docs/operating.md quotes %q, which the program does not print", quoted)
+			}
+		}
+	}
+	if !found {
+		t.Error("docs/operating.md has no section about troubleshooting")
+	}
+}
+
 func TestImportsPointOneWay(t *testing.T) {
 	t.Parallel()
 	packages := map[string]bool{}

@@ -23,6 +23,7 @@ import (
 // demo made do not count, even if the start that filled the store was interrupted before it could print an
 // admin key.
 func (s *serveCommand) bootstrapKey(ctx context.Context, service *shop.Service, t terminal, log *slog.Logger, url string, demoAnimals int) error {
+	ctx = context.WithoutCancel(ctx) // if the process is stopped now, a key that was created must still be printed
 	has, err := service.HasKeys(ctx)
 	if err != nil || has {
 		return err

@@ -25,7 +25,7 @@ func formatOf(asked, file string) client.Format {
 
 // guessFormat detects the format from the beginning of the file.
 func guessFormat(in *bufio.Reader) client.Format {
-	begin, _ := in.Peek(512) // a shorter file is no error
+	begin, _ := in.Peek(512) // a shorter file is not an error
 	if bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(begin, []byte("\ufeff"))), []byte("{")) {
 		return client.NDJSON
 	}

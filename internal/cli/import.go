@@ -119,12 +119,12 @@ type importRun struct {
 	client    *client.Client
 	file      *os.File
 	format    client.Format
-	out       io.Writer // for the progress
-	keyPrefix string    // of the chunks' idempotency keys
+	out       io.Writer // receives the progress
+	keyPrefix string    // the start of each chunk's idempotency key
 	chunks    [][sha256.Size]byte
-	animals   int // how many the file contains
+	animals   int // number of animals in the file
 	created   int
-	replayed  int // how many of the created animals an earlier import had added
+	replayed  int // number of created animals that an earlier import had added
 }
 
 // forEachChunk calls fn with each chunk of the file. It also writes the file to sum, unless that is nil.
@@ -180,7 +180,7 @@ func (r *importRun) estimate() int64 {
 		return 0
 	}
 	sample := make([]byte, 64<<10)
-	n, _ := r.file.ReadAt(sample, 0) // a shorter file is no error
+	n, _ := r.file.ReadAt(sample, 0) // a shorter file is not an error
 	lines := bytes.Count(sample[:n], newline)
 	return info.Size() * int64(lines) / int64(max(1, n))
 }

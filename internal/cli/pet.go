@@ -185,7 +185,7 @@ func (p *petsRemove) Run(ctx context.Context, t terminal) error {
 }
 
 func errConflict(id int64) error {
-	return fmt.Errorf("animal %d was changed in the meantime, so it was left as it is: "+
+	return fmt.Errorf("animal %d was changed in the meantime, so it was left alone: "+
 		"check it with animalstore pets show %d and try again", id, id)
 }
 

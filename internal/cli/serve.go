@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"runtime"
@@ -37,11 +38,14 @@ type serveCommand struct {
 	APIDate             string        `name:"api-date" env:"ANIMALSTORE_API_DATE" placeholder:"YYYY-MM-DD" help:"Serve the API as it will be on this date, to rehearse the removal of deprecated parts."`
 	EventRetention      string        `name:"event-retention" env:"ANIMALSTORE_EVENT_RETENTION" default:"off" placeholder:"DURATION" help:"How long to keep events, such as 720h; off keeps them forever (default ${default})."`
 	WebhookAllowPrivate bool          `name:"webhook-allow-private" env:"ANIMALSTORE_WEBHOOK_ALLOW_PRIVATE" help:"Allow webhooks to private, loopback and link-local addresses."`
-	Demo                bool          `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with five weeks of made-up data; a database filled earlier is kept as it is."`
+	Demo                bool          `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with five weeks of made-up data; a database that was filled earlier is not changed."`
 }
 
 // drainDelay gives load balancers time to see that one of several nodes is no longer ready.
 const drainDelay = time.Second
+
+// backgroundErrorInterval is how often the log repeats an error of background work that does not go away.
+const backgroundErrorInterval = time.Minute
 
 // With Go's defaults, a heap of 2 MB is collected fifty times a second under load, and reads cost up to a
 // third more. gcPercent lets the heap grow to three times its size. heapFloor is allocated but never written,
@@ -96,11 +100,15 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	if err != nil {
 		return err
 	}
+	limiter := server.NewLogLimiter(log.Logger, backgroundErrorInterval)
+	reporter := func(message string) func(error) {
+		return func(err error) { limiter.Log(slog.LevelError, message+err.Error(), message, "error", err) }
+	}
 	dispatcher := webhook.New(webhook.Config{
 		Service:      service,
 		Version:      buildVersion(),
 		AllowPrivate: s.WebhookAllowPrivate,
-		Report:       func(err error) { log.Error("webhook delivery failed", "error", err) },
+		Report:       reporter("webhook delivery failed"),
 	})
 	config := server.Config{MaxConnections: s.MaxConnections, Certificate: settings.certificate, Log: log.Logger}
 	if sqlstore.IsURL(s.Database) {
@@ -130,7 +138,7 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	defer stopWork()
 	delivering, stopDelivery := context.WithCancel(ctx) // ends with ctx: other nodes, or the next start, deliver the rest
 	defer stopDelivery()
-	background.Go(func() { service.RunJobs(working, func(err error) { log.Error("background job failed", "error", err) }) })
+	background.Go(func() { service.RunJobs(working, reporter("background job failed")) })
 	background.Go(func() { dispatcher.Run(delivering) })
 	return httpServer.Run(ctx, listener, handler, handler.drain)
 }

@@ -17,7 +17,7 @@ type settings struct {
 	configuredKey  string
 	rateLimit      int                 // 0 for no limit
 	today          func() time.Time    // nil for the current date
-	eventRetention time.Duration       // 0 for ever
+	eventRetention time.Duration       // 0 keeps events forever
 	certificate    *server.Certificate // nil for plain HTTP
 }
 

@@ -10,23 +10,23 @@ import (
 const mergePatch = "Content-Type: application/merge-patch+json"
 
 var areas = []area{
-	{name: "pets", talk: pets},
-	{name: "categories", talk: categories},
-	{name: "known-categories", flags: []string{"--categories", "known"}, talk: knownCategories},
-	{name: "orders", talk: orders},
-	{name: "events", talk: events},
-	{name: "restored", prepare: restoreStore, talk: restored},
-	{name: "files", talk: files},
-	{name: "keys", talk: keys},
-	{name: "last-admin-key", unconfigured: true, talk: lastAdminKey},
-	{name: "webhooks", flags: []string{"--webhook-allow-private"}, talk: webhooks},
-	{name: "errors", talk: errorAnswers},
-	{name: "removed", flags: []string{"--api-date", "2031-01-01"}, talk: removed},
-	{name: "rate-limit", flags: []string{"--rate-limit", "1"}, talk: rateLimit},
-	{name: "cors", flags: []string{"--cors-origin", "https://shop.example"}, talk: cors},
-	{name: "public-url", flags: []string{"--public-url", "https://animals.example.com/shop/v1", "--staging-url", "https://staging.example.com/v1"}, talk: publicURL},
-	{name: "staging", flags: []string{"--environment", "staging"}, talk: staging},
-	{name: "service", talk: service},
+	{name: "pets", record: pets},
+	{name: "categories", record: categories},
+	{name: "known-categories", flags: []string{"--categories", "known"}, record: knownCategories},
+	{name: "orders", record: orders},
+	{name: "events", record: events},
+	{name: "restored", prepare: restoreStore, record: restored},
+	{name: "files", record: files},
+	{name: "keys", record: keys},
+	{name: "last-admin-key", unconfigured: true, record: lastAdminKey},
+	{name: "webhooks", flags: []string{"--webhook-allow-private"}, record: webhooks},
+	{name: "errors", record: errorResponses},
+	{name: "removed", flags: []string{"--api-date", "2031-01-01"}, record: removed},
+	{name: "rate-limit", flags: []string{"--rate-limit", "1"}, record: rateLimit},
+	{name: "cors", flags: []string{"--cors-origin", "https://shop.example"}, record: cors},
+	{name: "public-url", flags: []string{"--public-url", "https://animals.example.com/shop/v1", "--staging-url", "https://staging.example.com/v1"}, record: publicURL},
+	{name: "staging", flags: []string{"--environment", "staging"}, record: staging},
+	{name: "service", record: service},
 }
 
 func pets(s *session) {
@@ -45,8 +45,8 @@ func pets(s *session) {
 	s.send("POST", "/v1/pets", `{"name":"","categoryId":1}`, `Idempotency-Key: "two"`)
 	s.title("List them")
 	s.pages("/v1/pets?limit=2")
-	s.again("/v1/pets")
-	s.again("/v1/pets?limit=1&categoryId=1")
+	s.getAndRevalidate("/v1/pets")
+	s.getAndRevalidate("/v1/pets?limit=1&categoryId=1")
 	s.send("GET", "/v1/pets?status=available", "")
 	s.send("GET", "/v1/pets?categoryId=1&status=pending", "")
 	s.send("GET", "/v1/pets?q=REX", "")
@@ -56,7 +56,7 @@ func pets(s *session) {
 	s.send("GET", "/v1/pets?unknown=1&limit=1", "")
 	s.send("GET", "/v1/pets?limit=1", "", "If-None-Match: *")
 	s.title("Get one")
-	s.again("/v1/pets/1")
+	s.getAndRevalidate("/v1/pets/1")
 	s.send("GET", "/v1/pets/77", "")
 	s.send("GET", "/v1/pets/rex", "")
 	s.title("Change one")
@@ -79,7 +79,7 @@ func pets(s *session) {
 	s.send("PUT", "/v1/pets", `{}`)
 	s.send("POST", "/v1/pets/1", `{}`)
 	s.title("Count them")
-	s.again("/v1/store/inventory")
+	s.getAndRevalidate("/v1/store/inventory")
 }
 
 func categories(s *session) {
@@ -97,10 +97,10 @@ func categories(s *session) {
 	s.send("POST", "/v1/categories", `{"name":"Next"}`)
 	s.title("Show them")
 	s.pages("/v1/categories?limit=2")
-	s.again("/v1/categories")
+	s.getAndRevalidate("/v1/categories")
 	tag := s.send("GET", "/v1/categories/7", "").header.Get("ETag")
-	s.again("/v1/categories/7")
-	s.again("/v1/categories/12")
+	s.getAndRevalidate("/v1/categories/7")
+	s.getAndRevalidate("/v1/categories/12")
 	s.send("GET", "/v1/categories/99", "")
 	s.send("GET", "/v1/categories/x", "")
 	s.title("Conditions")
@@ -130,9 +130,9 @@ func knownCategories(s *session) {
 
 func orders(s *session) {
 	for i := range 4 {
-		s.ask("POST", "/v1/pets", fmt.Sprintf(`{"name":"Animal %d","categoryId":1,"status":"available"}`, i+1), false)
+		s.do("POST", "/v1/pets", fmt.Sprintf(`{"name":"Animal %d","categoryId":1,"status":"available"}`, i+1), false)
 	}
-	s.ask("POST", "/v1/pets", `{"name":"No status","categoryId":1}`, false)
+	s.do("POST", "/v1/pets", `{"name":"No status","categoryId":1}`, false)
 	s.title("Place orders")
 	s.send("POST", "/v1/store/orders", `{"petId":1,"reference":"the first"}`)
 	s.send("POST", "/v1/store/orders", `{"petId":2}`, `Idempotency-Key: "one"`)
@@ -162,11 +162,11 @@ func orders(s *session) {
 	s.send("PATCH", "/v1/store/orders/77", `{"status":"approved"}`, mergePatch)
 	s.title("Show them")
 	s.pages("/v1/store/orders?limit=2")
-	s.again("/v1/store/orders")
+	s.getAndRevalidate("/v1/store/orders")
 	s.send("GET", "/v1/store/orders?status=placed", "")
 	s.send("GET", "/v1/store/orders?petId=1", "")
 	s.send("GET", "/v1/store/orders?status=lost", "")
-	s.again("/v1/store/orders/1")
+	s.getAndRevalidate("/v1/store/orders/1")
 	s.send("GET", "/v1/store/orders/77", "")
 	s.title("Methods")
 	s.send("OPTIONS", "/v1/store/orders", "")
@@ -174,22 +174,22 @@ func orders(s *session) {
 	s.send("OPTIONS", "/v1/store/inventory", "")
 	s.send("DELETE", "/v1/store/orders/1", "")
 	s.title("Count the animals")
-	s.again("/v1/store/inventory")
+	s.getAndRevalidate("/v1/store/inventory")
 }
 
 func events(s *session) {
 	s.title("Nothing has happened")
 	s.send("GET", "/v1/events", "")
-	s.ask("POST", "/v1/pets", `{"name":"Rex","categoryId":1,"status":"available"}`, false)
-	s.ask("PATCH", "/v1/pets/1", `{"name":"Rexina"}`, false)
-	s.ask("POST", "/v1/store/orders", `{"petId":1}`, false)
-	s.ask("PATCH", "/v1/store/orders/1", `{"status":"approved"}`, false)
-	s.ask("PATCH", "/v1/store/orders/1", `{"status":"delivered"}`, false)
-	s.ask("PUT", "/v1/categories/1", `{"name":"Dogs"}`, false)
-	s.ask("DELETE", "/v1/pets/1", "", false)
+	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1,"status":"available"}`, false)
+	s.do("PATCH", "/v1/pets/1", `{"name":"Rexina"}`, false)
+	s.do("POST", "/v1/store/orders", `{"petId":1}`, false)
+	s.do("PATCH", "/v1/store/orders/1", `{"status":"approved"}`, false)
+	s.do("PATCH", "/v1/store/orders/1", `{"status":"delivered"}`, false)
+	s.do("PUT", "/v1/categories/1", `{"name":"Dogs"}`, false)
+	s.do("DELETE", "/v1/pets/1", "", false)
 	s.title("List them")
 	s.pages("/v1/events?limit=5")
-	s.again("/v1/events?limit=100")
+	s.getAndRevalidate("/v1/events?limit=100")
 	s.send("GET", "/v1/events?after=3&limit=1", "")
 	s.send("GET", "/v1/events?type=pet.created&type=category.created", "")
 	s.send("GET", "/v1/events?subject=store/orders/1", "")
@@ -200,23 +200,23 @@ func events(s *session) {
 	s.send("OPTIONS", "/v1/events", "")
 	s.title("Follow them")
 	s.stream("/v1/events?after=0&type=pet.created&type=category.deleted", 2, func() {
-		s.ask("PUT", "/v1/categories/5", `{"name":"Cats"}`, false)
-		s.ask("DELETE", "/v1/categories/5", "", false)
+		s.do("PUT", "/v1/categories/5", `{"name":"Cats"}`, false)
+		s.do("DELETE", "/v1/categories/5", "", false)
 	})
 	s.stream("/v1/events", 2, nil, "Last-Event-ID: 2")
 	s.send("GET", "/v1/events?after=x", "", "Accept: text/event-stream")
 	s.send("GET", "/v1/events", "", "Accept: text/event-stream", "Last-Event-ID: x")
 }
 
-// restoreStore makes a store in which events were undone: it is restored from a backup that was made before they happened.
-// Only a file can be restored, so that is where it is made.
+// restoreStore creates a store in which a restore has undone events. Only a file can be restored, so it restores one
+// and copies it to the database.
 func restoreStore(t *testing.T, database string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "store.db")
 	s := newSession(t, engine{open: func(*testing.T) string { return file }}, area{})
-	s.ask("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, false)
+	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, false)
 	run(t, "backup", "--database", file, file+".backup")
-	s.ask("POST", "/v1/pets", `{"name":"Mia","categoryId":1}`, false)
+	s.do("POST", "/v1/pets", `{"name":"Mia","categoryId":1}`, false)
 	s.stop()
 	run(t, "restore", "--force", "--database", file, file+".backup")
 	run(t, "copy", "--database", file, "--to", database)
@@ -332,7 +332,7 @@ func keys(s *session) {
 
 func lastAdminKey(s *session) {
 	s.key = strings.TrimSpace(run(s.T, "keys", "create", "--name", "boss", "--scope", "admin", "--database", s.database))
-	s.learn(s.key)
+	s.addPlaceholders(s.key)
 	s.title("The last key that may do everything")
 	s.send("GET", "/v1/keys/current", "")
 	s.send("POST", "/v1/keys", `{"name":"reader","scopes":["pets:read"]}`)
@@ -340,8 +340,8 @@ func lastAdminKey(s *session) {
 	s.send("DELETE", "/v1/keys/2", "")
 }
 
-func errorAnswers(s *session) {
-	s.ask("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, false)
+func errorResponses(s *session) {
+	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, false)
 	s.title("Keys")
 	s.send("GET", "/v1/pets", "", "Authorization:")
 	s.send("GET", "/v1/pets", "", "Authorization: Basic eDp5")
@@ -381,7 +381,7 @@ func errorAnswers(s *session) {
 		`{"name":"` + strings.Repeat("x", 201) + `","categoryId":1}`} {
 		if strings.Contains(body, "\xff") {
 			s.title("A name that is not UTF-8")
-			s.writeAnswer("POST", "/v1/pets", s.ask("POST", "/v1/pets", body, false))
+			s.writeResponse("POST", "/v1/pets", s.do("POST", "/v1/pets", body, false))
 			continue
 		}
 		s.send("POST", "/v1/pets", body)
@@ -415,12 +415,12 @@ func rateLimit(s *session) {
 	s.title("The first request")
 	s.send("GET", "/v1/pets", "")
 	s.title("One too many")
-	await(s.T, "a request that is one too many", func() bool {
-		a := s.ask("GET", "/v1/pets", "", false)
+	waitFor(s.T, "a request that is one too many", func() bool {
+		a := s.do("GET", "/v1/pets", "", false)
 		if a.status != 429 {
 			return false
 		}
-		s.writeAnswer("GET", "/v1/pets", a)
+		s.writeResponse("GET", "/v1/pets", a)
 		return true
 	})
 }
@@ -440,21 +440,21 @@ func cors(s *session) {
 
 func publicURL(s *session) {
 	s.title("Addresses behind a proxy")
-	s.ask("POST", "/v1/pets", `{"name":"Mia","categoryId":1}`, false)
+	s.do("POST", "/v1/pets", `{"name":"Mia","categoryId":1}`, false)
 	s.send("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
 	s.send("GET", "/v1/pets?limit=1", "")
 	s.send("GET", "/v1/pets/1", "")
 	s.send("GET", "/v1/events?limit=1", "")
 	s.title("The servers of the document")
-	document := decode[map[string]any](s, s.ask("GET", "/v1/openapi.json", "", false).body)
-	fmt.Fprintf(&s.text, "%v\n", document["servers"])
+	document := decode[map[string]any](s, s.do("GET", "/v1/openapi.json", "", false).body)
+	fmt.Fprintf(&s.transcript, "%v\n", document["servers"])
 }
 
 func staging(s *session) {
 	s.title("A key of the staging deployment")
 	s.send("POST", "/v1/keys", `{"name":"reader","scopes":["pets:read"]}`)
-	a := s.ask("POST", "/v1/keys", `{"name":"other","scopes":["pets:read"]}`, false)
-	fmt.Fprintf(&s.text, "Keys begin with %s.\n\n", decode[keyAnswer](s, a.body).Key[:len("ask_live_")])
+	a := s.do("POST", "/v1/keys", `{"name":"other","scopes":["pets:read"]}`, false)
+	fmt.Fprintf(&s.transcript, "Keys begin with %s.\n\n", decode[keyAnswer](s, a.body).Key[:len("ask_live_")])
 	s.send("GET", "/v1/pets", "", "Authorization: Bearer ask_live_"+strings.Repeat("0", 30)+"_000000")
 }
 
@@ -466,8 +466,8 @@ func service(s *session) {
 	s.send("GET", "/readyz", "", "Authorization:")
 	s.send("HEAD", "/readyz", "", "Authorization:")
 	s.title("Documents")
-	s.again("/v1/openapi.yaml")
-	s.again("/v1/openapi.json")
+	s.getAndRevalidate("/v1/openapi.yaml")
+	s.getAndRevalidate("/v1/openapi.json")
 	s.send("OPTIONS", "/v1/openapi.json", "")
 	s.send("POST", "/v1/openapi.yaml", "")
 	s.send("GET", "/docs", "", "Authorization:")

@@ -1,9 +1,8 @@
-// Package golden freezes what users see of the program: the answers of the HTTP interface, the help texts, the names of the
-// metrics and the schemas of both databases. It is a black box: it builds the real binary and uses it over HTTP and on the
-// command line, so no change inside the program can break it, unless users would notice that change.
+// Package golden freezes what users see of the program: the responses of the HTTP API, the help texts, the names of
+// the metrics, and the schemas of both databases. It builds the real binary and uses it over HTTP and on the command
+// line, so that only a change that users would notice can break it.
 //
-// The expected results are the files in testdata. After a change that users are meant to see, rewrite them and review the
-// difference:
+// The expected results are the files in testdata. After an intended change, rewrite them and review the difference:
 //
 //	go test ./internal/golden -update
 package golden
@@ -29,8 +28,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// patience limits every wait. It only keeps a broken program from hanging the tests.
-const patience = 2 * time.Minute
+// waitLimit keeps a broken program from hanging the tests.
+const waitLimit = 2 * time.Minute
 
 func TestMain(m *testing.M) {
 	code := m.Run()
@@ -40,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-var buildDir string // where the binary is
+var buildDir string // the directory of the binary
 
 // binary builds the program, once, and returns its path.
 func binary(t *testing.T) string {
@@ -53,8 +52,8 @@ func binary(t *testing.T) string {
 }
 
 var build = sync.OnceValues(func() (path string, err error) {
-	// The go command notices which folders a test reads. Reading all of them keeps it from returning a cached result for a
-	// program that has changed.
+	// The go command records which directories a test reads. Reading all of them keeps it from using a cached
+	// result after the program has changed.
 	err = filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "node_modules") {
 			return fs.SkipDir
@@ -81,19 +80,18 @@ var build = sync.OnceValues(func() (path string, err error) {
 	return path, nil
 })
 
-// engine is a kind of database. Its method returns the value of --database for a new, empty one.
+// engine is a kind of database. open returns the value of --database for a new, empty one.
 type engine struct {
 	name string
 	open func(t *testing.T) string
 }
 
-// engines are all of them. This is the only use of pgtest.
 var engines = []engine{
 	{"sqlite", func(t *testing.T) string { return filepath.Join(t.TempDir(), "animalstore.db") }},
 	{"postgres", func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) }},
 }
 
-// environment is that of the tests without the settings of the program, and then the given ones.
+// environment returns the environment of the tests, with the given settings of the program instead of its own.
 func environment(settings ...string) []string {
 	environment := slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "ANIMALSTORE_") || strings.HasPrefix(variable, "COLUMNS=")
@@ -127,15 +125,15 @@ func compare(t *testing.T, name, got string) {
 	if got == string(want) {
 		return
 	}
-	const most = 80
+	const maxLines = 80
 	diff := strings.Split(cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")), "\n")
-	if len(diff) > most {
-		diff = append(diff[:most], fmt.Sprintf("and %d more lines", len(diff)-most))
+	if len(diff) > maxLines {
+		diff = append(diff[:maxLines], fmt.Sprintf("and %d more lines", len(diff)-maxLines))
 	}
 	t.Errorf("testdata/%s (-want +got):\n%s", name, strings.Join(diff, "\n"))
 }
 
-// checkFiles expects exactly these golden files in a folder of testdata. With -update it removes the others.
+// checkFiles expects exactly these golden files in a directory of testdata. With -update, it removes all others.
 func checkFiles(t *testing.T, folder string, want []string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join("testdata", folder))
@@ -155,12 +153,12 @@ func checkFiles(t *testing.T, folder string, want []string) {
 	}
 }
 
-// await asks again and again until it is so.
-func await(t *testing.T, what string, so func() bool) {
+// waitFor polls until a condition holds.
+func waitFor(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitLimit); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %s for %s", patience, what)
+			t.Fatalf("waited %s for %s", waitLimit, what)
 		}
 	}
 }

@@ -18,7 +18,7 @@ func TestHelp(t *testing.T) {
 		name := strings.Join(append([]string{"animalstore"}, command...), "-") + ".txt"
 		check(t, "help/"+name, help)
 		files = append(files, name)
-		todo = append(todo, commandsIn(help)...)
+		todo = append(todo, parseCommands(help)...)
 	}
 	if len(files) < 30 {
 		t.Errorf("there are only %d commands: %q", len(files), files)
@@ -39,8 +39,8 @@ func helpOf(t *testing.T, command []string) string {
 
 var commandLine = regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)*)(?: .*)?$`)
 
-// commandsIn returns the commands that a help text lists, each with those above it.
-func commandsIn(help string) (commands [][]string) {
+// parseCommands returns the commands that a help text lists, each with its parent commands.
+func parseCommands(help string) (commands [][]string) {
 	_, list, _ := strings.Cut(help, "\nCommands:\n")
 	list, _, _ = strings.Cut(list, "\n\n")
 	for _, line := range commandLine.FindAllStringSubmatch(list, -1) {

@@ -12,16 +12,16 @@ import (
 	"testing"
 )
 
-// area is a part of the interface with a transcript of its own. Each has a new service with a new database.
+// area is a part of the API with its own transcript, recorded from a new service with a new database.
 type area struct {
 	name         string
-	unconfigured bool // there is no configured key
+	unconfigured bool // start the service without a configured key
 	flags        []string
-	prepare      func(t *testing.T, database string) // makes the database, unless the service is to make it
-	talk         func(s *session)
+	prepare      func(t *testing.T, database string) // creates the database; nil leaves that to the service
+	record       func(s *session)
 }
 
-// TestHTTP freezes the HTTP interface. Both kinds of databases are held to the same transcript.
+// TestHTTP freezes the HTTP API. Both engines must produce the same transcript.
 func TestHTTP(t *testing.T) {
 	t.Parallel()
 	var files []string
@@ -35,14 +35,14 @@ func TestHTTP(t *testing.T) {
 				for _, engine := range engines {
 					t.Run(engine.name, func(t *testing.T) {
 						s := newSession(t, engine, area)
-						area.talk(s)
+						area.record(s)
 						if t.Failed() {
 							return
 						}
 						if engine.name == engines[0].name {
-							check(t, "http/"+area.name+".txt", s.text.String())
+							check(t, "http/"+area.name+".txt", s.transcript.String())
 						} else {
-							compare(t, "http/"+area.name+".txt", s.text.String())
+							compare(t, "http/"+area.name+".txt", s.transcript.String())
 						}
 					})
 				}
@@ -53,11 +53,11 @@ func TestHTTP(t *testing.T) {
 	t.Run("complete", checkComplete)
 }
 
-// TestOpenAPI freezes the document that the service serves, except for its prose and its examples.
+// TestOpenAPI freezes the OpenAPI document, except for its prose and examples.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, engines[0], area{})
-	document := decode[any](s, s.ask("GET", "/v1/openapi.json", "", false).body)
+	document := decode[any](s, s.do("GET", "/v1/openapi.json", "", false).body)
 	withoutProse(document)
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -69,7 +69,7 @@ func TestOpenAPI(t *testing.T) {
 	check(t, "openapi.json", text.String())
 }
 
-// withoutProse removes what is for people alone.
+// withoutProse removes descriptions, summaries and examples.
 func withoutProse(value any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -90,10 +90,10 @@ func withoutProse(value any) {
 	}
 }
 
-// notFrozen are the codes that no transcript can have without disturbing the program.
+// notFrozen lists the error codes that cannot be provoked from outside.
 var notFrozen = []string{"idempotency_key_in_use", "internal_error", "unavailable"}
 
-// checkComplete looks in the transcripts for a success of every operation, and for every error code.
+// checkComplete checks that the transcripts contain a success of every operation, and every error code.
 func checkComplete(t *testing.T) {
 	s := newSession(t, engines[0], area{})
 	document := decode[struct {
@@ -101,7 +101,7 @@ func checkComplete(t *testing.T) {
 		Components struct {
 			Schemas struct{ ErrorCode struct{ Enum []string } }
 		}
-	}](s, s.ask("GET", "/v1/openapi.json", "", false).body)
+	}](s, s.do("GET", "/v1/openapi.json", "", false).body)
 	var transcripts strings.Builder
 	for _, area := range areas {
 		text, err := os.ReadFile(filepath.Join("testdata", "http", area.name+".txt"))
@@ -120,7 +120,7 @@ func checkComplete(t *testing.T) {
 			pattern := regexp.MustCompile(`\\\{[a-zA-Z]+\\\}`).ReplaceAllString(regexp.QuoteMeta(path), `-?[0-9]+`)
 			succeeded := regexp.MustCompile(`(?m)^>>> ` + strings.ToUpper(method) + ` /v1` + pattern + `(?:\?.*)?\n(?:[^<].*\n|\n)*<<< 2`)
 			if !succeeded.MatchString(transcripts.String()) {
-				t.Errorf("%s %s is in no transcript", method, path)
+				t.Errorf("%s %s is missing from the transcripts", method, path)
 			}
 		}
 	}
@@ -130,7 +130,7 @@ func checkComplete(t *testing.T) {
 	}
 	for _, code := range codes {
 		if !slices.Contains(notFrozen, code) && !strings.Contains(transcripts.String(), `{"code":"`+code+`"`) {
-			t.Errorf("%s is in no transcript", code)
+			t.Errorf("%s is missing from the transcripts", code)
 		}
 	}
 }

@@ -15,7 +15,7 @@ var (
 	labelName  = regexp.MustCompile(`([a-zA-Z_][a-zA-Z0-9_]*)="(?:[^"\\]|\\.)*"`)
 )
 
-// TestMetrics freezes the metrics: their names and types and the names of their labels.
+// TestMetrics freezes the names, types and labels of the metrics.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	for _, engine := range engines {
@@ -23,14 +23,14 @@ func TestMetrics(t *testing.T) {
 			t.Parallel()
 			s := newSession(t, engine, area{flags: []string{"--webhook-allow-private"}})
 			r := newReceiver(s)
-			s.ask("POST", "/v1/webhooks", fmt.Sprintf(`{"url":"%s/hook","types":["pet.created"]}`, r.URL), false)
-			s.ask("POST", "/v1/pets", `{"name":"Rex","categoryId":1,"status":"available"}`, false)
-			settled(s, "/v1/webhooks/1", 1)
-			s.ask("GET", "/v1/pets/1", "", false)
-			s.ask("POST", "/v1/store/orders", `{"petId":1}`, false)
+			s.do("POST", "/v1/webhooks", fmt.Sprintf(`{"url":"%s/hook","types":["pet.created"]}`, r.URL), false)
+			s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1,"status":"available"}`, false)
+			waitForDeliveries(s, "/v1/webhooks/1", 1)
+			s.do("GET", "/v1/pets/1", "", false)
+			s.do("POST", "/v1/store/orders", `{"petId":1}`, false)
 			s.stream("/v1/events?after=0", 1, nil)
-			s.ask("GET", "/v1/nothing", "", false)
-			check(t, "metrics-"+engine.name+".txt", describeMetrics(s.ask("GET", "/metrics", "", false).body))
+			s.do("GET", "/v1/nothing", "", false)
+			check(t, "metrics-"+engine.name+".txt", describeMetrics(s.do("GET", "/metrics", "", false).body))
 		})
 	}
 }

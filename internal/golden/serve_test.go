@@ -2,7 +2,6 @@ package golden
 
 import (
 	"bytes"
-	"net/http"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -12,15 +11,15 @@ import (
 	"time"
 )
 
-// adminKey is the configured key, where there is one.
+// adminKey is the configured key, unless the area has none.
 const adminKey = "the-operators-own-key"
 
-// process is the service while it runs.
+// process is a running service.
 type process struct {
 	t       *testing.T
 	command *exec.Cmd
 	exited  chan struct{}
-	url     string // where it listens, without a path
+	url     string // without a path
 
 	mu     sync.Mutex
 	output bytes.Buffer
@@ -28,7 +27,7 @@ type process struct {
 
 var listening = regexp.MustCompile(`msg=listening addr=(\S+) .*\n`)
 
-// serve starts the service on a free port, waits until it answers, and ends it with the test.
+// serve starts the service on a free port and waits until it listens. It is killed at the end of the test.
 func serve(t *testing.T, database string, variables []string, flags ...string) *process {
 	t.Helper()
 	p := &process{t: t, exited: make(chan struct{})}
@@ -46,35 +45,25 @@ func serve(t *testing.T, database string, variables []string, flags ...string) *
 		p.command.Process.Kill()
 		<-p.exited
 		if t.Failed() {
-			t.Logf("%s wrote:\n%s", p.command, p.written())
+			t.Logf("%s wrote:\n%s", p.command, p.log())
 		}
-		if strings.Contains(p.written(), "DATA RACE") || strings.Contains(p.written(), "level=ERROR") {
-			t.Errorf("the program logged an error:\n%s", p.written())
+		if strings.Contains(p.log(), "DATA RACE") || strings.Contains(p.log(), "level=ERROR") {
+			t.Errorf("the program logged an error:\n%s", p.log())
 		}
 	})
-	await(t, "the service to listen", func() bool {
+	waitFor(t, "the service to listen", func() bool {
 		select {
 		case <-p.exited:
-			t.Fatalf("the program ended: %s", p.written())
+			t.Fatalf("the program ended: %s", p.log())
 		default:
 		}
-		return listening.MatchString(p.written())
+		return listening.MatchString(p.log())
 	})
-	p.url = "http://" + listening.FindStringSubmatch(p.written())[1]
-	// It listens before it has finished its start, and does not end well when it is asked to stop in between.
-	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
-	response, err := client.Get(p.url + "/livez")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
-	if response.StatusCode != http.StatusOK {
-		t.Fatalf("/livez: %s", response.Status)
-	}
+	p.url = "http://" + listening.FindStringSubmatch(p.log())[1]
 	return p
 }
 
-// stop asks the service to stop, and expects it to end well.
+// stop stops the service and expects the exit code 0.
 func (p *process) stop() {
 	p.t.Helper()
 	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
@@ -82,28 +71,28 @@ func (p *process) stop() {
 	}
 	select {
 	case <-p.exited:
-	case <-time.After(patience):
-		p.t.Fatal("the program does not end")
+	case <-time.After(waitLimit):
+		p.t.Fatal("the program does not stop")
 	}
 	if code := p.command.ProcessState.ExitCode(); code != 0 {
-		p.t.Fatalf("asked to stop, the program exited with %d: %s", code, p.written())
+		p.t.Fatalf("the program exited with %d: %s", code, p.log())
 	}
 }
 
-// Write takes what the program writes.
+// Write collects the output of the program.
 func (p *process) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.output.Write(text)
 }
 
-func (p *process) written() string {
+func (p *process) log() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.output.String()
 }
 
-// run runs a command of the program to its end, expects it to succeed, and returns what it wrote to stdout.
+// run runs a command of the program, expects it to succeed, and returns its standard output.
 func run(t *testing.T, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

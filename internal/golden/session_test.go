@@ -15,28 +15,28 @@ import (
 	"testing"
 )
 
-// host is what the requests name as their host, so that no address in an answer depends on the port.
+// host is the Host header of every request, so that no URL in a response depends on the port.
 const host = "animals.example"
 
-// session talks to a running service and writes a transcript of it, in which everything that varies from run to run has a
-// placeholder.
+// session sends requests to a running service and records a transcript, in which placeholders replace everything
+// that varies from run to run.
 type session struct {
 	*testing.T
 	database string
 	*process
 	client *http.Client
-	key    string // is sent with every request; "" sends none
+	key    string // sent with every request, unless it is ""
 
-	text    strings.Builder
-	names   []pair            // what has got a placeholder of its own
-	counts  map[string]int    // how many placeholders of a kind there are
-	lengths map[string]string // how the length of the last answer for a path is written
+	transcript   strings.Builder
+	placeholders []placeholder     // in the order in which they were added
+	counts       map[string]int    // number of placeholders by kind
+	lengths      map[string]string // by path: the Content-Length of the last response in the transcript
 }
 
-type pair struct{ raw, placeholder string }
+type placeholder struct{ raw, text string }
 
-// answer is the answer to a request, as it came.
-type answer struct {
+// recordedResponse is the answer to a request, as it came.
+type recordedResponse struct {
 	status int
 	header http.Header
 	body   string
@@ -46,10 +46,10 @@ type answer struct {
 func newSession(t *testing.T, engine engine, a area) *session {
 	t.Helper()
 	s := &session{T: t, database: engine.open(t), key: adminKey, counts: map[string]int{}, lengths: map[string]string{},
-		client: &http.Client{Timeout: patience, Transport: &http.Transport{DisableCompression: true},
+		client: &http.Client{Timeout: waitLimit, Transport: &http.Transport{DisableCompression: true},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	t.Cleanup(s.client.CloseIdleConnections)
-	s.name(adminKey, "{configured key}")
+	s.setPlaceholder(adminKey, "{configured key}")
 	var variables []string
 	if a.unconfigured {
 		s.key = ""
@@ -63,35 +63,37 @@ func newSession(t *testing.T, engine engine, a area) *session {
 	return s
 }
 
-// title begins a section of the transcript.
-func (s *session) title(text string) { fmt.Fprintf(&s.text, "### %s\n\n", text) }
+// title starts a section of the transcript.
+func (s *session) title(text string) { fmt.Fprintf(&s.transcript, "### %s\n\n", text) }
 
-// name gives a placeholder to something that varies.
-func (s *session) name(raw, placeholder string) { s.names = append(s.names, pair{raw, placeholder}) }
-
-func (s *session) named(raw string) bool {
-	return slices.ContainsFunc(s.names, func(p pair) bool { return p.raw == raw })
+// setPlaceholder replaces a text with a placeholder in the transcript.
+func (s *session) setPlaceholder(raw, text string) {
+	s.placeholders = append(s.placeholders, placeholder{raw, text})
 }
 
-// number gives a placeholder of a kind to something that varies, unless it has one.
-func (s *session) number(raw, kind string) {
-	if !s.named(raw) {
+func (s *session) hasPlaceholder(raw string) bool {
+	return slices.ContainsFunc(s.placeholders, func(p placeholder) bool { return p.raw == raw })
+}
+
+// numberPlaceholder replaces a text with a numbered placeholder, unless it already has one.
+func (s *session) numberPlaceholder(raw, kind string) {
+	if !s.hasPlaceholder(raw) {
 		s.counts[kind]++
-		s.name(raw, fmt.Sprintf("{%s %d}", kind, s.counts[kind]))
+		s.setPlaceholder(raw, fmt.Sprintf("{%s %d}", kind, s.counts[kind]))
 	}
 }
 
-// send sends a request and writes it and its answer down. Fields are header fields, "Name: value"; one without a value takes
-// away what is sent by default.
-func (s *session) send(method, target, body string, fields ...string) answer {
+// send sends a request and records it with its response. Fields are header fields, "Name: value"; one without a
+// value removes a default header.
+func (s *session) send(method, target, body string, fields ...string) recordedResponse {
 	s.Helper()
-	a := s.ask(method, target, body, true, fields...)
-	s.writeAnswer(method, target, a)
+	a := s.do(method, target, body, true, fields...)
+	s.writeResponse(method, target, a)
 	return a
 }
 
-// ask sends a request; its answer is not written down.
-func (s *session) ask(method, target, body string, write bool, fields ...string) answer {
+// do sends a request, and records it if write is set. It does not record the response.
+func (s *session) do(method, target, body string, write bool, fields ...string) recordedResponse {
 	s.Helper()
 	response := s.open(method, target, body, write, fields...)
 	defer response.Body.Close()
@@ -99,7 +101,7 @@ func (s *session) ask(method, target, body string, write bool, fields ...string)
 	if err != nil {
 		s.Fatalf("%s %s: %v", method, target, err)
 	}
-	return answer{response.StatusCode, header(response), string(content)}
+	return recordedResponse{response.StatusCode, header(response), string(content)}
 }
 
 func (s *session) open(method, target, body string, write bool, fields ...string) *http.Response {
@@ -124,12 +126,12 @@ func (s *session) open(method, target, body string, write bool, fields ...string
 		}
 	}
 	if write {
-		fmt.Fprintf(&s.text, ">>> %s %s\n", method, s.normal(target))
+		fmt.Fprintf(&s.transcript, ">>> %s %s\n", method, s.normalize(target))
 		s.writeHeader(request.Header)
 		if len(body) > 2000 {
 			body = fmt.Sprintf("{%d bytes}", len(body))
 		}
-		s.writeBody(s.normal(body))
+		s.writeBody(s.normalize(body))
 	}
 	response, err := s.client.Do(request)
 	if err != nil {
@@ -138,7 +140,7 @@ func (s *session) open(method, target, body string, write bool, fields ...string
 	return response
 }
 
-// header returns all header fields of an answer, with those that net/http sets apart.
+// header returns all header fields of a response, including those that net/http removes from the header.
 func header(response *http.Response) http.Header {
 	header := response.Header.Clone()
 	if response.Close {
@@ -150,31 +152,31 @@ func header(response *http.Response) http.Header {
 	return header
 }
 
-func (s *session) writeAnswer(method, target string, a answer) {
-	s.learn(a.body)
-	body := s.normal(a.body)
+func (s *session) writeResponse(method, target string, a recordedResponse) {
+	s.addPlaceholders(a.body)
+	body := s.normalize(a.body)
 	header := a.header.Clone()
 	document := method == http.MethodGet && a.status == http.StatusOK &&
-		(strings.HasPrefix(target, "/v1/openapi.") || strings.HasPrefix(target, "/docs")) // frozen elsewhere, or not at all
+		(strings.HasPrefix(target, "/v1/openapi.") || strings.HasPrefix(target, "/docs")) // TestOpenAPI freezes one; the others are prose
 	if document {
 		body = "{a document}\n"
 	}
-	if body != a.body { // so its length and hash vary
+	if body != a.body { // its length and hash vary
 		if header.Get("Content-Length") == strconv.Itoa(len(a.body)) {
 			header.Set("Content-Length", "{length}")
 			s.lengths[target] = "{length}"
 		}
 		if tag := header.Get("ETag"); tag != "" {
-			s.number(tag, "etag")
+			s.numberPlaceholder(tag, "etag")
 		}
 	}
 	if length := s.lengths[target]; method == http.MethodHead && length != "" {
 		header.Set("Content-Length", length)
 	}
-	fmt.Fprintf(&s.text, "<<< %d %s\n", a.status, http.StatusText(a.status))
+	fmt.Fprintf(&s.transcript, "<<< %d %s\n", a.status, http.StatusText(a.status))
 	s.writeHeader(header)
 	s.writeBody(body)
-	s.text.WriteString("\n")
+	s.transcript.WriteString("\n")
 }
 
 func (s *session) writeHeader(header http.Header) {
@@ -188,7 +190,7 @@ func (s *session) writeHeader(header http.Header) {
 			case "User-Agent":
 				value = userAgent.ReplaceAllString(value, "animalstore/{version}")
 			}
-			fmt.Fprintf(&s.text, "%s: %s\n", name, s.normal(value))
+			fmt.Fprintf(&s.transcript, "%s: %s\n", name, s.normalize(value))
 		}
 	}
 }
@@ -197,9 +199,9 @@ func (s *session) writeBody(body string) {
 	if body == "" {
 		return
 	}
-	fmt.Fprintf(&s.text, "\n%s", strings.ReplaceAll(body, "\r\n", "{CR}\n"))
+	fmt.Fprintf(&s.transcript, "\n%s", strings.ReplaceAll(body, "\r\n", "{CR}\n"))
 	if !strings.HasSuffix(body, "\n") {
-		s.text.WriteString("{no newline}\n")
+		s.transcript.WriteString("{no newline}\n")
 	}
 }
 
@@ -213,26 +215,26 @@ var (
 	msPattern     = regexp.MustCompile(`"durationMs":[0-9]+`)
 )
 
-// learn gives a placeholder to every key, secret and test in a body.
-func (s *session) learn(body string) {
+// addPlaceholders gives every key, secret and test message in a body a placeholder.
+func (s *session) addPlaceholders(body string) {
 	for _, key := range keyPattern.FindAllString(body, -1) {
-		s.number(key, "key")
-		if hint := `"hint":"` + key[len(key)-4:] + `"`; !s.named(hint) {
-			s.name(hint, `"hint":"{the end of `+strings.Trim(s.normal(key), "{}")+`}"`)
+		s.numberPlaceholder(key, "key")
+		if hint := `"hint":"` + key[len(key)-4:] + `"`; !s.hasPlaceholder(hint) {
+			s.setPlaceholder(hint, `"hint":"{the end of `+strings.Trim(s.normalize(key), "{}")+`}"`)
 		}
 	}
 	for _, secret := range secretPattern.FindAllString(body, -1) {
-		s.number(secret, "secret")
+		s.numberPlaceholder(secret, "secret")
 	}
 	for _, test := range testPattern.FindAllString(body, -1) {
-		s.number(test, "test")
+		s.numberPlaceholder(test, "test")
 	}
 }
 
-// normal replaces what varies.
-func (s *session) normal(text string) string {
-	for _, name := range s.names {
-		text = strings.ReplaceAll(text, name.raw, name.placeholder)
+// normalize replaces everything that varies with placeholders.
+func (s *session) normalize(text string) string {
+	for _, name := range s.placeholders {
+		text = strings.ReplaceAll(text, name.raw, name.text)
 	}
 	text = timePattern.ReplaceAllString(text, `"{time}"`)
 	return msPattern.ReplaceAllString(text, `"durationMs":{ms}`)
@@ -240,7 +242,7 @@ func (s *session) normal(text string) string {
 
 var nextLink = regexp.MustCompile(`<(?:http://` + regexp.QuoteMeta(host) + `)?([^>]*)>; rel="next"`)
 
-// pages gets all pages of a list, from the given one on.
+// pages gets a page of a list and all that follow.
 func (s *session) pages(target string) {
 	s.Helper()
 	for range 20 {
@@ -253,16 +255,16 @@ func (s *session) pages(target string) {
 	s.Fatal("the pages do not end")
 }
 
-// again gets something twice, the second time if it has changed, and then only its header.
-func (s *session) again(target string) {
+// getAndRevalidate sends a GET, a GET with the ETag of the response, and a HEAD.
+func (s *session) getAndRevalidate(target string) {
 	s.Helper()
 	tag := s.send("GET", target, "").header.Get("ETag")
 	s.send("GET", target, "", "If-None-Match: "+tag)
 	s.send("HEAD", target, "")
 }
 
-// stream opens a stream of events and writes down what comes until it has seen n of them; when those that were there have
-// come, it calls then.
+// stream opens an event stream and records it until n events have arrived. It calls then, if not nil, before the
+// last one, to cause it.
 func (s *session) stream(target string, n int, then func(), fields ...string) {
 	s.Helper()
 	response := s.open("GET", target, "", true, append(fields, "Accept: text/event-stream")...)
@@ -284,10 +286,10 @@ func (s *session) stream(target string, n int, then func(), fields ...string) {
 			}
 		}
 	}
-	s.writeAnswer("GET", target, answer{response.StatusCode, header(response), body.String()})
+	s.writeResponse("GET", target, recordedResponse{response.StatusCode, header(response), body.String()})
 }
 
-// decode reads a JSON body.
+// decode decodes a JSON body.
 func decode[T any](s *session, body string) (value T) {
 	s.Helper()
 	if err := json.NewDecoder(bytes.NewBufferString(body)).Decode(&value); err != nil {

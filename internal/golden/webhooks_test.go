@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// receiver is what a partner runs to be told of events. It answers 410 below /gone.
+// receiver is a webhook endpoint. It responds with 410 to paths that start with /gone, and with 200 to others.
 type receiver struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -27,7 +27,7 @@ func newReceiver(s *session) *receiver {
 	r := &receiver{}
 	r.Server = httptest.NewServer(r)
 	s.Cleanup(r.Close)
-	s.name(r.URL, "http://{receiver}")
+	s.setPlaceholder(r.URL, "http://{receiver}")
 	return r
 }
 
@@ -47,10 +47,10 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 
 var signature = regexp.MustCompile(`v1,[A-Za-z0-9+/]{43}=`)
 
-// write waits for n messages and writes them down, in an order that does not depend on when they came.
-func (r *receiver) write(s *session, n int) {
+// writeMessages waits for n messages and records them, in an order that does not depend on their arrival.
+func (r *receiver) writeMessages(s *session, n int) {
 	s.Helper()
-	await(s.T, fmt.Sprintf("%d messages", n), func() bool {
+	waitFor(s.T, fmt.Sprintf("%d messages", n), func() bool {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		return len(r.messages) >= n
@@ -59,32 +59,32 @@ func (r *receiver) write(s *session, n int) {
 	defer r.mu.Unlock()
 	var texts []string
 	for _, m := range r.messages {
-		s.learn(m.body)
+		s.addPlaceholders(m.body)
 		header := m.request.Header.Clone()
 		header.Set("Webhook-Timestamp", "{seconds}")
 		header.Set("Webhook-Signature", signature.ReplaceAllString(header.Get("Webhook-Signature"), "{signature}"))
 		header.Set("Content-Length", "{length}")
-		before := s.text.String()
-		s.text.Reset()
-		fmt.Fprintf(&s.text, "!!! %s %s\n", m.request.Method, m.request.URL)
+		before := s.transcript.String()
+		s.transcript.Reset()
+		fmt.Fprintf(&s.transcript, "!!! %s %s\n", m.request.Method, m.request.URL)
 		s.writeHeader(header)
-		s.writeBody(s.normal(m.body))
-		texts = append(texts, s.text.String())
-		s.text.Reset()
-		s.text.WriteString(before)
+		s.writeBody(s.normalize(m.body))
+		texts = append(texts, s.transcript.String())
+		s.transcript.Reset()
+		s.transcript.WriteString(before)
 	}
 	slices.Sort(texts)
 	for _, text := range texts {
-		fmt.Fprintf(&s.text, "%s\n", text)
+		fmt.Fprintf(&s.transcript, "%s\n", text)
 	}
 	r.messages = nil
 }
 
-// settled waits until no delivery of a webhook is pending.
-func settled(s *session, path string, n int) {
+// waitForDeliveries waits until a webhook has n deliveries and none of them is pending.
+func waitForDeliveries(s *session, path string, n int) {
 	s.Helper()
-	await(s.T, "the deliveries", func() bool {
-		body := s.ask("GET", path+"/deliveries", "", false).body
+	waitFor(s.T, "the deliveries", func() bool {
+		body := s.do("GET", path+"/deliveries", "", false).body
 		return len(decode[[]any](s, body)) == n && !strings.Contains(body, `"status":"pending"`)
 	})
 }
@@ -102,51 +102,51 @@ func webhooks(s *session) {
 	s.send("POST", "/v1/webhooks", `{"url":"https://example.com/","types":["pet.eaten"]}`)
 	s.title("Messages")
 	s.send("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
-	settled(s, "/v1/webhooks/1", 1)
+	waitForDeliveries(s, "/v1/webhooks/1", 1)
 	s.send("PATCH", "/v1/pets/1", `{"name":"Rexina"}`, mergePatch)
-	settled(s, "/v1/webhooks/1", 2)
-	r.write(s, 2)
+	waitForDeliveries(s, "/v1/webhooks/1", 2)
+	r.writeMessages(s, 2)
 	s.pages("/v1/webhooks/1/deliveries?limit=1")
-	s.again("/v1/webhooks/1/deliveries")
+	s.getAndRevalidate("/v1/webhooks/1/deliveries")
 	s.send("GET", "/v1/webhooks/1/deliveries?status=succeeded&limit=1", "")
 	s.send("GET", "/v1/webhooks/1/deliveries?status=failed", "")
 	s.send("GET", "/v1/webhooks/1/deliveries?status=lost", "")
 	s.send("GET", "/v1/webhooks/77/deliveries", "")
 	s.title("Again")
 	s.send("POST", "/v1/webhooks/1/deliveries/1/redeliver", "")
-	settled(s, "/v1/webhooks/1", 3)
-	r.write(s, 1)
+	waitForDeliveries(s, "/v1/webhooks/1", 3)
+	r.writeMessages(s, 1)
 	s.send("GET", "/v1/webhooks/1/deliveries?limit=1", "")
 	s.send("POST", "/v1/webhooks/1/deliveries/77/redeliver", "")
 	s.send("POST", "/v1/webhooks/77/deliveries/1/redeliver", "")
 	s.title("An address that is gone")
 	s.send("DELETE", "/v1/pets/1", "")
-	await(s.T, "the webhook to be disabled", func() bool {
-		return strings.Contains(s.ask("GET", "/v1/webhooks/2", "", false).body, `"enabled":false`)
+	waitFor(s.T, "the webhook to be disabled", func() bool {
+		return strings.Contains(s.do("GET", "/v1/webhooks/2", "", false).body, `"enabled":false`)
 	})
-	r.write(s, 1)
+	r.writeMessages(s, 1)
 	s.send("GET", "/v1/webhooks/2", "")
 	s.send("GET", "/v1/webhooks/2/deliveries", "")
 	s.title("A test")
 	s.send("POST", "/v1/webhooks/3/test", "", `Idempotency-Key: "two"`)
-	settled(s, "/v1/webhooks/3", 1)
+	waitForDeliveries(s, "/v1/webhooks/3", 1)
 	s.send("POST", "/v1/webhooks/3/test", "", `Idempotency-Key: "two"`)
-	r.write(s, 1)
+	r.writeMessages(s, 1)
 	s.send("GET", "/v1/webhooks/3/deliveries", "")
 	s.send("POST", "/v1/webhooks/77/test", "")
 	s.title("Change the secret")
 	s.send("POST", "/v1/webhooks/3/rotate", `{"overlapSeconds":3600}`)
 	s.send("POST", "/v1/webhooks/3/test", "")
-	settled(s, "/v1/webhooks/3", 2)
-	r.write(s, 1)
+	waitForDeliveries(s, "/v1/webhooks/3", 2)
+	r.writeMessages(s, 1)
 	s.send("POST", "/v1/webhooks/3/rotate", "", `Idempotency-Key: "three"`)
 	s.send("POST", "/v1/webhooks/3/rotate", "", `Idempotency-Key: "three"`)
 	s.send("POST", "/v1/webhooks/3/rotate", `{"overlapSeconds":2592001}`)
 	s.send("POST", "/v1/webhooks/77/rotate", "")
 	s.title("Show them")
 	s.pages("/v1/webhooks?limit=2")
-	s.again("/v1/webhooks")
-	s.again("/v1/webhooks/3")
+	s.getAndRevalidate("/v1/webhooks")
+	s.getAndRevalidate("/v1/webhooks/3")
 	s.send("GET", "/v1/webhooks/77", "")
 	s.title("Change them")
 	tag := s.send("GET", "/v1/webhooks/3", "").header.Get("ETag")

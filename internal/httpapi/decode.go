@@ -29,7 +29,7 @@ func parseObject(body []byte) (*object, error) {
 	}
 	o := &object{}
 	err := json.Unmarshal(body, &o.members)
-	if err != nil || o.members == nil { // null is no error, and leaves the map nil
+	if err != nil || o.members == nil { // null is not an error, and leaves the map nil
 		return nil, shop.Errorf(shop.InvalidJSON, "%s", invalidJSONMessage(body, err))
 	}
 	return o, nil
@@ -89,7 +89,7 @@ func (o *object) integer(name string) int64 {
 	}
 	n, ok := asInt64(value)
 	if !ok {
-		o.problems.Add(name, "must be an integer of 64 bits")
+		o.problems.Add(name, "must be a 64-bit integer")
 	}
 	return n
 }

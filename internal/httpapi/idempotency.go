@@ -101,7 +101,7 @@ func idempotencyKey(fields []string) (string, error) {
 }
 
 // unquote removes the quotes of a structured field string (RFC 8941), which escapes only quotes and
-// backslashes. A text without quotes is returned as it is.
+// backslashes. A text without quotes is returned unchanged.
 func unquote(text string) (string, bool) {
 	inner, quoted := strings.CutPrefix(text, `"`)
 	if !quoted {

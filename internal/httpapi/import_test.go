@@ -76,7 +76,7 @@ func TestImportNDJSON(t *testing.T) {
 func TestInvalidImportIsRefused(t *testing.T) {
 	t.Parallel()
 	const because = "Nothing was imported because "
-	const columns = "the columns are name, categoryId and, where you like, status; id may be there and is ignored."
+	const columns = "the columns are name, categoryId and, optionally, status; id is ignored."
 	var many, named []string
 	for i := range 25 {
 		many = append(many, "Rex,1,gone")
@@ -87,25 +87,25 @@ func TestInvalidImportIsRefused(t *testing.T) {
 	s := newShop(t)
 	for _, c := range []struct{ contentType, file, message string }{
 		{asCSV, "name,categoryId,status\nRex,1,sold\n,x,\nMia,2,gone\n",
-			because + "2 rows are not valid: line 3: name is required, categoryId must be an integer of 64 bits; line 4: status must be one of available, pending, sold."},
+			because + "2 rows are not valid: line 3: name is required, categoryId must be a 64-bit integer; line 4: status must be one of available, pending, sold."},
 		{asCSV, csvOf("\"Rex\nthe\nsecond\",1,", "Mia,,"),
 			because + "2 rows are not valid: line 2: name must not contain control characters (U+0000 to U+001F, U+007F); line 5: categoryId is required."},
 		{asCSV, csvOf("Rex \"the\" dog,1,", "Mia,1.5,"),
-			because + "2 rows are not valid: line 2: has a quote inside a value; put the whole value in quotes and write each quote in it twice; line 3: categoryId must be an integer of 64 bits."},
+			because + "2 rows are not valid: line 2: has a quote inside an unquoted value; put the value in quotes and double each quote inside it; line 3: categoryId must be a 64-bit integer."},
 		{asCSV, csvOf("Mia,1,", "\"Rex,1,"),
-			because + "a row is not valid: line 3: has a value in quotes that does not end as it should; write each quote in it twice."},
-		{asCSV, csvOf("Rex,1,sold,5"), because + "a row is not valid: line 2: has a value in column 4, which the first line does not name."},
-		{asCSV, csvOf("Rex,1.23457E+17,"), because + "a row is not valid: line 2: categoryId must be an integer of 64 bits."},
-		{asCSV, csvOf("Rex,+1,"), because + "a row is not valid: line 2: categoryId must be an integer of 64 bits."},
-		{asCSV, csvOf("Rex,9223372036854775808,"), because + "a row is not valid: line 2: categoryId must be an integer of 64 bits."},
+			because + "a row is not valid: line 3: has a quoted value that does not end correctly; double each quote inside it."},
+		{asCSV, csvOf("Rex,1,sold,5"), because + "a row is not valid: line 2: has a value in column 4, which the header line does not name."},
+		{asCSV, csvOf("Rex,1.23457E+17,"), because + "a row is not valid: line 2: categoryId must be a 64-bit integer."},
+		{asCSV, csvOf("Rex,+1,"), because + "a row is not valid: line 2: categoryId must be a 64-bit integer."},
+		{asCSV, csvOf("Rex,9223372036854775808,"), because + "a row is not valid: line 2: categoryId must be a 64-bit integer."},
 		{asCSV, csvOf("R\xe9x,1,"), because + "a row is not valid: line 2: name must be valid UTF-8."},
 		{asCSV, csvOf(many...), because + "25 rows are not valid; the first 20 are: " + strings.Join(named, "; ") + "."},
-		{asCSV, "breed,name,categoryId\nx,Rex,1\n", `The first line names a column "breed" that animals do not have; ` + columns},
-		{asCSV, "name,status\nRex,sold\n", "The first line does not name the column categoryId; " + columns},
-		{asCSV, "Rex,1\n", `The first line names a column "Rex" that animals do not have; ` + columns},
-		{asCSV, "name,categoryId,Name\nRex,1,Mia\n", `The first line names the column "Name" twice; name each once.`},
-		{asCSV, "", "The file is empty; begin it with a line that names the columns: " + strings.TrimPrefix(columns, "the columns are ")},
-		{asCSV, "\"name,categoryId\n", "The first line, which names the columns, has a value in quotes that does not end as it should; write each quote in it twice."},
+		{asCSV, "breed,name,categoryId\nx,Rex,1\n", `The header line names an unknown column "breed"; ` + columns},
+		{asCSV, "name,status\nRex,sold\n", "The header line lacks the column categoryId; " + columns},
+		{asCSV, "Rex,1\n", `The header line names an unknown column "Rex"; ` + columns},
+		{asCSV, "name,categoryId,Name\nRex,1,Mia\n", `The header line names the column "Name" twice; name each column once.`},
+		{asCSV, "", "The file is empty; the header line must name the columns: " + strings.TrimPrefix(columns, "the columns are ")},
+		{asCSV, "\"name,categoryId\n", "The header line has a quoted value that does not end correctly; double each quote inside it."},
 		{asCSV, "\xff\xfen\x00a\x00", "The file is UTF-16; save it as CSV in UTF-8."},
 		{"", "{\"name\":\"Rex\",\"categoryId\":1}\n\n{\"name\":7}\n[]\n{\"name\":\"a\",\"name\":\"b\",\"categoryId\":1}\n{", because + "4 rows are not valid: " +
 			"line 3: name must be a string, categoryId is required; line 4: is not a JSON object, or has a duplicate member; " +
@@ -143,7 +143,7 @@ func TestImportOfKnownCategories(t *testing.T) {
 		got.wantError(t, 400, shop.ValidationFailed)
 		want := "Nothing was imported because 3 rows are not valid: line 3: categoryId must be the id of an existing category; " +
 			"line 4: name is required, status must be one of available, pending, sold, categoryId must be the id of an existing category; " +
-			"line 6: has a value in quotes that does not end as it should; write each quote in it twice."
+			"line 6: has a quoted value that does not end correctly; double each quote inside it."
 		if got.message(t) != want {
 			t.Errorf("got  %s\nwant %s", got.message(t), want)
 		}

@@ -89,7 +89,7 @@ func (q *query) ids(name string, maxCount int) []int64 {
 func (q *query) parseID(name, text string) *int64 {
 	n, ok := parseInt64(text)
 	if !ok {
-		q.fail(name, "must be an integer of 64 bits")
+		q.fail(name, "must be a 64-bit integer")
 		return nil
 	}
 	return &n

@@ -19,7 +19,7 @@ import (
 // does not require status.
 func Columns() []string { return []string{"id", "name", "categoryId", "status"} }
 
-const expectedColumns = "name, categoryId and, where you like, status; id may be there and is ignored"
+const expectedColumns = "name, categoryId and, optionally, status; id is ignored"
 
 // Read parses a CSV file of animals. The first line names the columns; commas, semicolons or tabs separate
 // them. Problems of a row are recorded in the row. Read returns validation_failed if the file as a whole
@@ -38,10 +38,10 @@ func Read(file []byte) ([]shop.ImportRow, error) {
 	reader.ReuseRecord = true
 	header, err := reader.Read()
 	if err == io.EOF {
-		return nil, shop.Errorf(shop.ValidationFailed, "The file is empty; begin it with a line that names the columns: %s.", expectedColumns)
+		return nil, shop.Errorf(shop.ValidationFailed, "The file is empty; the header line must name the columns: %s.", expectedColumns)
 	}
 	if err != nil {
-		return nil, shop.Errorf(shop.ValidationFailed, "The first line, which names the columns, %s.", parseProblem(err))
+		return nil, shop.Errorf(shop.ValidationFailed, "The header line %s.", parseProblem(err))
 	}
 	columns, err := parseHeader(header)
 	if err != nil {
@@ -91,15 +91,15 @@ func parseHeader(header []string) (columns, error) {
 		case title == "": // rows must be empty in this column
 			continue
 		case position == nil:
-			return c, shop.Errorf(shop.ValidationFailed, "The first line names a column %s that animals do not have; the columns are %s.", quoteTitle(title), expectedColumns)
+			return c, shop.Errorf(shop.ValidationFailed, "The header line names an unknown column %s; the columns are %s.", quoteTitle(title), expectedColumns)
 		case *position >= 0:
-			return c, shop.Errorf(shop.ValidationFailed, "The first line names the column %s twice; name each once.", quoteTitle(title))
+			return c, shop.Errorf(shop.ValidationFailed, "The header line names the column %s twice; name each column once.", quoteTitle(title))
 		}
 		*position, c.known[i] = i, true
 	}
 	for _, required := range []string{"name", "categoryId"} {
 		if *positions[strings.ToLower(required)] < 0 {
-			return c, shop.Errorf(shop.ValidationFailed, "The first line does not name the column %s; the columns are %s.", required, expectedColumns)
+			return c, shop.Errorf(shop.ValidationFailed, "The header line lacks the column %s; the columns are %s.", required, expectedColumns)
 		}
 	}
 	return c, nil
@@ -117,7 +117,7 @@ func isBlank(record []string) bool {
 	return !slices.ContainsFunc(record, func(field string) bool { return strings.TrimSpace(field) != "" })
 }
 
-// row parses one animal. The name is taken as it is; in other columns surrounding spaces are ignored.
+// row parses one animal. Spaces around the name are kept; in other columns surrounding spaces are ignored.
 func (c columns) row(line int, record []string) shop.ImportRow {
 	row := shop.ImportRow{Line: line}
 	field := func(column int) string {
@@ -128,7 +128,7 @@ func (c columns) row(line int, record []string) shop.ImportRow {
 	}
 	for i, value := range record {
 		if (i >= len(c.known) || !c.known[i]) && value != "" {
-			row.Problems.Add("", fmt.Sprintf("has a value in column %d, which the first line does not name", i+1))
+			row.Problems.Add("", fmt.Sprintf("has a value in column %d, which the header line does not name", i+1))
 		}
 	}
 	if row.Name = unescapeFormula(field(c.name)); row.Name == "" {
@@ -141,7 +141,7 @@ func (c columns) row(line int, record []string) shop.ImportRow {
 	case category == "":
 		row.Problems.Add("categoryId", "is required")
 	case !ok:
-		row.Problems.Add("categoryId", "must be an integer of 64 bits")
+		row.Problems.Add("categoryId", "must be a 64-bit integer")
 	}
 	row.CategoryID = n
 	return row
@@ -167,7 +167,7 @@ func unparsableRow(err error) shop.ImportRow {
 // parseProblem explains why a record cannot be parsed.
 func parseProblem(err error) string {
 	if errors.Is(err, csv.ErrBareQuote) {
-		return "has a quote inside a value; put the whole value in quotes and write each quote in it twice"
+		return "has a quote inside an unquoted value; put the value in quotes and double each quote inside it"
 	}
-	return "has a value in quotes that does not end as it should; write each quote in it twice"
+	return "has a quoted value that does not end correctly; double each quote inside it"
 }

@@ -117,8 +117,8 @@ func (l *limitListener) admit(accepted *net.TCPConn) (*limitedConn, error) {
 	}
 }
 
-// tryAdmit adds a connection, in place of another if necessary. If it returns nil, retry tells whether a
-// place will be free soon.
+// tryAdmit adds a connection, and drops another if necessary. If it returns nil, retry reports whether one can
+// be dropped soon.
 func (l *limitListener) tryAdmit(accepted *net.TCPConn) (admitted *limitedConn, retry bool) {
 	l.mu.Lock()
 	var replaced *limitedConn
@@ -139,7 +139,7 @@ func (l *limitListener) tryAdmit(accepted *net.TCPConn) (admitted *limitedConn, 
 	return admitted, false
 }
 
-// drop picks a waiting connection among some candidates and marks it dropped. If it returns nil, retry tells
+// drop picks a waiting connection among some candidates and marks it dropped. If it returns nil, retry reports
 // whether one of them will be old enough soon.
 func (l *limitListener) drop() (victim *limitedConn, retry bool) {
 	candidates := 0
@@ -168,7 +168,7 @@ func (c *limitedConn) dropsBefore(other *limitedConn) bool {
 	return c.accepted.Before(other.accepted)
 }
 
-// Close closes the connection and frees its place.
+// Close closes the connection, which then no longer counts towards the limit.
 func (c *limitedConn) Close() error {
 	c.listener.mu.Lock()
 	delete(c.listener.open, c)

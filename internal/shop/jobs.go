@@ -7,7 +7,7 @@ import (
 )
 
 // RunJobs runs the background jobs until the context ends, and then each of them once more. A job that fails
-// is reported and runs again at its next interval.
+// is reported and runs again at its next interval. report may be called concurrently.
 func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 	var wg sync.WaitGroup
 	for _, job := range []struct {
@@ -29,7 +29,6 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 		wg.Go(func() {
 			ticker := time.NewTicker(job.every)
 			defer ticker.Stop()
-			var lastError string // the same error is reported once in a row
 			for done := false; !done; {
 				select {
 				case <-ticker.C:
@@ -37,13 +36,8 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 				case <-ctx.Done():
 				}
 				done = ctx.Err() != nil
-				err := job.run(context.WithoutCancel(ctx))
-				if err != nil && err.Error() != lastError {
+				if err := job.run(context.WithoutCancel(ctx)); err != nil {
 					report(err)
-				}
-				lastError = ""
-				if err != nil {
-					lastError = err.Error()
 				}
 				time.Sleep(job.pause)
 			}

@@ -125,7 +125,7 @@ func (s *Service) CreatePet(ctx context.Context, n NewPet) (Pet, error) {
 	})
 }
 
-// PetChange is a partial update of an animal. A nil field stays as it is.
+// PetChange is a partial update of an animal. A nil field is not changed.
 type PetChange struct {
 	Name       *string
 	CategoryID *int64

@@ -117,7 +117,7 @@ func (s *Service) CreateWebhook(ctx context.Context, n NewWebhook) (IssuedWebhoo
 	})
 }
 
-// WebhookChange is a partial update of a webhook. A nil field stays as it is.
+// WebhookChange is a partial update of a webhook. A nil field is not changed.
 type WebhookChange struct {
 	URL     *string
 	Types   *[]EventType // empty means all

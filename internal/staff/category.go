@@ -26,14 +26,14 @@ type categoryRow struct {
 func (r categoryRow) UpToPending() int64 { return r.Counts["available"] + r.Counts["pending"] }
 func (r categoryRow) UpToSold() int64    { return r.UpToPending() + r.Counts["sold"] }
 
-func (p *Pages) categories(v *visit) error { return v.showCategories(http.StatusOK, "", "") }
+func (p *Pages) categories(x *exchange) error { return x.showCategories(http.StatusOK, "", "") }
 
-func (v *visit) showCategories(status int, name, problem string) error {
-	categories, err := v.Service.ListCategories(v.r.Context(), v.pageRequest())
+func (x *exchange) showCategories(status int, name, problem string) error {
+	categories, err := x.Service.ListCategories(x.r.Context(), x.pageRequest())
 	if err != nil {
 		return err
 	}
-	counts, err := v.petCounts()
+	counts, err := x.petCounts()
 	if err != nil {
 		return err
 	}
@@ -42,12 +42,12 @@ func (v *visit) showCategories(status int, name, problem string) error {
 		page.Rows = append(page.Rows, categoryRow{category, counts[category.ID]})
 		page.NextFrom = category.ID
 	}
-	return v.show(status, "categories", "Categories", page)
+	return x.show(status, "categories", "Categories", page)
 }
 
 // petCounts returns the number of animals by category and status; "all" stands for every status.
-func (v *visit) petCounts() (map[int64]map[string]int64, error) {
-	counts, err := v.Service.CountPets(v.r.Context())
+func (x *exchange) petCounts() (map[int64]map[string]int64, error) {
+	counts, err := x.Service.CountPets(x.r.Context())
 	byCategory := map[int64]map[string]int64{}
 	for _, count := range counts {
 		if byCategory[count.CategoryID] == nil {
@@ -59,55 +59,55 @@ func (v *visit) petCounts() (map[int64]map[string]int64, error) {
 	return byCategory, err
 }
 
-func (p *Pages) addCategory(v *visit) error {
-	name := strings.TrimSpace(v.field("name"))
-	if _, err := p.Service.CreateCategory(v.context(), name); err != nil {
+func (p *Pages) addCategory(x *exchange) error {
+	name := strings.TrimSpace(x.field("name"))
+	if _, err := p.Service.CreateCategory(x.context(), name); err != nil {
 		problem := userMessage(err)
 		if problem == "" {
 			return err
 		}
-		return v.showCategories(http.StatusUnprocessableEntity, name, problem)
+		return x.showCategories(http.StatusUnprocessableEntity, name, problem)
 	}
-	return v.goTo("/staff/categories")
+	return x.redirect("/staff/categories")
 }
 
 // saveCategory renames a category, unless its name has changed since the page was shown.
-func (p *Pages) saveCategory(v *visit) error {
-	id, err := v.thing()
+func (p *Pages) saveCategory(x *exchange) error {
+	id, err := x.pathID()
 	if err != nil {
 		return err
 	}
-	was := shop.Category{ID: id, Name: v.field("was-name")}
-	wanted := shop.Category{ID: id, Name: strings.TrimSpace(v.field("name"))}
-	_, err = p.Service.PutCategory(v.context(), wanted, func(now shop.Category) bool { return now == was })
+	was := shop.Category{ID: id, Name: x.field("was-name")}
+	wanted := shop.Category{ID: id, Name: strings.TrimSpace(x.field("name"))}
+	_, err = p.Service.PutCategory(x.context(), wanted, func(now shop.Category) bool { return now == was })
 	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
-		now, err := p.Service.Category(v.r.Context(), id)
+		now, err := p.Service.Category(x.r.Context(), id)
 		if err != nil {
 			return err
 		}
-		return v.showCategories(http.StatusConflict, "", fmt.Sprintf(
+		return x.showCategories(http.StatusConflict, "", fmt.Sprintf(
 			"Someone else has renamed category %d to “%s”; your change to “%s” was not saved.", id, now.Name, wanted.Name))
 	}
 	if problem := userMessage(err); err != nil && problem != "" {
-		return v.showCategories(http.StatusUnprocessableEntity, "", problem)
+		return x.showCategories(http.StatusUnprocessableEntity, "", problem)
 	}
 	if err != nil {
 		return err
 	}
-	return v.goTo("/staff/categories")
+	return x.redirect("/staff/categories")
 }
 
-func (p *Pages) deleteCategory(v *visit) error {
-	id, err := v.thing()
+func (p *Pages) deleteCategory(x *exchange) error {
+	id, err := x.pathID()
 	if err != nil {
 		return err
 	}
-	if err := p.Service.DeleteCategory(v.context(), id, nil); err != nil {
+	if err := p.Service.DeleteCategory(x.context(), id, nil); err != nil {
 		problem := userMessage(err)
 		if problem == "" {
 			return err
 		}
-		return v.showCategories(http.StatusConflict, "", problem)
+		return x.showCategories(http.StatusConflict, "", problem)
 	}
-	return v.goTo("/staff/categories")
+	return x.redirect("/staff/categories")
 }

@@ -28,30 +28,30 @@ type chart struct{ Times, Arrivals, Sales []int64 }
 // maxDashboardCategories limits the categories on the dashboard to those with the most animals.
 const maxDashboardCategories = 12
 
-func (p *Pages) dashboard(v *visit) error {
+func (p *Pages) dashboard(x *exchange) error {
 	var page dashboardPage
-	if v.May(shop.PetsRead) {
-		if err := v.loadPetStats(&page); err != nil {
+	if x.May(shop.PetsRead) {
+		if err := x.loadPetStats(&page); err != nil {
 			return err
 		}
 	}
-	if v.May(shop.OrdersRead) {
-		holds, err := p.Service.ListExpiringHolds(v.r.Context(), 24*time.Hour)
+	if x.May(shop.OrdersRead) {
+		holds, err := p.Service.ListExpiringHolds(x.r.Context(), 24*time.Hour)
 		if err != nil {
 			return err
 		}
 		page.Holds = &holds
 	}
-	return v.show(http.StatusOK, "dashboard", "Today", page)
+	return x.show(http.StatusOK, "dashboard", "Today", page)
 }
 
-func (v *visit) loadPetStats(page *dashboardPage) (err error) {
-	ctx := v.r.Context()
-	if page.Inventory, err = v.Service.Inventory(ctx); err != nil {
+func (x *exchange) loadPetStats(page *dashboardPage) (err error) {
+	ctx := x.r.Context()
+	if page.Inventory, err = x.Service.Inventory(ctx); err != nil {
 		return err
 	}
 	page.Total = page.Inventory.Available + page.Inventory.Pending + page.Inventory.Sold + page.Inventory.Unspecified
-	counts, err := v.petCounts()
+	counts, err := x.petCounts()
 	if err != nil {
 		return err
 	}
@@ -70,14 +70,14 @@ func (v *visit) loadPetStats(page *dashboardPage) (err error) {
 	for _, row := range page.Categories {
 		ids = append(ids, row.ID)
 	}
-	names, err := v.Service.CategoriesByID(ctx, ids)
+	names, err := x.Service.CategoriesByID(ctx, ids)
 	if err != nil {
 		return err
 	}
 	for i, row := range page.Categories {
 		page.Categories[i].Name = names[row.ID].Name
 	}
-	if page.Days, err = v.Service.DailyStats(ctx); err != nil {
+	if page.Days, err = x.Service.DailyStats(ctx); err != nil {
 		return err
 	}
 	for _, day := range page.Days {

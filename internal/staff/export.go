@@ -10,39 +10,39 @@ import (
 	"animalstore/internal/shop"
 )
 
-// exportsAtOnce limits concurrent exports per node: each reads the whole catalogue.
-const exportsAtOnce = 8
+// maxConcurrentExports limits concurrent exports per node: each reads the whole catalogue.
+const maxConcurrentExports = 8
 
 // exportPets streams all animals as a CSV file. An error after the first byte aborts the connection, so that
 // the browser does not take the file for complete.
-func (p *Pages) exportPets(v *visit) error {
+func (p *Pages) exportPets(x *exchange) error {
 	select {
 	case p.exports <- struct{}{}:
 		defer func() { <-p.exports }()
 	default:
 		return shop.Errorf(shop.Unavailable, "Too many exports are running; try again shortly.")
 	}
-	v.leave()
-	ctx, cancel := context.WithCancel(v.r.Context())
+	x.releaseSlot()
+	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
 	defer context.AfterFunc(p.running, cancel)()
-	control := http.NewResponseController(v.w)
+	control := http.NewResponseController(x.w)
 	chunk := bytes.NewBuffer(petcsv.AppendHeader(nil))
 	checked := time.Now()
 	send := func() error {
-		if !v.w.Started() {
-			v.w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
-			v.w.Header().Set("Content-Disposition", `attachment; filename="animals.csv"`)
-			v.w.WriteHeader(http.StatusOK)
+		if !x.w.Started() {
+			x.w.Header().Set("Content-Type", "text/csv; charset=utf-8; header=present")
+			x.w.Header().Set("Content-Disposition", `attachment; filename="animals.csv"`)
+			x.w.WriteHeader(http.StatusOK)
 		}
-		control.SetWriteDeadline(time.Now().Add(answerTimeout)) // unsupported only in tests, which need none
-		_, err := chunk.WriteTo(v.w)
+		control.SetWriteDeadline(time.Now().Add(responseTimeout)) // unsupported only in tests, which need none
+		_, err := chunk.WriteTo(x.w)
 		return err
 	}
 	err := p.Service.ExportPets(ctx, func(pets []shop.Pet) error {
 		if time.Since(checked) >= sessionCheckInterval {
 			checked = time.Now()
-			if err := v.identify(); err != nil {
+			if err := x.identify(); err != nil {
 				return err
 			}
 		}

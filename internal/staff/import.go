@@ -15,11 +15,11 @@ import (
 )
 
 const (
-	// maxImport is the largest file in bytes, and importTimeout how long a browser may take to send it.
-	maxImport     = 8 << 20
-	importTimeout = 2 * time.Minute
-	// importsAtOnce limits concurrent imports per node: each file is held in memory.
-	importsAtOnce = 4
+	// maxImportBytes is the largest file in bytes, and importTimeout how long a browser may take to send it.
+	maxImportBytes = 8 << 20
+	importTimeout  = 2 * time.Minute
+	// maxConcurrentImports limits concurrent imports per node: each file is held in memory.
+	maxConcurrentImports = 4
 	// previewRows and previewInvalidRows limit the rows of a preview.
 	previewRows, previewInvalidRows = 8, 100
 )
@@ -42,52 +42,52 @@ type importPreview struct {
 	Invalid     int
 }
 
-func (p *Pages) importPage(v *visit) error {
-	return v.show(http.StatusOK, "import", "Import and export", importPage{})
+func (p *Pages) importPage(x *exchange) error {
+	return x.show(http.StatusOK, "import", "Import and export", importPage{})
 }
 
 // importPets previews a file, or imports it if exactly this file was previewed before.
-func (p *Pages) importPets(v *visit) error {
+func (p *Pages) importPets(x *exchange) error {
 	select {
 	case p.imports <- struct{}{}:
 		defer func() { <-p.imports }()
 	default:
 		return shop.Errorf(shop.Unavailable, "Too many imports are running; try again shortly.")
 	}
-	name, content, err := v.readFile()
+	name, content, err := x.readFile()
 	if err != nil {
-		return v.showImport(importPage{}, err)
+		return x.showImport(importPage{}, err)
 	}
 	rows, err := petcsv.Read(content)
 	if err != nil {
-		return v.showImport(importPage{}, err)
+		return x.showImport(importPage{}, err)
 	}
 	sum := sha256.Sum256(content)
 	preview := &importPreview{Name: name, Checksum: hex.EncodeToString(sum[:]), RequestID: rand.Text(), Total: len(rows)}
-	if requestID := v.field("once"); v.field("sum") == preview.Checksum && requestID != "" {
-		imported, err := v.importOnce(rows, sum, requestID)
+	if requestID := x.field("once"); x.field("sum") == preview.Checksum && requestID != "" {
+		imported, err := x.importOnce(rows, sum, requestID)
 		if err != nil {
-			return v.showImport(importPage{}, err)
+			return x.showImport(importPage{}, err)
 		}
-		return v.showImport(importPage{Imported: imported}, nil)
+		return x.showImport(importPage{Imported: imported}, nil)
 	}
-	bad, err := p.Service.CheckImport(v.r.Context(), rows)
+	bad, err := p.Service.CheckImport(x.r.Context(), rows)
 	if err != nil {
-		return v.showImport(importPage{}, err)
+		return x.showImport(importPage{}, err)
 	}
 	preview.Invalid, preview.InvalidRows, preview.Rows = len(bad), bad[:min(len(bad), previewInvalidRows)], rows[:min(len(rows), previewRows)]
-	return v.showImport(importPage{Preview: preview}, nil)
+	return x.showImport(importPage{Preview: preview}, nil)
 }
 
 // importOnce imports the animals once, however often the form is sent.
-func (v *visit) importOnce(rows []shop.ImportRow, sum [32]byte, requestID string) (imported string, err error) {
-	ctx := shop.WithIdempotency(v.context(), &shop.IdempotentRequest{
-		Principal: v.principal.ID(), Key: "staff-import-" + requestID[:min(len(requestID), 64)], Fingerprint: sum,
+func (x *exchange) importOnce(rows []shop.ImportRow, sum [32]byte, requestID string) (imported string, err error) {
+	ctx := shop.WithIdempotency(x.context(), &shop.IdempotentRequest{
+		Principal: x.principal.ID(), Key: "staff-import-" + requestID[:min(len(requestID), 64)], Fingerprint: sum,
 		Response: func(result any) shop.StoredResponse {
 			return shop.StoredResponse{Status: http.StatusOK, Body: []byte(strconv.Itoa(result.(shop.ImportResult).Created))}
 		},
 	})
-	result, err := v.Service.ImportPets(ctx, rows, false)
+	result, err := x.Service.ImportPets(ctx, rows, false)
 	if replay, ok := errors.AsType[*shop.ReplayError](err); ok {
 		return string(replay.Body), nil
 	}
@@ -95,7 +95,7 @@ func (v *visit) importOnce(rows []shop.ImportRow, sum [32]byte, requestID string
 }
 
 // showImport responds with the page, or with the fragment below its form.
-func (v *visit) showImport(page importPage, err error) error {
+func (x *exchange) showImport(page importPage, err error) error {
 	status := http.StatusOK
 	if err != nil {
 		if page.Problem = userMessage(err); page.Problem == "" {
@@ -103,29 +103,29 @@ func (v *visit) showImport(page importPage, err error) error {
 		}
 		status = statusOf(shop.AsError(err).Code)
 	}
-	if v.partial() {
-		return v.showPart("import-result", page)
+	if x.partial() {
+		return x.showFragment("import-result", page)
 	}
-	return v.show(status, "import", "Import and export", page)
+	return x.show(status, "import", "Import and export", page)
 }
 
 // readFile reads the uploaded file and the other fields of its form.
-func (v *visit) readFile() (name string, content []byte, err error) {
-	control := http.NewResponseController(v.w)
+func (x *exchange) readFile() (name string, content []byte, err error) {
+	control := http.NewResponseController(x.w)
 	control.SetReadDeadline(time.Now().Add(importTimeout)) // unsupported only in tests, which need none
-	v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxImport+maxForm)
-	err = v.r.ParseMultipartForm(maxImport + maxForm) // keeps the file in memory
+	x.r.Body = http.MaxBytesReader(x.w, x.r.Body, maxImportBytes+maxFormBytes)
+	err = x.r.ParseMultipartForm(maxImportBytes + maxFormBytes) // keeps the file in memory
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return "", nil, shop.Errorf(shop.PayloadTooLarge, "The file is too large; the limit is %d MiB.", maxImport>>20)
+		return "", nil, shop.Errorf(shop.PayloadTooLarge, "The file is too large; the limit is %d MiB.", maxImportBytes>>20)
 	}
 	if err != nil {
 		return "", nil, shop.Errorf(shop.InvalidParameter, "The form could not be read; reload the page and try again.")
 	}
-	defer v.r.MultipartForm.RemoveAll()
+	defer x.r.MultipartForm.RemoveAll()
 	control.SetReadDeadline(time.Time{})
-	v.w.BodyRead()
-	v.r.PostForm = v.r.MultipartForm.Value
-	file, header, err := v.r.FormFile("file")
+	x.w.BodyRead()
+	x.r.PostForm = x.r.MultipartForm.Value
+	file, header, err := x.r.FormFile("file")
 	if err != nil {
 		return "", nil, shop.Errorf(shop.ValidationFailed, "Choose a file.")
 	}

@@ -76,7 +76,7 @@ func TestImportAddsAllPetsOnceOrNone(t *testing.T) {
 	b.upload("/staff/import", "name,categoryId\n").want(t, 200, "This file contains no animals")
 	b.upload("/staff/import", "\xff\xfea").want(t, http.StatusUnprocessableEntity, "UTF-16")
 	b.upload("/staff/import", "name,categoryId\n"+strings.Repeat("Rex,1\n", shop.MaxImport+1)).want(t, http.StatusRequestEntityTooLarge, "at most 10000")
-	b.upload("/staff/import", strings.Repeat("x", maxImport+maxForm)).want(t, http.StatusRequestEntityTooLarge, "8 MiB")
+	b.upload("/staff/import", strings.Repeat("x", maxImportBytes+maxFormBytes)).want(t, http.StatusRequestEntityTooLarge, "8 MiB")
 	b.post("/staff/import", "sum", "x").want(t, http.StatusUnprocessableEntity, "could not be read")
 	many := b.withHTMX().upload("/staff/import", "name,categoryId\n"+strings.Repeat(",1\n", 500)).want(t, 200, "Invalid rows: 500 of 500", "Only the first 100 are shown")
 	if strings.Contains(many.body, "<html") {

@@ -20,10 +20,10 @@ type keysPage struct {
 	Problem  string
 }
 
-func (p *Pages) keys(v *visit) error { return v.showKeys(http.StatusOK, keysPage{}) }
+func (p *Pages) keys(x *exchange) error { return x.showKeys(http.StatusOK, keysPage{}) }
 
-func (v *visit) showKeys(status int, page keysPage) (err error) {
-	if page.Page, err = v.Service.ListKeys(v.r.Context(), v.pageRequest()); err != nil {
+func (x *exchange) showKeys(status int, page keysPage) (err error) {
+	if page.Page, err = x.Service.ListKeys(x.r.Context(), x.pageRequest()); err != nil {
 		return err
 	}
 	if items := page.Page.Items; page.Page.More {
@@ -32,52 +32,52 @@ func (v *visit) showKeys(status int, page keysPage) (err error) {
 	if page.Selected == nil {
 		page.Selected = map[shop.Scope]bool{shop.PetsRead: true, shop.PetsWrite: true, shop.OrdersRead: true, shop.OrdersWrite: true, shop.EventsRead: true}
 	}
-	return v.show(status, "keys", "Keys", page)
+	return x.show(status, "keys", "Keys", page)
 }
 
 // showKeyError shows the keys again with the error, if the user can act on it. Other errors it returns.
-func (v *visit) showKeyError(page keysPage, err error) error {
+func (x *exchange) showKeyError(page keysPage, err error) error {
 	if page.Problem = userMessage(err); page.Problem == "" {
 		return err
 	}
-	return v.showKeys(statusOf(shop.AsError(err).Code), page)
+	return x.showKeys(statusOf(shop.AsError(err).Code), page)
 }
 
-func (p *Pages) addKey(v *visit) error {
-	request := shop.NewKey{Name: strings.TrimSpace(v.field("name"))}
+func (p *Pages) addKey(x *exchange) error {
+	request := shop.NewKey{Name: strings.TrimSpace(x.field("name"))}
 	page := keysPage{Name: request.Name, Selected: map[shop.Scope]bool{}}
-	for _, scope := range v.r.PostForm["scope"] {
+	for _, scope := range x.r.PostForm["scope"] {
 		request.Scopes = append(request.Scopes, shop.Scope(scope))
 		page.Selected[shop.Scope(scope)] = true
 	}
-	if text := v.field("expires"); text != "" {
+	if text := x.field("expires"); text != "" {
 		day, err := time.Parse(time.DateOnly, text)
 		if err != nil {
-			return v.showKeyError(page, shop.Errorf(shop.ValidationFailed, "The expiry date must look like 2030-12-31."))
+			return x.showKeyError(page, shop.Errorf(shop.ValidationFailed, "The expiry date must look like 2030-12-31."))
 		}
 		request.ExpiresAt = day.AddDate(0, 0, 1) // the key works until the end of that day
 	}
-	issued, err := p.Service.CreateKey(v.context(), request)
+	issued, err := p.Service.CreateKey(x.context(), request)
 	if err != nil {
-		return v.showKeyError(page, err)
+		return x.showKeyError(page, err)
 	}
-	return v.showKeys(http.StatusOK, keysPage{Issued: &issued})
+	return x.showKeys(http.StatusOK, keysPage{Issued: &issued})
 }
 
-func (p *Pages) rotateKey(v *visit) error {
-	id, err := v.thing()
+func (p *Pages) rotateKey(x *exchange) error {
+	id, err := x.pathID()
 	if err != nil {
 		return err
 	}
-	overlap, err := parseOverlap(v.field("overlap"))
+	overlap, err := parseOverlap(x.field("overlap"))
 	if err != nil {
-		return v.showKeyError(keysPage{}, err)
+		return x.showKeyError(keysPage{}, err)
 	}
-	issued, err := p.Service.RotateKey(v.context(), id, overlap)
+	issued, err := p.Service.RotateKey(x.context(), id, overlap)
 	if err != nil {
-		return v.showKeyError(keysPage{}, err)
+		return x.showKeyError(keysPage{}, err)
 	}
-	return v.showKeys(http.StatusOK, keysPage{Issued: &issued, Rotated: true})
+	return x.showKeys(http.StatusOK, keysPage{Issued: &issued, Rotated: true})
 }
 
 // parseOverlap parses the number of hours for which an old secret stays valid.
@@ -89,13 +89,13 @@ func parseOverlap(text string) (time.Duration, error) {
 	return time.Duration(hours) * time.Hour, nil
 }
 
-func (p *Pages) revokeKey(v *visit) error {
-	id, err := v.thing()
+func (p *Pages) revokeKey(x *exchange) error {
+	id, err := x.pathID()
 	if err != nil {
 		return err
 	}
-	if err := p.Service.RevokeKey(v.context(), id); err != nil {
-		return v.showKeyError(keysPage{}, err)
+	if err := p.Service.RevokeKey(x.context(), id); err != nil {
+		return x.showKeyError(keysPage{}, err)
 	}
-	return v.goTo("/staff/keys")
+	return x.redirect("/staff/keys")
 }

@@ -27,8 +27,8 @@ const (
 
 // live streams the names of what has changed. It sends no data: the page requests what it shows, with the
 // scopes of its key.
-func (p *Pages) live(v *visit) error {
-	position, err := v.liveStartPosition()
+func (p *Pages) live(x *exchange) error {
+	position, err := x.liveStartPosition()
 	if err != nil {
 		return err
 	}
@@ -38,12 +38,12 @@ func (p *Pages) live(v *visit) error {
 	default:
 		return shop.Errorf(shop.Unavailable, "Too many pages are open; this one will not update automatically.")
 	}
-	v.leave()
-	v.streamed = true
-	h := v.w.Header()
+	x.releaseSlot()
+	x.streamed = true
+	h := x.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("X-Accel-Buffering", "no") // nginx would buffer messages
-	s := &liveStream{visit: v, position: position}
+	s := &liveStream{exchange: x, position: position}
 	if !s.write("retry: 2000\nid: %d\n\n", position) {
 		return nil
 	}
@@ -53,18 +53,18 @@ func (p *Pages) live(v *visit) error {
 
 // liveStartPosition returns the position after which the stream begins: the end of the browser's previous
 // stream, or else the time at which the page was rendered.
-func (v *visit) liveStartPosition() (int64, error) {
-	for _, text := range []string{v.r.Header.Get("Last-Event-ID"), v.r.URL.Query().Get("after")} {
+func (x *exchange) liveStartPosition() (int64, error) {
+	for _, text := range []string{x.r.Header.Get("Last-Event-ID"), x.r.URL.Query().Get("after")} {
 		if position, err := strconv.ParseInt(text, 10, 64); err == nil && position >= 0 {
 			return position, nil
 		}
 	}
-	return v.Service.LastEvent(v.r.Context())
+	return x.Service.LastEvent(x.r.Context())
 }
 
 // liveStream is the stream of one open page. Its only state is its position in the feed.
 type liveStream struct {
-	*visit
+	*exchange
 	position int64
 	written  time.Time
 }

@@ -18,9 +18,9 @@ type ordersPage struct {
 	NotFirst bool   // this is not the first page
 }
 
-func (p *Pages) orders(v *visit) error {
-	page := ordersPage{Status: v.r.URL.Query().Get("status")}
-	list := shop.OrderList{PageRequest: v.pageRequest()}
+func (p *Pages) orders(x *exchange) error {
+	page := ordersPage{Status: x.r.URL.Query().Get("status")}
+	list := shop.OrderList{PageRequest: x.pageRequest()}
 	page.NotFirst = list.After != nil
 	if page.Status != "" {
 		if reason := shop.OrderStatusProblem(page.Status); reason != "" {
@@ -30,7 +30,7 @@ func (p *Pages) orders(v *visit) error {
 		}
 	}
 	var err error
-	if page.Page, err = p.Service.ListOrderViews(v.r.Context(), list); err != nil {
+	if page.Page, err = p.Service.ListOrderViews(x.r.Context(), list); err != nil {
 		return err
 	}
 	if items := page.Page.Items; page.Page.More {
@@ -40,83 +40,83 @@ func (p *Pages) orders(v *visit) error {
 		}
 		page.NextURL = "/staff/orders?" + next.Encode()
 	}
-	if v.partial() && page.NotFirst {
-		return v.showPart("order-rows", page)
+	if x.partial() && page.NotFirst {
+		return x.showFragment("order-rows", page)
 	}
-	return v.show(http.StatusOK, "orders", "Orders", page)
+	return x.show(http.StatusOK, "orders", "Orders", page)
 }
 
 // loadOrder returns a page with one order and its animal.
-func (v *visit) loadOrder(id int64) (shop.OrderPage, error) {
+func (x *exchange) loadOrder(id int64) (shop.OrderPage, error) {
 	next := id + 1 // lists are in descending order and begin after this id
-	page, err := v.Service.ListOrderViews(v.r.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1, After: &next}})
+	page, err := x.Service.ListOrderViews(x.r.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1, After: &next}})
 	if err == nil && (len(page.Items) == 0 || page.Items[0].ID != id) {
 		err = shop.Errorf(shop.NotFound, "There is no order %d.", id)
 	}
 	return page, err
 }
 
-func (p *Pages) orderRow(v *visit) error {
-	id, err := v.thing()
+func (p *Pages) orderRow(x *exchange) error {
+	id, err := x.pathID()
 	if err != nil {
 		return err
 	}
-	return v.showOrderRow(id)
+	return x.showOrderRow(id)
 }
 
-func (v *visit) showOrderRow(id int64) error {
-	page, err := v.loadOrder(id)
+func (x *exchange) showOrderRow(id int64) error {
+	page, err := x.loadOrder(id)
 	if err != nil {
 		return err
 	}
-	return v.showPart("order-row", map[string]any{"Order": page.Items[0], "Now": page.Now})
+	return x.showFragment("order-row", map[string]any{"Order": page.Items[0], "Now": page.Now})
 }
 
 // placeOrder reserves an animal.
-func (p *Pages) placeOrder(v *visit) error {
-	id, err := v.thing()
+func (p *Pages) placeOrder(x *exchange) error {
+	id, err := x.pathID()
 	if err != nil {
 		return err
 	}
-	order, err := p.Service.PlaceOrder(v.context(), shop.NewOrder{PetID: id, Reference: strings.TrimSpace(v.field("reference"))})
+	order, err := p.Service.PlaceOrder(x.context(), shop.NewOrder{PetID: id, Reference: strings.TrimSpace(x.field("reference"))})
 	if err != nil {
-		if problem := userMessage(err); v.partial() && problem != "" {
-			v.tell("problem", "%s", problem)
-			return v.showPetDetail(id)
+		if problem := userMessage(err); x.partial() && problem != "" {
+			x.flashProblem(problem)
+			return x.showPetDetail(id)
 		}
 		return err
 	}
-	v.tell("flash", "Reserved as order %d.", order.ID)
-	return v.showChangedPet(id)
+	x.flash("Reserved as order %d.", order.ID)
+	return x.showChangedPet(id)
 }
 
 // setOrderStatus changes the status of an order, unless it has changed since the page was shown.
-func (p *Pages) setOrderStatus(v *visit) error {
-	id, err := v.thing()
+func (p *Pages) setOrderStatus(x *exchange) error {
+	id, err := x.pathID()
 	if err != nil {
 		return err
 	}
-	was, to := shop.OrderStatus(v.field("was")), shop.OrderStatus(v.field("to"))
-	order, err := p.Service.UpdateOrder(v.context(), id, to, func(now shop.Order) bool { return now.Status == was })
+	was, to := shop.OrderStatus(x.field("was")), shop.OrderStatus(x.field("to"))
+	order, err := p.Service.UpdateOrder(x.context(), id, to, func(now shop.Order) bool { return now.Status == was })
 	if err != nil && shop.AsError(err).Code == shop.PreconditionFailed {
 		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed this order in the meantime, so nothing was saved. Check it and try again.")
 	}
 	switch {
 	case err == nil:
-		v.tell("flash", "Order %d is now %s.", order.ID, order.Status)
-	case !v.partial() || userMessage(err) == "" || shop.AsError(err).Code == shop.NotFound:
+		x.flash("Order %d is now %s.", order.ID, order.Status)
+	case !x.partial() || userMessage(err) == "" || shop.AsError(err).Code == shop.NotFound:
 		return err
 	default:
-		v.tell("problem", "%s", userMessage(err))
-		if order, err = p.Service.Order(v.r.Context(), id); err != nil {
+		x.flashProblem(userMessage(err))
+		if order, err = p.Service.Order(x.r.Context(), id); err != nil {
 			return err
 		}
 	}
-	if v.partial() && v.r.Header.Get("HX-Target") != "pet-detail" {
-		return v.showOrderRow(id)
+	if x.partial() && x.r.Header.Get("HX-Target") != "pet-detail" {
+		return x.showOrderRow(id)
 	}
-	if v.field("back") == "orders" {
-		return v.goTo("/staff/orders")
+	if x.field("back") == "orders" {
+		return x.redirect("/staff/orders")
 	}
-	return v.showChangedPet(order.PetID)
+	return x.showChangedPet(order.PetID)
 }

@@ -11,9 +11,9 @@ const pageSize = 50
 
 // pageRequest returns the page of a list that the query parameter "from" asks for: the rows after that id, or
 // the first page.
-func (v *visit) pageRequest() shop.PageRequest {
+func (x *exchange) pageRequest() shop.PageRequest {
 	request := shop.PageRequest{Limit: pageSize}
-	if from, err := strconv.ParseInt(v.r.URL.Query().Get("from"), 10, 64); err == nil {
+	if from, err := strconv.ParseInt(x.r.URL.Query().Get("from"), 10, 64); err == nil {
 		request.After = &from
 	}
 	return request

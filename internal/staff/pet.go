@@ -83,8 +83,8 @@ type categoryOptions struct {
 	TooMany bool
 }
 
-func (v *visit) categoryOptions() (categoryOptions, error) {
-	page, err := v.Service.ListCategories(v.r.Context(), shop.PageRequest{Limit: maxCategoryOptions})
+func (x *exchange) categoryOptions() (categoryOptions, error) {
+	page, err := x.Service.ListCategories(x.r.Context(), shop.PageRequest{Limit: maxCategoryOptions})
 	return categoryOptions{page.Items, page.More}, err
 }
 
@@ -98,10 +98,10 @@ func (c categoryOptions) Has(id string) bool {
 	return id == ""
 }
 
-func (p *Pages) pets(v *visit) error {
-	query, filter := parsePetQuery(v.r.URL.Query())
-	list := shop.PetList{PetFilter: filter, PageRequest: v.pageRequest()}
-	pets, err := p.Service.ListPetViews(v.r.Context(), list)
+func (p *Pages) pets(x *exchange) error {
+	query, filter := parsePetQuery(x.r.URL.Query())
+	list := shop.PetList{PetFilter: filter, PageRequest: x.pageRequest()}
+	pets, err := p.Service.ListPetViews(x.r.Context(), list)
 	if err != nil {
 		return err
 	}
@@ -112,24 +112,24 @@ func (p *Pages) pets(v *visit) error {
 	if len(pets.Items) > 0 && list.After == nil {
 		page.Newest = pets.Items[0].ID
 	}
-	if v.partial() && list.After != nil { // htmx appends these rows to the page
-		return v.showPart("pet-rows", page)
+	if x.partial() && list.After != nil { // htmx appends these rows to the page
+		return x.showFragment("pet-rows", page)
 	}
-	if page.Categories, err = v.categoryOptions(); err != nil {
+	if page.Categories, err = x.categoryOptions(); err != nil {
 		return err
 	}
 	page.Add.Categories = page.Categories
-	return v.show(http.StatusOK, "pets", "Animals", page)
+	return x.show(http.StatusOK, "pets", "Animals", page)
 }
 
 // newPets responds with the animals that were added after the newest one on the page.
-func (p *Pages) newPets(v *visit) error {
-	query, filter := parsePetQuery(v.r.URL.Query())
-	pets, err := p.Service.ListPetViews(v.r.Context(), shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: pageSize}})
+func (p *Pages) newPets(x *exchange) error {
+	query, filter := parsePetQuery(x.r.URL.Query())
+	pets, err := p.Service.ListPetViews(x.r.Context(), shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: pageSize}})
 	if err != nil {
 		return err
 	}
-	newest, _ := strconv.ParseInt(v.r.URL.Query().Get("newest"), 10, 64) // 0 if the page was empty
+	newest, _ := strconv.ParseInt(x.r.URL.Query().Get("newest"), 10, 64) // 0 if the page was empty
 	page := petsPage{Query: query, Newest: newest}
 	for _, pet := range pets.Items {
 		if pet.ID > newest {
@@ -140,5 +140,5 @@ func (p *Pages) newPets(v *visit) error {
 	if len(page.Rows) == pageSize && pets.More { // the page would have a gap: show a link instead
 		page.Rows, page.NotFirst = nil, true
 	}
-	return v.showPart("new-pets", page)
+	return x.showFragment("new-pets", page)
 }

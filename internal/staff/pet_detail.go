@@ -40,43 +40,43 @@ const (
 	maxPetOrders    = 20
 )
 
-func (p *Pages) pet(v *visit) error {
-	id, err := v.thing()
+func (p *Pages) pet(x *exchange) error {
+	id, err := x.pathID()
 	if err != nil {
 		return err
 	}
-	page, err := v.loadPetDetail(id)
+	page, err := x.loadPetDetail(id)
 	if err != nil {
 		return err
 	}
-	return v.show(http.StatusOK, "pet-detail", page.Name, page)
+	return x.show(http.StatusOK, "pet-detail", page.Name, page)
 }
 
 // showPetDetail responds with the fragment about the animal, after a change.
-func (v *visit) showPetDetail(id int64) error {
-	page, err := v.loadPetDetail(id)
+func (x *exchange) showPetDetail(id int64) error {
+	page, err := x.loadPetDetail(id)
 	if err != nil {
 		return err
 	}
-	return v.showPart("pet-detail", page)
+	return x.showFragment("pet-detail", page)
 }
 
-func (v *visit) loadPetDetail(id int64) (petDetail, error) {
-	ctx := v.r.Context()
-	pet, err := v.Service.PetView(ctx, id)
+func (x *exchange) loadPetDetail(id int64) (petDetail, error) {
+	ctx := x.r.Context()
+	pet, err := x.Service.PetView(ctx, id)
 	if err != nil {
 		return petDetail{}, err
 	}
 	page := petDetail{PetView: pet, Category: categoryName(pet.Category, pet.CategoryID)}
-	if v.May(shop.OrdersRead) {
-		orders, err := v.Service.ListOrderViews(ctx, shop.OrderList{PetID: &id, PageRequest: shop.PageRequest{Limit: maxPetOrders}})
+	if x.May(shop.OrdersRead) {
+		orders, err := x.Service.ListOrderViews(ctx, shop.OrderList{PetID: &id, PageRequest: shop.PageRequest{Limit: maxPetOrders}})
 		if err != nil {
 			return petDetail{}, err
 		}
 		page.Orders, page.MoreOrders, page.Now = orders.Items, orders.More, orders.Now
 	}
-	if v.May(shop.EventsRead) {
-		if err := v.loadHistory(&page); err != nil {
+	if x.May(shop.EventsRead) {
+		if err := x.loadHistory(&page); err != nil {
 			return petDetail{}, err
 		}
 	}
@@ -84,12 +84,12 @@ func (v *visit) loadPetDetail(id int64) (petDetail, error) {
 }
 
 // loadHistory adds the changes of the animal to the page, newest first.
-func (v *visit) loadHistory(page *petDetail) error {
+func (x *exchange) loadHistory(page *petDetail) error {
 	request := shop.PageRequest{Limit: historyPageSize}
-	if before, err := strconv.ParseInt(v.r.URL.Query().Get("before"), 10, 64); err == nil {
+	if before, err := strconv.ParseInt(x.r.URL.Query().Get("before"), 10, 64); err == nil {
 		request.After = &before
 	}
-	events, err := v.Service.History(v.r.Context(), page.ID, request)
+	events, err := x.Service.History(x.r.Context(), page.ID, request)
 	if err != nil {
 		return err
 	}
@@ -98,14 +98,14 @@ func (v *visit) loadHistory(page *petDetail) error {
 		actors = append(actors, event.Actor)
 	}
 	slices.Sort(actors)
-	names, err := v.Service.KeyNames(v.r.Context(), slices.Compact(actors))
+	names, err := x.Service.KeyNames(x.r.Context(), slices.Compact(actors))
 	if err != nil {
 		return err
 	}
 	for _, event := range events.Items {
 		page.History = append(page.History, newHistoryEntry(event, names))
 	}
-	if err := v.nameCategories(page.History); err != nil {
+	if err := x.nameCategories(page.History); err != nil {
 		return err
 	}
 	if events.More {
@@ -115,7 +115,7 @@ func (v *visit) loadHistory(page *petDetail) error {
 }
 
 // nameCategories replaces category ids by the current names.
-func (v *visit) nameCategories(history []historyEntry) error {
+func (x *exchange) nameCategories(history []historyEntry) error {
 	var ids []int64
 	each := func(do func(text *string, id int64)) {
 		for _, step := range history {
@@ -129,7 +129,7 @@ func (v *visit) nameCategories(history []historyEntry) error {
 		}
 	}
 	each(func(_ *string, id int64) { ids = append(ids, id) })
-	names, err := v.Service.CategoriesByID(v.r.Context(), ids)
+	names, err := x.Service.CategoriesByID(x.r.Context(), ids)
 	each(func(text *string, id int64) { *text = categoryName(names[id], id) })
 	return err
 }

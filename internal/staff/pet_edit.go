@@ -21,8 +21,8 @@ type petForm struct {
 }
 
 // readPetForm reads the form fields of an animal.
-func (v *visit) readPetForm() petForm {
-	return petForm{Name: strings.TrimSpace(v.field("name")), Category: strings.TrimSpace(v.field("category")), Status: v.field("status")}
+func (x *exchange) readPetForm() petForm {
+	return petForm{Name: strings.TrimSpace(x.field("name")), Category: strings.TrimSpace(x.field("category")), Status: x.field("status")}
 }
 
 // categoryID parses the category. It fails with validation_failed if none is selected.
@@ -50,207 +50,207 @@ func userMessage(err error) string {
 	return strings.ToUpper(message[:1]) + message[1:]
 }
 
-func (p *Pages) addPet(v *visit) error {
-	form := v.readPetForm()
+func (p *Pages) addPet(x *exchange) error {
+	form := x.readPetForm()
 	id, err := form.categoryID()
 	if err == nil {
 		var pet shop.Pet
-		pet, err = p.Service.CreatePet(v.context(), shop.NewPet{Name: form.Name, CategoryID: id, Status: shop.Status(form.Status)})
+		pet, err = p.Service.CreatePet(x.context(), shop.NewPet{Name: form.Name, CategoryID: id, Status: shop.Status(form.Status)})
 		if err == nil {
-			return v.showAddedPet(pet, form)
+			return x.showAddedPet(pet, form)
 		}
 	}
 	if form.Problem = userMessage(err); form.Problem == "" {
 		return err
 	}
-	if form.Categories, err = v.categoryOptions(); err != nil {
+	if form.Categories, err = x.categoryOptions(); err != nil {
 		return err
 	}
-	if v.partial() {
-		return v.showPart("pet-add", form)
+	if x.partial() {
+		return x.showFragment("pet-add", form)
 	}
-	return v.show(http.StatusUnprocessableEntity, "pet-add", "Add animal", form)
+	return x.show(http.StatusUnprocessableEntity, "pet-add", "Add animal", form)
 }
 
 // showAddedPet responds after an animal was added. The form keeps category and status, ready for a similar
 // animal.
-func (v *visit) showAddedPet(pet shop.Pet, form petForm) (err error) {
-	if !v.partial() {
-		return v.goTo("/staff/pets")
+func (x *exchange) showAddedPet(pet shop.Pet, form petForm) (err error) {
+	if !x.partial() {
+		return x.redirect("/staff/pets")
 	}
 	next := petForm{Category: form.Category, Status: form.Status}
-	if next.Categories, err = v.categoryOptions(); err != nil {
+	if next.Categories, err = x.categoryOptions(); err != nil {
 		return err
 	}
-	v.tell("flash", "%s was added as number %d.", pet.Name, pet.ID)
-	v.w.Header().Set("HX-Trigger-After-Swap", "pets-created")
-	return v.showPart("pet-add", next)
+	x.flash("%s was added as number %d.", pet.Name, pet.ID)
+	x.w.Header().Set("HX-Trigger-After-Swap", "pets-created")
+	return x.showFragment("pet-add", next)
 }
 
-func (p *Pages) petRow(v *visit) error {
-	id, err := v.thing()
+func (p *Pages) petRow(x *exchange) error {
+	id, err := x.pathID()
 	if err != nil {
 		return err
 	}
-	return v.showPetRow(id)
+	return x.showPetRow(id)
 }
 
 // petFromPath loads the animal whose id is in the path.
-func (v *visit) petFromPath() (shop.PetView, error) {
-	id, err := v.thing()
+func (x *exchange) petFromPath() (shop.PetView, error) {
+	id, err := x.pathID()
 	if err != nil {
 		return shop.PetView{}, err
 	}
-	return v.Service.PetView(v.r.Context(), id)
+	return x.Service.PetView(x.r.Context(), id)
 }
 
 // showPetRow responds with the current row of an animal, or with a row that says it was removed.
-func (v *visit) showPetRow(id int64) error {
-	pet, err := v.Service.PetView(v.r.Context(), id)
+func (x *exchange) showPetRow(id int64) error {
+	pet, err := x.Service.PetView(x.r.Context(), id)
 	if err != nil {
 		if shop.AsError(err).Code != shop.NotFound {
 			return err
 		}
-		return v.showPart("pet-removed", id)
+		return x.showFragment("pet-removed", id)
 	}
-	return v.showPart("pet-row", pet)
+	return x.showFragment("pet-row", pet)
 }
 
-func (p *Pages) editPet(v *visit) error {
-	pet, err := v.petFromPath()
+func (p *Pages) editPet(x *exchange) error {
+	pet, err := x.petFromPath()
 	if err != nil {
 		return err
 	}
-	return v.showEditForm(http.StatusOK, petForm{
+	return x.showEditForm(http.StatusOK, petForm{
 		ID: pet.ID, Name: pet.Name, Category: strconv.FormatInt(pet.CategoryID, 10), Original: pet.Pet,
 	})
 }
 
 // showEditForm responds with the form of an animal, in its table row or as a page.
-func (v *visit) showEditForm(status int, form petForm) (err error) {
-	if form.Categories, err = v.categoryOptions(); err != nil {
+func (x *exchange) showEditForm(status int, form petForm) (err error) {
+	if form.Categories, err = x.categoryOptions(); err != nil {
 		return err
 	}
-	if v.partial() {
-		return v.showPart("pet-edit", form)
+	if x.partial() {
+		return x.showFragment("pet-edit", form)
 	}
-	return v.show(status, "pet-edit", "Edit "+form.Original.Name, form)
+	return x.show(status, "pet-edit", "Edit "+form.Original.Name, form)
 }
 
 // originalPet returns the animal as the form showed it.
-func (v *visit) originalPet(id int64) shop.Pet {
-	category, _ := strconv.ParseInt(v.field("was-category"), 10, 64) // 0 for an invalid id, which matches no animal
-	return shop.Pet{ID: id, Name: v.field("was-name"), CategoryID: category, Status: shop.Status(v.field("was-status"))}
+func (x *exchange) originalPet(id int64) shop.Pet {
+	category, _ := strconv.ParseInt(x.field("was-category"), 10, 64) // 0 for an invalid id, which matches no animal
+	return shop.Pet{ID: id, Name: x.field("was-name"), CategoryID: category, Status: shop.Status(x.field("was-status"))}
 }
 
-func (p *Pages) savePet(v *visit) error {
-	id, err := v.thing()
+func (p *Pages) savePet(x *exchange) error {
+	id, err := x.pathID()
 	if err != nil {
 		return err
 	}
-	form, original := v.readPetForm(), v.originalPet(id)
+	form, original := x.readPetForm(), x.originalPet(id)
 	form.ID, form.Original = id, original
 	var category int64
 	if category, err = form.categoryID(); err == nil {
 		change := shop.PetChange{Name: &form.Name, CategoryID: &category}
 		var pet shop.Pet
-		// The form does not contain the status, so a changed status is no conflict.
-		pet, err = p.Service.UpdatePet(v.context(), id, change, func(now shop.Pet) bool {
+		// The form does not contain the status, so a changed status is not a conflict.
+		pet, err = p.Service.UpdatePet(x.context(), id, change, func(now shop.Pet) bool {
 			return now.Name == original.Name && now.CategoryID == original.CategoryID
 		})
 		if err == nil {
-			v.tell("flash", "%s was saved.", pet.Name)
-			return v.showChangedPet(id)
+			x.flash("%s was saved.", pet.Name)
+			return x.showChangedPet(id)
 		}
 	}
 	if shop.AsError(err).Code == shop.PreconditionFailed {
-		return v.showConflict(form)
+		return x.showConflict(form)
 	}
 	if form.Problem = userMessage(err); form.Problem == "" || shop.AsError(err).Code == shop.NotFound {
 		return err
 	}
-	return v.showEditForm(http.StatusUnprocessableEntity, form)
+	return x.showEditForm(http.StatusUnprocessableEntity, form)
 }
 
 // showConflict shows the current values beside those of the form. Saving again overwrites the current values.
-func (v *visit) showConflict(form petForm) error {
-	current, err := v.Service.PetView(v.r.Context(), form.ID)
+func (x *exchange) showConflict(form petForm) error {
+	current, err := x.Service.PetView(x.r.Context(), form.ID)
 	if err != nil {
 		return err
 	}
 	form.Conflict, form.Original = &current, current.Pet
-	return v.showEditForm(http.StatusConflict, form)
+	return x.showEditForm(http.StatusConflict, form)
 }
 
 // showChangedPet shows an animal after a change: its table row or its page.
-func (v *visit) showChangedPet(id int64) error {
-	if v.partial() && v.r.Header.Get("HX-Target") != "pet-detail" {
-		return v.showPetRow(id)
+func (x *exchange) showChangedPet(id int64) error {
+	if x.partial() && x.r.Header.Get("HX-Target") != "pet-detail" {
+		return x.showPetRow(id)
 	}
-	if v.partial() {
-		return v.showPetDetail(id)
+	if x.partial() {
+		return x.showPetDetail(id)
 	}
-	if v.field("back") == "list" {
-		return v.goTo("/staff/pets")
+	if x.field("back") == "list" {
+		return x.redirect("/staff/pets")
 	}
-	return v.goTo("/staff/pets/" + strconv.FormatInt(id, 10))
+	return x.redirect("/staff/pets/" + strconv.FormatInt(id, 10))
 }
 
 // setPetStatus changes the status of an animal, unless it has changed since the page was shown.
-func (p *Pages) setPetStatus(v *visit) error {
-	id, err := v.thing()
+func (p *Pages) setPetStatus(x *exchange) error {
+	id, err := x.pathID()
 	if err != nil {
 		return err
 	}
-	was, to := shop.Status(v.field("was")), shop.Status(v.field("to"))
-	pet, err := p.Service.UpdatePet(v.context(), id, shop.PetChange{Status: &to}, func(now shop.Pet) bool { return now.Status == was })
+	was, to := shop.Status(x.field("was")), shop.Status(x.field("to"))
+	pet, err := p.Service.UpdatePet(x.context(), id, shop.PetChange{Status: &to}, func(now shop.Pet) bool { return now.Status == was })
 	if err == nil {
-		v.tell("flash", "%s is now %s.", pet.Name, pet.Status)
-		return v.showChangedPet(id)
+		x.flash("%s is now %s.", pet.Name, pet.Status)
+		return x.showChangedPet(id)
 	}
 	if shop.AsError(err).Code == shop.PreconditionFailed {
 		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed its status in the meantime, so nothing was saved. Check it and try again.")
 	}
-	if !v.partial() || userMessage(err) == "" {
+	if !x.partial() || userMessage(err) == "" {
 		return err
 	}
-	v.tell("problem", "%s", userMessage(err))
-	return v.showChangedPet(id)
+	x.flashProblem(userMessage(err))
+	return x.showChangedPet(id)
 }
 
 // confirmDeletePet asks before an animal is removed. In the table, the row sends the removal itself after a
 // few seconds; until then it can be undone. A removal cannot be undone later, because ids are never reused.
-func (p *Pages) confirmDeletePet(v *visit) error {
-	pet, err := v.petFromPath()
+func (p *Pages) confirmDeletePet(x *exchange) error {
+	pet, err := x.petFromPath()
 	if err != nil {
 		return err
 	}
-	if v.partial() {
-		return v.showPart("pet-removing", pet)
+	if x.partial() {
+		return x.showFragment("pet-removing", pet)
 	}
-	return v.show(http.StatusOK, "pet-delete", "Remove "+pet.Name, pet)
+	return x.show(http.StatusOK, "pet-delete", "Remove "+pet.Name, pet)
 }
 
-func (p *Pages) deletePet(v *visit) error {
-	id, err := v.thing()
+func (p *Pages) deletePet(x *exchange) error {
+	id, err := x.pathID()
 	if err != nil {
 		return err
 	}
-	original := v.originalPet(id)
-	err = p.Service.DeletePet(v.context(), id, func(now shop.Pet) bool { return now == original })
+	original := x.originalPet(id)
+	err = p.Service.DeletePet(x.context(), id, func(now shop.Pet) bool { return now == original })
 	if err == nil {
-		v.tell("flash", "%s was removed.", original.Name)
-		if v.partial() {
-			return v.send(http.StatusOK, "text/html; charset=utf-8", nil)
+		x.flash("%s was removed.", original.Name)
+		if x.partial() {
+			return x.send(http.StatusOK, "text/html; charset=utf-8", nil)
 		}
-		return v.goTo("/staff/pets")
+		return x.redirect("/staff/pets")
 	}
 	if shop.AsError(err).Code == shop.PreconditionFailed {
 		err = shop.Errorf(shop.PreconditionFailed, "Someone else has changed %s in the meantime, so it was not removed. Check it and try again.", original.Name)
 	}
-	if !v.partial() || userMessage(err) == "" {
+	if !x.partial() || userMessage(err) == "" {
 		return err
 	}
-	v.tell("problem", "%s", userMessage(err))
-	return v.showPetRow(id)
+	x.flashProblem(userMessage(err))
+	return x.showPetRow(id)
 }

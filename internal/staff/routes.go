@@ -8,7 +8,7 @@ type route struct {
 	path   string
 	page   string // name in the log and the metrics
 	scope  shop.Scope
-	handle func(*Pages, *visit) error
+	handle func(*Pages, *exchange) error
 }
 
 // Requirements other than a scope.
@@ -21,8 +21,8 @@ const (
 func routes() []route {
 	return []route{
 		{"GET", "/{$}", "today", signedIn, (*Pages).dashboard},
-		{"GET", "/staff", "home", anyone, func(_ *Pages, v *visit) error { return v.goTo("/") }},
-		{"GET", "/staff/{$}", "home-of-staff", anyone, func(_ *Pages, v *visit) error { return v.goTo("/") }},
+		{"GET", "/staff", "home", anyone, func(_ *Pages, x *exchange) error { return x.redirect("/") }},
+		{"GET", "/staff/{$}", "home-of-staff", anyone, func(_ *Pages, x *exchange) error { return x.redirect("/") }},
 		{"GET", "/staff/sign-in", "sign-in", anyone, (*Pages).signInPage},
 		{"POST", "/staff/sign-in", "sign-in", anyone, (*Pages).signIn},
 		{"POST", "/staff/sign-out", "sign-out", anyone, (*Pages).signOut},

@@ -11,30 +11,30 @@ import (
 func (p *Pages) cookieName() string { return "animalstore_" + string(p.Service.Environment()) }
 
 // setCookie sets the session cookie, or deletes it if the token is empty.
-func (v *visit) setCookie(token string) {
+func (x *exchange) setCookie(token string) {
 	cookie := &http.Cookie{
-		Name: v.cookieName(), Value: token, Path: v.base + "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: v.secure || v.r.TLS != nil, MaxAge: int(shop.SessionLifetime.Seconds()),
+		Name: x.cookieName(), Value: token, Path: x.base + "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Secure: x.secure || x.r.TLS != nil, MaxAge: int(shop.SessionLifetime.Seconds()),
 	}
 	if token == "" {
 		cookie.MaxAge = -1
 	}
-	http.SetCookie(v.w, cookie)
+	http.SetCookie(x.w, cookie)
 }
 
 // identify loads the session. It fails with invalid_api_key if there is none.
-func (v *visit) identify() (err error) {
-	cookie, err := v.r.Cookie(v.cookieName())
+func (x *exchange) identify() (err error) {
+	cookie, err := x.r.Cookie(x.cookieName())
 	if err != nil {
 		return shop.Errorf(shop.InvalidAPIKey, "You are not signed in.")
 	}
-	v.token = cookie.Value
-	if v.liveFrom, _ = v.Service.FeedState(); v.liveFrom == 0 { // this node has not read the feed yet
-		if v.liveFrom, err = v.Service.LastEvent(v.r.Context()); err != nil {
+	x.token = cookie.Value
+	if x.liveFrom, _ = x.Service.FeedState(); x.liveFrom == 0 { // this node has not read the feed yet
+		if x.liveFrom, err = x.Service.LastEvent(x.r.Context()); err != nil {
 			return err
 		}
 	}
-	v.principal, err = v.Service.SessionPrincipal(v.r.Context(), v.token)
+	x.principal, err = x.Service.SessionPrincipal(x.r.Context(), x.token)
 	return err
 }
 
@@ -45,41 +45,41 @@ type signInForm struct {
 	SessionEnded bool
 }
 
-func (p *Pages) signInPage(v *visit) error {
-	query := v.r.URL.Query()
-	return v.show(http.StatusOK, "sign-in", "Sign in", signInForm{Next: query.Get("next"), SessionEnded: query.Has("next")})
+func (p *Pages) signInPage(x *exchange) error {
+	query := x.r.URL.Query()
+	return x.show(http.StatusOK, "sign-in", "Sign in", signInForm{Next: query.Get("next"), SessionEnded: query.Has("next")})
 }
 
-func (p *Pages) signIn(v *visit) error {
-	form := signInForm{Next: v.field("next")}
-	token, err := p.Service.SignIn(v.r.Context(), strings.TrimSpace(v.field("key")))
+func (p *Pages) signIn(x *exchange) error {
+	form := signInForm{Next: x.field("next")}
+	token, err := p.Service.SignIn(x.r.Context(), strings.TrimSpace(x.field("key")))
 	if err != nil {
 		if shop.AsError(err).Code != shop.InvalidAPIKey {
 			return err
 		}
 		form.Problem = "This key is not valid. Check that you copied all of it, that it has not expired, and that it belongs to this shop."
-		return v.show(http.StatusUnauthorized, "sign-in", "Sign in", form)
+		return x.show(http.StatusUnauthorized, "sign-in", "Sign in", form)
 	}
-	v.setCookie(token)
-	if !isOurs(form.Next) {
+	x.setCookie(token)
+	if !isStaffPath(form.Next) {
 		form.Next = "/"
 	}
-	http.Redirect(v.w, v.r, v.At(form.Next), http.StatusSeeOther)
+	http.Redirect(x.w, x.r, x.At(form.Next), http.StatusSeeOther)
 	return nil
 }
 
-// isOurs reports whether a path is a staff page and cannot lead to another site.
-func isOurs(path string) bool {
+// isStaffPath reports whether a path is a staff page and cannot lead to another site.
+func isStaffPath(path string) bool {
 	path, _, _ = strings.Cut(path, "?")
 	return Serves(path) && !strings.Contains(path, "//") && !strings.ContainsAny(path, "\\\r\n")
 }
 
-func (p *Pages) signOut(v *visit) error {
-	if cookie, err := v.r.Cookie(v.cookieName()); err == nil {
-		if err := p.Service.SignOut(v.r.Context(), cookie.Value); err != nil {
+func (p *Pages) signOut(x *exchange) error {
+	if cookie, err := x.r.Cookie(x.cookieName()); err == nil {
+		if err := p.Service.SignOut(x.r.Context(), cookie.Value); err != nil {
 			return err
 		}
 	}
-	v.setCookie("")
-	return v.goTo("/staff/sign-in")
+	x.setCookie("")
+	return x.redirect("/staff/sign-in")
 }

@@ -209,7 +209,7 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 			}
 		}
 	}
-	b.get("/staff/nowhere").want(t, http.StatusNotFound, "no such page")
+	b.get("/staff/nowhere").want(t, http.StatusNotFound, "There is no page at this address")
 	b.get("/staff").wantRedirect(t, "/")
 	b.get("/staff/").wantRedirect(t, "/")
 	if got := b.do(b.request("DELETE", "/staff/pets")); got.status != http.StatusMethodNotAllowed {
@@ -228,7 +228,7 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 func TestLargeFormsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.signedIn(configuredKey).post("/staff/pets", "name", strings.Repeat("x", maxForm)).want(t, http.StatusRequestEntityTooLarge, "too large")
+	s.signedIn(configuredKey).post("/staff/pets", "name", strings.Repeat("x", maxFormBytes)).want(t, http.StatusRequestEntityTooLarge, "too large")
 }
 
 // A client that announces a form and does not send it gets a response, and its connection is closed.

@@ -48,8 +48,8 @@ type Pages struct {
 }
 
 const (
-	// maxAtOnce is the number of requests in progress, more than a machine can work on at once.
-	maxAtOnce = 256
+	// maxConcurrentRequests is the number of requests in progress, more than a machine can work on at once.
+	maxConcurrentRequests = 256
 	// maxStreams is the number of live streams.
 	maxStreams = 2048
 )
@@ -67,12 +67,12 @@ func New(c Config) (*Pages, error) {
 	running, stop := context.WithCancel(context.Background())
 	p := &Pages{
 		Config: c, base: strings.TrimSuffix(public.EscapedPath(), "/v1"), secure: c.TLS || public.Scheme == "https", files: files,
-		mux: http.NewServeMux(), slots: make(chan struct{}, maxAtOnce), streams: make(chan struct{}, maxStreams),
-		imports: make(chan struct{}, importsAtOnce), exports: make(chan struct{}, exportsAtOnce),
+		mux: http.NewServeMux(), slots: make(chan struct{}, maxConcurrentRequests), streams: make(chan struct{}, maxStreams),
+		imports: make(chan struct{}, maxConcurrentImports), exports: make(chan struct{}, maxConcurrentExports),
 		running: running, stop: stop, log: &web.AccessLog{Log: c.Log, Redact: c.Service.Redact},
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "animalstore_staff_request_duration_seconds",
-			Help:    "Time to answer a request of the staff pages, by page and status.",
+			Help:    "Time to respond to a request for a staff page, by page and status.",
 			Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5},
 		}, []string{"page", "status"}),
 	}
@@ -88,7 +88,7 @@ func New(c Config) (*Pages, error) {
 			return nil, err
 		}
 	}
-	origins.SetDenyHandler(http.HandlerFunc(p.refuse))
+	origins.SetDenyHandler(http.HandlerFunc(p.refuseCrossOrigin))
 	p.guarded = origins.Handler(p.mux)
 	return p, nil
 }
@@ -117,53 +117,53 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
-	if !p.takes(r, r.Method) {
-		p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *visit) error { return p.noPage(r) }})
+	if !p.hasRoute(r, r.Method) {
+		p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *exchange) error { return p.noRouteError(r) }})
 		return
 	}
 	p.guarded.ServeHTTP(w, r)
 }
 
-// takes reports whether the request's path has a page for a method.
-func (p *Pages) takes(r *http.Request, method string) bool {
+// hasRoute reports whether a route matches the request's path with a method.
+func (p *Pages) hasRoute(r *http.Request, method string) bool {
 	_, pattern := p.mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host})
 	return pattern != ""
 }
 
-// noPage returns the error for a request without a page: method_not_allowed if its path has another method,
-// else not_found.
-func (p *Pages) noPage(r *http.Request) error {
-	if p.takes(r, http.MethodGet) || p.takes(r, http.MethodPost) {
-		return shop.Errorf(shop.MethodNotAllowed, "This page cannot be used in that way; open it, and send what is on it.")
+// noRouteError returns the error for a request that no route matches: method_not_allowed if one matches its path
+// with another method, else not_found.
+func (p *Pages) noRouteError(r *http.Request) error {
+	if p.hasRoute(r, http.MethodGet) || p.hasRoute(r, http.MethodPost) {
+		return shop.Errorf(shop.MethodNotAllowed, "This address does not accept %s requests; go back and use the form on the page.", r.Method)
 	}
-	return errNoPage()
+	return errPageNotFound()
 }
 
-// refuse responds to a form that another site has sent.
-func (p *Pages) refuse(w http.ResponseWriter, r *http.Request) {
-	p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *visit) error {
+// refuseCrossOrigin responds to a request that another site made the browser send.
+func (p *Pages) refuseCrossOrigin(w http.ResponseWriter, r *http.Request) {
+	p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *exchange) error {
 		return shop.Errorf(shop.InsufficientScope, "This request came from another site; open the page here and try again.")
 	}})
 }
 
-func errNoPage() error {
-	return shop.Errorf(shop.NotFound, "There is no such page; the links at the top lead to those that there are.")
+func errPageNotFound() error {
+	return shop.Errorf(shop.NotFound, "There is no page at this address.")
 }
 
 // serve handles a request by its route, counts it and logs it.
 func (p *Pages) serve(w http.ResponseWriter, r *http.Request, to route) {
-	v := &visit{Pages: p, w: web.NewRecorder(w, r), r: r, route: to, id: web.NewRequestID()}
-	w.Header().Set("X-Request-Id", v.id)
+	x := &exchange{Pages: p, w: web.NewRecorder(w, r), r: r, route: to, id: web.NewRequestID()}
+	w.Header().Set("X-Request-Id", x.id)
 	start := time.Now()
-	outcome := web.Guard(v.w, r, v.handle, v.showError)
+	outcome := web.Guard(x.w, r, x.handle, x.showError)
 	end := time.Now()
 	took := end.Sub(start)
-	if !v.streamed {
+	if !x.streamed {
 		p.durations.WithLabelValues(to.page, strconv.Itoa(outcome.Status)).Observe(took.Seconds())
 	}
 	p.log.Write(web.Entry{
-		Outcome: outcome, ID: v.id, Operation: "staff." + to.page, Request: r, Response: v.w,
-		Principal: v.principal, End: end, Took: took,
+		Outcome: outcome, ID: x.id, Operation: "staff." + to.page, Request: r, Response: x.w,
+		Principal: x.principal, End: end, Took: took,
 		Routine:  to.page == "static" || to.page == "live",
 		Stopping: p.running.Err() != nil,
 	})
@@ -171,26 +171,26 @@ func (p *Pages) serve(w http.ResponseWriter, r *http.Request, to route) {
 }
 
 // handle checks who sent the request and what they may do, reads its form, and calls the route's handler.
-func (v *visit) handle() error {
+func (x *exchange) handle() error {
 	select {
-	case v.slots <- struct{}{}:
-		v.held = true
-		defer v.leave()
+	case x.slots <- struct{}{}:
+		x.holdsSlot = true
+		defer x.releaseSlot()
 	default:
-		return shop.Errorf(shop.Unavailable, "Too many people are using the pages at once; try again shortly.")
+		return shop.Errorf(shop.Unavailable, "The pages are busy; try again shortly.")
 	}
-	if to := v.route; to.scope != anyone {
-		if err := v.identify(); err != nil {
+	if to := x.route; to.scope != anyone {
+		if err := x.identify(); err != nil {
 			return err
 		}
-		if to.scope != signedIn && !v.May(to.scope) {
-			return shop.Errorf(shop.InsufficientScope, "Your key may not do that; it takes one with the scope %s.", to.scope)
+		if to.scope != signedIn && !x.May(to.scope) {
+			return shop.Errorf(shop.InsufficientScope, "Your key does not allow this; sign in with a key that has the scope %s.", to.scope)
 		}
 	}
-	if v.r.Method == http.MethodPost && v.route.page != "import-file" { // import-file reads its own form
-		if err := v.readForm(); err != nil {
+	if x.r.Method == http.MethodPost && x.route.page != "import-file" { // import-file reads its own form
+		if err := x.readForm(); err != nil {
 			return err
 		}
 	}
-	return v.route.handle(v.Pages, v)
+	return x.route.handle(x.Pages, x)
 }

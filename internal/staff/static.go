@@ -58,18 +58,18 @@ func compress(content []byte) []byte {
 }
 
 // staticFile serves a file. Browsers may cache it forever, because changed content has another path.
-func (p *Pages) staticFile(v *visit) error {
-	file, found := p.files.byPath[v.r.PathValue("sum")+"/"+v.r.PathValue("name")]
+func (p *Pages) staticFile(x *exchange) error {
+	file, found := p.files.byPath[x.r.PathValue("sum")+"/"+x.r.PathValue("name")]
 	if !found {
-		return errNoPage()
+		return errPageNotFound()
 	}
-	h := v.w.Header()
+	h := x.w.Header()
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	h.Set("Vary", "Accept-Encoding")
 	content := file.content
-	if strings.Contains(v.r.Header.Get("Accept-Encoding"), "gzip") {
+	if strings.Contains(x.r.Header.Get("Accept-Encoding"), "gzip") {
 		h.Set("Content-Encoding", "gzip")
 		content = file.gzipped()
 	}
-	return v.send(http.StatusOK, file.contentType, content)
+	return x.send(http.StatusOK, file.contentType, content)
 }

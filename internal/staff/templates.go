@@ -56,12 +56,12 @@ func (t *templates) page(w io.Writer, name string, v *view) error {
 	return page.ExecuteTemplate(w, "layout", v)
 }
 
-func (t *templates) part(w io.Writer, name string, v *view) error {
-	parts, err := t.fragments()
+func (t *templates) fragment(w io.Writer, name string, v *view) error {
+	fragments, err := t.fragments()
 	if err != nil {
 		return err
 	}
-	return parts.ExecuteTemplate(w, name, v)
+	return fragments.ExecuteTemplate(w, name, v)
 }
 
 // view is the data of a template: that of the layout, and the page's own in Data.
@@ -99,16 +99,16 @@ func (v *view) AriaCurrent(section string) string {
 // May reports whether the key of the session has a scope.
 func (v *view) May(scope string) bool { return v.principal.HasScope(shop.Scope(scope)) }
 
-func (v *visit) view(title string, data any) *view {
+func (x *exchange) view(title string, data any) *view {
 	view := &view{
-		Title: title, Page: v.route.page, Staging: v.Service.Environment() == shop.Staging, Now: v.Service.Now(), Data: data,
-		RequestID: v.id, principal: v.principal,
+		Title: title, Page: x.route.page, Staging: x.Service.Environment() == shop.Staging, Now: x.Service.Now(), Data: data,
+		RequestID: x.id, principal: x.principal,
 	}
-	if rest, ok := strings.CutPrefix(v.r.URL.Path, "/staff/"); ok {
+	if rest, ok := strings.CutPrefix(x.r.URL.Path, "/staff/"); ok {
 		view.section, _, _ = strings.Cut(rest, "/")
 	}
-	if v.principal.Actor() != "" {
-		view.KeyName, view.LiveFrom = v.principal.Name(), v.liveFrom
+	if x.principal.Actor() != "" {
+		view.KeyName, view.LiveFrom = x.principal.Name(), x.liveFrom
 	}
 	return view
 }

@@ -18,40 +18,40 @@ type webhooksPage struct {
 	Problem  string
 }
 
-func (p *Pages) webhooks(v *visit) error { return v.showWebhooks(http.StatusOK, webhooksPage{}) }
+func (p *Pages) webhooks(x *exchange) error { return x.showWebhooks(http.StatusOK, webhooksPage{}) }
 
-func (v *visit) showWebhooks(status int, page webhooksPage) (err error) {
-	if page.Page, err = v.Service.ListWebhooks(v.r.Context(), v.pageRequest()); err != nil {
+func (x *exchange) showWebhooks(status int, page webhooksPage) (err error) {
+	if page.Page, err = x.Service.ListWebhooks(x.r.Context(), x.pageRequest()); err != nil {
 		return err
 	}
 	if items := page.Page.Items; page.Page.More {
 		page.NextFrom = items[len(items)-1].ID
 	}
-	return v.show(status, "webhooks", "Webhooks", page)
+	return x.show(status, "webhooks", "Webhooks", page)
 }
 
 // selectedTypes returns the event types that are checked in the form, as a list and as a set. None means all
 // types.
-func (v *visit) selectedTypes() (types []shop.EventType, selected map[shop.EventType]bool) {
+func (x *exchange) selectedTypes() (types []shop.EventType, selected map[shop.EventType]bool) {
 	selected = map[shop.EventType]bool{}
-	for _, t := range v.r.PostForm["type"] {
+	for _, t := range x.r.PostForm["type"] {
 		types = append(types, shop.EventType(t))
 		selected[shop.EventType(t)] = true
 	}
 	return types, selected
 }
 
-func (p *Pages) addWebhook(v *visit) error {
-	types, selected := v.selectedTypes()
-	page := webhooksPage{URL: strings.TrimSpace(v.field("url")), Selected: selected}
-	issued, err := p.Service.CreateWebhook(v.context(), shop.NewWebhook{URL: page.URL, Types: types})
+func (p *Pages) addWebhook(x *exchange) error {
+	types, selected := x.selectedTypes()
+	page := webhooksPage{URL: strings.TrimSpace(x.field("url")), Selected: selected}
+	issued, err := p.Service.CreateWebhook(x.context(), shop.NewWebhook{URL: page.URL, Types: types})
 	if err != nil {
 		if page.Problem = userMessage(err); page.Problem == "" {
 			return err
 		}
-		return v.showWebhooks(http.StatusUnprocessableEntity, page)
+		return x.showWebhooks(http.StatusUnprocessableEntity, page)
 	}
-	return v.showWebhook(http.StatusOK, issued.ID, webhookPage{Secret: issued.Secret})
+	return x.showWebhook(http.StatusOK, issued.ID, webhookPage{Secret: issued.Secret})
 }
 
 // webhookPage is the data of the page of one webhook.
@@ -70,39 +70,39 @@ func (webhookPage) DeliveryStatuses() []string {
 	return []string{string(shop.DeliveryPending), string(shop.DeliverySucceeded), string(shop.DeliveryFailed)}
 }
 
-func (p *Pages) webhook(v *visit) error {
-	id, err := v.thing()
+func (p *Pages) webhook(x *exchange) error {
+	id, err := x.pathID()
 	if err != nil {
 		return err
 	}
-	return v.showWebhook(http.StatusOK, id, webhookPage{})
+	return x.showWebhook(http.StatusOK, id, webhookPage{})
 }
 
-func (v *visit) showWebhook(status int, id int64, page webhookPage) (err error) {
-	if page.Webhook, err = v.Service.Webhook(v.r.Context(), id); err != nil {
+func (x *exchange) showWebhook(status int, id int64, page webhookPage) (err error) {
+	if page.Webhook, err = x.Service.Webhook(x.r.Context(), id); err != nil {
 		return err
 	}
 	page.Selected = map[shop.EventType]bool{}
 	for _, t := range page.Types {
 		page.Selected[t] = true
 	}
-	list := shop.DeliveryList{WebhookID: id, PageRequest: v.pageRequest()}
-	if text := v.r.URL.Query().Get("status"); shop.DeliveryStatusProblem(text) == "" {
+	list := shop.DeliveryList{WebhookID: id, PageRequest: x.pageRequest()}
+	if text := x.r.URL.Query().Get("status"); shop.DeliveryStatusProblem(text) == "" {
 		page.Status, list.Status = text, shop.DeliveryStatus(text)
 	}
-	if page.Deliveries, err = v.Service.ListDeliveries(v.r.Context(), list); err != nil {
+	if page.Deliveries, err = x.Service.ListDeliveries(x.r.Context(), list); err != nil {
 		return err
 	}
 	if items := page.Deliveries.Items; page.Deliveries.More {
 		page.NextURL = fmt.Sprintf("/staff/webhooks/%d?status=%s&from=%d", id, page.Status, items[len(items)-1].ID)
 	}
-	return v.show(status, "webhook", "Webhook "+strconv.FormatInt(id, 10), page)
+	return x.show(status, "webhook", "Webhook "+strconv.FormatInt(id, 10), page)
 }
 
 // updateWebhook calls do with the webhook id of the path and shows the webhook again, with any error that the
 // user can act on. Other errors it returns.
-func (v *visit) updateWebhook(do func(id int64) (secret string, err error)) error {
-	id, err := v.thing()
+func (x *exchange) updateWebhook(do func(id int64) (secret string, err error)) error {
+	id, err := x.pathID()
 	if err != nil {
 		return err
 	}
@@ -112,58 +112,58 @@ func (v *visit) updateWebhook(do func(id int64) (secret string, err error)) erro
 		if problem == "" || shop.AsError(err).Code == shop.NotFound {
 			return err
 		}
-		return v.showWebhook(statusOf(shop.AsError(err).Code), id, webhookPage{Problem: problem})
+		return x.showWebhook(statusOf(shop.AsError(err).Code), id, webhookPage{Problem: problem})
 	}
 	if secret != "" {
-		return v.showWebhook(http.StatusOK, id, webhookPage{Secret: secret})
+		return x.showWebhook(http.StatusOK, id, webhookPage{Secret: secret})
 	}
-	return v.goTo("/staff/webhooks/" + strconv.FormatInt(id, 10))
+	return x.redirect("/staff/webhooks/" + strconv.FormatInt(id, 10))
 }
 
-func (p *Pages) saveWebhook(v *visit) error {
-	return v.updateWebhook(func(id int64) (string, error) {
-		types, _ := v.selectedTypes()
-		url, enabled := strings.TrimSpace(v.field("url")), v.field("enabled") == "on"
-		_, err := p.Service.UpdateWebhook(v.context(), id, shop.WebhookChange{URL: &url, Types: &types, Enabled: &enabled}, nil)
+func (p *Pages) saveWebhook(x *exchange) error {
+	return x.updateWebhook(func(id int64) (string, error) {
+		types, _ := x.selectedTypes()
+		url, enabled := strings.TrimSpace(x.field("url")), x.field("enabled") == "on"
+		_, err := p.Service.UpdateWebhook(x.context(), id, shop.WebhookChange{URL: &url, Types: &types, Enabled: &enabled}, nil)
 		return "", err
 	})
 }
 
-func (p *Pages) rotateWebhook(v *visit) error {
-	return v.updateWebhook(func(id int64) (string, error) {
-		overlap, err := parseOverlap(v.field("overlap"))
+func (p *Pages) rotateWebhook(x *exchange) error {
+	return x.updateWebhook(func(id int64) (string, error) {
+		overlap, err := parseOverlap(x.field("overlap"))
 		if err != nil {
 			return "", err
 		}
-		issued, err := p.Service.RotateWebhook(v.context(), id, overlap)
+		issued, err := p.Service.RotateWebhook(x.context(), id, overlap)
 		return issued.Secret, err
 	})
 }
 
-func (p *Pages) testWebhook(v *visit) error {
-	return v.updateWebhook(func(id int64) (string, error) {
-		_, err := p.Service.TestWebhook(v.context(), id)
+func (p *Pages) testWebhook(x *exchange) error {
+	return x.updateWebhook(func(id int64) (string, error) {
+		_, err := p.Service.TestWebhook(x.context(), id)
 		return "", err
 	})
 }
 
-func (p *Pages) redeliver(v *visit) error {
-	return v.updateWebhook(func(id int64) (string, error) {
-		delivery, err := v.idIn("delivery")
+func (p *Pages) redeliver(x *exchange) error {
+	return x.updateWebhook(func(id int64) (string, error) {
+		delivery, err := x.pathIDNamed("delivery")
 		if err == nil {
-			_, err = p.Service.Redeliver(v.context(), id, delivery)
+			_, err = p.Service.Redeliver(x.context(), id, delivery)
 		}
 		return "", err
 	})
 }
 
-func (p *Pages) deleteWebhook(v *visit) error {
-	id, err := v.thing()
+func (p *Pages) deleteWebhook(x *exchange) error {
+	id, err := x.pathID()
 	if err != nil {
 		return err
 	}
-	if err := p.Service.DeleteWebhook(v.context(), id, nil); err != nil {
+	if err := p.Service.DeleteWebhook(x.context(), id, nil); err != nil {
 		return err
 	}
-	return v.goTo("/staff/webhooks")
+	return x.redirect("/staff/webhooks")
 }

@@ -23,8 +23,8 @@ type Config struct {
 	Version string
 	// AllowPrivate permits receivers at addresses that are not public.
 	AllowPrivate bool
-	// Report is called once for each error on our side, and again only after that error has gone away and
-	// come back.
+	// Report is called for each error of the service itself, as opposed to those of receivers. It may be
+	// called concurrently, and repeatedly for the same cause.
 	Report func(error)
 }
 
@@ -34,7 +34,7 @@ type Dispatcher struct {
 	service *shop.Service
 	sender  *sender
 	metrics *metrics
-	errors  *logDedup
+	report  func(error)
 }
 
 // New returns a dispatcher that is not yet running.
@@ -45,7 +45,7 @@ func New(c Config) *Dispatcher {
 	}
 	sender := newSender(c.Version, check, nil)
 	sender.now = c.Service.Now
-	return &Dispatcher{c.Service, sender, newMetrics(), newLogDedup(c.Report)}
+	return &Dispatcher{c.Service, sender, newMetrics(), c.Report}
 }
 
 // Collectors returns the metrics about deliveries.
@@ -58,13 +58,13 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	workers := map[int64]*worker{}
-	errs := d.errors.newSource()
-	defer errs.resolve()
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
 		hooks, err := d.listWebhooks(context.WithoutCancel(ctx))
-		if errs.observe(err); err == nil {
+		if err != nil {
+			d.report(err)
+		} else {
 			d.updateWorkers(ctx, workers, hooks, &running)
 		}
 		select {

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -349,30 +348,5 @@ func TestAttemptsPastTheirClaim(t *testing.T) {
 		if _, err := c.poll(t.Context(), hook); err == nil {
 			t.Error("poll succeeded on a closed store")
 		}
-	}
-}
-
-// An error is reported once, however many sources see it, and again when it comes back.
-func TestRepeatedErrorIsReportedOnce(t *testing.T) {
-	t.Parallel()
-	var reported []string
-	all := newLogDedup(func(err error) { reported = append(reported, err.Error()) })
-	a, b := all.newSource(), all.newSource()
-	away, full := errors.New("away"), errors.New("full")
-	for _, step := range []struct {
-		who  *logSource
-		err  error
-		want int
-	}{
-		{a, away, 1}, {a, away, 1}, {b, away, 1}, {a, nil, 1}, {a, away, 1}, {b, full, 2}, {b, nil, 2}, {a, nil, 2}, {a, away, 3}, {b, full, 4},
-	} {
-		if step.who.observe(step.err); len(reported) != step.want {
-			t.Fatalf("after %+v: %q", step, reported)
-		}
-	}
-	a.resolve()
-	b.resolve()
-	if len(all.active) != 0 {
-		t.Errorf("errors left over: %v", all.active)
 	}
 }

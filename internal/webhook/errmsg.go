@@ -14,7 +14,7 @@ import (
 )
 
 // errorMessage explains to the owner of a webhook why there was no response. The original error is not shown:
-// it may name machines of ours, such as the DNS server.
+// it may name our own machines, such as the DNS server.
 func errorMessage(err error, timeout time.Duration) string {
 	if refused, ok := errors.AsType[*addressError](err); ok {
 		return refused.Error()

@@ -44,15 +44,14 @@ func newWorker(d *Dispatcher, hook shop.Webhook) *worker {
 // run delivers until the context ends, then waits for the attempts in flight.
 func (w *worker) run(ctx context.Context) {
 	defer w.sending.Wait()
-	errs := w.errors.newSource()
-	defer errs.resolve()
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
 		hook, news := *w.hook.Load(), w.service.EventSignal() // taken before the poll, so that no event is missed
 		more, err := w.poll(context.WithoutCancel(ctx), hook)
-		errs.observe(err)
-		if more && err == nil {
+		if err != nil {
+			w.report(err)
+		} else if more {
 			continue
 		}
 		if !hook.Enabled {
@@ -138,14 +137,12 @@ func (w *worker) attempt(ctx context.Context, claim shop.Claim, claimedAt time.T
 // recordAttempt stores the result of an attempt. It retries until the claim ends; a result that is not stored
 // by then is lost, and the message is sent again.
 func (w *worker) recordAttempt(ctx context.Context, claim shop.Claim, attempt shop.Attempt, after time.Duration, until time.Time) shop.Outcome {
-	errs := w.errors.newSource()
-	defer errs.resolve()
 	for {
 		outcome, err := w.service.FinishAttempt(ctx, claim, attempt, after)
 		if err == nil {
 			return outcome
 		}
-		errs.observe(err)
+		w.report(err)
 		if time.Now().After(until) {
 			return shop.OutcomeLost
 		}

@@ -1,0 +1,225 @@
+package staff
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/web"
+)
+
+// exchange is one HTTP request of a browser and its response.
+type exchange struct {
+	*Pages
+	w         *web.Recorder
+	r         *http.Request
+	route     route
+	id        string
+	token     string // the value of the session cookie
+	principal shop.Principal
+	liveFrom  int64 // the feed's position before the page was rendered
+	holdsSlot bool  // whether the exchange holds a slot of the semaphore
+	streamed  bool  // the response lasts as long as the browser wants, so its duration is not measured
+}
+
+// releaseSlot returns the slot of the semaphore, if the exchange holds one.
+func (x *exchange) releaseSlot() {
+	if x.holdsSlot {
+		x.holdsSlot = false
+		<-x.slots
+	}
+}
+
+const (
+	// maxFormBytes is the maximum size of a form, and formTimeout how long a browser may take to send it.
+	maxFormBytes = 64 << 10
+	formTimeout  = 30 * time.Second
+	// responseTimeout is how long a browser may take to read a response.
+	responseTimeout = 30 * time.Second
+)
+
+// readForm parses the request's form.
+func (x *exchange) readForm() error {
+	control := http.NewResponseController(x.w)
+	control.SetReadDeadline(time.Now().Add(formTimeout))
+	x.r.Body = http.MaxBytesReader(x.w, x.r.Body, maxFormBytes)
+	err := x.r.ParseForm()
+	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
+		return shop.Errorf(shop.PayloadTooLarge, "The form is too large; send at most %d bytes.", maxFormBytes)
+	}
+	if err != nil {
+		return shop.Errorf(shop.InvalidParameter, "The form could not be read; reload the page and try again.")
+	}
+	control.SetReadDeadline(time.Time{})
+	x.w.BodyRead()
+	return nil
+}
+
+// context returns the request's context with its principal, whom the service records as the actor of changes.
+func (x *exchange) context() context.Context { return shop.WithPrincipal(x.r.Context(), x.principal) }
+
+// May reports whether the user has a scope.
+func (x *exchange) May(scope shop.Scope) bool { return x.principal.HasScope(scope) }
+
+// partial reports whether htmx requests a fragment of a page.
+func (x *exchange) partial() bool {
+	return x.r.Header.Get("HX-Request") == "true" && x.r.Header.Get("HX-History-Restore-Request") != "true"
+}
+
+// pathID returns the path's parameter "id". It fails with not_found if that is not an integer.
+func (x *exchange) pathID() (int64, error) { return x.pathIDNamed("id") }
+
+// pathIDNamed is pathID for another of the path's parameters.
+func (x *exchange) pathIDNamed(name string) (int64, error) {
+	id, err := strconv.ParseInt(x.r.PathValue(name), 10, 64)
+	if err != nil {
+		return 0, errPageNotFound()
+	}
+	return id, nil
+}
+
+// field returns a field of the form.
+func (x *exchange) field(name string) string { return x.r.PostForm.Get(name) }
+
+// At returns a path with the prefix of the public URL.
+func (p *Pages) At(path string) string { return p.base + path }
+
+// flash makes the page show a message for a few seconds.
+func (x *exchange) flash(format string, args ...any) {
+	x.trigger("flash", fmt.Sprintf(format, args...))
+}
+
+// flashProblem makes the page show an error message for a few seconds.
+func (x *exchange) flashProblem(message string) { x.trigger("problem", message) }
+
+// trigger makes htmx raise an event on the page, through the HX-Trigger header. Headers must be ASCII, so
+// other characters are escaped.
+func (x *exchange) trigger(event, message string) {
+	text, err := json.Marshal(map[string]string{event: message})
+	if err != nil {
+		panic(err) // strings can always be encoded
+	}
+	var ascii strings.Builder
+	for _, r := range string(text) {
+		switch {
+		case r < 0x80:
+			ascii.WriteRune(r)
+		case r < 0x10000:
+			fmt.Fprintf(&ascii, `\u%04x`, r)
+		default:
+			r -= 0x10000
+			fmt.Fprintf(&ascii, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
+		}
+	}
+	x.w.Header().Set("HX-Trigger", ascii.String())
+}
+
+// send sends a complete response.
+func (x *exchange) send(status int, contentType string, body []byte) error {
+	x.releaseSlot() // a browser that reads slowly must not block others
+	http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(responseTimeout))
+	h := x.w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	x.w.WriteHeader(status)
+	x.w.Write(body) // fails only if the browser has disconnected
+	return nil
+}
+
+// show renders a complete page.
+func (x *exchange) show(status int, page, title string, data any) error {
+	var body bytes.Buffer
+	if err := x.templates.page(&body, page, x.view(title, data)); err != nil {
+		return err
+	}
+	return x.send(status, "text/html; charset=utf-8", body.Bytes())
+}
+
+// showFragment renders a fragment of a page.
+func (x *exchange) showFragment(name string, data any) error {
+	var body bytes.Buffer
+	if err := x.templates.fragment(&body, name, x.view("", data)); err != nil {
+		return err
+	}
+	return x.send(http.StatusOK, "text/html; charset=utf-8", body.Bytes())
+}
+
+// redirect redirects the browser to another page.
+func (x *exchange) redirect(path string) error {
+	if x.partial() {
+		x.w.Header().Set("HX-Redirect", x.At(path))
+		return x.send(http.StatusOK, "text/html; charset=utf-8", nil)
+	}
+	http.Redirect(x.w, x.r, x.At(path), http.StatusSeeOther)
+	return nil
+}
+
+// showError shows an error as a page, or as a message on the current page if htmx sent the request.
+func (x *exchange) showError(e *shop.Error) {
+	status := statusOf(e.Code)
+	if e.Code == shop.InvalidAPIKey && x.route.scope != anyone {
+		x.askToSignIn()
+		return
+	}
+	if e.Code == shop.Unavailable {
+		x.w.Header().Set("Retry-After", "1")
+	}
+	if x.partial() {
+		x.flashProblem(e.Message)
+		x.w.Header().Set("HX-Reswap", "none")
+		if status < 500 { // browsers log other statuses to the console as failures
+			status = http.StatusOK
+		}
+		x.send(status, "text/html; charset=utf-8", nil)
+		return
+	}
+	if err := x.show(status, "error", errorTitle(e.Code), e); err != nil {
+		x.send(status, "text/plain; charset=utf-8", []byte(e.Message+"\n"))
+	}
+}
+
+// errorTitle returns the title of the page that reports an error.
+func errorTitle(code shop.Code) string {
+	switch code {
+	case shop.NotFound, shop.PetNotFound:
+		return "Page not found"
+	case shop.InsufficientScope:
+		return "Not allowed"
+	case shop.PreconditionFailed:
+		return "Not saved"
+	}
+	return "Something went wrong"
+}
+
+// askToSignIn redirects to the sign-in form, which then returns to the current page.
+func (x *exchange) askToSignIn() {
+	back := x.r.URL.RequestURI()
+	if x.r.Method != http.MethodGet || x.partial() {
+		back = ""
+		if current, err := url.Parse(x.r.Header.Get("HX-Current-URL")); err == nil && x.partial() {
+			back = strings.TrimPrefix(current.RequestURI(), x.base)
+		}
+	}
+	target := "/staff/sign-in"
+	if isStaffPath(back) && back != "/" {
+		target += "?next=" + url.QueryEscape(back)
+	}
+	x.redirect(target)
+}
+
+// statusOf returns the status of the page that reports an error: the same as that of the API, except that a
+// form with a wrong field gets 422.
+func statusOf(code shop.Code) int {
+	if code == shop.ValidationFailed || code == shop.InvalidParameter {
+		return http.StatusUnprocessableEntity
+	}
+	return web.Status[code]
+}
