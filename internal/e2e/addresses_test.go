@@ -14,8 +14,8 @@ var forged = []string{
 	"X-Forwarded-Prefix: /evil", "X-Original-Host: evil.example.com", "Forwarded: for=192.0.2.1;host=evil.example.com;proto=https",
 }
 
-// TestAddresses looks at every place where the service tells its own address.
-func TestAddresses(t *testing.T) {
+// TestLinksUsePublicURLAndIgnoreForwardedHeaders looks at every place where the service tells its own address.
+func TestLinksUsePublicURLAndIgnoreForwardedHeaders(t *testing.T) {
 	t.Parallel()
 	const public, staging = "https://pets.example.com/shop/v1", "https://staging.example.com/v1"
 	const reached = "http://pets.internal:8080/v1" // what the request itself says
@@ -72,8 +72,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestBrowsers asks as browsers do for pages of several origins.
-func TestBrowsers(t *testing.T) {
+// TestCORSAllowsConfiguredOriginsOnly asks as browsers do for pages of several origins.
+func TestCORSAllowsConfiguredOriginsOnly(t *testing.T) {
 	t.Parallel()
 	const shop, office, evil = "https://shop.example.com", "http://localhost:3000", "https://evil.example.com"
 	tests := []struct {

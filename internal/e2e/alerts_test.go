@@ -45,8 +45,8 @@ var (
 	mentioned = regexp.MustCompile(`\$labels\.([a-z_]+)`)
 )
 
-// TestAlertsNameWhatThereIs holds every alert to metrics, labels and values that a real service has.
-func TestAlertsNameWhatThereIs(t *testing.T) {
+// TestAlertsUseExistingMetricsAndLabels holds every alert to metrics, labels and values that a real service has.
+func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "alerts.yaml"))
 	if err != nil {
@@ -141,8 +141,8 @@ func checkMatcher(t *testing.T, alert string, candidates []series, label, operat
 	}
 }
 
-// TestEveryMetricSaysWhatItIs holds our own metrics to a help text, and to no labels that anybody can fill.
-func TestEveryMetricSaysWhatItIs(t *testing.T) {
+// TestMetricsHaveHelpAndBoundedLabels holds our own metrics to a help text, and to no labels that anybody can fill.
+func TestMetricsHaveHelpAndBoundedLabels(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	p.scrape()

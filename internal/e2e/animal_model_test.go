@@ -126,8 +126,8 @@ var animalModel = porcupine.Model{
 	DescribeState:     func(state any) string { return fmt.Sprintf("%+v", state) },
 }
 
-// TestAnimalModel proves that the model tells right histories from wrong ones.
-func TestAnimalModel(t *testing.T) {
+// TestAnimalModelAcceptsLegalHistoriesOnly proves that the model tells right histories from wrong ones.
+func TestAnimalModelAcceptsLegalHistoriesOnly(t *testing.T) {
 	t.Parallel()
 	// did is one operation from one time to another, asked by a client of its own.
 	did := func(from, to int64, in step, out outcome) porcupine.Operation {

@@ -22,9 +22,9 @@ func (f *folder) mustRun(args ...string) result {
 	return r
 }
 
-// TestBackupUnderLoad makes backups while clients add animals. Each backup has all that was acknowledged before it began, as it
+// TestBackupUnderLoadHasEveryAcknowledgedAnimal makes backups while clients add animals. Each backup has all that was acknowledged before it began, as it
 // was sent, and is a store that can be served.
-func TestBackupUnderLoad(t *testing.T) {
+func TestBackupUnderLoadHasEveryAcknowledgedAnimal(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
@@ -79,7 +79,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	}
 }
 
-func TestRecoverRefusals(t *testing.T) {
+func TestBackupRestoreAndCheckRefuseBadArguments(t *testing.T) {
 	t.Parallel()
 	const secret = "swordfish"
 	for names, args := range map[string][]string{
@@ -149,8 +149,8 @@ func TestRecoverRefusals(t *testing.T) {
 	}
 }
 
-// TestBackupInterrupted ends backups on their way: nothing of them stays.
-func TestBackupInterrupted(t *testing.T) {
+// TestInterruptedBackupLeavesNoFiles ends backups on their way: nothing of them stays.
+func TestInterruptedBackupLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	f.serve("--demo").stop()

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestCheckBesideService looks through a store while it is written, on both engines, and tells what is wrong with which row.
-func TestCheckBesideService(t *testing.T) {
+// TestCheckWorksWhileServiceWrites looks through a store while it is written, on both engines, and tells what is wrong with which row.
+func TestCheckWorksWhileServiceWrites(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, database string) {
 		f := newFolderWithKey(t)

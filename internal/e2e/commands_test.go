@@ -57,7 +57,7 @@ func TestEventsCommandSurvivesRestart(t *testing.T) {
 }
 
 // A key that is revoked ends it, with the code for that.
-func TestEventsCommandEndsWithItsKey(t *testing.T) {
+func TestEventsCommandExitsWhenKeyIsRevoked(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	p := f.serve()
@@ -80,7 +80,7 @@ func TestEventsCommandEndsWithItsKey(t *testing.T) {
 }
 
 // After a restore, who follows events is told that some were undone, and goes on; who lists them gets the latest all the same.
-func TestEventsCommandAfterRestore(t *testing.T) {
+func TestEventsCommandReportsRestoreAndContinues(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
@@ -116,7 +116,7 @@ func TestEventsCommandAfterRestore(t *testing.T) {
 }
 
 // An animal that somebody changes between the look and the change of pets set is left alone.
-func TestSetLosesNoChange(t *testing.T) {
+func TestPetsSetKeepsConcurrentChange(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
@@ -147,7 +147,7 @@ func TestSetLosesNoChange(t *testing.T) {
 }
 
 // A condition or a key that is empty is a variable that a script has not set: nothing is done without it.
-func TestEmptyConditions(t *testing.T) {
+func TestEmptyIfMatchAndIdempotencyKeyAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
@@ -166,7 +166,7 @@ func TestEmptyConditions(t *testing.T) {
 }
 
 // On a terminal one is told that something is waited for, and how to end it. Ctrl-C does.
-func TestEventsCommandOnTerminal(t *testing.T) {
+func TestEventsCommandOnTerminalStopsOnCtrlC(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
@@ -194,7 +194,7 @@ func TestEventsCommandOnTerminal(t *testing.T) {
 }
 
 // What is no answer of the service is told apart from one, and nothing that it says reaches the terminal raw.
-func TestCommandsOnAnotherServer(t *testing.T) {
+func TestCommandsRejectResponsesFromOtherServers(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

@@ -59,8 +59,8 @@ func (p *program) metric(name string) float64 {
 	return value
 }
 
-// TestTooManyConnections fills the service with connections that do nothing, or little; whoever has something to say is served.
-func TestTooManyConnections(t *testing.T) {
+// TestWaitingConnectionsAreDroppedAtTheLimit fills the service with connections that do nothing, or little; whoever has something to say is served.
+func TestWaitingConnectionsAreDroppedAtTheLimit(t *testing.T) {
 	t.Parallel()
 	const most = 20
 	p := newFolderWithKey(t).serve("--max-connections", strconv.Itoa(most))
@@ -99,8 +99,8 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// TestFewOpenFiles gives the service few files to open: it leaves enough of them to its database, however many clients come.
-func TestFewOpenFiles(t *testing.T) {
+// TestConnectionLimitLeavesFilesForDatabase gives the service few files to open: it leaves enough of them to its database, however many clients come.
+func TestConnectionLimitLeavesFilesForDatabase(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	command := exec.Command("sh", "-c", "ulimit -n 128 && exec "+binary+" serve --addr 127.0.0.1:0")
@@ -127,8 +127,8 @@ func TestFewOpenFiles(t *testing.T) {
 	}
 }
 
-// TestAllConnectionsInUse has a client on every connection who is being answered: nobody is cut off for another.
-func TestAllConnectionsInUse(t *testing.T) {
+// TestActiveConnectionsAreNotDropped has a client on every connection who is being answered: nobody is cut off for another.
+func TestActiveConnectionsAreNotDropped(t *testing.T) {
 	t.Parallel()
 	const most = 3
 	p := newFolderWithKey(t).serve("--max-connections", strconv.Itoa(most))
@@ -155,9 +155,9 @@ func TestAllConnectionsInUse(t *testing.T) {
 	}
 }
 
-// TestReadersOfNothing asks again and again for what needs no key and has no body, and reads none of the answers: it is cut off.
+// TestClientsThatReadNothingAreDisconnected asks again and again for what needs no key and has no body, and reads none of the answers: it is cut off.
 // Its own side may not hear of that for long, so the service is asked.
-func TestReadersOfNothing(t *testing.T) {
+func TestClientsThatReadNothingAreDisconnected(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	for _, request := range []string{"OPTIONS /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", "GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\nIf-None-Match: *\r\n\r\n"} {
@@ -191,9 +191,9 @@ func (s stuck) Read(p []byte) (int, error) {
 	return s.Conn.Read(p)
 }
 
-// TestStopWithStuckReaders stops a service some of whose clients take nothing any more, over HTTP/2: they are cut off, and it
+// TestShutdownDisconnectsStuckReaders stops a service some of whose clients take nothing any more, over HTTP/2: they are cut off, and it
 // ends in peace.
-func TestStopWithStuckReaders(t *testing.T) {
+func TestShutdownDisconnectsStuckReaders(t *testing.T) {
 	t.Parallel()
 	a, f := newAuthority(t), newFolderWithKey(t)
 	p := f.serveTLS(a)

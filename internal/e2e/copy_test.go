@@ -14,9 +14,9 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// TestMoveToPostgresAndBack moves a store from its file to PostgreSQL and into another file, while its clients notice
+// TestCopyToPostgresAndBackKeepsEverything moves a store from its file to PostgreSQL and into another file, while its clients notice
 // nothing but the time without service.
-func TestMoveToPostgresAndBack(t *testing.T) {
+func TestCopyToPostgresAndBackKeepsEverything(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	server := pgtest.Shared(t).NewDatabase(t)
@@ -96,7 +96,7 @@ func TestMoveToPostgresAndBack(t *testing.T) {
 	}
 }
 
-func TestCopyRefusals(t *testing.T) {
+func TestCopyRefusesBadArgumentsAndHidesPasswords(t *testing.T) {
 	t.Parallel()
 	const secret = "swordfish"
 	for names, args := range map[string][]string{
@@ -123,7 +123,7 @@ func TestCopyRefusals(t *testing.T) {
 }
 
 // TestCopyOnTerminal: there, the progress is one line, which is gone at the end.
-func TestCopyOnTerminal(t *testing.T) {
+func TestCopyShowsProgressOnTerminal(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	f.createKey("--name", "n")

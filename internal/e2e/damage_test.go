@@ -21,8 +21,8 @@ func rubbish(n int) string {
 	return string(bytes)
 }
 
-// TestStartOnDamage expects that a damaged store is refused with a line that says so, and is left as it is for whoever mends it.
-func TestStartOnDamage(t *testing.T) {
+// TestDamagedDatabaseIsRefusedUnchanged expects that a damaged store is refused with a line that says so, and is left as it is for whoever mends it.
+func TestDamagedDatabaseIsRefusedUnchanged(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]struct {
 		spoil func(whole string) string
@@ -57,9 +57,9 @@ func TestStartOnDamage(t *testing.T) {
 	}
 }
 
-// TestDamageWhileRunning finds rubbish where the animals were: who asks for them is refused and not told wrong things, the log
+// TestDamagedTableFailsOnlyItsOwnRequests finds rubbish where the animals were: who asks for them is refused and not told wrong things, the log
 // says why, and all else goes on.
-func TestDamageWhileRunning(t *testing.T) {
+func TestDamagedTableFailsOnlyItsOwnRequests(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve("--demo")
@@ -94,8 +94,8 @@ func TestDamageWhileRunning(t *testing.T) {
 	}
 }
 
-// TestReadOnly starts on what cannot be written. An administrator may write anything, so it is somebody else who tries.
-func TestReadOnly(t *testing.T) {
+// TestUnwritableDatabaseIsRefusedUnchanged starts on what cannot be written. An administrator may write anything, so it is somebody else who tries.
+func TestUnwritableDatabaseIsRefusedUnchanged(t *testing.T) {
 	t.Parallel()
 	const nobody = 65534
 	asNobody := func(f *folder, name string, mode os.FileMode, args ...string) result {
@@ -165,9 +165,9 @@ func TestReadOnly(t *testing.T) {
 	})
 }
 
-// TestTheClockSetBack writes with a clock that is a day ahead, which is then set right. A program cannot be given another clock,
+// TestServiceWorksAfterClockIsSetBack writes with a clock that is a day ahead, which is then set right. A program cannot be given another clock,
 // so all that it wrote is made a day younger in place of that.
-func TestTheClockSetBack(t *testing.T) {
+func TestServiceWorksAfterClockIsSetBack(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve("--webhook-allow-private", "--order-hold", "24h")

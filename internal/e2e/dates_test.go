@@ -9,8 +9,8 @@ import (
 const removalLinks = `</v1/openapi.yaml>; rel="deprecation"; type="application/yaml", ` +
 	`</v1/openapi.yaml>; rel="sunset"; type="application/yaml", </v1/pets>; rel="successor-version"`
 
-// TestRemovalOfGetPet rehearses the last day of the deprecated operation, and the first day without it.
-func TestRemovalOfGetPet(t *testing.T) {
+// TestGetPetIsRemovedOnItsSunsetDate rehearses the last day of the deprecated operation, and the first day without it.
+func TestGetPetIsRemovedOnItsSunsetDate(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		date     string

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDemo starts the demo as a newcomer does, takes what it shows at its word, and starts it again.
-func TestDemo(t *testing.T) {
+// TestDemoStartsFilledAndRestartsUnchanged starts the demo as a newcomer does, takes what it shows at its word, and starts it again.
+func TestDemoStartsFilledAndRestartsUnchanged(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, database string) {
 		f := newFolder(t)
@@ -44,7 +44,7 @@ func TestDemo(t *testing.T) {
 }
 
 // TestDemoElsewhere: without a terminal it says how to make a key, although those of the demo are there.
-func TestDemoElsewhere(t *testing.T) {
+func TestDemoWithoutTerminalShowsNoKey(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	p := f.serve("--demo")
@@ -59,7 +59,7 @@ func TestDemoElsewhere(t *testing.T) {
 }
 
 // TestDemoFoundNoPlace: a start that fills the store, and then cannot listen, has shown no key. The next one does.
-func TestDemoFoundNoPlace(t *testing.T) {
+func TestDemoShowsKeyAfterFailedListen(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -76,7 +76,7 @@ func TestDemoFoundNoPlace(t *testing.T) {
 }
 
 // TestDemoRefused: what somebody has entered is never mixed with what is made up.
-func TestDemoRefused(t *testing.T) {
+func TestDemoRefusesNonEmptyDatabase(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, database string) {
 		f := newFolderWithKey(t)

@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// TestDescriptorsUsedUp opens more connections than the service may have files: clients are served all the same, also by a
+// TestServiceSurvivesDescriptorExhaustion opens more connections than the service may have files: clients are served all the same, also by a
 // database that nobody had needed before, and the log is not flooded.
-func TestDescriptorsUsedUp(t *testing.T) {
+func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	const limit, clients = 100, 16

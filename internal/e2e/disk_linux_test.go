@@ -14,9 +14,9 @@ import (
 	"unsafe"
 )
 
-// TestFullDisk fills the disk under a running service: what is written is refused and leaves nothing, what is read goes on, and
+// TestFullDiskRefusesWritesAndRecovers fills the disk under a running service: what is written is refused and leaves nothing, what is read goes on, and
 // when there is room again, it goes on as if nothing had been.
-func TestFullDisk(t *testing.T) {
+func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 	t.Parallel()
 	t.Run("a limit of the size of files", func(t *testing.T) { // which needs no rights
 		t.Parallel()
@@ -150,8 +150,8 @@ func fullDisk(t *testing.T, f *folder, p *program, database string, fill, free f
 	q.stop()
 }
 
-// TestBackupOnFullDisk leaves nothing of a backup that there is no room for, also for those who cannot mount a disk.
-func TestBackupOnFullDisk(t *testing.T) {
+// TestBackupOnFullDiskLeavesNoFiles leaves nothing of a backup that there is no room for, also for those who cannot mount a disk.
+func TestBackupOnFullDiskLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	f.serve("--demo").stop()

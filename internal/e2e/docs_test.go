@@ -14,7 +14,7 @@ import (
 )
 
 // Whatever the guides say can be pasted works when it is.
-func TestGuidesWhenPasted(t *testing.T) {
+func TestGuideExamplesRun(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
@@ -35,7 +35,7 @@ func TestGuidesWhenPasted(t *testing.T) {
 }
 
 // The pages for developers can be used by everybody, on a phone too.
-func TestDocsForEverybody(t *testing.T) {
+func TestDocsAreAccessible(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	for _, width := range []int64{390, 1280} {
@@ -79,7 +79,7 @@ const helpers = `
 `
 
 // In the reference every operation can be tried with the key entered once, but for the one whose panel is disabled.
-func TestReference(t *testing.T) {
+func TestReferenceCanTryEveryOperation(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve("--demo")

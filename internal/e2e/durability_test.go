@@ -10,9 +10,9 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// TestKilledUnderLoad kills the service again and again while clients add animals. What was acknowledged must be there
+// TestAcknowledgedAnimalsSurviveKill kills the service again and again while clients add animals. What was acknowledged must be there
 // afterwards, as it was sent; what was not may be there, but then whole, and only once.
-func TestKilledUnderLoad(t *testing.T) {
+func TestAcknowledgedAnimalsSurviveKill(t *testing.T) {
 	t.Parallel()
 	const rounds, clients = 30, 8
 	f := newFolderWithKey(t)

@@ -3,7 +3,7 @@ package e2e
 import "testing"
 
 // TestEnvironmentStays: a database belongs to the environment that it was made for, whoever made it.
-func TestEnvironmentStays(t *testing.T) {
+func TestDatabaseKeepsItsEnvironment(t *testing.T) {
 	t.Parallel()
 	for own, other := range map[string]string{"production": "staging", "staging": "production"} {
 		makers := map[string]func(*folder){

@@ -43,9 +43,9 @@ func (b *frayedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestFollowersMissNothing writes on all nodes while they are killed again and again, and followers whose connections break,
+// TestFollowersReceiveEveryEventOnce writes on all nodes while they are killed again and again, and followers whose connections break,
 // too, are told of everything once and in order.
-func TestFollowersMissNothing(t *testing.T) {
+func TestFollowersReceiveEveryEventOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
@@ -158,9 +158,9 @@ func followThrough(t *testing.T, f *folder, n int) {
 	}
 }
 
-// TestNodesTellEachOther streams from one node what is written on another. How long it takes is for people to read: the
+// TestEventsReachFollowersOfOtherNodes streams from one node what is written on another. How long it takes is for people to read: the
 // promise is a second.
-func TestNodesTellEachOther(t *testing.T) {
+func TestEventsReachFollowersOfOtherNodes(t *testing.T) {
 	t.Parallel()
 	const rounds = 20
 	f, _ := newSharedFolder(t)

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// TestKeysInWrongPlaces sends keys where they do not belong: none comes back in an answer, or is written anywhere.
-func TestKeysInWrongPlaces(t *testing.T) {
+// TestMisplacedKeysAreNotExposed sends keys where they do not belong: none comes back in an answer, or is written anywhere.
+func TestMisplacedKeysAreNotExposed(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
@@ -82,8 +82,8 @@ func TestKeysInWrongPlaces(t *testing.T) {
 	}
 }
 
-// TestFilesAreTheOwners makes databases where everybody may read everything that does not say otherwise.
-func TestFilesAreTheOwners(t *testing.T) {
+// TestFilesAreReadableByOwnerOnly makes databases where everybody may read everything that does not say otherwise.
+func TestFilesAreReadableByOwnerOnly(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	r := f.shell("umask 000 && animalstore keys create --name me && animalstore copy --to copy.db && " +
@@ -108,9 +108,9 @@ func TestFilesAreTheOwners(t *testing.T) {
 	}
 }
 
-// TestThousandStreams asks for twice as many streams as one key may have: it gets its share and a clear refusal, and
+// TestStreamLimitOfOneKeySparesOthers asks for twice as many streams as one key may have: it gets its share and a clear refusal, and
 // the others notice nothing.
-func TestThousandStreams(t *testing.T) {
+func TestStreamLimitOfOneKeySparesOthers(t *testing.T) {
 	t.Parallel()
 	const share = 512
 	f := newFolderWithKey(t)

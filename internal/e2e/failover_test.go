@@ -236,9 +236,9 @@ func walkOrders(p *program) []order {
 	return all
 }
 
-// TestFailover kills the primary under three nodes and promotes its synchronous replica: what was acknowledged is there,
+// TestFailoverKeepsAcknowledgedWrites kills the primary under three nodes and promotes its synchronous replica: what was acknowledged is there,
 // nothing is there twice, and the nodes go on by themselves.
-func TestFailover(t *testing.T) {
+func TestFailoverKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
 	failOver(t, func(primary, replica *pgtest.Server, c *customers) {
 		primary.Kill(t)
@@ -247,9 +247,9 @@ func TestFailover(t *testing.T) {
 	})
 }
 
-// TestFailoverDuringCommits does it while the primary waits for a replica that has stopped to listen: it has the last
+// TestFailoverDuringCommitsKeepsAcknowledgedWrites does it while the primary waits for a replica that has stopped to listen: it has the last
 // writes, and the replica has not. None of them may have been acknowledged.
-func TestFailoverDuringCommits(t *testing.T) {
+func TestFailoverDuringCommitsKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
 	failOver(t, func(primary, replica *pgtest.Server, c *customers) {
 		replica.Stop(t)
@@ -311,8 +311,8 @@ func (c *customers) awaitCommits(primary *pgtest.Server) {
 	})
 }
 
-// TestDatabaseAwayAtStart starts the program where there is no database, in two ways: it waits a while, and then says so.
-func TestDatabaseAwayAtStart(t *testing.T) {
+// TestStartFailsWhenDatabaseIsUnreachable starts the program where there is no database, in two ways: it waits a while, and then says so.
+func TestStartFailsWhenDatabaseIsUnreachable(t *testing.T) {
 	t.Parallel()
 	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and never answers
 	if err != nil {
@@ -337,8 +337,8 @@ func TestDatabaseAwayAtStart(t *testing.T) {
 	running.Wait()
 }
 
-// TestDatabaseComesUpLater starts the program before its database, as machines do that start together.
-func TestDatabaseComesUpLater(t *testing.T) {
+// TestStartWaitsForDatabase starts the program before its database, as machines do that start together.
+func TestStartWaitsForDatabase(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	server.Stop(t)
@@ -349,8 +349,8 @@ func TestDatabaseComesUpLater(t *testing.T) {
 	p.create(pet{Name: "Rex"})
 }
 
-// TestDatabaseAway takes the database from a running program, and gives it back.
-func TestDatabaseAway(t *testing.T) {
+// TestRequestsGet503WhileDatabaseIsUnreachable takes the database from a running program, and gives it back.
+func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 	t.Parallel()
 	proxy := pgtest.StartProxy(t, pgtest.Shared(t).NewDatabase(t))
 	f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+proxy.URL())

@@ -14,7 +14,7 @@ import (
 )
 
 // On a terminal, a bar shows how far an import or an export is; the results are the same.
-func TestProgressOnATerminal(t *testing.T) {
+func TestImportAndExportShowProgressOnTerminal(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
@@ -47,7 +47,7 @@ func TestProgressOnATerminal(t *testing.T) {
 }
 
 // A service that is told to stop during an export lets it end.
-func TestStopDuringAnExport(t *testing.T) {
+func TestShutdownWaitsForExport(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()

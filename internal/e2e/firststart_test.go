@@ -39,8 +39,8 @@ func (f *folder) serveOnTerminal(args ...string) *program {
 	return p
 }
 
-// TestFirstStartOnTerminal takes what the first start shows at its word.
-func TestFirstStartOnTerminal(t *testing.T) {
+// TestFirstStartOnTerminalShowsWorkingKey takes what the first start shows at its word.
+func TestFirstStartOnTerminalShowsWorkingKey(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Fatalf("this test runs the line that new users are shown, and needs curl for that: %v", err)
@@ -81,7 +81,7 @@ func TestFirstStartOnTerminal(t *testing.T) {
 }
 
 // TestFirstStartElsewhere: what would end up in a log is not shown, and not made.
-func TestFirstStartElsewhere(t *testing.T) {
+func TestFirstStartWithoutTerminalCreatesNoKey(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	p := f.serve()
@@ -105,7 +105,7 @@ func TestFirstStartElsewhere(t *testing.T) {
 }
 
 // TestFirstStartWithConfiguredKey: whoever brings a key needs none.
-func TestFirstStartWithConfiguredKey(t *testing.T) {
+func TestFirstStartWithConfiguredKeyCreatesNoKey(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serveOnTerminal()

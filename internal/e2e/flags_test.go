@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestWrongValues gives wrong values by flag and by variable. Each stops the start with one line that names the culprit,
+// TestInvalidSettingsAreRefused gives wrong values by flag and by variable. Each stops the start with one line that names the culprit,
 // before anything is written.
-func TestWrongValues(t *testing.T) {
+func TestInvalidSettingsAreRefused(t *testing.T) {
 	t.Parallel()
 	baseURLs := []string{
 		"pets.example.com/v1", "//pets.example.com/v1", "/v1", "https://pets.example.com", "https://pets.example.com/",
@@ -70,8 +70,8 @@ func TestWrongValues(t *testing.T) {
 	}
 }
 
-// TestMissingValues gives flags without a value where one is needed. As a variable that is the same as none.
-func TestMissingValues(t *testing.T) {
+// TestFlagsWithoutValuesAreRefused gives flags without a value where one is needed. As a variable that is the same as none.
+func TestFlagsWithoutValuesAreRefused(t *testing.T) {
 	t.Parallel()
 	for flag := range strings.FieldsSeq("--addr= --database= --environment= --addr --database --environment --public-url " +
 		"--staging-url --api-key-file --cors-origin --api-date --event-retention= --event-retention --tls-cert --tls-key --max-connections") {
@@ -81,8 +81,8 @@ func TestMissingValues(t *testing.T) {
 	}
 }
 
-// TestWrongKeys configures keys that cannot be used. None is ever shown.
-func TestWrongKeys(t *testing.T) {
+// TestInvalidConfiguredKeysAreRefusedAndHidden configures keys that cannot be used. None is ever shown.
+func TestInvalidConfiguredKeysAreRefusedAndHidden(t *testing.T) {
 	t.Parallel()
 	keys := map[string]string{
 		"short":              "fifteen-letters",
@@ -113,7 +113,7 @@ func TestWrongKeys(t *testing.T) {
 	}
 }
 
-func TestWrongCommands(t *testing.T) {
+func TestInvalidCommandsAreRefused(t *testing.T) {
 	t.Parallel()
 	for names, args := range map[string][]string{
 		"--frobnicate": {"serve", "--frobnicate"},
@@ -128,7 +128,7 @@ func TestWrongCommands(t *testing.T) {
 }
 
 // Who names no command, or only the first half of one, sees which there are.
-func TestBareCommands(t *testing.T) {
+func TestIncompleteCommandsListSubcommands(t *testing.T) {
 	t.Parallel()
 	for words, args := range map[string][]string{
 		"serve pets orders keys import --help": {},
@@ -162,7 +162,7 @@ func expectUsageError(t *testing.T, f *folder, names string, args ...string) res
 	return r
 }
 
-func TestHelpAndVersion(t *testing.T) {
+func TestHelpAndVersionPrintToStdout(t *testing.T) {
 	t.Parallel()
 	for words, args := range map[string][]string{
 		"serve keys version":      {"--help"},
@@ -242,7 +242,7 @@ func seen(p *program, f *folder, key string) choices {
 	return c
 }
 
-func TestVariables(t *testing.T) {
+func TestVariablesConfigureService(t *testing.T) {
 	t.Parallel()
 	for _, want := range []choices{some, others} {
 		f := newFolder(t, want.variables()...)
@@ -252,7 +252,7 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-func TestFlagsBeatVariables(t *testing.T) {
+func TestFlagsOverrideVariables(t *testing.T) {
 	t.Parallel()
 	for i, want := range []choices{some, others} {
 		f := newFolder(t, []choices{others, some}[i].variables()...)
@@ -265,7 +265,7 @@ func TestFlagsBeatVariables(t *testing.T) {
 }
 
 // TestFlagsExcuseWrongVariables: what is not used need not be right.
-func TestFlagsExcuseWrongVariables(t *testing.T) {
+func TestFlagsOverrideInvalidVariables(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	for name := range strings.FieldsSeq("ADDR DATABASE ENVIRONMENT PUBLIC_URL STAGING_URL API_KEY CORS_ORIGIN API_DATE") {
@@ -278,7 +278,7 @@ func TestFlagsExcuseWrongVariables(t *testing.T) {
 }
 
 // TestEmptyVariables: a variable that is set to nothing is not set.
-func TestEmptyVariables(t *testing.T) {
+func TestEmptyVariablesCountAsUnset(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	for _, variable := range some.variables() {

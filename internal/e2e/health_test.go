@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestHealth asks services how they are, as containers are asked: by the variables that the service itself has.
-func TestHealth(t *testing.T) {
+// TestHealthCommandReportsReady asks services how they are, as containers are asked: by the variables that the service itself has.
+func TestHealthCommandReportsReady(t *testing.T) {
 	t.Parallel()
 	plain := newFolderWithKey(t)
 	p := plain.serve()
@@ -32,7 +32,7 @@ func TestHealth(t *testing.T) {
 	}
 }
 
-func TestHealthOfWhatIsNotWell(t *testing.T) {
+func TestHealthCommandReportsFailure(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()

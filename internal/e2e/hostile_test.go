@@ -30,8 +30,8 @@ func (p *program) shout(request string) (answer, error) {
 	return a, err
 }
 
-// TestHostileRequests sends what no client library would. Each gets a refusal, or what it would get in a plain form.
-func TestHostileRequests(t *testing.T) {
+// TestHostileRequestsGetExpectedStatus sends what no client library would. Each gets a refusal, or what it would get in a plain form.
+func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	post := "POST /v1/pets HTTP/1.1\r\nHost: x\r\n" + keyLine
@@ -97,8 +97,8 @@ func TestHostileRequests(t *testing.T) {
 	expectPlainLog(t, p)
 }
 
-// TestPipelining sends many requests before it reads an answer: each gets its own, in order.
-func TestPipelining(t *testing.T) {
+// TestPipelinedResponsesComeInOrder sends many requests before it reads an answer: each gets its own, in order.
+func TestPipelinedResponsesComeInOrder(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	w, err := dial(p)
@@ -130,8 +130,8 @@ func TestPipelining(t *testing.T) {
 	}
 }
 
-// TestHostileBodies sends JSON that is deep, wide, or has numbers of any size, to every operation that takes a body.
-func TestHostileBodies(t *testing.T) {
+// TestHostileBodiesAreRefused sends JSON that is deep, wide, or has numbers of any size, to every operation that takes a body.
+func TestHostileBodiesAreRefused(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	p.create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
@@ -172,9 +172,9 @@ var hostile = []string{
 	"\u202egnp", "é", "\xff\xfe", strings.Repeat("A", 5000), strings.Repeat("a,", 2000), "time=x level=FAKE msg=fake", "Bearer", "bytes=0-1", "gzip, br", "text/event-stream;q=",
 }
 
-// TestHostileHeadersAndParameters sends all of them in every header and parameter that the service knows, to every kind of
+// TestHostileHeadersAndParametersCauseNoServerError sends all of them in every header and parameter that the service knows, to every kind of
 // operation: nothing fails, and no line of the log is anybody's but the service's.
-func TestHostileHeadersAndParameters(t *testing.T) {
+func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	p.create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
@@ -227,8 +227,8 @@ func TestHostileHeadersAndParameters(t *testing.T) {
 	expectPlainLog(t, p)
 }
 
-// TestHostileNames gives things names that look like something else, and uses them wherever a name is written.
-func TestHostileNames(t *testing.T) {
+// TestHostileNamesDoNotCorruptLogOrMetrics gives things names that look like something else, and uses them wherever a name is written.
+func TestHostileNamesDoNotCorruptLogOrMetrics(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()

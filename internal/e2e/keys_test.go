@@ -23,8 +23,8 @@ func (f *folder) createKey(args ...string) string {
 	return strings.TrimSpace(r.stdout)
 }
 
-// TestKeyFromScript makes a key as a script does, beside the running service, and uses it in the same breath.
-func TestKeyFromScript(t *testing.T) {
+// TestNewKeyWorksImmediately makes a key as a script does, beside the running service, and uses it in the same breath.
+func TestNewKeyWorksImmediately(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	p := f.serve()
@@ -39,7 +39,7 @@ func TestKeyFromScript(t *testing.T) {
 	}
 }
 
-func TestKeyScopes(t *testing.T) {
+func TestKeyScopesLimitRequests(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	p := f.serve()
@@ -68,9 +68,9 @@ func TestKeyScopes(t *testing.T) {
 	expectHeader(t, a, "WWW-Authenticate", `Bearer realm="animalstore", error="insufficient_scope", scope="pets:write"`)
 }
 
-// TestKeyExpires compares with the clock, which the service shares: a key is never refused before its time, and always
+// TestKeyWorksUntilItExpires compares with the clock, which the service shares: a key is never refused before its time, and always
 // after it.
-func TestKeyExpires(t *testing.T) {
+func TestKeyWorksUntilItExpires(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	p := f.serve()
@@ -99,7 +99,7 @@ func TestKeyExpires(t *testing.T) {
 	expectError(t, p.send("GET", "/v1/pets", key, ""), http.StatusUnauthorized, "invalid_api_key")
 }
 
-func TestWrongKeyFlags(t *testing.T) {
+func TestInvalidKeyFlagsAreRefused(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		names string
@@ -126,7 +126,7 @@ func TestWrongKeyFlags(t *testing.T) {
 }
 
 // TestKeysOfOtherEnvironment: a staging store makes keys of its own, and takes no others.
-func TestKeysOfOtherEnvironment(t *testing.T) {
+func TestKeysOfOtherEnvironmentsAreRefused(t *testing.T) {
 	t.Parallel()
 	production, staging := newFolder(t), newFolder(t)
 	live := production.createKey("--name", "n")
@@ -140,8 +140,8 @@ func TestKeysOfOtherEnvironment(t *testing.T) {
 	expectError(t, production.serve().send("GET", "/v1/pets", test, ""), 401, "invalid_api_key")
 }
 
-// TestEverybodyStartsAtOnce lets a service and many commands find the same empty folder at the same moment.
-func TestEverybodyStartsAtOnce(t *testing.T) {
+// TestConcurrentFirstStartsShareOneDatabase lets a service and many commands find the same empty folder at the same moment.
+func TestConcurrentFirstStartsShareOneDatabase(t *testing.T) {
 	t.Parallel()
 	const rounds, commands = 5, 8
 	for range rounds {
@@ -176,8 +176,8 @@ func TestEverybodyStartsAtOnce(t *testing.T) {
 	}
 }
 
-// TestKeyUnderLoad makes keys while clients keep the service writing: the command waits for its turn, and gets it.
-func TestKeyUnderLoad(t *testing.T) {
+// TestKeysCanBeCreatedUnderLoad makes keys while clients keep the service writing: the command waits for its turn, and gets it.
+func TestKeysCanBeCreatedUnderLoad(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()

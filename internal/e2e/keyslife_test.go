@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestKeysFromAnotherProcess rotates and revokes keys on the command line while requests run with them.
-func TestKeysFromAnotherProcess(t *testing.T) {
+// TestRunningServiceRefusesRotatedAndRevokedKeys rotates and revokes keys on the command line while requests run with them.
+func TestRunningServiceRefusesRotatedAndRevokedKeys(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	p := f.serve()
@@ -68,7 +68,7 @@ func TestKeysFromAnotherProcess(t *testing.T) {
 }
 
 // Whoever may make keys must not reach into the terminal of whoever looks at them.
-func TestNamesOfKeysCommandNoTerminal(t *testing.T) {
+func TestKeyNamesAreEscapedInOutput(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	made := f.run("keys", "create", "--name", "a\u009b31mred \u202ex")
@@ -79,7 +79,7 @@ func TestNamesOfKeysCommandNoTerminal(t *testing.T) {
 	}
 }
 
-func TestKeysList(t *testing.T) {
+func TestKeysListShowsEveryKey(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	boss := f.createKey("--name", "Zoë, the boss")
@@ -108,7 +108,7 @@ func TestKeysList(t *testing.T) {
 	}
 }
 
-func TestKeysRefusals(t *testing.T) {
+func TestKeysCommandsRefuseBadArguments(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	f.createKey("--name", "boss")
