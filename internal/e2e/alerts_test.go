@@ -69,9 +69,9 @@ func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
 		t.Fatal(err)
 	}
 	shared, _ := newSharedFolder(t)
-	there := []series{{"up", map[string]string{"job": "animalstore", "instance": ""}}}
-	there = append(there, newFolderWithKey(t).serveTLS(newAuthority(t)).scrape()...)
-	there = append(there, shared.serve().scrape()...)
+	existing := []series{{"up", map[string]string{"job": "animalstore", "instance": ""}}}
+	existing = append(existing, newFolderWithKey(t).serveTLS(newAuthority(t)).scrape()...)
+	existing = append(existing, shared.serve().scrape()...)
 
 	rules := file.Groups[0].Rules
 	if len(rules) < 15 {
@@ -90,7 +90,7 @@ func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
 		}
 		var labels []string // those that what was found has
 		for _, s := range found {
-			candidates := slices.DeleteFunc(slices.Clone(there), func(one series) bool { return one.name != s[1] })
+			candidates := slices.DeleteFunc(slices.Clone(existing), func(existing series) bool { return existing.name != s[1] })
 			if len(candidates) == 0 {
 				t.Errorf("%s asks for %s, which there is not", rule.Alert, s[1])
 				continue

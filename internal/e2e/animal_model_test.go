@@ -130,56 +130,56 @@ var animalModel = porcupine.Model{
 func TestAnimalModelAcceptsLegalHistoriesOnly(t *testing.T) {
 	t.Parallel()
 	// did is one operation from one time to another, asked by a client of its own.
-	did := func(from, to int64, in step, out outcome) porcupine.Operation {
-		return porcupine.Operation{Input: in, Call: from, Output: out, Return: to}
+	op := func(from, moveOrder int64, in step, out outcome) porcupine.Operation {
+		return porcupine.Operation{Input: in, Call: from, Output: out, Return: moveOrder}
 	}
 	const end = 1000
 	placed := func(n int) outcome { return outcome{order: n, status: "placed"} }
-	taken := outcome{code: "pet_not_available"}
-	is := func(status string) outcome { return outcome{status: status} }
+	notAvailable := outcome{code: "pet_not_available"}
+	petStatus := func(status string) outcome { return outcome{status: status} }
 	order := func(n int) step { return step{kind: place, order: n} }
-	to := func(n int, status string) step { return step{kind: move, order: n, to: status} }
-	sees := step{kind: look}
+	moveOrder := func(n int, status string) step { return step{kind: move, order: n, to: status} }
+	readStatus := step{kind: look}
 
 	for name, test := range map[string]struct {
 		right   bool
 		history []porcupine.Operation
 	}{
-		"one of two at once": {true, []porcupine.Operation{did(0, 10, order(1), placed(1)), did(1, 9, order(2), taken)}},
+		"one of two at once": {true, []porcupine.Operation{op(0, 10, order(1), placed(1)), op(1, 9, order(2), notAvailable)}},
 		"both of two at once": {false, []porcupine.Operation{
-			did(0, 10, order(1), placed(1)), did(1, 9, order(2), placed(2))}},
+			op(0, 10, order(1), placed(1)), op(1, 9, order(2), placed(2))}},
 		"both of two, in two animals": {true, []porcupine.Operation{
-			did(0, 10, order(1), placed(1)), did(1, 9, step{kind: place, pet: 1, order: 2}, placed(2))}},
+			op(0, 10, order(1), placed(1)), op(1, 9, step{kind: place, pet: 1, order: 2}, placed(2))}},
 		"two, one cancelled between": {true, []porcupine.Operation{
-			did(0, 1, order(1), placed(1)), did(2, 5, to(1, "cancelled"), outcome{order: 1, status: "cancelled"}), did(3, 4, order(2), placed(2))}},
+			op(0, 1, order(1), placed(1)), op(2, 5, moveOrder(1, "cancelled"), outcome{order: 1, status: "cancelled"}), op(3, 4, order(2), placed(2))}},
 		"two, one cancelled later": {false, []porcupine.Operation{
-			did(0, 1, order(1), placed(1)), did(2, 3, order(2), placed(2)), did(4, 5, to(1, "cancelled"), outcome{order: 1, status: "cancelled"})}},
-		"none gets a free one":    {false, []porcupine.Operation{did(0, 1, order(1), taken)}},
-		"a look while it changes": {true, []porcupine.Operation{did(0, 9, order(1), placed(1)), did(1, 2, sees, is("pending")), did(3, 4, sees, is("pending"))}},
-		"a look back":             {false, []porcupine.Operation{did(0, 9, order(1), placed(1)), did(1, 2, sees, is("pending")), did(3, 4, sees, is("available"))}},
-		"a stale look":            {false, []porcupine.Operation{did(0, 1, order(1), placed(1)), did(2, 3, sees, is("available"))}},
-		"a lost order seen":       {true, []porcupine.Operation{did(0, end, order(1), unknown), did(2, 3, sees, is("pending"))}},
-		"a lost order not seen":   {true, []porcupine.Operation{did(0, end, order(1), unknown), did(2, 3, sees, is("available"))}},
+			op(0, 1, order(1), placed(1)), op(2, 3, order(2), placed(2)), op(4, 5, moveOrder(1, "cancelled"), outcome{order: 1, status: "cancelled"})}},
+		"none gets a free one":    {false, []porcupine.Operation{op(0, 1, order(1), notAvailable)}},
+		"a look while it changes": {true, []porcupine.Operation{op(0, 9, order(1), placed(1)), op(1, 2, readStatus, petStatus("pending")), op(3, 4, readStatus, petStatus("pending"))}},
+		"a look back":             {false, []porcupine.Operation{op(0, 9, order(1), placed(1)), op(1, 2, readStatus, petStatus("pending")), op(3, 4, readStatus, petStatus("available"))}},
+		"a stale look":            {false, []porcupine.Operation{op(0, 1, order(1), placed(1)), op(2, 3, readStatus, petStatus("available"))}},
+		"a lost order seen":       {true, []porcupine.Operation{op(0, end, order(1), unknown), op(2, 3, readStatus, petStatus("pending"))}},
+		"a lost order not seen":   {true, []porcupine.Operation{op(0, end, order(1), unknown), op(2, 3, readStatus, petStatus("available"))}},
 		"a lost order seen and gone": {false, []porcupine.Operation{
-			did(0, end, order(1), unknown), did(2, 3, sees, is("pending")), did(4, 5, sees, is("available"))}},
+			op(0, end, order(1), unknown), op(2, 3, readStatus, petStatus("pending")), op(4, 5, readStatus, petStatus("available"))}},
 		"a lost order seen before it was sent": {false, []porcupine.Operation{
-			did(0, 1, sees, is("pending")), did(2, end, order(1), unknown)}},
+			op(0, 1, readStatus, petStatus("pending")), op(2, end, order(1), unknown)}},
 		"a lost order done twice": {false, []porcupine.Operation{
-			did(0, end, order(1), unknown), did(2, 3, step{kind: newest}, placed(1)),
-			did(4, 5, to(1, "cancelled"), outcome{order: 1, status: "cancelled"}), did(6, 7, sees, is("pending"))}},
+			op(0, end, order(1), unknown), op(2, 3, step{kind: newest}, placed(1)),
+			op(4, 5, moveOrder(1, "cancelled"), outcome{order: 1, status: "cancelled"}), op(6, 7, readStatus, petStatus("pending"))}},
 		"sold": {true, []porcupine.Operation{
-			did(0, 1, order(1), placed(1)), did(2, 3, to(1, "delivered"), outcome{code: "invalid_transition"}),
-			did(4, 5, to(1, "approved"), outcome{order: 1, status: "approved"}),
-			did(6, 7, step{kind: set, to: "available"}, outcome{code: "pet_has_open_order"}),
-			did(8, 9, to(1, "delivered"), outcome{order: 1, status: "delivered"}), did(10, 11, sees, is("sold")),
-			did(12, 13, step{kind: set, to: "pending"}, outcome{code: "invalid_transition"}),
-			did(14, 15, step{kind: set, to: "available"}, is("available")), did(16, 17, order(2), placed(2)),
-			did(18, 19, step{kind: newest}, placed(2)), did(20, 21, to(1, "cancelled"), outcome{code: "invalid_transition"})}},
+			op(0, 1, order(1), placed(1)), op(2, 3, moveOrder(1, "delivered"), outcome{code: "invalid_transition"}),
+			op(4, 5, moveOrder(1, "approved"), outcome{order: 1, status: "approved"}),
+			op(6, 7, step{kind: set, to: "available"}, outcome{code: "pet_has_open_order"}),
+			op(8, 9, moveOrder(1, "delivered"), outcome{order: 1, status: "delivered"}), op(10, 11, readStatus, petStatus("sold")),
+			op(12, 13, step{kind: set, to: "pending"}, outcome{code: "invalid_transition"}),
+			op(14, 15, step{kind: set, to: "available"}, petStatus("available")), op(16, 17, order(2), placed(2)),
+			op(18, 19, step{kind: newest}, placed(2)), op(20, 21, moveOrder(1, "cancelled"), outcome{code: "invalid_transition"})}},
 		"delivered and free": {false, []porcupine.Operation{
-			did(0, 1, order(1), placed(1)), did(2, 3, to(1, "approved"), outcome{order: 1, status: "approved"}),
-			did(4, 5, to(1, "delivered"), outcome{order: 1, status: "delivered"}), did(6, 7, order(2), placed(2))}},
+			op(0, 1, order(1), placed(1)), op(2, 3, moveOrder(1, "approved"), outcome{order: 1, status: "approved"}),
+			op(4, 5, moveOrder(1, "delivered"), outcome{order: 1, status: "delivered"}), op(6, 7, order(2), placed(2))}},
 		"set by hand under an order": {false, []porcupine.Operation{
-			did(0, 1, order(1), placed(1)), did(2, 3, step{kind: set, to: "available"}, is("available"))}},
+			op(0, 1, order(1), placed(1)), op(2, 3, step{kind: set, to: "available"}, petStatus("available"))}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := porcupine.Illegal

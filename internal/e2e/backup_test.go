@@ -28,7 +28,7 @@ func TestBackupUnderLoadHasEveryAcknowledgedAnimal(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
-	var during []*ledger
+	var ledgers []*ledger
 	s := &storm{program: p, name: "storm", clients: 8, after: 3000, end: func() { p.signal(syscall.SIGTERM) }}
 	var backing sync.WaitGroup
 	backing.Go(func() {
@@ -44,7 +44,7 @@ func TestBackupUnderLoadHasEveryAcknowledgedAnimal(t *testing.T) {
 				t.Errorf("%+v", r)
 				return
 			}
-			during = append(during, before)
+			ledgers = append(ledgers, before)
 		}
 	})
 	s.run()
@@ -56,21 +56,21 @@ func TestBackupUnderLoadHasEveryAcknowledgedAnimal(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	for i, book := range during {
+	for i, records := range ledgers {
 		name := fmt.Sprintf("backup-%d.db", i)
 		if info, err := os.Stat(f.path(name)); err != nil || info.Mode() != 0o600 {
 			t.Errorf("%v, %v", info, err)
 		}
-		if i > 0 && i < len(during)-1 && i != len(during)/2 {
+		if i > 0 && i < len(ledgers)-1 && i != len(ledgers)/2 {
 			continue // each has been looked through by the command itself
 		}
 		checkIntegrity(t, f.path(name))
 		q := f.serve("--database", name)
-		book.sent = s.sent
-		book.check(t, q.walk())
+		records.sent = s.sent
+		records.check(t, q.walk())
 		q.stop()
 		f.mustRun("check", "--database", name)
-		t.Logf("%s: %d animals were acknowledged before it began, %d are there", name, len(book.acknowledged), book.present)
+		t.Logf("%s: %d animals were acknowledged before it began, %d are there", name, len(records.acknowledged), records.present)
 	}
 	for _, name := range f.names() {
 		if strings.Contains(name, "partial") {

@@ -14,8 +14,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// begin starts a command that does not end by itself. All that it writes is in its output.
-func (f *folder) begin(args ...string) *program {
+// startCommand starts a command that does not end by itself. All that it writes is in its output.
+func (f *folder) startCommand(args ...string) *program {
 	f.t.Helper()
 	command, output := exec.Command(binary, args...), &transcript{}
 	command.Dir, command.Env = f.dir, f.environment()
@@ -32,21 +32,21 @@ func TestEventsCommandSurvivesRestart(t *testing.T) {
 	f := newFolderWithKey(t)
 	p := f.serve()
 	f.variables = append(f.variables, "ANIMALSTORE_KEY="+adminKey, "ANIMALSTORE_URL="+p.url+"/v1")
-	follower := f.begin("events", "--follow", "--after", "0", "--type", "pet.created", "-o", "json")
-	shows := func(name string) {
+	follower := f.startCommand("events", "--follow", "--after", "0", "--type", "pet.created", "-o", "json")
+	awaitAnimal := func(name string) {
 		t.Helper()
 		follower.awaitOutput("the animal "+name, func(output string) bool { return strings.Contains(output, `"name":"`+name+`"`) })
 	}
 	p.create(pet{Name: "Rex"})
-	shows("Rex")
+	awaitAnimal("Rex")
 	p.stop()
 	p = f.serve("--addr", strings.TrimPrefix(p.url, "http://"))
 	p.create(pet{Name: "Mia"})
-	shows("Mia")
+	awaitAnimal("Mia")
 	p.kill() // without a farewell
 	p = f.serve("--addr", strings.TrimPrefix(p.url, "http://"))
 	p.create(pet{Name: "Leo"})
-	shows("Leo")
+	awaitAnimal("Leo")
 	follower.signal(syscall.SIGINT)
 	if code := follower.exitCode(); code != 0 {
 		t.Errorf("interrupted, it exits with %d", code)
@@ -63,7 +63,7 @@ func TestEventsCommandExitsWhenKeyIsRevoked(t *testing.T) {
 	p := f.serve()
 	key := f.createKey("--name", "reader", "--scope", "events:read")
 	f.variables = append(f.variables, "ANIMALSTORE_KEY="+key, "ANIMALSTORE_URL="+p.url+"/v1")
-	follower := f.begin("events", "--follow", "--after", "0")
+	follower := f.startCommand("events", "--follow", "--after", "0")
 	follower.awaitOutput("the event of its key", func(output string) bool { return strings.Contains(output, "key.created") })
 	if r := f.run("keys", "create", "--name", "other"); r.code != 0 {
 		t.Fatalf("%+v", r)
@@ -90,7 +90,7 @@ func TestEventsCommandReportsRestoreAndContinues(t *testing.T) {
 		t.Fatalf("%+v", r)
 	}
 	p.create(pet{Name: "Mia"})
-	follower := f.begin("events", "--follow", "--after", "0")
+	follower := f.startCommand("events", "--follow", "--after", "0")
 	follower.awaitOutput("what will be undone", func(output string) bool { return strings.Contains(output, "name Mia") })
 	undone := strings.Fields(f.run("events", "--limit", "1").stdout)[6] // the first word below the header
 	p.stop()
@@ -126,7 +126,7 @@ func TestPetsSetKeepsConcurrentChange(t *testing.T) {
 		t.Fatal(err)
 	}
 	proxy := httputil.NewSingleHostReverseProxy(service)
-	road := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	interceptor := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPatch {
 			if a := p.send("PATCH", r.URL.Path, adminKey, `{"name":"Rexina"}`); a.status != http.StatusOK {
 				t.Errorf("%+v", a)
@@ -134,8 +134,8 @@ func TestPetsSetKeepsConcurrentChange(t *testing.T) {
 		}
 		proxy.ServeHTTP(w, r)
 	}))
-	defer road.Close()
-	f.variables = append(f.variables, "ANIMALSTORE_KEY="+adminKey, "ANIMALSTORE_URL="+road.URL+"/v1")
+	defer interceptor.Close()
+	f.variables = append(f.variables, "ANIMALSTORE_KEY="+adminKey, "ANIMALSTORE_URL="+interceptor.URL+"/v1")
 	expectRefusal(t, f.run("pets", "set", "1", "--name", "Max"), 5, "animal 1 was changed in the meantime")
 	rex.Name = "Rexina"
 	if pets := p.walk(); len(pets) != 1 || pets[0] != rex {
@@ -174,18 +174,18 @@ func TestEventsCommandOnTerminalStopsOnCtrlC(t *testing.T) {
 	f.variables = append(f.variables, "ANIMALSTORE_KEY="+adminKey, "ANIMALSTORE_URL="+p.url+"/v1")
 	command, output := exec.Command(binary, "events", "--follow", "--all"), &transcript{}
 	command.Dir, command.Env = f.dir, f.environment()
-	screen, err := pty.Start(command)
+	terminal, err := pty.Start(command)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer screen.Close()
-	go io.Copy(output, screen)
+	defer terminal.Close()
+	go io.Copy(output, terminal)
 	follower := f.watch(command, output)
 	follower.awaitOutput("the animal", func(output string) bool { return strings.Contains(output, "name Rex, categoryId 0") })
 	if !strings.Contains(output.String(), "Waiting for events; press Ctrl-C to stop.") {
 		t.Errorf("it shows %q", output)
 	}
-	if _, err := screen.WriteString("\x03"); err != nil {
+	if _, err := terminal.WriteString("\x03"); err != nil {
 		t.Fatal(err)
 	}
 	if code := follower.exitCode(); code != 0 {

@@ -15,15 +15,15 @@ import (
 	"testing"
 )
 
-// knock connects and says something that is not a request yet.
-func (p *program) knock(says string) net.Conn {
+// openConnection connects and says something that is not a request yet.
+func (p *program) openConnection(data string) net.Conn {
 	p.t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { connection.Close() })
-	io.WriteString(connection, says) // it may have been closed already
+	io.WriteString(connection, data) // it may have been closed already
 	return connection
 }
 
@@ -62,27 +62,27 @@ func (p *program) metric(name string) float64 {
 // TestWaitingConnectionsAreDroppedAtTheLimit fills the service with connections that do nothing, or little; whoever has something to say is served.
 func TestWaitingConnectionsAreDroppedAtTheLimit(t *testing.T) {
 	t.Parallel()
-	const most = 20
-	p := newFolderWithKey(t).serve("--max-connections", strconv.Itoa(most))
+	const limit = 20
+	p := newFolderWithKey(t).serve("--max-connections", strconv.Itoa(limit))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	stream := p.follow(ctx)
-	var served sync.WaitGroup
+	var clients sync.WaitGroup
 	for range 3 {
-		served.Go(func() {
-			hurried := &program{t: t, url: p.url, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}}
+		clients.Go(func() {
+			noKeepAlive := &program{t: t, url: p.url, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}}
 			for i := range 30 {
-				if a, err := hurried.try("POST", "/v1/pets", adminKey, pet{Name: "Rex"}.json()); err != nil || a.status != http.StatusCreated {
+				if a, err := noKeepAlive.try("POST", "/v1/pets", adminKey, pet{Name: "Rex"}.json()); err != nil || a.status != http.StatusCreated {
 					t.Errorf("request %d: %v %v", i, a, err)
 				}
 			}
 		})
 	}
-	for i := range 3 * most {
-		p.knock([]string{"", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ", "\x16\x03\x01"}[i%3])
+	for i := range 3 * limit {
+		p.openConnection([]string{"", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ", "\x16\x03\x01"}[i%3])
 	}
-	served.Wait()
-	if open := p.metric("animalstore_connections"); open > most {
+	clients.Wait()
+	if open := p.metric("animalstore_connections"); open > limit {
 		t.Errorf("%v connections are open", open)
 	}
 	if dropped := p.metric(`animalstore_connections_dropped_total{reason="waiting"}`); dropped == 0 {
@@ -116,7 +116,7 @@ func TestConnectionLimitLeavesFilesForDatabase(t *testing.T) {
 		t.Error("the log does not say so")
 	}
 	for range 200 {
-		p.knock("GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+		p.openConnection("GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ")
 	}
 	for range 20 {
 		p.client.CloseIdleConnections()
@@ -130,22 +130,22 @@ func TestConnectionLimitLeavesFilesForDatabase(t *testing.T) {
 // TestActiveConnectionsAreNotDropped has a client on every connection who is being answered: nobody is cut off for another.
 func TestActiveConnectionsAreNotDropped(t *testing.T) {
 	t.Parallel()
-	const most = 3
-	p := newFolderWithKey(t).serve("--max-connections", strconv.Itoa(most))
+	const limit = 3
+	p := newFolderWithKey(t).serve("--max-connections", strconv.Itoa(limit))
 	p.client.CloseIdleConnections()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	first, leave := context.WithCancel(ctx)
-	defer leave()
+	first, closeFirst := context.WithCancel(ctx)
+	defer closeFirst()
 	p.follow(first)
-	for range most - 1 {
+	for range limit - 1 {
 		p.follow(ctx)
 	}
-	connection := p.knock("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
-	if answer, err := io.ReadAll(connection); len(answer) > 0 {
-		t.Errorf("there was no room, and still %q, %v", answer, err)
+	connection := p.openConnection("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+	if data, err := io.ReadAll(connection); len(data) > 0 {
+		t.Errorf("there was no room, and still %q, %v", data, err)
 	}
-	leave()
+	closeFirst()
 	await(t, "room", func() bool {
 		a, err := p.try("GET", "/livez", "", "")
 		return err == nil && a.status == http.StatusOK
@@ -161,12 +161,12 @@ func TestClientsThatReadNothingAreDisconnected(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	for _, request := range []string{"OPTIONS /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", "GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\nIf-None-Match: *\r\n\r\n"} {
-		connection := p.knock("")
+		connection := p.openConnection("")
 		connection.(*net.TCPConn).SetReadBuffer(4 << 10)
-		many := []byte(strings.Repeat(request, 1000))
+		requests := []byte(strings.Repeat(request, 1000))
 		go func() {
 			for {
-				if _, err := connection.Write(many); err != nil {
+				if _, err := connection.Write(requests); err != nil {
 					return // it was cut off, or the test is over
 				}
 			}
@@ -176,15 +176,15 @@ func TestClientsThatReadNothingAreDisconnected(t *testing.T) {
 	await(t, "both to be cut off", func() bool { return p.metric("animalstore_connections") < 2 })
 }
 
-// stuck is a connection from which nothing more is read once it is told so.
-type stuck struct {
+// stallingConn is a connection from which nothing more is read once it is told so.
+type stallingConn struct {
 	net.Conn
-	still chan struct{}
+	stalled chan struct{}
 }
 
-func (s stuck) Read(p []byte) (int, error) {
+func (s stallingConn) Read(p []byte) (int, error) {
 	select {
-	case <-s.still:
+	case <-s.stalled:
 		select {} // the goroutine ends with the test program
 	default:
 	}
@@ -197,14 +197,14 @@ func TestShutdownDisconnectsStuckReaders(t *testing.T) {
 	t.Parallel()
 	a, f := newAuthority(t), newFolderWithKey(t)
 	p := f.serveTLS(a)
-	still := make(chan struct{})
+	stalled := make(chan struct{})
 	transport := a.transport()
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		connection, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		if err == nil {
 			connection.(*net.TCPConn).SetReadBuffer(4 << 10)
 		}
-		return stuck{connection, still}, err
+		return stallingConn{connection, stalled}, err
 	}
 	readers := &program{t: t, url: p.url, client: &http.Client{Transport: transport}}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -212,7 +212,7 @@ func TestShutdownDisconnectsStuckReaders(t *testing.T) {
 	for range 20 { // they share a connection
 		readers.follow(ctx)
 	}
-	close(still)
+	close(stalled)
 	for i := range 1000 { // of which each reader is sent two events of some 1,000 bytes: more than the connection holds
 		p.create(pet{Name: fmt.Sprintf("%d %s", i, strings.Repeat("é", 190)), CategoryID: int64(i)})
 	}

@@ -47,16 +47,16 @@ func TestCopyToPostgresAndBackKeepsEverything(t *testing.T) {
 	paths := []string{"/v1/pets?limit=100", "/v1/pets?q=ärg", "/v1/pets?id=2", "/v1/categories", "/v1/store/inventory", "/v1/store/orders",
 		"/v1/store/orders/1", "/v1/keys", "/v1/events?limit=100"}
 	used := regexp.MustCompile(`"lastUsedAt":"[^"]*"`) // by these very requests
-	look := func(p *program) (seen []string) {
+	snapshot := func(p *program) (responses []string) {
 		t.Helper()
 		for _, path := range paths {
 			a := p.send("GET", path, key, "")
 			expectStatus(t, a, 200)
-			seen = append(seen, path+": "+used.ReplaceAllString(a.body, ""))
+			responses = append(responses, path+": "+used.ReplaceAllString(a.body, ""))
 		}
-		return seen
+		return responses
 	}
-	want := look(p)
+	want := snapshot(p)
 	expectRefusal(t, f.run("copy", "--to", server), 1, "the source", "already in use by another animalstore")
 	p.stop()
 
@@ -71,7 +71,7 @@ func TestCopyToPostgresAndBackKeepsEverything(t *testing.T) {
 		}
 		expectRefusal(t, f.run("copy", "--database", from, "--to", to), 1, "the target", "not empty")
 		p = f.serve("--database", to)
-		if diff := cmp.Diff(want, look(p)); diff != "" {
+		if diff := cmp.Diff(want, snapshot(p)); diff != "" {
 			t.Errorf("%s answers otherwise:\n%s", to, diff)
 		}
 		again := p.send("POST", "/v1/pets", key, body, "Idempotency-Key: once")
@@ -90,7 +90,7 @@ func TestCopyToPostgresAndBackKeepsEverything(t *testing.T) {
 			t.Errorf("%s gave the id %d to the next order, want %d", to, order.ID, next-4)
 		}
 		cancel(fmt.Sprint("/v1/store/orders/", next-4))
-		want = look(p)
+		want = snapshot(p)
 		p.stop()
 		from, next = to, next+1
 	}
@@ -130,12 +130,12 @@ func TestCopyShowsProgressOnTerminal(t *testing.T) {
 	command := exec.Command(binary, "copy", "--to", "to.db")
 	command.Dir, command.Env = f.dir, f.environment()
 	output := &transcript{}
-	screen, err := pty.Start(command)
+	terminal, err := pty.Start(command)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer screen.Close()
-	io.Copy(output, screen) // ends with an error when the program has ended
+	defer terminal.Close()
+	io.Copy(output, terminal) // ends with an error when the program has ended
 	if err := command.Wait(); err != nil {
 		t.Error(err)
 	}

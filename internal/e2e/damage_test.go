@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// rubbish is what a broken disk may give back.
-func rubbish(n int) string {
+// randomBytes is what a broken disk may give back.
+func randomBytes(n int) string {
 	bytes := make([]byte, n)
 	for i := range bytes {
 		bytes[i] = byte(rand.IntN(256))
@@ -28,15 +28,15 @@ func TestDamagedDatabaseIsRefusedUnchanged(t *testing.T) {
 		spoil func(whole string) string
 		wants string
 	}{
-		"the header":          {func(whole string) string { return rubbish(100) + whole[100:] }, "not a database"},
-		"the schema":          {func(whole string) string { return whole[:100] + rubbish(3996) + whole[4096:] }, "damaged"},
+		"the header":          {func(whole string) string { return randomBytes(100) + whole[100:] }, "not a database"},
+		"the schema":          {func(whole string) string { return whole[:100] + randomBytes(3996) + whole[4096:] }, "damaged"},
 		"the size of pages":   {func(whole string) string { return whole[:16] + "\x00\x03" + whole[18:] }, "not a database"},
-		"all but the header":  {func(whole string) string { return whole[:100] + rubbish(len(whole)-100) }, "damaged"},
+		"all but the header":  {func(whole string) string { return whole[:100] + randomBytes(len(whole)-100) }, "damaged"},
 		"half of it is gone":  {func(whole string) string { return whole[:len(whole)/8192*4096] }, "damaged"},
 		"the end is gone":     {func(whole string) string { return whole[:len(whole)-4096] }, "damaged"},
 		"a page cut in two":   {func(whole string) string { return whole[:5000] }, "damaged"},
 		"the beginning alone": {func(whole string) string { return whole[:50] }, "damaged"},
-		"all of it":           {func(whole string) string { return rubbish(len(whole)) }, "not a database"},
+		"all of it":           {func(whole string) string { return randomBytes(len(whole)) }, "not a database"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -63,7 +63,7 @@ func TestDamagedTableFailsOnlyItsOwnRequests(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve("--demo")
-	there := len(p.walk())
+	animals := len(p.walk())
 	f.mustRun("backup", "backup.db")
 	p.stop()
 	db := openDatabase(t, f.path("animalstore.db"))
@@ -73,7 +73,7 @@ func TestDamagedTableFailsOnlyItsOwnRequests(t *testing.T) {
 	}
 	db.Close()
 	whole := f.read("animalstore.db")
-	f.write("animalstore.db", whole[:(page-1)*4096]+rubbish(4096)+whole[page*4096:])
+	f.write("animalstore.db", whole[:(page-1)*4096]+randomBytes(4096)+whole[page*4096:])
 	p = f.serve()
 	p.bereft = true
 	for range 3 {
@@ -89,7 +89,7 @@ func TestDamagedTableFailsOnlyItsOwnRequests(t *testing.T) {
 	expectRefusal(t, f.run("backup", "b.db"), 1, "damaged")
 	p.stop()
 	f.mustRun("restore", "--force", "backup.db")
-	if got := len(f.serve().walk()); got != there {
+	if got := len(f.serve().walk()); got != animals {
 		t.Errorf("%d animals came back", got)
 	}
 }
@@ -100,7 +100,7 @@ func TestUnwritableDatabaseIsRefusedUnchanged(t *testing.T) {
 	const nobody = 65534
 	asNobody := func(f *folder, name string, mode os.FileMode, args ...string) result {
 		f.t.Helper()
-		do := func(err error) {
+		must := func(err error) {
 			f.t.Helper()
 			if err != nil {
 				f.t.Fatal(err)
@@ -109,13 +109,13 @@ func TestUnwritableDatabaseIsRefusedUnchanged(t *testing.T) {
 		command := exec.Command(binary, args...)
 		if os.Geteuid() == 0 {
 			command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-			do(os.Chmod(filepath.Dir(binary), 0o711))
-			do(os.Chmod(filepath.Dir(f.dir), 0o711))
+			must(os.Chmod(filepath.Dir(binary), 0o711))
+			must(os.Chmod(filepath.Dir(f.dir), 0o711))
 			for _, path := range append([]string{"."}, f.names()...) {
-				do(os.Chown(f.path(path), nobody, nobody))
+				must(os.Chown(f.path(path), nobody, nobody))
 			}
 		}
-		do(os.Chmod(f.path(name), mode))
+		must(os.Chmod(f.path(name), mode))
 		f.t.Cleanup(func() { os.Chmod(f.dir, 0o700) })
 		var stdout, stderr transcript
 		command.Dir, command.Env, command.Stdout, command.Stderr = f.dir, f.environment(), &stdout, &stderr

@@ -25,7 +25,7 @@ func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	begun := time.Now()
+	started := time.Now()
 	p := f.watch(command, output)
 	p.awaitReady()
 	served := make([]*program, clients)
@@ -51,8 +51,8 @@ func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 	for i, p := range served {
 		working.Go(func() {
 			// A connection that waits for its next request may be closed for another, and its client then comes again.
-			ask := func(method, path, body string) (a answer) {
-				await(t, "an answer", func() (answered bool) {
+			request := func(method, path, body string) (a answer) {
+				await(t, "an answer", func() (received bool) {
 					var err error
 					a, err = p.try(method, path, adminKey, body, "Idempotency-Key: "+fmt.Sprint(i, "-", body))
 					return err == nil
@@ -60,11 +60,11 @@ func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 				return a
 			}
 			for n := range 20 {
-				if a := ask("POST", "/v1/pets", pet{Name: fmt.Sprintf("%d of %d", n, i)}.json()); a.status != 201 {
+				if a := request("POST", "/v1/pets", pet{Name: fmt.Sprintf("%d of %d", n, i)}.json()); a.status != 201 {
 					t.Errorf("%v", a)
 					return
 				}
-				if a := ask("GET", fmt.Sprintf("/v1/pets?q=%d+of+%d", n, i), ""); a.status != 200 || !strings.Contains(a.body, `"name"`) {
+				if a := request("GET", fmt.Sprintf("/v1/pets?q=%d+of+%d", n, i), ""); a.status != 200 || !strings.Contains(a.body, `"name"`) {
 					t.Errorf("%v", a)
 					return
 				}
@@ -76,8 +76,8 @@ func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 	p.client.CloseIdleConnections()
 	expectStatus(t, p.send("GET", "/v1/pets", adminKey, ""), 200)
 	// The same complaint comes once in ten seconds at most, and there are not many kinds.
-	if n, most := strings.Count(output.String(), "level=WARN"), 3+3*int(time.Since(begun)/(10*time.Second)); n > most {
-		t.Errorf("the log warns %d times, more than %d", n, most)
+	if n, maxWarnings := strings.Count(output.String(), "level=WARN"), 3+3*int(time.Since(started)/(10*time.Second)); n > maxWarnings {
+		t.Errorf("the log warns %d times, more than %d", n, maxWarnings)
 	}
 	if entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", command.Process.Pid)); err != nil || len(entries) >= limit {
 		t.Errorf("%d descriptors are open, %v", len(entries), err)

@@ -47,8 +47,8 @@ func TestDocsAreAccessible(t *testing.T) {
 	}
 }
 
-// helpers open one operation of the reference at a time: all of them at once take a browser minutes to draw.
-const helpers = `
+// tryOutScript open one operation of the reference at a time: all of them at once take a browser minutes to draw.
+const tryOutScript = `
 	const blocks = () => [...document.querySelectorAll(".opblock")];
 	const nameOf = block => block.querySelector(".opblock-summary-method").textContent + " " + block.querySelector("[data-path]").dataset.path;
 	const find = async (block, selector) => {
@@ -94,7 +94,7 @@ func TestReferenceCanTryEveryOperation(t *testing.T) {
 		chromedp.WaitReady(`[aria-label="Remove authorization"]`, chromedp.ByQuery),
 		chromedp.Evaluate(`document.querySelector(".auth-btn-wrapper .btn-done").click()`, nil),
 	)
-	page.Run(chromedp.Evaluate(helpers, nil))
+	page.Run(chromedp.Evaluate(tryOutScript, nil))
 	operations := []string{}
 	for i := range browsertest.Eval[int](page, `document.querySelectorAll(".opblock").length`) {
 		operations = append(operations, browsertest.Eval[string](page, fmt.Sprintf("panelOf(%d)", i)))

@@ -16,10 +16,10 @@ func TestAcknowledgedAnimalsSurviveKill(t *testing.T) {
 	t.Parallel()
 	const rounds, clients = 30, 8
 	f := newFolderWithKey(t)
-	book := newLedger()
+	records := newLedger()
 	for round := range rounds {
 		p := f.serve()
-		book.check(t, p.walk())
+		records.check(t, p.walk())
 		s := &storm{program: p, name: fmt.Sprint("round ", round), clients: clients, after: int64(20 + 5*round),
 			end: func() { p.signal(syscall.SIGKILL) }}
 		s.run()
@@ -27,16 +27,16 @@ func TestAcknowledgedAnimalsSurviveKill(t *testing.T) {
 		for _, problem := range s.problems {
 			t.Error(problem)
 		}
-		book.add(t, s)
+		records.add(t, s)
 		if t.Failed() {
 			return
 		}
 	}
 	checkIntegrity(t, f.path("animalstore.db"))
 	p := f.serve()
-	book.check(t, p.walk())
+	records.check(t, p.walk())
 	p.stop()
-	t.Logf("%d animals were acknowledged, %d are there", len(book.acknowledged), book.present)
+	t.Logf("%d animals were acknowledged, %d are there", len(records.acknowledged), records.present)
 }
 
 // ledger is what the clients together know.

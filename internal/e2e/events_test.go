@@ -18,28 +18,28 @@ import (
 	"animalstore/client"
 )
 
-// frayed is a road on which what is read breaks off now and then.
-type frayed struct{ http.RoundTripper }
+// flakyTransport is a road on which what is read breaks off now and then.
+type flakyTransport struct{ http.RoundTripper }
 
-func (f frayed) RoundTrip(r *http.Request) (*http.Response, error) {
+func (f flakyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := f.RoundTripper.RoundTrip(r)
 	if err == nil {
-		response.Body = &frayedBody{response.Body, rand.IntN(40_000)}
+		response.Body = &flakyBody{response.Body, rand.IntN(40_000)}
 	}
 	return response, err
 }
 
-type frayedBody struct {
+type flakyBody struct {
 	io.ReadCloser
-	left int
+	remaining int
 }
 
-func (b *frayedBody) Read(p []byte) (int, error) {
-	if b.left <= 0 {
+func (b *flakyBody) Read(p []byte) (int, error) {
+	if b.remaining <= 0 {
 		return 0, errors.New("the road has ended")
 	}
-	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
-	b.left -= n
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.remaining)])
+	b.remaining -= n
 	return n, err
 }
 
@@ -49,16 +49,16 @@ func TestFollowersReceiveEveryEventOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
-		followThrough(t, newFolderWithKey(t), 1)
+		testFollowersThroughKills(t, newFolderWithKey(t), 1)
 	})
 	t.Run("server", func(t *testing.T) {
 		t.Parallel()
 		f, _ := newSharedFolder(t)
-		followThrough(t, f, 3)
+		testFollowersThroughKills(t, f, 3)
 	})
 }
 
-func followThrough(t *testing.T, f *folder, n int) {
+func testFollowersThroughKills(t *testing.T, f *folder, n int) {
 	const writers, followers, kills = 6, 5, 5
 	nodes := f.servePatientNodes(n)
 	b := newBalancer(t, nodes)
@@ -83,18 +83,18 @@ func followThrough(t *testing.T, f *folder, n int) {
 	}
 	feeds := make([][]string, followers)
 	var following sync.WaitGroup
-	end, stop := context.WithCancel(t.Context())
-	defer stop()
+	followContext, stopFollowing := context.WithCancel(t.Context())
+	defer stopFollowing()
 	var reached [followers]atomic.Value
 	for i := range followers {
-		c, err := client.New("http://nodes.example/v1", adminKey, client.WithHTTPClient(&http.Client{Transport: frayed{b}}))
+		c, err := client.New("http://nodes.example/v1", adminKey, client.WithHTTPClient(&http.Client{Transport: flakyTransport{b}}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		following.Go(func() {
-			for event, err := range c.Follow(end, "0", client.EventFilter{}) {
+			for event, err := range c.Follow(followContext, "0", client.EventFilter{}) {
 				if err != nil {
-					if end.Err() == nil {
+					if followContext.Err() == nil {
 						t.Errorf("the follower %d: %v", i, err)
 					}
 					return
@@ -120,7 +120,7 @@ func followThrough(t *testing.T, f *folder, n int) {
 	writing.Wait()
 
 	var want []string
-	told := map[int64]int{}
+	eventCount := map[int64]int{}
 	last := ""
 	for event, err := range b.client(t).Events(t.Context(), client.EventQuery{Limit: 100}) {
 		if err != nil {
@@ -133,13 +133,13 @@ func followThrough(t *testing.T, f *folder, n int) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told[pet.ID]++
+			eventCount[pet.ID]++
 		}
 	}
 	for i := range followers {
 		await(t, fmt.Sprintf("the follower %d", i), func() bool { return reached[i].Load() == any(last) })
 	}
-	stop()
+	stopFollowing()
 	following.Wait()
 	for i, feed := range feeds {
 		if diff := cmp.Diff(want, feed); diff != "" {
@@ -147,13 +147,13 @@ func followThrough(t *testing.T, f *folder, n int) {
 		}
 	}
 	for id := range acknowledged {
-		if told[id] != 1 {
-			t.Errorf("the animal %d was acknowledged, and told of %d times", id, told[id])
+		if eventCount[id] != 1 {
+			t.Errorf("the animal %d was acknowledged, and told of %d times", id, eventCount[id])
 		}
 	}
 	for _, pet := range nodes[0].walk() {
-		if told[pet.ID] != 1 {
-			t.Errorf("the animal %d is there, and told of %d times", pet.ID, told[pet.ID])
+		if eventCount[pet.ID] != 1 {
+			t.Errorf("the animal %d is there, and told of %d times", pet.ID, eventCount[pet.ID])
 		}
 	}
 }
@@ -185,17 +185,17 @@ func TestEventsReachFollowersOfOtherNodes(t *testing.T) {
 	})
 	defer following.Wait()
 	defer stop()
-	var took []time.Duration
+	var latencies []time.Duration
 	for i := range rounds {
 		nodes[0].create(pet{Name: fmt.Sprint("Rex ", i), CategoryID: 1})
 		written := time.Now()
 		select {
 		case at := <-arrivals:
-			took = append(took, max(0, at.Sub(written)))
+			latencies = append(latencies, max(0, at.Sub(written)))
 		case <-time.After(patience):
 			t.Fatalf("the event %d does not come", i)
 		}
 	}
-	slices.Sort(took)
-	t.Logf("from the answer on one node to the stream on another: half within %v, all within %v", took[rounds/2], took[rounds-1])
+	slices.Sort(latencies)
+	t.Logf("from the answer on one node to the stream on another: half within %v, all within %v", latencies[rounds/2], latencies[rounds-1])
 }

@@ -29,7 +29,7 @@ func TestMisplacedKeysAreNotExposed(t *testing.T) {
 	}
 	written := map[string]string{}
 	for _, secret := range []string{adminKey, issued} {
-		note := func(what string, a answer) {
+		record := func(what string, a answer) {
 			written["the answer to "+what] += a.body
 			for name, values := range a.header {
 				written["the header "+name+" of the answer to "+what] += strings.Join(values, " ")
@@ -39,12 +39,12 @@ func TestMisplacedKeysAreNotExposed(t *testing.T) {
 			"Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID", "Traceparent", "Tracestate", "X-Request-Id", "X-Forwarded-For"} {
 			for _, to := range []string{"GET /v1/pets", "POST /v1/pets", "PATCH /v1/pets/1", "OPTIONS /v1/pets", "GET /v1/nothing", "GET /v1/events"} {
 				method, path, _ := strings.Cut(to, " ")
-				note(to+" with "+header, p.send(method, path, issued, `{"status":"none"}`, header+": "+secret))
+				record(to+" with "+header, p.send(method, path, issued, `{"status":"none"}`, header+": "+secret))
 			}
 		}
 		for _, parameter := range []string{"limit", "status", "cursor", "categoryId", "id", "petId", "after", "type"} {
-			note("a parameter", p.send("GET", "/v1/events?"+parameter+"="+secret, issued, ""))
-			note("a parameter", p.send("GET", "/v1/store/orders?"+parameter+"="+secret, issued, ""))
+			record("a parameter", p.send("GET", "/v1/events?"+parameter+"="+secret, issued, ""))
+			record("a parameter", p.send("GET", "/v1/store/orders?"+parameter+"="+secret, issued, ""))
 		}
 		for _, member := range []string{"categoryId", "status", "petId", "overlapSeconds", "expiresAt", "scopes", "types", "url", "enabled", secret} {
 			for _, path := range []string{"/v1/pets", "/v1/store/orders", "/v1/keys", "/v1/webhooks", "/v1/keys/1/rotate"} {
@@ -52,22 +52,22 @@ func TestMisplacedKeysAreNotExposed(t *testing.T) {
 				if path == "/v1/keys/1/rotate" && member != "overlapSeconds" {
 					continue // a body without what is known rotates the key
 				}
-				note(path+" with "+member, p.send("POST", path, issued, body))
+				record(path+" with "+member, p.send("POST", path, issued, body))
 			}
 		}
-		note("a body that is a key", p.send("POST", "/v1/pets", issued, secret))
-		note("a password", p.send("GET", "/v1/pets", "", "", "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("me:"+secret))))
-		if a, err := p.shout("GET /v1/pets HTTP/1.1\r\nHost: " + secret + "x/y\r\n\r\n"); err == nil {
-			note("a host", a)
+		record("a body that is a key", p.send("POST", "/v1/pets", issued, secret))
+		record("a password", p.send("GET", "/v1/pets", "", "", "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("me:"+secret))))
+		if a, err := p.sendRaw("GET /v1/pets HTTP/1.1\r\nHost: " + secret + "x/y\r\n\r\n"); err == nil {
+			record("a host", a)
 		}
 	}
 	written["the metrics"] = p.get("/metrics").body
 	written["the profiles"] = p.get("/debug/pprof/cmdline").body + p.get("/debug/pprof/goroutine?debug=2").body
-	listed, err := exec.Command("ps", "-o", "args=", "-p", fmt.Sprint(p.command.Process.Pid)).Output()
-	if err != nil || !strings.Contains(string(listed), "serve") {
-		t.Errorf("the list of processes has %q: %v", listed, err)
+	processes, err := exec.Command("ps", "-o", "args=", "-p", fmt.Sprint(p.command.Process.Pid)).Output()
+	if err != nil || !strings.Contains(string(processes), "serve") {
+		t.Errorf("the list of processes has %q: %v", processes, err)
 	}
-	written["the list of processes"] = string(listed)
+	written["the list of processes"] = string(processes)
 	written["the events"] = p.get("/v1/events?limit=100").body
 	written["the keys"] = p.get("/v1/keys").body
 	written["the webhooks"] = p.get("/v1/webhooks").body + p.get("/v1/webhooks/1").body + p.get("/v1/webhooks/1/deliveries").body
@@ -112,16 +112,16 @@ func TestFilesAreReadableByOwnerOnly(t *testing.T) {
 // the others notice nothing.
 func TestStreamLimitOfOneKeySparesOthers(t *testing.T) {
 	t.Parallel()
-	const share = 512
+	const limit = 512
 	f := newFolderWithKey(t)
 	p := f.serve()
 	greedy := f.createKey("--name", "greedy", "--scope", "events:read")
 	request := "GET /v1/events HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nAuthorization: Bearer " + greedy + "\r\n\r\n"
-	statuses := make(chan int, 2*share)
+	statuses := make(chan int, 2*limit)
 	var open sync.Map
-	var asking sync.WaitGroup
-	for i := range 2 * share {
-		asking.Go(func() {
+	var requests sync.WaitGroup
+	for i := range 2 * limit {
+		requests.Go(func() {
 			connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 			if err != nil {
 				t.Error(err)
@@ -137,14 +137,14 @@ func TestStreamLimitOfOneKeySparesOthers(t *testing.T) {
 			statuses <- response.StatusCode
 		})
 	}
-	asking.Wait()
+	requests.Wait()
 	defer open.Range(func(_, connection any) bool { return connection.(net.Conn).Close() == nil })
 	close(statuses)
 	count := map[int]int{}
 	for status := range statuses {
 		count[status]++
 	}
-	if count[200] != share || count[429] != share {
+	if count[200] != limit || count[429] != limit {
 		t.Errorf("the answers are %v", count)
 	}
 	a := p.send("GET", "/v1/events", greedy, "", "Accept: text/event-stream")

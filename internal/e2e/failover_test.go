@@ -31,13 +31,13 @@ func newNodes(t *testing.T, n int, database string) []*program {
 	return nodes
 }
 
-// readiness asks all nodes at once, and tells whether each answers so.
-func readiness(t *testing.T, nodes []*program, status int) bool {
+// allNodesReport asks all nodes at once, and tells whether each answers so.
+func allNodesReport(t *testing.T, nodes []*program, status int) bool {
 	t.Helper()
-	var asked sync.WaitGroup
-	var as atomic.Int64
+	var requests sync.WaitGroup
+	var matching atomic.Int64
 	for _, node := range nodes {
-		asked.Go(func() {
+		requests.Go(func() {
 			a, err := node.try("GET", "/readyz", adminKey, "")
 			if err != nil {
 				t.Error(err)
@@ -46,12 +46,12 @@ func readiness(t *testing.T, nodes []*program, status int) bool {
 				t.Errorf("no Retry-After: %v", a)
 			}
 			if a.status == status {
-				as.Add(1)
+				matching.Add(1)
 			}
 		})
 	}
-	asked.Wait()
-	return as.Load() == int64(len(nodes))
+	requests.Wait()
+	return matching.Load() == int64(len(nodes))
 }
 
 // customers add animals and order them, on all nodes, while the database comes and goes.
@@ -60,24 +60,24 @@ type customers struct {
 	nodes   []*program
 	running sync.WaitGroup
 	ended   atomic.Bool
-	served  atomic.Int64 // writes that were acknowledged
+	writes  atomic.Int64 // writes that were acknowledged
 	last    atomic.Int64 // the animal that was last acknowledged
 
-	mu      sync.Mutex
-	book    *ledger
-	orders  map[string]int64 // the acknowledged ones: their animals by their references
-	sent    map[string]bool  // the references of all that were sent
-	refused int              // answers with 503
-	cut     int              // no answers
-	gap     gap
+	mu         sync.Mutex
+	ledger     *ledger
+	orders     map[string]int64 // the acknowledged ones: their animals by their references
+	sent       map[string]bool  // the references of all that were sent
+	refused    int              // answers with 503
+	unanswered int              // no answers
+	outage     outage
 }
 
-// gap measures the time without service.
-type gap struct{ killed, promoted, served time.Time }
+// outage measures the time without service.
+type outage struct{ killed, promoted, recovered time.Time }
 
 func startCustomers(t *testing.T, n int, nodes []*program) *customers {
 	t.Helper()
-	c := &customers{t: t, nodes: nodes, book: newLedger(), orders: map[string]int64{}, sent: map[string]bool{}}
+	c := &customers{t: t, nodes: nodes, ledger: newLedger(), orders: map[string]int64{}, sent: map[string]bool{}}
 	for i := range n {
 		c.running.Go(func() { c.customer(i) })
 	}
@@ -93,13 +93,13 @@ func (c *customers) stop() {
 // customer adds one animal after the other, and orders it, as well as one that another customer may want.
 func (c *customers) customer(i int) {
 	node := c.nodes[i%len(c.nodes)]
-	insists := i%2 == 0
+	retries := i%2 == 0
 	for n := 0; !c.ended.Load(); n++ {
 		want := pet{Name: fmt.Sprintf("animal %d of customer %d", n, i), CategoryID: int64(n % 3), Status: "available"}
 		c.mu.Lock()
-		c.book.sent[want.Name] = want
+		c.ledger.sent[want.Name] = want
 		c.mu.Unlock()
-		a, done := c.post(node, insists, "/v1/pets", want.json(), want.Name)
+		a, done := c.post(node, retries, "/v1/pets", want.json(), want.Name)
 		if !done || a.status != http.StatusCreated {
 			continue
 		}
@@ -109,7 +109,7 @@ func (c *customers) customer(i int) {
 			return
 		}
 		c.mu.Lock()
-		c.book.acknowledged[got.ID] = got
+		c.ledger.acknowledged[got.ID] = got
 		c.mu.Unlock()
 		other := c.last.Swap(got.ID)
 		for k, id := range []int64{got.ID, other} {
@@ -120,7 +120,7 @@ func (c *customers) customer(i int) {
 			c.mu.Lock()
 			c.sent[reference] = true
 			c.mu.Unlock()
-			a, done := c.post(node, insists, "/v1/store/orders", fmt.Sprintf(`{"petId":%d,"reference":%q}`, id, reference), reference)
+			a, done := c.post(node, retries, "/v1/store/orders", fmt.Sprintf(`{"petId":%d,"reference":%q}`, id, reference), reference)
 			if done && a.status == http.StatusCreated {
 				c.mu.Lock()
 				c.orders[reference] = id
@@ -132,9 +132,9 @@ func (c *customers) customer(i int) {
 
 // post sends a request, and tells whether it got an answer that is final. Who insists sends it, under one idempotency key,
 // until there is one.
-func (c *customers) post(node *program, insists bool, path, body, key string) (answer, bool) {
+func (c *customers) post(node *program, retries bool, path, body, key string) (answer, bool) {
 	var fields []string
-	if insists {
+	if retries {
 		fields = []string{"Idempotency-Key: " + key}
 	}
 	for {
@@ -143,7 +143,7 @@ func (c *customers) post(node *program, insists bool, path, body, key string) (a
 		switch {
 		case err != nil:
 			c.mu.Lock()
-			c.cut++
+			c.unanswered++
 			c.mu.Unlock()
 		case a.status == http.StatusServiceUnavailable:
 			if a.header.Get("Retry-After") == "" || !strings.Contains(a.body, `"unavailable"`) {
@@ -153,10 +153,10 @@ func (c *customers) post(node *program, insists bool, path, body, key string) (a
 			c.refused++
 			c.mu.Unlock()
 		case a.status == http.StatusCreated:
-			c.served.Add(1)
+			c.writes.Add(1)
 			c.mu.Lock()
-			if !c.gap.promoted.IsZero() && c.gap.served.IsZero() && begun.After(c.gap.killed) {
-				c.gap.served = time.Now()
+			if !c.outage.promoted.IsZero() && c.outage.recovered.IsZero() && begun.After(c.outage.killed) {
+				c.outage.recovered = time.Now()
 			}
 			c.mu.Unlock()
 			return a, true
@@ -167,17 +167,17 @@ func (c *customers) post(node *program, insists bool, path, body, key string) (a
 			c.t.Errorf("%s: %v", body, a)
 			return a, true
 		}
-		if !insists || c.ended.Load() {
+		if !retries || c.ended.Load() {
 			return answer{}, false
 		}
 		time.Sleep(20 * time.Millisecond) // a short second: the tests have no time
 	}
 }
 
-func (c *customers) more(n int64) {
+func (c *customers) awaitWrites(n int64) {
 	c.t.Helper()
-	target := c.served.Load() + n
-	await(c.t, "more to be served", func() bool { return c.served.Load() >= target })
+	target := c.writes.Load() + n
+	await(c.t, "more to be served", func() bool { return c.writes.Load() >= target })
 }
 
 // order is one as it goes over the wire.
@@ -198,7 +198,7 @@ func (c *customers) check() {
 			status[animals[i].ID] = animals[i].Status
 			animals[i].Status = "available" // as it came in
 		}
-		c.book.check(c.t, animals)
+		c.ledger.check(c.t, animals)
 		holders, references := map[int64]string{}, map[string]int64{}
 		for _, o := range walkOrders(node) {
 			if holders[o.PetID] != "" || o.Status != "placed" || status[o.PetID] != "pending" {
@@ -214,9 +214,9 @@ func (c *customers) check() {
 				c.t.Errorf("%s of %d was acknowledged; found: %d", reference, id, references[reference])
 			}
 		}
-		for id, is := range status {
-			if (is == "pending") != (holders[id] != "") {
-				c.t.Errorf("animal %d is %s, and held by %q", id, is, holders[id])
+		for id, petStatus := range status {
+			if (petStatus == "pending") != (holders[id] != "") {
+				c.t.Errorf("animal %d is %s, and held by %q", id, petStatus, holders[id])
 			}
 		}
 	}
@@ -240,9 +240,9 @@ func walkOrders(p *program) []order {
 // nothing is there twice, and the nodes go on by themselves.
 func TestFailoverKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
-	failOver(t, func(primary, replica *pgtest.Server, c *customers) {
+	testFailover(t, func(primary, replica *pgtest.Server, c *customers) {
 		primary.Kill(t)
-		await(t, "all nodes to say that they are not ready", func() bool { return readiness(t, c.nodes, http.StatusServiceUnavailable) })
+		await(t, "all nodes to say that they are not ready", func() bool { return allNodesReport(t, c.nodes, http.StatusServiceUnavailable) })
 		replica.Promote(t)
 	})
 }
@@ -251,7 +251,7 @@ func TestFailoverKeepsAcknowledgedWrites(t *testing.T) {
 // writes, and the replica has not. None of them may have been acknowledged.
 func TestFailoverDuringCommitsKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
-	failOver(t, func(primary, replica *pgtest.Server, c *customers) {
+	testFailover(t, func(primary, replica *pgtest.Server, c *customers) {
 		replica.Stop(t)
 		c.awaitCommits(primary)
 		primary.Kill(t)
@@ -260,8 +260,8 @@ func TestFailoverDuringCommitsKeepsAcknowledgedWrites(t *testing.T) {
 	})
 }
 
-// failOver lets customers go on while the one server takes the other's place.
-func failOver(t *testing.T, change func(primary, replica *pgtest.Server, c *customers)) {
+// testFailover lets customers go on while the one server takes the other's place.
+func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server, c *customers)) {
 	t.Helper()
 	const before, after = 150, 150
 	primary, replica := pgtest.StartWithReplica(t, true)
@@ -270,21 +270,21 @@ func failOver(t *testing.T, change func(primary, replica *pgtest.Server, c *cust
 		node.bereft = true
 	}
 	c := startCustomers(t, 9, nodes)
-	c.more(before)
+	c.awaitWrites(before)
 	c.mu.Lock()
-	c.gap.killed = time.Now()
+	c.outage.killed = time.Now()
 	c.mu.Unlock()
-	change(primary, replica, c)
+	switchOver(primary, replica, c)
 	c.mu.Lock()
-	c.gap.promoted = time.Now()
+	c.outage.promoted = time.Now()
 	c.mu.Unlock()
-	await(t, "all nodes to be ready", func() bool { return readiness(t, nodes, http.StatusOK) })
-	c.more(after)
+	await(t, "all nodes to be ready", func() bool { return allNodesReport(t, nodes, http.StatusOK) })
+	c.awaitWrites(after)
 	c.stop()
 	c.check()
-	t.Logf("%d writes were acknowledged, %d refused, %d not answered", c.served.Load(), c.refused, c.cut)
-	t.Logf("%v without service, %v of them after the promotion", c.gap.served.Sub(c.gap.killed).Round(time.Millisecond),
-		c.gap.served.Sub(c.gap.promoted).Round(time.Millisecond))
+	t.Logf("%d writes were acknowledged, %d refused, %d not answered", c.writes.Load(), c.refused, c.unanswered)
+	t.Logf("%v without service, %v of them after the promotion", c.outage.recovered.Sub(c.outage.killed).Round(time.Millisecond),
+		c.outage.recovered.Sub(c.outage.promoted).Round(time.Millisecond))
 }
 
 // awaitCommits waits until some COMMITs wait for the replica. There may never be many: whoever meets what they have written
@@ -325,13 +325,13 @@ func TestStartFailsWhenDatabaseIsUnreachable(t *testing.T) {
 		f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey,
 			"ANIMALSTORE_DATABASE=postgres://animalstore:hunter2@"+addr+"/animalstore?sslmode=disable")
 		running.Go(func() {
-			begin := time.Now()
+			start := time.Now()
 			r := f.run("serve", "--addr", "127.0.0.1:0")
 			expectRefusal(t, r, 1, "cannot open the database", addr)
 			if strings.Contains(r.stderr, "hunter2") {
 				t.Errorf("the password shows: %s", r.stderr)
 			}
-			t.Logf("after %v: %s", time.Since(begin).Round(time.Second), r.stderr)
+			t.Logf("after %v: %s", time.Since(start).Round(time.Second), r.stderr)
 		})
 	}
 	running.Wait()
@@ -357,7 +357,7 @@ func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 	p := f.serve()
 	p.bereft = true
 	key := f.createKey("--name", "partner")
-	stranger := newFolder(t).createKey("--name", "stranger") // well formed, and of another store
+	foreignKey := newFolder(t).createKey("--name", "stranger") // well formed, and of another store
 	p.create(pet{Name: "Rex", Status: "available"})
 
 	requests := []struct{ method, path, key, body string }{
@@ -366,7 +366,7 @@ func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 		{"GET", "/v1/pets/1", key, ""},
 		{"GET", "/v1/store/inventory", key, ""},
 		{"GET", "/v1/keys/current", key, ""},
-		{"GET", "/v1/pets", stranger, ""}, // who cannot be asked for has not been refused
+		{"GET", "/v1/pets", foreignKey, ""}, // who cannot be asked for has not been refused
 		{"POST", "/v1/pets", key, `{"name":"Tom","categoryId":1}`},
 		{"POST", "/v1/pets", adminKey, `{"name":"Tom","categoryId":1}`},
 		{"POST", "/v1/store/orders", adminKey, `{"petId":1}`},
@@ -374,12 +374,12 @@ func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 		{"DELETE", "/v1/pets/1", adminKey, ""},
 		{"GET", "/readyz", "", ""},
 	}
-	for name, away := range map[string]func(){"cut": proxy.Cut, "silent": func() { proxy.Delay(time.Hour) }} {
-		away()
-		var asked sync.WaitGroup
+	for name, disconnect := range map[string]func(){"cut": proxy.Cut, "silent": func() { proxy.Delay(time.Hour) }} {
+		disconnect()
+		var sending sync.WaitGroup
 		for _, r := range requests {
-			asked.Go(func() {
-				begin := time.Now()
+			sending.Go(func() {
+				start := time.Now()
 				a, err := p.try(r.method, r.path, r.key, r.body, "Content-Type: application/json")
 				if err != nil {
 					t.Error(err)
@@ -387,18 +387,18 @@ func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 				if a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, `"unavailable"`) || a.header.Get("Retry-After") != "1" {
 					t.Errorf("%s: %s %s got %v", name, r.method, r.path, a)
 				}
-				if took := time.Since(begin); took > time.Minute { // longer than it should by far, for a busy machine
+				if took := time.Since(start); took > time.Minute { // longer than it should by far, for a busy machine
 					t.Errorf("%s: %s %s took %v", name, r.method, r.path, took)
 				}
 			})
 		}
-		asked.Wait()
+		sending.Wait()
 		expectStatus(t, p.send("GET", "/livez", "", ""), http.StatusOK)
 
 		proxy.Heal()
-		await(t, "the program to be ready", func() bool { return readiness(t, []*program{p}, http.StatusOK) })
+		await(t, "the program to be ready", func() bool { return allNodesReport(t, []*program{p}, http.StatusOK) })
 		expectStatus(t, p.send("GET", "/v1/keys/current", key, ""), http.StatusOK)
-		expectError(t, p.send("GET", "/v1/pets", stranger, ""), http.StatusUnauthorized, "invalid_api_key")
+		expectError(t, p.send("GET", "/v1/pets", foreignKey, ""), http.StatusUnauthorized, "invalid_api_key")
 		if animals := p.walk(); len(animals) != 1 || animals[0].Name != "Rex" || animals[0].Status != "available" {
 			t.Errorf("%s: what was refused has been done: %+v", name, animals)
 		}

@@ -20,7 +20,7 @@ var (
 func (f *folder) serveOnTerminal(args ...string) *program {
 	f.t.Helper()
 	command := f.serveCommand(args...)
-	screen, err := pty.Start(command)
+	terminal, err := pty.Start(command)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -28,10 +28,10 @@ func (f *folder) serveOnTerminal(args ...string) *program {
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		io.Copy(output, screen) // ends with an error when the program has ended
+		io.Copy(output, terminal) // ends with an error when the program has ended
 	}()
 	f.t.Cleanup(func() {
-		screen.Close()
+		terminal.Close()
 		<-copied
 	})
 	p := f.watch(command, output)
@@ -118,13 +118,13 @@ func TestFirstStartWithConfiguredKeyCreatesNoKey(t *testing.T) {
 	}
 }
 
-var madeKey = regexp.MustCompile(`^Created key ([0-9]+) `)
+var createdKey = regexp.MustCompile(`^Created key ([0-9]+) `)
 
 // nextKeyID makes a key and returns its id. Ids are given in order, so 1 tells that there was none before.
 func (f *folder) nextKeyID() string {
 	f.t.Helper()
 	r := f.run("keys", "create", "--name", "next")
-	match := madeKey.FindStringSubmatch(r.stderr)
+	match := createdKey.FindStringSubmatch(r.stderr)
 	if match == nil {
 		f.t.Fatalf("no key was made: %+v", r)
 	}

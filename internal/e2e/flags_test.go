@@ -187,17 +187,17 @@ func TestHelpAndVersionPrintToStdout(t *testing.T) {
 	}
 }
 
-// choices are all settings of the service, chosen so that each can be told from outside.
-type choices struct{ database, environment, publicURL, stagingURL, key, origin, date, demo string }
+// settings are all settings of the service, chosen so that each can be told from outside.
+type settings struct{ database, environment, publicURL, stagingURL, key, origin, date, demo string }
 
 var (
-	some = choices{"some.db", "staging", "https://some.example.com/v1", "https://staging.some.example.com/v1",
+	stagingSettings = settings{"some.db", "staging", "https://some.example.com/v1", "https://staging.some.example.com/v1",
 		"a-key-that-some-use", "https://page.some.example.com", "2030-12-05", "true"}
-	others = choices{"others.db", "production", "https://others.example.com/api/v1", "https://staging.others.example.com/v1",
+	productionSettings = settings{"others.db", "production", "https://others.example.com/api/v1", "https://staging.others.example.com/v1",
 		"a-key-that-others-use", "https://page.others.example.com", "2030-12-04", "false"}
 )
 
-func (c choices) variables() []string {
+func (c settings) variables() []string {
 	return []string{
 		"ANIMALSTORE_DATABASE=" + c.database, "ANIMALSTORE_ENVIRONMENT=" + c.environment, "ANIMALSTORE_PUBLIC_URL=" + c.publicURL,
 		"ANIMALSTORE_STAGING_URL=" + c.stagingURL, "ANIMALSTORE_API_KEY=" + c.key, "ANIMALSTORE_CORS_ORIGIN=" + c.origin,
@@ -205,7 +205,7 @@ func (c choices) variables() []string {
 	}
 }
 
-func (c choices) flags(keyFile string) []string {
+func (c settings) flags(keyFile string) []string {
 	return []string{
 		"--database=" + c.database, "--environment=" + c.environment, "--public-url=" + c.publicURL,
 		"--staging-url=" + c.stagingURL, "--api-key-file=" + keyFile, "--cors-origin=" + c.origin,
@@ -213,10 +213,10 @@ func (c choices) flags(keyFile string) []string {
 	}
 }
 
-// seen looks at a running service, of which the key is known, from outside.
-func seen(p *program, f *folder, key string) choices {
+// observeSettings looks at a running service, of which the key is known, from outside.
+func observeSettings(p *program, f *folder, key string) settings {
 	p.t.Helper()
-	c := choices{key: key, demo: "false", date: "2030-12-04"}
+	c := settings{key: key, demo: "false", date: "2030-12-04"}
 	for _, name := range f.names() {
 		if strings.HasSuffix(name, ".db") {
 			c.database += name
@@ -229,7 +229,7 @@ func seen(p *program, f *folder, key string) choices {
 	}
 	document := decode[struct{ Servers []struct{ URL string } }](p.t, p.send("GET", "/v1/openapi.json", "", "").body)
 	c.publicURL, c.stagingURL = document.Servers[0].URL, document.Servers[1].URL
-	for _, candidate := range []choices{some, others} {
+	for _, candidate := range []settings{stagingSettings, productionSettings} {
 		preflight := p.send("OPTIONS", "/v1/pets", "", "", "Origin: "+candidate.origin, "Access-Control-Request-Method: GET")
 		c.origin += preflight.header.Get("Access-Control-Allow-Origin")
 		if strings.Contains(p.output.String(), " environment="+candidate.environment) {
@@ -244,9 +244,9 @@ func seen(p *program, f *folder, key string) choices {
 
 func TestVariablesConfigureService(t *testing.T) {
 	t.Parallel()
-	for _, want := range []choices{some, others} {
+	for _, want := range []settings{stagingSettings, productionSettings} {
 		f := newFolder(t, want.variables()...)
-		if got := seen(f.serve(), f, want.key); got != want {
+		if got := observeSettings(f.serve(), f, want.key); got != want {
 			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
 	}
@@ -254,13 +254,13 @@ func TestVariablesConfigureService(t *testing.T) {
 
 func TestFlagsOverrideVariables(t *testing.T) {
 	t.Parallel()
-	for i, want := range []choices{some, others} {
-		f := newFolder(t, []choices{others, some}[i].variables()...)
+	for i, want := range []settings{stagingSettings, productionSettings} {
+		f := newFolder(t, []settings{productionSettings, stagingSettings}[i].variables()...)
 		p := f.serve(want.flags(newFolder(t).write("key", want.key+"\n"))...)
-		if got := seen(p, f, want.key); got != want {
+		if got := observeSettings(p, f, want.key); got != want {
 			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
-		expectError(t, p.send("GET", "/v1/pets", []choices{others, some}[i].key, ""), 401, "invalid_api_key")
+		expectError(t, p.send("GET", "/v1/pets", []settings{productionSettings, stagingSettings}[i].key, ""), 401, "invalid_api_key")
 	}
 }
 
@@ -271,9 +271,9 @@ func TestFlagsOverrideInvalidVariables(t *testing.T) {
 	for name := range strings.FieldsSeq("ADDR DATABASE ENVIRONMENT PUBLIC_URL STAGING_URL API_KEY CORS_ORIGIN API_DATE") {
 		f.variables = append(f.variables, fmt.Sprintf("ANIMALSTORE_%s=:wrong:", name))
 	}
-	p := f.serve(some.flags(newFolder(t).write("key", some.key+"\n"))...)
-	if got := seen(p, f, some.key); got != some {
-		t.Errorf("got  %+v\nwant %+v", got, some)
+	p := f.serve(stagingSettings.flags(newFolder(t).write("key", stagingSettings.key+"\n"))...)
+	if got := observeSettings(p, f, stagingSettings.key); got != stagingSettings {
+		t.Errorf("got  %+v\nwant %+v", got, stagingSettings)
 	}
 }
 
@@ -281,7 +281,7 @@ func TestFlagsOverrideInvalidVariables(t *testing.T) {
 func TestEmptyVariablesCountAsUnset(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
-	for _, variable := range some.variables() {
+	for _, variable := range stagingSettings.variables() {
 		name, _, _ := strings.Cut(variable, "=")
 		f.variables = append(f.variables, name+"=")
 	}

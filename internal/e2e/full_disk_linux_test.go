@@ -22,7 +22,7 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 		t.Parallel()
 		f := newFolderWithKey(t)
 		p := f.serve("--demo")
-		fullDisk(t, f, p, "animalstore.db",
+		testFullDisk(t, f, p, "animalstore.db",
 			func() { limitFiles(t, p, uint64(fileSize(f.path("animalstore.db-wal")))) },
 			func() { limitFiles(t, p, math.MaxUint64) })
 	})
@@ -45,7 +45,7 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 		f.t = t
 		p := f.serve("--demo", "--database", "disk/animalstore.db")
 		ballast := f.path("disk/ballast")
-		fullDisk(t, f, p, "disk/animalstore.db", func() {
+		testFullDisk(t, f, p, "disk/animalstore.db", func() {
 			file, err := os.OpenFile(ballast, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 			if err != nil {
 				t.Fatal(err)
@@ -76,9 +76,9 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 func limitFiles(t *testing.T, p *program, size uint64) {
 	t.Helper()
 	var limit syscall.Rlimit
-	prlimit := func(changed, was *syscall.Rlimit) {
+	prlimit := func(newLimit, oldLimit *syscall.Rlimit) {
 		_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(p.command.Process.Pid), syscall.RLIMIT_FSIZE,
-			uintptr(unsafe.Pointer(changed)), uintptr(unsafe.Pointer(was)), 0, 0)
+			uintptr(unsafe.Pointer(newLimit)), uintptr(unsafe.Pointer(oldLimit)), 0, 0)
 		if errno != 0 {
 			t.Fatal(errno)
 		}
@@ -88,12 +88,12 @@ func limitFiles(t *testing.T, p *program, size uint64) {
 	prlimit(&limit, nil)
 }
 
-func fullDisk(t *testing.T, f *folder, p *program, database string, fill, free func()) {
+func testFullDisk(t *testing.T, f *folder, p *program, database string, fill, free func()) {
 	p.bereft = true
 	partner := f.createKey("--name", "partner", "--database", database)
 	wanted, _ := p.create(pet{Name: "wanted", Status: "available"})
 	order := fmt.Sprintf(`{"petId":%d}`, wanted.ID)
-	there := len(p.walk())
+	acknowledged := len(p.walk())
 	expectStatus(t, p.send("GET", "/v1/pets", partner, ""), 200)
 	for round := range 3 {
 		fill()
@@ -104,7 +104,7 @@ func fullDisk(t *testing.T, f *folder, p *program, database string, fill, free f
 				"Idempotency-Key: "+strings.ReplaceAll(name, " ", "-"))
 			switch a.status {
 			case http.StatusCreated:
-				there++
+				acknowledged++
 			case http.StatusServiceUnavailable:
 				expectError(t, a, 503, "unavailable")
 				if a.header.Get("Retry-After") == "" {
@@ -126,26 +126,26 @@ func fullDisk(t *testing.T, f *folder, p *program, database string, fill, free f
 				t.Errorf("an order was refused, and there is %v", a)
 			}
 		}
-		if got := len(p.walk()); got != there {
-			t.Errorf("%d animals were acknowledged, and %d are there", there, got)
+		if got := len(p.walk()); got != acknowledged {
+			t.Errorf("%d animals were acknowledged, and %d are there", acknowledged, got)
 		}
 		expectStatus(t, p.send("GET", "/livez", "", ""), 200)
 		free()
 		p.create(pet{Name: fmt.Sprint("after round ", round)}) // at once, and without a restart
-		there++
+		acknowledged++
 		a := p.send("POST", "/v1/store/orders", partner, order)
 		expectStatus(t, a, 201)
 		expectStatus(t, p.send("PATCH", "/v1/store/orders/"+fmt.Sprint(decode[pet](t, a.body).ID), partner, `{"status":"cancelled"}`, "Content-Type: application/merge-patch+json"), 200)
 		f.mustRun("check", "--database", database)
 	}
-	if got := len(p.walk()); got != there {
-		t.Errorf("%d animals were acknowledged, and %d are there", there, got)
+	if got := len(p.walk()); got != acknowledged {
+		t.Errorf("%d animals were acknowledged, and %d are there", acknowledged, got)
 	}
 	p.stop()
 	f.mustRun("check", "--database", database)
 	q := f.serve("--database", database)
-	if got := len(q.walk()); got != there {
-		t.Errorf("after a restart, %d animals of %d are there", got, there)
+	if got := len(q.walk()); got != acknowledged {
+		t.Errorf("after a restart, %d animals of %d are there", got, acknowledged)
 	}
 	q.stop()
 }

@@ -13,10 +13,10 @@ import (
 	"time"
 )
 
-const keyLine = "Authorization: Bearer " + adminKey + "\r\n"
+const authorizationHeader = "Authorization: Bearer " + adminKey + "\r\n"
 
-// shout sends bytes as they are, and reads one answer.
-func (p *program) shout(request string) (answer, error) {
+// sendRaw sends bytes as they are, and reads one answer.
+func (p *program) sendRaw(request string) (answer, error) {
 	p.t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 	if err != nil {
@@ -34,7 +34,7 @@ func (p *program) shout(request string) (answer, error) {
 func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
-	post := "POST /v1/pets HTTP/1.1\r\nHost: x\r\n" + keyLine
+	post := "POST /v1/pets HTTP/1.1\r\nHost: x\r\n" + authorizationHeader
 	const body = `{"name":"Rex","categoryId":1}`
 	chunks := fmt.Sprintf("%x\r\n%s\r\n0\r\n", len(body), body)
 	added := 0
@@ -46,13 +46,13 @@ func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 		{"very many headers", "GET /v1/pets HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("X: y\r\n", 20<<10) + "\r\n", 431},
 		{"a huge path", "GET /v1/" + strings.Repeat("x", 100<<10) + " HTTP/1.1\r\nHost: x\r\n\r\n", 431},
 		{"a huge key", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + strings.Repeat("x", 60<<10) + "\r\n\r\n", 401},
-		{"a huge query", "GET /v1/pets?q=" + strings.Repeat("x", 60<<10) + " HTTP/1.1\r\nHost: x\r\n" + keyLine + "\r\n", 400},
-		{"very many parameters", "GET /v1/pets?" + strings.Repeat("a&", 30<<10) + " HTTP/1.1\r\nHost: x\r\n" + keyLine + "\r\n", 400},
-		{"very many ids", "GET /v1/pets?" + strings.Repeat("id=1&", 10<<10) + " HTTP/1.1\r\nHost: x\r\n" + keyLine + "\r\n", 400},
+		{"a huge query", "GET /v1/pets?q=" + strings.Repeat("x", 60<<10) + " HTTP/1.1\r\nHost: x\r\n" + authorizationHeader + "\r\n", 400},
+		{"very many parameters", "GET /v1/pets?" + strings.Repeat("a&", 30<<10) + " HTTP/1.1\r\nHost: x\r\n" + authorizationHeader + "\r\n", 400},
+		{"very many ids", "GET /v1/pets?" + strings.Repeat("id=1&", 10<<10) + " HTTP/1.1\r\nHost: x\r\n" + authorizationHeader + "\r\n", 400},
 		{"chunks", post + "Transfer-Encoding: chunked\r\n\r\n" + chunks + "\r\n", 201},
 		{"chunks and a length", post + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + "\r\n", 201},
 		{"chunks with a trailer", post + "Trailer: Authorization\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + "Authorization: Bearer x\r\n\r\n", 201},
-		{"a key in the trailer", "POST /v1/pets HTTP/1.1\r\nHost: x\r\nTrailer: Authorization\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + keyLine + "\r\n", 401},
+		{"a key in the trailer", "POST /v1/pets HTTP/1.1\r\nHost: x\r\nTrailer: Authorization\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + authorizationHeader + "\r\n", 401},
 		{"chunks with an extension", post + "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x;%s\r\n", len(body), strings.Repeat("e", 1000)) + body + "\r\n0\r\n\r\n", 201},
 		{"chunks with a huge extension", post + "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x;%s\r\n", len(body), strings.Repeat("e", 100<<10)) + body + "\r\n0\r\n\r\n", 400},
 		{"a chunk of no size", post + "Transfer-Encoding: chunked\r\n\r\n\r\n\r\n", 400},
@@ -71,9 +71,9 @@ func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 		{"a header without a name", "GET /v1/pets HTTP/1.1\r\nHost: x\r\n: x\r\n\r\n", 400},
 		{"a NUL in a header", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nX: \x00\r\n\r\n", 400},
 		{"a key on two lines", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer\r\n " + adminKey + "\r\n\r\n", 200},
-		{"no host", "GET /v1/pets HTTP/1.1\r\n" + keyLine + "\r\n", 400},
-		{"two hosts", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nHost: y\r\n" + keyLine + "\r\n", 400},
-		{"a host that is none", "GET /v1/pets HTTP/1.1\r\nHost: a b<c\r\n" + keyLine + "\r\n", 400},
+		{"no host", "GET /v1/pets HTTP/1.1\r\n" + authorizationHeader + "\r\n", 400},
+		{"two hosts", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nHost: y\r\n" + authorizationHeader + "\r\n", 400},
+		{"a host that is none", "GET /v1/pets HTTP/1.1\r\nHost: a b<c\r\n" + authorizationHeader + "\r\n", 400},
 		{"a version that is none", "GET /v1/pets HTTP/9.9\r\nHost: x\r\n\r\n", 505},
 		{"HTTP/2 without TLS", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 404},
 		{"no version", "GET /v1/pets\r\n\r\n", 400},
@@ -81,9 +81,9 @@ func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 		{"a tunnel", "CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: 127.0.0.1:22\r\n\r\n", 404},
 		{"an expectation that is none", post + "Expect: miracles\r\nContent-Length: 29\r\n\r\n" + body, 417},
 		{"another protocol", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400},
-		{"an upgrade", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n" + keyLine + "\r\n", 200},
+		{"an upgrade", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n" + authorizationHeader + "\r\n", 200},
 	} {
-		a, err := p.shout(c.request)
+		a, err := p.sendRaw(c.request)
 		if err != nil || a.status != c.status {
 			t.Errorf("%s: got %v, %v, want %d", c.name, a, err, c.status)
 		}
@@ -110,9 +110,9 @@ func TestPipelinedResponsesComeInOrder(t *testing.T) {
 	var all strings.Builder
 	for i := range each {
 		body := pet{Name: fmt.Sprintf("Rex %d", i), CategoryID: 1}.json()
-		fmt.Fprintf(&all, "POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", keyLine, len(body), body)
-		fmt.Fprintf(&all, "GET /v1/pets?limit=1 HTTP/1.1\r\nHost: x\r\n%s\r\n", keyLine)
-		fmt.Fprintf(&all, "GET /v1/nothing HTTP/1.1\r\nHost: x\r\n%s\r\n", keyLine)
+		fmt.Fprintf(&all, "POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", authorizationHeader, len(body), body)
+		fmt.Fprintf(&all, "GET /v1/pets?limit=1 HTTP/1.1\r\nHost: x\r\n%s\r\n", authorizationHeader)
+		fmt.Fprintf(&all, "GET /v1/nothing HTTP/1.1\r\nHost: x\r\n%s\r\n", authorizationHeader)
 	}
 	if err := w.send(all.String()); err != nil {
 		t.Fatal(err)
@@ -135,14 +135,14 @@ func TestHostileBodiesAreRefused(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	p.create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
-	const most = 64 << 10
+	const maxBody = 64 << 10
 	bodies := []string{
-		strings.Repeat("[", most), strings.Repeat(`{"a":`, most/5), strings.Repeat("[", most/2) + strings.Repeat("]", most/2),
-		`{"name":` + strings.Repeat("[", most/2-10) + strings.Repeat("]", most/2-10) + `}`,
-		`{"petId":` + strings.Repeat("9", most-20) + `}`, `{"categoryId":1` + strings.Repeat("0", most-20) + `}`, `{"categoryId":0.` + strings.Repeat("0", most-30) + `1}`,
+		strings.Repeat("[", maxBody), strings.Repeat(`{"a":`, maxBody/5), strings.Repeat("[", maxBody/2) + strings.Repeat("]", maxBody/2),
+		`{"name":` + strings.Repeat("[", maxBody/2-10) + strings.Repeat("]", maxBody/2-10) + `}`,
+		`{"petId":` + strings.Repeat("9", maxBody-20) + `}`, `{"categoryId":1` + strings.Repeat("0", maxBody-20) + `}`, `{"categoryId":0.` + strings.Repeat("0", maxBody-30) + `1}`,
 		`{"petId":1e999999999}`, `{"petId":-1e-999999999}`, `{"overlapSeconds":1e308}`, `{"overlapSeconds":1e18446744073709551616}`, `{"petId":1E+0000000000000000000000000000001}`,
-		`{"name":"` + strings.Repeat(`\u0000`, most/8) + `"}`, `{"name":"` + strings.Repeat(`\\`, most/4) + `"}`, `{"scopes":[` + strings.Repeat(`"admin",`, most/10) + `"admin"]}`,
-		`{"types":[` + strings.Repeat(`null,`, most/10) + `null]}`, `{` + strings.Repeat(`"a":1,`, most/8) + `"b":1}`, `{"url":"` + strings.Repeat("x", most-20) + `"}`,
+		`{"name":"` + strings.Repeat(`\u0000`, maxBody/8) + `"}`, `{"name":"` + strings.Repeat(`\\`, maxBody/4) + `"}`, `{"scopes":[` + strings.Repeat(`"admin",`, maxBody/10) + `"admin"]}`,
+		`{"types":[` + strings.Repeat(`null,`, maxBody/10) + `null]}`, `{` + strings.Repeat(`"a":1,`, maxBody/8) + `"b":1}`, `{"url":"` + strings.Repeat("x", maxBody-20) + `"}`,
 		`{"__proto__":{"admin":true},"constructor":null}`, `{"$where":"sleep(1000)"}`, `{"name":{"$gt":""}}`, "\x00", "{\"name\":\"\xc0\xaf\"}", `{"name":"\ud800\ud800"}`,
 	}
 	for _, to := range []string{"POST /v1/pets", "PATCH /v1/pets/1", "POST /v1/categories", "PUT /v1/categories/1", "POST /v1/store/orders",
@@ -194,7 +194,7 @@ func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 	for _, to := range []string{"GET /v1/pets", "GET /v1/pets/1", "GET /v1/openapi.json", "OPTIONS /v1/pets", "POST /v1/pets", "PATCH /v1/pets/1", "GET /readyz"} {
 		for _, header := range headers {
 			for _, text := range hostile {
-				key := keyLine
+				key := authorizationHeader
 				if header == "Authorization" {
 					key = ""
 				}
@@ -202,7 +202,7 @@ func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 				if header == "Host" {
 					host = ""
 				}
-				a, err := p.shout(fmt.Sprintf("%s HTTP/1.1\r\n%s%s%s: %s\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", to, host, key, header, text))
+				a, err := p.sendRaw(fmt.Sprintf("%s HTTP/1.1\r\n%s%s%s: %s\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", to, host, key, header, text))
 				check(fmt.Sprintf("%s with %s: %.40q", to, header, text), a, err)
 			}
 		}

@@ -65,16 +65,16 @@ func (p *program) try(method, path, key, body string, fields ...string) (answer,
 		}
 		request.Header.Set(name, value)
 	}
-	response, err := p.client.Do(request)
+	httpResponse, err := p.client.Do(request)
 	if err != nil {
 		return answer{}, err
 	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
+	defer httpResponse.Body.Close()
+	content, err := io.ReadAll(httpResponse.Body)
 	if err != nil {
 		return answer{}, fmt.Errorf("%s %s: the answer is not whole: %w", method, path, err)
 	}
-	return answer{response.StatusCode, response.Header, string(content)}, nil
+	return answer{httpResponse.StatusCode, httpResponse.Header, string(content)}, nil
 }
 
 // get asks with the configured key, and expects that it works.

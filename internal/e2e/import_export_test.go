@@ -30,12 +30,12 @@ func TestImportAndExportShowProgressOnTerminal(t *testing.T) {
 	} {
 		command := exec.Command(binary, c.command, "pets.ndjson")
 		command.Dir, command.Env = f.dir, f.environment()
-		screen, err := pty.Start(command)
+		terminal, err := pty.Start(command)
 		if err != nil {
 			t.Fatal(err)
 		}
-		shown, _ := io.ReadAll(screen) // ends with an error when the program has ended
-		screen.Close()
+		shown, _ := io.ReadAll(terminal) // ends with an error when the program has ended
+		terminal.Close()
 		if err := command.Wait(); err != nil {
 			t.Errorf("%s: %v", c.command, err)
 		}

@@ -52,8 +52,8 @@ func TestRunningServiceRefusesRotatedAndRevokedKeys(t *testing.T) {
 	// Without one the old secrets end, and so does everything when the key is revoked.
 	r = f.run("keys", "rotate", "2", "--overlap", "0s")
 	last := strings.TrimSpace(r.stdout)
-	for _, gone := range []string{old, renewed} {
-		await(t, "the old secret to be refused", func() bool { return p.send("GET", "/v1/pets", gone, "").status == 401 })
+	for _, retired := range []string{old, renewed} {
+		await(t, "the old secret to be refused", func() bool { return p.send("GET", "/v1/pets", retired, "").status == 401 })
 	}
 	expectStatus(t, p.send("GET", "/v1/pets", last, ""), 200)
 	if r := f.run("keys", "revoke", "2"); r.code != 0 || r.stdout != "" {
@@ -71,10 +71,10 @@ func TestRunningServiceRefusesRotatedAndRevokedKeys(t *testing.T) {
 func TestKeyNamesAreEscapedInOutput(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
-	made := f.run("keys", "create", "--name", "a\u009b31mred \u202ex")
-	for _, r := range []result{made, f.run("keys", "list"), f.run("keys", "rotate", "1")} {
-		if said := r.stdout + r.stderr; r.code != 0 || !strings.Contains(said, `a\u009b31mred \u202ex`) || strings.ContainsAny(said, "\u009b\u202e") {
-			t.Errorf("%d: %q", r.code, said)
+	created := f.run("keys", "create", "--name", "a\u009b31mred \u202ex")
+	for _, r := range []result{created, f.run("keys", "list"), f.run("keys", "rotate", "1")} {
+		if output := r.stdout + r.stderr; r.code != 0 || !strings.Contains(output, `a\u009b31mred \u202ex`) || strings.ContainsAny(output, "\u009b\u202e") {
+			t.Errorf("%d: %q", r.code, output)
 		}
 	}
 }

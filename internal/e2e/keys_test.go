@@ -85,14 +85,14 @@ func TestKeyWorksUntilItExpires(t *testing.T) {
 		key = strings.TrimSpace(r.stdout)
 	}
 	await(t, "the key to expire", func() bool {
-		asked := time.Now()
+		sent := time.Now()
 		a := p.send("GET", "/v1/pets", key, "")
-		answered := time.Now()
-		if a.status == http.StatusUnauthorized && answered.Before(expires) {
-			t.Fatalf("refused %s too early", expires.Sub(answered))
+		received := time.Now()
+		if a.status == http.StatusUnauthorized && received.Before(expires) {
+			t.Fatalf("refused %s too early", expires.Sub(received))
 		}
-		if a.status == http.StatusOK && asked.After(expires) {
-			t.Fatalf("accepted %s too late", asked.Sub(expires))
+		if a.status == http.StatusOK && sent.After(expires) {
+			t.Fatalf("accepted %s too late", sent.Sub(expires))
 		}
 		return a.status == http.StatusUnauthorized
 	})

@@ -28,7 +28,7 @@ func buildAndRun(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "animalstore")
 	args := []string{"build", "-o", binary}
-	if testedForRaces() {
+	if raceEnabled() {
 		args = append(args, "-race")
 	}
 	if output, err := exec.Command("go", append(args, "animalstore/cmd/animalstore")...).CombinedOutput(); err != nil {
@@ -38,8 +38,8 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// testedForRaces tells whether these tests were built with -race; the program then is, too.
-func testedForRaces() bool {
+// raceEnabled tells whether these tests were built with -race; the program then is, too.
+func raceEnabled() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }

@@ -287,9 +287,9 @@ func (t *transcript) String() string {
 }
 
 // await asks again and again until it is so.
-func await(t *testing.T, what string, so func() bool) {
+func await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited %s for %s", patience, what)
 		}

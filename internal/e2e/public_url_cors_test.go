@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// forged is what a client can send to make a service believe that a proxy stands before it.
-var forged = []string{
+// forgedProxyHeaders is what a client can send to make a service believe that a proxy stands before it.
+var forgedProxyHeaders = []string{
 	"X-Forwarded-Host: evil.example.com", "X-Forwarded-Proto: https", "X-Forwarded-For: 192.0.2.1", "X-Forwarded-Port: 443",
 	"X-Forwarded-Prefix: /evil", "X-Original-Host: evil.example.com", "Forwarded: for=192.0.2.1;host=evil.example.com;proto=https",
 }
@@ -18,16 +18,16 @@ var forged = []string{
 func TestLinksUsePublicURLAndIgnoreForwardedHeaders(t *testing.T) {
 	t.Parallel()
 	const public, staging = "https://pets.example.com/shop/v1", "https://staging.example.com/v1"
-	const reached = "http://pets.internal:8080/v1" // what the request itself says
+	const requested = "http://pets.internal:8080/v1" // what the request itself says
 	tests := map[string]struct {
 		flags    []string
 		base     string
 		location string
 		servers  []string
 	}{
-		"none":    {nil, reached, "/v1/pets/", []string{reached}},
+		"none":    {nil, requested, "/v1/pets/", []string{requested}},
 		"public":  {[]string{"--public-url", public}, public, "/shop/v1/pets/", []string{public}},
-		"staging": {[]string{"--staging-url", staging}, reached, "/v1/pets/", []string{reached, staging}},
+		"staging": {[]string{"--staging-url", staging}, requested, "/v1/pets/", []string{requested, staging}},
 		"both": {[]string{"--public-url", public, "--staging-url", staging}, public, "/shop/v1/pets/",
 			[]string{public, staging}},
 		"staging itself": {[]string{"--environment", "staging", "--public-url", staging, "--staging-url", staging}, staging,
@@ -43,14 +43,14 @@ func TestLinksUsePublicURLAndIgnoreForwardedHeaders(t *testing.T) {
 					t.Errorf("Location: %q", location)
 				}
 			}
-			for who, fields := range map[string][]string{"honest": nil, "forged": forged} {
+			for headers, fields := range map[string][]string{"honest": nil, "forged": forgedProxyHeaders} {
 				fields = append([]string{"Host: pets.internal:8080"}, fields...)
 				a := p.send("GET", "/v1/pets?limit=1", adminKey, "", fields...)
 				expectStatus(t, a, 200)
 				link := a.header.Get("Link")
 				if !strings.Contains(link, "<"+test.base+`/pets?limit=1>; rel="first"`) ||
 					!strings.Contains(link, "<"+test.base+`/pets?cursor=`) || strings.Contains(link, "evil") {
-					t.Errorf("%s: Link: %s", who, link)
+					t.Errorf("%s: Link: %s", headers, link)
 				}
 				a = p.send("GET", "/v1/openapi.json", "", "", fields...)
 				document := decode[struct{ Servers []struct{ URL string } }](t, a.body)
@@ -59,12 +59,12 @@ func TestLinksUsePublicURLAndIgnoreForwardedHeaders(t *testing.T) {
 					servers = append(servers, server.URL)
 				}
 				if diff := cmp.Diff(test.servers, servers); diff != "" {
-					t.Errorf("%s: servers (-want +got):\n%s", who, diff)
+					t.Errorf("%s: servers (-want +got):\n%s", headers, diff)
 				}
 				a = p.send("GET", "/v1/openapi.yaml", "", "", fields...)
 				for _, server := range test.servers {
 					if !strings.Contains(a.body, server) || strings.Contains(a.body, "evil") {
-						t.Errorf("%s: the YAML document does not name %s alone", who, server)
+						t.Errorf("%s: the YAML document does not name %s alone", headers, server)
 					}
 				}
 			}
