@@ -18,7 +18,7 @@ import (
 	"animalstore/client"
 )
 
-// flakyTransport is a road on which what is read breaks off now and then.
+// flakyTransport is a transport whose response bodies break off after a random number of bytes.
 type flakyTransport struct{ http.RoundTripper }
 
 func (f flakyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -36,15 +36,15 @@ type flakyBody struct {
 
 func (b *flakyBody) Read(p []byte) (int, error) {
 	if b.remaining <= 0 {
-		return 0, errors.New("the road has ended")
+		return 0, errors.New("connection lost (simulated)")
 	}
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.remaining)])
 	b.remaining -= n
 	return n, err
 }
 
-// TestFollowersReceiveEveryEventOnce writes on all nodes while they are killed again and again, and followers whose connections break,
-// too, are told of everything once and in order.
+// TestFollowersReceiveEveryEventOnce writes on all nodes while nodes are killed and the followers' connections break: every
+// follower receives every event once and in order.
 func TestFollowersReceiveEveryEventOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("file", func(t *testing.T) {
@@ -73,7 +73,7 @@ func testFollowersThroughKills(t *testing.T, f *folder, n int) {
 			for i := 0; killing.Load(); i++ {
 				pet, err := c.CreatePet(t.Context(), client.NewPet{Name: fmt.Sprintf("%d of %d", i, w), CategoryID: int64(i % 3)})
 				if err != nil {
-					continue // what is not acknowledged may be there or not
+					continue // an unacknowledged animal may exist or not
 				}
 				mu.Lock()
 				acknowledged[pet.ID] = true
@@ -95,7 +95,7 @@ func testFollowersThroughKills(t *testing.T, f *folder, n int) {
 			for event, err := range c.Follow(followContext, "0", client.EventFilter{}) {
 				if err != nil {
 					if followContext.Err() == nil {
-						t.Errorf("the follower %d: %v", i, err)
+						t.Errorf("follower %d: %v", i, err)
 					}
 					return
 				}
@@ -105,7 +105,7 @@ func testFollowersThroughKills(t *testing.T, f *folder, n int) {
 		})
 	}
 	for k := range kills {
-		await(t, "some to be written", func() bool {
+		await(t, "more animals to be created", func() bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return len(acknowledged) > 20*(k+1)
@@ -137,29 +137,29 @@ func testFollowersThroughKills(t *testing.T, f *folder, n int) {
 		}
 	}
 	for i := range followers {
-		await(t, fmt.Sprintf("the follower %d", i), func() bool { return reached[i].Load() == any(last) })
+		await(t, fmt.Sprintf("follower %d to receive the last event", i), func() bool { return reached[i].Load() == any(last) })
 	}
 	stopFollowing()
 	following.Wait()
 	for i, feed := range feeds {
 		if diff := cmp.Diff(want, feed); diff != "" {
-			t.Errorf("the follower %d was told something else:\n%s", i, diff)
+			t.Errorf("events of follower %d (-want +got):\n%s", i, diff)
 		}
 	}
 	for id := range acknowledged {
 		if eventCount[id] != 1 {
-			t.Errorf("the animal %d was acknowledged, and told of %d times", id, eventCount[id])
+			t.Errorf("pet.created events of acknowledged animal %d: got %d, want 1", id, eventCount[id])
 		}
 	}
 	for _, pet := range nodes[0].walk() {
 		if eventCount[pet.ID] != 1 {
-			t.Errorf("the animal %d is there, and told of %d times", pet.ID, eventCount[pet.ID])
+			t.Errorf("pet.created events of stored animal %d: got %d, want 1", pet.ID, eventCount[pet.ID])
 		}
 	}
 }
 
-// TestEventsReachFollowersOfOtherNodes streams from one node what is written on another. How long it takes is for people to read: the
-// promise is a second.
+// TestEventsReachFollowersOfOtherNodes streams from one node the events of another. The latency is only logged; the promise is
+// one second.
 func TestEventsReachFollowersOfOtherNodes(t *testing.T) {
 	t.Parallel()
 	const rounds = 20
@@ -178,7 +178,7 @@ func TestEventsReachFollowersOfOtherNodes(t *testing.T) {
 				break
 			}
 			if event.Subject == "" {
-				t.Errorf("%+v", event)
+				t.Errorf("got an event without a subject: %+v", event)
 			}
 			arrivals <- time.Now()
 		}
@@ -193,9 +193,9 @@ func TestEventsReachFollowersOfOtherNodes(t *testing.T) {
 		case at := <-arrivals:
 			latencies = append(latencies, max(0, at.Sub(written)))
 		case <-time.After(patience):
-			t.Fatalf("the event %d does not come", i)
+			t.Fatalf("event %d did not arrive within %s", i, patience)
 		}
 	}
 	slices.Sort(latencies)
-	t.Logf("from the answer on one node to the stream on another: half within %v, all within %v", latencies[rounds/2], latencies[rounds-1])
+	t.Logf("latency from the response of one node to the stream of another: median %v, maximum %v", latencies[rounds/2], latencies[rounds-1])
 }

@@ -14,11 +14,11 @@ import (
 	"unsafe"
 )
 
-// TestFullDiskRefusesWritesAndRecovers fills the disk under a running service: what is written is refused and leaves nothing, what is read goes on, and
-// when there is room again, it goes on as if nothing had been.
+// TestFullDiskRefusesWritesAndRecovers fills the disk under a running service: writes get 503 and leave nothing behind, reads
+// continue, and writes succeed again as soon as there is space.
 func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 	t.Parallel()
-	t.Run("a limit of the size of files", func(t *testing.T) { // which needs no rights
+	t.Run("file size limit", func(t *testing.T) { // needs no privileges
 		t.Parallel()
 		f := newFolderWithKey(t)
 		p := f.serve("--demo")
@@ -32,16 +32,16 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 	}
 	err := syscall.Mount("tmpfs", f.path("disk"), "tmpfs", 0, "size=4m")
 	if errors.Is(err, syscall.EPERM) {
-		return // only an administrator can have a disk that small
+		return // only root can mount a disk this small
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // after the end of the program
+	t.Cleanup(func() { // runs after the program has exited
 		if err := syscall.Unmount(f.path("disk"), 0); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Run("a file system without room", func(t *testing.T) {
+	t.Run("full file system", func(t *testing.T) {
 		f.t = t
 		p := f.serve("--demo", "--database", "disk/animalstore.db")
 		ballast := f.path("disk/ballast")
@@ -59,10 +59,10 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 			}
 			expectRefusal(t, f.run("backup", "--database", "disk/animalstore.db", "disk/backup.db"), 1, "cannot write the backup", "full")
 			if left, err := filepath.Glob(f.path("disk/*backup*")); err != nil || len(left) > 0 {
-				t.Errorf("%q was left behind, %v", left, err)
+				t.Errorf("files left behind: got %q, %v, want none", left, err)
 			}
 			if left, err := filepath.Glob(f.path("disk/.*")); err != nil || len(left) > 0 {
-				t.Errorf("%q was left behind, %v", left, err)
+				t.Errorf("files left behind: got %q, %v, want none", left, err)
 			}
 		}, func() {
 			if err := os.Remove(ballast); err != nil {
@@ -72,7 +72,7 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 	})
 }
 
-// limitFiles lets a running program write no file beyond a size, which needs no rights.
+// limitFiles sets the maximum file size of a running program, which needs no privileges.
 func limitFiles(t *testing.T, p *program, size uint64) {
 	t.Helper()
 	var limit syscall.Rlimit
@@ -84,7 +84,7 @@ func limitFiles(t *testing.T, p *program, size uint64) {
 		}
 	}
 	prlimit(nil, &limit)
-	limit.Cur = min(size, limit.Max) // more than the machine allows cannot be asked for
+	limit.Cur = min(size, limit.Max) // the hard limit cannot be exceeded
 	prlimit(&limit, nil)
 }
 
@@ -108,14 +108,14 @@ func testFullDisk(t *testing.T, f *folder, p *program, database string, fill, fr
 			case http.StatusServiceUnavailable:
 				expectError(t, a, 503, "unavailable")
 				if a.header.Get("Retry-After") == "" {
-					t.Error("no Retry-After")
+					t.Error("503 without Retry-After")
 				}
 				refused++
 			default:
-				t.Fatalf("%v", a)
+				t.Fatalf("POST /v1/pets on a full disk: got %v, want status 201 or 503", a)
 			}
-			if a := p.send("GET", "/v1/pets?limit=1&q="+fmt.Sprint(round, "-", i), partner, ""); a.status != 200 { // asked for the first time
-				t.Fatalf("a read: %v", a)
+			if a := p.send("GET", "/v1/pets?limit=1&q="+fmt.Sprint(round, "-", i), partner, ""); a.status != 200 { // not cached
+				t.Fatalf("read on a full disk: got %v, want status 200", a)
 			}
 		}
 		if a := p.send("POST", "/v1/store/orders", partner, order); a.status == 201 {
@@ -123,15 +123,15 @@ func testFullDisk(t *testing.T, f *folder, p *program, database string, fill, fr
 		} else {
 			expectError(t, a, 503, "unavailable")
 			if a := p.get(fmt.Sprint("/v1/store/orders?petId=", wanted.ID)); round == 0 && a.body != "[]\n" {
-				t.Errorf("an order was refused, and there is %v", a)
+				t.Errorf("orders after a refused order: got %v, want none", a)
 			}
 		}
 		if got := len(p.walk()); got != acknowledged {
-			t.Errorf("%d animals were acknowledged, and %d are there", acknowledged, got)
+			t.Errorf("animals: got %d, want the %d acknowledged ones", got, acknowledged)
 		}
 		expectStatus(t, p.send("GET", "/livez", "", ""), 200)
 		free()
-		p.create(pet{Name: fmt.Sprint("after round ", round)}) // at once, and without a restart
+		p.create(pet{Name: fmt.Sprint("after round ", round)}) // immediately, without a restart
 		acknowledged++
 		a := p.send("POST", "/v1/store/orders", partner, order)
 		expectStatus(t, a, 201)
@@ -139,18 +139,18 @@ func testFullDisk(t *testing.T, f *folder, p *program, database string, fill, fr
 		f.mustRun("check", "--database", database)
 	}
 	if got := len(p.walk()); got != acknowledged {
-		t.Errorf("%d animals were acknowledged, and %d are there", acknowledged, got)
+		t.Errorf("animals: got %d, want the %d acknowledged ones", got, acknowledged)
 	}
 	p.stop()
 	f.mustRun("check", "--database", database)
 	q := f.serve("--database", database)
 	if got := len(q.walk()); got != acknowledged {
-		t.Errorf("after a restart, %d animals of %d are there", got, acknowledged)
+		t.Errorf("animals after a restart: got %d, want %d", got, acknowledged)
 	}
 	q.stop()
 }
 
-// TestBackupOnFullDiskLeavesNoFiles leaves nothing of a backup that there is no room for, also for those who cannot mount a disk.
+// TestBackupOnFullDiskLeavesNoFiles simulates the full disk with a file size limit, which needs no privileges.
 func TestBackupOnFullDiskLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
