@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestInvalidSettingsAreRefused gives wrong values by flag and by variable. Each stops the start with one line that names the culprit,
-// before anything is written.
+// TestInvalidSettingsAreRefused passes invalid values by flag and by variable. Each prevents the start with one line that names
+// the flag or variable, before anything is written.
 func TestInvalidSettingsAreRefused(t *testing.T) {
 	t.Parallel()
 	baseURLs := []string{
@@ -17,7 +17,7 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 		"https://pets.example.com/v1/", "https://pets.example.com/v2", "https://pets.example.com/xv1", "ftp://pets.example.com/v1", "https:///v1",
 		"https://:443/v1", "https://me@pets.example.com/v1", "https://pets.example.com/v1?a=b",
 		"https://pets.example.com/v1#a", "https://pets example.com/v1", "https://pets.example.com/%zz/v1",
-		"https://pets.example.com>/v1", // it would end the address in a Link header
+		"https://pets.example.com>/v1", // ">" would end the URL in a Link header
 	}
 	tests := []struct {
 		flag, variable string
@@ -62,7 +62,7 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 						t.Errorf("%q names neither %s nor %s", r.stderr, test.flag, test.variable)
 					}
 					if strings.Contains(r.stderr, "secret") {
-						t.Errorf("a password is shown: %s", r.stderr)
+						t.Errorf("the password is in the error message %q", r.stderr)
 					}
 				})
 			}
@@ -70,7 +70,7 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 	}
 }
 
-// TestFlagsWithoutValuesAreRefused gives flags without a value where one is needed. As a variable that is the same as none.
+// TestFlagsWithoutValuesAreRefused passes flags without their required value. An empty variable, in contrast, counts as unset.
 func TestFlagsWithoutValuesAreRefused(t *testing.T) {
 	t.Parallel()
 	for flag := range strings.FieldsSeq("--addr= --database= --environment= --addr --database --environment --public-url " +
@@ -81,7 +81,7 @@ func TestFlagsWithoutValuesAreRefused(t *testing.T) {
 	}
 }
 
-// TestInvalidConfiguredKeysAreRefusedAndHidden configures keys that cannot be used. None is ever shown.
+// TestInvalidConfiguredKeysAreRefusedAndHidden configures invalid keys, which must not appear in the error message.
 func TestInvalidConfiguredKeysAreRefusedAndHidden(t *testing.T) {
 	t.Parallel()
 	keys := map[string]string{
@@ -100,7 +100,7 @@ func TestInvalidConfiguredKeysAreRefusedAndHidden(t *testing.T) {
 				expectUsageError(t, newFolder(t, "ANIMALSTORE_API_KEY="+key), "ANIMALSTORE_API_KEY", "serve"),
 			} {
 				if strings.Contains(r.stderr, key[:8]) {
-					t.Errorf("the key is shown: %s", r.stderr)
+					t.Errorf("the key is in the error message %q", r.stderr)
 				}
 			}
 		})
@@ -121,13 +121,13 @@ func TestInvalidCommandsAreRefused(t *testing.T) {
 		"extra":        {"serve", "extra"},
 		"mend":         {"keys", "mend"},
 		"--name":       {"keys", "create"},
-		"--api-key":    {"serve", "--api-key", adminKey}, // a secret in the process list
+		"--api-key":    {"serve", "--api-key", adminKey}, // it would show in the process list
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) { expectUsageError(t, newFolder(t), names, args...) })
 	}
 }
 
-// Who names no command, or only the first half of one, sees which there are.
+// TestIncompleteCommandsListSubcommands runs the program without a command and with only the first word of one.
 func TestIncompleteCommandsListSubcommands(t *testing.T) {
 	t.Parallel()
 	for words, args := range map[string][]string{
@@ -140,24 +140,24 @@ func TestIncompleteCommandsListSubcommands(t *testing.T) {
 		f := newFolder(t)
 		r := f.run(args...)
 		if r.code != 2 || r.stdout != "" || strings.Count(r.stderr, "Usage:") != 1 || len(f.names()) != 0 {
-			t.Errorf("%q: %+v", args, r)
+			t.Errorf("%q: got %v, want exit code 2 and the usage on stderr, and no files", args, r)
 		}
 		for word := range strings.FieldsSeq(words) {
 			if !strings.Contains(r.stderr, word) {
-				t.Errorf("%q does not name %q:\n%s", args, word, r.stderr)
+				t.Errorf("%q: the output does not contain %q:\n%s", args, word, r.stderr)
 			}
 		}
 	}
 }
 
-// expectUsageError runs the program and expects that it refuses, naming what is wrong, and leaves the folder empty.
+// expectUsageError runs the program and expects exit code 2, a message that contains names, and no files.
 func expectUsageError(t *testing.T, f *folder, names string, args ...string) result {
 	t.Helper()
 	f.variables = slices.Insert(f.variables, 0, "ANIMALSTORE_ADDR="+takenAddr(t))
 	r := f.run(args...)
 	expectRefusal(t, r, 2, names)
 	if names := f.names(); len(names) != 0 {
-		t.Errorf("the folder is not empty any more: %q", names)
+		t.Errorf("files: got %q, want none", names)
 	}
 	return r
 }
@@ -174,20 +174,20 @@ func TestHelpAndVersionPrintToStdout(t *testing.T) {
 	} {
 		r := newFolder(t).run(args...)
 		if r.code != 0 || r.stderr != "" {
-			t.Errorf("%q: exit code %d, and on stderr %q", args, r.code, r.stderr)
+			t.Errorf("%q: got %v, want exit code 0 and nothing on stderr", args, r)
 		}
 		for word := range strings.FieldsSeq(words) {
 			if !strings.Contains(r.stdout, word) {
-				t.Errorf("%q does not name %q:\n%s", args, word, r.stdout)
+				t.Errorf("%q: the output does not contain %q:\n%s", args, word, r.stdout)
 			}
 		}
 		if strings.Count(r.stdout, "Usage:") > 1 {
-			t.Errorf("%q helps twice:\n%s", args, r.stdout)
+			t.Errorf("%q prints the usage twice:\n%s", args, r.stdout)
 		}
 	}
 }
 
-// settings are all settings of the service, chosen so that each can be told from outside.
+// settings are settings of the service that can be observed from outside.
 type settings struct{ database, environment, publicURL, stagingURL, key, origin, date, demo string }
 
 var (
@@ -213,7 +213,7 @@ func (c settings) flags(keyFile string) []string {
 	}
 }
 
-// observeSettings looks at a running service, of which the key is known, from outside.
+// observeSettings derives the settings of a running service from its responses, its log and its files.
 func observeSettings(p *program, f *folder, key string) settings {
 	p.t.Helper()
 	c := settings{key: key, demo: "false", date: "2030-12-04"}
@@ -264,7 +264,7 @@ func TestFlagsOverrideVariables(t *testing.T) {
 	}
 }
 
-// TestFlagsExcuseWrongVariables: what is not used need not be right.
+// TestFlagsOverrideInvalidVariables: a variable that a flag overrides is not validated.
 func TestFlagsOverrideInvalidVariables(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -277,7 +277,7 @@ func TestFlagsOverrideInvalidVariables(t *testing.T) {
 	}
 }
 
-// TestEmptyVariables: a variable that is set to nothing is not set.
+// TestEmptyVariablesCountAsUnset sets every variable to the empty string and expects the defaults.
 func TestEmptyVariablesCountAsUnset(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -287,11 +287,11 @@ func TestEmptyVariablesCountAsUnset(t *testing.T) {
 	}
 	p := f.serve()
 	if !slices.Contains(f.names(), "animalstore.db") {
-		t.Errorf("no animalstore.db among %q", f.names())
+		t.Errorf("files: got %q, want animalstore.db among them", f.names())
 	}
 	key := strings.TrimSpace(f.run("keys", "create", "--name", "n").stdout)
 	expectStatus(t, p.send("GET", "/v1/pets", key, ""), 200)
 	if !strings.HasPrefix(key, "ask_live_") {
-		t.Errorf("the key %s is not one of production", key)
+		t.Errorf("key: got %s, want a production key", key)
 	}
 }
