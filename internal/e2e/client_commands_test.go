@@ -213,7 +213,7 @@ func TestCommandsRejectResponsesFromOtherServers(t *testing.T) {
 	}))
 	defer other.Close()
 	f := newFolder(t, "ANIMALSTORE_KEY=x", "ANIMALSTORE_URL="+other.URL+"/v1")
-	expectRefusal(t, f.run("pets", "list"), 6, "does not come from the service. Is --url, or ANIMALSTORE_URL, the address")
+	expectRefusal(t, f.run("pets", "list"), 6, "does not come from the service. Is --url or ANIMALSTORE_URL the URL")
 	expectRefusal(t, f.run("inventory"), 5, `\u001b[2J\u009b2J Beware.`)
 	expectRefusal(t, f.run("orders", "list"), 6, "cannot reach the service at "+other.URL+": EOF")
 	expectRefusal(t, f.run("orders", "place", "--pet", "1"), 6, "the change may have been made anyway: check before you retry")
