@@ -66,7 +66,7 @@ func TestCopyToPostgresAndBackKeepsEverything(t *testing.T) {
 		source, _, _ := strings.Cut(from, "?") // the output leaves out the URL parameters
 		target, _, _ := strings.Cut(to, "?")
 		if r.code != 0 || !regexp.MustCompile(`(?m)^pets \d+ rows, sha256 [0-9a-f]{64}, ids go on after \d+$`).MatchString(r.stdout) ||
-			!strings.Contains(r.stderr, "checking kept_answers: 1 of 1 rows\n") || !strings.Contains(r.stderr, "\nCopied "+source+" to "+target+",") {
+			!strings.Contains(r.stderr, "checking kept_answers: 1 of 1 rows\n") || !strings.Contains(r.stderr, "\nCopied "+source+" to "+target+" and verified the copy.\n") {
 			t.Fatalf("copy %s to %s: got %v, want exit code 0, row counts and progress", from, to, r)
 		}
 		expectRefusal(t, f.run("copy", "--database", from, "--to", to), 1, "the target", "not empty")

@@ -85,7 +85,7 @@ func TestDemoRefusesNonEmptyDatabase(t *testing.T) {
 		p := f.serve()
 		p.create(pet{Name: "Rex"})
 		p.stop()
-		expectRefusal(t, f.run("serve", "--addr", "127.0.0.1:0", "--demo"), 1, "--demo fills an empty database only", "it already has", "--database")
+		expectRefusal(t, f.run("serve", "--addr", "127.0.0.1:0", "--demo"), 1, "--demo needs an empty database", "it already has", "--database")
 		if got := f.serve().walk(); len(got) != 1 || got[0].Name != "Rex" {
 			t.Errorf("animals: got %+v, want only Rex", got)
 		}
