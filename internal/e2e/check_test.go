@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestCheckBesideService looks through a store while it is written, on both engines, and tells what is wrong with which row.
-func TestCheckBesideService(t *testing.T) {
+// TestCheckWorksWhileServiceWrites checks a store under load, on both engines. Then it damages rows in the SQLite file and
+// expects check to name each of them.
+func TestCheckWorksWhileServiceWrites(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, database string) {
 		f := newFolderWithKey(t)
@@ -19,7 +20,7 @@ func TestCheckBesideService(t *testing.T) {
 		checking.Go(func() {
 			for s.ended.Load() == 0 {
 				if r := f.run("check"); r.code != 0 || r.stdout != "" || !strings.HasPrefix(r.stderr, "No problems found in ") {
-					t.Errorf("%+v", r)
+					t.Errorf("check under load: got %v, want exit code 0 and no findings", r)
 					return
 				}
 			}
@@ -33,7 +34,7 @@ func TestCheckBesideService(t *testing.T) {
 			lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
 			if r.code != 1 || len(lines) != 2 || !strings.HasPrefix(lines[0], "inventory sold: counted -1, found ") ||
 				!strings.HasPrefix(lines[1], `pets 7: its search text is "X\x1b", but its name is `) || r.stderr != "animalstore: animalstore.db has 2 findings\n" {
-				t.Errorf("%+v", r)
+				t.Errorf("check of damaged rows: got %v, want exit code 1 and the 2 findings", r)
 			}
 		}
 	})

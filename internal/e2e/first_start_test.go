@@ -10,17 +10,17 @@ import (
 	"github.com/creack/pty"
 )
 
-// A secret as it is issued.
+// Issued keys of production and of staging.
 var (
 	liveKey = regexp.MustCompile(`\bask_live_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}\b`)
 	testKey = regexp.MustCompile(`\bask_test_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}\b`)
 )
 
-// serveOnTerminal starts the service as somebody at a keyboard does.
+// serveOnTerminal starts the service with a pseudo-terminal as its stdin, stdout and stderr.
 func (f *folder) serveOnTerminal(args ...string) *program {
 	f.t.Helper()
 	command := f.serveCommand(args...)
-	screen, err := pty.Start(command)
+	terminal, err := pty.Start(command)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -28,10 +28,10 @@ func (f *folder) serveOnTerminal(args ...string) *program {
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		io.Copy(output, screen) // ends with an error when the program has ended
+		io.Copy(output, terminal) // fails when the program exits
 	}()
 	f.t.Cleanup(func() {
-		screen.Close()
+		terminal.Close()
 		<-copied
 	})
 	p := f.watch(command, output)
@@ -39,11 +39,11 @@ func (f *folder) serveOnTerminal(args ...string) *program {
 	return p
 }
 
-// TestFirstStartOnTerminal takes what the first start shows at its word.
-func TestFirstStartOnTerminal(t *testing.T) {
+// TestFirstStartOnTerminalShowsWorkingKey runs the curl command that the first start shows.
+func TestFirstStartOnTerminalShowsWorkingKey(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
-		t.Fatalf("this test runs the line that new users are shown, and needs curl for that: %v", err)
+		t.Fatalf("this test runs the curl command that new users see, and needs curl: %v", err)
 	}
 	for environment, pattern := range map[string]*regexp.Regexp{"production": liveKey, "staging": testKey} {
 		t.Run(environment, func(t *testing.T) {
@@ -63,70 +63,70 @@ func TestFirstStartOnTerminal(t *testing.T) {
 				}
 			}
 			if len(keys) != 1 || len(commands) != 1 {
-				t.Fatalf("got the keys %q and the commands %q, want one of each", keys, commands)
+				t.Fatalf("got keys %q and commands %q, want one of each", keys, commands)
 			}
 			if r := f.shell(commands[0]); r.code != 0 || r.stdout != "[]\n" {
-				t.Errorf("%s: %+v", commands[0], r)
+				t.Errorf("%s: got %v, want exit code 0 and an empty list", commands[0], r)
 			}
-			expectStatus(t, p.send("GET", "/metrics", keys[0], ""), 200) // it may do everything
+			expectStatus(t, p.send("GET", "/metrics", keys[0], ""), 200) // the key has the scope admin
 
 			p.stop()
 			second := f.serveOnTerminal("--environment", environment)
 			if output := second.output.String(); strings.Contains(output, "ask_") || strings.Contains(output, "curl") {
-				t.Error("the second start shows a key")
+				t.Error("the second start shows a key or a curl command")
 			}
 			expectStatus(t, second.send("GET", "/v1/pets", keys[0], ""), 200)
 		})
 	}
 }
 
-// TestFirstStartElsewhere: what would end up in a log is not shown, and not made.
-func TestFirstStartElsewhere(t *testing.T) {
+// TestFirstStartWithoutTerminalCreatesNoKey: a key would end up in a log, so the log only says how to create one.
+func TestFirstStartWithoutTerminalCreatesNoKey(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	p := f.serve()
 	const how = "animalstore keys create"
-	p.awaitOutput("how to make a key", func(output string) bool { return strings.Contains(output, how) })
+	p.awaitOutput("how to create a key", func(output string) bool { return strings.Contains(output, how) })
 	if n := strings.Count(p.output.String(), how); n != 1 {
-		t.Errorf("the log says %d times how to make a key", n)
+		t.Errorf("hints how to create a key: got %d, want 1", n)
 	}
 	if strings.Contains(p.output.String(), "ask_") {
-		t.Error("the log shows a key")
+		t.Error("the log contains a key")
 	}
 	if id := f.nextKeyID(); id != "1" {
-		t.Errorf("the first key that is made has the id %s", id)
+		t.Errorf("id of the first created key: got %s, want 1", id)
 	}
 	p.stop()
 	second := f.serve()
-	second.stop() // now all that it wrote has arrived
+	second.stop() // all of its output has arrived now
 	if strings.Contains(second.output.String(), "keys create") {
-		t.Error("the second start tells how to make a key, though there is one")
+		t.Error("the second start says how to create a key, although one exists")
 	}
 }
 
-// TestFirstStartWithConfiguredKey: whoever brings a key needs none.
-func TestFirstStartWithConfiguredKey(t *testing.T) {
+// TestFirstStartWithConfiguredKeyCreatesNoKey: the configured key is enough.
+func TestFirstStartWithConfiguredKeyCreatesNoKey(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serveOnTerminal()
 	if output := p.output.String(); strings.Contains(output, "ask_") || strings.Contains(output, "keys create") {
-		t.Error("the start speaks of a key")
+		t.Error("the output contains a key or says how to create one")
 	}
 	p.get("/v1/pets")
 	if id := f.nextKeyID(); id != "1" {
-		t.Errorf("the first key that is made has the id %s", id)
+		t.Errorf("id of the first created key: got %s, want 1", id)
 	}
 }
 
-var madeKey = regexp.MustCompile(`^Created key ([0-9]+) `)
+var createdKey = regexp.MustCompile(`^Created key ([0-9]+) `)
 
-// nextKeyID makes a key and returns its id. Ids are given in order, so 1 tells that there was none before.
+// nextKeyID creates a key and returns its id. Ids are assigned in order, so 1 means that no key existed before.
 func (f *folder) nextKeyID() string {
 	f.t.Helper()
 	r := f.run("keys", "create", "--name", "next")
-	match := madeKey.FindStringSubmatch(r.stderr)
+	match := createdKey.FindStringSubmatch(r.stderr)
 	if match == nil {
-		f.t.Fatalf("no key was made: %+v", r)
+		f.t.Fatalf("keys create: got %v, want the id of the new key", r)
 	}
 	return match[1]
 }

@@ -14,15 +14,15 @@ import (
 	"unsafe"
 )
 
-// TestFullDisk fills the disk under a running service: what is written is refused and leaves nothing, what is read goes on, and
-// when there is room again, it goes on as if nothing had been.
-func TestFullDisk(t *testing.T) {
+// TestFullDiskRefusesWritesAndRecovers fills the disk under a running service: writes get 503 and leave nothing behind, reads
+// continue, and writes succeed again as soon as there is space.
+func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 	t.Parallel()
-	t.Run("a limit of the size of files", func(t *testing.T) { // which needs no rights
+	t.Run("file size limit", func(t *testing.T) { // needs no privileges
 		t.Parallel()
 		f := newFolderWithKey(t)
 		p := f.serve("--demo")
-		fullDisk(t, f, p, "animalstore.db",
+		testFullDisk(t, f, p, "animalstore.db",
 			func() { limitFiles(t, p, uint64(fileSize(f.path("animalstore.db-wal")))) },
 			func() { limitFiles(t, p, math.MaxUint64) })
 	})
@@ -32,20 +32,20 @@ func TestFullDisk(t *testing.T) {
 	}
 	err := syscall.Mount("tmpfs", f.path("disk"), "tmpfs", 0, "size=4m")
 	if errors.Is(err, syscall.EPERM) {
-		return // only an administrator can have a disk that small
+		return // only root can mount a disk this small
 	} else if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { // after the end of the program
+	t.Cleanup(func() { // runs after the program has exited
 		if err := syscall.Unmount(f.path("disk"), 0); err != nil {
 			t.Error(err)
 		}
 	})
-	t.Run("a file system without room", func(t *testing.T) {
+	t.Run("full file system", func(t *testing.T) {
 		f.t = t
 		p := f.serve("--demo", "--database", "disk/animalstore.db")
 		ballast := f.path("disk/ballast")
-		fullDisk(t, f, p, "disk/animalstore.db", func() {
+		testFullDisk(t, f, p, "disk/animalstore.db", func() {
 			file, err := os.OpenFile(ballast, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 			if err != nil {
 				t.Fatal(err)
@@ -59,10 +59,10 @@ func TestFullDisk(t *testing.T) {
 			}
 			expectRefusal(t, f.run("backup", "--database", "disk/animalstore.db", "disk/backup.db"), 1, "cannot write the backup", "full")
 			if left, err := filepath.Glob(f.path("disk/*backup*")); err != nil || len(left) > 0 {
-				t.Errorf("%q was left behind, %v", left, err)
+				t.Errorf("files left behind: got %q, %v, want none", left, err)
 			}
 			if left, err := filepath.Glob(f.path("disk/.*")); err != nil || len(left) > 0 {
-				t.Errorf("%q was left behind, %v", left, err)
+				t.Errorf("files left behind: got %q, %v, want none", left, err)
 			}
 		}, func() {
 			if err := os.Remove(ballast); err != nil {
@@ -72,28 +72,28 @@ func TestFullDisk(t *testing.T) {
 	})
 }
 
-// limitFiles lets a running program write no file beyond a size, which needs no rights.
+// limitFiles sets the maximum file size of a running program, which needs no privileges.
 func limitFiles(t *testing.T, p *program, size uint64) {
 	t.Helper()
 	var limit syscall.Rlimit
-	prlimit := func(changed, was *syscall.Rlimit) {
+	prlimit := func(newLimit, oldLimit *syscall.Rlimit) {
 		_, _, errno := syscall.RawSyscall6(syscall.SYS_PRLIMIT64, uintptr(p.command.Process.Pid), syscall.RLIMIT_FSIZE,
-			uintptr(unsafe.Pointer(changed)), uintptr(unsafe.Pointer(was)), 0, 0)
+			uintptr(unsafe.Pointer(newLimit)), uintptr(unsafe.Pointer(oldLimit)), 0, 0)
 		if errno != 0 {
 			t.Fatal(errno)
 		}
 	}
 	prlimit(nil, &limit)
-	limit.Cur = min(size, limit.Max) // more than the machine allows cannot be asked for
+	limit.Cur = min(size, limit.Max) // the hard limit cannot be exceeded
 	prlimit(&limit, nil)
 }
 
-func fullDisk(t *testing.T, f *folder, p *program, database string, fill, free func()) {
+func testFullDisk(t *testing.T, f *folder, p *program, database string, fill, free func()) {
 	p.bereft = true
 	partner := f.createKey("--name", "partner", "--database", database)
 	wanted, _ := p.create(pet{Name: "wanted", Status: "available"})
 	order := fmt.Sprintf(`{"petId":%d}`, wanted.ID)
-	there := len(p.walk())
+	acknowledged := len(p.walk())
 	expectStatus(t, p.send("GET", "/v1/pets", partner, ""), 200)
 	for round := range 3 {
 		fill()
@@ -104,18 +104,18 @@ func fullDisk(t *testing.T, f *folder, p *program, database string, fill, free f
 				"Idempotency-Key: "+strings.ReplaceAll(name, " ", "-"))
 			switch a.status {
 			case http.StatusCreated:
-				there++
+				acknowledged++
 			case http.StatusServiceUnavailable:
 				expectError(t, a, 503, "unavailable")
 				if a.header.Get("Retry-After") == "" {
-					t.Error("no Retry-After")
+					t.Error("503 without Retry-After")
 				}
 				refused++
 			default:
-				t.Fatalf("%v", a)
+				t.Fatalf("POST /v1/pets on a full disk: got %v, want status 201 or 503", a)
 			}
-			if a := p.send("GET", "/v1/pets?limit=1&q="+fmt.Sprint(round, "-", i), partner, ""); a.status != 200 { // asked for the first time
-				t.Fatalf("a read: %v", a)
+			if a := p.send("GET", "/v1/pets?limit=1&q="+fmt.Sprint(round, "-", i), partner, ""); a.status != 200 { // not cached
+				t.Fatalf("read on a full disk: got %v, want status 200", a)
 			}
 		}
 		if a := p.send("POST", "/v1/store/orders", partner, order); a.status == 201 {
@@ -123,35 +123,35 @@ func fullDisk(t *testing.T, f *folder, p *program, database string, fill, free f
 		} else {
 			expectError(t, a, 503, "unavailable")
 			if a := p.get(fmt.Sprint("/v1/store/orders?petId=", wanted.ID)); round == 0 && a.body != "[]\n" {
-				t.Errorf("an order was refused, and there is %v", a)
+				t.Errorf("orders after a refused order: got %v, want none", a)
 			}
 		}
-		if got := len(p.walk()); got != there {
-			t.Errorf("%d animals were acknowledged, and %d are there", there, got)
+		if got := len(p.walk()); got != acknowledged {
+			t.Errorf("animals: got %d, want the %d acknowledged ones", got, acknowledged)
 		}
 		expectStatus(t, p.send("GET", "/livez", "", ""), 200)
 		free()
-		p.create(pet{Name: fmt.Sprint("after round ", round)}) // at once, and without a restart
-		there++
+		p.create(pet{Name: fmt.Sprint("after round ", round)}) // immediately, without a restart
+		acknowledged++
 		a := p.send("POST", "/v1/store/orders", partner, order)
 		expectStatus(t, a, 201)
 		expectStatus(t, p.send("PATCH", "/v1/store/orders/"+fmt.Sprint(decode[pet](t, a.body).ID), partner, `{"status":"cancelled"}`, "Content-Type: application/merge-patch+json"), 200)
 		f.mustRun("check", "--database", database)
 	}
-	if got := len(p.walk()); got != there {
-		t.Errorf("%d animals were acknowledged, and %d are there", there, got)
+	if got := len(p.walk()); got != acknowledged {
+		t.Errorf("animals: got %d, want the %d acknowledged ones", got, acknowledged)
 	}
 	p.stop()
 	f.mustRun("check", "--database", database)
 	q := f.serve("--database", database)
-	if got := len(q.walk()); got != there {
-		t.Errorf("after a restart, %d animals of %d are there", got, there)
+	if got := len(q.walk()); got != acknowledged {
+		t.Errorf("animals after a restart: got %d, want %d", got, acknowledged)
 	}
 	q.stop()
 }
 
-// TestBackupOnFullDisk leaves nothing of a backup that there is no room for, also for those who cannot mount a disk.
-func TestBackupOnFullDisk(t *testing.T) {
+// TestBackupOnFullDiskLeavesNoFiles simulates the full disk with a file size limit, which needs no privileges.
+func TestBackupOnFullDiskLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	f.serve("--demo").stop()

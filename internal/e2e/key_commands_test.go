@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestKeysFromAnotherProcess rotates and revokes keys on the command line while requests run with them.
-func TestKeysFromAnotherProcess(t *testing.T) {
+// TestRunningServiceRefusesRotatedAndRevokedKeys rotates and revokes a key on the command line while requests use it.
+func TestRunningServiceRefusesRotatedAndRevokedKeys(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	p := f.serve()
@@ -35,10 +35,10 @@ func TestKeysFromAnotherProcess(t *testing.T) {
 			}
 		})
 	}
-	// With an overlap nobody is refused: the old secret works on, and the new one at once.
+	// With an overlap no request is refused: the old secret still works, and the new one works at once.
 	r := f.run("keys", "rotate", "2", "--overlap", "1h")
 	if r.code != 0 || !issuedKey.MatchString(r.stdout) || !strings.Contains(r.stderr, "partner") {
-		t.Fatalf("%+v", r)
+		t.Fatalf("keys rotate: got %v, want exit code 0, a key and its name", r)
 	}
 	renewed := strings.TrimSpace(r.stdout)
 	secret.Store(&renewed)
@@ -47,39 +47,39 @@ func TestKeysFromAnotherProcess(t *testing.T) {
 		expectStatus(t, p.send("GET", "/v1/pets", renewed, ""), 200)
 	}
 	if n := refused.Load(); n > 0 {
-		t.Errorf("%d requests were refused during a rotation with an overlap", n)
+		t.Errorf("requests refused during a rotation with an overlap: got %d, want 0", n)
 	}
-	// Without one the old secrets end, and so does everything when the key is revoked.
+	// Without an overlap the old secrets are refused. After a revocation all secrets are.
 	r = f.run("keys", "rotate", "2", "--overlap", "0s")
 	last := strings.TrimSpace(r.stdout)
-	for _, gone := range []string{old, renewed} {
-		await(t, "the old secret to be refused", func() bool { return p.send("GET", "/v1/pets", gone, "").status == 401 })
+	for _, retired := range []string{old, renewed} {
+		await(t, "the old secret to be refused", func() bool { return p.send("GET", "/v1/pets", retired, "").status == 401 })
 	}
 	expectStatus(t, p.send("GET", "/v1/pets", last, ""), 200)
 	if r := f.run("keys", "revoke", "2"); r.code != 0 || r.stdout != "" {
-		t.Errorf("%+v", r)
+		t.Errorf("keys revoke: got %v, want exit code 0 and nothing on stdout", r)
 	}
-	await(t, "the key to be refused", func() bool { return p.send("GET", "/v1/pets", last, "").status == 401 })
-	for range 20 { // and for good
+	await(t, "the revoked key to be refused", func() bool { return p.send("GET", "/v1/pets", last, "").status == 401 })
+	for range 20 { // permanently
 		expectError(t, p.send("GET", "/v1/pets", last, ""), 401, "invalid_api_key")
 	}
 	close(stop)
 	clients.Wait()
 }
 
-// Whoever may make keys must not reach into the terminal of whoever looks at them.
-func TestNamesOfKeysCommandNoTerminal(t *testing.T) {
+// TestKeyNamesAreEscapedInOutput: a key name must not send control sequences to the terminal of another user.
+func TestKeyNamesAreEscapedInOutput(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
-	made := f.run("keys", "create", "--name", "a\u009b31mred \u202ex")
-	for _, r := range []result{made, f.run("keys", "list"), f.run("keys", "rotate", "1")} {
-		if said := r.stdout + r.stderr; r.code != 0 || !strings.Contains(said, `a\u009b31mred \u202ex`) || strings.ContainsAny(said, "\u009b\u202e") {
-			t.Errorf("%d: %q", r.code, said)
+	created := f.run("keys", "create", "--name", "a\u009b31mred \u202ex")
+	for _, r := range []result{created, f.run("keys", "list"), f.run("keys", "rotate", "1")} {
+		if output := r.stdout + r.stderr; r.code != 0 || !strings.Contains(output, `a\u009b31mred \u202ex`) || strings.ContainsAny(output, "\u009b\u202e") {
+			t.Errorf("got %v, want exit code 0 and the escaped name", r)
 		}
 	}
 }
 
-func TestKeysList(t *testing.T) {
+func TestKeysListShowsEveryKey(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	boss := f.createKey("--name", "Zoë, the boss")
@@ -87,7 +87,7 @@ func TestKeysList(t *testing.T) {
 	r := f.run("keys", "list")
 	lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
 	if r.code != 0 || r.stderr != "" || len(lines) != 3 {
-		t.Fatalf("%+v", r)
+		t.Fatalf("keys list: got %v, want exit code 0 and 3 lines", r)
 	}
 	for i, parts := range [][]string{
 		{"ID", "NAME", "SCOPES", "HINT", "CREATED", "EXPIRES", "LAST USED"},
@@ -96,26 +96,26 @@ func TestKeysList(t *testing.T) {
 	} {
 		for _, part := range parts {
 			if !strings.Contains(lines[i], part) {
-				t.Errorf("the line %q does not say %q", lines[i], part)
+				t.Errorf("line %d: got %q, want %q in it", i+1, lines[i], part)
 			}
 		}
 	}
 	p := f.serve()
 	expectStatus(t, p.send("GET", "/v1/pets", boss, ""), 200)
-	p.stop() // writes down when keys were last used
+	p.stop() // stores the last-used times
 	if r := f.run("keys", "list"); strings.Count(r.stdout, "not yet") != 1 {
-		t.Errorf("after a use: %s", r.stdout)
+		t.Errorf("keys list after one key was used: got %s, want one \"not yet\"", r.stdout)
 	}
 }
 
-func TestKeysRefusals(t *testing.T) {
+func TestKeysCommandsRefuseBadArguments(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	f.createKey("--name", "boss")
 	for _, test := range []struct {
 		args string
 		code int
-		says string
+		want string
 	}{
 		{"revoke 1", 1, "last admin key"},
 		{"revoke 99", 1, "no key with the id 99"},
@@ -134,12 +134,12 @@ func TestKeysRefusals(t *testing.T) {
 	} {
 		t.Run(test.args, func(t *testing.T) {
 			r := f.run(append([]string{"keys"}, strings.Fields(test.args)...)...)
-			if r.code != test.code || r.stdout != "" || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, test.says) {
-				t.Errorf("%+v", r)
+			if r.code != test.code || r.stdout != "" || strings.Count(r.stderr, "\n") != 1 || !strings.Contains(r.stderr, test.want) {
+				t.Errorf("got %v, want exit code %d and one line with %q on stderr", r, test.code, test.want)
 			}
 		})
 	}
 	if names := fmt.Sprint(f.names()); strings.Contains(names, "nowhere") {
-		t.Errorf("a command made a database: %s", names)
+		t.Errorf("files: got %s, want no nowhere.db", names)
 	}
 }

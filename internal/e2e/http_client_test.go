@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// pet is an animal as it goes over the wire.
+// pet is the JSON representation of an animal.
 type pet struct {
 	ID         int64  `json:"id,omitempty"`
 	Name       string `json:"name"`
@@ -18,16 +18,16 @@ type pet struct {
 	Status     string `json:"status,omitempty"`
 }
 
-// json is the body that brings the animal in.
+// json returns the request body that creates the animal.
 func (p pet) json() string {
 	body, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // such a struct always encodes
+		panic(err) // this struct always encodes
 	}
 	return string(body)
 }
 
-// answer is what the service said.
+// answer is a response whose body has been read.
 type answer struct {
 	status int
 	header http.Header
@@ -36,7 +36,8 @@ type answer struct {
 
 func (a answer) String() string { return fmt.Sprintf("%d %s", a.status, strings.TrimSpace(a.body)) }
 
-// send makes one request, and expects an answer. No key sends none; fields are written as "Name: value".
+// send sends one request and fails the test if there is no response. An empty key sends no Authorization header; each header
+// field is given as "Name: value".
 func (p *program) send(method, path, key, body string, fields ...string) answer {
 	p.t.Helper()
 	a, err := p.try(method, path, key, body, fields...)
@@ -46,7 +47,7 @@ func (p *program) send(method, path, key, body string, fields ...string) answer 
 	return a
 }
 
-// try is send where there may be no answer.
+// try is send for requests that may get no response.
 func (p *program) try(method, path, key, body string, fields ...string) (answer, error) {
 	if strings.HasPrefix(path, "/") {
 		path = p.url + path
@@ -65,19 +66,19 @@ func (p *program) try(method, path, key, body string, fields ...string) (answer,
 		}
 		request.Header.Set(name, value)
 	}
-	response, err := p.client.Do(request)
+	httpResponse, err := p.client.Do(request)
 	if err != nil {
 		return answer{}, err
 	}
-	defer response.Body.Close()
-	content, err := io.ReadAll(response.Body)
+	defer httpResponse.Body.Close()
+	content, err := io.ReadAll(httpResponse.Body)
 	if err != nil {
-		return answer{}, fmt.Errorf("%s %s: the answer is not whole: %w", method, path, err)
+		return answer{}, fmt.Errorf("%s %s: incomplete response: %w", method, path, err)
 	}
-	return answer{response.StatusCode, response.Header, string(content)}, nil
+	return answer{httpResponse.StatusCode, httpResponse.Header, string(content)}, nil
 }
 
-// get asks with the configured key, and expects that it works.
+// get sends a GET request with the configured key and expects status 200.
 func (p *program) get(path string) answer {
 	p.t.Helper()
 	a := p.send("GET", path, adminKey, "")
@@ -85,7 +86,7 @@ func (p *program) get(path string) answer {
 	return a
 }
 
-// create adds an animal with the configured key, and expects that it works.
+// create creates an animal with the configured key and expects status 201.
 func (p *program) create(n pet) (pet, answer) {
 	p.t.Helper()
 	a := p.send("POST", "/v1/pets", adminKey, n.json())
@@ -95,7 +96,7 @@ func (p *program) create(n pet) (pet, answer) {
 
 var nextPage = regexp.MustCompile(`<([^>]+)>; rel="next"`)
 
-// walk lists all animals, page by page, as the Link header leads.
+// walk lists all animals by following the next links.
 func (p *program) walk() []pet {
 	p.t.Helper()
 	var all []pet
@@ -114,7 +115,7 @@ func decode[T any](t *testing.T, body string) T {
 	t.Helper()
 	var value T
 	if err := json.Unmarshal([]byte(body), &value); err != nil {
-		t.Fatalf("%v in %s", err, body)
+		t.Fatalf("cannot decode the body: %v\n%s", err, body)
 	}
 	return value
 }
@@ -122,11 +123,11 @@ func decode[T any](t *testing.T, body string) T {
 func expectStatus(t *testing.T, a answer, status int) {
 	t.Helper()
 	if a.status != status {
-		t.Fatalf("got %v, want %d", a, status)
+		t.Fatalf("got %v, want status %d", a, status)
 	}
 }
 
-// expectError expects an error's answer with this status and code.
+// expectError expects an error response with the given status and error code.
 func expectError(t *testing.T, a answer, status int, code string) {
 	t.Helper()
 	var e struct {
@@ -134,14 +135,14 @@ func expectError(t *testing.T, a answer, status int, code string) {
 		Status int
 	}
 	if json.Unmarshal([]byte(a.body), &e); a.status != status || e.Status != status || e.Code != code {
-		t.Fatalf("got %v, want %d %s", a, status, code)
+		t.Fatalf("got %v, want status %d and error code %q", a, status, code)
 	}
 }
 
-// expectHeader expects one header of an answer; "" stands for none.
+// expectHeader expects a response header to have the given value; "" means that the header is absent.
 func expectHeader(t *testing.T, a answer, name, want string) {
 	t.Helper()
 	if got := strings.Join(a.header.Values(name), ", "); got != want {
-		t.Errorf("%s: got %q, want %q", name, got, want)
+		t.Errorf("header %s: got %q, want %q", name, got, want)
 	}
 }

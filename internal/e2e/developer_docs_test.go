@@ -13,29 +13,29 @@ import (
 	"animalstore/internal/browsertest"
 )
 
-// Whatever the guides say can be pasted works when it is.
-func TestGuidesWhenPasted(t *testing.T) {
+// TestGuideExamplesRun runs every example of the guides in a shell.
+func TestGuideExamplesRun(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
 	guides := p.send("GET", "/docs/guides", "", "").body
 	examples := regexp.MustCompile(`(?s)<code class="run">(.*?)</code>`).FindAllStringSubmatch(guides, -1)
 	if len(examples) < 8 {
-		t.Fatalf("found %d examples", len(examples))
+		t.Fatalf("got %d examples, want at least 8", len(examples))
 	}
 	f.variables = append(f.variables, "KEY="+adminKey)
 	for _, example := range examples {
 		script := html.UnescapeString(example[1])
-		// An answer that is an error fails the example, and so does anything else in it.
+		// An error response or a failing command fails the example.
 		got := f.runCommand("bash", "-euc", "curl() { command curl --fail-with-body \"$@\"; }\n"+script)
 		if got.code != 0 || strings.Contains(got.stdout, `"code":`) || !strings.Contains(got.stdout, `"id":`) {
-			t.Errorf("%s\nended with %d: %s%s", script, got.code, got.stdout, got.stderr)
+			t.Errorf("%s\ngot %v, want exit code 0 and a response without an error", script, got)
 		}
 	}
 }
 
-// The pages for developers can be used by everybody, on a phone too.
-func TestDocsForEverybody(t *testing.T) {
+// TestDocsAreAccessible checks the accessibility of the guides and the reference at the width of a phone and of a desktop.
+func TestDocsAreAccessible(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	for _, width := range []int64{390, 1280} {
@@ -47,8 +47,9 @@ func TestDocsForEverybody(t *testing.T) {
 	}
 }
 
-// helpers open one operation of the reference at a time: all of them at once take a browser minutes to draw.
-const helpers = `
+// tryOutScript defines functions that open one operation of the reference at a time. Rendering all of them at once takes
+// minutes.
+const tryOutScript = `
 	const blocks = () => [...document.querySelectorAll(".opblock")];
 	const nameOf = block => block.querySelector(".opblock-summary-method").textContent + " " + block.querySelector("[data-path]").dataset.path;
 	const find = async (block, selector) => {
@@ -62,7 +63,7 @@ const helpers = `
 	const panelOf = async i => {
 		const block = blocks()[i];
 		toggle(block);
-		await find(block, ".responses-wrapper"); // the last part of it
+		await find(block, ".responses-wrapper"); // rendered last
 		const panel = block.querySelector(".try-out__btn") ? "" : " disabled";
 		toggle(block);
 		return nameOf(block) + panel;
@@ -78,15 +79,15 @@ const helpers = `
 	};
 `
 
-// In the reference every operation can be tried with the key entered once, but for the one whose panel is disabled.
-func TestReference(t *testing.T) {
+// TestReferenceCanTryEveryOperation enters a key once and then uses the test panels. Only that of GET /store/orders is disabled.
+func TestReferenceCanTryEveryOperation(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve("--demo")
 	page := browsertest.Open(t, 1280, 2000)
 	page.Run(
 		chromedp.Navigate(p.url+"/docs"),
-		// While the page is still being drawn, its parts move away from under a pointer.
+		// Clicks by script do not depend on positions, which change while the page renders.
 		chromedp.WaitVisible(".opblock", chromedp.ByQuery),
 		chromedp.Evaluate(`document.querySelector(".btn.authorize").click()`, nil),
 		chromedp.SendKeys("#auth-bearer-value", adminKey, chromedp.ByQuery),
@@ -94,23 +95,23 @@ func TestReference(t *testing.T) {
 		chromedp.WaitReady(`[aria-label="Remove authorization"]`, chromedp.ByQuery),
 		chromedp.Evaluate(`document.querySelector(".auth-btn-wrapper .btn-done").click()`, nil),
 	)
-	page.Run(chromedp.Evaluate(helpers, nil))
+	page.Run(chromedp.Evaluate(tryOutScript, nil))
 	operations := []string{}
 	for i := range browsertest.Eval[int](page, `document.querySelectorAll(".opblock").length`) {
 		operations = append(operations, browsertest.Eval[string](page, fmt.Sprintf("panelOf(%d)", i)))
 	}
 	documented := strings.Count(p.send("GET", "/v1/openapi.yaml", "", "").body, "operationId:")
 	if len(operations) < 25 || len(operations) > documented {
-		t.Errorf("the reference shows %d operations of %d", len(operations), documented)
+		t.Errorf("operations: got %d, want between 25 and the %d documented ones", len(operations), documented)
 	}
 	for _, operation := range operations {
-		isOurs := strings.Contains(operation, " /") // and no message that we send
+		isOurs := strings.Contains(operation, " /") // webhook messages have no path
 		if strings.HasSuffix(operation, " disabled") && isOurs && operation != "GET /store/orders disabled" {
-			t.Errorf("the test panel of %s", operation)
+			t.Errorf("unexpected disabled test panel: %s", operation)
 		}
 	}
 	if !slices.Contains(operations, "GET /store/orders disabled") {
-		t.Errorf("GET /store/orders is not among %q", operations)
+		t.Errorf("no disabled test panel of GET /store/orders among %q", operations)
 	}
 	for _, try := range []struct{ method, path, want string }{
 		{"GET", "/pets", "200"}, {"GET", "/store/inventory", "200"}, {"POST", "/pets", "201"}, {"GET", "/keys/current", "200"},
@@ -119,7 +120,7 @@ func TestReference(t *testing.T) {
 	} {
 		got := browsertest.Eval[string](page, fmt.Sprintf("tryOut(%q)", try.method+" "+try.path))
 		if !strings.HasPrefix(strings.TrimSpace(got), try.want) {
-			t.Errorf("%s %s was answered %q, want %s", try.method, try.path, got, try.want)
+			t.Errorf("%s %s: got status %q, want %s", try.method, try.path, got, try.want)
 		}
 	}
 }

@@ -9,12 +9,13 @@ import (
 const removalLinks = `</v1/openapi.yaml>; rel="deprecation"; type="application/yaml", ` +
 	`</v1/openapi.yaml>; rel="sunset"; type="application/yaml", </v1/pets>; rel="successor-version"`
 
-// TestRemovalOfGetPet rehearses the last day of the deprecated operation, and the first day without it.
-func TestRemovalOfGetPet(t *testing.T) {
+// TestGetPetIsRemovedOnItsSunsetDate runs the service on the last day of the deprecated operation and on days after its
+// removal.
+func TestGetPetIsRemovedOnItsSunsetDate(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		date     string
-		location string // of an animal, with its id
+		location string // format of the Location header of a new animal
 		removed  bool
 	}{
 		{"2030-12-04", "/v1/pets/%d", false},
@@ -28,15 +29,15 @@ func TestRemovalOfGetPet(t *testing.T) {
 			created, a := p.create(pet{Name: "Rex", CategoryID: 1})
 			location := a.header.Get("Location")
 			if want := fmt.Sprintf(test.location, created.ID); location != want {
-				t.Fatalf("the new animal is at %q, want %q", location, want)
+				t.Fatalf("Location: got %q, want %q", location, want)
 			}
 			followed := p.get(location)
 			if test.removed {
 				if got := decode[[]pet](t, followed.body); !slices.Equal(got, []pet{created}) {
-					t.Errorf("%s shows %+v", location, got)
+					t.Errorf("GET %s: got %+v, want %+v", location, got, created)
 				}
 			} else if got := decode[pet](t, followed.body); got != created {
-				t.Errorf("%s shows %+v", location, got)
+				t.Errorf("GET %s: got %+v, want %+v", location, got, created)
 			}
 
 			a = p.send("GET", fmt.Sprintf("/v1/pets/%d", created.ID), adminKey, "")

@@ -13,8 +13,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// On a terminal, a bar shows how far an import or an export is; the results are the same.
-func TestProgressOnATerminal(t *testing.T) {
+// TestImportAndExportShowProgressOnTerminal expects a progress bar and the same result line as without a terminal.
+func TestImportAndExportShowProgressOnTerminal(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
@@ -30,36 +30,36 @@ func TestProgressOnATerminal(t *testing.T) {
 	} {
 		command := exec.Command(binary, c.command, "pets.ndjson")
 		command.Dir, command.Env = f.dir, f.environment()
-		screen, err := pty.Start(command)
+		terminal, err := pty.Start(command)
 		if err != nil {
 			t.Fatal(err)
 		}
-		shown, _ := io.ReadAll(screen) // ends with an error when the program has ended
-		screen.Close()
+		shown, _ := io.ReadAll(terminal) // fails when the program exits
+		terminal.Close()
 		if err := command.Wait(); err != nil {
 			t.Errorf("%s: %v", c.command, err)
 		}
 		checkForRaces(t, string(shown))
 		if text := string(shown); !strings.Contains(text, c.bar) || !strings.Contains(text, "%") || !strings.Contains(text, c.result) {
-			t.Errorf("%s shows %q", c.command, text)
+			t.Errorf("%s: got %q, want a progress bar and %q", c.command, text, c.result)
 		}
 	}
 }
 
-// A service that is told to stop during an export lets it end.
-func TestStopDuringAnExport(t *testing.T) {
+// TestShutdownWaitsForExport sends SIGTERM during an export to a slow client: the export completes.
+func TestShutdownWaitsForExport(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
 	f.variables = append(f.variables, "ANIMALSTORE_KEY="+adminKey, "ANIMALSTORE_URL="+p.url+"/v1")
 	name := strings.Repeat("🐈", 200)
 	var lines strings.Builder
-	for range 9000 { // more than the buffers of a connection hold
+	for range 9000 { // more than the connection's buffers hold
 		fmt.Fprintf(&lines, "{\"name\":\"%s\",\"categoryId\":1}\n", name)
 	}
 	f.write("pets.ndjson", lines.String())
 	if r := f.run("import", "pets.ndjson"); r.code != 0 {
-		t.Fatalf("%+v", r)
+		t.Fatalf("import: got %v, want exit code 0", r)
 	}
 	request, err := http.NewRequest("GET", p.url+"/v1/exports/pets.csv", nil)
 	if err != nil {
@@ -81,12 +81,12 @@ func TestStopDuringAnExport(t *testing.T) {
 		p.signal(syscall.SIGTERM)
 		stopped <- p.exitCode()
 	}()
-	p.awaitOutput("the line that says that it stops", func(output string) bool { return strings.Contains(output, "msg=stopping") })
+	p.awaitOutput("the start of the shutdown", func(output string) bool { return strings.Contains(output, "msg=stopping") })
 	body, err := io.ReadAll(response.Body)
 	if n := strings.Count(string(body), "\n"); err != nil || n != 9001 {
-		t.Errorf("%d lines came, and %v", n, err)
+		t.Errorf("export: got %d lines, %v, want 9001", n, err)
 	}
 	if code := <-stopped; code != 0 {
-		t.Errorf("it exits with %d", code)
+		t.Errorf("exit code after SIGTERM: got %d, want 0", code)
 	}
 }

@@ -8,26 +8,26 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// forged is what a client can send to make a service believe that a proxy stands before it.
-var forged = []string{
+// forgedProxyHeaders are headers with which a client could pose as a reverse proxy.
+var forgedProxyHeaders = []string{
 	"X-Forwarded-Host: evil.example.com", "X-Forwarded-Proto: https", "X-Forwarded-For: 192.0.2.1", "X-Forwarded-Port: 443",
 	"X-Forwarded-Prefix: /evil", "X-Original-Host: evil.example.com", "Forwarded: for=192.0.2.1;host=evil.example.com;proto=https",
 }
 
-// TestAddresses looks at every place where the service tells its own address.
-func TestAddresses(t *testing.T) {
+// TestLinksUsePublicURLAndIgnoreForwardedHeaders checks every place where a response contains the address of the service.
+func TestLinksUsePublicURLAndIgnoreForwardedHeaders(t *testing.T) {
 	t.Parallel()
 	const public, staging = "https://pets.example.com/shop/v1", "https://staging.example.com/v1"
-	const reached = "http://pets.internal:8080/v1" // what the request itself says
+	const requested = "http://pets.internal:8080/v1" // from the Host header of the request
 	tests := map[string]struct {
 		flags    []string
 		base     string
 		location string
 		servers  []string
 	}{
-		"none":    {nil, reached, "/v1/pets/", []string{reached}},
+		"none":    {nil, requested, "/v1/pets/", []string{requested}},
 		"public":  {[]string{"--public-url", public}, public, "/shop/v1/pets/", []string{public}},
-		"staging": {[]string{"--staging-url", staging}, reached, "/v1/pets/", []string{reached, staging}},
+		"staging": {[]string{"--staging-url", staging}, requested, "/v1/pets/", []string{requested, staging}},
 		"both": {[]string{"--public-url", public, "--staging-url", staging}, public, "/shop/v1/pets/",
 			[]string{public, staging}},
 		"staging itself": {[]string{"--environment", "staging", "--public-url", staging, "--staging-url", staging}, staging,
@@ -40,17 +40,17 @@ func TestAddresses(t *testing.T) {
 			for range 2 {
 				_, a := p.create(pet{Name: "Rex"})
 				if location := a.header.Get("Location"); !strings.HasPrefix(location, test.location) {
-					t.Errorf("Location: %q", location)
+					t.Errorf("Location: got %q, want prefix %q", location, test.location)
 				}
 			}
-			for who, fields := range map[string][]string{"honest": nil, "forged": forged} {
+			for headers, fields := range map[string][]string{"plain headers": nil, "forged headers": forgedProxyHeaders} {
 				fields = append([]string{"Host: pets.internal:8080"}, fields...)
 				a := p.send("GET", "/v1/pets?limit=1", adminKey, "", fields...)
 				expectStatus(t, a, 200)
 				link := a.header.Get("Link")
 				if !strings.Contains(link, "<"+test.base+`/pets?limit=1>; rel="first"`) ||
 					!strings.Contains(link, "<"+test.base+`/pets?cursor=`) || strings.Contains(link, "evil") {
-					t.Errorf("%s: Link: %s", who, link)
+					t.Errorf("%s: Link: got %s, want URLs under %s", headers, link, test.base)
 				}
 				a = p.send("GET", "/v1/openapi.json", "", "", fields...)
 				document := decode[struct{ Servers []struct{ URL string } }](t, a.body)
@@ -59,12 +59,12 @@ func TestAddresses(t *testing.T) {
 					servers = append(servers, server.URL)
 				}
 				if diff := cmp.Diff(test.servers, servers); diff != "" {
-					t.Errorf("%s: servers (-want +got):\n%s", who, diff)
+					t.Errorf("%s: servers (-want +got):\n%s", headers, diff)
 				}
 				a = p.send("GET", "/v1/openapi.yaml", "", "", fields...)
 				for _, server := range test.servers {
 					if !strings.Contains(a.body, server) || strings.Contains(a.body, "evil") {
-						t.Errorf("%s: the YAML document does not name %s alone", who, server)
+						t.Errorf("%s: the YAML document lacks the server %s or contains a forged host", headers, server)
 					}
 				}
 			}
@@ -72,8 +72,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// TestBrowsers asks as browsers do for pages of several origins.
-func TestBrowsers(t *testing.T) {
+// TestCORSAllowsConfiguredOriginsOnly sends requests as browsers do on behalf of pages from several origins.
+func TestCORSAllowsConfiguredOriginsOnly(t *testing.T) {
 	t.Parallel()
 	const shop, office, evil = "https://shop.example.com", "http://localhost:3000", "https://evil.example.com"
 	tests := []struct {
@@ -95,7 +95,7 @@ func TestBrowsers(t *testing.T) {
 			t.Parallel()
 			p := newFolderWithKey(t).serve(test.flags...)
 
-			// The browser asks first, without a key.
+			// The browser first sends a preflight request, without a key.
 			preflight := p.send("OPTIONS", "/v1/pets", "", "", "Origin: "+test.origin,
 				"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization,content-type")
 			expectStatus(t, preflight, 204)
@@ -106,12 +106,12 @@ func TestBrowsers(t *testing.T) {
 				for _, word := range needed {
 					value := preflight.header.Get(name)
 					if allowed := slices.Contains(strings.Split(value, ", "), word); allowed != (test.allowed != "") {
-						t.Errorf("%s: %q", name, value)
+						t.Errorf("%s: got %q; contains %s: got %t, want %t", name, value, word, allowed, test.allowed != "")
 					}
 				}
 			}
 
-			// Then it sends the request. The page may read errors, too.
+			// Then it sends the request. An allowed page can read error responses, too.
 			created := p.send("POST", "/v1/pets", adminKey, pet{Name: "Rex"}.json(), "Origin: "+test.origin)
 			expectStatus(t, created, 201)
 			refused := p.send("GET", "/v1/pets", "", "", "Origin: "+test.origin)
