@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestHoldRunsOut lets a hold run out in the real program, by itself and across a restart.
-func TestHoldRunsOut(t *testing.T) {
+// TestHoldExpiresAcrossRestart lets a hold run out in the real program, by itself and across a restart.
+func TestHoldExpiresAcrossRestart(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve("--order-hold", "1h")
@@ -40,8 +40,8 @@ func TestHoldRunsOut(t *testing.T) {
 	place(2)
 }
 
-// TestCategoriesKnown starts the program so that animals must be of a category that there is.
-func TestCategoriesKnown(t *testing.T) {
+// TestUnknownCategoryIsRefused starts the program so that animals must be of a category that there is.
+func TestUnknownCategoryIsRefused(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve("--categories", "known")
 	expectError(t, p.send("POST", "/v1/pets", adminKey, `{"name":"Rex","categoryId":1}`), 400, "validation_failed")
@@ -49,8 +49,8 @@ func TestCategoriesKnown(t *testing.T) {
 	p.create(pet{Name: "Rex", CategoryID: 1})
 }
 
-// TestRateLimit starts the program with a limit, and makes too many requests.
-func TestRateLimit(t *testing.T) {
+// TestRateLimitIsEnforced starts the program with a limit, and makes too many requests.
+func TestRateLimitIsEnforced(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve("--rate-limit", "1") // so few that also a slow machine makes too many
 	await(t, "the limit", func() bool {
@@ -64,8 +64,8 @@ func TestRateLimit(t *testing.T) {
 	})
 }
 
-// TestStopWithSlowSender stops the program while somebody sends a body that is never read.
-func TestStopWithSlowSender(t *testing.T) {
+// TestSlowSenderDoesNotDelayStop stops the program while somebody sends a body that is never read.
+func TestSlowSenderDoesNotDelayStop(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
@@ -82,8 +82,8 @@ func TestStopWithSlowSender(t *testing.T) {
 	p.stop() // in peace: nobody had to be cut off
 }
 
-// TestSlowSenders keeps many connections that send their headers or bodies byte by byte, while others are served.
-func TestSlowSenders(t *testing.T) {
+// TestSlowSendersAreDisconnected keeps many connections that send their headers or bodies byte by byte, while others are served.
+func TestSlowSendersAreDisconnected(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	const each = 50

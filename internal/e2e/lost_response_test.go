@@ -45,9 +45,9 @@ func (p *program) renames() string {
 	return strings.Join(names, " ")
 }
 
-// TestLostPatch loses the answer to a change, and the change itself on its way. Asked for again, it is one change, unless the lost
+// TestRetriedPatchIsAppliedOnce loses the answer to a change, and the change itself on its way. Asked for again, it is one change, unless the lost
 // one arrives after another: it then undoes that, and the feed tells of both. If-Match is what keeps it from it.
-func TestLostPatch(t *testing.T) {
+func TestRetriedPatchIsAppliedOnce(t *testing.T) {
 	t.Parallel()
 	for engine, start := range map[string]func(t *testing.T) *program{
 		"file": func(t *testing.T) *program { return newFolderWithKey(t).serve() },

@@ -99,8 +99,8 @@ func askAll(t *testing.T, nodes []*program, times int, method, path, body string
 	return answers
 }
 
-// TestNodesStartTogether starts nodes, and a command that makes a key, at once on an empty database.
-func TestNodesStartTogether(t *testing.T) {
+// TestNodesMigrateEmptyDatabaseOnce starts nodes, and a command that makes a key, at once on an empty database.
+func TestNodesMigrateEmptyDatabaseOnce(t *testing.T) {
 	t.Parallel()
 	const nodes, rounds = 4, 3
 	for round := range rounds {
@@ -140,8 +140,8 @@ func TestNodesStartTogether(t *testing.T) {
 	}
 }
 
-// TestNewerSchema lets a newer version migrate the database: this one refuses to start on it, and goes on where it runs.
-func TestNewerSchema(t *testing.T) {
+// TestNewerSchemaIsRefusedAtStart lets a newer version migrate the database: this one refuses to start on it, and goes on where it runs.
+func TestNewerSchemaIsRefusedAtStart(t *testing.T) {
 	t.Parallel()
 	f, database := newSharedFolder(t)
 	running := f.serve()
@@ -157,8 +157,8 @@ func TestNewerSchema(t *testing.T) {
 	}
 }
 
-// TestNodesShareKeys makes, rotates and revokes keys on one node and uses them on all.
-func TestNodesShareKeys(t *testing.T) {
+// TestRevokedKeyIsRefusedOnOtherNodes makes, rotates and revokes keys on one node and uses them on all.
+func TestRevokedKeyIsRefusedOnOtherNodes(t *testing.T) {
 	t.Parallel()
 	f, _ := newSharedFolder(t)
 	nodes := f.serveNodes(3)
@@ -218,8 +218,8 @@ func TestNodesShareKeys(t *testing.T) {
 	}
 }
 
-// TestNodesRepeatOnce sends the same request to all nodes at once, under one idempotency key.
-func TestNodesRepeatOnce(t *testing.T) {
+// TestIdempotencyKeyWorksAcrossNodes sends the same request to all nodes at once, under one idempotency key.
+func TestIdempotencyKeyWorksAcrossNodes(t *testing.T) {
 	t.Parallel()
 	f, _ := newSharedFolder(t)
 	nodes := f.serveNodes(3)
@@ -284,8 +284,8 @@ func TestNodesRepeatOnce(t *testing.T) {
 	}
 }
 
-// TestNodesEndHoldsOnce lets holds run out that all nodes see: while nobody asks, and while everybody does.
-func TestNodesEndHoldsOnce(t *testing.T) {
+// TestHoldExpiresOnceOnManyNodes lets holds run out that all nodes see: while nobody asks, and while everybody does.
+func TestHoldExpiresOnceOnManyNodes(t *testing.T) {
 	t.Parallel()
 	f, database := newSharedFolder(t)
 	nodes := f.serveNodes(3, "--order-hold", "2s")

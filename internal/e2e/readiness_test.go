@@ -12,8 +12,8 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// TestReadyBeforeAWriteFails makes a server read-only: the service says so before anybody has tried to write.
-func TestReadyBeforeAWriteFails(t *testing.T) {
+// TestReadyzReportsReadOnlyServer makes a server read-only: the service says so before anybody has tried to write.
+func TestReadyzReportsReadOnlyServer(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	p := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+server.URL()).serve()
@@ -57,8 +57,8 @@ func (f *folder) takeAway(p *program) {
 	}
 }
 
-// TestReadyWithoutItsFile takes the database's file away.
-func TestReadyWithoutItsFile(t *testing.T) {
+// TestReadyzReportsMissingDatabaseFile takes the database's file away.
+func TestReadyzReportsMissingDatabaseFile(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()

@@ -14,8 +14,8 @@ import (
 
 var statements = regexp.MustCompile("(?s)```sql\n(BEGIN;.*?COMMIT;)\n```")
 
-// TestRestoredServer does on PostgreSQL what the manual says for a dump that was restored: no id comes back, and readers are told.
-func TestRestoredServer(t *testing.T) {
+// TestRestoredDumpReusesNoIDs does on PostgreSQL what the manual says for a dump that was restored: no id comes back, and readers are told.
+func TestRestoredDumpReusesNoIDs(t *testing.T) {
 	t.Parallel()
 	manual, err := os.ReadFile("../../docs/operating.md")
 	if err != nil {

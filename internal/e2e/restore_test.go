@@ -19,8 +19,8 @@ import (
 	"animalstore/client"
 )
 
-// TestRestore goes back to a backup, with everybody who has seen more than that: readers, receivers, and those with ids and keys.
-func TestRestore(t *testing.T) {
+// TestRestoreReturnsToBackup goes back to a backup, with everybody who has seen more than that: readers, receivers, and those with ids and keys.
+func TestRestoreReturnsToBackup(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]bool{"over the store": false, "after the store was lost": true} {
 		t.Run(name, func(t *testing.T) {
@@ -219,8 +219,8 @@ func firstOfStream(t *testing.T, p *program, place int64) (blocks [2]string) {
 	return blocks
 }
 
-// TestRestoreOverDamage restores over a store that cannot be read: it is kept as it was, with its log.
-func TestRestoreOverDamage(t *testing.T) {
+// TestRestoreKeepsDamagedStore restores over a store that cannot be read: it is kept as it was, with its log.
+func TestRestoreKeepsDamagedStore(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
@@ -252,8 +252,8 @@ func TestRestoreOverDamage(t *testing.T) {
 
 var keptStore = regexp.MustCompile(`animalstore\.db\.before-[^/]*Z`)
 
-// TestRestoreKilled kills restores at any moment: what is there then is the one store or the other, whole.
-func TestRestoreKilled(t *testing.T) {
+// TestKilledRestoreLeavesOneWholeStore kills restores at any moment: what is there then is the one store or the other, whole.
+func TestKilledRestoreLeavesOneWholeStore(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve("--demo")
@@ -336,8 +336,8 @@ func (f *folder) copyOf(names ...string) map[string]string {
 	return contents
 }
 
-// TestRestoreBesideOthers: somebody who has the store open is not left with a file that is no longer there.
-func TestRestoreBesideOthers(t *testing.T) {
+// TestRestoreRefusesOpenStore: somebody who has the store open is not left with a file that is no longer there.
+func TestRestoreRefusesOpenStore(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	f.createKey("--name", "n")

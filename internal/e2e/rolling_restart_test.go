@@ -17,10 +17,10 @@ import (
 	"animalstore/client"
 )
 
-// TestRollingRestart stops and starts the nodes one after the other, as an upgrade does, while clients go on: some through
+// TestRollingRestartFailsNoRequest stops and starts the nodes one after the other, as an upgrade does, while clients go on: some through
 // a balancer that asks each node whether it is ready, others through one that does not, and so until the node closes the
 // door. None of their calls may fail, and all that they did is there, once.
-func TestRollingRestart(t *testing.T) {
+func TestRollingRestartFailsNoRequest(t *testing.T) {
 	t.Parallel()
 	const nodes, clients = 3, 4
 	f, _ := newSharedFolder(t)

@@ -92,8 +92,8 @@ func (t *teller) find(mark string) *deed {
 	return t.deeds[slices.IndexFunc(t.deeds, func(d *deed) bool { return d.mark == mark })]
 }
 
-// TestSoakChecker proves that the check of the soak tells right stories from wrong ones.
-func TestSoakChecker(t *testing.T) {
+// TestSoakCheckerFindsFaults proves that the check of the soak tells right stories from wrong ones.
+func TestSoakCheckerFindsFaults(t *testing.T) {
 	t.Parallel()
 	if problems := tell().check(); len(problems) > 0 {
 		t.Fatalf("it finds fault with a true story:\n%s", few(problems))

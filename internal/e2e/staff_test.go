@@ -34,7 +34,7 @@ func staffBrowser(t *testing.T, p *program, key string) *http.Client {
 }
 
 // The pages and the interface share the program, and neither takes the other's paths.
-func TestStaffPages(t *testing.T) {
+func TestStaffPagesAndAPIShareOnePort(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve("--demo")

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestStartInEmptyFolder(t *testing.T) {
+func TestFirstStartCreatesPrivateFiles(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
@@ -30,8 +30,8 @@ func TestStartInEmptyFolder(t *testing.T) {
 	}
 }
 
-// TestStartKeepsSecondServiceOut starts a second service on the database of a first, under all of its names.
-func TestStartKeepsSecondServiceOut(t *testing.T) {
+// TestSecondServiceOnDatabaseIsRefused starts a second service on the database of a first, under all of its names.
+func TestSecondServiceOnDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	first := f.serve()
@@ -53,14 +53,14 @@ func TestStartKeepsSecondServiceOut(t *testing.T) {
 	}
 }
 
-func TestStartOnPortInUse(t *testing.T) {
+func TestPortInUseIsReported(t *testing.T) {
 	t.Parallel()
 	addr := takenAddr(t)
 	expectRefusal(t, newFolderWithKey(t).run("serve", "--addr", addr), 1, addr, "in use")
 }
 
-// TestStartOnWhatIsNoStore expects that files which are not ours are refused and left as they are.
-func TestStartOnWhatIsNoStore(t *testing.T) {
+// TestForeignFileIsRefusedAndUnchanged expects that files which are not ours are refused and left as they are.
+func TestForeignFileIsRefusedAndUnchanged(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		make  func(f *folder)
@@ -116,7 +116,7 @@ func TestStartOnWhatIsNoStore(t *testing.T) {
 	}
 }
 
-func TestStartWhereNoFileCanBe(t *testing.T) {
+func TestImpossibleDatabasePathIsRefused(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ database, wants string }{
 		"a folder that does not exist": {"missing/a.db", "no such file or directory"},

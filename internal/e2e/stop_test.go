@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestStopFinishesWhatWasAccepted stops the service while it waits for the second half of a body.
-func TestStopFinishesWhatWasAccepted(t *testing.T) {
+// TestStopFinishesAcceptedRequest stops the service while it waits for the second half of a body.
+func TestStopFinishesAcceptedRequest(t *testing.T) {
 	t.Parallel()
 	for name, signal := range map[string]os.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": os.Interrupt} {
 		t.Run(name, func(t *testing.T) {
@@ -62,9 +62,9 @@ func TestStopFinishesWhatWasAccepted(t *testing.T) {
 	}
 }
 
-// TestStopUnderLoad stops the service while clients add animals: each gets a whole answer, or none because its
+// TestStopUnderLoadLosesNoWrite stops the service while clients add animals: each gets a whole answer, or none because its
 // connection was closed.
-func TestStopUnderLoad(t *testing.T) {
+func TestStopUnderLoadLosesNoWrite(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	book := newLedger()

@@ -112,7 +112,7 @@ func (a *authority) serial(p *program) int64 {
 	return connection.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
 }
 
-func TestTLS(t *testing.T) {
+func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	p := newFolderWithKey(t).serveTLS(a)
@@ -161,8 +161,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestTLSReload replaces the files in all the ways in which it is done, and asks which certificate a new client gets.
-func TestTLSReload(t *testing.T) {
+// TestReplacedCertificateIsReloaded replaces the files in all the ways in which it is done, and asks which certificate a new client gets.
+func TestReplacedCertificateIsReloaded(t *testing.T) {
 	t.Parallel()
 	put := func(t *testing.T, f *folder, cert, key string) {
 		f.write("cert.pem", cert)
@@ -226,8 +226,8 @@ func (a *authority) expiry(cert string) time.Time {
 // seconds is a time as the metrics have it.
 func seconds(at time.Time) string { return strconv.FormatFloat(float64(at.Unix()), 'g', -1, 64) }
 
-// TestTLSReloadOfWhatIsBroken puts files there that are of no use: the certificate stays, and the log says so once.
-func TestTLSReloadOfWhatIsBroken(t *testing.T) {
+// TestBrokenCertificateIsNotLoaded puts files there that are of no use: the certificate stays, and the log says so once.
+func TestBrokenCertificateIsNotLoaded(t *testing.T) {
 	t.Parallel()
 	a, f := newAuthority(t), newFolderWithKey(t)
 	p := f.serveTLS(a)
@@ -270,7 +270,7 @@ func TestTLSReloadOfWhatIsBroken(t *testing.T) {
 	failing("0")
 }
 
-func TestTLSRefusals(t *testing.T) {
+func TestInvalidTLSFlagsAreRefused(t *testing.T) {
 	t.Parallel()
 	a, f := newAuthority(t), newFolderWithKey(t)
 	cert, key := a.issue(time.Hour)
@@ -298,8 +298,8 @@ func TestTLSRefusals(t *testing.T) {
 	expectRefusal(t, byVariable.run("serve", "--addr", takenAddr(t)), 2, "--tls-cert", "missing.pem")
 }
 
-// TestClientOverTLS uses the Go client, which speaks HTTP/2 then: calls, a stream that goes on after a restart, and a stop.
-func TestClientOverTLS(t *testing.T) {
+// TestClientFollowsEventsOverTLS uses the Go client, which speaks HTTP/2 then: calls, a stream that goes on after a restart, and a stop.
+func TestClientFollowsEventsOverTLS(t *testing.T) {
 	t.Parallel()
 	a, f := newAuthority(t), newFolderWithKey(t)
 	cert, key := a.issue(time.Hour)

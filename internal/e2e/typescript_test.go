@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestTypeScript makes types from the document, checks a program against them, and runs it against the service: the document
+// TestTypeScriptExampleCompilesAndRuns makes types from the document, checks a program against them, and runs it against the service: the document
 // is good enough for generators. That the program's mistakes in src/wrong.ts do not compile is part of the check.
-func TestTypeScript(t *testing.T) {
+func TestTypeScriptExampleCompilesAndRuns(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve("--demo")

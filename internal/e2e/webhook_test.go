@@ -29,9 +29,9 @@ func (p *program) feed() (all []string) {
 	return all
 }
 
-// TestKilledWhileDelivering kills the service again and again while messages are on their way. Every event comes at least
+// TestKilledServiceDeliversEveryEvent kills the service again and again while messages are on their way. Every event comes at least
 // once, always under the same webhook-id.
-func TestKilledWhileDelivering(t *testing.T) {
+func TestKilledServiceDeliversEveryEvent(t *testing.T) {
 	t.Parallel()
 	const rounds = 15
 	f := newFolderWithKey(t)
@@ -64,9 +64,9 @@ func TestKilledWhileDelivering(t *testing.T) {
 	t.Logf("%d events came %d times", events, times)
 }
 
-// TestNodesShareDeliveries lets three nodes deliver, beside an endpoint that is dead. All of them take part, and no message
+// TestNodesDeliverEachEventOnce lets three nodes deliver, beside an endpoint that is dead. All of them take part, and no message
 // is sent twice.
-func TestNodesShareDeliveries(t *testing.T) {
+func TestNodesDeliverEachEventOnce(t *testing.T) {
 	t.Parallel()
 	f, _ := newSharedFolder(t)
 	nodes := f.serveNodes(3, "--webhook-allow-private")
@@ -121,8 +121,8 @@ func (p *program) outcomes() map[string]int {
 	return outcomes
 }
 
-// TestNodesKilledWhileDelivering kills one node after the other, each with messages on their way. The others go on with them.
-func TestNodesKilledWhileDelivering(t *testing.T) {
+// TestNodesTakeOverDeliveriesOfKilledNode kills one node after the other, each with messages on their way. The others go on with them.
+func TestNodesTakeOverDeliveriesOfKilledNode(t *testing.T) {
 	t.Parallel()
 	f, _ := newSharedFolder(t)
 	nodes := f.serveNodes(3, "--webhook-allow-private")
@@ -160,8 +160,8 @@ func TestNodesKilledWhileDelivering(t *testing.T) {
 	t.Logf("%d events came %d times", events, times)
 }
 
-// TestRotatedWebhookSecret changes the secret: for the overlap each message is signed with both.
-func TestRotatedWebhookSecret(t *testing.T) {
+// TestRotatedWebhookSecretsSignDuringOverlap changes the secret: for the overlap each message is signed with both.
+func TestRotatedWebhookSecretsSignDuringOverlap(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve("--webhook-allow-private")
 	r := newReceiver(t)
@@ -195,8 +195,8 @@ func TestRotatedWebhookSecret(t *testing.T) {
 	expect(rotate(`{"overlapSeconds":0}`))
 }
 
-// TestPrivateWebhook names a machine of our own: it is refused, unless allowed.
-func TestPrivateWebhook(t *testing.T) {
+// TestPrivateWebhookAddressIsRefused names a machine of our own: it is refused, unless allowed.
+func TestPrivateWebhookAddressIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
@@ -223,8 +223,8 @@ func TestPrivateWebhook(t *testing.T) {
 	await(t, "the message", func() bool { return r.has(delivery.MessageID) == 1 })
 }
 
-// TestStopWhileDelivering stops the service while a message is on its way: it ends well, and is not sent again.
-func TestStopWhileDelivering(t *testing.T) {
+// TestStopFinishesDelivery stops the service while a message is on its way: it ends well, and is not sent again.
+func TestStopFinishesDelivery(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve("--webhook-allow-private")
