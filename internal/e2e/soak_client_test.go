@@ -14,19 +14,19 @@ import (
 	"animalstore/client"
 )
 
-// visitor comes to the shop again and again, and does this and that. Some insist: what they had no answer to they ask for again,
+// soakClient comes to the shop again and again, and does this and that. Some insist: what they had no answer to they ask for again,
 // which must not make it happen twice.
-type visitor struct {
-	s       *soak
-	id, n   int
-	insists bool
-	dice    *rand.Rand
-	http    *http.Client
-	c       *client.Client
+type soakClient struct {
+	s        *soak
+	id, turn int
+	retries  bool
+	rng      *rand.Rand
+	http     *http.Client
+	api      *client.Client
 
-	own    []ownPet
-	orders []client.Order // that it has placed
-	posted []posted       // what it has been answered before
+	ownPets []ownPet
+	orders  []client.Order // that it has placed
+	created []createdPet   // what it has been answered before
 }
 
 // ownPet is an animal that nobody else changes, but by orders where it is for sale.
@@ -35,31 +35,31 @@ type ownPet struct {
 	forSale bool
 }
 
-// posted is a POST with its answer.
-type posted struct {
+// createdPet is a POST with its answer.
+type createdPet struct {
 	pet client.NewPet
 	key string
 	id  int64
 }
 
-func newVisitor(s *soak, id int) *visitor {
-	v := &visitor{s: s, id: id, insists: id%2 == 0, dice: rand.New(rand.NewPCG(s.seed, uint64(id)))}
-	v.http = &http.Client{Transport: counted{&http.Transport{MaxIdleConnsPerHost: 6}, s}, Timeout: patience}
-	c, err := client.New(s.road.url()+"/v1", adminKey, client.WithHTTPClient(v.http), client.WithRetries(0))
+func newSoakClient(s *soak, id int) *soakClient {
+	c := &soakClient{s: s, id: id, retries: id%2 == 0, rng: rand.New(rand.NewPCG(s.seed, uint64(id)))}
+	c.http = &http.Client{Transport: countingTransport{&http.Transport{MaxIdleConnsPerHost: 6}, s}, Timeout: patience}
+	api, err := client.New(s.clientProxy.url()+"/v1", adminKey, client.WithHTTPClient(c.http), client.WithRetries(0))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	v.c = c
-	return v
+	c.api = api
+	return c
 }
 
-// counted counts what was sent, and what became of it.
-type counted struct {
+// countingTransport counts what was sent, and what became of it.
+type countingTransport struct {
 	*http.Transport
 	s *soak
 }
 
-func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
+func (c countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.s.requests.Add(1)
 	r = r.Clone(r.Context())
 	r.GetBody = nil // else the transport itself sends again what has an idempotency key, and nobody knows that there was no answer
@@ -76,171 +76,173 @@ func (c counted) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// come visits the shop until it is time to go.
-func (v *visitor) come(ctx context.Context) {
-	defer v.http.CloseIdleConnections()
+// run visits the shop until it is time to go.
+func (c *soakClient) run(ctx context.Context) {
+	defer c.http.CloseIdleConnections()
 	for ctx.Err() == nil {
-		v.n++
-		switch dice := v.dice.IntN(100); {
+		c.turn++
+		switch dice := c.rng.IntN(100); {
 		case dice < 4:
-			v.wander(ctx)
+			c.raceForCategories(ctx)
 		case dice < 6:
-			v.bringMany(ctx)
+			c.importPets(ctx)
 		case dice < 24:
-			v.add(ctx)
+			c.addPet(ctx)
 		case dice < 36:
-			v.change(ctx)
+			c.changePet(ctx)
 		case dice < 42:
-			v.remove(ctx)
+			c.removeOwnPet(ctx)
 		case dice < 60:
-			v.order(ctx)
+			c.placeOrder(ctx)
 		case dice < 72:
-			v.advance(ctx)
+			c.advanceOrder(ctx)
 		case dice < 78:
-			v.fleeting(ctx)
+			c.addAndRemove(ctx)
 		case dice < 82:
-			v.category(ctx)
+			c.changeCategory(ctx)
 		case dice < 86:
-			v.mistake(ctx)
+			c.sendInvalid(ctx)
 		case dice < 90:
-			v.repeat(ctx)
+			c.replayCreate(ctx)
 		default:
-			v.look(ctx)
+			c.read(ctx)
 		}
 	}
 }
 
-// act asks for a change, and returns the subject of its event where the answer tells.
-type act func(context.Context) (subject string, err error)
+// attempt asks for a change, and returns the subject of its event where the answer tells.
+type attempt func(context.Context) (subject string, err error)
 
-// try makes a change, and writes down what came of it. Whoever insists asks until there is an answer; a refusal after a silence
+// do makes a change, and writes down what came of it. Whoever insists asks until there is an answer; a refusal after a silence
 // may be because of what was done then. No refusal but these is as it should be.
-func (v *visitor) try(ctx context.Context, d *deed, act act, refusals ...client.Code) bool {
-	d.sent, d.verdict = time.Since(v.s.begun), lost
-	v.s.note(d)
+func (c *soakClient) do(ctx context.Context, op *operation, send attempt, refusals ...client.Code) bool {
+	op.sent, op.result = time.Since(c.s.started), lost
+	c.s.recordOperation(op)
 	for first := true; ; first = false {
-		subject, err := act(context.WithoutCancel(ctx)) // who goes waits for what was begun
-		e, answered := errors.AsType[*client.Error](err)
+		subject, err := send(context.WithoutCancel(ctx)) // who goes waits for what was begun
+		e, responded := errors.AsType[*client.Error](err)
 		switch {
 		case err == nil:
-			v.s.settle(d, done, subject)
+			c.s.recordResult(op, done, subject)
 			return true
-		case answered && e.Status < 500 && e.Code != client.CodeIdempotencyKeyInUse:
+		case responded && e.Status < 500 && e.Code != client.CodeIdempotencyKeyInUse:
 			if !slices.Contains(refusals, e.Code) && first {
-				v.s.problem("%q was refused: %v", d.mark, err)
+				c.s.problem("%q was refused: %v", op.eventKey, err)
 			}
 			if first {
-				v.s.settle(d, refused, "")
+				c.s.recordResult(op, refused, "")
 			}
 			return false
-		case answered && e.Status != http.StatusServiceUnavailable && e.Code != client.CodeIdempotencyKeyInUse:
-			v.s.problem("%q got %v", d.mark, err)
+		case responded && e.Status != http.StatusServiceUnavailable && e.Code != client.CodeIdempotencyKeyInUse:
+			c.s.problem("%q got %v", op.eventKey, err)
 		}
-		v.rest(ctx)
-		if !v.insists || d.once || ctx.Err() != nil {
+		c.backOff(ctx)
+		if !c.retries || op.noRetry || ctx.Err() != nil {
 			return false
 		}
 	}
 }
 
-// rest is a moment in which somebody else may do something.
-func (v *visitor) rest(ctx context.Context) {
+// backOff is a moment in which somebody else may do something.
+func (c *soakClient) backOff(ctx context.Context) {
 	select {
 	case <-time.After(time.Duration(5+rand.IntN(45)) * time.Millisecond):
 	case <-ctx.Done():
 	}
 }
 
-// name is one that nobody has used before, once for each visit.
-func (v *visitor) name(what string) string { return fmt.Sprintf("%s %d.%d", what, v.id, v.n) }
+// uniqueName is one that nobody has used before, once for each visit.
+func (c *soakClient) uniqueName(what string) string {
+	return fmt.Sprintf("%s %d.%d", what, c.id, c.turn)
+}
 
 // anyCategory is one that many have, or nobody yet.
-func (v *visitor) anyCategory() int64 {
-	switch dice := v.dice.IntN(20); {
-	case dice == 0:
-		return int64(1_000_000 + 100_000*v.id + v.n) // nobody has named it before
-	case dice == 1:
-		return []int64{0, -7, math.MaxInt64, math.MinInt64, 1<<53 + 1}[v.dice.IntN(5)]
-	case dice < 4:
-		return int64(100 + v.dice.IntN(4)) // one that others remove
+func (c *soakClient) anyCategory() int64 {
+	switch kind := c.rng.IntN(20); {
+	case kind == 0:
+		return int64(1_000_000 + 100_000*c.id + c.turn) // nobody has named it before
+	case kind == 1:
+		return []int64{0, -7, math.MaxInt64, math.MinInt64, 1<<53 + 1}[c.rng.IntN(5)]
+	case kind < 4:
+		return int64(100 + c.rng.IntN(4)) // one that others remove
 	}
-	return int64(1 + v.dice.IntN(5))
+	return int64(1 + c.rng.IntN(5))
 }
 
-func (v *visitor) add(ctx context.Context) {
-	status := []client.PetStatus{"", client.PetPending, client.PetSold, client.PetAvailable}[min(3, v.dice.IntN(6))]
-	n := client.NewPet{Name: v.name("Rex 🐢"), CategoryID: v.anyCategory(), Status: status}
-	if pet, ok := v.bring(ctx, n); ok {
-		sells := status == client.PetAvailable && v.dice.IntN(4) > 0
-		v.own = append(v.own, ownPet{pet, sells})
+func (c *soakClient) addPet(ctx context.Context) {
+	status := []client.PetStatus{"", client.PetPending, client.PetSold, client.PetAvailable}[min(3, c.rng.IntN(6))]
+	n := client.NewPet{Name: c.uniqueName("Rex 🐢"), CategoryID: c.anyCategory(), Status: status}
+	if pet, ok := c.createPet(ctx, n); ok {
+		sells := status == client.PetAvailable && c.rng.IntN(4) > 0
+		c.ownPets = append(c.ownPets, ownPet{pet, sells})
 		if sells {
-			v.s.offer(pet.ID)
+			c.s.offerForSale(pet.ID)
 		}
 	}
 }
 
-// bring adds an animal; at times it is asked for twice at once, under one key.
-func (v *visitor) bring(ctx context.Context, n client.NewPet) (pet client.Pet, ok bool) {
-	twins := 1 + v.dice.IntN(10)/9
-	key := v.name("key")
-	ok = v.try(ctx, &deed{mark: "add " + n.Name}, func(ctx context.Context) (string, error) {
-		answers, errs := make([]client.Pet, twins), make([]error, twins)
-		var asking sync.WaitGroup
-		for i := range twins {
-			asking.Go(func() { answers[i], errs[i] = v.c.CreatePet(ctx, n, client.IdempotencyKey(key)) })
+// createPet adds an animal; at times it is asked for twice at once, under one key.
+func (c *soakClient) createPet(ctx context.Context, n client.NewPet) (pet client.Pet, ok bool) {
+	copies := 1 + c.rng.IntN(10)/9
+	key := c.uniqueName("key")
+	ok = c.do(ctx, &operation{eventKey: "add " + n.Name}, func(ctx context.Context) (string, error) {
+		pets, errs := make([]client.Pet, copies), make([]error, copies)
+		var sending sync.WaitGroup
+		for i := range copies {
+			sending.Go(func() { pets[i], errs[i] = c.api.CreatePet(ctx, n, client.IdempotencyKey(key)) })
 		}
-		asking.Wait()
+		sending.Wait()
 		first := max(0, slices.Index(errs, nil))
 		for i, err := range errs {
-			if err == nil && answers[i].ID != answers[first].ID {
-				v.s.problem("one key, and two animals: %+v and %+v", answers[first], answers[i])
+			if err == nil && pets[i].ID != pets[first].ID {
+				c.s.problem("one key, and two animals: %+v and %+v", pets[first], pets[i])
 			}
 		}
-		pet = answers[first]
+		pet = pets[first]
 		return fmt.Sprint("pets/", pet.ID), errs[first]
 	})
 	if ok && (client.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}) != n {
-		v.s.problem("%+v was answered with %+v", n, pet)
+		c.s.problem("%+v was answered with %+v", n, pet)
 	}
-	if ok && v.dice.IntN(4) == 0 {
-		v.posted = append(v.posted, posted{n, key, pet.ID})
+	if ok && c.rng.IntN(4) == 0 {
+		c.created = append(c.created, createdPet{n, key, pet.ID})
 	}
 	return pet, ok
 }
 
-// pick takes an animal of the visitor's own out of its list.
-func (v *visitor) pick() (ownPet, bool) {
-	if len(v.own) == 0 {
+// takeOwnPet takes an animal of the visitor's own out of its list.
+func (c *soakClient) takeOwnPet() (ownPet, bool) {
+	if len(c.ownPets) == 0 {
 		return ownPet{}, false
 	}
-	i := v.dice.IntN(len(v.own))
-	pet := v.own[i]
-	v.own = slices.Delete(v.own, i, i+1)
+	i := c.rng.IntN(len(c.ownPets))
+	pet := c.ownPets[i]
+	c.ownPets = slices.Delete(c.ownPets, i, i+1)
 	return pet, true
 }
 
-// change gives an animal another name, and perhaps another category or status: also brings back one that was sold.
-func (v *visitor) change(ctx context.Context) {
-	pet, ok := v.pick()
+// changePet gives an animal another name, and perhaps another category or status: also brings back one that was sold.
+func (c *soakClient) changePet(ctx context.Context) {
+	pet, ok := c.takeOwnPet()
 	if !ok {
 		return
 	}
-	name := v.name("Tom")
+	name := c.uniqueName("Tom")
 	update := client.PetUpdate{Name: &name}
-	d := &deed{mark: "rename " + name, once: true} // one that was lost may come after the next, and undo it
+	op := &operation{eventKey: "rename " + name, noRetry: true} // one that was lost may come after the next, and undo it
 	var conditions []client.Condition
-	if v.insists { // it cannot, because it would find another animal then
-		d.once, conditions = false, []client.Condition{client.IfMatch(pet.ETag)}
+	if c.retries { // it cannot, because it would find another animal then
+		op.noRetry, conditions = false, []client.Condition{client.IfMatch(pet.ETag)}
 	}
-	if v.dice.IntN(3) == 0 {
-		category := v.anyCategory()
+	if c.rng.IntN(3) == 0 {
+		category := c.anyCategory()
 		update.CategoryID = &category
 	}
-	if v.dice.IntN(3) == 0 {
-		status := []client.PetStatus{client.PetAvailable, client.PetAvailable, client.PetPending, client.PetSold}[v.dice.IntN(4)]
+	if c.rng.IntN(3) == 0 {
+		status := []client.PetStatus{client.PetAvailable, client.PetAvailable, client.PetPending, client.PetSold}[c.rng.IntN(4)]
 		update.Status = &status
 		if status == client.PetAvailable {
-			d.comesBack = pet.ID
+			op.returnsPet = pet.ID
 		}
 	}
 	refusals := []client.Code{client.CodeInvalidTransition, client.CodePetHasOpenOrder}
@@ -248,38 +250,38 @@ func (v *visitor) change(ctx context.Context) {
 		refusals = append(refusals, client.CodePreconditionFailed)
 	}
 	var after client.Pet
-	ok = v.try(ctx, d, func(ctx context.Context) (subject string, err error) {
-		after, err = v.c.UpdatePet(ctx, pet.ID, update, conditions...)
+	ok = c.do(ctx, op, func(ctx context.Context) (subject string, err error) {
+		after, err = c.api.UpdatePet(ctx, pet.ID, update, conditions...)
 		return fmt.Sprint("pets/", pet.ID), err
 	}, refusals...)
 	switch {
 	case ok:
 		pet.Pet = after
-	case d.verdict == lost:
+	case op.result == lost:
 		return // it is not known what the animal is now
 	case pet.forSale:
-		if now, err := v.c.GetPet(context.WithoutCancel(ctx), pet.ID); err == nil {
+		if now, err := c.api.GetPet(context.WithoutCancel(ctx), pet.ID); err == nil {
 			pet.Pet = now
 		}
 	}
-	v.own = append(v.own, pet)
+	c.ownPets = append(c.ownPets, pet)
 }
 
-func (v *visitor) remove(ctx context.Context) {
-	pet, ok := v.pick()
-	if !ok || !v.removePet(ctx, pet.ID) && v.dice.IntN(2) == 0 {
+func (c *soakClient) removeOwnPet(ctx context.Context) {
+	pet, ok := c.takeOwnPet()
+	if !ok || !c.removePet(ctx, pet.ID) && c.rng.IntN(2) == 0 {
 		return
 	}
-	v.try(ctx, &deed{mark: "rename " + v.name("Lazarus")}, func(ctx context.Context) (string, error) {
-		name := v.name("Lazarus")
-		_, err := v.c.UpdatePet(ctx, pet.ID, client.PetUpdate{Name: &name})
+	c.do(ctx, &operation{eventKey: "rename " + c.uniqueName("Lazarus")}, func(ctx context.Context) (string, error) {
+		name := c.uniqueName("Lazarus")
+		_, err := c.api.UpdatePet(ctx, pet.ID, client.PetUpdate{Name: &name})
 		return fmt.Sprint("pets/", pet.ID), err
 	}, client.CodeNotFound)
 }
 
-func (v *visitor) removePet(ctx context.Context, id int64) bool {
+func (c *soakClient) removePet(ctx context.Context, id int64) bool {
 	subject := fmt.Sprint("pets/", id)
-	return v.try(ctx, &deed{mark: "remove " + subject}, func(ctx context.Context) (string, error) {
-		return subject, v.c.DeletePet(ctx, id)
+	return c.do(ctx, &operation{eventKey: "remove " + subject}, func(ctx context.Context) (string, error) {
+		return subject, c.api.DeletePet(ctx, id)
 	}, client.CodePetHasOpenOrder)
 }

@@ -16,34 +16,34 @@ import (
 	"animalstore/client"
 )
 
-// witness follows the events, over connections that break, as a program that is itself started again at times.
-type witness struct {
-	s       *soak
-	id      int
-	dice    *rand.Rand
-	c       *client.Client
-	http    *http.Client
-	resumed int // so often it was started, each time with the last event that it had seen
+// follower follows the events, over connections that break, as a program that is itself started again at times.
+type follower struct {
+	s      *soak
+	id     int
+	rng    *rand.Rand
+	api    *client.Client
+	http   *http.Client
+	starts int // so often it was started, each time with the last event that it had seen
 
 	mu   sync.Mutex
 	last string
-	seen sequence
+	seen eventLog
 }
 
-// sequence is a long row of events, in little room.
-type sequence struct {
+// eventLog is a long row of events, in little room.
+type eventLog struct {
 	ids  []string
 	sums []uint64 // of what they say
 }
 
-func (s *sequence) add(e client.Event) {
+func (s *eventLog) add(e client.Event) {
 	sum := fnv.New64a()
 	fmt.Fprint(sum, e.Type, e.Subject, e.Source, e.Actor, e.Time.UnixMicro(), string(e.Data.Current), string(e.Data.Previous))
 	s.ids, s.sums = append(s.ids, e.ID), append(s.sums, sum.Sum64())
 }
 
-// differs says where two rows part.
-func (s sequence) differs(from sequence) string {
+// diff says where two rows part.
+func (s eventLog) diff(from eventLog) string {
 	for i := range max(len(s.ids), len(from.ids)) {
 		switch {
 		case i >= len(s.ids):
@@ -59,108 +59,108 @@ func (s sequence) differs(from sequence) string {
 	return ""
 }
 
-func newWitness(s *soak, id int) *witness {
-	w := &witness{s: s, id: id, last: "0", dice: rand.New(rand.NewPCG(s.seed, uint64(1000+id)))}
-	w.http = &http.Client{Transport: &http.Transport{}, Timeout: patience}
-	c, err := client.New(s.longRoad.url()+"/v1", adminKey, client.WithHTTPClient(w.http))
+func newFollower(s *soak, id int) *follower {
+	f := &follower{s: s, id: id, last: "0", rng: rand.New(rand.NewPCG(s.seed, uint64(1000+id)))}
+	f.http = &http.Client{Transport: &http.Transport{}, Timeout: patience}
+	api, err := client.New(s.streamProxy.url()+"/v1", adminKey, client.WithHTTPClient(f.http))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	w.c = c
-	return w
+	f.api = api
+	return f
 }
 
 // follow goes on until the context ends.
-func (w *witness) follow(ctx context.Context) {
-	defer w.http.CloseIdleConnections()
+func (f *follower) follow(ctx context.Context) {
+	defer f.http.CloseIdleConnections()
 	for ctx.Err() == nil {
-		w.resumed++
-		life, end := context.WithTimeout(ctx, time.Duration(200+w.dice.IntN(4000))*time.Millisecond)
-		for event, err := range w.c.Follow(life, w.last, client.EventFilter{}) {
+		f.starts++
+		life, end := context.WithTimeout(ctx, time.Duration(200+f.rng.IntN(4000))*time.Millisecond)
+		for event, err := range f.api.Follow(life, f.last, client.EventFilter{}) {
 			if err != nil {
-				if e, answered := errors.AsType[*client.Error](err); answered && e.Status != http.StatusServiceUnavailable {
-					w.s.problem("the witness %d: %v", w.id, err)
+				if e, responded := errors.AsType[*client.Error](err); responded && e.Status != http.StatusServiceUnavailable {
+					f.s.problem("the witness %d: %v", f.id, err)
 				}
 				break
 			}
-			w.mu.Lock()
-			w.seen.add(event)
-			w.last = event.ID
-			w.mu.Unlock()
+			f.mu.Lock()
+			f.seen.add(event)
+			f.last = event.ID
+			f.mu.Unlock()
 		}
 		end()
 	}
 }
 
-func (w *witness) reached() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.last
+func (f *follower) lastSeen() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last
 }
 
-// letterbox is a webhook's receiver that does not take every message the first time.
-type letterbox struct {
+// flakyReceiver is a webhook's receiver that does not take every message the first time.
+type flakyReceiver struct {
 	*httptest.Server
-	s      *soak
-	hook   client.Webhook
-	mu     sync.Mutex
-	dice   *rand.Rand
-	failed map[string]bool // the messages that were not taken, once: the third time would be five minutes later
-	taken  map[string]int  // by the id of the event
-	times  int
+	s        *soak
+	webhook  client.Webhook
+	mu       sync.Mutex
+	rng      *rand.Rand
+	failed   map[string]bool // the messages that were not taken, once: the third time would be five minutes later
+	accepted map[string]int  // by the id of the event
+	attempts int
 }
 
-// letters are the events that it is told of.
-var letters = []client.EventType{
+// webhookTypes are the events that it is told of.
+var webhookTypes = []client.EventType{
 	client.EventOrderPlaced, client.EventOrderApproved, client.EventOrderDelivered, client.EventOrderCancelled,
 	client.EventOrderExpired,
 }
 
-func newLetterbox(s *soak, c *client.Client) *letterbox {
-	l := &letterbox{s: s, dice: rand.New(rand.NewPCG(s.seed, 2000)), failed: map[string]bool{}, taken: map[string]int{}}
-	l.Server = httptest.NewServer(l)
-	s.t.Cleanup(l.Close)
-	hook, err := c.CreateWebhook(s.t.Context(), client.NewWebhook{URL: l.URL, Types: letters})
+func newFlakyReceiver(s *soak, c *client.Client) *flakyReceiver {
+	r := &flakyReceiver{s: s, rng: rand.New(rand.NewPCG(s.seed, 2000)), failed: map[string]bool{}, accepted: map[string]int{}}
+	r.Server = httptest.NewServer(r)
+	s.t.Cleanup(r.Close)
+	hook, err := c.CreateWebhook(s.t.Context(), client.NewWebhook{URL: r.URL, Types: webhookTypes})
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.hook = hook
-	return l
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.webhook = hook
+	return r
 }
 
-func (l *letterbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	body, err := io.ReadAll(r.Body)
+func (r *flakyReceiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
+	body, err := io.ReadAll(request.Body)
 	if err != nil {
 		return // the sender was killed: it comes again
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.times++
-	event, err := client.VerifyWebhook(r.Header, body, l.hook.Secret)
-	id := r.Header.Get("webhook-id")
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.attempts++
+	event, err := client.VerifyWebhook(request.Header, body, r.webhook.Secret)
+	id := request.Header.Get("webhook-id")
 	switch {
-	case err != nil || id != "evt_"+event.ID || !slices.Contains(letters, event.Type):
-		l.s.problem("the message %s: %v\n%s", id, err, body)
-	case !l.failed[id] && l.dice.IntN(8) == 0:
-		l.failed[id] = true
-		if l.dice.IntN(2) == 0 {
+	case err != nil || id != "evt_"+event.ID || !slices.Contains(webhookTypes, event.Type):
+		r.s.problem("the message %s: %v\n%s", id, err, body)
+	case !r.failed[id] && r.rng.IntN(8) == 0:
+		r.failed[id] = true
+		if r.rng.IntN(2) == 0 {
 			panic(http.ErrAbortHandler) // no answer at all
 		}
 		w.WriteHeader(http.StatusInternalServerError)
 		return
 	}
-	l.taken[event.ID]++
+	r.accepted[event.ID]++
 	w.WriteHeader(http.StatusNoContent)
 }
 
 // missing is the first event that it should have been told of, and was not.
-func (l *letterbox) missing(events []client.Event) string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+func (r *flakyReceiver) missing(events []client.Event) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	for _, e := range events {
-		if slices.Contains(letters, e.Type) && l.taken[e.ID] == 0 {
+		if slices.Contains(webhookTypes, e.Type) && r.accepted[e.ID] == 0 {
 			return e.ID
 		}
 	}

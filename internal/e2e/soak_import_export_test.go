@@ -15,18 +15,18 @@ import (
 	"animalstore/client"
 )
 
-// bringMany adds several animals at once: all of them, or none. At times one of them cannot be, and so none can.
-func (v *visitor) bringMany(ctx context.Context) {
-	pets := make([]client.NewPet, 2+v.dice.IntN(12))
-	deeds := make([]*deed, len(pets))
-	key := v.name("import")
+// importPets adds several animals at once: all of them, or none. At times one of them cannot be, and so none can.
+func (c *soakClient) importPets(ctx context.Context) {
+	pets := make([]client.NewPet, 2+c.rng.IntN(12))
+	deeds := make([]*operation, len(pets))
+	key := c.uniqueName("import")
 	for i := range pets {
-		pets[i] = client.NewPet{Name: fmt.Sprintf("%s/%d", key, i), CategoryID: v.anyCategory(), Status: client.PetPending}
-		deeds[i] = &deed{mark: "add " + pets[i].Name, batch: key}
+		pets[i] = client.NewPet{Name: fmt.Sprintf("%s/%d", key, i), CategoryID: c.anyCategory(), Status: client.PetPending}
+		deeds[i] = &operation{eventKey: "add " + pets[i].Name, batch: key}
 	}
 	refusals := []client.Code{}
-	if v.dice.IntN(5) == 0 {
-		pets[v.dice.IntN(len(pets))].Status = "mislaid"
+	if c.rng.IntN(5) == 0 {
+		pets[c.rng.IntN(len(pets))].Status = "mislaid"
 		refusals = append(refusals, client.CodeValidationFailed)
 	}
 	var lines bytes.Buffer
@@ -36,93 +36,93 @@ func (v *visitor) bringMany(ctx context.Context) {
 		file.Write([]string{pet.Name, strconv.FormatInt(pet.CategoryID, 10), string(pet.Status)})
 	}
 	file.Flush()
-	inCSV := v.dice.IntN(2) == 0
-	for _, d := range deeds[1:] {
-		d.sent, d.verdict = time.Since(v.s.begun), lost
-		v.s.note(d)
+	inCSV := c.rng.IntN(2) == 0
+	for _, op := range deeds[1:] {
+		op.sent, op.result = time.Since(c.s.started), lost
+		c.s.recordOperation(op)
 	}
-	ok := v.try(ctx, deeds[0], func(ctx context.Context) (string, error) {
+	ok := c.do(ctx, deeds[0], func(ctx context.Context) (string, error) {
 		var imported client.Imported
 		var err error
 		if inCSV {
-			imported, err = v.c.ImportFile(ctx, client.CSV, lines.Bytes(), client.IdempotencyKey(key))
+			imported, err = c.api.ImportFile(ctx, client.CSV, lines.Bytes(), client.IdempotencyKey(key))
 		} else {
-			imported, err = v.c.ImportPets(ctx, pets, client.IdempotencyKey(key))
+			imported, err = c.api.ImportPets(ctx, pets, client.IdempotencyKey(key))
 		}
 		if err == nil && imported.Created != len(pets) {
-			v.s.problem("an import of %d animals was answered with %+v", len(pets), imported)
+			c.s.problem("an import of %d animals was answered with %+v", len(pets), imported)
 		}
 		return "", err
 	}, refusals...)
-	for _, d := range deeds[1:] {
-		d.answered, d.verdict = deeds[0].answered, deeds[0].verdict
+	for _, op := range deeds[1:] {
+		op.responded, op.result = deeds[0].responded, deeds[0].result
 	}
 	if ok && len(refusals) > 0 {
-		v.s.problem("the import %q was not refused", key)
+		c.s.problem("the import %q was not refused", key)
 	}
 }
 
-// export is one that came whole: when it was asked for, and what was in it.
-type export struct {
+// exportedPets is one that came whole: when it was asked for, and what was in it.
+type exportedPets struct {
 	begun time.Duration
 	ids   map[int64]bool
 }
 
-// clerk exports the catalogue again and again, while it changes.
-type clerk struct {
+// exporter exports the catalogue again and again, while it changes.
+type exporter struct {
 	s    *soak
-	dice *rand.Rand
+	rng  *rand.Rand
 	http *http.Client
-	c    *client.Client
+	api  *client.Client
 }
 
-func newClerk(s *soak) *clerk {
-	k := &clerk{s: s, dice: rand.New(rand.NewPCG(s.seed, 4000))}
-	k.http = &http.Client{Transport: &http.Transport{}, Timeout: patience}
-	c, err := client.New(s.longRoad.url()+"/v1", adminKey, client.WithHTTPClient(k.http))
+func newExporter(s *soak) *exporter {
+	e := &exporter{s: s, rng: rand.New(rand.NewPCG(s.seed, 4000))}
+	e.http = &http.Client{Transport: &http.Transport{}, Timeout: patience}
+	api, err := client.New(s.streamProxy.url()+"/v1", adminKey, client.WithHTTPClient(e.http))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	k.c = c
-	return k
+	e.api = api
+	return e
 }
 
-// mostExports is how many of them are kept to be checked.
-const mostExports = 40
+// maxExports is how many of them are kept to be checked.
+const maxExports = 40
 
-// write exports until it is time to go. Nothing is in an export twice, whether it breaks off or not.
-func (k *clerk) write(ctx context.Context) {
-	defer k.http.CloseIdleConnections()
+// run exports until it is time to go. Nothing is in an export twice, whether it breaks off or not.
+func (e *exporter) run(ctx context.Context) {
+	defer e.http.CloseIdleConnections()
 	for ctx.Err() == nil {
-		format := []client.Format{client.CSV, client.NDJSON}[k.dice.IntN(2)]
-		one := export{begun: time.Since(k.s.begun)}
+		format := []client.Format{client.CSV, client.NDJSON}[e.rng.IntN(2)]
+		one := exportedPets{begun: time.Since(e.s.started)}
 		var file bytes.Buffer
-		_, err := k.c.ExportFile(ctx, format, &file)
-		if e, answered := errors.AsType[*client.Error](err); answered && e.Status != http.StatusServiceUnavailable {
-			k.s.problem("an export got %v", err)
+		_, err := e.api.ExportFile(ctx, format, &file)
+		if failure, responded := errors.AsType[*client.Error](err); responded && failure.Status != http.StatusServiceUnavailable {
+			e.s.problem("an export got %v", err)
 		}
-		var wrong error
-		if one.ids, wrong = exportedIDs(format, file.Bytes()); wrong != nil {
-			k.s.problem("an export: %v", wrong)
+		var invalid error
+		if one.ids, invalid = exportedIDs(format, file.Bytes()); invalid != nil {
+			e.s.problem("an export: %v", invalid)
 		}
 		if err == nil {
-			k.s.keep(one)
+			e.s.recordExport(one)
 		}
 		select {
-		case <-time.After(time.Duration(100+k.dice.IntN(900)) * time.Millisecond):
+		case <-time.After(time.Duration(100+e.rng.IntN(900)) * time.Millisecond):
 		case <-ctx.Done():
 		}
 	}
 }
 
-func (s *soak) keep(one export) {
+func (s *soak) recordExport(one exportedPets) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.exported++
-	if len(s.exports) < mostExports {
+	if len(s.exports) < maxExports {
 		s.exports = append(s.exports, one)
 	} else {
-		s.exports[s.exported%mostExports] = one
+		s.exports[s.exported%maxExports] = one
 	}
 }
 
@@ -163,30 +163,30 @@ func exportedIDs(format client.Format, file []byte) (map[int64]bool, error) {
 	return ids, nil
 }
 
-// checkFiles expects every import to be there whole or not at all, and in every export all that was acknowledged before and is
+// checkImportsAndExports expects every import to be there whole or not at all, and in every export all that was acknowledged before and is
 // there to the end.
-func (s story) checkFiles(at map[string][]int, problem func(string, ...any)) {
+func (s soakHistory) checkImportsAndExports(at map[string][]int, problem func(string, ...any)) {
 	type count struct{ all, there int }
 	batches := map[string]count{}
-	stay := map[int64]bool{}
+	remaining := map[int64]bool{}
 	for _, p := range s.pets {
-		stay[p.ID] = true
+		remaining[p.ID] = true
 	}
-	for _, d := range s.deeds {
-		if d.batch != "" {
-			c := batches[d.batch]
+	for _, op := range s.operations {
+		if op.batch != "" {
+			c := batches[op.batch]
 			c.all++
-			c.there += min(1, len(at[d.mark]))
-			batches[d.batch] = c
+			c.there += min(1, len(at[op.eventKey]))
+			batches[op.batch] = c
 		}
-		for _, i := range at[d.mark] {
+		for _, i := range at[op.eventKey] {
 			pet, _, _ := s.events[i].Pet() // markOf has told of an error
-			if s.events[i].Type != client.EventPetCreated || d.verdict != done || !stay[pet.ID] {
+			if s.events[i].Type != client.EventPetCreated || op.result != done || !remaining[pet.ID] {
 				continue
 			}
 			for _, one := range s.exports {
-				if d.answered < one.begun && !one.ids[pet.ID] {
-					problem("%q was acknowledged after %v, and is not in the export that began after %v", d.mark, d.answered, one.begun)
+				if op.responded < one.begun && !one.ids[pet.ID] {
+					problem("%q was acknowledged after %v, and is not in the export that began after %v", op.eventKey, op.responded, one.begun)
 				}
 			}
 		}

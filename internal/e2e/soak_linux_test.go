@@ -31,7 +31,7 @@ func TestSoak(t *testing.T) {
 		t.Parallel()
 		f := newFolderWithKey(t)
 		s := newSoak(t, f, seed, 1)
-		s.faults, s.mild = append(s.faults, s.fillDisk, s.killOnFullDisk), append(s.mild, s.fillDisk)
+		s.faults, s.mildFaults = append(s.faults, s.fillDisk, s.killOnFullDisk), append(s.mildFaults, s.fillDisk)
 		s.run(length)
 		f.mustRun("check")
 	})
@@ -41,7 +41,7 @@ func TestSoak(t *testing.T) {
 		// It gives its connections back soon: those that it keeps for the next load would look as if they were lost.
 		f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+proxy.URL()+"&pool_max_conn_idle_time=1s")
 		s := newSoak(t, f, seed, 2)
-		s.busy = true
+		s.databaseFails = true
 		s.faults = append(s.faults, func() {
 			proxy.Cut()
 			s.pause(0, 300)
@@ -56,28 +56,28 @@ func TestSoak(t *testing.T) {
 // What is written is refused, and reads go on, which is for the visitors to find out. It goes on by itself when there is room.
 func (s *soak) fillDisk() {
 	s.t.Helper()
-	s.fill()
+	s.exhaustDisk()
 	limitFiles(s.t, s.nodes[0], math.MaxUint64)
-	s.await("what is written to be acknowledged again", &s.acknowledged, 20)
+	s.awaitGrowth("what is written to be acknowledged again", &s.acknowledged, 20)
 }
 
 // killOnFullDisk starts it again where there is room.
 func (s *soak) killOnFullDisk() {
 	s.t.Helper()
-	s.fill()
-	s.kill()
+	s.exhaustDisk()
+	s.killNode()
 }
 
-func (s *soak) fill() {
+func (s *soak) exhaustDisk() {
 	s.t.Helper()
 	s.fullDisks++
 	log, err := os.Stat(s.folder.path("animalstore.db-wal"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	limitFiles(s.t, s.nodes[0], uint64(log.Size())+uint64(s.dice.IntN(100_000)))
+	limitFiles(s.t, s.nodes[0], uint64(log.Size())+uint64(s.rng.IntN(100_000)))
 	s.pause(0, 200)
 	limitFiles(s.t, s.nodes[0], 0)
-	s.await("what is written to be refused", &s.unavailable, 20)
-	s.await("reads to go on", &s.looks, 20)
+	s.awaitGrowth("what is written to be refused", &s.unavailable, 20)
+	s.awaitGrowth("reads to go on", &s.reads, 20)
 }

@@ -12,224 +12,224 @@ import (
 	"animalstore/client"
 )
 
-// order tries to get an animal that others want, too.
-func (v *visitor) order(ctx context.Context) {
-	id, ok := v.s.wanted(v.dice)
+// placeOrder tries to get an animal that others want, too.
+func (c *soakClient) placeOrder(ctx context.Context) {
+	id, ok := c.s.anyForSale(c.rng)
 	if !ok {
 		return
 	}
-	reference := v.name("order")
+	reference := c.uniqueName("order")
 	var order client.Order
-	ok = v.try(ctx, &deed{mark: "place " + reference}, func(ctx context.Context) (subject string, err error) {
-		order, err = v.c.PlaceOrder(ctx, client.NewOrder{PetID: id, Reference: reference}, client.IdempotencyKey(reference))
+	ok = c.do(ctx, &operation{eventKey: "place " + reference}, func(ctx context.Context) (subject string, err error) {
+		order, err = c.api.PlaceOrder(ctx, client.NewOrder{PetID: id, Reference: reference}, client.IdempotencyKey(reference))
 		return fmt.Sprint("store/orders/", order.ID), err
 	}, client.CodePetNotAvailable, client.CodePetNotFound)
 	if ok {
-		v.orders = append(v.orders, order)
+		c.orders = append(c.orders, order)
 	}
 }
 
-// advance takes one of the visitor's orders a step further. Its hold may have run out by then.
-func (v *visitor) advance(ctx context.Context) {
-	if len(v.orders) == 0 {
+// advanceOrder takes one of the visitor's orders a step further. Its hold may have run out by then.
+func (c *soakClient) advanceOrder(ctx context.Context) {
+	if len(c.orders) == 0 {
 		return
 	}
-	i := v.dice.IntN(len(v.orders))
-	order := v.orders[i]
-	v.orders = slices.Delete(v.orders, i, i+1)
-	act, what := v.c.CancelOrder, client.EventOrderCancelled
-	if v.dice.IntN(4) > 0 {
-		act, what = v.c.ApproveOrder, client.EventOrderApproved
+	i := c.rng.IntN(len(c.orders))
+	order := c.orders[i]
+	c.orders = slices.Delete(c.orders, i, i+1)
+	act, what := c.api.CancelOrder, client.EventOrderCancelled
+	if c.rng.IntN(4) > 0 {
+		act, what = c.api.ApproveOrder, client.EventOrderApproved
 		if order.Status == client.OrderApproved {
-			act, what = v.c.DeliverOrder, client.EventOrderDelivered
+			act, what = c.api.DeliverOrder, client.EventOrderDelivered
 		}
 	}
 	subject := fmt.Sprint("store/orders/", order.ID)
-	ok := v.try(ctx, &deed{mark: string(what) + " " + subject}, func(ctx context.Context) (string, error) {
+	ok := c.do(ctx, &operation{eventKey: string(what) + " " + subject}, func(ctx context.Context) (string, error) {
 		after, err := act(ctx, order.ID)
 		order.Status = after.Status
 		return subject, err
 	}, client.CodeInvalidTransition)
 	if ok && order.Status == client.OrderApproved {
-		v.orders = append(v.orders, order)
+		c.orders = append(c.orders, order)
 	}
 }
 
-// fleeting is an animal that comes and goes, and its category with it, while others bring theirs into the same one.
-func (v *visitor) fleeting(ctx context.Context) {
-	category := int64(100 + v.dice.IntN(4))
-	pet, ok := v.bring(ctx, client.NewPet{Name: v.name("Moth"), CategoryID: category})
-	if ok && v.removePet(ctx, pet.ID) {
-		v.removeCategory(ctx, category)
+// addAndRemove is an animal that comes and goes, and its category with it, while others bring theirs into the same one.
+func (c *soakClient) addAndRemove(ctx context.Context) {
+	category := int64(100 + c.rng.IntN(4))
+	pet, ok := c.createPet(ctx, client.NewPet{Name: c.uniqueName("Moth"), CategoryID: category})
+	if ok && c.removePet(ctx, pet.ID) {
+		c.removeCategory(ctx, category)
 	}
 }
 
-// wander takes an animal through two categories that it brings into being, while both are removed and others come to them, all at
+// raceForCategories takes an animal through two categories that it brings into being, while both are removed and others come to them, all at
 // once: what one member of a transaction has learnt of a category may be wrong for the next.
-func (v *visitor) wander(ctx context.Context) {
-	categories := [2]int64{int64(10_000_000 + 1_000_000*v.id + 2*v.n), int64(10_000_001 + 1_000_000*v.id + 2*v.n)}
-	pet, ok := v.bring(ctx, client.NewPet{Name: v.name("Nomad"), CategoryID: 1})
+func (c *soakClient) raceForCategories(ctx context.Context) {
+	categories := [2]int64{int64(10_000_000 + 1_000_000*c.id + 2*c.turn), int64(10_000_001 + 1_000_000*c.id + 2*c.turn)}
+	pet, ok := c.createPet(ctx, client.NewPet{Name: c.uniqueName("Nomad"), CategoryID: 1})
 	if !ok {
 		return
 	}
-	var wandering sync.WaitGroup
+	var sending sync.WaitGroup
 	for i, category := range categories {
-		name := v.name(fmt.Sprint("Nomad in ", i))
-		wandering.Go(func() {
-			v.try(ctx, &deed{mark: "rename " + name, once: true}, func(ctx context.Context) (string, error) {
-				_, err := v.c.UpdatePet(ctx, pet.ID, client.PetUpdate{Name: &name, CategoryID: &category})
+		name := c.uniqueName(fmt.Sprint("Nomad in ", i))
+		sending.Go(func() {
+			c.do(ctx, &operation{eventKey: "rename " + name, noRetry: true}, func(ctx context.Context) (string, error) {
+				_, err := c.api.UpdatePet(ctx, pet.ID, client.PetUpdate{Name: &name, CategoryID: &category})
 				return fmt.Sprint("pets/", pet.ID), err
 			})
 		})
-		wandering.Go(func() { v.removeCategory(ctx, category) })
-		guest := client.NewPet{Name: v.name(fmt.Sprint("Guest in ", i)), CategoryID: category}
-		wandering.Go(func() {
-			v.try(ctx, &deed{mark: "add " + guest.Name}, func(ctx context.Context) (string, error) {
-				added, err := v.c.CreatePet(ctx, guest, client.IdempotencyKey(guest.Name))
+		sending.Go(func() { c.removeCategory(ctx, category) })
+		guest := client.NewPet{Name: c.uniqueName(fmt.Sprint("Guest in ", i)), CategoryID: category}
+		sending.Go(func() {
+			c.do(ctx, &operation{eventKey: "add " + guest.Name}, func(ctx context.Context) (string, error) {
+				added, err := c.api.CreatePet(ctx, guest, client.IdempotencyKey(guest.Name))
 				return fmt.Sprint("pets/", added.ID), err
 			})
 		})
 	}
-	wandering.Wait()
+	sending.Wait()
 }
 
 // removeCategory is never asked for twice: a second time, it might find another one under the same id.
-func (v *visitor) removeCategory(ctx context.Context, id int64) {
+func (c *soakClient) removeCategory(ctx context.Context, id int64) {
 	subject := fmt.Sprint("categories/", id)
-	v.try(ctx, &deed{mark: "remove " + subject, once: true}, func(ctx context.Context) (string, error) {
-		return subject, v.c.DeleteCategory(ctx, id)
+	c.do(ctx, &operation{eventKey: "remove " + subject, noRetry: true}, func(ctx context.Context) (string, error) {
+		return subject, c.api.DeleteCategory(ctx, id)
 	}, client.CodeCategoryInUse, client.CodeNotFound)
 }
 
-func (v *visitor) category(ctx context.Context) {
-	name := v.name("kind")
-	d := &deed{mark: "name " + name}
-	switch v.dice.IntN(3) {
+func (c *soakClient) changeCategory(ctx context.Context) {
+	name := c.uniqueName("kind")
+	op := &operation{eventKey: "name " + name}
+	switch c.rng.IntN(3) {
 	case 0:
 		var made client.Category
-		if v.try(ctx, d, func(ctx context.Context) (_ string, err error) {
-			made, err = v.c.CreateCategory(ctx, name, client.IdempotencyKey(name))
+		if c.do(ctx, op, func(ctx context.Context) (_ string, err error) {
+			made, err = c.api.CreateCategory(ctx, name, client.IdempotencyKey(name))
 			return fmt.Sprint("categories/", made.ID), err
-		}) && v.dice.IntN(2) == 0 {
-			v.removeCategory(ctx, made.ID)
+		}) && c.rng.IntN(2) == 0 {
+			c.removeCategory(ctx, made.ID)
 		}
 	case 1:
-		id := int64(1 + v.dice.IntN(5))
-		d.once = true // somebody else may have named it meanwhile
-		v.try(ctx, d, func(ctx context.Context) (string, error) {
-			_, _, err := v.c.PutCategory(ctx, id, name)
+		id := int64(1 + c.rng.IntN(5))
+		op.noRetry = true // somebody else may have named it meanwhile
+		c.do(ctx, op, func(ctx context.Context) (string, error) {
+			_, _, err := c.api.PutCategory(ctx, id, name)
 			return fmt.Sprint("categories/", id), err
 		})
 	default:
-		v.removeCategory(ctx, int64(100+v.dice.IntN(4)))
+		c.removeCategory(ctx, int64(100+c.rng.IntN(4)))
 	}
 }
 
-// mistake asks for what cannot be: it is refused, and its neighbours in the same transaction are not.
-func (v *visitor) mistake(ctx context.Context) {
-	name := v.name("Nobody")
-	d := &deed{mark: "add " + name}
-	create := func(n client.NewPet, key string) act {
+// sendInvalid asks for what cannot be: it is refused, and its neighbours in the same transaction are not.
+func (c *soakClient) sendInvalid(ctx context.Context) {
+	name := c.uniqueName("Nobody")
+	op := &operation{eventKey: "add " + name}
+	create := func(n client.NewPet, key string) attempt {
 		return func(ctx context.Context) (string, error) {
-			_, err := v.c.CreatePet(ctx, n, client.IdempotencyKey(key))
+			_, err := c.api.CreatePet(ctx, n, client.IdempotencyKey(key))
 			return "", err
 		}
 	}
-	change := func(id int64, conditions ...client.Condition) act {
+	change := func(id int64, conditions ...client.Condition) attempt {
 		return func(ctx context.Context) (string, error) {
-			_, err := v.c.UpdatePet(ctx, id, client.PetUpdate{Name: &name}, conditions...)
+			_, err := c.api.UpdatePet(ctx, id, client.PetUpdate{Name: &name}, conditions...)
 			return "", err
 		}
 	}
-	wrong := false
-	switch dice := v.dice.IntN(5); {
-	case dice == 0 && len(v.posted) > 0:
-		used := v.posted[v.dice.IntN(len(v.posted))]
-		wrong = v.try(ctx, d, create(client.NewPet{Name: name}, used.key), client.CodeIdempotencyKeyReused)
-	case dice == 1 && len(v.own) > 0:
-		d.mark = "rename " + name
-		wrong = v.try(ctx, d, change(v.own[v.dice.IntN(len(v.own))].ID, client.IfMatch(`"stale"`)), client.CodePreconditionFailed)
-	case dice == 2:
-		d.mark = "rename " + name
-		wrong = v.try(ctx, d, change(math.MaxInt64), client.CodeNotFound)
-	case dice == 3:
-		d.mark = "place " + name
-		wrong = v.try(ctx, d, func(ctx context.Context) (string, error) {
-			_, err := v.c.PlaceOrder(ctx, client.NewOrder{PetID: math.MaxInt64, Reference: name})
+	accepted := false
+	switch kind := c.rng.IntN(5); {
+	case kind == 0 && len(c.created) > 0:
+		used := c.created[c.rng.IntN(len(c.created))]
+		accepted = c.do(ctx, op, create(client.NewPet{Name: name}, used.key), client.CodeIdempotencyKeyReused)
+	case kind == 1 && len(c.ownPets) > 0:
+		op.eventKey = "rename " + name
+		accepted = c.do(ctx, op, change(c.ownPets[c.rng.IntN(len(c.ownPets))].ID, client.IfMatch(`"stale"`)), client.CodePreconditionFailed)
+	case kind == 2:
+		op.eventKey = "rename " + name
+		accepted = c.do(ctx, op, change(math.MaxInt64), client.CodeNotFound)
+	case kind == 3:
+		op.eventKey = "place " + name
+		accepted = c.do(ctx, op, func(ctx context.Context) (string, error) {
+			_, err := c.api.PlaceOrder(ctx, client.NewOrder{PetID: math.MaxInt64, Reference: name})
 			return "", err
 		}, client.CodePetNotFound)
 	default:
-		wrong = v.try(ctx, d, create(client.NewPet{Name: name, Status: "mislaid"}, name), client.CodeValidationFailed)
+		accepted = c.do(ctx, op, create(client.NewPet{Name: name, Status: "mislaid"}, name), client.CodeValidationFailed)
 	}
-	if wrong {
-		v.s.problem("%q was not refused", d.mark)
+	if accepted {
+		c.s.problem("%q was not refused", op.eventKey)
 	}
 }
 
-// repeat sends again what was answered before, perhaps by a process that is long gone.
-func (v *visitor) repeat(ctx context.Context) {
-	if len(v.posted) == 0 {
+// replayCreate sends again what was answered before, perhaps by a process that is long gone.
+func (c *soakClient) replayCreate(ctx context.Context) {
+	if len(c.created) == 0 {
 		return
 	}
-	p := v.posted[v.dice.IntN(len(v.posted))]
-	again, err := v.c.CreatePet(context.WithoutCancel(ctx), p.pet, client.IdempotencyKey(p.key))
-	e, answered := errors.AsType[*client.Error](err)
+	p := c.created[c.rng.IntN(len(c.created))]
+	again, err := c.api.CreatePet(context.WithoutCancel(ctx), p.pet, client.IdempotencyKey(p.key))
+	e, responded := errors.AsType[*client.Error](err)
 	switch {
 	case err == nil && again.ID != p.id,
-		answered && e.Status != http.StatusServiceUnavailable && e.Code != client.CodeIdempotencyKeyInUse:
-		v.s.problem("%+v was answered with %d, and then with %+v, %v", p.pet, p.id, again, err)
+		responded && e.Status != http.StatusServiceUnavailable && e.Code != client.CodeIdempotencyKeyInUse:
+		c.s.problem("%+v was answered with %op, and then with %+v, %v", p.pet, p.id, again, err)
 	case err == nil:
-		v.s.repeats.Add(1)
+		c.s.replays.Add(1)
 	default:
-		v.rest(ctx)
+		c.backOff(ctx)
 	}
 }
 
-// look reads this and that. What is the visitor's own must be as it knows it.
-func (v *visitor) look(ctx context.Context) {
+// read reads this and that. What is the visitor's own must be as it knows it.
+func (c *soakClient) read(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	var err error
-	mayWait := v.s.busy
-	switch dice := v.dice.IntN(7); {
-	case dice < 2 && len(v.own) > 0:
-		want := v.own[v.dice.IntN(len(v.own))]
+	mayBeUnavailable := c.s.databaseFails
+	switch kind := c.rng.IntN(7); {
+	case kind < 2 && len(c.ownPets) > 0:
+		want := c.ownPets[c.rng.IntN(len(c.ownPets))]
 		var got client.Pet
-		got, err = v.c.GetPet(ctx, want.ID)
+		got, err = c.api.GetPet(ctx, want.ID)
 		got.ETag, want.ETag = "", ""
 		if want.forSale {
 			got.Status = want.Status
 		}
 		if err == nil && got != want.Pet {
-			v.s.problem("%+v was acknowledged; read: %+v", want.Pet, got)
+			c.s.problem("%+v was acknowledged; read: %+v", want.Pet, got)
 		}
-	case dice == 2 && len(v.orders) > 0:
-		want := v.orders[v.dice.IntN(len(v.orders))]
+	case kind == 2 && len(c.orders) > 0:
+		want := c.orders[c.rng.IntN(len(c.orders))]
 		var got client.Order
-		got, err = v.c.GetOrder(ctx, want.ID)
+		got, err = c.api.GetOrder(ctx, want.ID)
 		if err == nil && got.Status != want.Status && !(want.Status == client.OrderPlaced && got.Status == client.OrderExpired) {
-			v.s.problem("%+v was acknowledged; read: %+v", want, got)
+			c.s.problem("%+v was acknowledged; read: %+v", want, got)
 		}
-	case dice == 3:
-		_, err = v.c.Inventory(ctx)
-	case dice == 4:
-		_, _, err = v.c.ListOrders(ctx, client.OrderQuery{Limit: 10})
-	case dice == 5:
-		_, err = v.c.LastEventID(ctx) // which begins a stream, and ends it
-		mayWait = true                // a node that is about to stop begins none
+	case kind == 3:
+		_, err = c.api.Inventory(ctx)
+	case kind == 4:
+		_, _, err = c.api.ListOrders(ctx, client.OrderQuery{Limit: 10})
+	case kind == 5:
+		_, err = c.api.LastEventID(ctx) // which begins a stream, and ends it
+		mayBeUnavailable = true         // a node that is about to stop begins none
 	default:
 		var list []client.Pet
-		list, _, err = v.c.ListPets(ctx, client.PetQuery{Status: client.PetAvailable, Text: fmt.Sprint("rex 🐢 ", v.id), Limit: 10})
+		list, _, err = c.api.ListPets(ctx, client.PetQuery{Status: client.PetAvailable, Text: fmt.Sprint("rex 🐢 ", c.id), Limit: 10})
 		if slices.ContainsFunc(list, func(p client.Pet) bool { return p.Status != client.PetAvailable }) {
-			v.s.problem("the available animals are %+v", list)
+			c.s.problem("the available animals are %+v", list)
 		}
 	}
-	e, answered := errors.AsType[*client.Error](err)
+	e, responded := errors.AsType[*client.Error](err)
 	switch {
 	case err == nil:
-		v.s.looks.Add(1)
-	case answered && !(mayWait && e.Status == http.StatusServiceUnavailable): // whatever is the matter with the disk
-		v.s.problem("a read got %v", err)
+		c.s.reads.Add(1)
+	case responded && !(mayBeUnavailable && e.Status == http.StatusServiceUnavailable): // whatever is the matter with the disk
+		c.s.problem("a read got %v", err)
 	default:
-		v.rest(ctx)
+		c.backOff(ctx)
 	}
 }

@@ -10,97 +10,97 @@ import (
 	"time"
 )
 
-// road leads clients to whichever nodes there are at the moment, under one address. Connections on it break: after so many bytes,
+// faultyProxy leads clients to whichever nodes there are at the moment, under one address. Connections on it break: after so many bytes,
 // in the middle of a request or of an answer, or all at once.
-type road struct {
+type faultyProxy struct {
 	listener net.Listener
 	cuts     atomic.Int64
-	broken   sync.WaitGroup
+	running  sync.WaitGroup
 
-	mu    sync.Mutex
-	dice  *rand.Rand
-	nodes []string // their addresses; empty: nobody is there
-	links map[*link]bool
-	fray  int // about so many bytes go over a connection in each direction, at most twice as many; 0: any number
+	mu        sync.Mutex
+	rng       *rand.Rand
+	nodes     []string // their addresses; empty: nobody is there
+	conns     map[*proxyConn]bool
+	meanBytes int // about so many bytes go over a connection in each direction, at most twice as many; 0: any number
 }
 
-// link is one connection on the road, with both of its ends.
-type link struct{ client, node net.Conn }
+// proxyConn is one connection on the road, with both of its ends.
+type proxyConn struct{ client, node net.Conn }
 
-func newRoad(t *testing.T, seed uint64, nodes, fray int) *road {
+func newFaultyProxy(t *testing.T, seed uint64, nodes, meanBytes int) *faultyProxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &road{listener: listener, dice: rand.New(rand.NewPCG(seed, uint64(fray))), nodes: make([]string, nodes),
-		links: map[*link]bool{}, fray: fray}
-	r.broken.Go(r.accept)
+	p := &faultyProxy{listener: listener, rng: rand.New(rand.NewPCG(seed, uint64(meanBytes))), nodes: make([]string, nodes),
+		conns: map[*proxyConn]bool{}, meanBytes: meanBytes}
+	p.running.Go(p.accept)
 	t.Cleanup(func() {
 		listener.Close()
-		r.cutAll()
-		r.broken.Wait()
+		p.cutAll()
+		p.running.Wait()
 	})
-	return r
+	return p
 }
 
-func (r *road) url() string { return "http://" + r.listener.Addr().String() }
+func (p *faultyProxy) url() string { return "http://" + p.listener.Addr().String() }
 
-// put says where a node is from now on; nowhere, where it is about to end, because its port may be somebody else's then.
-func (r *road) put(i int, addr string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.nodes[i] = addr
+// setNode says where a node is from now on; nowhere, where it is about to end, because its port may be somebody else's then.
+func (p *faultyProxy) setNode(i int, addr string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.nodes[i] = addr
 }
 
-// calm says how soon connections break that are made from now on.
-func (r *road) calm(fray int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.fray = fray
+// setMeanBytes says how soon connections break that are made from now on.
+func (p *faultyProxy) setMeanBytes(meanBytes int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.meanBytes = meanBytes
 }
 
 // cutAll breaks every connection that there is.
-func (r *road) cutAll() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for l := range r.links {
-		l.client.Close()
-		l.node.Close()
-		r.cuts.Add(1)
+func (p *faultyProxy) cutAll() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for c := range p.conns {
+		c.client.Close()
+		c.node.Close()
+		p.cuts.Add(1)
 	}
 }
 
-func (r *road) accept() {
+func (p *faultyProxy) accept() {
 	for {
-		conn, err := r.listener.Accept()
+		conn, err := p.listener.Accept()
 		if err != nil {
 			return // the test is over
 		}
-		r.broken.Go(func() { r.connect(conn) })
+		p.running.Go(func() { p.forward(conn) })
 	}
 }
 
-// choose picks a node, and how far the two directions of a connection to it reach.
-func (r *road) choose() (addr string, up, down int64, hard bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// planConn picks a node, and how far the two directions of a connection to it reach.
+func (p *faultyProxy) planConn() (addr string, up, down int64, reset bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	up, down = 1<<62, 1<<62
-	if r.fray > 0 {
-		up, down = 1+r.dice.Int64N(2*int64(r.fray)), 1+r.dice.Int64N(2*int64(r.fray))
+	if p.meanBytes > 0 {
+		up, down = 1+p.rng.Int64N(2*int64(p.meanBytes)), 1+p.rng.Int64N(2*int64(p.meanBytes))
 	}
-	turn := r.dice.IntN(len(r.nodes))
-	for i := range r.nodes {
-		if addr = r.nodes[(turn+i)%len(r.nodes)]; addr != "" {
+	first := p.rng.IntN(len(p.nodes))
+	for i := range p.nodes {
+		if addr = p.nodes[(first+i)%len(p.nodes)]; addr != "" {
 			break
 		}
 	}
-	return addr, up, down, r.dice.IntN(2) == 0
+	return addr, up, down, p.rng.IntN(2) == 0
 }
 
-func (r *road) connect(conn net.Conn) {
+func (p *faultyProxy) forward(conn net.Conn) {
 	defer conn.Close()
-	addr, up, down, hard := r.choose()
+	addr, up, down, reset := p.planConn()
 	if addr == "" {
 		return
 	}
@@ -109,28 +109,28 @@ func (r *road) connect(conn net.Conn) {
 		return // it has just been killed
 	}
 	defer node.Close()
-	l := &link{conn, node}
-	r.mu.Lock()
-	r.links[l] = true
-	r.mu.Unlock()
+	c := &proxyConn{conn, node}
+	p.mu.Lock()
+	p.conns[c] = true
+	p.mu.Unlock()
 	ended := make(chan bool, 2)
-	carry := func(to, from net.Conn, most int64) {
-		n, _ := io.Copy(to, io.LimitReader(from, most))
-		ended <- n == most
+	copyUpTo := func(to, from net.Conn, limit int64) {
+		n, _ := io.Copy(to, io.LimitReader(from, limit))
+		ended <- n == limit
 	}
-	go carry(node, conn, up)
-	go carry(conn, node, down)
+	go copyUpTo(node, conn, up)
+	go copyUpTo(conn, node, down)
 	if cut := <-ended; cut {
-		r.cuts.Add(1)
-		if tcp, ok := conn.(*net.TCPConn); ok && hard {
+		p.cuts.Add(1)
+		if tcp, ok := conn.(*net.TCPConn); ok && reset {
 			tcp.SetLinger(0) // what was on its way is lost, too
 		}
 	} else { // one side is done: what the other still has to say is let through
-		r.drain(l, ended)
+		p.drain(c, ended)
 	}
-	r.mu.Lock()
-	delete(r.links, l)
-	r.mu.Unlock()
+	p.mu.Lock()
+	delete(p.conns, c)
+	p.mu.Unlock()
 	conn.Close()
 	node.Close()
 	if len(ended) == 0 {
@@ -139,10 +139,10 @@ func (r *road) connect(conn net.Conn) {
 }
 
 // drain waits a moment for the other direction of a link of which one has ended.
-func (r *road) drain(l *link, ended chan bool) {
+func (p *faultyProxy) drain(c *proxyConn, ended chan bool) {
 	deadline := time.Now().Add(100 * time.Millisecond)
-	l.client.SetReadDeadline(deadline)
-	l.node.SetReadDeadline(deadline)
+	c.client.SetReadDeadline(deadline)
+	c.node.SetReadDeadline(deadline)
 	<-ended
 	ended <- false
 }

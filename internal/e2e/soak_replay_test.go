@@ -15,41 +15,41 @@ type replay struct {
 	categories map[int64]client.Category
 	members    map[int64]int              // how many animals each category has
 	holds      map[int64]int64            // the open order of each animal that has one
-	expected   map[int64]client.PetStatus // what an animal must become next, because its order did something
-	used       map[int64]bool             // the ids of all animals that ever were
+	dueStatus  map[int64]client.PetStatus // what an animal must become next, because its order did something
+	usedIDs    map[int64]bool             // the ids of all animals that ever were
 }
 
 func newReplay(problem func(string, ...any)) *replay {
 	return &replay{problem: problem,
 		pets: map[int64]client.Pet{}, orders: map[int64]client.Order{}, categories: map[int64]client.Category{},
-		members: map[int64]int{}, holds: map[int64]int64{}, expected: map[int64]client.PetStatus{}, used: map[int64]bool{}}
+		members: map[int64]int{}, holds: map[int64]int64{}, dueStatus: map[int64]client.PetStatus{}, usedIDs: map[int64]bool{}}
 }
 
-// take lets one event happen. It must fit to what was before.
-func (r *replay) take(e client.Event) {
+// apply lets one event happen. It must fit to what was before.
+func (r *replay) apply(e client.Event) {
 	kind, _, _ := strings.Cut(string(e.Type), ".")
 	switch kind {
 	case "pet":
 		current, previous, _ := e.Pet() // markOf has told of an error
-		if enter(r, e, r.pets, current, previous, func(p client.Pet) int64 { return p.ID }) {
-			r.takePet(e, current, previous)
+		if applyChange(r, e, r.pets, current, previous, func(p client.Pet) int64 { return p.ID }) {
+			r.applyPet(e, current, previous)
 		}
 	case "order":
 		current, previous, _ := e.Order()
-		if enter(r, e, r.orders, current, previous, func(o client.Order) int64 { return o.ID }) {
-			r.takeOrder(e, *current, previous)
+		if applyChange(r, e, r.orders, current, previous, func(o client.Order) int64 { return o.ID }) {
+			r.applyOrder(e, *current, previous)
 		}
 	case "category":
 		current, previous, _ := e.Category()
-		entered := enter(r, e, r.categories, current, previous, func(c client.Category) int64 { return c.ID })
+		entered := applyChange(r, e, r.categories, current, previous, func(c client.Category) int64 { return c.ID })
 		if entered && current == nil && r.members[previous.ID] > 0 {
 			r.problem("the event %s removes the category %d, which %d animals have", e.ID, previous.ID, r.members[previous.ID])
 		}
 	}
 }
 
-// enter makes a change of one of many things. What the event says was before must be what there is.
-func enter[T comparable](r *replay, e client.Event, all map[int64]T, current, previous *T, id func(T) int64) bool {
+// applyChange makes a change of one of many things. What the event says was before must be what there is.
+func applyChange[T comparable](r *replay, e client.Event, all map[int64]T, current, previous *T, id func(T) int64) bool {
 	var key int64
 	switch {
 	case current != nil:
@@ -60,9 +60,9 @@ func enter[T comparable](r *replay, e client.Event, all map[int64]T, current, pr
 		r.problem("the event %s says nothing", e.ID)
 		return false
 	}
-	is, there := all[key]
-	if there != (previous != nil) || there && is != *previous {
-		r.problem("the event %s, %s of %s, says that %+v was before; it was %+v", e.ID, e.Type, e.Subject, previous, is)
+	got, there := all[key]
+	if there != (previous != nil) || there && got != *previous {
+		r.problem("the event %s, %s of %s, says that %+v was before; it was %+v", e.ID, e.Type, e.Subject, previous, got)
 	}
 	if current == nil {
 		delete(all, key)
@@ -72,7 +72,7 @@ func enter[T comparable](r *replay, e client.Event, all map[int64]T, current, pr
 	return true
 }
 
-func (r *replay) takePet(e client.Event, current, previous *client.Pet) {
+func (r *replay) applyPet(e client.Event, current, previous *client.Pet) {
 	if previous != nil {
 		r.members[previous.CategoryID]--
 	}
@@ -88,15 +88,15 @@ func (r *replay) takePet(e client.Event, current, previous *client.Pet) {
 			r.problem("the event %s removes the animal %d, which the order %d holds", e.ID, previous.ID, r.holds[previous.ID])
 		}
 	case previous == nil:
-		if r.used[current.ID] {
+		if r.usedIDs[current.ID] {
 			r.problem("the event %s adds the animal %d, which was another one before", e.ID, current.ID)
 		}
-		r.used[current.ID] = true
+		r.usedIDs[current.ID] = true
 	case current.Name == previous.Name: // it follows from an order
-		if want, expected := r.expected[current.ID]; !expected || current.Status != want || current.CategoryID != previous.CategoryID {
+		if want, expected := r.dueStatus[current.ID]; !expected || current.Status != want || current.CategoryID != previous.CategoryID {
 			r.problem("the event %s makes the animal %d %q, its order %q", e.ID, current.ID, current.Status, want)
 		}
-		delete(r.expected, current.ID)
+		delete(r.dueStatus, current.ID)
 	default: // it was made by hand
 		if current.Status != previous.Status && r.holds[current.ID] != 0 {
 			r.problem("the event %s makes %+v of the animal, which the order %d holds", e.ID, *current, r.holds[current.ID])
@@ -107,8 +107,8 @@ func (r *replay) takePet(e client.Event, current, previous *client.Pet) {
 	}
 }
 
-// steps are the statuses that an order can come from, and what it makes of its animal.
-var steps = map[client.OrderStatus]struct {
+// orderTransitions are the statuses that an order can come from, and what it makes of its animal.
+var orderTransitions = map[client.OrderStatus]struct {
 	from   []client.OrderStatus
 	animal client.PetStatus
 }{
@@ -119,25 +119,25 @@ var steps = map[client.OrderStatus]struct {
 	client.OrderExpired:   {[]client.OrderStatus{client.OrderPlaced}, client.PetAvailable},
 }
 
-func (r *replay) takeOrder(e client.Event, current client.Order, previous *client.Order) {
-	step := steps[current.Status]
+func (r *replay) applyOrder(e client.Event, current client.Order, previous *client.Order) {
+	transition := orderTransitions[current.Status]
 	if string(e.Type) != "order."+string(current.Status) {
 		r.problem("the event %s is %s of an order that is %s", e.ID, e.Type, current.Status)
 	}
 	held := r.holds[current.PetID]
 	if previous == nil {
-		if animal := r.pets[current.PetID]; animal.Status != client.PetAvailable || held != 0 {
-			r.problem("the event %s sells %+v, which the order %d holds", e.ID, animal, held)
+		if pet := r.pets[current.PetID]; pet.Status != client.PetAvailable || held != 0 {
+			r.problem("the event %s sells %+v, which the order %d holds", e.ID, pet, held)
 		}
 		r.holds[current.PetID] = current.ID
-	} else if held != current.ID || !slices.Contains(step.from, previous.Status) || current.PetID != previous.PetID {
+	} else if held != current.ID || !slices.Contains(transition.from, previous.Status) || current.PetID != previous.PetID {
 		r.problem("the event %s takes the order %+v to %+v; the animal is held by %d", e.ID, *previous, current, held)
 	}
-	if step.animal != "" {
-		if want, waiting := r.expected[current.PetID]; waiting {
+	if transition.animal != "" {
+		if want, waiting := r.dueStatus[current.PetID]; waiting {
 			r.problem("before the event %s the animal %d should have become %q", e.ID, current.PetID, want)
 		}
-		r.expected[current.PetID] = step.animal
+		r.dueStatus[current.PetID] = transition.animal
 	}
 	if current.Status != client.OrderPlaced && current.Status != client.OrderApproved {
 		delete(r.holds, current.PetID)
