@@ -11,14 +11,14 @@ import (
 	"animalstore/client"
 )
 
-// historyBuilder makes up stories.
+// historyBuilder builds a history for the checker.
 type historyBuilder struct{ soakHistory }
 
 func (h *historyBuilder) event(what client.EventType, subject string, current, previous any) {
 	encode := func(value any) json.RawMessage {
 		text, err := json.Marshal(value)
 		if err != nil {
-			panic(err) // such values always encode
+			panic(err) // cannot happen for these types
 		}
 		return text
 	}
@@ -26,14 +26,14 @@ func (h *historyBuilder) event(what client.EventType, subject string, current, p
 		Data: client.EventData{Current: encode(current), Previous: encode(previous)}})
 }
 
-// operation is one of a visitor who does one thing after the other.
+// operation adds an operation that is sent after the response to the one before.
 func (h *historyBuilder) operation(key, subject string, result opResult) {
 	at := time.Duration(10 * len(h.operations))
 	h.operations = append(h.operations, &operation{eventKey: key, subject: subject, result: result, sent: at + 1, responded: at + 9})
 }
 
-// newValidHistory is a story in which all is well: two animals come, one is sold, comes back, and is sold again; the other goes, with its
-// category; and at the end something is lost that was done, and something that was not.
+// newValidHistory returns a history without a fault. Two animals are added. One is sold, returned, and sold again; the other is
+// removed with its category. Of the last two operations, which got no response, one happened.
 func newValidHistory() *historyBuilder {
 	h := &historyBuilder{}
 	one, two := client.Category{ID: 1}, client.Category{ID: 2, Name: "cats"}
@@ -83,7 +83,7 @@ func newValidHistory() *historyBuilder {
 	return h
 }
 
-// dropEvents takes the events of a type away.
+// dropEvents removes all events of a type.
 func (h *historyBuilder) dropEvents(what client.EventType) {
 	h.events = slices.DeleteFunc(h.events, func(e client.Event) bool { return e.Type == what })
 }
@@ -92,16 +92,16 @@ func (h *historyBuilder) find(key string) *operation {
 	return h.operations[slices.IndexFunc(h.operations, func(op *operation) bool { return op.eventKey == key })]
 }
 
-// TestSoakCheckerFindsFaults proves that the check of the soak tells right stories from wrong ones.
+// TestSoakCheckerFindsFaults tests the soak's checker: it accepts a valid history, and reports the fault in each corrupted one.
 func TestSoakCheckerFindsFaults(t *testing.T) {
 	t.Parallel()
 	if problems := newValidHistory().check(); len(problems) > 0 {
-		t.Fatalf("it finds fault with a true story:\n%s", firstProblems(problems))
+		t.Fatalf("the checker reports problems in a valid history:\n%s", firstProblems(problems))
 	}
 	for file, want := range map[string]string{"id,name\n1,a\n3,b\n": "", "id,name\n1,a\n1,b\n": "1 comes after 1", "id,name\n2,a\n1,b\n3": "1 comes after 2",
 		"id,name\n1,a\n1": ""} {
 		if _, err := exportedIDs(client.CSV, []byte(file)); (err == nil) != (want == "") || err != nil && err.Error() != want {
-			t.Errorf("%q: %v", file, err)
+			t.Errorf("exportedIDs(%q): got error %v, want %q", file, err, want)
 		}
 	}
 	eve := client.Pet{ID: 3, Name: "Eve", CategoryID: 1}
@@ -115,49 +115,49 @@ func TestSoakCheckerFindsFaults(t *testing.T) {
 		"a removal is lost":    {`"remove pets/2" was acknowledged`, func(h *historyBuilder) { h.dropEvents(client.EventPetDeleted) }},
 		"a delivery is lost": {`"order.delivered store/orders/1" was acknowledged`,
 			func(h *historyBuilder) { h.dropEvents(client.EventOrderDelivered) }},
-		"the wrong one was changed": {`"rename Max" was acknowledged as pets/9`,
+		"another animal is changed": {`"rename Max" was acknowledged as pets/9`,
 			func(h *historyBuilder) { h.find("rename Max").subject = "pets/9" }},
-		"one is added twice": {`"add Rex" happened 2 times`,
+		"an animal is added twice": {`"add Rex" happened 2 times`,
 			func(h *historyBuilder) {
 				h.event(client.EventPetCreated, "pets/3", client.Pet{ID: 3, Name: "Rex", CategoryID: 1}, nil)
 			}},
-		"an id is used again": {"adds the animal 2, which was another one before",
+		"an id is used again": {"adds animal 2, an ID that was used before",
 			func(h *historyBuilder) {
 				h.event(client.EventPetCreated, "pets/2", client.Pet{ID: 2, Name: "Bob", CategoryID: 1}, nil)
 			}},
-		"what was refused is done": {`"place too late store/orders/1" happened 1 times`,
+		"a refused operation happens": {`"place too late store/orders/1" happened 1 times`,
 			func(h *historyBuilder) { h.event(client.EventOrderPlaced, "store/orders/3", late, nil) }},
-		"an animal is sold that is sold": {"sells {ID:1 Name:Max CategoryID:1 Status:sold",
+		"a sold animal is sold": {"sells {ID:1 Name:Max CategoryID:1 Status:sold",
 			func(h *historyBuilder) { h.event(client.EventOrderPlaced, "store/orders/3", late, nil) }},
-		"nobody asked": {`"add Eve" happened as event 18, and nobody asked for it`,
+		"no client sent it": {`"add Eve" happened as event 18, but no client sent it`,
 			func(h *historyBuilder) { h.event(client.EventPetCreated, "pets/3", eve, nil) }},
-		"the feed goes back": {"the event 1 comes after 17", func(h *historyBuilder) { h.events = append(h.events[1:], h.events[0]) }},
-		"the feed is not in the order of time": {`"add Tom" was acknowledged before "name cats" was sent`,
+		"the feed is not sorted by ID": {"event 1 comes after 17", func(h *historyBuilder) { h.events = append(h.events[1:], h.events[0]) }},
+		"the feed contradicts real time": {`"add Tom" was acknowledged before "name cats" was sent`,
 			func(h *historyBuilder) { h.find("add Tom").responded = 1 }},
-		"sold twice": {"the animal 1 was sold 2 times, and came back 0 times",
+		"sold twice": {"animal 1 was sold 2 times, but returned 0 times",
 			func(h *historyBuilder) { h.find("rename Max").returnsPet = 0 }},
-		"an animal is not there": {"found: {ID:0", func(h *historyBuilder) { h.pets = nil }},
-		"an animal has no event": {"Name:Eve CategoryID:1 Status: ETag:} is there, and no event",
+		"an animal is missing": {"got {ID:0", func(h *historyBuilder) { h.pets = nil }},
+		"an animal has no event": {"Name:Eve CategoryID:1 Status: ETag:} exists, but has no event",
 			func(h *historyBuilder) { h.pets = append(h.pets, eve) }},
-		"an animal is not as told": {"found: {ID:1 Name:Max CategoryID:1 Status:available",
+		"an animal differs from its events": {"got {ID:1 Name:Max CategoryID:1 Status:available",
 			func(h *historyBuilder) { h.pets[0].Status = client.PetAvailable }},
-		"an animal is listed twice": {"is listed twice", func(h *historyBuilder) { h.pets = append(h.pets, h.pets[0]) }},
-		"an order is not there":     {"found: {ID:0 PetID:0", func(h *historyBuilder) { h.orders = h.orders[:1] }},
-		"the inventory is wrong":    {"the inventory is {Available:1", func(h *historyBuilder) { h.inventory.Available = 1 }},
-		"a category is not there":   {"of the category 1, which is not there", func(h *historyBuilder) { h.dropEvents(client.EventCategoryCreated) }},
-		"a category is needed":      {"removes the category 2, which 1 animals have", func(h *historyBuilder) { h.dropEvents(client.EventPetDeleted) }},
-		"half an import": {`of the 2 animals of "b", 1 are there`,
+		"an animal is listed twice":    {"is listed twice", func(h *historyBuilder) { h.pets = append(h.pets, h.pets[0]) }},
+		"an order is missing":          {"got {ID:0 PetID:0", func(h *historyBuilder) { h.orders = h.orders[:1] }},
+		"the inventory is wrong":       {"the inventory is {Available:1", func(h *historyBuilder) { h.inventory.Available = 1 }},
+		"a category is missing":        {"in category 1, which does not exist", func(h *historyBuilder) { h.dropEvents(client.EventCategoryCreated) }},
+		"a category in use is removed": {"removes category 2, which has 1 animals", func(h *historyBuilder) { h.dropEvents(client.EventPetDeleted) }},
+		"half an import": {`1 of the 2 animals of import "b" exist`,
 			func(h *historyBuilder) { h.find("add Tom").batch, h.find("add Bob").batch = "b", "b" }},
-		"an export lacks one": {`"add Rex" was acknowledged after 9ns, and is not in the export`,
+		"an export lacks an animal": {`"add Rex" was acknowledged at 9ns, but is not in the export`,
 			func(h *historyBuilder) { h.exports = []exportedPets{{begun: 1000}} }},
-		"half an order":       {"should have become", func(h *historyBuilder) { h.dropEvents(client.EventPetUpdated) }},
-		"the past is another": {"says that", func(h *historyBuilder) { h.events[5].Data.Previous = h.events[3].Data.Current }},
+		"half an order":             {"should have become", func(h *historyBuilder) { h.dropEvents(client.EventPetUpdated) }},
+		"a previous state is wrong": {"states that", func(h *historyBuilder) { h.events[5].Data.Previous = h.events[3].Data.Current }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := newValidHistory()
 			test.corrupt(h)
 			if problems := h.check(); !strings.Contains(strings.Join(problems, "\n"), test.found) {
-				t.Errorf("it finds only:\n%s", firstProblems(problems))
+				t.Errorf("got these problems, want one with %q:\n%s", test.found, firstProblems(problems))
 			}
 		})
 	}

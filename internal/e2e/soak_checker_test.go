@@ -11,27 +11,27 @@ import (
 	"animalstore/client"
 )
 
-// opResult is what came of a deed.
+// opResult is what the client knows about an operation.
 type opResult string
 
 const (
-	done    opResult = "done"    // acknowledged
-	refused opResult = "refused" // and so not done
-	lost    opResult = "lost"    // it may have been done, once, or not
+	done    opResult = "done"    // the service acknowledged it
+	refused opResult = "refused" // the service refused it, so it must not have happened
+	lost    opResult = "lost"    // there was no response: it happened once, or not at all
 )
 
-// operation is one change that a visitor tried to make, however often it had to be sent.
+// operation is one change that a client attempted, including its retries.
 type operation struct {
-	eventKey        string // what its event is known by, see markOf
-	subject         string // of the event, as far as the answer told
+	eventKey        string // identifies its event, see eventKeyOf
+	subject         string // the subject of its event, if the response contained it
 	sent, responded time.Duration
 	result          opResult
-	returnsPet      int64  // the animal that can be sold again by it
-	noRetry         bool   // it is not asked for again, because it might happen again
-	batch           string // all deeds of one are done, or none
+	returnsPet      int64  // the animal that this operation makes available again, or 0
+	noRetry         bool   // a retry could apply the change twice
+	batch           string // all operations of a batch happen, or none
 }
 
-// soakHistory is all that there is to know when everything has come to rest.
+// soakHistory is what the clients did, and what the service reports when all load has ended.
 type soakHistory struct {
 	operations []*operation
 	events     []client.Event
@@ -42,8 +42,8 @@ type soakHistory struct {
 	exports    []exportedPets
 }
 
-// eventKeyOf says by what a deed knows its event. Names and references are used once only. What follows from something else, such as
-// that of an animal from that of its order, has no mark.
+// eventKeyOf returns the key by which an operation identifies its event. It is unique because clients use each name and reference
+// once. An event that is only a consequence of another, such as a pet's new status after an order, has the key "".
 func eventKeyOf(e client.Event) (string, error) {
 	switch e.Type {
 	case client.EventPetCreated, client.EventPetUpdated, client.EventPetDeleted:
@@ -79,22 +79,22 @@ func eventKeyOf(e client.Event) (string, error) {
 	case client.EventOrderApproved, client.EventOrderDelivered, client.EventOrderCancelled:
 		return string(e.Type) + " " + e.Subject, nil
 	}
-	return "", nil // nobody asked for it, or it is none of the visitors' business
+	return "", nil // not the event of a client's operation
 }
 
-// check returns everything that is wrong with the story.
+// check returns every contradiction in the history.
 func (s soakHistory) check() (problems []string) {
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-	at := map[string][]int{} // where the events of each mark stand in the feed
+	at := map[string][]int{} // the indexes of the events, by their keys
 	for i, e := range s.events {
 		key, err := eventKeyOf(e)
 		if err != nil {
-			problem("the event %s: %v", e.ID, err)
+			problem("event %s: %v", e.ID, err)
 		} else if key != "" {
 			at[key] = append(at[key], i)
 		}
 		if i > 0 && !comesAfter(e.ID, s.events[i-1].ID) {
-			problem("the event %s comes after %s", e.ID, s.events[i-1].ID)
+			problem("event %s comes after %s", e.ID, s.events[i-1].ID)
 		}
 	}
 	s.checkOperations(at, problem)
@@ -113,8 +113,7 @@ func comesAfter(id, before string) bool {
 	return len(id) > len(before) || len(id) == len(before) && id > before
 }
 
-// checkOperations expects the event of every deed that was acknowledged, none of what was refused, none twice, and none that nobody
-// asked for.
+// checkOperations expects exactly one event for every acknowledged operation, none for a refused one, and none without an operation.
 func (s soakHistory) checkOperations(at map[string][]int, problem func(string, ...any)) {
 	type count struct{ done, lost int }
 	counts := map[string]count{}
@@ -124,7 +123,7 @@ func (s soakHistory) checkOperations(at map[string][]int, problem func(string, .
 		case done:
 			c.done++
 			if !slices.ContainsFunc(at[op.eventKey], func(i int) bool { return op.subject == "" || s.events[i].Subject == op.subject }) {
-				problem("%q was acknowledged as %s, and no event tells of it", op.eventKey, op.subject)
+				problem("%q was acknowledged as %s, but has no event", op.eventKey, op.subject)
 			}
 		case lost:
 			c.lost++
@@ -133,24 +132,24 @@ func (s soakHistory) checkOperations(at map[string][]int, problem func(string, .
 	}
 	for key, c := range counts {
 		if n := len(at[key]); n < c.done || n > c.done+c.lost {
-			problem("%q happened %d times; it was acknowledged %d times, and %d times there was no answer", key, n, c.done, c.lost)
+			problem("%q happened %d times; it was acknowledged %d times, and got no response %d times", key, n, c.done, c.lost)
 		}
 	}
 	for key, events := range at {
 		if _, sent := counts[key]; !sent {
-			problem("%q happened as event %s, and nobody asked for it", key, s.events[events[0]].ID)
+			problem("%q happened as event %s, but no client sent it", key, s.events[events[0]].ID)
 		}
 	}
 }
 
-// positioned is a deed with its place in an order that must be that of time, too.
+// positioned is an operation with its position in a sequence that must agree with real time.
 type positioned struct {
 	position int64
 	*operation
 }
 
-// checkRealTimeOrder expects what was acknowledged before something else was asked for to stand before it in the feed, and new
-// animals to have larger ids than those before them.
+// checkRealTimeOrder expects an operation that was acknowledged before another was sent to precede it in the feed, and, if both
+// create animals, to have the smaller ID.
 func (s soakHistory) checkRealTimeOrder(at map[string][]int, problem func(string, ...any)) {
 	times := map[string]int{}
 	for _, op := range s.operations {
@@ -161,13 +160,13 @@ func (s soakHistory) checkRealTimeOrder(at map[string][]int, problem func(string
 		if events := at[op.eventKey]; len(events) == 1 && times[op.eventKey] == 1 {
 			feed = append(feed, positioned{int64(events[0]), op})
 			if e := s.events[events[0]]; e.Type == client.EventPetCreated {
-				pet, _, _ := e.Pet() // markOf has told of an error
+				pet, _, _ := e.Pet() // check has reported the error
 				ids = append(ids, positioned{pet.ID, op})
 			}
 		}
 	}
 	checkOrder(feed, "feed", problem)
-	checkOrder(ids, "order of ids", problem)
+	checkOrder(ids, "order of IDs", problem)
 }
 
 func checkOrder(operations []positioned, where string, problem func(string, ...any)) {
@@ -175,7 +174,7 @@ func checkOrder(operations []positioned, where string, problem func(string, ...a
 	latest := &operation{}
 	for _, m := range operations {
 		if m.result == done && m.responded < latest.sent {
-			problem("%q was acknowledged before %q was sent, and stands after it in the %s", m.eventKey, latest.eventKey, where)
+			problem("%q was acknowledged before %q was sent, but follows it in the %s", m.eventKey, latest.eventKey, where)
 		}
 		if m.sent > latest.sent {
 			latest = m.operation
@@ -183,7 +182,7 @@ func checkOrder(operations []positioned, where string, problem func(string, ...a
 	}
 }
 
-// checkSales looks at the orders alone: an animal is sold once, and once more each time that somebody took it back.
+// checkSales expects an animal to be sold once, and once more for each time that a client made it available again.
 func (s soakHistory) checkSales(problem func(string, ...any)) {
 	sold, returns := map[int64]int{}, map[int64]int{}
 	for _, op := range s.operations {
@@ -198,12 +197,12 @@ func (s soakHistory) checkSales(problem func(string, ...any)) {
 	}
 	for id, n := range sold {
 		if n > 1+returns[id] {
-			problem("the animal %d was sold %d times, and came back %d times", id, n, returns[id])
+			problem("animal %d was sold %d times, but returned %d times", id, n, returns[id])
 		}
 	}
 }
 
-// checkFinalState expects to find what the events say.
+// checkFinalState compares the lists and the inventory with the state that results from the events.
 func (s soakHistory) checkFinalState(r *replay, problem func(string, ...any)) {
 	var counted client.Inventory
 	pets, orders, categories := map[int64]client.Pet{}, map[int64]client.Order{}, map[int64]client.Category{}
@@ -233,27 +232,27 @@ func (s soakHistory) checkFinalState(r *replay, problem func(string, ...any)) {
 	compareState(problem, r.orders, orders)
 	compareState(problem, r.categories, categories)
 	if s.inventory != counted {
-		problem("the inventory is %+v, the animals are %+v", s.inventory, counted)
+		problem("the inventory is %+v, but the list contains %+v", s.inventory, counted)
 	}
-	for id, hold := range r.dueStatus {
-		problem("the animal %d should have become %q with its order", id, hold)
+	for id, status := range r.dueStatus {
+		problem("animal %d should have become %q with its order", id, status)
 	}
 }
 
 func compareState[T comparable](problem func(string, ...any), want, found map[int64]T) {
 	for _, id := range slices.Sorted(maps.Keys(want)) {
 		if got, there := found[id]; !there || got != want[id] {
-			problem("the events say %+v; found: %+v", want[id], got)
+			problem("got %+v, want %+v according to the events", got, want[id])
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(found)) {
 		if _, there := want[id]; !there {
-			problem("%+v is there, and no event says so", found[id])
+			problem("%+v exists, but has no event", found[id])
 		}
 	}
 }
 
-// firstProblems joins the first of many problems, for people to read.
+// firstProblems joins the first 30 problems, one per line.
 func firstProblems(problems []string) string {
 	const limit = 30
 	if more := len(problems) - limit; more > 0 {

@@ -15,19 +15,19 @@ import (
 	"animalstore/client"
 )
 
-// soak is a shop in bad times.
+// soak runs a store under load while it injects faults, and records what its clients observe.
 type soak struct {
 	t             *testing.T
 	seed          uint64
-	rng           *rand.Rand // of the one who makes the faults
+	rng           *rand.Rand // chooses the faults
 	started       time.Time
 	folder        *folder
 	nodes         []*program
-	databaseFails bool // its database may be away, and then reads fail, too
+	databaseFails bool // the faults include an unreachable database, during which reads fail, too
 	faults        []func()
-	mildFaults    []func() // those of them that leave the process alive
+	mildFaults    []func() // the faults that leave the process alive
 
-	clientProxy, streamProxy *faultyProxy // of visitors, whose connections break often; and of witnesses
+	clientProxy, streamProxy *faultyProxy // connections through clientProxy break more often
 	clients                  []*soakClient
 	followers                []*follower
 	receiver                 *flakyReceiver
@@ -39,10 +39,10 @@ type soak struct {
 
 	mu         sync.Mutex
 	operations []*operation
-	forSale    []int64 // the newest animals that were offered for sale
+	forSale    []int64 // the IDs of the animals that were offered last
 	problems   []string
-	exports    []exportedPets // the newest
-	exported   int
+	exports    []exportedPets // the latest maxExports
+	exported   int            // the number of complete exports
 }
 
 const (
@@ -50,11 +50,11 @@ const (
 	clientConnBytes, streamConnBytes = 40_000, 2_000_000
 )
 
-// newSoak opens a shop of some nodes.
+// newSoak starts the nodes, and prepares the clients, the followers, the webhook receiver and the exporter.
 func newSoak(t *testing.T, f *folder, seed uint64, nodes int) *soak {
 	t.Helper()
 	s := &soak{t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 3000)), started: time.Now(), folder: f, nodes: make([]*program, nodes)}
-	t.Cleanup(func() { // the last of all
+	t.Cleanup(func() { // registered first, so it runs last
 		if len(s.problems) > 0 {
 			t.Errorf("%d problems:\n%s", len(s.problems), firstProblems(s.problems))
 		}
@@ -79,7 +79,7 @@ func newSoak(t *testing.T, f *folder, seed uint64, nodes int) *soak {
 	return s
 }
 
-// startNode starts a node.
+// startNode starts node i and adds it to the proxies.
 func (s *soak) startNode(i int) {
 	s.t.Helper()
 	s.nodes[i] = s.folder.serve("--webhook-allow-private", "--order-hold", "3s")
@@ -89,7 +89,7 @@ func (s *soak) startNode(i int) {
 	s.streamProxy.setNode(i, addr)
 }
 
-// endNode takes a node off the roads, so that nobody new comes, and ends it.
+// endNode removes node i from the proxies, so that it gets no new connections, and ends it.
 func (s *soak) endNode(i int, end func(*program)) {
 	s.t.Helper()
 	s.clientProxy.setNode(i, "")
@@ -119,19 +119,19 @@ func (s *soak) cutConnections() {
 	s.streamProxy.cutAll()
 }
 
-// pause is some time between faults.
+// pause sleeps for a random number of milliseconds in [from, to).
 func (s *soak) pause(from, to int) {
 	time.Sleep(time.Duration(from+s.rng.IntN(to-from)) * time.Millisecond)
 }
 
-// awaitGrowth waits until a number has grown, or something is wrong already.
+// awaitGrowth waits until number has grown by the given amount, or a problem was found.
 func (s *soak) awaitGrowth(what string, number *atomic.Int64, by int64) {
 	s.t.Helper()
 	enough := number.Load() + by
 	await(s.t, what, func() bool { return number.Load() >= enough || s.failed() })
 }
 
-// startLoad lets everybody in, until they are told to go.
+// startLoad starts the clients, the followers and the exporter. stop ends them and waits for them.
 func (s *soak) startLoad() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	for _, c := range s.clients {
@@ -145,18 +145,19 @@ func (s *soak) startLoad() (stop func()) {
 		cancel()
 		s.running.Wait()
 	}
-	s.t.Cleanup(stop) // also where the test gives up
+	s.t.Cleanup(stop) // if the test ends early
 	return stop
 }
 
-// run is bad times for two thirds of the length, and then better ones, in which nobody is killed, to see what is left of them.
+// run injects all faults for two thirds of the length. Then it restarts a node and injects only mild faults, checks everything
+// that was recorded, and expects the node to return to its resource usage before that load.
 func (s *soak) run(length time.Duration) {
 	s.t.Helper()
 	stop := s.startLoad()
-	bad := time.Now().Add(length * 2 / 3)
-	for n := 0; (n < len(s.faults) || time.Now().Before(bad)) && !s.failed(); n++ {
+	end := time.Now().Add(length * 2 / 3)
+	for n := 0; (n < len(s.faults) || time.Now().Before(end)) && !s.failed(); n++ {
 		s.pause(100, 1500)
-		if n < len(s.faults) { // each at least once
+		if n < len(s.faults) { // each fault at least once
 			s.faults[n]()
 		} else {
 			s.faults[s.rng.IntN(len(s.faults))]()
@@ -164,12 +165,12 @@ func (s *soak) run(length time.Duration) {
 	}
 	stop()
 	s.killNode()
-	stop = s.startLoad() // until all is warm
+	stop = s.startLoad() // warm up
 	time.Sleep(length / 12)
 	stop()
 	before := s.awaitSteadyUsage()
 	stop = s.startLoad()
-	for good := time.Now().Add(length / 4); time.Now().Before(good) && !s.failed(); {
+	for end := time.Now().Add(length / 4); time.Now().Before(end) && !s.failed(); {
 		s.pause(500, 1500)
 		s.mildFaults[s.rng.IntN(len(s.mildFaults))]()
 	}
@@ -181,7 +182,7 @@ func (s *soak) run(length time.Duration) {
 	}
 }
 
-// check waits until there is nothing left to do, and reads everything.
+// check waits until no hold is open, reads everything from every node, and compares it with what was recorded.
 func (s *soak) check() {
 	s.t.Helper()
 	s.clientProxy.setMeanBytes(0)
@@ -192,7 +193,7 @@ func (s *soak) check() {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		await(s.t, "the last holds to run out", func() bool {
+		await(s.t, "the last holds to expire", func() bool {
 			orders, _, err := c.ListOrders(s.t.Context(), client.OrderQuery{Status: client.OrderPlaced})
 			return err == nil && len(orders) == 0
 		})
@@ -226,7 +227,8 @@ func collect[T any](t *testing.T, all iter.Seq2[T, error]) (list []T) {
 	return list
 }
 
-// checkFollowers expects everybody to have been told of every event, in the end.
+// checkFollowers expects every follower to receive every event once and in order, and the webhook receiver to accept every event
+// of its types.
 func (s *soak) checkFollowers(events []client.Event) {
 	s.t.Helper()
 	var want eventLog
@@ -240,7 +242,7 @@ func (s *soak) checkFollowers(events []client.Event) {
 	}
 	last := events[len(events)-1].ID
 	for _, f := range s.followers {
-		await(s.t, "a witness", func() bool { return !comesAfter(last, f.lastSeen()) })
+		await(s.t, "a follower to receive the last event", func() bool { return !comesAfter(last, f.lastSeen()) })
 	}
 	stop()
 	following.Wait()
@@ -248,31 +250,31 @@ func (s *soak) checkFollowers(events []client.Event) {
 	for i, f := range s.followers {
 		starts += f.starts
 		if difference := f.seen.diff(want); difference != "" {
-			s.problem("the witness %d was told something else: %s", i, difference)
+			s.problem("follower %d received other events than the feed lists: %s", i, difference)
 		}
 	}
-	await(s.t, "the last letters", func() bool { return s.receiver.missing(events) == "" })
+	await(s.t, "the last webhook messages", func() bool { return s.receiver.missing(events) == "" })
 	s.receiver.mu.Lock()
 	defer s.receiver.mu.Unlock()
-	s.t.Logf("%d witnesses, begun %d times, saw every event; %d letters came %d times, of which %d were not taken",
+	s.t.Logf("%d followers, started %d times, received every event; %d webhook messages arrived in %d attempts, %d of which were rejected",
 		len(s.followers), starts, len(s.receiver.accepted), s.receiver.attempts, len(s.receiver.failed))
 }
 
-// report says how bad the times were.
+// report logs the requests, the faults and the final state.
 func (s *soak) report(history soakHistory) {
 	results := map[opResult]int{}
 	for _, op := range s.operations {
 		results[op.result]++
 	}
-	s.t.Logf("%d requests, of which %d had no answer, and %d writes a 503; %v; %d answers of before, and %d reads",
+	s.t.Logf("%d requests, of which %d got no response, and %d writes a 503; operations: %v; %d replayed responses, and %d reads",
 		s.requests.Load(), s.unanswered.Load(), s.unavailable.Load(), results, s.replays.Load(), s.reads.Load())
-	s.t.Logf("%d kills, %d stops, %d full disks, %d times no database, %d connections cut",
+	s.t.Logf("%d kills, %d stops, %d full disks, %d database outages, %d connections cut",
 		s.kills, s.stops, s.fullDisks, s.databaseCuts, s.clientProxy.cuts.Load()+s.streamProxy.cuts.Load())
-	s.t.Logf("%d events; %d animals, %d orders and %d categories are there; %d exports came whole",
+	s.t.Logf("%d events; %d animals, %d orders and %d categories exist; %d exports completed",
 		len(history.events), len(history.pets), len(history.orders), len(history.categories), s.exported)
 }
 
-// problem notes what is wrong.
+// problem records a failure. The test reports all of them at its end.
 func (s *soak) problem(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -285,14 +287,14 @@ func (s *soak) failed() bool {
 	return len(s.problems) > 0
 }
 
-// recordOperation writes down a deed before it is tried.
+// recordOperation records an operation before it is sent.
 func (s *soak) recordOperation(op *operation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.operations = append(s.operations, op)
 }
 
-// recordResult writes down what came of it.
+// recordResult records the response to an operation.
 func (s *soak) recordResult(op *operation, result opResult, subject string) {
 	op.responded, op.result, op.subject = time.Since(s.started), result, subject
 	if result == done {
@@ -300,7 +302,7 @@ func (s *soak) recordResult(op *operation, result opResult, subject string) {
 	}
 }
 
-// offerForSale puts an animal on the market.
+// offerForSale lets all clients order the animal.
 func (s *soak) offerForSale(id int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -310,7 +312,7 @@ func (s *soak) offerForSale(id int64) {
 	}
 }
 
-// anyForSale is an animal on the market.
+// anyForSale returns the ID of a random animal that was offered for sale, and false if there is none.
 func (s *soak) anyForSale(rng *rand.Rand) (int64, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -320,7 +322,8 @@ func (s *soak) anyForSale(rng *rand.Rand) (int64, bool) {
 	return s.forSale[rng.IntN(len(s.forSale))], true
 }
 
-// trim keeps of a process that has ended what may have to be looked at: a long soak has a long log.
+// trim drops all but the warnings, the errors and the last lines of the log of a process that has ended: a soak may run for days.
+// A log with a data race stays complete.
 func (t *transcript) trim() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

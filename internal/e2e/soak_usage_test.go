@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// resourceUsage are those of a process at rest that must not grow for ever.
+// resourceUsage is what an idle process uses. A growing number is a leak.
 type resourceUsage struct{ goroutines, descriptors, heap, resident float64 }
 
 func (m resourceUsage) String() string {
-	return fmt.Sprintf("%g goroutines, %g descriptors, %.1f MiB in the heap and %.1f MiB resident",
+	return fmt.Sprintf("%g goroutines, %g descriptors, %.1f MiB of heap, %.1f MiB resident",
 		m.goroutines, m.descriptors, m.heap/(1<<20), m.resident/(1<<20))
 }
 
-// usage reads the metrics of the first node after a collection of what nobody needs any more.
+// usage runs the garbage collector of the first node and reads its metrics.
 func (s *soak) usage() (m resourceUsage) {
 	s.t.Helper()
 	s.nodes[0].get("/debug/pprof/heap?gc=1")
@@ -35,12 +35,12 @@ func (s *soak) usage() (m resourceUsage) {
 		}
 	}
 	if len(wanted) > 0 {
-		s.t.Fatalf("there is no metric for %v", wanted)
+		s.t.Fatalf("/metrics lacks %v", wanted)
 	}
 	return m
 }
 
-// awaitSteadyUsage measures a process that has nothing to do any more, when it no longer gives anything back.
+// awaitSteadyUsage returns the usage of the idle first node once its goroutines and descriptors no longer decrease.
 func (s *soak) awaitSteadyUsage() resourceUsage {
 	s.t.Helper()
 	for m := s.usage(); ; {
@@ -53,13 +53,13 @@ func (s *soak) awaitSteadyUsage() resourceUsage {
 	}
 }
 
-// awaitUsageBack waits until a process that has nothing to do is as it was before. It may take its time for it, and keep a little: what
-// it never gives back grows with every request, and there are thousands.
+// awaitUsageBack waits until the idle first node uses about as much as before. The tolerance hides no leak: a leak grows with every
+// request, and there are thousands.
 func (s *soak) awaitUsageBack(before resourceUsage) {
 	s.t.Helper()
 	var after resourceUsage
-	defer func() { s.t.Logf("at rest, before some load: %v; after it: %v", before, after) }()
-	await(s.t, "goroutines, descriptors and memory to come back", func() bool {
+	defer func() { s.t.Logf("idle before the load: %v; after it: %v", before, after) }()
+	await(s.t, "goroutines, descriptors and memory to be released", func() bool {
 		after = s.usage()
 		return after.goroutines <= before.goroutines+10 && after.descriptors <= before.descriptors+10 &&
 			after.heap <= before.heap+16<<20 && after.resident <= before.resident+256<<20
