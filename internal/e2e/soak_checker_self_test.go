@@ -149,7 +149,7 @@ func TestSoakCheckerFindsFaults(t *testing.T) {
 		"half an import": {`1 of the 2 animals of import "b" exist`,
 			func(h *historyBuilder) { h.find("add Tom").batch, h.find("add Bob").batch = "b", "b" }},
 		"an export lacks an animal": {`"add Rex" was acknowledged at 9ns, but is not in the export`,
-			func(h *historyBuilder) { h.exports = []exportedPets{{begun: 1000}} }},
+			func(h *historyBuilder) { h.exports = []exportedPets{{started: 1000}} }},
 		"half an order":             {"should have become", func(h *historyBuilder) { h.dropEvents(client.EventPetUpdated) }},
 		"a previous state is wrong": {"states that", func(h *historyBuilder) { h.events[5].Data.Previous = h.events[3].Data.Current }},
 	} {

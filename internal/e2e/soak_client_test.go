@@ -14,8 +14,7 @@ import (
 	"animalstore/client"
 )
 
-// soakClient comes to the shop again and again, and does this and that. Some insist: what they had no answer to they ask for again,
-// which must not make it happen twice.
+// soakClient sends random requests. Half of the clients retry a request that got no response, which must not apply it twice.
 type soakClient struct {
 	s        *soak
 	id, turn int
@@ -25,17 +24,17 @@ type soakClient struct {
 	api      *client.Client
 
 	ownPets []ownPet
-	orders  []client.Order // that it has placed
-	created []createdPet   // what it has been answered before
+	orders  []client.Order // the open orders that it has placed
+	created []createdPet   // for replayCreate
 }
 
-// ownPet is an animal that nobody else changes, but by orders where it is for sale.
+// ownPet is an animal that no other client changes, except with an order if it is for sale.
 type ownPet struct {
 	client.Pet
 	forSale bool
 }
 
-// createdPet is a POST with its answer.
+// createdPet is an acknowledged request that created an animal: its body, its idempotency key, and the animal's ID.
 type createdPet struct {
 	pet client.NewPet
 	key string
@@ -53,7 +52,7 @@ func newSoakClient(s *soak, id int) *soakClient {
 	return c
 }
 
-// countingTransport counts what was sent, and what became of it.
+// countingTransport counts the requests, and those that got no response or a 503. A 503 must have a Retry-After header.
 type countingTransport struct {
 	*http.Transport
 	s *soak
@@ -62,7 +61,7 @@ type countingTransport struct {
 func (c countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.s.requests.Add(1)
 	r = r.Clone(r.Context())
-	r.GetBody = nil // else the transport itself sends again what has an idempotency key, and nobody knows that there was no answer
+	r.GetBody = nil // otherwise the transport itself retries a request with an idempotency key, and hides the missing response
 	response, err := c.Transport.RoundTrip(r)
 	switch {
 	case err != nil:
@@ -70,13 +69,13 @@ func (c countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case response.StatusCode == http.StatusServiceUnavailable && r.Method != http.MethodGet:
 		c.s.unavailable.Add(1)
 		if response.Header.Get("Retry-After") == "" {
-			c.s.problem("%s %s got a 503 without Retry-After", r.Method, r.URL.Path)
+			c.s.problem("%s %s: got a 503 without Retry-After", r.Method, r.URL.Path)
 		}
 	}
 	return response, err
 }
 
-// run visits the shop until it is time to go.
+// run sends requests until the context ends.
 func (c *soakClient) run(ctx context.Context) {
 	defer c.http.CloseIdleConnections()
 	for ctx.Err() == nil {
@@ -110,16 +109,17 @@ func (c *soakClient) run(ctx context.Context) {
 	}
 }
 
-// attempt asks for a change, and returns the subject of its event where the answer tells.
+// attempt sends the request of an operation once. It returns the subject of the operation's event if the response contains it.
 type attempt func(context.Context) (subject string, err error)
 
-// do makes a change, and writes down what came of it. Whoever insists asks until there is an answer; a refusal after a silence
-// may be because of what was done then. No refusal but these is as it should be.
+// do sends the request of an operation, with retries if the client retries, records the result, and returns whether the service
+// acknowledged it. Only the given refusals are expected. A refusal of a retry says nothing: an earlier attempt that got no response
+// may have caused it.
 func (c *soakClient) do(ctx context.Context, op *operation, send attempt, refusals ...client.Code) bool {
 	op.sent, op.result = time.Since(c.s.started), lost
 	c.s.recordOperation(op)
 	for first := true; ; first = false {
-		subject, err := send(context.WithoutCancel(ctx)) // who goes waits for what was begun
+		subject, err := send(context.WithoutCancel(ctx)) // a client that stops still waits for the response
 		e, responded := errors.AsType[*client.Error](err)
 		switch {
 		case err == nil:
@@ -127,14 +127,14 @@ func (c *soakClient) do(ctx context.Context, op *operation, send attempt, refusa
 			return true
 		case responded && e.Status < 500 && e.Code != client.CodeIdempotencyKeyInUse:
 			if !slices.Contains(refusals, e.Code) && first {
-				c.s.problem("%q was refused: %v", op.eventKey, err)
+				c.s.problem("%q: got %v, want one of %q or success", op.eventKey, err, refusals)
 			}
 			if first {
 				c.s.recordResult(op, refused, "")
 			}
 			return false
 		case responded && e.Status != http.StatusServiceUnavailable && e.Code != client.CodeIdempotencyKeyInUse:
-			c.s.problem("%q got %v", op.eventKey, err)
+			c.s.problem("%q: got %v, want no server error but 503", op.eventKey, err)
 		}
 		c.backOff(ctx)
 		if !c.retries || op.noRetry || ctx.Err() != nil {
@@ -143,7 +143,7 @@ func (c *soakClient) do(ctx context.Context, op *operation, send attempt, refusa
 	}
 }
 
-// backOff is a moment in which somebody else may do something.
+// backOff waits for up to 50 ms, or until the context ends.
 func (c *soakClient) backOff(ctx context.Context) {
 	select {
 	case <-time.After(time.Duration(5+rand.IntN(45)) * time.Millisecond):
@@ -151,20 +151,20 @@ func (c *soakClient) backOff(ctx context.Context) {
 	}
 }
 
-// uniqueName is one that nobody has used before, once for each visit.
+// uniqueName returns a name that no other client and no other turn uses.
 func (c *soakClient) uniqueName(what string) string {
 	return fmt.Sprintf("%s %d.%d", what, c.id, c.turn)
 }
 
-// anyCategory is one that many have, or nobody yet.
+// anyCategory returns the ID of a category: mostly one that many animals have, at times a new or an extreme one.
 func (c *soakClient) anyCategory() int64 {
 	switch kind := c.rng.IntN(20); {
 	case kind == 0:
-		return int64(1_000_000 + 100_000*c.id + c.turn) // nobody has named it before
+		return int64(1_000_000 + 100_000*c.id + c.turn) // a new one
 	case kind == 1:
 		return []int64{0, -7, math.MaxInt64, math.MinInt64, 1<<53 + 1}[c.rng.IntN(5)]
 	case kind < 4:
-		return int64(100 + c.rng.IntN(4)) // one that others remove
+		return int64(100 + c.rng.IntN(4)) // one that other clients remove
 	}
 	return int64(1 + c.rng.IntN(5))
 }
@@ -181,7 +181,7 @@ func (c *soakClient) addPet(ctx context.Context) {
 	}
 }
 
-// createPet adds an animal; at times it is asked for twice at once, under one key.
+// createPet adds an animal. At times it sends the request twice at once, with the same idempotency key.
 func (c *soakClient) createPet(ctx context.Context, n client.NewPet) (pet client.Pet, ok bool) {
 	copies := 1 + c.rng.IntN(10)/9
 	key := c.uniqueName("key")
@@ -195,14 +195,14 @@ func (c *soakClient) createPet(ctx context.Context, n client.NewPet) (pet client
 		first := max(0, slices.Index(errs, nil))
 		for i, err := range errs {
 			if err == nil && pets[i].ID != pets[first].ID {
-				c.s.problem("one key, and two animals: %+v and %+v", pets[first], pets[i])
+				c.s.problem("one idempotency key created two animals: %+v and %+v", pets[first], pets[i])
 			}
 		}
 		pet = pets[first]
 		return fmt.Sprint("pets/", pet.ID), errs[first]
 	})
 	if ok && (client.NewPet{Name: pet.Name, CategoryID: pet.CategoryID, Status: pet.Status}) != n {
-		c.s.problem("%+v was answered with %+v", n, pet)
+		c.s.problem("the response to %+v is %+v", n, pet)
 	}
 	if ok && c.rng.IntN(4) == 0 {
 		c.created = append(c.created, createdPet{n, key, pet.ID})
@@ -210,7 +210,7 @@ func (c *soakClient) createPet(ctx context.Context, n client.NewPet) (pet client
 	return pet, ok
 }
 
-// takeOwnPet takes an animal of the visitor's own out of its list.
+// takeOwnPet removes a random animal from the client's own and returns it, and false if there is none.
 func (c *soakClient) takeOwnPet() (ownPet, bool) {
 	if len(c.ownPets) == 0 {
 		return ownPet{}, false
@@ -221,7 +221,7 @@ func (c *soakClient) takeOwnPet() (ownPet, bool) {
 	return pet, true
 }
 
-// changePet gives an animal another name, and perhaps another category or status: also brings back one that was sold.
+// changePet renames an animal, and at times changes its category or status, which may return a sold animal.
 func (c *soakClient) changePet(ctx context.Context) {
 	pet, ok := c.takeOwnPet()
 	if !ok {
@@ -229,9 +229,9 @@ func (c *soakClient) changePet(ctx context.Context) {
 	}
 	name := c.uniqueName("Tom")
 	update := client.PetUpdate{Name: &name}
-	op := &operation{eventKey: "rename " + name, noRetry: true} // one that was lost may come after the next, and undo it
+	op := &operation{eventKey: "rename " + name, noRetry: true} // a late first attempt could undo a later change
 	var conditions []client.Condition
-	if c.retries { // it cannot, because it would find another animal then
+	if c.retries { // with If-Match, a late attempt fails instead
 		op.noRetry, conditions = false, []client.Condition{client.IfMatch(pet.ETag)}
 	}
 	if c.rng.IntN(3) == 0 {
@@ -258,7 +258,7 @@ func (c *soakClient) changePet(ctx context.Context) {
 	case ok:
 		pet.Pet = after
 	case op.result == lost:
-		return // it is not known what the animal is now
+		return // the animal's state is unknown
 	case pet.forSale:
 		if now, err := c.api.GetPet(context.WithoutCancel(ctx), pet.ID); err == nil {
 			pet.Pet = now

@@ -16,24 +16,24 @@ import (
 	"animalstore/client"
 )
 
-// follower follows the events, over connections that break, as a program that is itself started again at times.
+// follower follows the event stream over connections that break, and is itself restarted at times.
 type follower struct {
 	s      *soak
 	id     int
 	rng    *rand.Rand
 	api    *client.Client
 	http   *http.Client
-	starts int // so often it was started, each time with the last event that it had seen
+	starts int // how often it was started, each time after the last event that it had received
 
 	mu   sync.Mutex
 	last string
 	seen eventLog
 }
 
-// eventLog is a long row of events, in little room.
+// eventLog is a compact record of a sequence of events.
 type eventLog struct {
 	ids  []string
-	sums []uint64 // of what they say
+	sums []uint64 // the hashes of their contents
 }
 
 func (s *eventLog) add(e client.Event) {
@@ -42,18 +42,18 @@ func (s *eventLog) add(e client.Event) {
 	s.ids, s.sums = append(s.ids, e.ID), append(s.sums, sum.Sum64())
 }
 
-// diff says where two rows part.
-func (s eventLog) diff(from eventLog) string {
-	for i := range max(len(s.ids), len(from.ids)) {
+// diff describes the first difference from the wanted sequence; "" means that there is none.
+func (s eventLog) diff(want eventLog) string {
+	for i := range max(len(s.ids), len(want.ids)) {
 		switch {
 		case i >= len(s.ids):
-			return fmt.Sprintf("%d events are missing from %s on", len(from.ids)-i, from.ids[i])
-		case i >= len(from.ids):
-			return fmt.Sprintf("%d events are too many from %s on", len(s.ids)-i, s.ids[i])
-		case s.ids[i] != from.ids[i]:
-			return fmt.Sprintf("where there should be %s, there is %s", from.ids[i], s.ids[i])
-		case s.sums[i] != from.sums[i]:
-			return fmt.Sprintf("%s says something else", s.ids[i])
+			return fmt.Sprintf("%d events are missing, the first is %s", len(want.ids)-i, want.ids[i])
+		case i >= len(want.ids):
+			return fmt.Sprintf("%d events are too many, the first is %s", len(s.ids)-i, s.ids[i])
+		case s.ids[i] != want.ids[i]:
+			return fmt.Sprintf("got event %s, want %s", s.ids[i], want.ids[i])
+		case s.sums[i] != want.sums[i]:
+			return fmt.Sprintf("event %s has another content", s.ids[i])
 		}
 	}
 	return ""
@@ -70,7 +70,7 @@ func newFollower(s *soak, id int) *follower {
 	return f
 }
 
-// follow goes on until the context ends.
+// follow receives events until the context ends.
 func (f *follower) follow(ctx context.Context) {
 	defer f.http.CloseIdleConnections()
 	for ctx.Err() == nil {
@@ -79,7 +79,7 @@ func (f *follower) follow(ctx context.Context) {
 		for event, err := range f.api.Follow(life, f.last, client.EventFilter{}) {
 			if err != nil {
 				if e, responded := errors.AsType[*client.Error](err); responded && e.Status != http.StatusServiceUnavailable {
-					f.s.problem("the witness %d: %v", f.id, err)
+					f.s.problem("follower %d: got %v, want no error but 503", f.id, err)
 				}
 				break
 			}
@@ -98,19 +98,19 @@ func (f *follower) lastSeen() string {
 	return f.last
 }
 
-// flakyReceiver is a webhook's receiver that does not take every message the first time.
+// flakyReceiver is a webhook endpoint that rejects some messages the first time.
 type flakyReceiver struct {
 	*httptest.Server
 	s        *soak
 	webhook  client.Webhook
 	mu       sync.Mutex
 	rng      *rand.Rand
-	failed   map[string]bool // the messages that were not taken, once: the third time would be five minutes later
-	accepted map[string]int  // by the id of the event
+	failed   map[string]bool // the messages that were rejected; only once each, because the third attempt comes minutes later
+	accepted map[string]int  // how often each message was accepted, by event ID
 	attempts int
 }
 
-// webhookTypes are the events that it is told of.
+// webhookTypes are the types of the events that the webhook delivers.
 var webhookTypes = []client.EventType{
 	client.EventOrderPlaced, client.EventOrderApproved, client.EventOrderDelivered, client.EventOrderCancelled,
 	client.EventOrderExpired,
@@ -133,7 +133,7 @@ func newFlakyReceiver(s *soak, c *client.Client) *flakyReceiver {
 func (r *flakyReceiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
-		return // the sender was killed: it comes again
+		return // the sender was killed, and sends the message again
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -142,11 +142,11 @@ func (r *flakyReceiver) ServeHTTP(w http.ResponseWriter, request *http.Request) 
 	id := request.Header.Get("webhook-id")
 	switch {
 	case err != nil || id != "evt_"+event.ID || !slices.Contains(webhookTypes, event.Type):
-		r.s.problem("the message %s: %v\n%s", id, err, body)
+		r.s.problem("webhook message %s is invalid or was not subscribed to: %v\n%s", id, err, body)
 	case !r.failed[id] && r.rng.IntN(8) == 0:
 		r.failed[id] = true
 		if r.rng.IntN(2) == 0 {
-			panic(http.ErrAbortHandler) // no answer at all
+			panic(http.ErrAbortHandler) // no response at all
 		}
 		w.WriteHeader(http.StatusInternalServerError)
 		return
@@ -155,7 +155,7 @@ func (r *flakyReceiver) ServeHTTP(w http.ResponseWriter, request *http.Request) 
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// missing is the first event that it should have been told of, and was not.
+// missing returns the ID of the first event that was not delivered, and "" if all were.
 func (r *flakyReceiver) missing(events []client.Event) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,7 +15,7 @@ import (
 	"animalstore/client"
 )
 
-// importPets adds several animals at once: all of them, or none. At times one of them cannot be, and so none can.
+// importPets imports several animals: all of them, or none. At times one of them is invalid, and the import must be refused.
 func (c *soakClient) importPets(ctx context.Context) {
 	pets := make([]client.NewPet, 2+c.rng.IntN(12))
 	deeds := make([]*operation, len(pets))
@@ -50,7 +50,7 @@ func (c *soakClient) importPets(ctx context.Context) {
 			imported, err = c.api.ImportPets(ctx, pets, client.IdempotencyKey(key))
 		}
 		if err == nil && imported.Created != len(pets) {
-			c.s.problem("an import of %d animals was answered with %+v", len(pets), imported)
+			c.s.problem("the response to an import of %d animals is %+v", len(pets), imported)
 		}
 		return "", err
 	}, refusals...)
@@ -58,17 +58,17 @@ func (c *soakClient) importPets(ctx context.Context) {
 		op.responded, op.result = deeds[0].responded, deeds[0].result
 	}
 	if ok && len(refusals) > 0 {
-		c.s.problem("the import %q was not refused", key)
+		c.s.problem("import %q is invalid, but was not refused", key)
 	}
 }
 
-// exportedPets is one that came whole: when it was asked for, and what was in it.
+// exportedPets is a complete export: when its request was sent, and which animals it contains.
 type exportedPets struct {
-	begun time.Duration
+	started time.Duration
 	ids   map[int64]bool
 }
 
-// exporter exports the catalogue again and again, while it changes.
+// exporter repeatedly exports the catalogue while it changes.
 type exporter struct {
 	s    *soak
 	rng  *rand.Rand
@@ -87,26 +87,26 @@ func newExporter(s *soak) *exporter {
 	return e
 }
 
-// maxExports is how many of them are kept to be checked.
+// maxExports is the number of exports that are kept for the check.
 const maxExports = 40
 
-// run exports until it is time to go. Nothing is in an export twice, whether it breaks off or not.
+// run exports until the context ends. No export, complete or not, may contain an animal twice.
 func (e *exporter) run(ctx context.Context) {
 	defer e.http.CloseIdleConnections()
 	for ctx.Err() == nil {
 		format := []client.Format{client.CSV, client.NDJSON}[e.rng.IntN(2)]
-		one := exportedPets{begun: time.Since(e.s.started)}
+		export := exportedPets{started: time.Since(e.s.started)}
 		var file bytes.Buffer
 		_, err := e.api.ExportFile(ctx, format, &file)
 		if failure, responded := errors.AsType[*client.Error](err); responded && failure.Status != http.StatusServiceUnavailable {
-			e.s.problem("an export got %v", err)
+			e.s.problem("export: got %v, want no error but 503", err)
 		}
 		var invalid error
-		if one.ids, invalid = exportedIDs(format, file.Bytes()); invalid != nil {
-			e.s.problem("an export: %v", invalid)
+		if export.ids, invalid = exportedIDs(format, file.Bytes()); invalid != nil {
+			e.s.problem("export: %v", invalid)
 		}
 		if err == nil {
-			e.s.recordExport(one)
+			e.s.recordExport(export)
 		}
 		select {
 		case <-time.After(time.Duration(100+e.rng.IntN(900)) * time.Millisecond):
@@ -115,18 +115,18 @@ func (e *exporter) run(ctx context.Context) {
 	}
 }
 
-func (s *soak) recordExport(one exportedPets) {
+func (s *soak) recordExport(export exportedPets) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.exported++
 	if len(s.exports) < maxExports {
-		s.exports = append(s.exports, one)
+		s.exports = append(s.exports, export)
 	} else {
-		s.exports[s.exported%maxExports] = one
+		s.exports[s.exported%maxExports] = export
 	}
 }
 
-// exportedIDs reads the ids out of an export, which may have broken off in its last line. They must grow.
+// exportedIDs reads the IDs from an export, whose last line may be incomplete. It fails if they are not in ascending order.
 func exportedIDs(format client.Format, file []byte) (map[int64]bool, error) {
 	file = file[:bytes.LastIndexByte(file, '\n')+1]
 	ids, last := map[int64]bool{}, int64(0)
@@ -141,7 +141,7 @@ func exportedIDs(format client.Format, file []byte) (map[int64]bool, error) {
 		rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
 		for i, row := range rows {
 			if i == 0 {
-				continue // the names of the columns
+				continue // the header
 			}
 			id, idErr := strconv.ParseInt(row[0], 10, 64)
 			if err = errors.Join(err, idErr); err == nil {
@@ -163,10 +163,10 @@ func exportedIDs(format client.Format, file []byte) (map[int64]bool, error) {
 	return ids, nil
 }
 
-// checkImportsAndExports expects every import to be there whole or not at all, and in every export all that was acknowledged before and is
-// there to the end.
+// checkImportsAndExports expects every import to be complete or absent, and every export to contain all animals that were
+// acknowledged before it and never removed.
 func (s soakHistory) checkImportsAndExports(at map[string][]int, problem func(string, ...any)) {
-	type count struct{ all, there int }
+	type count struct{ all, found int }
 	batches := map[string]count{}
 	remaining := map[int64]bool{}
 	for _, p := range s.pets {
@@ -176,24 +176,24 @@ func (s soakHistory) checkImportsAndExports(at map[string][]int, problem func(st
 		if op.batch != "" {
 			c := batches[op.batch]
 			c.all++
-			c.there += min(1, len(at[op.eventKey]))
+			c.found += min(1, len(at[op.eventKey]))
 			batches[op.batch] = c
 		}
 		for _, i := range at[op.eventKey] {
-			pet, _, _ := s.events[i].Pet() // markOf has told of an error
+			pet, _, _ := s.events[i].Pet() // check has reported the error
 			if s.events[i].Type != client.EventPetCreated || op.result != done || !remaining[pet.ID] {
 				continue
 			}
-			for _, one := range s.exports {
-				if op.responded < one.begun && !one.ids[pet.ID] {
-					problem("%q was acknowledged after %v, and is not in the export that began after %v", op.eventKey, op.responded, one.begun)
+			for _, export := range s.exports {
+				if op.responded < export.started && !export.ids[pet.ID] {
+					problem("%q was acknowledged at %v, but is not in the export that began at %v", op.eventKey, op.responded, export.started)
 				}
 			}
 		}
 	}
 	for batch, c := range batches {
-		if c.there != 0 && c.there != c.all {
-			problem("of the %d animals of %q, %d are there", c.all, batch, c.there)
+		if c.found != 0 && c.found != c.all {
+			problem("%d of the %d animals of import %q exist", c.found, c.all, batch)
 		}
 	}
 }

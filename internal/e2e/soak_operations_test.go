@@ -12,7 +12,7 @@ import (
 	"animalstore/client"
 )
 
-// placeOrder tries to get an animal that others want, too.
+// placeOrder orders an animal for which other clients compete.
 func (c *soakClient) placeOrder(ctx context.Context) {
 	id, ok := c.s.anyForSale(c.rng)
 	if !ok {
@@ -29,7 +29,7 @@ func (c *soakClient) placeOrder(ctx context.Context) {
 	}
 }
 
-// advanceOrder takes one of the visitor's orders a step further. Its hold may have run out by then.
+// advanceOrder approves, delivers or cancels one of the client's orders, whose hold may have expired.
 func (c *soakClient) advanceOrder(ctx context.Context) {
 	if len(c.orders) == 0 {
 		return
@@ -55,7 +55,7 @@ func (c *soakClient) advanceOrder(ctx context.Context) {
 	}
 }
 
-// addAndRemove is an animal that comes and goes, and its category with it, while others bring theirs into the same one.
+// addAndRemove adds an animal, removes it, and removes its category, while other clients add animals to the same category.
 func (c *soakClient) addAndRemove(ctx context.Context) {
 	category := int64(100 + c.rng.IntN(4))
 	pet, ok := c.createPet(ctx, client.NewPet{Name: c.uniqueName("Moth"), CategoryID: category})
@@ -64,8 +64,8 @@ func (c *soakClient) addAndRemove(ctx context.Context) {
 	}
 }
 
-// raceForCategories takes an animal through two categories that it brings into being, while both are removed and others come to them, all at
-// once: what one member of a transaction has learnt of a category may be wrong for the next.
+// raceForCategories moves an animal to two new categories, removes both, and adds animals to them, all at once. Requests that share
+// a transaction must not rely on what an earlier one of them has read about a category.
 func (c *soakClient) raceForCategories(ctx context.Context) {
 	categories := [2]int64{int64(10_000_000 + 1_000_000*c.id + 2*c.turn), int64(10_000_001 + 1_000_000*c.id + 2*c.turn)}
 	pet, ok := c.createPet(ctx, client.NewPet{Name: c.uniqueName("Nomad"), CategoryID: 1})
@@ -93,7 +93,7 @@ func (c *soakClient) raceForCategories(ctx context.Context) {
 	sending.Wait()
 }
 
-// removeCategory is never asked for twice: a second time, it might find another one under the same id.
+// removeCategory removes a category. It is not retried: a retry might remove a new category with the same ID.
 func (c *soakClient) removeCategory(ctx context.Context, id int64) {
 	subject := fmt.Sprint("categories/", id)
 	c.do(ctx, &operation{eventKey: "remove " + subject, noRetry: true}, func(ctx context.Context) (string, error) {
@@ -115,7 +115,7 @@ func (c *soakClient) changeCategory(ctx context.Context) {
 		}
 	case 1:
 		id := int64(1 + c.rng.IntN(5))
-		op.noRetry = true // somebody else may have named it meanwhile
+		op.noRetry = true // another client may have renamed it in between
 		c.do(ctx, op, func(ctx context.Context) (string, error) {
 			_, _, err := c.api.PutCategory(ctx, id, name)
 			return fmt.Sprint("categories/", id), err
@@ -125,7 +125,7 @@ func (c *soakClient) changeCategory(ctx context.Context) {
 	}
 }
 
-// sendInvalid asks for what cannot be: it is refused, and its neighbours in the same transaction are not.
+// sendInvalid sends a request that must be refused, without harm to other requests in the same transaction.
 func (c *soakClient) sendInvalid(ctx context.Context) {
 	name := c.uniqueName("Nobody")
 	op := &operation{eventKey: "add " + name}
@@ -162,11 +162,12 @@ func (c *soakClient) sendInvalid(ctx context.Context) {
 		accepted = c.do(ctx, op, create(client.NewPet{Name: name, Status: "mislaid"}, name), client.CodeValidationFailed)
 	}
 	if accepted {
-		c.s.problem("%q was not refused", op.eventKey)
+		c.s.problem("%q is invalid, but was not refused", op.eventKey)
 	}
 }
 
-// replayCreate sends again what was answered before, perhaps by a process that is long gone.
+// replayCreate repeats an acknowledged request with its idempotency key, and expects the same animal. The process that handled the
+// first request may be gone.
 func (c *soakClient) replayCreate(ctx context.Context) {
 	if len(c.created) == 0 {
 		return
@@ -177,7 +178,7 @@ func (c *soakClient) replayCreate(ctx context.Context) {
 	switch {
 	case err == nil && again.ID != p.id,
 		responded && e.Status != http.StatusServiceUnavailable && e.Code != client.CodeIdempotencyKeyInUse:
-		c.s.problem("%+v was answered with %op, and then with %+v, %v", p.pet, p.id, again, err)
+		c.s.problem("replay of %+v: got %+v, %v, want animal %d", p.pet, again, err, p.id)
 	case err == nil:
 		c.s.replays.Add(1)
 	default:
@@ -185,7 +186,7 @@ func (c *soakClient) replayCreate(ctx context.Context) {
 	}
 }
 
-// read reads this and that. What is the visitor's own must be as it knows it.
+// read sends a random GET request. The client's own animals and orders must be as acknowledged.
 func (c *soakClient) read(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	var err error
@@ -200,35 +201,35 @@ func (c *soakClient) read(ctx context.Context) {
 			got.Status = want.Status
 		}
 		if err == nil && got != want.Pet {
-			c.s.problem("%+v was acknowledged; read: %+v", want.Pet, got)
+			c.s.problem("read %+v, want %+v as acknowledged", got, want.Pet)
 		}
 	case kind == 2 && len(c.orders) > 0:
 		want := c.orders[c.rng.IntN(len(c.orders))]
 		var got client.Order
 		got, err = c.api.GetOrder(ctx, want.ID)
 		if err == nil && got.Status != want.Status && !(want.Status == client.OrderPlaced && got.Status == client.OrderExpired) {
-			c.s.problem("%+v was acknowledged; read: %+v", want, got)
+			c.s.problem("read %+v, want %+v as acknowledged", got, want)
 		}
 	case kind == 3:
 		_, err = c.api.Inventory(ctx)
 	case kind == 4:
 		_, _, err = c.api.ListOrders(ctx, client.OrderQuery{Limit: 10})
 	case kind == 5:
-		_, err = c.api.LastEventID(ctx) // which begins a stream, and ends it
-		mayBeUnavailable = true         // a node that is about to stop begins none
+		_, err = c.api.LastEventID(ctx) // opens a stream and closes it
+		mayBeUnavailable = true         // a stopping node opens no stream
 	default:
 		var list []client.Pet
 		list, _, err = c.api.ListPets(ctx, client.PetQuery{Status: client.PetAvailable, Text: fmt.Sprint("rex 🐢 ", c.id), Limit: 10})
 		if slices.ContainsFunc(list, func(p client.Pet) bool { return p.Status != client.PetAvailable }) {
-			c.s.problem("the available animals are %+v", list)
+			c.s.problem("the list of available animals has others: %+v", list)
 		}
 	}
 	e, responded := errors.AsType[*client.Error](err)
 	switch {
 	case err == nil:
 		c.s.reads.Add(1)
-	case responded && !(mayBeUnavailable && e.Status == http.StatusServiceUnavailable): // whatever is the matter with the disk
-		c.s.problem("a read got %v", err)
+	case responded && !(mayBeUnavailable && e.Status == http.StatusServiceUnavailable): // a full disk is no excuse
+		c.s.problem("read: got %v, want success", err)
 	default:
 		c.backOff(ctx)
 	}

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// faultyProxy leads clients to whichever nodes there are at the moment, under one address. Connections on it break: after so many bytes,
-// in the middle of a request or of an answer, or all at once.
+// faultyProxy is a TCP proxy that forwards connections to the running nodes. It cuts each connection after a random number of bytes,
+// which may be in the middle of a request or a response, and all of them on cutAll.
 type faultyProxy struct {
 	listener net.Listener
 	cuts     atomic.Int64
@@ -19,12 +19,12 @@ type faultyProxy struct {
 
 	mu        sync.Mutex
 	rng       *rand.Rand
-	nodes     []string // their addresses; empty: nobody is there
+	nodes     []string // their addresses; "" for a node that is down
 	conns     map[*proxyConn]bool
-	meanBytes int // about so many bytes go over a connection in each direction, at most twice as many; 0: any number
+	meanBytes int // the mean number of bytes per direction until a connection is cut; 0 for no limit
 }
 
-// proxyConn is one connection on the road, with both of its ends.
+// proxyConn is a forwarded connection.
 type proxyConn struct{ client, node net.Conn }
 
 func newFaultyProxy(t *testing.T, seed uint64, nodes, meanBytes int) *faultyProxy {
@@ -46,21 +46,21 @@ func newFaultyProxy(t *testing.T, seed uint64, nodes, meanBytes int) *faultyProx
 
 func (p *faultyProxy) url() string { return "http://" + p.listener.Addr().String() }
 
-// setNode says where a node is from now on; nowhere, where it is about to end, because its port may be somebody else's then.
+// setNode sets the address of node i. It is set to "" before the node ends, because another process may reuse the port.
 func (p *faultyProxy) setNode(i int, addr string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.nodes[i] = addr
 }
 
-// setMeanBytes says how soon connections break that are made from now on.
+// setMeanBytes sets the limit for new connections.
 func (p *faultyProxy) setMeanBytes(meanBytes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.meanBytes = meanBytes
 }
 
-// cutAll breaks every connection that there is.
+// cutAll closes all connections.
 func (p *faultyProxy) cutAll() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,7 +81,8 @@ func (p *faultyProxy) accept() {
 	}
 }
 
-// planConn picks a node, and how far the two directions of a connection to it reach.
+// planConn chooses a node ("" if all are down), after how many bytes in either direction the connection is cut, and whether it is
+// then reset.
 func (p *faultyProxy) planConn() (addr string, up, down int64, reset bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -106,7 +107,7 @@ func (p *faultyProxy) forward(conn net.Conn) {
 	}
 	node, err := net.DialTimeout("tcp", addr, patience)
 	if err != nil {
-		return // it has just been killed
+		return // the node was just killed
 	}
 	defer node.Close()
 	c := &proxyConn{conn, node}
@@ -123,9 +124,9 @@ func (p *faultyProxy) forward(conn net.Conn) {
 	if cut := <-ended; cut {
 		p.cuts.Add(1)
 		if tcp, ok := conn.(*net.TCPConn); ok && reset {
-			tcp.SetLinger(0) // what was on its way is lost, too
+			tcp.SetLinger(0) // send RST, which discards the data in flight, too
 		}
-	} else { // one side is done: what the other still has to say is let through
+	} else { // one direction was closed: let the other one finish
 		p.drain(c, ended)
 	}
 	p.mu.Lock()
@@ -138,7 +139,7 @@ func (p *faultyProxy) forward(conn net.Conn) {
 	}
 }
 
-// drain waits a moment for the other direction of a link of which one has ended.
+// drain waits up to 100 ms for the second direction to end.
 func (p *faultyProxy) drain(c *proxyConn, ended chan bool) {
 	deadline := time.Now().Add(100 * time.Millisecond)
 	c.client.SetReadDeadline(deadline)
