@@ -25,15 +25,15 @@ func TestNodesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	const nodes, clients, animals, operations, kills = 3, 8, 4, 4000, 12
 	f, _ := newSharedFolder(t)
-	c := &crowd{t: t, nodes: f.servePatientNodes(nodes), begun: time.Now(), operations: operations}
+	c := &workload{t: t, nodes: f.servePatientNodes(nodes), start: time.Now(), operations: operations}
 	for range animals {
 		rex, _ := c.nodes[0].create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
-		c.pets = append(c.pets, &wantedPet{id: rex.ID})
+		c.pets = append(c.pets, &contestedPet{id: rex.ID})
 	}
 	var running sync.WaitGroup
 	t.Cleanup(running.Wait) // also where the test gives up: its context has ended then
 	for i := range clients {
-		running.Go(func() { c.client(i) })
+		running.Go(func() { c.runClient(i) })
 	}
 	for kill := range kills {
 		await(t, "the clients", func() bool {
@@ -46,22 +46,22 @@ func TestNodesAreLinearizable(t *testing.T) {
 		if kill%3 == 2 {
 			victims = append(victims, (kill+1)%nodes)
 		}
-		c.replace(f, victims)
+		c.replaceNodes(f, victims)
 	}
 	running.Wait()
 	if t.Failed() {
 		t.FailNow()
 	}
-	took := time.Since(c.begun)
+	duration := time.Since(c.start)
 	for _, node := range c.nodes { // all of them must agree in the end
-		c.lastLook(node)
+		c.recordFinalState(node)
 	}
 
-	history := c.recorded
-	begun := time.Now()
+	history := c.history
+	checkStart := time.Now()
 	verdict, info := porcupine.CheckOperationsVerbose(animalModel, history, 5*patience)
 	t.Logf("%d operations in %v (%d done, %d refused, %d unknown of which %d were answered 503; %d sent again), %d kills; checked in %v: %s", len(history),
-		took, c.accepted, c.refused, c.lost, c.unavailable, c.again, kills, time.Since(begun), verdict)
+		duration, c.accepted, c.refused, c.lost, c.unavailable, c.retried, kills, time.Since(checkStart), verdict)
 	if verdict != porcupine.Ok {
 		path := filepath.Join(t.ArtifactDir(), "history.html")
 		t.Errorf("the history is not linearizable; %s shows it (with -artifacts it is kept): %v", path, porcupine.VisualizePath(animalModel, info, path))
@@ -71,67 +71,67 @@ func TestNodesAreLinearizable(t *testing.T) {
 	}
 }
 
-// crowd is many clients of all nodes, and what they have seen.
-type crowd struct {
+// workload is many clients of all nodes, and what they have seen.
+type workload struct {
 	t          *testing.T
-	begun      time.Time
+	start      time.Time
 	operations int // that are made in all
 
 	started, done, orders atomic.Int64
 	failed                atomic.Bool
 
-	mu                                          sync.Mutex
-	nodes                                       []*program
-	pets                                        []*wantedPet
-	recorded                                    []porcupine.Operation
-	accepted, refused, lost, unavailable, again int
+	mu                                            sync.Mutex
+	nodes                                         []*program
+	pets                                          []*contestedPet
+	history                                       []porcupine.Operation
+	accepted, refused, lost, unavailable, retried int
 }
 
-// wantedPet is an animal that all want.
-type wantedPet struct {
+// contestedPet is an animal that all want.
+type contestedPet struct {
 	id      int64
 	order   int   // the newest that somebody has seen, by its number
 	orderID int64 // and by its id
 }
 
-// replace kills nodes, with all that they are doing, and starts others in their place.
-func (c *crowd) replace(f *folder, victims []int) {
+// replaceNodes kills nodes, with all that they are doing, and starts others in their place.
+func (c *workload) replaceNodes(f *folder, victims []int) {
 	c.t.Helper()
 	for _, i := range victims {
 		c.nodes[i].kill()
-		c.put(i, nil) // its port may be somebody else's from now on
+		c.setNode(i, nil) // its port may be somebody else's from now on
 	}
 	for i, node := range f.servePatientNodes(len(victims)) {
-		c.put(victims[i], node)
+		c.setNode(victims[i], node)
 	}
 }
 
-func (c *crowd) put(i int, node *program) {
+func (c *workload) setNode(i int, node *program) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.nodes[i] = node
 }
 
 // anyNode returns one of the nodes that are there.
-func (c *crowd) anyNode(choice *rand.Rand) *program {
+func (c *workload) anyNode(rng *rand.Rand) *program {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for {
-		if node := c.nodes[choice.IntN(len(c.nodes))]; node != nil {
+		if node := c.nodes[rng.IntN(len(c.nodes))]; node != nil {
 			return node
 		}
 	}
 }
 
-// client makes operations until there are enough.
-func (c *crowd) client(id int) {
-	choice := rand.New(rand.NewPCG(1, uint64(id)))
+// runClient makes operations until there are enough.
+func (c *workload) runClient(id int) {
+	rng := rand.New(rand.NewPCG(1, uint64(id)))
 	for c.started.Add(1) <= int64(c.operations) {
-		in, orderID := c.choose(choice)
+		in, orderID := c.chooseStep(rng)
 		// It begins with the first attempt: net/http itself sends an order again where a connection breaks, because of the
 		// idempotency key, and all that it says may then be that the second attempt found nobody.
-		from := time.Since(c.begun)
-		for !c.do(id, choice, in, orderID, from) {
+		from := time.Since(c.start)
+		for !c.perform(id, rng, in, orderID, from) {
 			if c.t.Context().Err() != nil || c.failed.Load() {
 				return
 			}
@@ -140,21 +140,21 @@ func (c *crowd) client(id int) {
 	}
 }
 
-// choose picks what to do next, and the id of the order that it is done with.
-func (c *crowd) choose(choice *rand.Rand) (in step, orderID int64) {
-	in.pet = choice.IntN(len(c.pets))
+// chooseStep picks what to do next, and the id of the order that it is done with.
+func (c *workload) chooseStep(rng *rand.Rand) (in step, orderID int64) {
+	in.pet = rng.IntN(len(c.pets))
 	c.mu.Lock()
 	known := *c.pets[in.pet]
 	c.mu.Unlock()
-	pick := func(from ...string) string { return from[choice.IntN(len(from))] }
-	switch dice := choice.IntN(100); {
-	case dice < 35:
+	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
+	switch roll := rng.IntN(100); {
+	case roll < 35:
 		in.kind, in.order = place, int(c.orders.Add(1))
-	case dice < 70 && known.orderID != 0:
+	case roll < 70 && known.orderID != 0:
 		in.kind, in.order, in.to = move, known.order, pick("approved", "approved", "delivered", "cancelled", "cancelled")
-	case dice < 80:
+	case roll < 80:
 		in.kind, in.to = set, pick("available", "available", "pending", "sold")
-	case dice < 90:
+	case roll < 90:
 		in.kind = look
 	default:
 		in.kind = newest
@@ -162,25 +162,25 @@ func (c *crowd) choose(choice *rand.Rand) (in step, orderID int64) {
 	return in, known.orderID
 }
 
-// do makes one operation on some node and records it. It returns false where nobody was there, and it is to be made again.
-func (c *crowd) do(client int, choice *rand.Rand, in step, orderID int64, from time.Duration) (made bool) {
-	a, err := c.ask(c.anyNode(choice), in, orderID)
-	if err != nil && in.kind == place && choice.IntN(2) == 0 && !isRefusedConnection(err) {
+// perform makes one operation on some node and records it. It returns false where nobody was there, and it is to be made again.
+func (c *workload) perform(client int, rng *rand.Rand, in step, orderID int64, from time.Duration) (made bool) {
+	a, err := c.send(c.anyNode(rng), in, orderID)
+	if err != nil && in.kind == place && rng.IntN(2) == 0 && !isRefusedConnection(err) {
 		// Some ask again, elsewhere; the idempotency key that every order has makes that the same operation.
-		if again, err2 := c.ask(c.anyNode(choice), in, orderID); err2 == nil {
+		if again, err2 := c.send(c.anyNode(rng), in, orderID); err2 == nil {
 			a, err = again, nil
 		}
 	}
-	to := time.Since(c.begun)
+	to := time.Since(c.start)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if isRefusedConnection(err) {
-		c.again++
+		c.retried++
 		return false
 	}
 	out := unknown
 	if err == nil {
-		if out, err = c.understand(in, a); err != nil {
+		if out, err = c.parse(in, a); err != nil {
 			c.failed.Store(true)
 			c.t.Errorf("%+v: %v", in, err)
 			return false
@@ -201,12 +201,12 @@ func (c *crowd) do(client int, choice *rand.Rand, in step, orderID int64, from t
 	default:
 		c.refused++
 	}
-	c.recorded = append(c.recorded, porcupine.Operation{ClientId: client, Input: in, Call: int64(from), Output: out, Return: int64(to)})
+	c.history = append(c.history, porcupine.Operation{ClientId: client, Input: in, Call: int64(from), Output: out, Return: int64(to)})
 	return true
 }
 
-// ask sends what a step asks for.
-func (c *crowd) ask(node *program, in step, orderID int64) (answer, error) {
+// send sends what a step asks for.
+func (c *workload) send(node *program, in step, orderID int64) (answer, error) {
 	id := c.pets[in.pet].id
 	switch in.kind {
 	case place:
@@ -223,8 +223,8 @@ func (c *crowd) ask(node *program, in step, orderID int64) (answer, error) {
 	}
 }
 
-// understand reads an answer. Who has learnt of a new order tells all others.
-func (c *crowd) understand(in step, a answer) (outcome, error) {
+// parse reads an answer. Who has learnt of a new order tells all others.
+func (c *workload) parse(in step, a answer) (outcome, error) {
 	switch a.status {
 	case http.StatusServiceUnavailable:
 		return unknown, nil
@@ -236,12 +236,12 @@ func (c *crowd) understand(in step, a answer) (outcome, error) {
 	default:
 		return outcome{}, fmt.Errorf("got %v", a)
 	}
-	type thing struct { // an animal or an order
+	type object struct { // an animal or an order
 		ID                int64
 		Reference, Status string
 	}
 	var err error
-	list := make([]thing, 1)
+	list := make([]object, 1)
 	if in.kind == look || in.kind == newest {
 		err = json.Unmarshal([]byte(a.body), &list)
 	} else {
@@ -258,8 +258,8 @@ func (c *crowd) understand(in step, a answer) (outcome, error) {
 		return outcome{status: got.Status}, nil
 	}
 	order, err := strconv.Atoi(got.Reference)
-	if wanted := c.pets[in.pet]; got.ID > wanted.orderID {
-		wanted.order, wanted.orderID = order, got.ID
+	if known := c.pets[in.pet]; got.ID > known.orderID {
+		known.order, known.orderID = order, got.ID
 	}
 	return outcome{order: order, status: got.Status}, err
 }
@@ -270,24 +270,24 @@ func isRefusedConnection(err error) bool {
 	return ok && operation.Op == "dial"
 }
 
-// lastLook records what a node shows when all is over, and compares it with its inventory.
-func (c *crowd) lastLook(node *program) {
+// recordFinalState records what a node shows when all is over, and compares it with its inventory.
+func (c *workload) recordFinalState(node *program) {
 	c.t.Helper()
 	type inventory struct{ Available, Pending, Sold, Unspecified int }
 	var counted inventory
 	for i := range c.pets {
 		for _, kind := range []stepKind{look, newest} {
 			in := step{kind: kind, pet: i}
-			from := time.Since(c.begun)
-			a, err := c.ask(node, in, 0)
+			from := time.Since(c.start)
+			a, err := c.send(node, in, 0)
 			if err != nil {
 				c.t.Fatal(err)
 			}
-			out, err := c.understand(in, a)
+			out, err := c.parse(in, a)
 			if err != nil || out == unknown {
 				c.t.Fatalf("%v: %v", a, err)
 			}
-			c.recorded = append(c.recorded, porcupine.Operation{Input: in, Call: int64(from), Output: out, Return: int64(time.Since(c.begun))})
+			c.history = append(c.history, porcupine.Operation{Input: in, Call: int64(from), Output: out, Return: int64(time.Since(c.start))})
 			switch {
 			case kind == newest:
 			case out.status == "available":

@@ -11,8 +11,8 @@ import (
 	"animalstore/client"
 )
 
-// begin sends a PATCH but for its last byte, and returns what sends that. It is on its way until then, however long its sender waits.
-func (p *program) begin(path, body string, fields ...string) (connection net.Conn, arrive func()) {
+// startPatch sends a PATCH but for its last byte, and returns what sends that. It is on its way until then, however long its sender waits.
+func (p *program) startPatch(path, body string, fields ...string) (connection net.Conn, finish func()) {
 	p.t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 	if err != nil {
@@ -20,15 +20,15 @@ func (p *program) begin(path, body string, fields ...string) (connection net.Con
 	}
 	p.t.Cleanup(func() { connection.Close() })
 	connection.SetDeadline(time.Now().Add(patience))
-	say := func(text string) {
+	write := func(text string) {
 		p.t.Helper()
 		if _, err := io.WriteString(connection, text); err != nil {
 			p.t.Fatal(err)
 		}
 	}
-	say(fmt.Sprintf("PATCH %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n",
+	write(fmt.Sprintf("PATCH %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n",
 		path, adminKey, len(body)) + strings.Join(append(fields, "\r\n"), "\r\n") + body[:len(body)-1])
-	return connection, func() { say(body[len(body)-1:]) }
+	return connection, func() { write(body[len(body)-1:]) }
 }
 
 // renames are the names that the feed tells of.
@@ -72,8 +72,8 @@ func TestRetriedPatchIsAppliedOnce(t *testing.T) {
 					t.Errorf("the feed tells of %q, want %q", got, want)
 				}
 			}
-			cut, arrive := p.begin("/v1/pets/1", `{"name":"A"}`)
-			arrive()
+			cut, finish := p.startPatch("/v1/pets/1", `{"name":"A"}`)
+			finish()
 			await(t, "the change", func() bool { return p.renames() == "A" })
 			cut.(*net.TCPConn).SetLinger(0)
 			cut.Close() // without having read the answer
@@ -83,22 +83,22 @@ func TestRetriedPatchIsAppliedOnce(t *testing.T) {
 			}
 			expectRenames("A")
 
-			held, arrive := p.begin("/v1/pets/1", `{"name":"B"}`)
+			late, finish := p.startPatch("/v1/pets/1", `{"name":"B"}`)
 			rename("B") // its sender has given up waiting
 			rename("C")
-			arrive()
-			if answer, err := io.ReadAll(held); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 200 ") {
-				t.Fatalf("%s, %v", answer, err)
+			finish()
+			if response, err := io.ReadAll(late); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 200 ") {
+				t.Fatalf("%s, %v", response, err)
 			}
 			expectRenames("A B C B")
 
 			match := "If-Match: " + p.get("/v1/pets?id=1").header.Get("ETag")
-			held, arrive = p.begin("/v1/pets/1", `{"name":"D"}`, match)
+			late, finish = p.startPatch("/v1/pets/1", `{"name":"D"}`, match)
 			rename("D", match)
 			rename("E")
-			arrive()
-			if answer, err := io.ReadAll(held); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 412 ") {
-				t.Fatalf("%s, %v", answer, err)
+			finish()
+			if response, err := io.ReadAll(late); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 412 ") {
+				t.Fatalf("%s, %v", response, err)
 			}
 			expectRenames("A B C B D E")
 			p.stop()

@@ -78,11 +78,11 @@ func atOnce(nodes []*program, times int, fn func(*program)) {
 	running.Wait()
 }
 
-// askAll makes the same request on all nodes at once, several times on each, and returns the answers.
-func askAll(t *testing.T, nodes []*program, times int, method, path, body string, fields ...string) []answer {
+// sendToAll makes the same request on all nodes at once, several times on each, and returns the answers.
+func sendToAll(t *testing.T, nodes []*program, times int, method, path, body string, fields ...string) []answer {
 	t.Helper()
 	var mu sync.Mutex
-	var answers []answer
+	var responses []answer
 	atOnce(nodes, times, func(node *program) {
 		a, err := node.try(method, path, adminKey, body, fields...)
 		if err != nil {
@@ -91,12 +91,12 @@ func askAll(t *testing.T, nodes []*program, times int, method, path, body string
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		answers = append(answers, a)
+		responses = append(responses, a)
 	})
 	if t.Failed() {
 		t.FailNow()
 	}
-	return answers
+	return responses
 }
 
 // TestNodesMigrateEmptyDatabaseOnce starts nodes, and a command that makes a key, at once on an empty database.
@@ -166,7 +166,7 @@ func TestRevokedKeyIsRefusedOnOtherNodes(t *testing.T) {
 		ID  int64
 		Key string
 	}
-	works := func(secret string) {
+	expectAccepted := func(secret string) {
 		t.Helper()
 		for _, node := range nodes {
 			expectStatus(t, node.send("GET", "/v1/pets", secret, ""), 200)
@@ -174,21 +174,21 @@ func TestRevokedKeyIsRefusedOnOtherNodes(t *testing.T) {
 	}
 	// ends expects that from a second after an act on, a secret is refused everywhere. A request that began later than that
 	// and was accepted is wrong however slow the machine is; one that is refused earlier is not.
-	ends := func(secret string, act func()) {
+	expectRefusedAfter := func(secret string, revoke func()) {
 		t.Helper()
-		works(secret) // every node now remembers it
-		act()
+		expectAccepted(secret) // every node now remembers it
+		revoke()
 		acknowledged := time.Now()
 		await(t, "the secret to be refused", func() bool {
 			refused := 0
 			for _, node := range nodes {
-				begun := time.Since(acknowledged)
+				elapsed := time.Since(acknowledged)
 				a := node.send("GET", "/v1/pets", secret, "")
 				switch {
 				case a.status == 401:
 					refused++
-				case a.status != 200 || begun > time.Second:
-					t.Fatalf("%v after it had ended, a secret got %v", begun, a)
+				case a.status != 200 || elapsed > time.Second:
+					t.Fatalf("%v after it had ended, a secret got %v", elapsed, a)
 				}
 			}
 			return refused == len(nodes)
@@ -204,15 +204,15 @@ func TestRevokedKeyIsRefusedOnOtherNodes(t *testing.T) {
 		a := node.send("POST", "/v1/keys", adminKey, `{"name":"partner","scopes":["pets:read"]}`)
 		expectStatus(t, a, 201)
 		made := decode[key](t, a.body)
-		works(made.Key)
+		expectAccepted(made.Key)
 
 		var rotated key
-		ends(made.Key, func() {
+		expectRefusedAfter(made.Key, func() {
 			a := next.send("POST", fmt.Sprintf("/v1/keys/%d/rotate", made.ID), adminKey, `{"overlapSeconds":0}`)
 			expectStatus(t, a, 200)
 			rotated = decode[key](t, a.body)
 		})
-		ends(rotated.Key, func() {
+		expectRefusedAfter(rotated.Key, func() {
 			expectStatus(t, last.send("DELETE", fmt.Sprintf("/v1/keys/%d", made.ID), adminKey, ""), 204)
 		})
 	}
@@ -225,19 +225,19 @@ func TestIdempotencyKeyWorksAcrossNodes(t *testing.T) {
 	nodes := f.serveNodes(3)
 	const rounds, times = 10, 2
 	first := map[string]answer{} // of each request, by its idempotency key
-	ask := func(path, body, key string) {
+	createOnce := func(path, body, key string) {
 		t.Helper()
-		fresh := 0
+		executed := 0
 		var same *answer
-		answers := askAll(t, nodes, times, "POST", path, body, "Idempotency-Key: "+key)
-		for _, a := range answers {
+		responses := sendToAll(t, nodes, times, "POST", path, body, "Idempotency-Key: "+key)
+		for _, a := range responses {
 			if a.status == 409 {
 				expectError(t, a, 409, "idempotency_key_in_use")
 				continue
 			}
 			expectStatus(t, a, 201)
 			if a.header.Get("Idempotency-Replayed") == "" {
-				fresh++
+				executed++
 			}
 			if same == nil {
 				same = &a
@@ -246,18 +246,18 @@ func TestIdempotencyKeyWorksAcrossNodes(t *testing.T) {
 				t.Errorf("%s was answered with %v, and with %v", body, same, a)
 			}
 		}
-		if same == nil || fresh != 1 {
-			t.Fatalf("%s under one key was done %d times: %v", body, fresh, answers)
+		if same == nil || executed != 1 {
+			t.Fatalf("%s under one key was done %d times: %v", body, executed, responses)
 		}
 		first[key] = *same
 	}
 	for round := range rounds {
 		name := fmt.Sprint("Rex ", round)
-		ask("/v1/pets", pet{Name: name, CategoryID: int64(round), Status: "available"}.json(), "pet "+name)
+		createOnce("/v1/pets", pet{Name: name, CategoryID: int64(round), Status: "available"}.json(), "pet "+name)
 		rex := decode[pet](t, first["pet "+name].body)
-		ask("/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, rex.ID), "order "+name)
+		createOnce("/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, rex.ID), "order "+name)
 		// Without a key each is a request of its own, and the animal is taken.
-		for _, a := range askAll(t, nodes, times, "POST", "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, rex.ID)) {
+		for _, a := range sendToAll(t, nodes, times, "POST", "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, rex.ID)) {
 			expectError(t, a, 409, "pet_not_available")
 		}
 	}

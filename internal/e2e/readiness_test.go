@@ -19,22 +19,22 @@ func TestReadyzReportsReadOnlyServer(t *testing.T) {
 	p := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+server.URL()).serve()
 	p.bereft = true
 	expectStatus(t, p.send("GET", "/readyz", "", ""), http.StatusOK)
-	operate := func(statements ...string) {
+	execute := func(statements ...string) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		operator, err := pgx.Connect(ctx, server.URL())
+		conn, err := pgx.Connect(ctx, server.URL())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer operator.Close(ctx)
+		defer conn.Close(ctx)
 		for _, statement := range statements {
-			if _, err := operator.Exec(ctx, statement); err != nil {
+			if _, err := conn.Exec(ctx, statement); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	operate("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
+	execute("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
 	await(t, "it to say so", func() bool {
 		a := p.send("GET", "/readyz", "", "")
 		return a.status == http.StatusServiceUnavailable && strings.Contains(a.body, "can be read, but not written")
@@ -43,7 +43,7 @@ func TestReadyzReportsReadOnlyServer(t *testing.T) {
 		t.Error("it says where the database is")
 	}
 	expectStatus(t, p.send("GET", "/livez", "", ""), http.StatusOK)
-	operate("SET default_transaction_read_only = off", "ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()")
+	execute("SET default_transaction_read_only = off", "ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()")
 	await(t, "it to be ready", func() bool { return p.send("GET", "/readyz", "", "").status == http.StatusOK })
 	p.create(pet{Name: "Rex"})
 }

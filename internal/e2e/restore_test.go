@@ -26,31 +26,31 @@ func TestRestoreReturnsToBackup(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFolderWithKey(t)
-			goBack(t, f, lost)
+			restoreAndCheck(t, f, lost)
 		})
 	}
 }
 
-func goBack(t *testing.T, f *folder, lost bool) {
+func restoreAndCheck(t *testing.T, f *folder, lost bool) {
 	p := f.serve("--webhook-allow-private")
 	unknown := time.Now().UnixMicro()
 	partner := f.createKey("--name", "partner")
 	f.createKey("--name", "other")
 	hook := newReceiver(t)
 	hook.subscribe(p)
-	once := func(p *program, key, name string) answer {
+	createOnce := func(p *program, key, name string) answer {
 		a := p.send("POST", "/v1/pets", adminKey, pet{Name: name, Status: "available"}.json(), "Idempotency-Key: "+key, "Content-Type: application/json")
 		expectStatus(t, a, 201)
 		return a
 	}
-	kept := once(p, "kept", "kept")
+	kept := createOnce(p, "kept", "kept")
 	expectStatus(t, p.send("POST", "/v1/categories", adminKey, `{"name":"Dogs"}`), 201)
 	expectStatus(t, p.send("POST", "/v1/store/orders", adminKey, `{"petId":1}`), 201)
 	hook.awaitNoted(p)
 	f.mustRun("backup", "backup.db")
 	last := lastEvent(t, p)
 
-	undone := once(p, "undone", "undone")
+	undone := createOnce(p, "undone", "undone")
 	expectStatus(t, p.send("POST", "/v1/categories", adminKey, `{"name":"Cats"}`), 201)
 	expectStatus(t, p.send("PATCH", "/v1/store/orders/1", adminKey, `{"status":"cancelled"}`, "Content-Type: application/merge-patch+json"), 200)
 	expectStatus(t, p.send("POST", "/v1/store/orders", adminKey, `{"petId":2}`), 201)
@@ -76,14 +76,14 @@ func goBack(t *testing.T, f *folder, lost bool) {
 		expectRefusal(t, f.run("restore", "backup.db"), 1, "already has a store", "--force")
 	}
 	r := f.mustRun("restore", "--force", "backup.db")
-	told := map[string]bool{
+	messages := map[string]bool{
 		"is kept in " + f.path("animalstore.db.before-"):                                                 !lost,
 		"The ids assigned after the backup are unknown, so new ids continue after ":                      lost,
 		"Key 1 (partner): it was revoked after the backup, and works again.\n":                           !lost,
 		"Key 2 (other): it was rotated after the backup, and its secrets are again those from before.\n": !lost,
 		"Restored animalstore.db from backup.db.\n":                                                      true,
 	}
-	for words, want := range told {
+	for words, want := range messages {
 		if strings.Contains(r.stderr, words) != want {
 			t.Errorf("%q: want %v in\n%s", words, want, r.stderr)
 		}
@@ -95,15 +95,15 @@ func goBack(t *testing.T, f *folder, lost bool) {
 		t.Errorf("there are %+v", got)
 	}
 	expectStatus(t, p.send("GET", "/v1/pets", partner, ""), 200) // as the operator was told
-	if again := once(p, "kept", "kept"); again.body != kept.body || again.header.Get("Idempotency-Replayed") != "true" {
+	if again := createOnce(p, "kept", "kept"); again.body != kept.body || again.header.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("%v", again)
 	}
 	// What was undone happens when it is asked for again, under ids that nobody has seen.
-	anew := once(p, "undone", "undone")
-	expectHeader(t, anew, "Idempotency-Replayed", "")
+	repeated := createOnce(p, "undone", "undone")
+	expectHeader(t, repeated, "Idempotency-Replayed", "")
 	for what, seen := range map[string][2]int64{
-		"animal":   {decode[pet](t, undone.body).ID, decode[pet](t, anew.body).ID},
-		"order":    {2, decode[pet](t, p.send("POST", "/v1/store/orders", adminKey, fmt.Sprintf(`{"petId":%d}`, decode[pet](t, anew.body).ID)).body).ID},
+		"animal":   {decode[pet](t, undone.body).ID, decode[pet](t, repeated.body).ID},
+		"order":    {2, decode[pet](t, p.send("POST", "/v1/store/orders", adminKey, fmt.Sprintf(`{"petId":%d}`, decode[pet](t, repeated.body).ID)).body).ID},
 		"category": {2, decode[pet](t, p.send("POST", "/v1/categories", adminKey, `{"name":"Birds"}`).body).ID},
 		"event":    {newest, lastEvent(t, p)},
 	} {
@@ -122,25 +122,25 @@ func goBack(t *testing.T, f *folder, lost bool) {
 	if len(after) < 4 || after[0] <= newest+1 {
 		t.Errorf("after %d come %v; %d was the last before the restore", last, after, newest)
 	}
-	for place := last + 1; place <= newest; place++ {
-		a := p.send("GET", fmt.Sprintf("/v1/events?after=%d", place), adminKey, "")
+	for position := last + 1; position <= newest; position++ {
+		a := p.send("GET", fmt.Sprintf("/v1/events?after=%d", position), adminKey, "")
 		expectError(t, a, 410, "events_expired")
-		goOn := goOnAfter.FindStringSubmatch(a.body)
-		if goOn == nil {
+		next := continueAfter.FindStringSubmatch(a.body)
+		if next == nil {
 			t.Fatalf("%v does not say where to go on", a)
 		}
 		if got := decode[[]struct {
 			ID int64 `json:"id,string"`
-		}](t, p.get("/v1/events?after="+goOn[1]).body); len(got) != len(after) || got[0].ID != after[0] {
-			t.Errorf("from %s on there are %v, want %v", goOn[1], got, after)
+		}](t, p.get("/v1/events?after="+next[1]).body); len(got) != len(after) || got[0].ID != after[0] {
+			t.Errorf("from %s on there are %v, want %v", next[1], got, after)
 		}
 	}
-	for _, place := range []int64{last + 1, newest} {
-		if got := firstOfStream(t, p, place); !strings.HasPrefix(got[0], "event: reset") || !strings.Contains(got[1], fmt.Sprintf("id: %d\n", after[0])) {
-			t.Errorf("a reader who comes back at %d gets %q", place, got)
+	for _, position := range []int64{last + 1, newest} {
+		if got := firstStreamMessages(t, p, position); !strings.HasPrefix(got[0], "event: reset") || !strings.Contains(got[1], fmt.Sprintf("id: %d\n", after[0])) {
+			t.Errorf("a reader who comes back at %d gets %q", position, got)
 		}
 	}
-	if got := firstOfStream(t, p, last); !strings.Contains(got[0], fmt.Sprintf("id: %d\n", after[0])) {
+	if got := firstStreamMessages(t, p, last); !strings.Contains(got[0], fmt.Sprintf("id: %d\n", after[0])) {
 		t.Errorf("a reader who comes back at %d gets %q", last, got)
 	}
 	followAfterRestore(t, p, newest, after)
@@ -153,7 +153,7 @@ func goBack(t *testing.T, f *folder, lost bool) {
 }
 
 // followAfterRestore follows the feed with the client, from the last event before the restore: it is told, and then goes on.
-func followAfterRestore(t *testing.T, p *program, place int64, want []int64) {
+func followAfterRestore(t *testing.T, p *program, position int64, want []int64) {
 	t.Helper()
 	c, err := client.New(p.url+"/v1", adminKey)
 	if err != nil {
@@ -162,7 +162,7 @@ func followAfterRestore(t *testing.T, p *program, place int64, want []int64) {
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	resets, got := 0, []string{}
-	for event, err := range c.Follow(ctx, fmt.Sprint(place), client.EventFilter{}) {
+	for event, err := range c.Follow(ctx, fmt.Sprint(position), client.EventFilter{}) {
 		if _, reset := errors.AsType[*client.ResetError](err); reset {
 			resets++
 			continue
@@ -178,7 +178,7 @@ func followAfterRestore(t *testing.T, p *program, place int64, want []int64) {
 	}
 }
 
-var goOnAfter = regexp.MustCompile(`undone when the store was restored from a backup; read the current state, then continue after (\d+)\.`)
+var continueAfter = regexp.MustCompile(`undone when the store was restored from a backup; read the current state, then continue after (\d+)\.`)
 
 // lastEvent is the id of the newest event.
 func lastEvent(t *testing.T, p *program) int64 {
@@ -189,14 +189,14 @@ func lastEvent(t *testing.T, p *program) int64 {
 	}](t, events[len(events)-1]).ID
 }
 
-// firstOfStream returns the first two messages that a stream tells a reader who comes back.
-func firstOfStream(t *testing.T, p *program, place int64) (blocks [2]string) {
+// firstStreamMessages returns the first two messages that a stream tells a reader who comes back.
+func firstStreamMessages(t *testing.T, p *program, position int64) (blocks [2]string) {
 	t.Helper()
 	request, err := http.NewRequest("GET", p.url+"/v1/events", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header = http.Header{"Authorization": {"Bearer " + adminKey}, "Accept": {"text/event-stream"}, "Last-Event-Id": {fmt.Sprint(place)}}
+	request.Header = http.Header{"Authorization": {"Bearer " + adminKey}, "Accept": {"text/event-stream"}, "Last-Event-Id": {fmt.Sprint(position)}}
 	response, err := p.client.Do(request)
 	if err != nil {
 		t.Fatal(err)
@@ -261,17 +261,17 @@ func TestKilledRestoreLeavesOneWholeStore(t *testing.T) {
 	f.mustRun("backup", "backup.db")
 	p.create(pet{Name: "late"})
 	p.kill()
-	whole := f.copyOf("animalstore.db", "animalstore.db-wal")
+	original := f.readFiles("animalstore.db", "animalstore.db-wal")
 	start := time.Now()
 	f.mustRun("restore", "--force", "backup.db")
-	takes := time.Since(start)
+	duration := time.Since(start)
 	// The moments: any; when the new store begins to be; when the old one has taken its log in; when it has its second name.
-	there := func(pattern string) bool { found, _ := filepath.Glob(f.path(pattern)); return len(found) > 0 }
-	moments := []func(deadline time.Time) bool{
+	exists := func(pattern string) bool { found, _ := filepath.Glob(f.path(pattern)); return len(found) > 0 }
+	killPoints := []func(deadline time.Time) bool{
 		func(deadline time.Time) bool { return time.Now().After(deadline) },
-		func(time.Time) bool { return there("*.restoring") },
-		func(time.Time) bool { return !there("animalstore.db-wal") },
-		func(time.Time) bool { return there("*.before-*") },
+		func(time.Time) bool { return exists("*.restoring") },
+		func(time.Time) bool { return !exists("animalstore.db-wal") },
+		func(time.Time) bool { return exists("*.before-*") },
 	}
 	outcomes := map[int]int{}
 	const rounds = 24
@@ -281,7 +281,7 @@ func TestKilledRestoreLeavesOneWholeStore(t *testing.T) {
 				os.Remove(f.path(name))
 			}
 		}
-		for name, content := range whole {
+		for name, content := range original {
 			f.write(name, content)
 		}
 		command := exec.Command(binary, "restore", "--force", "backup.db")
@@ -294,7 +294,7 @@ func TestKilledRestoreLeavesOneWholeStore(t *testing.T) {
 			defer close(ended)
 			command.Wait()
 		}()
-		for at := time.Now().Add(time.Duration(rand.Int64N(int64(takes) + 1))); !moments[round%len(moments)](at); {
+		for at := time.Now().Add(time.Duration(rand.Int64N(int64(duration) + 1))); !killPoints[round%len(killPoints)](at); {
 			select {
 			case <-ended: // it was quicker
 				at, round = time.Time{}, 0
@@ -326,8 +326,8 @@ func TestKilledRestoreLeavesOneWholeStore(t *testing.T) {
 	}
 }
 
-// copyOf reads some files of the folder.
-func (f *folder) copyOf(names ...string) map[string]string {
+// readFiles reads some files of the folder.
+func (f *folder) readFiles(names ...string) map[string]string {
 	f.t.Helper()
 	contents := map[string]string{}
 	for _, name := range names {

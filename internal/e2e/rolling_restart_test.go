@@ -26,57 +26,57 @@ func TestRollingRestartFailsNoRequest(t *testing.T) {
 	f, _ := newSharedFolder(t)
 	running := f.servePatientNodes(nodes)
 	b := newBalancer(t, running)
-	blind := &balancer{transport: b.transport, slots: b.slots, blind: true}
-	load := &load{pets: map[string]client.PetStatus{}, orders: map[string]client.OrderStatus{}}
+	blind := &balancer{transport: b.transport, slots: b.slots, ignoresReadiness: true}
+	work := &workDone{pets: map[string]client.PetStatus{}, orders: map[string]client.OrderStatus{}}
 	ctx, stop := context.WithCancel(t.Context())
-	var customers sync.WaitGroup
-	t.Cleanup(customers.Wait)
+	var buyers sync.WaitGroup
+	t.Cleanup(buyers.Wait)
 	for i := range clients {
 		c := b.client(t)
 		if i%2 == 0 {
 			c = blind.client(t)
 		}
-		customers.Go(func() {
+		buyers.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
-				if err := load.visit(context.WithoutCancel(ctx), c, fmt.Sprintf("client %d, visit %d", i, n), n); err != nil {
+				if err := work.buyPet(context.WithoutCancel(ctx), c, fmt.Sprintf("client %d, visit %d", i, n), n); err != nil {
 					t.Errorf("client %d, visit %d: %v", i, n, err)
 					return
 				}
 			}
 		})
 	}
-	goOn := func() {
+	awaitProgress := func() {
 		t.Helper()
-		enough := load.visits.Load() + 2*clients
-		await(t, "the clients", func() bool { return load.visits.Load() >= enough || t.Failed() })
+		enough := work.purchases.Load() + 2*clients
+		await(t, "the clients", func() bool { return work.purchases.Load() >= enough || t.Failed() })
 	}
-	goOn()
+	awaitProgress()
 	announced := 0
 	for i, node := range running {
 		node.stop()
 		// On a busy machine nobody may have asked during the second in which the node says so; its log then shows the second.
 		if b.slots[i].hasAnnounced() {
 			announced++
-		} else if notice := node.notice(); notice < time.Second {
-			t.Errorf("the node did not say that it is about to stop before it did, %v later", notice)
+		} else if delay := node.stopDelay(); delay < time.Second {
+			t.Errorf("the node did not say that it is about to stop before it did, %v later", delay)
 		}
 		b.put(i, nil)
-		goOn()
+		awaitProgress()
 		b.put(i, f.servePatientNodes(1)[0])
 		await(t, "the new node to be used", func() bool { return b.slots[i].used.Load() > 0 || t.Failed() })
-		goOn()
+		awaitProgress()
 	}
 	stop()
-	customers.Wait()
+	buyers.Wait()
 	t.Logf("%d of %d nodes were seen to say that they are about to stop", announced, len(running))
-	t.Logf("%d visits; by readiness: %s; without: %s", load.visits.Load(), b, blind)
-	load.check(t, b.client(t))
+	t.Logf("%d visits; by readiness: %s; without: %s", work.purchases.Load(), b, blind)
+	work.check(t, b.client(t))
 }
 
 var stoppingAndStopped = regexp.MustCompile(`(?s)time=(\S+) level=INFO msg=stopping\n.*time=(\S+) level=INFO msg=stopped\n`)
 
-// notice is how long a node that has stopped went on after it was told to.
-func (p *program) notice() time.Duration {
+// stopDelay is how long a node that has stopped went on after it was told to.
+func (p *program) stopDelay() time.Duration {
 	p.t.Helper()
 	lines := stoppingAndStopped.FindStringSubmatch(p.output.String())
 	if lines == nil {
@@ -93,18 +93,18 @@ func (p *program) notice() time.Duration {
 	return end.Sub(begin)
 }
 
-// load is what customers have done, as it was acknowledged.
-type load struct {
-	visits atomic.Int64
+// workDone is what customers have done, as it was acknowledged.
+type workDone struct {
+	purchases atomic.Int64
 
 	mu     sync.Mutex
 	pets   map[string]client.PetStatus   // by their names
 	orders map[string]client.OrderStatus // by their references
 }
 
-// visit adds an animal, orders it, and takes the order to one end or another. What one node has acknowledged, every other
+// buyPet adds an animal, orders it, and takes the order to one end or another. What one node has acknowledged, every other
 // one must know.
-func (l *load) visit(ctx context.Context, c *client.Client, name string, n int) error {
+func (l *workDone) buyPet(ctx context.Context, c *client.Client, name string, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	pet, err := c.CreatePet(ctx, client.NewPet{Name: name, CategoryID: int64(n % 3), Status: client.PetAvailable})
@@ -141,12 +141,12 @@ func (l *load) visit(ctx context.Context, c *client.Client, name string, n int) 
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pets[name], l.orders[name] = status, order.Status
-	l.visits.Add(1)
+	l.purchases.Add(1)
 	return nil
 }
 
 // check expects everything that was acknowledged, once, and nothing else.
-func (l *load) check(t *testing.T, c *client.Client) {
+func (l *workDone) check(t *testing.T, c *client.Client) {
 	t.Helper()
 	var counted client.Inventory
 	pets, orders := map[string]client.PetStatus{}, map[string]client.OrderStatus{}
@@ -192,7 +192,7 @@ func (l *load) check(t *testing.T, c *client.Client) {
 type balancer struct {
 	transport           *http.Transport
 	slots               []*slot
-	blind               bool // does not ask whether they are ready, and passes by a node only where nobody opens
+	ignoresReadiness    bool // does not ask whether they are ready, and passes by a node only where nobody opens
 	turn                atomic.Uint64
 	sent, lost, refused atomic.Int64
 }
@@ -249,7 +249,7 @@ func (s *slot) watch(ctx context.Context) {
 			if err == nil {
 				response.Body.Close()
 			}
-			s.note(at, err == nil && response.StatusCode == http.StatusOK, err == nil && response.StatusCode == http.StatusServiceUnavailable)
+			s.record(at, err == nil && response.StatusCode == http.StatusOK, err == nil && response.StatusCode == http.StatusServiceUnavailable)
 		}
 		select {
 		case <-time.After(20 * time.Millisecond):
@@ -258,8 +258,8 @@ func (s *slot) watch(ctx context.Context) {
 	}
 }
 
-// note keeps what a node has said, unless another one is in its place by now.
-func (s *slot) note(at *url.URL, ready, announced bool) {
+// record keeps what a node has said, unless another one is in its place by now.
+func (s *slot) record(at *url.URL, ready, announced bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.url == at {
@@ -299,7 +299,7 @@ func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 		defer r.Body.Close() // each attempt has its own
 	}
 	for {
-		if response, err := b.pass(r); err != errNoNode {
+		if response, err := b.forward(r); err != errNoNode {
 			return response, err
 		}
 		select {
@@ -314,14 +314,14 @@ func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 // waits until one is.
 var errNoNode = errors.New("no node is ready")
 
-// pass gives a request to the next node that takes it.
-func (b *balancer) pass(r *http.Request) (*http.Response, error) {
+// forward gives a request to the next node that takes it.
+func (b *balancer) forward(r *http.Request) (*http.Response, error) {
 	err := errNoNode
 	turn := b.turn.Add(1)
 	for i := range uint64(len(b.slots)) {
 		s := b.slots[(turn+i)%uint64(len(b.slots))]
 		at, ready := s.current()
-		if at == nil || !ready && !b.blind {
+		if at == nil || !ready && !b.ignoresReadiness {
 			continue
 		}
 		attempt := r.Clone(r.Context())

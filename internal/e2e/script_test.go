@@ -111,10 +111,10 @@ func scriptEnds(ts *testscript.TestScript, _ bool, args []string) {
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
 	proxy := httputil.NewSingleHostReverseProxy(service)
-	var calls atomic.Int64
+	var requests atomic.Int64
 	started := make(chan struct{})
-	road := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Has("dryRun") || calls.Add(1) != last {
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("dryRun") || requests.Add(1) != last {
 			proxy.ServeHTTP(w, r)
 			return
 		}
@@ -123,16 +123,16 @@ func scriptEnds(ts *testscript.TestScript, _ bool, args []string) {
 		command.Process.Signal(signal)
 		<-r.Context().Done() // the program has gone
 	}))
-	defer road.Close()
+	defer gateway.Close()
 	command.Dir = ts.MkAbs(".")
-	command.Env = append(scriptEnvironment(ts), "ANIMALSTORE_URL="+road.URL+"/v1")
+	command.Env = append(scriptEnvironment(ts), "ANIMALSTORE_URL="+gateway.URL+"/v1")
 	ts.Check(command.Start())
 	close(started)
 	err = command.Wait()
 	if _, ended := errors.AsType[*exec.ExitError](err); !ended {
 		ts.Fatalf("it was not ended: %v", err)
 	}
-	if n := calls.Load(); n != last {
+	if n := requests.Load(); n != last {
 		ts.Fatalf("it was ended after %d calls, not after %d", n, last)
 	}
 	text := fmt.Sprintf("%s%sexits with %d\n", &stdout, &stderr, command.ProcessState.ExitCode())

@@ -65,7 +65,7 @@ func (c *soakClient) importPets(ctx context.Context) {
 // exportedPets is a complete export: when its request was sent, and which animals it contains.
 type exportedPets struct {
 	started time.Duration
-	ids   map[int64]bool
+	ids     map[int64]bool
 }
 
 // exporter repeatedly exports the catalogue while it changes.

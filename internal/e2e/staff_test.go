@@ -71,7 +71,7 @@ func TestNodesShareSessions(t *testing.T) {
 	_, rest, _ := strings.Cut(made.body, `"key":"`)
 	secret, _, _ := strings.Cut(rest, `"`)
 	client := staffBrowser(t, nodes[0], secret) // browsers do not look at the port
-	at := func(node *program) string {
+	landingPath := func(node *program) string {
 		t.Helper()
 		got, err := client.Get(node.url + "/staff/pets")
 		if err != nil {
@@ -81,7 +81,7 @@ func TestNodesShareSessions(t *testing.T) {
 		return got.Request.URL.Path
 	}
 	for _, node := range nodes {
-		if path := at(node); path != "/staff/pets" {
+		if path := landingPath(node); path != "/staff/pets" {
 			t.Errorf("a node sent it to %s", path)
 		}
 	}
@@ -97,6 +97,6 @@ func TestNodesShareSessions(t *testing.T) {
 	}
 	expectStatus(t, nodes[1].send("DELETE", "/v1/keys/1", adminKey, ""), 204)
 	for _, node := range nodes {
-		await(t, "the end of the session", func() bool { return at(node) == "/staff/sign-in" })
+		await(t, "the end of the session", func() bool { return landingPath(node) == "/staff/sign-in" })
 	}
 }

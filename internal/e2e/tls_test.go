@@ -47,11 +47,11 @@ func (a *authority) sign(wanted *x509.Certificate) (*x509.Certificate, *ecdsa.Pr
 	}
 	a.last++
 	wanted.SerialNumber, wanted.NotBefore, wanted.Subject = big.NewInt(a.last), time.Now().Add(-time.Hour), pkix.Name{CommonName: "animals"}
-	parent, by := a.cert, a.key
+	parent, signer := a.cert, a.key
 	if parent == nil {
-		parent, by = wanted, key
+		parent, signer = wanted, key
 	}
-	encoded, err := x509.CreateCertificate(rand.Reader, wanted, parent, key.Public(), by)
+	encoded, err := x509.CreateCertificate(rand.Reader, wanted, parent, key.Public(), signer)
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -133,22 +133,22 @@ func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 	p.client.Transport = old
 	expectStatus(t, p.send("GET", "/livez", "", ""), http.StatusOK)
 	address := strings.TrimPrefix(p.url, "https://")
-	for version, taken := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+	for version, accepted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
 		config := a.transport().TLSClientConfig
 		config.MinVersion, config.MaxVersion = version, version
 		connection, err := tls.Dial("tcp", address, config)
-		if (err == nil) != taken {
+		if (err == nil) != accepted {
 			t.Errorf("%s: %v", tls.VersionName(version), err)
 		}
 		if err == nil {
 			connection.Close()
 		}
 	}
-	knocked, err := net.Dial("tcp", address) // as a load balancer does
+	probe, err := net.Dial("tcp", address) // as a load balancer does
 	if err != nil {
 		t.Fatal(err)
 	}
-	knocked.Close()
+	probe.Close()
 	if plain, err := http.Get("http://" + address + "/livez"); err == nil { // net/http says what is wrong, in its own words
 		plain.Body.Close()
 		if plain.StatusCode != http.StatusBadRequest {
@@ -164,7 +164,7 @@ func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 // TestReplacedCertificateIsReloaded replaces the files in all the ways in which it is done, and asks which certificate a new client gets.
 func TestReplacedCertificateIsReloaded(t *testing.T) {
 	t.Parallel()
-	put := func(t *testing.T, f *folder, cert, key string) {
+	overwrite := func(t *testing.T, f *folder, cert, key string) {
 		f.write("cert.pem", cert)
 		f.write("key.pem", key)
 	}
@@ -175,12 +175,12 @@ func TestReplacedCertificateIsReloaded(t *testing.T) {
 			}
 		}
 	}
-	link := func(t *testing.T, f *folder, cert, key string) { // as Kubernetes does with what a container sees
+	symlink := func(t *testing.T, f *folder, cert, key string) { // as Kubernetes does with what a container sees
 		name := fmt.Sprintf("..%d", len(f.names()))
 		if err := os.Mkdir(f.path(name), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		put(t, &folder{t: t, dir: f.path(name)}, cert, key)
+		overwrite(t, &folder{t: t, dir: f.path(name)}, cert, key)
 		for from, to := range map[string]string{"cert.pem": "..data/cert.pem", "key.pem": "..data/key.pem", "..new": name} {
 			if err := os.Symlink(to, f.path(from)); err != nil && !os.IsExist(err) {
 				t.Fatal(err)
@@ -190,7 +190,7 @@ func TestReplacedCertificateIsReloaded(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, replace := range map[string]func(t *testing.T, f *folder, cert, key string){"written over": put, "renamed": rename, "linked": link} {
+	for name, replace := range map[string]func(t *testing.T, f *folder, cert, key string){"written over": overwrite, "renamed": rename, "linked": symlink} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, f := newAuthority(t), newFolderWithKey(t)
@@ -232,16 +232,16 @@ func TestBrokenCertificateIsNotLoaded(t *testing.T) {
 	a, f := newAuthority(t), newFolderWithKey(t)
 	p := f.serveTLS(a)
 	first := a.last
-	failing := func(want string) {
+	awaitReloadFailing := func(want string) {
 		t.Helper()
 		await(t, "the metric", func() bool {
 			return strings.Contains(p.get("/metrics").body, "animalstore_tls_reload_failing "+want+"\n")
 		})
 	}
-	failing("0")
+	awaitReloadFailing("0")
 	cert, _ := a.issue(time.Hour)
 	_, otherKey := a.issue(time.Hour)
-	for i, broken := range []func(){
+	for i, breakFiles := range []func(){
 		func() { f.write("cert.pem", cert); f.write("key.pem", otherKey) }, // they do not belong together
 		func() { f.write("cert.pem", "no certificate") },
 		func() {
@@ -250,10 +250,10 @@ func TestBrokenCertificateIsNotLoaded(t *testing.T) {
 			}
 		},
 	} {
-		broken()
+		breakFiles()
 		lines := func() int { return strings.Count(p.output.String(), "cannot reload the certificate") }
 		await(t, "the line that says so", func() bool { return lines() == i+1 })
-		failing("1")
+		awaitReloadFailing("1")
 		p.client.CloseIdleConnections()
 		if got := a.serial(p); got != first {
 			t.Errorf("the certificate %d is served, want %d", got, first)
@@ -267,7 +267,7 @@ func TestBrokenCertificateIsNotLoaded(t *testing.T) {
 	f.write("cert.pem", cert)
 	f.write("key.pem", key)
 	await(t, "the new certificate", func() bool { return a.serial(p) == a.last })
-	failing("0")
+	awaitReloadFailing("0")
 }
 
 func TestInvalidTLSFlagsAreRefused(t *testing.T) {

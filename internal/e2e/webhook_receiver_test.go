@@ -18,17 +18,17 @@ type receiver struct {
 	t  *testing.T
 	id int64 // of its webhook
 
-	mu       sync.Mutex
-	secrets  []string // with each of which a message must be signed
-	bodies   map[string]string
-	times    map[string]int // how often each message came
-	total    int
-	arriving func(total int) // is called for each, before it is answered
+	mu         sync.Mutex
+	secrets    []string // with each of which a message must be signed
+	bodies     map[string]string
+	deliveries map[string]int // how often each message came
+	total      int
+	onMessage  func(total int) // is called for each, before it is answered
 }
 
 // newReceiver starts a receiver that nobody tells of anything yet.
 func newReceiver(t *testing.T) *receiver {
-	r := &receiver{t: t, bodies: map[string]string{}, times: map[string]int{}}
+	r := &receiver{t: t, bodies: map[string]string{}, deliveries: map[string]int{}}
 	r.Server = httptest.NewServer(r)
 	t.Cleanup(r.Close)
 	return r
@@ -59,12 +59,12 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		r.t.Errorf("%s: %s\n%v\n%s", id, problem, request.Header, body)
 	}
 	r.bodies[id] = string(body)
-	r.times[id]++
+	r.deliveries[id]++
 	r.total++
-	total, arriving := r.total, r.arriving
+	total, onMessage := r.total, r.onMessage
 	r.mu.Unlock()
-	if arriving != nil {
-		arriving(total)
+	if onMessage != nil {
+		onMessage(total)
 	}
 }
 
@@ -96,43 +96,43 @@ func (r *receiver) check(request *http.Request, id, body string) string {
 func (r *receiver) has(id string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.times[id]
+	return r.deliveries[id]
 }
 
 // then sets what happens when a message arrives.
-func (r *receiver) then(arriving func(total int)) {
+func (r *receiver) then(onMessage func(total int)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.total, r.arriving = 0, arriving
+	r.total, r.onMessage = 0, onMessage
 }
 
 // checkAll waits until every event has come that happened since the webhook was made, each as the feed has it, and expects
 // nothing else. It returns how many there are, and how often they came.
-func (r *receiver) checkAll(p *program) (events, times int) {
+func (r *receiver) checkAll(p *program) (events, deliveries int) {
 	r.t.Helper()
 	since := false
 	for _, event := range p.feed() {
-		told := decode[struct{ ID, Type, Subject string }](r.t, event)
-		since = since || told.Type == "webhook.created" && told.Subject == fmt.Sprint("webhooks/", r.id)
+		header := decode[struct{ ID, Type, Subject string }](r.t, event)
+		since = since || header.Type == "webhook.created" && header.Subject == fmt.Sprint("webhooks/", r.id)
 		if !since {
 			continue
 		}
 		events++
-		id := "evt_" + told.ID
+		id := "evt_" + header.ID
 		await(r.t, id, func() bool { return r.has(id) > 0 })
 		r.mu.Lock()
 		if r.bodies[id] != event {
 			r.t.Errorf("the feed has   %s\nand was told as %s", event, r.bodies[id])
 		}
-		times += r.times[id]
+		deliveries += r.deliveries[id]
 		r.mu.Unlock()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.times) != events {
-		r.t.Errorf("%d messages came of %d events", len(r.times), events)
+	if len(r.deliveries) != events {
+		r.t.Errorf("%d messages came of %d events", len(r.deliveries), events)
 	}
-	return events, times
+	return events, deliveries
 }
 
 // awaitNoted waits until the log of deliveries has nothing left to send.

@@ -166,7 +166,7 @@ func TestRotatedWebhookSecretsSignDuringOverlap(t *testing.T) {
 	p := newFolderWithKey(t).serve("--webhook-allow-private")
 	r := newReceiver(t)
 	r.subscribe(p, `"types":["order.placed"]`) // so that only what is asked for is sent
-	try := func() {
+	sendTest := func() {
 		t.Helper()
 		a := p.send("POST", fmt.Sprintf("/v1/webhooks/%d/test", r.id), adminKey, "")
 		expectStatus(t, a, http.StatusAccepted)
@@ -179,20 +179,20 @@ func TestRotatedWebhookSecretsSignDuringOverlap(t *testing.T) {
 		expectStatus(t, a, http.StatusOK)
 		return decode[struct{ Secret string }](t, a.body).Secret
 	}
-	expect := func(secrets ...string) {
+	expectSignatures := func(secrets ...string) {
 		t.Helper()
 		r.mu.Lock()
 		r.secrets = secrets
 		r.mu.Unlock()
-		try()
+		sendTest()
 	}
-	try()
+	sendTest()
 	first := r.secrets[0]
 	second := rotate(`{"overlapSeconds":3600}`)
-	expect(first, second)
+	expectSignatures(first, second)
 	third := rotate(`{"overlapSeconds":3600}`)
-	expect(first, second, third)
-	expect(rotate(`{"overlapSeconds":0}`))
+	expectSignatures(first, second, third)
+	expectSignatures(rotate(`{"overlapSeconds":0}`))
 }
 
 // TestPrivateWebhookAddressIsRefused names a machine of our own: it is refused, unless allowed.

@@ -50,11 +50,11 @@ func (s *storm) run() {
 	clients.Wait()
 }
 
-// errNoAnswer is what a client meets when the service has gone.
-var errNoAnswer = errors.New("no answer")
+// errNoResponse is what a client meets when the service has gone.
+var errNoResponse = errors.New("no answer")
 
-// errCut is what a client meets when the service went while it answered.
-var errCut = errors.New("the answer was cut off")
+// errTruncated is what a client meets when the service went while it answered.
+var errTruncated = errors.New("the answer was cut off")
 
 // client adds animals until there is no answer. It returns an error where that is not as it should be.
 func (s *storm) client(i int) error {
@@ -67,12 +67,12 @@ func (s *storm) client(i int) error {
 		s.mu.Unlock()
 		got, err := s.add(&w, want)
 		switch {
-		case errors.Is(err, errCut):
+		case errors.Is(err, errTruncated):
 			s.mu.Lock()
 			s.cut++
 			s.mu.Unlock()
 			fallthrough
-		case errors.Is(err, errNoAnswer):
+		case errors.Is(err, errNoResponse):
 			if s.ended.Load() == 0 {
 				return fmt.Errorf("before the end: %w", err)
 			}
@@ -103,7 +103,7 @@ func animal(name string, n int) pet {
 func (s *storm) add(w **wire, want pet) (got pet, err error) {
 	if *w == nil {
 		if *w, err = dial(s.program); err != nil {
-			return pet{}, errors.Join(errNoAnswer, err)
+			return pet{}, errors.Join(errNoResponse, err)
 		}
 	}
 	body := want.json()
@@ -158,16 +158,16 @@ func (w *wire) send(text string) error {
 // it came, and errCut where it is not whole.
 func (w *wire) receive() (a answer, last bool, err error) {
 	if _, err := w.reader.Peek(1); err != nil {
-		return answer{}, true, errors.Join(errNoAnswer, err)
+		return answer{}, true, errors.Join(errNoResponse, err)
 	}
 	response, err := http.ReadResponse(w.reader, nil)
 	if err != nil {
-		return answer{}, true, errors.Join(errCut, err)
+		return answer{}, true, errors.Join(errTruncated, err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
-		return answer{}, true, errors.Join(errCut, err)
+		return answer{}, true, errors.Join(errTruncated, err)
 	}
 	return answer{response.StatusCode, response.Header, string(body)}, response.Close, nil
 }
