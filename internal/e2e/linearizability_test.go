@@ -18,64 +18,63 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// TestNodesAreLinearizable lets many clients order, cancel, change and look at the same few animals on all nodes, while
-// nodes are killed and started again. What each of them was answered, and when, must fit into one order of events for each
-// animal, as if there were one store that does one thing at a time.
+// TestNodesAreLinearizable runs many clients that order, cancel, change and read the same few animals on all nodes, while nodes are
+// killed and restarted. For each animal, the responses and their times must be explained by one sequence of operations.
 func TestNodesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	const nodes, clients, animals, operations, kills = 3, 8, 4, 4000, 12
 	f, _ := newSharedFolder(t)
-	c := &workload{t: t, nodes: f.servePatientNodes(nodes), start: time.Now(), operations: operations}
+	w := &workload{t: t, nodes: f.servePatientNodes(nodes), start: time.Now(), operations: operations}
 	for range animals {
-		rex, _ := c.nodes[0].create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
-		c.pets = append(c.pets, &contestedPet{id: rex.ID})
+		rex, _ := w.nodes[0].create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
+		w.pets = append(w.pets, &contestedPet{id: rex.ID})
 	}
 	var running sync.WaitGroup
-	t.Cleanup(running.Wait) // also where the test gives up: its context has ended then
+	t.Cleanup(running.Wait) // if the test ends early; the clients then see that its context has ended
 	for i := range clients {
-		running.Go(func() { c.runClient(i) })
+		running.Go(func() { w.runClient(i) })
 	}
 	for kill := range kills {
-		await(t, "the clients", func() bool {
-			return c.done.Load() > int64(operations*(kill+1)/(kills+1)) || c.failed.Load()
+		await(t, "the clients' operations", func() bool {
+			return w.done.Load() > int64(operations*(kill+1)/(kills+1)) || w.failed.Load()
 		})
-		if c.failed.Load() {
+		if w.failed.Load() {
 			break
 		}
 		victims := []int{kill % nodes}
 		if kill%3 == 2 {
 			victims = append(victims, (kill+1)%nodes)
 		}
-		c.replaceNodes(f, victims)
+		w.replaceNodes(f, victims)
 	}
 	running.Wait()
 	if t.Failed() {
 		t.FailNow()
 	}
-	duration := time.Since(c.start)
-	for _, node := range c.nodes { // all of them must agree in the end
-		c.recordFinalState(node)
+	duration := time.Since(w.start)
+	for _, node := range w.nodes { // all nodes must agree in the end
+		w.recordFinalState(node)
 	}
 
-	history := c.history
+	history := w.history
 	checkStart := time.Now()
 	verdict, info := porcupine.CheckOperationsVerbose(animalModel, history, 5*patience)
-	t.Logf("%d operations in %v (%d done, %d refused, %d unknown of which %d were answered 503; %d sent again), %d kills; checked in %v: %s", len(history),
-		duration, c.accepted, c.refused, c.lost, c.unavailable, c.retried, kills, time.Since(checkStart), verdict)
+	t.Logf("%d operations in %v (%d acknowledged, %d refused, %d unknown, of which %d got a 503; %d retried), %d kills; checked in %v: %s",
+		len(history), duration, w.accepted, w.refused, w.lost, w.unavailable, w.retried, kills, time.Since(checkStart), verdict)
 	if verdict != porcupine.Ok {
 		path := filepath.Join(t.ArtifactDir(), "history.html")
-		t.Errorf("the history is not linearizable; %s shows it (with -artifacts it is kept): %v", path, porcupine.VisualizePath(animalModel, info, path))
+		t.Errorf("the history is not linearizable; see %s (kept with -artifacts): %v", path, porcupine.VisualizePath(animalModel, info, path))
 	}
-	if c.accepted == 0 || c.refused == 0 || c.lost == 0 {
-		t.Error("not everything has happened that this test is for")
+	if w.accepted == 0 || w.refused == 0 || w.lost == 0 {
+		t.Errorf("%d operations were acknowledged, %d refused, %d unknown: want some of each", w.accepted, w.refused, w.lost)
 	}
 }
 
-// workload is many clients of all nodes, and what they have seen.
+// workload is the shared state of the clients, and the history of their operations.
 type workload struct {
 	t          *testing.T
 	start      time.Time
-	operations int // that are made in all
+	operations int // the total number of operations
 
 	started, done, orders atomic.Int64
 	failed                atomic.Bool
@@ -87,69 +86,69 @@ type workload struct {
 	accepted, refused, lost, unavailable, retried int
 }
 
-// contestedPet is an animal that all want.
+// contestedPet is an animal for which all clients compete.
 type contestedPet struct {
 	id      int64
-	order   int   // the newest that somebody has seen, by its number
-	orderID int64 // and by its id
+	order   int   // the reference of the newest order that a client has seen
+	orderID int64 // the ID of that order
 }
 
-// replaceNodes kills nodes, with all that they are doing, and starts others in their place.
-func (c *workload) replaceNodes(f *folder, victims []int) {
-	c.t.Helper()
+// replaceNodes kills nodes in the middle of their work, and starts new ones in their place.
+func (w *workload) replaceNodes(f *folder, victims []int) {
+	w.t.Helper()
 	for _, i := range victims {
-		c.nodes[i].kill()
-		c.setNode(i, nil) // its port may be somebody else's from now on
+		w.nodes[i].kill()
+		w.setNode(i, nil) // another process may reuse its port
 	}
 	for i, node := range f.servePatientNodes(len(victims)) {
-		c.setNode(victims[i], node)
+		w.setNode(victims[i], node)
 	}
 }
 
-func (c *workload) setNode(i int, node *program) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.nodes[i] = node
+func (w *workload) setNode(i int, node *program) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.nodes[i] = node
 }
 
-// anyNode returns one of the nodes that are there.
-func (c *workload) anyNode(rng *rand.Rand) *program {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// anyNode returns a random running node.
+func (w *workload) anyNode(rng *rand.Rand) *program {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for {
-		if node := c.nodes[rng.IntN(len(c.nodes))]; node != nil {
+		if node := w.nodes[rng.IntN(len(w.nodes))]; node != nil {
 			return node
 		}
 	}
 }
 
-// runClient makes operations until there are enough.
-func (c *workload) runClient(id int) {
+// runClient performs operations until all clients together have done enough.
+func (w *workload) runClient(id int) {
 	rng := rand.New(rand.NewPCG(1, uint64(id)))
-	for c.started.Add(1) <= int64(c.operations) {
-		in, orderID := c.chooseStep(rng)
-		// It begins with the first attempt: net/http itself sends an order again where a connection breaks, because of the
-		// idempotency key, and all that it says may then be that the second attempt found nobody.
-		from := time.Since(c.start)
-		for !c.perform(id, rng, in, orderID, from) {
-			if c.t.Context().Err() != nil || c.failed.Load() {
+	for w.started.Add(1) <= int64(w.operations) {
+		in, orderID := w.chooseStep(rng)
+		// The operation begins with the first attempt: because of the idempotency key, net/http itself retries an order when its
+		// connection breaks, and may then report only that the connection of the second attempt was refused.
+		from := time.Since(w.start)
+		for !w.perform(id, rng, in, orderID, from) {
+			if w.t.Context().Err() != nil || w.failed.Load() {
 				return
 			}
 		}
-		c.done.Add(1)
+		w.done.Add(1)
 	}
 }
 
-// chooseStep picks what to do next, and the id of the order that it is done with.
-func (c *workload) chooseStep(rng *rand.Rand) (in step, orderID int64) {
-	in.pet = rng.IntN(len(c.pets))
-	c.mu.Lock()
-	known := *c.pets[in.pet]
-	c.mu.Unlock()
+// chooseStep chooses the next step, and the ID of the order that it changes.
+func (w *workload) chooseStep(rng *rand.Rand) (in step, orderID int64) {
+	in.pet = rng.IntN(len(w.pets))
+	w.mu.Lock()
+	known := *w.pets[in.pet]
+	w.mu.Unlock()
 	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
 	switch roll := rng.IntN(100); {
 	case roll < 35:
-		in.kind, in.order = place, int(c.orders.Add(1))
+		in.kind, in.order = place, int(w.orders.Add(1))
 	case roll < 70 && known.orderID != 0:
 		in.kind, in.order, in.to = move, known.order, pick("approved", "approved", "delivered", "cancelled", "cancelled")
 	case roll < 80:
@@ -162,52 +161,53 @@ func (c *workload) chooseStep(rng *rand.Rand) (in step, orderID int64) {
 	return in, known.orderID
 }
 
-// perform makes one operation on some node and records it. It returns false where nobody was there, and it is to be made again.
-func (c *workload) perform(client int, rng *rand.Rand, in step, orderID int64, from time.Duration) (made bool) {
-	a, err := c.send(c.anyNode(rng), in, orderID)
+// perform sends one operation to a random node and records it. It returns false if the connection was refused: the operation has
+// not happened then, and must be sent again.
+func (w *workload) perform(client int, rng *rand.Rand, in step, orderID int64, from time.Duration) (made bool) {
+	a, err := w.send(w.anyNode(rng), in, orderID)
 	if err != nil && in.kind == place && rng.IntN(2) == 0 && !isRefusedConnection(err) {
-		// Some ask again, elsewhere; the idempotency key that every order has makes that the same operation.
-		if again, err2 := c.send(c.anyNode(rng), in, orderID); err2 == nil {
+		// Half of the orders are retried on another node. With the same idempotency key, that is the same operation.
+		if again, err2 := w.send(w.anyNode(rng), in, orderID); err2 == nil {
 			a, err = again, nil
 		}
 	}
-	to := time.Since(c.start)
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	to := time.Since(w.start)
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if isRefusedConnection(err) {
-		c.retried++
+		w.retried++
 		return false
 	}
 	out := unknown
 	if err == nil {
-		if out, err = c.parse(in, a); err != nil {
-			c.failed.Store(true)
-			c.t.Errorf("%+v: %v", in, err)
+		if out, err = w.parse(in, a); err != nil {
+			w.failed.Store(true)
+			w.t.Errorf("%+v: %v", in, err)
 			return false
 		}
 	}
 	switch {
 	case out == unknown:
-		c.lost++
+		w.lost++
 		if a.status != 0 {
-			c.unavailable++
+			w.unavailable++
 		}
 		if in.kind == look || in.kind == newest {
-			return true // it says nothing
+			return true // a read without a response proves nothing
 		}
 		to = math.MaxInt64
 	case out.code == "":
-		c.accepted++
+		w.accepted++
 	default:
-		c.refused++
+		w.refused++
 	}
-	c.history = append(c.history, porcupine.Operation{ClientId: client, Input: in, Call: int64(from), Output: out, Return: int64(to)})
+	w.history = append(w.history, porcupine.Operation{ClientId: client, Input: in, Call: int64(from), Output: out, Return: int64(to)})
 	return true
 }
 
-// send sends what a step asks for.
-func (c *workload) send(node *program, in step, orderID int64) (answer, error) {
-	id := c.pets[in.pet].id
+// send sends the request of a step.
+func (w *workload) send(node *program, in step, orderID int64) (answer, error) {
+	id := w.pets[in.pet].id
 	switch in.kind {
 	case place:
 		return node.try("POST", "/v1/store/orders", adminKey, fmt.Sprintf(`{"petId":%d,"reference":"%d"}`, id, in.order),
@@ -223,8 +223,8 @@ func (c *workload) send(node *program, in step, orderID int64) (answer, error) {
 	}
 }
 
-// parse reads an answer. Who has learnt of a new order tells all others.
-func (c *workload) parse(in step, a answer) (outcome, error) {
+// parse returns the outcome that a response reports. It remembers the newest order of each animal for all clients.
+func (w *workload) parse(in step, a answer) (outcome, error) {
 	switch a.status {
 	case http.StatusServiceUnavailable:
 		return unknown, nil
@@ -258,36 +258,36 @@ func (c *workload) parse(in step, a answer) (outcome, error) {
 		return outcome{status: got.Status}, nil
 	}
 	order, err := strconv.Atoi(got.Reference)
-	if known := c.pets[in.pet]; got.ID > known.orderID {
+	if known := w.pets[in.pet]; got.ID > known.orderID {
 		known.order, known.orderID = order, got.ID
 	}
 	return outcome{order: order, status: got.Status}, err
 }
 
-// isRefusedConnection tells whether nobody was there to be asked.
+// isRefusedConnection reports whether no connection was made, so that no request was sent.
 func isRefusedConnection(err error) bool {
 	operation, ok := errors.AsType[*net.OpError](err)
 	return ok && operation.Op == "dial"
 }
 
-// recordFinalState records what a node shows when all is over, and compares it with its inventory.
-func (c *workload) recordFinalState(node *program) {
-	c.t.Helper()
+// recordFinalState records the state of all animals on a node, and compares it with the node's inventory.
+func (w *workload) recordFinalState(node *program) {
+	w.t.Helper()
 	type inventory struct{ Available, Pending, Sold, Unspecified int }
 	var counted inventory
-	for i := range c.pets {
+	for i := range w.pets {
 		for _, kind := range []stepKind{look, newest} {
 			in := step{kind: kind, pet: i}
-			from := time.Since(c.start)
-			a, err := c.send(node, in, 0)
+			from := time.Since(w.start)
+			a, err := w.send(node, in, 0)
 			if err != nil {
-				c.t.Fatal(err)
+				w.t.Fatal(err)
 			}
-			out, err := c.parse(in, a)
+			out, err := w.parse(in, a)
 			if err != nil || out == unknown {
-				c.t.Fatalf("%v: %v", a, err)
+				w.t.Fatalf("%v: %v", a, err)
 			}
-			c.history = append(c.history, porcupine.Operation{Input: in, Call: int64(from), Output: out, Return: int64(time.Since(c.start))})
+			w.history = append(w.history, porcupine.Operation{Input: in, Call: int64(from), Output: out, Return: int64(time.Since(w.start))})
 			switch {
 			case kind == newest:
 			case out.status == "available":
@@ -299,7 +299,7 @@ func (c *workload) recordFinalState(node *program) {
 			}
 		}
 	}
-	if got := decode[inventory](c.t, node.get("/v1/store/inventory").body); got != counted {
-		c.t.Errorf("the inventory says %+v, the animals say %+v", got, counted)
+	if got := decode[inventory](w.t, node.get("/v1/store/inventory").body); got != counted {
+		w.t.Errorf("the inventory is %+v, want %+v like the animals", got, counted)
 	}
 }

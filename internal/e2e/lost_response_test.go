@@ -11,7 +11,7 @@ import (
 	"animalstore/client"
 )
 
-// startPatch sends a PATCH but for its last byte, and returns what sends that. It is on its way until then, however long its sender waits.
+// startPatch sends a PATCH request except for its last byte, which finish sends. Until then, the request is in flight.
 func (p *program) startPatch(path, body string, fields ...string) (connection net.Conn, finish func()) {
 	p.t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
@@ -31,7 +31,7 @@ func (p *program) startPatch(path, body string, fields ...string) (connection ne
 	return connection, func() { write(body[len(body)-1:]) }
 }
 
-// renames are the names that the feed tells of.
+// renames returns the new names in the feed, separated by spaces.
 func (p *program) renames() string {
 	p.t.Helper()
 	var names []string
@@ -45,8 +45,8 @@ func (p *program) renames() string {
 	return strings.Join(names, " ")
 }
 
-// TestRetriedPatchIsAppliedOnce loses the answer to a change, and the change itself on its way. Asked for again, it is one change, unless the lost
-// one arrives after another: it then undoes that, and the feed tells of both. If-Match is what keeps it from it.
+// TestRetriedPatchIsAppliedOnce retries a change whose response was lost, and a change whose request is delayed. The retry is no
+// second change. A delayed request that arrives after a later change undoes that, which the feed shows; If-Match prevents it.
 func TestRetriedPatchIsAppliedOnce(t *testing.T) {
 	t.Parallel()
 	for engine, start := range map[string]func(t *testing.T) *program{
@@ -69,26 +69,26 @@ func TestRetriedPatchIsAppliedOnce(t *testing.T) {
 			expectRenames := func(want string) {
 				t.Helper()
 				if got := p.renames(); got != want {
-					t.Errorf("the feed tells of %q, want %q", got, want)
+					t.Errorf("the feed has the names %q, want %q", got, want)
 				}
 			}
 			cut, finish := p.startPatch("/v1/pets/1", `{"name":"A"}`)
 			finish()
-			await(t, "the change", func() bool { return p.renames() == "A" })
+			await(t, "the change to be applied", func() bool { return p.renames() == "A" })
 			cut.(*net.TCPConn).SetLinger(0)
-			cut.Close() // without having read the answer
+			cut.Close() // the response is lost
 			first := rename("A")
 			if again := rename("A"); again.body != first.body || again.header.Get("ETag") != first.header.Get("ETag") {
-				t.Errorf("%v, and then %v", first, again)
+				t.Errorf("the repeated PATCH got %v %q, want %v %q", again, again.header.Get("ETag"), first, first.header.Get("ETag"))
 			}
 			expectRenames("A")
 
 			late, finish := p.startPatch("/v1/pets/1", `{"name":"B"}`)
-			rename("B") // its sender has given up waiting
+			rename("B") // the client retries
 			rename("C")
 			finish()
 			if response, err := io.ReadAll(late); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 200 ") {
-				t.Fatalf("%s, %v", response, err)
+				t.Fatalf("the late PATCH got %s, %v, want 200", response, err)
 			}
 			expectRenames("A B C B")
 
@@ -98,7 +98,7 @@ func TestRetriedPatchIsAppliedOnce(t *testing.T) {
 			rename("E")
 			finish()
 			if response, err := io.ReadAll(late); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 412 ") {
-				t.Fatalf("%s, %v", response, err)
+				t.Fatalf("the late PATCH with If-Match got %s, %v, want 412", response, err)
 			}
 			expectRenames("A B C B D E")
 			p.stop()
