@@ -112,7 +112,7 @@ func restoreAndCheck(t *testing.T, f *folder, lost bool) {
 		}
 	}
 
-	// Readers that have seen no event after the backup continue. All others are told to read the current state first.
+	// Readers that have seen no event after the backup continue. All others get a reset: they must read the current state first.
 	var after []int64
 	for _, event := range decode[[]struct {
 		ID int64 `json:"id,string"`

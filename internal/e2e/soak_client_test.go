@@ -80,28 +80,28 @@ func (c *soakClient) run(ctx context.Context) {
 	defer c.http.CloseIdleConnections()
 	for ctx.Err() == nil {
 		c.turn++
-		switch dice := c.rng.IntN(100); {
-		case dice < 4:
+		switch roll := c.rng.IntN(100); {
+		case roll < 4:
 			c.raceForCategories(ctx)
-		case dice < 6:
+		case roll < 6:
 			c.importPets(ctx)
-		case dice < 24:
+		case roll < 24:
 			c.addPet(ctx)
-		case dice < 36:
+		case roll < 36:
 			c.changePet(ctx)
-		case dice < 42:
+		case roll < 42:
 			c.removeOwnPet(ctx)
-		case dice < 60:
+		case roll < 60:
 			c.placeOrder(ctx)
-		case dice < 72:
+		case roll < 72:
 			c.advanceOrder(ctx)
-		case dice < 78:
+		case roll < 78:
 			c.addAndRemove(ctx)
-		case dice < 82:
+		case roll < 82:
 			c.changeCategory(ctx)
-		case dice < 86:
+		case roll < 86:
 			c.sendInvalid(ctx)
-		case dice < 90:
+		case roll < 90:
 			c.replayCreate(ctx)
 		default:
 			c.read(ctx)

@@ -18,11 +18,11 @@ import (
 // importPets imports several animals: all of them, or none. At times one of them is invalid, and the import must be refused.
 func (c *soakClient) importPets(ctx context.Context) {
 	pets := make([]client.NewPet, 2+c.rng.IntN(12))
-	deeds := make([]*operation, len(pets))
+	operations := make([]*operation, len(pets))
 	key := c.uniqueName("import")
 	for i := range pets {
 		pets[i] = client.NewPet{Name: fmt.Sprintf("%s/%d", key, i), CategoryID: c.anyCategory(), Status: client.PetPending}
-		deeds[i] = &operation{eventKey: "add " + pets[i].Name, batch: key}
+		operations[i] = &operation{eventKey: "add " + pets[i].Name, batch: key}
 	}
 	refusals := []client.Code{}
 	if c.rng.IntN(5) == 0 {
@@ -37,11 +37,11 @@ func (c *soakClient) importPets(ctx context.Context) {
 	}
 	file.Flush()
 	inCSV := c.rng.IntN(2) == 0
-	for _, op := range deeds[1:] {
+	for _, op := range operations[1:] {
 		op.sent, op.result = time.Since(c.s.started), lost
 		c.s.recordOperation(op)
 	}
-	ok := c.do(ctx, deeds[0], func(ctx context.Context) (string, error) {
+	ok := c.do(ctx, operations[0], func(ctx context.Context) (string, error) {
 		var imported client.Imported
 		var err error
 		if inCSV {
@@ -54,8 +54,8 @@ func (c *soakClient) importPets(ctx context.Context) {
 		}
 		return "", err
 	}, refusals...)
-	for _, op := range deeds[1:] {
-		op.responded, op.result = deeds[0].responded, deeds[0].result
+	for _, op := range operations[1:] {
+		op.responded, op.result = operations[0].responded, operations[0].result
 	}
 	if ok && len(refusals) > 0 {
 		c.s.problem("import %q is invalid, but was not refused", key)

@@ -38,7 +38,7 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// sign completes a template with a new key and the next serial number, and signs it; the first one is signed by itself.
+// sign completes a template with a new key and the next serial number, and signs it; the first one signs itself.
 func (a *authority) sign(template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -282,7 +282,7 @@ func TestInvalidTLSFlagsAreRefused(t *testing.T) {
 	f.write("key.pem", key)
 	f.write("other.pem", otherKey)
 	f.write("text.pem", "hello\n")
-	for _, c := range []struct{ cert, key, says string }{
+	for _, c := range []struct{ cert, key, message string }{
 		{"cert.pem", "", "--tls-key"}, {"", "key.pem", "--tls-cert"},
 		{"missing.pem", "key.pem", "missing.pem: no such file"}, {"cert.pem", "missing.pem", "missing.pem: no such file"},
 		{"cert.pem", "other.pem", "does not match"}, {"key.pem", "cert.pem", "switched"},
@@ -295,7 +295,7 @@ func TestInvalidTLSFlagsAreRefused(t *testing.T) {
 		if c.key != "" {
 			args = append(args, "--tls-key", c.key)
 		}
-		expectRefusal(t, f.run(args...), 2, "--tls-", c.says)
+		expectRefusal(t, f.run(args...), 2, "--tls-", c.message)
 	}
 	byVariable := newFolder(t, "ANIMALSTORE_TLS_CERT=missing.pem", "ANIMALSTORE_TLS_KEY=missing.pem")
 	expectRefusal(t, byVariable.run("serve", "--addr", takenAddr(t)), 2, "--tls-cert", "missing.pem")
