@@ -127,10 +127,10 @@ func compare(t *testing.T, name, got string) {
 	if got == string(want) {
 		return
 	}
-	const most = 80
+	const maxLines = 80
 	diff := strings.Split(cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")), "\n")
-	if len(diff) > most {
-		diff = append(diff[:most], fmt.Sprintf("and %d more lines", len(diff)-most))
+	if len(diff) > maxLines {
+		diff = append(diff[:maxLines], fmt.Sprintf("and %d more lines", len(diff)-maxLines))
 	}
 	t.Errorf("testdata/%s (-want +got):\n%s", name, strings.Join(diff, "\n"))
 }
@@ -156,9 +156,9 @@ func checkFiles(t *testing.T, folder string, want []string) {
 }
 
 // await asks again and again until it is so.
-func await(t *testing.T, what string, so func() bool) {
+func await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited %s for %s", patience, what)
 		}

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestHelp freezes --help of the program and of every command that it lists.
-func TestHelp(t *testing.T) {
+// TestHelpTextsAreUnchanged freezes --help of the program and of every command that it lists.
+func TestHelpTextsAreUnchanged(t *testing.T) {
 	t.Parallel()
 	var files []string
 	for todo := [][]string{nil}; len(todo) > 0; todo = todo[1:] {

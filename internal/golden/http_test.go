@@ -18,11 +18,11 @@ type area struct {
 	unconfigured bool // there is no configured key
 	flags        []string
 	prepare      func(t *testing.T, database string) // makes the database, unless the service is to make it
-	talk         func(s *session)
+	script       func(s *session)
 }
 
-// TestHTTP freezes the HTTP interface. Both kinds of databases are held to the same transcript.
-func TestHTTP(t *testing.T) {
+// TestHTTPTranscriptsAreUnchanged freezes the HTTP interface. Both kinds of databases are held to the same transcript.
+func TestHTTPTranscriptsAreUnchanged(t *testing.T) {
 	t.Parallel()
 	var files []string
 	for _, area := range areas {
@@ -35,7 +35,7 @@ func TestHTTP(t *testing.T) {
 				for _, engine := range engines {
 					t.Run(engine.name, func(t *testing.T) {
 						s := newSession(t, engine, area)
-						area.talk(s)
+						area.script(s)
 						if t.Failed() {
 							return
 						}
@@ -53,12 +53,12 @@ func TestHTTP(t *testing.T) {
 	t.Run("complete", checkComplete)
 }
 
-// TestOpenAPI freezes the document that the service serves, except for its prose and its examples.
-func TestOpenAPI(t *testing.T) {
+// TestOpenAPIDocumentIsUnchanged freezes the document that the service serves, except for its prose and its examples.
+func TestOpenAPIDocumentIsUnchanged(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, engines[0], area{})
-	document := decode[any](s, s.ask("GET", "/v1/openapi.json", "", false).body)
-	withoutProse(document)
+	document := decode[any](s, s.do("GET", "/v1/openapi.json", "", false).body)
+	removeProse(document)
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
@@ -69,8 +69,8 @@ func TestOpenAPI(t *testing.T) {
 	check(t, "openapi.json", text.String())
 }
 
-// withoutProse removes what is for people alone.
-func withoutProse(value any) {
+// removeProse removes what is for people alone.
+func removeProse(value any) {
 	switch value := value.(type) {
 	case map[string]any:
 		for _, name := range []string{"description", "summary"} {
@@ -81,17 +81,17 @@ func withoutProse(value any) {
 		delete(value, "example")
 		delete(value, "examples")
 		for _, member := range value {
-			withoutProse(member)
+			removeProse(member)
 		}
 	case []any:
 		for _, element := range value {
-			withoutProse(element)
+			removeProse(element)
 		}
 	}
 }
 
-// notFrozen are the codes that no transcript can have without disturbing the program.
-var notFrozen = []string{"idempotency_key_in_use", "internal_error", "unavailable"}
+// uncoveredCodes are the codes that no transcript can have without disturbing the program.
+var uncoveredCodes = []string{"idempotency_key_in_use", "internal_error", "unavailable"}
 
 // checkComplete looks in the transcripts for a success of every operation, and for every error code.
 func checkComplete(t *testing.T) {
@@ -101,7 +101,7 @@ func checkComplete(t *testing.T) {
 		Components struct {
 			Schemas struct{ ErrorCode struct{ Enum []string } }
 		}
-	}](s, s.ask("GET", "/v1/openapi.json", "", false).body)
+	}](s, s.do("GET", "/v1/openapi.json", "", false).body)
 	var transcripts strings.Builder
 	for _, area := range areas {
 		text, err := os.ReadFile(filepath.Join("testdata", "http", area.name+".txt"))
@@ -129,7 +129,7 @@ func checkComplete(t *testing.T) {
 		t.Errorf("the document has %d operations and %d codes", operations, len(codes))
 	}
 	for _, code := range codes {
-		if !slices.Contains(notFrozen, code) && !strings.Contains(transcripts.String(), `{"code":"`+code+`"`) {
+		if !slices.Contains(uncoveredCodes, code) && !strings.Contains(transcripts.String(), `{"code":"`+code+`"`) {
 			t.Errorf("%s is in no transcript", code)
 		}
 	}

@@ -15,22 +15,22 @@ var (
 	labelName  = regexp.MustCompile(`([a-zA-Z_][a-zA-Z0-9_]*)="(?:[^"\\]|\\.)*"`)
 )
 
-// TestMetrics freezes the metrics: their names and types and the names of their labels.
-func TestMetrics(t *testing.T) {
+// TestMetricNamesAreUnchanged freezes the metrics: their names and types and the names of their labels.
+func TestMetricNamesAreUnchanged(t *testing.T) {
 	t.Parallel()
 	for _, engine := range engines {
 		t.Run(engine.name, func(t *testing.T) {
 			t.Parallel()
 			s := newSession(t, engine, area{flags: []string{"--webhook-allow-private"}})
 			r := newReceiver(s)
-			s.ask("POST", "/v1/webhooks", fmt.Sprintf(`{"url":"%s/hook","types":["pet.created"]}`, r.URL), false)
-			s.ask("POST", "/v1/pets", `{"name":"Rex","categoryId":1,"status":"available"}`, false)
-			settled(s, "/v1/webhooks/1", 1)
-			s.ask("GET", "/v1/pets/1", "", false)
-			s.ask("POST", "/v1/store/orders", `{"petId":1}`, false)
+			s.do("POST", "/v1/webhooks", fmt.Sprintf(`{"url":"%s/hook","types":["pet.created"]}`, r.URL), false)
+			s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1,"status":"available"}`, false)
+			awaitDeliveries(s, "/v1/webhooks/1", 1)
+			s.do("GET", "/v1/pets/1", "", false)
+			s.do("POST", "/v1/store/orders", `{"petId":1}`, false)
 			s.stream("/v1/events?after=0", 1, nil)
-			s.ask("GET", "/v1/nothing", "", false)
-			check(t, "metrics-"+engine.name+".txt", describeMetrics(s.ask("GET", "/metrics", "", false).body))
+			s.do("GET", "/v1/nothing", "", false)
+			check(t, "metrics-"+engine.name+".txt", describeMetrics(s.do("GET", "/metrics", "", false).body))
 		})
 	}
 }

@@ -48,8 +48,8 @@ var schemaQueries = map[string][]string{
 	},
 }
 
-// TestSchema freezes the schemas of the databases that the program makes.
-func TestSchema(t *testing.T) {
+// TestSchemasAreUnchanged freezes the schemas of the databases that the program makes.
+func TestSchemasAreUnchanged(t *testing.T) {
 	t.Parallel()
 	drivers := map[string]string{"sqlite": "sqlite", "postgres": "pgx"}
 	for _, engine := range engines {

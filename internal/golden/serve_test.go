@@ -46,21 +46,21 @@ func serve(t *testing.T, database string, variables []string, flags ...string) *
 		p.command.Process.Kill()
 		<-p.exited
 		if t.Failed() {
-			t.Logf("%s wrote:\n%s", p.command, p.written())
+			t.Logf("%s wrote:\n%s", p.command, p.log())
 		}
-		if strings.Contains(p.written(), "DATA RACE") || strings.Contains(p.written(), "level=ERROR") {
-			t.Errorf("the program logged an error:\n%s", p.written())
+		if strings.Contains(p.log(), "DATA RACE") || strings.Contains(p.log(), "level=ERROR") {
+			t.Errorf("the program logged an error:\n%s", p.log())
 		}
 	})
 	await(t, "the service to listen", func() bool {
 		select {
 		case <-p.exited:
-			t.Fatalf("the program ended: %s", p.written())
+			t.Fatalf("the program ended: %s", p.log())
 		default:
 		}
-		return listening.MatchString(p.written())
+		return listening.MatchString(p.log())
 	})
-	p.url = "http://" + listening.FindStringSubmatch(p.written())[1]
+	p.url = "http://" + listening.FindStringSubmatch(p.log())[1]
 	// It listens before it has finished its start, and does not end well when it is asked to stop in between.
 	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Get(p.url + "/livez")
@@ -86,7 +86,7 @@ func (p *process) stop() {
 		p.t.Fatal("the program does not end")
 	}
 	if code := p.command.ProcessState.ExitCode(); code != 0 {
-		p.t.Fatalf("asked to stop, the program exited with %d: %s", code, p.written())
+		p.t.Fatalf("asked to stop, the program exited with %d: %s", code, p.log())
 	}
 }
 
@@ -97,7 +97,7 @@ func (p *process) Write(text []byte) (int, error) {
 	return p.output.Write(text)
 }
 
-func (p *process) written() string {
+func (p *process) log() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.output.String()

@@ -27,16 +27,16 @@ type session struct {
 	client *http.Client
 	key    string // is sent with every request; "" sends none
 
-	text    strings.Builder
-	names   []pair            // what has got a placeholder of its own
-	counts  map[string]int    // how many placeholders of a kind there are
-	lengths map[string]string // how the length of the last answer for a path is written
+	text         strings.Builder
+	placeholders []placeholder     // what has got a placeholder of its own
+	counts       map[string]int    // how many placeholders of a kind there are
+	lengths      map[string]string // how the length of the last answer for a path is written
 }
 
-type pair struct{ raw, placeholder string }
+type placeholder struct{ raw, text string }
 
-// answer is the answer to a request, as it came.
-type answer struct {
+// httpResponse is the answer to a request, as it came.
+type httpResponse struct {
 	status int
 	header http.Header
 	body   string
@@ -49,7 +49,7 @@ func newSession(t *testing.T, engine engine, a area) *session {
 		client: &http.Client{Timeout: patience, Transport: &http.Transport{DisableCompression: true},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	t.Cleanup(s.client.CloseIdleConnections)
-	s.name(adminKey, "{configured key}")
+	s.addPlaceholder(adminKey, "{configured key}")
 	var variables []string
 	if a.unconfigured {
 		s.key = ""
@@ -63,35 +63,37 @@ func newSession(t *testing.T, engine engine, a area) *session {
 	return s
 }
 
-// title begins a section of the transcript.
-func (s *session) title(text string) { fmt.Fprintf(&s.text, "### %s\n\n", text) }
+// section begins a section of the transcript.
+func (s *session) section(text string) { fmt.Fprintf(&s.text, "### %s\n\n", text) }
 
-// name gives a placeholder to something that varies.
-func (s *session) name(raw, placeholder string) { s.names = append(s.names, pair{raw, placeholder}) }
-
-func (s *session) named(raw string) bool {
-	return slices.ContainsFunc(s.names, func(p pair) bool { return p.raw == raw })
+// addPlaceholder gives a placeholder to something that varies.
+func (s *session) addPlaceholder(raw, text string) {
+	s.placeholders = append(s.placeholders, placeholder{raw, text})
 }
 
-// number gives a placeholder of a kind to something that varies, unless it has one.
-func (s *session) number(raw, kind string) {
-	if !s.named(raw) {
+func (s *session) hasPlaceholder(raw string) bool {
+	return slices.ContainsFunc(s.placeholders, func(p placeholder) bool { return p.raw == raw })
+}
+
+// addNumbered gives a placeholder of a kind to something that varies, unless it has one.
+func (s *session) addNumbered(raw, kind string) {
+	if !s.hasPlaceholder(raw) {
 		s.counts[kind]++
-		s.name(raw, fmt.Sprintf("{%s %d}", kind, s.counts[kind]))
+		s.addPlaceholder(raw, fmt.Sprintf("{%s %d}", kind, s.counts[kind]))
 	}
 }
 
 // send sends a request and writes it and its answer down. Fields are header fields, "Name: value"; one without a value takes
 // away what is sent by default.
-func (s *session) send(method, target, body string, fields ...string) answer {
+func (s *session) send(method, target, body string, fields ...string) httpResponse {
 	s.Helper()
-	a := s.ask(method, target, body, true, fields...)
-	s.writeAnswer(method, target, a)
+	a := s.do(method, target, body, true, fields...)
+	s.writeResponse(method, target, a)
 	return a
 }
 
-// ask sends a request; its answer is not written down.
-func (s *session) ask(method, target, body string, write bool, fields ...string) answer {
+// do sends a request; its answer is not written down.
+func (s *session) do(method, target, body string, write bool, fields ...string) httpResponse {
 	s.Helper()
 	response := s.open(method, target, body, write, fields...)
 	defer response.Body.Close()
@@ -99,7 +101,7 @@ func (s *session) ask(method, target, body string, write bool, fields ...string)
 	if err != nil {
 		s.Fatalf("%s %s: %v", method, target, err)
 	}
-	return answer{response.StatusCode, header(response), string(content)}
+	return httpResponse{response.StatusCode, header(response), string(content)}
 }
 
 func (s *session) open(method, target, body string, write bool, fields ...string) *http.Response {
@@ -124,12 +126,12 @@ func (s *session) open(method, target, body string, write bool, fields ...string
 		}
 	}
 	if write {
-		fmt.Fprintf(&s.text, ">>> %s %s\n", method, s.normal(target))
+		fmt.Fprintf(&s.text, ">>> %s %s\n", method, s.normalize(target))
 		s.writeHeader(request.Header)
 		if len(body) > 2000 {
 			body = fmt.Sprintf("{%d bytes}", len(body))
 		}
-		s.writeBody(s.normal(body))
+		s.writeBody(s.normalize(body))
 	}
 	response, err := s.client.Do(request)
 	if err != nil {
@@ -150,9 +152,9 @@ func header(response *http.Response) http.Header {
 	return header
 }
 
-func (s *session) writeAnswer(method, target string, a answer) {
-	s.learn(a.body)
-	body := s.normal(a.body)
+func (s *session) writeResponse(method, target string, a httpResponse) {
+	s.findPlaceholders(a.body)
+	body := s.normalize(a.body)
 	header := a.header.Clone()
 	document := method == http.MethodGet && a.status == http.StatusOK &&
 		(strings.HasPrefix(target, "/v1/openapi.") || strings.HasPrefix(target, "/docs")) // frozen elsewhere, or not at all
@@ -165,7 +167,7 @@ func (s *session) writeAnswer(method, target string, a answer) {
 			s.lengths[target] = "{length}"
 		}
 		if tag := header.Get("ETag"); tag != "" {
-			s.number(tag, "etag")
+			s.addNumbered(tag, "etag")
 		}
 	}
 	if length := s.lengths[target]; method == http.MethodHead && length != "" {
@@ -188,7 +190,7 @@ func (s *session) writeHeader(header http.Header) {
 			case "User-Agent":
 				value = userAgent.ReplaceAllString(value, "animalstore/{version}")
 			}
-			fmt.Fprintf(&s.text, "%s: %s\n", name, s.normal(value))
+			fmt.Fprintf(&s.text, "%s: %s\n", name, s.normalize(value))
 		}
 	}
 }
@@ -213,26 +215,26 @@ var (
 	msPattern     = regexp.MustCompile(`"durationMs":[0-9]+`)
 )
 
-// learn gives a placeholder to every key, secret and test in a body.
-func (s *session) learn(body string) {
+// findPlaceholders gives a placeholder to every key, secret and test in a body.
+func (s *session) findPlaceholders(body string) {
 	for _, key := range keyPattern.FindAllString(body, -1) {
-		s.number(key, "key")
-		if hint := `"hint":"` + key[len(key)-4:] + `"`; !s.named(hint) {
-			s.name(hint, `"hint":"{the end of `+strings.Trim(s.normal(key), "{}")+`}"`)
+		s.addNumbered(key, "key")
+		if hint := `"hint":"` + key[len(key)-4:] + `"`; !s.hasPlaceholder(hint) {
+			s.addPlaceholder(hint, `"hint":"{the end of `+strings.Trim(s.normalize(key), "{}")+`}"`)
 		}
 	}
 	for _, secret := range secretPattern.FindAllString(body, -1) {
-		s.number(secret, "secret")
+		s.addNumbered(secret, "secret")
 	}
 	for _, test := range testPattern.FindAllString(body, -1) {
-		s.number(test, "test")
+		s.addNumbered(test, "test")
 	}
 }
 
-// normal replaces what varies.
-func (s *session) normal(text string) string {
-	for _, name := range s.names {
-		text = strings.ReplaceAll(text, name.raw, name.placeholder)
+// normalize replaces what varies.
+func (s *session) normalize(text string) string {
+	for _, p := range s.placeholders {
+		text = strings.ReplaceAll(text, p.raw, p.text)
 	}
 	text = timePattern.ReplaceAllString(text, `"{time}"`)
 	return msPattern.ReplaceAllString(text, `"durationMs":{ms}`)
@@ -253,8 +255,8 @@ func (s *session) pages(target string) {
 	s.Fatal("the pages do not end")
 }
 
-// again gets something twice, the second time if it has changed, and then only its header.
-func (s *session) again(target string) {
+// getConditionally gets something twice, the second time if it has changed, and then only its header.
+func (s *session) getConditionally(target string) {
 	s.Helper()
 	tag := s.send("GET", target, "").header.Get("ETag")
 	s.send("GET", target, "", "If-None-Match: "+tag)
@@ -263,7 +265,7 @@ func (s *session) again(target string) {
 
 // stream opens a stream of events and writes down what comes until it has seen n of them; when those that were there have
 // come, it calls then.
-func (s *session) stream(target string, n int, then func(), fields ...string) {
+func (s *session) stream(target string, n int, onBacklog func(), fields ...string) {
 	s.Helper()
 	response := s.open("GET", target, "", true, append(fields, "Accept: text/event-stream")...)
 	defer response.Body.Close()
@@ -278,13 +280,13 @@ func (s *session) stream(target string, n int, then func(), fields ...string) {
 		fmt.Fprintln(&body, line)
 		if strings.HasPrefix(line, "data:") {
 			seen++
-			if seen == n-1 && then != nil {
-				then()
-				then = nil
+			if seen == n-1 && onBacklog != nil {
+				onBacklog()
+				onBacklog = nil
 			}
 		}
 	}
-	s.writeAnswer("GET", target, answer{response.StatusCode, header(response), body.String()})
+	s.writeResponse("GET", target, httpResponse{response.StatusCode, header(response), body.String()})
 }
 
 // decode reads a JSON body.
