@@ -208,8 +208,8 @@ func events(s *session) {
 	s.send("GET", "/v1/events", "", "Accept: text/event-stream", "Last-Event-ID: x")
 }
 
-// restoreStore makes a store in which events were undone: it is restored from a backup that was made before they happened.
-// Only a file can be restored, so that is where it is made.
+// restoreStore creates a store in which events were undone, by restoring a backup from before those events. Only SQLite has a
+// restore command, so it restores a file and copies it to the database.
 func restoreStore(t *testing.T, database string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "store.db")

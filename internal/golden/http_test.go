@@ -12,16 +12,16 @@ import (
 	"testing"
 )
 
-// area is a part of the interface with a transcript of its own. Each has a new service with a new database.
+// area is a part of the API with its own transcript. Each area runs on a new service with a new database.
 type area struct {
 	name         string
-	unconfigured bool // there is no configured key
+	unconfigured bool // without a configured key
 	flags        []string
-	prepare      func(t *testing.T, database string) // makes the database, unless the service is to make it
+	prepare      func(t *testing.T, database string) // creates the database, if not nil
 	script       func(s *session)
 }
 
-// TestHTTPTranscriptsAreUnchanged freezes the HTTP interface. Both kinds of databases are held to the same transcript.
+// TestHTTPTranscriptsAreUnchanged compares the transcripts of the HTTP API, which are the same for both databases.
 func TestHTTPTranscriptsAreUnchanged(t *testing.T) {
 	t.Parallel()
 	var files []string
@@ -53,7 +53,7 @@ func TestHTTPTranscriptsAreUnchanged(t *testing.T) {
 	t.Run("complete", checkComplete)
 }
 
-// TestOpenAPIDocumentIsUnchanged freezes the document that the service serves, except for its prose and its examples.
+// TestOpenAPIDocumentIsUnchanged compares the OpenAPI document that the service serves, without descriptions and examples.
 func TestOpenAPIDocumentIsUnchanged(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, engines[0], area{})
@@ -69,7 +69,7 @@ func TestOpenAPIDocumentIsUnchanged(t *testing.T) {
 	check(t, "openapi.json", text.String())
 }
 
-// removeProse removes what is for people alone.
+// removeProse removes summaries, descriptions and examples.
 func removeProse(value any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -90,10 +90,10 @@ func removeProse(value any) {
 	}
 }
 
-// uncoveredCodes are the codes that no transcript can have without disturbing the program.
+// uncoveredCodes are the error codes that no transcript can contain: they need a race or a fault.
 var uncoveredCodes = []string{"idempotency_key_in_use", "internal_error", "unavailable"}
 
-// checkComplete looks in the transcripts for a success of every operation, and for every error code.
+// checkComplete expects the transcripts to contain a successful call of every operation, and every error code.
 func checkComplete(t *testing.T) {
 	s := newSession(t, engines[0], area{})
 	document := decode[struct {
@@ -120,17 +120,17 @@ func checkComplete(t *testing.T) {
 			pattern := regexp.MustCompile(`\\\{[a-zA-Z]+\\\}`).ReplaceAllString(regexp.QuoteMeta(path), `-?[0-9]+`)
 			succeeded := regexp.MustCompile(`(?m)^>>> ` + strings.ToUpper(method) + ` /v1` + pattern + `(?:\?.*)?\n(?:[^<].*\n|\n)*<<< 2`)
 			if !succeeded.MatchString(transcripts.String()) {
-				t.Errorf("%s %s is in no transcript", method, path)
+				t.Errorf("no transcript has a successful %s %s", method, path)
 			}
 		}
 	}
 	codes := document.Components.Schemas.ErrorCode.Enum
 	if operations < 30 || len(codes) < 20 {
-		t.Errorf("the document has %d operations and %d codes", operations, len(codes))
+		t.Errorf("the document has %d operations and %d error codes, want at least 30 and 20", operations, len(codes))
 	}
 	for _, code := range codes {
 		if !slices.Contains(uncoveredCodes, code) && !strings.Contains(transcripts.String(), `{"code":"`+code+`"`) {
-			t.Errorf("%s is in no transcript", code)
+			t.Errorf("no transcript has the error code %s", code)
 		}
 	}
 }

@@ -15,7 +15,7 @@ var (
 	labelName  = regexp.MustCompile(`([a-zA-Z_][a-zA-Z0-9_]*)="(?:[^"\\]|\\.)*"`)
 )
 
-// TestMetricNamesAreUnchanged freezes the metrics: their names and types and the names of their labels.
+// TestMetricNamesAreUnchanged compares the names, the types and the labels of the metrics.
 func TestMetricNamesAreUnchanged(t *testing.T) {
 	t.Parallel()
 	for _, engine := range engines {

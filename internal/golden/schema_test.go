@@ -10,7 +10,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// schemaQueries return the schema of a database as text, one row for each thing that it consists of.
+// schemaQueries return the schema of a database as text, one row per object.
 var schemaQueries = map[string][]string{
 	"sqlite": {
 		`SELECT 'PRAGMA application_id = ' || application_id FROM pragma_application_id`,
@@ -48,7 +48,7 @@ var schemaQueries = map[string][]string{
 	},
 }
 
-// TestSchemasAreUnchanged freezes the schemas of the databases that the program makes.
+// TestSchemasAreUnchanged compares the schemas of the databases that the program creates.
 func TestSchemasAreUnchanged(t *testing.T) {
 	t.Parallel()
 	drivers := map[string]string{"sqlite": "sqlite", "postgres": "pgx"}

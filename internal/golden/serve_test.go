@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// adminKey is the configured key, where there is one.
+// adminKey is the configured API key.
 const adminKey = "the-operators-own-key"
 
-// process is the service while it runs.
+// process is a running service.
 type process struct {
 	t       *testing.T
 	command *exec.Cmd
 	exited  chan struct{}
-	url     string // where it listens, without a path
+	url     string // without a path
 
 	mu     sync.Mutex
 	output bytes.Buffer
@@ -28,7 +28,7 @@ type process struct {
 
 var listening = regexp.MustCompile(`msg=listening addr=(\S+) .*\n`)
 
-// serve starts the service on a free port, waits until it answers, and ends it with the test.
+// serve starts the service on a free port, waits until it responds, and kills it at the end of the test.
 func serve(t *testing.T, database string, variables []string, flags ...string) *process {
 	t.Helper()
 	p := &process{t: t, exited: make(chan struct{})}
@@ -49,19 +49,19 @@ func serve(t *testing.T, database string, variables []string, flags ...string) *
 			t.Logf("%s wrote:\n%s", p.command, p.log())
 		}
 		if strings.Contains(p.log(), "DATA RACE") || strings.Contains(p.log(), "level=ERROR") {
-			t.Errorf("the program logged an error:\n%s", p.log())
+			t.Errorf("the program logged an error or a data race:\n%s", p.log())
 		}
 	})
 	await(t, "the service to listen", func() bool {
 		select {
 		case <-p.exited:
-			t.Fatalf("the program ended: %s", p.log())
+			t.Fatalf("the program ended before it listened:\n%s", p.log())
 		default:
 		}
 		return listening.MatchString(p.log())
 	})
 	p.url = "http://" + listening.FindStringSubmatch(p.log())[1]
-	// It listens before it has finished its start, and does not end well when it is asked to stop in between.
+	// The service listens before its start is complete, and does not stop cleanly in between.
 	client := &http.Client{Timeout: patience, Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Get(p.url + "/livez")
 	if err != nil {
@@ -69,12 +69,12 @@ func serve(t *testing.T, database string, variables []string, flags ...string) *
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		t.Fatalf("/livez: %s", response.Status)
+		t.Fatalf("/livez: got %s, want 200", response.Status)
 	}
 	return p
 }
 
-// stop asks the service to stop, and expects it to end well.
+// stop sends SIGTERM to the service, and expects the exit code 0.
 func (p *process) stop() {
 	p.t.Helper()
 	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
@@ -83,14 +83,14 @@ func (p *process) stop() {
 	select {
 	case <-p.exited:
 	case <-time.After(patience):
-		p.t.Fatal("the program does not end")
+		p.t.Fatalf("the program did not end within %s of SIGTERM", patience)
 	}
 	if code := p.command.ProcessState.ExitCode(); code != 0 {
-		p.t.Fatalf("asked to stop, the program exited with %d: %s", code, p.log())
+		p.t.Fatalf("exit code %d after SIGTERM, want 0:\n%s", code, p.log())
 	}
 }
 
-// Write takes what the program writes.
+// Write collects the output of the program.
 func (p *process) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -103,7 +103,7 @@ func (p *process) log() string {
 	return p.output.String()
 }
 
-// run runs a command of the program to its end, expects it to succeed, and returns what it wrote to stdout.
+// run runs a command of the program, expects it to succeed, and returns its standard output.
 func run(t *testing.T, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

@@ -15,34 +15,34 @@ import (
 	"testing"
 )
 
-// host is what the requests name as their host, so that no address in an answer depends on the port.
+// host is the Host header of all requests, so that no URL in a response depends on the port.
 const host = "animals.example"
 
-// session talks to a running service and writes a transcript of it, in which everything that varies from run to run has a
-// placeholder.
+// session sends requests to a running service and writes a transcript, in which placeholders replace everything that varies from
+// run to run.
 type session struct {
 	*testing.T
 	database string
 	*process
 	client *http.Client
-	key    string // is sent with every request; "" sends none
+	key    string // sent with every request, unless it is ""
 
 	text         strings.Builder
-	placeholders []placeholder     // what has got a placeholder of its own
-	counts       map[string]int    // how many placeholders of a kind there are
-	lengths      map[string]string // how the length of the last answer for a path is written
+	placeholders []placeholder
+	counts       map[string]int    // the number of placeholders, by kind
+	lengths      map[string]string // the Content-Length in the transcript of the last response, by path
 }
 
 type placeholder struct{ raw, text string }
 
-// httpResponse is the answer to a request, as it came.
+// httpResponse is a response with its complete body.
 type httpResponse struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// newSession starts the service for a session.
+// newSession starts the service for an area.
 func newSession(t *testing.T, engine engine, a area) *session {
 	t.Helper()
 	s := &session{T: t, database: engine.open(t), key: adminKey, counts: map[string]int{}, lengths: map[string]string{},
@@ -63,10 +63,10 @@ func newSession(t *testing.T, engine engine, a area) *session {
 	return s
 }
 
-// section begins a section of the transcript.
+// section starts a section of the transcript.
 func (s *session) section(text string) { fmt.Fprintf(&s.text, "### %s\n\n", text) }
 
-// addPlaceholder gives a placeholder to something that varies.
+// addPlaceholder adds a placeholder for a text that varies.
 func (s *session) addPlaceholder(raw, text string) {
 	s.placeholders = append(s.placeholders, placeholder{raw, text})
 }
@@ -75,7 +75,7 @@ func (s *session) hasPlaceholder(raw string) bool {
 	return slices.ContainsFunc(s.placeholders, func(p placeholder) bool { return p.raw == raw })
 }
 
-// addNumbered gives a placeholder of a kind to something that varies, unless it has one.
+// addNumbered adds a placeholder with the next number of its kind, such as {key 2}, unless the text has a placeholder.
 func (s *session) addNumbered(raw, kind string) {
 	if !s.hasPlaceholder(raw) {
 		s.counts[kind]++
@@ -83,8 +83,8 @@ func (s *session) addNumbered(raw, kind string) {
 	}
 }
 
-// send sends a request and writes it and its answer down. Fields are header fields, "Name: value"; one without a value takes
-// away what is sent by default.
+// send sends a request, and writes it and its response to the transcript. Fields are headers, "Name: value"; one without a value
+// removes a default header.
 func (s *session) send(method, target, body string, fields ...string) httpResponse {
 	s.Helper()
 	a := s.do(method, target, body, true, fields...)
@@ -92,7 +92,7 @@ func (s *session) send(method, target, body string, fields ...string) httpRespon
 	return a
 }
 
-// do sends a request; its answer is not written down.
+// do sends a request, and writes it to the transcript if write is set. It does not write the response.
 func (s *session) do(method, target, body string, write bool, fields ...string) httpResponse {
 	s.Helper()
 	response := s.open(method, target, body, write, fields...)
@@ -140,7 +140,7 @@ func (s *session) open(method, target, body string, write bool, fields ...string
 	return response
 }
 
-// header returns all header fields of an answer, with those that net/http sets apart.
+// header returns all headers of a response, including those that net/http stores elsewhere.
 func header(response *http.Response) http.Header {
 	header := response.Header.Clone()
 	if response.Close {
@@ -157,11 +157,11 @@ func (s *session) writeResponse(method, target string, a httpResponse) {
 	body := s.normalize(a.body)
 	header := a.header.Clone()
 	document := method == http.MethodGet && a.status == http.StatusOK &&
-		(strings.HasPrefix(target, "/v1/openapi.") || strings.HasPrefix(target, "/docs")) // frozen elsewhere, or not at all
+		(strings.HasPrefix(target, "/v1/openapi.") || strings.HasPrefix(target, "/docs")) // TestOpenAPIDocumentIsUnchanged covers the former
 	if document {
 		body = "{a document}\n"
 	}
-	if body != a.body { // so its length and hash vary
+	if body != a.body { // then its length and its ETag vary, too
 		if header.Get("Content-Length") == strconv.Itoa(len(a.body)) {
 			header.Set("Content-Length", "{length}")
 			s.lengths[target] = "{length}"
@@ -215,7 +215,7 @@ var (
 	msPattern     = regexp.MustCompile(`"durationMs":[0-9]+`)
 )
 
-// findPlaceholders gives a placeholder to every key, secret and test in a body.
+// findPlaceholders adds a placeholder for every key, webhook secret and test message ID in a body.
 func (s *session) findPlaceholders(body string) {
 	for _, key := range keyPattern.FindAllString(body, -1) {
 		s.addNumbered(key, "key")
@@ -231,7 +231,7 @@ func (s *session) findPlaceholders(body string) {
 	}
 }
 
-// normalize replaces what varies.
+// normalize replaces everything that varies with placeholders.
 func (s *session) normalize(text string) string {
 	for _, p := range s.placeholders {
 		text = strings.ReplaceAll(text, p.raw, p.text)
@@ -242,7 +242,7 @@ func (s *session) normalize(text string) string {
 
 var nextLink = regexp.MustCompile(`<(?:http://` + regexp.QuoteMeta(host) + `)?([^>]*)>; rel="next"`)
 
-// pages gets all pages of a list, from the given one on.
+// pages sends requests for all pages of a list, beginning with the given one.
 func (s *session) pages(target string) {
 	s.Helper()
 	for range 20 {
@@ -252,10 +252,10 @@ func (s *session) pages(target string) {
 		}
 		target = next[1]
 	}
-	s.Fatal("the pages do not end")
+	s.Fatal("the list has more than 20 pages")
 }
 
-// getConditionally gets something twice, the second time if it has changed, and then only its header.
+// getConditionally sends a GET request, the same one with If-None-Match, and a HEAD request.
 func (s *session) getConditionally(target string) {
 	s.Helper()
 	tag := s.send("GET", target, "").header.Get("ETag")
@@ -263,8 +263,8 @@ func (s *session) getConditionally(target string) {
 	s.send("HEAD", target, "")
 }
 
-// stream opens a stream of events and writes down what comes until it has seen n of them; when those that were there have
-// come, it calls then.
+// stream opens an event stream and writes its first n events to the transcript. Before the last of them, it calls onBacklog, which
+// causes new events.
 func (s *session) stream(target string, n int, onBacklog func(), fields ...string) {
 	s.Helper()
 	response := s.open("GET", target, "", true, append(fields, "Accept: text/event-stream")...)
@@ -274,7 +274,7 @@ func (s *session) stream(target string, n int, onBacklog func(), fields ...strin
 	lines.Buffer(nil, 1<<20)
 	for seen := 0; seen < n; {
 		if !lines.Scan() {
-			s.Fatalf("the stream ended: %v", lines.Err())
+			s.Fatalf("the stream ended after %d events, want %d: %v", seen, n, lines.Err())
 		}
 		line := lines.Text()
 		fmt.Fprintln(&body, line)

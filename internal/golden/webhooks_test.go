@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// receiver is what a partner runs to be told of events. It answers 410 below /gone.
+// receiver is a partner's webhook endpoint. It responds with 410 below /gone.
 type receiver struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -47,7 +47,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 
 var signature = regexp.MustCompile(`v1,[A-Za-z0-9+/]{43}=`)
 
-// write waits for n messages and writes them down, in an order that does not depend on when they came.
+// write waits for n messages and writes them to the transcript, sorted, because they may arrive in any order.
 func (r *receiver) write(s *session, n int) {
 	s.Helper()
 	await(s.T, fmt.Sprintf("%d messages", n), func() bool {
@@ -80,10 +80,10 @@ func (r *receiver) write(s *session, n int) {
 	r.messages = nil
 }
 
-// awaitDeliveries waits until no delivery of a webhook is pending.
+// awaitDeliveries waits until a webhook has n deliveries, none of them pending.
 func awaitDeliveries(s *session, path string, n int) {
 	s.Helper()
-	await(s.T, "the deliveries", func() bool {
+	await(s.T, fmt.Sprintf("%d finished deliveries", n), func() bool {
 		body := s.do("GET", path+"/deliveries", "", false).body
 		return len(decode[[]any](s, body)) == n && !strings.Contains(body, `"status":"pending"`)
 	})
