@@ -38,7 +38,7 @@ func TestTypeScriptExampleCompilesAndRuns(t *testing.T) {
 	r := example.shell("npm --silent start")
 	for _, line := range []string{
 		`\d+: .+, .+`, `\d\d+ animals are available\.`, `Rex, Beagle arrived and is available\.`,
-		`The order is placed; repeating the request returns the same order\.`, `Too late: The animal \d+ is not available; .+`,
+		`The order is placed; repeating the request returns the same order\.`, `Too late: Animal \d+ is not available; .+`,
 		`400 validation_failed: .+`, `event pet\.created: available`, `event pet\.updated: pending`, `event pet\.updated: available`,
 	} {
 		if !regexp.MustCompile("(?m)^" + line + "$").MatchString(r.stdout) {
