@@ -12,29 +12,29 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// receiver is what a partner runs to be told of events. It checks every message with the official library.
+// receiver is a partner's webhook endpoint. It verifies every message with the official Standard Webhooks library.
 type receiver struct {
 	*httptest.Server
 	t  *testing.T
-	id int64 // of its webhook
+	id int64 // the webhook's ID
 
-	mu       sync.Mutex
-	secrets  []string // with each of which a message must be signed
-	bodies   map[string]string
-	times    map[string]int // how often each message came
-	total    int
-	arriving func(total int) // is called for each, before it is answered
+	mu         sync.Mutex
+	secrets    []string // every message must be signed with each of them
+	bodies     map[string]string
+	deliveries map[string]int // how often each message arrived, by webhook-id
+	total      int
+	onMessage  func(total int) // called for each message before the response is sent
 }
 
-// newReceiver starts a receiver that nobody tells of anything yet.
+// newReceiver starts a receiver without a webhook.
 func newReceiver(t *testing.T) *receiver {
-	r := &receiver{t: t, bodies: map[string]string{}, times: map[string]int{}}
+	r := &receiver{t: t, bodies: map[string]string{}, deliveries: map[string]int{}}
 	r.Server = httptest.NewServer(r)
 	t.Cleanup(r.Close)
 	return r
 }
 
-// subscribe makes the webhook of the receiver; more are members of the request beside the address.
+// subscribe creates a webhook for the receiver. more are members of the request body besides the URL.
 func (r *receiver) subscribe(p *program, more ...string) {
 	r.t.Helper()
 	a := p.send("POST", "/v1/webhooks", adminKey, fmt.Sprintf(`{"url":%q%s}`, r.URL+"/hook", strings.Join(append([]string{""}, more...), ",")))
@@ -51,7 +51,7 @@ func (r *receiver) subscribe(p *program, more ...string) {
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
-		return // the sender was killed: it comes again
+		return // the sender was killed, and sends the message again
 	}
 	id := request.Header.Get("webhook-id")
 	r.mu.Lock()
@@ -59,26 +59,26 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 		r.t.Errorf("%s: %s\n%v\n%s", id, problem, request.Header, body)
 	}
 	r.bodies[id] = string(body)
-	r.times[id]++
+	r.deliveries[id]++
 	r.total++
-	total, arriving := r.total, r.arriving
+	total, onMessage := r.total, r.onMessage
 	r.mu.Unlock()
-	if arriving != nil {
-		arriving(total)
+	if onMessage != nil {
+		onMessage(total)
 	}
 }
 
-// check returns what is wrong with a message.
+// check returns what is wrong with a message, or "".
 func (r *receiver) check(request *http.Request, id, body string) string {
 	if request.Method != "POST" || request.URL.Path != "/hook" || request.Header.Get("Content-Type") != "application/cloudevents+json; charset=utf-8" ||
 		!strings.HasPrefix(request.UserAgent(), "animalstore/") {
-		return request.Method + " " + request.URL.Path
+		return "unexpected " + request.Method + " " + request.URL.Path + ", Content-Type or User-Agent"
 	}
 	if before := r.bodies[id]; before != "" && before != body {
-		return "it was another message before: " + before
+		return "an earlier message with this webhook-id had another body: " + before
 	}
 	if n := len(strings.Fields(request.Header.Get("webhook-signature"))); n != len(r.secrets) {
-		return fmt.Sprintf("it has %d signatures, want %d", n, len(r.secrets))
+		return fmt.Sprintf("got %d signatures, want %d", n, len(r.secrets))
 	}
 	for _, secret := range r.secrets {
 		verifier, err := standardwebhooks.NewWebhook(secret)
@@ -92,53 +92,53 @@ func (r *receiver) check(request *http.Request, id, body string) string {
 	return ""
 }
 
-// has tells how often a message came.
+// has returns how often a message arrived.
 func (r *receiver) has(id string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.times[id]
+	return r.deliveries[id]
 }
 
-// then sets what happens when a message arrives.
-func (r *receiver) then(arriving func(total int)) {
+// then sets the function that is called for each message, and resets the total.
+func (r *receiver) then(onMessage func(total int)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.total, r.arriving = 0, arriving
+	r.total, r.onMessage = 0, onMessage
 }
 
-// checkAll waits until every event has come that happened since the webhook was made, each as the feed has it, and expects
-// nothing else. It returns how many there are, and how often they came.
-func (r *receiver) checkAll(p *program) (events, times int) {
+// checkAll waits until every event since the creation of the webhook has arrived, with the same body as in the feed, and expects
+// no other message. It returns the number of events and of deliveries.
+func (r *receiver) checkAll(p *program) (events, deliveries int) {
 	r.t.Helper()
 	since := false
 	for _, event := range p.feed() {
-		told := decode[struct{ ID, Type, Subject string }](r.t, event)
-		since = since || told.Type == "webhook.created" && told.Subject == fmt.Sprint("webhooks/", r.id)
+		header := decode[struct{ ID, Type, Subject string }](r.t, event)
+		since = since || header.Type == "webhook.created" && header.Subject == fmt.Sprint("webhooks/", r.id)
 		if !since {
 			continue
 		}
 		events++
-		id := "evt_" + told.ID
+		id := "evt_" + header.ID
 		await(r.t, id, func() bool { return r.has(id) > 0 })
 		r.mu.Lock()
 		if r.bodies[id] != event {
-			r.t.Errorf("the feed has   %s\nand was told as %s", event, r.bodies[id])
+			r.t.Errorf("message %s: got %s\nwant %s like the feed", id, r.bodies[id], event)
 		}
-		times += r.times[id]
+		deliveries += r.deliveries[id]
 		r.mu.Unlock()
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.times) != events {
-		r.t.Errorf("%d messages came of %d events", len(r.times), events)
+	if len(r.deliveries) != events {
+		r.t.Errorf("%d different messages arrived, want %d like the events", len(r.deliveries), events)
 	}
-	return events, times
+	return events, deliveries
 }
 
-// awaitNoted waits until the log of deliveries has nothing left to send.
+// awaitNoted waits until no delivery is pending.
 func (r *receiver) awaitNoted(p *program) {
 	r.t.Helper()
-	await(r.t, "the outcomes", func() bool {
+	await(r.t, "the results of all deliveries", func() bool {
 		return p.get(fmt.Sprintf("/v1/webhooks/%d/deliveries?status=pending", r.id)).body == "[]\n"
 	})
 }

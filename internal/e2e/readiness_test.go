@@ -12,43 +12,43 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// TestReadyBeforeAWriteFails makes a server read-only: the service says so before anybody has tried to write.
-func TestReadyBeforeAWriteFails(t *testing.T) {
+// TestReadyzReportsReadOnlyServer makes the PostgreSQL server read-only: /readyz reports it before a write has failed.
+func TestReadyzReportsReadOnlyServer(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	p := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+server.URL()).serve()
 	p.bereft = true
 	expectStatus(t, p.send("GET", "/readyz", "", ""), http.StatusOK)
-	operate := func(statements ...string) {
+	execute := func(statements ...string) {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
-		operator, err := pgx.Connect(ctx, server.URL())
+		conn, err := pgx.Connect(ctx, server.URL())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer operator.Close(ctx)
+		defer conn.Close(ctx)
 		for _, statement := range statements {
-			if _, err := operator.Exec(ctx, statement); err != nil {
+			if _, err := conn.Exec(ctx, statement); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	operate("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
-	await(t, "it to say so", func() bool {
+	execute("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
+	await(t, "/readyz to report the read-only database", func() bool {
 		a := p.send("GET", "/readyz", "", "")
 		return a.status == http.StatusServiceUnavailable && strings.Contains(a.body, "can be read, but not written")
 	})
 	if strings.Contains(p.send("GET", "/readyz", "", "").body, "postgres://") {
-		t.Error("it says where the database is")
+		t.Error("/readyz reveals the URL of the database")
 	}
 	expectStatus(t, p.send("GET", "/livez", "", ""), http.StatusOK)
-	operate("SET default_transaction_read_only = off", "ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()")
-	await(t, "it to be ready", func() bool { return p.send("GET", "/readyz", "", "").status == http.StatusOK })
+	execute("SET default_transaction_read_only = off", "ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()")
+	await(t, "/readyz to get 200", func() bool { return p.send("GET", "/readyz", "", "").status == http.StatusOK })
 	p.create(pet{Name: "Rex"})
 }
 
-// takeAway takes the database's file from the program that serves it.
+// takeAway renames the database file while the program uses it.
 func (f *folder) takeAway(p *program) {
 	f.t.Helper()
 	p.bereft = true
@@ -57,8 +57,8 @@ func (f *folder) takeAway(p *program) {
 	}
 }
 
-// TestReadyWithoutItsFile takes the database's file away.
-func TestReadyWithoutItsFile(t *testing.T) {
+// TestReadyzReportsMissingDatabaseFile renames the database file: /readyz fails until the file is back.
+func TestReadyzReportsMissingDatabaseFile(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
@@ -66,7 +66,7 @@ func TestReadyWithoutItsFile(t *testing.T) {
 	a := p.send("GET", "/readyz", "", "")
 	expectError(t, a, http.StatusServiceUnavailable, "unavailable")
 	if !strings.Contains(a.body, "removed or replaced") || strings.Contains(a.body, f.dir) {
-		t.Errorf("it says %s", a.body)
+		t.Errorf("got %s, want \"removed or replaced\" without the path", a.body)
 	}
 	if err := os.Rename(f.path("elsewhere.db"), f.path("animalstore.db")); err != nil {
 		t.Fatal(err)

@@ -17,70 +17,70 @@ import (
 	"animalstore/client"
 )
 
-// TestRollingRestart stops and starts the nodes one after the other, as an upgrade does, while clients go on: some through
-// a balancer that asks each node whether it is ready, others through one that does not, and so until the node closes the
-// door. None of their calls may fail, and all that they did is there, once.
-func TestRollingRestart(t *testing.T) {
+// TestRollingRestartFailsNoRequest restarts the nodes one after the other, as an upgrade does, under load. Half of the clients use a
+// load balancer that polls /readyz, half use one that uses a node until it refuses connections. No call of the Go client may fail,
+// and every acknowledged change must be there, once.
+func TestRollingRestartFailsNoRequest(t *testing.T) {
 	t.Parallel()
 	const nodes, clients = 3, 4
 	f, _ := newSharedFolder(t)
 	running := f.servePatientNodes(nodes)
 	b := newBalancer(t, running)
-	blind := &balancer{transport: b.transport, slots: b.slots, blind: true}
-	load := &load{pets: map[string]client.PetStatus{}, orders: map[string]client.OrderStatus{}}
+	blind := &balancer{transport: b.transport, slots: b.slots, ignoresReadiness: true}
+	work := &workDone{pets: map[string]client.PetStatus{}, orders: map[string]client.OrderStatus{}}
 	ctx, stop := context.WithCancel(t.Context())
-	var customers sync.WaitGroup
-	t.Cleanup(customers.Wait)
+	var buyers sync.WaitGroup
+	t.Cleanup(buyers.Wait)
 	for i := range clients {
 		c := b.client(t)
 		if i%2 == 0 {
 			c = blind.client(t)
 		}
-		customers.Go(func() {
+		buyers.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
-				if err := load.visit(context.WithoutCancel(ctx), c, fmt.Sprintf("client %d, visit %d", i, n), n); err != nil {
-					t.Errorf("client %d, visit %d: %v", i, n, err)
+				if err := work.buyPet(context.WithoutCancel(ctx), c, fmt.Sprintf("client %d, purchase %d", i, n), n); err != nil {
+					t.Errorf("client %d, purchase %d: %v", i, n, err)
 					return
 				}
 			}
 		})
 	}
-	goOn := func() {
+	awaitProgress := func() {
 		t.Helper()
-		enough := load.visits.Load() + 2*clients
-		await(t, "the clients", func() bool { return load.visits.Load() >= enough || t.Failed() })
+		enough := work.purchases.Load() + 2*clients
+		await(t, "the next purchases", func() bool { return work.purchases.Load() >= enough || t.Failed() })
 	}
-	goOn()
+	awaitProgress()
 	announced := 0
 	for i, node := range running {
 		node.stop()
-		// On a busy machine nobody may have asked during the second in which the node says so; its log then shows the second.
+		// On a busy machine, no probe may have come in the second in which /readyz fails. The log then shows that second.
 		if b.slots[i].hasAnnounced() {
 			announced++
-		} else if notice := node.notice(); notice < time.Second {
-			t.Errorf("the node did not say that it is about to stop before it did, %v later", notice)
+		} else if delay := node.stopDelay(); delay < time.Second {
+			t.Errorf("the node stopped %v after the signal, want at least 1s of failing /readyz first", delay)
 		}
 		b.put(i, nil)
-		goOn()
+		awaitProgress()
 		b.put(i, f.servePatientNodes(1)[0])
 		await(t, "the new node to be used", func() bool { return b.slots[i].used.Load() > 0 || t.Failed() })
-		goOn()
+		awaitProgress()
 	}
 	stop()
-	customers.Wait()
-	t.Logf("%d of %d nodes were seen to say that they are about to stop", announced, len(running))
-	t.Logf("%d visits; by readiness: %s; without: %s", load.visits.Load(), b, blind)
-	load.check(t, b.client(t))
+	buyers.Wait()
+	t.Logf("probes saw %d of %d nodes report that they are stopping", announced, len(running))
+	t.Logf("%d purchases; with probes: %s; without: %s", work.purchases.Load(), b, blind)
+	work.check(t, b.client(t))
 }
 
 var stoppingAndStopped = regexp.MustCompile(`(?s)time=(\S+) level=INFO msg=stopping\n.*time=(\S+) level=INFO msg=stopped\n`)
 
-// notice is how long a node that has stopped went on after it was told to.
-func (p *program) notice() time.Duration {
+// stopDelay returns the time between the signal and the end of a node that has stopped, according to its log.
+func (p *program) stopDelay() time.Duration {
 	p.t.Helper()
 	lines := stoppingAndStopped.FindStringSubmatch(p.output.String())
 	if lines == nil {
-		p.t.Fatal("the log does not say when it stopped")
+		p.t.Fatal("the log lacks the lines \"stopping\" and \"stopped\"")
 	}
 	begin, err := time.Parse(time.RFC3339Nano, lines[1])
 	if err != nil {
@@ -93,18 +93,17 @@ func (p *program) notice() time.Duration {
 	return end.Sub(begin)
 }
 
-// load is what customers have done, as it was acknowledged.
-type load struct {
-	visits atomic.Int64
+// workDone records the acknowledged purchases.
+type workDone struct {
+	purchases atomic.Int64
 
 	mu     sync.Mutex
-	pets   map[string]client.PetStatus   // by their names
-	orders map[string]client.OrderStatus // by their references
+	pets   map[string]client.PetStatus   // by name
+	orders map[string]client.OrderStatus // by reference
 }
 
-// visit adds an animal, orders it, and takes the order to one end or another. What one node has acknowledged, every other
-// one must know.
-func (l *load) visit(ctx context.Context, c *client.Client, name string, n int) error {
+// buyPet adds an animal, orders it, and approves, delivers or cancels the order. Every node must know what another has acknowledged.
+func (l *workDone) buyPet(ctx context.Context, c *client.Client, name string, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	pet, err := c.CreatePet(ctx, client.NewPet{Name: name, CategoryID: int64(n % 3), Status: client.PetAvailable})
@@ -116,7 +115,7 @@ func (l *load) visit(ctx context.Context, c *client.Client, name string, n int) 
 		return err
 	}
 	if _, err := c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID, Reference: "too late"}); !client.IsCode(err, client.CodePetNotAvailable) {
-		return fmt.Errorf("an animal that is taken was ordered: %v", err)
+		return fmt.Errorf("ordering an animal twice: got %v, want %s", err, client.CodePetNotAvailable)
 	}
 	status := client.PetPending
 	if n%4 > 0 {
@@ -136,17 +135,17 @@ func (l *load) visit(ctx context.Context, c *client.Client, name string, n int) 
 		return err
 	}
 	if pet, err = c.GetPet(ctx, pet.ID); err != nil || pet.Name != name || pet.Status != status {
-		return fmt.Errorf("the animal should be %s: %+v, %v", status, pet, err)
+		return fmt.Errorf("got %+v, %v, want %s with the status %q", pet, err, name, status)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pets[name], l.orders[name] = status, order.Status
-	l.visits.Add(1)
+	l.purchases.Add(1)
 	return nil
 }
 
-// check expects everything that was acknowledged, once, and nothing else.
-func (l *load) check(t *testing.T, c *client.Client) {
+// check expects every acknowledged purchase once, and nothing else.
+func (l *workDone) check(t *testing.T, c *client.Client) {
 	t.Helper()
 	var counted client.Inventory
 	pets, orders := map[string]client.PetStatus{}, map[string]client.OrderStatus{}
@@ -155,7 +154,7 @@ func (l *load) check(t *testing.T, c *client.Client) {
 			t.Fatal(err)
 		}
 		if _, twice := pets[pet.Name]; twice {
-			t.Errorf("%s is there twice", pet.Name)
+			t.Errorf("animal %q exists twice", pet.Name)
 		}
 		pets[pet.Name] = pet.Status
 		switch pet.Status {
@@ -172,39 +171,38 @@ func (l *load) check(t *testing.T, c *client.Client) {
 			t.Fatal(err)
 		}
 		if _, twice := orders[order.Reference]; twice {
-			t.Errorf("the order of %s is there twice", order.Reference)
+			t.Errorf("order %q exists twice", order.Reference)
 		}
 		orders[order.Reference] = order.Status
 	}
 	if !maps.Equal(pets, l.pets) {
-		t.Errorf("acknowledged: %v, found: %v", l.pets, pets)
+		t.Errorf("got the animals %v, want %v as acknowledged", pets, l.pets)
 	}
 	if !maps.Equal(orders, l.orders) {
-		t.Errorf("acknowledged: %v, found: %v", l.orders, orders)
+		t.Errorf("got the orders %v, want %v as acknowledged", orders, l.orders)
 	}
 	if inventory, err := c.Inventory(t.Context()); err != nil || inventory != counted {
-		t.Errorf("the inventory is %+v, the animals are %+v: %v", inventory, counted, err)
+		t.Errorf("the inventory is %+v, %v, want %+v like the animals", inventory, err, counted)
 	}
 }
 
-// balancer sends each request to one of the nodes, in turn, as a load balancer does. It sends nothing twice; that is for the
-// client to decide.
+// balancer is a load balancer: it sends each request to one of the nodes, in turn. It does not retry, which is up to the client.
 type balancer struct {
 	transport           *http.Transport
 	slots               []*slot
-	blind               bool // does not ask whether they are ready, and passes by a node only where nobody opens
+	ignoresReadiness    bool // uses a node until it refuses connections
 	turn                atomic.Uint64
 	sent, lost, refused atomic.Int64
 }
 
-// slot is a place for a node.
+// slot holds a node of the balancer, or none.
 type slot struct {
 	mu        sync.Mutex
-	url       *url.URL // nil: no node is here
+	url       *url.URL // nil without a node
 	ready     bool
-	announced bool // the node has said that it is not ready
+	announced bool // a probe of the node has got a 503
 
-	used atomic.Int64 // by requests, since the node was put in
+	used atomic.Int64 // the number of requests to this node
 }
 
 func newBalancer(t *testing.T, nodes []*program) *balancer {
@@ -226,7 +224,7 @@ func newBalancer(t *testing.T, nodes []*program) *balancer {
 	return b
 }
 
-// put puts a node into its place, or none: its port may be somebody else's by now.
+// put sets the node of a slot. nil removes it: another process may reuse its port.
 func (b *balancer) put(i int, node *program) {
 	var at *url.URL
 	if node != nil {
@@ -240,7 +238,7 @@ func (b *balancer) put(i int, node *program) {
 	s.announced = false
 }
 
-// watch asks the node again and again whether it is ready.
+// watch polls the node's /readyz until the context ends.
 func (s *slot) watch(ctx context.Context) {
 	probe := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
 	for ctx.Err() == nil {
@@ -249,7 +247,7 @@ func (s *slot) watch(ctx context.Context) {
 			if err == nil {
 				response.Body.Close()
 			}
-			s.note(at, err == nil && response.StatusCode == http.StatusOK, err == nil && response.StatusCode == http.StatusServiceUnavailable)
+			s.record(at, err == nil && response.StatusCode == http.StatusOK, err == nil && response.StatusCode == http.StatusServiceUnavailable)
 		}
 		select {
 		case <-time.After(20 * time.Millisecond):
@@ -258,8 +256,8 @@ func (s *slot) watch(ctx context.Context) {
 	}
 }
 
-// note keeps what a node has said, unless another one is in its place by now.
-func (s *slot) note(at *url.URL, ready, announced bool) {
+// record stores the result of a probe, unless the slot has another node by now.
+func (s *slot) record(at *url.URL, ready, announced bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.url == at {
@@ -280,7 +278,7 @@ func (s *slot) hasAnnounced() bool {
 	return s.announced
 }
 
-// client makes a client that goes through the balancer.
+// client returns a Go client that uses the balancer.
 func (b *balancer) client(t *testing.T) *client.Client {
 	t.Helper()
 	c, err := client.New("http://nodes.example/v1", adminKey, client.WithHTTPClient(&http.Client{Transport: b, Timeout: patience}))
@@ -291,15 +289,15 @@ func (b *balancer) client(t *testing.T) *client.Client {
 }
 
 func (b *balancer) String() string {
-	return fmt.Sprintf("of %d requests %d got no answer, and %d a 5xx", b.sent.Load(), b.lost.Load(), b.refused.Load())
+	return fmt.Sprintf("of %d requests, %d got no response and %d a 5xx", b.sent.Load(), b.lost.Load(), b.refused.Load())
 }
 
 func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
-		defer r.Body.Close() // each attempt has its own
+		defer r.Body.Close() // each attempt sends a copy
 	}
 	for {
-		if response, err := b.pass(r); err != errNoNode {
+		if response, err := b.forward(r); err != errNoNode {
 			return response, err
 		}
 		select {
@@ -310,28 +308,27 @@ func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// errNoNode tells that no node is ready. A machine that stands still for a while does that to all of them: the balancer then
-// waits until one is.
+// errNoNode reports that no node is ready. On a machine that stalls, all probes may fail; the balancer then waits.
 var errNoNode = errors.New("no node is ready")
 
-// pass gives a request to the next node that takes it.
-func (b *balancer) pass(r *http.Request) (*http.Response, error) {
+// forward sends a request to the next node that accepts the connection.
+func (b *balancer) forward(r *http.Request) (*http.Response, error) {
 	err := errNoNode
 	turn := b.turn.Add(1)
 	for i := range uint64(len(b.slots)) {
 		s := b.slots[(turn+i)%uint64(len(b.slots))]
 		at, ready := s.current()
-		if at == nil || !ready && !b.blind {
+		if at == nil || !ready && !b.ignoresReadiness {
 			continue
 		}
 		attempt := r.Clone(r.Context())
 		attempt.URL.Scheme, attempt.URL.Host = at.Scheme, at.Host
 		if r.GetBody != nil {
-			attempt.Body, _ = r.GetBody() // from memory: cannot fail
+			attempt.Body, _ = r.GetBody() // a body in memory, which cannot fail
 		}
 		var response *http.Response
 		if response, err = b.transport.RoundTrip(attempt); isRefusedConnection(err) {
-			continue // nobody opens
+			continue // the node is down
 		}
 		b.sent.Add(1)
 		s.used.Add(1)

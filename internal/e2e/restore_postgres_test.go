@@ -14,8 +14,9 @@ import (
 
 var statements = regexp.MustCompile("(?s)```sql\n(BEGIN;.*?COMMIT;)\n```")
 
-// TestRestoredServer does on PostgreSQL what the manual says for a dump that was restored: no id comes back, and readers are told.
-func TestRestoredServer(t *testing.T) {
+// TestRestoredDumpReusesNoIDs runs the manual's statements for a restored PostgreSQL dump: no ID is used again, and readers of the
+// feed learn that events were lost.
+func TestRestoredDumpReusesNoIDs(t *testing.T) {
 	t.Parallel()
 	manual, err := os.ReadFile("../../docs/operating.md")
 	if err != nil {
@@ -23,7 +24,7 @@ func TestRestoredServer(t *testing.T) {
 	}
 	found := statements.FindSubmatch(manual)
 	if found == nil {
-		t.Fatal("the manual does not say what to do")
+		t.Fatal("docs/operating.md has no SQL transaction for a restored dump")
 	}
 	f := newFolderWithKey(t)
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -32,7 +33,7 @@ func TestRestoredServer(t *testing.T) {
 	p.create(pet{Name: "Rex", Status: "available"})
 	last := lastEvent(t, p)
 	p.stop()
-	before := time.Now().Add(-time.Minute).UnixMicro() // by another clock
+	before := time.Now().Add(-time.Minute).UnixMicro() // the database's clock may differ
 	for range 2 {
 		conn, err := pgx.Connect(t.Context(), database)
 		if err == nil {
@@ -52,13 +53,13 @@ func TestRestoredServer(t *testing.T) {
 		"key":      p.send("POST", "/v1/keys", adminKey, `{"name":"n","scopes":["admin"]}`),
 	} {
 		if id := decode[struct{ ID int64 }](t, made.body).ID; id <= before {
-			t.Errorf("the next %s has the id %d", what, id)
+			t.Errorf("the next %s has the ID %d, want more than %d", what, id, before)
 		}
 	}
 	expectError(t, p.send("GET", fmt.Sprintf("/v1/events?after=%d", last+1), adminKey, ""), 410, "events_expired")
 	p.get(fmt.Sprintf("/v1/events?after=%d", last))
 	if newest := lastEvent(t, p); newest <= before {
-		t.Errorf("the newest event is %d", newest)
+		t.Errorf("the newest event is %d, want more than %d", newest, before)
 	}
 	f.mustRun("check")
 	p.stop()

@@ -15,26 +15,26 @@ import (
 	"time"
 )
 
-// storm is many clients that add animals at once, until the service is gone. Each has its own connection and reads it
-// byte by byte as it were, because here it matters whether a missing answer was cut off or never begun.
+// storm is a write load: many clients add animals at once, until the service ends. Each client uses a raw connection, to tell a
+// truncated response from a missing one.
 type storm struct {
 	program *program
-	name    string // of the storm; every animal's name begins with it
+	name    string // the prefix of the animals' names
 	clients int
-	// After that many animals were acknowledged, end is called, once. It must make the service go away.
+	// When this number of animals was acknowledged, end is called, once. It must end the service.
 	after int64
 	end   func()
 
 	count, ended atomic.Int64
 
 	mu           sync.Mutex
-	sent         map[string]pet // by their names
+	sent         map[string]pet // by name
 	acknowledged []pet
-	cut          int // answers that began and did not end
+	cut          int // the number of truncated responses
 	problems     []error
 }
 
-// run returns when all clients have found that nobody answers any more.
+// run runs the clients. It returns when all of them get no more responses.
 func (s *storm) run() {
 	s.sent = map[string]pet{}
 	var clients sync.WaitGroup
@@ -50,13 +50,14 @@ func (s *storm) run() {
 	clients.Wait()
 }
 
-// errNoAnswer is what a client meets when the service has gone.
-var errNoAnswer = errors.New("no answer")
+// errNoResponse reports that the connection was refused or closed before a response.
+var errNoResponse = errors.New("no response")
 
-// errCut is what a client meets when the service went while it answered.
-var errCut = errors.New("the answer was cut off")
+// errTruncated reports that the connection was closed in the middle of a response.
+var errTruncated = errors.New("the response is truncated")
 
-// client adds animals until there is no answer. It returns an error where that is not as it should be.
+// client adds animals until it gets no response. It returns an error if that happens before end was called, or if a response is
+// wrong.
 func (s *storm) client(i int) error {
 	var w *wire
 	defer func() { w.close() }()
@@ -67,14 +68,14 @@ func (s *storm) client(i int) error {
 		s.mu.Unlock()
 		got, err := s.add(&w, want)
 		switch {
-		case errors.Is(err, errCut):
+		case errors.Is(err, errTruncated):
 			s.mu.Lock()
 			s.cut++
 			s.mu.Unlock()
 			fallthrough
-		case errors.Is(err, errNoAnswer):
+		case errors.Is(err, errNoResponse):
 			if s.ended.Load() == 0 {
-				return fmt.Errorf("before the end: %w", err)
+				return fmt.Errorf("while the service should run: %w", err)
 			}
 			return nil
 		case err != nil:
@@ -90,7 +91,7 @@ func (s *storm) client(i int) error {
 	}
 }
 
-// animal makes one of many that differ in everything that an animal has.
+// animal returns an animal whose category and status depend on n.
 func animal(name string, n int) pet {
 	return pet{
 		Name:       name + " 🐢",
@@ -99,27 +100,27 @@ func animal(name string, n int) pet {
 	}
 }
 
-// add sends one animal and reads what comes back, over a connection that is made where there is none.
+// add sends one animal and returns the one in the response. It connects first if w is nil.
 func (s *storm) add(w **wire, want pet) (got pet, err error) {
 	if *w == nil {
 		if *w, err = dial(s.program); err != nil {
-			return pet{}, errors.Join(errNoAnswer, err)
+			return pet{}, errors.Join(errNoResponse, err)
 		}
 	}
 	body := want.json()
-	(*w).send(postHead(len(body)) + body) // whether it arrived, the answer tells
+	(*w).send(postHead(len(body)) + body) // receive reports a broken connection
 	a, last, err := (*w).receive()
 	if err != nil {
 		return pet{}, err
 	}
 	if a.status != http.StatusCreated {
-		return pet{}, fmt.Errorf("%s got %v", body, a)
+		return pet{}, fmt.Errorf("POST %s: got %v, want 201", body, a)
 	}
 	if err := json.Unmarshal([]byte(a.body), &got); err != nil {
-		return pet{}, fmt.Errorf("%s got %v", body, a)
+		return pet{}, fmt.Errorf("POST %s: got %v, want an animal", body, a)
 	}
 	if want.ID = got.ID; got != want {
-		return pet{}, fmt.Errorf("%+v was answered with %+v", want, got)
+		return pet{}, fmt.Errorf("got the response %+v, want %+v", got, want)
 	}
 	if last {
 		(*w).close()
@@ -128,7 +129,7 @@ func (s *storm) add(w **wire, want pet) (got pet, err error) {
 	return got, nil
 }
 
-// wire is a bare connection to the service.
+// wire is a raw TCP connection to the service.
 type wire struct {
 	conn   net.Conn
 	reader *bufio.Reader
@@ -149,30 +150,30 @@ func (w *wire) close() {
 }
 
 func (w *wire) send(text string) error {
-	w.conn.SetDeadline(time.Now().Add(patience)) // for the answer, too
+	w.conn.SetDeadline(time.Now().Add(patience)) // for the response, too
 	_, err := io.WriteString(w.conn, text)
 	return err
 }
 
-// receive reads one answer, and whether it is the last on this connection. It returns errNoAnswer where not a byte of
-// it came, and errCut where it is not whole.
+// receive reads one response, and whether it is the last on this connection. It returns errNoResponse if not a single byte arrived,
+// and errTruncated if the response is incomplete.
 func (w *wire) receive() (a answer, last bool, err error) {
 	if _, err := w.reader.Peek(1); err != nil {
-		return answer{}, true, errors.Join(errNoAnswer, err)
+		return answer{}, true, errors.Join(errNoResponse, err)
 	}
 	response, err := http.ReadResponse(w.reader, nil)
 	if err != nil {
-		return answer{}, true, errors.Join(errCut, err)
+		return answer{}, true, errors.Join(errTruncated, err)
 	}
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil {
-		return answer{}, true, errors.Join(errCut, err)
+		return answer{}, true, errors.Join(errTruncated, err)
 	}
 	return answer{response.StatusCode, response.Header, string(body)}, response.Close, nil
 }
 
-// postHead is what stands before the body of a new animal.
+// postHead returns the request line and the headers of a request that adds an animal.
 func postHead(length int, fields ...string) string {
 	lines := append([]string{
 		"POST /v1/pets HTTP/1.1",

@@ -11,8 +11,8 @@ import (
 	"animalstore/client"
 )
 
-// begin sends a PATCH but for its last byte, and returns what sends that. It is on its way until then, however long its sender waits.
-func (p *program) begin(path, body string, fields ...string) (connection net.Conn, arrive func()) {
+// startPatch sends a PATCH request except for its last byte, which finish sends. Until then, the request is in flight.
+func (p *program) startPatch(path, body string, fields ...string) (connection net.Conn, finish func()) {
 	p.t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 	if err != nil {
@@ -20,18 +20,18 @@ func (p *program) begin(path, body string, fields ...string) (connection net.Con
 	}
 	p.t.Cleanup(func() { connection.Close() })
 	connection.SetDeadline(time.Now().Add(patience))
-	say := func(text string) {
+	write := func(text string) {
 		p.t.Helper()
 		if _, err := io.WriteString(connection, text); err != nil {
 			p.t.Fatal(err)
 		}
 	}
-	say(fmt.Sprintf("PATCH %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n",
+	write(fmt.Sprintf("PATCH %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: %d\r\n",
 		path, adminKey, len(body)) + strings.Join(append(fields, "\r\n"), "\r\n") + body[:len(body)-1])
-	return connection, func() { say(body[len(body)-1:]) }
+	return connection, func() { write(body[len(body)-1:]) }
 }
 
-// renames are the names that the feed tells of.
+// renames returns the new names in the feed, separated by spaces.
 func (p *program) renames() string {
 	p.t.Helper()
 	var names []string
@@ -45,9 +45,9 @@ func (p *program) renames() string {
 	return strings.Join(names, " ")
 }
 
-// TestLostPatch loses the answer to a change, and the change itself on its way. Asked for again, it is one change, unless the lost
-// one arrives after another: it then undoes that, and the feed tells of both. If-Match is what keeps it from it.
-func TestLostPatch(t *testing.T) {
+// TestRetriedPatchIsAppliedOnce retries a change whose response was lost, and a change whose request is delayed. The retry is no
+// second change. A delayed request that arrives after a later change undoes that, which the feed shows; If-Match prevents it.
+func TestRetriedPatchIsAppliedOnce(t *testing.T) {
 	t.Parallel()
 	for engine, start := range map[string]func(t *testing.T) *program{
 		"file": func(t *testing.T) *program { return newFolderWithKey(t).serve() },
@@ -69,36 +69,36 @@ func TestLostPatch(t *testing.T) {
 			expectRenames := func(want string) {
 				t.Helper()
 				if got := p.renames(); got != want {
-					t.Errorf("the feed tells of %q, want %q", got, want)
+					t.Errorf("the feed has the names %q, want %q", got, want)
 				}
 			}
-			cut, arrive := p.begin("/v1/pets/1", `{"name":"A"}`)
-			arrive()
-			await(t, "the change", func() bool { return p.renames() == "A" })
+			cut, finish := p.startPatch("/v1/pets/1", `{"name":"A"}`)
+			finish()
+			await(t, "the change to be applied", func() bool { return p.renames() == "A" })
 			cut.(*net.TCPConn).SetLinger(0)
-			cut.Close() // without having read the answer
+			cut.Close() // the response is lost
 			first := rename("A")
 			if again := rename("A"); again.body != first.body || again.header.Get("ETag") != first.header.Get("ETag") {
-				t.Errorf("%v, and then %v", first, again)
+				t.Errorf("the repeated PATCH got %v %q, want %v %q", again, again.header.Get("ETag"), first, first.header.Get("ETag"))
 			}
 			expectRenames("A")
 
-			held, arrive := p.begin("/v1/pets/1", `{"name":"B"}`)
-			rename("B") // its sender has given up waiting
+			late, finish := p.startPatch("/v1/pets/1", `{"name":"B"}`)
+			rename("B") // the client retries
 			rename("C")
-			arrive()
-			if answer, err := io.ReadAll(held); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 200 ") {
-				t.Fatalf("%s, %v", answer, err)
+			finish()
+			if response, err := io.ReadAll(late); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 200 ") {
+				t.Fatalf("the late PATCH got %s, %v, want 200", response, err)
 			}
 			expectRenames("A B C B")
 
 			match := "If-Match: " + p.get("/v1/pets?id=1").header.Get("ETag")
-			held, arrive = p.begin("/v1/pets/1", `{"name":"D"}`, match)
+			late, finish = p.startPatch("/v1/pets/1", `{"name":"D"}`, match)
 			rename("D", match)
 			rename("E")
-			arrive()
-			if answer, err := io.ReadAll(held); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 412 ") {
-				t.Fatalf("%s, %v", answer, err)
+			finish()
+			if response, err := io.ReadAll(late); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 412 ") {
+				t.Fatalf("the late PATCH with If-Match got %s, %v, want 412", response, err)
 			}
 			expectRenames("A B C B D E")
 			p.stop()

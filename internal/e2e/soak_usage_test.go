@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// measures are those of a process at rest that must not grow for ever.
-type measures struct{ goroutines, descriptors, heap, resident float64 }
+// resourceUsage is what an idle process uses. A growing number is a leak.
+type resourceUsage struct{ goroutines, descriptors, heap, resident float64 }
 
-func (m measures) String() string {
-	return fmt.Sprintf("%g goroutines, %g descriptors, %.1f MiB in the heap and %.1f MiB resident",
+func (m resourceUsage) String() string {
+	return fmt.Sprintf("%g goroutines, %g descriptors, %.1f MiB of heap, %.1f MiB resident",
 		m.goroutines, m.descriptors, m.heap/(1<<20), m.resident/(1<<20))
 }
 
-// measure reads the metrics of the first node after a collection of what nobody needs any more.
-func (s *soak) measure() (m measures) {
+// usage runs the garbage collector of the first node and reads its metrics.
+func (s *soak) usage() (m resourceUsage) {
 	s.t.Helper()
 	s.nodes[0].get("/debug/pprof/heap?gc=1")
 	s.nodes[0].client.CloseIdleConnections()
@@ -35,17 +35,17 @@ func (s *soak) measure() (m measures) {
 		}
 	}
 	if len(wanted) > 0 {
-		s.t.Fatalf("there is no metric for %v", wanted)
+		s.t.Fatalf("/metrics lacks %v", wanted)
 	}
 	return m
 }
 
-// settled measures a process that has nothing to do any more, when it no longer gives anything back.
-func (s *soak) settled() measures {
+// awaitSteadyUsage returns the usage of the idle first node once its goroutines and descriptors no longer decrease.
+func (s *soak) awaitSteadyUsage() resourceUsage {
 	s.t.Helper()
-	for m := s.measure(); ; {
+	for m := s.usage(); ; {
 		time.Sleep(200 * time.Millisecond)
-		next := s.measure()
+		next := s.usage()
 		if next.goroutines >= m.goroutines && next.descriptors >= m.descriptors {
 			return m
 		}
@@ -53,14 +53,14 @@ func (s *soak) settled() measures {
 	}
 }
 
-// returns waits until a process that has nothing to do is as it was before. It may take its time for it, and keep a little: what
-// it never gives back grows with every request, and there are thousands.
-func (s *soak) returns(before measures) {
+// awaitUsageBack waits until the idle first node uses about as much as before. The tolerance hides no leak: a leak grows with every
+// request, and there are thousands.
+func (s *soak) awaitUsageBack(before resourceUsage) {
 	s.t.Helper()
-	var after measures
-	defer func() { s.t.Logf("at rest, before some load: %v; after it: %v", before, after) }()
-	await(s.t, "goroutines, descriptors and memory to come back", func() bool {
-		after = s.measure()
+	var after resourceUsage
+	defer func() { s.t.Logf("idle before the load: %v; after it: %v", before, after) }()
+	await(s.t, "goroutines, descriptors and memory to be released", func() bool {
+		after = s.usage()
 		return after.goroutines <= before.goroutines+10 && after.descriptors <= before.descriptors+10 &&
 			after.heap <= before.heap+16<<20 && after.resident <= before.resident+256<<20
 	})
