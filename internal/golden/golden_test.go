@@ -1,8 +1,8 @@
-// Package golden compares what users see of the program with golden files: the responses of the HTTP API, the help texts, the names
-// of the metrics, and the schemas of both databases. It tests the real binary from outside, over HTTP and on the command line, so
-// only a change that users would notice makes it fail.
+// Package golden freezes what users see of the program: the responses of the HTTP API, the help texts, the names of
+// the metrics, and the schemas of both databases. It builds the real binary and uses it over HTTP and on the command
+// line, so that only a change that users would notice can break it.
 //
-// The golden files are in testdata. After an intended change, rewrite them and review the difference:
+// The expected results are the files in testdata. After an intended change, rewrite them and review the difference:
 //
 //	go test ./internal/golden -update
 package golden
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-var buildDir string // contains the binary
+var buildDir string // the directory of the binary
 
 // binary builds the program, once, and returns its path.
 func binary(t *testing.T) string {
@@ -86,13 +86,12 @@ type engine struct {
 	open func(t *testing.T) string
 }
 
-// engines are the two kinds of databases.
 var engines = []engine{
 	{"sqlite", func(t *testing.T) string { return filepath.Join(t.TempDir(), "animalstore.db") }},
 	{"postgres", func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) }},
 }
 
-// environment returns the environment of the tests with the given settings of the program, and no others.
+// environment returns the environment of the tests, with the given settings of the program instead of its own.
 func environment(settings ...string) []string {
 	environment := slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "ANIMALSTORE_") || strings.HasPrefix(variable, "COLUMNS=")
@@ -100,7 +99,7 @@ func environment(settings ...string) []string {
 	return append(append(environment, "GORACE=atexit_sleep_ms=0"), settings...)
 }
 
-// check compares a result with a golden file. With -update it writes the file instead.
+// check compares a result with a golden file, or writes that file.
 func check(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", filepath.FromSlash(name))
@@ -147,17 +146,17 @@ func checkFiles(t *testing.T, folder string, want []string) {
 		}
 		path := filepath.Join("testdata", folder, entry.Name())
 		if !*update {
-			t.Errorf("no test uses %s", path)
+			t.Errorf("%s belongs to no test", path)
 		} else if err := os.Remove(path); err != nil {
 			t.Error(err)
 		}
 	}
 }
 
-// await polls until the condition holds, and fails after a timeout. what names the condition.
-func await(t *testing.T, what string, condition func() bool) {
+// waitFor polls until a condition holds.
+func waitFor(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !condition(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitLimit); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited %s for %s", waitLimit, what)
 		}

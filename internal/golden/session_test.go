@@ -15,11 +15,11 @@ import (
 	"testing"
 )
 
-// host is the Host header of all requests, so that no URL in a response depends on the port.
+// host is the Host header of every request, so that no URL in a response depends on the port.
 const host = "animals.example"
 
-// session sends requests to a running service and writes a transcript, in which placeholders replace everything that varies from
-// run to run.
+// session sends requests to a running service and records a transcript, in which placeholders replace everything
+// that varies from run to run.
 type session struct {
 	*testing.T
 	database string
@@ -27,29 +27,29 @@ type session struct {
 	client *http.Client
 	key    string // sent with every request, unless it is ""
 
-	text         strings.Builder
-	placeholders []placeholder
-	counts       map[string]int    // the number of placeholders, by kind
-	lengths      map[string]string // the Content-Length in the transcript of the last response, by path
+	transcript   strings.Builder
+	placeholders []placeholder     // in the order in which they were added
+	counts       map[string]int    // number of placeholders by kind
+	lengths      map[string]string // by path: the Content-Length of the last response in the transcript
 }
 
 type placeholder struct{ raw, text string }
 
-// httpResponse is a response with its complete body.
-type httpResponse struct {
+// recordedResponse is the answer to a request, as it came.
+type recordedResponse struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// newSession starts the service for an area.
+// newSession starts the service for a session.
 func newSession(t *testing.T, engine engine, a area) *session {
 	t.Helper()
 	s := &session{T: t, database: engine.open(t), key: adminKey, counts: map[string]int{}, lengths: map[string]string{},
 		client: &http.Client{Timeout: waitLimit, Transport: &http.Transport{DisableCompression: true},
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	t.Cleanup(s.client.CloseIdleConnections)
-	s.addPlaceholder(adminKey, "{configured key}")
+	s.setPlaceholder(adminKey, "{configured key}")
 	var variables []string
 	if a.unconfigured {
 		s.key = ""
@@ -63,11 +63,11 @@ func newSession(t *testing.T, engine engine, a area) *session {
 	return s
 }
 
-// section starts a section of the transcript.
-func (s *session) section(text string) { fmt.Fprintf(&s.text, "### %s\n\n", text) }
+// title starts a section of the transcript.
+func (s *session) title(text string) { fmt.Fprintf(&s.transcript, "### %s\n\n", text) }
 
-// addPlaceholder adds a placeholder for a text that varies.
-func (s *session) addPlaceholder(raw, text string) {
+// setPlaceholder replaces a text with a placeholder in the transcript.
+func (s *session) setPlaceholder(raw, text string) {
 	s.placeholders = append(s.placeholders, placeholder{raw, text})
 }
 
@@ -75,25 +75,25 @@ func (s *session) hasPlaceholder(raw string) bool {
 	return slices.ContainsFunc(s.placeholders, func(p placeholder) bool { return p.raw == raw })
 }
 
-// addNumbered adds a placeholder with the next number of its kind, such as {key 2}, unless the text has a placeholder.
-func (s *session) addNumbered(raw, kind string) {
+// numberPlaceholder replaces a text with a numbered placeholder, unless it already has one.
+func (s *session) numberPlaceholder(raw, kind string) {
 	if !s.hasPlaceholder(raw) {
 		s.counts[kind]++
-		s.addPlaceholder(raw, fmt.Sprintf("{%s %d}", kind, s.counts[kind]))
+		s.setPlaceholder(raw, fmt.Sprintf("{%s %d}", kind, s.counts[kind]))
 	}
 }
 
-// send sends a request, and writes it and its response to the transcript. Fields are headers, "Name: value"; one without a value
-// removes a default header.
-func (s *session) send(method, target, body string, fields ...string) httpResponse {
+// send sends a request and records it with its response. Fields are header fields, "Name: value"; one without a
+// value removes a default header.
+func (s *session) send(method, target, body string, fields ...string) recordedResponse {
 	s.Helper()
 	a := s.do(method, target, body, true, fields...)
 	s.writeResponse(method, target, a)
 	return a
 }
 
-// do sends a request, and writes it to the transcript if write is set. It does not write the response.
-func (s *session) do(method, target, body string, write bool, fields ...string) httpResponse {
+// do sends a request, and records it if write is set. It does not record the response.
+func (s *session) do(method, target, body string, write bool, fields ...string) recordedResponse {
 	s.Helper()
 	response := s.open(method, target, body, write, fields...)
 	defer response.Body.Close()
@@ -101,7 +101,7 @@ func (s *session) do(method, target, body string, write bool, fields ...string) 
 	if err != nil {
 		s.Fatalf("%s %s: %v", method, target, err)
 	}
-	return httpResponse{response.StatusCode, header(response), string(content)}
+	return recordedResponse{response.StatusCode, header(response), string(content)}
 }
 
 func (s *session) open(method, target, body string, write bool, fields ...string) *http.Response {
@@ -126,7 +126,7 @@ func (s *session) open(method, target, body string, write bool, fields ...string
 		}
 	}
 	if write {
-		fmt.Fprintf(&s.text, ">>> %s %s\n", method, s.normalize(target))
+		fmt.Fprintf(&s.transcript, ">>> %s %s\n", method, s.normalize(target))
 		s.writeHeader(request.Header)
 		if len(body) > 2000 {
 			body = fmt.Sprintf("{%d bytes}", len(body))
@@ -140,7 +140,7 @@ func (s *session) open(method, target, body string, write bool, fields ...string
 	return response
 }
 
-// header returns all headers of a response, including those that net/http stores elsewhere.
+// header returns all header fields of a response, including those that net/http removes from the header.
 func header(response *http.Response) http.Header {
 	header := response.Header.Clone()
 	if response.Close {
@@ -152,22 +152,22 @@ func header(response *http.Response) http.Header {
 	return header
 }
 
-func (s *session) writeResponse(method, target string, a httpResponse) {
-	s.findPlaceholders(a.body)
+func (s *session) writeResponse(method, target string, a recordedResponse) {
+	s.addPlaceholders(a.body)
 	body := s.normalize(a.body)
 	header := a.header.Clone()
 	document := method == http.MethodGet && a.status == http.StatusOK &&
-		(strings.HasPrefix(target, "/v1/openapi.") || strings.HasPrefix(target, "/docs")) // TestOpenAPIDocumentIsUnchanged covers the former
+		(strings.HasPrefix(target, "/v1/openapi.") || strings.HasPrefix(target, "/docs")) // TestOpenAPI freezes one; the others are prose
 	if document {
 		body = "{a document}\n"
 	}
-	if body != a.body { // then its length and its ETag vary, too
+	if body != a.body { // its length and hash vary
 		if header.Get("Content-Length") == strconv.Itoa(len(a.body)) {
 			header.Set("Content-Length", "{length}")
 			s.lengths[target] = "{length}"
 		}
 		if tag := header.Get("ETag"); tag != "" {
-			s.addNumbered(tag, "etag")
+			s.numberPlaceholder(tag, "etag")
 		}
 	}
 	if length := s.lengths[target]; method == http.MethodHead && length != "" {
@@ -190,7 +190,7 @@ func (s *session) writeHeader(header http.Header) {
 			case "User-Agent":
 				value = userAgent.ReplaceAllString(value, "animalstore/{version}")
 			}
-			fmt.Fprintf(&s.text, "%s: %s\n", name, s.normalize(value))
+			fmt.Fprintf(&s.transcript, "%s: %s\n", name, s.normalize(value))
 		}
 	}
 }
@@ -215,26 +215,26 @@ var (
 	msPattern     = regexp.MustCompile(`"durationMs":[0-9]+`)
 )
 
-// findPlaceholders adds a placeholder for every key, webhook secret and test message ID in a body.
-func (s *session) findPlaceholders(body string) {
+// addPlaceholders gives every key, secret and test message in a body a placeholder.
+func (s *session) addPlaceholders(body string) {
 	for _, key := range keyPattern.FindAllString(body, -1) {
-		s.addNumbered(key, "key")
+		s.numberPlaceholder(key, "key")
 		if hint := `"hint":"` + key[len(key)-4:] + `"`; !s.hasPlaceholder(hint) {
-			s.addPlaceholder(hint, `"hint":"{the end of `+strings.Trim(s.normalize(key), "{}")+`}"`)
+			s.setPlaceholder(hint, `"hint":"{the end of `+strings.Trim(s.normalize(key), "{}")+`}"`)
 		}
 	}
 	for _, secret := range secretPattern.FindAllString(body, -1) {
-		s.addNumbered(secret, "secret")
+		s.numberPlaceholder(secret, "secret")
 	}
 	for _, test := range testPattern.FindAllString(body, -1) {
-		s.addNumbered(test, "test")
+		s.numberPlaceholder(test, "test")
 	}
 }
 
 // normalize replaces everything that varies with placeholders.
 func (s *session) normalize(text string) string {
-	for _, p := range s.placeholders {
-		text = strings.ReplaceAll(text, p.raw, p.text)
+	for _, name := range s.placeholders {
+		text = strings.ReplaceAll(text, name.raw, name.text)
 	}
 	text = timePattern.ReplaceAllString(text, `"{time}"`)
 	return msPattern.ReplaceAllString(text, `"durationMs":{ms}`)
@@ -242,7 +242,7 @@ func (s *session) normalize(text string) string {
 
 var nextLink = regexp.MustCompile(`<(?:http://` + regexp.QuoteMeta(host) + `)?([^>]*)>; rel="next"`)
 
-// pages sends requests for all pages of a list, beginning with the given one.
+// pages gets a page of a list and all that follow.
 func (s *session) pages(target string) {
 	s.Helper()
 	for range 20 {
@@ -252,20 +252,20 @@ func (s *session) pages(target string) {
 		}
 		target = next[1]
 	}
-	s.Fatal("the list has more than 20 pages")
+	s.Fatal("the pages do not end")
 }
 
-// getConditionally sends a GET request, the same one with If-None-Match, and a HEAD request.
-func (s *session) getConditionally(target string) {
+// getAndRevalidate sends a GET, a GET with the ETag of the response, and a HEAD.
+func (s *session) getAndRevalidate(target string) {
 	s.Helper()
 	tag := s.send("GET", target, "").header.Get("ETag")
 	s.send("GET", target, "", "If-None-Match: "+tag)
 	s.send("HEAD", target, "")
 }
 
-// stream opens an event stream and writes its first n events to the transcript. Before the last of them, it calls onBacklog, which
-// causes new events.
-func (s *session) stream(target string, n int, onBacklog func(), fields ...string) {
+// stream opens an event stream and records it until n events have arrived. It calls then, if not nil, before the
+// last one, to cause it.
+func (s *session) stream(target string, n int, then func(), fields ...string) {
 	s.Helper()
 	response := s.open("GET", target, "", true, append(fields, "Accept: text/event-stream")...)
 	defer response.Body.Close()
@@ -274,19 +274,19 @@ func (s *session) stream(target string, n int, onBacklog func(), fields ...strin
 	lines.Buffer(nil, 1<<20)
 	for seen := 0; seen < n; {
 		if !lines.Scan() {
-			s.Fatalf("the stream ended after %d events, want %d: %v", seen, n, lines.Err())
+			s.Fatalf("the stream ended: %v", lines.Err())
 		}
 		line := lines.Text()
 		fmt.Fprintln(&body, line)
 		if strings.HasPrefix(line, "data:") {
 			seen++
-			if seen == n-1 && onBacklog != nil {
-				onBacklog()
-				onBacklog = nil
+			if seen == n-1 && then != nil {
+				then()
+				then = nil
 			}
 		}
 	}
-	s.writeResponse("GET", target, httpResponse{response.StatusCode, header(response), body.String()})
+	s.writeResponse("GET", target, recordedResponse{response.StatusCode, header(response), body.String()})
 }
 
 // decode decodes a JSON body.

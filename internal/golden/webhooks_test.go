@@ -11,7 +11,7 @@ import (
 	"sync"
 )
 
-// receiver is a partner's webhook endpoint. It responds with 410 below /gone.
+// receiver is a webhook endpoint. It responds with 410 to paths that start with /gone, and with 200 to others.
 type receiver struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -27,7 +27,7 @@ func newReceiver(s *session) *receiver {
 	r := &receiver{}
 	r.Server = httptest.NewServer(r)
 	s.Cleanup(r.Close)
-	s.addPlaceholder(r.URL, "http://{receiver}")
+	s.setPlaceholder(r.URL, "http://{receiver}")
 	return r
 }
 
@@ -47,8 +47,8 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 
 var signature = regexp.MustCompile(`v1,[A-Za-z0-9+/]{43}=`)
 
-// write waits for n messages and writes them to the transcript, sorted, because they may arrive in any order.
-func (r *receiver) write(s *session, n int) {
+// writeMessages waits for n messages and records them, in an order that does not depend on their arrival.
+func (r *receiver) writeMessages(s *session, n int) {
 	s.Helper()
 	waitFor(s.T, fmt.Sprintf("%d messages", n), func() bool {
 		r.mu.Lock()
@@ -59,7 +59,7 @@ func (r *receiver) write(s *session, n int) {
 	defer r.mu.Unlock()
 	var texts []string
 	for _, m := range r.messages {
-		s.findPlaceholders(m.body)
+		s.addPlaceholders(m.body)
 		header := m.request.Header.Clone()
 		header.Set("Webhook-Timestamp", "{seconds}")
 		header.Set("Webhook-Signature", signature.ReplaceAllString(header.Get("Webhook-Signature"), "{signature}"))
@@ -69,9 +69,9 @@ func (r *receiver) write(s *session, n int) {
 		fmt.Fprintf(&s.transcript, "!!! %s %s\n", m.request.Method, m.request.URL)
 		s.writeHeader(header)
 		s.writeBody(s.normalize(m.body))
-		texts = append(texts, s.text.String())
-		s.text.Reset()
-		s.text.WriteString(before)
+		texts = append(texts, s.transcript.String())
+		s.transcript.Reset()
+		s.transcript.WriteString(before)
 	}
 	slices.Sort(texts)
 	for _, text := range texts {
@@ -80,10 +80,10 @@ func (r *receiver) write(s *session, n int) {
 	r.messages = nil
 }
 
-// awaitDeliveries waits until a webhook has n deliveries, none of them pending.
-func awaitDeliveries(s *session, path string, n int) {
+// waitForDeliveries waits until a webhook has n deliveries and none of them is pending.
+func waitForDeliveries(s *session, path string, n int) {
 	s.Helper()
-	await(s.T, fmt.Sprintf("%d finished deliveries", n), func() bool {
+	waitFor(s.T, "the deliveries", func() bool {
 		body := s.do("GET", path+"/deliveries", "", false).body
 		return len(decode[[]any](s, body)) == n && !strings.Contains(body, `"status":"pending"`)
 	})
@@ -91,7 +91,7 @@ func awaitDeliveries(s *session, path string, n int) {
 
 func webhooks(s *session) {
 	r := newReceiver(s)
-	s.section("Add webhooks")
+	s.title("Add webhooks")
 	s.send("POST", "/v1/webhooks", fmt.Sprintf(`{"url":"%s/hook","types":["pet.updated","pet.created"]}`, r.URL))
 	s.send("POST", "/v1/webhooks", fmt.Sprintf(`{"url":"%s/gone","types":["pet.deleted"]}`, r.URL), `Idempotency-Key: "one"`)
 	s.send("POST", "/v1/webhooks", fmt.Sprintf(`{"url":"%s/gone","types":["pet.deleted"]}`, r.URL), `Idempotency-Key: "one"`)
@@ -100,67 +100,67 @@ func webhooks(s *session) {
 	s.send("POST", "/v1/webhooks", `{"url":"ftp://example.com/"}`)
 	s.send("POST", "/v1/webhooks", `{"url":"https://name:password@example.com/"}`)
 	s.send("POST", "/v1/webhooks", `{"url":"https://example.com/","types":["pet.eaten"]}`)
-	s.section("Messages")
+	s.title("Messages")
 	s.send("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`)
-	awaitDeliveries(s, "/v1/webhooks/1", 1)
+	waitForDeliveries(s, "/v1/webhooks/1", 1)
 	s.send("PATCH", "/v1/pets/1", `{"name":"Rexina"}`, mergePatch)
-	awaitDeliveries(s, "/v1/webhooks/1", 2)
-	r.write(s, 2)
+	waitForDeliveries(s, "/v1/webhooks/1", 2)
+	r.writeMessages(s, 2)
 	s.pages("/v1/webhooks/1/deliveries?limit=1")
-	s.getConditionally("/v1/webhooks/1/deliveries")
+	s.getAndRevalidate("/v1/webhooks/1/deliveries")
 	s.send("GET", "/v1/webhooks/1/deliveries?status=succeeded&limit=1", "")
 	s.send("GET", "/v1/webhooks/1/deliveries?status=failed", "")
 	s.send("GET", "/v1/webhooks/1/deliveries?status=lost", "")
 	s.send("GET", "/v1/webhooks/77/deliveries", "")
-	s.section("Again")
+	s.title("Again")
 	s.send("POST", "/v1/webhooks/1/deliveries/1/redeliver", "")
-	awaitDeliveries(s, "/v1/webhooks/1", 3)
-	r.write(s, 1)
+	waitForDeliveries(s, "/v1/webhooks/1", 3)
+	r.writeMessages(s, 1)
 	s.send("GET", "/v1/webhooks/1/deliveries?limit=1", "")
 	s.send("POST", "/v1/webhooks/1/deliveries/77/redeliver", "")
 	s.send("POST", "/v1/webhooks/77/deliveries/1/redeliver", "")
-	s.section("An address that is gone")
+	s.title("An address that is gone")
 	s.send("DELETE", "/v1/pets/1", "")
-	await(s.T, "the webhook to be disabled", func() bool {
+	waitFor(s.T, "the webhook to be disabled", func() bool {
 		return strings.Contains(s.do("GET", "/v1/webhooks/2", "", false).body, `"enabled":false`)
 	})
 	r.writeMessages(s, 1)
 	s.send("GET", "/v1/webhooks/2", "")
 	s.send("GET", "/v1/webhooks/2/deliveries", "")
-	s.section("A test")
+	s.title("A test")
 	s.send("POST", "/v1/webhooks/3/test", "", `Idempotency-Key: "two"`)
-	awaitDeliveries(s, "/v1/webhooks/3", 1)
+	waitForDeliveries(s, "/v1/webhooks/3", 1)
 	s.send("POST", "/v1/webhooks/3/test", "", `Idempotency-Key: "two"`)
 	r.writeMessages(s, 1)
 	s.send("GET", "/v1/webhooks/3/deliveries", "")
 	s.send("POST", "/v1/webhooks/77/test", "")
-	s.section("Change the secret")
+	s.title("Change the secret")
 	s.send("POST", "/v1/webhooks/3/rotate", `{"overlapSeconds":3600}`)
 	s.send("POST", "/v1/webhooks/3/test", "")
-	awaitDeliveries(s, "/v1/webhooks/3", 2)
-	r.write(s, 1)
+	waitForDeliveries(s, "/v1/webhooks/3", 2)
+	r.writeMessages(s, 1)
 	s.send("POST", "/v1/webhooks/3/rotate", "", `Idempotency-Key: "three"`)
 	s.send("POST", "/v1/webhooks/3/rotate", "", `Idempotency-Key: "three"`)
 	s.send("POST", "/v1/webhooks/3/rotate", `{"overlapSeconds":2592001}`)
 	s.send("POST", "/v1/webhooks/77/rotate", "")
-	s.section("Show them")
+	s.title("Show them")
 	s.pages("/v1/webhooks?limit=2")
-	s.getConditionally("/v1/webhooks")
-	s.getConditionally("/v1/webhooks/3")
+	s.getAndRevalidate("/v1/webhooks")
+	s.getAndRevalidate("/v1/webhooks/3")
 	s.send("GET", "/v1/webhooks/77", "")
-	s.section("Change them")
+	s.title("Change them")
 	tag := s.send("GET", "/v1/webhooks/3", "").header.Get("ETag")
 	s.send("PATCH", "/v1/webhooks/3", `{"url":"https://example.com/hook","types":null}`, mergePatch, "If-Match: "+tag)
 	s.send("PATCH", "/v1/webhooks/3", `{"types":["key.created"]}`, mergePatch, "If-Match: "+tag)
 	s.send("PATCH", "/v1/webhooks/3", `{"enabled":false,"types":["key.created"]}`)
 	s.send("PATCH", "/v1/webhooks/3", `{"enabled":"no"}`, mergePatch)
 	s.send("PATCH", "/v1/webhooks/77", `{}`, mergePatch)
-	s.section("Remove them")
+	s.title("Remove them")
 	s.send("DELETE", "/v1/webhooks/3", "", "If-Match: "+tag)
 	s.send("DELETE", "/v1/webhooks/3", "")
 	s.send("DELETE", "/v1/webhooks/3", "")
 	s.send("GET", "/v1/events?type=webhook.created&type=webhook.updated&type=webhook.deleted", "")
-	s.section("Methods")
+	s.title("Methods")
 	for _, path := range []string{"/webhooks", "/webhooks/1", "/webhooks/1/rotate", "/webhooks/1/test", "/webhooks/1/deliveries", "/webhooks/1/deliveries/1/redeliver"} {
 		s.send("OPTIONS", "/v1"+path, "")
 	}
