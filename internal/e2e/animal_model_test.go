@@ -22,11 +22,11 @@ type step struct {
 type stepKind string
 
 const (
-	place  stepKind = "place"  // place an order
-	move   stepKind = "move"   // change the status of an order
-	set    stepKind = "set"    // change the animal's status directly
-	look   stepKind = "look"   // read the animal's status
-	newest stepKind = "newest" // read the newest order of the animal
+	placeOrder      stepKind = "place"  // place an order
+	moveOrder       stepKind = "move"   // change the status of an order
+	setStatus       stepKind = "set"    // change the animal's status directly
+	readStatus      stepKind = "look"   // read the animal's status
+	readNewestOrder stepKind = "newest" // read the newest order of the animal
 )
 
 // outcome is the response to a step: the order and its status, the animal's status, or an error code.
@@ -48,14 +48,14 @@ type animalState struct {
 // after returns the outcome that a step must have in this state, and the state that follows.
 func (s animalState) after(in step) (outcome, animalState) {
 	switch in.kind {
-	case place:
+	case placeOrder:
 		if s.status != "available" {
 			return outcome{code: "pet_not_available"}, s
 		}
 		return outcome{order: in.order, status: "placed"}, animalState{"pending", fmt.Sprintf("%s %d=placed", s.orders, in.order)}
-	case move:
+	case moveOrder:
 		return s.afterMove(in)
-	case set:
+	case setStatus:
 		_, last := s.newest()
 		switch {
 		case in.to == s.status:
@@ -66,7 +66,7 @@ func (s animalState) after(in step) (outcome, animalState) {
 			return outcome{code: "pet_has_open_order"}, s
 		}
 		return outcome{status: in.to}, animalState{in.to, s.orders}
-	case look:
+	case readStatus:
 		return outcome{status: s.status}, s
 	default:
 		order, status := s.newest()
@@ -137,9 +137,9 @@ func TestAnimalModelAcceptsLegalHistoriesOnly(t *testing.T) {
 	placed := func(n int) outcome { return outcome{order: n, status: "placed"} }
 	notAvailable := outcome{code: "pet_not_available"}
 	petStatus := func(status string) outcome { return outcome{status: status} }
-	order := func(n int) step { return step{kind: place, order: n} }
-	moveOrder := func(n int, status string) step { return step{kind: move, order: n, to: status} }
-	readStatus := step{kind: look}
+	order := func(n int) step { return step{kind: placeOrder, order: n} }
+	moved := func(n int, status string) step { return step{kind: moveOrder, order: n, to: status} }
+	read := step{kind: readStatus}
 
 	for name, test := range map[string]struct {
 		legal   bool
@@ -149,37 +149,37 @@ func TestAnimalModelAcceptsLegalHistoriesOnly(t *testing.T) {
 		"both of two concurrent orders": {false, []porcupine.Operation{
 			op(0, 10, order(1), placed(1)), op(1, 9, order(2), placed(2))}},
 		"both of two, in two animals": {true, []porcupine.Operation{
-			op(0, 10, order(1), placed(1)), op(1, 9, step{kind: place, pet: 1, order: 2}, placed(2))}},
+			op(0, 10, order(1), placed(1)), op(1, 9, step{kind: placeOrder, pet: 1, order: 2}, placed(2))}},
 		"two, one cancelled between": {true, []porcupine.Operation{
-			op(0, 1, order(1), placed(1)), op(2, 5, moveOrder(1, "cancelled"), outcome{order: 1, status: "cancelled"}), op(3, 4, order(2), placed(2))}},
+			op(0, 1, order(1), placed(1)), op(2, 5, moved(1, "cancelled"), outcome{order: 1, status: "cancelled"}), op(3, 4, order(2), placed(2))}},
 		"two, one cancelled later": {false, []porcupine.Operation{
-			op(0, 1, order(1), placed(1)), op(2, 3, order(2), placed(2)), op(4, 5, moveOrder(1, "cancelled"), outcome{order: 1, status: "cancelled"})}},
+			op(0, 1, order(1), placed(1)), op(2, 3, order(2), placed(2)), op(4, 5, moved(1, "cancelled"), outcome{order: 1, status: "cancelled"})}},
 		"none gets a free one":                  {false, []porcupine.Operation{op(0, 1, order(1), notAvailable)}},
-		"a read during a change":                {true, []porcupine.Operation{op(0, 9, order(1), placed(1)), op(1, 2, readStatus, petStatus("pending")), op(3, 4, readStatus, petStatus("pending"))}},
-		"a read of an older state":              {false, []porcupine.Operation{op(0, 9, order(1), placed(1)), op(1, 2, readStatus, petStatus("pending")), op(3, 4, readStatus, petStatus("available"))}},
-		"a stale read":                          {false, []porcupine.Operation{op(0, 1, order(1), placed(1)), op(2, 3, readStatus, petStatus("available"))}},
-		"a lost order that took effect":         {true, []porcupine.Operation{op(0, end, order(1), unknown), op(2, 3, readStatus, petStatus("pending"))}},
-		"a lost order that did not take effect": {true, []porcupine.Operation{op(0, end, order(1), unknown), op(2, 3, readStatus, petStatus("available"))}},
+		"a read during a change":                {true, []porcupine.Operation{op(0, 9, order(1), placed(1)), op(1, 2, read, petStatus("pending")), op(3, 4, read, petStatus("pending"))}},
+		"a read of an older state":              {false, []porcupine.Operation{op(0, 9, order(1), placed(1)), op(1, 2, read, petStatus("pending")), op(3, 4, read, petStatus("available"))}},
+		"a stale read":                          {false, []porcupine.Operation{op(0, 1, order(1), placed(1)), op(2, 3, read, petStatus("available"))}},
+		"a lost order that took effect":         {true, []porcupine.Operation{op(0, end, order(1), unknown), op(2, 3, read, petStatus("pending"))}},
+		"a lost order that did not take effect": {true, []porcupine.Operation{op(0, end, order(1), unknown), op(2, 3, read, petStatus("available"))}},
 		"a lost order that disappears": {false, []porcupine.Operation{
-			op(0, end, order(1), unknown), op(2, 3, readStatus, petStatus("pending")), op(4, 5, readStatus, petStatus("available"))}},
+			op(0, end, order(1), unknown), op(2, 3, read, petStatus("pending")), op(4, 5, read, petStatus("available"))}},
 		"a lost order seen before its request": {false, []porcupine.Operation{
-			op(0, 1, readStatus, petStatus("pending")), op(2, end, order(1), unknown)}},
+			op(0, 1, read, petStatus("pending")), op(2, end, order(1), unknown)}},
 		"a lost order that takes effect twice": {false, []porcupine.Operation{
-			op(0, end, order(1), unknown), op(2, 3, step{kind: newest}, placed(1)),
-			op(4, 5, moveOrder(1, "cancelled"), outcome{order: 1, status: "cancelled"}), op(6, 7, readStatus, petStatus("pending"))}},
+			op(0, end, order(1), unknown), op(2, 3, step{kind: readNewestOrder}, placed(1)),
+			op(4, 5, moved(1, "cancelled"), outcome{order: 1, status: "cancelled"}), op(6, 7, read, petStatus("pending"))}},
 		"sold": {true, []porcupine.Operation{
-			op(0, 1, order(1), placed(1)), op(2, 3, moveOrder(1, "delivered"), outcome{code: "invalid_transition"}),
-			op(4, 5, moveOrder(1, "approved"), outcome{order: 1, status: "approved"}),
-			op(6, 7, step{kind: set, to: "available"}, outcome{code: "pet_has_open_order"}),
-			op(8, 9, moveOrder(1, "delivered"), outcome{order: 1, status: "delivered"}), op(10, 11, readStatus, petStatus("sold")),
-			op(12, 13, step{kind: set, to: "pending"}, outcome{code: "invalid_transition"}),
-			op(14, 15, step{kind: set, to: "available"}, petStatus("available")), op(16, 17, order(2), placed(2)),
-			op(18, 19, step{kind: newest}, placed(2)), op(20, 21, moveOrder(1, "cancelled"), outcome{code: "invalid_transition"})}},
+			op(0, 1, order(1), placed(1)), op(2, 3, moved(1, "delivered"), outcome{code: "invalid_transition"}),
+			op(4, 5, moved(1, "approved"), outcome{order: 1, status: "approved"}),
+			op(6, 7, step{kind: setStatus, to: "available"}, outcome{code: "pet_has_open_order"}),
+			op(8, 9, moved(1, "delivered"), outcome{order: 1, status: "delivered"}), op(10, 11, read, petStatus("sold")),
+			op(12, 13, step{kind: setStatus, to: "pending"}, outcome{code: "invalid_transition"}),
+			op(14, 15, step{kind: setStatus, to: "available"}, petStatus("available")), op(16, 17, order(2), placed(2)),
+			op(18, 19, step{kind: readNewestOrder}, placed(2)), op(20, 21, moved(1, "cancelled"), outcome{code: "invalid_transition"})}},
 		"ordered again after delivery": {false, []porcupine.Operation{
-			op(0, 1, order(1), placed(1)), op(2, 3, moveOrder(1, "approved"), outcome{order: 1, status: "approved"}),
-			op(4, 5, moveOrder(1, "delivered"), outcome{order: 1, status: "delivered"}), op(6, 7, order(2), placed(2))}},
+			op(0, 1, order(1), placed(1)), op(2, 3, moved(1, "approved"), outcome{order: 1, status: "approved"}),
+			op(4, 5, moved(1, "delivered"), outcome{order: 1, status: "delivered"}), op(6, 7, order(2), placed(2))}},
 		"status set despite an open order": {false, []porcupine.Operation{
-			op(0, 1, order(1), placed(1)), op(2, 3, step{kind: set, to: "available"}, petStatus("available"))}},
+			op(0, 1, order(1), placed(1)), op(2, 3, step{kind: setStatus, to: "available"}, petStatus("available"))}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := porcupine.Illegal

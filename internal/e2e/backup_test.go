@@ -29,7 +29,7 @@ func TestBackupUnderLoadHasEveryAcknowledgedAnimal(t *testing.T) {
 	f := newFolderWithKey(t)
 	p := f.serve()
 	var ledgers []*ledger
-	s := &storm{program: p, name: "storm", clients: 8, after: 3000, end: func() { p.signal(syscall.SIGTERM) }}
+	s := &writeLoad{program: p, name: "storm", clients: 8, after: 3000, end: func() { p.signal(syscall.SIGTERM) }}
 	var backing sync.WaitGroup
 	backing.Go(func() {
 		for i := 0; s.ended.Load() == 0; i++ {
@@ -104,7 +104,7 @@ func TestBackupRestoreAndCheckRefuseBadArguments(t *testing.T) {
 	expectRefusal(t, f.run("restore", "missing.db"), 1, "missing.db", "no such file")
 	f.write("letter.txt", strings.Repeat("Dear aunt,\n", 500))
 	expectRefusal(t, f.run("restore", "letter.txt"), 1, "letter.txt", "not a database")
-	f.makeDatabase("songs.db", "CREATE TABLE songs (title TEXT)")
+	f.execSQL("songs.db", "CREATE TABLE songs (title TEXT)")
 	expectRefusal(t, f.run("restore", "songs.db"), 1, "songs.db", "another program")
 	f.write("empty.db", "")
 	expectRefusal(t, f.run("restore", "empty.db"), 1, "no store in it")
@@ -127,7 +127,7 @@ func TestBackupRestoreAndCheckRefuseBadArguments(t *testing.T) {
 	other.stop()
 
 	// An inconsistent backup is reported and restored only with --force; a damaged backup is never restored.
-	f.makeDatabase("b.db", "UPDATE inventory SET n = 5")
+	f.execSQL("b.db", "UPDATE inventory SET n = 5")
 	r := f.run("restore", "--database", "new.db", "b.db")
 	if r.code != 1 || !strings.Contains(r.stderr, "inventory sold: counted 5, found 0\n") || !strings.Contains(r.stderr, "breaks rules") {
 		t.Errorf("restore of an inconsistent backup: got %v, want exit code 1 and the finding", r)
@@ -154,7 +154,7 @@ func TestInterruptedBackupLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	f.serve("--demo").stop()
-	f.makeDatabase("animalstore.db", `
+	f.execSQL("animalstore.db", `
 		WITH RECURSIVE counted (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < 50000)
 		INSERT INTO events (at, type, subject, actor, data) SELECT 1, 'pet.updated', 'pets/0', 'system', '{}' FROM counted`)
 	for interrupted := 0; interrupted < 3; {

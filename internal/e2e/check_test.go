@@ -15,7 +15,7 @@ func TestCheckWorksWhileServiceWrites(t *testing.T) {
 		f := newFolderWithKey(t)
 		f.variables = append(f.variables, "ANIMALSTORE_DATABASE="+database)
 		p := f.serve("--demo")
-		s := &storm{program: p, name: "storm", clients: 4, after: 1000, end: func() { p.signal(syscall.SIGTERM) }}
+		s := &writeLoad{program: p, name: "storm", clients: 4, after: 1000, end: func() { p.signal(syscall.SIGTERM) }}
 		var checking sync.WaitGroup
 		checking.Go(func() {
 			for s.ended.Load() == 0 {
@@ -29,7 +29,7 @@ func TestCheckWorksWhileServiceWrites(t *testing.T) {
 		checking.Wait()
 		p.exitCode()
 		if database == "animalstore.db" {
-			f.makeDatabase(database, "UPDATE pets SET name_folded = 'X' || char(27) WHERE id = 7; UPDATE inventory SET n = -1 WHERE status = 'sold'")
+			f.execSQL(database, "UPDATE pets SET name_folded = 'X' || char(27) WHERE id = 7; UPDATE inventory SET n = -1 WHERE status = 'sold'")
 			r := f.run("check")
 			lines := strings.Split(strings.TrimSpace(r.stdout), "\n")
 			if r.code != 1 || len(lines) != 2 || !strings.HasPrefix(lines[0], "inventory sold: counted -1, found ") ||

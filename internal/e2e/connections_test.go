@@ -71,7 +71,7 @@ func TestWaitingConnectionsAreDroppedAtTheLimit(t *testing.T) {
 	var clients sync.WaitGroup
 	for range 3 {
 		clients.Go(func() {
-			noKeepAlive := &program{t: t, url: p.url, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}}
+			noKeepAlive := &program{t: t, url: p.url, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitTimeout}}
 			for i := range 30 {
 				if a, err := noKeepAlive.try("POST", "/v1/pets", adminKey, pet{Name: "Rex"}.json()); err != nil || a.status != http.StatusCreated {
 					t.Errorf("request %d: got %v, %v, want status 201", i, a, err)

@@ -76,7 +76,7 @@ func TestDamagedTableFailsOnlyItsOwnRequests(t *testing.T) {
 	content := f.read("animalstore.db")
 	f.write("animalstore.db", content[:(page-1)*4096]+randomBytes(4096)+content[page*4096:])
 	p = f.serve()
-	p.bereft = true
+	p.databaseMayFail = true
 	for range 3 {
 		expectError(t, p.send("GET", "/v1/pets", adminKey, ""), 503, "unavailable")
 		expectError(t, p.send("POST", "/v1/pets", adminKey, `{"name":"Rex","categoryId":1}`), 503, "unavailable")
@@ -179,7 +179,7 @@ func TestServiceWorksAfterClockIsSetBack(t *testing.T) {
 	for range 3 {
 		p.create(pet{Name: "Rex", Status: "available"})
 	}
-	once := func(p *program) answer {
+	once := func(p *program) response {
 		a := p.send("POST", "/v1/pets", key, pet{Name: "once"}.json(), "Idempotency-Key: once")
 		expectStatus(t, a, 201)
 		return a
@@ -189,7 +189,7 @@ func TestServiceWorksAfterClockIsSetBack(t *testing.T) {
 		expectStatus(t, p.send("POST", "/v1/store/orders", adminKey, fmt.Sprintf(`{"petId":%d}`, id)), 201)
 	}
 	page := p.get("/v1/pets?limit=2")
-	hook.awaitNoted(p)
+	hook.awaitDeliveries(p)
 	p.stop()
 
 	const day = "86400000000"
@@ -204,7 +204,7 @@ func TestServiceWorksAfterClockIsSetBack(t *testing.T) {
 		}
 		moves = append(moves, "UPDATE "+table+" SET "+strings.Join(columns, ", "))
 	}
-	f.makeDatabase("animalstore.db", strings.Join(moves, "; "))
+	f.execSQL("animalstore.db", strings.Join(moves, "; "))
 
 	p = f.serve("--webhook-allow-private", "--order-hold", "1s", "--event-retention", "1h")
 	if again := once(p); again.body != first.body || again.header.Get("Idempotency-Replayed") != "true" {

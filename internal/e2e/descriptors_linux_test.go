@@ -31,7 +31,7 @@ func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 	served := make([]*program, clients)
 	for i := range served { // each has one connection and has not used the database yet
 		own := *p
-		own.client = &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1}, Timeout: patience}
+		own.client = &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1}, Timeout: waitTimeout}
 		t.Cleanup(own.client.CloseIdleConnections)
 		expectStatus(t, own.send("GET", "/livez", "", ""), 200)
 		served[i] = &own
@@ -51,7 +51,7 @@ func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 	for i, p := range served {
 		working.Go(func() {
 			// The service may drop a connection that waits for its next request; the client then retries.
-			request := func(method, path, body string) (a answer) {
+			request := func(method, path, body string) (a response) {
 				await(t, "a response", func() (received bool) {
 					var err error
 					a, err = p.try(method, path, adminKey, body, "Idempotency-Key: "+fmt.Sprint(i, "-", body))

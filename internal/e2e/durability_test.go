@@ -20,7 +20,7 @@ func TestAcknowledgedAnimalsSurviveKill(t *testing.T) {
 	for round := range rounds {
 		p := f.serve()
 		records.check(t, p.walk())
-		s := &storm{program: p, name: fmt.Sprint("round ", round), clients: clients, after: int64(20 + 5*round),
+		s := &writeLoad{program: p, name: fmt.Sprint("round ", round), clients: clients, after: int64(20 + 5*round),
 			end: func() { p.signal(syscall.SIGKILL) }}
 		s.run()
 		p.kill() // waits for the exit
@@ -50,7 +50,7 @@ type ledger struct {
 func newLedger() *ledger { return &ledger{sent: map[string]pet{}, acknowledged: map[int64]pet{}} }
 
 // add records the results of a storm. Its ids must be larger than every id seen before.
-func (l *ledger) add(t *testing.T, s *storm) {
+func (l *ledger) add(t *testing.T, s *writeLoad) {
 	t.Helper()
 	before := l.newest
 	for name, animal := range s.sent {

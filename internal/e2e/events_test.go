@@ -60,7 +60,7 @@ func TestFollowersReceiveEveryEventOnce(t *testing.T) {
 
 func testFollowersThroughKills(t *testing.T, f *folder, n int) {
 	const writers, followers, kills = 6, 5, 5
-	nodes := f.servePatientNodes(n)
+	nodes := f.serveNodesUnderLoad(n)
 	b := newBalancer(t, nodes)
 	var killing atomic.Bool
 	killing.Store(true)
@@ -113,7 +113,7 @@ func testFollowersThroughKills(t *testing.T, f *folder, n int) {
 		victim := k % n
 		b.put(victim, nil)
 		nodes[victim].kill()
-		nodes[victim] = f.servePatientNodes(1)[0]
+		nodes[victim] = f.serveNodesUnderLoad(1)[0]
 		b.put(victim, nodes[victim])
 	}
 	killing.Store(false)
@@ -164,7 +164,7 @@ func TestEventsReachFollowersOfOtherNodes(t *testing.T) {
 	t.Parallel()
 	const rounds = 20
 	f, _ := newSharedFolder(t)
-	nodes := f.servePatientNodes(2)
+	nodes := f.serveNodesUnderLoad(2)
 	c, err := client.New(nodes[1].url+"/v1", adminKey)
 	if err != nil {
 		t.Fatal(err)
@@ -192,8 +192,8 @@ func TestEventsReachFollowersOfOtherNodes(t *testing.T) {
 		select {
 		case at := <-arrivals:
 			latencies = append(latencies, max(0, at.Sub(written)))
-		case <-time.After(patience):
-			t.Fatalf("event %d did not arrive within %s", i, patience)
+		case <-time.After(waitTimeout):
+			t.Fatalf("event %d did not arrive within %s", i, waitTimeout)
 		}
 	}
 	slices.Sort(latencies)

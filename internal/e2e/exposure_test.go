@@ -30,7 +30,7 @@ func TestMisplacedKeysAreNotExposed(t *testing.T) {
 	}
 	written := map[string]string{}
 	for _, secret := range []string{adminKey, issued} {
-		record := func(what string, a answer) {
+		record := func(what string, a response) {
 			written["the response to "+what] += a.body
 			for name, values := range a.header {
 				written["the header "+name+" of the response to "+what] += strings.Join(values, " ")

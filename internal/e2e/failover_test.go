@@ -132,7 +132,7 @@ func (c *customers) customer(i int) {
 
 // post sends a request and reports whether it got a final response. With retries, it repeats the request under one
 // idempotency key until it does.
-func (c *customers) post(node *program, retries bool, path, body, key string) (answer, bool) {
+func (c *customers) post(node *program, retries bool, path, body, key string) (response, bool) {
 	var fields []string
 	if retries {
 		fields = []string{"Idempotency-Key: " + key}
@@ -168,7 +168,7 @@ func (c *customers) post(node *program, retries bool, path, body, key string) (a
 			return a, true
 		}
 		if !retries || c.ended.Load() {
-			return answer{}, false
+			return response{}, false
 		}
 		time.Sleep(20 * time.Millisecond) // much shorter than Retry-After, to keep the test fast
 	}
@@ -268,7 +268,7 @@ func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server,
 	primary, replica := pgtest.StartWithReplica(t, true)
 	nodes := newNodes(t, 3, pgtest.FailoverURL(primary, replica))
 	for _, node := range nodes {
-		node.bereft = true
+		node.databaseMayFail = true
 	}
 	c := startCustomers(t, 9, nodes)
 	c.awaitWrites(before)
@@ -357,7 +357,7 @@ func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 	proxy := pgtest.StartProxy(t, pgtest.Shared(t).NewDatabase(t))
 	f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+proxy.URL())
 	p := f.serve()
-	p.bereft = true
+	p.databaseMayFail = true
 	key := f.createKey("--name", "partner")
 	foreignKey := newFolder(t).createKey("--name", "stranger") // well formed, but of another store
 	p.create(pet{Name: "Rex", Status: "available"})

@@ -23,8 +23,8 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 		f := newFolderWithKey(t)
 		p := f.serve("--demo")
 		testFullDisk(t, f, p, "animalstore.db",
-			func() { limitFiles(t, p, uint64(fileSize(f.path("animalstore.db-wal")))) },
-			func() { limitFiles(t, p, math.MaxUint64) })
+			func() { limitFileSize(t, p, uint64(fileSize(f.path("animalstore.db-wal")))) },
+			func() { limitFileSize(t, p, math.MaxUint64) })
 	})
 	f := newFolderWithKey(t)
 	if err := os.Mkdir(f.path("disk"), 0o700); err != nil {
@@ -72,8 +72,8 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 	})
 }
 
-// limitFiles sets the maximum file size of a running program, which needs no privileges.
-func limitFiles(t *testing.T, p *program, size uint64) {
+// limitFileSize sets the maximum file size of a running program, which needs no privileges.
+func limitFileSize(t *testing.T, p *program, size uint64) {
 	t.Helper()
 	var limit syscall.Rlimit
 	prlimit := func(newLimit, oldLimit *syscall.Rlimit) {
@@ -89,7 +89,7 @@ func limitFiles(t *testing.T, p *program, size uint64) {
 }
 
 func testFullDisk(t *testing.T, f *folder, p *program, database string, fill, free func()) {
-	p.bereft = true
+	p.databaseMayFail = true
 	partner := f.createKey("--name", "partner", "--database", database)
 	wanted, _ := p.create(pet{Name: "wanted", Status: "available"})
 	order := fmt.Sprintf(`{"petId":%d}`, wanted.ID)

@@ -36,7 +36,7 @@ func TestHealthCommandReportsFailure(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
-	f.takeAway(p)
+	f.hideDatabase(p)
 	address := strings.TrimPrefix(p.url, "http://")
 	expectRefusal(t, newFolder(t).run("health", "--addr", address), 1, "not ready: ")
 	p.stop()

@@ -16,14 +16,14 @@ import (
 const authorizationHeader = "Authorization: Bearer " + adminKey + "\r\n"
 
 // sendRaw sends a request verbatim and reads one response.
-func (p *program) sendRaw(request string) (answer, error) {
+func (p *program) sendRaw(request string) (response, error) {
 	p.t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	defer connection.Close()
-	connection.SetDeadline(time.Now().Add(patience))
+	connection.SetDeadline(time.Now().Add(waitTimeout))
 	go io.WriteString(connection, request) // the response may arrive before all of the request is sent
 	w := &wire{connection, bufio.NewReader(connection)}
 	a, _, err := w.receive()
@@ -179,7 +179,7 @@ func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	p.create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
-	check := func(what string, a answer, err error) {
+	check := func(what string, a response, err error) {
 		t.Helper()
 		if err != nil || a.status >= 500 && a.status != http.StatusNotImplemented {
 			t.Errorf("%s: got %v, %v, want no server error", what, a, err)

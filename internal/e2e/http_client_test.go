@@ -27,18 +27,18 @@ func (p pet) json() string {
 	return string(body)
 }
 
-// answer is a response whose body has been read.
-type answer struct {
+// response is a response whose body has been read.
+type response struct {
 	status int
 	header http.Header
 	body   string
 }
 
-func (a answer) String() string { return fmt.Sprintf("%d %s", a.status, strings.TrimSpace(a.body)) }
+func (a response) String() string { return fmt.Sprintf("%d %s", a.status, strings.TrimSpace(a.body)) }
 
 // send sends one request and fails the test if there is no response. An empty key sends no Authorization header; each header
 // field is given as "Name: value".
-func (p *program) send(method, path, key, body string, fields ...string) answer {
+func (p *program) send(method, path, key, body string, fields ...string) response {
 	p.t.Helper()
 	a, err := p.try(method, path, key, body, fields...)
 	if err != nil {
@@ -48,13 +48,13 @@ func (p *program) send(method, path, key, body string, fields ...string) answer 
 }
 
 // try is send for requests that may get no response.
-func (p *program) try(method, path, key, body string, fields ...string) (answer, error) {
+func (p *program) try(method, path, key, body string, fields ...string) (response, error) {
 	if strings.HasPrefix(path, "/") {
 		path = p.url + path
 	}
 	request, err := http.NewRequest(method, path, strings.NewReader(body))
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	if key != "" {
 		request.Header.Set("Authorization", "Bearer "+key)
@@ -68,18 +68,18 @@ func (p *program) try(method, path, key, body string, fields ...string) (answer,
 	}
 	httpResponse, err := p.client.Do(request)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	defer httpResponse.Body.Close()
 	content, err := io.ReadAll(httpResponse.Body)
 	if err != nil {
-		return answer{}, fmt.Errorf("%s %s: incomplete response: %w", method, path, err)
+		return response{}, fmt.Errorf("%s %s: incomplete response: %w", method, path, err)
 	}
-	return answer{httpResponse.StatusCode, httpResponse.Header, string(content)}, nil
+	return response{httpResponse.StatusCode, httpResponse.Header, string(content)}, nil
 }
 
 // get sends a GET request with the configured key and expects status 200.
-func (p *program) get(path string) answer {
+func (p *program) get(path string) response {
 	p.t.Helper()
 	a := p.send("GET", path, adminKey, "")
 	expectStatus(p.t, a, http.StatusOK)
@@ -87,7 +87,7 @@ func (p *program) get(path string) answer {
 }
 
 // create creates an animal with the configured key and expects status 201.
-func (p *program) create(n pet) (pet, answer) {
+func (p *program) create(n pet) (pet, response) {
 	p.t.Helper()
 	a := p.send("POST", "/v1/pets", adminKey, n.json())
 	expectStatus(p.t, a, http.StatusCreated)
@@ -120,7 +120,7 @@ func decode[T any](t *testing.T, body string) T {
 	return value
 }
 
-func expectStatus(t *testing.T, a answer, status int) {
+func expectStatus(t *testing.T, a response, status int) {
 	t.Helper()
 	if a.status != status {
 		t.Fatalf("got %v, want status %d", a, status)
@@ -128,7 +128,7 @@ func expectStatus(t *testing.T, a answer, status int) {
 }
 
 // expectError expects an error response with the given status and error code.
-func expectError(t *testing.T, a answer, status int, code string) {
+func expectError(t *testing.T, a response, status int, code string) {
 	t.Helper()
 	var e struct {
 		Code   string
@@ -140,7 +140,7 @@ func expectError(t *testing.T, a answer, status int, code string) {
 }
 
 // expectHeader expects a response header to have the given value; "" means that the header is absent.
-func expectHeader(t *testing.T, a answer, name, want string) {
+func expectHeader(t *testing.T, a response, name, want string) {
 	t.Helper()
 	if got := strings.Join(a.header.Values(name), ", "); got != want {
 		t.Errorf("header %s: got %q, want %q", name, got, want)

@@ -69,7 +69,7 @@ func TestShutdownWaitsForExport(t *testing.T) {
 	dialer := net.Dialer{Control: func(_, _ string, c syscall.RawConn) error {
 		return c.Control(func(fd uintptr) { syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4096) })
 	}}
-	slow := &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext}, Timeout: patience}
+	slow := &http.Client{Transport: &http.Transport{DialContext: dialer.DialContext}, Timeout: waitTimeout}
 	defer slow.CloseIdleConnections()
 	response, err := slow.Do(request)
 	if err != nil {

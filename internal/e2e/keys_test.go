@@ -181,7 +181,7 @@ func TestKeysCanBeCreatedUnderLoad(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
-	s := &storm{program: p, name: "load", clients: 4, after: 50}
+	s := &writeLoad{program: p, name: "load", clients: 4, after: 50}
 	s.end = func() {
 		for range 2 {
 			if r := f.run("keys", "create", "--name", "n"); r.code != 0 {

@@ -24,7 +24,7 @@ func TestNodesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	const nodes, clients, animals, operations, kills = 3, 8, 4, 4000, 12
 	f, _ := newSharedFolder(t)
-	w := &workload{t: t, nodes: f.servePatientNodes(nodes), start: time.Now(), operations: operations}
+	w := &workload{t: t, nodes: f.serveNodesUnderLoad(nodes), start: time.Now(), operations: operations}
 	for range animals {
 		rex, _ := w.nodes[0].create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
 		w.pets = append(w.pets, &contestedPet{id: rex.ID})
@@ -58,7 +58,7 @@ func TestNodesAreLinearizable(t *testing.T) {
 
 	history := w.history
 	checkStart := time.Now()
-	verdict, info := porcupine.CheckOperationsVerbose(animalModel, history, 5*patience)
+	verdict, info := porcupine.CheckOperationsVerbose(animalModel, history, 5*waitTimeout)
 	t.Logf("%d operations in %v (%d acknowledged, %d refused, %d unknown, of which %d got a 503; %d retried), %d kills; checked in %v: %s",
 		len(history), duration, w.accepted, w.refused, w.lost, w.unavailable, w.retried, kills, time.Since(checkStart), verdict)
 	if verdict != porcupine.Ok {
@@ -100,7 +100,7 @@ func (w *workload) replaceNodes(f *folder, victims []int) {
 		w.nodes[i].kill()
 		w.setNode(i, nil) // another process may reuse its port
 	}
-	for i, node := range f.servePatientNodes(len(victims)) {
+	for i, node := range f.serveNodesUnderLoad(len(victims)) {
 		w.setNode(victims[i], node)
 	}
 }
@@ -148,15 +148,15 @@ func (w *workload) chooseStep(rng *rand.Rand) (in step, orderID int64) {
 	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
 	switch roll := rng.IntN(100); {
 	case roll < 35:
-		in.kind, in.order = place, int(w.orders.Add(1))
+		in.kind, in.order = placeOrder, int(w.orders.Add(1))
 	case roll < 70 && known.orderID != 0:
-		in.kind, in.order, in.to = move, known.order, pick("approved", "approved", "delivered", "cancelled", "cancelled")
+		in.kind, in.order, in.to = moveOrder, known.order, pick("approved", "approved", "delivered", "cancelled", "cancelled")
 	case roll < 80:
-		in.kind, in.to = set, pick("available", "available", "pending", "sold")
+		in.kind, in.to = setStatus, pick("available", "available", "pending", "sold")
 	case roll < 90:
-		in.kind = look
+		in.kind = readStatus
 	default:
-		in.kind = newest
+		in.kind = readNewestOrder
 	}
 	return in, known.orderID
 }
@@ -165,7 +165,7 @@ func (w *workload) chooseStep(rng *rand.Rand) (in step, orderID int64) {
 // not happened then, and must be sent again.
 func (w *workload) perform(client int, rng *rand.Rand, in step, orderID int64, from time.Duration) (made bool) {
 	a, err := w.send(w.anyNode(rng), in, orderID)
-	if err != nil && in.kind == place && rng.IntN(2) == 0 && !isRefusedConnection(err) {
+	if err != nil && in.kind == placeOrder && rng.IntN(2) == 0 && !isRefusedConnection(err) {
 		// Half of the orders are retried on another node. With the same idempotency key, that is the same operation.
 		if again, err2 := w.send(w.anyNode(rng), in, orderID); err2 == nil {
 			a, err = again, nil
@@ -192,7 +192,7 @@ func (w *workload) perform(client int, rng *rand.Rand, in step, orderID int64, f
 		if a.status != 0 {
 			w.unavailable++
 		}
-		if in.kind == look || in.kind == newest {
+		if in.kind == readStatus || in.kind == readNewestOrder {
 			return true // a read without a response proves nothing
 		}
 		to = math.MaxInt64
@@ -206,17 +206,17 @@ func (w *workload) perform(client int, rng *rand.Rand, in step, orderID int64, f
 }
 
 // send sends the request of a step.
-func (w *workload) send(node *program, in step, orderID int64) (answer, error) {
+func (w *workload) send(node *program, in step, orderID int64) (response, error) {
 	id := w.pets[in.pet].id
 	switch in.kind {
-	case place:
+	case placeOrder:
 		return node.try("POST", "/v1/store/orders", adminKey, fmt.Sprintf(`{"petId":%d,"reference":"%d"}`, id, in.order),
 			fmt.Sprintf("Idempotency-Key: order %d", in.order))
-	case move:
+	case moveOrder:
 		return node.try("PATCH", fmt.Sprintf("/v1/store/orders/%d", orderID), adminKey, fmt.Sprintf(`{"status":%q}`, in.to))
-	case set:
+	case setStatus:
 		return node.try("PATCH", fmt.Sprintf("/v1/pets/%d", id), adminKey, fmt.Sprintf(`{"status":%q}`, in.to))
-	case look:
+	case readStatus:
 		return node.try("GET", fmt.Sprintf("/v1/pets?id=%d", id), adminKey, "")
 	default:
 		return node.try("GET", fmt.Sprintf("/v1/store/orders?petId=%d&limit=1", id), adminKey, "")
@@ -224,7 +224,7 @@ func (w *workload) send(node *program, in step, orderID int64) (answer, error) {
 }
 
 // parse returns the outcome that a response reports. It remembers the newest order of each animal for all clients.
-func (w *workload) parse(in step, a answer) (outcome, error) {
+func (w *workload) parse(in step, a response) (outcome, error) {
 	switch a.status {
 	case http.StatusServiceUnavailable:
 		return unknown, nil
@@ -242,19 +242,19 @@ func (w *workload) parse(in step, a answer) (outcome, error) {
 	}
 	var err error
 	list := make([]object, 1)
-	if in.kind == look || in.kind == newest {
+	if in.kind == readStatus || in.kind == readNewestOrder {
 		err = json.Unmarshal([]byte(a.body), &list)
 	} else {
 		err = json.Unmarshal([]byte(a.body), &list[0])
 	}
 	switch {
-	case err == nil && len(list) == 0 && in.kind == newest:
+	case err == nil && len(list) == 0 && in.kind == readNewestOrder:
 		return outcome{}, nil // no order yet
 	case err != nil || len(list) != 1:
 		return outcome{}, fmt.Errorf("got %v", a)
 	}
 	got := list[0]
-	if in.kind == look || in.kind == set {
+	if in.kind == readStatus || in.kind == setStatus {
 		return outcome{status: got.Status}, nil
 	}
 	order, err := strconv.Atoi(got.Reference)
@@ -276,7 +276,7 @@ func (w *workload) recordFinalState(node *program) {
 	type inventory struct{ Available, Pending, Sold, Unspecified int }
 	var counted inventory
 	for i := range w.pets {
-		for _, kind := range []stepKind{look, newest} {
+		for _, kind := range []stepKind{readStatus, readNewestOrder} {
 			in := step{kind: kind, pet: i}
 			from := time.Since(w.start)
 			a, err := w.send(node, in, 0)
@@ -289,7 +289,7 @@ func (w *workload) recordFinalState(node *program) {
 			}
 			w.history = append(w.history, porcupine.Operation{Input: in, Call: int64(from), Output: out, Return: int64(time.Since(w.start))})
 			switch {
-			case kind == newest:
+			case kind == readNewestOrder:
 			case out.status == "available":
 				counted.Available++
 			case out.status == "pending":

@@ -19,7 +19,7 @@ func (p *program) startPatch(path, body string, fields ...string) (connection ne
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { connection.Close() })
-	connection.SetDeadline(time.Now().Add(patience))
+	connection.SetDeadline(time.Now().Add(waitTimeout))
 	write := func(text string) {
 		p.t.Helper()
 		if _, err := io.WriteString(connection, text); err != nil {
@@ -60,7 +60,7 @@ func TestRetriedPatchIsAppliedOnce(t *testing.T) {
 			t.Parallel()
 			p := start(t)
 			p.create(pet{Name: "Rex"})
-			rename := func(name string, fields ...string) answer {
+			rename := func(name string, fields ...string) response {
 				t.Helper()
 				a := p.send("PATCH", "/v1/pets/1", adminKey, fmt.Sprintf(`{"name":%q}`, name), append(fields, "Content-Type: application/json")...)
 				expectStatus(t, a, 200)

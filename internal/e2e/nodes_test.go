@@ -36,13 +36,13 @@ func (f *folder) serveNodes(n int, args ...string) []*program {
 	return nodes
 }
 
-// servePatientNodes starts nodes that may log that the database is unavailable: on a busy machine it may be too slow at times, and
+// serveNodesUnderLoad starts nodes that may log that the database is unavailable: on a busy machine it may be too slow at times, and
 // their clients retry.
-func (f *folder) servePatientNodes(n int) []*program {
+func (f *folder) serveNodesUnderLoad(n int) []*program {
 	f.t.Helper()
 	nodes := f.serveNodes(n)
 	for _, node := range nodes {
-		node.bereft = true
+		node.databaseMayFail = true
 	}
 	return nodes
 }
@@ -50,7 +50,7 @@ func (f *folder) servePatientNodes(n int) []*program {
 // query returns one value from a PostgreSQL database, bypassing the program.
 func query[T any](t *testing.T, database, statement string) (value T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, database)
 	if err != nil {
@@ -80,10 +80,10 @@ func atOnce(nodes []*program, times int, fn func(*program)) {
 }
 
 // sendToAll sends the same request to all nodes at once, several times to each, and returns the responses.
-func sendToAll(t *testing.T, nodes []*program, times int, method, path, body string, fields ...string) []answer {
+func sendToAll(t *testing.T, nodes []*program, times int, method, path, body string, fields ...string) []response {
 	t.Helper()
 	var mu sync.Mutex
-	var responses []answer
+	var responses []response
 	atOnce(nodes, times, func(node *program) {
 		a, err := node.try(method, path, adminKey, body, fields...)
 		if err != nil {
@@ -225,11 +225,11 @@ func TestIdempotencyKeyWorksAcrossNodes(t *testing.T) {
 	f, _ := newSharedFolder(t)
 	nodes := f.serveNodes(3)
 	const rounds, times = 10, 2
-	first := map[string]answer{} // the first responses, by idempotency key
+	first := map[string]response{} // the first responses, by idempotency key
 	createOnce := func(path, body, key string) {
 		t.Helper()
 		executed := 0
-		var same *answer
+		var same *response
 		responses := sendToAll(t, nodes, times, "POST", path, body, "Idempotency-Key: "+key)
 		for _, a := range responses {
 			if a.status == 409 {

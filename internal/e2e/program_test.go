@@ -19,8 +19,8 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// patience is the timeout of every wait. It is generous: it only keeps a broken program from hanging the tests.
-const patience = 2 * time.Minute
+// waitTimeout is the timeout of every wait. It is generous: it only keeps a broken program from hanging the tests.
+const waitTimeout = 2 * time.Minute
 
 // adminKey is the configured API key in folders made by newFolderWithKey.
 const adminKey = "the-operators-own-key"
@@ -133,7 +133,7 @@ func (f *folder) shell(script string) result {
 
 func (f *folder) runCommand(name string, args ...string) result {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	command := exec.CommandContext(ctx, name, args...)
@@ -149,13 +149,13 @@ func (f *folder) runCommand(name string, args ...string) result {
 
 // program is a running instance of the program.
 type program struct {
-	t       *testing.T
-	command *exec.Cmd
-	output  *transcript // everything it wrote to stdout and stderr
-	exited  chan struct{}
-	url     string // base URL without a path
-	client  *http.Client
-	bereft  bool // the test makes its database unavailable, so it may log "unavailable" errors
+	t               *testing.T
+	command         *exec.Cmd
+	output          *transcript // everything it wrote to stdout and stderr
+	exited          chan struct{}
+	url             string // base URL without a path
+	client          *http.Client
+	databaseMayFail bool // the test makes its database unavailable, so it may log "unavailable" errors
 }
 
 // serve starts the service on a free port and waits until it responds.
@@ -188,7 +188,7 @@ func (f *folder) serveCommand(args ...string) *exec.Cmd {
 // error, and shows the output of a failed test.
 func (f *folder) watch(command *exec.Cmd, output *transcript) *program {
 	p := &program{t: f.t, command: command, output: output, exited: make(chan struct{}),
-		client: &http.Client{Transport: &http.Transport{}, Timeout: patience}}
+		client: &http.Client{Transport: &http.Transport{}, Timeout: waitTimeout}}
 	go func() {
 		defer close(p.exited)
 		command.Wait() // stop checks the exit code
@@ -199,7 +199,7 @@ func (f *folder) watch(command *exec.Cmd, output *transcript) *program {
 		log := output.String()
 		checkForRaces(f.t, log)
 		for line := range strings.Lines(notReady.ReplaceAllString(log, "")) {
-			if strings.Contains(line, "level=ERROR") && !(p.bereft && strings.Contains(line, "unavailable: ")) {
+			if strings.Contains(line, "level=ERROR") && !(p.databaseMayFail && strings.Contains(line, "unavailable: ")) {
 				f.t.Errorf("unexpected error in the log: %s", line)
 			}
 		}
@@ -269,8 +269,8 @@ func (p *program) exitCode() int {
 	p.t.Helper()
 	select {
 	case <-p.exited:
-	case <-time.After(patience):
-		p.t.Fatalf("the program did not exit within %s", patience)
+	case <-time.After(waitTimeout):
+		p.t.Fatalf("the program did not exit within %s", waitTimeout)
 	}
 	return p.command.ProcessState.ExitCode()
 }
@@ -296,9 +296,9 @@ func (t *transcript) String() string {
 // await polls until the condition holds. It fails the test after the timeout.
 func await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !condition(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("timed out after %s waiting for %s", patience, what)
+			t.Fatalf("timed out after %s waiting for %s", waitTimeout, what)
 		}
 	}
 }

@@ -116,7 +116,7 @@ func TestCORSAllowsConfiguredOriginsOnly(t *testing.T) {
 			expectStatus(t, created, 201)
 			refused := p.send("GET", "/v1/pets", "", "", "Origin: "+test.origin)
 			expectStatus(t, refused, 401)
-			for _, a := range []answer{preflight, created, refused} {
+			for _, a := range []response{preflight, created, refused} {
 				expectHeader(t, a, "Access-Control-Allow-Origin", test.allowed)
 				expectHeader(t, a, "Access-Control-Allow-Credentials", "")
 			}

@@ -17,11 +17,11 @@ func TestReadyzReportsReadOnlyServer(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	p := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+server.URL()).serve()
-	p.bereft = true
+	p.databaseMayFail = true
 	expectStatus(t, p.send("GET", "/readyz", "", ""), http.StatusOK)
 	execute := func(statements ...string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 		defer cancel()
 		conn, err := pgx.Connect(ctx, server.URL())
 		if err != nil {
@@ -48,10 +48,10 @@ func TestReadyzReportsReadOnlyServer(t *testing.T) {
 	p.create(pet{Name: "Rex"})
 }
 
-// takeAway renames the database file while the program uses it.
-func (f *folder) takeAway(p *program) {
+// hideDatabase renames the database file while the program uses it.
+func (f *folder) hideDatabase(p *program) {
 	f.t.Helper()
-	p.bereft = true
+	p.databaseMayFail = true
 	if err := os.Rename(f.path("animalstore.db"), f.path("elsewhere.db")); err != nil {
 		f.t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestReadyzReportsMissingDatabaseFile(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
-	f.takeAway(p)
+	f.hideDatabase(p)
 	a := p.send("GET", "/readyz", "", "")
 	expectError(t, a, http.StatusServiceUnavailable, "unavailable")
 	if !strings.Contains(a.body, "removed or replaced") || strings.Contains(a.body, f.dir) {

@@ -46,7 +46,7 @@ func TestRestoredDumpReusesNoIDs(t *testing.T) {
 	}
 	f.mustRun("check")
 	p = f.serve()
-	for what, made := range map[string]answer{
+	for what, made := range map[string]response{
 		"animal":   p.send("POST", "/v1/pets", adminKey, `{"name":"Mia","categoryId":0}`),
 		"order":    p.send("POST", "/v1/store/orders", adminKey, `{"petId":1}`),
 		"category": p.send("POST", "/v1/categories", adminKey, `{"name":"Cats"}`),

@@ -38,7 +38,7 @@ func restoreAndCheck(t *testing.T, f *folder, lost bool) {
 	f.createKey("--name", "other")
 	hook := newReceiver(t)
 	hook.subscribe(p)
-	createOnce := func(p *program, key, name string) answer {
+	createOnce := func(p *program, key, name string) response {
 		a := p.send("POST", "/v1/pets", adminKey, pet{Name: name, Status: "available"}.json(), "Idempotency-Key: "+key, "Content-Type: application/json")
 		expectStatus(t, a, 201)
 		return a
@@ -46,7 +46,7 @@ func restoreAndCheck(t *testing.T, f *folder, lost bool) {
 	kept := createOnce(p, "kept", "kept")
 	expectStatus(t, p.send("POST", "/v1/categories", adminKey, `{"name":"Dogs"}`), 201)
 	expectStatus(t, p.send("POST", "/v1/store/orders", adminKey, `{"petId":1}`), 201)
-	hook.awaitNoted(p)
+	hook.awaitDeliveries(p)
 	f.mustRun("backup", "backup.db")
 	last := lastEvent(t, p)
 
@@ -59,7 +59,7 @@ func restoreAndCheck(t *testing.T, f *folder, lost bool) {
 	}
 	f.mustRun("keys", "rotate", "2")
 	f.createKey("--name", "newest")
-	hook.awaitNoted(p)
+	hook.awaitDeliveries(p)
 	newest := lastEvent(t, p)
 	expectRefusal(t, f.run("restore", "--force", "backup.db"), 1, "already in use by another animalstore")
 	p.stop()
@@ -147,7 +147,7 @@ func restoreAndCheck(t *testing.T, f *folder, lost bool) {
 	for _, id := range after { // the receiver checks that no message reuses the ID of another
 		await(t, fmt.Sprint("the webhook message for event ", id), func() bool { return hook.has(fmt.Sprint("evt_", id)) > 0 })
 	}
-	hook.awaitNoted(p)
+	hook.awaitDeliveries(p)
 	p.stop()
 	f.mustRun("check")
 }
@@ -160,7 +160,7 @@ func followAfterRestore(t *testing.T, p *program, position int64, want []int64) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	resets, got := 0, []string{}
 	for event, err := range c.Follow(ctx, fmt.Sprint(position), client.EventFilter{}) {

@@ -24,7 +24,7 @@ func TestRollingRestartFailsNoRequest(t *testing.T) {
 	t.Parallel()
 	const nodes, clients = 3, 4
 	f, _ := newSharedFolder(t)
-	running := f.servePatientNodes(nodes)
+	running := f.serveNodesUnderLoad(nodes)
 	b := newBalancer(t, running)
 	blind := &balancer{transport: b.transport, slots: b.slots, ignoresReadiness: true}
 	work := &workDone{pets: map[string]client.PetStatus{}, orders: map[string]client.OrderStatus{}}
@@ -62,7 +62,7 @@ func TestRollingRestartFailsNoRequest(t *testing.T) {
 		}
 		b.put(i, nil)
 		awaitProgress()
-		b.put(i, f.servePatientNodes(1)[0])
+		b.put(i, f.serveNodesUnderLoad(1)[0])
 		await(t, "the new node to be used", func() bool { return b.slots[i].used.Load() > 0 || t.Failed() })
 		awaitProgress()
 	}
@@ -104,7 +104,7 @@ type workDone struct {
 
 // buyPet adds an animal, orders it, and approves, delivers or cancels the order. Every node must know what another has acknowledged.
 func (l *workDone) buyPet(ctx context.Context, c *client.Client, name string, n int) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
 	pet, err := c.CreatePet(ctx, client.NewPet{Name: name, CategoryID: int64(n % 3), Status: client.PetAvailable})
 	if err != nil {
@@ -240,7 +240,7 @@ func (b *balancer) put(i int, node *program) {
 
 // watch polls the node's /readyz until the context ends.
 func (s *slot) watch(ctx context.Context) {
-	probe := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	probe := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitTimeout}
 	for ctx.Err() == nil {
 		if at, _ := s.current(); at != nil {
 			response, err := probe.Get(at.JoinPath("readyz").String())
@@ -281,7 +281,7 @@ func (s *slot) hasAnnounced() bool {
 // client returns a Go client that uses the balancer.
 func (b *balancer) client(t *testing.T) *client.Client {
 	t.Helper()
-	c, err := client.New("http://nodes.example/v1", adminKey, client.WithHTTPClient(&http.Client{Transport: b, Timeout: patience}))
+	c, err := client.New("http://nodes.example/v1", adminKey, client.WithHTTPClient(&http.Client{Transport: b, Timeout: waitTimeout}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,9 +59,9 @@ func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("the service failed, logged an error or has a data race:\n%s", log)
 		}
 	})
-	for deadline := time.Now().Add(patience); !listening.MatchString(output.String()); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); !listening.MatchString(output.String()); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			ts.Fatalf("the service does not listen after %s:\n%s", patience, output.String())
+			ts.Fatalf("the service does not listen after %s:\n%s", waitTimeout, output.String())
 		}
 	}
 	ts.Setenv("ANIMALSTORE_URL", "http://"+listening.FindStringSubmatch(output.String())[1]+"/v1")

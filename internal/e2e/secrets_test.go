@@ -26,7 +26,7 @@ func TestSecretsStaySecret(t *testing.T) {
 			t.Errorf("the replay of POST %s is %v, want no secret", path, a)
 		}
 	}
-	secret := func(a answer) string { return decode[struct{ Key string }](t, a.body).Key }
+	secret := func(a response) string { return decode[struct{ Key string }](t, a.body).Key }
 	secrets := map[string]string{
 		"a key created by the API":   secret(byAPI),
 		"a key rotated by the API":   secret(rotatedByAPI),

@@ -43,7 +43,7 @@ type createdPet struct {
 
 func newSoakClient(s *soak, id int) *soakClient {
 	c := &soakClient{s: s, id: id, retries: id%2 == 0, rng: rand.New(rand.NewPCG(s.seed, uint64(id)))}
-	c.http = &http.Client{Transport: countingTransport{&http.Transport{MaxIdleConnsPerHost: 6}, s}, Timeout: patience}
+	c.http = &http.Client{Transport: countingTransport{&http.Transport{MaxIdleConnsPerHost: 6}, s}, Timeout: waitTimeout}
 	api, err := client.New(s.clientProxy.url()+"/v1", adminKey, client.WithHTTPClient(c.http), client.WithRetries(0))
 	if err != nil {
 		s.t.Fatal(err)

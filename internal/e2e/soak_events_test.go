@@ -61,7 +61,7 @@ func (s eventLog) diff(want eventLog) string {
 
 func newFollower(s *soak, id int) *follower {
 	f := &follower{s: s, id: id, last: "0", rng: rand.New(rand.NewPCG(s.seed, uint64(1000+id)))}
-	f.http = &http.Client{Transport: &http.Transport{}, Timeout: patience}
+	f.http = &http.Client{Transport: &http.Transport{}, Timeout: waitTimeout}
 	api, err := client.New(s.streamProxy.url()+"/v1", adminKey, client.WithHTTPClient(f.http))
 	if err != nil {
 		s.t.Fatal(err)

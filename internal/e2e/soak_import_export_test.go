@@ -78,7 +78,7 @@ type exporter struct {
 
 func newExporter(s *soak) *exporter {
 	e := &exporter{s: s, rng: rand.New(rand.NewPCG(s.seed, 4000))}
-	e.http = &http.Client{Transport: &http.Transport{}, Timeout: patience}
+	e.http = &http.Client{Transport: &http.Transport{}, Timeout: waitTimeout}
 	api, err := client.New(s.streamProxy.url()+"/v1", adminKey, client.WithHTTPClient(e.http))
 	if err != nil {
 		s.t.Fatal(err)

@@ -57,7 +57,7 @@ func TestSoak(t *testing.T) {
 func (s *soak) fillDisk() {
 	s.t.Helper()
 	s.exhaustDisk()
-	limitFiles(s.t, s.nodes[0], math.MaxUint64)
+	limitFileSize(s.t, s.nodes[0], math.MaxUint64)
 	s.awaitGrowth("writes to be acknowledged again", &s.acknowledged, 20)
 }
 
@@ -76,9 +76,9 @@ func (s *soak) exhaustDisk() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	limitFiles(s.t, s.nodes[0], uint64(log.Size())+uint64(s.rng.IntN(100_000)))
+	limitFileSize(s.t, s.nodes[0], uint64(log.Size())+uint64(s.rng.IntN(100_000)))
 	s.pause(0, 200)
-	limitFiles(s.t, s.nodes[0], 0)
+	limitFileSize(s.t, s.nodes[0], 0)
 	s.awaitGrowth("writes to be rejected", &s.unavailable, 20)
 	s.awaitGrowth("reads to succeed", &s.reads, 20)
 }

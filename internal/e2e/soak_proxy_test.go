@@ -105,7 +105,7 @@ func (p *faultyProxy) forward(conn net.Conn) {
 	if addr == "" {
 		return
 	}
-	node, err := net.DialTimeout("tcp", addr, patience)
+	node, err := net.DialTimeout("tcp", addr, waitTimeout)
 	if err != nil {
 		return // the node was just killed
 	}

@@ -83,7 +83,7 @@ func newSoak(t *testing.T, f *folder, seed uint64, nodes int) *soak {
 func (s *soak) startNode(i int) {
 	s.t.Helper()
 	s.nodes[i] = s.folder.serve("--webhook-allow-private", "--order-hold", "3s")
-	s.nodes[i].bereft = true
+	s.nodes[i].databaseMayFail = true
 	addr := strings.TrimPrefix(s.nodes[i].url, "http://")
 	s.clientProxy.setNode(i, addr)
 	s.streamProxy.setNode(i, addr)

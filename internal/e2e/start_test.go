@@ -77,21 +77,21 @@ func TestForeignFileIsRefusedAndUnchanged(t *testing.T) {
 			"not a database",
 		},
 		"another program's database": {
-			func(f *folder) { f.makeDatabase("a.db", "CREATE TABLE songs (title TEXT)") },
+			func(f *folder) { f.execSQL("a.db", "CREATE TABLE songs (title TEXT)") },
 			"another program",
 		},
 		"another program's database with pets": {
-			func(f *folder) { f.makeDatabase("a.db", "CREATE TABLE pets (id INTEGER PRIMARY KEY, name TEXT)") },
+			func(f *folder) { f.execSQL("a.db", "CREATE TABLE pets (id INTEGER PRIMARY KEY, name TEXT)") },
 			"another program",
 		},
 		"another program's database without tables": {
-			func(f *folder) { f.makeDatabase("a.db", "PRAGMA application_id = 12345") },
+			func(f *folder) { f.execSQL("a.db", "PRAGMA application_id = 12345") },
 			"another program",
 		},
 		"a newer animalstore's database": {
 			func(f *folder) {
 				f.serve("--database", "a.db").stop()
-				f.makeDatabase("a.db", "PRAGMA user_version = 1000000")
+				f.execSQL("a.db", "PRAGMA user_version = 1000000")
 			},
 			"newer animalstore",
 		},
@@ -155,8 +155,8 @@ func takenAddr(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// makeDatabase runs statements on a SQLite database in the folder, as another program would.
-func (f *folder) makeDatabase(name, statements string) {
+// execSQL runs statements on a SQLite database in the folder, as another program would.
+func (f *folder) execSQL(name, statements string) {
 	f.t.Helper()
 	db := openDatabase(f.t, f.path(name))
 	defer db.Close()

@@ -71,7 +71,7 @@ func TestStopUnderLoadLosesNoWrite(t *testing.T) {
 	for round, name := range []string{"first", "second", "third", "fourth", "fifth"} {
 		p := f.serve()
 		book.check(t, p.walk())
-		s := &storm{program: p, name: name, clients: 8, after: int64(10 + 40*round), end: func() { p.signal(syscall.SIGTERM) }}
+		s := &writeLoad{program: p, name: name, clients: 8, after: int64(10 + 40*round), end: func() { p.signal(syscall.SIGTERM) }}
 		s.run()
 		for _, problem := range s.problems {
 			t.Error(problem)

@@ -314,7 +314,7 @@ func TestClientFollowsEventsOverTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	seen := make(chan client.EventType)
 	go func() {

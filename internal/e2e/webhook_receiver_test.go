@@ -135,8 +135,8 @@ func (r *receiver) checkAll(p *program) (events, deliveries int) {
 	return events, deliveries
 }
 
-// awaitNoted waits until no delivery is pending.
-func (r *receiver) awaitNoted(p *program) {
+// awaitDeliveries waits until no delivery is pending.
+func (r *receiver) awaitDeliveries(p *program) {
 	r.t.Helper()
 	await(r.t, "the results of all deliveries", func() bool {
 		return p.get(fmt.Sprintf("/v1/webhooks/%d/deliveries?status=pending", r.id)).body == "[]\n"

@@ -59,7 +59,7 @@ func TestKilledServiceDeliversEveryEvent(t *testing.T) {
 	r.then(nil)
 	p := f.serve("--webhook-allow-private")
 	events, times := r.checkAll(p)
-	r.awaitNoted(p)
+	r.awaitDeliveries(p)
 	p.stop()
 	t.Logf("%d events, %d deliveries", events, times)
 }
@@ -88,7 +88,7 @@ func TestNodesDeliverEachEventOnce(t *testing.T) {
 		}
 	})
 	events, times := r.checkAll(nodes[2])
-	r.awaitNoted(nodes[2])
+	r.awaitDeliveries(nodes[2])
 	if times != events {
 		t.Errorf("%d events arrived %d times, want once each", events, times)
 	}
@@ -156,7 +156,7 @@ func TestNodesTakeOverDeliveriesOfKilledNode(t *testing.T) {
 	}
 	r.then(nil)
 	events, times := r.checkAll(nodes[0])
-	r.awaitNoted(nodes[0])
+	r.awaitDeliveries(nodes[0])
 	t.Logf("%d events, %d deliveries", events, times)
 }
 
@@ -246,7 +246,7 @@ func TestStopFinishesDelivery(t *testing.T) {
 	}
 	p = f.serve("--webhook-allow-private")
 	events, times := r.checkAll(p)
-	r.awaitNoted(p)
+	r.awaitDeliveries(p)
 	if events != times {
 		t.Errorf("%d events arrived %d times, want once each", events, times)
 	}

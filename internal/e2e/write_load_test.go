@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// storm is a write load: many clients add animals at once, until the service ends. Each client uses a raw connection, to tell a
+// writeLoad is a write load: many clients add animals at once, until the service ends. Each client uses a raw connection, to tell a
 // truncated response from a missing one.
-type storm struct {
+type writeLoad struct {
 	program *program
 	name    string // the prefix of the animals' names
 	clients int
@@ -35,7 +35,7 @@ type storm struct {
 }
 
 // run runs the clients. It returns when all of them get no more responses.
-func (s *storm) run() {
+func (s *writeLoad) run() {
 	s.sent = map[string]pet{}
 	var clients sync.WaitGroup
 	for i := range s.clients {
@@ -58,7 +58,7 @@ var errTruncated = errors.New("the response is truncated")
 
 // client adds animals until it gets no response. It returns an error if that happens before end was called, or if a response is
 // wrong.
-func (s *storm) client(i int) error {
+func (s *writeLoad) client(i int) error {
 	var w *wire
 	defer func() { w.close() }()
 	for n := 0; ; n++ {
@@ -101,7 +101,7 @@ func animal(name string, n int) pet {
 }
 
 // add sends one animal and returns the one in the response. It connects first if w is nil.
-func (s *storm) add(w **wire, want pet) (got pet, err error) {
+func (s *writeLoad) add(w **wire, want pet) (got pet, err error) {
 	if *w == nil {
 		if *w, err = dial(s.program); err != nil {
 			return pet{}, errors.Join(errNoResponse, err)
@@ -136,7 +136,7 @@ type wire struct {
 }
 
 func dial(p *program) (*wire, error) {
-	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(p.url, "http://"), patience)
+	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(p.url, "http://"), waitTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -150,27 +150,27 @@ func (w *wire) close() {
 }
 
 func (w *wire) send(text string) error {
-	w.conn.SetDeadline(time.Now().Add(patience)) // for the response, too
+	w.conn.SetDeadline(time.Now().Add(waitTimeout)) // for the response, too
 	_, err := io.WriteString(w.conn, text)
 	return err
 }
 
 // receive reads one response, and whether it is the last on this connection. It returns errNoResponse if not a single byte arrived,
 // and errTruncated if the response is incomplete.
-func (w *wire) receive() (a answer, last bool, err error) {
+func (w *wire) receive() (a response, last bool, err error) {
 	if _, err := w.reader.Peek(1); err != nil {
-		return answer{}, true, errors.Join(errNoResponse, err)
+		return response{}, true, errors.Join(errNoResponse, err)
 	}
-	response, err := http.ReadResponse(w.reader, nil)
+	httpResponse, err := http.ReadResponse(w.reader, nil)
 	if err != nil {
-		return answer{}, true, errors.Join(errTruncated, err)
+		return response{}, true, errors.Join(errTruncated, err)
 	}
-	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	defer httpResponse.Body.Close()
+	body, err := io.ReadAll(httpResponse.Body)
 	if err != nil {
-		return answer{}, true, errors.Join(errTruncated, err)
+		return response{}, true, errors.Join(errTruncated, err)
 	}
-	return answer{response.StatusCode, response.Header, string(body)}, response.Close, nil
+	return response{httpResponse.StatusCode, httpResponse.Header, string(body)}, httpResponse.Close, nil
 }
 
 // postHead returns the request line and the headers of a request that adds an animal.
