@@ -55,34 +55,6 @@ func StartProxy(t testing.TB, database string) *Proxy {
 // URL returns the URL of the database through the proxy.
 func (p *Proxy) URL() string { return p.database.String() }
 
-// Cut closes all connections, and every new one, until Heal is called.
-func (p *Proxy) Cut() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.cut = true
-	for c := range p.conns {
-		c.close()
-	}
-}
-
-// Heal undoes Cut and Delay.
-func (p *Proxy) Heal() {
-	p.mu.Lock()
-	p.cut = false
-	p.mu.Unlock()
-	p.Delay(0)
-}
-
-// Delay delays all data by d in each direction, including data that is already delayed. An hour is a silent
-// network: nothing arrives, and no connection is refused, until Delay(0) or Heal.
-func (p *Proxy) Delay(d time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.delay = d
-	close(p.changed)
-	p.changed = make(chan struct{})
-}
-
 func (p *Proxy) accept() {
 	for {
 		client, err := p.listener.Accept()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"sync"
+	"time"
 )
 
 // fault disconnects the first client that sends a matching message.
@@ -74,4 +75,32 @@ func (p *Proxy) takeFault(message []byte) *fault {
 	}
 	p.fault = nil
 	return current
+}
+
+// Cut closes all connections, and every new one, until Heal is called.
+func (p *Proxy) Cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cut = true
+	for c := range p.conns {
+		c.close()
+	}
+}
+
+// Heal undoes Cut and Delay.
+func (p *Proxy) Heal() {
+	p.mu.Lock()
+	p.cut = false
+	p.mu.Unlock()
+	p.Delay(0)
+}
+
+// Delay delays all data by d in each direction, including data that is already delayed. An hour is a silent
+// network: nothing arrives, and no connection is refused, until Delay(0) or Heal.
+func (p *Proxy) Delay(d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.delay = d
+	close(p.changed)
+	p.changed = make(chan struct{})
 }

@@ -2,9 +2,7 @@ package sqlstore
 
 import (
 	"context"
-	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"zombiezen.com/go/sqlite"
@@ -20,9 +18,6 @@ type sqliteConn struct {
 	statements map[string]*statement
 	interrupt  context.CancelFunc // makes the running statement fail
 }
-
-// pragma is a setting of a connection, with its value as SQLite reports it.
-type pragma struct{ name, value string }
 
 // newSQLiteConn returns a connection that waits for locks of other connections for at most wait. Without that, the
 // library would wait for ever.
@@ -45,21 +40,6 @@ func (c *sqliteConn) connect() (err error) {
 			c.close()
 			return err
 		}
-	}
-	return nil
-}
-
-// set applies a pragma and reads it back: SQLite ignores what it does not know or cannot do.
-func (c *sqliteConn) set(p pragma) error {
-	got := ""
-	keep := &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error { got = s.ColumnText(0); return nil }}
-	for _, statement := range []string{"PRAGMA " + p.name + " = " + p.value, "PRAGMA " + p.name} {
-		if err := sqlitex.ExecuteTransient(c.open, statement, keep); err != nil {
-			return err
-		}
-	}
-	if got != p.value {
-		return fmt.Errorf("its %s is %q and cannot be changed to %q", strings.ReplaceAll(p.name, "_", " "), got, p.value)
 	}
 	return nil
 }

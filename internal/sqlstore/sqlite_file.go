@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"animalstore/internal/shop"
 )
@@ -61,31 +60,6 @@ func IsIntact(ctx context.Context, path string) (bool, error) {
 	}
 	return verdict == "ok", err
 }
-
-// lockTimeout is how long a connection waits for a lock of another process. SQLite's locks are not fair: a
-// command beside a busy service may have to wait for long, while the service must not keep its clients
-// waiting.
-func lockTimeout(o Options) time.Duration {
-	if o.Exclusive {
-		return 5 * time.Second
-	}
-	return time.Minute
-}
-
-// storeConn returns a connection to a store.
-func storeConn(path string, o Options, more ...pragma) *sqliteConn {
-	pragmas := []pragma{
-		{"journal_mode", "wal"},
-		{"synchronous", "2"}, // FULL: a commit survives a power cut
-		{"foreign_keys", "1"},
-	}
-	return newSQLiteConn(fileURI(path), lockTimeout(o), append(pragmas, more...)...)
-}
-
-// noAutocheckpoint is set for the writer, which checkpoints after its members have returned. SQLite's own
-// checkpoint runs at the end of COMMIT: readers would see the commit milliseconds before the store's catalog
-// version changes.
-var noAutocheckpoint = pragma{"wal_autocheckpoint", "0"}
 
 // fileURI returns the URI of a database file, with parameters such as mode=ro.
 func fileURI(path string, parameters ...string) string {

@@ -6,6 +6,9 @@ import (
 	"animalstore/internal/shop"
 )
 
+// maxGroup bounds how many writes share one commit, and so how long the first of them waits for the last.
+const maxGroup = 256
+
 // group is one transaction that several writes, its members, share. The members run one after the other.
 //
 // New pets, events and counts are not inserted one by one: they are queued, and inserted many rows at a time

@@ -10,9 +10,6 @@ import (
 	"animalstore/internal/shop"
 )
 
-// maxGroup bounds how many writes share one commit, and so how long the first of them waits for the last.
-const maxGroup = 256
-
 // writer runs all writes of a store, one after the other, on the store's one writing connection.
 //
 // It uses group commit: writes that wait together share one transaction and one fsync. A write returns only
@@ -169,19 +166,5 @@ func finish(group []*member, err error) {
 			m.err = err
 		}
 		close(m.done)
-	}
-}
-
-// checkpointFrames is the length of the WAL, in frames, at which it is moved to the database: SQLite's own
-// default.
-const checkpointFrames = 1000
-
-// checkpoint moves the frames of a long WAL to the database. Where readers still need older pages it moves
-// what it can, and the next checkpoint the rest. An error is ignored: the commits are durable in the WAL.
-func (w *writer) checkpoint() {
-	var busy, frames, checkpointed int64
-	_, err := firstRow(context.Background(), w.conn, "PRAGMA wal_checkpoint(NOOP)", &busy, &frames, &checkpointed)
-	if err == nil && frames >= checkpointFrames {
-		w.conn.exec(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)", nil)
 	}
 }
