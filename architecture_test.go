@@ -20,25 +20,26 @@ import (
 // mayImport lists which of our packages each package may import. Imports point one way, from cmd to shop,
 // which imports only the standard library:
 //
-//	cmd → cli → {server, httpapi, staff, webhook, sqlstore, client, demo}
+//	cmd → cli → {server, httpapi, staff, webhook, storeadmin, sqlstore, client, demo}
 //	httpapi, staff → shop
-//	sqlstore → shop
+//	storeadmin → sqlstore → shop
 var mayImport = map[string][]string{
 	"cmd/animalstore": {"internal/cli"},
-	"internal/cli": {"internal/server", "internal/httpapi", "internal/staff", "internal/webhook", "internal/sqlstore", "internal/demo",
-		"internal/shop", "client"},
-	"internal/server":   {},
-	"internal/httpapi":  {"internal/web", "internal/shop", "internal/petcsv", "api"},
-	"internal/staff":    {"internal/web", "internal/shop", "internal/petcsv"},
-	"internal/web":      {"internal/shop"},
-	"internal/petcsv":   {"internal/shop"},
-	"internal/webhook":  {"internal/shop"},
-	"internal/demo":     {"internal/sqlstore", "internal/shop"},
-	"internal/sqlstore": {"internal/shop"},
-	"internal/shop":     {},
-	"internal/dist":     {},
-	"client":            {}, // public: it must not depend on internal packages
-	"api":               {},
+	"internal/cli": {"internal/server", "internal/httpapi", "internal/staff", "internal/webhook", "internal/storeadmin", "internal/sqlstore",
+		"internal/demo", "internal/shop", "client"},
+	"internal/server":     {},
+	"internal/httpapi":    {"internal/web", "internal/shop", "internal/petcsv", "api"},
+	"internal/staff":      {"internal/web", "internal/shop", "internal/petcsv"},
+	"internal/web":        {"internal/shop"},
+	"internal/petcsv":     {"internal/shop"},
+	"internal/webhook":    {"internal/shop"},
+	"internal/demo":       {"internal/sqlstore", "internal/shop"},
+	"internal/storeadmin": {"internal/sqlstore", "internal/shop"},
+	"internal/sqlstore":   {"internal/shop"},
+	"internal/shop":       {},
+	"internal/dist":       {},
+	"client":              {}, // public: it must not depend on internal packages
+	"api":                 {},
 
 	// Only tests import these.
 	"api/apitest":          {},

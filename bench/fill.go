@@ -64,18 +64,18 @@ func fill(ctx context.Context, path string, animals int) (err error) {
 }
 
 func insert(tx shop.WriteTx, n shop.NewPet) error {
-	created, err := tx.EnsureCategory(n.CategoryID)
-	if err == nil && created {
+	created, err := tx.EnsureCategories(n.CategoryID)
+	if err == nil && len(created) > 0 {
 		err = appendEvent(tx, shop.CategoryCreated, fmt.Sprintf("categories/%d", n.CategoryID), shop.Category{ID: n.CategoryID})
 	}
 	if err != nil {
 		return err
 	}
-	pet, err := tx.InsertPet(n)
+	pets, err := tx.InsertPets(n)
 	if err != nil {
 		return err
 	}
-	return appendEvent(tx, shop.PetCreated, fmt.Sprintf("pets/%d", pet.ID), pet)
+	return appendEvent(tx, shop.PetCreated, fmt.Sprintf("pets/%d", pets[0].ID), pets[0])
 }
 
 func appendEvent(tx shop.WriteTx, what shop.EventType, subject string, current any) error {
@@ -83,5 +83,5 @@ func appendEvent(tx shop.WriteTx, what shop.EventType, subject string, current a
 	if err != nil {
 		return err
 	}
-	return tx.InsertEvent(shop.NewEvent{Type: what, Subject: subject, Actor: "system", Data: data})
+	return tx.InsertEvents(shop.NewEvent{Type: what, Subject: subject, Actor: "system", Data: data})
 }

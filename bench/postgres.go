@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"animalstore/internal/pgtest"
-	"animalstore/internal/sqlstore"
+	"animalstore/internal/storeadmin"
 )
 
 // inPostgres is the prefix of the names of PostgreSQL cases.
@@ -149,7 +149,7 @@ func (p *postgres) fill(ctx context.Context, animals int) error {
 	if err := p.execute(ctx, "animalstore", "DROP DATABASE IF EXISTS "+name, "CREATE DATABASE "+name); err != nil {
 		return err
 	}
-	if _, err := sqlstore.Copy(ctx, filepath.Join(store, databaseName), p.urlOf(name), func(sqlstore.CopyProgress) {}); err != nil {
+	if _, err := storeadmin.Copy(ctx, filepath.Join(store, databaseName), p.urlOf(name), func(storeadmin.CopyProgress) {}); err != nil {
 		return err
 	}
 	err = p.execute(ctx, name, "VACUUM ANALYZE") // otherwise autovacuum would do it during the measurement

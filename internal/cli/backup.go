@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"animalstore/internal/sqlstore"
+	"animalstore/internal/storeadmin"
 )
 
 // backupCommand backs up a store, which may be in use.
@@ -22,7 +23,7 @@ func (b *backupCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkFile(b.Database); err != nil {
 		return err
 	}
-	found, err := sqlstore.Backup(ctx, b.Database, b.File, b.Force, lineWriter(t.err))
+	found, err := storeadmin.Backup(ctx, b.Database, b.File, b.Force, lineWriter(t.err))
 	if err := orInterrupted(ctx, err); err != nil {
 		return err
 	}

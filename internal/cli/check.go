@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"animalstore/internal/sqlstore"
+	"animalstore/internal/storeadmin"
 )
 
 // checkCommand checks a whole store and changes nothing.
@@ -18,7 +18,7 @@ func (c *checkCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkDatabase(c.Database, databaseVariable); err != nil {
 		return usagef("--database: %w", err)
 	}
-	found, err := sqlstore.Check(ctx, c.Database, lineWriter(t.out))
+	found, err := storeadmin.Check(ctx, c.Database, lineWriter(t.out))
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return errors.New("interrupted: the check is incomplete")

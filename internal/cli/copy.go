@@ -6,7 +6,7 @@ import (
 	"io"
 	"time"
 
-	"animalstore/internal/sqlstore"
+	"animalstore/internal/storeadmin"
 )
 
 // copyCommand copies a store to another database. Its clients can continue there without a change.
@@ -24,7 +24,7 @@ func (c *copyCommand) Run(ctx context.Context, t terminal) error {
 		return usagef("--to: %w", err)
 	}
 	line := &copyProgress{out: t.err, terminal: isTerminal(t.err)}
-	copied, err := sqlstore.Copy(ctx, c.Database, c.To, line.show)
+	copied, err := storeadmin.Copy(ctx, c.Database, c.To, line.show)
 	line.clear()
 	if ctx.Err() != nil && err != nil {
 		return fmt.Errorf("interrupted: %w", err)
@@ -47,11 +47,11 @@ type copyProgress struct {
 	out      io.Writer
 	terminal bool
 	open     bool // whether the line on the terminal must be cleared
-	last     sqlstore.CopyProgress
+	last     storeadmin.CopyProgress
 	next     time.Time // when the next line about the same table is due
 }
 
-func (l *copyProgress) show(p sqlstore.CopyProgress) {
+func (l *copyProgress) show(p storeadmin.CopyProgress) {
 	now := time.Now()
 	begins, ends := p.Doing != l.last.Doing || p.Table != l.last.Table, p.Rows == p.Of
 	if p == l.last || !begins && !ends && now.Before(l.next) {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"animalstore/internal/sqlstore"
+	"animalstore/internal/storeadmin"
 )
 
 // restoreCommand replaces a store with a backup.
@@ -19,7 +19,7 @@ func (r *restoreCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkFile(r.Database); err != nil {
 		return err
 	}
-	done, err := sqlstore.Restore(ctx, r.File, r.Database, r.Force, lineWriter(t.err))
+	done, err := storeadmin.Restore(ctx, r.File, r.Database, r.Force, lineWriter(t.err))
 	if err := orInterrupted(ctx, err); err != nil {
 		return err
 	}

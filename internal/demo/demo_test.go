@@ -11,6 +11,7 @@ import (
 	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/sqlstore"
+	"animalstore/internal/storeadmin"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -65,7 +66,7 @@ func TestFillUsesEveryFeatureOnce(t *testing.T) {
 		if err != nil || n < 250 || n > 400 {
 			t.Fatalf("%d animals, %v", n, err)
 		}
-		findings, err := sqlstore.Check(ctx, database, func(finding string) { t.Error(finding) })
+		findings, err := storeadmin.Check(ctx, database, func(finding string) { t.Error(finding) })
 		if err != nil || findings.All != 0 {
 			t.Errorf("%d findings, %v", findings.All, err)
 		}
@@ -300,7 +301,7 @@ func TestConcurrentFillsHappenOnce(t *testing.T) {
 		if sum != len(pets) || sum == 0 {
 			t.Errorf("%d nodes added %d animals, and there are %d", nodes, sum, len(pets))
 		}
-		if _, err := sqlstore.Check(t.Context(), database, func(finding string) { t.Error(finding) }); err != nil {
+		if _, err := storeadmin.Check(t.Context(), database, func(finding string) { t.Error(finding) }); err != nil {
 			t.Error(err)
 		}
 	})

@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// series is a line of a scrape: a name and its labels.
+// series is one line of a scrape: a metric name and its labels.
 type series struct {
 	name   string
 	labels map[string]string
@@ -23,7 +23,7 @@ var (
 	seriesPair = regexp.MustCompile(`([a-z_]+)="((?:[^"\\]|\\.)*)"`)
 )
 
-// scrape is all that an operator can ask for, of a service that has done a little of everything.
+// scrape makes a few requests and returns all series of /metrics.
 func (p *program) scrape() (all []series) {
 	p.t.Helper()
 	created, _ := p.create(pet{Name: "Rex"})
@@ -45,8 +45,8 @@ var (
 	mentioned = regexp.MustCompile(`\$labels\.([a-z_]+)`)
 )
 
-// TestAlertsNameWhatThereIs holds every alert to metrics, labels and values that a real service has.
-func TestAlertsNameWhatThereIs(t *testing.T) {
+// TestAlertsUseExistingMetricsAndLabels checks that the metrics, labels and label values in docs/alerts.yaml exist.
+func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "alerts.yaml"))
 	if err != nil {
@@ -69,30 +69,30 @@ func TestAlertsNameWhatThereIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	shared, _ := newSharedFolder(t)
-	there := []series{{"up", map[string]string{"job": "animalstore", "instance": ""}}}
-	there = append(there, newFolderWithKey(t).serveTLS(newAuthority(t)).scrape()...)
-	there = append(there, shared.serve().scrape()...)
+	existing := []series{{"up", map[string]string{"job": "animalstore", "instance": ""}}}
+	existing = append(existing, newFolderWithKey(t).serveTLS(newAuthority(t)).scrape()...)
+	existing = append(existing, shared.serve().scrape()...)
 
 	rules := file.Groups[0].Rules
 	if len(rules) < 15 {
-		t.Errorf("there are %d rules", len(rules))
+		t.Errorf("got %d rules, want at least 15", len(rules))
 	}
 	for _, rule := range rules {
 		if !slices.Contains([]string{"critical", "warning", "info"}, rule.Labels.Severity) || rule.Annotations.Summary == "" {
-			t.Errorf("%s has the severity %q and says %q", rule.Alert, rule.Labels.Severity, rule.Annotations.Summary)
+			t.Errorf("%s: got severity %q and summary %q, want a known severity and a summary", rule.Alert, rule.Labels.Severity, rule.Annotations.Summary)
 		}
 		if !strings.Contains(string(manual), "`"+rule.Alert+"`") {
-			t.Errorf("%s is not in the manual", rule.Alert)
+			t.Errorf("%s is not documented in docs/operating.md", rule.Alert)
 		}
 		found := selector.FindAllStringSubmatch(rule.Expr, -1)
 		if len(found) == 0 {
-			t.Errorf("%s asks for nothing: %s", rule.Alert, rule.Expr)
+			t.Errorf("%s selects no metric: %s", rule.Alert, rule.Expr)
 		}
-		var labels []string // those that what was found has
+		var labels []string // of all selected metrics
 		for _, s := range found {
-			candidates := slices.DeleteFunc(slices.Clone(there), func(one series) bool { return one.name != s[1] })
+			candidates := slices.DeleteFunc(slices.Clone(existing), func(one series) bool { return one.name != s[1] })
 			if len(candidates) == 0 {
-				t.Errorf("%s asks for %s, which there is not", rule.Alert, s[1])
+				t.Errorf("%s selects the metric %s, which does not exist", rule.Alert, s[1])
 				continue
 			}
 			for name := range candidates[0].labels {
@@ -105,20 +105,20 @@ func TestAlertsNameWhatThereIs(t *testing.T) {
 		for _, list := range grouping.FindAllStringSubmatch(rule.Expr, -1) {
 			for name := range strings.SplitSeq(list[1], ",") {
 				if !slices.Contains(labels, strings.TrimSpace(name)) {
-					t.Errorf("%s groups by %s, which there is not", rule.Alert, name)
+					t.Errorf("%s groups by the label %s, which does not exist", rule.Alert, name)
 				}
 			}
 		}
 		for _, name := range mentioned.FindAllStringSubmatch(rule.Annotations.Summary, -1) {
 			if !slices.Contains(labels, name[1]) {
-				t.Errorf("%s says %s, which there is not", rule.Alert, name[1])
+				t.Errorf("the summary of %s uses the label %s, which does not exist", rule.Alert, name[1])
 			}
 		}
 	}
 }
 
-// checkMatcher expects that there is a label, and each of its values that an alert looks for. A status of a failure is
-// taken at its word: nothing has failed here.
+// checkMatcher expects the candidates to have the label and every value that the alert matches. Values of status are not
+// checked, because nothing fails in this test.
 func checkMatcher(t *testing.T, alert string, candidates []series, label, operator, wanted string) {
 	t.Helper()
 	values := []string{wanted}
@@ -136,13 +136,14 @@ func checkMatcher(t *testing.T, alert string, candidates []series, label, operat
 			return has && (whole.MatchString(got) || label == "status" || label == "operation" && operator == "!~")
 		})
 		if !known {
-			t.Errorf("%s looks for %s%s%q, which there is not", alert, label, operator, value)
+			t.Errorf("%s matches %s%s%q, but no series has that value", alert, label, operator, value)
 		}
 	}
 }
 
-// TestEveryMetricSaysWhatItIs holds our own metrics to a help text, and to no labels that anybody can fill.
-func TestEveryMetricSaysWhatItIs(t *testing.T) {
+// TestMetricsHaveHelpAndBoundedLabels checks that animalstore's own metrics have a help text and that clients cannot create
+// label values.
+func TestMetricsHaveHelpAndBoundedLabels(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	p.scrape()
@@ -158,14 +159,14 @@ func TestEveryMetricSaysWhatItIs(t *testing.T) {
 		p.send("BREW"+strings.Repeat("X", i), "/v1/pets", adminKey, "")
 	}
 	if after := count(); after > before+1 {
-		t.Errorf("what clients send makes new series: %d, then %d", before, after)
+		t.Errorf("requests created new series: %d before, %d after, want at most one more", before, after)
 	}
 	if strings.Contains(body, "<script") {
-		t.Error("what a client sent is in the metrics")
+		t.Error("the metrics contain a path that a client sent")
 	}
 	for _, name := range regexp.MustCompile(`(?m)^# TYPE (animalstore_[a-z_]+)`).FindAllStringSubmatch(body, -1) {
 		if !strings.Contains(body, "# HELP "+name[1]+" ") {
-			t.Errorf("%s does not say what it is", name[1])
+			t.Errorf("%s has no help text", name[1])
 		}
 	}
 }

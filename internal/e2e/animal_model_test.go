@@ -10,52 +10,52 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// step is what a client asks of one animal. An order goes by the number that its client gave it as its reference, which is
-// known even where the answer that has its id was lost.
+// step is a request about one animal. Orders are identified by the number that the client sent as their reference, because
+// the id is unknown when the response was lost.
 type step struct {
 	kind  stepKind
 	pet   int
-	order int    // that is placed or moved
-	to    string // the status that an order or an animal shall have
+	order int    // the order to place or move
+	to    string // the requested status of the order or the animal
 }
 
 type stepKind string
 
 const (
-	place  stepKind = "place"  // an order
-	move   stepKind = "move"   // an order to another status
-	set    stepKind = "set"    // the animal's status, by hand
-	look   stepKind = "look"   // at the animal's status
-	newest stepKind = "newest" // order of the animal
+	placeOrder      stepKind = "place"  // place an order
+	moveOrder       stepKind = "move"   // change the status of an order
+	setStatus       stepKind = "set"    // change the animal's status directly
+	readStatus      stepKind = "look"   // read the animal's status
+	readNewestOrder stepKind = "newest" // read the newest order of the animal
 )
 
-// outcome is what a step was answered with: the order and its status, the animal's status, or the code of an error.
+// outcome is the response to a step: the order and its status, the animal's status, or an error code.
 type outcome struct {
 	order  int
 	status string
 	code   string
 }
 
-// unknown is the outcome of a step without an answer: it may have been done, or may yet be.
+// unknown is the outcome of a step without a response: it may have taken effect, or may still do so.
 var unknown = outcome{code: "unknown"}
 
-// animalState is all that there is to know of one animal.
+// animalState is the complete state of one animal.
 type animalState struct {
 	status string
-	orders string // in the order of their placing, each as " 12=approved"
+	orders string // in the order in which they were placed, each as " 12=approved"
 }
 
-// after says what a step must be answered with in a state, and what the state is then.
+// after returns the outcome that a step must have in this state, and the state that follows.
 func (s animalState) after(in step) (outcome, animalState) {
 	switch in.kind {
-	case place:
+	case placeOrder:
 		if s.status != "available" {
 			return outcome{code: "pet_not_available"}, s
 		}
 		return outcome{order: in.order, status: "placed"}, animalState{"pending", fmt.Sprintf("%s %d=placed", s.orders, in.order)}
-	case move:
+	case moveOrder:
 		return s.afterMove(in)
-	case set:
+	case setStatus:
 		_, last := s.newest()
 		switch {
 		case in.to == s.status:
@@ -66,7 +66,7 @@ func (s animalState) after(in step) (outcome, animalState) {
 			return outcome{code: "pet_has_open_order"}, s
 		}
 		return outcome{status: in.to}, animalState{in.to, s.orders}
-	case look:
+	case readStatus:
 		return outcome{status: s.status}, s
 	default:
 		order, status := s.newest()
@@ -98,12 +98,12 @@ func (s animalState) afterMove(in step) (outcome, animalState) {
 
 func (s animalState) newest() (order int, status string) {
 	number, status, _ := strings.Cut(s.orders[strings.LastIndex(s.orders, " ")+1:], "=")
-	order, _ = strconv.Atoi(number) // there may be none
+	order, _ = strconv.Atoi(number) // 0 if there is no order
 	return order, status
 }
 
-// animalModel is how animals behave that begin as available. A step without an answer must be given as returning when all
-// is over: then it may have been done at any time since it was asked for, or at the end, which is as good as never.
+// animalModel describes animals that are available at first. A step without a response must be recorded as returning at the
+// end of the history: then it may take effect at any time after its request, or at the very end, which equals never.
 var animalModel = porcupine.Model{
 	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
 		byPet := map[int][]porcupine.Operation{}
@@ -126,68 +126,68 @@ var animalModel = porcupine.Model{
 	DescribeState:     func(state any) string { return fmt.Sprintf("%+v", state) },
 }
 
-// TestAnimalModel proves that the model tells right histories from wrong ones.
-func TestAnimalModel(t *testing.T) {
+// TestAnimalModelAcceptsLegalHistoriesOnly checks that the model accepts legal histories and rejects illegal ones.
+func TestAnimalModelAcceptsLegalHistoriesOnly(t *testing.T) {
 	t.Parallel()
-	// did is one operation from one time to another, asked by a client of its own.
-	did := func(from, to int64, in step, out outcome) porcupine.Operation {
-		return porcupine.Operation{Input: in, Call: from, Output: out, Return: to}
+	// op is an operation from start to end by a client of its own.
+	op := func(start, end int64, in step, out outcome) porcupine.Operation {
+		return porcupine.Operation{Input: in, Call: start, Output: out, Return: end}
 	}
 	const end = 1000
 	placed := func(n int) outcome { return outcome{order: n, status: "placed"} }
-	taken := outcome{code: "pet_not_available"}
-	is := func(status string) outcome { return outcome{status: status} }
-	order := func(n int) step { return step{kind: place, order: n} }
-	to := func(n int, status string) step { return step{kind: move, order: n, to: status} }
-	sees := step{kind: look}
+	notAvailable := outcome{code: "pet_not_available"}
+	petStatus := func(status string) outcome { return outcome{status: status} }
+	order := func(n int) step { return step{kind: placeOrder, order: n} }
+	moved := func(n int, status string) step { return step{kind: moveOrder, order: n, to: status} }
+	read := step{kind: readStatus}
 
 	for name, test := range map[string]struct {
-		right   bool
+		legal   bool
 		history []porcupine.Operation
 	}{
-		"one of two at once": {true, []porcupine.Operation{did(0, 10, order(1), placed(1)), did(1, 9, order(2), taken)}},
-		"both of two at once": {false, []porcupine.Operation{
-			did(0, 10, order(1), placed(1)), did(1, 9, order(2), placed(2))}},
+		"one of two concurrent orders": {true, []porcupine.Operation{op(0, 10, order(1), placed(1)), op(1, 9, order(2), notAvailable)}},
+		"both of two concurrent orders": {false, []porcupine.Operation{
+			op(0, 10, order(1), placed(1)), op(1, 9, order(2), placed(2))}},
 		"both of two, in two animals": {true, []porcupine.Operation{
-			did(0, 10, order(1), placed(1)), did(1, 9, step{kind: place, pet: 1, order: 2}, placed(2))}},
+			op(0, 10, order(1), placed(1)), op(1, 9, step{kind: placeOrder, pet: 1, order: 2}, placed(2))}},
 		"two, one cancelled between": {true, []porcupine.Operation{
-			did(0, 1, order(1), placed(1)), did(2, 5, to(1, "cancelled"), outcome{order: 1, status: "cancelled"}), did(3, 4, order(2), placed(2))}},
+			op(0, 1, order(1), placed(1)), op(2, 5, moved(1, "cancelled"), outcome{order: 1, status: "cancelled"}), op(3, 4, order(2), placed(2))}},
 		"two, one cancelled later": {false, []porcupine.Operation{
-			did(0, 1, order(1), placed(1)), did(2, 3, order(2), placed(2)), did(4, 5, to(1, "cancelled"), outcome{order: 1, status: "cancelled"})}},
-		"none gets a free one":    {false, []porcupine.Operation{did(0, 1, order(1), taken)}},
-		"a look while it changes": {true, []porcupine.Operation{did(0, 9, order(1), placed(1)), did(1, 2, sees, is("pending")), did(3, 4, sees, is("pending"))}},
-		"a look back":             {false, []porcupine.Operation{did(0, 9, order(1), placed(1)), did(1, 2, sees, is("pending")), did(3, 4, sees, is("available"))}},
-		"a stale look":            {false, []porcupine.Operation{did(0, 1, order(1), placed(1)), did(2, 3, sees, is("available"))}},
-		"a lost order seen":       {true, []porcupine.Operation{did(0, end, order(1), unknown), did(2, 3, sees, is("pending"))}},
-		"a lost order not seen":   {true, []porcupine.Operation{did(0, end, order(1), unknown), did(2, 3, sees, is("available"))}},
-		"a lost order seen and gone": {false, []porcupine.Operation{
-			did(0, end, order(1), unknown), did(2, 3, sees, is("pending")), did(4, 5, sees, is("available"))}},
-		"a lost order seen before it was sent": {false, []porcupine.Operation{
-			did(0, 1, sees, is("pending")), did(2, end, order(1), unknown)}},
-		"a lost order done twice": {false, []porcupine.Operation{
-			did(0, end, order(1), unknown), did(2, 3, step{kind: newest}, placed(1)),
-			did(4, 5, to(1, "cancelled"), outcome{order: 1, status: "cancelled"}), did(6, 7, sees, is("pending"))}},
+			op(0, 1, order(1), placed(1)), op(2, 3, order(2), placed(2)), op(4, 5, moved(1, "cancelled"), outcome{order: 1, status: "cancelled"})}},
+		"none gets a free one":                  {false, []porcupine.Operation{op(0, 1, order(1), notAvailable)}},
+		"a read during a change":                {true, []porcupine.Operation{op(0, 9, order(1), placed(1)), op(1, 2, read, petStatus("pending")), op(3, 4, read, petStatus("pending"))}},
+		"a read of an older state":              {false, []porcupine.Operation{op(0, 9, order(1), placed(1)), op(1, 2, read, petStatus("pending")), op(3, 4, read, petStatus("available"))}},
+		"a stale read":                          {false, []porcupine.Operation{op(0, 1, order(1), placed(1)), op(2, 3, read, petStatus("available"))}},
+		"a lost order that took effect":         {true, []porcupine.Operation{op(0, end, order(1), unknown), op(2, 3, read, petStatus("pending"))}},
+		"a lost order that did not take effect": {true, []porcupine.Operation{op(0, end, order(1), unknown), op(2, 3, read, petStatus("available"))}},
+		"a lost order that disappears": {false, []porcupine.Operation{
+			op(0, end, order(1), unknown), op(2, 3, read, petStatus("pending")), op(4, 5, read, petStatus("available"))}},
+		"a lost order seen before its request": {false, []porcupine.Operation{
+			op(0, 1, read, petStatus("pending")), op(2, end, order(1), unknown)}},
+		"a lost order that takes effect twice": {false, []porcupine.Operation{
+			op(0, end, order(1), unknown), op(2, 3, step{kind: readNewestOrder}, placed(1)),
+			op(4, 5, moved(1, "cancelled"), outcome{order: 1, status: "cancelled"}), op(6, 7, read, petStatus("pending"))}},
 		"sold": {true, []porcupine.Operation{
-			did(0, 1, order(1), placed(1)), did(2, 3, to(1, "delivered"), outcome{code: "invalid_transition"}),
-			did(4, 5, to(1, "approved"), outcome{order: 1, status: "approved"}),
-			did(6, 7, step{kind: set, to: "available"}, outcome{code: "pet_has_open_order"}),
-			did(8, 9, to(1, "delivered"), outcome{order: 1, status: "delivered"}), did(10, 11, sees, is("sold")),
-			did(12, 13, step{kind: set, to: "pending"}, outcome{code: "invalid_transition"}),
-			did(14, 15, step{kind: set, to: "available"}, is("available")), did(16, 17, order(2), placed(2)),
-			did(18, 19, step{kind: newest}, placed(2)), did(20, 21, to(1, "cancelled"), outcome{code: "invalid_transition"})}},
-		"delivered and free": {false, []porcupine.Operation{
-			did(0, 1, order(1), placed(1)), did(2, 3, to(1, "approved"), outcome{order: 1, status: "approved"}),
-			did(4, 5, to(1, "delivered"), outcome{order: 1, status: "delivered"}), did(6, 7, order(2), placed(2))}},
-		"set by hand under an order": {false, []porcupine.Operation{
-			did(0, 1, order(1), placed(1)), did(2, 3, step{kind: set, to: "available"}, is("available"))}},
+			op(0, 1, order(1), placed(1)), op(2, 3, moved(1, "delivered"), outcome{code: "invalid_transition"}),
+			op(4, 5, moved(1, "approved"), outcome{order: 1, status: "approved"}),
+			op(6, 7, step{kind: setStatus, to: "available"}, outcome{code: "pet_has_open_order"}),
+			op(8, 9, moved(1, "delivered"), outcome{order: 1, status: "delivered"}), op(10, 11, read, petStatus("sold")),
+			op(12, 13, step{kind: setStatus, to: "pending"}, outcome{code: "invalid_transition"}),
+			op(14, 15, step{kind: setStatus, to: "available"}, petStatus("available")), op(16, 17, order(2), placed(2)),
+			op(18, 19, step{kind: readNewestOrder}, placed(2)), op(20, 21, moved(1, "cancelled"), outcome{code: "invalid_transition"})}},
+		"ordered again after delivery": {false, []porcupine.Operation{
+			op(0, 1, order(1), placed(1)), op(2, 3, moved(1, "approved"), outcome{order: 1, status: "approved"}),
+			op(4, 5, moved(1, "delivered"), outcome{order: 1, status: "delivered"}), op(6, 7, order(2), placed(2))}},
+		"status set despite an open order": {false, []porcupine.Operation{
+			op(0, 1, order(1), placed(1)), op(2, 3, step{kind: setStatus, to: "available"}, petStatus("available"))}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := porcupine.Illegal
-			if test.right {
+			if test.legal {
 				want = porcupine.Ok
 			}
 			if got := porcupine.CheckOperationsTimeout(animalModel, test.history, time.Minute); got != want {
-				t.Errorf("it was found %s", got)
+				t.Errorf("got %s, want %s", got, want)
 			}
 		})
 	}

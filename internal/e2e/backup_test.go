@@ -12,24 +12,24 @@ import (
 	"testing"
 )
 
-// mustRun runs the program, and expects that it works.
+// mustRun runs the program and expects exit code 0.
 func (f *folder) mustRun(args ...string) result {
 	f.t.Helper()
 	r := f.run(args...)
 	if r.code != 0 {
-		f.t.Fatalf("%q: %+v", args, r)
+		f.t.Fatalf("%q: got %v, want exit code 0", args, r)
 	}
 	return r
 }
 
-// TestBackupUnderLoad makes backups while clients add animals. Each backup has all that was acknowledged before it began, as it
-// was sent, and is a store that can be served.
-func TestBackupUnderLoad(t *testing.T) {
+// TestBackupUnderLoadHasEveryAcknowledgedAnimal makes backups while clients create animals. Each backup contains every animal
+// that was acknowledged before the backup started, unchanged, and can be served.
+func TestBackupUnderLoadHasEveryAcknowledgedAnimal(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
-	var during []*ledger
-	s := &storm{program: p, name: "storm", clients: 8, after: 3000, end: func() { p.signal(syscall.SIGTERM) }}
+	var ledgers []*ledger
+	s := &writeLoad{program: p, name: "storm", clients: 8, after: 3000, end: func() { p.signal(syscall.SIGTERM) }}
 	var backing sync.WaitGroup
 	backing.Go(func() {
 		for i := 0; s.ended.Load() == 0; i++ {
@@ -41,10 +41,10 @@ func TestBackupUnderLoad(t *testing.T) {
 			s.mu.Unlock()
 			r := f.run("backup", fmt.Sprintf("backup-%d.db", i))
 			if r.code != 0 {
-				t.Errorf("%+v", r)
+				t.Errorf("backup: got %v, want exit code 0", r)
 				return
 			}
-			during = append(during, before)
+			ledgers = append(ledgers, before)
 		}
 	})
 	s.run()
@@ -56,21 +56,21 @@ func TestBackupUnderLoad(t *testing.T) {
 	if t.Failed() {
 		return
 	}
-	for i, book := range during {
+	for i, records := range ledgers {
 		name := fmt.Sprintf("backup-%d.db", i)
 		if info, err := os.Stat(f.path(name)); err != nil || info.Mode() != 0o600 {
-			t.Errorf("%v, %v", info, err)
+			t.Errorf("%s: got %v, %v, want mode 0600", name, info, err)
 		}
-		if i > 0 && i < len(during)-1 && i != len(during)/2 {
-			continue // each has been looked through by the command itself
+		if i > 0 && i < len(ledgers)-1 && i != len(ledgers)/2 {
+			continue // the backup command has checked every backup itself
 		}
 		checkIntegrity(t, f.path(name))
 		q := f.serve("--database", name)
-		book.sent = s.sent
-		book.check(t, q.walk())
+		records.sent = s.sent
+		records.check(t, q.walk())
 		q.stop()
 		f.mustRun("check", "--database", name)
-		t.Logf("%s: %d animals were acknowledged before it began, %d are there", name, len(book.acknowledged), book.present)
+		t.Logf("%s: %d animals acknowledged before it started, %d contained", name, len(records.acknowledged), records.present)
 	}
 	for _, name := range f.names() {
 		if strings.Contains(name, "partial") {
@@ -79,7 +79,7 @@ func TestBackupUnderLoad(t *testing.T) {
 	}
 }
 
-func TestRecoverRefusals(t *testing.T) {
+func TestBackupRestoreAndCheckRefuseBadArguments(t *testing.T) {
 	t.Parallel()
 	const secret = "swordfish"
 	for names, args := range map[string][]string{
@@ -94,7 +94,7 @@ func TestRecoverRefusals(t *testing.T) {
 		"into the environment variable ": {"check", "--database", "postgres://u:" + secret + "@h/db"},
 	} {
 		if r := expectUsageError(t, newFolder(t), names, args...); strings.Contains(r.stderr, secret) {
-			t.Errorf("%q shows the password", r.stderr)
+			t.Errorf("the password is in the error message %q", r.stderr)
 		}
 	}
 	f := newFolder(t)
@@ -104,13 +104,13 @@ func TestRecoverRefusals(t *testing.T) {
 	expectRefusal(t, f.run("restore", "missing.db"), 1, "missing.db", "no such file")
 	f.write("letter.txt", strings.Repeat("Dear aunt,\n", 500))
 	expectRefusal(t, f.run("restore", "letter.txt"), 1, "letter.txt", "not a database")
-	f.makeDatabase("songs.db", "CREATE TABLE songs (title TEXT)")
+	f.execSQL("songs.db", "CREATE TABLE songs (title TEXT)")
 	expectRefusal(t, f.run("restore", "songs.db"), 1, "songs.db", "another program")
 	f.write("empty.db", "")
 	expectRefusal(t, f.run("restore", "empty.db"), 1, "no store in it")
 	names := slices.DeleteFunc(f.names(), func(name string) bool { return name == "animalstore.db.lock" })
 	if want := []string{"empty.db", "letter.txt", "songs.db"}; !slices.Equal(names, want) {
-		t.Errorf("there are %q, want %q", names, want)
+		t.Errorf("files: got %q, want %q", names, want)
 	}
 
 	f.createKey("--name", "n")
@@ -126,15 +126,15 @@ func TestRecoverRefusals(t *testing.T) {
 	expectRefusal(t, f.run("backup", "--force", "other.db"), 1, "a database in use")
 	other.stop()
 
-	// A backup that breaks rules is told of, and restored only by force; one that is damaged, never.
-	f.makeDatabase("b.db", "UPDATE inventory SET n = 5")
+	// An inconsistent backup is reported and restored only with --force; a damaged backup is never restored.
+	f.execSQL("b.db", "UPDATE inventory SET n = 5")
 	r := f.run("restore", "--database", "new.db", "b.db")
 	if r.code != 1 || !strings.Contains(r.stderr, "inventory sold: counted 5, found 0\n") || !strings.Contains(r.stderr, "breaks rules") {
-		t.Errorf("%+v", r)
+		t.Errorf("restore of an inconsistent backup: got %v, want exit code 1 and the finding", r)
 	}
 	f.mustRun("restore", "--database", "new.db", "--force", "b.db")
 	if r := f.run("backup", "--database", "new.db", "again.db"); r.code != 1 || !strings.Contains(r.stderr, "the backup is complete, but the store is inconsistent: 4 findings") {
-		t.Errorf("%+v", r)
+		t.Errorf("backup of an inconsistent store: got %v, want exit code 1 and 4 findings", r)
 	}
 	content := []byte(f.read("b.db"))
 	for i := len(content) / 2; i < len(content); i++ {
@@ -142,19 +142,19 @@ func TestRecoverRefusals(t *testing.T) {
 	}
 	f.write("b.db", string(content))
 	if r := f.run("restore", "--force", "--database", "newer.db", "b.db"); r.code != 1 || !strings.Contains(r.stderr, "damaged") {
-		t.Errorf("%+v", r)
+		t.Errorf("restore of a damaged backup: got %v, want exit code 1 and %q", r, "damaged")
 	}
 	if _, err := os.Stat(f.path("newer.db")); err == nil {
 		t.Error("a damaged backup was restored")
 	}
 }
 
-// TestBackupInterrupted ends backups on their way: nothing of them stays.
-func TestBackupInterrupted(t *testing.T) {
+// TestInterruptedBackupLeavesNoFiles interrupts running backups with SIGINT.
+func TestInterruptedBackupLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	f.serve("--demo").stop()
-	f.makeDatabase("animalstore.db", `
+	f.execSQL("animalstore.db", `
 		WITH RECURSIVE counted (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < 50000)
 		INSERT INTO events (at, type, subject, actor, data) SELECT 1, 'pet.updated', 'pets/0', 'system', '{}' FROM counted`)
 	for interrupted := 0; interrupted < 3; {
@@ -165,7 +165,7 @@ func TestBackupInterrupted(t *testing.T) {
 		if err := command.Start(); err != nil {
 			t.Fatal(err)
 		}
-		await(t, "the backup to begin", func() bool {
+		await(t, "the backup to start", func() bool {
 			found, err := filepath.Glob(f.path(".b.db.*.partial"))
 			if err != nil {
 				t.Fatal(err)
@@ -174,13 +174,13 @@ func TestBackupInterrupted(t *testing.T) {
 		})
 		command.Process.Signal(os.Interrupt)
 		err := command.Wait()
-		if err == nil { // it was quicker
+		if err == nil { // the backup finished before the signal
 			os.Remove(f.path("b.db"))
 			continue
 		}
 		interrupted++
 		if !strings.Contains(output.String(), "interrupted: nothing was changed") {
-			t.Fatalf("%v: %s", err, output.String())
+			t.Fatalf("interrupted backup: got %v, stderr %q, want \"interrupted: nothing was changed\"", err, output.String())
 		}
 		for _, name := range f.names() {
 			if strings.Contains(name, "b.db") && name != "animalstore.db" && !strings.HasPrefix(name, "animalstore.db-") && name != "animalstore.db.lock" {

@@ -15,19 +15,19 @@ import (
 	"testing"
 )
 
-// knock connects and says something that is not a request yet.
-func (p *program) knock(says string) net.Conn {
+// openConnection connects and sends data, usually less than a complete request.
+func (p *program) openConnection(data string) net.Conn {
 	p.t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { connection.Close() })
-	io.WriteString(connection, says) // it may have been closed already
+	io.WriteString(connection, data) // the service may have closed the connection already
 	return connection
 }
 
-// follow opens a stream of events and reads its beginning.
+// follow opens an event stream and reads its first line.
 func (p *program) follow(ctx context.Context) *bufio.Reader {
 	p.t.Helper()
 	request, err := http.NewRequestWithContext(ctx, "GET", p.url+"/v1/events", nil)
@@ -42,53 +42,54 @@ func (p *program) follow(ctx context.Context) *bufio.Reader {
 	p.t.Cleanup(func() { response.Body.Close() })
 	lines := bufio.NewReader(response.Body)
 	if line, err := lines.ReadString('\n'); err != nil || !strings.HasPrefix(line, "retry: ") {
-		p.t.Fatalf("a stream begins with %q, %v", line, err)
+		p.t.Fatalf("first line of the stream: got %q, %v, want a retry field", line, err)
 	}
 	return lines
 }
 
-// metric is the value of a metric without labels.
+// metric returns the value of a series, which is given as in /metrics.
 func (p *program) metric(name string) float64 {
 	p.t.Helper()
 	_, rest, found := strings.Cut(p.get("/metrics").body, "\n"+name+" ")
 	text, _, _ := strings.Cut(rest, "\n")
 	value, err := strconv.ParseFloat(text, 64)
 	if !found || err != nil {
-		p.t.Fatalf("there is no metric %s: %v", name, err)
+		p.t.Fatalf("metric %s is missing or has no value: %v", name, err)
 	}
 	return value
 }
 
-// TestTooManyConnections fills the service with connections that do nothing, or little; whoever has something to say is served.
-func TestTooManyConnections(t *testing.T) {
+// TestWaitingConnectionsAreDroppedAtTheLimit opens more idle and slow connections than the limit allows: they are dropped,
+// while complete requests and an open stream are served.
+func TestWaitingConnectionsAreDroppedAtTheLimit(t *testing.T) {
 	t.Parallel()
-	const most = 20
-	p := newFolderWithKey(t).serve("--max-connections", strconv.Itoa(most))
+	const limit = 20
+	p := newFolderWithKey(t).serve("--max-connections", strconv.Itoa(limit))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	stream := p.follow(ctx)
-	var served sync.WaitGroup
+	var clients sync.WaitGroup
 	for range 3 {
-		served.Go(func() {
-			hurried := &program{t: t, url: p.url, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}}
+		clients.Go(func() {
+			noKeepAlive := &program{t: t, url: p.url, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitTimeout}}
 			for i := range 30 {
-				if a, err := hurried.try("POST", "/v1/pets", adminKey, pet{Name: "Rex"}.json()); err != nil || a.status != http.StatusCreated {
-					t.Errorf("request %d: %v %v", i, a, err)
+				if a, err := noKeepAlive.try("POST", "/v1/pets", adminKey, pet{Name: "Rex"}.json()); err != nil || a.status != http.StatusCreated {
+					t.Errorf("request %d: got %v, %v, want status 201", i, a, err)
 				}
 			}
 		})
 	}
-	for i := range 3 * most {
-		p.knock([]string{"", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ", "\x16\x03\x01"}[i%3])
+	for i := range 3 * limit {
+		p.openConnection([]string{"", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ", "\x16\x03\x01"}[i%3])
 	}
-	served.Wait()
-	if open := p.metric("animalstore_connections"); open > most {
-		t.Errorf("%v connections are open", open)
+	clients.Wait()
+	if open := p.metric("animalstore_connections"); open > limit {
+		t.Errorf("open connections: got %v, want at most %d", open, limit)
 	}
 	if dropped := p.metric(`animalstore_connections_dropped_total{reason="waiting"}`); dropped == 0 {
-		t.Errorf("%v connections made room", dropped)
+		t.Error("dropped waiting connections: got 0, want more")
 	}
-	for { // what was being answered all the time has gone on
+	for { // the stream was not interrupted
 		line, err := stream.ReadString('\n')
 		if err != nil {
 			t.Fatal(err)
@@ -99,8 +100,9 @@ func TestTooManyConnections(t *testing.T) {
 	}
 }
 
-// TestFewOpenFiles gives the service few files to open: it leaves enough of them to its database, however many clients come.
-func TestFewOpenFiles(t *testing.T) {
+// TestConnectionLimitLeavesFilesForDatabase allows the service few open files: it lowers its connection limit, so that the
+// database can open its files however many clients connect.
+func TestConnectionLimitLeavesFilesForDatabase(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	command := exec.Command("sh", "-c", "ulimit -n 128 && exec "+binary+" serve --addr 127.0.0.1:0")
@@ -113,111 +115,111 @@ func TestFewOpenFiles(t *testing.T) {
 	p := f.watch(command, output)
 	p.awaitReady()
 	if !strings.Contains(output.String(), "connection limit lowered") {
-		t.Error("the log does not say so")
+		t.Error("the log does not report the lowered connection limit")
 	}
 	for range 200 {
-		p.knock("GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+		p.openConnection("GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ")
 	}
 	for range 20 {
 		p.client.CloseIdleConnections()
 		p.create(pet{Name: "Rex"})
 	}
 	if limit := p.metric("animalstore_connections_limit"); limit != 96 {
-		t.Errorf("%v connections may be open", limit)
+		t.Errorf("connection limit: got %v, want 96", limit)
 	}
 }
 
-// TestAllConnectionsInUse has a client on every connection who is being answered: nobody is cut off for another.
-func TestAllConnectionsInUse(t *testing.T) {
+// TestActiveConnectionsAreNotDropped uses every connection for a stream: a new connection is refused until a stream ends.
+func TestActiveConnectionsAreNotDropped(t *testing.T) {
 	t.Parallel()
-	const most = 3
-	p := newFolderWithKey(t).serve("--max-connections", strconv.Itoa(most))
+	const limit = 3
+	p := newFolderWithKey(t).serve("--max-connections", strconv.Itoa(limit))
 	p.client.CloseIdleConnections()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	first, leave := context.WithCancel(ctx)
-	defer leave()
+	first, closeFirst := context.WithCancel(ctx)
+	defer closeFirst()
 	p.follow(first)
-	for range most - 1 {
+	for range limit - 1 {
 		p.follow(ctx)
 	}
-	connection := p.knock("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
-	if answer, err := io.ReadAll(connection); len(answer) > 0 {
-		t.Errorf("there was no room, and still %q, %v", answer, err)
+	connection := p.openConnection("GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+	if data, err := io.ReadAll(connection); len(data) > 0 {
+		t.Errorf("a connection above the limit: got %q, %v, want no response", data, err)
 	}
-	leave()
-	await(t, "room", func() bool {
+	closeFirst()
+	await(t, "a free connection", func() bool {
 		a, err := p.try("GET", "/livez", "", "")
 		return err == nil && a.status == http.StatusOK
 	})
 	if refused := p.metric(`animalstore_connections_dropped_total{reason="refused"}`); refused < 1 {
-		t.Errorf("%v connections were refused", refused)
+		t.Errorf("refused connections: got %v, want at least 1", refused)
 	}
 }
 
-// TestReadersOfNothing asks again and again for what needs no key and has no body, and reads none of the answers: it is cut off.
-// Its own side may not hear of that for long, so the service is asked.
-func TestReadersOfNothing(t *testing.T) {
+// TestClientsThatReadNothingAreDisconnected sends endless requests that need no key, and reads no response. The client may not
+// notice the disconnection for a long time, so the test watches the service's metrics.
+func TestClientsThatReadNothingAreDisconnected(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	for _, request := range []string{"OPTIONS /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", "GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\nIf-None-Match: *\r\n\r\n"} {
-		connection := p.knock("")
+		connection := p.openConnection("")
 		connection.(*net.TCPConn).SetReadBuffer(4 << 10)
-		many := []byte(strings.Repeat(request, 1000))
+		requests := []byte(strings.Repeat(request, 1000))
 		go func() {
 			for {
-				if _, err := connection.Write(many); err != nil {
-					return // it was cut off, or the test is over
+				if _, err := connection.Write(requests); err != nil {
+					return // disconnected, or the test is over
 				}
 			}
 		}()
 	}
-	await(t, "both to be there", func() bool { return p.metric("animalstore_connections") >= 3 })
-	await(t, "both to be cut off", func() bool { return p.metric("animalstore_connections") < 2 })
+	await(t, "both clients to be connected", func() bool { return p.metric("animalstore_connections") >= 3 })
+	await(t, "both clients to be disconnected", func() bool { return p.metric("animalstore_connections") < 2 })
 }
 
-// stuck is a connection from which nothing more is read once it is told so.
-type stuck struct {
+// stallingConn is a connection that stops reading once the channel is closed.
+type stallingConn struct {
 	net.Conn
-	still chan struct{}
+	stalled chan struct{}
 }
 
-func (s stuck) Read(p []byte) (int, error) {
+func (s stallingConn) Read(p []byte) (int, error) {
 	select {
-	case <-s.still:
+	case <-s.stalled:
 		select {} // the goroutine ends with the test program
 	default:
 	}
 	return s.Conn.Read(p)
 }
 
-// TestStopWithStuckReaders stops a service some of whose clients take nothing any more, over HTTP/2: they are cut off, and it
-// ends in peace.
-func TestStopWithStuckReaders(t *testing.T) {
+// TestShutdownDisconnectsStuckReaders stops a service whose HTTP/2 clients have stopped reading: it disconnects them and exits
+// normally.
+func TestShutdownDisconnectsStuckReaders(t *testing.T) {
 	t.Parallel()
 	a, f := newAuthority(t), newFolderWithKey(t)
 	p := f.serveTLS(a)
-	still := make(chan struct{})
+	stalled := make(chan struct{})
 	transport := a.transport()
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		connection, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		if err == nil {
 			connection.(*net.TCPConn).SetReadBuffer(4 << 10)
 		}
-		return stuck{connection, still}, err
+		return stallingConn{connection, stalled}, err
 	}
 	readers := &program{t: t, url: p.url, client: &http.Client{Transport: transport}}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	for range 20 { // they share a connection
+	for range 20 { // over one shared connection
 		readers.follow(ctx)
 	}
-	close(still)
-	for i := range 1000 { // of which each reader is sent two events of some 1,000 bytes: more than the connection holds
+	close(stalled)
+	for i := range 1000 { // each sends two events of about 1,000 bytes to every reader: more than the connection's buffers hold
 		p.create(pet{Name: fmt.Sprintf("%d %s", i, strings.Repeat("é", 190)), CategoryID: int64(i)})
 	}
 	p.signal(syscall.SIGTERM)
 	if code := p.exitCode(); code != 0 {
-		t.Errorf("exit code %d", code)
+		t.Errorf("exit code after SIGTERM: got %d, want 0", code)
 	}
 }

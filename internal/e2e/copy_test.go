@@ -14,9 +14,9 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// TestMoveToPostgresAndBack moves a store from its file to PostgreSQL and into another file, while its clients notice
-// nothing but the time without service.
-func TestMoveToPostgresAndBack(t *testing.T) {
+// TestCopyToPostgresAndBackKeepsEverything copies a store from SQLite to PostgreSQL and into another SQLite file. Clients see
+// the same responses, keys and next ids.
+func TestCopyToPostgresAndBackKeepsEverything(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	server := pgtest.Shared(t).NewDatabase(t)
@@ -41,62 +41,62 @@ func TestMoveToPostgresAndBack(t *testing.T) {
 	last, _ := p.create(pet{Name: "the newest"})
 	expectStatus(t, p.send("DELETE", "/v1/pets/6", key, ""), 204)
 	if last.ID != 6 {
-		t.Fatalf("%+v", last)
+		t.Fatalf("id of the newest animal: got %d, want 6", last.ID)
 	}
 
 	paths := []string{"/v1/pets?limit=100", "/v1/pets?q=ärg", "/v1/pets?id=2", "/v1/categories", "/v1/store/inventory", "/v1/store/orders",
 		"/v1/store/orders/1", "/v1/keys", "/v1/events?limit=100"}
-	used := regexp.MustCompile(`"lastUsedAt":"[^"]*"`) // by these very requests
-	look := func(p *program) (seen []string) {
+	used := regexp.MustCompile(`"lastUsedAt":"[^"]*"`) // changes with these requests
+	snapshot := func(p *program) (responses []string) {
 		t.Helper()
 		for _, path := range paths {
 			a := p.send("GET", path, key, "")
 			expectStatus(t, a, 200)
-			seen = append(seen, path+": "+used.ReplaceAllString(a.body, ""))
+			responses = append(responses, path+": "+used.ReplaceAllString(a.body, ""))
 		}
-		return seen
+		return responses
 	}
-	want := look(p)
+	want := snapshot(p)
 	expectRefusal(t, f.run("copy", "--to", server), 1, "the source", "already in use by another animalstore")
 	p.stop()
 
 	from, next := "animalstore.db", int64(7)
 	for _, to := range []string{server, "back.db"} {
 		r := f.run("copy", "--database", from, "--to", to)
-		source, _, _ := strings.Cut(from, "?") // the settings of a server are not shown
+		source, _, _ := strings.Cut(from, "?") // the output leaves out the URL parameters
 		target, _, _ := strings.Cut(to, "?")
 		if r.code != 0 || !regexp.MustCompile(`(?m)^pets \d+ rows, sha256 [0-9a-f]{64}, ids go on after \d+$`).MatchString(r.stdout) ||
-			!strings.Contains(r.stderr, "checking kept_answers: 1 of 1 rows\n") || !strings.Contains(r.stderr, "\nCopied "+source+" to "+target+",") {
-			t.Fatalf("%+v", r)
+			!strings.Contains(r.stderr, "checking kept_answers: 1 of 1 rows\n") || !strings.Contains(r.stderr, "\nCopied "+source+" to "+target+" and verified the copy.\n") {
+			t.Fatalf("copy %s to %s: got %v, want exit code 0, row counts and progress", from, to, r)
 		}
 		expectRefusal(t, f.run("copy", "--database", from, "--to", to), 1, "the target", "not empty")
 		p = f.serve("--database", to)
-		if diff := cmp.Diff(want, look(p)); diff != "" {
-			t.Errorf("%s answers otherwise:\n%s", to, diff)
+		if diff := cmp.Diff(want, snapshot(p)); diff != "" {
+			t.Errorf("responses from %s (-want +got):\n%s", to, diff)
 		}
 		again := p.send("POST", "/v1/pets", key, body, "Idempotency-Key: once")
 		expectHeader(t, again, "Idempotency-Replayed", "true")
 		if again.status != once.status || again.body != once.body {
-			t.Errorf("%s repeats %v, and it was %v", to, again, once)
+			t.Errorf("%s replays %v, want %v", to, again, once)
 		}
 		expectError(t, p.send("GET", "/v1/pets", lost, ""), 401, "invalid_api_key")
 		expectError(t, p.send("POST", "/v1/store/orders", key, `{"petId":1}`), 409, "pet_not_available")
 		if added, _ := p.create(pet{Name: "next"}); added.ID != next {
-			t.Errorf("%s gave the id %d to the next animal, want %d", to, added.ID, next)
+			t.Errorf("%s: id of the next animal: got %d, want %d", to, added.ID, next)
 		}
 		a := p.send("POST", "/v1/store/orders", key, `{"petId":3}`)
 		expectStatus(t, a, 201)
 		if order := decode[struct{ ID int64 }](t, a.body); order.ID != next-4 {
-			t.Errorf("%s gave the id %d to the next order, want %d", to, order.ID, next-4)
+			t.Errorf("%s: id of the next order: got %d, want %d", to, order.ID, next-4)
 		}
 		cancel(fmt.Sprint("/v1/store/orders/", next-4))
-		want = look(p)
+		want = snapshot(p)
 		p.stop()
 		from, next = to, next+1
 	}
 }
 
-func TestCopyRefusals(t *testing.T) {
+func TestCopyRefusesBadArgumentsAndHidesPasswords(t *testing.T) {
 	t.Parallel()
 	const secret = "swordfish"
 	for names, args := range map[string][]string{
@@ -108,40 +108,40 @@ func TestCopyRefusals(t *testing.T) {
 		"other users can see":  {"copy", "--to", "postgres://u@127.0.0.1:1/db?password=" + secret},
 	} {
 		if r := expectUsageError(t, newFolder(t), names, args...); strings.Contains(r.stderr, secret) {
-			t.Errorf("%q shows the password", r.stderr)
+			t.Errorf("the password is in the error message %q", r.stderr)
 		}
 	}
 	f := newFolder(t)
 	expectRefusal(t, f.run("copy", "--database", "missing.db", "--to", "x.db"), 1, "the source", "missing.db")
 	f.createKey("--name", "n")
 	expectRefusal(t, f.run("copy", "--to", f.path("animalstore.db")), 1, "the same database")
-	server := pgtest.Shared(t).NewDatabase(t) // which asks for no password, and takes any
+	server := pgtest.Shared(t).NewDatabase(t) // needs no password and accepts any
 	f.variables = append(f.variables, "ANIMALSTORE_COPY_TO="+strings.Replace(server, "@", ":"+secret+"@", 1))
 	if r := f.run("copy"); r.code != 0 || strings.Contains(r.stderr+r.stdout, secret) || !strings.Contains(r.stderr, ":REDACTED@") {
-		t.Errorf("%+v", r)
+		t.Errorf("copy: got %v, want exit code 0 and a redacted password", r)
 	}
 }
 
-// TestCopyOnTerminal: there, the progress is one line, which is gone at the end.
-func TestCopyOnTerminal(t *testing.T) {
+// TestCopyShowsProgressOnTerminal expects one progress line that is erased at the end.
+func TestCopyShowsProgressOnTerminal(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	f.createKey("--name", "n")
 	command := exec.Command(binary, "copy", "--to", "to.db")
 	command.Dir, command.Env = f.dir, f.environment()
 	output := &transcript{}
-	screen, err := pty.Start(command)
+	terminal, err := pty.Start(command)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer screen.Close()
-	io.Copy(output, screen) // ends with an error when the program has ended
+	defer terminal.Close()
+	io.Copy(output, terminal) // fails when the program exits
 	if err := command.Wait(); err != nil {
 		t.Error(err)
 	}
 	before, after, _ := strings.Cut(output.String(), "\x1b[Ksettings 1 rows, sha256")
 	shown := strings.Contains(before, "\r\x1b[Kcopying settings: 1 of 1 rows\r")
 	if !shown || strings.Contains(before, "\n") || strings.Contains(after, "\x1b") {
-		t.Errorf("%q", output)
+		t.Errorf("got %q, want one progress line that is erased before the results", output)
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// rubbish is what a broken disk may give back.
-func rubbish(n int) string {
+// randomBytes returns bytes as a broken disk may return them.
+func randomBytes(n int) string {
 	bytes := make([]byte, n)
 	for i := range bytes {
 		bytes[i] = byte(rand.IntN(256))
@@ -21,49 +21,50 @@ func rubbish(n int) string {
 	return string(bytes)
 }
 
-// TestStartOnDamage expects that a damaged store is refused with a line that says so, and is left as it is for whoever mends it.
-func TestStartOnDamage(t *testing.T) {
+// TestDamagedDatabaseIsRefusedUnchanged expects every command to name the damaged file and to leave it as it is, so that it can
+// be repaired.
+func TestDamagedDatabaseIsRefusedUnchanged(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]struct {
-		spoil func(whole string) string
-		wants string
+		apply func(content string) string
+		want  string
 	}{
-		"the header":          {func(whole string) string { return rubbish(100) + whole[100:] }, "not a database"},
-		"the schema":          {func(whole string) string { return whole[:100] + rubbish(3996) + whole[4096:] }, "damaged"},
-		"the size of pages":   {func(whole string) string { return whole[:16] + "\x00\x03" + whole[18:] }, "not a database"},
-		"all but the header":  {func(whole string) string { return whole[:100] + rubbish(len(whole)-100) }, "damaged"},
-		"half of it is gone":  {func(whole string) string { return whole[:len(whole)/8192*4096] }, "damaged"},
-		"the end is gone":     {func(whole string) string { return whole[:len(whole)-4096] }, "damaged"},
-		"a page cut in two":   {func(whole string) string { return whole[:5000] }, "damaged"},
-		"the beginning alone": {func(whole string) string { return whole[:50] }, "damaged"},
-		"all of it":           {func(whole string) string { return rubbish(len(whole)) }, "not a database"},
+		"the header":          {func(content string) string { return randomBytes(100) + content[100:] }, "not a database"},
+		"the schema":          {func(content string) string { return content[:100] + randomBytes(3996) + content[4096:] }, "damaged"},
+		"the page size":       {func(content string) string { return content[:16] + "\x00\x03" + content[18:] }, "not a database"},
+		"all but the header":  {func(content string) string { return content[:100] + randomBytes(len(content)-100) }, "damaged"},
+		"second half missing": {func(content string) string { return content[:len(content)/8192*4096] }, "damaged"},
+		"last page missing":   {func(content string) string { return content[:len(content)-4096] }, "damaged"},
+		"truncated page":      {func(content string) string { return content[:5000] }, "damaged"},
+		"truncated header":    {func(content string) string { return content[:50] }, "damaged"},
+		"everything":          {func(content string) string { return randomBytes(len(content)) }, "not a database"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFolderWithKey(t)
 			f.serve("--demo").stop()
-			broken := damage.spoil(f.read("animalstore.db"))
+			broken := damage.apply(f.read("animalstore.db"))
 			f.write("animalstore.db", broken)
-			expectRefusal(t, f.run("serve", "--addr", takenAddr(t)), 1, "animalstore.db", damage.wants)
-			expectRefusal(t, f.run("keys", "create", "--name", "n"), 1, "animalstore.db", damage.wants)
-			expectRefusal(t, f.run("backup", "b.db"), 1, "animalstore.db", damage.wants)
+			expectRefusal(t, f.run("serve", "--addr", takenAddr(t)), 1, "animalstore.db", damage.want)
+			expectRefusal(t, f.run("keys", "create", "--name", "n"), 1, "animalstore.db", damage.want)
+			expectRefusal(t, f.run("backup", "b.db"), 1, "animalstore.db", damage.want)
 			if r := f.run("check"); r.code != 1 {
-				t.Errorf("a check finds nothing: %+v", r)
+				t.Errorf("check of a damaged database: got %v, want exit code 1", r)
 			}
 			if after := f.read("animalstore.db"); after != broken {
-				t.Errorf("it was changed, first at %d", firstDifference(broken, after))
+				t.Errorf("the database was changed, first at offset %d", firstDifference(broken, after))
 			}
 		})
 	}
 }
 
-// TestDamageWhileRunning finds rubbish where the animals were: who asks for them is refused and not told wrong things, the log
-// says why, and all else goes on.
-func TestDamageWhileRunning(t *testing.T) {
+// TestDamagedTableFailsOnlyItsOwnRequests overwrites the root page of the pets table: requests for animals get 503, the log
+// says why, and other requests still work.
+func TestDamagedTableFailsOnlyItsOwnRequests(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve("--demo")
-	there := len(p.walk())
+	animals := len(p.walk())
 	f.mustRun("backup", "backup.db")
 	p.stop()
 	db := openDatabase(t, f.path("animalstore.db"))
@@ -72,35 +73,36 @@ func TestDamageWhileRunning(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.Close()
-	whole := f.read("animalstore.db")
-	f.write("animalstore.db", whole[:(page-1)*4096]+rubbish(4096)+whole[page*4096:])
+	content := f.read("animalstore.db")
+	f.write("animalstore.db", content[:(page-1)*4096]+randomBytes(4096)+content[page*4096:])
 	p = f.serve()
-	p.bereft = true
+	p.databaseMayFail = true
 	for range 3 {
 		expectError(t, p.send("GET", "/v1/pets", adminKey, ""), 503, "unavailable")
 		expectError(t, p.send("POST", "/v1/pets", adminKey, `{"name":"Rex","categoryId":1}`), 503, "unavailable")
 		expectStatus(t, p.send("GET", "/v1/categories", adminKey, ""), 200)
 		expectStatus(t, p.send("GET", "/livez", "", ""), 200)
 	}
-	p.awaitOutput("the reason", func(output string) bool { return strings.Contains(output, "database disk image is malformed") })
+	p.awaitOutput("the reason for the failures", func(output string) bool { return strings.Contains(output, "database disk image is malformed") })
 	if r := f.run("check"); r.code != 1 || !strings.Contains(r.stdout, "integrity: ") {
-		t.Errorf("%+v", r)
+		t.Errorf("check of a damaged database: got %v, want exit code 1 and an integrity finding", r)
 	}
 	expectRefusal(t, f.run("backup", "b.db"), 1, "damaged")
 	p.stop()
 	f.mustRun("restore", "--force", "backup.db")
-	if got := len(f.serve().walk()); got != there {
-		t.Errorf("%d animals came back", got)
+	if got := len(f.serve().walk()); got != animals {
+		t.Errorf("animals after the restore: got %d, want %d", got, animals)
 	}
 }
 
-// TestReadOnly starts on what cannot be written. An administrator may write anything, so it is somebody else who tries.
-func TestReadOnly(t *testing.T) {
+// TestUnwritableDatabaseIsRefusedUnchanged starts on files without permission. Root may write everything, so the program runs
+// as the user nobody.
+func TestUnwritableDatabaseIsRefusedUnchanged(t *testing.T) {
 	t.Parallel()
 	const nobody = 65534
 	asNobody := func(f *folder, name string, mode os.FileMode, args ...string) result {
 		f.t.Helper()
-		do := func(err error) {
+		must := func(err error) {
 			f.t.Helper()
 			if err != nil {
 				f.t.Fatal(err)
@@ -109,13 +111,13 @@ func TestReadOnly(t *testing.T) {
 		command := exec.Command(binary, args...)
 		if os.Geteuid() == 0 {
 			command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-			do(os.Chmod(filepath.Dir(binary), 0o711))
-			do(os.Chmod(filepath.Dir(f.dir), 0o711))
+			must(os.Chmod(filepath.Dir(binary), 0o711))
+			must(os.Chmod(filepath.Dir(f.dir), 0o711))
 			for _, path := range append([]string{"."}, f.names()...) {
-				do(os.Chown(f.path(path), nobody, nobody))
+				must(os.Chown(f.path(path), nobody, nobody))
 			}
 		}
-		do(os.Chmod(f.path(name), mode))
+		must(os.Chmod(f.path(name), mode))
 		f.t.Cleanup(func() { os.Chmod(f.dir, 0o700) })
 		var stdout, stderr transcript
 		command.Dir, command.Env, command.Stdout, command.Stderr = f.dir, f.environment(), &stdout, &stderr
@@ -125,9 +127,9 @@ func TestReadOnly(t *testing.T) {
 		return result{command.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 	}
 	for name, c := range map[string]struct {
-		file  string
-		mode  os.FileMode
-		wants string
+		file string
+		mode os.FileMode
+		want string
 	}{
 		"the file":   {"animalstore.db", 0o400, "cannot be written"},
 		"the folder": {".", 0o500, "permission denied"},
@@ -142,32 +144,32 @@ func TestReadOnly(t *testing.T) {
 			}
 			before := f.read("animalstore.db")
 			r := asNobody(f, c.file, c.mode, "serve", "--addr", takenAddr(t))
-			expectRefusal(t, r, 1, "animalstore.db", c.wants)
+			expectRefusal(t, r, 1, "animalstore.db", c.want)
 			if err := os.Chmod(f.path("animalstore.db"), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			if f.read("animalstore.db") != before {
-				t.Error("it was changed")
+				t.Error("the database was changed")
 			}
 		})
 	}
-	t.Run("it can still be looked at and backed up", func(t *testing.T) {
+	t.Run("check still works", func(t *testing.T) {
 		t.Parallel()
 		f := newFolderWithKey(t)
 		f.serve("--demo").stop()
 		r := asNobody(f, ".", 0o500, "check")
 		if r.code != 0 {
-			t.Errorf("%+v", r)
+			t.Errorf("check in a read-only folder: got %v, want exit code 0", r)
 		}
 		if names := f.names(); slices.ContainsFunc(names, func(name string) bool { return strings.HasSuffix(name, "-wal") }) {
-			t.Errorf("%q", names)
+			t.Errorf("files: got %q, want no WAL", names)
 		}
 	})
 }
 
-// TestTheClockSetBack writes with a clock that is a day ahead, which is then set right. A program cannot be given another clock,
-// so all that it wrote is made a day younger in place of that.
-func TestTheClockSetBack(t *testing.T) {
+// TestServiceWorksAfterClockIsSetBack simulates a clock that was a day ahead and is then corrected: it moves every stored time
+// a day into the future instead of changing the clock.
+func TestServiceWorksAfterClockIsSetBack(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve("--webhook-allow-private", "--order-hold", "24h")
@@ -177,7 +179,7 @@ func TestTheClockSetBack(t *testing.T) {
 	for range 3 {
 		p.create(pet{Name: "Rex", Status: "available"})
 	}
-	once := func(p *program) answer {
+	once := func(p *program) response {
 		a := p.send("POST", "/v1/pets", key, pet{Name: "once"}.json(), "Idempotency-Key: once")
 		expectStatus(t, a, 201)
 		return a
@@ -187,7 +189,7 @@ func TestTheClockSetBack(t *testing.T) {
 		expectStatus(t, p.send("POST", "/v1/store/orders", adminKey, fmt.Sprintf(`{"petId":%d}`, id)), 201)
 	}
 	page := p.get("/v1/pets?limit=2")
-	hook.awaitNoted(p)
+	hook.awaitDeliveries(p)
 	p.stop()
 
 	const day = "86400000000"
@@ -202,28 +204,28 @@ func TestTheClockSetBack(t *testing.T) {
 		}
 		moves = append(moves, "UPDATE "+table+" SET "+strings.Join(columns, ", "))
 	}
-	f.makeDatabase("animalstore.db", strings.Join(moves, "; "))
+	f.execSQL("animalstore.db", strings.Join(moves, "; "))
 
 	p = f.serve("--webhook-allow-private", "--order-hold", "1s", "--event-retention", "1h")
 	if again := once(p); again.body != first.body || again.header.Get("Idempotency-Replayed") != "true" {
-		t.Errorf("a repeat: %v", again)
+		t.Errorf("repeated request: got %v, want the replay of %v", again, first)
 	}
 	if next := nextPage.FindStringSubmatch(page.header.Get("Link")); next == nil {
-		t.Error("there is no next page")
+		t.Error("no next link before the clock was set back")
 	} else if a := p.get(strings.Replace(next[1], next[1][:strings.Index(next[1], "/v1")], "", 1)); len(decode[[]pet](t, a.body)) != 2 {
-		t.Errorf("a page from before: %v", a)
+		t.Errorf("page of an earlier cursor: got %v, want 2 animals", a)
 	}
-	// The holds stand as long as was said, those that are made now run out now, and all of them can be changed.
+	// Earlier holds last as long as promised, new holds expire on time, and every order can be changed.
 	expectError(t, p.send("POST", "/v1/store/orders", adminKey, `{"petId":1}`), 409, "pet_not_available")
 	const patch = "Content-Type: application/merge-patch+json"
 	expectStatus(t, p.send("PATCH", "/v1/store/orders/1", adminKey, `{"status":"cancelled"}`, patch), 200)
 	expectStatus(t, p.send("POST", "/v1/store/orders", adminKey, `{"petId":3}`), 201)
-	await(t, "the new hold to run out", func() bool { return strings.Contains(p.get("/v1/store/orders/3").body, `"expired"`) })
+	await(t, "the new hold to expire", func() bool { return strings.Contains(p.get("/v1/store/orders/3").body, `"expired"`) })
 	expectStatus(t, p.send("PATCH", "/v1/store/orders/2", adminKey, `{"status":"approved"}`, patch), 200)
 	expectStatus(t, p.send("PATCH", "/v1/store/orders/2", adminKey, `{"status":"delivered"}`, patch), 200)
 	expectStatus(t, p.send("POST", "/v1/keys/1/rotate", adminKey, `{"overlapSeconds":3600}`), 200)
 	expectStatus(t, p.send("GET", "/v1/pets", key, ""), 200)
-	// The feed goes on in its order, whatever its times say, and so do those who are told of it.
+	// Events stay in order whatever their times are, and webhooks receive them.
 	ids := []int64{}
 	for _, event := range p.feed() {
 		ids = append(ids, decode[struct {
@@ -231,8 +233,8 @@ func TestTheClockSetBack(t *testing.T) {
 		}](t, event).ID)
 	}
 	if !slices.IsSorted(ids) {
-		t.Errorf("%v", ids)
+		t.Errorf("event ids are not in ascending order: %v", ids)
 	}
-	await(t, "the webhook to be told", func() bool { return hook.has(fmt.Sprint("evt_", ids[len(ids)-1])) > 0 })
+	await(t, "the webhook to receive the last event", func() bool { return hook.has(fmt.Sprint("evt_", ids[len(ids)-1])) > 0 })
 	p.stop()
 }

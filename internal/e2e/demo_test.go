@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestDemo starts the demo as a newcomer does, takes what it shows at its word, and starts it again.
-func TestDemo(t *testing.T) {
+// TestDemoStartsFilledAndRestartsUnchanged starts the demo on a terminal, runs the curl command that it shows, and starts it
+// again.
+func TestDemoStartsFilledAndRestartsUnchanged(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, database string) {
 		f := newFolder(t)
@@ -16,17 +17,17 @@ func TestDemo(t *testing.T) {
 		p.awaitOutput("the curl line", func(output string) bool { return strings.Contains(output, "/v1/pets\r\n") })
 		output := p.output.String()
 		if !strings.Contains(output, "This is a demo: a shop with ") {
-			t.Error("it does not say that it is a demo")
+			t.Error("the output does not say that this is a demo")
 		}
 		_, line, _ := strings.Cut(output, "    curl ")
 		line, _, _ = strings.Cut(line, "\r\n")
 		if r := f.shell("curl -sS " + line); r.code != 0 || strings.Count(r.stdout, `"name":`) != 20 {
-			t.Errorf("curl %s: %+v", line, r)
+			t.Errorf("curl %s: got %v, want exit code 0 and 20 animals", line, r)
 		}
 		key := liveKey.FindString(output)
-		expectStatus(t, p.send("GET", "/metrics", key, ""), 200) // it may do everything
+		expectStatus(t, p.send("GET", "/metrics", key, ""), 200) // the key has the scope admin
 		if r := f.run("check"); r.code != 0 {
-			t.Errorf("%+v", r)
+			t.Errorf("check: got %v, want exit code 0", r)
 		}
 		const inventory, last = "/v1/store/inventory", "/v1/events?limit=1&type=key.created&after=20"
 		before := p.send("GET", inventory, key, "").body + p.send("GET", last, key, "").body
@@ -34,32 +35,32 @@ func TestDemo(t *testing.T) {
 
 		second := f.serveOnTerminal("--demo")
 		if got := second.send("GET", inventory, key, "").body + second.send("GET", last, key, "").body; got != before {
-			t.Errorf("the second start changed %s to %s", before, got)
+			t.Errorf("after the second start: got %s, want %s", got, before)
 		}
 		second.stop()
 		if output := second.output.String(); strings.Contains(output, "ask_") || !strings.Contains(output, "animals_added=0") {
-			t.Errorf("the second start says %s", output)
+			t.Errorf("output of the second start: got %s, want no key and animals_added=0", output)
 		}
 	})
 }
 
-// TestDemoElsewhere: without a terminal it says how to make a key, although those of the demo are there.
-func TestDemoElsewhere(t *testing.T) {
+// TestDemoWithoutTerminalShowsNoKey expects the hint how to create a key instead, although the demo has created keys.
+func TestDemoWithoutTerminalShowsNoKey(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	p := f.serve("--demo")
-	p.awaitOutput("how to make a key", func(output string) bool { return strings.Contains(output, "animalstore keys create") })
+	p.awaitOutput("how to create a key", func(output string) bool { return strings.Contains(output, "animalstore keys create") })
 	if strings.Contains(p.output.String(), "ask_") {
-		t.Error("the log shows a key")
+		t.Error("the log contains a key")
 	}
 	p.stop()
 	second := f.serve("--demo")
-	second.awaitOutput("how to make a key, again", func(output string) bool { return strings.Contains(output, "animalstore keys create") })
+	second.awaitOutput("how to create a key, again", func(output string) bool { return strings.Contains(output, "animalstore keys create") })
 	expectStatus(t, second.send("GET", "/v1/pets", f.createKey("--name", "me"), ""), 200)
 }
 
-// TestDemoFoundNoPlace: a start that fills the store, and then cannot listen, has shown no key. The next one does.
-func TestDemoFoundNoPlace(t *testing.T) {
+// TestDemoShowsKeyAfterFailedListen: a start that fills the store but cannot listen shows no key, so the next start must.
+func TestDemoShowsKeyAfterFailedListen(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -68,15 +69,15 @@ func TestDemoFoundNoPlace(t *testing.T) {
 	defer taken.Close()
 	f := newFolder(t)
 	if r := f.run("serve", "--demo", "--addr", taken.Addr().String()); r.code != 1 || !strings.Contains(r.stderr, "cannot listen") {
-		t.Errorf("%+v", r)
+		t.Errorf("serve on a port in use: got %v, want exit code 1 and %q", r, "cannot listen")
 	}
 	p := f.serveOnTerminal("--demo")
 	p.awaitOutput("the curl line", func(output string) bool { return strings.Contains(output, "/v1/pets\r\n") })
 	expectStatus(t, p.send("GET", "/metrics", liveKey.FindString(p.output.String()), ""), 200)
 }
 
-// TestDemoRefused: what somebody has entered is never mixed with what is made up.
-func TestDemoRefused(t *testing.T) {
+// TestDemoRefusesNonEmptyDatabase: demo data never mixes with real data.
+func TestDemoRefusesNonEmptyDatabase(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, database string) {
 		f := newFolderWithKey(t)
@@ -84,9 +85,9 @@ func TestDemoRefused(t *testing.T) {
 		p := f.serve()
 		p.create(pet{Name: "Rex"})
 		p.stop()
-		expectRefusal(t, f.run("serve", "--addr", "127.0.0.1:0", "--demo"), 1, "--demo fills an empty database only", "it already has", "--database")
+		expectRefusal(t, f.run("serve", "--addr", "127.0.0.1:0", "--demo"), 1, "--demo needs an empty database", "it already has", "--database")
 		if got := f.serve().walk(); len(got) != 1 || got[0].Name != "Rex" {
-			t.Errorf("the store has %d animals", len(got))
+			t.Errorf("animals: got %+v, want only Rex", got)
 		}
 	})
 }

@@ -12,32 +12,32 @@ import (
 	"time"
 )
 
-// TestDescriptorsUsedUp opens more connections than the service may have files: clients are served all the same, also by a
-// database that nobody had needed before, and the log is not flooded.
-func TestDescriptorsUsedUp(t *testing.T) {
+// TestServiceSurvivesDescriptorExhaustion opens more connections than the service may have open files: clients are served all
+// the same, even when the service must open database files first, and the log is not flooded.
+func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	const limit, clients = 100, 16
 	command := exec.Command("sh", "-c", fmt.Sprintf("ulimit -n %d; exec animalstore serve --addr 127.0.0.1:0", limit))
-	command.Dir, command.Env = f.dir, append(f.environment(), "GOMAXPROCS=2") // of which the number of its own connections depends
+	command.Dir, command.Env = f.dir, append(f.environment(), "GOMAXPROCS=2") // determines the number of database connections
 	output := &transcript{}
 	command.Stdout, command.Stderr = output, output
 	if err := command.Start(); err != nil {
 		t.Fatal(err)
 	}
-	begun := time.Now()
+	started := time.Now()
 	p := f.watch(command, output)
 	p.awaitReady()
 	served := make([]*program, clients)
-	for i := range served { // each has one connection, and has done nothing with the database yet
+	for i := range served { // each has one connection and has not used the database yet
 		own := *p
-		own.client = &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1}, Timeout: patience}
+		own.client = &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1}, Timeout: waitTimeout}
 		t.Cleanup(own.client.CloseIdleConnections)
 		expectStatus(t, own.send("GET", "/livez", "", ""), 200)
 		served[i] = &own
 	}
 	var flood sync.WaitGroup
-	for range 3 * limit { // they do nothing, and some of them may be closed for others
+	for range 3 * limit { // idle; the service may drop some of them for others
 		flood.Go(func() {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 			if err != nil {
@@ -50,9 +50,9 @@ func TestDescriptorsUsedUp(t *testing.T) {
 	var working sync.WaitGroup
 	for i, p := range served {
 		working.Go(func() {
-			// A connection that waits for its next request may be closed for another, and its client then comes again.
-			ask := func(method, path, body string) (a answer) {
-				await(t, "an answer", func() (answered bool) {
+			// The service may drop a connection that waits for its next request; the client then retries.
+			request := func(method, path, body string) (a response) {
+				await(t, "a response", func() (received bool) {
 					var err error
 					a, err = p.try(method, path, adminKey, body, "Idempotency-Key: "+fmt.Sprint(i, "-", body))
 					return err == nil
@@ -60,12 +60,12 @@ func TestDescriptorsUsedUp(t *testing.T) {
 				return a
 			}
 			for n := range 20 {
-				if a := ask("POST", "/v1/pets", pet{Name: fmt.Sprintf("%d of %d", n, i)}.json()); a.status != 201 {
-					t.Errorf("%v", a)
+				if a := request("POST", "/v1/pets", pet{Name: fmt.Sprintf("%d of %d", n, i)}.json()); a.status != 201 {
+					t.Errorf("POST /v1/pets: got %v, want status 201", a)
 					return
 				}
-				if a := ask("GET", fmt.Sprintf("/v1/pets?q=%d+of+%d", n, i), ""); a.status != 200 || !strings.Contains(a.body, `"name"`) {
-					t.Errorf("%v", a)
+				if a := request("GET", fmt.Sprintf("/v1/pets?q=%d+of+%d", n, i), ""); a.status != 200 || !strings.Contains(a.body, `"name"`) {
+					t.Errorf("search: got %v, want status 200 and the animal", a)
 					return
 				}
 			}
@@ -75,12 +75,12 @@ func TestDescriptorsUsedUp(t *testing.T) {
 	flood.Wait()
 	p.client.CloseIdleConnections()
 	expectStatus(t, p.send("GET", "/v1/pets", adminKey, ""), 200)
-	// The same complaint comes once in ten seconds at most, and there are not many kinds.
-	if n, most := strings.Count(output.String(), "level=WARN"), 3+3*int(time.Since(begun)/(10*time.Second)); n > most {
-		t.Errorf("the log warns %d times, more than %d", n, most)
+	// Each kind of warning is logged at most once in ten seconds.
+	if n, maxWarnings := strings.Count(output.String(), "level=WARN"), 3+3*int(time.Since(started)/(10*time.Second)); n > maxWarnings {
+		t.Errorf("warnings in the log: got %d, want at most %d", n, maxWarnings)
 	}
 	if entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", command.Process.Pid)); err != nil || len(entries) >= limit {
-		t.Errorf("%d descriptors are open, %v", len(entries), err)
+		t.Errorf("open descriptors: got %d, %v, want fewer than %d", len(entries), err, limit)
 	}
 	p.stop()
 }

@@ -18,49 +18,49 @@ import (
 	"animalstore/client"
 )
 
-// frayed is a road on which what is read breaks off now and then.
-type frayed struct{ http.RoundTripper }
+// flakyTransport is a transport whose response bodies break off after a random number of bytes.
+type flakyTransport struct{ http.RoundTripper }
 
-func (f frayed) RoundTrip(r *http.Request) (*http.Response, error) {
+func (f flakyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, err := f.RoundTripper.RoundTrip(r)
 	if err == nil {
-		response.Body = &frayedBody{response.Body, rand.IntN(40_000)}
+		response.Body = &flakyBody{response.Body, rand.IntN(40_000)}
 	}
 	return response, err
 }
 
-type frayedBody struct {
+type flakyBody struct {
 	io.ReadCloser
-	left int
+	remaining int
 }
 
-func (b *frayedBody) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		return 0, errors.New("the road has ended")
+func (b *flakyBody) Read(p []byte) (int, error) {
+	if b.remaining <= 0 {
+		return 0, errors.New("connection lost (simulated)")
 	}
-	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
-	b.left -= n
+	n, err := b.ReadCloser.Read(p[:min(len(p), b.remaining)])
+	b.remaining -= n
 	return n, err
 }
 
-// TestFollowersMissNothing writes on all nodes while they are killed again and again, and followers whose connections break,
-// too, are told of everything once and in order.
-func TestFollowersMissNothing(t *testing.T) {
+// TestFollowersReceiveEveryEventOnce writes on all nodes while nodes are killed and the followers' connections break: every
+// follower receives every event once and in order.
+func TestFollowersReceiveEveryEventOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
-		followThrough(t, newFolderWithKey(t), 1)
+		testFollowersThroughKills(t, newFolderWithKey(t), 1)
 	})
 	t.Run("server", func(t *testing.T) {
 		t.Parallel()
 		f, _ := newSharedFolder(t)
-		followThrough(t, f, 3)
+		testFollowersThroughKills(t, f, 3)
 	})
 }
 
-func followThrough(t *testing.T, f *folder, n int) {
+func testFollowersThroughKills(t *testing.T, f *folder, n int) {
 	const writers, followers, kills = 6, 5, 5
-	nodes := f.servePatientNodes(n)
+	nodes := f.serveNodesUnderLoad(n)
 	b := newBalancer(t, nodes)
 	var killing atomic.Bool
 	killing.Store(true)
@@ -73,7 +73,7 @@ func followThrough(t *testing.T, f *folder, n int) {
 			for i := 0; killing.Load(); i++ {
 				pet, err := c.CreatePet(t.Context(), client.NewPet{Name: fmt.Sprintf("%d of %d", i, w), CategoryID: int64(i % 3)})
 				if err != nil {
-					continue // what is not acknowledged may be there or not
+					continue // an unacknowledged animal may exist or not
 				}
 				mu.Lock()
 				acknowledged[pet.ID] = true
@@ -83,19 +83,19 @@ func followThrough(t *testing.T, f *folder, n int) {
 	}
 	feeds := make([][]string, followers)
 	var following sync.WaitGroup
-	end, stop := context.WithCancel(t.Context())
-	defer stop()
+	followContext, stopFollowing := context.WithCancel(t.Context())
+	defer stopFollowing()
 	var reached [followers]atomic.Value
 	for i := range followers {
-		c, err := client.New("http://nodes.example/v1", adminKey, client.WithHTTPClient(&http.Client{Transport: frayed{b}}))
+		c, err := client.New("http://nodes.example/v1", adminKey, client.WithHTTPClient(&http.Client{Transport: flakyTransport{b}}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		following.Go(func() {
-			for event, err := range c.Follow(end, "0", client.EventFilter{}) {
+			for event, err := range c.Follow(followContext, "0", client.EventFilter{}) {
 				if err != nil {
-					if end.Err() == nil {
-						t.Errorf("the follower %d: %v", i, err)
+					if followContext.Err() == nil {
+						t.Errorf("follower %d: %v", i, err)
 					}
 					return
 				}
@@ -105,7 +105,7 @@ func followThrough(t *testing.T, f *folder, n int) {
 		})
 	}
 	for k := range kills {
-		await(t, "some to be written", func() bool {
+		await(t, "more animals to be created", func() bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return len(acknowledged) > 20*(k+1)
@@ -113,14 +113,14 @@ func followThrough(t *testing.T, f *folder, n int) {
 		victim := k % n
 		b.put(victim, nil)
 		nodes[victim].kill()
-		nodes[victim] = f.servePatientNodes(1)[0]
+		nodes[victim] = f.serveNodesUnderLoad(1)[0]
 		b.put(victim, nodes[victim])
 	}
 	killing.Store(false)
 	writing.Wait()
 
 	var want []string
-	told := map[int64]int{}
+	eventCount := map[int64]int{}
 	last := ""
 	for event, err := range b.client(t).Events(t.Context(), client.EventQuery{Limit: 100}) {
 		if err != nil {
@@ -133,38 +133,38 @@ func followThrough(t *testing.T, f *folder, n int) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told[pet.ID]++
+			eventCount[pet.ID]++
 		}
 	}
 	for i := range followers {
-		await(t, fmt.Sprintf("the follower %d", i), func() bool { return reached[i].Load() == any(last) })
+		await(t, fmt.Sprintf("follower %d to receive the last event", i), func() bool { return reached[i].Load() == any(last) })
 	}
-	stop()
+	stopFollowing()
 	following.Wait()
 	for i, feed := range feeds {
 		if diff := cmp.Diff(want, feed); diff != "" {
-			t.Errorf("the follower %d was told something else:\n%s", i, diff)
+			t.Errorf("events of follower %d (-want +got):\n%s", i, diff)
 		}
 	}
 	for id := range acknowledged {
-		if told[id] != 1 {
-			t.Errorf("the animal %d was acknowledged, and told of %d times", id, told[id])
+		if eventCount[id] != 1 {
+			t.Errorf("pet.created events of acknowledged animal %d: got %d, want 1", id, eventCount[id])
 		}
 	}
 	for _, pet := range nodes[0].walk() {
-		if told[pet.ID] != 1 {
-			t.Errorf("the animal %d is there, and told of %d times", pet.ID, told[pet.ID])
+		if eventCount[pet.ID] != 1 {
+			t.Errorf("pet.created events of stored animal %d: got %d, want 1", pet.ID, eventCount[pet.ID])
 		}
 	}
 }
 
-// TestNodesTellEachOther streams from one node what is written on another. How long it takes is for people to read: the
-// promise is a second.
-func TestNodesTellEachOther(t *testing.T) {
+// TestEventsReachFollowersOfOtherNodes streams from one node the events of another. The latency is only logged; the promise is
+// one second.
+func TestEventsReachFollowersOfOtherNodes(t *testing.T) {
 	t.Parallel()
 	const rounds = 20
 	f, _ := newSharedFolder(t)
-	nodes := f.servePatientNodes(2)
+	nodes := f.serveNodesUnderLoad(2)
 	c, err := client.New(nodes[1].url+"/v1", adminKey)
 	if err != nil {
 		t.Fatal(err)
@@ -178,24 +178,24 @@ func TestNodesTellEachOther(t *testing.T) {
 				break
 			}
 			if event.Subject == "" {
-				t.Errorf("%+v", event)
+				t.Errorf("got an event without a subject: %+v", event)
 			}
 			arrivals <- time.Now()
 		}
 	})
 	defer following.Wait()
 	defer stop()
-	var took []time.Duration
+	var latencies []time.Duration
 	for i := range rounds {
 		nodes[0].create(pet{Name: fmt.Sprint("Rex ", i), CategoryID: 1})
 		written := time.Now()
 		select {
 		case at := <-arrivals:
-			took = append(took, max(0, at.Sub(written)))
-		case <-time.After(patience):
-			t.Fatalf("the event %d does not come", i)
+			latencies = append(latencies, max(0, at.Sub(written)))
+		case <-time.After(waitTimeout):
+			t.Fatalf("event %d did not arrive within %s", i, waitTimeout)
 		}
 	}
-	slices.Sort(took)
-	t.Logf("from the answer on one node to the stream on another: half within %v, all within %v", took[rounds/2], took[rounds-1])
+	slices.Sort(latencies)
+	t.Logf("latency from the response of one node to the stream of another: median %v, maximum %v", latencies[rounds/2], latencies[rounds-1])
 }

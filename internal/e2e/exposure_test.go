@@ -14,8 +14,9 @@ import (
 	"testing"
 )
 
-// TestKeysInWrongPlaces sends keys where they do not belong: none comes back in an answer, or is written anywhere.
-func TestKeysInWrongPlaces(t *testing.T) {
+// TestMisplacedKeysAreNotExposed sends keys in headers, parameters and bodies where they do not belong: none appears in a
+// response, the log, the metrics or anywhere else.
+func TestMisplacedKeysAreNotExposed(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
@@ -25,49 +26,49 @@ func TestKeysInWrongPlaces(t *testing.T) {
 	expectStatus(t, webhook, http.StatusCreated)
 	signing := decode[struct{ Secret string }](t, webhook.body).Secret
 	if !strings.HasPrefix(signing, "whsec_") {
-		t.Fatalf("there is no secret in %v", webhook)
+		t.Fatalf("the new webhook has no signing secret: %v", webhook)
 	}
 	written := map[string]string{}
 	for _, secret := range []string{adminKey, issued} {
-		note := func(what string, a answer) {
-			written["the answer to "+what] += a.body
+		record := func(what string, a response) {
+			written["the response to "+what] += a.body
 			for name, values := range a.header {
-				written["the header "+name+" of the answer to "+what] += strings.Join(values, " ")
+				written["the header "+name+" of the response to "+what] += strings.Join(values, " ")
 			}
 		}
 		for _, header := range []string{"X-Api-Key", "Api-Key", "Token", "Proxy-Authorization", "Cookie", "Referer", "User-Agent", "Origin", "Accept", "Content-Type", "Content-Encoding",
 			"Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID", "Traceparent", "Tracestate", "X-Request-Id", "X-Forwarded-For"} {
 			for _, to := range []string{"GET /v1/pets", "POST /v1/pets", "PATCH /v1/pets/1", "OPTIONS /v1/pets", "GET /v1/nothing", "GET /v1/events"} {
 				method, path, _ := strings.Cut(to, " ")
-				note(to+" with "+header, p.send(method, path, issued, `{"status":"none"}`, header+": "+secret))
+				record(to+" with "+header, p.send(method, path, issued, `{"status":"none"}`, header+": "+secret))
 			}
 		}
 		for _, parameter := range []string{"limit", "status", "cursor", "categoryId", "id", "petId", "after", "type"} {
-			note("a parameter", p.send("GET", "/v1/events?"+parameter+"="+secret, issued, ""))
-			note("a parameter", p.send("GET", "/v1/store/orders?"+parameter+"="+secret, issued, ""))
+			record("a parameter", p.send("GET", "/v1/events?"+parameter+"="+secret, issued, ""))
+			record("a parameter", p.send("GET", "/v1/store/orders?"+parameter+"="+secret, issued, ""))
 		}
 		for _, member := range []string{"categoryId", "status", "petId", "overlapSeconds", "expiresAt", "scopes", "types", "url", "enabled", secret} {
 			for _, path := range []string{"/v1/pets", "/v1/store/orders", "/v1/keys", "/v1/webhooks", "/v1/keys/1/rotate"} {
 				body := fmt.Sprintf(`{%q:%q}`, member, secret)
 				if path == "/v1/keys/1/rotate" && member != "overlapSeconds" {
-					continue // a body without what is known rotates the key
+					continue // a body without a known member rotates the key
 				}
-				note(path+" with "+member, p.send("POST", path, issued, body))
+				record(path+" with "+member, p.send("POST", path, issued, body))
 			}
 		}
-		note("a body that is a key", p.send("POST", "/v1/pets", issued, secret))
-		note("a password", p.send("GET", "/v1/pets", "", "", "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("me:"+secret))))
-		if a, err := p.shout("GET /v1/pets HTTP/1.1\r\nHost: " + secret + "x/y\r\n\r\n"); err == nil {
-			note("a host", a)
+		record("a body that is a key", p.send("POST", "/v1/pets", issued, secret))
+		record("a password", p.send("GET", "/v1/pets", "", "", "Authorization: Basic "+base64.StdEncoding.EncodeToString([]byte("me:"+secret))))
+		if a, err := p.sendRaw("GET /v1/pets HTTP/1.1\r\nHost: " + secret + "x/y\r\n\r\n"); err == nil {
+			record("a host", a)
 		}
 	}
 	written["the metrics"] = p.get("/metrics").body
 	written["the profiles"] = p.get("/debug/pprof/cmdline").body + p.get("/debug/pprof/goroutine?debug=2").body
-	listed, err := exec.Command("ps", "-o", "args=", "-p", fmt.Sprint(p.command.Process.Pid)).Output()
-	if err != nil || !strings.Contains(string(listed), "serve") {
-		t.Errorf("the list of processes has %q: %v", listed, err)
+	processes, err := exec.Command("ps", "-o", "args=", "-p", fmt.Sprint(p.command.Process.Pid)).Output()
+	if err != nil || !strings.Contains(string(processes), "serve") {
+		t.Errorf("process list: got %q, %v, want the serve command", processes, err)
 	}
-	written["the list of processes"] = string(listed)
+	written["the process list"] = string(processes)
 	written["the events"] = p.get("/v1/events?limit=100").body
 	written["the keys"] = p.get("/v1/keys").body
 	written["the webhooks"] = p.get("/v1/webhooks").body + p.get("/v1/webhooks/1").body + p.get("/v1/webhooks/1/deliveries").body
@@ -76,25 +77,25 @@ func TestKeysInWrongPlaces(t *testing.T) {
 	for where, text := range written {
 		for _, secret := range []string{adminKey, issued, issued[9:30], signing, base64.StdEncoding.EncodeToString([]byte("me:" + issued))} {
 			if strings.Contains(text, secret) {
-				t.Errorf("a secret stands in %s: …%q…", where, around(text, secret))
+				t.Errorf("%s contains a secret: …%q…", where, around(text, secret))
 			}
 		}
 	}
 }
 
-// TestFilesAreTheOwners makes databases where everybody may read everything that does not say otherwise.
-func TestFilesAreTheOwners(t *testing.T) {
+// TestFilesAreReadableByOwnerOnly creates databases under umask 000.
+func TestFilesAreReadableByOwnerOnly(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	r := f.shell("umask 000 && animalstore keys create --name me && animalstore copy --to copy.db && " +
 		"{ animalstore serve --addr 127.0.0.1:0 2>log & until grep -q listening log; do sleep 0.05; done; kill -9 $!; }; umask 077; rm log")
 	if r.code != 0 {
-		t.Fatalf("%+v", r)
+		t.Fatalf("got %v, want exit code 0", r)
 	}
 	names := f.names()
 	for _, want := range []string{"animalstore.db", "animalstore.db-shm", "animalstore.db-wal", "animalstore.db.lock", "copy.db"} {
 		if !strings.Contains(" "+strings.Join(names, " ")+" ", " "+want+" ") {
-			t.Errorf("there is no %s among %q", want, names)
+			t.Errorf("files: got %q, want %s among them", names, want)
 		}
 	}
 	for _, name := range names {
@@ -103,25 +104,25 @@ func TestFilesAreTheOwners(t *testing.T) {
 			t.Fatal(err)
 		}
 		if info.Mode() != 0o600 {
-			t.Errorf("%s has the mode %v", name, info.Mode())
+			t.Errorf("mode of %s: got %v, want -rw-------", name, info.Mode())
 		}
 	}
 }
 
-// TestThousandStreams asks for twice as many streams as one key may have: it gets its share and a clear refusal, and
-// the others notice nothing.
-func TestThousandStreams(t *testing.T) {
+// TestStreamLimitOfOneKeySparesOthers opens twice as many streams as one key may have: half of them are refused with a clear
+// error, and other keys are not affected.
+func TestStreamLimitOfOneKeySparesOthers(t *testing.T) {
 	t.Parallel()
-	const share = 512
+	const limit = 512
 	f := newFolderWithKey(t)
 	p := f.serve()
 	greedy := f.createKey("--name", "greedy", "--scope", "events:read")
 	request := "GET /v1/events HTTP/1.1\r\nHost: x\r\nAccept: text/event-stream\r\nAuthorization: Bearer " + greedy + "\r\n\r\n"
-	statuses := make(chan int, 2*share)
+	statuses := make(chan int, 2*limit)
 	var open sync.Map
-	var asking sync.WaitGroup
-	for i := range 2 * share {
-		asking.Go(func() {
+	var requests sync.WaitGroup
+	for i := range 2 * limit {
+		requests.Go(func() {
 			connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 			if err != nil {
 				t.Error(err)
@@ -137,20 +138,20 @@ func TestThousandStreams(t *testing.T) {
 			statuses <- response.StatusCode
 		})
 	}
-	asking.Wait()
+	requests.Wait()
 	defer open.Range(func(_, connection any) bool { return connection.(net.Conn).Close() == nil })
 	close(statuses)
 	count := map[int]int{}
 	for status := range statuses {
 		count[status]++
 	}
-	if count[200] != share || count[429] != share {
-		t.Errorf("the answers are %v", count)
+	if count[200] != limit || count[429] != limit {
+		t.Errorf("responses by status: got %v, want %d of 200 and %d of 429", count, limit, limit)
 	}
 	a := p.send("GET", "/v1/events", greedy, "", "Accept: text/event-stream")
 	expectError(t, a, http.StatusTooManyRequests, "rate_limited")
 	if !strings.Contains(a.body, "512") || a.header.Get("Retry-After") == "" {
-		t.Errorf("%v %v", a, a.header)
+		t.Errorf("got %v with header %v, want the limit 512 and Retry-After", a, a.header)
 	}
 	p.create(pet{Name: "Rex"})
 	p.follow(t.Context())

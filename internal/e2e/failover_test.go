@@ -17,7 +17,7 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// newNodes starts some nodes on one database, all at once.
+// newNodes starts n nodes on one database at the same time.
 func newNodes(t *testing.T, n int, database string) []*program {
 	t.Helper()
 	var nodes []*program
@@ -31,53 +31,53 @@ func newNodes(t *testing.T, n int, database string) []*program {
 	return nodes
 }
 
-// readiness asks all nodes at once, and tells whether each answers so.
-func readiness(t *testing.T, nodes []*program, status int) bool {
+// allNodesReport requests /readyz from all nodes and reports whether every response has the given status.
+func allNodesReport(t *testing.T, nodes []*program, status int) bool {
 	t.Helper()
-	var asked sync.WaitGroup
-	var as atomic.Int64
+	var requests sync.WaitGroup
+	var matching atomic.Int64
 	for _, node := range nodes {
-		asked.Go(func() {
+		requests.Go(func() {
 			a, err := node.try("GET", "/readyz", adminKey, "")
 			if err != nil {
 				t.Error(err)
 			}
 			if a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") == "" {
-				t.Errorf("no Retry-After: %v", a)
+				t.Errorf("503 without Retry-After: %v", a)
 			}
 			if a.status == status {
-				as.Add(1)
+				matching.Add(1)
 			}
 		})
 	}
-	asked.Wait()
-	return as.Load() == int64(len(nodes))
+	requests.Wait()
+	return matching.Load() == int64(len(nodes))
 }
 
-// customers add animals and order them, on all nodes, while the database comes and goes.
+// customers create and order animals on all nodes while the database fails over.
 type customers struct {
 	t       *testing.T
 	nodes   []*program
 	running sync.WaitGroup
 	ended   atomic.Bool
-	served  atomic.Int64 // writes that were acknowledged
-	last    atomic.Int64 // the animal that was last acknowledged
+	writes  atomic.Int64 // acknowledged writes
+	last    atomic.Int64 // id of the last acknowledged animal
 
-	mu      sync.Mutex
-	book    *ledger
-	orders  map[string]int64 // the acknowledged ones: their animals by their references
-	sent    map[string]bool  // the references of all that were sent
-	refused int              // answers with 503
-	cut     int              // no answers
-	gap     gap
+	mu         sync.Mutex
+	ledger     *ledger
+	orders     map[string]int64 // animal ids of acknowledged orders by reference
+	sent       map[string]bool  // references of all orders that were sent
+	refused    int              // responses with status 503
+	unanswered int              // requests without a response
+	outage     outage
 }
 
-// gap measures the time without service.
-type gap struct{ killed, promoted, served time.Time }
+// outage records the times of a failover.
+type outage struct{ killed, promoted, recovered time.Time }
 
 func startCustomers(t *testing.T, n int, nodes []*program) *customers {
 	t.Helper()
-	c := &customers{t: t, nodes: nodes, book: newLedger(), orders: map[string]int64{}, sent: map[string]bool{}}
+	c := &customers{t: t, nodes: nodes, ledger: newLedger(), orders: map[string]int64{}, sent: map[string]bool{}}
 	for i := range n {
 		c.running.Go(func() { c.customer(i) })
 	}
@@ -90,26 +90,26 @@ func (c *customers) stop() {
 	c.running.Wait()
 }
 
-// customer adds one animal after the other, and orders it, as well as one that another customer may want.
+// customer creates one animal after the other. It orders each of them, and one that another customer may want as well.
 func (c *customers) customer(i int) {
 	node := c.nodes[i%len(c.nodes)]
-	insists := i%2 == 0
+	retries := i%2 == 0
 	for n := 0; !c.ended.Load(); n++ {
 		want := pet{Name: fmt.Sprintf("animal %d of customer %d", n, i), CategoryID: int64(n % 3), Status: "available"}
 		c.mu.Lock()
-		c.book.sent[want.Name] = want
+		c.ledger.sent[want.Name] = want
 		c.mu.Unlock()
-		a, done := c.post(node, insists, "/v1/pets", want.json(), want.Name)
+		a, done := c.post(node, retries, "/v1/pets", want.json(), want.Name)
 		if !done || a.status != http.StatusCreated {
 			continue
 		}
 		var got pet
 		if err := json.Unmarshal([]byte(a.body), &got); err != nil {
-			c.t.Errorf("%v in %v", err, a)
+			c.t.Errorf("cannot decode the response: %v in %v", err, a)
 			return
 		}
 		c.mu.Lock()
-		c.book.acknowledged[got.ID] = got
+		c.ledger.acknowledged[got.ID] = got
 		c.mu.Unlock()
 		other := c.last.Swap(got.ID)
 		for k, id := range []int64{got.ID, other} {
@@ -120,7 +120,7 @@ func (c *customers) customer(i int) {
 			c.mu.Lock()
 			c.sent[reference] = true
 			c.mu.Unlock()
-			a, done := c.post(node, insists, "/v1/store/orders", fmt.Sprintf(`{"petId":%d,"reference":%q}`, id, reference), reference)
+			a, done := c.post(node, retries, "/v1/store/orders", fmt.Sprintf(`{"petId":%d,"reference":%q}`, id, reference), reference)
 			if done && a.status == http.StatusCreated {
 				c.mu.Lock()
 				c.orders[reference] = id
@@ -130,11 +130,11 @@ func (c *customers) customer(i int) {
 	}
 }
 
-// post sends a request, and tells whether it got an answer that is final. Who insists sends it, under one idempotency key,
-// until there is one.
-func (c *customers) post(node *program, insists bool, path, body, key string) (answer, bool) {
+// post sends a request and reports whether it got a final response. With retries, it repeats the request under one
+// idempotency key until it does.
+func (c *customers) post(node *program, retries bool, path, body, key string) (response, bool) {
 	var fields []string
-	if insists {
+	if retries {
 		fields = []string{"Idempotency-Key: " + key}
 	}
 	for {
@@ -143,20 +143,20 @@ func (c *customers) post(node *program, insists bool, path, body, key string) (a
 		switch {
 		case err != nil:
 			c.mu.Lock()
-			c.cut++
+			c.unanswered++
 			c.mu.Unlock()
 		case a.status == http.StatusServiceUnavailable:
 			if a.header.Get("Retry-After") == "" || !strings.Contains(a.body, `"unavailable"`) {
-				c.t.Errorf("%s: %v", body, a)
+				c.t.Errorf("%s: got %v, want the code unavailable and Retry-After", body, a)
 			}
 			c.mu.Lock()
 			c.refused++
 			c.mu.Unlock()
 		case a.status == http.StatusCreated:
-			c.served.Add(1)
+			c.writes.Add(1)
 			c.mu.Lock()
-			if !c.gap.promoted.IsZero() && c.gap.served.IsZero() && begun.After(c.gap.killed) {
-				c.gap.served = time.Now()
+			if !c.outage.promoted.IsZero() && c.outage.recovered.IsZero() && begun.After(c.outage.killed) {
+				c.outage.recovered = time.Now()
 			}
 			c.mu.Unlock()
 			return a, true
@@ -164,23 +164,24 @@ func (c *customers) post(node *program, insists bool, path, body, key string) (a
 		case a.status == http.StatusConflict:
 			return a, true
 		default:
-			c.t.Errorf("%s: %v", body, a)
+			c.t.Errorf("%s: got %v, want status 201, 409 or 503", body, a)
 			return a, true
 		}
-		if !insists || c.ended.Load() {
-			return answer{}, false
+		if !retries || c.ended.Load() {
+			return response{}, false
 		}
-		time.Sleep(20 * time.Millisecond) // a short second: the tests have no time
+		time.Sleep(20 * time.Millisecond) // much shorter than Retry-After, to keep the test fast
 	}
 }
 
-func (c *customers) more(n int64) {
+// awaitWrites waits for n more acknowledged writes.
+func (c *customers) awaitWrites(n int64) {
 	c.t.Helper()
-	target := c.served.Load() + n
-	await(c.t, "more to be served", func() bool { return c.served.Load() >= target })
+	target := c.writes.Load() + n
+	await(c.t, fmt.Sprintf("%d more acknowledged writes", n), func() bool { return c.writes.Load() >= target })
 }
 
-// order is one as it goes over the wire.
+// order is the JSON representation of an order.
 type order struct {
 	ID        int64  `json:"id"`
 	PetID     int64  `json:"petId"`
@@ -188,7 +189,7 @@ type order struct {
 	Reference string `json:"reference"`
 }
 
-// check compares what there is, on every node, with what the customers know.
+// check compares the animals and orders of every node with the records of the customers.
 func (c *customers) check() {
 	c.t.Helper()
 	for _, node := range c.nodes {
@@ -196,27 +197,27 @@ func (c *customers) check() {
 		status := map[int64]string{}
 		for i := range animals {
 			status[animals[i].ID] = animals[i].Status
-			animals[i].Status = "available" // as it came in
+			animals[i].Status = "available" // as it was created
 		}
-		c.book.check(c.t, animals)
+		c.ledger.check(c.t, animals)
 		holders, references := map[int64]string{}, map[string]int64{}
 		for _, o := range walkOrders(node) {
 			if holders[o.PetID] != "" || o.Status != "placed" || status[o.PetID] != "pending" {
-				c.t.Errorf("%+v, of an animal that is %q, beside %q", o, status[o.PetID], holders[o.PetID])
+				c.t.Errorf("%+v: animal is %q and held by %q, want one placed order of a pending animal", o, status[o.PetID], holders[o.PetID])
 			}
 			if _, twice := references[o.Reference]; twice || !c.sent[o.Reference] {
-				c.t.Errorf("%+v is there twice, or nobody sent it", o)
+				c.t.Errorf("%+v is stored twice, or no customer sent it", o)
 			}
 			holders[o.PetID], references[o.Reference] = o.Reference, o.PetID
 		}
 		for reference, id := range c.orders {
 			if references[reference] != id {
-				c.t.Errorf("%s of %d was acknowledged; found: %d", reference, id, references[reference])
+				c.t.Errorf("animal of the acknowledged order %q: got %d, want %d", reference, references[reference], id)
 			}
 		}
-		for id, is := range status {
-			if (is == "pending") != (holders[id] != "") {
-				c.t.Errorf("animal %d is %s, and held by %q", id, is, holders[id])
+		for id, petStatus := range status {
+			if (petStatus == "pending") != (holders[id] != "") {
+				c.t.Errorf("animal %d is %s and held by %q, want pending exactly if held", id, petStatus, holders[id])
 			}
 		}
 	}
@@ -236,22 +237,22 @@ func walkOrders(p *program) []order {
 	return all
 }
 
-// TestFailover kills the primary under three nodes and promotes its synchronous replica: what was acknowledged is there,
-// nothing is there twice, and the nodes go on by themselves.
-func TestFailover(t *testing.T) {
+// TestFailoverKeepsAcknowledgedWrites kills the primary under three nodes and promotes its synchronous replica: acknowledged
+// writes are kept, nothing is stored twice, and the nodes recover without help.
+func TestFailoverKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
-	failOver(t, func(primary, replica *pgtest.Server, c *customers) {
+	testFailover(t, func(primary, replica *pgtest.Server, c *customers) {
 		primary.Kill(t)
-		await(t, "all nodes to say that they are not ready", func() bool { return readiness(t, c.nodes, http.StatusServiceUnavailable) })
+		await(t, "all nodes to be not ready", func() bool { return allNodesReport(t, c.nodes, http.StatusServiceUnavailable) })
 		replica.Promote(t)
 	})
 }
 
-// TestFailoverDuringCommits does it while the primary waits for a replica that has stopped to listen: it has the last
-// writes, and the replica has not. None of them may have been acknowledged.
-func TestFailoverDuringCommits(t *testing.T) {
+// TestFailoverDuringCommitsKeepsAcknowledgedWrites kills the primary while its commits wait for a stopped replica. Only the
+// primary has these writes, so none of them may have been acknowledged.
+func TestFailoverDuringCommitsKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
-	failOver(t, func(primary, replica *pgtest.Server, c *customers) {
+	testFailover(t, func(primary, replica *pgtest.Server, c *customers) {
 		replica.Stop(t)
 		c.awaitCommits(primary)
 		primary.Kill(t)
@@ -260,35 +261,35 @@ func TestFailoverDuringCommits(t *testing.T) {
 	})
 }
 
-// failOver lets customers go on while the one server takes the other's place.
-func failOver(t *testing.T, change func(primary, replica *pgtest.Server, c *customers)) {
+// testFailover runs customers while switchOver replaces the primary by its replica.
+func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server, c *customers)) {
 	t.Helper()
 	const before, after = 150, 150
 	primary, replica := pgtest.StartWithReplica(t, true)
 	nodes := newNodes(t, 3, pgtest.FailoverURL(primary, replica))
 	for _, node := range nodes {
-		node.bereft = true
+		node.databaseMayFail = true
 	}
 	c := startCustomers(t, 9, nodes)
-	c.more(before)
+	c.awaitWrites(before)
 	c.mu.Lock()
-	c.gap.killed = time.Now()
+	c.outage.killed = time.Now()
 	c.mu.Unlock()
-	change(primary, replica, c)
+	switchOver(primary, replica, c)
 	c.mu.Lock()
-	c.gap.promoted = time.Now()
+	c.outage.promoted = time.Now()
 	c.mu.Unlock()
-	await(t, "all nodes to be ready", func() bool { return readiness(t, nodes, http.StatusOK) })
-	c.more(after)
+	await(t, "all nodes to be ready", func() bool { return allNodesReport(t, nodes, http.StatusOK) })
+	c.awaitWrites(after)
 	c.stop()
 	c.check()
-	t.Logf("%d writes were acknowledged, %d refused, %d not answered", c.served.Load(), c.refused, c.cut)
-	t.Logf("%v without service, %v of them after the promotion", c.gap.served.Sub(c.gap.killed).Round(time.Millisecond),
-		c.gap.served.Sub(c.gap.promoted).Round(time.Millisecond))
+	t.Logf("writes: %d acknowledged, %d refused, %d without a response", c.writes.Load(), c.refused, c.unanswered)
+	t.Logf("outage: %v, of which %v after the promotion", c.outage.recovered.Sub(c.outage.killed).Round(time.Millisecond),
+		c.outage.recovered.Sub(c.outage.promoted).Round(time.Millisecond))
 }
 
-// awaitCommits waits until some COMMITs wait for the replica. There may never be many: whoever meets what they have written
-// fails, and tries again. So one is enough when those who wait in vain have been told.
+// awaitCommits waits until commits wait for the replica. There may never be many, because transactions that conflict with them
+// fail and retry. So one is enough once a request has been refused.
 func (c *customers) awaitCommits(primary *pgtest.Server) {
 	c.t.Helper()
 	db, err := sql.Open("pgx", primary.URL())
@@ -302,7 +303,7 @@ func (c *customers) awaitCommits(primary *pgtest.Server) {
 		return c.refused
 	}
 	before := refused()
-	await(c.t, "some COMMITs to wait for the replica", func() bool {
+	await(c.t, "commits that wait for the replica", func() bool {
 		var waiting int
 		if err := db.QueryRow("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&waiting); err != nil {
 			c.t.Fatal(err)
@@ -311,34 +312,35 @@ func (c *customers) awaitCommits(primary *pgtest.Server) {
 	})
 }
 
-// TestDatabaseAwayAtStart starts the program where there is no database, in two ways: it waits a while, and then says so.
-func TestDatabaseAwayAtStart(t *testing.T) {
+// TestStartFailsWhenDatabaseIsUnreachable starts the program on a server that never responds and on a closed port: it retries
+// for a while and then names the address.
+func TestStartFailsWhenDatabaseIsUnreachable(t *testing.T) {
 	t.Parallel()
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // takes connections, and never answers
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never responds
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	const closed = "127.0.0.1:1" // nobody listens there; a port that was free before may be somebody else's by now
+	const closed = "127.0.0.1:1" // never in use, unlike a port that was free a moment ago
 	var running sync.WaitGroup
 	for _, addr := range []string{silent.Addr().String(), closed} {
 		f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey,
 			"ANIMALSTORE_DATABASE=postgres://animalstore:hunter2@"+addr+"/animalstore?sslmode=disable")
 		running.Go(func() {
-			begin := time.Now()
+			start := time.Now()
 			r := f.run("serve", "--addr", "127.0.0.1:0")
 			expectRefusal(t, r, 1, "cannot open the database", addr)
 			if strings.Contains(r.stderr, "hunter2") {
-				t.Errorf("the password shows: %s", r.stderr)
+				t.Errorf("the password is in the error message %q", r.stderr)
 			}
-			t.Logf("after %v: %s", time.Since(begin).Round(time.Second), r.stderr)
+			t.Logf("after %v: %s", time.Since(start).Round(time.Second), r.stderr)
 		})
 	}
 	running.Wait()
 }
 
-// TestDatabaseComesUpLater starts the program before its database, as machines do that start together.
-func TestDatabaseComesUpLater(t *testing.T) {
+// TestStartWaitsForDatabase starts the program before its database, as happens when machines boot together.
+func TestStartWaitsForDatabase(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	server.Stop(t)
@@ -349,15 +351,15 @@ func TestDatabaseComesUpLater(t *testing.T) {
 	p.create(pet{Name: "Rex"})
 }
 
-// TestDatabaseAway takes the database from a running program, and gives it back.
-func TestDatabaseAway(t *testing.T) {
+// TestRequestsGet503WhileDatabaseIsUnreachable cuts the connection to the database under a running program, and restores it.
+func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 	t.Parallel()
 	proxy := pgtest.StartProxy(t, pgtest.Shared(t).NewDatabase(t))
 	f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+proxy.URL())
 	p := f.serve()
-	p.bereft = true
+	p.databaseMayFail = true
 	key := f.createKey("--name", "partner")
-	stranger := newFolder(t).createKey("--name", "stranger") // well formed, and of another store
+	foreignKey := newFolder(t).createKey("--name", "stranger") // well formed, but of another store
 	p.create(pet{Name: "Rex", Status: "available"})
 
 	requests := []struct{ method, path, key, body string }{
@@ -366,7 +368,7 @@ func TestDatabaseAway(t *testing.T) {
 		{"GET", "/v1/pets/1", key, ""},
 		{"GET", "/v1/store/inventory", key, ""},
 		{"GET", "/v1/keys/current", key, ""},
-		{"GET", "/v1/pets", stranger, ""}, // who cannot be asked for has not been refused
+		{"GET", "/v1/pets", foreignKey, ""}, // a key that cannot be looked up is not rejected
 		{"POST", "/v1/pets", key, `{"name":"Tom","categoryId":1}`},
 		{"POST", "/v1/pets", adminKey, `{"name":"Tom","categoryId":1}`},
 		{"POST", "/v1/store/orders", adminKey, `{"petId":1}`},
@@ -374,33 +376,33 @@ func TestDatabaseAway(t *testing.T) {
 		{"DELETE", "/v1/pets/1", adminKey, ""},
 		{"GET", "/readyz", "", ""},
 	}
-	for name, away := range map[string]func(){"cut": proxy.Cut, "silent": func() { proxy.Delay(time.Hour) }} {
-		away()
-		var asked sync.WaitGroup
+	for name, disconnect := range map[string]func(){"cut": proxy.Cut, "silent": func() { proxy.Delay(time.Hour) }} {
+		disconnect()
+		var sending sync.WaitGroup
 		for _, r := range requests {
-			asked.Go(func() {
-				begin := time.Now()
+			sending.Go(func() {
+				start := time.Now()
 				a, err := p.try(r.method, r.path, r.key, r.body, "Content-Type: application/json")
 				if err != nil {
 					t.Error(err)
 				}
 				if a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, `"unavailable"`) || a.header.Get("Retry-After") != "1" {
-					t.Errorf("%s: %s %s got %v", name, r.method, r.path, a)
+					t.Errorf("%s: %s %s: got %v, want status 503, code unavailable and Retry-After: 1", name, r.method, r.path, a)
 				}
-				if took := time.Since(begin); took > time.Minute { // longer than it should by far, for a busy machine
-					t.Errorf("%s: %s %s took %v", name, r.method, r.path, took)
+				if took := time.Since(start); took > time.Minute { // generous, for a busy machine
+					t.Errorf("%s: %s %s took %v, want at most a minute", name, r.method, r.path, took)
 				}
 			})
 		}
-		asked.Wait()
+		sending.Wait()
 		expectStatus(t, p.send("GET", "/livez", "", ""), http.StatusOK)
 
 		proxy.Heal()
-		await(t, "the program to be ready", func() bool { return readiness(t, []*program{p}, http.StatusOK) })
+		await(t, "the program to be ready", func() bool { return allNodesReport(t, []*program{p}, http.StatusOK) })
 		expectStatus(t, p.send("GET", "/v1/keys/current", key, ""), http.StatusOK)
-		expectError(t, p.send("GET", "/v1/pets", stranger, ""), http.StatusUnauthorized, "invalid_api_key")
+		expectError(t, p.send("GET", "/v1/pets", foreignKey, ""), http.StatusUnauthorized, "invalid_api_key")
 		if animals := p.walk(); len(animals) != 1 || animals[0].Name != "Rex" || animals[0].Status != "available" {
-			t.Errorf("%s: what was refused has been done: %+v", name, animals)
+			t.Errorf("%s: animals: got %+v, want only Rex, available: a refused write took effect", name, animals)
 		}
 	}
 	p.create(pet{Name: "Tom"})

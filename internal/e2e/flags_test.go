@@ -8,16 +8,16 @@ import (
 	"testing"
 )
 
-// TestWrongValues gives wrong values by flag and by variable. Each stops the start with one line that names the culprit,
-// before anything is written.
-func TestWrongValues(t *testing.T) {
+// TestInvalidSettingsAreRefused passes invalid values by flag and by variable. Each prevents the start with one line that names
+// the flag or variable, before anything is written.
+func TestInvalidSettingsAreRefused(t *testing.T) {
 	t.Parallel()
 	baseURLs := []string{
 		"pets.example.com/v1", "//pets.example.com/v1", "/v1", "https://pets.example.com", "https://pets.example.com/",
 		"https://pets.example.com/v1/", "https://pets.example.com/v2", "https://pets.example.com/xv1", "ftp://pets.example.com/v1", "https:///v1",
 		"https://:443/v1", "https://me@pets.example.com/v1", "https://pets.example.com/v1?a=b",
 		"https://pets.example.com/v1#a", "https://pets example.com/v1", "https://pets.example.com/%zz/v1",
-		"https://pets.example.com>/v1", // it would end the address in a Link header
+		"https://pets.example.com>/v1", // ">" would end the URL in a Link header
 	}
 	tests := []struct {
 		flag, variable string
@@ -62,7 +62,7 @@ func TestWrongValues(t *testing.T) {
 						t.Errorf("%q names neither %s nor %s", r.stderr, test.flag, test.variable)
 					}
 					if strings.Contains(r.stderr, "secret") {
-						t.Errorf("a password is shown: %s", r.stderr)
+						t.Errorf("the password is in the error message %q", r.stderr)
 					}
 				})
 			}
@@ -70,8 +70,8 @@ func TestWrongValues(t *testing.T) {
 	}
 }
 
-// TestMissingValues gives flags without a value where one is needed. As a variable that is the same as none.
-func TestMissingValues(t *testing.T) {
+// TestFlagsWithoutValuesAreRefused passes flags without their required value. An empty variable, in contrast, counts as unset.
+func TestFlagsWithoutValuesAreRefused(t *testing.T) {
 	t.Parallel()
 	for flag := range strings.FieldsSeq("--addr= --database= --environment= --addr --database --environment --public-url " +
 		"--staging-url --api-key-file --cors-origin --api-date --event-retention= --event-retention --tls-cert --tls-key --max-connections") {
@@ -81,8 +81,8 @@ func TestMissingValues(t *testing.T) {
 	}
 }
 
-// TestWrongKeys configures keys that cannot be used. None is ever shown.
-func TestWrongKeys(t *testing.T) {
+// TestInvalidConfiguredKeysAreRefusedAndHidden configures invalid keys, which must not appear in the error message.
+func TestInvalidConfiguredKeysAreRefusedAndHidden(t *testing.T) {
 	t.Parallel()
 	keys := map[string]string{
 		"short":              "fifteen-letters",
@@ -100,7 +100,7 @@ func TestWrongKeys(t *testing.T) {
 				expectUsageError(t, newFolder(t, "ANIMALSTORE_API_KEY="+key), "ANIMALSTORE_API_KEY", "serve"),
 			} {
 				if strings.Contains(r.stderr, key[:8]) {
-					t.Errorf("the key is shown: %s", r.stderr)
+					t.Errorf("the key is in the error message %q", r.stderr)
 				}
 			}
 		})
@@ -113,7 +113,7 @@ func TestWrongKeys(t *testing.T) {
 	}
 }
 
-func TestWrongCommands(t *testing.T) {
+func TestInvalidCommandsAreRefused(t *testing.T) {
 	t.Parallel()
 	for names, args := range map[string][]string{
 		"--frobnicate": {"serve", "--frobnicate"},
@@ -121,14 +121,14 @@ func TestWrongCommands(t *testing.T) {
 		"extra":        {"serve", "extra"},
 		"mend":         {"keys", "mend"},
 		"--name":       {"keys", "create"},
-		"--api-key":    {"serve", "--api-key", adminKey}, // a secret in the process list
+		"--api-key":    {"serve", "--api-key", adminKey}, // it would show in the process list
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) { expectUsageError(t, newFolder(t), names, args...) })
 	}
 }
 
-// Who names no command, or only the first half of one, sees which there are.
-func TestBareCommands(t *testing.T) {
+// TestIncompleteCommandsListSubcommands runs the program without a command and with only the first word of one.
+func TestIncompleteCommandsListSubcommands(t *testing.T) {
 	t.Parallel()
 	for words, args := range map[string][]string{
 		"serve pets orders keys import --help": {},
@@ -140,29 +140,29 @@ func TestBareCommands(t *testing.T) {
 		f := newFolder(t)
 		r := f.run(args...)
 		if r.code != 2 || r.stdout != "" || strings.Count(r.stderr, "Usage:") != 1 || len(f.names()) != 0 {
-			t.Errorf("%q: %+v", args, r)
+			t.Errorf("%q: got %v, want exit code 2 and the usage on stderr, and no files", args, r)
 		}
 		for word := range strings.FieldsSeq(words) {
 			if !strings.Contains(r.stderr, word) {
-				t.Errorf("%q does not name %q:\n%s", args, word, r.stderr)
+				t.Errorf("%q: the output does not contain %q:\n%s", args, word, r.stderr)
 			}
 		}
 	}
 }
 
-// expectUsageError runs the program and expects that it refuses, naming what is wrong, and leaves the folder empty.
+// expectUsageError runs the program and expects exit code 2, a message that contains names, and no files.
 func expectUsageError(t *testing.T, f *folder, names string, args ...string) result {
 	t.Helper()
 	f.variables = slices.Insert(f.variables, 0, "ANIMALSTORE_ADDR="+takenAddr(t))
 	r := f.run(args...)
 	expectRefusal(t, r, 2, names)
 	if names := f.names(); len(names) != 0 {
-		t.Errorf("the folder is not empty any more: %q", names)
+		t.Errorf("files: got %q, want none", names)
 	}
 	return r
 }
 
-func TestHelpAndVersion(t *testing.T) {
+func TestHelpAndVersionPrintToStdout(t *testing.T) {
 	t.Parallel()
 	for words, args := range map[string][]string{
 		"serve keys version":      {"--help"},
@@ -174,30 +174,30 @@ func TestHelpAndVersion(t *testing.T) {
 	} {
 		r := newFolder(t).run(args...)
 		if r.code != 0 || r.stderr != "" {
-			t.Errorf("%q: exit code %d, and on stderr %q", args, r.code, r.stderr)
+			t.Errorf("%q: got %v, want exit code 0 and nothing on stderr", args, r)
 		}
 		for word := range strings.FieldsSeq(words) {
 			if !strings.Contains(r.stdout, word) {
-				t.Errorf("%q does not name %q:\n%s", args, word, r.stdout)
+				t.Errorf("%q: the output does not contain %q:\n%s", args, word, r.stdout)
 			}
 		}
 		if strings.Count(r.stdout, "Usage:") > 1 {
-			t.Errorf("%q helps twice:\n%s", args, r.stdout)
+			t.Errorf("%q prints the usage twice:\n%s", args, r.stdout)
 		}
 	}
 }
 
-// choices are all settings of the service, chosen so that each can be told from outside.
-type choices struct{ database, environment, publicURL, stagingURL, key, origin, date, demo string }
+// settings are settings of the service that can be observed from outside.
+type settings struct{ database, environment, publicURL, stagingURL, key, origin, date, demo string }
 
 var (
-	some = choices{"some.db", "staging", "https://some.example.com/v1", "https://staging.some.example.com/v1",
+	stagingSettings = settings{"some.db", "staging", "https://some.example.com/v1", "https://staging.some.example.com/v1",
 		"a-key-that-some-use", "https://page.some.example.com", "2030-12-05", "true"}
-	others = choices{"others.db", "production", "https://others.example.com/api/v1", "https://staging.others.example.com/v1",
+	productionSettings = settings{"others.db", "production", "https://others.example.com/api/v1", "https://staging.others.example.com/v1",
 		"a-key-that-others-use", "https://page.others.example.com", "2030-12-04", "false"}
 )
 
-func (c choices) variables() []string {
+func (c settings) variables() []string {
 	return []string{
 		"ANIMALSTORE_DATABASE=" + c.database, "ANIMALSTORE_ENVIRONMENT=" + c.environment, "ANIMALSTORE_PUBLIC_URL=" + c.publicURL,
 		"ANIMALSTORE_STAGING_URL=" + c.stagingURL, "ANIMALSTORE_API_KEY=" + c.key, "ANIMALSTORE_CORS_ORIGIN=" + c.origin,
@@ -205,7 +205,7 @@ func (c choices) variables() []string {
 	}
 }
 
-func (c choices) flags(keyFile string) []string {
+func (c settings) flags(keyFile string) []string {
 	return []string{
 		"--database=" + c.database, "--environment=" + c.environment, "--public-url=" + c.publicURL,
 		"--staging-url=" + c.stagingURL, "--api-key-file=" + keyFile, "--cors-origin=" + c.origin,
@@ -213,10 +213,10 @@ func (c choices) flags(keyFile string) []string {
 	}
 }
 
-// seen looks at a running service, of which the key is known, from outside.
-func seen(p *program, f *folder, key string) choices {
+// observeSettings derives the settings of a running service from its responses, its log and its files.
+func observeSettings(p *program, f *folder, key string) settings {
 	p.t.Helper()
-	c := choices{key: key, demo: "false", date: "2030-12-04"}
+	c := settings{key: key, demo: "false", date: "2030-12-04"}
 	for _, name := range f.names() {
 		if strings.HasSuffix(name, ".db") {
 			c.database += name
@@ -229,7 +229,7 @@ func seen(p *program, f *folder, key string) choices {
 	}
 	document := decode[struct{ Servers []struct{ URL string } }](p.t, p.send("GET", "/v1/openapi.json", "", "").body)
 	c.publicURL, c.stagingURL = document.Servers[0].URL, document.Servers[1].URL
-	for _, candidate := range []choices{some, others} {
+	for _, candidate := range []settings{stagingSettings, productionSettings} {
 		preflight := p.send("OPTIONS", "/v1/pets", "", "", "Origin: "+candidate.origin, "Access-Control-Request-Method: GET")
 		c.origin += preflight.header.Get("Access-Control-Allow-Origin")
 		if strings.Contains(p.output.String(), " environment="+candidate.environment) {
@@ -242,56 +242,56 @@ func seen(p *program, f *folder, key string) choices {
 	return c
 }
 
-func TestVariables(t *testing.T) {
+func TestVariablesConfigureService(t *testing.T) {
 	t.Parallel()
-	for _, want := range []choices{some, others} {
+	for _, want := range []settings{stagingSettings, productionSettings} {
 		f := newFolder(t, want.variables()...)
-		if got := seen(f.serve(), f, want.key); got != want {
+		if got := observeSettings(f.serve(), f, want.key); got != want {
 			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
 	}
 }
 
-func TestFlagsBeatVariables(t *testing.T) {
+func TestFlagsOverrideVariables(t *testing.T) {
 	t.Parallel()
-	for i, want := range []choices{some, others} {
-		f := newFolder(t, []choices{others, some}[i].variables()...)
+	for i, want := range []settings{stagingSettings, productionSettings} {
+		f := newFolder(t, []settings{productionSettings, stagingSettings}[i].variables()...)
 		p := f.serve(want.flags(newFolder(t).write("key", want.key+"\n"))...)
-		if got := seen(p, f, want.key); got != want {
+		if got := observeSettings(p, f, want.key); got != want {
 			t.Errorf("got  %+v\nwant %+v", got, want)
 		}
-		expectError(t, p.send("GET", "/v1/pets", []choices{others, some}[i].key, ""), 401, "invalid_api_key")
+		expectError(t, p.send("GET", "/v1/pets", []settings{productionSettings, stagingSettings}[i].key, ""), 401, "invalid_api_key")
 	}
 }
 
-// TestFlagsExcuseWrongVariables: what is not used need not be right.
-func TestFlagsExcuseWrongVariables(t *testing.T) {
+// TestFlagsOverrideInvalidVariables: a variable that a flag overrides is not validated.
+func TestFlagsOverrideInvalidVariables(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	for name := range strings.FieldsSeq("ADDR DATABASE ENVIRONMENT PUBLIC_URL STAGING_URL API_KEY CORS_ORIGIN API_DATE") {
 		f.variables = append(f.variables, fmt.Sprintf("ANIMALSTORE_%s=:wrong:", name))
 	}
-	p := f.serve(some.flags(newFolder(t).write("key", some.key+"\n"))...)
-	if got := seen(p, f, some.key); got != some {
-		t.Errorf("got  %+v\nwant %+v", got, some)
+	p := f.serve(stagingSettings.flags(newFolder(t).write("key", stagingSettings.key+"\n"))...)
+	if got := observeSettings(p, f, stagingSettings.key); got != stagingSettings {
+		t.Errorf("got  %+v\nwant %+v", got, stagingSettings)
 	}
 }
 
-// TestEmptyVariables: a variable that is set to nothing is not set.
-func TestEmptyVariables(t *testing.T) {
+// TestEmptyVariablesCountAsUnset sets every variable to the empty string and expects the defaults.
+func TestEmptyVariablesCountAsUnset(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
-	for _, variable := range some.variables() {
+	for _, variable := range stagingSettings.variables() {
 		name, _, _ := strings.Cut(variable, "=")
 		f.variables = append(f.variables, name+"=")
 	}
 	p := f.serve()
 	if !slices.Contains(f.names(), "animalstore.db") {
-		t.Errorf("no animalstore.db among %q", f.names())
+		t.Errorf("files: got %q, want animalstore.db among them", f.names())
 	}
 	key := strings.TrimSpace(f.run("keys", "create", "--name", "n").stdout)
 	expectStatus(t, p.send("GET", "/v1/pets", key, ""), 200)
 	if !strings.HasPrefix(key, "ask_live_") {
-		t.Errorf("the key %s is not one of production", key)
+		t.Errorf("key: got %s, want a production key", key)
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestHealth asks services how they are, as containers are asked: by the variables that the service itself has.
-func TestHealth(t *testing.T) {
+// TestHealthCommandReportsReady runs the health command as containers do: configured by the service's own variables.
+func TestHealthCommandReportsReady(t *testing.T) {
 	t.Parallel()
 	plain := newFolderWithKey(t)
 	p := plain.serve()
@@ -18,9 +18,9 @@ func TestHealth(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, addr := range []string{address, "0.0.0.0:" + port, ":" + port} { // as services are told to listen
+	for _, addr := range []string{address, "0.0.0.0:" + port, ":" + port} { // forms of the --addr that services get
 		if r := newFolder(t, "ANIMALSTORE_ADDR="+addr).run("health"); r.code != 0 || r.stdout != "ready\n" || r.stderr != "" {
-			t.Errorf("%s: %+v", addr, r)
+			t.Errorf("health of %s: got %v, want exit code 0 and \"ready\"", addr, r)
 		}
 	}
 	expectRefusal(t, newFolder(t, "ANIMALSTORE_TLS_CERT=cert.pem").run("health", "--addr", address), 1, "cannot reach the service")
@@ -28,15 +28,15 @@ func TestHealth(t *testing.T) {
 	secure := newFolderWithKey(t)
 	address = strings.TrimPrefix(secure.serveTLS(newAuthority(t)).url, "https://")
 	if r := newFolder(t, "ANIMALSTORE_ADDR="+address, "ANIMALSTORE_TLS_CERT=cert.pem").run("health"); r.code != 0 || r.stdout != "ready\n" {
-		t.Errorf("over HTTPS: %+v", r)
+		t.Errorf("health over HTTPS: got %v, want exit code 0 and \"ready\"", r)
 	}
 }
 
-func TestHealthOfWhatIsNotWell(t *testing.T) {
+func TestHealthCommandReportsFailure(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
-	f.takeAway(p)
+	f.hideDatabase(p)
 	address := strings.TrimPrefix(p.url, "http://")
 	expectRefusal(t, newFolder(t).run("health", "--addr", address), 1, "not ready: ")
 	p.stop()

@@ -13,28 +13,29 @@ import (
 	"time"
 )
 
-const keyLine = "Authorization: Bearer " + adminKey + "\r\n"
+const authorizationHeader = "Authorization: Bearer " + adminKey + "\r\n"
 
-// shout sends bytes as they are, and reads one answer.
-func (p *program) shout(request string) (answer, error) {
+// sendRaw sends a request verbatim and reads one response.
+func (p *program) sendRaw(request string) (response, error) {
 	p.t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	defer connection.Close()
-	connection.SetDeadline(time.Now().Add(patience))
-	go io.WriteString(connection, request) // the answer may come before all of it is sent
+	connection.SetDeadline(time.Now().Add(waitTimeout))
+	go io.WriteString(connection, request) // the response may arrive before all of the request is sent
 	w := &wire{connection, bufio.NewReader(connection)}
 	a, _, err := w.receive()
 	return a, err
 }
 
-// TestHostileRequests sends what no client library would. Each gets a refusal, or what it would get in a plain form.
-func TestHostileRequests(t *testing.T) {
+// TestHostileRequestsGetExpectedStatus sends requests that no client library would send. Each is refused, or gets the response
+// of its regular form.
+func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
-	post := "POST /v1/pets HTTP/1.1\r\nHost: x\r\n" + keyLine
+	post := "POST /v1/pets HTTP/1.1\r\nHost: x\r\n" + authorizationHeader
 	const body = `{"name":"Rex","categoryId":1}`
 	chunks := fmt.Sprintf("%x\r\n%s\r\n0\r\n", len(body), body)
 	added := 0
@@ -46,59 +47,59 @@ func TestHostileRequests(t *testing.T) {
 		{"very many headers", "GET /v1/pets HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("X: y\r\n", 20<<10) + "\r\n", 431},
 		{"a huge path", "GET /v1/" + strings.Repeat("x", 100<<10) + " HTTP/1.1\r\nHost: x\r\n\r\n", 431},
 		{"a huge key", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + strings.Repeat("x", 60<<10) + "\r\n\r\n", 401},
-		{"a huge query", "GET /v1/pets?q=" + strings.Repeat("x", 60<<10) + " HTTP/1.1\r\nHost: x\r\n" + keyLine + "\r\n", 400},
-		{"very many parameters", "GET /v1/pets?" + strings.Repeat("a&", 30<<10) + " HTTP/1.1\r\nHost: x\r\n" + keyLine + "\r\n", 400},
-		{"very many ids", "GET /v1/pets?" + strings.Repeat("id=1&", 10<<10) + " HTTP/1.1\r\nHost: x\r\n" + keyLine + "\r\n", 400},
+		{"a huge query", "GET /v1/pets?q=" + strings.Repeat("x", 60<<10) + " HTTP/1.1\r\nHost: x\r\n" + authorizationHeader + "\r\n", 400},
+		{"very many parameters", "GET /v1/pets?" + strings.Repeat("a&", 30<<10) + " HTTP/1.1\r\nHost: x\r\n" + authorizationHeader + "\r\n", 400},
+		{"very many ids", "GET /v1/pets?" + strings.Repeat("id=1&", 10<<10) + " HTTP/1.1\r\nHost: x\r\n" + authorizationHeader + "\r\n", 400},
 		{"chunks", post + "Transfer-Encoding: chunked\r\n\r\n" + chunks + "\r\n", 201},
 		{"chunks and a length", post + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + "\r\n", 201},
 		{"chunks with a trailer", post + "Trailer: Authorization\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + "Authorization: Bearer x\r\n\r\n", 201},
-		{"a key in the trailer", "POST /v1/pets HTTP/1.1\r\nHost: x\r\nTrailer: Authorization\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + keyLine + "\r\n", 401},
+		{"a key in the trailer", "POST /v1/pets HTTP/1.1\r\nHost: x\r\nTrailer: Authorization\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + authorizationHeader + "\r\n", 401},
 		{"chunks with an extension", post + "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x;%s\r\n", len(body), strings.Repeat("e", 1000)) + body + "\r\n0\r\n\r\n", 201},
 		{"chunks with a huge extension", post + "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x;%s\r\n", len(body), strings.Repeat("e", 100<<10)) + body + "\r\n0\r\n\r\n", 400},
-		{"a chunk of no size", post + "Transfer-Encoding: chunked\r\n\r\n\r\n\r\n", 400},
-		{"a chunk of a negative size", post + "Transfer-Encoding: chunked\r\n\r\n-1d\r\n" + body + "\r\n0\r\n\r\n", 400},
-		{"a chunk of a size beyond all bounds", post + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n" + body, 400},
-		{"a chunk that is longer than it says", post + "Transfer-Encoding: chunked\r\n\r\n2\r\n" + body + "\r\n0\r\n\r\n", 400},
-		{"chunks twice", post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + "\r\n", 501},
-		{"chunks of another kind", post + "Transfer-Encoding: gzip, chunked\r\n\r\n" + chunks + "\r\n", 501},
-		{"nearly chunks", post + "Transfer-Encoding: xchunked\r\n\r\n" + chunks + "\r\n", 501},
+		{"a chunk without a size", post + "Transfer-Encoding: chunked\r\n\r\n\r\n\r\n", 400},
+		{"a chunk with a negative size", post + "Transfer-Encoding: chunked\r\n\r\n-1d\r\n" + body + "\r\n0\r\n\r\n", 400},
+		{"a chunk with a huge size", post + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n" + body, 400},
+		{"a chunk longer than its size", post + "Transfer-Encoding: chunked\r\n\r\n2\r\n" + body + "\r\n0\r\n\r\n", 400},
+		{"two chunked encodings", post + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + "\r\n", 501},
+		{"chunks in another encoding", post + "Transfer-Encoding: gzip, chunked\r\n\r\n" + chunks + "\r\n", 501},
+		{"an unknown encoding", post + "Transfer-Encoding: xchunked\r\n\r\n" + chunks + "\r\n", 501},
 		{"two lengths", post + "Content-Length: 29\r\nContent-Length: 5\r\n\r\n" + body, 400},
 		{"the same length twice", post + "Content-Length: 29\r\nContent-Length: 29\r\n\r\n" + body, 201},
 		{"a length with a sign", post + "Content-Length: +29\r\n\r\n" + body, 400},
 		{"a negative length", post + "Content-Length: -29\r\n\r\n" + body, 400},
-		{"a length beyond all bounds", post + "Content-Length: 99999999999999999999\r\n\r\n" + body, 400},
+		{"a huge length", post + "Content-Length: 99999999999999999999\r\n\r\n" + body, 400},
 		{"a space before the colon", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization : Bearer " + adminKey + "\r\n\r\n", 400},
 		{"a header without a name", "GET /v1/pets HTTP/1.1\r\nHost: x\r\n: x\r\n\r\n", 400},
 		{"a NUL in a header", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nX: \x00\r\n\r\n", 400},
 		{"a key on two lines", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer\r\n " + adminKey + "\r\n\r\n", 200},
-		{"no host", "GET /v1/pets HTTP/1.1\r\n" + keyLine + "\r\n", 400},
-		{"two hosts", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nHost: y\r\n" + keyLine + "\r\n", 400},
-		{"a host that is none", "GET /v1/pets HTTP/1.1\r\nHost: a b<c\r\n" + keyLine + "\r\n", 400},
-		{"a version that is none", "GET /v1/pets HTTP/9.9\r\nHost: x\r\n\r\n", 505},
+		{"no host", "GET /v1/pets HTTP/1.1\r\n" + authorizationHeader + "\r\n", 400},
+		{"two hosts", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nHost: y\r\n" + authorizationHeader + "\r\n", 400},
+		{"an invalid host", "GET /v1/pets HTTP/1.1\r\nHost: a b<c\r\n" + authorizationHeader + "\r\n", 400},
+		{"an unknown version", "GET /v1/pets HTTP/9.9\r\nHost: x\r\n\r\n", 505},
 		{"HTTP/2 without TLS", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 404},
 		{"no version", "GET /v1/pets\r\n\r\n", 400},
-		{"a method that is none", "G\x01T /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", 400},
+		{"an invalid method", "G\x01T /v1/pets HTTP/1.1\r\nHost: x\r\n\r\n", 400},
 		{"a tunnel", "CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: 127.0.0.1:22\r\n\r\n", 404},
-		{"an expectation that is none", post + "Expect: miracles\r\nContent-Length: 29\r\n\r\n" + body, 417},
+		{"an unknown expectation", post + "Expect: miracles\r\nContent-Length: 29\r\n\r\n" + body, 417},
 		{"another protocol", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400},
-		{"an upgrade", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n" + keyLine + "\r\n", 200},
+		{"an upgrade", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n" + authorizationHeader + "\r\n", 200},
 	} {
-		a, err := p.shout(c.request)
+		a, err := p.sendRaw(c.request)
 		if err != nil || a.status != c.status {
-			t.Errorf("%s: got %v, %v, want %d", c.name, a, err, c.status)
+			t.Errorf("%s: got %v, %v, want status %d", c.name, a, err, c.status)
 		}
 		if a.status == http.StatusCreated {
 			added++
 		}
 	}
 	if got := len(p.walk()); got != added {
-		t.Errorf("there are %d animals, want %d", got, added)
+		t.Errorf("animals: got %d, want %d", got, added)
 	}
 	expectPlainLog(t, p)
 }
 
-// TestPipelining sends many requests before it reads an answer: each gets its own, in order.
-func TestPipelining(t *testing.T) {
+// TestPipelinedResponsesComeInOrder sends many requests before it reads the first response.
+func TestPipelinedResponsesComeInOrder(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	w, err := dial(p)
@@ -110,9 +111,9 @@ func TestPipelining(t *testing.T) {
 	var all strings.Builder
 	for i := range each {
 		body := pet{Name: fmt.Sprintf("Rex %d", i), CategoryID: 1}.json()
-		fmt.Fprintf(&all, "POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", keyLine, len(body), body)
-		fmt.Fprintf(&all, "GET /v1/pets?limit=1 HTTP/1.1\r\nHost: x\r\n%s\r\n", keyLine)
-		fmt.Fprintf(&all, "GET /v1/nothing HTTP/1.1\r\nHost: x\r\n%s\r\n", keyLine)
+		fmt.Fprintf(&all, "POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", authorizationHeader, len(body), body)
+		fmt.Fprintf(&all, "GET /v1/pets?limit=1 HTTP/1.1\r\nHost: x\r\n%s\r\n", authorizationHeader)
+		fmt.Fprintf(&all, "GET /v1/nothing HTTP/1.1\r\nHost: x\r\n%s\r\n", authorizationHeader)
 	}
 	if err := w.send(all.String()); err != nil {
 		t.Fatal(err)
@@ -121,28 +122,28 @@ func TestPipelining(t *testing.T) {
 		for _, status := range []int{201, 200, 404} {
 			a, _, err := w.receive()
 			if err != nil || a.status != status {
-				t.Fatalf("answer %d: got %v, %v, want %d", i, a, err, status)
+				t.Fatalf("response %d: got %v, %v, want status %d", i, a, err, status)
 			}
 			if name := fmt.Sprintf(`"Rex %d"`, i); status != 404 && !strings.Contains(a.body, name) {
-				t.Fatalf("answer %d is %v", i, a)
+				t.Fatalf("response %d: got %v, want %s", i, a, name)
 			}
 		}
 	}
 }
 
-// TestHostileBodies sends JSON that is deep, wide, or has numbers of any size, to every operation that takes a body.
-func TestHostileBodies(t *testing.T) {
+// TestHostileBodiesAreRefused sends deep, wide and malformed JSON and huge numbers to every operation that takes a body.
+func TestHostileBodiesAreRefused(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	p.create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
-	const most = 64 << 10
+	const maxBody = 64 << 10
 	bodies := []string{
-		strings.Repeat("[", most), strings.Repeat(`{"a":`, most/5), strings.Repeat("[", most/2) + strings.Repeat("]", most/2),
-		`{"name":` + strings.Repeat("[", most/2-10) + strings.Repeat("]", most/2-10) + `}`,
-		`{"petId":` + strings.Repeat("9", most-20) + `}`, `{"categoryId":1` + strings.Repeat("0", most-20) + `}`, `{"categoryId":0.` + strings.Repeat("0", most-30) + `1}`,
+		strings.Repeat("[", maxBody), strings.Repeat(`{"a":`, maxBody/5), strings.Repeat("[", maxBody/2) + strings.Repeat("]", maxBody/2),
+		`{"name":` + strings.Repeat("[", maxBody/2-10) + strings.Repeat("]", maxBody/2-10) + `}`,
+		`{"petId":` + strings.Repeat("9", maxBody-20) + `}`, `{"categoryId":1` + strings.Repeat("0", maxBody-20) + `}`, `{"categoryId":0.` + strings.Repeat("0", maxBody-30) + `1}`,
 		`{"petId":1e999999999}`, `{"petId":-1e-999999999}`, `{"overlapSeconds":1e308}`, `{"overlapSeconds":1e18446744073709551616}`, `{"petId":1E+0000000000000000000000000000001}`,
-		`{"name":"` + strings.Repeat(`\u0000`, most/8) + `"}`, `{"name":"` + strings.Repeat(`\\`, most/4) + `"}`, `{"scopes":[` + strings.Repeat(`"admin",`, most/10) + `"admin"]}`,
-		`{"types":[` + strings.Repeat(`null,`, most/10) + `null]}`, `{` + strings.Repeat(`"a":1,`, most/8) + `"b":1}`, `{"url":"` + strings.Repeat("x", most-20) + `"}`,
+		`{"name":"` + strings.Repeat(`\u0000`, maxBody/8) + `"}`, `{"name":"` + strings.Repeat(`\\`, maxBody/4) + `"}`, `{"scopes":[` + strings.Repeat(`"admin",`, maxBody/10) + `"admin"]}`,
+		`{"types":[` + strings.Repeat(`null,`, maxBody/10) + `null]}`, `{` + strings.Repeat(`"a":1,`, maxBody/8) + `"b":1}`, `{"url":"` + strings.Repeat("x", maxBody-20) + `"}`,
 		`{"__proto__":{"admin":true},"constructor":null}`, `{"$where":"sleep(1000)"}`, `{"name":{"$gt":""}}`, "\x00", "{\"name\":\"\xc0\xaf\"}", `{"name":"\ud800\ud800"}`,
 	}
 	for _, to := range []string{"POST /v1/pets", "PATCH /v1/pets/1", "POST /v1/categories", "PUT /v1/categories/1", "POST /v1/store/orders",
@@ -150,42 +151,42 @@ func TestHostileBodies(t *testing.T) {
 		method, path, _ := strings.Cut(to, " ")
 		for _, body := range bodies {
 			a := p.send(method, path, adminKey, body)
-			patched := method == "PATCH" && a.status == http.StatusOK // a change that has nothing that is known changes nothing
+			patched := method == "PATCH" && a.status == http.StatusOK // a patch without known members changes nothing
 			if !patched && a.status != http.StatusBadRequest && a.status != http.StatusNotFound && a.status != http.StatusRequestEntityTooLarge {
-				t.Errorf("%s %.60q: %v", to, body, a)
+				t.Errorf("%s %.60q: got %v, want status 400, 404 or 413", to, body, a)
 			}
 			if !json.Valid([]byte(a.body)) || len(a.body) > 2000 {
-				t.Errorf("%s %.60q: the answer has %d bytes: %.200s", to, body, len(a.body), a.body)
+				t.Errorf("%s %.60q: got a response of %d bytes, want JSON of at most 2000: %.200s", to, body, len(a.body), a.body)
 			}
 		}
 	}
 	if pets := p.walk(); len(pets) != 1 || pets[0].Name != "Rex" {
-		t.Errorf("there is %+v", pets)
+		t.Errorf("animals: got %+v, want only Rex", pets)
 	}
 	expectPlainLog(t, p)
 }
 
-// hostile are texts that some program somewhere takes for something else.
+// hostile are texts that careless programs misinterpret.
 var hostile = []string{
 	"", " ", "'", "' OR 1=1 --", "1; DROP TABLE pets", `"`, `\`, "%", "%00", "%zz", "%0d%0aSet-Cookie: a=b", "<script>alert(1)</script>", "${jndi:ldap://x/a}", "{{7*7}}",
 	"../../../../etc/passwd", "-1", "0", "1e309", "NaN", "Infinity", "9223372036854775808", "null", "true", "[]", "{}", "*", "W/\"x\"", "\"x", ",,,,", ";;;;", "a=b;c=d",
 	"\u202egnp", "é", "\xff\xfe", strings.Repeat("A", 5000), strings.Repeat("a,", 2000), "time=x level=FAKE msg=fake", "Bearer", "bytes=0-1", "gzip, br", "text/event-stream;q=",
 }
 
-// TestHostileHeadersAndParameters sends all of them in every header and parameter that the service knows, to every kind of
-// operation: nothing fails, and no line of the log is anybody's but the service's.
-func TestHostileHeadersAndParameters(t *testing.T) {
+// TestHostileHeadersAndParametersCauseNoServerError sends each hostile text in every header and parameter that the service
+// knows: no response is a server error, and no text forges a log line.
+func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	p.create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
-	check := func(what string, a answer, err error) {
+	check := func(what string, a response, err error) {
 		t.Helper()
 		if err != nil || a.status >= 500 && a.status != http.StatusNotImplemented {
-			t.Errorf("%s: %v %v", what, a, err)
+			t.Errorf("%s: got %v, %v, want no server error", what, a, err)
 		}
-		isPage := strings.HasPrefix(a.header.Get("Content-Type"), "text/html") // that of the staff says it in its own way
+		isPage := strings.HasPrefix(a.header.Get("Content-Type"), "text/html") // the staff pages show errors as HTML
 		if a.status >= 400 && a.header.Get("X-Request-Id") != "" && !isPage && !json.Valid([]byte(a.body)) {
-			t.Errorf("%s: %v", what, a)
+			t.Errorf("%s: got %v, want a JSON error", what, a)
 		}
 	}
 	headers := []string{"Authorization", "Accept", "Accept-Encoding", "Content-Type", "Content-Encoding", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID", "Traceparent",
@@ -194,7 +195,7 @@ func TestHostileHeadersAndParameters(t *testing.T) {
 	for _, to := range []string{"GET /v1/pets", "GET /v1/pets/1", "GET /v1/openapi.json", "OPTIONS /v1/pets", "POST /v1/pets", "PATCH /v1/pets/1", "GET /readyz"} {
 		for _, header := range headers {
 			for _, text := range hostile {
-				key := keyLine
+				key := authorizationHeader
 				if header == "Authorization" {
 					key = ""
 				}
@@ -202,7 +203,7 @@ func TestHostileHeadersAndParameters(t *testing.T) {
 				if header == "Host" {
 					host = ""
 				}
-				a, err := p.shout(fmt.Sprintf("%s HTTP/1.1\r\n%s%s%s: %s\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", to, host, key, header, text))
+				a, err := p.sendRaw(fmt.Sprintf("%s HTTP/1.1\r\n%s%s%s: %s\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", to, host, key, header, text))
 				check(fmt.Sprintf("%s with %s: %.40q", to, header, text), a, err)
 			}
 		}
@@ -227,8 +228,8 @@ func TestHostileHeadersAndParameters(t *testing.T) {
 	expectPlainLog(t, p)
 }
 
-// TestHostileNames gives things names that look like something else, and uses them wherever a name is written.
-func TestHostileNames(t *testing.T) {
+// TestHostileNamesDoNotCorruptLogOrMetrics creates keys with hostile names and uses them wherever a name is written.
+func TestHostileNamesDoNotCorruptLogOrMetrics(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
@@ -240,20 +241,20 @@ func TestHostileNames(t *testing.T) {
 		a := p.send("POST", "/v1/keys", adminKey, string(body))
 		expectStatus(t, a, http.StatusCreated)
 		key := decode[struct{ Key string }](t, a.body).Key
-		p.send("GET", "/v1/pets/1", key, "") // it is counted by key and name
+		p.send("GET", "/v1/pets/1", key, "") // deprecated, so counted by key id and name
 		if _, err := p.try("GET", "/v1/pets?q="+url.QueryEscape(name), key, "", "User-Agent: "+name); err != nil {
 			t.Error(err)
 		}
 	}
 	for line := range strings.Lines(p.get("/metrics").body) {
 		if !strings.HasPrefix(line, "#") && !seriesLine.MatchString(strings.TrimSuffix(line, "\n")) && !strings.Contains(line, "Inf") && !strings.ContainsAny(line, "0123456789") {
-			t.Errorf("the metrics have the line %q", line)
+			t.Errorf("corrupt line in the metrics: %q", line)
 		}
 	}
 	expectPlainLog(t, p)
 }
 
-// expectPlainLog expects that every line is the service's own, in plain characters.
+// expectPlainLog stops the program and expects every log line to start as the service writes it, without control characters.
 func expectPlainLog(t *testing.T, p *program) {
 	t.Helper()
 	p.stop()
@@ -261,7 +262,7 @@ func expectPlainLog(t *testing.T, p *program) {
 		if !strings.HasPrefix(line, "time=") || strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool {
 			return r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u202e'
 		}) {
-			t.Errorf("the log has the line %q", line)
+			t.Errorf("corrupt line in the log: %q", line)
 		}
 	}
 }

@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// issuedKey is the whole output of a command that makes a key.
+// issuedKey matches the whole stdout of a command that issues a key.
 var issuedKey = regexp.MustCompile(`^ask_(live|test)_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}\n$`)
 
-// createKey makes a key on the command line.
+// createKey creates a key on the command line and returns it.
 func (f *folder) createKey(args ...string) string {
 	f.t.Helper()
 	r := f.run(append([]string{"keys", "create"}, args...)...)
 	if r.code != 0 || !issuedKey.MatchString(r.stdout) {
-		f.t.Fatalf("keys create %q: %+v", args, r)
+		f.t.Fatalf("keys create %q: got %v, want exit code 0 and a key", args, r)
 	}
 	return strings.TrimSpace(r.stdout)
 }
 
-// TestKeyFromScript makes a key as a script does, beside the running service, and uses it in the same breath.
-func TestKeyFromScript(t *testing.T) {
+// TestNewKeyWorksImmediately creates a key in a shell script beside the running service and uses it at once.
+func TestNewKeyWorksImmediately(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	p := f.serve()
@@ -32,20 +32,20 @@ func TestKeyFromScript(t *testing.T) {
 		KEY=$(animalstore keys create --name partner --scope pets:read) &&
 		curl --silent --show-error --header "Authorization: Bearer $KEY" ` + p.url + `/v1/pets`)
 	if r.code != 0 || r.stdout != "[]\n" {
-		t.Errorf("%+v", r)
+		t.Errorf("got %v, want exit code 0 and an empty list", r)
 	}
 	if !strings.Contains(r.stderr, "partner") {
-		t.Errorf("%q does not tell what was made", r.stderr)
+		t.Errorf("stderr: got %q, want the name of the key", r.stderr)
 	}
 }
 
-func TestKeyScopes(t *testing.T) {
+func TestKeyScopesLimitRequests(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	p := f.serve()
 	tests := []struct {
 		scopes              []string
-		read, write, manage int // the status of GET /v1/pets, of POST /v1/pets, and of GET /metrics
+		read, write, manage int // expected status of GET /v1/pets, POST /v1/pets and GET /metrics
 	}{
 		{nil, 200, 201, 200},
 		{[]string{"--scope", "admin"}, 200, 201, 200},
@@ -68,54 +68,54 @@ func TestKeyScopes(t *testing.T) {
 	expectHeader(t, a, "WWW-Authenticate", `Bearer realm="animalstore", error="insufficient_scope", scope="pets:write"`)
 }
 
-// TestKeyExpires compares with the clock, which the service shares: a key is never refused before its time, and always
-// after it.
-func TestKeyExpires(t *testing.T) {
+// TestKeyWorksUntilItExpires compares with the clock, which the service shares: a key is never refused before it expires, and
+// always afterwards.
+func TestKeyWorksUntilItExpires(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	p := f.serve()
 	var key string
 	var expires time.Time
-	for ahead := 3 * time.Second; key == ""; ahead *= 2 { // on a busy machine making a key may take longer than that
+	for ahead := 3 * time.Second; key == ""; ahead *= 2 { // on a busy machine, creating a key may take longer
 		expires = time.Now().Add(ahead).UTC()
 		r := f.run("keys", "create", "--name", "guest", "--expires", expires.Format(time.RFC3339Nano))
 		if r.code != 0 && time.Now().Before(expires) {
-			t.Fatalf("%+v", r)
+			t.Fatalf("keys create: got %v, want exit code 0", r)
 		}
 		key = strings.TrimSpace(r.stdout)
 	}
 	await(t, "the key to expire", func() bool {
-		asked := time.Now()
+		sent := time.Now()
 		a := p.send("GET", "/v1/pets", key, "")
-		answered := time.Now()
-		if a.status == http.StatusUnauthorized && answered.Before(expires) {
-			t.Fatalf("refused %s too early", expires.Sub(answered))
+		received := time.Now()
+		if a.status == http.StatusUnauthorized && received.Before(expires) {
+			t.Fatalf("the key was refused %s before it expired", expires.Sub(received))
 		}
-		if a.status == http.StatusOK && asked.After(expires) {
-			t.Fatalf("accepted %s too late", asked.Sub(expires))
+		if a.status == http.StatusOK && sent.After(expires) {
+			t.Fatalf("the key was accepted %s after it expired", sent.Sub(expires))
 		}
 		return a.status == http.StatusUnauthorized
 	})
 	expectError(t, p.send("GET", "/v1/pets", key, ""), http.StatusUnauthorized, "invalid_api_key")
 }
 
-func TestWrongKeyFlags(t *testing.T) {
+func TestInvalidKeyFlagsAreRefused(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		names string
 		args  []string
 	}{
-		"no name":          {"--name", []string{}},
-		"empty name":       {"--name", []string{"--name", ""}},
-		"long name":        {"--name", []string{"--name", strings.Repeat("n", 201)}},
-		"unknown scope":    {"--scope", []string{"--name", "n", "--scope", "pets:eat"}},
-		"empty scope":      {"--scope", []string{"--name", "n", "--scope", ""}},
-		"no time":          {"--expires", []string{"--name", "n", "--expires", "soon"}},
-		"no such day":      {"--expires", []string{"--name", "n", "--expires", "2030-02-30"}},
-		"in the past":      {"--expires", []string{"--name", "n", "--expires", "2020-01-01"}},
-		"no environment":   {"--environment", []string{"--name", "n", "--environment", "prod"}},
-		"no file":          {"--database", []string{"--name", "n", "--database", ":memory:"}},
-		"another argument": {"extra", []string{"--name", "n", "extra"}},
+		"no name":             {"--name", []string{}},
+		"empty name":          {"--name", []string{"--name", ""}},
+		"long name":           {"--name", []string{"--name", strings.Repeat("n", 201)}},
+		"unknown scope":       {"--scope", []string{"--name", "n", "--scope", "pets:eat"}},
+		"empty scope":         {"--scope", []string{"--name", "n", "--scope", ""}},
+		"invalid time":        {"--expires", []string{"--name", "n", "--expires", "soon"}},
+		"invalid date":        {"--expires", []string{"--name", "n", "--expires", "2030-02-30"}},
+		"in the past":         {"--expires", []string{"--name", "n", "--expires", "2020-01-01"}},
+		"unknown environment": {"--environment", []string{"--name", "n", "--environment", "prod"}},
+		"database in memory":  {"--database", []string{"--name", "n", "--database", ":memory:"}},
+		"extra argument":      {"extra", []string{"--name", "n", "extra"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -125,23 +125,23 @@ func TestWrongKeyFlags(t *testing.T) {
 	}
 }
 
-// TestKeysOfOtherEnvironment: a staging store makes keys of its own, and takes no others.
-func TestKeysOfOtherEnvironment(t *testing.T) {
+// TestKeysOfOtherEnvironmentsAreRefused uses production keys on staging, and staging keys on production.
+func TestKeysOfOtherEnvironmentsAreRefused(t *testing.T) {
 	t.Parallel()
 	production, staging := newFolder(t), newFolder(t)
 	live := production.createKey("--name", "n")
 	inStaging := staging.serve("--environment", "staging")
 	test := staging.createKey("--name", "n") // the database knows its environment
 	if !strings.HasPrefix(live, "ask_live_") || !strings.HasPrefix(test, "ask_test_") {
-		t.Errorf("the keys are %s and %s", live, test)
+		t.Errorf("got the keys %s and %s, want the prefixes ask_live_ and ask_test_", live, test)
 	}
 	expectStatus(t, inStaging.send("GET", "/v1/pets", test, ""), 200)
 	expectError(t, inStaging.send("GET", "/v1/pets", live, ""), 401, "invalid_api_key")
 	expectError(t, production.serve().send("GET", "/v1/pets", test, ""), 401, "invalid_api_key")
 }
 
-// TestEverybodyStartsAtOnce lets a service and many commands find the same empty folder at the same moment.
-func TestEverybodyStartsAtOnce(t *testing.T) {
+// TestConcurrentFirstStartsShareOneDatabase starts a service and many commands in the same empty folder at the same time.
+func TestConcurrentFirstStartsShareOneDatabase(t *testing.T) {
 	t.Parallel()
 	const rounds, commands = 5, 8
 	for range rounds {
@@ -153,7 +153,7 @@ func TestEverybodyStartsAtOnce(t *testing.T) {
 			running.Go(func() {
 				r := f.run("keys", "create", "--name", "n")
 				if r.code != 0 || !issuedKey.MatchString(r.stdout) {
-					t.Errorf("%+v", r)
+					t.Errorf("keys create: got %v, want exit code 0 and a key", r)
 				}
 				keys[i] = strings.TrimSpace(r.stdout)
 			})
@@ -176,16 +176,16 @@ func TestEverybodyStartsAtOnce(t *testing.T) {
 	}
 }
 
-// TestKeyUnderLoad makes keys while clients keep the service writing: the command waits for its turn, and gets it.
-func TestKeyUnderLoad(t *testing.T) {
+// TestKeysCanBeCreatedUnderLoad creates keys while the service writes constantly: the command waits for the lock and gets it.
+func TestKeysCanBeCreatedUnderLoad(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
-	s := &storm{program: p, name: "load", clients: 4, after: 50}
+	s := &writeLoad{program: p, name: "load", clients: 4, after: 50}
 	s.end = func() {
 		for range 2 {
 			if r := f.run("keys", "create", "--name", "n"); r.code != 0 {
-				t.Errorf("%+v", r)
+				t.Errorf("keys create under load: got %v, want exit code 0", r)
 			}
 		}
 		p.signal(syscall.SIGTERM)

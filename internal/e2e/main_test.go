@@ -1,5 +1,5 @@
-// Package e2e drives the real program as its users do: it builds the binary, starts it in an empty folder, and speaks to
-// it over HTTP, signals and the command line. Nothing of the program's inside is touched.
+// Package e2e tests the real program as its users run it: it builds the binary, starts it in an empty folder, and uses it
+// through HTTP, signals and the command line only.
 package e2e
 
 import (
@@ -11,10 +11,10 @@ import (
 	"slices"
 	"testing"
 
-	_ "animalstore/internal/cli" // so that a result is not taken from the cache when the program has changed
+	_ "animalstore/internal/cli" // invalidates cached test results when the program changes
 )
 
-// binary is the program under test, built once for all tests.
+// binary is the path of the program under test, built once for all tests.
 var binary string
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
@@ -28,7 +28,7 @@ func buildAndRun(m *testing.M) int {
 	defer os.RemoveAll(dir)
 	binary = filepath.Join(dir, "animalstore")
 	args := []string{"build", "-o", binary}
-	if testedForRaces() {
+	if raceEnabled() {
 		args = append(args, "-race")
 	}
 	if output, err := exec.Command("go", append(args, "animalstore/cmd/animalstore")...).CombinedOutput(); err != nil {
@@ -38,8 +38,8 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// testedForRaces tells whether these tests were built with -race; the program then is, too.
-func testedForRaces() bool {
+// raceEnabled reports whether the tests were built with -race. If so, the program is built with it, too.
+func raceEnabled() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
 }

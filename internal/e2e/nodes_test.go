@@ -15,14 +15,14 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// newSharedFolder makes an empty folder for nodes that share a PostgreSQL database of their own, and returns that, too.
+// newSharedFolder creates an empty folder for nodes that share a new PostgreSQL database, and returns its URL, too.
 func newSharedFolder(t *testing.T) (f *folder, database string) {
 	t.Helper()
 	database = pgtest.Shared(t).NewDatabase(t)
 	return newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+database), database
 }
 
-// serveNodes starts several services at once and waits until all of them answer.
+// serveNodes starts n nodes at once and waits until all of them are ready.
 func (f *folder) serveNodes(n int, args ...string) []*program {
 	f.t.Helper()
 	var nodes []*program
@@ -36,20 +36,21 @@ func (f *folder) serveNodes(n int, args ...string) []*program {
 	return nodes
 }
 
-// servePatientNodes starts services whose clients ask again where a busy machine makes the database too slow.
-func (f *folder) servePatientNodes(n int) []*program {
+// serveNodesUnderLoad starts nodes that may log that the database is unavailable: on a busy machine it may be too slow at times, and
+// their clients retry.
+func (f *folder) serveNodesUnderLoad(n int) []*program {
 	f.t.Helper()
 	nodes := f.serveNodes(n)
 	for _, node := range nodes {
-		node.bereft = true
+		node.databaseMayFail = true
 	}
 	return nodes
 }
 
-// query asks a PostgreSQL database behind the program's back for one value.
+// query returns one value from a PostgreSQL database, bypassing the program.
 func query[T any](t *testing.T, database, statement string) (value T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	conn, err := pgx.Connect(ctx, database)
 	if err != nil {
@@ -62,7 +63,7 @@ func query[T any](t *testing.T, database, statement string) (value T) {
 	return value
 }
 
-// atOnce runs fn for all nodes at the same time, several times on each, and returns when all have ended.
+// atOnce runs fn concurrently, the given number of times for each node, and returns when all calls have ended.
 func atOnce(nodes []*program, times int, fn func(*program)) {
 	var running sync.WaitGroup
 	start := make(chan struct{})
@@ -78,11 +79,11 @@ func atOnce(nodes []*program, times int, fn func(*program)) {
 	running.Wait()
 }
 
-// askAll makes the same request on all nodes at once, several times on each, and returns the answers.
-func askAll(t *testing.T, nodes []*program, times int, method, path, body string, fields ...string) []answer {
+// sendToAll sends the same request to all nodes at once, several times to each, and returns the responses.
+func sendToAll(t *testing.T, nodes []*program, times int, method, path, body string, fields ...string) []response {
 	t.Helper()
 	var mu sync.Mutex
-	var answers []answer
+	var responses []response
 	atOnce(nodes, times, func(node *program) {
 		a, err := node.try(method, path, adminKey, body, fields...)
 		if err != nil {
@@ -91,16 +92,16 @@ func askAll(t *testing.T, nodes []*program, times int, method, path, body string
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		answers = append(answers, a)
+		responses = append(responses, a)
 	})
 	if t.Failed() {
 		t.FailNow()
 	}
-	return answers
+	return responses
 }
 
-// TestNodesStartTogether starts nodes, and a command that makes a key, at once on an empty database.
-func TestNodesStartTogether(t *testing.T) {
+// TestNodesMigrateEmptyDatabaseOnce starts several nodes, and a command that creates a key, at once on an empty database.
+func TestNodesMigrateEmptyDatabaseOnce(t *testing.T) {
 	t.Parallel()
 	const nodes, rounds = 4, 3
 	for round := range rounds {
@@ -111,54 +112,54 @@ func TestNodesStartTogether(t *testing.T) {
 			all := f.serveNodes(nodes)
 			key := <-made
 			if key.code != 0 {
-				t.Fatalf("%+v", key)
+				t.Fatalf("keys create: got %+v, want exit code 0", key)
 			}
 			for i, node := range all {
 				node.create(pet{Name: fmt.Sprint("Rex ", i), CategoryID: 1, Status: "available"})
 			}
 			want := all[0].walk()
 			if len(want) != nodes {
-				t.Errorf("each of %d nodes added an animal; there are %+v", nodes, want)
+				t.Errorf("got the animals %+v, want one from each of %d nodes", want, nodes)
 			}
 			for _, node := range all {
 				if got := node.walk(); !slices.Equal(got, want) {
-					t.Errorf("one node has %+v, another %+v", want, got)
+					t.Errorf("a node has %+v, want %+v like the first node", got, want)
 				}
 				if a := node.get("/v1/store/inventory"); a.body != `{"available":4,"pending":0,"sold":0,"unspecified":0}`+"\n" {
-					t.Errorf("%v", a)
+					t.Errorf("the inventory is %v, want 4 available", a)
 				}
 				expectStatus(t, node.send("GET", "/v1/pets", strings.TrimSpace(key.stdout), ""), 200)
 			}
-			// A migration that had run twice would have failed, or have left its rows twice.
+			// A migration that ran twice would have failed, or inserted its rows twice.
 			if n := query[int](t, database, "SELECT count(*) FROM schema_version"); n != 1 {
-				t.Errorf("%d rows of the schema's version", n)
+				t.Errorf("schema_version has %d rows, want 1", n)
 			}
 			if n := query[int](t, database, "SELECT count(*) FROM inventory"); n != 4 {
-				t.Errorf("%d rows of the inventory", n)
+				t.Errorf("inventory has %d rows, want 4", n)
 			}
 		})
 	}
 }
 
-// TestNewerSchema lets a newer version migrate the database: this one refuses to start on it, and goes on where it runs.
-func TestNewerSchema(t *testing.T) {
+// TestNewerSchemaIsRefusedAtStart gives the database a newer schema version: no process starts on it, but a running one continues.
+func TestNewerSchemaIsRefusedAtStart(t *testing.T) {
 	t.Parallel()
 	f, database := newSharedFolder(t)
 	running := f.serve()
 	if v := query[int](t, database, "UPDATE schema_version SET version = 999 RETURNING version"); v != 999 {
-		t.Fatalf("version %d", v)
+		t.Fatalf("the schema version is %d, want 999", v)
 	}
 	expectRefusal(t, f.run("serve", "--addr", takenAddr(t)), 1, "newer animalstore", "999")
 	expectRefusal(t, f.run("keys", "create", "--name", "n"), 1, "newer animalstore", "999")
 	running.create(pet{Name: "Rex"})
 	expectStatus(t, running.send("GET", "/readyz", "", ""), 200)
 	if v := query[int](t, database, "SELECT version FROM schema_version"); v != 999 {
-		t.Errorf("version %d", v)
+		t.Errorf("the schema version is %d, want 999", v)
 	}
 }
 
-// TestNodesShareKeys makes, rotates and revokes keys on one node and uses them on all.
-func TestNodesShareKeys(t *testing.T) {
+// TestRevokedKeyIsRefusedOnOtherNodes creates, rotates and revokes keys, each on another node, and uses them on all nodes.
+func TestRevokedKeyIsRefusedOnOtherNodes(t *testing.T) {
 	t.Parallel()
 	f, _ := newSharedFolder(t)
 	nodes := f.serveNodes(3)
@@ -166,34 +167,34 @@ func TestNodesShareKeys(t *testing.T) {
 		ID  int64
 		Key string
 	}
-	works := func(secret string) {
+	expectAccepted := func(secret string) {
 		t.Helper()
 		for _, node := range nodes {
 			expectStatus(t, node.send("GET", "/v1/pets", secret, ""), 200)
 		}
 	}
-	// ends expects that from a second after an act on, a secret is refused everywhere. A request that began later than that
-	// and was accepted is wrong however slow the machine is; one that is refused earlier is not.
-	ends := func(secret string, act func()) {
+	// expectRefusedAfter expects all nodes to refuse the secret one second after revoke at the latest. Only a request that was sent
+	// later and accepted is a failure, so that a slow machine does not matter.
+	expectRefusedAfter := func(secret string, revoke func()) {
 		t.Helper()
-		works(secret) // every node now remembers it
-		act()
+		expectAccepted(secret) // every node has cached it now
+		revoke()
 		acknowledged := time.Now()
 		await(t, "the secret to be refused", func() bool {
 			refused := 0
 			for _, node := range nodes {
-				begun := time.Since(acknowledged)
+				elapsed := time.Since(acknowledged)
 				a := node.send("GET", "/v1/pets", secret, "")
 				switch {
 				case a.status == 401:
 					refused++
-				case a.status != 200 || begun > time.Second:
-					t.Fatalf("%v after it had ended, a secret got %v", begun, a)
+				case a.status != 200 || elapsed > time.Second:
+					t.Fatalf("%v after the secret was revoked, a request with it got %v, want 401", elapsed, a)
 				}
 			}
 			return refused == len(nodes)
 		})
-		for range 5 { // and for good
+		for range 5 { // and it stays refused
 			for _, node := range nodes {
 				expectError(t, node.send("GET", "/v1/pets", secret, ""), 401, "invalid_api_key")
 			}
@@ -204,70 +205,70 @@ func TestNodesShareKeys(t *testing.T) {
 		a := node.send("POST", "/v1/keys", adminKey, `{"name":"partner","scopes":["pets:read"]}`)
 		expectStatus(t, a, 201)
 		made := decode[key](t, a.body)
-		works(made.Key)
+		expectAccepted(made.Key)
 
 		var rotated key
-		ends(made.Key, func() {
+		expectRefusedAfter(made.Key, func() {
 			a := next.send("POST", fmt.Sprintf("/v1/keys/%d/rotate", made.ID), adminKey, `{"overlapSeconds":0}`)
 			expectStatus(t, a, 200)
 			rotated = decode[key](t, a.body)
 		})
-		ends(rotated.Key, func() {
+		expectRefusedAfter(rotated.Key, func() {
 			expectStatus(t, last.send("DELETE", fmt.Sprintf("/v1/keys/%d", made.ID), adminKey, ""), 204)
 		})
 	}
 }
 
-// TestNodesRepeatOnce sends the same request to all nodes at once, under one idempotency key.
-func TestNodesRepeatOnce(t *testing.T) {
+// TestIdempotencyKeyWorksAcrossNodes sends the same request to all nodes at once, with one idempotency key.
+func TestIdempotencyKeyWorksAcrossNodes(t *testing.T) {
 	t.Parallel()
 	f, _ := newSharedFolder(t)
 	nodes := f.serveNodes(3)
 	const rounds, times = 10, 2
-	first := map[string]answer{} // of each request, by its idempotency key
-	ask := func(path, body, key string) {
+	first := map[string]response{} // the first responses, by idempotency key
+	createOnce := func(path, body, key string) {
 		t.Helper()
-		fresh := 0
-		var same *answer
-		answers := askAll(t, nodes, times, "POST", path, body, "Idempotency-Key: "+key)
-		for _, a := range answers {
+		executed := 0
+		var same *response
+		responses := sendToAll(t, nodes, times, "POST", path, body, "Idempotency-Key: "+key)
+		for _, a := range responses {
 			if a.status == 409 {
 				expectError(t, a, 409, "idempotency_key_in_use")
 				continue
 			}
 			expectStatus(t, a, 201)
 			if a.header.Get("Idempotency-Replayed") == "" {
-				fresh++
+				executed++
 			}
 			if same == nil {
 				same = &a
 			}
 			if a.body != same.body || a.header.Get("Location") != same.header.Get("Location") {
-				t.Errorf("%s was answered with %v, and with %v", body, same, a)
+				t.Errorf("%s got %v, want %v like the first request", body, a, same)
 			}
 		}
-		if same == nil || fresh != 1 {
-			t.Fatalf("%s under one key was done %d times: %v", body, fresh, answers)
+		if same == nil || executed != 1 {
+			t.Fatalf("%s with one idempotency key was executed %d times, want once: %v", body, executed, responses)
 		}
 		first[key] = *same
 	}
 	for round := range rounds {
 		name := fmt.Sprint("Rex ", round)
-		ask("/v1/pets", pet{Name: name, CategoryID: int64(round), Status: "available"}.json(), "pet "+name)
+		createOnce("/v1/pets", pet{Name: name, CategoryID: int64(round), Status: "available"}.json(), "pet "+name)
 		rex := decode[pet](t, first["pet "+name].body)
-		ask("/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, rex.ID), "order "+name)
-		// Without a key each is a request of its own, and the animal is taken.
-		for _, a := range askAll(t, nodes, times, "POST", "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, rex.ID)) {
+		createOnce("/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, rex.ID), "order "+name)
+		// Without an idempotency key, each request is a new one, and the animal is not available.
+		for _, a := range sendToAll(t, nodes, times, "POST", "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, rex.ID)) {
 			expectError(t, a, 409, "pet_not_available")
 		}
 	}
 	if pets := nodes[0].walk(); len(pets) != rounds {
-		t.Errorf("%d animals were added %d times: %+v", rounds, len(pets), pets)
+		t.Errorf("there are %d animals, want %d: %+v", len(pets), rounds, pets)
 	}
 	if a := nodes[1].get("/v1/store/inventory"); a.body != fmt.Sprintf(`{"available":0,"pending":%d,"sold":0,"unspecified":0}`+"\n", rounds) {
-		t.Errorf("%v", a)
+		t.Errorf("the inventory is %v, want %d pending", a, rounds)
 	}
-	// Later, and after a restart, every node repeats the answer, and refuses another request under the key.
+	// Later, and after a restart, every node replays the response, and refuses another request with the same idempotency key.
 	nodes[0].kill()
 	nodes[0] = f.serve()
 	for _, node := range nodes {
@@ -277,15 +278,15 @@ func TestNodesRepeatOnce(t *testing.T) {
 		expectHeader(t, a, "Idempotency-Replayed", "true")
 		expectHeader(t, a, "Location", first["pet Rex 0"].header.Get("Location"))
 		if a.body != first["pet Rex 0"].body {
-			t.Errorf("first %v, then %v", first["pet Rex 0"], a)
+			t.Errorf("the replay is %v, want %v", a, first["pet Rex 0"])
 		}
 		a = node.send("POST", "/v1/pets", adminKey, `{"name":"Tom","categoryId":1}`, "Idempotency-Key: pet Rex 0")
 		expectError(t, a, 422, "idempotency_key_reused")
 	}
 }
 
-// TestNodesEndHoldsOnce lets holds run out that all nodes see: while nobody asks, and while everybody does.
-func TestNodesEndHoldsOnce(t *testing.T) {
+// TestHoldExpiresOnceOnManyNodes lets holds expire on several nodes, without and with concurrent requests for the animals.
+func TestHoldExpiresOnceOnManyNodes(t *testing.T) {
 	t.Parallel()
 	f, database := newSharedFolder(t)
 	nodes := f.serveNodes(3, "--order-hold", "2s")
@@ -293,16 +294,16 @@ func TestNodesEndHoldsOnce(t *testing.T) {
 	for range animals {
 		nodes[0].create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
 	}
-	// A hold that ended twice would have been counted twice.
+	// A hold that expired twice would be counted twice.
 	check := func(expired int) {
 		t.Helper()
 		for _, node := range nodes {
 			want := fmt.Sprintf(`{"available":%d,"pending":0,"sold":0,"unspecified":0}`+"\n", animals)
 			if a := node.get("/v1/store/inventory"); a.body != want {
-				t.Errorf("got %v, want %s", a, want)
+				t.Errorf("the inventory is %v, want %s", a, want)
 			}
 			if orders := decode[[]any](t, node.get("/v1/store/orders?status=expired&limit=100").body); len(orders) != expired {
-				t.Errorf("%d orders expired, want %d", len(orders), expired)
+				t.Errorf("%d orders have expired, want %d", len(orders), expired)
 			}
 		}
 	}
@@ -311,11 +312,11 @@ func TestNodesEndHoldsOnce(t *testing.T) {
 		expectStatus(t, a, 201)
 	}
 	const held = "SELECT count(*) FROM orders WHERE status = 'placed'"
-	await(t, "the holds to run out by themselves", func() bool { return query[int](t, database, held) == 0 })
+	await(t, "the holds to expire in the background", func() bool { return query[int](t, database, held) == 0 })
 	check(animals)
 	ended := nodes[0].get("/v1/store/orders?status=expired").body
 
-	// Now many want every animal at once, until each has been had twice: the first hold has run out by then.
+	// Now many clients order every animal at once, until each was ordered twice: its first hold has expired by then.
 	var placed [animals]atomic.Int64
 	atOnce(nodes, 2, func(node *program) {
 		for wanted := true; wanted && !t.Failed(); {
@@ -332,18 +333,18 @@ func TestNodesEndHoldsOnce(t *testing.T) {
 				case a.status == 201:
 					placed[i].Add(1)
 				case a.status != 409:
-					t.Errorf("%v", a)
+					t.Errorf("POST /v1/store/orders got %v, want 201 or 409", a)
 				}
 			}
 		}
 	})
-	await(t, "the holds to run out by themselves", func() bool { return query[int](t, database, held) == 0 })
+	await(t, "the holds to expire in the background", func() bool { return query[int](t, database, held) == 0 })
 	orders := animals
 	for i := range placed {
 		orders += int(placed[i].Load())
 	}
 	check(orders)
 	if a := nodes[1].get("/v1/store/orders?status=expired&limit=100").body; !strings.HasSuffix(a, strings.TrimPrefix(ended, "[")) {
-		t.Errorf("orders that had expired have changed: they were %s, now there are %s", ended, a)
+		t.Errorf("the expired orders are now %s, want those of before at the end: %s", a, ended)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -18,32 +19,32 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// patience is how long a test waits for what must happen. It only keeps a broken program from hanging the tests.
-const patience = 2 * time.Minute
+// waitTimeout is the timeout of every wait. It is generous: it only keeps a broken program from hanging the tests.
+const waitTimeout = 2 * time.Minute
 
-// adminKey is the configured key of folders that have one.
+// adminKey is the configured API key in folders made by newFolderWithKey.
 const adminKey = "the-operators-own-key"
 
-// folder is a directory of its own to run the program in, with the variables that the program sees there.
+// folder is a temporary directory in which the program runs, and the environment variables that are set for it.
 type folder struct {
 	t         *testing.T
 	dir       string
 	variables []string
 }
 
-// newFolder makes an empty folder.
+// newFolder creates an empty folder.
 func newFolder(t *testing.T, variables ...string) *folder {
 	t.Helper()
 	return &folder{t: t, dir: t.TempDir(), variables: variables}
 }
 
-// newFolderWithKey makes an empty folder in which adminKey is the configured key.
+// newFolderWithKey creates an empty folder in which adminKey is the configured API key.
 func newFolderWithKey(t *testing.T) *folder {
 	t.Helper()
 	return newFolder(t, "ANIMALSTORE_API_KEY="+adminKey)
 }
 
-// onBothEngines runs a test with a file as the database, and with a server.
+// onBothEngines runs a test once on SQLite and once on PostgreSQL.
 func onBothEngines(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	t.Run("file", func(t *testing.T) {
@@ -56,10 +57,10 @@ func onBothEngines(t *testing.T, test func(t *testing.T, database string)) {
 	})
 }
 
-// path is the path of a file in the folder.
+// path returns the path of a file in the folder.
 func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
 
-// write puts a file into the folder and returns its path.
+// write writes a file in the folder and returns its path.
 func (f *folder) write(name, content string) string {
 	f.t.Helper()
 	if err := os.WriteFile(f.path(name), []byte(content), 0o600); err != nil {
@@ -78,7 +79,7 @@ func (f *folder) read(name string) string {
 	return string(content)
 }
 
-// names lists what is in the folder.
+// names returns the names of the folder's entries, sorted.
 func (f *folder) names() []string {
 	f.t.Helper()
 	entries, err := os.ReadDir(f.dir)
@@ -92,7 +93,8 @@ func (f *folder) names() []string {
 	return names
 }
 
-// environment is that of the tests without any setting of the program, so that a developer's own do not matter.
+// environment returns the test's own environment without ANIMALSTORE_ variables, so that a developer's settings do not
+// matter, plus the folder's variables.
 func (f *folder) environment() []string {
 	var environment []string
 	for _, variable := range os.Environ() {
@@ -102,24 +104,28 @@ func (f *folder) environment() []string {
 	}
 	environment = append(environment,
 		"PATH="+filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH"),
-		"GORACE=atexit_sleep_ms=0", // the race detector otherwise holds up the end of every process for a second
+		"GORACE=atexit_sleep_ms=0", // otherwise the race detector delays every exit by a second
 		"no_proxy=*")               // for curl
 	return append(environment, f.variables...)
 }
 
-// result is what became of a command.
+// result is the outcome of a command that has exited.
 type result struct {
 	code           int
 	stdout, stderr string
 }
 
-// run runs the program to its end.
+func (r result) String() string {
+	return fmt.Sprintf("exit code %d, stdout %q, stderr %q", r.code, r.stdout, r.stderr)
+}
+
+// run runs the program and waits for it to exit.
 func (f *folder) run(args ...string) result {
 	f.t.Helper()
 	return f.runCommand(binary, args...)
 }
 
-// shell runs a script, in which the program is called animalstore.
+// shell runs a shell script that can call the program as animalstore.
 func (f *folder) shell(script string) result {
 	f.t.Helper()
 	return f.runCommand("sh", "-c", script)
@@ -127,7 +133,7 @@ func (f *folder) shell(script string) result {
 
 func (f *folder) runCommand(name string, args ...string) result {
 	f.t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
 	defer cancel()
 	var stdout, stderr bytes.Buffer
 	command := exec.CommandContext(ctx, name, args...)
@@ -141,18 +147,18 @@ func (f *folder) runCommand(name string, args ...string) result {
 	return result{command.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// program is the program while it runs.
+// program is a running instance of the program.
 type program struct {
-	t       *testing.T
-	command *exec.Cmd
-	output  *transcript // what it wrote, log and all
-	exited  chan struct{}
-	url     string // where it listens
-	client  *http.Client
-	bereft  bool // its database is taken away, or may be too slow for once, and clients ask again: it may log that
+	t               *testing.T
+	command         *exec.Cmd
+	output          *transcript // everything it wrote to stdout and stderr
+	exited          chan struct{}
+	url             string // base URL without a path
+	client          *http.Client
+	databaseMayFail bool // the test makes its database unavailable, so it may log "unavailable" errors
 }
 
-// serve starts the service on a free port and waits until it answers.
+// serve starts the service on a free port and waits until it responds.
 func (f *folder) serve(args ...string) *program {
 	f.t.Helper()
 	p := f.start(args...)
@@ -160,7 +166,7 @@ func (f *folder) serve(args ...string) *program {
 	return p
 }
 
-// start starts the service on a free port.
+// start starts the service on a free port and does not wait for it.
 func (f *folder) start(args ...string) *program {
 	f.t.Helper()
 	command := f.serveCommand(args...)
@@ -178,13 +184,14 @@ func (f *folder) serveCommand(args ...string) *exec.Cmd {
 	return command
 }
 
-// watch takes care of a command that has started: it ends with its test, and what it wrote is shown where that failed.
+// watch manages a started command: it kills the command when the test ends, fails the test on a data race or a logged
+// error, and shows the output of a failed test.
 func (f *folder) watch(command *exec.Cmd, output *transcript) *program {
 	p := &program{t: f.t, command: command, output: output, exited: make(chan struct{}),
-		client: &http.Client{Transport: &http.Transport{}, Timeout: patience}}
+		client: &http.Client{Transport: &http.Transport{}, Timeout: waitTimeout}}
 	go func() {
 		defer close(p.exited)
-		command.Wait() // how it ended is asked by stop
+		command.Wait() // stop checks the exit code
 	}()
 	f.t.Cleanup(func() {
 		p.kill()
@@ -192,41 +199,41 @@ func (f *folder) watch(command *exec.Cmd, output *transcript) *program {
 		log := output.String()
 		checkForRaces(f.t, log)
 		for line := range strings.Lines(notReady.ReplaceAllString(log, "")) {
-			if strings.Contains(line, "level=ERROR") && !(p.bereft && strings.Contains(line, "unavailable: ")) {
-				f.t.Errorf("the program logged an error: %s", line)
+			if strings.Contains(line, "level=ERROR") && !(p.databaseMayFail && strings.Contains(line, "unavailable: ")) {
+				f.t.Errorf("unexpected error in the log: %s", line)
 			}
 		}
 		if f.t.Failed() {
-			f.t.Logf("%s wrote:\n%s", command, log)
+			f.t.Logf("output of %s:\n%s", command, log)
 		}
 	})
 	return p
 }
 
-// notReady is the line of a health check of a node that is about to stop: no error of the program's.
+// notReady matches the log line of a readiness check during shutdown, which is not an error.
 var notReady = regexp.MustCompile(`(?m)^.* operation=readyz status=503 .*about to stop.*$`)
 
-var listening = regexp.MustCompile(`msg=listening addr=(\S+) .*\n`) // the whole line: it may come in parts
+var listening = regexp.MustCompile(`msg=listening addr=(\S+) .*\n`) // the whole line, because output may arrive in parts
 
-// awaitReady waits until the service answers. By then it has said all that it says at its start; but what it said after the
-// line that is waited for may not have arrived here yet.
+// awaitReady waits until the service listens and responds. Start-up output that follows the "listening" line may not have
+// arrived yet.
 func (p *program) awaitReady() {
 	p.t.Helper()
-	p.awaitOutput("the line that says where it listens", listening.MatchString)
+	p.awaitOutput("the listening address", listening.MatchString)
 	p.url = "http://" + listening.FindStringSubmatch(p.output.String())[1]
 	if a := p.send("GET", "/livez", "", ""); a.status != http.StatusOK {
-		p.t.Fatalf("/livez: %v", a)
+		p.t.Fatalf("GET /livez: got %v, want 200", a)
 	}
 }
 
-// awaitOutput waits until the program has written what is waited for.
+// awaitOutput waits until found accepts the output. It fails the test if the program exits first.
 func (p *program) awaitOutput(what string, found func(output string) bool) {
 	p.t.Helper()
 	await(p.t, what, func() bool {
 		select {
 		case <-p.exited:
 			if !found(p.output.String()) {
-				p.t.Fatalf("the program ended before %s: %v", what, p.command.ProcessState)
+				p.t.Fatalf("the program exited (%v) before it wrote %s", p.command.ProcessState, what)
 			}
 		default:
 		}
@@ -241,34 +248,34 @@ func (p *program) signal(signal os.Signal) {
 	}
 }
 
-// stop asks the program to stop, and expects it to do so in peace.
+// stop sends SIGTERM and expects exit code 0.
 func (p *program) stop() {
 	p.t.Helper()
 	p.signal(syscall.SIGTERM)
 	if code := p.exitCode(); code != 0 {
-		p.t.Fatalf("asked to stop, the program exited with %d", code)
+		p.t.Fatalf("exit code after SIGTERM: got %d, want 0", code)
 	}
 }
 
-// kill ends the program without a warning, and waits until it is gone.
+// kill sends SIGKILL and waits for the program to exit.
 func (p *program) kill() {
 	p.t.Helper()
 	p.signal(syscall.SIGKILL)
 	p.exitCode()
 }
 
-// exitCode waits for the end of the program and returns its exit code.
+// exitCode waits for the program to exit and returns its exit code.
 func (p *program) exitCode() int {
 	p.t.Helper()
 	select {
 	case <-p.exited:
-	case <-time.After(patience):
-		p.t.Fatal("the program does not end")
+	case <-time.After(waitTimeout):
+		p.t.Fatalf("the program did not exit within %s", waitTimeout)
 	}
 	return p.command.ProcessState.ExitCode()
 }
 
-// transcript keeps what a program writes.
+// transcript is a buffer for the output of a program that is safe for concurrent use.
 type transcript struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -286,17 +293,17 @@ func (t *transcript) String() string {
 	return t.text.String()
 }
 
-// await asks again and again until it is so.
-func await(t *testing.T, what string, so func() bool) {
+// await polls until the condition holds. It fails the test after the timeout.
+func await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !so(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); !condition(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatalf("waited %s for %s", patience, what)
+			t.Fatalf("timed out after %s waiting for %s", waitTimeout, what)
 		}
 	}
 }
 
-// checkForRaces looks for what the race detector has to say.
+// checkForRaces fails the test if the race detector reported a data race.
 func checkForRaces(t *testing.T, output string) {
 	t.Helper()
 	if strings.Contains(output, "DATA RACE") {

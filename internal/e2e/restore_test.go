@@ -19,47 +19,47 @@ import (
 	"animalstore/client"
 )
 
-// TestRestore goes back to a backup, with everybody who has seen more than that: readers, receivers, and those with ids and keys.
-func TestRestore(t *testing.T) {
+// TestRestoreReturnsToBackup restores a backup. Clients that have seen later IDs, keys, responses and events must not be misled.
+func TestRestoreReturnsToBackup(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]bool{"over the store": false, "after the store was lost": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := newFolderWithKey(t)
-			goBack(t, f, lost)
+			restoreAndCheck(t, f, lost)
 		})
 	}
 }
 
-func goBack(t *testing.T, f *folder, lost bool) {
+func restoreAndCheck(t *testing.T, f *folder, lost bool) {
 	p := f.serve("--webhook-allow-private")
-	unknown := time.Now().UnixMicro()
+	begin := time.Now().UnixMicro()
 	partner := f.createKey("--name", "partner")
 	f.createKey("--name", "other")
 	hook := newReceiver(t)
 	hook.subscribe(p)
-	once := func(p *program, key, name string) answer {
+	createOnce := func(p *program, key, name string) response {
 		a := p.send("POST", "/v1/pets", adminKey, pet{Name: name, Status: "available"}.json(), "Idempotency-Key: "+key, "Content-Type: application/json")
 		expectStatus(t, a, 201)
 		return a
 	}
-	kept := once(p, "kept", "kept")
+	kept := createOnce(p, "kept", "kept")
 	expectStatus(t, p.send("POST", "/v1/categories", adminKey, `{"name":"Dogs"}`), 201)
 	expectStatus(t, p.send("POST", "/v1/store/orders", adminKey, `{"petId":1}`), 201)
-	hook.awaitNoted(p)
+	hook.awaitDeliveries(p)
 	f.mustRun("backup", "backup.db")
 	last := lastEvent(t, p)
 
-	undone := once(p, "undone", "undone")
+	undone := createOnce(p, "undone", "undone")
 	expectStatus(t, p.send("POST", "/v1/categories", adminKey, `{"name":"Cats"}`), 201)
 	expectStatus(t, p.send("PATCH", "/v1/store/orders/1", adminKey, `{"status":"cancelled"}`, "Content-Type: application/merge-patch+json"), 200)
 	expectStatus(t, p.send("POST", "/v1/store/orders", adminKey, `{"petId":2}`), 201)
 	if r := f.run("keys", "revoke", "1"); r.code != 0 {
-		t.Fatalf("%+v", r)
+		t.Fatalf("keys revoke: got %+v, want exit code 0", r)
 	}
 	f.mustRun("keys", "rotate", "2")
 	f.createKey("--name", "newest")
-	hook.awaitNoted(p)
+	hook.awaitDeliveries(p)
 	newest := lastEvent(t, p)
 	expectRefusal(t, f.run("restore", "--force", "backup.db"), 1, "already in use by another animalstore")
 	p.stop()
@@ -76,43 +76,43 @@ func goBack(t *testing.T, f *folder, lost bool) {
 		expectRefusal(t, f.run("restore", "backup.db"), 1, "already has a store", "--force")
 	}
 	r := f.mustRun("restore", "--force", "backup.db")
-	told := map[string]bool{
+	messages := map[string]bool{
 		"is kept in " + f.path("animalstore.db.before-"):                                                 !lost,
 		"The ids assigned after the backup are unknown, so new ids continue after ":                      lost,
 		"Key 1 (partner): it was revoked after the backup, and works again.\n":                           !lost,
 		"Key 2 (other): it was rotated after the backup, and its secrets are again those from before.\n": !lost,
 		"Restored animalstore.db from backup.db.\n":                                                      true,
 	}
-	for words, want := range told {
-		if strings.Contains(r.stderr, words) != want {
-			t.Errorf("%q: want %v in\n%s", words, want, r.stderr)
+	for text, want := range messages {
+		if strings.Contains(r.stderr, text) != want {
+			t.Errorf("restore prints %q: %v, want %v:\n%s", text, !want, want, r.stderr)
 		}
 	}
 	f.mustRun("check")
 
 	p = f.serve("--webhook-allow-private")
 	if got := p.walk(); len(got) != 1 || got[0].Status != "pending" {
-		t.Errorf("there are %+v", got)
+		t.Errorf("got the animals %+v, want one that is pending", got)
 	}
-	expectStatus(t, p.send("GET", "/v1/pets", partner, ""), 200) // as the operator was told
-	if again := once(p, "kept", "kept"); again.body != kept.body || again.header.Get("Idempotency-Replayed") != "true" {
-		t.Errorf("%v", again)
+	expectStatus(t, p.send("GET", "/v1/pets", partner, ""), 200) // as restore has announced
+	if again := createOnce(p, "kept", "kept"); again.body != kept.body || again.header.Get("Idempotency-Replayed") != "true" {
+		t.Errorf("got %v, want a replay of %v", again, kept)
 	}
-	// What was undone happens when it is asked for again, under ids that nobody has seen.
-	anew := once(p, "undone", "undone")
-	expectHeader(t, anew, "Idempotency-Replayed", "")
+	// A repeated request that was undone is executed again, and gets IDs that no client has seen.
+	repeated := createOnce(p, "undone", "undone")
+	expectHeader(t, repeated, "Idempotency-Replayed", "")
 	for what, seen := range map[string][2]int64{
-		"animal":   {decode[pet](t, undone.body).ID, decode[pet](t, anew.body).ID},
-		"order":    {2, decode[pet](t, p.send("POST", "/v1/store/orders", adminKey, fmt.Sprintf(`{"petId":%d}`, decode[pet](t, anew.body).ID)).body).ID},
+		"animal":   {decode[pet](t, undone.body).ID, decode[pet](t, repeated.body).ID},
+		"order":    {2, decode[pet](t, p.send("POST", "/v1/store/orders", adminKey, fmt.Sprintf(`{"petId":%d}`, decode[pet](t, repeated.body).ID)).body).ID},
 		"category": {2, decode[pet](t, p.send("POST", "/v1/categories", adminKey, `{"name":"Birds"}`).body).ID},
 		"event":    {newest, lastEvent(t, p)},
 	} {
-		if lost && seen[1] <= unknown || seen[1] <= seen[0] || !lost && seen[1] > seen[0]+20 {
-			t.Errorf("the last %s was %d, and the next is %d", what, seen[0], seen[1])
+		if lost && seen[1] <= begin || seen[1] <= seen[0] || !lost && seen[1] > seen[0]+20 {
+			t.Errorf("the last %s before the restore was %d, the next one is %d", what, seen[0], seen[1])
 		}
 	}
 
-	// Readers who have seen no more than the backup go on; all others are told, also those at the very end.
+	// Readers that have seen no event after the backup continue. All others get a reset: they must read the current state first.
 	var after []int64
 	for _, event := range decode[[]struct {
 		ID int64 `json:"id,string"`
@@ -120,49 +120,50 @@ func goBack(t *testing.T, f *folder, lost bool) {
 		after = append(after, event.ID)
 	}
 	if len(after) < 4 || after[0] <= newest+1 {
-		t.Errorf("after %d come %v; %d was the last before the restore", last, after, newest)
+		t.Errorf("the events after %d are %v, want at least 4, beyond %d, the last before the restore", last, after, newest)
 	}
-	for place := last + 1; place <= newest; place++ {
-		a := p.send("GET", fmt.Sprintf("/v1/events?after=%d", place), adminKey, "")
+	for position := last + 1; position <= newest; position++ {
+		a := p.send("GET", fmt.Sprintf("/v1/events?after=%d", position), adminKey, "")
 		expectError(t, a, 410, "events_expired")
-		goOn := goOnAfter.FindStringSubmatch(a.body)
-		if goOn == nil {
-			t.Fatalf("%v does not say where to go on", a)
+		next := continueAfter.FindStringSubmatch(a.body)
+		if next == nil {
+			t.Fatalf("got %v, want the event after which to continue", a)
 		}
 		if got := decode[[]struct {
 			ID int64 `json:"id,string"`
-		}](t, p.get("/v1/events?after="+goOn[1]).body); len(got) != len(after) || got[0].ID != after[0] {
-			t.Errorf("from %s on there are %v, want %v", goOn[1], got, after)
+		}](t, p.get("/v1/events?after="+next[1]).body); len(got) != len(after) || got[0].ID != after[0] {
+			t.Errorf("the events after %s are %v, want %v", next[1], got, after)
 		}
 	}
-	for _, place := range []int64{last + 1, newest} {
-		if got := firstOfStream(t, p, place); !strings.HasPrefix(got[0], "event: reset") || !strings.Contains(got[1], fmt.Sprintf("id: %d\n", after[0])) {
-			t.Errorf("a reader who comes back at %d gets %q", place, got)
+	for _, position := range []int64{last + 1, newest} {
+		if got := firstStreamMessages(t, p, position); !strings.HasPrefix(got[0], "event: reset") || !strings.Contains(got[1], fmt.Sprintf("id: %d\n", after[0])) {
+			t.Errorf("the stream after %d begins with %q, want a reset and event %d", position, got, after[0])
 		}
 	}
-	if got := firstOfStream(t, p, last); !strings.Contains(got[0], fmt.Sprintf("id: %d\n", after[0])) {
-		t.Errorf("a reader who comes back at %d gets %q", last, got)
+	if got := firstStreamMessages(t, p, last); !strings.Contains(got[0], fmt.Sprintf("id: %d\n", after[0])) {
+		t.Errorf("the stream after %d begins with %q, want event %d", last, got, after[0])
 	}
 	followAfterRestore(t, p, newest, after)
-	for _, id := range after { // no message has the id of another: the receiver looks at that
-		await(t, "the webhook to be told", func() bool { return hook.has(fmt.Sprint("evt_", id)) > 0 })
+	for _, id := range after { // the receiver checks that no message reuses the ID of another
+		await(t, fmt.Sprint("the webhook message for event ", id), func() bool { return hook.has(fmt.Sprint("evt_", id)) > 0 })
 	}
-	hook.awaitNoted(p)
+	hook.awaitDeliveries(p)
 	p.stop()
 	f.mustRun("check")
 }
 
-// followAfterRestore follows the feed with the client, from the last event before the restore: it is told, and then goes on.
-func followAfterRestore(t *testing.T, p *program, place int64, want []int64) {
+// followAfterRestore follows the feed with the Go client, from the last event before the restore. It expects one reset, and then
+// the wanted events.
+func followAfterRestore(t *testing.T, p *program, position int64, want []int64) {
 	t.Helper()
 	c, err := client.New(p.url+"/v1", adminKey)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	resets, got := 0, []string{}
-	for event, err := range c.Follow(ctx, fmt.Sprint(place), client.EventFilter{}) {
+	for event, err := range c.Follow(ctx, fmt.Sprint(position), client.EventFilter{}) {
 		if _, reset := errors.AsType[*client.ResetError](err); reset {
 			resets++
 			continue
@@ -174,13 +175,13 @@ func followAfterRestore(t *testing.T, p *program, place int64, want []int64) {
 		}
 	}
 	if resets != 1 || fmt.Sprint(got) != fmt.Sprint(want) {
-		t.Errorf("a follower was told %d times, and then of %v, want %v", resets, got, want)
+		t.Errorf("a follower got %d resets and the events %v, want 1 reset and %v", resets, got, want)
 	}
 }
 
-var goOnAfter = regexp.MustCompile(`undone when the store was restored from a backup; read the current state, then continue after (\d+)\.`)
+var continueAfter = regexp.MustCompile(`undone when the store was restored from a backup; read the current state, then continue after (\d+)\.`)
 
-// lastEvent is the id of the newest event.
+// lastEvent returns the ID of the newest event.
 func lastEvent(t *testing.T, p *program) int64 {
 	t.Helper()
 	events := p.feed()
@@ -189,14 +190,14 @@ func lastEvent(t *testing.T, p *program) int64 {
 	}](t, events[len(events)-1]).ID
 }
 
-// firstOfStream returns the first two messages that a stream tells a reader who comes back.
-func firstOfStream(t *testing.T, p *program, place int64) (blocks [2]string) {
+// firstStreamMessages returns the first two messages with data of a stream that continues after position.
+func firstStreamMessages(t *testing.T, p *program, position int64) (blocks [2]string) {
 	t.Helper()
 	request, err := http.NewRequest("GET", p.url+"/v1/events", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header = http.Header{"Authorization": {"Bearer " + adminKey}, "Accept": {"text/event-stream"}, "Last-Event-Id": {fmt.Sprint(place)}}
+	request.Header = http.Header{"Authorization": {"Bearer " + adminKey}, "Accept": {"text/event-stream"}, "Last-Event-Id": {fmt.Sprint(position)}}
 	response, err := p.client.Do(request)
 	if err != nil {
 		t.Fatal(err)
@@ -219,41 +220,41 @@ func firstOfStream(t *testing.T, p *program, place int64) (blocks [2]string) {
 	return blocks
 }
 
-// TestRestoreOverDamage restores over a store that cannot be read: it is kept as it was, with its log.
-func TestRestoreOverDamage(t *testing.T) {
+// TestRestoreKeepsDamagedStore restores over an unreadable store, which is kept unchanged, with its WAL.
+func TestRestoreKeepsDamagedStore(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
 	p.create(pet{Name: "Rex"})
 	f.mustRun("backup", "backup.db")
 	p.create(pet{Name: "late"})
-	p.kill() // which leaves its log
+	p.kill() // leaves the WAL
 	header := strings.Repeat("\xff", 200)
 	broken := header + f.read("animalstore.db")[200:]
 	f.write("animalstore.db", broken)
 	log := f.read("animalstore.db-wal")
 	if log == "" {
-		t.Fatal("there is no log to keep")
+		t.Fatal("the WAL is empty")
 	}
 	if r := f.run("check"); r.code != 1 || !strings.Contains(r.stderr, "not a database") {
-		t.Errorf("%+v", r)
+		t.Errorf("check of a damaged store: got %+v, want exit code 1 and \"not a database\"", r)
 	}
 	expectRefusal(t, f.run("restore", "backup.db"), 1, "--force")
 	r := f.mustRun("restore", "--force", "backup.db")
 	kept := keptStore.FindString(r.stderr)
 	if kept == "" || f.read(kept) != broken || f.read(kept+"-wal") != log || !strings.Contains(r.stderr, "The ids assigned after the backup are unknown") {
-		t.Errorf("kept in %q: %+v", kept, r)
+		t.Errorf("the damaged store and its WAL are not kept unchanged in %q: %+v", kept, r)
 	}
 	f.mustRun("check")
 	if got := f.serve().walk(); len(got) != 1 || got[0].Name != "Rex" {
-		t.Errorf("there are %+v", got)
+		t.Errorf("got the animals %+v, want only Rex", got)
 	}
 }
 
 var keptStore = regexp.MustCompile(`animalstore\.db\.before-[^/]*Z`)
 
-// TestRestoreKilled kills restores at any moment: what is there then is the one store or the other, whole.
-func TestRestoreKilled(t *testing.T) {
+// TestKilledRestoreLeavesOneWholeStore kills restore at many points. Each time, the old or the new store must be there, intact.
+func TestKilledRestoreLeavesOneWholeStore(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve("--demo")
@@ -261,17 +262,17 @@ func TestRestoreKilled(t *testing.T) {
 	f.mustRun("backup", "backup.db")
 	p.create(pet{Name: "late"})
 	p.kill()
-	whole := f.copyOf("animalstore.db", "animalstore.db-wal")
+	original := f.readFiles("animalstore.db", "animalstore.db-wal")
 	start := time.Now()
 	f.mustRun("restore", "--force", "backup.db")
-	takes := time.Since(start)
-	// The moments: any; when the new store begins to be; when the old one has taken its log in; when it has its second name.
-	there := func(pattern string) bool { found, _ := filepath.Glob(f.path(pattern)); return len(found) > 0 }
-	moments := []func(deadline time.Time) bool{
+	duration := time.Since(start)
+	// When to kill: at a random time; when the new file appears; when the old WAL is checkpointed; when the old store is renamed.
+	exists := func(pattern string) bool { found, _ := filepath.Glob(f.path(pattern)); return len(found) > 0 }
+	killPoints := []func(deadline time.Time) bool{
 		func(deadline time.Time) bool { return time.Now().After(deadline) },
-		func(time.Time) bool { return there("*.restoring") },
-		func(time.Time) bool { return !there("animalstore.db-wal") },
-		func(time.Time) bool { return there("*.before-*") },
+		func(time.Time) bool { return exists("*.restoring") },
+		func(time.Time) bool { return !exists("animalstore.db-wal") },
+		func(time.Time) bool { return exists("*.before-*") },
 	}
 	outcomes := map[int]int{}
 	const rounds = 24
@@ -281,7 +282,7 @@ func TestRestoreKilled(t *testing.T) {
 				os.Remove(f.path(name))
 			}
 		}
-		for name, content := range whole {
+		for name, content := range original {
 			f.write(name, content)
 		}
 		command := exec.Command(binary, "restore", "--force", "backup.db")
@@ -294,9 +295,9 @@ func TestRestoreKilled(t *testing.T) {
 			defer close(ended)
 			command.Wait()
 		}()
-		for at := time.Now().Add(time.Duration(rand.Int64N(int64(takes) + 1))); !moments[round%len(moments)](at); {
+		for at := time.Now().Add(time.Duration(rand.Int64N(int64(duration) + 1))); !killPoints[round%len(killPoints)](at); {
 			select {
-			case <-ended: // it was quicker
+			case <-ended: // restore was faster
 				at, round = time.Time{}, 0
 			default:
 			}
@@ -313,21 +314,21 @@ func TestRestoreKilled(t *testing.T) {
 		outcomes[pets]++
 	}
 	if outcomes[before]+outcomes[before+1] != rounds {
-		t.Errorf("%v", outcomes)
+		t.Errorf("the stores had these numbers of animals: %v, want only %d or %d", outcomes, before, before+1)
 	}
-	t.Logf("%d times it was the old store, %d times the new one", outcomes[before+1], outcomes[before])
+	t.Logf("the old store was there %d times, the new one %d times", outcomes[before+1], outcomes[before])
 	f.mustRun("check")
 	f.mustRun("restore", "--force", "backup.db")
 	f.mustRun("check")
 	for _, name := range f.names() {
 		if strings.Contains(name, "restoring") {
-			t.Errorf("%s was left behind", name)
+			t.Errorf("restore has left %s behind", name)
 		}
 	}
 }
 
-// copyOf reads some files of the folder.
-func (f *folder) copyOf(names ...string) map[string]string {
+// readFiles returns the contents of files in the folder, by name.
+func (f *folder) readFiles(names ...string) map[string]string {
 	f.t.Helper()
 	contents := map[string]string{}
 	for _, name := range names {
@@ -336,8 +337,8 @@ func (f *folder) copyOf(names ...string) map[string]string {
 	return contents
 }
 
-// TestRestoreBesideOthers: somebody who has the store open is not left with a file that is no longer there.
-func TestRestoreBesideOthers(t *testing.T) {
+// TestRestoreRefusesOpenStore runs restore while another program has the store open: it refuses to replace the file.
+func TestRestoreRefusesOpenStore(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	f.createKey("--name", "n")
@@ -349,11 +350,11 @@ func TestRestoreBesideOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows.Next()
-	before := append(f.names(), "animalstore.db.lock") // which stays, as always
+	before := append(f.names(), "animalstore.db.lock") // the lock file is never removed
 	slices.Sort(before)
 	expectRefusal(t, f.run("restore", "--force", "backup.db"), 1, "another program has it open")
 	if after := f.names(); !slices.Equal(after, before) {
-		t.Errorf("there were %q, and now there are %q", before, after)
+		t.Errorf("the folder has %q, want %q as before", after, before)
 	}
 	rows.Close()
 	db.Close()

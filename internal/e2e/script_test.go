@@ -21,7 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// The commands are used as people use them, in the scripts of testdata/script.
+// TestScripts runs the scripts in testdata/script, which use the commands as people do.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -40,7 +40,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scriptServe starts the service: serve [ARG...]. Later commands find it.
+// scriptServe implements "serve [ARG...]": it starts the service, and sets ANIMALSTORE_URL for later commands.
 func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
 	command := exec.Command(binary, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
 	command.Dir, command.Env = ts.MkAbs("."), scriptEnvironment(ts)
@@ -56,12 +56,12 @@ func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
 		command.Process.Signal(syscall.SIGTERM)
 		<-exited
 		if log := output.String(); strings.Contains(log, "DATA RACE") || strings.Contains(log, "level=ERROR") || command.ProcessState.ExitCode() != 0 {
-			ts.Fatalf("the service wrote:\n%s", log)
+			ts.Fatalf("the service failed, logged an error or has a data race:\n%s", log)
 		}
 	})
-	for deadline := time.Now().Add(patience); !listening.MatchString(output.String()); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(waitTimeout); !listening.MatchString(output.String()); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			ts.Fatalf("the service does not start: %s", output.String())
+			ts.Fatalf("the service does not listen after %s:\n%s", waitTimeout, output.String())
 		}
 	}
 	ts.Setenv("ANIMALSTORE_URL", "http://"+listening.FindStringSubmatch(output.String())[1]+"/v1")
@@ -74,7 +74,7 @@ func scriptEnvironment(ts *testscript.TestScript) (variables []string) {
 	return variables
 }
 
-// scriptExits runs a command that must end with a code: exits CODE COMMAND [ARG...].
+// scriptExits implements "exits CODE COMMAND [ARG...]": it runs a command and expects its exit code.
 func scriptExits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -87,20 +87,20 @@ func scriptExits(ts *testscript.TestScript, _ bool, args []string) {
 		code = ended.ExitCode()
 	}
 	if code != want {
-		ts.Fatalf("it exits with %d, not with %d", code, want)
+		ts.Fatalf("%q exited with %d, want %d", args[1:], code, want)
 	}
 }
 
-// scriptAnimals checks how many animals the service has: animals N.
+// scriptAnimals implements "animals N": it expects the service to have N animals.
 func scriptAnimals(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Exec("animalstore", "export", "--format", "ndjson", "-"))
 	if got := strconv.Itoa(strings.Count(ts.ReadFile("stdout"), "\n")); got != args[0] {
-		ts.Fatalf("there are %s animals, not %s", got, args[0])
+		ts.Fatalf("there are %s animals, want %s", got, args[0])
 	}
 }
 
-// scriptEnds ends the program with a signal when the service has answered its Nth call (dry runs do not count), and before the
-// program hears of it: ends SIGNAL N [ARG...]. What it wrote is in the file ended, and then its exit code.
+// scriptEnds implements "ends SIGNAL N [ARG...]": it runs the program, and sends it a signal when the service has handled its Nth
+// request (dry runs do not count), before the program gets the response. The file "ended" contains its output and its exit code.
 func scriptEnds(ts *testscript.TestScript, _ bool, args []string) {
 	signal := map[string]os.Signal{"INT": syscall.SIGINT, "KILL": syscall.SIGKILL}[args[0]]
 	last, err := strconv.ParseInt(args[1], 10, 64)
@@ -111,29 +111,29 @@ func scriptEnds(ts *testscript.TestScript, _ bool, args []string) {
 	var stdout, stderr bytes.Buffer
 	command.Stdout, command.Stderr = &stdout, &stderr
 	proxy := httputil.NewSingleHostReverseProxy(service)
-	var calls atomic.Int64
+	var requests atomic.Int64
 	started := make(chan struct{})
-	road := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Query().Has("dryRun") || calls.Add(1) != last {
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Has("dryRun") || requests.Add(1) != last {
 			proxy.ServeHTTP(w, r)
 			return
 		}
 		proxy.ServeHTTP(httptest.NewRecorder(), r)
 		<-started
 		command.Process.Signal(signal)
-		<-r.Context().Done() // the program has gone
+		<-r.Context().Done() // the program has ended
 	}))
-	defer road.Close()
+	defer gateway.Close()
 	command.Dir = ts.MkAbs(".")
-	command.Env = append(scriptEnvironment(ts), "ANIMALSTORE_URL="+road.URL+"/v1")
+	command.Env = append(scriptEnvironment(ts), "ANIMALSTORE_URL="+gateway.URL+"/v1")
 	ts.Check(command.Start())
 	close(started)
 	err = command.Wait()
 	if _, ended := errors.AsType[*exec.ExitError](err); !ended {
-		ts.Fatalf("it was not ended: %v", err)
+		ts.Fatalf("got %v, want the program to end because of the signal", err)
 	}
-	if n := calls.Load(); n != last {
-		ts.Fatalf("it was ended after %d calls, not after %d", n, last)
+	if n := requests.Load(); n != last {
+		ts.Fatalf("the program sent %d requests, want %d before the signal", n, last)
 	}
 	text := fmt.Sprintf("%s%sexits with %d\n", &stdout, &stderr, command.ProcessState.ExitCode())
 	ts.Check(os.WriteFile(ts.MkAbs("ended"), []byte(text), 0o600))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSecretsStaySecret uses keys in all the right and wrong ways, and then looks for them wherever the service writes.
+// TestSecretsStaySecret sends keys in all right and wrong places, and then searches everything that the service has written.
 func TestSecretsStaySecret(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -14,26 +14,26 @@ func TestSecretsStaySecret(t *testing.T) {
 	issued := f.createKey("--name", "partner")
 	readOnly := f.createKey("--name", "reader", "--scope", "pets:read")
 	stranger := newFolder(t).createKey("--name", "stranger")
-	const foreign = "sk_prod_4eC39HqLyjWDarjtT1zdp7dc" // nobody can tell that this is a key, where it does not say so
+	const foreign = "sk_prod_4eC39HqLyjWDarjtT1zdp7dc" // not recognizable as a key without its context
 	byAPI := p.send("POST", "/v1/keys", adminKey, `{"name":"site","scopes":["pets:read"]}`, "Idempotency-Key: k")
 	rotatedByAPI := p.send("POST", "/v1/keys/2/rotate", adminKey, "", "Idempotency-Key: r")
-	for path, key := range map[string]string{"/v1/keys": "k", "/v1/keys/2/rotate": "r"} { // nor is a secret kept to be repeated
+	for path, key := range map[string]string{"/v1/keys": "k", "/v1/keys/2/rotate": "r"} { // a stored response has no secret, either
 		body := ""
 		if key == "k" {
 			body = `{"name":"site","scopes":["pets:read"]}`
 		}
 		if a := p.send("POST", path, adminKey, body, "Idempotency-Key: "+key); strings.Contains(a.body, "ask_") || a.header.Get("Idempotency-Replayed") != "true" {
-			t.Errorf("the repeat of %s is %v", path, a)
+			t.Errorf("the replay of POST %s is %v, want no secret", path, a)
 		}
 	}
-	secret := func(a answer) string { return decode[struct{ Key string }](t, a.body).Key }
+	secret := func(a response) string { return decode[struct{ Key string }](t, a.body).Key }
 	secrets := map[string]string{
-		"a key made by the API":      secret(byAPI),
+		"a key created by the API":   secret(byAPI),
 		"a key rotated by the API":   secret(rotatedByAPI),
 		"a key rotated by a command": strings.TrimSpace(f.run("keys", "rotate", "1").stdout),
 		"the configured key":         adminKey,
 		"an issued key":              issued,
-		"a key with few rights":      readOnly,
+		"a key with one scope":       readOnly,
 		"another store's key":        stranger,
 		"a mistyped key":             issued[:20] + "0000" + issued[24:],
 		"the beginning of a key":     issued[:30],
@@ -65,11 +65,11 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 
 	written := map[string]string{"/metrics": p.get("/metrics").body}
-	for _, name := range f.names() { // while the service runs, there are the files beside the database, too
+	for _, name := range f.names() { // while the service runs, including the WAL
 		written[name] = f.read(name)
 	}
 	if !slices.Contains(f.names(), "animalstore.db-wal") {
-		t.Errorf("the database has no log beside it to look into, only %q", f.names())
+		t.Errorf("the folder has %q, want animalstore.db-wal, too", f.names())
 	}
 	p.stop()
 	written["the log"] = p.output.String()
@@ -78,13 +78,13 @@ func TestSecretsStaySecret(t *testing.T) {
 	for what, secret := range secrets {
 		for where, text := range written {
 			if n := strings.Count(text, secret); n > 0 {
-				t.Errorf("%s stands in %s, %d times, first here: …%q…", what, where, n, around(text, secret))
+				t.Errorf("%s contains %s, %d times, first here: …%q…", where, what, n, around(text, secret))
 			}
 		}
 	}
 }
 
-// around is a part of a text and what stands before and after it.
+// around returns a part of a text with the 40 bytes before and after it.
 func around(text, part string) string {
 	i := strings.Index(text, part)
 	return text[max(0, i-40):min(len(text), i+len(part)+40)]

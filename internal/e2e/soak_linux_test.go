@@ -12,10 +12,10 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// TestSoak lets many visitors do everything at once for a while, and meanwhile kills the service, fills its disk and cuts
-// connections. Then everything that was acknowledged must be there, once, and everybody must have been told of it.
+// TestSoak runs many clients that use the whole API at once, while it kills the service, fills its disk and cuts connections.
+// Afterwards every acknowledged change must be there, once, and every follower and webhook must have received its event.
 //
-// SOAK is how long it takes (a minute), and SOAK_SEED makes the same choices again.
+// SOAK sets the duration (default: one minute); SOAK_SEED repeats the random choices of an earlier run.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	length, err := time.ParseDuration(cmp.Or(os.Getenv("SOAK"), "1m"))
@@ -31,17 +31,17 @@ func TestSoak(t *testing.T) {
 		t.Parallel()
 		f := newFolderWithKey(t)
 		s := newSoak(t, f, seed, 1)
-		s.faults, s.mild = append(s.faults, s.fillDisk, s.killOnFullDisk), append(s.mild, s.fillDisk)
+		s.faults, s.mildFaults = append(s.faults, s.fillDisk, s.killOnFullDisk), append(s.mildFaults, s.fillDisk)
 		s.run(length)
 		f.mustRun("check")
 	})
 	t.Run("server", func(t *testing.T) {
 		t.Parallel()
 		proxy := pgtest.StartProxy(t, pgtest.Shared(t).NewDatabase(t))
-		// It gives its connections back soon: those that it keeps for the next load would look as if they were lost.
+		// Idle database connections are closed soon, so that the check of the resource usage does not mistake them for a leak.
 		f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+proxy.URL()+"&pool_max_conn_idle_time=1s")
 		s := newSoak(t, f, seed, 2)
-		s.busy = true
+		s.databaseFails = true
 		s.faults = append(s.faults, func() {
 			proxy.Cut()
 			s.pause(0, 300)
@@ -52,32 +52,33 @@ func TestSoak(t *testing.T) {
 	})
 }
 
-// fillDisk leaves no room for a while: for some writes, which may stop in the middle of a transaction, and then for none.
-// What is written is refused, and reads go on, which is for the visitors to find out. It goes on by itself when there is room.
+// fillDisk simulates a full disk until writes fail and reads still succeed, and then expects writes to succeed again without a
+// restart.
 func (s *soak) fillDisk() {
 	s.t.Helper()
-	s.fill()
-	limitFiles(s.t, s.nodes[0], math.MaxUint64)
-	s.await("what is written to be acknowledged again", &s.acknowledged, 20)
+	s.exhaustDisk()
+	limitFileSize(s.t, s.nodes[0], math.MaxUint64)
+	s.awaitGrowth("writes to be acknowledged again", &s.acknowledged, 20)
 }
 
-// killOnFullDisk starts it again where there is room.
+// killOnFullDisk kills the node while its disk is full, and restarts it without the limit.
 func (s *soak) killOnFullDisk() {
 	s.t.Helper()
-	s.fill()
-	s.kill()
+	s.exhaustDisk()
+	s.killNode()
 }
 
-func (s *soak) fill() {
+// exhaustDisk lets the disk fill up in the middle of a transaction, and waits until writes fail and reads still succeed.
+func (s *soak) exhaustDisk() {
 	s.t.Helper()
 	s.fullDisks++
 	log, err := os.Stat(s.folder.path("animalstore.db-wal"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	limitFiles(s.t, s.nodes[0], uint64(log.Size())+uint64(s.dice.IntN(100_000)))
+	limitFileSize(s.t, s.nodes[0], uint64(log.Size())+uint64(s.rng.IntN(100_000)))
 	s.pause(0, 200)
-	limitFiles(s.t, s.nodes[0], 0)
-	s.await("what is written to be refused", &s.unavailable, 20)
-	s.await("reads to go on", &s.looks, 20)
+	limitFileSize(s.t, s.nodes[0], 0)
+	s.awaitGrowth("writes to be rejected", &s.unavailable, 20)
+	s.awaitGrowth("reads to succeed", &s.reads, 20)
 }

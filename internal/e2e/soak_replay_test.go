@@ -7,49 +7,50 @@ import (
 	"animalstore/client"
 )
 
-// replay is a shop that is made of nothing but events, by rules of its own.
+// replay rebuilds the store from its events, with its own implementation of the rules.
 type replay struct {
 	problem    func(string, ...any)
 	pets       map[int64]client.Pet
 	orders     map[int64]client.Order
 	categories map[int64]client.Category
-	members    map[int64]int              // how many animals each category has
-	holds      map[int64]int64            // the open order of each animal that has one
-	expected   map[int64]client.PetStatus // what an animal must become next, because its order did something
-	used       map[int64]bool             // the ids of all animals that ever were
+	members    map[int64]int              // the number of animals, by category
+	holds      map[int64]int64            // the open order, by animal
+	dueStatus  map[int64]client.PetStatus // the status that the next event must give an animal, because its order changed
+	usedIDs    map[int64]bool             // the IDs of all animals, including removed ones
 }
 
 func newReplay(problem func(string, ...any)) *replay {
 	return &replay{problem: problem,
 		pets: map[int64]client.Pet{}, orders: map[int64]client.Order{}, categories: map[int64]client.Category{},
-		members: map[int64]int{}, holds: map[int64]int64{}, expected: map[int64]client.PetStatus{}, used: map[int64]bool{}}
+		members: map[int64]int{}, holds: map[int64]int64{}, dueStatus: map[int64]client.PetStatus{}, usedIDs: map[int64]bool{}}
 }
 
-// take lets one event happen. It must fit to what was before.
-func (r *replay) take(e client.Event) {
+// apply applies one event, and reports a problem if the event contradicts the state before it.
+func (r *replay) apply(e client.Event) {
 	kind, _, _ := strings.Cut(string(e.Type), ".")
 	switch kind {
 	case "pet":
-		current, previous, _ := e.Pet() // markOf has told of an error
-		if enter(r, e, r.pets, current, previous, func(p client.Pet) int64 { return p.ID }) {
-			r.takePet(e, current, previous)
+		current, previous, _ := e.Pet() // check has reported the error
+		if applyChange(r, e, r.pets, current, previous, func(p client.Pet) int64 { return p.ID }) {
+			r.applyPet(e, current, previous)
 		}
 	case "order":
 		current, previous, _ := e.Order()
-		if enter(r, e, r.orders, current, previous, func(o client.Order) int64 { return o.ID }) {
-			r.takeOrder(e, *current, previous)
+		if applyChange(r, e, r.orders, current, previous, func(o client.Order) int64 { return o.ID }) {
+			r.applyOrder(e, *current, previous)
 		}
 	case "category":
 		current, previous, _ := e.Category()
-		entered := enter(r, e, r.categories, current, previous, func(c client.Category) int64 { return c.ID })
-		if entered && current == nil && r.members[previous.ID] > 0 {
-			r.problem("the event %s removes the category %d, which %d animals have", e.ID, previous.ID, r.members[previous.ID])
+		applied := applyChange(r, e, r.categories, current, previous, func(c client.Category) int64 { return c.ID })
+		if applied && current == nil && r.members[previous.ID] > 0 {
+			r.problem("event %s removes category %d, which has %d animals", e.ID, previous.ID, r.members[previous.ID])
 		}
 	}
 }
 
-// enter makes a change of one of many things. What the event says was before must be what there is.
-func enter[T comparable](r *replay, e client.Event, all map[int64]T, current, previous *T, id func(T) int64) bool {
+// applyChange applies the change of one object. The event's previous state must be the state in all. It returns false if the event
+// has neither a current nor a previous state.
+func applyChange[T comparable](r *replay, e client.Event, all map[int64]T, current, previous *T, id func(T) int64) bool {
 	var key int64
 	switch {
 	case current != nil:
@@ -57,12 +58,12 @@ func enter[T comparable](r *replay, e client.Event, all map[int64]T, current, pr
 	case previous != nil:
 		key = id(*previous)
 	default:
-		r.problem("the event %s says nothing", e.ID)
+		r.problem("event %s has no data", e.ID)
 		return false
 	}
-	is, there := all[key]
-	if there != (previous != nil) || there && is != *previous {
-		r.problem("the event %s, %s of %s, says that %+v was before; it was %+v", e.ID, e.Type, e.Subject, previous, is)
+	got, there := all[key]
+	if there != (previous != nil) || there && got != *previous {
+		r.problem("event %s, %s of %s, states that %+v was before; it was %+v", e.ID, e.Type, e.Subject, previous, got)
 	}
 	if current == nil {
 		delete(all, key)
@@ -72,43 +73,43 @@ func enter[T comparable](r *replay, e client.Event, all map[int64]T, current, pr
 	return true
 }
 
-func (r *replay) takePet(e client.Event, current, previous *client.Pet) {
+func (r *replay) applyPet(e client.Event, current, previous *client.Pet) {
 	if previous != nil {
 		r.members[previous.CategoryID]--
 	}
 	if current != nil {
 		r.members[current.CategoryID]++
 		if _, there := r.categories[current.CategoryID]; !there {
-			r.problem("the event %s has an animal of the category %d, which is not there", e.ID, current.CategoryID)
+			r.problem("event %s has an animal in category %d, which does not exist", e.ID, current.CategoryID)
 		}
 	}
 	switch {
 	case current == nil:
 		if r.holds[previous.ID] != 0 {
-			r.problem("the event %s removes the animal %d, which the order %d holds", e.ID, previous.ID, r.holds[previous.ID])
+			r.problem("event %s removes animal %d, which order %d holds", e.ID, previous.ID, r.holds[previous.ID])
 		}
 	case previous == nil:
-		if r.used[current.ID] {
-			r.problem("the event %s adds the animal %d, which was another one before", e.ID, current.ID)
+		if r.usedIDs[current.ID] {
+			r.problem("event %s adds animal %d, an ID that was used before", e.ID, current.ID)
 		}
-		r.used[current.ID] = true
-	case current.Name == previous.Name: // it follows from an order
-		if want, expected := r.expected[current.ID]; !expected || current.Status != want || current.CategoryID != previous.CategoryID {
-			r.problem("the event %s makes the animal %d %q, its order %q", e.ID, current.ID, current.Status, want)
+		r.usedIDs[current.ID] = true
+	case current.Name == previous.Name: // the consequence of an order: clients that update an animal always rename it
+		if want, expected := r.dueStatus[current.ID]; !expected || current.Status != want || current.CategoryID != previous.CategoryID {
+			r.problem("event %s makes animal %d %q, want %q because of its order", e.ID, current.ID, current.Status, want)
 		}
-		delete(r.expected, current.ID)
-	default: // it was made by hand
+		delete(r.dueStatus, current.ID)
+	default: // a client's update
 		if current.Status != previous.Status && r.holds[current.ID] != 0 {
-			r.problem("the event %s makes %+v of the animal, which the order %d holds", e.ID, *current, r.holds[current.ID])
+			r.problem("event %s changes an animal to %+v while order %d holds it", e.ID, *current, r.holds[current.ID])
 		}
 		if current.Status == "" && previous.Status != "" || current.Status == client.PetPending && previous.Status == client.PetSold {
-			r.problem("the event %s makes the animal %d %q, and it was %q", e.ID, current.ID, current.Status, previous.Status)
+			r.problem("event %s makes animal %d %q, but it was %q", e.ID, current.ID, current.Status, previous.Status)
 		}
 	}
 }
 
-// steps are the statuses that an order can come from, and what it makes of its animal.
-var steps = map[client.OrderStatus]struct {
+// orderTransitions lists, for each status of an order, the statuses before it and the status that its animal gets.
+var orderTransitions = map[client.OrderStatus]struct {
 	from   []client.OrderStatus
 	animal client.PetStatus
 }{
@@ -119,25 +120,25 @@ var steps = map[client.OrderStatus]struct {
 	client.OrderExpired:   {[]client.OrderStatus{client.OrderPlaced}, client.PetAvailable},
 }
 
-func (r *replay) takeOrder(e client.Event, current client.Order, previous *client.Order) {
-	step := steps[current.Status]
+func (r *replay) applyOrder(e client.Event, current client.Order, previous *client.Order) {
+	transition := orderTransitions[current.Status]
 	if string(e.Type) != "order."+string(current.Status) {
-		r.problem("the event %s is %s of an order that is %s", e.ID, e.Type, current.Status)
+		r.problem("event %s is %s of an order that is %s", e.ID, e.Type, current.Status)
 	}
 	held := r.holds[current.PetID]
 	if previous == nil {
-		if animal := r.pets[current.PetID]; animal.Status != client.PetAvailable || held != 0 {
-			r.problem("the event %s sells %+v, which the order %d holds", e.ID, animal, held)
+		if pet := r.pets[current.PetID]; pet.Status != client.PetAvailable || held != 0 {
+			r.problem("event %s sells %+v, which order %d holds", e.ID, pet, held)
 		}
 		r.holds[current.PetID] = current.ID
-	} else if held != current.ID || !slices.Contains(step.from, previous.Status) || current.PetID != previous.PetID {
-		r.problem("the event %s takes the order %+v to %+v; the animal is held by %d", e.ID, *previous, current, held)
+	} else if held != current.ID || !slices.Contains(transition.from, previous.Status) || current.PetID != previous.PetID {
+		r.problem("event %s changes order %+v to %+v; order %d holds the animal", e.ID, *previous, current, held)
 	}
-	if step.animal != "" {
-		if want, waiting := r.expected[current.PetID]; waiting {
-			r.problem("before the event %s the animal %d should have become %q", e.ID, current.PetID, want)
+	if transition.animal != "" {
+		if want, waiting := r.dueStatus[current.PetID]; waiting {
+			r.problem("before event %s, animal %d should have become %q", e.ID, current.PetID, want)
 		}
-		r.expected[current.PetID] = step.animal
+		r.dueStatus[current.PetID] = transition.animal
 	}
 	if current.Status != client.OrderPlaced && current.Status != client.OrderApproved {
 		delete(r.holds, current.PetID)

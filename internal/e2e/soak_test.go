@@ -15,188 +15,189 @@ import (
 	"animalstore/client"
 )
 
-// soak is a shop in bad times.
+// soak runs a store under load while it injects faults, and records what its clients observe.
 type soak struct {
-	t      *testing.T
-	seed   uint64
-	dice   *rand.Rand // of the one who makes the faults
-	begun  time.Time
-	folder *folder
-	nodes  []*program
-	busy   bool // its database may be away, and then reads fail, too
-	faults []func()
-	mild   []func() // those of them that leave the process alive
+	t             *testing.T
+	seed          uint64
+	rng           *rand.Rand // chooses the faults
+	started       time.Time
+	folder        *folder
+	nodes         []*program
+	databaseFails bool // the faults include an unreachable database, during which reads fail, too
+	faults        []func()
+	mildFaults    []func() // the faults that leave the process alive
 
-	road, longRoad *road // of visitors, whose connections break often; and of witnesses
-	visitors       []*visitor
-	witnesses      []*witness
-	letterbox      *letterbox
-	clerk          *clerk
-	running        sync.WaitGroup
+	clientProxy, streamProxy *faultyProxy // connections through clientProxy break more often
+	clients                  []*soakClient
+	followers                []*follower
+	receiver                 *flakyReceiver
+	exporter                 *exporter
+	running                  sync.WaitGroup
 
-	requests, unanswered, unavailable, acknowledged, repeats, looks atomic.Int64
+	requests, unanswered, unavailable, acknowledged, replays, reads atomic.Int64
 	kills, stops, fullDisks, databaseCuts                           int
 
-	mu       sync.Mutex
-	deeds    []*deed
-	market   []int64 // the newest animals that were offered for sale
-	problems []string
-	exports  []export // the newest
-	exported int
+	mu         sync.Mutex
+	operations []*operation
+	forSale    []int64 // the IDs of the animals that were offered last
+	problems   []string
+	exports    []exportedPets // the latest maxExports
+	exported   int            // the number of complete exports
 }
 
 const (
-	soakVisitors, soakWitnesses = 16, 3
-	shortFray, longFray         = 40_000, 2_000_000
+	soakClients, soakFollowers       = 16, 3
+	clientConnBytes, streamConnBytes = 40_000, 2_000_000
 )
 
-// newSoak opens a shop of some nodes.
+// newSoak starts the nodes, and prepares the clients, the followers, the webhook receiver and the exporter.
 func newSoak(t *testing.T, f *folder, seed uint64, nodes int) *soak {
 	t.Helper()
-	s := &soak{t: t, seed: seed, dice: rand.New(rand.NewPCG(seed, 3000)), begun: time.Now(), folder: f, nodes: make([]*program, nodes)}
-	t.Cleanup(func() { // the last of all
+	s := &soak{t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 3000)), started: time.Now(), folder: f, nodes: make([]*program, nodes)}
+	t.Cleanup(func() { // registered first, so it runs last
 		if len(s.problems) > 0 {
-			t.Errorf("%d problems:\n%s", len(s.problems), few(s.problems))
+			t.Errorf("%d problems:\n%s", len(s.problems), firstProblems(s.problems))
 		}
 	})
-	s.road, s.longRoad = newRoad(t, seed, nodes, shortFray), newRoad(t, seed, nodes, longFray)
+	s.clientProxy, s.streamProxy = newFaultyProxy(t, seed, nodes, clientConnBytes), newFaultyProxy(t, seed, nodes, streamConnBytes)
 	for i := range nodes {
-		s.open(i)
+		s.startNode(i)
 	}
-	s.faults, s.mild = []func(){s.kill, s.kill, s.stop, s.cut}, []func(){s.cut}
+	s.faults, s.mildFaults = []func(){s.killNode, s.killNode, s.stopNode, s.cutConnections}, []func(){s.cutConnections}
 	c, err := client.New(s.nodes[0].url+"/v1", adminKey, client.WithHTTPClient(s.nodes[0].client))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.letterbox = newLetterbox(s, c)
-	for i := range soakVisitors {
-		s.visitors = append(s.visitors, newVisitor(s, i))
+	s.receiver = newFlakyReceiver(s, c)
+	for i := range soakClients {
+		s.clients = append(s.clients, newSoakClient(s, i))
 	}
-	for i := range soakWitnesses {
-		s.witnesses = append(s.witnesses, newWitness(s, i))
+	for i := range soakFollowers {
+		s.followers = append(s.followers, newFollower(s, i))
 	}
-	s.clerk = newClerk(s)
+	s.exporter = newExporter(s)
 	return s
 }
 
-// open starts a node.
-func (s *soak) open(i int) {
+// startNode starts node i and adds it to the proxies.
+func (s *soak) startNode(i int) {
 	s.t.Helper()
 	s.nodes[i] = s.folder.serve("--webhook-allow-private", "--order-hold", "3s")
-	s.nodes[i].bereft = true
+	s.nodes[i].databaseMayFail = true
 	addr := strings.TrimPrefix(s.nodes[i].url, "http://")
-	s.road.put(i, addr)
-	s.longRoad.put(i, addr)
+	s.clientProxy.setNode(i, addr)
+	s.streamProxy.setNode(i, addr)
 }
 
-// close takes a node off the roads, so that nobody new comes, and ends it.
-func (s *soak) close(i int, end func(*program)) {
+// endNode removes node i from the proxies, so that it gets no new connections, and ends it.
+func (s *soak) endNode(i int, end func(*program)) {
 	s.t.Helper()
-	s.road.put(i, "")
-	s.longRoad.put(i, "")
+	s.clientProxy.setNode(i, "")
+	s.streamProxy.setNode(i, "")
 	end(s.nodes[i])
-	s.nodes[i].output.forget()
+	s.nodes[i].output.trim()
 }
 
-func (s *soak) kill() {
+func (s *soak) killNode() {
 	s.t.Helper()
-	i := s.dice.IntN(len(s.nodes))
-	s.close(i, (*program).kill)
+	i := s.rng.IntN(len(s.nodes))
+	s.endNode(i, (*program).kill)
 	s.kills++
-	s.open(i)
+	s.startNode(i)
 }
 
-func (s *soak) stop() {
+func (s *soak) stopNode() {
 	s.t.Helper()
-	i := s.dice.IntN(len(s.nodes))
-	s.close(i, (*program).stop)
+	i := s.rng.IntN(len(s.nodes))
+	s.endNode(i, (*program).stop)
 	s.stops++
-	s.open(i)
+	s.startNode(i)
 }
 
-func (s *soak) cut() {
-	s.road.cutAll()
-	s.longRoad.cutAll()
+func (s *soak) cutConnections() {
+	s.clientProxy.cutAll()
+	s.streamProxy.cutAll()
 }
 
-// pause is some time between faults.
+// pause sleeps for a random number of milliseconds in [from, to).
 func (s *soak) pause(from, to int) {
-	time.Sleep(time.Duration(from+s.dice.IntN(to-from)) * time.Millisecond)
+	time.Sleep(time.Duration(from+s.rng.IntN(to-from)) * time.Millisecond)
 }
 
-// await waits until a number has grown, or something is wrong already.
-func (s *soak) await(what string, number *atomic.Int64, by int64) {
+// awaitGrowth waits until number has grown by the given amount, or a problem was found.
+func (s *soak) awaitGrowth(what string, number *atomic.Int64, by int64) {
 	s.t.Helper()
 	enough := number.Load() + by
-	await(s.t, what, func() bool { return number.Load() >= enough || s.wrong() })
+	await(s.t, what, func() bool { return number.Load() >= enough || s.failed() })
 }
 
-// come lets everybody in, until they are told to go.
-func (s *soak) come() (leave func()) {
+// startLoad starts the clients, the followers and the exporter. stop ends them and waits for them.
+func (s *soak) startLoad() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
-	for _, v := range s.visitors {
-		s.running.Go(func() { v.come(ctx) })
+	for _, c := range s.clients {
+		s.running.Go(func() { c.run(ctx) })
 	}
-	for _, w := range s.witnesses {
-		s.running.Go(func() { w.follow(ctx) })
+	for _, f := range s.followers {
+		s.running.Go(func() { f.follow(ctx) })
 	}
-	s.running.Go(func() { s.clerk.write(ctx) })
-	leave = func() {
+	s.running.Go(func() { s.exporter.run(ctx) })
+	stop = func() {
 		cancel()
 		s.running.Wait()
 	}
-	s.t.Cleanup(leave) // also where the test gives up
-	return leave
+	s.t.Cleanup(stop) // if the test ends early
+	return stop
 }
 
-// run is bad times for two thirds of the length, and then better ones, in which nobody is killed, to see what is left of them.
+// run injects all faults for two thirds of the length. Then it restarts a node and injects only mild faults, checks everything
+// that was recorded, and expects the node to return to its resource usage before that load.
 func (s *soak) run(length time.Duration) {
 	s.t.Helper()
-	leave := s.come()
-	bad := time.Now().Add(length * 2 / 3)
-	for n := 0; (n < len(s.faults) || time.Now().Before(bad)) && !s.wrong(); n++ {
+	stop := s.startLoad()
+	end := time.Now().Add(length * 2 / 3)
+	for n := 0; (n < len(s.faults) || time.Now().Before(end)) && !s.failed(); n++ {
 		s.pause(100, 1500)
-		if n < len(s.faults) { // each at least once
+		if n < len(s.faults) { // each fault at least once
 			s.faults[n]()
 		} else {
-			s.faults[s.dice.IntN(len(s.faults))]()
+			s.faults[s.rng.IntN(len(s.faults))]()
 		}
 	}
-	leave()
-	s.kill()
-	leave = s.come() // until all is warm
+	stop()
+	s.killNode()
+	stop = s.startLoad() // warm up
 	time.Sleep(length / 12)
-	leave()
-	before := s.settled()
-	leave = s.come()
-	for good := time.Now().Add(length / 4); time.Now().Before(good) && !s.wrong(); {
+	stop()
+	before := s.awaitSteadyUsage()
+	stop = s.startLoad()
+	for end := time.Now().Add(length / 4); time.Now().Before(end) && !s.failed(); {
 		s.pause(500, 1500)
-		s.mild[s.dice.IntN(len(s.mild))]()
+		s.mildFaults[s.rng.IntN(len(s.mildFaults))]()
 	}
-	leave()
+	stop()
 	s.check()
-	s.returns(before)
+	s.awaitUsageBack(before)
 	for _, node := range s.nodes {
 		node.stop()
 	}
 }
 
-// check waits until there is nothing left to do, and reads everything.
+// check waits until no hold is open, reads everything from every node, and compares it with what was recorded.
 func (s *soak) check() {
 	s.t.Helper()
-	s.road.calm(0)
-	s.longRoad.calm(0)
-	var told story
+	s.clientProxy.setMeanBytes(0)
+	s.streamProxy.setMeanBytes(0)
+	var history soakHistory
 	for i, node := range s.nodes {
 		c, err := client.New(node.url+"/v1", adminKey, client.WithHTTPClient(node.client))
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		await(s.t, "the last holds to run out", func() bool {
+		await(s.t, "the last holds to expire", func() bool {
 			orders, _, err := c.ListOrders(s.t.Context(), client.OrderQuery{Status: client.OrderPlaced})
 			return err == nil && len(orders) == 0
 		})
-		here := story{deeds: s.deeds, exports: s.exports}
+		here := soakHistory{operations: s.operations, exports: s.exports}
 		here.events = collect(s.t, c.Events(s.t.Context(), client.EventQuery{Limit: 100}))
 		here.pets = collect(s.t, c.Pets(s.t.Context(), client.PetQuery{Limit: 100}))
 		here.orders = collect(s.t, c.Orders(s.t.Context(), client.OrderQuery{Limit: 100}))
@@ -207,11 +208,11 @@ func (s *soak) check() {
 		for _, problem := range here.check() {
 			s.problem("on node %d: %s", i, problem)
 		}
-		told = here
+		history = here
 	}
-	s.report(told)
-	if !s.wrong() {
-		s.checkWitnesses(told.events)
+	s.report(history)
+	if !s.failed() {
+		s.checkFollowers(history.events)
 	}
 }
 
@@ -226,102 +227,104 @@ func collect[T any](t *testing.T, all iter.Seq2[T, error]) (list []T) {
 	return list
 }
 
-// checkWitnesses expects everybody to have been told of every event, in the end.
-func (s *soak) checkWitnesses(events []client.Event) {
+// checkFollowers expects every follower to receive every event once and in order, and the webhook receiver to accept every event
+// of its types.
+func (s *soak) checkFollowers(events []client.Event) {
 	s.t.Helper()
-	var want sequence
+	var want eventLog
 	for _, e := range events {
 		want.add(e)
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	var following sync.WaitGroup
-	for _, w := range s.witnesses {
-		following.Go(func() { w.follow(ctx) })
+	for _, f := range s.followers {
+		following.Go(func() { f.follow(ctx) })
 	}
 	last := events[len(events)-1].ID
-	for _, w := range s.witnesses {
-		await(s.t, "a witness", func() bool { return !comesAfter(last, w.reached()) })
+	for _, f := range s.followers {
+		await(s.t, "a follower to receive the last event", func() bool { return !comesAfter(last, f.lastSeen()) })
 	}
 	stop()
 	following.Wait()
-	resumed := 0
-	for i, w := range s.witnesses {
-		resumed += w.resumed
-		if difference := w.seen.differs(want); difference != "" {
-			s.problem("the witness %d was told something else: %s", i, difference)
+	starts := 0
+	for i, f := range s.followers {
+		starts += f.starts
+		if difference := f.seen.diff(want); difference != "" {
+			s.problem("follower %d received other events than the feed lists: %s", i, difference)
 		}
 	}
-	await(s.t, "the last letters", func() bool { return s.letterbox.missing(events) == "" })
-	s.letterbox.mu.Lock()
-	defer s.letterbox.mu.Unlock()
-	s.t.Logf("%d witnesses, begun %d times, saw every event; %d letters came %d times, of which %d were not taken",
-		len(s.witnesses), resumed, len(s.letterbox.taken), s.letterbox.times, len(s.letterbox.failed))
+	await(s.t, "the last webhook messages", func() bool { return s.receiver.missing(events) == "" })
+	s.receiver.mu.Lock()
+	defer s.receiver.mu.Unlock()
+	s.t.Logf("%d followers, started %d times, received every event; %d webhook messages arrived in %d attempts, %d of which were rejected",
+		len(s.followers), starts, len(s.receiver.accepted), s.receiver.attempts, len(s.receiver.failed))
 }
 
-// report says how bad the times were.
-func (s *soak) report(told story) {
-	verdicts := map[verdict]int{}
-	for _, d := range s.deeds {
-		verdicts[d.verdict]++
+// report logs the requests, the faults and the final state.
+func (s *soak) report(history soakHistory) {
+	results := map[opResult]int{}
+	for _, op := range s.operations {
+		results[op.result]++
 	}
-	s.t.Logf("%d requests, of which %d had no answer, and %d writes a 503; %v; %d answers of before, and %d reads",
-		s.requests.Load(), s.unanswered.Load(), s.unavailable.Load(), verdicts, s.repeats.Load(), s.looks.Load())
-	s.t.Logf("%d kills, %d stops, %d full disks, %d times no database, %d connections cut",
-		s.kills, s.stops, s.fullDisks, s.databaseCuts, s.road.cuts.Load()+s.longRoad.cuts.Load())
-	s.t.Logf("%d events; %d animals, %d orders and %d categories are there; %d exports came whole",
-		len(told.events), len(told.pets), len(told.orders), len(told.categories), s.exported)
+	s.t.Logf("%d requests, of which %d got no response, and %d writes a 503; operations: %v; %d replayed responses, and %d reads",
+		s.requests.Load(), s.unanswered.Load(), s.unavailable.Load(), results, s.replays.Load(), s.reads.Load())
+	s.t.Logf("%d kills, %d stops, %d full disks, %d database outages, %d connections cut",
+		s.kills, s.stops, s.fullDisks, s.databaseCuts, s.clientProxy.cuts.Load()+s.streamProxy.cuts.Load())
+	s.t.Logf("%d events; %d animals, %d orders and %d categories exist; %d exports completed",
+		len(history.events), len(history.pets), len(history.orders), len(history.categories), s.exported)
 }
 
-// problem notes what is wrong.
+// problem records a failure. The test reports all of them at its end.
 func (s *soak) problem(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.problems = append(s.problems, fmt.Sprintf(format, args...))
 }
 
-func (s *soak) wrong() bool {
+func (s *soak) failed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.problems) > 0
 }
 
-// note writes down a deed before it is tried.
-func (s *soak) note(d *deed) {
+// recordOperation records an operation before it is sent.
+func (s *soak) recordOperation(op *operation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.deeds = append(s.deeds, d)
+	s.operations = append(s.operations, op)
 }
 
-// settle writes down what came of it.
-func (s *soak) settle(d *deed, v verdict, subject string) {
-	d.answered, d.verdict, d.subject = time.Since(s.begun), v, subject
-	if v == done {
+// recordResult records the response to an operation.
+func (s *soak) recordResult(op *operation, result opResult, subject string) {
+	op.responded, op.result, op.subject = time.Since(s.started), result, subject
+	if result == done {
 		s.acknowledged.Add(1)
 	}
 }
 
-// offer puts an animal on the market.
-func (s *soak) offer(id int64) {
+// offerForSale lets all clients order the animal.
+func (s *soak) offerForSale(id int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.market = append(s.market, id)
-	if len(s.market) > 40 {
-		s.market = s.market[1:]
+	s.forSale = append(s.forSale, id)
+	if len(s.forSale) > 40 {
+		s.forSale = s.forSale[1:]
 	}
 }
 
-// wanted is an animal on the market.
-func (s *soak) wanted(dice *rand.Rand) (int64, bool) {
+// anyForSale returns the ID of a random animal that was offered for sale, and false if there is none.
+func (s *soak) anyForSale(rng *rand.Rand) (int64, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if len(s.market) == 0 {
+	if len(s.forSale) == 0 {
 		return 0, false
 	}
-	return s.market[dice.IntN(len(s.market))], true
+	return s.forSale[rng.IntN(len(s.forSale))], true
 }
 
-// forget keeps of a process that has ended what may have to be looked at: a long soak has a long log.
-func (t *transcript) forget() {
+// trim drops all but the warnings, the errors and the last lines of the log of a process that has ended: a soak may run for days.
+// A log with a data race stays complete.
+func (t *transcript) trim() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if bytes.Contains(t.text.Bytes(), []byte("DATA RACE")) {

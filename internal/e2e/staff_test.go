@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// staffBrowser is somebody who signs in on the staff pages of a node.
+// staffBrowser returns an HTTP client that has signed in on the staff pages of a node.
 func staffBrowser(t *testing.T, p *program, key string) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -24,44 +24,45 @@ func staffBrowser(t *testing.T, p *program, key string) *http.Client {
 		t.Fatal(err)
 	}
 	defer got.Body.Close()
-	if _, err := io.Copy(io.Discard, got.Body); err != nil { // at its end the page is counted
+	if _, err := io.Copy(io.Discard, got.Body); err != nil { // the request is counted when the page ends
 		t.Fatal(err)
 	}
 	if got.StatusCode != 200 || got.Request.URL.Path != "/" {
-		t.Fatalf("signing in ended with %d at %s", got.StatusCode, got.Request.URL)
+		t.Fatalf("signing in ended with %d at %s, want 200 at /", got.StatusCode, got.Request.URL)
 	}
 	return client
 }
 
-// The pages and the interface share the program, and neither takes the other's paths.
-func TestStaffPages(t *testing.T) {
+// TestStaffPagesAndAPIShareOnePort uses the staff pages and the API of one service: neither serves the other's paths, and an open
+// live page does not delay the stop.
+func TestStaffPagesAndAPIShareOnePort(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve("--demo")
 	client := staffBrowser(t, p, adminKey)
 	live, err := client.Get(p.url + "/staff/live")
 	if err != nil || live.StatusCode != 200 {
-		t.Fatalf("%v %v", live, err)
+		t.Fatalf("/staff/live: got %v, %v, want 200", live, err)
 	}
 	defer live.Body.Close()
 	if got := p.send("GET", "/", "", ""); got.status != 200 || !strings.Contains(got.body, "Sign in with your key") {
-		t.Errorf("/ got %d %s", got.status, got.body)
+		t.Errorf("/: got %v, want 200 with the sign-in page", got)
 	}
 	for _, path := range []string{"/pets", "/staffpets", "/favicon.ico"} {
 		if got := p.send("GET", path, "", ""); got.status != 404 || !strings.Contains(got.body, `"code":"not_found"`) {
-			t.Errorf("%s got %d %s", path, got.status, got.body)
+			t.Errorf("%s: got %v, want 404 not_found", path, got)
 		}
 	}
 	if got := p.get("/metrics").body; !strings.Contains(got, `animalstore_staff_request_duration_seconds_count{page="today",status="200"}`) {
-		t.Error("the pages are not in the metrics")
+		t.Error("/metrics lacks the duration of staff requests")
 	}
-	p.stop() // a page that follows what happens does not hold it up
+	p.stop() // although the live page is open
 	if strings.Contains(p.output.String(), adminKey) {
-		t.Error("the key is in the log")
+		t.Error("the log contains the key")
 	}
 }
 
-// Who has signed in at one node is known at the others, and a key that is taken back ends the session everywhere.
+// TestNodesShareSessions signs in on one node: the session works on all nodes, until the key is revoked.
 func TestNodesShareSessions(t *testing.T) {
 	t.Parallel()
 	f, _ := newSharedFolder(t)
@@ -70,8 +71,8 @@ func TestNodesShareSessions(t *testing.T) {
 	expectStatus(t, made, 201)
 	_, rest, _ := strings.Cut(made.body, `"key":"`)
 	secret, _, _ := strings.Cut(rest, `"`)
-	client := staffBrowser(t, nodes[0], secret) // browsers do not look at the port
-	at := func(node *program) string {
+	client := staffBrowser(t, nodes[0], secret) // cookies ignore the port, so the other node gets it, too
+	landingPath := func(node *program) string {
 		t.Helper()
 		got, err := client.Get(node.url + "/staff/pets")
 		if err != nil {
@@ -81,8 +82,8 @@ func TestNodesShareSessions(t *testing.T) {
 		return got.Request.URL.Path
 	}
 	for _, node := range nodes {
-		if path := at(node); path != "/staff/pets" {
-			t.Errorf("a node sent it to %s", path)
+		if path := landingPath(node); path != "/staff/pets" {
+			t.Errorf("/staff/pets redirects to %s on a node, want no redirect", path)
 		}
 	}
 	admin := staffBrowser(t, nodes[1], adminKey)
@@ -91,12 +92,12 @@ func TestNodesShareSessions(t *testing.T) {
 	for _, path := range []string{"/", "/staff/pets?status=pending&category=1", "/staff/pets/1", "/staff/orders", "/staff/categories", "/staff/keys", "/staff/webhooks", "/staff/export/animals.csv"} {
 		got, err := admin.Get(nodes[0].url + path)
 		if err != nil || got.StatusCode != 200 {
-			t.Fatalf("%s got %v %v", path, got, err)
+			t.Fatalf("%s: got %v, %v, want 200", path, got, err)
 		}
 		got.Body.Close()
 	}
 	expectStatus(t, nodes[1].send("DELETE", "/v1/keys/1", adminKey, ""), 204)
 	for _, node := range nodes {
-		await(t, "the end of the session", func() bool { return at(node) == "/staff/sign-in" })
+		await(t, "the session to end", func() bool { return landingPath(node) == "/staff/sign-in" })
 	}
 }

@@ -8,30 +8,31 @@ import (
 	"testing"
 )
 
-func TestStartInEmptyFolder(t *testing.T) {
+// TestFirstStartCreatesPrivateFiles starts the service in an empty folder: it has no animals, and only the owner can read its files.
+func TestFirstStartCreatesPrivateFiles(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
 	if pets := p.walk(); len(pets) != 0 {
-		t.Errorf("a new store has %+v", pets)
+		t.Errorf("a new store has the animals %+v, want none", pets)
 	}
 	p.create(pet{Name: "Rex", CategoryID: 1})
-	for _, name := range f.names() { // also what SQLite puts beside the database
+	for _, name := range f.names() { // including those that SQLite creates next to the database
 		info, err := os.Stat(f.path(name))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if info.Mode() != 0o600 {
-			t.Errorf("%s has the mode %v: others can read it", name, info.Mode())
+			t.Errorf("%s has the mode %v, want -rw-------", name, info.Mode())
 		}
 	}
 	if !slices.Contains(f.names(), "animalstore.db") {
-		t.Errorf("no animalstore.db among %q", f.names())
+		t.Errorf("the folder has %q, want animalstore.db, too", f.names())
 	}
 }
 
-// TestStartKeepsSecondServiceOut starts a second service on the database of a first, under all of its names.
-func TestStartKeepsSecondServiceOut(t *testing.T) {
+// TestSecondServiceOnDatabaseIsRefused starts a second service on a database in use, by relative path, absolute path and symlink.
+func TestSecondServiceOnDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	first := f.serve()
@@ -44,23 +45,24 @@ func TestStartKeepsSecondServiceOut(t *testing.T) {
 		expectRefusal(t, r, 1, "animalstore.db", "already in use by another animalstore")
 	}
 	if pets := first.walk(); !slices.Equal(pets, []pet{created}) {
-		t.Errorf("the first service has %+v", pets)
+		t.Errorf("the first service has %+v, want %+v", pets, created)
 	}
 
 	first.kill()
 	if pets := f.serve("--database", "link.db").walk(); !slices.Equal(pets, []pet{created}) {
-		t.Errorf("the next service has %+v", pets)
+		t.Errorf("the next service has %+v, want %+v", pets, created)
 	}
 }
 
-func TestStartOnPortInUse(t *testing.T) {
+func TestPortInUseIsReported(t *testing.T) {
 	t.Parallel()
 	addr := takenAddr(t)
 	expectRefusal(t, newFolderWithKey(t).run("serve", "--addr", addr), 1, addr, "in use")
 }
 
-// TestStartOnWhatIsNoStore expects that files which are not ours are refused and left as they are.
-func TestStartOnWhatIsNoStore(t *testing.T) {
+// TestForeignFileIsRefusedAndUnchanged starts the service on files that are no store of this version: it refuses them, and does not
+// change them.
+func TestForeignFileIsRefusedAndUnchanged(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		make  func(f *folder)
@@ -75,21 +77,21 @@ func TestStartOnWhatIsNoStore(t *testing.T) {
 			"not a database",
 		},
 		"another program's database": {
-			func(f *folder) { f.makeDatabase("a.db", "CREATE TABLE songs (title TEXT)") },
+			func(f *folder) { f.execSQL("a.db", "CREATE TABLE songs (title TEXT)") },
 			"another program",
 		},
 		"another program's database with pets": {
-			func(f *folder) { f.makeDatabase("a.db", "CREATE TABLE pets (id INTEGER PRIMARY KEY, name TEXT)") },
+			func(f *folder) { f.execSQL("a.db", "CREATE TABLE pets (id INTEGER PRIMARY KEY, name TEXT)") },
 			"another program",
 		},
 		"another program's database without tables": {
-			func(f *folder) { f.makeDatabase("a.db", "PRAGMA application_id = 12345") },
+			func(f *folder) { f.execSQL("a.db", "PRAGMA application_id = 12345") },
 			"another program",
 		},
 		"a newer animalstore's database": {
 			func(f *folder) {
 				f.serve("--database", "a.db").stop()
-				f.makeDatabase("a.db", "PRAGMA user_version = 1000000")
+				f.execSQL("a.db", "PRAGMA user_version = 1000000")
 			},
 			"newer animalstore",
 		},
@@ -103,20 +105,20 @@ func TestStartOnWhatIsNoStore(t *testing.T) {
 			expectRefusal(t, f.run("serve", "--addr", takenAddr(t), "--database", "a.db"), 1, "a.db", test.wants)
 			expectRefusal(t, f.run("keys", "create", "--name", "n", "--database", "a.db"), 1, "a.db", test.wants)
 			if after := f.read("a.db"); after != before {
-				t.Errorf("the file was changed: it had %d bytes, now it has %d; the first difference is at %d",
+				t.Errorf("the file was changed: it had %d bytes, now it has %d, and differs from byte %d on",
 					len(before), len(after), firstDifference(before, after))
 			}
-			// The lock stays where it is made: removing it would let two services lock two files of one name.
+			// The lock file is never removed: otherwise two services could lock two files of the same name.
 			after := slices.DeleteFunc(f.names(), func(name string) bool { return name == "a.db.lock" })
 			names = slices.DeleteFunc(names, func(name string) bool { return name == "a.db.lock" })
 			if !slices.Equal(after, names) {
-				t.Errorf("the folder had %q, now it has %q", names, after)
+				t.Errorf("the folder has %q, want %q as before", after, names)
 			}
 		})
 	}
 }
 
-func TestStartWhereNoFileCanBe(t *testing.T) {
+func TestImpossibleDatabasePathIsRefused(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct{ database, wants string }{
 		"a folder that does not exist": {"missing/a.db", "no such file or directory"},
@@ -135,14 +137,14 @@ func TestStartWhereNoFileCanBe(t *testing.T) {
 			}
 			expectRefusal(t, f.run("serve", "--addr", takenAddr(t), "--database", test.database), 1, test.database, test.wants)
 			if names := f.names(); !slices.Equal(names, []string{"folder", "link.db"}) {
-				t.Errorf("the folder now has %q", names)
+				t.Errorf("the folder has %q, want it unchanged", names)
 			}
 		})
 	}
 }
 
-// takenAddr is an address that is in use. A service that must not start for another reason is given it, so that it does
-// not run for ever where it starts all the same.
+// takenAddr returns an address that is in use. Tests give it to a service that must not start for another reason: if it starts
+// nevertheless, it ends at once instead of running forever.
 func takenAddr(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -153,8 +155,8 @@ func takenAddr(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// makeDatabase runs statements on a database of the folder, as another program would.
-func (f *folder) makeDatabase(name, statements string) {
+// execSQL runs statements on a SQLite database in the folder, as another program would.
+func (f *folder) execSQL(name, statements string) {
 	f.t.Helper()
 	db := openDatabase(f.t, f.path(name))
 	defer db.Close()
@@ -163,21 +165,21 @@ func (f *folder) makeDatabase(name, statements string) {
 	}
 }
 
-// expectRefusal expects an exit code and one line that says why, with certain words in it.
+// expectRefusal expects an exit code, no output, and one line on stderr that contains the given words.
 func expectRefusal(t *testing.T, r result, code int, words ...string) {
 	t.Helper()
 	if r.code != code {
 		t.Errorf("exit code %d, want %d", r.code, code)
 	}
 	if r.stdout != "" {
-		t.Errorf("the output has %q; an error does not belong there", r.stdout)
+		t.Errorf("stdout is %q, want nothing", r.stdout)
 	}
 	if strings.Count(r.stderr, "\n") != 1 || !strings.HasSuffix(r.stderr, "\n") {
-		t.Errorf("not exactly one line:\n%s", r.stderr)
+		t.Errorf("want exactly one line on stderr, got:\n%s", r.stderr)
 	}
 	for _, word := range words {
 		if !strings.Contains(r.stderr, word) {
-			t.Errorf("%q does not name %q", r.stderr, word)
+			t.Errorf("stderr is %q, want %q in it", r.stderr, word)
 		}
 	}
 }

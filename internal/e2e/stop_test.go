@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestStopFinishesWhatWasAccepted stops the service while it waits for the second half of a body.
-func TestStopFinishesWhatWasAccepted(t *testing.T) {
+// TestStopFinishesAcceptedRequest stops the service while it waits for the second half of a body: the request still succeeds.
+func TestStopFinishesAcceptedRequest(t *testing.T) {
 	t.Parallel()
 	for name, signal := range map[string]os.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": os.Interrupt} {
 		t.Run(name, func(t *testing.T) {
@@ -26,7 +26,7 @@ func TestStopFinishesWhatWasAccepted(t *testing.T) {
 			body := want.json()
 			half := len(body) / 2
 
-			// The service says "100 Continue" when it begins to read the body: from then on it has accepted the request.
+			// The service sends "100 Continue" when it begins to read the body, so it has accepted the request.
 			w.send(postHead(len(body), "Expect: 100-continue"))
 			if line, err := w.reader.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
 				t.Fatalf("got %q, %v, want 100 Continue", line, err)
@@ -51,36 +51,36 @@ func TestStopFinishesWhatWasAccepted(t *testing.T) {
 			expectStatus(t, a, http.StatusCreated)
 			got := decode[pet](t, a.body)
 			if code := p.exitCode(); code != 0 {
-				t.Errorf("exit code %d", code)
+				t.Errorf("exit code %d, want 0", code)
 			}
 
 			after := f.serve().walk()
 			if len(after) != 1 || after[0] != got || got.Name != want.Name {
-				t.Errorf("sent %+v, answered %+v, found %+v after the restart", want, got, after)
+				t.Errorf("sent %+v, got the response %+v, and found %+v after the restart", want, got, after)
 			}
 		})
 	}
 }
 
-// TestStopUnderLoad stops the service while clients add animals: each gets a whole answer, or none because its
-// connection was closed.
-func TestStopUnderLoad(t *testing.T) {
+// TestStopUnderLoadLosesNoWrite stops the service while clients add animals. Each request gets a complete response, or none because
+// its connection was closed, and every acknowledged animal is there after the restart.
+func TestStopUnderLoadLosesNoWrite(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	book := newLedger()
 	for round, name := range []string{"first", "second", "third", "fourth", "fifth"} {
 		p := f.serve()
 		book.check(t, p.walk())
-		s := &storm{program: p, name: name, clients: 8, after: int64(10 + 40*round), end: func() { p.signal(syscall.SIGTERM) }}
+		s := &writeLoad{program: p, name: name, clients: 8, after: int64(10 + 40*round), end: func() { p.signal(syscall.SIGTERM) }}
 		s.run()
 		for _, problem := range s.problems {
 			t.Error(problem)
 		}
 		if s.cut > 0 {
-			t.Errorf("%d answers were cut off", s.cut)
+			t.Errorf("%d responses were truncated, want none", s.cut)
 		}
 		if code := p.exitCode(); code != 0 {
-			t.Errorf("exit code %d", code)
+			t.Errorf("exit code %d, want 0", code)
 		}
 		book.add(t, s)
 	}

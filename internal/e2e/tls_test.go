@@ -23,7 +23,7 @@ import (
 	"animalstore/client"
 )
 
-// authority issues certificates that its clients trust.
+// authority is a certificate authority.
 type authority struct {
 	t    *testing.T
 	cert *x509.Certificate
@@ -38,20 +38,20 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// sign makes a certificate with the next number, and its key.
-func (a *authority) sign(wanted *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
+// sign completes a template with a new key and the next serial number, and signs it; the first one signs itself.
+func (a *authority) sign(template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		a.t.Fatal(err)
 	}
 	a.last++
-	wanted.SerialNumber, wanted.NotBefore, wanted.Subject = big.NewInt(a.last), time.Now().Add(-time.Hour), pkix.Name{CommonName: "animals"}
-	parent, by := a.cert, a.key
+	template.SerialNumber, template.NotBefore, template.Subject = big.NewInt(a.last), time.Now().Add(-time.Hour), pkix.Name{CommonName: "animals"}
+	parent, signer := a.cert, a.key
 	if parent == nil {
-		parent, by = wanted, key
+		parent, signer = template, key
 	}
-	encoded, err := x509.CreateCertificate(rand.Reader, wanted, parent, key.Public(), by)
+	encoded, err := x509.CreateCertificate(rand.Reader, template, parent, key.Public(), signer)
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -62,11 +62,11 @@ func (a *authority) sign(wanted *x509.Certificate) (*x509.Certificate, *ecdsa.Pr
 	return made, key
 }
 
-// issue returns a new certificate for this machine and its key, as files have them.
-func (a *authority) issue(until time.Duration) (cert, key string) {
+// issue returns a new certificate for localhost that is valid for the given time, and its key, both in PEM.
+func (a *authority) issue(validity time.Duration) (cert, key string) {
 	a.t.Helper()
 	made, private := a.sign(&x509.Certificate{
-		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().Add(until),
+		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, NotAfter: time.Now().Add(validity),
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	})
 	encoded, err := x509.MarshalPKCS8PrivateKey(private)
@@ -79,14 +79,14 @@ func (a *authority) issue(until time.Duration) (cert, key string) {
 	return block("CERTIFICATE", made.Raw), block("PRIVATE KEY", encoded)
 }
 
-// transport trusts the authority.
+// transport returns an HTTP transport that trusts the authority and uses HTTP/2.
 func (a *authority) transport() *http.Transport {
 	roots := x509.NewCertPool()
 	roots.AddCert(a.cert)
 	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
 }
 
-// serveTLS starts the service with a certificate, in the files cert.pem and key.pem unless args say otherwise.
+// serveTLS starts the service with TLS. Without args, it uses a new certificate in the files cert.pem and key.pem.
 func (f *folder) serveTLS(a *authority, args ...string) *program {
 	f.t.Helper()
 	if len(args) == 0 {
@@ -94,14 +94,14 @@ func (f *folder) serveTLS(a *authority, args ...string) *program {
 		args = []string{"--tls-cert", f.write("cert.pem", cert), "--tls-key", f.write("key.pem", key)}
 	}
 	p := f.start(args...)
-	p.awaitOutput("the line that says where it listens", listening.MatchString)
+	p.awaitOutput("the line with the address", listening.MatchString)
 	p.url = "https://" + listening.FindStringSubmatch(p.output.String())[1]
 	p.client.Transport = a.transport()
 	expectStatus(f.t, p.send("GET", "/livez", "", ""), http.StatusOK)
 	return p
 }
 
-// serial is the number of the certificate that a new client is shown.
+// serial returns the serial number of the certificate that a new connection gets.
 func (a *authority) serial(p *program) int64 {
 	a.t.Helper()
 	connection, err := tls.Dial("tcp", strings.TrimPrefix(p.url, "https://"), a.transport().TLSClientConfig)
@@ -112,13 +112,15 @@ func (a *authority) serial(p *program) int64 {
 	return connection.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
 }
 
-func TestTLS(t *testing.T) {
+// TestTLSAcceptsModernVersionsOnly connects with HTTP/2, HTTP/1.1, all versions of TLS, and without TLS. Only TLS 1.2 and 1.3 work,
+// and a connection that is closed at once, as load balancers do, is not logged.
+func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
 	p := newFolderWithKey(t).serveTLS(a)
 	p.create(pet{Name: "Rex", CategoryID: 1})
 	if link := p.get("/v1/pets").header.Get("Link"); !strings.HasPrefix(link, "<"+p.url+"/v1/pets") {
-		t.Errorf("Link is %q", link)
+		t.Errorf("Link is %q, want %s/v1/pets", link, p.url)
 	}
 	response, err := p.client.Get(p.url + "/livez")
 	if err != nil {
@@ -126,61 +128,61 @@ func TestTLS(t *testing.T) {
 	}
 	response.Body.Close()
 	if response.ProtoMajor != 2 {
-		t.Errorf("it speaks %s", response.Proto)
+		t.Errorf("the response uses %s, want HTTP/2", response.Proto)
 	}
 	old := a.transport()
 	old.ForceAttemptHTTP2, old.TLSClientConfig.NextProtos = false, []string{"http/1.1"}
 	p.client.Transport = old
 	expectStatus(t, p.send("GET", "/livez", "", ""), http.StatusOK)
 	address := strings.TrimPrefix(p.url, "https://")
-	for version, taken := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
+	for version, accepted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
 		config := a.transport().TLSClientConfig
 		config.MinVersion, config.MaxVersion = version, version
 		connection, err := tls.Dial("tcp", address, config)
-		if (err == nil) != taken {
-			t.Errorf("%s: %v", tls.VersionName(version), err)
+		if (err == nil) != accepted {
+			t.Errorf("%s: got error %v, want accepted: %v", tls.VersionName(version), err, accepted)
 		}
 		if err == nil {
 			connection.Close()
 		}
 	}
-	knocked, err := net.Dial("tcp", address) // as a load balancer does
+	probe, err := net.Dial("tcp", address) // as a load balancer does
 	if err != nil {
 		t.Fatal(err)
 	}
-	knocked.Close()
-	if plain, err := http.Get("http://" + address + "/livez"); err == nil { // net/http says what is wrong, in its own words
+	probe.Close()
+	if plain, err := http.Get("http://" + address + "/livez"); err == nil { // net/http itself may send an error response
 		plain.Body.Close()
 		if plain.StatusCode != http.StatusBadRequest {
-			t.Errorf("without TLS it is %d", plain.StatusCode)
+			t.Errorf("without TLS: got %d, want 400", plain.StatusCode)
 		}
 	}
 	p.stop()
 	if log := p.output.String(); strings.Contains(log, "EOF") || !strings.Contains(log, "TLS handshake error") {
-		t.Errorf("the log says:\n%s", log)
+		t.Errorf("want handshake errors in the log, but no EOF:\n%s", log)
 	}
 }
 
-// TestTLSReload replaces the files in all the ways in which it is done, and asks which certificate a new client gets.
-func TestTLSReload(t *testing.T) {
+// TestReplacedCertificateIsReloaded replaces the files in all common ways: new connections get the new certificate.
+func TestReplacedCertificateIsReloaded(t *testing.T) {
 	t.Parallel()
-	put := func(t *testing.T, f *folder, cert, key string) {
+	overwrite := func(t *testing.T, f *folder, cert, key string) {
 		f.write("cert.pem", cert)
 		f.write("key.pem", key)
 	}
-	rename := func(t *testing.T, f *folder, cert, key string) { // as careful programs do
+	rename := func(t *testing.T, f *folder, cert, key string) { // atomically, as careful programs do
 		for name, content := range map[string]string{"cert.pem": cert, "key.pem": key} {
 			if err := os.Rename(f.write(name+".new", content), f.path(name)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	link := func(t *testing.T, f *folder, cert, key string) { // as Kubernetes does with what a container sees
+	symlink := func(t *testing.T, f *folder, cert, key string) { // as Kubernetes does with mounted secrets
 		name := fmt.Sprintf("..%d", len(f.names()))
 		if err := os.Mkdir(f.path(name), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		put(t, &folder{t: t, dir: f.path(name)}, cert, key)
+		overwrite(t, &folder{t: t, dir: f.path(name)}, cert, key)
 		for from, to := range map[string]string{"cert.pem": "..data/cert.pem", "key.pem": "..data/key.pem", "..new": name} {
 			if err := os.Symlink(to, f.path(from)); err != nil && !os.IsExist(err) {
 				t.Fatal(err)
@@ -190,7 +192,7 @@ func TestTLSReload(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, replace := range map[string]func(t *testing.T, f *folder, cert, key string){"written over": put, "renamed": rename, "linked": link} {
+	for name, replace := range map[string]func(t *testing.T, f *folder, cert, key string){"overwritten": overwrite, "renamed": rename, "linked": symlink} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a, f := newAuthority(t), newFolderWithKey(t)
@@ -203,12 +205,12 @@ func TestTLSReload(t *testing.T) {
 				replace(t, f, cert, key)
 				await(t, "the new certificate", func() bool { return a.serial(p) == a.last })
 				if a.last == before {
-					t.Fatal("there is no new certificate")
+					t.Fatalf("the serial number is still %d, want a new certificate", before)
 				}
 			}
 			expires := fmt.Sprintf("animalstore_tls_certificate_expires_timestamp_seconds %s\n", seconds(a.expiry(cert)))
 			if metrics := p.get("/metrics").body; !strings.Contains(metrics, expires) {
-				t.Errorf("the metrics do not have %s", expires)
+				t.Errorf("/metrics lacks %s", expires)
 			}
 		})
 	}
@@ -223,26 +225,27 @@ func (a *authority) expiry(cert string) time.Time {
 	return made.NotAfter
 }
 
-// seconds is a time as the metrics have it.
+// seconds formats a time as a metric's value.
 func seconds(at time.Time) string { return strconv.FormatFloat(float64(at.Unix()), 'g', -1, 64) }
 
-// TestTLSReloadOfWhatIsBroken puts files there that are of no use: the certificate stays, and the log says so once.
-func TestTLSReloadOfWhatIsBroken(t *testing.T) {
+// TestBrokenCertificateIsNotLoaded replaces the files with unusable ones: the old certificate stays in use, and the failure is
+// logged once.
+func TestBrokenCertificateIsNotLoaded(t *testing.T) {
 	t.Parallel()
 	a, f := newAuthority(t), newFolderWithKey(t)
 	p := f.serveTLS(a)
 	first := a.last
-	failing := func(want string) {
+	awaitReloadFailing := func(want string) {
 		t.Helper()
-		await(t, "the metric", func() bool {
+		await(t, "animalstore_tls_reload_failing "+want, func() bool {
 			return strings.Contains(p.get("/metrics").body, "animalstore_tls_reload_failing "+want+"\n")
 		})
 	}
-	failing("0")
+	awaitReloadFailing("0")
 	cert, _ := a.issue(time.Hour)
 	_, otherKey := a.issue(time.Hour)
-	for i, broken := range []func(){
-		func() { f.write("cert.pem", cert); f.write("key.pem", otherKey) }, // they do not belong together
+	for i, breakFiles := range []func(){
+		func() { f.write("cert.pem", cert); f.write("key.pem", otherKey) }, // the key of another certificate
 		func() { f.write("cert.pem", "no certificate") },
 		func() {
 			if err := os.Remove(filepath.Join(f.dir, "key.pem")); err != nil {
@@ -250,27 +253,27 @@ func TestTLSReloadOfWhatIsBroken(t *testing.T) {
 			}
 		},
 	} {
-		broken()
+		breakFiles()
 		lines := func() int { return strings.Count(p.output.String(), "cannot reload the certificate") }
-		await(t, "the line that says so", func() bool { return lines() == i+1 })
-		failing("1")
+		await(t, "the failure to be logged", func() bool { return lines() == i+1 })
+		awaitReloadFailing("1")
 		p.client.CloseIdleConnections()
 		if got := a.serial(p); got != first {
-			t.Errorf("the certificate %d is served, want %d", got, first)
+			t.Errorf("got the certificate %d, want %d", got, first)
 		}
-		time.Sleep(3 * time.Second) // it looks every second: that it says nothing more is what must be seen
+		time.Sleep(3 * time.Second) // the service checks the files every second, and must not log again
 		if lines() != i+1 {
-			t.Errorf("it says so again:\n%s", p.output.String())
+			t.Errorf("the failure is logged again:\n%s", p.output.String())
 		}
 	}
 	cert, key := a.issue(time.Hour)
 	f.write("cert.pem", cert)
 	f.write("key.pem", key)
 	await(t, "the new certificate", func() bool { return a.serial(p) == a.last })
-	failing("0")
+	awaitReloadFailing("0")
 }
 
-func TestTLSRefusals(t *testing.T) {
+func TestInvalidTLSFlagsAreRefused(t *testing.T) {
 	t.Parallel()
 	a, f := newAuthority(t), newFolderWithKey(t)
 	cert, key := a.issue(time.Hour)
@@ -279,7 +282,7 @@ func TestTLSRefusals(t *testing.T) {
 	f.write("key.pem", key)
 	f.write("other.pem", otherKey)
 	f.write("text.pem", "hello\n")
-	for _, c := range []struct{ cert, key, says string }{
+	for _, c := range []struct{ cert, key, message string }{
 		{"cert.pem", "", "--tls-key"}, {"", "key.pem", "--tls-cert"},
 		{"missing.pem", "key.pem", "missing.pem: no such file"}, {"cert.pem", "missing.pem", "missing.pem: no such file"},
 		{"cert.pem", "other.pem", "does not match"}, {"key.pem", "cert.pem", "switched"},
@@ -292,14 +295,14 @@ func TestTLSRefusals(t *testing.T) {
 		if c.key != "" {
 			args = append(args, "--tls-key", c.key)
 		}
-		expectRefusal(t, f.run(args...), 2, "--tls-", c.says)
+		expectRefusal(t, f.run(args...), 2, "--tls-", c.message)
 	}
 	byVariable := newFolder(t, "ANIMALSTORE_TLS_CERT=missing.pem", "ANIMALSTORE_TLS_KEY=missing.pem")
 	expectRefusal(t, byVariable.run("serve", "--addr", takenAddr(t)), 2, "--tls-cert", "missing.pem")
 }
 
-// TestClientOverTLS uses the Go client, which speaks HTTP/2 then: calls, a stream that goes on after a restart, and a stop.
-func TestClientOverTLS(t *testing.T) {
+// TestClientFollowsEventsOverTLS uses the Go client over TLS and HTTP/2: requests, and a stream that continues after a restart.
+func TestClientFollowsEventsOverTLS(t *testing.T) {
 	t.Parallel()
 	a, f := newAuthority(t), newFolderWithKey(t)
 	cert, key := a.issue(time.Hour)
@@ -311,7 +314,7 @@ func TestClientOverTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
 	defer cancel()
 	seen := make(chan client.EventType)
 	go func() {
@@ -337,7 +340,7 @@ func TestClientOverTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := <-seen; got != "pet.created" {
-		t.Errorf("after the restart: %s", got)
+		t.Errorf("after the restart: got %s, want pet.created", got)
 	}
 	cancel()
 	for range seen {

@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestTypeScript makes types from the document, checks a program against them, and runs it against the service: the document
-// is good enough for generators. That the program's mistakes in src/wrong.ts do not compile is part of the check.
-func TestTypeScript(t *testing.T) {
+// TestTypeScriptExampleCompilesAndRuns generates types from the OpenAPI document, compiles the TypeScript example with them, and runs
+// it against the service. The mistakes in src/wrong.ts must not compile.
+func TestTypeScriptExampleCompilesAndRuns(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve("--demo")
@@ -18,44 +18,44 @@ func TestTypeScript(t *testing.T) {
 	if err := os.CopyFS(example.path("examples"), os.DirFS("../../examples")); err != nil {
 		t.Fatal(err)
 	}
-	document := p.send("GET", "/v1/openapi.yaml", "", "") // as it is served
+	document := p.send("GET", "/v1/openapi.yaml", "", "") // as the service serves it
 	expectStatus(t, document, 200)
 	if err := os.Mkdir(example.path("api"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	example.write("api/openapi.yaml", document.body)
 	example.dir = filepath.Join(example.dir, "examples", "typescript")
-	for _, built := range []string{"node_modules", "dist", "src/animalstore.d.ts"} { // of somebody who tried it here
+	for _, built := range []string{"node_modules", "dist", "src/animalstore.d.ts"} { // left by a developer who has run the example
 		if err := os.RemoveAll(example.path(built)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, command := range []string{"npm ci", "npm run generate", "npm run check", "npm run build"} {
 		if r := example.shell(command); r.code != 0 {
-			t.Fatalf("%s: %+v", command, r)
+			t.Fatalf("%s: got %+v, want exit code 0", command, r)
 		}
 	}
 	r := example.shell("npm --silent start")
 	for _, line := range []string{
 		`\d+: .+, .+`, `\d\d+ animals are available\.`, `Rex, Beagle arrived and is available\.`,
-		`The order is placed; repeating the request returns the same order\.`, `Too late: The animal \d+ is not available; .+`,
+		`The order is placed; repeating the request returns the same order\.`, `Too late: Animal \d+ is not available; .+`,
 		`400 validation_failed: .+`, `event pet\.created: available`, `event pet\.updated: pending`, `event pet\.updated: available`,
 	} {
 		if !regexp.MustCompile("(?m)^" + line + "$").MatchString(r.stdout) {
-			t.Errorf("no line is %s", line)
+			t.Errorf("no line matches %s", line)
 		}
 	}
 	if r.code != 0 || t.Failed() {
-		t.Errorf("%+v", r)
+		t.Errorf("npm start: %+v", r)
 	}
 
-	// The check is one that can fail.
+	// Without the comments that expect the mistakes, the compiler reports them.
 	wrong := example.read("src/wrong.ts")
 	expected := regexp.MustCompile(`(?m)^ *// @ts-expect-error.*\n`)
 	mistakes := len(expected.FindAllString(wrong, -1))
 	example.write("src/wrong.ts", expected.ReplaceAllString(wrong, ""))
 	r = example.shell("npm --silent run check")
 	if found := strings.Count(r.stdout, "src/wrong.ts("); r.code == 0 || mistakes < 8 || found < mistakes {
-		t.Errorf("of %d mistakes %d were found: %+v", mistakes, found, r)
+		t.Errorf("the compiler reports %d of %d mistakes, want all, and at least 8: %+v", found, mistakes, r)
 	}
 }

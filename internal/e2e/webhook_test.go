@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// feed returns all events as they are told, oldest first.
+// feed returns the JSON of all events, oldest first.
 func (p *program) feed() (all []string) {
 	p.t.Helper()
 	for url := "/v1/events?limit=100"; url != ""; {
@@ -29,9 +29,9 @@ func (p *program) feed() (all []string) {
 	return all
 }
 
-// TestKilledWhileDelivering kills the service again and again while messages are on their way. Every event comes at least
-// once, always under the same webhook-id.
-func TestKilledWhileDelivering(t *testing.T) {
+// TestKilledServiceDeliversEveryEvent kills the service many times while it delivers messages. Every event arrives at least once,
+// always with the same webhook-id.
+func TestKilledServiceDeliversEveryEvent(t *testing.T) {
 	t.Parallel()
 	const rounds = 15
 	f := newFolderWithKey(t)
@@ -42,7 +42,7 @@ func TestKilledWhileDelivering(t *testing.T) {
 			r.subscribe(p)
 		}
 		r.then(func(total int) {
-			if total >= 3+round { // before this one is answered
+			if total >= 3+round { // before this message gets its response
 				p.signal(syscall.SIGKILL)
 			}
 		})
@@ -54,19 +54,19 @@ func TestKilledWhileDelivering(t *testing.T) {
 				expectStatus(t, a, http.StatusCreated)
 			}
 		}
-		p.kill() // only to wait until it is gone
+		p.kill() // waits for the end
 	}
 	r.then(nil)
 	p := f.serve("--webhook-allow-private")
 	events, times := r.checkAll(p)
-	r.awaitNoted(p)
+	r.awaitDeliveries(p)
 	p.stop()
-	t.Logf("%d events came %d times", events, times)
+	t.Logf("%d events, %d deliveries", events, times)
 }
 
-// TestNodesShareDeliveries lets three nodes deliver, beside an endpoint that is dead. All of them take part, and no message
-// is sent twice.
-func TestNodesShareDeliveries(t *testing.T) {
+// TestNodesDeliverEachEventOnce lets three nodes deliver to a working endpoint and a dead one. All nodes take part, and no message is
+// sent twice to the working one.
+func TestNodesDeliverEachEventOnce(t *testing.T) {
 	t.Parallel()
 	f, _ := newSharedFolder(t)
 	nodes := f.serveNodes(3, "--webhook-allow-private")
@@ -74,7 +74,7 @@ func TestNodesShareDeliveries(t *testing.T) {
 	dead.Close()
 	dead.subscribe(nodes[0])
 	r.subscribe(nodes[1])
-	await(t, "every node to take part", func() bool {
+	await(t, "a delivery by every node", func() bool {
 		for i, node := range nodes {
 			node.create(pet{Name: fmt.Sprint("Rex ", i), CategoryID: 1})
 		}
@@ -83,32 +83,32 @@ func TestNodesShareDeliveries(t *testing.T) {
 	atOnce(nodes, 4, func(node *program) {
 		for range 15 {
 			if a, err := node.try("POST", "/v1/pets", adminKey, `{"name":"Rex","categoryId":1}`); err != nil || a.status != http.StatusCreated {
-				t.Errorf("%v %v", a, err)
+				t.Errorf("POST /v1/pets: got %v, %v, want 201", a, err)
 			}
 		}
 	})
 	events, times := r.checkAll(nodes[2])
-	r.awaitNoted(nodes[2])
+	r.awaitDeliveries(nodes[2])
 	if times != events {
-		t.Errorf("%d events came %d times", events, times)
+		t.Errorf("%d events arrived %d times, want once each", events, times)
 	}
 	sent := 0
 	for _, node := range nodes {
 		outcomes := node.outcomes()
 		sent += outcomes["succeeded"]
 		if outcomes["lost"] != 0 || outcomes["failed"] != 0 {
-			t.Errorf("the outcomes are %v", outcomes)
+			t.Errorf("the outcomes of a node are %v, want none lost or failed", outcomes)
 		}
-		t.Logf("one node has %v", outcomes)
+		t.Logf("the outcomes of a node are %v", outcomes)
 	}
 	if sent != events {
-		t.Errorf("%d events, and %d were taken", events, sent)
+		t.Errorf("the metrics count %d successful deliveries, want %d", sent, events)
 	}
 }
 
 var outcomeLine = regexp.MustCompile(`(?m)^animalstore_webhook_deliveries_total\{outcome="(\w+)"\} (\d+)$`)
 
-// outcomes are how often a node's attempts had which outcome, as its metrics say.
+// outcomes returns the number of a node's delivery attempts, by outcome, from its metrics.
 func (p *program) outcomes() map[string]int {
 	p.t.Helper()
 	outcomes := map[string]int{}
@@ -116,13 +116,13 @@ func (p *program) outcomes() map[string]int {
 		outcomes[line[1]], _ = strconv.Atoi(line[2])
 	}
 	if len(outcomes) != 4 {
-		p.t.Errorf("the outcomes are %v", outcomes)
+		p.t.Errorf("/metrics has the outcomes %v, want 4", outcomes)
 	}
 	return outcomes
 }
 
-// TestNodesKilledWhileDelivering kills one node after the other, each with messages on their way. The others go on with them.
-func TestNodesKilledWhileDelivering(t *testing.T) {
+// TestNodesTakeOverDeliveriesOfKilledNode kills one node after the other while it delivers messages. The others deliver them.
+func TestNodesTakeOverDeliveriesOfKilledNode(t *testing.T) {
 	t.Parallel()
 	f, _ := newSharedFolder(t)
 	nodes := f.serveNodes(3, "--webhook-allow-private")
@@ -143,7 +143,7 @@ func TestNodesKilledWhileDelivering(t *testing.T) {
 		for {
 			a, err := nodes[(round+1)%3].try("POST", "/v1/pets", adminKey, `{"name":"Rex","categoryId":1}`)
 			if err != nil || a.status != http.StatusCreated {
-				t.Fatalf("%v %v", a, err)
+				t.Fatalf("POST /v1/pets: got %v, %v, want 201", a, err)
 			}
 			select {
 			case <-killed:
@@ -156,17 +156,18 @@ func TestNodesKilledWhileDelivering(t *testing.T) {
 	}
 	r.then(nil)
 	events, times := r.checkAll(nodes[0])
-	r.awaitNoted(nodes[0])
-	t.Logf("%d events came %d times", events, times)
+	r.awaitDeliveries(nodes[0])
+	t.Logf("%d events, %d deliveries", events, times)
 }
 
-// TestRotatedWebhookSecret changes the secret: for the overlap each message is signed with both.
-func TestRotatedWebhookSecret(t *testing.T) {
+// TestRotatedWebhookSecretsSignDuringOverlap rotates the secret of a webhook: during the overlap, messages are signed with the old
+// secrets, too.
+func TestRotatedWebhookSecretsSignDuringOverlap(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve("--webhook-allow-private")
 	r := newReceiver(t)
-	r.subscribe(p, `"types":["order.placed"]`) // so that only what is asked for is sent
-	try := func() {
+	r.subscribe(p, `"types":["order.placed"]`) // so that only test messages are sent
+	sendTest := func() {
 		t.Helper()
 		a := p.send("POST", fmt.Sprintf("/v1/webhooks/%d/test", r.id), adminKey, "")
 		expectStatus(t, a, http.StatusAccepted)
@@ -179,24 +180,24 @@ func TestRotatedWebhookSecret(t *testing.T) {
 		expectStatus(t, a, http.StatusOK)
 		return decode[struct{ Secret string }](t, a.body).Secret
 	}
-	expect := func(secrets ...string) {
+	expectSignatures := func(secrets ...string) {
 		t.Helper()
 		r.mu.Lock()
 		r.secrets = secrets
 		r.mu.Unlock()
-		try()
+		sendTest()
 	}
-	try()
+	sendTest()
 	first := r.secrets[0]
 	second := rotate(`{"overlapSeconds":3600}`)
-	expect(first, second)
+	expectSignatures(first, second)
 	third := rotate(`{"overlapSeconds":3600}`)
-	expect(first, second, third)
-	expect(rotate(`{"overlapSeconds":0}`))
+	expectSignatures(first, second, third)
+	expectSignatures(rotate(`{"overlapSeconds":0}`))
 }
 
-// TestPrivateWebhook names a machine of our own: it is refused, unless allowed.
-func TestPrivateWebhook(t *testing.T) {
+// TestPrivateWebhookAddressIsRefused creates a webhook with a loopback address: nothing is sent to it unless that is allowed.
+func TestPrivateWebhookAddressIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve()
@@ -205,12 +206,12 @@ func TestPrivateWebhook(t *testing.T) {
 	a := p.send("POST", fmt.Sprintf("/v1/webhooks/%d/test", r.id), adminKey, "")
 	expectStatus(t, a, http.StatusAccepted)
 	var log string
-	await(t, "the attempt", func() bool {
+	await(t, "the failed delivery", func() bool {
 		log = p.get(fmt.Sprintf("/v1/webhooks/%d/deliveries?status=failed", r.id)).body
 		return log != "[]\n"
 	})
 	if !strings.Contains(log, "the address 127.0.0.1 is loopback; webhooks may only use public addresses") || r.total != 0 {
-		t.Errorf("%d messages came, and the log is %s", r.total, log)
+		t.Errorf("%d messages arrived, want 0; the deliveries are %s", r.total, log)
 	}
 	p.stop()
 	f.variables = append(f.variables, "ANIMALSTORE_WEBHOOK_ALLOW_PRIVATE=true")
@@ -223,8 +224,8 @@ func TestPrivateWebhook(t *testing.T) {
 	await(t, "the message", func() bool { return r.has(delivery.MessageID) == 1 })
 }
 
-// TestStopWhileDelivering stops the service while a message is on its way: it ends well, and is not sent again.
-func TestStopWhileDelivering(t *testing.T) {
+// TestStopFinishesDelivery stops the service during a delivery, which succeeds and is not repeated.
+func TestStopFinishesDelivery(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	p := f.serve("--webhook-allow-private")
@@ -238,15 +239,15 @@ func TestStopWhileDelivering(t *testing.T) {
 	p.create(pet{Name: "Rex", CategoryID: 1})
 	<-arrived
 	p.signal(syscall.SIGTERM)
-	p.awaitOutput("the line that says that it stops", func(output string) bool { return strings.Contains(output, "msg=stopping") })
+	p.awaitOutput("the line \"stopping\"", func(output string) bool { return strings.Contains(output, "msg=stopping") })
 	close(release)
 	if code := p.exitCode(); code != 0 {
-		t.Errorf("it exited with %d", code)
+		t.Errorf("exit code %d, want 0", code)
 	}
 	p = f.serve("--webhook-allow-private")
 	events, times := r.checkAll(p)
-	r.awaitNoted(p)
+	r.awaitDeliveries(p)
 	if events != times {
-		t.Errorf("%d events came %d times", events, times)
+		t.Errorf("%d events arrived %d times, want once each", events, times)
 	}
 }

@@ -148,7 +148,7 @@ func (s *testShop) insertEvents(first, n int, current ...string) {
 	err = s.store.Write(context.Background(), func(tx shop.WriteTx) error {
 		for i := range n {
 			event := shop.NewEvent{Type: shop.PetCreated, Subject: fmt.Sprintf("pets/%d", first+i), Actor: "system", Data: data}
-			if err := tx.InsertEvent(event); err != nil {
+			if err := tx.InsertEvents(event); err != nil {
 				return err
 			}
 		}

@@ -2,7 +2,6 @@ package pgtest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -56,18 +55,24 @@ func (s *Server) awaitReplica(synchronous bool) error {
 	})
 }
 
-// Promote makes a replica the primary, and waits until it accepts writes.
+// Promote makes a replica the primary, and waits until it accepts writes. It polls: a query that waits for
+// the end of the recovery holds a snapshot, which the recovery may cancel as a conflict.
 func (s *Server) Promote(t testing.TB) {
 	t.Helper()
 	err := s.connect(func(ctx context.Context, conn *pgx.Conn) error {
-		var promoted bool
-		if err := conn.QueryRow(ctx, "SELECT pg_promote(true, $1)", int(stuckTimeout.Seconds())).Scan(&promoted); err != nil {
+		if _, err := conn.Exec(ctx, "SELECT pg_promote(false)"); err != nil {
 			return err
 		}
-		if !promoted {
-			return errors.New("the replica was not promoted in time")
+		for {
+			var recovering bool
+			if err := conn.QueryRow(ctx, "SELECT pg_is_in_recovery()").Scan(&recovering); err != nil {
+				return fmt.Errorf("the replica was not promoted: %w", err)
+			}
+			if !recovering {
+				return nil
+			}
+			time.Sleep(5 * time.Millisecond)
 		}
-		return nil
 	})
 	if err != nil {
 		t.Fatal(err)

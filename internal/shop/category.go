@@ -13,7 +13,7 @@ type Category struct {
 // validation_failed instead.
 func (s *Service) ensureCategory(tx *eventTx, id int64) error {
 	if !s.knownCategories {
-		_, err := tx.EnsureCategory(id)
+		_, err := tx.EnsureCategories(id)
 		return err
 	}
 	problems, err := s.categoryProblems(tx, id)
@@ -146,11 +146,9 @@ type CategoryReader interface {
 
 // CategoryMutations changes categories.
 type CategoryMutations interface {
-	// EnsureCategory creates a category without a name unless the id is taken.
-	EnsureCategory(id int64) (created bool, err error)
-	// EnsureCategories is EnsureCategory for distinct ids in ascending order. It returns the ids that it
-	// created.
-	EnsureCategories(ids []int64) (created []int64, err error)
+	// EnsureCategories creates categories without a name for the ids that are not taken, and returns the ids
+	// that it created. The ids must be distinct and ascending.
+	EnsureCategories(ids ...int64) (created []int64, err error)
 	// InsertCategory adds a category whose id is not taken.
 	InsertCategory(Category) error
 	// UpdateCategory changes the name of a category.

@@ -201,11 +201,9 @@ type EventReader interface {
 
 // EventBookkeeping writes the event log.
 type EventBookkeeping interface {
-	// InsertEvent records an event. Call it after the change: if one change happened before another, their
-	// events are published in that order.
-	InsertEvent(NewEvent) error
-	// InsertEvents is InsertEvent for several events, in their order.
-	InsertEvents([]NewEvent) error
+	// InsertEvents records events in their order. Call it after the change: if one change happened before
+	// another, their events are published in that order.
+	InsertEvents(...NewEvent) error
 	// RemoveEvents removes some of the oldest events from before a time and reports whether there may be
 	// more. An event with a time after now counts as old as the event that follows it.
 	RemoveEvents(before, now time.Time) (more bool, err error)

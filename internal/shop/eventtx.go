@@ -58,7 +58,7 @@ func (tx *eventTx) record(err error, what EventType, current, previous resource)
 	if err != nil {
 		return err
 	}
-	return tx.InsertEvents([]NewEvent{tx.event(what, current, previous)})
+	return tx.InsertEvents(tx.event(what, current, previous))
 }
 
 func (tx *eventTx) event(what EventType, current, previous resource) NewEvent {
@@ -77,16 +77,8 @@ func (w Webhook) subject() string  { return subject("webhooks/", w.ID) }
 
 func subject(path string, id int64) string { return path + strconv.FormatInt(id, 10) }
 
-func (tx *eventTx) InsertPet(n NewPet) (Pet, error) {
-	pet, err := tx.mutations.InsertPet(n)
-	if err != nil {
-		return Pet{}, err
-	}
-	return pet, tx.InsertEvents([]NewEvent{pet.created(tx.actor)})
-}
-
-func (tx *eventTx) InsertPets(n []NewPet) ([]Pet, error) {
-	pets, err := tx.mutations.InsertPets(n)
+func (tx *eventTx) InsertPets(n ...NewPet) ([]Pet, error) {
+	pets, err := tx.mutations.InsertPets(n...)
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +86,7 @@ func (tx *eventTx) InsertPets(n []NewPet) ([]Pet, error) {
 	for i, pet := range pets {
 		events[i] = pet.created(tx.actor)
 	}
-	return pets, tx.InsertEvents(events)
+	return pets, tx.InsertEvents(events...)
 }
 
 func (tx *eventTx) UpdatePet(before, after Pet) error {
@@ -105,22 +97,15 @@ func (tx *eventTx) DeletePet(pet Pet) error {
 	return tx.record(tx.mutations.DeletePet(pet), PetDeleted, nil, pet)
 }
 
-func (tx *eventTx) EnsureCategory(id int64) (created bool, err error) {
-	if created, err = tx.mutations.EnsureCategory(id); err != nil || !created {
-		return created, err
-	}
-	return true, tx.record(nil, CategoryCreated, Category{ID: id}, nil)
-}
-
-func (tx *eventTx) EnsureCategories(ids []int64) (created []int64, err error) {
-	if created, err = tx.mutations.EnsureCategories(ids); err != nil {
+func (tx *eventTx) EnsureCategories(ids ...int64) (created []int64, err error) {
+	if created, err = tx.mutations.EnsureCategories(ids...); err != nil || len(created) == 0 {
 		return nil, err
 	}
 	events := make([]NewEvent, len(created))
 	for i, id := range created {
 		events[i] = tx.event(CategoryCreated, Category{ID: id}, nil)
 	}
-	return created, tx.InsertEvents(events)
+	return created, tx.InsertEvents(events...)
 }
 
 func (tx *eventTx) InsertCategory(category Category) error {

@@ -54,10 +54,10 @@ func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, dryRun bool)
 		if err := s.checkImport(tx, rows); err != nil || dryRun {
 			return ImportResult{}, err
 		}
-		if _, err := tx.EnsureCategories(categoriesOf(rows)); err != nil {
+		if _, err := tx.EnsureCategories(categoriesOf(rows)...); err != nil {
 			return ImportResult{}, err
 		}
-		_, err := tx.InsertPets(pets)
+		_, err := tx.InsertPets(pets...)
 		return ImportResult{Created: len(pets)}, err
 	})
 }

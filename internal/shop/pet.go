@@ -117,7 +117,11 @@ func (s *Service) CreatePet(ctx context.Context, n NewPet) (Pet, error) {
 		if err := s.ensureCategory(tx, n.CategoryID); err != nil {
 			return Pet{}, err
 		}
-		return tx.InsertPet(n)
+		pets, err := tx.InsertPets(n)
+		if err != nil {
+			return Pet{}, err
+		}
+		return pets[0], nil
 	})
 }
 
@@ -250,10 +254,9 @@ type PetReader interface {
 
 // PetMutations changes animals.
 type PetMutations interface {
-	// InsertPet adds an animal to an existing category. Its id is larger than every id before it.
-	InsertPet(NewPet) (Pet, error)
-	// InsertPets adds several animals, with ids that ascend in the given order.
-	InsertPets([]NewPet) ([]Pet, error)
+	// InsertPets adds animals to existing categories. Their ids ascend in the given order and are larger than
+	// every id before them.
+	InsertPets(...NewPet) ([]Pet, error)
 	// UpdatePet replaces an animal. before must be the stored state.
 	UpdatePet(before, after Pet) error
 	// DeletePet removes an animal, given in its stored state.

@@ -7,7 +7,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-func scanCategory(scan scanner) (shop.Category, error) {
+const categoryColumns = "id, name"
+
+func scanCategory(scan Scanner) (shop.Category, error) {
 	var category shop.Category
 	var name sql.Null[string]
 	err := scan(&category.ID, &name)
@@ -16,12 +18,12 @@ func scanCategory(scan scanner) (shop.Category, error) {
 }
 
 func (t *tx) Category(id int64) (shop.Category, bool, error) {
-	return one(t, scanCategory, "SELECT id, name FROM categories WHERE id = $1", id)
+	return one(t, scanCategory, "SELECT "+categoryColumns+" FROM categories WHERE id = $1", id)
 }
 
 func (t *tx) Categories(w shop.PageRequest) ([]shop.Category, error) {
 	var c conditions
-	query, args := c.page("SELECT id, name FROM categories", w, "id > %s", "id")
+	query, args := c.page("SELECT "+categoryColumns+" FROM categories", w, "id > %s", "id")
 	return all(t, scanCategory, query, args...)
 }
 
@@ -31,7 +33,7 @@ func (t *tx) CategoriesByID(ids []int64) ([]shop.Category, error) {
 	}
 	var c conditions
 	addIn(&c, "id", ids)
-	return all(t, scanCategory, "SELECT id, name FROM categories WHERE "+c.texts[0], c.args...)
+	return all(t, scanCategory, "SELECT "+categoryColumns+" FROM categories WHERE "+c.texts[0], c.args...)
 }
 
 func (t *tx) CategoryInUse(id int64) (bool, error) {
@@ -39,12 +41,7 @@ func (t *tx) CategoryInUse(id int64) (bool, error) {
 	return found, err
 }
 
-func (t *tx) EnsureCategory(id int64) (created bool, err error) {
-	ids, err := t.EnsureCategories([]int64{id})
-	return len(ids) == 1, err
-}
-
-func (t *tx) EnsureCategories(ids []int64) (created []int64, err error) {
+func (t *tx) EnsureCategories(ids ...int64) (created []int64, err error) {
 	return t.rowWriter().ensureCategories(ids)
 }
 

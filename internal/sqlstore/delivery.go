@@ -10,7 +10,7 @@ import (
 
 const deliveryColumns = "id, webhook_id, message_id, event_id, event_type, status, attempts, created_at, next_at, body, claimed_until"
 
-func scanDelivery(scan scanner) (shop.Delivery, error) {
+func scanDelivery(scan Scanner) (shop.Delivery, error) {
 	var d shop.Delivery
 	var event sql.Null[string]
 	var attempts, body string

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"fmt"
 	"time"
 )
 
@@ -21,8 +20,6 @@ type dialect struct {
 	inventory string
 	// inbox is the table that new events are inserted into.
 	inbox string
-	// events selects all committed events, including unpublished ones.
-	events string
 	// statusIn is the status in the member %s of an event's JSON data, or NULL.
 	statusIn string
 	// time is an SQL expression for the current time; empty: use now.
@@ -33,6 +30,13 @@ type dialect struct {
 	// convertError converts an error of the driver for the caller: unavailable or internal.
 	convertError func(error) error
 }
+
+// The queries that count the pets of each status.
+const (
+	SQLiteInventory   = "SELECT status, n FROM inventory"
+	PostgresInventory = "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory" +
+		" UNION ALL SELECT status, n FROM inventory_changes) AS notes GROUP BY status"
+)
 
 func (t *tx) Now() (time.Time, error) { return t.dialect.now(t) }
 
@@ -51,9 +55,8 @@ func sqliteDialect(clock func() time.Time) *dialect {
 		contains:     "instr(name_folded, %s) > 0",
 		now:          clockOf(clock),
 		addInventory: "UPDATE inventory SET n = n + $1 WHERE status = $2",
-		inventory:    "SELECT status, n FROM inventory",
+		inventory:    SQLiteInventory,
 		inbox:        "events",
-		events:       "SELECT " + eventColumns + " FROM events",
 		statusIn:     "data ->> '$.%s.status'",
 		convertError: sqliteError,
 	}
@@ -67,12 +70,8 @@ func postgresDialect(clock func() time.Time) *dialect {
 		byRow:        true,
 		now:          serverTime,
 		addInventory: "INSERT INTO inventory_changes (n, status) VALUES ($1, $2)",
-		inventory: "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory" +
-			" UNION ALL SELECT status, n FROM inventory_changes) AS notes GROUP BY status",
-		inbox: "event_inbox",
-		events: "SELECT " + eventColumns + " FROM events UNION ALL" +
-			" SELECT (" + fmt.Sprintf(copyPostgres.last, "events") + ") + row_number() OVER (ORDER BY id)," +
-			" at, type, subject, actor, data FROM event_inbox",
+		inventory:    PostgresInventory,
+		inbox:        "event_inbox",
 		statusIn:     "CAST(data AS json) #>> '{%s,status}'",
 		time:         serverMicros,
 		tidy:         tidyPostgres,
@@ -117,7 +116,7 @@ func tidyPostgres(t *tx, before time.Time) (more bool, err error) {
 	return max(folded, forgotten) == tidyAtOnce, err
 }
 
-// Tidy does a part of the store's own housekeeping.
+// Maintain does a part of the store's own housekeeping.
 func (t *tx) Maintain(before time.Time) (more bool, err error) {
 	if t.dialect.tidy == nil {
 		return false, nil

@@ -10,9 +10,13 @@ import (
 	"animalstore/internal/shop"
 )
 
-const eventColumns = "id, at, type, subject, actor, data"
+// newEventColumns are the columns of an event that has no id yet.
+const (
+	eventColumns    = "id, " + newEventColumns
+	newEventColumns = "at, type, subject, actor, data"
+)
 
-func scanEvent(scan scanner) (shop.StoredEvent, error) {
+func scanEvent(scan Scanner) (shop.StoredEvent, error) {
 	var event shop.StoredEvent
 	var at int64
 	var data string
@@ -21,9 +25,12 @@ func scanEvent(scan scanner) (shop.StoredEvent, error) {
 	return event, err
 }
 
-func (t *tx) InsertEvent(e shop.NewEvent) error { return t.InsertEvents([]shop.NewEvent{e}) }
+// appendEvent appends the values of newEventColumns after the time.
+func appendEvent(args []any, e shop.NewEvent) []any {
+	return append(args, string(e.Type), e.Subject, e.Actor, string(e.Data))
+}
 
-func (t *tx) InsertEvents(events []shop.NewEvent) error { return t.rowWriter().insertEvents(events) }
+func (t *tx) InsertEvents(events ...shop.NewEvent) error { return t.rowWriter().insertEvents(events) }
 
 func (t *tx) Events(filter shop.EventFilter, w shop.PageRequest) ([]shop.StoredEvent, error) {
 	query, args := eventsQuery(t.dialect, filter, w)
@@ -64,10 +71,10 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query
 	return strings.Join(parts, " UNION ALL ") + order + strconv.Itoa(w.Limit), c.args
 }
 
-// CountEvents counts, for each day, the pets that were created and those that became sold.
+// DailyStats counts, for each day, the pets that were created and those that became sold.
 func (t *tx) DailyStats(after, upTo int64) ([]shop.DayStats, error) {
 	current, previous := fmt.Sprintf(t.dialect.statusIn, "current"), fmt.Sprintf(t.dialect.statusIn, "previous")
-	return all(t, func(scan scanner) (count shop.DayStats, err error) {
+	return all(t, func(scan Scanner) (count shop.DayStats, err error) {
 		var day int64
 		err = scan(&day, &count.Arrivals, &count.Sales)
 		count.Day = fromMicros(day * microsADay)
@@ -93,7 +100,7 @@ func (t *tx) LastEvent() (int64, error) {
 	}
 	undone, err := t.rewinds()
 	if n := len(undone); n > 0 {
-		horizon = max(horizon, undone[n-1].resume)
+		horizon = max(horizon, undone[n-1].Resume)
 	}
 	return max(last, horizon), err
 }
@@ -124,7 +131,7 @@ func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 // follow.
 func (t *tx) removeOldest(table, column string, before, now time.Time) (removed []int64, err error) {
 	type row struct{ id, at int64 }
-	oldest, err := all(t, func(scan scanner) (r row, err error) {
+	oldest, err := all(t, func(scan Scanner) (r row, err error) {
 		err = scan(&r.id, &r.at)
 		return r, err
 	}, "SELECT id, "+column+" FROM "+table+" WHERE "+column+" <= $1 ORDER BY id LIMIT $2", micros(now.Add(time.Minute)), removeAtOnce)

@@ -14,7 +14,7 @@ type keptHeader struct {
 	ETag     string `json:",omitempty"`
 }
 
-func scanKept(scan scanner) (shop.IdempotencyRecord, error) {
+func scanKept(scan Scanner) (shop.IdempotencyRecord, error) {
 	var kept shop.IdempotencyRecord
 	var fingerprint []byte
 	var header string

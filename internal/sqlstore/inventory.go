@@ -7,7 +7,7 @@ func (t *tx) Inventory() (shop.Inventory, error) {
 		status shop.Status
 		n      int64
 	}
-	counts, err := all(t, func(scan scanner) (c count, err error) {
+	counts, err := all(t, func(scan Scanner) (c count, err error) {
 		err = scan(&c.status, &c.n)
 		return c, err
 	}, t.dialect.inventory)

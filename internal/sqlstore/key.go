@@ -10,10 +10,10 @@ import (
 
 const keyColumns = "id, name, scopes, hint, created_at, expires_at, last_used_at"
 
-func scanKey(scan scanner) (shop.Key, error) { return scanKeyWith(scan) }
+func scanKey(scan Scanner) (shop.Key, error) { return scanKeyWith(scan) }
 
 // scanKeyWith scans a key and the columns after it.
-func scanKeyWith(scan scanner, more ...any) (shop.Key, error) {
+func scanKeyWith(scan Scanner, more ...any) (shop.Key, error) {
 	var key shop.Key
 	var scopes string
 	var created int64
@@ -37,7 +37,7 @@ func (t *tx) Keys(w shop.PageRequest) ([]shop.Key, error) {
 }
 
 func (t *tx) Credential(hash shop.SecretHash) (shop.Credential, bool, error) {
-	return one(t, func(scan scanner) (shop.Credential, error) {
+	return one(t, func(scan Scanner) (shop.Credential, error) {
 		var until sql.Null[int64]
 		key, err := scanKeyWith(scan, &until)
 		return shop.Credential{Key: key, Until: fromMicros(until.V)}, err

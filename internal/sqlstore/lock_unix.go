@@ -8,11 +8,10 @@ import (
 	"syscall"
 )
 
-// lock is a file that one process has locked. It is not the database file: closing any descriptor of that
-// would drop the locks that SQLite holds on it.
-type lock struct{ file *os.File }
-
-func lockFile(path string) (*lock, error) {
+// lockFile creates a file and locks it until unlock is called. It is not the database file: closing any
+// descriptor of that would drop the locks that SQLite holds on it. unlock does not remove the file: then two
+// processes could lock two files of the same name.
+func lockFile(path string) (unlock func() error, err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
@@ -24,13 +23,5 @@ func lockFile(path string) (*lock, error) {
 		}
 		return nil, err
 	}
-	return &lock{file}, nil
-}
-
-// release unlocks the file. It does not remove it: then two processes could lock two files of the same name.
-func (l *lock) release() error {
-	if l == nil {
-		return nil
-	}
-	return l.file.Close()
+	return file.Close, nil
 }

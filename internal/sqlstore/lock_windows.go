@@ -5,10 +5,8 @@ import (
 	"syscall"
 )
 
-// lock is a file that one process has opened without sharing.
-type lock struct{ handle syscall.Handle }
-
-func lockFile(path string) (*lock, error) {
+// lockFile opens a file without sharing it, until unlock is called.
+func lockFile(path string) (unlock func() error, err error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {
 		return nil, err
@@ -21,12 +19,5 @@ func lockFile(path string) (*lock, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &lock{handle}, nil
-}
-
-func (l *lock) release() error {
-	if l == nil {
-		return nil
-	}
-	return syscall.CloseHandle(l.handle)
+	return func() error { return syscall.CloseHandle(handle) }, nil
 }

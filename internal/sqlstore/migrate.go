@@ -10,8 +10,8 @@ import (
 //go:embed migrations/sqlite/*.sql migrations/postgres/*.sql
 var migrations embed.FS
 
-// readMigrations returns the migrations of an engine, in order.
-func readMigrations(engine string) (statements []string, err error) {
+// Migrations returns the migrations of an engine, in order.
+func Migrations(engine string) (statements []string, err error) {
 	entries, err := migrations.ReadDir("migrations/" + engine)
 	for _, entry := range entries {
 		content, err := migrations.ReadFile("migrations/" + engine + "/" + entry.Name())
@@ -34,8 +34,8 @@ const applicationID = 0x616e6d6c
 // migrateSQLite brings the schema up to date. It runs all missing migrations in one BEGIN IMMEDIATE
 // transaction, so that any number of processes may start at once. The user_version of the file is the number
 // of migrations that have run.
-func migrateSQLite(ctx context.Context, c *conn) error {
-	migrations, err := readMigrations("sqlite")
+func migrateSQLite(ctx context.Context, c *sqliteConn) error {
+	migrations, err := Migrations(SQLite)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func migrateSQLite(ctx context.Context, c *conn) error {
 }
 
 // applyMigrations runs the migrations after a version and commits.
-func applyMigrations(ctx context.Context, c *conn, version int, migrations []string) error {
+func applyMigrations(ctx context.Context, c *sqliteConn, version int, migrations []string) error {
 	for i, statements := range migrations[min(version, len(migrations)):] {
 		if err := c.script(ctx, statements); err != nil {
 			return fmt.Errorf("migration %d: %w", version+i+1, err)

@@ -12,9 +12,9 @@ import (
 // migratePostgres brings the schema up to date. Nodes may start at the same time: the one that locks the
 // row of schema_version migrates, and the others then find nothing to do. migratePostgres waits up to
 // pgStartTimeout for a server that is starting and for that lock; the migrations themselves have no
-// timeout. If existing is set and there is no store, it fails with errNoStore.
+// timeout. If existing is set and there is no store, it fails with ErrNoStore.
 func migratePostgres(ctx context.Context, p *postgresEngine, existing bool) error {
-	steps, err := readMigrations("postgres")
+	steps, err := Migrations(Postgres)
 	if err != nil {
 		return err
 	}
@@ -28,7 +28,7 @@ func migratePostgres(ctx context.Context, p *postgresEngine, existing bool) erro
 		case err == nil && version > len(steps):
 			return errNewer(version, len(steps))
 		case err == nil && version == 0 && existing:
-			return errNoStore
+			return ErrNoStore
 		case err == nil:
 			err = p.withConn(waitCtx, func(conn *pgx.Conn) error { return migrateOnce(ctx, waitCtx, conn, steps) })
 		}
@@ -59,7 +59,7 @@ func postgresVersion(ctx context.Context, r runner) (version int, err error) {
 	return version, err
 }
 
-var errNoStore = errors.New("there is no store in it")
+var ErrNoStore = errors.New("there is no store in it")
 
 const pgDuplicateTable = "42P07"
 

@@ -65,7 +65,7 @@ func TestOpenReportsALockedSchema(t *testing.T) {
 	}
 	waiting, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
-	steps, err := readMigrations("postgres")
+	steps, err := Migrations(Postgres)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,6 +24,9 @@ func inChunks[T any](list []T, row string, fn func(part []T, places string) erro
 	return nil
 }
 
+// placeholders returns a row of n unnumbered placeholders, such as ($, $).
+func placeholders(n int) string { return "($" + strings.Repeat(", $", n-1) + ")" }
+
 // numbered numbers each $ of a text.
 func numbered(text string) string {
 	var all strings.Builder

@@ -9,7 +9,7 @@ import (
 
 const orderColumns = "id, pet_id, status, reference, created_at, updated_at, hold_expires_at"
 
-func scanOrder(scan scanner) (shop.Order, error) {
+func scanOrder(scan Scanner) (shop.Order, error) {
 	var order shop.Order
 	var reference sql.Null[string]
 	var created, updated int64

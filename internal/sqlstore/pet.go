@@ -9,21 +9,39 @@ import (
 	"animalstore/internal/shop"
 )
 
-const petColumns = "id, name, category_id, coalesce(status, '')"
+// petColumns are the columns that are read, petFields those that are written after the id.
+const (
+	petColumns = "id, name, category_id, coalesce(status, '')"
+	petFields  = "name, name_folded, category_id, status"
+)
 
 // scanPets returns a scan function that reuses its variables for every row: pages of pets are the most
 // frequent query.
-func scanPets() func(scanner) (shop.Pet, error) {
+func scanPets() func(Scanner) (shop.Pet, error) {
 	var pet shop.Pet
 	columns := []any{&pet.ID, &pet.Name, &pet.CategoryID, (*string)(&pet.Status)}
-	return func(scan scanner) (shop.Pet, error) {
+	return func(scan Scanner) (shop.Pet, error) {
 		err := scan(columns...)
 		return pet, err
 	}
 }
 
+// The statements that write petFields.
+var (
+	petFieldCount = strings.Count(petFields, ",") + 1
+	insertPet     = numbered("INSERT INTO pets (" + petFields + ") VALUES " + placeholders(petFieldCount) + " RETURNING " + petColumns)
+	updatePet     = numbered("UPDATE pets SET (" + petFields + ") = " + placeholders(petFieldCount) + " WHERE id = $")
+)
+
+// appendPet appends the values of the id and of petFields.
+func appendPet(args []any, pet shop.Pet) []any {
+	return append(args, pet.ID, pet.Name, shop.Fold(pet.Name), pet.CategoryID, nullable(string(pet.Status)))
+}
+
+func scanPet(scan Scanner) (shop.Pet, error) { return scanPets()(scan) }
+
 func (t *tx) Pet(id int64) (shop.Pet, bool, error) {
-	return one(t, scanPets(), "SELECT "+petColumns+" FROM pets WHERE id = $1", id)
+	return one(t, scanPet, "SELECT "+petColumns+" FROM pets WHERE id = $1", id)
 }
 
 func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
@@ -87,7 +105,7 @@ func statusIs(status shop.Status) string {
 
 // CountPets groups by the columns of an index, in their order, so that it reads only that index.
 func (t *tx) CountPets() ([]shop.PetCount, error) {
-	return all(t, func(scan scanner) (count shop.PetCount, err error) {
+	return all(t, func(scan Scanner) (count shop.PetCount, err error) {
 		err = scan(&count.CategoryID, (*string)(&count.Status), &count.N)
 		return count, err
 	}, "SELECT category_id, coalesce(status, ''), count(*) FROM pets GROUP BY category_id, status")
@@ -98,15 +116,7 @@ func (t *tx) HasPets() (bool, error) {
 	return found, err
 }
 
-func (t *tx) InsertPet(n shop.NewPet) (shop.Pet, error) {
-	pets, err := t.InsertPets([]shop.NewPet{n})
-	if err != nil {
-		return shop.Pet{}, err
-	}
-	return pets[0], nil
-}
-
-func (t *tx) InsertPets(list []shop.NewPet) ([]shop.Pet, error) {
+func (t *tx) InsertPets(list ...shop.NewPet) ([]shop.Pet, error) {
 	t.catalog = true
 	return t.rowWriter().insertPets(list)
 }
@@ -123,8 +133,7 @@ func (t *tx) UpdatePet(before, after shop.Pet) error {
 			return err
 		}
 	}
-	return t.exec("UPDATE pets SET name = $1, name_folded = $2, category_id = $3, status = $4 WHERE id = $5",
-		after.Name, shop.Fold(after.Name), after.CategoryID, nullable(after.Status), after.ID)
+	return t.exec(updatePet, append(appendPet(nil, after)[1:], after.ID)...)
 }
 
 func (t *tx) DeletePet(pet shop.Pet) error {

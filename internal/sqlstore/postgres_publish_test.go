@@ -36,7 +36,7 @@ func readFeed(t *testing.T, store *Store, after int64) (subjects []string, reach
 
 func telling(subject string) func(shop.WriteTx) error {
 	return func(tx shop.WriteTx) error {
-		return tx.InsertEvent(shop.NewEvent{Type: shop.PetUpdated, Subject: subject, Actor: "system", Data: []byte("{}")})
+		return tx.InsertEvents(shop.NewEvent{Type: shop.PetUpdated, Subject: subject, Actor: "system", Data: []byte("{}")})
 	}
 }
 

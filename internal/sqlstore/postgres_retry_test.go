@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -17,14 +18,12 @@ func TestRetriesAfterConflictsRunOneAtATime(t *testing.T) {
 	t.Parallel()
 	const clients, times = 100, 5
 	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{RetryBudget: time.Hour})
-	pets := make([]shop.Pet, clients*times)
+	var pets []shop.Pet
 	err := store.Write(t.Context(), func(tx shop.WriteTx) (err error) {
-		_, err = tx.EnsureCategory(1)
-		for i := range pets {
-			if err == nil {
-				pets[i], err = tx.InsertPet(shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available})
-			}
+		if _, err := tx.EnsureCategories(1); err != nil {
+			return err
 		}
+		pets, err = tx.InsertPets(slices.Repeat([]shop.NewPet{{Name: "Rex", CategoryID: 1, Status: shop.Available}}, clients*times)...)
 		return err
 	})
 	if err != nil {

@@ -15,7 +15,7 @@ func (r pgxRunner) exec(ctx context.Context, query string, args []any) error {
 	return err
 }
 
-func (r pgxRunner) query(ctx context.Context, query string, args []any) (rows, error) {
+func (r pgxRunner) query(ctx context.Context, query string, args []any) (Rows, error) {
 	rows, err := r.conn.Query(ctx, query, args...)
 	if err != nil {
 		return nil, err

@@ -6,19 +6,23 @@ import (
 	"strings"
 )
 
-// rewindSetting is the setting that records rewinds, oldest first, as in "12-48 97-1000000098".
-const rewindSetting = "undone_events"
+// RewindSetting is the setting that records rewinds, oldest first, as in "12-48 97-1000000098".
+const RewindSetting = "undone_events"
 
-// rewind is what a restore did to the event feed: the events after last were published and then undone. The
-// feed resumes after resume, a position that no event ever had.
-type rewind struct{ last, resume int64 }
+// Rewind is what a restore did to the event feed: the events after Last were published and then undone. The
+// feed resumes after Resume, a position that no event ever had.
+type Rewind struct{ Last, Resume int64 }
+
+// Rewinds are all rewinds of a store, oldest first.
+type Rewinds []Rewind
 
 var errBadRewind = errors.New("invalid range of undone events")
 
-func parseRewinds(text string) (list []rewind, err error) {
+// ParseRewinds parses the text of String.
+func ParseRewinds(text string) (list Rewinds, err error) {
 	for part := range strings.FieldsSeq(text) {
-		var r rewind
-		if n, err := fmt.Sscanf(part, "%d-%d", &r.last, &r.resume); n != 2 || err != nil || r.last < 0 || r.resume <= r.last {
+		var r Rewind
+		if n, err := fmt.Sscanf(part, "%d-%d", &r.Last, &r.Resume); n != 2 || err != nil || r.Last < 0 || r.Resume <= r.Last {
 			return nil, fmt.Errorf("%w: %q", errBadRewind, part)
 		}
 		list = append(list, r)
@@ -26,31 +30,32 @@ func parseRewinds(text string) (list []rewind, err error) {
 	return list, nil
 }
 
-func formatRewinds(list []rewind) string {
+// String returns the value of the setting.
+func (list Rewinds) String() string {
 	texts := make([]string, len(list))
 	for i, r := range list {
-		texts[i] = fmt.Sprintf("%d-%d", r.last, r.resume)
+		texts[i] = fmt.Sprintf("%d-%d", r.Last, r.Resume)
 	}
 	return strings.Join(texts, " ")
 }
 
-// addRewind adds a rewind, which replaces those that began at the same position or later.
-func addRewind(list []rewind, r rewind) []rewind {
-	var stay []rewind
+// Add returns the list with another rewind, which replaces those that began at the same position or later.
+func (list Rewinds) Add(r Rewind) Rewinds {
+	var stay Rewinds
 	for _, before := range list {
-		if before.last < r.last {
+		if before.Last < r.Last {
 			stay = append(stay, before)
 		}
 	}
 	return append(stay, r)
 }
 
-// resumeAfter returns the position at which a reader resumes whose position was undone, or 0 for a position
+// ResumeAfter returns the position at which a reader resumes whose position was undone, or 0 for a position
 // that stands.
-func resumeAfter(list []rewind, position int64) int64 {
+func (list Rewinds) ResumeAfter(position int64) int64 {
 	for _, r := range list {
-		if r.last < position && position < r.resume {
-			return r.resume
+		if r.Last < position && position < r.Resume {
+			return r.Resume
 		}
 	}
 	return 0
@@ -60,13 +65,13 @@ func resumeAfter(list []rewind, position int64) int64 {
 // one that stands.
 func (t *tx) ResumePosition(position int64) (int64, error) {
 	list, err := t.rewinds()
-	return resumeAfter(list, position), err
+	return list.ResumeAfter(position), err
 }
 
-func (t *tx) rewinds() ([]rewind, error) {
-	text, _, err := one(t, scanValue[string], "SELECT value FROM settings WHERE name = '"+rewindSetting+"'")
+func (t *tx) rewinds() (Rewinds, error) {
+	text, _, err := one(t, scanValue[string], "SELECT value FROM settings WHERE name = '"+RewindSetting+"'")
 	if err != nil {
 		return nil, err
 	}
-	return parseRewinds(text)
+	return ParseRewinds(text)
 }

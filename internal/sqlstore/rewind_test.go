@@ -1,10 +1,12 @@
 package sqlstore
 
 import (
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 )
 
@@ -13,21 +15,21 @@ func TestLaterRewindReplacesTheOnesItCovers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		before string
-		add    rewind
+		add    Rewind
 		want   string
 	}{
-		{"", rewind{0, 5}, "0-5"},
-		{"", rewind{12, 48}, "12-48"},
-		{"12-48", rewind{97, 1_000_000_098}, "12-48 97-1000000098"},
-		{"12-48", rewind{12, 60}, "12-60"},
-		{"12-48 50-60", rewind{49, 70}, "12-48 49-70"},
-		{"12-48 50-60", rewind{3, 70}, "3-70"},
+		{"", Rewind{0, 5}, "0-5"},
+		{"", Rewind{12, 48}, "12-48"},
+		{"12-48", Rewind{97, 1_000_000_098}, "12-48 97-1000000098"},
+		{"12-48", Rewind{12, 60}, "12-60"},
+		{"12-48 50-60", Rewind{49, 70}, "12-48 49-70"},
+		{"12-48 50-60", Rewind{3, 70}, "3-70"},
 	} {
-		list, err := parseRewinds(c.before)
+		list, err := ParseRewinds(c.before)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := formatRewinds(addRewind(list, c.add)); got != c.want {
+		if got := list.Add(c.add).String(); got != c.want {
 			t.Errorf("%q and %v: got %q, want %q", c.before, c.add, got, c.want)
 		}
 	}
@@ -35,13 +37,16 @@ func TestLaterRewindReplacesTheOnesItCovers(t *testing.T) {
 
 func TestReaderResumesAfterARewind(t *testing.T) {
 	t.Parallel()
-	for name, engine := range copyEngines {
+	for name, database := range map[string]func(t *testing.T) string{
+		"file":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db") },
+		"server": func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) },
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			database := engine(t)
+			store := open(t, database(t), Options{})
 			places := func() map[int64]int64 {
 				got := map[int64]int64{}
-				with(t, database, func(tx shop.WriteTx) error {
+				err := store.Read(t.Context(), func(tx shop.ReadTx) error {
 					for _, place := range []int64{0, 12, 13, 47, 48, 49, 97, 98, 1097, 1098, 1099} {
 						goOn, err := tx.ResumePosition(place)
 						if err != nil {
@@ -55,12 +60,18 @@ func TestReaderResumesAfterARewind(t *testing.T) {
 					got[-1] = last
 					return err
 				})
+				if err != nil {
+					t.Fatal(err)
+				}
 				return got
 			}
 			if diff := cmp.Diff(map[int64]int64{-1: 0}, places()); diff != "" {
 				t.Errorf("a new store:\n%s", diff)
 			}
-			execOn(t, database, "INSERT INTO settings (name, value) VALUES ('undone_events', '12-48 97-1098')")
+			err := store.Write(t.Context(), func(w shop.WriteTx) error { return w.(*tx).set(RewindSetting, "12-48 97-1098") })
+			if err != nil {
+				t.Fatal(err)
+			}
 			if diff := cmp.Diff(map[int64]int64{-1: 1098, 13: 48, 47: 48, 98: 1098, 1097: 1098}, places()); diff != "" {
 				t.Error(diff)
 			}

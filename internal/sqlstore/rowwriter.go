@@ -53,15 +53,15 @@ func (w directWriter) insertPets(list []shop.NewPet) ([]shop.Pet, error) {
 	slices.Sort(ids)
 	pets := make([]shop.Pet, len(list))
 	for i, n := range list {
-		pets[i] = shop.Pet{ID: ids[i], Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}
+		pets[i] = n.WithID(ids[i])
 		counts[n.Status]++
 	}
-	err = inChunks(pets, "($, $, $, $, $)", func(part []shop.Pet, places string) error {
-		args := make([]any, 0, 5*len(part))
+	err = inChunks(pets, placeholders(1+petFieldCount), func(part []shop.Pet, places string) error {
+		var args []any
 		for _, pet := range part {
-			args = append(args, pet.ID, pet.Name, shop.Fold(pet.Name), pet.CategoryID, nullable(pet.Status))
+			args = appendPet(args, pet)
 		}
-		return w.tx.exec("INSERT INTO pets (id, name, name_folded, category_id, status) VALUES "+places, args...)
+		return w.tx.exec("INSERT INTO pets (id, "+petFields+") VALUES "+places, args...)
 	})
 	for status, n := range counts {
 		if err == nil {
@@ -72,9 +72,7 @@ func (w directWriter) insertPets(list []shop.NewPet) ([]shop.Pet, error) {
 }
 
 func (w directWriter) insertPet(n shop.NewPet) ([]shop.Pet, error) {
-	pets, err := all(w.tx, scanPets(),
-		"INSERT INTO pets (name, name_folded, category_id, status) VALUES ($1, $2, $3, $4) RETURNING "+petColumns,
-		n.Name, shop.Fold(n.Name), n.CategoryID, nullable(n.Status))
+	pets, err := all(w.tx, scanPet, insertPet, appendPet(nil, n.WithID(0))[1:]...)
 	if err != nil {
 		return nil, err
 	}
@@ -82,20 +80,20 @@ func (w directWriter) insertPet(n shop.NewPet) ([]shop.Pet, error) {
 }
 
 func (w directWriter) insertEvents(events []shop.NewEvent) error {
-	row, at := "($, $, $, $, "+w.tx.dialect.time+")", []any{}
+	row, at := "("+w.tx.dialect.time+", $, $, $, $)", []any{}
 	if w.tx.dialect.time == "" {
 		now, err := w.tx.Now()
 		if err != nil {
 			return err
 		}
-		row, at = "($, $, $, $, $)", []any{micros(now)}
+		row, at = placeholders(5), []any{micros(now)}
 	}
 	return inChunks(events, row, func(part []shop.NewEvent, places string) error {
-		args := make([]any, 0, 5*len(part))
+		var args []any
 		for _, e := range part {
-			args = append(append(args, e.Type, e.Subject, e.Actor, string(e.Data)), at...)
+			args = appendEvent(append(args, at...), e)
 		}
-		return w.tx.exec("INSERT INTO "+w.tx.dialect.inbox+" (type, subject, actor, data, at) VALUES "+places, args...)
+		return w.tx.exec("INSERT INTO "+w.tx.dialect.inbox+" ("+newEventColumns+") VALUES "+places, args...)
 	})
 }
 

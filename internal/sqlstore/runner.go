@@ -8,29 +8,22 @@ import (
 // runner executes statements on one connection, in the transaction that is open there.
 type runner interface {
 	exec(ctx context.Context, query string, args []any) error
-	query(ctx context.Context, query string, args []any) (rows, error)
+	query(ctx context.Context, query string, args []any) (Rows, error)
 }
 
-// rows are the rows of a query, one after the other. The statement ends with Close.
-type rows interface {
+// Rows are the rows of a query, one after the other. The statement ends with Close.
+type Rows interface {
 	Next() bool
 	Scan(columns ...any) error
 	Err() error
 	Close() error
 }
 
-// session is a connection that a copy, a check, a backup or a restore has for itself. Closing it rolls back
-// its transaction.
-type session interface {
-	runner
-	close()
-}
-
-// scanner reads the columns of the current row.
-type scanner func(columns ...any) error
+// Scanner reads the columns of the current row.
+type Scanner func(columns ...any) error
 
 // eachRow calls fn for every row of a query.
-func eachRow(ctx context.Context, r runner, query string, fn func(scanner) error) error {
+func eachRow(ctx context.Context, r runner, query string, fn func(Scanner) error) error {
 	rows, err := r.query(ctx, query, nil)
 	if err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-func scanSession(scan scanner) (shop.Session, error) {
+func scanSession(scan Scanner) (shop.Session, error) {
 	var session shop.Session
 	var secret []byte
 	var ends int64

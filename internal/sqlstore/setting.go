@@ -20,7 +20,8 @@ func (t *tx) SetDemo() error { return t.set("demo", "filled") }
 
 // set inserts or replaces a setting.
 func (t *tx) set(name, value string) error {
-	return t.exec(setSetting, name, value)
+	return t.exec(SetSetting, name, value)
 }
 
-const setSetting = "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+// SetSetting inserts or replaces the setting $1 with the value $2.
+const SetSetting = "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value"

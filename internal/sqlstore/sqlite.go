@@ -16,8 +16,8 @@ import (
 // sqliteEngine is one SQLite file in WAL mode: one connection that writes, and a pool of connections that
 // read beside it.
 type sqliteEngine struct {
-	lock       *lock
-	readers    chan *conn
+	unlock     func() error // nil: other processes may write
+	readers    chan *sqliteConn
 	writer     *writer
 	closing    sync.Once
 	closed     chan struct{}
@@ -39,8 +39,8 @@ func openSQLite(
 	}
 	s := &sqliteEngine{dialect: sqliteDialect(o.Now), metrics: m, afterWrite: afterWrite, closed: make(chan struct{})}
 	if o.Exclusive {
-		if s.lock, err = lockFile(path + ".lock"); err != nil {
-			return nil, fmt.Errorf("cannot lock the database %s: %w", path, err)
+		if s.unlock, err = Lock(path); err != nil {
+			return nil, err
 		}
 	}
 	if err := s.openWithRetry(ctx, path, o); err != nil {
@@ -69,7 +69,7 @@ func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err er
 	if s.file, err = statOpened(path); err != nil {
 		return err
 	}
-	s.readers = make(chan *conn, max(4, 2*runtime.GOMAXPROCS(0)))
+	s.readers = make(chan *sqliteConn, max(4, 2*runtime.GOMAXPROCS(0)))
 	for range cap(s.readers) {
 		s.readers <- storeConn(path, o)
 	}
@@ -86,7 +86,7 @@ func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err er
 // prepareSchema brings the schema of a file up to date. It first looks at the file without our settings:
 // journal_mode would change the database of another program.
 func prepareSchema(ctx context.Context, path string, o Options) error {
-	plain := newConn(fileURI(path), lockTimeout(o))
+	plain := newSQLiteConn(fileURI(path), lockTimeout(o))
 	_, err := schemaVersion(ctx, plain)
 	plain.close()
 	if err != nil {
@@ -105,8 +105,8 @@ func prepareSchema(ctx context.Context, path string, o Options) error {
 
 // connectAll opens all connections at the start: later, clients may have used up the file descriptors of the
 // process.
-func (s *sqliteEngine) connectAll(ctx context.Context, writing *conn) error {
-	all := []*conn{writing}
+func (s *sqliteEngine) connectAll(ctx context.Context, writing *sqliteConn) error {
+	all := []*sqliteConn{writing}
 	for range cap(s.readers) {
 		c := <-s.readers
 		all = append(all, c)
@@ -133,7 +133,9 @@ func (s *sqliteEngine) close() (err error) {
 				(<-s.readers).close()
 			}
 		}
-		err = s.lock.release()
+		if s.unlock != nil {
+			err = s.unlock()
+		}
 	})
 	return err
 }
@@ -142,7 +144,7 @@ func (s *sqliteEngine) read(ctx context.Context, fn func(*tx) error) error {
 	if err := s.file.check(); err != nil {
 		return err
 	}
-	var c *conn
+	var c *sqliteConn
 	select {
 	case c = <-s.readers:
 	case <-s.closed:
@@ -170,6 +172,15 @@ func (s *sqliteEngine) publish(context.Context) error { return nil }
 
 // listen reports nothing: SQLite has no notifications. The service polls for writes of other processes.
 func (s *sqliteEngine) listen(context.Context, func()) {}
+
+// IsDamaged reports whether an error means that a SQLite file is damaged, or not a database at all.
+func IsDamaged(err error) bool {
+	code := primaryCode(err)
+	return code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB
+}
+
+// IsBusy reports whether an error means that another connection has locked a SQLite file.
+func IsBusy(err error) bool { return primaryCode(err) == sqlite.ResultBusy }
 
 // primaryCode returns SQLite's primary result code; ResultError for an error that is not SQLite's.
 func primaryCode(err error) sqlite.ResultCode { return sqlite.ErrCode(err).ToPrimary() }

@@ -11,9 +11,9 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// conn is a SQLite connection with its prepared statements. One goroutine uses it at a time. Its first
+// sqliteConn is a SQLite connection with its prepared statements. One goroutine uses it at a time. Its first
 // statement opens it, and so does the first statement after close.
-type conn struct {
+type sqliteConn struct {
 	uri        string
 	pragmas    []pragma
 	open       *sqlite.Conn
@@ -24,14 +24,14 @@ type conn struct {
 // pragma is a setting of a connection, with its value as SQLite reports it.
 type pragma struct{ name, value string }
 
-// newConn returns a connection that waits for locks of other connections for at most wait. Without that, the
+// newSQLiteConn returns a connection that waits for locks of other connections for at most wait. Without that, the
 // library would wait for ever.
-func newConn(uri string, wait time.Duration, pragmas ...pragma) *conn {
+func newSQLiteConn(uri string, wait time.Duration, pragmas ...pragma) *sqliteConn {
 	timeout := pragma{"busy_timeout", strconv.FormatInt(wait.Milliseconds(), 10)} // first: the others may have to wait
-	return &conn{uri: uri, pragmas: append([]pragma{timeout}, pragmas...), statements: map[string]*statement{}}
+	return &sqliteConn{uri: uri, pragmas: append([]pragma{timeout}, pragmas...), statements: map[string]*statement{}}
 }
 
-func (c *conn) connect() (err error) {
+func (c *sqliteConn) connect() (err error) {
 	if c.open != nil {
 		return nil
 	}
@@ -50,7 +50,7 @@ func (c *conn) connect() (err error) {
 }
 
 // set applies a pragma and reads it back: SQLite ignores what it does not know or cannot do.
-func (c *conn) set(p pragma) error {
+func (c *sqliteConn) set(p pragma) error {
 	got := ""
 	keep := &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error { got = s.ColumnText(0); return nil }}
 	for _, statement := range []string{"PRAGMA " + p.name + " = " + p.value, "PRAGMA " + p.name} {
@@ -65,7 +65,7 @@ func (c *conn) set(p pragma) error {
 }
 
 // exec executes one statement. It is interrupted when the context ends.
-func (c *conn) exec(ctx context.Context, query string, args []any) error {
+func (c *sqliteConn) exec(ctx context.Context, query string, args []any) error {
 	prepared, err := c.bound(ctx, query, args)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (c *conn) exec(ctx context.Context, query string, args []any) error {
 }
 
 // script executes the statements of a text.
-func (c *conn) script(ctx context.Context, text string) error {
+func (c *sqliteConn) script(ctx context.Context, text string) error {
 	if err := c.connect(); err != nil {
 		return err
 	}
@@ -84,7 +84,7 @@ func (c *conn) script(ctx context.Context, text string) error {
 }
 
 // query starts a query. It is interrupted when the context ends before its rows are closed.
-func (c *conn) query(ctx context.Context, query string, args []any) (rows, error) {
+func (c *sqliteConn) query(ctx context.Context, query string, args []any) (Rows, error) {
 	prepared, err := c.bound(ctx, query, args)
 	if err != nil {
 		return nil, err
@@ -94,7 +94,7 @@ func (c *conn) query(ctx context.Context, query string, args []any) (rows, error
 
 // armInterrupt gives the connection a fresh channel to be interrupted by. After the old one was closed, every
 // statement fails until then, also ROLLBACK.
-func (c *conn) armInterrupt() {
+func (c *sqliteConn) armInterrupt() {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.open.SetInterrupt(ctx.Done())
 	c.interrupt = cancel
@@ -102,7 +102,7 @@ func (c *conn) armInterrupt() {
 
 // interruptOn makes the running statement fail when the context ends, until stop is called. After that, a
 // late interrupt of this context finds a channel that the connection no longer uses.
-func (c *conn) interruptOn(ctx context.Context) (stop func()) {
+func (c *sqliteConn) interruptOn(ctx context.Context) (stop func()) {
 	if ctx.Done() == nil {
 		return func() {}
 	}
@@ -123,17 +123,17 @@ func interrupted(ctx context.Context, err error) error {
 }
 
 // inTransaction reports whether a transaction is open: some errors end it.
-func (c *conn) inTransaction() bool { return !c.open.AutocommitEnabled() }
+func (c *sqliteConn) inTransaction() bool { return !c.open.AutocommitEnabled() }
 
 // rollback ends the transaction. It closes a connection that cannot even do that.
-func (c *conn) rollback() {
+func (c *sqliteConn) rollback() {
 	if err := c.exec(context.Background(), "ROLLBACK", nil); err != nil {
 		c.close()
 	}
 }
 
 // close closes the connection, which rolls back an open transaction.
-func (c *conn) close() {
+func (c *sqliteConn) close() {
 	if c.open == nil {
 		return
 	}
@@ -141,18 +141,4 @@ func (c *conn) close() {
 	c.open.Close()
 	c.interrupt()
 	c.open = nil
-}
-
-// checkpointFrames is the length of the WAL, in frames, at which it is moved to the database: SQLite's own
-// default.
-const checkpointFrames = 1000
-
-// checkpoint moves the frames of a long WAL to the database. Where readers still need older pages it moves
-// what it can, and the next checkpoint the rest. An error is ignored: the commits are durable in the WAL.
-func (c *conn) checkpoint() {
-	var busy, frames, checkpointed int64
-	_, err := firstRow(context.Background(), c, "PRAGMA wal_checkpoint(NOOP)", &busy, &frames, &checkpointed)
-	if err == nil && frames >= checkpointFrames {
-		c.exec(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)", nil)
-	}
 }

@@ -13,9 +13,9 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-func newFileConn(t *testing.T, wait time.Duration, pragmas ...pragma) *conn {
+func newFileConn(t *testing.T, wait time.Duration, pragmas ...pragma) *sqliteConn {
 	t.Helper()
-	c := newConn(fileURI(filepath.Join(t.TempDir(), "test.db")), wait, pragmas...)
+	c := newSQLiteConn(fileURI(filepath.Join(t.TempDir(), "test.db")), wait, pragmas...)
 	t.Cleanup(c.close)
 	return c
 }
@@ -103,7 +103,7 @@ func TestPragmaThatDoesNotHoldIsRefused(t *testing.T) {
 			t.Errorf("%v: %v", p, err)
 		}
 	}
-	memory := newConn(":memory:", 0, pragma{"journal_mode", "wal"})
+	memory := newSQLiteConn(":memory:", 0, pragma{"journal_mode", "wal"})
 	defer memory.close()
 	if err := memory.exec(t.Context(), "SELECT 1", nil); err == nil || !strings.Contains(err.Error(), `its journal mode is "memory"`) {
 		t.Errorf("WAL in memory: %v", err)
@@ -113,7 +113,7 @@ func TestPragmaThatDoesNotHoldIsRefused(t *testing.T) {
 func TestConnectionWaitsForALockOnlyForItsTimeout(t *testing.T) {
 	t.Parallel()
 	first := newFileConn(t, time.Second)
-	second := newConn(first.uri, 20*time.Millisecond)
+	second := newSQLiteConn(first.uri, 20*time.Millisecond)
 	defer second.close()
 	if err := first.exec(t.Context(), "BEGIN IMMEDIATE", nil); err != nil {
 		t.Fatal(err)
@@ -144,7 +144,7 @@ func TestContextInterruptsAStatement(t *testing.T) {
 			case "exec":
 				err = c.exec(ctx, endless, []any{0})
 			case "query":
-				err = eachRow(ctx, c, strings.Replace(endless, "$1", "2", 1), func(scanner) error { return nil })
+				err = eachRow(ctx, c, strings.Replace(endless, "$1", "2", 1), func(Scanner) error { return nil })
 			case "script":
 				err = c.script(ctx, "SELECT 1; "+strings.Replace(endless, "$1", "0", 1))
 			}
@@ -204,7 +204,7 @@ func TestConnectionIsUsableAfterAnError(t *testing.T) {
 			t.Errorf("%q: %v, then %v", name, err, again)
 		}
 	}
-	missing := newConn(fileURI(filepath.Join(t.TempDir(), "nowhere", "a.db")), time.Second)
+	missing := newSQLiteConn(fileURI(filepath.Join(t.TempDir(), "nowhere", "a.db")), time.Second)
 	if err := missing.exec(t.Context(), "SELECT 1", nil); primaryCode(err) != sqlite.ResultCantOpen {
 		t.Errorf("no folder: %v", err)
 	}

@@ -40,6 +40,28 @@ func resolveFile(path string, existing bool) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
+// Lock locks the file of a store against services, as Open does with Options.Exclusive.
+func Lock(path string) (unlock func() error, err error) {
+	unlock, err = lockFile(path + ".lock")
+	if err != nil {
+		return nil, fmt.Errorf("cannot lock the database %s: %w", path, err)
+	}
+	return unlock, nil
+}
+
+// IsIntact reports whether SQLite finds no damage in a file. It opens the file read-only, since a recovery
+// would change the evidence.
+func IsIntact(ctx context.Context, path string) (bool, error) {
+	c := newSQLiteConn(fileURI(path, "mode=ro"), lockTimeout(Options{}))
+	defer c.close()
+	var verdict string
+	_, err := firstRow(ctx, c, "PRAGMA quick_check(1)", &verdict)
+	if IsDamaged(err) {
+		return false, nil
+	}
+	return verdict == "ok", err
+}
+
 // lockTimeout is how long a connection waits for a lock of another process. SQLite's locks are not fair: a
 // command beside a busy service may have to wait for long, while the service must not keep its clients
 // waiting.
@@ -51,13 +73,13 @@ func lockTimeout(o Options) time.Duration {
 }
 
 // storeConn returns a connection to a store.
-func storeConn(path string, o Options, more ...pragma) *conn {
+func storeConn(path string, o Options, more ...pragma) *sqliteConn {
 	pragmas := []pragma{
 		{"journal_mode", "wal"},
 		{"synchronous", "2"}, // FULL: a commit survives a power cut
 		{"foreign_keys", "1"},
 	}
-	return newConn(fileURI(path), lockTimeout(o), append(pragmas, more...)...)
+	return newSQLiteConn(fileURI(path), lockTimeout(o), append(pragmas, more...)...)
 }
 
 // noAutocheckpoint is set for the writer, which checkpoints after its members have returned. SQLite's own
@@ -73,7 +95,7 @@ func fileURI(path string, parameters ...string) string {
 
 // checkWritable returns an error for a database that is read-only. BEGIN IMMEDIATE succeeds there: only a
 // statement that would write fails.
-func checkWritable(ctx context.Context, c *conn) error {
+func checkWritable(ctx context.Context, c *sqliteConn) error {
 	if err := execAll(ctx, c, "BEGIN IMMEDIATE", "DELETE FROM settings WHERE name = ''", "ROLLBACK"); err != nil {
 		return fmt.Errorf("it cannot be written: %w", err)
 	}

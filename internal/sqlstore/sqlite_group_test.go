@@ -34,15 +34,15 @@ func totals(t *testing.T, store *Store) (counted, pets, events int64) {
 // addPetWithEvent inserts a pet and its event, as the shop does.
 func addPetWithEvent(name string, ids *[]int64) func(shop.WriteTx) error {
 	return func(tx shop.WriteTx) error {
-		if _, err := tx.EnsureCategory(1); err != nil {
+		if _, err := tx.EnsureCategories(1); err != nil {
 			return err
 		}
-		pet, err := tx.InsertPet(shop.NewPet{Name: name, CategoryID: 1, Status: shop.Available})
+		pets, err := tx.InsertPets(shop.NewPet{Name: name, CategoryID: 1, Status: shop.Available})
 		if err != nil {
 			return err
 		}
-		*ids = append(*ids, pet.ID)
-		return tx.InsertEvent(shop.NewEvent{Type: shop.PetCreated, Subject: fmt.Sprintf("pets/%d", pet.ID), Actor: "test", Data: []byte("{}")})
+		*ids = append(*ids, pets[0].ID)
+		return tx.InsertEvents(shop.NewEvent{Type: shop.PetCreated, Subject: fmt.Sprintf("pets/%d", pets[0].ID), Actor: "test", Data: []byte("{}")})
 	}
 }
 
@@ -98,27 +98,27 @@ func TestGroupKnowsItsCategories(t *testing.T) {
 	var ids []int64
 	errs := together(t, store,
 		func(tx shop.WriteTx) error {
-			created, err := tx.EnsureCategory(7)
+			created, err := tx.EnsureCategories(7)
 			return errors.Join(err, fmt.Errorf("created %v, and failed", created))
 		},
 		func(tx shop.WriteTx) error { // the failed member has left nothing
-			_, err := tx.InsertPet(shop.NewPet{Name: "orphan", CategoryID: 7})
+			_, err := tx.InsertPets(shop.NewPet{Name: "orphan", CategoryID: 7})
 			return err
 		},
 		func(tx shop.WriteTx) error {
-			if created, err := tx.EnsureCategory(7); err != nil || !created {
+			if created, err := tx.EnsureCategories(7); err != nil || len(created) != 1 {
 				return fmt.Errorf("created %v, %v", created, err)
 			}
 			return nil
 		},
 		func(tx shop.WriteTx) error {
-			if created, err := tx.EnsureCategory(7); err != nil || created {
+			if created, err := tx.EnsureCategories(7); err != nil || len(created) != 0 {
 				return fmt.Errorf("created %v again, %v", created, err)
 			}
 			return tx.DeleteCategory(shop.Category{ID: 7})
 		},
 		func(tx shop.WriteTx) error {
-			_, err := tx.InsertPet(shop.NewPet{Name: "orphan", CategoryID: 7})
+			_, err := tx.InsertPets(shop.NewPet{Name: "orphan", CategoryID: 7})
 			return err
 		},
 		addPetWithEvent("A", &ids))
@@ -161,7 +161,7 @@ func TestGroupSeesWritesOfOtherProcesses(t *testing.T) {
 		t.Errorf("the ids are %s", got)
 	}
 	err := store.Write(t.Context(), func(tx shop.WriteTx) error {
-		_, err := tx.InsertPet(shop.NewPet{Name: "orphan", CategoryID: 1})
+		_, err := tx.InsertPets(shop.NewPet{Name: "orphan", CategoryID: 1})
 		return err
 	})
 	if err == nil {

@@ -46,7 +46,7 @@ func (w *memberWriter) insertPets(list []shop.NewPet) ([]shop.Pet, error) {
 		if err != nil {
 			return nil, w.tx.fail(err)
 		}
-		pets[i] = shop.Pet{ID: id, Name: n.Name, CategoryID: n.CategoryID, Status: n.Status}
+		pets[i] = n.WithID(id)
 		w.group.current.pets = append(w.group.current.pets, pets[i])
 		w.group.current.addInventory(n.Status, +1)
 	}

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
 	"fmt"
 	"reflect"
 
@@ -48,40 +49,25 @@ func (r *sqliteRows) Scan(columns ...any) error {
 }
 
 func (r *sqliteRows) assign(to any, column int) error {
-	kind := r.stmt.ColumnType(column)
 	switch to := to.(type) {
-	case *int64:
-		if kind == sqlite.TypeInteger {
-			*to = r.stmt.ColumnInt64(column)
-			return nil
-		}
-	case *string:
-		if kind == sqlite.TypeText {
-			*to = r.stmt.ColumnText(column)
-			return nil
-		}
-	case *[]byte:
-		if kind == sqlite.TypeBlob {
-			*to = r.bytes(column)
-			return nil
-		}
 	case *any:
 		*to = r.value(column)
 		return nil
-	case interface{ Scan(any) error }: // a nullable column
+	case sql.Scanner: // a nullable column
 		return to.Scan(r.value(column))
-	default: // a type whose kind is an integer or a string
-		into := reflect.ValueOf(to).Elem()
-		switch {
-		case kind == sqlite.TypeText && into.Kind() == reflect.String:
-			into.SetString(r.stmt.ColumnText(column))
-			return nil
-		case kind == sqlite.TypeInteger && into.CanInt() && !into.OverflowInt(r.stmt.ColumnInt64(column)):
-			into.SetInt(r.stmt.ColumnInt64(column))
-			return nil
-		}
 	}
-	return fmt.Errorf("a %T cannot be read into a %T", r.value(column), to)
+	into := reflect.ValueOf(to).Elem()
+	switch kind := r.stmt.ColumnType(column); {
+	case kind == sqlite.TypeInteger && into.CanInt() && !into.OverflowInt(r.stmt.ColumnInt64(column)):
+		into.SetInt(r.stmt.ColumnInt64(column))
+	case kind == sqlite.TypeText && into.Kind() == reflect.String:
+		into.SetString(r.stmt.ColumnText(column))
+	case kind == sqlite.TypeBlob && into.Type() == reflect.TypeFor[[]byte]():
+		into.SetBytes(r.bytes(column))
+	default:
+		return fmt.Errorf("a %T cannot be read into a %T", r.value(column), to)
+	}
+	return nil
 }
 
 // value returns the value of a column, whatever its type.

@@ -22,7 +22,7 @@ type statement struct {
 }
 
 // prepare returns the statement of a query, which it keeps for the next time.
-func (c *conn) prepare(query string) (*statement, error) {
+func (c *sqliteConn) prepare(query string) (*statement, error) {
 	if prepared, ok := c.statements[query]; ok {
 		return prepared, nil
 	}
@@ -53,7 +53,7 @@ func (c *conn) prepare(query string) (*statement, error) {
 }
 
 // bound returns a statement with its values.
-func (c *conn) bound(ctx context.Context, query string, args []any) (*statement, error) {
+func (c *sqliteConn) bound(ctx context.Context, query string, args []any) (*statement, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (s *statement) run() error {
 	}
 }
 
-func (c *conn) finalize() {
+func (c *sqliteConn) finalize() {
 	for _, prepared := range c.statements {
 		prepared.Finalize()
 	}

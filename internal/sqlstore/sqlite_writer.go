@@ -19,13 +19,13 @@ const maxGroup = 256
 // after the commit, even when it failed: its error may depend on rows of members before it, which are not
 // durable until then.
 type writer struct {
-	conn          *conn
+	conn          *sqliteConn
 	file          *openedFile
 	dialect       *dialect
 	metrics       *metrics
 	afterWrite    func(changes effects, committed bool) // called once for each group, before its members return
-	insertPets    inserter[shop.Pet]
-	insertEvents  inserter[queuedEvent]
+	insertPets    *inserter[shop.Pet]
+	insertEvents  *inserter[queuedEvent]
 	recentWriters int // how many writes were running or waiting at once lately
 	queue         chan *member
 	stopped       chan struct{} // closed when the last accepted write has returned
@@ -43,7 +43,7 @@ type member struct {
 	done  chan struct{} // closed when err and panic are final
 }
 
-func startWriter(c *conn, f *openedFile, d *dialect, m *metrics, afterWrite func(changes effects, committed bool)) *writer {
+func startWriter(c *sqliteConn, f *openedFile, d *dialect, m *metrics, afterWrite func(changes effects, committed bool)) *writer {
 	w := &writer{
 		conn: c, file: f, dialect: d, metrics: m, afterWrite: afterWrite, queue: make(chan *member, maxGroup), stopped: make(chan struct{}),
 		insertPets: petInserter(), insertEvents: eventInserter(),
@@ -135,7 +135,7 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 	w.afterWrite(g.changes, err == nil)
 	finish(members, err)
 	if err == nil {
-		w.conn.checkpoint() // after the members have returned
+		w.checkpoint() // after the members have returned
 	}
 	return nil
 }
@@ -169,5 +169,19 @@ func finish(group []*member, err error) {
 			m.err = err
 		}
 		close(m.done)
+	}
+}
+
+// checkpointFrames is the length of the WAL, in frames, at which it is moved to the database: SQLite's own
+// default.
+const checkpointFrames = 1000
+
+// checkpoint moves the frames of a long WAL to the database. Where readers still need older pages it moves
+// what it can, and the next checkpoint the rest. An error is ignored: the commits are durable in the WAL.
+func (w *writer) checkpoint() {
+	var busy, frames, checkpointed int64
+	_, err := firstRow(context.Background(), w.conn, "PRAGMA wal_checkpoint(NOOP)", &busy, &frames, &checkpointed)
+	if err == nil && frames >= checkpointFrames {
+		w.conn.exec(context.Background(), "PRAGMA wal_checkpoint(PASSIVE)", nil)
 	}
 }

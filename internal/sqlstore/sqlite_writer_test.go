@@ -47,10 +47,10 @@ func together(t *testing.T, store *Store, writes ...func(shop.WriteTx) error) []
 
 func adding(name string) func(shop.WriteTx) error {
 	return func(tx shop.WriteTx) error {
-		if _, err := tx.EnsureCategory(1); err != nil {
+		if _, err := tx.EnsureCategories(1); err != nil {
 			return err
 		}
-		_, err := tx.InsertPet(shop.NewPet{Name: name, CategoryID: 1})
+		_, err := tx.InsertPets(shop.NewPet{Name: name, CategoryID: 1})
 		return err
 	}
 }
@@ -98,7 +98,7 @@ func TestFailedMemberUndoesOnlyItself(t *testing.T) {
 		func(tx shop.WriteTx) error { return errors.Join(adding("B")(tx), onPurpose) },
 		adding("C"),
 		func(tx shop.WriteTx) error { // breaks a constraint
-			_, err := tx.InsertPet(shop.NewPet{Name: "D", CategoryID: 404})
+			_, err := tx.InsertPets(shop.NewPet{Name: "D", CategoryID: 404})
 			return err
 		},
 		adding("E"))

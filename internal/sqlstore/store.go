@@ -1,6 +1,8 @@
 // Package sqlstore implements shop.Store in SQL: in a SQLite file, or on a PostgreSQL server that several
-// nodes share. No other package contains SQL. Queries are written once for both engines; dialect.go has the
-// differences.
+// nodes share. Queries are written once for both engines; dialect.go has the differences.
+//
+// Only storeadmin contains SQL besides it, for tools that work on a whole store. They use a Conn, and the
+// descriptions of rows in table.go.
 package sqlstore
 
 import (

@@ -55,11 +55,11 @@ func addPets(t *testing.T, store *Store, n int) {
 	t.Helper()
 	err := store.Write(t.Context(), func(tx shop.WriteTx) error {
 		for i := range n {
-			if _, err := tx.EnsureCategory(int64(i % 4)); err != nil {
+			if _, err := tx.EnsureCategories(int64(i % 4)); err != nil {
 				return err
 			}
 			pet := shop.NewPet{Name: fmt.Sprintf("pet %d", i), CategoryID: int64(i % 4), Status: shop.Statuses()[i%3]}
-			if _, err := tx.InsertPet(pet); err != nil {
+			if _, err := tx.InsertPets(pet); err != nil {
 				return err
 			}
 		}
@@ -160,7 +160,7 @@ func TestOpenRefusesForeignFiles(t *testing.T) {
 
 func execFile(t *testing.T, path, statement string) {
 	t.Helper()
-	c := newConn(fileURI(path), time.Second)
+	c := newSQLiteConn(fileURI(path), time.Second)
 	defer c.close()
 	if err := c.script(t.Context(), statement); err != nil {
 		t.Fatal(err)
@@ -249,7 +249,7 @@ func TestReadOnlyDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	open(t, path, Options{}).Close()
-	c := newConn(fileURI(path, "mode=ro"), time.Second)
+	c := newSQLiteConn(fileURI(path, "mode=ro"), time.Second)
 	defer c.close()
 	if err := checkWritable(t.Context(), c); err == nil || !strings.Contains(err.Error(), "cannot be written") {
 		t.Errorf("got %v", err)

@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"time"
 )
 
@@ -59,12 +58,12 @@ func (t *tx) exec(query string, args ...any) error {
 }
 
 // all returns the rows of a query, each converted by scan.
-func all[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func all[T any](t *tx, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
 	return allUpTo(t, 0, scan, query, args...)
 }
 
 // allUpTo is all where it is known how many there are at most; 0: it is not.
-func allUpTo[T any](t *tx, capacity int, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+func allUpTo[T any](t *tx, capacity int, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
 	if t.failed != nil {
 		return nil, t.failed
 	}
@@ -91,7 +90,7 @@ func allUpTo[T any](t *tx, capacity int, scan func(scanner) (T, error), query st
 }
 
 // one returns the first row of a query, and whether there is one.
-func one[T any](t *tx, scan func(scanner) (T, error), query string, args ...any) (T, bool, error) {
+func one[T any](t *tx, scan func(Scanner) (T, error), query string, args ...any) (T, bool, error) {
 	values, err := all(t, scan, query, args...)
 	if err != nil || len(values) == 0 {
 		return *new(T), false, err
@@ -100,14 +99,17 @@ func one[T any](t *tx, scan func(scanner) (T, error), query string, args ...any)
 }
 
 // scanValue scans a row of one column.
-func scanValue[T any](scan scanner) (value T, err error) {
+func scanValue[T any](scan Scanner) (value T, err error) {
 	err = scan(&value)
 	return value, err
 }
 
 // nullable stores the zero value as NULL.
-func nullable[T comparable](value T) sql.Null[T] {
-	return sql.Null[T]{V: value, Valid: value != *new(T)}
+func nullable[T comparable](value T) any {
+	if value == *new(T) {
+		return nil
+	}
+	return value
 }
 
 // micros converts a time to its column: microseconds since 1970, and 0 for the zero time.

@@ -10,7 +10,7 @@ import (
 
 const webhookColumns = "id, url, types, enabled, disabled_reason, failing_since, created_at, updated_at, position"
 
-func scanWebhook(scan scanner) (shop.Webhook, error) {
+func scanWebhook(scan Scanner) (shop.Webhook, error) {
 	var hook shop.Webhook
 	var types string
 	var enabled, created, updated int64

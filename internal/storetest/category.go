@@ -95,7 +95,7 @@ var categoryCases = []testCase{
 		moved.CategoryID = 404
 		for name, change := range map[string]func(shop.WriteTx) error{
 			"a new animal": func(tx shop.WriteTx) error {
-				_, err := tx.InsertPet(shop.NewPet{Name: "Orphan", CategoryID: 404})
+				_, err := tx.InsertPets(shop.NewPet{Name: "Orphan", CategoryID: 404})
 				return err
 			},
 			"a moved animal":                      func(tx shop.WriteTx) error { return tx.UpdatePet(pet, moved) },

@@ -18,7 +18,7 @@ func recordEvents(t *testing.T, store shop.Store, events ...shop.NewEvent) {
 	t.Helper()
 	write(t, store, func(tx shop.WriteTx) error {
 		for _, event := range events {
-			if err := tx.InsertEvent(event); err != nil {
+			if err := tx.InsertEvents(event); err != nil {
 				return err
 			}
 		}
@@ -92,7 +92,7 @@ var eventCases = []testCase{
 
 	{"the event of a failed write is never published", func(t *testing.T, store shop.Store) {
 		store.Write(t.Context(), func(tx shop.WriteTx) error {
-			if err := tx.InsertEvent(newEvent(shop.PetCreated, "pets/1")); err != nil {
+			if err := tx.InsertEvents(newEvent(shop.PetCreated, "pets/1")); err != nil {
 				t.Error(err)
 			}
 			return errOnPurpose
@@ -158,7 +158,7 @@ var eventCases = []testCase{
 	{"many events are removed in batches", func(t *testing.T, store shop.Store) {
 		write(t, store, func(tx shop.WriteTx) error {
 			for range 1001 {
-				if err := tx.InsertEvent(newEvent(shop.PetCreated, "pets/1")); err != nil {
+				if err := tx.InsertEvents(newEvent(shop.PetCreated, "pets/1")); err != nil {
 					return err
 				}
 			}
@@ -188,7 +188,7 @@ var eventCases = []testCase{
 				for n := range each {
 					subject := fmt.Sprintf("pets/%d", w)
 					err := store.Write(t.Context(), func(tx shop.WriteTx) error {
-						return tx.InsertEvent(shop.NewEvent{Type: shop.PetUpdated, Subject: subject, Actor: "system", Data: fmt.Appendf(nil, "%d", n)})
+						return tx.InsertEvents(shop.NewEvent{Type: shop.PetUpdated, Subject: subject, Actor: "system", Data: fmt.Appendf(nil, "%d", n)})
 					})
 					if err != nil {
 						t.Error(err)

@@ -22,7 +22,7 @@ var importCases = []testCase{
 			}
 			var pets []shop.Pet
 			write(t, store, func(tx shop.WriteTx) (err error) {
-				pets, err = tx.InsertPets(want)
+				pets, err = tx.InsertPets(want...)
 				return err
 			})
 			if len(pets) != n {
@@ -50,7 +50,7 @@ var importCases = []testCase{
 
 	{"many animals of a missing category are refused", func(t *testing.T, store shop.Store) {
 		err := store.Write(t.Context(), func(tx shop.WriteTx) error {
-			_, err := tx.InsertPets([]shop.NewPet{{Name: "Rex", CategoryID: 77}, {Name: "Mia", CategoryID: 77}})
+			_, err := tx.InsertPets(shop.NewPet{Name: "Rex", CategoryID: 77}, shop.NewPet{Name: "Mia", CategoryID: 77})
 			return err
 		})
 		if err == nil || len(listPets(t, store, shop.PetList{})) != 0 {
@@ -63,7 +63,7 @@ var importCases = []testCase{
 		deleted := addPet(t, store, shop.NewPet{Name: "Rex", CategoryID: 1})
 		write(t, store, func(tx shop.WriteTx) error { return tx.DeletePet(deleted) })
 		write(t, store, func(tx shop.WriteTx) error {
-			pets, err := tx.InsertPets([]shop.NewPet{{Name: "Mia", CategoryID: 1}})
+			pets, err := tx.InsertPets(shop.NewPet{Name: "Mia", CategoryID: 1})
 			if err == nil && pets[0].ID <= deleted.ID {
 				t.Errorf("the id %d follows %d", pets[0].ID, deleted.ID)
 			}
@@ -84,7 +84,7 @@ var importCases = []testCase{
 		want := slices.DeleteFunc(slices.Clone(ids), func(id int64) bool { return slices.Contains(existing, id) })
 		for _, want := range [][]int64{want, nil} {
 			write(t, store, func(tx shop.WriteTx) error {
-				created, err := tx.EnsureCategories(ids)
+				created, err := tx.EnsureCategories(ids...)
 				if !slices.Equal(created, want) {
 					t.Errorf("created %v, want %v", created, want)
 				}
@@ -107,7 +107,7 @@ var importCases = []testCase{
 		for i := range 233 {
 			want = append(want, shop.NewEvent{Type: shop.PetCreated, Subject: fmt.Sprintf("pets/%d", i), Actor: "keys/1", Data: []byte(`{"current":null,"previous":null}`)})
 		}
-		write(t, store, func(tx shop.WriteTx) error { return tx.InsertEvents(want) })
+		write(t, store, func(tx shop.WriteTx) error { return tx.InsertEvents(want...) })
 		if err := store.Publish(t.Context()); err != nil {
 			t.Fatal(err)
 		}

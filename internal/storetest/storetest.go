@@ -59,17 +59,22 @@ func write(t *testing.T, store shop.Store, fn func(shop.WriteTx) error) {
 
 // insertPet adds an animal and its category in a given transaction.
 func insertPet(tx shop.WriteTx, n shop.NewPet) (shop.Pet, error) {
-	if _, err := tx.EnsureCategory(n.CategoryID); err != nil {
+	if _, err := tx.EnsureCategories(n.CategoryID); err != nil {
 		return shop.Pet{}, err
 	}
-	return tx.InsertPet(n)
+	pets, err := tx.InsertPets(n)
+	if err != nil {
+		return shop.Pet{}, err
+	}
+	return pets[0], nil
 }
 
-// ensureCategory calls EnsureCategory in a transaction of its own.
+// ensureCategory creates a category in a transaction of its own.
 func ensureCategory(t *testing.T, store shop.Store, id int64) (created bool) {
 	t.Helper()
-	write(t, store, func(tx shop.WriteTx) (err error) {
-		created, err = tx.EnsureCategory(id)
+	write(t, store, func(tx shop.WriteTx) error {
+		ids, err := tx.EnsureCategories(id)
+		created = len(ids) == 1
 		return err
 	})
 	return created

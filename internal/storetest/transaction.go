@@ -70,7 +70,7 @@ var transactionCases = []testCase{
 
 	{"a failed statement aborts the transaction", func(t *testing.T, store shop.Store) {
 		err := store.Write(t.Context(), func(tx shop.WriteTx) error {
-			if _, err := tx.InsertPet(shop.NewPet{Name: "Orphan", CategoryID: 404}); err == nil {
+			if _, err := tx.InsertPets(shop.NewPet{Name: "Orphan", CategoryID: 404}); err == nil {
 				t.Error("an animal of a missing category was accepted")
 			}
 			if _, err := insertPet(tx, shop.NewPet{Name: "Later", CategoryID: 1}); err == nil {

@@ -1,0 +1,305 @@
+package e2e
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+)
+
+// TestNodesAreLinearizable runs many clients that order, cancel, change and read the same few animals on all nodes, while nodes are
+// killed and restarted. For each animal, the responses and their times must be explained by one sequence of operations.
+func TestNodesAreLinearizable(t *testing.T) {
+	t.Parallel()
+	const nodes, clients, animals, operations, kills = 3, 8, 4, 4000, 12
+	f, _ := newSharedFolder(t)
+	w := &workload{t: t, nodes: f.serveNodesUnderLoad(nodes), start: time.Now(), operations: operations}
+	for range animals {
+		rex, _ := w.nodes[0].create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
+		w.pets = append(w.pets, &contestedPet{id: rex.ID})
+	}
+	var running sync.WaitGroup
+	t.Cleanup(running.Wait) // if the test ends early; the clients then see that its context has ended
+	for i := range clients {
+		running.Go(func() { w.runClient(i) })
+	}
+	for kill := range kills {
+		await(t, "the clients' operations", func() bool {
+			return w.done.Load() > int64(operations*(kill+1)/(kills+1)) || w.failed.Load()
+		})
+		if w.failed.Load() {
+			break
+		}
+		victims := []int{kill % nodes}
+		if kill%3 == 2 {
+			victims = append(victims, (kill+1)%nodes)
+		}
+		w.replaceNodes(f, victims)
+	}
+	running.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	duration := time.Since(w.start)
+	for _, node := range w.nodes { // all nodes must agree in the end
+		w.recordFinalState(node)
+	}
+
+	history := w.history
+	checkStart := time.Now()
+	verdict, info := porcupine.CheckOperationsVerbose(animalModel, history, 5*waitTimeout)
+	t.Logf("%d operations in %v (%d acknowledged, %d refused, %d unknown, of which %d got a 503; %d retried), %d kills; checked in %v: %s",
+		len(history), duration, w.accepted, w.refused, w.lost, w.unavailable, w.retried, kills, time.Since(checkStart), verdict)
+	if verdict != porcupine.Ok {
+		path := filepath.Join(t.ArtifactDir(), "history.html")
+		t.Errorf("the history is not linearizable; see %s (kept with -artifacts): %v", path, porcupine.VisualizePath(animalModel, info, path))
+	}
+	if w.accepted == 0 || w.refused == 0 || w.lost == 0 {
+		t.Errorf("%d operations were acknowledged, %d refused, %d unknown: want some of each", w.accepted, w.refused, w.lost)
+	}
+}
+
+// workload is the shared state of the clients, and the history of their operations.
+type workload struct {
+	t          *testing.T
+	start      time.Time
+	operations int // the total number of operations
+
+	started, done, orders atomic.Int64
+	failed                atomic.Bool
+
+	mu                                            sync.Mutex
+	nodes                                         []*program
+	pets                                          []*contestedPet
+	history                                       []porcupine.Operation
+	accepted, refused, lost, unavailable, retried int
+}
+
+// contestedPet is an animal for which all clients compete.
+type contestedPet struct {
+	id      int64
+	order   int   // the reference of the newest order that a client has seen
+	orderID int64 // the ID of that order
+}
+
+// replaceNodes kills nodes in the middle of their work, and starts new ones in their place.
+func (w *workload) replaceNodes(f *folder, victims []int) {
+	w.t.Helper()
+	for _, i := range victims {
+		w.nodes[i].kill()
+		w.setNode(i, nil) // another process may reuse its port
+	}
+	for i, node := range f.serveNodesUnderLoad(len(victims)) {
+		w.setNode(victims[i], node)
+	}
+}
+
+func (w *workload) setNode(i int, node *program) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.nodes[i] = node
+}
+
+// anyNode returns a random running node.
+func (w *workload) anyNode(rng *rand.Rand) *program {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for {
+		if node := w.nodes[rng.IntN(len(w.nodes))]; node != nil {
+			return node
+		}
+	}
+}
+
+// runClient performs operations until all clients together have done enough.
+func (w *workload) runClient(id int) {
+	rng := rand.New(rand.NewPCG(1, uint64(id)))
+	for w.started.Add(1) <= int64(w.operations) {
+		in, orderID := w.chooseStep(rng)
+		// The operation begins with the first attempt: because of the idempotency key, net/http itself retries an order when its
+		// connection breaks, and may then report only that the connection of the second attempt was refused.
+		from := time.Since(w.start)
+		for !w.perform(id, rng, in, orderID, from) {
+			if w.t.Context().Err() != nil || w.failed.Load() {
+				return
+			}
+		}
+		w.done.Add(1)
+	}
+}
+
+// chooseStep chooses the next step, and the ID of the order that it changes.
+func (w *workload) chooseStep(rng *rand.Rand) (in step, orderID int64) {
+	in.pet = rng.IntN(len(w.pets))
+	w.mu.Lock()
+	known := *w.pets[in.pet]
+	w.mu.Unlock()
+	pick := func(from ...string) string { return from[rng.IntN(len(from))] }
+	switch roll := rng.IntN(100); {
+	case roll < 35:
+		in.kind, in.order = placeOrder, int(w.orders.Add(1))
+	case roll < 70 && known.orderID != 0:
+		in.kind, in.order, in.to = moveOrder, known.order, pick("approved", "approved", "delivered", "cancelled", "cancelled")
+	case roll < 80:
+		in.kind, in.to = setStatus, pick("available", "available", "pending", "sold")
+	case roll < 90:
+		in.kind = readStatus
+	default:
+		in.kind = readNewestOrder
+	}
+	return in, known.orderID
+}
+
+// perform sends one operation to a random node and records it. It returns false if the connection was refused: the operation has
+// not happened then, and must be sent again.
+func (w *workload) perform(client int, rng *rand.Rand, in step, orderID int64, from time.Duration) (made bool) {
+	a, err := w.send(w.anyNode(rng), in, orderID)
+	if err != nil && in.kind == placeOrder && rng.IntN(2) == 0 && !isRefusedConnection(err) {
+		// Half of the orders are retried on another node. With the same idempotency key, that is the same operation.
+		if again, err2 := w.send(w.anyNode(rng), in, orderID); err2 == nil {
+			a, err = again, nil
+		}
+	}
+	to := time.Since(w.start)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if isRefusedConnection(err) {
+		w.retried++
+		return false
+	}
+	out := unknown
+	if err == nil {
+		if out, err = w.parse(in, a); err != nil {
+			w.failed.Store(true)
+			w.t.Errorf("%+v: %v", in, err)
+			return false
+		}
+	}
+	switch {
+	case out == unknown:
+		w.lost++
+		if a.status != 0 {
+			w.unavailable++
+		}
+		if in.kind == readStatus || in.kind == readNewestOrder {
+			return true // a read without a response proves nothing
+		}
+		to = math.MaxInt64
+	case out.code == "":
+		w.accepted++
+	default:
+		w.refused++
+	}
+	w.history = append(w.history, porcupine.Operation{ClientId: client, Input: in, Call: int64(from), Output: out, Return: int64(to)})
+	return true
+}
+
+// send sends the request of a step.
+func (w *workload) send(node *program, in step, orderID int64) (response, error) {
+	id := w.pets[in.pet].id
+	switch in.kind {
+	case placeOrder:
+		return node.try("POST", "/v1/store/orders", adminKey, fmt.Sprintf(`{"petId":%d,"reference":"%d"}`, id, in.order),
+			fmt.Sprintf("Idempotency-Key: order %d", in.order))
+	case moveOrder:
+		return node.try("PATCH", fmt.Sprintf("/v1/store/orders/%d", orderID), adminKey, fmt.Sprintf(`{"status":%q}`, in.to))
+	case setStatus:
+		return node.try("PATCH", fmt.Sprintf("/v1/pets/%d", id), adminKey, fmt.Sprintf(`{"status":%q}`, in.to))
+	case readStatus:
+		return node.try("GET", fmt.Sprintf("/v1/pets?id=%d", id), adminKey, "")
+	default:
+		return node.try("GET", fmt.Sprintf("/v1/store/orders?petId=%d&limit=1", id), adminKey, "")
+	}
+}
+
+// parse returns the outcome that a response reports. It remembers the newest order of each animal for all clients.
+func (w *workload) parse(in step, a response) (outcome, error) {
+	switch a.status {
+	case http.StatusServiceUnavailable:
+		return unknown, nil
+	case http.StatusConflict:
+		var e struct{ Code string }
+		err := json.Unmarshal([]byte(a.body), &e)
+		return outcome{code: e.Code}, err
+	case http.StatusOK, http.StatusCreated:
+	default:
+		return outcome{}, fmt.Errorf("got %v", a)
+	}
+	type object struct { // an animal or an order
+		ID                int64
+		Reference, Status string
+	}
+	var err error
+	list := make([]object, 1)
+	if in.kind == readStatus || in.kind == readNewestOrder {
+		err = json.Unmarshal([]byte(a.body), &list)
+	} else {
+		err = json.Unmarshal([]byte(a.body), &list[0])
+	}
+	switch {
+	case err == nil && len(list) == 0 && in.kind == readNewestOrder:
+		return outcome{}, nil // no order yet
+	case err != nil || len(list) != 1:
+		return outcome{}, fmt.Errorf("got %v", a)
+	}
+	got := list[0]
+	if in.kind == readStatus || in.kind == setStatus {
+		return outcome{status: got.Status}, nil
+	}
+	order, err := strconv.Atoi(got.Reference)
+	if known := w.pets[in.pet]; got.ID > known.orderID {
+		known.order, known.orderID = order, got.ID
+	}
+	return outcome{order: order, status: got.Status}, err
+}
+
+// isRefusedConnection reports whether no connection was made, so that no request was sent.
+func isRefusedConnection(err error) bool {
+	operation, ok := errors.AsType[*net.OpError](err)
+	return ok && operation.Op == "dial"
+}
+
+// recordFinalState records the state of all animals on a node, and compares it with the node's inventory.
+func (w *workload) recordFinalState(node *program) {
+	w.t.Helper()
+	type inventory struct{ Available, Pending, Sold, Unspecified int }
+	var counted inventory
+	for i := range w.pets {
+		for _, kind := range []stepKind{readStatus, readNewestOrder} {
+			in := step{kind: kind, pet: i}
+			from := time.Since(w.start)
+			a, err := w.send(node, in, 0)
+			if err != nil {
+				w.t.Fatal(err)
+			}
+			out, err := w.parse(in, a)
+			if err != nil || out == unknown {
+				w.t.Fatalf("%v: %v", a, err)
+			}
+			w.history = append(w.history, porcupine.Operation{Input: in, Call: int64(from), Output: out, Return: int64(time.Since(w.start))})
+			switch {
+			case kind == readNewestOrder:
+			case out.status == "available":
+				counted.Available++
+			case out.status == "pending":
+				counted.Pending++
+			case out.status == "sold":
+				counted.Sold++
+			}
+		}
+	}
+	if got := decode[inventory](w.t, node.get("/v1/store/inventory").body); got != counted {
+		w.t.Errorf("the inventory is %+v, want %+v like the animals", got, counted)
+	}
+}

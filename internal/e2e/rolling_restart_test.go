@@ -1,0 +1,344 @@
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"animalstore/client"
+)
+
+// TestRollingRestartFailsNoRequest restarts the nodes one after the other, as an upgrade does, under load. Half of the clients use a
+// load balancer that polls /readyz, half use one that uses a node until it refuses connections. No call of the Go client may fail,
+// and every acknowledged change must be there, once.
+func TestRollingRestartFailsNoRequest(t *testing.T) {
+	t.Parallel()
+	const nodes, clients = 3, 4
+	f, _ := newSharedFolder(t)
+	running := f.serveNodesUnderLoad(nodes)
+	b := newBalancer(t, running)
+	blind := &balancer{transport: b.transport, slots: b.slots, ignoresReadiness: true}
+	work := &workDone{pets: map[string]client.PetStatus{}, orders: map[string]client.OrderStatus{}}
+	ctx, stop := context.WithCancel(t.Context())
+	var buyers sync.WaitGroup
+	t.Cleanup(buyers.Wait)
+	for i := range clients {
+		c := b.client(t)
+		if i%2 == 0 {
+			c = blind.client(t)
+		}
+		buyers.Go(func() {
+			for n := 0; ctx.Err() == nil; n++ {
+				if err := work.buyPet(context.WithoutCancel(ctx), c, fmt.Sprintf("client %d, purchase %d", i, n), n); err != nil {
+					t.Errorf("client %d, purchase %d: %v", i, n, err)
+					return
+				}
+			}
+		})
+	}
+	awaitProgress := func() {
+		t.Helper()
+		enough := work.purchases.Load() + 2*clients
+		await(t, "the next purchases", func() bool { return work.purchases.Load() >= enough || t.Failed() })
+	}
+	awaitProgress()
+	announced := 0
+	for i, node := range running {
+		node.stop()
+		// On a busy machine, no probe may have come in the second in which /readyz fails. The log then shows that second.
+		if b.slots[i].hasAnnounced() {
+			announced++
+		} else if delay := node.stopDelay(); delay < time.Second {
+			t.Errorf("the node stopped %v after the signal, want at least 1s of failing /readyz first", delay)
+		}
+		b.put(i, nil)
+		awaitProgress()
+		b.put(i, f.serveNodesUnderLoad(1)[0])
+		await(t, "the new node to be used", func() bool { return b.slots[i].used.Load() > 0 || t.Failed() })
+		awaitProgress()
+	}
+	stop()
+	buyers.Wait()
+	t.Logf("probes saw %d of %d nodes report that they are stopping", announced, len(running))
+	t.Logf("%d purchases; with probes: %s; without: %s", work.purchases.Load(), b, blind)
+	work.check(t, b.client(t))
+}
+
+var stoppingAndStopped = regexp.MustCompile(`(?s)time=(\S+) level=INFO msg=stopping\n.*time=(\S+) level=INFO msg=stopped\n`)
+
+// stopDelay returns the time between the signal and the end of a node that has stopped, according to its log.
+func (p *program) stopDelay() time.Duration {
+	p.t.Helper()
+	lines := stoppingAndStopped.FindStringSubmatch(p.output.String())
+	if lines == nil {
+		p.t.Fatal("the log lacks the lines \"stopping\" and \"stopped\"")
+	}
+	begin, err := time.Parse(time.RFC3339Nano, lines[1])
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	end, err := time.Parse(time.RFC3339Nano, lines[2])
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return end.Sub(begin)
+}
+
+// workDone records the acknowledged purchases.
+type workDone struct {
+	purchases atomic.Int64
+
+	mu     sync.Mutex
+	pets   map[string]client.PetStatus   // by name
+	orders map[string]client.OrderStatus // by reference
+}
+
+// buyPet adds an animal, orders it, and approves, delivers or cancels the order. Every node must know what another has acknowledged.
+func (l *workDone) buyPet(ctx context.Context, c *client.Client, name string, n int) error {
+	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
+	defer cancel()
+	pet, err := c.CreatePet(ctx, client.NewPet{Name: name, CategoryID: int64(n % 3), Status: client.PetAvailable})
+	if err != nil {
+		return err
+	}
+	order, err := c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID, Reference: name})
+	if err != nil {
+		return err
+	}
+	if _, err := c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID, Reference: "too late"}); !client.IsCode(err, client.CodePetNotAvailable) {
+		return fmt.Errorf("ordering an animal twice: got %v, want %s", err, client.CodePetNotAvailable)
+	}
+	status := client.PetPending
+	if n%4 > 0 {
+		if order, err = c.ApproveOrder(ctx, order.ID); err != nil {
+			return err
+		}
+	}
+	switch n % 4 {
+	case 2:
+		status = client.PetSold
+		order, err = c.DeliverOrder(ctx, order.ID)
+	case 3:
+		status = client.PetAvailable
+		order, err = c.CancelOrder(ctx, order.ID)
+	}
+	if err != nil {
+		return err
+	}
+	if pet, err = c.GetPet(ctx, pet.ID); err != nil || pet.Name != name || pet.Status != status {
+		return fmt.Errorf("got %+v, %v, want %s with the status %q", pet, err, name, status)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.pets[name], l.orders[name] = status, order.Status
+	l.purchases.Add(1)
+	return nil
+}
+
+// check expects every acknowledged purchase once, and nothing else.
+func (l *workDone) check(t *testing.T, c *client.Client) {
+	t.Helper()
+	var counted client.Inventory
+	pets, orders := map[string]client.PetStatus{}, map[string]client.OrderStatus{}
+	for pet, err := range c.Pets(t.Context(), client.PetQuery{Limit: 100}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, twice := pets[pet.Name]; twice {
+			t.Errorf("animal %q exists twice", pet.Name)
+		}
+		pets[pet.Name] = pet.Status
+		switch pet.Status {
+		case client.PetAvailable:
+			counted.Available++
+		case client.PetPending:
+			counted.Pending++
+		case client.PetSold:
+			counted.Sold++
+		}
+	}
+	for order, err := range c.Orders(t.Context(), client.OrderQuery{Limit: 100}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, twice := orders[order.Reference]; twice {
+			t.Errorf("order %q exists twice", order.Reference)
+		}
+		orders[order.Reference] = order.Status
+	}
+	if !maps.Equal(pets, l.pets) {
+		t.Errorf("got the animals %v, want %v as acknowledged", pets, l.pets)
+	}
+	if !maps.Equal(orders, l.orders) {
+		t.Errorf("got the orders %v, want %v as acknowledged", orders, l.orders)
+	}
+	if inventory, err := c.Inventory(t.Context()); err != nil || inventory != counted {
+		t.Errorf("the inventory is %+v, %v, want %+v like the animals", inventory, err, counted)
+	}
+}
+
+// balancer is a load balancer: it sends each request to one of the nodes, in turn. It does not retry, which is up to the client.
+type balancer struct {
+	transport           *http.Transport
+	slots               []*slot
+	ignoresReadiness    bool // uses a node until it refuses connections
+	turn                atomic.Uint64
+	sent, lost, refused atomic.Int64
+}
+
+// slot holds a node of the balancer, or none.
+type slot struct {
+	mu        sync.Mutex
+	url       *url.URL // nil without a node
+	ready     bool
+	announced bool // a probe of the node has got a 503
+
+	used atomic.Int64 // the number of requests to this node
+}
+
+func newBalancer(t *testing.T, nodes []*program) *balancer {
+	t.Helper()
+	b := &balancer{transport: &http.Transport{MaxIdleConnsPerHost: 100}}
+	ctx, stop := context.WithCancel(context.Background())
+	var watchers sync.WaitGroup
+	for i, node := range nodes {
+		s := &slot{}
+		b.slots = append(b.slots, s)
+		b.put(i, node)
+		watchers.Go(func() { s.watch(ctx) })
+	}
+	t.Cleanup(func() {
+		stop()
+		watchers.Wait()
+		b.transport.CloseIdleConnections()
+	})
+	return b
+}
+
+// put sets the node of a slot. nil removes it: another process may reuse its port.
+func (b *balancer) put(i int, node *program) {
+	var at *url.URL
+	if node != nil {
+		at = &url.URL{Scheme: "http", Host: strings.TrimPrefix(node.url, "http://")}
+	}
+	s := b.slots[i]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.url, s.ready = at, at != nil
+	s.used.Store(0)
+	s.announced = false
+}
+
+// watch polls the node's /readyz until the context ends.
+func (s *slot) watch(ctx context.Context) {
+	probe := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitTimeout}
+	for ctx.Err() == nil {
+		if at, _ := s.current(); at != nil {
+			response, err := probe.Get(at.JoinPath("readyz").String())
+			if err == nil {
+				response.Body.Close()
+			}
+			s.record(at, err == nil && response.StatusCode == http.StatusOK, err == nil && response.StatusCode == http.StatusServiceUnavailable)
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// record stores the result of a probe, unless the slot has another node by now.
+func (s *slot) record(at *url.URL, ready, announced bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.url == at {
+		s.ready = ready
+		s.announced = s.announced || announced
+	}
+}
+
+func (s *slot) current() (*url.URL, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.url, s.ready
+}
+
+func (s *slot) hasAnnounced() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.announced
+}
+
+// client returns a Go client that uses the balancer.
+func (b *balancer) client(t *testing.T) *client.Client {
+	t.Helper()
+	c, err := client.New("http://nodes.example/v1", adminKey, client.WithHTTPClient(&http.Client{Transport: b, Timeout: waitTimeout}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (b *balancer) String() string {
+	return fmt.Sprintf("of %d requests, %d got no response and %d a 5xx", b.sent.Load(), b.lost.Load(), b.refused.Load())
+}
+
+func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body != nil {
+		defer r.Body.Close() // each attempt sends a copy
+	}
+	for {
+		if response, err := b.forward(r); err != errNoNode {
+			return response, err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-r.Context().Done():
+			return nil, r.Context().Err()
+		}
+	}
+}
+
+// errNoNode reports that no node is ready. On a machine that stalls, all probes may fail; the balancer then waits.
+var errNoNode = errors.New("no node is ready")
+
+// forward sends a request to the next node that accepts the connection.
+func (b *balancer) forward(r *http.Request) (*http.Response, error) {
+	err := errNoNode
+	turn := b.turn.Add(1)
+	for i := range uint64(len(b.slots)) {
+		s := b.slots[(turn+i)%uint64(len(b.slots))]
+		at, ready := s.current()
+		if at == nil || !ready && !b.ignoresReadiness {
+			continue
+		}
+		attempt := r.Clone(r.Context())
+		attempt.URL.Scheme, attempt.URL.Host = at.Scheme, at.Host
+		if r.GetBody != nil {
+			attempt.Body, _ = r.GetBody() // a body in memory, which cannot fail
+		}
+		var response *http.Response
+		if response, err = b.transport.RoundTrip(attempt); isRefusedConnection(err) {
+			continue // the node is down
+		}
+		b.sent.Add(1)
+		s.used.Add(1)
+		switch {
+		case err != nil:
+			b.lost.Add(1)
+		case response.StatusCode >= 500:
+			b.refused.Add(1)
+		}
+		return response, err
+	}
+	return nil, err
+}

@@ -1,0 +1,67 @@
+package e2e
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// resourceUsage is what an idle process uses. A growing number is a leak.
+type resourceUsage struct{ goroutines, descriptors, heap, resident float64 }
+
+func (m resourceUsage) String() string {
+	return fmt.Sprintf("%g goroutines, %g descriptors, %.1f MiB of heap, %.1f MiB resident",
+		m.goroutines, m.descriptors, m.heap/(1<<20), m.resident/(1<<20))
+}
+
+// usage runs the garbage collector of the first node and reads its metrics.
+func (s *soak) usage() (m resourceUsage) {
+	s.t.Helper()
+	s.nodes[0].get("/debug/pprof/heap?gc=1")
+	s.nodes[0].client.CloseIdleConnections()
+	wanted := map[string]*float64{
+		"go_goroutines": &m.goroutines, "process_open_fds": &m.descriptors,
+		"go_memstats_heap_inuse_bytes": &m.heap, "process_resident_memory_bytes": &m.resident,
+	}
+	for line := range strings.Lines(s.nodes[0].get("/metrics").body) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if into := wanted[name]; into != nil {
+			var err error
+			if *into, err = strconv.ParseFloat(value, 64); err != nil {
+				s.t.Fatal(err)
+			}
+			delete(wanted, name)
+		}
+	}
+	if len(wanted) > 0 {
+		s.t.Fatalf("/metrics lacks %v", wanted)
+	}
+	return m
+}
+
+// awaitSteadyUsage returns the usage of the idle first node once its goroutines and descriptors no longer decrease.
+func (s *soak) awaitSteadyUsage() resourceUsage {
+	s.t.Helper()
+	for m := s.usage(); ; {
+		time.Sleep(200 * time.Millisecond)
+		next := s.usage()
+		if next.goroutines >= m.goroutines && next.descriptors >= m.descriptors {
+			return m
+		}
+		m = next
+	}
+}
+
+// awaitUsageBack waits until the idle first node uses about as much as before. The tolerance hides no leak: a leak grows with every
+// request, and there are thousands.
+func (s *soak) awaitUsageBack(before resourceUsage) {
+	s.t.Helper()
+	var after resourceUsage
+	defer func() { s.t.Logf("idle before the load: %v; after it: %v", before, after) }()
+	await(s.t, "goroutines, descriptors and memory to be released", func() bool {
+		after = s.usage()
+		return after.goroutines <= before.goroutines+10 && after.descriptors <= before.descriptors+10 &&
+			after.heap <= before.heap+16<<20 && after.resident <= before.resident+256<<20
+	})
+}

@@ -1,0 +1,186 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// writeLoad is a write load: many clients add animals at once, until the service ends. Each client uses a raw connection, to tell a
+// truncated response from a missing one.
+type writeLoad struct {
+	program *program
+	name    string // the prefix of the animals' names
+	clients int
+	// When this number of animals was acknowledged, end is called, once. It must end the service.
+	after int64
+	end   func()
+
+	count, ended atomic.Int64
+
+	mu           sync.Mutex
+	sent         map[string]pet // by name
+	acknowledged []pet
+	cut          int // the number of truncated responses
+	problems     []error
+}
+
+// run runs the clients. It returns when all of them get no more responses.
+func (s *writeLoad) run() {
+	s.sent = map[string]pet{}
+	var clients sync.WaitGroup
+	for i := range s.clients {
+		clients.Go(func() {
+			if err := s.client(i); err != nil {
+				s.mu.Lock()
+				defer s.mu.Unlock()
+				s.problems = append(s.problems, fmt.Errorf("client %d: %w", i, err))
+			}
+		})
+	}
+	clients.Wait()
+}
+
+// errNoResponse reports that the connection was refused or closed before a response.
+var errNoResponse = errors.New("no response")
+
+// errTruncated reports that the connection was closed in the middle of a response.
+var errTruncated = errors.New("the response is truncated")
+
+// client adds animals until it gets no response. It returns an error if that happens before end was called, or if a response is
+// wrong.
+func (s *writeLoad) client(i int) error {
+	var w *wire
+	defer func() { w.close() }()
+	for n := 0; ; n++ {
+		want := animal(fmt.Sprintf("%s, client %d, animal %d", s.name, i, n), n)
+		s.mu.Lock()
+		s.sent[want.Name] = want
+		s.mu.Unlock()
+		got, err := s.add(&w, want)
+		switch {
+		case errors.Is(err, errTruncated):
+			s.mu.Lock()
+			s.cut++
+			s.mu.Unlock()
+			fallthrough
+		case errors.Is(err, errNoResponse):
+			if s.ended.Load() == 0 {
+				return fmt.Errorf("while the service should run: %w", err)
+			}
+			return nil
+		case err != nil:
+			return err
+		}
+		s.mu.Lock()
+		s.acknowledged = append(s.acknowledged, got)
+		s.mu.Unlock()
+		if s.count.Add(1) == s.after {
+			s.ended.Store(1)
+			s.end()
+		}
+	}
+}
+
+// animal returns an animal whose category and status depend on n.
+func animal(name string, n int) pet {
+	return pet{
+		Name:       name + " 🐢",
+		CategoryID: []int64{0, 7, -7, math.MaxInt64, math.MinInt64, 1<<53 + 1}[n%6],
+		Status:     []string{"", "available", "pending", "sold"}[n%4],
+	}
+}
+
+// add sends one animal and returns the one in the response. It connects first if w is nil.
+func (s *writeLoad) add(w **wire, want pet) (got pet, err error) {
+	if *w == nil {
+		if *w, err = dial(s.program); err != nil {
+			return pet{}, errors.Join(errNoResponse, err)
+		}
+	}
+	body := want.json()
+	(*w).send(postHead(len(body)) + body) // receive reports a broken connection
+	a, last, err := (*w).receive()
+	if err != nil {
+		return pet{}, err
+	}
+	if a.status != http.StatusCreated {
+		return pet{}, fmt.Errorf("POST %s: got %v, want 201", body, a)
+	}
+	if err := json.Unmarshal([]byte(a.body), &got); err != nil {
+		return pet{}, fmt.Errorf("POST %s: got %v, want an animal", body, a)
+	}
+	if want.ID = got.ID; got != want {
+		return pet{}, fmt.Errorf("got the response %+v, want %+v", got, want)
+	}
+	if last {
+		(*w).close()
+		*w = nil
+	}
+	return got, nil
+}
+
+// wire is a raw TCP connection to the service.
+type wire struct {
+	conn   net.Conn
+	reader *bufio.Reader
+}
+
+func dial(p *program) (*wire, error) {
+	conn, err := net.DialTimeout("tcp", strings.TrimPrefix(p.url, "http://"), waitTimeout)
+	if err != nil {
+		return nil, err
+	}
+	return &wire{conn, bufio.NewReader(conn)}, nil
+}
+
+func (w *wire) close() {
+	if w != nil {
+		w.conn.Close()
+	}
+}
+
+func (w *wire) send(text string) error {
+	w.conn.SetDeadline(time.Now().Add(waitTimeout)) // for the response, too
+	_, err := io.WriteString(w.conn, text)
+	return err
+}
+
+// receive reads one response, and whether it is the last on this connection. It returns errNoResponse if not a single byte arrived,
+// and errTruncated if the response is incomplete.
+func (w *wire) receive() (a response, last bool, err error) {
+	if _, err := w.reader.Peek(1); err != nil {
+		return response{}, true, errors.Join(errNoResponse, err)
+	}
+	httpResponse, err := http.ReadResponse(w.reader, nil)
+	if err != nil {
+		return response{}, true, errors.Join(errTruncated, err)
+	}
+	defer httpResponse.Body.Close()
+	body, err := io.ReadAll(httpResponse.Body)
+	if err != nil {
+		return response{}, true, errors.Join(errTruncated, err)
+	}
+	return response{httpResponse.StatusCode, httpResponse.Header, string(body)}, httpResponse.Close, nil
+}
+
+// postHead returns the request line and the headers of a request that adds an animal.
+func postHead(length int, fields ...string) string {
+	lines := append([]string{
+		"POST /v1/pets HTTP/1.1",
+		"Host: localhost",
+		"Authorization: Bearer " + adminKey,
+		"Content-Type: application/json",
+		fmt.Sprintf("Content-Length: %d", length),
+	}, fields...)
+	return strings.Join(lines, "\r\n") + "\r\n\r\n"
+}

@@ -1,0 +1,203 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"zombiezen.com/go/sqlite"
+)
+
+// The names of the engines, as in the paths of the migrations.
+const (
+	SQLite   = "sqlite"
+	Postgres = "postgres"
+)
+
+// Conn is a connection to the database of a store, apart from the connections of the store itself. Tools that
+// work on a whole store use it, and begin and end its transactions by statements.
+type Conn struct {
+	Engine  string // SQLite or Postgres
+	Version int    // the number of migrations that have run; only OpenReadOnly sets it
+	runner  runner
+	close   func()
+	uri     string // of the file; empty for a server
+}
+
+func connToFile(c *sqliteConn) *Conn {
+	return &Conn{Engine: SQLite, runner: c, close: c.close, uri: c.uri}
+}
+
+func connToServer(ctx context.Context, config *pgx.ConnConfig) (*Conn, error) {
+	conn, err := pgx.ConnectConfig(ctx, config)
+	if err != nil {
+		return nil, err
+	}
+	return &Conn{Engine: Postgres, runner: pgxRunner{conn}, close: func() { conn.Close(context.Background()) }}, nil
+}
+
+// Conn returns a new connection to the database of the store.
+func (s *Store) Conn(ctx context.Context) (*Conn, error) {
+	if p, ok := s.engine.(*postgresEngine); ok {
+		return connToServer(ctx, p.config)
+	}
+	file := s.engine.(*sqliteEngine)
+	return connToFile(storeConn(file.file.path, Options{Exclusive: file.unlock != nil})), nil
+}
+
+// OpenFile returns a connection to a SQLite file that no service uses. It does not switch the file to WAL
+// mode. The first statement opens the file, and creates a missing one.
+func OpenFile(path string) *Conn {
+	return connToFile(newSQLiteConn(fileURI(path), 5*time.Second, pragma{"synchronous", "2"}))
+}
+
+// OpenEmpty returns a SQLite database in memory after the first migrations, up to a version.
+func OpenEmpty(ctx context.Context, version int) (*Conn, error) {
+	steps, err := Migrations(SQLite)
+	if err != nil {
+		return nil, err
+	}
+	c := newSQLiteConn(":memory:", 0)
+	for _, step := range steps[:version] {
+		if err := c.script(ctx, step); err != nil {
+			c.close()
+			return nil, err
+		}
+	}
+	return connToFile(c), nil
+}
+
+// OpenReadOnly opens a store without creating, migrating or writing anything. A service may use the store
+// meanwhile. It fails where there is no store, and for a store that a newer version has written.
+func OpenReadOnly(ctx context.Context, database string) (c *Conn, err error) {
+	if IsURL(database) {
+		c, err = openServerReadOnly(ctx, database)
+	} else {
+		c, err = openFileReadOnly(ctx, database)
+	}
+	if err != nil {
+		return nil, err
+	}
+	steps, err := Migrations(c.Engine)
+	switch {
+	case err != nil:
+	case c.Version == 0:
+		err = ErrNoStore
+	case c.Version > len(steps):
+		err = errNewer(c.Version, len(steps))
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func openServerReadOnly(ctx context.Context, url string) (*Conn, error) {
+	config, _, err := parsePostgresURL(url)
+	if err != nil {
+		return nil, err
+	}
+	config.ValidateConnect = nil // a standby will do
+	c, err := connToServer(ctx, config)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open the database: %w", err)
+	}
+	if c.Version, err = postgresVersion(ctx, c.runner); err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func openFileReadOnly(ctx context.Context, path string) (*Conn, error) {
+	path, err := resolveFile(path, true)
+	if err != nil {
+		return nil, err
+	}
+	c, err := readFile(ctx, fileURI(path, "mode=ro"))
+	if code := primaryCode(err); (code == sqlite.ResultCantOpen || code == sqlite.ResultReadOnly) && !HasWAL(path) {
+		c, err = readFile(ctx, fileURI(path, "immutable=1")) // SQLite cannot create the files beside it
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the database %s: %w", path, err)
+	}
+	return c, nil
+}
+
+func readFile(ctx context.Context, uri string) (*Conn, error) {
+	c := connToFile(newSQLiteConn(uri, lockTimeout(Options{})))
+	version, err := schemaVersion(ctx, c.runner)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	c.Version = version
+	return c, nil
+}
+
+// HasWAL reports whether a SQLite file has a WAL with contents, or one that cannot be inspected.
+func HasWAL(path string) bool {
+	info, err := os.Stat(path + "-wal")
+	return !errors.Is(err, fs.ErrNotExist) && (err != nil || info.Size() > 0)
+}
+
+// Close closes the connection, which rolls back an open transaction.
+func (c *Conn) Close() { c.close() }
+
+// Exec executes one statement.
+func (c *Conn) Exec(ctx context.Context, statement string, args ...any) error {
+	return c.runner.exec(ctx, statement, args)
+}
+
+// Query starts a query. The caller closes its rows.
+func (c *Conn) Query(ctx context.Context, query string) (Rows, error) {
+	return c.runner.query(ctx, query, nil)
+}
+
+// Each calls fn for every row of a query, until fn fails.
+func (c *Conn) Each(ctx context.Context, query string, fn func(Scanner) error) error {
+	return eachRow(ctx, c.runner, query, fn)
+}
+
+// First scans the first row of a query into columns, and reports whether there is one.
+func (c *Conn) First(ctx context.Context, query string, columns ...any) (found bool, err error) {
+	return firstRow(ctx, c.runner, query, columns...)
+}
+
+// Insert inserts the rows that next returns, until next returns nil.
+func (c *Conn) Insert(ctx context.Context, table string, columns []string, next func() ([]any, error)) error {
+	if p, ok := c.runner.(pgxRunner); ok {
+		_, err := p.conn.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromFunc(next))
+		return err
+	}
+	insertion := fmt.Sprintf("INSERT INTO %s (%s) VALUES %s", table, strings.Join(columns, ", "), numbered(placeholders(len(columns))))
+	lasting := context.WithoutCancel(ctx) // next fails when the context ends
+	for {
+		row, err := next()
+		if err != nil || row == nil {
+			return err
+		}
+		if err := c.runner.exec(lasting, insertion, row); err != nil {
+			return err
+		}
+	}
+}
+
+// Migrate brings the schema of a SQLite file up to date.
+func (c *Conn) Migrate(ctx context.Context) error {
+	return migrateSQLite(ctx, c.runner.(*sqliteConn))
+}
+
+// VacuumInto writes the current contents of a SQLite file into another file. It uses another connection,
+// because VACUUM cannot run in a transaction.
+func (c *Conn) VacuumInto(ctx context.Context, path string) error {
+	other := newSQLiteConn(c.uri, lockTimeout(Options{}))
+	defer other.close()
+	return describeOpenError(other.exec(ctx, "VACUUM INTO $1", []any{path}))
+}

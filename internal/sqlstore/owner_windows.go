@@ -1,4 +1,0 @@
-package sqlstore
-
-// chownLike does nothing: a file inherits the permissions of its folder.
-func chownLike(store, path string) error { return nil }

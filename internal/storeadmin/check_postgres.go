@@ -1,0 +1,67 @@
+package storeadmin
+
+import (
+	"context"
+	"maps"
+	"regexp"
+	"slices"
+
+	"animalstore/internal/sqlstore"
+)
+
+var createdByMigrations = regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?(TABLE|INDEX) (\w+)`)
+
+// checkServerSchema compares the schema with what the migrations create: tables with their columns, and
+// indexes. It also reports constraints that were never validated and indexes whose build failed, because
+// rows may violate them.
+func checkServerSchema(ctx context.Context, c *checker) (usable bool, err error) {
+	steps, err := sqlstore.Migrations(sqlstore.Postgres)
+	if err != nil {
+		return false, err
+	}
+	want := map[string]string{}
+	for _, step := range steps[:c.Version] {
+		for _, created := range createdByMigrations.FindAllStringSubmatch(step, -1) {
+			want[map[string]string{"TABLE": "table ", "INDEX": "index "}[created[1]]+created[2]] = ""
+		}
+	}
+	if c.Version == len(steps) {
+		kinds := map[kind]string{integer: "bigint", text: "text", blob: "bytea"}
+		for _, table := range copiedTables {
+			for _, column := range table.columns {
+				want["table column "+table.name+"."+column.name] = kinds[column.kind]
+			}
+		}
+	}
+	got := map[string]string{}
+	err = c.Each(ctx, `
+		SELECT CASE relkind WHEN 'r' THEN 'table ' ELSE 'index ' END || relname, '' FROM pg_class
+		WHERE relnamespace = CAST(current_schema() AS regnamespace) AND relkind IN ('r', 'i')
+		UNION ALL
+		SELECT 'table column ' || table_name || '.' || column_name, data_type FROM information_schema.columns
+		WHERE table_schema = current_schema()`, func(scan sqlstore.Scanner) error {
+		var name, kind string
+		err := scan(&name, &kind)
+		if _, wanted := want[name]; wanted { // ignores objects that are not ours
+			got[name] = kind
+		}
+		return err
+	})
+	if err != nil {
+		return false, err
+	}
+	usable = c.compareSchemas(want, got)
+	return usable, c.Each(ctx, `
+		SELECT 'index ' || CAST(indexrelid AS regclass) FROM pg_index JOIN pg_class ON pg_class.oid = indrelid
+		WHERE relnamespace = CAST(current_schema() AS regnamespace) AND NOT indisvalid
+		UNION ALL
+		SELECT 'constraint ' || conname FROM pg_constraint WHERE connamespace = CAST(current_schema() AS regnamespace) AND NOT convalidated`,
+		func(scan sqlstore.Scanner) error {
+			var name string
+			err := scan(&name)
+			c.finding("schema: the %s is not valid: rows may violate it", name)
+			return err
+		})
+}
+
+func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,213 @@
+package storeadmin
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+)
+
+// newestEvent returns a column with the data of a row's newest event.
+func (c *checker) newestEvent(table, prefix string) string {
+	return "(SELECT data FROM " + c.engine.feed + " e WHERE e.subject = '" + prefix + "' || " + table + ".id" +
+		" ORDER BY " + c.engine.newest + " LIMIT 1)"
+}
+
+// checkResources checks every row of a resource. problem returns what is wrong with the row itself, or "".
+// The row must equal the current state in its newest event.
+func checkResources[T any](
+	ctx context.Context, c *checker, table sqlstore.Table[T], idOf func(T) int64,
+	problem func(T) string, same func(row, event T) bool,
+) error {
+	prefix := ""
+	for _, s := range subjects {
+		if s.table == table.Name {
+			prefix = s.begins
+		}
+	}
+	query := "SELECT " + table.Columns + ", " + c.newestEvent(table.Name, prefix) + " FROM " + table.Name + " ORDER BY id"
+	few := limitedFindings{checker: c}
+	return c.Each(ctx, query, func(scan sqlstore.Scanner) error {
+		var event sql.NullString
+		resource, err := table.Scan(func(columns ...any) error { return scan(append(columns, &event)...) })
+		id := idOf(resource)
+		if err != nil {
+			return fmt.Errorf("%s %d: %w", table.Name, id, err)
+		}
+		if text := problem(resource); text != "" {
+			few.finding("%s %d: %s", table.Name, id, text)
+		}
+		if !event.Valid {
+			if c.horizon == 0 {
+				few.finding("%s %d: it has no event", table.Name, id)
+			}
+			return nil
+		}
+		var data struct{ Current *T }
+		switch err := json.Unmarshal([]byte(event.String), &data); {
+		case err != nil:
+			few.finding("%s %d: its newest event cannot be read: %v", table.Name, id, err)
+		case data.Current == nil:
+			few.finding("%s %d: its newest event says that it was removed", table.Name, id)
+		case !same(resource, *data.Current):
+			few.finding("%s %d: its newest event differs from it", table.Name, id)
+		}
+		return nil
+	})
+}
+
+// petRow is a pet with its search text.
+type petRow struct {
+	shop.Pet
+	folded string
+}
+
+func (c *checker) checkPets(ctx context.Context) error {
+	table := sqlstore.Table[petRow]{Name: sqlstore.Pets.Name, Columns: sqlstore.Pets.Columns + ", name_folded"}
+	table.Scan = func(scan sqlstore.Scanner) (p petRow, err error) {
+		p.Pet, err = sqlstore.Pets.Scan(func(columns ...any) error { return scan(append(columns, &p.folded)...) })
+		return p, err
+	}
+	return checkResources(ctx, c, table, func(p petRow) int64 { return p.ID }, func(p petRow) string {
+		if problem := shop.TextProblem(p.Name); problem != "" {
+			return "its name " + problem
+		}
+		if p.folded != shop.Fold(p.Name) {
+			return fmt.Sprintf("its search text is %q, but its name is %q", p.folded, p.Name)
+		}
+		return ""
+	}, func(row, event petRow) bool { return row.Pet == event.Pet })
+}
+
+func (c *checker) checkCategories(ctx context.Context) error {
+	idOf := func(category shop.Category) int64 { return category.ID }
+	return checkResources(ctx, c, sqlstore.Categories, idOf, func(category shop.Category) string {
+		if problem := shop.TextProblem(category.Name); category.Name != "" && problem != "" {
+			return "its name " + problem
+		}
+		return ""
+	}, func(row, event shop.Category) bool { return row == event })
+}
+
+func (c *checker) checkOrders(ctx context.Context) error {
+	idOf := func(order shop.Order) int64 { return order.ID }
+	return checkResources(ctx, c, sqlstore.Orders, idOf, func(order shop.Order) string {
+		if problem := shop.TextProblem(order.Reference); order.Reference != "" && problem != "" {
+			return "its reference " + problem
+		}
+		return ""
+	}, func(row, event shop.Order) bool { return row == event })
+}
+
+func (c *checker) checkKeys(ctx context.Context) error {
+	idOf := func(key shop.Key) int64 { return key.ID }
+	return checkResources(ctx, c, sqlstore.Keys, idOf, func(key shop.Key) string {
+		return firstProblem(shop.NewKey{Name: key.Name, Scopes: key.Scopes}.Problems(key.CreatedAt)) // as of then: it may have expired since
+	}, func(row, event shop.Key) bool {
+		row.LastUsedAt, event.LastUsedAt = time.Time{}, time.Time{} // a use writes no event
+		return slices.Equal(row.Scopes, event.Scopes) && fmt.Sprint(row) == fmt.Sprint(event)
+	})
+}
+
+func (c *checker) checkWebhooks(ctx context.Context) error {
+	idOf := func(hook shop.Webhook) int64 { return hook.ID }
+	return checkResources(ctx, c, sqlstore.Webhooks, idOf, func(hook shop.Webhook) string {
+		return firstProblem(shop.NewWebhook{URL: hook.URL, Types: hook.Types}.Problems())
+	}, func(row, event shop.Webhook) bool {
+		row.FailingSince, event.FailingSince = time.Time{}, time.Time{} // nor does an attempt
+		row.Position, event.Position = 0, 0
+		return slices.Equal(row.Types, event.Types) && fmt.Sprint(row) == fmt.Sprint(event)
+	})
+}
+
+// firstProblem returns the first problem, or "".
+func firstProblem(problems shop.Problems) string {
+	for member, reason := range problems.All() {
+		return member + " " + reason
+	}
+	return ""
+}
+
+func (c *checker) checkDeliveries(ctx context.Context) error {
+	few := limitedFindings{checker: c}
+	return c.Each(ctx, "SELECT id, attempts, body FROM deliveries ORDER BY id", func(scan sqlstore.Scanner) error {
+		var id int64
+		var attempts, body string
+		if err := scan(&id, &attempts, &body); err != nil {
+			return err
+		}
+		var list []shop.Attempt
+		if err := json.Unmarshal([]byte(attempts), &list); err != nil {
+			few.finding("deliveries %d: its attempts cannot be read: %v", id, err)
+		}
+		if !json.Valid([]byte(body)) {
+			few.finding("deliveries %d: its body is not JSON", id)
+		}
+		return nil
+	})
+}
+
+func (c *checker) checkAnswers(ctx context.Context) error {
+	few := limitedFindings{checker: c}
+	return c.Each(ctx, "SELECT principal, key, status, header, length(fingerprint) FROM kept_answers ORDER BY principal, key", func(scan sqlstore.Scanner) error {
+		var principal, status, length int64
+		var key, header string
+		if err := scan(&principal, &key, &status, &header, &length); err != nil {
+			return err
+		}
+		var fields map[string]string
+		if err := json.Unmarshal([]byte(header), &fields); err != nil || status < 200 || status > 299 || length != 32 {
+			few.finding("kept_answers of key %d, %q: the response cannot be repeated", principal, key)
+		}
+		return nil
+	})
+}
+
+// checkEvents checks the contents and the position of each event.
+func (c *checker) checkEvents(ctx context.Context) error {
+	var rewinds sqlstore.Rewinds
+	err := c.Each(ctx, "SELECT value FROM settings WHERE name = '"+sqlstore.RewindSetting+"'", func(scan sqlstore.Scanner) error {
+		var text string
+		err := scan(&text)
+		rewinds, _ = sqlstore.ParseRewinds(text)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	few := limitedFindings{checker: c}
+	return c.Each(ctx, "SELECT "+sqlstore.Events.Columns+" FROM events ORDER BY id", func(scan sqlstore.Scanner) error {
+		event, err := sqlstore.Events.Scan(scan)
+		if err != nil {
+			return err
+		}
+		var data map[string]json.RawMessage
+		switch err := json.Unmarshal(event.Data, &data); {
+		case err != nil || data["current"] == nil || data["previous"] == nil:
+			few.finding("events %d: its data has no current and previous state", event.ID)
+		case !typeFitsSubject(event):
+			few.finding("events %d: its type %q does not fit its subject %q", event.ID, event.Type, event.Subject)
+		case event.ID <= c.horizon:
+			few.finding("events %d: it exists, but events up to %d were removed by age", event.ID, c.horizon)
+		case rewinds.ResumeAfter(event.ID) > 0:
+			few.finding("events %d: it exists, but a restore has undone it", event.ID)
+		}
+		return nil
+	})
+}
+
+// typeFitsSubject reports whether an event of this type can have this subject.
+func typeFitsSubject(event shop.StoredEvent) bool {
+	for _, s := range subjects {
+		if strings.HasPrefix(event.Subject, s.begins) {
+			return strings.HasPrefix(string(event.Type), s.kinds) && shop.EventTypeProblem(string(event.Type)) == ""
+		}
+	}
+	return false
+}

@@ -1,0 +1,176 @@
+package storeadmin
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+)
+
+// rowRule is a rule between rows. Its query returns the rows that violate it, whose columns fill the finding
+// says.
+type rowRule struct{ query, says string }
+
+// subjects are the resources that have events: their table, the prefix of their subjects, the prefix of their
+// event types, and the types of their first and last events.
+var subjects = []struct{ table, begins, kinds, first, last string }{
+	{"pets", "pets/", "pet.", "pet.created", "pet.deleted"},
+	{"categories", "categories/", "category.", "category.created", "category.deleted"},
+	{"orders", "store/orders/", "order.", "order.placed", ""},
+	{"keys", "keys/", "key.", "key.created", "key.revoked"},
+	{"webhooks", "webhooks/", "webhook.", "webhook.created", "webhook.deleted"},
+}
+
+func rowRules(e *engine) []rowRule {
+	const open = "status IN ('placed', 'approved')"
+	rules := []rowRule{
+		// SQLite's integrity check ignores CHECK constraints since 3.5x.
+		{"SELECT id, status FROM pets WHERE status NOT IN ('available', 'pending', 'sold') ORDER BY id",
+			"pets %s: invalid status %s"},
+		{"SELECT id, status FROM orders WHERE status NOT IN ('placed', 'approved', 'delivered', 'cancelled', 'expired') ORDER BY id",
+			"orders %s: invalid order status %s"},
+		{"SELECT id, status FROM orders WHERE (hold_expires_at IS NOT NULL) <> (status = 'placed') ORDER BY id",
+			"orders %s: it is %s, which does not fit its hold"},
+		{"SELECT id, status FROM deliveries WHERE status NOT IN ('pending', 'succeeded', 'failed') ORDER BY id",
+			"deliveries %s: invalid delivery status %s"},
+		{"SELECT pet_id, count(*) FROM orders WHERE " + open + " GROUP BY pet_id HAVING count(*) > 1 ORDER BY pet_id",
+			"pets %s: %s open orders hold it"},
+		{"SELECT o.id, o.status, o.pet_id FROM orders o LEFT JOIN pets p ON p.id = o.pet_id WHERE o." + open + " AND p.id IS NULL ORDER BY o.id",
+			"orders %s: it is %s, but pet %s does not exist"},
+		{"SELECT p.id, o.id, coalesce(p.status, 'unspecified') FROM orders o JOIN pets p ON p.id = o.pet_id WHERE o." + open +
+			" AND coalesce(p.status, '') <> 'pending' ORDER BY o.id",
+			"pets %s: held by order %s, but its status is %s instead of pending"},
+		{"SELECT o.id, o.pet_id FROM orders o WHERE o.pet_id < 1 OR o.pet_id > (" + fmt.Sprintf(e.last, "pets") + ") ORDER BY o.id",
+			"orders %s: it refers to a pet that never existed: %s"},
+		{"SELECT id FROM keys WHERE NOT EXISTS (SELECT 1 FROM key_secrets WHERE key_id = keys.id AND ends_at IS NULL) ORDER BY id",
+			"keys %s: it has no secret without an end"},
+		{"SELECT key_id FROM key_secrets WHERE length(hash) <> 32 ORDER BY key_id",
+			"keys %s: the hash of one of its secrets is not a SHA-256"},
+		{"SELECT id FROM webhooks WHERE NOT EXISTS (SELECT 1 FROM webhook_secrets WHERE webhook_id = webhooks.id AND ends_at IS NULL) ORDER BY id",
+			"webhooks %s: it has no secret to sign with"},
+		{"SELECT id, position FROM webhooks WHERE position > (" + fmt.Sprintf(e.last, "events") + ") ORDER BY id",
+			"webhooks %s: its position %s is after the last event"},
+		{"SELECT id FROM webhooks WHERE enabled NOT IN (0, 1) OR enabled = 1 AND disabled_reason IS NOT NULL ORDER BY id",
+			"webhooks %s: it is neither enabled nor disabled"},
+		{"SELECT id, status FROM deliveries WHERE status <> 'pending' AND (next_at IS NOT NULL OR claimed_until IS NOT NULL) ORDER BY id",
+			"deliveries %s: it has %s, but would be retried"},
+	}
+	for _, s := range subjects {
+		of := fmt.Sprintf(e.idOf, s.begins, len(s.begins)+1)
+		rules = append(rules, rowRule{
+			"SELECT e.subject, e.type FROM " + e.feed + " e LEFT JOIN " + s.table + " r ON r.id = " + of +
+				" WHERE e.type = '" + s.first + "' AND r.id IS NULL AND NOT EXISTS (SELECT 1 FROM " + e.feed +
+				" d WHERE d.subject = e.subject AND d.type = '" + s.last + "' AND " + e.later + ") ORDER BY e.id",
+			"%s: it does not exist, but there is an event %s, and none of its removal"})
+	}
+	return rules
+}
+
+func (c *checker) checkRule(ctx context.Context, rule rowRule) error {
+	few := limitedFindings{checker: c}
+	columns := strings.Count(rule.says, "%s")
+	return c.Each(ctx, rule.query, func(scan sqlstore.Scanner) error {
+		values, places, texts := make([]sql.NullString, columns), make([]any, columns), make([]any, columns)
+		for i := range values {
+			places[i] = &values[i]
+		}
+		if err := scan(places...); err != nil {
+			return err
+		}
+		for i, value := range values {
+			texts[i] = value.String
+		}
+		few.finding(rule.says, texts...)
+		return nil
+	})
+}
+
+// checkSettings checks the settings, and reads the event horizon.
+func (c *checker) checkSettings(ctx context.Context) error {
+	environment := ""
+	err := c.Each(ctx, "SELECT name, value FROM settings", func(scan sqlstore.Scanner) error {
+		var name, value string
+		if err := scan(&name, &value); err != nil {
+			return err
+		}
+		switch name {
+		case "environment":
+			environment = value
+		case "event_horizon", "last_category_id":
+			n, err := strconv.ParseInt(value, 10, 64)
+			if err != nil {
+				c.finding("settings %s: %q is not a number", name, value)
+			}
+			if name == "event_horizon" {
+				c.horizon = n
+			}
+		case sqlstore.RewindSetting:
+			if _, err := sqlstore.ParseRewinds(value); err != nil {
+				c.finding("settings %s: %v", name, err)
+			}
+		}
+		return nil
+	})
+	if err == nil && environment != string(shop.Production) && environment != string(shop.Staging) {
+		c.finding("settings environment: %q is neither production nor staging", environment)
+	}
+	return err
+}
+
+// checkIDs reports tables that would assign an id again.
+func (c *checker) checkIDs(ctx context.Context) error {
+	for _, table := range copiedTables {
+		if !table.hasSequence {
+			continue
+		}
+		last, err := number(ctx, c.Conn, fmt.Sprintf(c.engine.last, table.name))
+		if err != nil {
+			return err
+		}
+		largest, err := number(ctx, c.Conn, "SELECT coalesce(max(id), 0) FROM "+table.name)
+		if err != nil {
+			return err
+		}
+		if largest > last {
+			c.finding("%s %d: its id would be assigned again; the last assigned id is %d", table.name, largest, last)
+		}
+	}
+	return nil
+}
+
+// checkInventory compares the counts with the pets.
+func (c *checker) checkInventory(ctx context.Context) error {
+	statuses := []string{string(shop.Available), string(shop.Pending), string(shop.Sold), ""}
+	counted, existing := map[string]int64{}, map[string]int64{}
+	for query, counts := range map[string]map[string]int64{
+		c.engine.inventory: counted,
+		"SELECT coalesce(status, ''), count(*) FROM pets GROUP BY coalesce(status, '')": existing,
+	} {
+		err := c.Each(ctx, query, func(scan sqlstore.Scanner) error {
+			var status string
+			var n int64
+			err := scan(&status, &n)
+			counts[status] = n
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, status := range statuses {
+		name := status
+		if name == "" {
+			name = "unspecified"
+		}
+		if n, found := counted[status]; !found {
+			c.finding("inventory %s: its count is missing", name)
+		} else if n != existing[status] {
+			c.finding("inventory %s: counted %d, found %d", name, n, existing[status])
+		}
+	}
+	return nil
+}

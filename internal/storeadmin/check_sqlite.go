@@ -1,0 +1,97 @@
+package storeadmin
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+
+	"animalstore/internal/sqlstore"
+)
+
+// sqliteSchema returns the CREATE statements of a database, by type and name.
+func sqliteSchema(ctx context.Context, c *sqlstore.Conn) (map[string]string, error) {
+	made := map[string]string{}
+	err := c.Each(ctx, "SELECT type || ' ' || name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'", func(scan sqlstore.Scanner) error {
+		var name string
+		var statement sql.NullString
+		err := scan(&name, &statement)
+		made[name] = statement.String
+		return err
+	})
+	return made, err
+}
+
+// checkSQLiteSchema compares the schema with that of a new database after the same migrations.
+func checkSQLiteSchema(ctx context.Context, c *checker) (usable bool, err error) {
+	fresh, err := sqlstore.OpenEmpty(ctx, c.Version)
+	if err != nil {
+		return false, err
+	}
+	defer fresh.Close()
+	want, err := sqliteSchema(ctx, fresh)
+	if err != nil {
+		return false, err
+	}
+	got, err := sqliteSchema(ctx, c.Conn)
+	if err != nil {
+		return false, c.tolerateDamage(err)
+	}
+	return c.compareSchemas(want, got), nil
+}
+
+// compareSchemas reports missing, different and foreign objects. The rules can be checked if no table is
+// missing or different.
+func (c *checker) compareSchemas(want, got map[string]string) (usable bool) {
+	usable = true
+	for _, name := range sortedKeys(want) {
+		statement, found := got[name]
+		switch {
+		case !found:
+			c.finding("schema: the %s is missing", name)
+		case statement != want[name]:
+			c.finding("schema: the %s differs from the migrations", name)
+		default:
+			continue
+		}
+		usable = usable && name[:5] != "table"
+	}
+	for _, name := range sortedKeys(got) {
+		if _, known := want[name]; !known {
+			c.finding("schema: the %s does not belong to the store", name)
+		}
+	}
+	return usable
+}
+
+// checkSQLiteIntegrity reports what SQLite's checks of pages, rows and foreign keys find.
+func checkSQLiteIntegrity(ctx context.Context, c *checker) error {
+	err := c.Each(ctx, "PRAGMA integrity_check(100)", func(scan sqlstore.Scanner) error {
+		var found string
+		if err := scan(&found); err != nil {
+			return err
+		}
+		if found != "ok" {
+			c.damage("integrity: %s", found)
+		}
+		return nil
+	})
+	if err := c.tolerateDamage(err); err != nil {
+		return err
+	}
+	few := limitedFindings{checker: c}
+	err = c.Each(ctx, "PRAGMA foreign_key_check", func(scan sqlstore.Scanner) error {
+		var table, parent string
+		var row sql.NullInt64
+		var key int
+		if err := scan(&table, &row, &parent, &key); err != nil {
+			return err
+		}
+		name := table
+		if row.Valid {
+			name = fmt.Sprintf("%s %d", table, row.Int64)
+		}
+		few.finding("%s: it refers to a row of %s that does not exist", name, parent)
+		return nil
+	})
+	return c.tolerateDamage(err)
+}

@@ -1,0 +1,94 @@
+package storeadmin
+
+import "strings"
+
+// copiedTable is a table of a store.
+type copiedTable struct {
+	name        string
+	key         int // the number of leading columns that are the primary key
+	columns     []copiedColumn
+	hasSequence bool // the engine assigns its ids, and stores the last one
+}
+
+type copiedColumn struct {
+	name string
+	kind kind
+}
+
+// kind is a column type, which the engines name differently.
+type kind int
+
+const (
+	integer kind = iota
+	text
+	blob
+)
+
+// copiedTables are all tables of a store, each after the tables that it refers to. The settings come first:
+// another process that opens the target as a new store must write there, and waits. A test compares the list
+// with the schemas.
+var copiedTables = []copiedTable{
+	{name: "settings", key: 1, columns: []copiedColumn{{"name", text}, {"value", text}}},
+	{name: "categories", key: 1, columns: []copiedColumn{{"id", integer}, {"name", text}}},
+	{name: "pets", key: 1, hasSequence: true, columns: []copiedColumn{
+		{"id", integer}, {"name", text}, {"name_folded", text}, {"category_id", integer}, {"status", text}}},
+	{name: "inventory", key: 1, columns: []copiedColumn{{"status", text}, {"n", integer}}},
+	{name: "orders", key: 1, hasSequence: true, columns: []copiedColumn{
+		{"id", integer}, {"pet_id", integer}, {"status", text}, {"reference", text}, {"created_at", integer},
+		{"updated_at", integer}, {"hold_expires_at", integer}}},
+	{name: "keys", key: 1, hasSequence: true, columns: []copiedColumn{
+		{"id", integer}, {"name", text}, {"scopes", text}, {"hint", text}, {"created_at", integer}, {"expires_at", integer},
+		{"last_used_at", integer}}},
+	{name: "key_secrets", key: 1, columns: []copiedColumn{{"hash", blob}, {"key_id", integer}, {"ends_at", integer}}},
+	{name: "sessions", key: 1, columns: []copiedColumn{{"hash", blob}, {"secret_hash", blob}, {"ends_at", integer}}},
+	{name: "kept_answers", key: 2, columns: []copiedColumn{
+		{"principal", integer}, {"key", text}, {"fingerprint", blob}, {"status", integer}, {"header", text}, {"body", blob},
+		{"kept_at", integer}}},
+	{name: "events", key: 1, hasSequence: true, columns: []copiedColumn{
+		{"id", integer}, {"at", integer}, {"type", text}, {"subject", text}, {"actor", text}, {"data", text}}},
+	{name: "webhooks", key: 1, hasSequence: true, columns: []copiedColumn{
+		{"id", integer}, {"url", text}, {"types", text}, {"enabled", integer}, {"disabled_reason", text},
+		{"failing_since", integer}, {"created_at", integer}, {"updated_at", integer}, {"position", integer}}},
+	{name: "webhook_secrets", key: 2, columns: []copiedColumn{
+		{"webhook_id", integer}, {"secret", text}, {"created_at", integer}, {"ends_at", integer}}},
+	{name: "deliveries", key: 1, hasSequence: true, columns: []copiedColumn{
+		{"id", integer}, {"webhook_id", integer}, {"message_id", text}, {"event_id", text}, {"event_type", text},
+		{"status", text}, {"attempts", text}, {"created_at", integer}, {"next_at", integer}, {"body", text},
+		{"claimed_until", integer}}},
+}
+
+func (t *copiedTable) columnNames() []string {
+	names := make([]string, len(t.columns))
+	for i, column := range t.columns {
+		names[i] = column.name
+	}
+	return names
+}
+
+// selection returns the query for all rows in the order of the primary key. The engines store the inventory
+// and unpublished events differently.
+func (t *copiedTable) selection(e *engine) string {
+	query := "SELECT " + strings.Join(t.columnNames(), ", ") + " FROM " + t.name
+	switch t.name {
+	case "inventory":
+		query = e.inventory
+	case "events":
+		query = e.events
+	}
+	var order []string
+	for _, column := range t.columns[:t.key] {
+		if column.kind == text {
+			column.name += e.collation
+		}
+		order = append(order, column.name)
+	}
+	return query + " ORDER BY " + strings.Join(order, ", ")
+}
+
+// fresh returns the condition that a row belongs to a new schema.
+func (t *copiedTable) fresh() string {
+	if t.name == "inventory" {
+		return "n = 0"
+	}
+	return "FALSE"
+}

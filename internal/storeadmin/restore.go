@@ -1,0 +1,126 @@
+package storeadmin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"animalstore/internal/sqlstore"
+)
+
+// Restored describes a restore to the operator.
+type Restored struct {
+	Kept string // the path of the previous store; empty: there was none
+	// GoOn is the id after which new ids continue when the ids since the backup are not known; 0: they are
+	// known.
+	GoOn int64
+	// Keys describes the keys that were revoked or rotated after the backup and are valid again.
+	Keys []string
+}
+
+// Restore replaces a store by a backup. It first checks the backup as Check does, and calls report for each
+// finding. It fails for a damaged backup, and without force also for any other finding, and for a store that
+// already exists. The existing store is kept beside the new one. At any moment the path has one of the two,
+// complete. No service may use the store meanwhile.
+//
+// Ids that were assigned after the backup are not assigned again, and events that were published since are
+// marked as undone.
+func Restore(ctx context.Context, file, database string, force bool, report func(finding string)) (done Restored, err error) {
+	if sqlstore.IsURL(database) {
+		return done, errServerBackup
+	}
+	if sameFile(file, database) {
+		return done, fmt.Errorf("%s is the store itself", file)
+	}
+	path, exists, err := resolveTarget(database)
+	if err != nil {
+		return done, err
+	}
+	unlock, err := sqlstore.Lock(path)
+	if err != nil {
+		return done, err
+	}
+	defer unlock()
+	if exists && !force {
+		return done, fmt.Errorf("%s already has a store; --force replaces it, and keeps the old one beside it", path)
+	}
+	intact := false
+	if exists {
+		if intact, err = sqlstore.IsIntact(ctx, path); err != nil {
+			return done, err
+		}
+	}
+	fresh := path + ".restoring"
+	if err := removeDatabase(fresh); err != nil { // left by a restore that was killed
+		return done, err
+	}
+	defer removeDatabase(fresh) // does nothing after the rename
+	if err := unpackBackup(ctx, file, fresh, path); err != nil {
+		return done, err
+	}
+	if done, err = continueIDs(ctx, fresh, path, intact); err != nil {
+		return done, err
+	}
+	found, err := Check(ctx, fresh, report)
+	switch {
+	case err != nil:
+		return done, err
+	case found.Damage > 0:
+		return done, fmt.Errorf("%s cannot be restored: %w", file, errDamaged)
+	case found.All > 0 && !force:
+		return done, fmt.Errorf("%s breaks rules of the store; --force restores it anyway", file)
+	}
+	if err := syncFile(fresh); err != nil {
+		return done, err
+	}
+	done.Kept, err = replace(ctx, fresh, path, exists, intact)
+	return done, err
+}
+
+// resolveTarget returns the absolute path of a database without symbolic links, and whether the file has any
+// contents.
+func resolveTarget(database string) (path string, exists bool, err error) {
+	if path, err = filepath.Abs(database); err != nil {
+		return "", false, err
+	}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		folder, err := filepath.EvalSymlinks(filepath.Dir(path))
+		return filepath.Join(folder, filepath.Base(path)), false, err
+	case err != nil:
+		return "", false, err
+	case info.IsDir():
+		return "", false, fmt.Errorf("%s is a directory", path)
+	}
+	path, err = filepath.EvalSymlinks(path)
+	return path, info.Size() > 0, err
+}
+
+// unpackBackup copies a backup into a new database, migrates it, and gives it to the owner of the store.
+func unpackBackup(ctx context.Context, file, fresh, path string) error {
+	backup, err := sqlstore.OpenReadOnly(ctx, file)
+	if err != nil {
+		return err
+	}
+	defer backup.Close()
+	empty, err := os.OpenFile(fresh, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("cannot restore: %w", err)
+	}
+	if err := empty.Close(); err != nil {
+		return err
+	}
+	if err := backup.VacuumInto(ctx, fresh); err != nil {
+		return fmt.Errorf("cannot restore %s: %w", file, err)
+	}
+	c := sqlstore.OpenFile(fresh)
+	defer c.Close()
+	if err := c.Migrate(ctx); err != nil {
+		return err
+	}
+	return errors.Join(chownLike(path, fresh), chownLike(path, path+".lock"))
+}

@@ -1,0 +1,155 @@
+package storeadmin
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+)
+
+// unusedID returns a number above all ids that a store can have assigned since a backup. Ids start at 1 or at
+// the time of a restore in microseconds, and a store assigns less than one id in a microsecond.
+func unusedID() int64 { return time.Now().UnixMicro() }
+
+// highWater is what a store has assigned so far.
+type highWater struct {
+	last     map[string]int64 // the last id of each table
+	category int64
+	rewinds  sqlstore.Rewinds
+	event    *shop.StoredEvent // the newest one
+	keys     map[int64]string  // the name of each key
+	secrets  map[int64]string  // the hashes of each key's secrets, as one text
+}
+
+// continueIDs makes a restored store assign only ids that the previous store has not, and returns the keys
+// that become valid again.
+func continueIDs(ctx context.Context, fresh, path string, intact bool) (done Restored, err error) {
+	backup, err := readHighWater(ctx, fresh, nil)
+	if err != nil {
+		return done, err
+	}
+	var old *highWater
+	if intact {
+		old, err = readHighWater(ctx, path, backup.event)
+	}
+	if old == nil || err != nil { // it is damaged, or not a store
+		old = &highWater{}
+	}
+	known := backup.event != nil && old.event != nil
+	if !known {
+		done.GoOn = unusedID()
+	}
+	c := sqlstore.OpenFile(fresh)
+	defer c.Close()
+	if err := c.Exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return done, err
+	}
+	for _, table := range copiedTables {
+		last := max(backup.last[table.name], old.last[table.name], done.GoOn)
+		if table.name == "events" && last > backup.last[table.name] {
+			last++ // a position that no event has
+			rewinds := backup.rewinds.Add(sqlstore.Rewind{Last: backup.last[table.name], Resume: last})
+			if err := writeSetting(ctx, c, sqlstore.RewindSetting, rewinds.String()); err != nil {
+				return done, err
+			}
+		}
+		if err := setLastID(ctx, c, &table, last); err != nil {
+			return done, err
+		}
+	}
+	if category := max(backup.category, old.category, done.GoOn); category > backup.category {
+		if err := writeSetting(ctx, c, "last_category_id", strconv.FormatInt(category, 10)); err != nil {
+			return done, err
+		}
+	}
+	if known {
+		done.Keys = revivedKeys(backup, old)
+	}
+	return done, c.Exec(ctx, "COMMIT")
+}
+
+func writeSetting(ctx context.Context, c *sqlstore.Conn, name, value string) error {
+	return c.Exec(ctx, sqlstore.SetSetting, name, value)
+}
+
+// revivedKeys describes the keys that a restore makes valid again.
+func revivedKeys(backup, old *highWater) (names []string) {
+	for _, id := range slices.Sorted(maps.Keys(backup.keys)) {
+		switch _, still := old.keys[id]; {
+		case !still:
+			names = append(names, fmt.Sprintf("%d (%s): it was revoked after the backup, and works again", id, backup.keys[id]))
+		case old.secrets[id] != backup.secrets[id]:
+			names = append(names, fmt.Sprintf("%d (%s): it was rotated after the backup, and its secrets are again those from before", id, backup.keys[id]))
+		}
+	}
+	return names
+}
+
+// readHighWater reads what a store has assigned. Given the newest event of a backup, it sets event only if
+// the store has the same event: then the backup is of this store.
+func readHighWater(ctx context.Context, path string, same *shop.StoredEvent) (*highWater, error) {
+	s, err := openSnapshot(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	m := &highWater{last: map[string]int64{}, keys: map[int64]string{}, secrets: map[int64]string{}}
+	if err := s.Each(ctx, "SELECT name, seq FROM sqlite_sequence", func(scan sqlstore.Scanner) error {
+		var name string
+		var last int64
+		err := scan(&name, &last)
+		m.last[name] = last
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	if err := s.Each(ctx, "SELECT name, value FROM settings", func(scan sqlstore.Scanner) error {
+		var name, value string
+		err := scan(&name, &value)
+		switch {
+		case err != nil:
+		case name == "last_category_id":
+			m.category, err = strconv.ParseInt(value, 10, 64)
+		case name == sqlstore.RewindSetting:
+			m.rewinds, err = sqlstore.ParseRewinds(value)
+		}
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	if err := m.readKeys(ctx, s); err != nil {
+		return nil, err
+	}
+	query := "SELECT " + sqlstore.Events.Columns + " FROM events ORDER BY id DESC LIMIT 1"
+	if same != nil {
+		query = "SELECT " + sqlstore.Events.Columns + " FROM events WHERE id = " + strconv.FormatInt(same.ID, 10)
+	}
+	err = s.Each(ctx, query, func(scan sqlstore.Scanner) error {
+		event, err := sqlstore.Events.Scan(scan)
+		if same == nil || event.Time.Equal(same.Time) && event.Type == same.Type && event.Subject == same.Subject &&
+			event.Actor == same.Actor && bytes.Equal(event.Data, same.Data) {
+			m.event = &event
+		}
+		return err
+	})
+	return m, err
+}
+
+func (m *highWater) readKeys(ctx context.Context, s *sqlstore.Conn) error {
+	return s.Each(ctx, "SELECT id, name, hex(hash) FROM keys LEFT JOIN key_secrets ON key_id = id ORDER BY id, hash", func(scan sqlstore.Scanner) error {
+		var id int64
+		var name string
+		var hash sql.NullString
+		err := scan(&id, &name, &hash)
+		m.keys[id] = name
+		m.secrets[id] += hash.String + " "
+		return err
+	})
+}

@@ -1,0 +1,100 @@
+package storeadmin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"animalstore/internal/sqlstore"
+)
+
+// errInUse is returned while another process has the store open.
+var errInUse = errors.New("another program has it open")
+
+// replace renames a new database to the path of the old one, and returns the path where the old one is kept.
+//
+// A WAL belongs to one database and would destroy another at the same path. So the old WAL is checkpointed
+// first, and the old database stays locked until the rename. A damaged database is moved away as it is, with
+// its WAL.
+func replace(ctx context.Context, fresh, path string, exists, intact bool) (kept string, err error) {
+	kept = previousName(path)
+	release := func() {}
+	if intact {
+		if release, err = lockExclusively(ctx, path); err != nil {
+			return "", fmt.Errorf("cannot lock the database %s: %w", path, err)
+		}
+	} else if err := moveSidecars(path, kept); err != nil { // also where only the database file was removed
+		return "", err
+	}
+	defer release()
+	if !exists {
+		return "", errors.Join(os.Rename(fresh, path), syncFolder(path))
+	}
+	if runtime.GOOS == "windows" { // it cannot rename an open file
+		release()
+	}
+	if err := os.Link(path, kept); err != nil { // a link, so that the path has a store at any moment
+		if err := os.Rename(path, kept); err != nil { // a file system without links
+			return "", err
+		}
+	}
+	if err := os.Rename(fresh, path); err != nil {
+		return "", err
+	}
+	return kept, syncFolder(path)
+}
+
+// lockExclusively moves the WAL into the database file, and locks out all other connections until release is
+// called.
+func lockExclusively(ctx context.Context, path string) (release func(), err error) {
+	c := sqlstore.OpenFile(path)
+	var mode string
+	if _, err = c.First(ctx, "PRAGMA journal_mode = DELETE", &mode); err == nil {
+		err = c.Exec(ctx, "BEGIN EXCLUSIVE")
+	}
+	if sqlstore.IsBusy(err) || err == nil && mode != "delete" {
+		err = errInUse
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c.Close, nil
+}
+
+// moveSidecars renames the files beside a database along with it.
+func moveSidecars(path, kept string) error {
+	for _, suffix := range sidecars {
+		if err := os.Rename(path+suffix, kept+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// previousName returns an unused path beside a database, under which the old one is kept.
+func previousName(path string) string {
+	name := path + ".before-" + time.Now().UTC().Format("2006-01-02T15-04-05Z")
+	for n := 2; ; n++ {
+		if _, err := os.Lstat(name); errors.Is(err, os.ErrNotExist) {
+			return name
+		}
+		name = fmt.Sprintf("%s.before-%s-%d", path, time.Now().UTC().Format("2006-01-02T15-04-05Z"), n)
+	}
+}
+
+// syncFolder makes renames in the folder of a file survive a power cut.
+func syncFolder(path string) error {
+	if runtime.GOOS == "windows" { // it needs no sync, and has none
+		return nil
+	}
+	folder, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
+}

@@ -1,0 +1,180 @@
+package storeadmin
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+)
+
+// place is a store with its backups.
+type place struct {
+	t    *testing.T
+	dir  string
+	path string
+}
+
+func newPlace(t *testing.T) *place {
+	dir := t.TempDir()
+	p := &place{t, dir, filepath.Join(dir, "test.db")}
+	fillShop(t, p.path)
+	return p
+}
+
+func (p *place) backup(name string) string {
+	p.t.Helper()
+	file := filepath.Join(p.dir, name)
+	if found, err := Backup(p.t.Context(), p.path, file, false, func(string) {}); err != nil || found.All > 0 {
+		p.t.Fatalf("%+v, %v", found, err)
+	}
+	return file
+}
+
+func (p *place) restore(file string) Restored {
+	p.t.Helper()
+	done, err := Restore(p.t.Context(), file, p.path, true, func(finding string) { p.t.Error(finding) })
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return done
+}
+
+// add adds a pet, and returns its id and that of its event.
+func (p *place) add() (pet, event int64) {
+	p.t.Helper()
+	store := open(p.t, p.path, sqlstore.Options{})
+	defer store.Close()
+	s, err := shop.Open(p.t.Context(), store, shop.Options{})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	made, err := s.CreatePet(p.t.Context(), shop.NewPet{Name: "new", CategoryID: 1})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	event, err = s.LastEvent(p.t.Context())
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return made.ID, event
+}
+
+func (p *place) undone() string {
+	p.t.Helper()
+	c, err := openSnapshot(p.t.Context(), p.path)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	defer c.Close()
+	text := ""
+	if _, err := c.First(p.t.Context(), "SELECT value FROM settings WHERE name = '"+sqlstore.RewindSetting+"'", &text); err != nil {
+		p.t.Fatal(err)
+	}
+	return text
+}
+
+// A restored store continues after the ids that were assigned since the backup.
+func TestRestoreAssignsNoIDAgain(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	pet, event := p.add()
+	file := p.backup("backup.db")
+	if done := p.restore(file); done.GoOn != 0 || len(done.Keys) != 0 || p.undone() != "" {
+		t.Errorf("%+v, undone %q", done, p.undone())
+	}
+	for i := range int64(3) {
+		if gotPet, gotEvent := p.add(); gotPet != pet+1+i || gotEvent != event+1+i {
+			t.Errorf("the next are %d and %d after %d and %d", gotPet, gotEvent, pet, event)
+		}
+	}
+	if done := p.restore(file); done.GoOn != 0 || p.undone() != fmt.Sprintf("%d-%d", event, event+4) {
+		t.Errorf("%+v, undone %q", done, p.undone())
+	}
+	if gotPet, gotEvent := p.add(); gotPet != pet+4 || gotEvent != event+5 {
+		t.Errorf("the next are %d and %d after %d and %d", gotPet, gotEvent, pet, event)
+	}
+	later := p.backup("later.db")
+	p.add()
+	p.restore(later)
+	if want := fmt.Sprintf("%d-%d %d-%d", event, event+4, event+5, event+7); p.undone() != want {
+		t.Errorf("undone %q, want %q", p.undone(), want)
+	}
+	p.restore(file) // behind both
+	if want := fmt.Sprintf("%d-%d", event, event+8); p.undone() != want {
+		t.Errorf("undone %q, want %q", p.undone(), want)
+	}
+}
+
+// When the ids since the backup are not known, new ids are above all that can have been assigned, also after
+// a second restore.
+func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	file := p.backup("backup.db")
+	last, lastEvent := p.add()
+	for name, lose := range map[string]func(){
+		"removed":       func() {},
+		"removed again": func() {},
+		"another store": func() { fillShop(t, p.path) },
+		"an empty one":  func() { open(t, p.path, sqlstore.Options{}).Close() },
+		"rubbish": func() {
+			if err := os.WriteFile(p.path, []byte(strings.Repeat("rubbish", 1000)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		if err := removeDatabase(p.path); err != nil {
+			t.Fatal(err)
+		}
+		lose()
+		done := p.restore(file)
+		pet, event := p.add()
+		if done.GoOn <= last || done.GoOn <= lastEvent || pet <= done.GoOn || event <= done.GoOn+1 {
+			t.Errorf("%s: %+v; the next are %d and %d after %d and %d", name, done, pet, event, last, lastEvent)
+		}
+		for range 3 {
+			last, lastEvent = p.add()
+		}
+	}
+	// The store that was replaced can be put back, too.
+	kept := p.restore(file).Kept
+	_, event := p.add()
+	if done := p.restore(kept); done.GoOn <= event {
+		t.Errorf("%+v, after %d", done, event)
+	}
+	if got := findings(t, p.path); len(got) > 0 {
+		t.Errorf("%q", got)
+	}
+}
+
+// A backup of an older schema is migrated in its restored copy, and not itself.
+func TestRestoreMigratesAnOlderSchema(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	old, backup, path := filepath.Join(dir, "old.db"), filepath.Join(dir, "backup.db"), filepath.Join(dir, "test.db")
+	steps, err := sqlstore.Migrations(sqlstore.SQLite)
+	if err != nil {
+		t.Fatal(err)
+	}
+	execFile(t, old, steps[0]+fmt.Sprintf("; PRAGMA application_id = %d; PRAGMA user_version = 1; INSERT INTO settings VALUES ('environment', 'production')", applicationID))
+	if _, err := Backup(t.Context(), old, backup, false, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(backup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(t.Context(), backup, path, false, func(finding string) { t.Error(finding) }); err != nil {
+		t.Fatal(err)
+	}
+	if found := findings(t, path); len(found) > 0 {
+		t.Errorf("%q", found)
+	}
+	if after, err := os.ReadFile(backup); err != nil || string(after) != string(before) {
+		t.Errorf("the backup was changed, %v", err)
+	}
+}
