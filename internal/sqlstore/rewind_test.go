@@ -10,7 +10,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A restore to a position before an earlier rewind also undoes what that rewind undid.
+// A restore to a position before an earlier rewind replaces that rewind, because it also undoes everything
+// that the earlier rewind has undone.
 func TestLaterRewindReplacesTheOnesItCovers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
