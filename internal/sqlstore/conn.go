@@ -181,7 +181,8 @@ func (c *Conn) Insert(ctx context.Context, table string, columns []string, next 
 		return err
 	}
 	insertion := fmt.Sprintf("INSERT INTO %s (%s) VALUES %s", table, strings.Join(columns, ", "), numbered(placeholders(len(columns))))
-	lasting := context.WithoutCancel(ctx) // statements do not have to watch ctx, because next fails when ctx ends
+	// The statements do not have to watch ctx, because next fails when ctx ends.
+	lasting := context.WithoutCancel(ctx)
 	for {
 		row, err := next()
 		if err != nil || row == nil {

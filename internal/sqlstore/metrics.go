@@ -42,7 +42,8 @@ func newMetrics() *metrics {
 		}, []string{"kind"}),
 	}
 	for kind := range readyMessages {
-		m.errors.WithLabelValues(string(kind)) // exported as 0 from the start, so that the first error is visible as an increase
+		// Export the counters as 0 from the start, so that the first error is visible as an increase.
+		m.errors.WithLabelValues(string(kind))
 		m.retries.WithLabelValues(string(kind))
 	}
 	return m

@@ -88,7 +88,8 @@ func isRetryable(err error) bool {
 	if pgCode(err) == "" {
 		return isBroken(err)
 	}
-	return isConflict(err) || isAway(err) || isFatal(err) && !isRefused(err) // a rejected login would be rejected again
+	// A rejected login is not retried, because it would be rejected again.
+	return isConflict(err) || isAway(err) || isFatal(err) && !isRefused(err)
 }
 
 // isBroken reports whether a connection was lost or could not be opened.

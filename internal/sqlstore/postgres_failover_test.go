@@ -246,8 +246,8 @@ func TestSilentServerCostsOnePing(t *testing.T) {
 	fillPool(t, store)
 	first.Delay(time.Hour)
 	h.engine().retryBudget = shortBudget
-	outcomes := map[string]error{"first": h.write("first")} // may fail, because this write is the first to notice the silence
-	h.engine().retryBudget = 20 * time.Second               // less time than one ping on each old connection would take
+	outcomes := map[string]error{"first": h.write("first")} // may fail, as the first write to meet the silence
+	h.engine().retryBudget = 20 * time.Second               // too short to ping every old connection
 	for _, name := range []string{"second", "third"} {
 		begin := time.Now()
 		if outcomes[name] = h.write(name); outcomes[name] != nil {

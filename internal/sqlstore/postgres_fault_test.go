@@ -171,7 +171,7 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 					h.works("before")
 					disconnected, release := set(h.proxy, func(message []byte) bool {
 						if pgtest.IsCommit(message) {
-							h.proxy.Delay(time.Hour) // silences all connections, but this COMMIT still arrives
+							h.proxy.Delay(time.Hour) // silences all connections, except for this COMMIT
 							return true
 						}
 						return false

@@ -82,7 +82,8 @@ func (h *faultHarness) bounded(what string, do func() error) error {
 	h.Helper()
 	begin := time.Now()
 	err := do()
-	if took, most := time.Since(begin), h.engine().retryBudget+ample; took > most { // ample is an allowance for a busy machine
+	// The limit contains an allowance for a busy machine.
+	if took, most := time.Since(begin), h.engine().retryBudget+ample; took > most {
 		h.Errorf("%s took %v", what, took)
 	}
 	if err != nil && shop.AsError(err).Code != shop.Unavailable {

@@ -51,7 +51,8 @@ func parsePostgresURL(url string) (*pgx.ConnConfig, poolSettings, error) {
 	validate := config.ValidateConnect
 	config.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
 		err := validate(ctx, conn)
-		if err != nil && pgCode(err) == "" && !isBroken(err) { // the server responded, but it is not the primary
+		// If the server responded without an error code, it is not the primary.
+		if err != nil && pgCode(err) == "" && !isBroken(err) {
 			err = fmt.Errorf("%w: %w", errReadOnly, err)
 		}
 		return err

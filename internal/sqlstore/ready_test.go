@@ -85,7 +85,7 @@ func TestReadyFollowsFailover(t *testing.T) {
 	fillPool(t, store)
 	wantReady(t, store, "")
 	demote(t, store, primary)
-	store.engine.(*postgresEngine).retryBudget = 5 * time.Second // enough time for a response on a busy machine
+	store.engine.(*postgresEngine).retryBudget = 5 * time.Second // enough for a response on a busy machine
 	wantReady(t, store, "but not written")                       // over a pooled connection
 	wantReady(t, store, "but not written")                       // over a new connection
 	replica.Promote(t)

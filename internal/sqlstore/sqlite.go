@@ -16,7 +16,7 @@ import (
 // sqliteEngine stores the shop in one SQLite file in WAL mode. It has one connection for writing and a pool
 // of connections for reading.
 type sqliteEngine struct {
-	unlock     func() error // releases the lock on the file; nil if the store was opened without Options.Exclusive
+	unlock     func() error // releases the lock on the file; nil if the file was not opened with Exclusive
 	readers    chan *sqliteConn
 	writer     *writer
 	closing    sync.Once

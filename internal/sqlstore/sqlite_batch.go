@@ -63,7 +63,7 @@ func (b *batch) clear() {
 // statement is an INSERT OR FAIL. SQLite then does not prepare to undo this statement alone, which saves a
 // seventh of the statement's time.
 type inserter[T any] struct {
-	text       string // a statement for maxRows rows; its last parameter is the actual number of rows to insert
+	text       string // a statement for maxRows rows; its last parameter is the number of rows to insert
 	parameters int    // the number of parameters for maxRows rows
 	appendRow  func(args []any, row T) []any
 	args       []any // reused by every call of insert

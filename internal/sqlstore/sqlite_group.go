@@ -26,9 +26,10 @@ type group struct {
 	queued     batch
 	current    batch
 	categories map[int64]bool // the ids of categories that exist in this transaction
-	lastPet    int64          // the id of the newest pet, which may still be queued; 0 if the id must be read from the database
-	changes    effects        // the combined effects of all members
-	err        error          // the error that ended the transaction, or nil
+	// The id of the newest pet, which may still be queued, or 0 if the id must be read from the database.
+	lastPet int64
+	changes effects // the combined effects of all members
+	err     error   // the error that ended the transaction, or nil
 }
 
 func (g *group) begin() error {

@@ -20,14 +20,14 @@ type writer struct {
 	file          *openedFile
 	dialect       *dialect
 	metrics       *metrics
-	afterWrite    func(changes effects, committed bool) // called once for each group, before its members return
+	afterWrite    func(changes effects, committed bool) // called once for each group before its members return
 	insertPets    *inserter[shop.Pet]
 	insertEvents  *inserter[queuedEvent]
 	recentWriters int // how many writes were recently running or waiting at the same time
 	queue         chan *member
 	stopped       chan struct{} // closed when all accepted writes have returned
 
-	mu     sync.RWMutex // read-locked while a member is being queued, so that stop cannot close the queue at that time
+	mu     sync.RWMutex // read-locked while a member is being queued, so that stop cannot close the queue
 	closed bool
 }
 

@@ -27,7 +27,7 @@ type Store struct {
 	failing        atomic.Bool // whether the last write failed because of the database
 	catalogChanges atomic.Int64
 	orderChanges   atomic.Int64
-	clock          func() time.Time // the clock by which holds expire; nil if other processes may change the catalogue
+	clock          func() time.Time // the clock for holds; nil if other processes may change the catalogue
 	listen         sync.Once
 	closed         context.Context // canceled by Close
 	close          context.CancelFunc
