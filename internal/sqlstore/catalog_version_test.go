@@ -11,8 +11,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Every write that changes the catalogue increments the version before it returns, even if the write fails.
-// No other write does.
+// Every write that changes the catalogue increments the version before the write returns, even if the write
+// fails. No other write increments the version.
 func TestEveryCatalogChangeBumpsTheVersion(t *testing.T) {
 	t.Parallel()
 	store := open(t, filepath.Join(t.TempDir(), "test.db"), Options{Exclusive: true})
@@ -106,7 +106,8 @@ func TestOrderChangesHaveTheirOwnVersion(t *testing.T) {
 	}
 }
 
-// If other processes may change the catalogue, it has no version. On a PostgreSQL server, this is always so.
+// The catalogue has no version if other processes may change it. This is always the case on a PostgreSQL
+// server.
 func TestSharedCatalogHasNoVersion(t *testing.T) {
 	t.Parallel()
 	for _, store := range []*Store{

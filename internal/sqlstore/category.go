@@ -62,8 +62,8 @@ func (t *tx) UpdateCategory(_, after shop.Category) error {
 	return t.exec("UPDATE categories SET name = $1 WHERE id = $2", nullable(after.Name), after.ID)
 }
 
-// AssignCategoryID returns the lowest unused id after the last id that it assigned. It skips ids of
-// categories that clients created with an id of their own choice.
+// AssignCategoryID returns the lowest unused id after the last id that it assigned. Clients may have created
+// categories with ids of their own choice, and AssignCategoryID skips these ids.
 func (t *tx) AssignCategoryID() (int64, error) {
 	text, _, err := one(t, scanValue[string], "SELECT value FROM settings WHERE name = 'last_category_id'")
 	if err != nil {

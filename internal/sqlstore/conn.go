@@ -13,7 +13,7 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// The names of the engines. Each engine's migrations are in the directory of the same name.
+// The names of the engines. The migrations for each engine are in the directory with the engine's name.
 const (
 	SQLite   = "sqlite"
 	Postgres = "postgres"
@@ -124,7 +124,8 @@ func openFileReadOnly(ctx context.Context, path string) (*Conn, error) {
 	}
 	c, err := readFile(ctx, fileURI(path, "mode=ro"))
 	if code := primaryCode(err); (code == sqlite.ResultCantOpen || code == sqlite.ResultReadOnly) && !HasWAL(path) {
-		// With immutable=1, SQLite does not need the -wal and -shm files, which it could not create here.
+		// If the -wal and -shm files cannot be created, immutable=1 lets SQLite read the database without
+		// them.
 		c, err = readFile(ctx, fileURI(path, "immutable=1"))
 	}
 	if err != nil {
@@ -181,7 +182,7 @@ func (c *Conn) Insert(ctx context.Context, table string, columns []string, next 
 		return err
 	}
 	insertion := fmt.Sprintf("INSERT INTO %s (%s) VALUES %s", table, strings.Join(columns, ", "), numbered(placeholders(len(columns))))
-	// The statements do not have to watch ctx, because next fails when ctx ends.
+	// The statements do not have to watch ctx, because next returns an error when ctx ends.
 	lasting := context.WithoutCancel(ctx)
 	for {
 		row, err := next()

@@ -7,7 +7,7 @@ import (
 // dialect contains the differences between the engines' SQL, except for transactions and migrations.
 type dialect struct {
 	// contains is the SQL condition for pets with a name that contains a search text. %s stands for the
-	// placeholder of the folded search text.
+	// placeholder of the search text, which must be case-folded.
 	contains string
 	// byRow makes the queries for pages use row comparisons such as (status, id) < ($1, $2). Without them,
 	// PostgreSQL may scan the primary key and skip all rows that do not match. It assumes that matching rows
@@ -66,9 +66,9 @@ func sqliteDialect(clock func() time.Time) *dialect {
 	}
 }
 
-// postgresDialect records each change to the inventory in a row of its own, because concurrent updates of one
-// row would conflict. tidyPostgres adds up these rows later. The dialect uses the server's clock, which all
-// nodes share, unless clock is set.
+// postgresDialect inserts a new row for each change to the inventory, because concurrent updates of a single
+// row would conflict. tidyPostgres later adds these rows to the inventory. The dialect uses the server's
+// clock, which all nodes share, unless clock is set.
 func postgresDialect(clock func() time.Time) *dialect {
 	d := &dialect{
 		contains:     "strpos(name_folded, %s) > 0",
@@ -88,8 +88,8 @@ func postgresDialect(clock func() time.Time) *dialect {
 	return d
 }
 
-// serverMicros is an SQL expression for the server's time in microseconds since 1970. The nodes' own clocks
-// may be hours apart.
+// serverMicros is an SQL expression for the server's time in microseconds since 1970. The server's clock is
+// used because the clocks of the nodes may be hours apart.
 const serverMicros = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
 
 func serverTime(t *tx) (time.Time, error) {
@@ -100,8 +100,8 @@ func serverTime(t *tx) (time.Time, error) {
 // tidyAtOnce is the maximum number of rows that one call of tidyPostgres removes from each table.
 const tidyAtOnce = 10_000
 
-// tidyPostgres adds the rows in inventory_changes to the inventory and deletes them. It also deletes the
-// records of commits that are too old to be looked up.
+// tidyPostgres adds the changes recorded in inventory_changes to the inventory and deletes these records. It
+// also deletes records of commits that are too old to be looked up.
 func tidyPostgres(t *tx, before time.Time) (more bool, err error) {
 	folded, _, err := one(t, scanValue[int64], `
 		WITH folded AS (

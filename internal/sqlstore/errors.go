@@ -93,8 +93,8 @@ func classify(err error) errorKind {
 	return otherError
 }
 
-// isFailure reports whether err is a failure of the database or of this program. Errors that follow from the
-// shop's rules are not failures, and neither are requests that their clients have cancelled.
+// isFailure reports whether err is a failure of the database or a bug in this program. It returns false if
+// err follows from the shop's rules, if the store is closed, or if the client has cancelled its request.
 func isFailure(ctx context.Context, err error) bool {
 	e, ok := errors.AsType[*shop.Error](err)
 	return ok && e.Unwrap() != nil && !errors.Is(err, errClosed) && !(errors.Is(err, context.Canceled) && ctx.Err() != nil)

@@ -19,8 +19,8 @@ type conditions struct {
 	byRow bool     // the value of dialect.byRow
 }
 
-// equal adds the condition that a column equals a value. Several columns must be added in the order in which
-// they occur in their index.
+// equal adds the condition that a column equals a value. If there are several such columns, they must be
+// added in the order in which the index contains them.
 func (c *conditions) equal(column string, value any) {
 	c.exact, c.value = append(c.exact, column), append(c.value, c.placeholder(value))
 }
@@ -44,8 +44,8 @@ func (c *conditions) placeholder(value any) string {
 }
 
 // page returns the query for one page of a list. after is the condition for rows that follow the position %s,
-// such as "id > %s". The limit is written into the text of the query. SQLite would plan the query again for
-// each value of a bound limit, which took a third of the time.
+// such as "id > %s". The limit is written into the text of the query. If the limit were a parameter, SQLite
+// would plan the query again for each value, which took a third of the time.
 func (c *conditions) page(selection string, w shop.PageRequest, after, order string) (query string, args []any) {
 	if c.byRow && len(c.exact) > 0 {
 		order = c.seek(w.After, strings.HasSuffix(order, " DESC"))

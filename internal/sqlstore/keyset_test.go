@@ -29,8 +29,8 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 				if strings.Contains(plan, "TEMP B-TREE") {
 					t.Errorf("the list is sorted:\n%s", plan)
 				}
-				// The first page of the unfiltered list may scan, and so may the first page of a status that
-				// has its own index. Both scans start at the end and stop at the limit.
+				// The first page of the unfiltered list may be read by a scan. The same is true for a status
+				// that has its own index. Both scans start at the end and stop at the limit.
 				first := name+page == "allfirst" || name+page == "statusfirst" && strings.Contains(plan, "SCAN pets USING COVERING INDEX pets_available\n")
 				if !first && !strings.Contains(plan, "SEARCH pets") {
 					t.Errorf("the list is not sought in an index:\n%s", plan)
@@ -95,7 +95,7 @@ func TestEveryPageOfEventsAndDeliveriesSeeksInAnIndex(t *testing.T) {
 		} {
 			query, args := eventsQuery(d, filter, window)
 			plan := explain(t, store, query, args)
-			// The pages for several types have to be sorted when they are merged, but they are short.
+			// If there are several types, the merged pages have to be sorted, but these pages are short.
 			sorted := strings.Contains(plan, "TEMP B-TREE") && name != "types"
 			if sorted || strings.Contains(plan, "SCAN events") || from != nil && !strings.Contains(plan, "id>?") {
 				t.Errorf("events by %s, %s page:\n%s", name, page, plan)

@@ -24,7 +24,7 @@ func migratePostgres(ctx context.Context, p *postgresEngine, existing bool) erro
 		version, err := p.schemaVersion(waitCtx)
 		switch {
 		case err == nil && version == len(steps):
-			// Return without writing anything, because the role may not have the right to change the schema.
+			// Return without writing anything, because the role may lack the right to change the schema.
 			return nil
 		case err == nil && version > len(steps):
 			return errNewer(version, len(steps))
@@ -68,7 +68,7 @@ const pgDuplicateTable = "42P07"
 // isConcurrentMigration reports whether a migration failed because another node was creating the same table.
 func isConcurrentMigration(err error) bool {
 	switch pgCode(err) {
-	case pgUniqueViolation, pgDuplicateTable, "XX000": // errors raised by PostgreSQL's own catalogue
+	case pgUniqueViolation, pgDuplicateTable, "XX000": // raised by PostgreSQL's system catalogue
 		return true
 	}
 	return false

@@ -95,8 +95,8 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 	}
 }
 
-// schemaOf returns the CREATE statements for all objects in a schema. The keys are the type and name of each
-// object.
+// schemaOf returns the CREATE statement for each object in a schema. The keys consist of the object's type
+// and name.
 func schemaOf(t *testing.T, store *Store) map[string]string {
 	t.Helper()
 	conn, err := store.Conn(t.Context())

@@ -8,9 +8,9 @@ import (
 // rowsAtOnce is the maximum number of rows in one statement.
 const rowsAtOnce = 500
 
-// inChunks splits a list into parts and calls fn for each part. places contains the placeholders for the
-// part's values. It repeats row, which is a template such as ($, $). Parts have one of three sizes, so only
-// three different statements have to be prepared.
+// inChunks splits a list into parts and calls fn for each part. places contains placeholders for all values
+// in the part. It is made from row, a template for one element such as ($, $). Parts have one of three sizes,
+// so only three different statements have to be prepared.
 func inChunks[T any](list []T, row string, fn func(part []T, places string) error) error {
 	for _, size := range []int{rowsAtOnce, rowsAtOnce / 10, 1} {
 		for places := ""; len(list) >= size; list = list[size:] {

@@ -9,7 +9,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// petColumns are the columns that are read. petFields are the columns that are written, without the id.
+// petColumns are the columns that queries read. petFields are the columns that are written, except for the
+// id.
 const (
 	petColumns = "id, name, category_id, coalesce(status, '')"
 	petFields  = "name, name_folded, category_id, status"
@@ -49,9 +50,9 @@ func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
 	return allUpTo(t, list.Limit, scanPets(), query, args...)
 }
 
-// petsQuery returns the query for one page of pets. For lists with a category, SQLite has a single index on
-// category and status. If the list has no status filter, the query reads one page for each status and merges
-// these pages. An additional index on the category alone would make each insert a sixth slower.
+// petsQuery returns the query for one page of pets. In SQLite, lists that are filtered by category use an
+// index on category and status. If there is no status filter, the query reads one page for each status and
+// merges these pages. An additional index on the category alone would make each insert a sixth slower.
 func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	if list.CategoryID == nil || list.Status != "" || d.byRow {
 		return petConditions(d, list).page("SELECT "+petColumns+" FROM pets", list.PageRequest, "id < %s", "id DESC")
@@ -60,7 +61,7 @@ func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	for _, status := range append(shop.Statuses(), "") {
 		c := petConditions(d, list)
 		c.texts = append(c.texts, statusIs(status))
-		// The arguments are the same for every status.
+		// The arguments are the same for every status, so the last ones can be returned.
 		query, args = c.page("SELECT id FROM pets", list.PageRequest, "id < %s", "id DESC")
 		parts = append(parts, "SELECT id FROM ("+query+")")
 	}
@@ -105,7 +106,7 @@ func statusIs(status shop.Status) string {
 	}
 }
 
-// CountPets groups by the columns of an index in the order of that index, so that it reads nothing but the
+// CountPets groups by the columns of an index in the order of that index, so that the query reads only the
 // index.
 func (t *tx) CountPets() ([]shop.PetCount, error) {
 	return all(t, func(scan Scanner) (count shop.PetCount, err error) {

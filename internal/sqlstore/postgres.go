@@ -52,8 +52,8 @@ const (
 	pgPingTimeout = time.Second
 )
 
-// openPostgres connects to the server at url and brings its schema up to date. It calls afterWrite after
-// every write, with the changes made by the write and whether the write was committed.
+// openPostgres connects to the server at url and brings its schema up to date. afterWrite is called after
+// every write. Its arguments are the changes made by the write and whether the write was committed.
 func openPostgres(
 	ctx context.Context, url string, o Options, m *metrics, afterWrite func(changes effects, committed bool),
 ) (*postgresEngine, error) {

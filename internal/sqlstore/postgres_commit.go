@@ -16,14 +16,15 @@ var (
 	errUnknown = errors.New("it is not known whether the write was done")
 )
 
-// resolveCommit finds out whether a write was committed after its COMMIT has failed with the error lost. It
-// returns nil if the write was committed. It returns an error that wraps errNotCommitted if the write will
-// never be committed, or one that wraps errUnknown if no server responds in time.
+// resolveCommit finds out whether a write was committed. It is called if the write's COMMIT has failed, and
+// lost is the error from that COMMIT. resolveCommit returns nil if the write was committed. It returns an
+// error that wraps errNotCommitted if the write will never be committed, or an error that wraps errUnknown if
+// no server responds in time.
 //
 // The write has inserted commitID into the table commits with done = TRUE. The primary key allows only one
-// row with this id. So the INSERT below either finds the row of the committed write or reserves commitID with
-// done = FALSE. In the second case, a COMMIT that arrives later fails. While the write's transaction is still
-// open, the INSERT waits until that transaction ends.
+// row with this id. So the INSERT below either finds the row from the committed write or reserves commitID
+// with done = FALSE. If it reserves the id, a COMMIT that arrives later fails. While the write's transaction
+// is still open, the INSERT waits until that transaction ends.
 //
 // The INSERT is a single statement, so the response comes from one server. It always writes, because the
 // response to a write waits for the synchronous replica. A write is therefore not reported as committed while

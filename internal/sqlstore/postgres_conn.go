@@ -31,11 +31,11 @@ func stateOf(conn *pgx.Conn) *connState {
 	return conn.PgConn().CustomData()[connStateKey].(*connState)
 }
 
-// trackConn is called before a connection is opened and attaches a connState to it.
+// trackConn attaches a connState to a connection that is about to be opened.
 //
 // When a statement times out, pgx dials the server again to cancel the statement. It must not cancel a
-// COMMIT. A primary that waits for its synchronous replica would stop waiting and show everybody a write that
-// a failover can still undo. Therefore dialling fails while committing is set.
+// COMMIT. A primary that is waiting for its synchronous replica would stop waiting and show everybody a write
+// that a failover can still undo. Therefore dialling fails while committing is set.
 func (p *postgresEngine) trackConn(_ context.Context, config *pgx.ConnConfig) error {
 	dial, state := config.DialFunc, &connState{}
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -81,9 +81,9 @@ func (p *postgresEngine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 // errNoConnection marks a request that timed out while the pool was still connecting to a server.
 var errNoConnection = errors.New("no connection")
 
-// acquireError explains why the pool returned no connection. If ctx has ended, err is only the error returned
-// by ctx, so acquireError adds the reason. It also counts waits that failed because every connection was in
-// use. pgxpool counts only waits that end with a connection.
+// acquireError explains why the pool returned no connection. If ctx has ended, err is just ctx.Err(), so
+// acquireError adds the reason. It also counts waits that failed because every connection was in use, because
+// pgxpool counts only waits that end with a connection.
 func (p *postgresEngine) acquireError(ctx context.Context, waited time.Duration, err error) error {
 	stat := p.pool.Stat()
 	switch {

@@ -29,7 +29,7 @@ func TestUnknownOutcomeIsNeverRetried(t *testing.T) {
 }
 
 // A constraint violation is retried like any other conflict, even after many conflicts. A write that violates
-// a constraint in every attempt is given up.
+// a constraint in every attempt is eventually not retried any more.
 func TestRepeatedConstraintViolationsEndTheRetries(t *testing.T) {
 	t.Parallel()
 	run := func(codes ...string) (attempts int, err error) {

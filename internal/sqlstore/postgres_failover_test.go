@@ -75,9 +75,9 @@ func demote(t *testing.T, store *Store, primary *pgtest.Server) {
 	}
 }
 
-// While the synchronous replica is down, a COMMIT waits for it, and no reader sees a write that a failover
-// could undo. If an operator cancels this wait on the server, the write becomes visible on the primary alone.
-// It is still not reported as done.
+// While the synchronous replica is down, a COMMIT waits for the replica, and no reader sees a write that a
+// failover could undo. If an operator cancels this wait on the server, the write becomes visible on the
+// primary. The write is still not reported as done.
 func TestCommittedMeansReplicated(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, true)
@@ -246,8 +246,10 @@ func TestSilentServerCostsOnePing(t *testing.T) {
 	fillPool(t, store)
 	first.Delay(time.Hour)
 	h.engine().retryBudget = shortBudget
-	outcomes := map[string]error{"first": h.write("first")} // may fail, as the first write to meet the silence
-	h.engine().retryBudget = 20 * time.Second               // too short to ping every old connection
+	// This write may fail, because it is the first one after the server has become silent.
+	outcomes := map[string]error{"first": h.write("first")}
+	// This budget is too short to ping every old connection.
+	h.engine().retryBudget = 20 * time.Second
 	for _, name := range []string{"second", "third"} {
 		begin := time.Now()
 		if outcomes[name] = h.write(name); outcomes[name] != nil {
@@ -258,9 +260,9 @@ func TestSilentServerCostsOnePing(t *testing.T) {
 	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), outcomes)
 }
 
-// If a server becomes silent while every connection is in use, the whole pool is available for new
-// connections as soon as the requests have failed. pgx itself takes 15 seconds to close each of the old
-// connections.
+// If a server becomes silent while every connection is in use, the pool can open new connections as soon as
+// the current requests have failed. It does not wait for pgx, which takes 15 seconds to close each old
+// connection.
 func TestSilentServerKeepsNoConnectionSlots(t *testing.T) {
 	t.Parallel()
 	h := newFaultHarness(t)

@@ -80,7 +80,7 @@ func TestLostCommitIsDoneOnce(t *testing.T) {
 			disconnected, release := set(h.proxy, pgtest.IsCommit)
 			outcome := h.startWrite("lost")
 			awaitDisconnect(t, disconnected)
-			// In this case, resolveCommit must already be waiting for the open transaction when the COMMIT is
+			// In the "late" case, resolveCommit must be waiting for the open transaction before the COMMIT is
 			// released.
 			if name == "late" {
 				h.awaitLockWait()
@@ -171,7 +171,8 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 					h.works("before")
 					disconnected, release := set(h.proxy, func(message []byte) bool {
 						if pgtest.IsCommit(message) {
-							h.proxy.Delay(time.Hour) // silences all connections, except for this COMMIT
+							// Silence all connections. Only this COMMIT still arrives.
+							h.proxy.Delay(time.Hour)
 							return true
 						}
 						return false
@@ -285,8 +286,8 @@ func (w *writers) stop() map[string]error {
 	return w.outcomes
 }
 
-// onlyUnavailable returns the number of failed writes. It reports a test error if a write failed for any
-// reason other than unavailable.
+// onlyUnavailable returns the number of failed writes. It reports a test error if a write failed with an
+// error other than unavailable.
 func onlyUnavailable(t *testing.T, outcomes map[string]error) (failed int) {
 	t.Helper()
 	for name, err := range outcomes {

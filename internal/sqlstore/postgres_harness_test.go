@@ -46,7 +46,7 @@ func openDirect(t *testing.T, database string) *sql.DB {
 	return db
 }
 
-// write adds an animal with the given name and checks that the store returns within a bounded time.
+// write adds an animal with the given name and checks that the write takes a bounded time.
 func (h *faultHarness) write(name string) error {
 	h.Helper()
 	return h.bounded("writing "+name, func() error { return h.store.Write(context.Background(), adding(name)) })
@@ -82,7 +82,7 @@ func (h *faultHarness) bounded(what string, do func() error) error {
 	h.Helper()
 	begin := time.Now()
 	err := do()
-	// The limit contains an allowance for a busy machine.
+	// The limit includes an allowance for a busy machine.
 	if took, most := time.Since(begin), h.engine().retryBudget+ample; took > most {
 		h.Errorf("%s took %v", what, took)
 	}

@@ -19,9 +19,9 @@ type poolSettings struct {
 	maxLifetime time.Duration
 }
 
-// takePoolSettings returns the settings in the pool's parameters, with defaults for missing parameters. It
-// removes these parameters from config, because the server would reject them. It returns an error if a value
-// is invalid or not positive.
+// takePoolSettings returns the pool settings from the parameters in config, with defaults for missing
+// parameters. It removes these parameters from config, because the server would reject them. It returns an
+// error if a value is invalid or not positive.
 func takePoolSettings(config *pgx.ConnConfig) (settings poolSettings, err error) {
 	settings = poolSettings{maxConns: pgMaxConns, maxIdleTime: 5 * time.Minute, maxLifetime: time.Hour}
 	take := func(name string) (text string, given bool) {
@@ -62,7 +62,7 @@ func (p *postgresEngine) newPool(settings poolSettings) (*pgxpool.Pool, error) {
 	}
 	config.ConnConfig, config.MaxConns, config.MinConns, config.MinIdleConns = p.config, settings.maxConns, 0, 0
 	config.MaxConnIdleTime, config.MaxConnLifetime, config.MaxConnLifetimeJitter = settings.maxIdleTime, settings.maxLifetime, 0
-	// The pool closes expired connections only during a health check.
+	// Health checks must be frequent compared to these limits, because only they close expired connections.
 	config.HealthCheckPeriod = max(time.Second, min(settings.maxIdleTime, settings.maxLifetime)/30)
 	config.BeforeConnect = p.trackConn
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }

@@ -14,8 +14,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// readFeed publishes all events and reads those after a position. It returns their subjects and the position
-// of the last event.
+// readFeed publishes all events and reads those after the given position. It returns the subjects of these
+// events and the position of the last one.
 func readFeed(t *testing.T, store *Store, after int64) (subjects []string, reached int64) {
 	t.Helper()
 	if err := store.Publish(t.Context()); err != nil {
@@ -41,8 +41,8 @@ func telling(subject string) func(shop.WriteTx) error {
 	}
 }
 
-// An event's transaction starts first and commits last. A reader that has already read later events does not
-// miss this event.
+// A transaction inserts an event and commits after later transactions. A reader that has already read the
+// events from the later transactions does not miss this event.
 func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -207,7 +207,7 @@ func TestListenerReconnects(t *testing.T) {
 	}
 }
 
-// fromListeners is the end of a query that selects the sessions of all listeners.
+// fromListeners is the part of a query that selects the sessions of all listeners.
 const fromListeners = " FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()"
 
 // Two nodes never publish at the same time. The second node waits until the first node has committed.

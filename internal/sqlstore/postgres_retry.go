@@ -9,9 +9,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// retry runs fn until it succeeds, fails permanently, or the retry budget is spent. It starts no further
-// attempt after the caller's context is done. Each attempt gets a context that is derived from ctx and
-// expires when the budget is spent.
+// retry calls fn until it succeeds, fails permanently, or the retry budget is spent. After the context caller
+// is done, retry starts no further attempt. Each attempt gets a context that is derived from ctx and expires
+// when the budget is spent.
 func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Context) error) error {
 	if p.closed.Load() {
 		return shop.UnavailableError(errClosed)
@@ -25,7 +25,7 @@ func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Cont
 	for attempt := 0; ; attempt++ {
 		err := fn(limited)
 		if lastErr != nil && limited.Err() != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errUnknown) {
-			// Return the earlier error, which is the cause. err only says that the budget is spent.
+			// Return the earlier error, because err only says that the budget is spent.
 			return lastErr
 		}
 		lastErr = err
@@ -45,11 +45,11 @@ func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Cont
 	}
 }
 
-// serializeRetries waits until this node is not retrying any other write after a conflict. It returns a
+// serializeRetries waits until no other write on this node is being retried after a conflict. It returns a
 // function that lets the next write proceed. PostgreSQL detects conflicts by page, so even writes that share
 // no row may conflict. If all of these writes were retried at the same time, they would conflict again. A
-// write that has waited for a fifth of the budget proceeds anyway, because the write that it waits for may
-// itself be blocked.
+// write that has waited for a fifth of the budget proceeds anyway, because the write that it is waiting for
+// may itself be blocked.
 func (p *postgresEngine) serializeRetries(ctx context.Context) (release func()) {
 	limited, cancel := context.WithTimeout(ctx, p.retryBudget/5)
 	defer cancel()

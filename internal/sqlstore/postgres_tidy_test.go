@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Tidying removes all rows that are due, even if one transaction cannot remove that many rows.
+// Tidying removes all rows that are due, even if that takes more than one transaction.
 func TestTidyLeavesNothing(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -36,14 +36,14 @@ func TestTidyLeavesNothing(t *testing.T) {
 	}
 }
 
-// A node with a clock that is years behind commits a write. Tidying must not treat the row for this write in
-// commits as old and remove it. Otherwise, when the node resolves its commit, the missing row would mean "not
+// A node with a clock that is years behind commits a write. Tidying must not remove this write's row from
+// commits as if it were old. If the node then resolved its commit, the missing row would mean "not
 // committed", and the write would run twice.
 func TestTidyUsesTheServersClock(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	tidying, direct := open(t, database, Options{}), openDirect(t, database)
-	synctest.Test(t, func(t *testing.T) { // in this test bubble, the clock shows the year 2000
+	synctest.Test(t, func(t *testing.T) { // the clock in this bubble starts in the year 2000
 		store, err := Open(context.Background(), database, Options{})
 		if err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ const urlForm = "the form is postgres://USER:PASSWORD@HOST/DATABASE"
 // sets target_session_attrs.
 func parsePostgresURL(url string) (*pgx.ConnConfig, poolSettings, error) {
 	config, err := pgx.ParseConfig(url)
-	// If pgx cannot parse the URL, the rest of err may contain part of the password.
+	// If pgx cannot parse the URL, its error may contain part of the password.
 	if err != nil && strings.Contains(err.Error(), "failed to parse as URL") {
 		return nil, poolSettings{}, errors.New("invalid URL; " + urlForm +
 			"; in a password, write a space as %20, # as %23, % as %25, / as %2F and @ as %40")
@@ -34,7 +34,8 @@ func parsePostgresURL(url string) (*pgx.ConnConfig, poolSettings, error) {
 	if err != nil {
 		return nil, poolSettings{}, withoutURL(err)
 	}
-	// If an @ is misplaced, the "host" is the end of a password, so the error must not contain it.
+	// If an @ is misplaced, what looks like a host is the end of a password, so the error must not contain
+	// it.
 	if hasMisplacedAt(config) {
 		return nil, poolSettings{}, errors.New("misplaced @ in the URL; " + urlForm + "; in a password, write @ as %40")
 	}
@@ -51,7 +52,8 @@ func parsePostgresURL(url string) (*pgx.ConnConfig, poolSettings, error) {
 	validate := config.ValidateConnect
 	config.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
 		err := validate(ctx, conn)
-		// If the server responded without an error code, it is not the primary.
+		// If there was neither a server error nor a network error, the server is reachable but is not the
+		// primary.
 		if err != nil && pgCode(err) == "" && !isBroken(err) {
 			err = fmt.Errorf("%w: %w", errReadOnly, err)
 		}
@@ -63,12 +65,12 @@ func parsePostgresURL(url string) (*pgx.ConnConfig, poolSettings, error) {
 	return config, settings, nil
 }
 
-// quotedURLParts matches the parts of an invalid URL that pgx quotes in an error message. This is either the
-// whole URL or a single value. pgx masks the password only if it recognizes the password, which can be
+// quotedURLParts matches the parts of an invalid URL that pgx quotes in an error message. pgx quotes either
+// the whole URL or a single value. It masks the password only if it recognizes the password, which can be
 // anywhere in an invalid URL.
 var quotedURLParts = regexp.MustCompile("(?s)^(cannot parse )`.*`|\"(?:[^\"\\\\]|\\\\.)*\"")
 
-// withoutURL returns an error from pgx without the parts of the URL that the error quotes.
+// withoutURL removes the quoted parts of the URL from an error returned by pgx.
 func withoutURL(err error) error {
 	return errors.New(quotedURLParts.ReplaceAllString(err.Error(), "$1…"))
 }

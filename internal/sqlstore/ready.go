@@ -25,7 +25,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	return shop.NotReadyError(readyMessages[classify(err)], err)
 }
 
-// touch writes a row without changing it. It tests whether writing is possible.
+// touch writes a row without changing it, to test whether the store can be written.
 func touch(w shop.WriteTx) error {
 	return w.(*tx).exec("UPDATE settings SET value = value WHERE name = 'environment'")
 }
@@ -37,8 +37,8 @@ func (s *sqliteEngine) ready(ctx context.Context) error {
 	})
 }
 
-// ready checks that the server can be read and that it accepts writes. If it does not accept writes, a new
-// epoch starts, because another server may be the primary by now.
+// ready checks that the server can be read and accepts writes. If the server does not accept writes, a new
+// epoch starts, because another server may have become the primary.
 func (p *postgresEngine) ready(ctx context.Context) error {
 	era := p.epoch.Load()
 	err := p.read(ctx, func(t *tx) error {

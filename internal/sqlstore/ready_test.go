@@ -35,7 +35,8 @@ func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantReady(t, store, "")
-	// A trigger makes writes fail, because a file that is already open cannot be made to refuse them.
+	// A trigger is used to make writes fail, because a file that is already open cannot be made to refuse
+	// them.
 	path := sqliteOf(store).file.path
 	execFile(t, path, "CREATE TRIGGER no_settings BEFORE UPDATE ON settings BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
 	wantReady(t, store, "") // the store is still ready, because no write has been tried
@@ -64,7 +65,7 @@ func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
 	}
 	setPragma(t, store, "max_page_count = 100000")
 	wantReady(t, store, "")
-	// The two failed calls of Ready are counted as well, because Ready tried to write.
+	// The two failed calls of Ready are included in these numbers, because Ready tried to write.
 	for kind, n := range map[errorKind]float64{diskFull: 1, readOnly: 1, otherError: 2, unreachable: 0} {
 		if got := measured(t, store, "animalstore_database_errors_total", string(kind)); got != n {
 			t.Errorf("%s was counted %v times, want %v", kind, got, n)
@@ -86,8 +87,8 @@ func TestReadyFollowsFailover(t *testing.T) {
 	wantReady(t, store, "")
 	demote(t, store, primary)
 	store.engine.(*postgresEngine).retryBudget = 5 * time.Second // enough for a response on a busy machine
-	wantReady(t, store, "but not written")                       // over a pooled connection
-	wantReady(t, store, "but not written")                       // over a new connection
+	wantReady(t, store, "but not written")                       // checked over a pooled connection
+	wantReady(t, store, "but not written")                       // checked over a new connection
 	replica.Promote(t)
 	store.engine.(*postgresEngine).retryBudget = ample
 	wantReady(t, store, "")

@@ -10,8 +10,8 @@ import (
 // 97-1000000098".
 const RewindSetting = "undone_events"
 
-// Rewind describes how a restore changed the event feed. The events after position Last had been published,
-// and the restore has undone them. The feed resumes after position Resume, which no event ever had.
+// Rewind describes how a restore changed the event feed. The events after position Last had been published
+// and were undone by the restore. The feed resumes after position Resume, which no event has ever had.
 type Rewind struct{ Last, Resume int64 }
 
 // Rewinds is the list of all rewinds of a store, oldest first.
@@ -40,8 +40,8 @@ func (list Rewinds) String() string {
 	return strings.Join(texts, " ")
 }
 
-// Add returns the list with another rewind. Rewinds in the list that began at the same position or later are
-// dropped, because r replaces them.
+// Add returns the list with r added. Rewinds that began at the same position as r or later are dropped,
+// because r replaces them.
 func (list Rewinds) Add(r Rewind) Rewinds {
 	var stay Rewinds
 	for _, before := range list {

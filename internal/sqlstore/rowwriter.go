@@ -6,9 +6,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// rowWriter writes the rows that are needed whenever pets are added. It belongs to the transaction of one
-// write. For a PostgreSQL server, directWriter executes each statement immediately. For a SQLite file,
-// memberWriter queues the rows, so that many writes share one statement.
+// rowWriter writes the rows that are needed whenever pets are added, in the transaction of a single write.
+// For a PostgreSQL server, directWriter executes each statement immediately. For a SQLite file, memberWriter
+// queues the rows, so that many writes share one statement.
 type rowWriter interface {
 	// insertPets gives each pet the next id and adds the pets to the inventory.
 	insertPets(list []shop.NewPet) ([]shop.Pet, error)
@@ -17,13 +17,14 @@ type rowWriter interface {
 	addInventory(status shop.Status, change int) error
 	// ensureCategories creates all categories that do not exist yet and returns the ids of the new ones.
 	ensureCategories(ids []int64) (created []int64, err error)
-	// requireCategory returns an error if there is no such category and the engine would not notice this
+	// requireCategory returns an error if the category does not exist and the engine would not notice this
 	// before the commit.
 	requireCategory(id int64) error
 	// deleteCategory returns an error if any pets belong to the category.
 	deleteCategory(id int64) error
-	// flush inserts the queued rows. It is called before any other statement, because that statement must see
-	// these rows and may change others.
+	// flush inserts the queued rows. It is called before any statement that is not queued, because this
+	// statement must see the queued rows. The statement may also change other rows, so memberWriter opens a
+	// savepoint first.
 	flush() error
 }
 

@@ -83,8 +83,8 @@ func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err er
 	return nil
 }
 
-// prepareSchema brings the schema of a SQLite file up to date. It first inspects the file without setting any
-// pragmas, because journal_mode would change the database of another program.
+// prepareSchema brings the schema of a SQLite file up to date. It first inspects the file without the store's
+// pragmas, because setting journal_mode would change the database of another program.
 func prepareSchema(ctx context.Context, path string, o Options) error {
 	plain := newSQLiteConn(fileURI(path), lockTimeout(o))
 	_, err := schemaVersion(ctx, plain)
@@ -157,7 +157,7 @@ func (s *sqliteEngine) read(ctx context.Context, fn func(*tx) error) error {
 	// Every read ends with a rollback, even after an error, a panic or an interrupt. So the next read gets a
 	// clean connection.
 	defer c.rollback()
-	// BEGIN does not do any work yet, so it does not have to be interrupted when ctx ends.
+	// BEGIN ignores ctx, because it does not do any work that would have to be interrupted.
 	if err := c.exec(context.Background(), "BEGIN", nil); err != nil {
 		return tx.fail(err)
 	}
@@ -168,7 +168,7 @@ func (s *sqliteEngine) write(ctx context.Context, fn func(shop.WriteTx) error) e
 	return s.writer.write(ctx, fn)
 }
 
-// publish does nothing, because events already get their ids in commit order from the only writer.
+// publish does nothing, because there is only one writer and events get their ids in commit order.
 func (s *sqliteEngine) publish(context.Context) error { return nil }
 
 // listen does nothing, because SQLite has no notifications. The service polls for writes by other processes.
@@ -187,7 +187,7 @@ func IsBusy(err error) bool { return primaryCode(err) == sqlite.ResultBusy }
 func primaryCode(err error) sqlite.ResultCode { return sqlite.ErrCode(err).ToPrimary() }
 
 // sqliteError converts an error returned by SQLite to a shop error. The result is unavailable if the error
-// may be temporary or is caused by the machine. It is internal if one of our statements is wrong.
+// may be temporary or is caused by the machine. It is internal if a statement in this package is wrong.
 func sqliteError(err error) error {
 	switch primaryCode(err) {
 	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultNoMem, sqlite.ResultReadOnly, sqlite.ResultInterrupt,
@@ -200,8 +200,7 @@ func sqliteError(err error) error {
 	return shop.InternalError(err)
 }
 
-// describeOpenError adds an explanation to errors that an operator can fix and that occur when a database is
-// opened.
+// describeOpenError adds an explanation if opening a database failed with an error that an operator can fix.
 func describeOpenError(err error) error {
 	switch primaryCode(err) {
 	case sqlite.ResultNotADB:

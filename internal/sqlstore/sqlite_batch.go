@@ -26,8 +26,8 @@ type statusCount struct {
 	change int
 }
 
-// maxQueued limits the number of rows that one member of a group queues, and thus the memory needed for a
-// large import.
+// maxQueued limits the number of rows that one member of a group queues. This limits the memory that a large
+// import needs.
 const maxQueued = 2_000
 
 func (b *batch) isEmpty() bool { return len(b.pets)+len(b.events)+len(b.inventory) == 0 }
@@ -75,9 +75,9 @@ const maxRows = 64
 // newInserter returns an inserter for the table and columns in into. appendRow appends the values in a row to
 // args.
 //
-// The same statement serves any number of rows. With separate statements for 1, 2, 4 and so on rows, a pet
-// and its event took 7.1 µs. With a single statement they take 6.1 µs. The limit is "? + 0" because SQLite
-// plans a statement again for each value of a plain "LIMIT ?".
+// The same statement is used for any number of rows. With separate statements for 1, 2, 4 and more rows,
+// inserting a pet and its event took 7.1 µs. With a single statement, it takes 6.1 µs. The limit is "? + 0"
+// because SQLite plans a statement again for each value of a plain "LIMIT ?".
 func newInserter[T any](into string, appendRow func(args []any, row T) []any) *inserter[T] {
 	columns := len(appendRow(nil, *new(T)))
 	row := ", (?" + strings.Repeat(", ?", columns-1) + ")"

@@ -2,8 +2,8 @@ package sqlstore
 
 import "context"
 
-// checkpointFrames is the number of frames in the WAL at which the writer runs a checkpoint. SQLite uses the
-// same default.
+// checkpointFrames is the number of frames in the WAL that makes the writer run a checkpoint. It is equal to
+// SQLite's default.
 const checkpointFrames = 1000
 
 // checkpoint moves the frames in a long WAL to the database file. If readers still need older pages, it moves

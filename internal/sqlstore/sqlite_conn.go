@@ -16,13 +16,13 @@ type sqliteConn struct {
 	pragmas    []pragma
 	open       *sqlite.Conn
 	statements map[string]*statement
-	interrupt  context.CancelFunc // makes the running statement fail
+	interrupt  context.CancelFunc // makes the running statement fail by closing the interrupt channel
 }
 
-// newSQLiteConn returns a connection that waits for at most wait if another connection holds a lock. Without
-// this limit, the library would wait forever.
+// newSQLiteConn returns a connection. If another connection holds a lock, the new connection waits for at
+// most the given time. Without this limit, the library would wait forever.
 func newSQLiteConn(uri string, wait time.Duration, pragmas ...pragma) *sqliteConn {
-	// The busy timeout must be the first pragma, because setting the others may have to wait for a lock.
+	// The busy timeout must be the first pragma, because setting another pragma may have to wait for a lock.
 	timeout := pragma{"busy_timeout", strconv.FormatInt(wait.Milliseconds(), 10)}
 	return &sqliteConn{uri: uri, pragmas: append([]pragma{timeout}, pragmas...), statements: map[string]*statement{}}
 }
@@ -74,7 +74,7 @@ func (c *sqliteConn) query(ctx context.Context, query string, args []any) (Rows,
 }
 
 // armInterrupt gives the connection a new interrupt channel. Once the old channel has been closed, every
-// statement fails until the channel is replaced. That includes ROLLBACK.
+// statement, including ROLLBACK, fails until the channel is replaced.
 func (c *sqliteConn) armInterrupt() {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.open.SetInterrupt(ctx.Done())

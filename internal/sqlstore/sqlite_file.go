@@ -39,7 +39,7 @@ func resolveFile(path string, existing bool) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// Lock prevents services from opening the file of a store, as Open does with Options.Exclusive.
+// Lock prevents services from opening a store's file, in the same way as Open with Options.Exclusive.
 func Lock(path string) (unlock func() error, err error) {
 	unlock, err = lockFile(path + ".lock")
 	if err != nil {
@@ -48,8 +48,8 @@ func Lock(path string) (unlock func() error, err error) {
 	return unlock, nil
 }
 
-// IsIntact reports whether SQLite finds no damage in a file. It opens the file read-only, because a recovery
-// would change the evidence.
+// IsIntact reports whether a file is free of any damage that SQLite can find. It opens the file read-only,
+// because a recovery would change the evidence.
 func IsIntact(ctx context.Context, path string) (bool, error) {
 	c := newSQLiteConn(fileURI(path, "mode=ro"), lockTimeout(Options{}))
 	defer c.close()
@@ -67,8 +67,8 @@ func fileURI(path string, parameters ...string) string {
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: query}).String()
 }
 
-// checkWritable returns an error if the database is read-only. BEGIN IMMEDIATE alone succeeds on a read-only
-// database. Only a statement that would write fails.
+// checkWritable returns an error if the database is read-only. It tries to delete a row, because BEGIN
+// IMMEDIATE succeeds even if the database is read-only.
 func checkWritable(ctx context.Context, c *sqliteConn) error {
 	if err := execAll(ctx, c, "BEGIN IMMEDIATE", "DELETE FROM settings WHERE name = ''", "ROLLBACK"); err != nil {
 		return fmt.Errorf("it cannot be written: %w", err)
@@ -76,9 +76,9 @@ func checkWritable(ctx context.Context, c *sqliteConn) error {
 	return nil
 }
 
-// openedFile identifies the database file that the store has opened. If the file is removed, SQLite continues
-// to use the open file, and its contents are lost when the process ends. A new connection would open whatever
-// file has replaced it.
+// openedFile identifies the database file that the store has opened. If this file is removed, SQLite
+// continues to use it, but its contents are lost when the process ends. A new connection would open a
+// different file if there is now one at the same path.
 type openedFile struct {
 	path string
 	info os.FileInfo

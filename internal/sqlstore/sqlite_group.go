@@ -13,20 +13,21 @@ const maxGroup = 256
 // group is one transaction that is shared by several writes, which are called its members. The members run
 // one after another.
 //
-// New pets, events and inventory changes are not inserted one by one. They are queued and inserted many rows
-// at a time, before a statement that could see them and before COMMIT. The rows from finished members are in
-// queued, where a later member cannot undo them. The rows from the running member are in current. They are
-// dropped if this member fails.
+// New pets, events and inventory changes are queued instead of being inserted one by one. They are inserted
+// many rows at a time, before COMMIT and before any statement that could see them. The field queued contains
+// the rows from finished members, which a later member cannot undo. The field current contains the rows from
+// the running member, which are dropped if the member fails.
 //
-// So a member that only adds rows needs no savepoint. The first other statement in a member opens a savepoint
-// (memberWriter.flush). Nothing that a group has read is kept for the next group, because another process may
-// write in between.
+// So a member that only adds rows needs no savepoint. When a member executes any other statement for the
+// first time, memberWriter.flush opens a savepoint. Nothing that a group has read is kept for the next group,
+// because another process may write in between.
 type group struct {
 	writer     *writer
 	queued     batch
 	current    batch
 	categories map[int64]bool // the ids of categories that exist in this transaction
-	// The id of the newest pet, which may still be queued, or 0 if the id must be read from the database.
+	// lastPet is the id of the newest pet, which may still be queued. It is 0 if the id must be read from the
+	// database.
 	lastPet int64
 	changes effects // the combined effects of all members
 	err     error   // the error that ended the transaction, or nil
@@ -47,13 +48,13 @@ func (g *group) commit() error {
 	return g.err
 }
 
-// run runs one member. If the member fails, run undoes the changes made by this member and no others. run
-// reports whether the transaction is still alive. Some errors, such as a full disk, make SQLite roll back the
+// run runs one member. If the member fails, run undoes only the changes made by this member. It reports
+// whether the transaction is still alive, because some errors, such as a full disk, make SQLite roll back the
 // whole transaction.
 func (g *group) run(m *member) (alive bool) {
-	m.panic = nil // clears the panic from an earlier run
+	m.panic = nil // discards a panic from an earlier run
 	if err := m.ctx.Err(); err != nil {
-		m.err = shop.UnavailableError(err) // the client has given up before this write began
+		m.err = shop.UnavailableError(err) // the client gave up before this write began
 		return true
 	}
 	// The member runs with a context that cannot end. An interrupted statement would roll back the whole
@@ -85,7 +86,8 @@ func (g *group) run(m *member) (alive bool) {
 	}
 	for _, statement := range after {
 		if g.exec(statement) != nil {
-			// Even if the member itself succeeded, its response may depend on rows that are now lost.
+			// Even a member that succeeded must now fail, because its response may depend on rows that are
+			// lost.
 			if m.err = t.failed; m.err == nil {
 				m.err = shop.UnavailableError(g.err)
 			}
@@ -95,7 +97,7 @@ func (g *group) run(m *member) (alive bool) {
 	return true
 }
 
-// exec executes a statement that controls the transaction, such as COMMIT. After an error, the transaction is
+// exec executes a statement that controls the transaction, such as COMMIT. If it fails, the transaction is
 // dead.
 func (g *group) exec(statement string) error {
 	return g.fail(g.writer.conn.exec(context.Background(), statement, nil))

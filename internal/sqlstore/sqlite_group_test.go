@@ -92,8 +92,8 @@ func TestGroupAssignsIDsWithoutGaps(t *testing.T) {
 	}
 }
 
-// A member sees which categories earlier members have created or removed. It does not see categories that
-// were created by a failed member.
+// A member sees which categories earlier members have created or removed, except for changes made by a failed
+// member.
 func TestGroupKnowsItsCategories(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)

@@ -11,9 +11,9 @@ import (
 
 // memberWriter is the rowWriter for one member of a group. It queues new rows in the group.
 //
-// memberWriter looks up categories and the last pet id without a flush, because neither of them is ever
-// queued. So a write that only adds rows executes no statements except these lookups. All members of a group
-// share the results of the lookups.
+// memberWriter looks up categories and the last pet id without flushing the queue, because these rows are
+// never queued. So a write that only adds rows executes no statements except these lookups. All members of a
+// group share the results of the lookups.
 type memberWriter struct {
 	tx    *tx
 	group *group
@@ -65,7 +65,7 @@ func (w *memberWriter) nextPetID() (int64, error) {
 		}
 	}
 	if g.lastPet == 0 {
-		// There is no such row before the first pet is inserted.
+		// The table sqlite_sequence has no row for pets before the first pet is inserted.
 		last, _, err := w.lookup("SELECT seq FROM sqlite_sequence WHERE name = 'pets'")
 		if err != nil {
 			return 0, err
@@ -120,8 +120,8 @@ func (w *memberWriter) requireCategory(id int64) error {
 	return err
 }
 
-// deleteCategory itself checks whether the category has pets, because the deferred foreign key would fail the
-// whole group on commit.
+// deleteCategory itself checks whether the category has pets. The deferred foreign key would detect them only
+// on commit, and then the whole group would fail.
 func (w *memberWriter) deleteCategory(id int64) error {
 	used, err := w.tx.CategoryInUse(id)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 type sqliteRows struct {
 	ctx  context.Context
 	stmt *statement
-	stop func() // stops interrupting the query when ctx ends
+	stop func() // detaches the query from ctx, which then cannot interrupt it any more
 	err  error
 }
 
@@ -29,7 +29,7 @@ func (r *sqliteRows) Next() (row bool) {
 func (r *sqliteRows) Err() error { return r.err }
 
 func (r *sqliteRows) Close() error {
-	r.stmt.Reset() // only returns the error from the last Step again
+	r.stmt.Reset() // any error was already returned by Step
 	r.stop()
 	return nil
 }
@@ -53,7 +53,7 @@ func (r *sqliteRows) assign(to any, column int) error {
 	case *any:
 		*to = r.value(column)
 		return nil
-	case sql.Scanner: // the column is nullable
+	case sql.Scanner: // used for nullable columns
 		return to.Scan(r.value(column))
 	}
 	into := reflect.ValueOf(to).Elem()
@@ -70,7 +70,7 @@ func (r *sqliteRows) assign(to any, column int) error {
 	return nil
 }
 
-// value returns the value in a column, whatever its type is.
+// value returns the value in a column as an int64, float64, string or []byte, or nil for NULL.
 func (r *sqliteRows) value(column int) any {
 	switch r.stmt.ColumnType(column) {
 	case sqlite.TypeInteger:

@@ -20,10 +20,10 @@ type writer struct {
 	file          *openedFile
 	dialect       *dialect
 	metrics       *metrics
-	afterWrite    func(changes effects, committed bool) // called once for each group before its members return
+	afterWrite    func(changes effects, committed bool) // called for each group before its members return
 	insertPets    *inserter[shop.Pet]
 	insertEvents  *inserter[queuedEvent]
-	recentWriters int // how many writes were recently running or waiting at the same time
+	recentWriters int // the number of writes that were recently running or waiting at the same time
 	queue         chan *member
 	stopped       chan struct{} // closed when all accepted writes have returned
 
@@ -57,7 +57,7 @@ func (w *writer) write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	}
 	<-m.done
 	if m.panic != nil {
-		panic(m.panic) // raised in the caller's goroutine, where it can be recovered
+		panic(m.panic) // panic in the caller's goroutine, where the panic can be recovered
 	}
 	return m.err
 }
@@ -93,7 +93,7 @@ func (w *writer) loop() {
 	for first := range w.queue {
 		again := w.commit([]*member{first}, true)
 		for len(again) > 0 {
-			// This loop ends, because each call leaves at least one member fewer.
+			// This loop ends, because every call of commit finishes at least one member.
 			again = w.commit(again, false)
 		}
 	}
@@ -103,9 +103,9 @@ func (w *writer) loop() {
 // the meantime join the group.
 //
 // If an error in one member ends the whole transaction, as a full disk does, commit finishes this member and
-// returns the other members, which must run again. The group in which they run again is not open. Otherwise,
-// on a full disk, every new write could end the transaction once more, and the members that run again would
-// wait forever.
+// returns the others, which must run again. They run again in a group that is not open. Otherwise, on a full
+// disk, every new write could end the transaction once more, and the members that run again would wait
+// forever.
 func (w *writer) commit(members []*member, open bool) (again []*member) {
 	g := &group{writer: w, categories: map[int64]bool{}}
 	if g.begin() != nil {
@@ -125,7 +125,7 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 		}
 		if open && i == len(members)-1 && len(members) < maxGroup {
 			if len(w.queue) == 0 && len(members) <= w.recentWriters/2 {
-				// Let goroutines that are about to write join this commit, so that they do not have to wait
+				// Let goroutines that are about to write join this group, so that they do not have to wait
 				// for the next one.
 				runtime.Gosched()
 			}
@@ -138,7 +138,7 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 	w.afterWrite(g.changes, err == nil)
 	finish(members, err)
 	if err == nil {
-		w.checkpoint() // the members have already returned and do not wait for this
+		w.checkpoint() // the members do not wait for this, because they have already returned
 	}
 	return nil
 }
@@ -155,7 +155,8 @@ func (w *writer) join(group []*member) []*member {
 	return group
 }
 
-// call runs the member's function. It saves a panic, so that write can raise it in the caller's goroutine.
+// call runs the member's function. If the function panics, call saves the panic, and write raises it in the
+// caller's goroutine.
 func (m *member) call(tx *tx) error {
 	defer func() {
 		if p := recover(); p != nil {
@@ -165,8 +166,8 @@ func (m *member) call(tx *tx) error {
 	return m.fn(tx)
 }
 
-// finish lets the members of a group return to their callers. If err is not nil, it replaces the results of
-// all members.
+// finish lets the calls of write for these members return. If err is not nil, it replaces the members' own
+// errors.
 func finish(group []*member, err error) {
 	for _, m := range group {
 		if err != nil {

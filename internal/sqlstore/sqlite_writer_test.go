@@ -36,7 +36,7 @@ func together(t *testing.T, store *Store, writes ...func(shop.WriteTx) error) []
 	<-started
 	for i, fn := range writes {
 		wg.Go(func() { errs[i] = store.Write(t.Context(), fn) })
-		for len(sqliteOf(store).writer.queue) <= i { // makes sure that the writes are queued in order
+		for len(sqliteOf(store).writer.queue) <= i { // queue the writes in order
 			runtime.Gosched()
 		}
 	}
@@ -268,8 +268,8 @@ func TestLockedDatabaseRefusesWritesUntilReleased(t *testing.T) {
 	}
 }
 
-// wantOutcomes checks that the writes selected by done succeeded and that all other writes failed with an
-// unavailable error.
+// wantOutcomes checks the outcome of each write. The write must have succeeded if done is true for it, and
+// failed with an unavailable error otherwise.
 func wantOutcomes(t *testing.T, errs []error, done ...bool) {
 	t.Helper()
 	for i, err := range errs {
@@ -282,8 +282,7 @@ func wantOutcomes(t *testing.T, errs []error, done ...bool) {
 // setPragma changes a pragma on the writer's connection.
 func setPragma(t *testing.T, store *Store, setting string) {
 	t.Helper()
-	// The pragma is set in a write, because the writer might otherwise be running a checkpoint at the same
-	// time.
+	// The pragma is set by a write, because the writer might be running a checkpoint on its connection.
 	err := sqliteOf(store).write(t.Context(), func(w shop.WriteTx) error {
 		return w.(*tx).runner.exec(t.Context(), "PRAGMA "+setting, nil)
 	})

@@ -29,11 +29,12 @@ type Store struct {
 	orderChanges   atomic.Int64
 	clock          func() time.Time // the clock for holds; nil if other processes may change the catalogue
 	listen         sync.Once
-	closed         context.Context // canceled by Close
+	closed         context.Context // cancelled by Close
 	close          context.CancelFunc
 }
 
-// engine runs functions in transactions on its database. It calls Store.afterWrite before a write returns.
+// engine runs functions in database transactions. It calls Store.afterWrite for every write, before the write
+// returns.
 type engine interface {
 	read(ctx context.Context, fn func(*tx) error) error
 	write(ctx context.Context, fn func(shop.WriteTx) error) error
@@ -55,13 +56,13 @@ type Options struct {
 	// open it without Exclusive, such as commands that run alongside a service, may still read and write. A
 	// PostgreSQL server is always shared.
 	Exclusive bool
-	// Existing makes Open fail if there is no store yet. Otherwise, Open creates a store.
+	// Existing makes Open fail if there is no store yet. By default, Open creates one.
 	Existing bool
 	// Now is the clock by which holds expire. The default is the system clock for a SQLite file and the
 	// server's clock for a PostgreSQL server.
 	Now func() time.Time
-	// RetryBudget is the maximum time for which a read or write on a PostgreSQL server is retried. The
-	// default is five seconds.
+	// RetryBudget is the maximum time for which a read or write on a PostgreSQL server is retried. If it is
+	// 0, the maximum is five seconds.
 	RetryBudget time.Duration
 }
 
@@ -71,8 +72,8 @@ func IsURL(database string) bool {
 	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
 }
 
-// Open opens the store in the SQLite file or on the PostgreSQL server that database names. It brings the
-// schema up to date. A missing file is created, unless Options.Existing is set.
+// Open opens a store and brings its schema up to date. database is the path of a SQLite file or the URL of a
+// PostgreSQL server. A missing file is created, unless Options.Existing is set.
 func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	s := &Store{wakeups: make(chan struct{}, 1), metrics: newMetrics()}
 	var err error
@@ -135,8 +136,8 @@ func (s *Store) afterWrite(changes effects, committed bool) {
 }
 
 // CatalogVersion identifies the current state of the catalogue. A write changes the version before it
-// returns, so equal versions mean equal contents until the next hold expires. The time in the version has no
-// monotonic clock reading, because holds expire by the wall clock even if the clock is set.
+// returns, so equal versions mean equal contents until the next hold expires. Holds expire by the wall clock,
+// even after it has been adjusted. Therefore the time in the version has no monotonic clock reading.
 func (s *Store) CatalogVersion() (shop.CatalogVersion, bool) {
 	if s.clock == nil {
 		return shop.CatalogVersion{}, false

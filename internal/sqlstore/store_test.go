@@ -289,6 +289,6 @@ func TestReplacedFileIsUnavailable(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	open(t, path, Options{}) // another process creates a new store in the same place
+	open(t, path, Options{}) // another process creates a new store at the same path
 	want("replaced", true)
 }

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// tx is either a whole transaction or one member's part of a group. It implements shop.ReadTx and
-// shop.WriteTx. The methods for each resource are in a file of their own.
+// tx is either a whole transaction or one member's part of a write group. It implements shop.ReadTx and
+// shop.WriteTx. The methods for each resource are in the file that is named after the resource.
 type tx struct {
 	ctx     context.Context
 	runner  runner
@@ -36,7 +36,8 @@ func (t *tx) run(fn func() error) error {
 	return err
 }
 
-// fail returns the first error in the transaction. If there is none yet, fail records err as the first error.
+// fail records err if it is the first error in the transaction. It returns the first error, converted to a
+// shop error.
 func (t *tx) fail(err error) error {
 	if t.failed == nil {
 		t.failed = t.dialect.convertError(err)
@@ -90,7 +91,7 @@ func allUpTo[T any](t *tx, capacity int, scan func(Scanner) (T, error), query st
 	return values, nil
 }
 
-// one returns the first row that the query returns and whether there is such a row.
+// one returns the first row that the query returns, converted by scan, and whether there is such a row.
 func one[T any](t *tx, scan func(Scanner) (T, error), query string, args ...any) (T, bool, error) {
 	values, err := all(t, scan, query, args...)
 	if err != nil || len(values) == 0 {
