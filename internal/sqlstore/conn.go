@@ -170,7 +170,7 @@ func (c *Conn) Each(ctx context.Context, query string, fn func(Scanner) error) e
 	return eachRow(ctx, c.runner, query, fn)
 }
 
-// First scans the first row that the query returns into columns. found is false if there is no row.
+// First reads the first row in the result of a query into columns. found is false if there is no row.
 func (c *Conn) First(ctx context.Context, query string, columns ...any) (found bool, err error) {
 	return firstRow(ctx, c.runner, query, columns...)
 }

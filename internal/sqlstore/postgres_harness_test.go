@@ -46,7 +46,7 @@ func openDirect(t *testing.T, database string) *sql.DB {
 	return db
 }
 
-// write adds an animal with the given name and checks that the write takes a bounded time.
+// write adds an animal with the given name and checks that the write returns within a bounded time.
 func (h *faultHarness) write(name string) error {
 	h.Helper()
 	return h.bounded("writing "+name, func() error { return h.store.Write(context.Background(), adding(name)) })

@@ -38,7 +38,7 @@ func eachRow(ctx context.Context, r runner, query string, fn func(Scanner) error
 	return rows.Err()
 }
 
-// firstRow scans the first row that the query returns into columns. found is false if there is no row.
+// firstRow reads the first row in the result of a query into columns. found is false if there is no row.
 func firstRow(ctx context.Context, r runner, query string, columns ...any) (found bool, err error) {
 	rows, err := r.query(ctx, query, nil)
 	if err != nil {

@@ -58,7 +58,7 @@ func (t *tx) exec(query string, args ...any) error {
 	return nil
 }
 
-// all returns all rows that the query returns, each converted by scan.
+// all returns every row in the result of a query, converted by scan.
 func all[T any](t *tx, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
 	return allUpTo(t, 0, scan, query, args...)
 }
@@ -91,7 +91,7 @@ func allUpTo[T any](t *tx, capacity int, scan func(Scanner) (T, error), query st
 	return values, nil
 }
 
-// one returns the first row that the query returns, converted by scan, and whether there is such a row.
+// one returns the first row in the result of a query, converted by scan, and whether there is such a row.
 func one[T any](t *tx, scan func(Scanner) (T, error), query string, args ...any) (T, bool, error) {
 	values, err := all(t, scan, query, args...)
 	if err != nil || len(values) == 0 {
