@@ -11,7 +11,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Every change of the catalogue bumps the version before it returns, and nothing else does.
+// Every write that changes the catalogue increments the version before the write returns, even if the write
+// fails. No other write increments the version.
 func TestEveryCatalogChangeBumpsTheVersion(t *testing.T) {
 	t.Parallel()
 	store := open(t, filepath.Join(t.TempDir(), "test.db"), Options{Exclusive: true})
@@ -45,7 +46,8 @@ func TestEveryCatalogChangeBumpsTheVersion(t *testing.T) {
 	}
 }
 
-// After a wake-up, the version is bumped and the event is readable, even before the write has returned.
+// When a wake-up arrives, the version has been incremented and the written data is readable, even if the
+// write has not returned yet.
 func TestVersionIsBumpedBeforeTheWakeup(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -68,7 +70,7 @@ func TestVersionIsBumpedBeforeTheWakeup(t *testing.T) {
 	}
 }
 
-// Orders have a version of their own.
+// Changes to orders and changes to pets are counted separately.
 func TestOrderChangesHaveTheirOwnVersion(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -104,7 +106,8 @@ func TestOrderChangesHaveTheirOwnVersion(t *testing.T) {
 	}
 }
 
-// Without exclusive access the catalogue has no version: other processes may change it.
+// The catalogue has no version if other processes may change it. This is always the case on a PostgreSQL
+// server.
 func TestSharedCatalogHasNoVersion(t *testing.T) {
 	t.Parallel()
 	for _, store := range []*Store{

@@ -62,14 +62,14 @@ func (t *tx) UpdateCategory(_, after shop.Category) error {
 	return t.exec("UPDATE categories SET name = $1 WHERE id = $2", nullable(after.Name), after.ID)
 }
 
-// AssignCategoryID returns the next id after the last one that it assigned, and skips ids that clients have
-// chosen.
+// AssignCategoryID returns the lowest unused id after the last id that it assigned. Clients may have created
+// categories with ids of their own choice, and AssignCategoryID skips these ids.
 func (t *tx) AssignCategoryID() (int64, error) {
 	text, _, err := one(t, scanValue[string], "SELECT value FROM settings WHERE name = 'last_category_id'")
 	if err != nil {
 		return 0, err
 	}
-	last, _ := strconv.ParseInt(text, 10, 64) // none yet: 0
+	last, _ := strconv.ParseInt(text, 10, 64) // before the first assignment, text is empty and last is 0
 	id, _, err := one(t, scanValue[int64], `
 		WITH RECURSIVE taken (id) AS (
 			SELECT id FROM categories WHERE id = $1

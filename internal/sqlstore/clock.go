@@ -6,8 +6,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// ClampFutureTimes corrects times in the future that a wrong clock has written. It selects deliveries by
-// webhook to use the index of those that wait.
+// ClampFutureTimes corrects stored times that a wrong clock has set too far in the future. The statements
+// that update deliveries filter by webhook_id, so that the database can use the index deliveries_due.
 func (t *tx) ClampFutureTimes(now time.Time, most shop.MaxLead) error {
 	const waiting = "webhook_id IN (SELECT id FROM webhooks) AND next_at IS NOT NULL AND "
 	for _, mend := range []struct {

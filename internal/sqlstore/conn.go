@@ -13,20 +13,21 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// The names of the engines, as in the paths of the migrations.
+// The names of the engines. The migrations for each engine are in the directory with the engine's name.
 const (
 	SQLite   = "sqlite"
 	Postgres = "postgres"
 )
 
-// Conn is a connection to the database of a store, apart from the connections of the store itself. Tools that
-// work on a whole store use it, and begin and end its transactions by statements.
+// Conn is a connection to a store's database, separate from the connections that the store itself uses. Tools
+// that work on a whole store use it. They control transactions by executing statements such as BEGIN and
+// COMMIT.
 type Conn struct {
 	Engine  string // SQLite or Postgres
-	Version int    // the number of migrations that have run; only OpenReadOnly sets it
+	Version int    // the number of migrations that have been applied; set only by OpenReadOnly
 	runner  runner
 	close   func()
-	uri     string // of the file; empty for a server
+	uri     string // the URI of the SQLite file; empty for a PostgreSQL server
 }
 
 func connToFile(c *sqliteConn) *Conn {
@@ -41,7 +42,7 @@ func connToServer(ctx context.Context, config *pgx.ConnConfig) (*Conn, error) {
 	return &Conn{Engine: Postgres, runner: pgxRunner{conn}, close: func() { conn.Close(context.Background()) }}, nil
 }
 
-// Conn returns a new connection to the database of the store.
+// Conn opens a new connection to the store's database. The caller must close it.
 func (s *Store) Conn(ctx context.Context) (*Conn, error) {
 	if p, ok := s.engine.(*postgresEngine); ok {
 		return connToServer(ctx, p.config)
@@ -50,13 +51,13 @@ func (s *Store) Conn(ctx context.Context) (*Conn, error) {
 	return connToFile(storeConn(file.file.path, Options{Exclusive: file.unlock != nil})), nil
 }
 
-// OpenFile returns a connection to a SQLite file that no service uses. It does not switch the file to WAL
-// mode. The first statement opens the file, and creates a missing one.
+// OpenFile returns a connection to a SQLite file that no service is using. It does not switch the file to WAL
+// mode. The first statement opens the file and creates it if it does not exist.
 func OpenFile(path string) *Conn {
 	return connToFile(newSQLiteConn(fileURI(path), 5*time.Second, pragma{"synchronous", "2"}))
 }
 
-// OpenEmpty returns a SQLite database in memory after the first migrations, up to a version.
+// OpenEmpty returns a connection to a new in-memory SQLite database with the schema of the given version.
 func OpenEmpty(ctx context.Context, version int) (*Conn, error) {
 	steps, err := Migrations(SQLite)
 	if err != nil {
@@ -72,8 +73,9 @@ func OpenEmpty(ctx context.Context, version int) (*Conn, error) {
 	return connToFile(c), nil
 }
 
-// OpenReadOnly opens a store without creating, migrating or writing anything. A service may use the store
-// meanwhile. It fails where there is no store, and for a store that a newer version has written.
+// OpenReadOnly opens a store without creating, migrating or writing anything. A service may use the store at
+// the same time. OpenReadOnly fails if there is no store, or if a newer version of animalstore has written
+// the store.
 func OpenReadOnly(ctx context.Context, database string) (c *Conn, err error) {
 	if IsURL(database) {
 		c, err = openServerReadOnly(ctx, database)
@@ -103,7 +105,7 @@ func openServerReadOnly(ctx context.Context, url string) (*Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.ValidateConnect = nil // a standby will do
+	config.ValidateConnect = nil // a standby server is sufficient for reading
 	c, err := connToServer(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the database: %w", err)
@@ -122,7 +124,9 @@ func openFileReadOnly(ctx context.Context, path string) (*Conn, error) {
 	}
 	c, err := readFile(ctx, fileURI(path, "mode=ro"))
 	if code := primaryCode(err); (code == sqlite.ResultCantOpen || code == sqlite.ResultReadOnly) && !HasWAL(path) {
-		c, err = readFile(ctx, fileURI(path, "immutable=1")) // SQLite cannot create the files beside it
+		// If the -wal and -shm files cannot be created, immutable=1 lets SQLite read the database without
+		// them.
+		c, err = readFile(ctx, fileURI(path, "immutable=1"))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the database %s: %w", path, err)
@@ -141,43 +145,45 @@ func readFile(ctx context.Context, uri string) (*Conn, error) {
 	return c, nil
 }
 
-// HasWAL reports whether a SQLite file has a WAL with contents, or one that cannot be inspected.
+// HasWAL reports whether the SQLite file at path has a WAL file that is not empty. It also returns true if
+// the WAL file cannot be inspected.
 func HasWAL(path string) bool {
 	info, err := os.Stat(path + "-wal")
 	return !errors.Is(err, fs.ErrNotExist) && (err != nil || info.Size() > 0)
 }
 
-// Close closes the connection, which rolls back an open transaction.
+// Close closes the connection. An open transaction is rolled back.
 func (c *Conn) Close() { c.close() }
 
-// Exec executes one statement.
+// Exec executes one statement. The args are the values for its placeholders $1, $2 and so on.
 func (c *Conn) Exec(ctx context.Context, statement string, args ...any) error {
 	return c.runner.exec(ctx, statement, args)
 }
 
-// Query starts a query. The caller closes its rows.
+// Query starts a query and returns its rows. The caller must close the rows.
 func (c *Conn) Query(ctx context.Context, query string) (Rows, error) {
 	return c.runner.query(ctx, query, nil)
 }
 
-// Each calls fn for every row of a query, until fn fails.
+// Each calls fn for every row that the query returns. It stops at the first error returned by fn.
 func (c *Conn) Each(ctx context.Context, query string, fn func(Scanner) error) error {
 	return eachRow(ctx, c.runner, query, fn)
 }
 
-// First scans the first row of a query into columns, and reports whether there is one.
+// First reads the first row in the result of a query into columns. found is false if there is no row.
 func (c *Conn) First(ctx context.Context, query string, columns ...any) (found bool, err error) {
 	return firstRow(ctx, c.runner, query, columns...)
 }
 
-// Insert inserts the rows that next returns, until next returns nil.
+// Insert inserts rows into a table. It calls next for each row until next returns nil or an error.
 func (c *Conn) Insert(ctx context.Context, table string, columns []string, next func() ([]any, error)) error {
 	if p, ok := c.runner.(pgxRunner); ok {
 		_, err := p.conn.CopyFrom(ctx, pgx.Identifier{table}, columns, pgx.CopyFromFunc(next))
 		return err
 	}
 	insertion := fmt.Sprintf("INSERT INTO %s (%s) VALUES %s", table, strings.Join(columns, ", "), numbered(placeholders(len(columns))))
-	lasting := context.WithoutCancel(ctx) // next fails when the context ends
+	// The statements do not have to watch ctx, because next returns an error when ctx ends.
+	lasting := context.WithoutCancel(ctx)
 	for {
 		row, err := next()
 		if err != nil || row == nil {
@@ -189,13 +195,13 @@ func (c *Conn) Insert(ctx context.Context, table string, columns []string, next 
 	}
 }
 
-// Migrate brings the schema of a SQLite file up to date.
+// Migrate brings the schema up to date. It works only on a connection to a SQLite file.
 func (c *Conn) Migrate(ctx context.Context) error {
 	return migrateSQLite(ctx, c.runner.(*sqliteConn))
 }
 
-// VacuumInto writes the current contents of a SQLite file into another file. It uses another connection,
-// because VACUUM cannot run in a transaction.
+// VacuumInto writes a copy of the SQLite database to the file at path. It uses a second connection, because
+// VACUUM cannot run in a transaction.
 func (c *Conn) VacuumInto(ctx context.Context, path string) error {
 	other := newSQLiteConn(c.uri, lockTimeout(Options{}))
 	defer other.close()

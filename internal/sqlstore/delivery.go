@@ -25,7 +25,8 @@ func scanDelivery(scan Scanner) (shop.Delivery, error) {
 	return d, json.Unmarshal([]byte(attempts), &d.Attempts)
 }
 
-// attemptsText stores the attempts as JSON in their delivery: no query searches them.
+// attemptsText returns the JSON text that is stored for a delivery's attempts. The attempts need no table of
+// their own, because no query searches them.
 func attemptsText(attempts []shop.Attempt) (string, error) {
 	if attempts == nil {
 		attempts = []shop.Attempt{}

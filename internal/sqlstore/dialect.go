@@ -4,34 +4,37 @@ import (
 	"time"
 )
 
-// dialect has the differences between the engines in SQL, apart from transactions and migrations.
+// dialect contains the differences between the engines' SQL, except for transactions and migrations.
 type dialect struct {
-	// contains is the condition that the folded name contains the text %s.
+	// contains is the SQL condition for pets with a name that contains a search text. %s stands for the
+	// placeholder of the search text, which must be case-folded.
 	contains string
-	// byRow seeks a page with a row comparison. Otherwise PostgreSQL may scan the primary key and skip rows
-	// that do not match, since it assumes that they are spread evenly; but the newest pets are hardly ever
-	// sold.
+	// byRow makes the queries for pages use row comparisons such as (status, id) < ($1, $2). Without them,
+	// PostgreSQL may scan the primary key and skip all rows that do not match. It assumes that matching rows
+	// are spread evenly, but the newest pets are hardly ever sold.
 	byRow bool
-	// now returns the time by which holds expire.
+	// now returns the current time. Holds expire by this clock.
 	now func(*tx) (time.Time, error)
-	// addInventory adds $1 pets to the count of the status $2.
+	// addInventory is the statement that adds $1 to the number of pets with the status $2.
 	addInventory string
-	// inventory selects the count of each status.
+	// inventory is the query for the number of pets with each status.
 	inventory string
-	// inbox is the table that new events are inserted into.
+	// inbox is the table into which new events are inserted.
 	inbox string
-	// statusIn is the status in the member %s of an event's JSON data, or NULL.
+	// statusIn is an SQL expression for a status in an event's JSON data, or NULL if there is none. %s stands
+	// for the JSON member that contains the status, such as "current".
 	statusIn string
-	// time is an SQL expression for the current time; empty: use now.
+	// time is an SQL expression for the current time. If it is empty, now is used instead.
 	time string
-	// tidy does a part of the periodic housekeeping, and reports whether there may be more; nil: there is
-	// none.
+	// tidy does one batch of the periodic housekeeping and reports whether there may be more to do. It is nil
+	// if the engine needs no housekeeping.
 	tidy func(t *tx, before time.Time) (more bool, err error)
-	// convertError converts an error of the driver for the caller: unavailable or internal.
+	// convertError converts an error returned by the driver to a shop error, which is either unavailable or
+	// internal.
 	convertError func(error) error
 }
 
-// The queries that count the pets of each status.
+// The engines' queries for the number of pets with each status.
 const (
 	SQLiteInventory   = "SELECT status, n FROM inventory"
 	PostgresInventory = "SELECT status, CAST(sum(n) AS BIGINT) FROM (SELECT status, n FROM inventory" +
@@ -40,13 +43,14 @@ const (
 
 func (t *tx) Now() (time.Time, error) { return t.dialect.now(t) }
 
-// clockOf returns a dialect.now that reads a clock of this process.
+// clockOf adapts a clock in this process to the signature of dialect.now.
 func clockOf(clock func() time.Time) func(*tx) (time.Time, error) {
 	return func(*tx) (time.Time, error) { return clock().UTC().Truncate(time.Microsecond), nil }
 }
 
-// sqliteDialect keeps the inventory in one row for each status: with a single writer, updates of a row never
-// conflict. The clock is that of this process: no other process writes orders to the file.
+// sqliteDialect keeps the inventory in one row for each status. With a single writer, updates of the same row
+// never conflict. The dialect uses the clock of this process, because no other process writes orders to the
+// file.
 func sqliteDialect(clock func() time.Time) *dialect {
 	if clock == nil {
 		clock = time.Now
@@ -62,8 +66,9 @@ func sqliteDialect(clock func() time.Time) *dialect {
 	}
 }
 
-// postgresDialect keeps the inventory as rows of changes, which are folded later: concurrent updates of one
-// row would conflict. The clock is the server's, which all nodes share.
+// postgresDialect inserts a new row for each change to the inventory, because concurrent updates of a single
+// row would conflict. tidyPostgres later adds these rows to the inventory. The dialect uses the server's
+// clock, which all nodes share, unless clock is set.
 func postgresDialect(clock func() time.Time) *dialect {
 	d := &dialect{
 		contains:     "strpos(name_folded, %s) > 0",
@@ -83,7 +88,8 @@ func postgresDialect(clock func() time.Time) *dialect {
 	return d
 }
 
-// serverMicros is the server's time in microseconds. The clocks of nodes may be hours apart.
+// serverMicros is an SQL expression for the server's time in microseconds since 1970. The server's clock is
+// used because the clocks of the nodes may be hours apart.
 const serverMicros = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
 
 func serverTime(t *tx) (time.Time, error) {
@@ -91,11 +97,11 @@ func serverTime(t *tx) (time.Time, error) {
 	return fromMicros(at), err
 }
 
-// tidyAtOnce bounds the rows that one call of tidyPostgres removes from a table.
+// tidyAtOnce is the maximum number of rows that one call of tidyPostgres removes from each table.
 const tidyAtOnce = 10_000
 
-// tidyPostgres folds inventory changes into the inventory, and deletes the records of commits that are too
-// old to be looked up.
+// tidyPostgres adds the changes recorded in inventory_changes to the inventory and deletes these records. It
+// also deletes records of commits that are too old to be looked up.
 func tidyPostgres(t *tx, before time.Time) (more bool, err error) {
 	folded, _, err := one(t, scanValue[int64], `
 		WITH folded AS (
@@ -116,7 +122,7 @@ func tidyPostgres(t *tx, before time.Time) (more bool, err error) {
 	return max(folded, forgotten) == tidyAtOnce, err
 }
 
-// Maintain does a part of the store's own housekeeping.
+// Maintain does one batch of the store's own housekeeping and reports whether there may be more to do.
 func (t *tx) Maintain(before time.Time) (more bool, err error) {
 	if t.dialect.tidy == nil {
 		return false, nil

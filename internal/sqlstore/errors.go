@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// errorKind is the cause of a database error, as the label of a metric.
+// errorKind is the cause of a database error. It is used as the value of a metric label.
 type errorKind string
 
 const (
@@ -27,7 +27,8 @@ const (
 	otherError     errorKind = "other"
 )
 
-// readyMessages are the messages of /readyz. It needs no key, so they contain no names or addresses.
+// readyMessages are the messages that /readyz shows. They contain no names or addresses, because /readyz can
+// be read without an API key.
 var readyMessages = map[errorKind]string{
 	readOnly:       "The database can be read, but not written: a failover may be in progress, or an operator has made it read-only.",
 	diskFull:       "The database cannot be written: its disk is full.",
@@ -42,10 +43,10 @@ var readyMessages = map[errorKind]string{
 	otherError:     "The database refused a statement; the log has the error.",
 }
 
-// errReadOnly is returned for a server that would refuse a write.
+// errReadOnly is the error for a server that would refuse writes.
 var errReadOnly = errors.New("the server is read-only")
 
-// classify returns the cause of an error of either engine.
+// classify returns the cause of an error returned by either engine.
 func classify(err error) errorKind {
 	switch {
 	case errors.Is(err, errUnknown):
@@ -92,8 +93,8 @@ func classify(err error) errorKind {
 	return otherError
 }
 
-// isFailure reports whether an error is a failure of the database or of this program. An error of the shop's
-// rules is not, nor is a request that its client gave up.
+// isFailure reports whether err is a failure of the database or a bug in this program. It returns false if
+// err follows from the shop's rules, if the store is closed, or if the client has cancelled its request.
 func isFailure(ctx context.Context, err error) bool {
 	e, ok := errors.AsType[*shop.Error](err)
 	return ok && e.Unwrap() != nil && !errors.Is(err, errClosed) && !(errors.Is(err, context.Canceled) && ctx.Err() != nil)

@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// newEventColumns are the columns of an event that has no id yet.
+// newEventColumns does not contain the id column, because the database assigns the id of a new event.
 const (
 	eventColumns    = "id, " + newEventColumns
 	newEventColumns = "at, type, subject, actor, data"
@@ -25,7 +25,8 @@ func scanEvent(scan Scanner) (shop.StoredEvent, error) {
 	return event, err
 }
 
-// appendEvent appends the values of newEventColumns after the time.
+// appendEvent appends the event's values for newEventColumns to args, except for the time, which is the first
+// column.
 func appendEvent(args []any, e shop.NewEvent) []any {
 	return append(args, string(e.Type), e.Subject, e.Actor, string(e.Data))
 }
@@ -37,7 +38,8 @@ func (t *tx) Events(filter shop.EventFilter, w shop.PageRequest) ([]shop.StoredE
 	return all(t, scanEvent, query, args...)
 }
 
-// eventsQuery merges a page of each type: a scan of the feed for some types could read all of it.
+// eventsQuery returns the query for one page of events. If the filter lists event types, the query reads one
+// page for each type and merges these pages. Scanning the feed for a few types could read all of it.
 func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query string, args []any) {
 	c := conditions{byRow: d.byRow}
 	page := func() string {
@@ -49,7 +51,7 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query
 		return query
 	}
 	switch {
-	case filter.Subject != "": // a subject has few events
+	case filter.Subject != "": // a subject has so few events that no index on their type is needed
 		c.equal("subject", filter.Subject)
 		if len(filter.Types) > 0 {
 			addIn(&c, "type", filter.Types)
@@ -71,7 +73,8 @@ func eventsQuery(d *dialect, filter shop.EventFilter, w shop.PageRequest) (query
 	return strings.Join(parts, " UNION ALL ") + order + strconv.Itoa(w.Limit), c.args
 }
 
-// DailyStats counts, for each day, the pets that were created and those that became sold.
+// DailyStats returns, for each day, how many pets were created and how many were sold. It counts the events
+// with positions greater than after and up to upTo.
 func (t *tx) DailyStats(after, upTo int64) ([]shop.DayStats, error) {
 	current, previous := fmt.Sprintf(t.dialect.statusIn, "current"), fmt.Sprintf(t.dialect.statusIn, "previous")
 	return all(t, func(scan Scanner) (count shop.DayStats, err error) {
@@ -86,7 +89,7 @@ func (t *tx) DailyStats(after, upTo int64) ([]shop.DayStats, error) {
 		FROM events WHERE id > $1 AND id <= $2 GROUP BY 1 ORDER BY 1`, after, upTo)
 }
 
-// microsADay is a day in microseconds.
+// microsADay is the number of microseconds in a day.
 const microsADay = 24 * 60 * 60 * 1_000_000
 
 func (t *tx) LastEvent() (int64, error) {
@@ -113,11 +116,11 @@ func (t *tx) EventHorizon() (int64, error) {
 	return strconv.ParseInt(text, 10, 64)
 }
 
-// removeAtOnce bounds the rows that one call removes.
+// removeAtOnce is the maximum number of rows that one call of a method such as RemoveEvents removes.
 const removeAtOnce = 1000
 
-// RemoveEvents removes events in the order of their positions. An old event that follows a newer one stays
-// until that is removed.
+// RemoveEvents removes old events in the order of their positions. An old event that follows a newer one is
+// not removed before the newer one is.
 func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 	removed, err := t.removeOldest("events", "at", before, now)
 	if err != nil || len(removed) == 0 {
@@ -126,9 +129,9 @@ func (t *tx) RemoveEvents(before, now time.Time) (more bool, err error) {
 	return len(removed) == removeAtOnce, t.set("event_horizon", strconv.FormatInt(slices.Max(removed), 10))
 }
 
-// removeOldest removes rows in the order of their ids, up to the first one that is not older than before. It
-// ignores the time of rows in the future: a wrong clock wrote them, and they are older than the rows that
-// follow.
+// removeOldest removes rows that are older than the given time. It proceeds in the order of the ids and stops
+// at the first row that is too new. Rows with a time in the future were written with a wrong clock. Their
+// times are ignored, because they must be older than the rows that follow them.
 func (t *tx) removeOldest(table, column string, before, now time.Time) (removed []int64, err error) {
 	type row struct{ id, at int64 }
 	oldest, err := all(t, func(scan Scanner) (r row, err error) {

@@ -8,7 +8,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// keptHeader is the JSON form of a stored response's headers.
+// keptHeader contains the headers of a stored response. It is stored as JSON.
 type keptHeader struct {
 	Location string `json:",omitempty"`
 	ETag     string `json:",omitempty"`
@@ -58,11 +58,11 @@ func (t *tx) PutIdempotencyRecord(principal int64, key string, kept shop.Idempot
 			kept_at = excluded.kept_at`, args...)
 }
 
-// forgetAtOnce bounds the responses that one call removes.
+// forgetAtOnce limits how many responses one call of DeleteIdempotencyRecords removes.
 const forgetAtOnce = 1000
 
-// DeleteIdempotencyRecords reads the time of the last response to remove first: with that bound, the planner
-// uses the index on the time.
+// DeleteIdempotencyRecords removes the oldest stored responses. It first reads the time of the last response
+// that it will remove. With this time as the limit of the DELETE, the planner uses the index on kept_at.
 func (t *tx) DeleteIdempotencyRecords(before time.Time) (more bool, err error) {
 	end, _, err := one(t, scanValue[sql.Null[int64]], `
 		SELECT max(kept_at) FROM (SELECT kept_at FROM kept_answers WHERE kept_at <= $1 ORDER BY kept_at LIMIT $2) AS oldest`,

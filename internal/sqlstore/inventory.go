@@ -27,7 +27,7 @@ func (t *tx) Inventory() (shop.Inventory, error) {
 	return inventory, err
 }
 
-// addInventory changes the count of a status along with the pets.
+// addInventory adds change to the number of pets with a status and marks the catalogue as changed.
 func (t *tx) addInventory(status shop.Status, change int) error {
 	t.catalog = true
 	return t.rowWriter().addInventory(status, change)

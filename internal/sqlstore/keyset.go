@@ -9,22 +9,23 @@ import (
 	"animalstore/internal/shop"
 )
 
-// conditions builds the WHERE clause of a list that is paged by keyset. It contains only the filters that are
-// set, so that the planner finds the index that is made for them.
+// conditions builds the WHERE clause for a list with keyset pagination. The clause contains only the filters
+// that are set, so that the planner finds the index that was created for these filters.
 type conditions struct {
 	texts []string
 	args  []any
-	exact []string // columns that must equal a value, in the order of their index
-	value []string // the placeholders of those values
-	byRow bool     // dialect.byRow
+	exact []string // columns that must equal a value, in the order of the index on these columns
+	value []string // the placeholders for these values, in the same order
+	byRow bool     // the value of dialect.byRow
 }
 
-// equal adds the condition that a column equals a value. Several must be added in the order of their index.
+// equal adds the condition that a column equals a value. If there are several such columns, they must be
+// added in the order in which the index contains them.
 func (c *conditions) equal(column string, value any) {
 	c.exact, c.value = append(c.exact, column), append(c.value, c.placeholder(value))
 }
 
-// add adds a condition with one value, whose placeholder replaces %s.
+// add adds a condition with one value. The placeholder for the value replaces %s in the condition.
 func (c *conditions) add(condition string, value any) {
 	c.texts = append(c.texts, strings.Replace(condition, "%s", c.placeholder(value), 1))
 }
@@ -42,9 +43,9 @@ func (c *conditions) placeholder(value any) string {
 	return "$" + strconv.Itoa(len(c.args))
 }
 
-// page returns the query for one page of a list; after is the condition that a row follows the position %s.
-// The limit is part of the text: SQLite plans a query again for each value of a bound limit, which took a
-// third of the time.
+// page returns the query for one page of a list. after is the condition for rows that follow the position %s,
+// such as "id > %s". The limit is written into the text of the query. If the limit were a parameter, SQLite
+// would plan the query again for each value, which took a third of the time.
 func (c *conditions) page(selection string, w shop.PageRequest, after, order string) (query string, args []any) {
 	if c.byRow && len(c.exact) > 0 {
 		order = c.seek(w.After, strings.HasSuffix(order, " DESC"))
@@ -64,8 +65,8 @@ func (c *conditions) page(selection string, w shop.PageRequest, after, order str
 	return query, c.args
 }
 
-// seek adds the exact values and the position as one range of row values, and returns the order of that
-// range. Only the index on these columns has that order, so the planner must use it.
+// seek adds the exact values and the position as one range of row values. It returns the ORDER BY columns for
+// this range. Only the index on these columns has this order, so the planner must use that index.
 func (c *conditions) seek(from *int64, descending bool) (order string) {
 	low, high := fmt.Sprintf(">= (%%s, %d)", math.MinInt64), fmt.Sprintf("<= (%%s, %d)", math.MaxInt64)
 	switch {

@@ -7,7 +7,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A page costs the same at any position: each list seeks in an index that has its order, and sorts nothing.
+// Every page costs the same, wherever it is in the list. Each query seeks in an index that has the order of
+// the list, so nothing has to be sorted.
 func TestEveryPageSeeksInAnIndex(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -28,8 +29,8 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 				if strings.Contains(plan, "TEMP B-TREE") {
 					t.Errorf("the list is sorted:\n%s", plan)
 				}
-				// Only the very first page of everything may scan, and that of a status, which has an index
-				// for itself: from the end, as far as its limit.
+				// The first page of the unfiltered list may be read by a scan. The same is true for a status
+				// that has its own index. Both scans start at the end and stop at the limit.
 				first := name+page == "allfirst" || name+page == "statusfirst" && strings.Contains(plan, "SCAN pets USING COVERING INDEX pets_available\n")
 				if !first && !strings.Contains(plan, "SEARCH pets") {
 					t.Errorf("the list is not sought in an index:\n%s", plan)
@@ -45,7 +46,7 @@ func TestEveryPageSeeksInAnIndex(t *testing.T) {
 	}
 }
 
-// An unknown status matches no pets, also not those without a status.
+// An unknown status matches no pets, not even pets without a status.
 func TestUnknownStatusHasNoPets(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -94,7 +95,8 @@ func TestEveryPageOfEventsAndDeliveriesSeeksInAnIndex(t *testing.T) {
 		} {
 			query, args := eventsQuery(d, filter, window)
 			plan := explain(t, store, query, args)
-			sorted := strings.Contains(plan, "TEMP B-TREE") && name != "types" // what is merged is no longer than its parts
+			// If there are several types, the merged pages have to be sorted, but these pages are short.
+			sorted := strings.Contains(plan, "TEMP B-TREE") && name != "types"
 			if sorted || strings.Contains(plan, "SCAN events") || from != nil && !strings.Contains(plan, "id>?") {
 				t.Errorf("events by %s, %s page:\n%s", name, page, plan)
 			}

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// lockFile creates a file and locks it until unlock is called. It is not the database file: closing any
-// descriptor of that would drop the locks that SQLite holds on it. unlock does not remove the file: then two
-// processes could lock two files of the same name.
+// lockFile creates a file and locks it until unlock is called. The file must not be the database file,
+// because closing any of its descriptors would release the locks that SQLite holds on it. unlock does not
+// remove the file. If it did, two processes could lock two different files with the same name.
 func lockFile(path string) (unlock func() error, err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// lockFile opens a file without sharing it, until unlock is called.
+// lockFile opens a file in a way that prevents other processes from opening it until unlock is called.
 func lockFile(path string) (unlock func() error, err error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are the store's Prometheus metrics.
+// metrics contains the store's Prometheus metrics, except those for the connection pool.
 type metrics struct {
 	writes  prometheus.Gauge
 	group   prometheus.Histogram
@@ -42,26 +42,27 @@ func newMetrics() *metrics {
 		}, []string{"kind"}),
 	}
 	for kind := range readyMessages {
-		m.errors.WithLabelValues(string(kind)) // exported as 0, so that the first error is an increase
+		// Export the counters as 0 from the start, so that the first error is visible as an increase.
+		m.errors.WithLabelValues(string(kind))
 		m.retries.WithLabelValues(string(kind))
 	}
 	return m
 }
 
-// Collectors returns the metrics of the store and its engine.
+// Collectors returns the Prometheus collectors for the store and its engine.
 func (s *Store) Collectors() []prometheus.Collector {
 	m := s.metrics
 	return append(s.engine.collectors(), m.writes, m.group, m.commits, m.errors, m.retries)
 }
 
-// countError counts a failure of the database.
+// countError increments the error counter if isFailure reports that err is a failure.
 func (m *metrics) countError(ctx context.Context, err error) {
 	if err != nil && isFailure(ctx, err) {
 		m.errors.WithLabelValues(string(classify(err))).Inc()
 	}
 }
 
-// commit observes the duration of a commit.
+// commit calls do, which commits a transaction, and records how long it takes.
 func (m *metrics) commit(do func() error) error {
 	start := time.Now()
 	err := do()

@@ -10,7 +10,7 @@ import (
 //go:embed migrations/sqlite/*.sql migrations/postgres/*.sql
 var migrations embed.FS
 
-// Migrations returns the migrations of an engine, in order.
+// Migrations returns the SQL text of each migration for an engine, in the order in which they are applied.
 func Migrations(engine string) (statements []string, err error) {
 	entries, err := migrations.ReadDir("migrations/" + engine)
 	for _, entry := range entries {
@@ -23,17 +23,19 @@ func Migrations(engine string) (statements []string, err error) {
 	return statements, err
 }
 
-// errNewer is the error for a schema of a later version than this one.
+// errNewer returns the error for a schema version that is newer than the latest version known to this
+// program.
 func errNewer(version, known int) error {
 	return fmt.Errorf("it was written by a newer animalstore (schema %d; this one knows %d)", version, known)
 }
 
-// applicationID marks a file as ours ("anml"). It tells a new store from the database of another program.
+// applicationID is the application_id ("anml" in ASCII) of every SQLite file that contains a store. It
+// distinguishes a store from the database of another program.
 const applicationID = 0x616e6d6c
 
 // migrateSQLite brings the schema up to date. It runs all missing migrations in one BEGIN IMMEDIATE
-// transaction, so that any number of processes may start at once. The user_version of the file is the number
-// of migrations that have run.
+// transaction, so any number of processes may start at the same time. The user_version of the file is the
+// number of migrations that have been applied.
 func migrateSQLite(ctx context.Context, c *sqliteConn) error {
 	migrations, err := Migrations(SQLite)
 	if err != nil {
@@ -49,7 +51,9 @@ func migrateSQLite(ctx context.Context, c *sqliteConn) error {
 	if err := c.exec(ctx, "BEGIN IMMEDIATE", nil); err != nil {
 		return describeOpenError(err)
 	}
-	if version, err = schemaVersion(ctx, c); err == nil { // read again under the lock: another process may have been faster
+	// Read the version again under the lock, because another process may have run the migrations in the
+	// meantime.
+	if version, err = schemaVersion(ctx, c); err == nil {
 		err = applyMigrations(ctx, c, version, migrations)
 	}
 	if err != nil {
@@ -58,7 +62,7 @@ func migrateSQLite(ctx context.Context, c *sqliteConn) error {
 	return err
 }
 
-// applyMigrations runs the migrations after a version and commits.
+// applyMigrations runs all migrations after the given version and commits the transaction.
 func applyMigrations(ctx context.Context, c *sqliteConn, version int, migrations []string) error {
 	for i, statements := range migrations[min(version, len(migrations)):] {
 		if err := c.script(ctx, statements); err != nil {
@@ -71,7 +75,8 @@ func applyMigrations(ctx context.Context, c *sqliteConn, version int, migrations
 		"COMMIT")
 }
 
-// schemaVersion returns the number of migrations that have run. It fails for the database of another program.
+// schemaVersion returns the number of migrations that have been applied to a SQLite file. It returns an error
+// if the file is the database of another program.
 func schemaVersion(ctx context.Context, r runner) (version int, err error) {
 	var application, tables int
 	_, err = firstRow(ctx, r, `

@@ -9,10 +9,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// migratePostgres brings the schema up to date. Nodes may start at the same time: the one that locks the
-// row of schema_version migrates, and the others then find nothing to do. migratePostgres waits up to
-// pgStartTimeout for a server that is starting and for that lock; the migrations themselves have no
-// timeout. If existing is set and there is no store, it fails with ErrNoStore.
+// migratePostgres brings the schema up to date. Several nodes may start at the same time. The first node that
+// locks the row in schema_version runs the migrations, and the other nodes then find nothing to do.
+// migratePostgres waits up to pgStartTimeout for a server that is starting and for this lock. The migrations
+// themselves have no timeout. If existing is set and there is no store, migratePostgres returns ErrNoStore.
 func migratePostgres(ctx context.Context, p *postgresEngine, existing bool) error {
 	steps, err := Migrations(Postgres)
 	if err != nil {
@@ -24,7 +24,8 @@ func migratePostgres(ctx context.Context, p *postgresEngine, existing bool) erro
 		version, err := p.schemaVersion(waitCtx)
 		switch {
 		case err == nil && version == len(steps):
-			return nil // without a write: the role may lack the right to change the schema
+			// Return without writing anything, because the role may lack the right to change the schema.
+			return nil
 		case err == nil && version > len(steps):
 			return errNewer(version, len(steps))
 		case err == nil && version == 0 && existing:
@@ -38,7 +39,7 @@ func migratePostgres(ctx context.Context, p *postgresEngine, existing bool) erro
 	}
 }
 
-// pgStartTimeout is the time that a start waits for the server and for another node's migration.
+// pgStartTimeout is how long a starting node waits for the server and for a migration by another node.
 const pgStartTimeout = 30 * time.Second
 
 func (p *postgresEngine) schemaVersion(ctx context.Context) (version int, err error) {
@@ -49,7 +50,7 @@ func (p *postgresEngine) schemaVersion(ctx context.Context) (version int, err er
 	return version, err
 }
 
-// postgresVersion returns the number of migrations that have run, or 0 if there is no store.
+// postgresVersion returns the number of migrations that have been applied, or 0 if there is no store.
 func postgresVersion(ctx context.Context, r runner) (version int, err error) {
 	var exists bool
 	if _, err := firstRow(ctx, r, "SELECT to_regclass('schema_version') IS NOT NULL", &exists); err != nil || !exists {
@@ -59,20 +60,22 @@ func postgresVersion(ctx context.Context, r runner) (version int, err error) {
 	return version, err
 }
 
+// ErrNoStore means that the database exists but does not contain a store.
 var ErrNoStore = errors.New("there is no store in it")
 
 const pgDuplicateTable = "42P07"
 
-// isConcurrentMigration reports whether another node created the same table at the same time.
+// isConcurrentMigration reports whether a migration failed because another node was creating the same table.
 func isConcurrentMigration(err error) bool {
 	switch pgCode(err) {
-	case pgUniqueViolation, pgDuplicateTable, "XX000": // raised by PostgreSQL's own catalogue
+	case pgUniqueViolation, pgDuplicateTable, "XX000": // raised by PostgreSQL's system catalogue
 		return true
 	}
 	return false
 }
 
-// migrateOnce runs the missing migrations in one transaction. waitCtx limits only the wait for the lock.
+// migrateOnce runs the missing migrations in one transaction. waitCtx limits only the time spent waiting for
+// the lock.
 func migrateOnce(ctx, waitCtx context.Context, conn *pgx.Conn, steps []string) error {
 	tx, err := conn.Begin(ctx)
 	if err != nil {
@@ -93,11 +96,12 @@ func migrateOnce(ctx, waitCtx context.Context, conn *pgx.Conn, steps []string) e
 		return errNewer(version, len(steps))
 	}
 	if version == len(steps) {
-		return nil // another node has migrated meanwhile
+		return nil // another node has run the migrations in the meantime
 	}
 	for _, step := range steps[version:] {
 		_, err := tx.Exec(ctx, step, pgx.QueryExecModeSimpleProtocol)
-		if pgCode(err) == pgDuplicateTable { // not another node's table: this one holds the lock
+		// A table that already exists was not created by another node, because this node holds the lock.
+		if pgCode(err) == pgDuplicateTable {
 			return fmt.Errorf("it is the database of another program: %v", err)
 		}
 		if err != nil {
@@ -110,7 +114,7 @@ func migrateOnce(ctx, waitCtx context.Context, conn *pgx.Conn, steps []string) e
 	return tx.Commit(ctx)
 }
 
-// schemaLockError explains a timeout while waiting for the lock.
+// schemaLockError adds an explanation to err if the wait for the lock has timed out.
 func schemaLockError(waitCtx context.Context, err error) error {
 	if waitCtx.Err() != nil {
 		return fmt.Errorf("another node or a copy has locked the schema for too long: %w", err)

@@ -22,7 +22,7 @@ func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 	if err := direct.QueryRow("SELECT current_database()").Scan(&name); err != nil {
 		t.Fatal(err)
 	}
-	role := "clerk_of_" + name // unique, because all databases of the server share their roles
+	role := "clerk_of_" + name // unique, because all databases on a server share their roles
 	for _, statement := range []string{
 		"CREATE ROLE " + role + " LOGIN", "REVOKE CREATE ON SCHEMA public FROM PUBLIC",
 		"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO " + role,
@@ -48,7 +48,7 @@ func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 	}
 }
 
-// A start that times out while another session locks the schema says so.
+// If the start times out because another session has locked the schema, the error says so.
 func TestOpenReportsALockedSchema(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)

@@ -13,7 +13,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A released migration never changes: a change needs a new migration.
+// A released migration must never change. Every change to the schema needs a new migration.
 func TestMigrationsNeverChange(t *testing.T) {
 	t.Parallel()
 	known := map[string][]string{
@@ -47,7 +47,7 @@ func TestMigrationsNeverChange(t *testing.T) {
 	}
 }
 
-// A file of any earlier version gets the schema of a new one, and keeps its rows.
+// A file with any earlier schema version gets the same schema as a new file and keeps its rows.
 func TestEverySchemaVersionIsMigrated(t *testing.T) {
 	t.Parallel()
 	steps, err := Migrations(SQLite)
@@ -95,7 +95,8 @@ func TestEverySchemaVersionIsMigrated(t *testing.T) {
 	}
 }
 
-// schemaOf returns the statements that create the objects of a schema.
+// schemaOf returns the CREATE statement for each object in a schema. The keys consist of the object's type
+// and name.
 func schemaOf(t *testing.T, store *Store) map[string]string {
 	t.Helper()
 	conn, err := store.Conn(t.Context())

@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// rowsAtOnce bounds the rows of one statement.
+// rowsAtOnce is the maximum number of rows in one statement.
 const rowsAtOnce = 500
 
-// inChunks calls fn with parts of a list, and with the placeholders for their values, built from a row such
-// as ($, $). Parts have one of three sizes, so that there are three statements to prepare.
+// inChunks splits a list into parts and calls fn for each part. places contains placeholders for all values
+// in the part. It is made from row, a template for one element such as ($, $). Parts have one of three sizes,
+// so only three different statements have to be prepared.
 func inChunks[T any](list []T, row string, fn func(part []T, places string) error) error {
 	for _, size := range []int{rowsAtOnce, rowsAtOnce / 10, 1} {
 		for places := ""; len(list) >= size; list = list[size:] {
@@ -24,10 +25,10 @@ func inChunks[T any](list []T, row string, fn func(part []T, places string) erro
 	return nil
 }
 
-// placeholders returns a row of n unnumbered placeholders, such as ($, $).
+// placeholders returns a row of n placeholders without numbers, such as ($, $).
 func placeholders(n int) string { return "($" + strings.Repeat(", $", n-1) + ")" }
 
-// numbered numbers each $ of a text.
+// numbered replaces the dollar signs in a text with $1, $2 and so on.
 func numbered(text string) string {
 	var all strings.Builder
 	for i, part := range strings.Split(text, "$") {

@@ -58,7 +58,7 @@ func (t *tx) NextHold() (time.Time, error) {
 	return fromMicros(next.V), err
 }
 
-// dueOrders bounds the holds that expire in one transaction.
+// dueOrders is the maximum number of holds that expire in one transaction.
 const dueOrders = "100"
 
 func (t *tx) DueOrders(now time.Time) ([]shop.Order, error) {

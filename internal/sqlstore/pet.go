@@ -9,14 +9,15 @@ import (
 	"animalstore/internal/shop"
 )
 
-// petColumns are the columns that are read, petFields those that are written after the id.
+// petColumns are the columns that queries read. petFields are the columns that are written, except for the
+// id.
 const (
 	petColumns = "id, name, category_id, coalesce(status, '')"
 	petFields  = "name, name_folded, category_id, status"
 )
 
-// scanPets returns a scan function that reuses its variables for every row: pages of pets are the most
-// frequent query.
+// scanPets returns a function that scans one pet. The function reuses its variables for every row, because
+// pages of pets are the most frequent query.
 func scanPets() func(Scanner) (shop.Pet, error) {
 	var pet shop.Pet
 	columns := []any{&pet.ID, &pet.Name, &pet.CategoryID, (*string)(&pet.Status)}
@@ -26,14 +27,14 @@ func scanPets() func(Scanner) (shop.Pet, error) {
 	}
 }
 
-// The statements that write petFields.
+// Statements that write the columns in petFields, and the number of these columns.
 var (
 	petFieldCount = strings.Count(petFields, ",") + 1
 	insertPet     = numbered("INSERT INTO pets (" + petFields + ") VALUES " + placeholders(petFieldCount) + " RETURNING " + petColumns)
 	updatePet     = numbered("UPDATE pets SET (" + petFields + ") = " + placeholders(petFieldCount) + " WHERE id = $")
 )
 
-// appendPet appends the values of the id and of petFields.
+// appendPet appends the pet's id and its values for petFields to args.
 func appendPet(args []any, pet shop.Pet) []any {
 	return append(args, pet.ID, pet.Name, shop.Fold(pet.Name), pet.CategoryID, nullable(string(pet.Status)))
 }
@@ -49,9 +50,9 @@ func (t *tx) Pets(list shop.PetList) ([]shop.Pet, error) {
 	return allUpTo(t, list.Limit, scanPets(), query, args...)
 }
 
-// petsQuery returns the query of a list. SQLite has one index on category and status for both kinds of
-// filter: without a status, the query merges a page of each status. An index on the category alone would make
-// each insert a sixth slower.
+// petsQuery returns the query for one page of pets. In SQLite, lists that are filtered by category use an
+// index on category and status. If there is no status filter, the query reads one page for each status and
+// merges these pages. An additional index on the category alone would make each insert a sixth slower.
 func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	if list.CategoryID == nil || list.Status != "" || d.byRow {
 		return petConditions(d, list).page("SELECT "+petColumns+" FROM pets", list.PageRequest, "id < %s", "id DESC")
@@ -60,7 +61,8 @@ func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	for _, status := range append(shop.Statuses(), "") {
 		c := petConditions(d, list)
 		c.texts = append(c.texts, statusIs(status))
-		query, args = c.page("SELECT id FROM pets", list.PageRequest, "id < %s", "id DESC") // the arguments are the same for each status
+		// The arguments are the same for every status, so the last ones can be returned.
+		query, args = c.page("SELECT id FROM pets", list.PageRequest, "id < %s", "id DESC")
 		parts = append(parts, "SELECT id FROM ("+query+")")
 	}
 	query = fmt.Sprintf("SELECT %s FROM pets WHERE id IN (%s) ORDER BY id DESC LIMIT %d",
@@ -68,7 +70,7 @@ func petsQuery(d *dialect, list shop.PetList) (query string, args []any) {
 	return query, args
 }
 
-// petConditions returns the conditions of a list's filters.
+// petConditions returns the SQL conditions for the filters of a list.
 func petConditions(d *dialect, list shop.PetList) *conditions {
 	c := &conditions{byRow: d.byRow}
 	if list.CategoryID != nil {
@@ -90,8 +92,9 @@ func petConditions(d *dialect, list shop.PetList) *conditions {
 	return c
 }
 
-// statusIs returns the condition that a pet has a status, or none. The status is part of the text: SQLite has
-// a partial index for each one.
+// statusIs returns the condition that a pet has the given status, or that it has no status if status is
+// empty. The status is written into the text of the query, because SQLite has a partial index for each
+// status.
 func statusIs(status shop.Status) string {
 	switch {
 	case status == "":
@@ -99,11 +102,12 @@ func statusIs(status shop.Status) string {
 	case slices.Contains(shop.Statuses(), status):
 		return "status = '" + string(status) + "'"
 	default:
-		return "FALSE" // no pet has another status
+		return "FALSE" // no pet has any other status
 	}
 }
 
-// CountPets groups by the columns of an index, in their order, so that it reads only that index.
+// CountPets groups by the columns of an index in the order of that index, so that the query reads only the
+// index.
 func (t *tx) CountPets() ([]shop.PetCount, error) {
 	return all(t, func(scan Scanner) (count shop.PetCount, err error) {
 		err = scan(&count.CategoryID, (*string)(&count.Status), &count.N)

@@ -14,11 +14,12 @@ import (
 	"animalstore/internal/shop"
 )
 
-// postgresEngine stores the shop on a PostgreSQL server that any number of nodes share.
+// postgresEngine stores the shop on a PostgreSQL server that any number of nodes may share.
 //
-// Writes are SERIALIZABLE and run again after a conflict. When the server is lost, or a failover makes it
-// read-only, reads and writes look for a writable server until their retry budget is spent. A write whose
-// COMMIT got no response is not simply run again: resolveCommit first finds out whether it was committed.
+// Writes are SERIALIZABLE and are retried after a conflict. If the server is lost or a failover makes it
+// read-only, reads and writes look for a writable server until their retry budget is spent. A write that gets
+// no response to its COMMIT is not simply retried. Instead, resolveCommit first finds out whether the write
+// was committed.
 type postgresEngine struct {
 	pool        *pgxpool.Pool
 	config      *pgx.ConnConfig
@@ -27,31 +28,32 @@ type postgresEngine struct {
 	afterWrite  func(changes effects, committed bool)
 	retryBudget time.Duration
 	closed      atomic.Bool
-	// retrySlot has room for one write of this node that runs again after a conflict.
+	// retrySlot ensures that this node retries only one write at a time after a conflict. Its capacity is 1.
 	retrySlot chan struct{}
-	// epoch is the number of times that the server was lost. A connection of an earlier epoch is never used
-	// again: it leads to the server that was lost.
+	// epoch is the number of times that the server was lost. A connection from an earlier epoch is never used
+	// again, because it leads to a server that was lost.
 	epoch atomic.Int64
-	// failedWaits and failedWaitTime count the acquires that found every connection in use and timed out.
+	// failedWaits is the number of requests that found every connection in use and timed out. failedWaitTime
+	// is the total time that these requests waited, in nanoseconds.
 	failedWaits, failedWaitTime atomic.Int64
 }
 
 const (
-	// pgRetryBudget is the default time for all attempts of one read or write.
+	// pgRetryBudget is the default limit for the total time of all attempts of one read or write.
 	pgRetryBudget = 5 * time.Second
-	// pgMaxConns is the default size of the connection pool.
+	// pgMaxConns is the default maximum number of connections in the pool.
 	pgMaxConns = 32
-	// maxConstraintViolations is the number of constraint violations in one write that count as conflicts.
-	// One more is a bug.
+	// maxConstraintViolations is the number of constraint violations in one write that are treated as
+	// conflicts. Any further violation is treated as a bug.
 	maxConstraintViolations = 10
-	// pgConnectTimeout is the default time to connect to one of the servers in the URL.
+	// pgConnectTimeout is the default time limit for connecting to one of the servers in the URL.
 	pgConnectTimeout = 2 * time.Second
-	// pgPingTimeout is the time that a server has to respond before an idle connection is used again.
+	// pgPingTimeout is how long a server may take to answer a ping on an idle connection.
 	pgPingTimeout = time.Second
 )
 
-// openPostgres connects to the server at url and brings its schema up to date. It calls afterWrite after
-// every write, with what the write changed and whether it was committed.
+// openPostgres connects to the server at url and brings its schema up to date. afterWrite is called after
+// every write. Its arguments are the changes made by the write and whether the write was committed.
 func openPostgres(
 	ctx context.Context, url string, o Options, m *metrics, afterWrite func(changes effects, committed bool),
 ) (*postgresEngine, error) {
@@ -77,7 +79,7 @@ func openPostgres(
 	return p, nil
 }
 
-// close refuses new reads and writes, and waits for those that hold a connection.
+// close refuses new reads and writes and waits until all connections that are in use have been released.
 func (p *postgresEngine) close() error {
 	p.closed.Store(true)
 	p.pool.Close()
@@ -93,10 +95,9 @@ func (p *postgresEngine) read(ctx context.Context, fn func(*tx) error) error {
 	})
 }
 
-// write runs fn in a SERIALIZABLE transaction. Cancelling ctx does not interrupt an attempt, because a
-// transaction that is nearly committed is worth more than a new one. It does prevent further attempts: the
-// client may have sent its request to another node, and a late attempt here could overwrite what that node
-// has done since.
+// write runs fn in a SERIALIZABLE transaction. Cancelling ctx does not interrupt an attempt, because the
+// transaction may be nearly committed. It does prevent further attempts, because the client may already have
+// sent its request to another node. A delayed attempt here could overwrite what that node has written since.
 func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	if err := ctx.Err(); err != nil {
 		return shop.UnavailableError(err)
@@ -105,7 +106,7 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 	err := p.retry(ctx, context.WithoutCancel(ctx), func(ctx context.Context) error {
 		commitID := make([]byte, 16)
 		rand.Read(commitID)
-		var lost error // why the response to COMMIT is missing
+		var lost error // the reason why the outcome of COMMIT is not known
 		err := p.transaction(ctx, pgx.TxOptions{IsoLevel: pgx.Serializable}, func(t *tx, commit func() error) error {
 			defer func() { changes.add(t.effects) }()
 			err := t.run(func() error {
@@ -120,7 +121,7 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 			if err = commit(); err == nil {
 				return nil
 			}
-			if !isConflict(err) { // after a conflict the server has certainly rolled back
+			if !isConflict(err) { // after a conflict, the server has certainly rolled back
 				lost = err
 			}
 			return p.dialect.convertError(err)
@@ -134,7 +135,7 @@ func (p *postgresEngine) write(ctx context.Context, fn func(shop.WriteTx) error)
 	return err
 }
 
-// transaction runs fn in a transaction and rolls back unless fn calls commit.
+// transaction runs fn in a transaction, which is rolled back unless fn calls commit.
 func (p *postgresEngine) transaction(
 	ctx context.Context, options pgx.TxOptions, fn func(t *tx, commit func() error) error,
 ) (err error) {
@@ -147,7 +148,8 @@ func (p *postgresEngine) transaction(
 	if err != nil {
 		return p.dialect.convertError(err)
 	}
-	defer pgTx.Rollback(ctx) // does nothing after a commit, and closes the connection if ctx is done
+	// Rollback has no effect after a commit. If ctx is done, it closes the connection.
+	defer pgTx.Rollback(ctx)
 	return fn(&tx{ctx: ctx, runner: pgxRunner{conn.Conn()}, dialect: p.dialect}, func() error {
 		stateOf(conn.Conn()).committing.Store(true)
 		return p.metrics.commit(func() error { return pgTx.Commit(ctx) })

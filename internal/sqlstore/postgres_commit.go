@@ -10,24 +10,25 @@ import (
 )
 
 var (
-	// errNotCommitted marks a write that is certainly not committed. It may run again.
+	// errNotCommitted marks a write that was certainly not committed. The write may run again.
 	errNotCommitted = errors.New("the write was not done")
-	// errUnknown marks a write that may be committed. It must not run again.
+	// errUnknown marks a write that may have been committed. The write must not run again.
 	errUnknown = errors.New("it is not known whether the write was done")
 )
 
-// resolveCommit finds out whether a write was committed whose COMMIT failed with lost. It returns nil if it
-// was, an error with errNotCommitted if it never will be, and an error with errUnknown if no server
-// responds in time.
+// resolveCommit finds out whether a write was committed. It is called if the write's COMMIT has failed, and
+// lost is the error from that COMMIT. resolveCommit returns nil if the write was committed. It returns an
+// error that wraps errNotCommitted if the write will never be committed, or an error that wraps errUnknown if
+// no server responds in time.
 //
-// The write has inserted commitID into commits with done = TRUE. The primary key admits commitID once. So
-// the INSERT below either finds the row of the committed write, or reserves commitID with done = FALSE,
-// which makes a COMMIT that arrives later fail. While the transaction of the write is open, the INSERT
-// waits for its end.
+// The write has inserted commitID into the table commits with done = TRUE. The primary key allows only one
+// row with this id. So the INSERT below either finds the row from the committed write or reserves commitID
+// with done = FALSE. If it reserves the id, a COMMIT that arrives later fails. While the write's transaction
+// is still open, the INSERT waits until that transaction ends.
 //
-// It is a single statement, so the response comes from one server. It always writes, because the response
-// to a write waits for the synchronous replica: a committed write is not reported while a failover could
-// still undo it.
+// The INSERT is a single statement, so the response comes from one server. It always writes, because the
+// response to a write waits for the synchronous replica. A write is therefore not reported as committed while
+// a failover could still undo it.
 func (p *postgresEngine) resolveCommit(ctx context.Context, commitID []byte, lost error) error {
 	const resolveSQL = `
 		INSERT INTO commits (id, at, done) VALUES ($1, ` + serverMicros + `, FALSE)
@@ -35,7 +36,7 @@ func (p *postgresEngine) resolveCommit(ctx context.Context, commitID []byte, los
 	for attempt := 0; ; attempt++ {
 		var committed bool
 		err := p.withConn(ctx, func(conn *pgx.Conn) error {
-			stateOf(conn).committing.Store(true) // the statement commits itself
+			stateOf(conn).committing.Store(true) // this statement commits its own transaction
 			return conn.QueryRow(ctx, resolveSQL, commitID).Scan(&committed)
 		})
 		switch {

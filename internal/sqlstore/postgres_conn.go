@@ -18,11 +18,11 @@ import (
 	"animalstore/internal/shop"
 )
 
-// connState is what the engine knows about one connection. trackConn attaches it.
+// connState is the engine's own information about a connection. trackConn attaches it to the connection.
 type connState struct {
-	epoch      int64       // the engine's epoch when the connection was made
-	committing atomic.Bool // a COMMIT may be in progress
-	lastUsed   time.Time   // when the connection was made or last released
+	epoch      int64       // the engine's epoch when the connection was opened
+	committing atomic.Bool // whether a COMMIT may be in progress
+	lastUsed   time.Time   // when the connection was opened or last released
 }
 
 const connStateKey = "animalstore"
@@ -31,11 +31,11 @@ func stateOf(conn *pgx.Conn) *connState {
 	return conn.PgConn().CustomData()[connStateKey].(*connState)
 }
 
-// trackConn attaches a connState to a connection before it is made.
+// trackConn attaches a connState to a connection that is about to be opened.
 //
-// When a statement times out, pgx dials the server again to cancel it. It must not cancel a COMMIT: a
-// primary that waits for its synchronous replica would stop waiting and show everybody a write that a
-// failover can still undo. So no cancel request is dialled while committing is set.
+// When a statement times out, pgx dials the server again to cancel the statement. It must not cancel a
+// COMMIT. A primary that is waiting for its synchronous replica would stop waiting and show everybody a write
+// that a failover can still undo. Therefore dialling fails while committing is set.
 func (p *postgresEngine) trackConn(_ context.Context, config *pgx.ConnConfig) error {
 	dial, state := config.DialFunc, &connState{}
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -52,7 +52,7 @@ func (p *postgresEngine) trackConn(_ context.Context, config *pgx.ConnConfig) er
 	return nil
 }
 
-// withConn runs fn on a connection of the pool.
+// withConn runs fn with a connection from the pool and releases the connection afterwards.
 func (p *postgresEngine) withConn(ctx context.Context, fn func(*pgx.Conn) error) (err error) {
 	conn, err := p.acquire(ctx)
 	if err != nil {
@@ -62,7 +62,7 @@ func (p *postgresEngine) withConn(ctx context.Context, fn func(*pgx.Conn) error)
 	return fn(conn.Conn())
 }
 
-// acquire returns a usable connection of the current epoch. The caller passes it to release.
+// acquire returns a usable connection from the current epoch. The caller must pass it to release.
 func (p *postgresEngine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	for {
 		start := time.Now()
@@ -78,12 +78,12 @@ func (p *postgresEngine) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	}
 }
 
-// errNoConnection marks a request that timed out while the pool was connecting to a server.
+// errNoConnection marks a request that timed out while the pool was still connecting to a server.
 var errNoConnection = errors.New("no connection")
 
-// acquireError explains why the pool returned no connection within the time waited. If ctx has ended, err is
-// only the error of ctx. acquireError also counts waits in an exhausted pool: pgxpool counts only those that
-// end with a connection.
+// acquireError explains why the pool returned no connection. If ctx has ended, err is just ctx.Err(), so
+// acquireError adds the reason. It also counts waits that failed because every connection was in use, because
+// pgxpool counts only waits that end with a connection.
 func (p *postgresEngine) acquireError(ctx context.Context, waited time.Duration, err error) error {
 	stat := p.pool.Stat()
 	switch {
@@ -99,7 +99,7 @@ func (p *postgresEngine) acquireError(ctx context.Context, waited time.Duration,
 	return err
 }
 
-// hosts returns the addresses of the servers in the URL.
+// hosts returns the addresses of all servers in the URL, separated by commas.
 func (p *postgresEngine) hosts() string {
 	address := func(host string, port uint16) string { return net.JoinHostPort(host, strconv.Itoa(int(port))) }
 	hosts := []string{address(p.config.Host, p.config.Port)}
@@ -109,9 +109,9 @@ func (p *postgresEngine) hosts() string {
 	return strings.Join(slices.Compact(hosts), ", ")
 }
 
-// isUsable reports whether a connection is of the current epoch and its server still responds. It pings
-// only a connection that was idle for a second. If the ping fails, a new epoch starts, so a silent server
-// costs one ping and not one for every connection.
+// isUsable reports whether a connection is from the current epoch and its server still responds. It pings the
+// server only if the connection was idle for at least a second. If the ping fails, a new epoch starts. A
+// silent server therefore costs only one ping and not one ping for every connection.
 func (p *postgresEngine) isUsable(ctx context.Context, conn *pgx.Conn) bool {
 	state := stateOf(conn)
 	if state.epoch != p.epoch.Load() {
@@ -129,10 +129,10 @@ func (p *postgresEngine) isUsable(ctx context.Context, conn *pgx.Conn) bool {
 	return true
 }
 
-// release returns a connection to the pool, or discards it if it is closed, still in a transaction, or may
-// be broken. err is the error of the last operation, or nil. If err means that the server is lost, a new
-// epoch starts, because every other connection to that server would cost another request an attempt, or all
-// of its budget if the server is silent.
+// release returns a connection to the pool. If the connection is closed, still in a transaction, or possibly
+// broken, release discards it instead. err is the error returned by the last operation, or nil. If err means
+// that the server is lost, a new epoch starts. Otherwise, every other connection to that server would cost
+// some later request an attempt, or its whole budget if the server is silent.
 func (p *postgresEngine) release(ctx context.Context, conn *pgxpool.Conn, err error) {
 	state, pgConn := stateOf(conn.Conn()), conn.Conn().PgConn()
 	if isServerLost(err) {
@@ -146,16 +146,16 @@ func (p *postgresEngine) release(ctx context.Context, conn *pgxpool.Conn, err er
 	conn.Release()
 }
 
-// discard takes a connection out of the pool and closes it. pgxpool would keep its slot until pgx has
-// closed the connection, which takes 15 seconds if the server is silent. With all slots kept like that, no
-// connection to another server could be made.
+// discard removes a connection from the pool and closes it. pgxpool itself would keep the connection's slot
+// until pgx has closed the connection, which takes 15 seconds if the server is silent. If all slots were
+// occupied in this way, the pool could not connect to another server.
 func discard(conn *pgxpool.Conn) {
 	ctx, cancel := context.WithTimeout(context.Background(), pgPingTimeout)
 	defer cancel()
 	conn.Hijack().Close(ctx)
 }
 
-// startEpoch ends the given epoch, unless another request has ended it before.
+// startEpoch ends the given epoch, unless another request has already ended it.
 func (p *postgresEngine) startEpoch(ctx context.Context, ended int64) {
 	if !errors.Is(ctx.Err(), context.Canceled) { // a cancelled request says nothing about the server
 		p.epoch.CompareAndSwap(ended, ended+1)

@@ -12,17 +12,17 @@ import (
 	"animalstore/internal/shop"
 )
 
-// SQLSTATE codes of failures after which the same transaction may succeed.
+// SQLSTATE codes for failures after which the same transaction may succeed if it runs again.
 const (
 	pgSerializationFailure = "40001"
 	pgDeadlock             = "40P01"
 	pgLockTimeout          = "55P03" // raised only if the operator sets lock_timeout
 	pgUniqueViolation      = "23505"
 	pgForeignKeyViolation  = "23503"
-	pgReadOnly             = "25006" // raised after a failover
+	pgReadOnly             = "25006" // raised if a failover has made the server read-only
 )
 
-// pgCode returns the SQLSTATE code of a server's error, or "" if err is not one.
+// pgCode returns the SQLSTATE code of an error reported by the server, or "" if err is not such an error.
 func pgCode(err error) string {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code
@@ -30,21 +30,21 @@ func pgCode(err error) string {
 	return ""
 }
 
-// isConflict reports whether the server rolled a transaction back because of a concurrent one.
+// isConflict reports whether the server rolled back a transaction because of a concurrent transaction.
 func isConflict(err error) bool {
 	code := pgCode(err)
 	return code == pgSerializationFailure || code == pgDeadlock || code == pgLockTimeout || isConstraintViolation(err)
 }
 
-// isConstraintViolation reports whether a transaction violated a constraint. The shop's rules never do. But
-// if two transactions concurrently do what only one may, PostgreSQL often checks the constraint before it
-// detects the conflict.
+// isConstraintViolation reports whether a transaction violated a unique or foreign key constraint. The shop's
+// rules prevent such violations. But if two concurrent transactions do what only one of them may do,
+// PostgreSQL often checks the constraint before it detects the conflict.
 func isConstraintViolation(err error) bool {
 	code := pgCode(err)
 	return code == pgUniqueViolation || code == pgForeignKeyViolation
 }
 
-// isAway reports whether the server said that it is shutting down, out of resources, failing, or read-only.
+// isAway reports whether the server said that it is shutting down, out of resources, failing or read-only.
 func isAway(err error) bool {
 	code := pgCode(err)
 	for _, class := range []string{"08", "53", "57", "58", pgReadOnly} {
@@ -55,26 +55,26 @@ func isAway(err error) bool {
 	return false
 }
 
-// isRefused reports whether no server accepted a connection, or none in time.
+// isRefused reports whether no server accepted a connection in time.
 func isRefused(err error) bool {
 	_, ok := errors.AsType[*pgconn.ConnectError](err)
 	return ok || errors.Is(err, errNoConnection)
 }
 
-// isFatal reports whether the server closed the connection after this error.
+// isFatal reports whether the server closed the connection after it reported err.
 func isFatal(err error) bool {
 	e, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && e.SeverityUnlocalized != "" && e.SeverityUnlocalized != "ERROR"
 }
 
-// isServerLost reports whether other connections to the same server are probably broken, too.
+// isServerLost reports whether other connections to the same server are probably broken as well.
 func isServerLost(err error) bool {
 	code := pgCode(err)
 	return code == pgReadOnly || isFatal(err) || code == "" && isBroken(err)
 }
 
-// isRetryable reports whether a read or write may succeed if it runs again, possibly on another connection.
-// A write that may be committed is never retryable.
+// isRetryable reports whether a read or write may succeed if it runs again, possibly on another connection. A
+// write that may have been committed is never retryable.
 func isRetryable(err error) bool {
 	if errors.Is(err, errNotCommitted) {
 		return true
@@ -88,10 +88,11 @@ func isRetryable(err error) bool {
 	if pgCode(err) == "" {
 		return isBroken(err)
 	}
-	return isConflict(err) || isAway(err) || isFatal(err) && !isRefused(err) // a rejected login stays rejected
+	// A rejected login is not retried, because it would be rejected again.
+	return isConflict(err) || isAway(err) || isFatal(err) && !isRefused(err)
 }
 
-// isBroken reports whether a connection broke or could not be made.
+// isBroken reports whether a connection was lost or could not be opened.
 func isBroken(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
@@ -100,8 +101,8 @@ func isBroken(err error) bool {
 		errors.Is(err, net.ErrClosed) || errors.Is(err, pgconn.ErrConnClosed) || pgconn.SafeToRetry(err)
 }
 
-// postgresError turns an error of pgx into one for the client: unavailable if a later request may succeed,
-// else internal.
+// postgresError converts an error returned by pgx to a shop error. The result is unavailable if a later
+// request may succeed, and internal otherwise.
 func postgresError(err error) error {
 	if _, own := errors.AsType[*shop.Error](err); own {
 		return err

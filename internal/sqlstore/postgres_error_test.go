@@ -13,8 +13,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A write that is certainly not committed may run again. One that may be committed must not, whatever the
-// cause.
+// A write that was certainly not committed may be retried. A write that may have been committed must not be
+// retried, whatever the cause of the error is.
 func TestUnknownOutcomeIsNeverRetried(t *testing.T) {
 	t.Parallel()
 	lost := []error{io.ErrUnexpectedEOF, &pgconn.PgError{Code: "57P01"}, context.DeadlineExceeded}
@@ -28,8 +28,8 @@ func TestUnknownOutcomeIsNeverRetried(t *testing.T) {
 	}
 }
 
-// A constraint violation after many other conflicts is retried like a conflict. A write that violates a
-// constraint in every attempt is stopped.
+// A constraint violation is retried like any other conflict, even after many conflicts. A write that violates
+// a constraint in every attempt is eventually not retried any more.
 func TestRepeatedConstraintViolationsEndTheRetries(t *testing.T) {
 	t.Parallel()
 	run := func(codes ...string) (attempts int, err error) {

@@ -12,7 +12,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The server is killed or stopped, and restarted, during writes. Every successful write is stored once.
+// The server is killed or stopped and then restarted while writes are running. Every successful write is
+// stored exactly once.
 func TestServerRestartLosesNoWrite(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -33,8 +34,8 @@ func TestServerRestartLosesNoWrite(t *testing.T) {
 	t.Logf("%d writes, %d of them refused", len(outcomes), onlyUnavailable(t, outcomes))
 }
 
-// After a failover all pooled connections lead to a server that has become read-only. All of them are
-// discarded, and the write that noticed it succeeds on the new primary.
+// After a failover, all pooled connections lead to a server that has become read-only. The store discards all
+// of them, and the write that noticed the failover succeeds on the new primary.
 func TestDemotedServerIsReplacedByThePromotedOne(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, false)
@@ -51,8 +52,8 @@ func TestDemotedServerIsReplacedByThePromotedOne(t *testing.T) {
 	checkOutcomes(t, namesAfterLastTransaction(t, openDirect(t, replica.URL())), map[string]error{"after": nil})
 }
 
-// demote makes a server read-only once its replica has caught up. The pool of the store must be full. Each
-// session applies the setting on its own, so demote waits until all sessions of the store have applied it.
+// demote makes a server read-only after its replica has caught up. Each session applies the setting on its
+// own, so demote waits until all sessions of the store have applied it. The store's pool must be full.
 func demote(t *testing.T, store *Store, primary *pgtest.Server) {
 	t.Helper()
 	old := openDirect(t, primary.URL())
@@ -65,7 +66,8 @@ func demote(t *testing.T, store *Store, primary *pgtest.Server) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Release() // not earlier: the next Acquire would return it again
+		// The connection must not be released earlier, because the next Acquire would return it again.
+		defer conn.Release()
 		await(t, "a connection to be read-only", func() (readOnly bool, err error) {
 			err = conn.QueryRow(t.Context(), "SELECT current_setting('default_transaction_read_only') = 'on'").Scan(&readOnly)
 			return readOnly, err
@@ -73,9 +75,9 @@ func demote(t *testing.T, store *Store, primary *pgtest.Server) {
 	}
 }
 
-// While the synchronous replica is down, a COMMIT waits for it, and no reader sees a write that a failover
-// could undo. If an operator cancels the wait on the server, the write becomes visible on the primary alone,
-// and is still not reported as done.
+// While the synchronous replica is down, a COMMIT waits for the replica, and no reader sees a write that a
+// failover could undo. If an operator cancels this wait on the server, the write becomes visible on the
+// primary. The write is still not reported as done.
 func TestCommittedMeansReplicated(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, true)
@@ -86,7 +88,7 @@ func TestCommittedMeansReplicated(t *testing.T) {
 	const waiting = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'SyncRep' AND query ILIKE 'commit'"
 	sent := make(chan struct{})
 	markSent := sync.OnceFunc(func() { close(sent) })
-	proxy.CutBefore(func(message []byte) bool { // only observes, and cuts no connection
+	proxy.CutBefore(func(message []byte) bool { // this function only observes and cuts no connection
 		if pgtest.IsCommit(message) {
 			markSent()
 		}
@@ -124,7 +126,7 @@ func exec(t *testing.T, db *sql.DB, statement string) {
 	}
 }
 
-// fillPool makes a store open all of its connections.
+// fillPool makes a store open as many connections as its pool allows.
 func fillPool(t *testing.T, store *Store) {
 	t.Helper()
 	var inside, all sync.WaitGroup
@@ -148,14 +150,14 @@ func fillPool(t *testing.T, store *Store) {
 	}
 }
 
-// A write to a read-only server fails as unavailable, in bounded time.
+// A write to a read-only server fails with an unavailable error within a bounded time.
 func TestReadOnlyServerIsUnavailable(t *testing.T) {
 	t.Parallel()
 	h := newFaultHarness(t)
 	h.works("before")
 	name := h.database()
 	exec(t, h.direct, "ALTER DATABASE "+name+" SET default_transaction_read_only = on")
-	h.proxy.Cut() // forces new connections
+	h.proxy.Cut() // forces the store to open new connections
 	h.proxy.Heal()
 	h.engine().retryBudget = shortBudget
 	err := h.write("meanwhile")
@@ -176,7 +178,8 @@ func (h *faultHarness) database() (name string) {
 	return name
 }
 
-// If the server rejects the login, a write fails as unavailable, and does not spend its budget on retries.
+// If the server rejects the login, a write fails with an unavailable error and does not spend its budget on
+// retries.
 func TestRefusedConnectionFailsAtOnce(t *testing.T) {
 	t.Parallel()
 	h := newFaultHarness(t)
@@ -196,15 +199,14 @@ func TestRefusedConnectionFailsAtOnce(t *testing.T) {
 	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), map[string]error{"before": nil, "meanwhile": err, "after": nil})
 }
 
-// If the server terminates a session during a write, on behalf of an operator or of a timeout, the write
-// runs again.
+// If an operator or a timeout makes the server terminate a session during a write, the write is retried.
 func TestTerminatedSessionIsRetried(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*faultHarness){
 		"by an operator": func(h *faultHarness) {
 			exec(h.T, h.direct, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()")
 		},
-		"by a timeout": func(*faultHarness) {}, // idle_in_transaction_session_timeout
+		"by a timeout": func(*faultHarness) {}, // idle_in_transaction_session_timeout ends the session
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -232,8 +234,8 @@ func TestTerminatedSessionIsRetried(t *testing.T) {
 	}
 }
 
-// A server falls silent, as after a power failure, and another one takes over. Requests that wait for a
-// response time out, but later requests do not try the remaining old connections one by one.
+// A server becomes silent, as after a power failure, and another server takes over. Requests that are waiting
+// for a response time out. Later requests do not try the remaining old connections one by one.
 func TestSilentServerCostsOnePing(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -244,8 +246,10 @@ func TestSilentServerCostsOnePing(t *testing.T) {
 	fillPool(t, store)
 	first.Delay(time.Hour)
 	h.engine().retryBudget = shortBudget
-	outcomes := map[string]error{"first": h.write("first")} // may fail: it is the one that finds out
-	h.engine().retryBudget = 20 * time.Second               // less than one ping for each old connection would take
+	// This write may fail, because it is the first one after the server has become silent.
+	outcomes := map[string]error{"first": h.write("first")}
+	// This budget is too short to ping every old connection.
+	h.engine().retryBudget = 20 * time.Second
 	for _, name := range []string{"second", "third"} {
 		begin := time.Now()
 		if outcomes[name] = h.write(name); outcomes[name] != nil {
@@ -256,8 +260,9 @@ func TestSilentServerCostsOnePing(t *testing.T) {
 	checkOutcomes(t, namesAfterLastTransaction(t, h.direct), outcomes)
 }
 
-// When a server falls silent while every connection is in use, the failed requests leave the whole pool to
-// new connections at once, although pgx takes 15 seconds to close each of the old ones.
+// If a server becomes silent while every connection is in use, the pool can open new connections as soon as
+// the current requests have failed. It does not wait for pgx, which takes 15 seconds to close each old
+// connection.
 func TestSilentServerKeepsNoConnectionSlots(t *testing.T) {
 	t.Parallel()
 	h := newFaultHarness(t)

@@ -14,8 +14,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// While the network is cut, silent or too slow, every read and write fails in bounded time. They succeed
-// again when the network recovers.
+// While the network is cut, silent or too slow, every read and write fails within a bounded time. Reads and
+// writes succeed again after the network has recovered.
 func TestBrokenNetworkIsRefusedInBoundedTime(t *testing.T) {
 	t.Parallel()
 	for name, breakIt := range map[string]func(*pgtest.Proxy){
@@ -58,7 +58,7 @@ func TestBrokenNetworkIsRefusedInBoundedTime(t *testing.T) {
 	}
 }
 
-// A moderately slow network only delays reads and writes.
+// A moderately slow network delays reads and writes but does not make them fail.
 func TestSlowNetworkOnlyDelays(t *testing.T) {
 	t.Parallel()
 	h := newFaultHarness(t)
@@ -70,7 +70,7 @@ func TestSlowNetworkOnlyDelays(t *testing.T) {
 }
 
 // The connection breaks during COMMIT, before or after the server has received it. The client cannot tell
-// these cases apart, but the server can still be asked: the write is done exactly once.
+// these cases apart, but it can ask the server. The write is done exactly once.
 func TestLostCommitIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	for name, set := range lostCommits {
@@ -80,7 +80,9 @@ func TestLostCommitIsDoneOnce(t *testing.T) {
 			disconnected, release := set(h.proxy, pgtest.IsCommit)
 			outcome := h.startWrite("lost")
 			awaitDisconnect(t, disconnected)
-			if name == "late" { // resolveCommit must already wait for the open transaction
+			// In the "late" case, resolveCommit must be waiting for the open transaction before the COMMIT is
+			// released.
+			if name == "late" {
 				h.awaitLockWait()
 			}
 			release()
@@ -94,8 +96,9 @@ func TestLostCommitIsDoneOnce(t *testing.T) {
 	}
 }
 
-// lostCommits are the ways to lose the response to a COMMIT: the server never receives it ("before"), has
-// executed it ("after"), or receives it long after the client was disconnected ("late").
+// lostCommits are the ways in which the response to a COMMIT can get lost. In "before", the server never
+// receives the COMMIT. In "after", the server has executed it. In "late", the server receives it long after
+// the client was disconnected.
 var lostCommits = map[string]func(*pgtest.Proxy, func([]byte) bool) (disconnected <-chan struct{}, release func()){
 	"before": func(p *pgtest.Proxy, match func([]byte) bool) (<-chan struct{}, func()) {
 		return p.CutBefore(match), func() {}
@@ -106,7 +109,7 @@ var lostCommits = map[string]func(*pgtest.Proxy, func([]byte) bool) (disconnecte
 	"late": (*pgtest.Proxy).CutLate,
 }
 
-// awaitDisconnect waits until the proxy has cut the connection that sent a COMMIT.
+// awaitDisconnect waits until the proxy has cut the connection on which a COMMIT was sent.
 func awaitDisconnect(t *testing.T, disconnected <-chan struct{}) {
 	t.Helper()
 	select {
@@ -116,8 +119,9 @@ func awaitDisconnect(t *testing.T, disconnected <-chan struct{}) {
 	}
 }
 
-// startWriteWithShortBudget is startWrite with a short budget. It returns when the COMMIT has been sent. On a
-// busy machine the budget may be spent before that; nothing is written then, and the write starts again.
+// startWriteWithShortBudget is like startWrite but uses a short retry budget. It returns when the COMMIT has
+// been sent. On a busy machine, the budget may be spent before that. In this case nothing has been written,
+// and the write is started again.
 func (h *faultHarness) startWriteWithShortBudget(name string, sent <-chan struct{}) (outcome func() error) {
 	h.Helper()
 	h.engine().retryBudget = shortBudget
@@ -151,15 +155,15 @@ func (h *faultHarness) awaitLockWait() {
 		"SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')")
 }
 
-// After the lost COMMIT the network stays silent or cut. If it recovers within the budget, the write is done
-// exactly once. If it does not, the write reports an unknown outcome, and is done once or not at all.
+// The network stays silent or cut after a COMMIT was lost. If the network recovers within the budget, the
+// write is done exactly once. Otherwise the write reports an unknown outcome and is done once or not at all.
 func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 	t.Parallel()
 	for name, set := range lostCommits {
 		for _, cut := range []bool{false, true} {
 			for _, inTime := range []bool{false, true} {
 				if name == "late" && cut {
-					continue // cutting the connection would lose the delayed message
+					continue // cutting the connection would lose the delayed COMMIT
 				}
 				t.Run(fmt.Sprintf("%s, cut %v, in time %v", name, cut, inTime), func(t *testing.T) {
 					t.Parallel()
@@ -167,7 +171,8 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 					h.works("before")
 					disconnected, release := set(h.proxy, func(message []byte) bool {
 						if pgtest.IsCommit(message) {
-							h.proxy.Delay(time.Hour) // silences all connections; only this COMMIT still arrives
+							// Silence all connections. Only this COMMIT still arrives.
+							h.proxy.Delay(time.Hour)
 							return true
 						}
 						return false
@@ -185,7 +190,7 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 						h.proxy.Delay(0)
 					}
 					if inTime {
-						time.Sleep(300 * time.Millisecond) // the length of the outage
+						time.Sleep(300 * time.Millisecond) // the duration of the outage
 						heal()
 					}
 					err := outcome()
@@ -209,7 +214,7 @@ func TestLostCommitAndNetworkIsDoneOnceOrUnknown(t *testing.T) {
 	}
 }
 
-// Many writers lose one COMMIT after another, and each write is done exactly once.
+// Many writers lose one COMMIT after another. Each write is still done exactly once.
 func TestManyLostCommitsAreEachDoneOnce(t *testing.T) {
 	t.Parallel()
 	h := newFaultHarness(t)
@@ -235,11 +240,11 @@ func TestManyLostCommitsAreEachDoneOnce(t *testing.T) {
 	t.Logf("%d writes, %d lost commits", len(outcomes), faults)
 }
 
-// writers add animals with distinct names until stop is called.
+// writers is a set of goroutines that add animals with distinct names until stop is called.
 type writers struct {
 	running sync.WaitGroup
 	ended   atomic.Bool
-	done    atomic.Int64 // successful writes
+	done    atomic.Int64 // the number of successful writes
 
 	mu       sync.Mutex
 	outcomes map[string]error
@@ -264,7 +269,7 @@ func startWriters(n int, store *Store) *writers {
 	return w
 }
 
-// awaitMore waits for n more successful writes.
+// awaitMore waits until n more writes have succeeded.
 func (w *writers) awaitMore(t *testing.T, n int64) {
 	t.Helper()
 	target := w.done.Load() + n
@@ -281,7 +286,8 @@ func (w *writers) stop() map[string]error {
 	return w.outcomes
 }
 
-// onlyUnavailable returns the number of failed writes, and expects every failure to be unavailable.
+// onlyUnavailable returns the number of failed writes. It reports a test error if a write failed with an
+// error other than unavailable.
 func onlyUnavailable(t *testing.T, outcomes map[string]error) (failed int) {
 	t.Helper()
 	for name, err := range outcomes {

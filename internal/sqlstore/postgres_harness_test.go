@@ -13,11 +13,11 @@ import (
 	"animalstore/internal/shop"
 )
 
-// shortBudget is the retry budget of a store that a test expects to give up.
+// shortBudget is the retry budget for stores that a test expects to give up.
 const shortBudget = 2 * time.Second
 
-// faultHarness is a store that reaches its database through a proxy, and a direct connection that shows what
-// the database really contains.
+// faultHarness has a store that reaches its database through a proxy. It also has a direct connection, which
+// shows what the database really contains.
 type faultHarness struct {
 	*testing.T
 	store  *Store
@@ -46,13 +46,13 @@ func openDirect(t *testing.T, database string) *sql.DB {
 	return db
 }
 
-// write adds an animal of this name, and checks that it returned in bounded time.
+// write adds an animal with the given name and checks that the write returns within a bounded time.
 func (h *faultHarness) write(name string) error {
 	h.Helper()
 	return h.bounded("writing "+name, func() error { return h.store.Write(context.Background(), adding(name)) })
 }
 
-// startWrite runs write in the background. The function that it returns waits for the outcome.
+// startWrite runs write in the background. It returns a function that waits for the outcome.
 func (h *faultHarness) startWrite(name string) (outcome func() error) {
 	h.Helper()
 	var err error
@@ -65,7 +65,7 @@ func (h *faultHarness) startWrite(name string) (outcome func() error) {
 	}
 }
 
-// read returns the number of animals of this name that the store finds.
+// read returns the number of animals with the given name that the store finds.
 func (h *faultHarness) read(name string) (n int, err error) {
 	h.Helper()
 	err = h.bounded("reading "+name, func() error {
@@ -82,7 +82,8 @@ func (h *faultHarness) bounded(what string, do func() error) error {
 	h.Helper()
 	begin := time.Now()
 	err := do()
-	if took, most := time.Since(begin), h.engine().retryBudget+ample; took > most { // with an allowance for a busy machine
+	// The limit includes an allowance for a busy machine.
+	if took, most := time.Since(begin), h.engine().retryBudget+ample; took > most {
 		h.Errorf("%s took %v", what, took)
 	}
 	if err != nil && shop.AsError(err).Code != shop.Unavailable {
@@ -91,7 +92,7 @@ func (h *faultHarness) bounded(what string, do func() error) error {
 	return err
 }
 
-// works expects the store to write an animal and to read it back.
+// works checks that the store can write an animal and read it back.
 func (h *faultHarness) works(name string) {
 	h.Helper()
 	if err := h.write(name); err != nil {
@@ -102,8 +103,8 @@ func (h *faultHarness) works(name string) {
 	}
 }
 
-// namesAfterLastTransaction waits until no transaction of the store is open, and returns the names of all
-// animals. It expects each name once.
+// namesAfterLastTransaction waits until the store has no open transaction and returns the names of all
+// animals. It checks that each name is stored only once.
 func namesAfterLastTransaction(t *testing.T, direct *sql.DB) map[string]bool {
 	t.Helper()
 	awaitRow(t, direct, "the end of the last transaction",
@@ -131,8 +132,8 @@ func namesAfterLastTransaction(t *testing.T, direct *sql.DB) map[string]bool {
 	return found
 }
 
-// checkInventory expects the inventory to match the number of animals. It does not if a write was applied
-// partially, or partially twice.
+// checkInventory checks that the inventory matches the number of animals. The two numbers differ if a write
+// was applied partially, or partially twice.
 func checkInventory(t *testing.T, direct *sql.DB, pets int) {
 	t.Helper()
 	var counted int
@@ -142,7 +143,7 @@ func checkInventory(t *testing.T, direct *sql.DB, pets int) {
 	}
 }
 
-// awaitRow polls until a query returns true.
+// awaitRow polls the database until a query returns true.
 func awaitRow(t *testing.T, db *sql.DB, what, query string) {
 	t.Helper()
 	await(t, what, func() (met bool, err error) {
@@ -151,7 +152,7 @@ func awaitRow(t *testing.T, db *sql.DB, what, query string) {
 	})
 }
 
-// await polls until a condition is true.
+// await polls until the condition is true. It fails the test if that takes too long.
 func await(t *testing.T, what string, condition func() (bool, error)) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * ample); ; time.Sleep(5 * time.Millisecond) {
@@ -168,7 +169,8 @@ func await(t *testing.T, what string, condition func() (bool, error)) {
 	}
 }
 
-// checkOutcomes expects every successful write to be stored, and every stored animal to have been written.
+// checkOutcomes checks that every successful write is stored and that every stored animal was written by the
+// test.
 func checkOutcomes(t *testing.T, found map[string]bool, outcomes map[string]error) {
 	t.Helper()
 	for name, err := range outcomes {

@@ -7,9 +7,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// poolCollector exports statistics of the connection pool. Names, types, labels and help texts are those of
-// the Prometheus collector for database/sql (collectors.NewDBStatsCollector), which dashboards and alerts
-// know.
+// poolCollector exports statistics about the connection pool. It uses the names, types, labels and help texts
+// of the Prometheus collector for database/sql (collectors.NewDBStatsCollector), because dashboards and
+// alerts for that collector already exist.
 type poolCollector struct{ engine *postgresEngine }
 
 type poolMetric struct {
@@ -43,7 +43,7 @@ var poolMetrics = []poolMetric{
 		}),
 	newPoolMetric("max_idle_closed_total", prometheus.CounterValue,
 		"The total number of connections closed due to SetMaxIdleConns.",
-		func(*postgresEngine, *pgxpool.Stat) float64 { return 0 }), // the pool has no such limit
+		func(*postgresEngine, *pgxpool.Stat) float64 { return 0 }), // pgxpool has no such limit
 	newPoolMetric("max_idle_time_closed_total", prometheus.CounterValue,
 		"The total number of connections closed due to SetConnMaxIdleTime.",
 		func(_ *postgresEngine, s *pgxpool.Stat) float64 { return float64(s.MaxIdleDestroyCount()) }),

@@ -15,8 +15,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The pool's metrics have the names, types, labels and help texts of the Prometheus collector for
-// database/sql.
+// The pool's metrics have the same names, types, labels and help texts as the metrics from the Prometheus
+// collector for database/sql.
 func TestPoolMetricsAreThoseOfDatabaseSQL(t *testing.T) {
 	t.Parallel()
 	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{})
@@ -28,7 +28,7 @@ func TestPoolMetricsAreThoseOfDatabaseSQL(t *testing.T) {
 	}
 }
 
-// describeMetrics returns everything about the metrics of a collector except their values.
+// describeMetrics returns everything about a collector's metrics except their values.
 func describeMetrics(t *testing.T, collector prometheus.Collector) (metrics []string) {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -46,7 +46,8 @@ func describeMetrics(t *testing.T, collector prometheus.Collector) (metrics []st
 	return metrics
 }
 
-// Waiting for a connection is measured whether the wait ends with a connection or with the caller's deadline.
+// The time spent waiting for a connection is measured whether the wait ends with a connection or with the
+// caller's deadline.
 func TestPoolMetricsCountWaits(t *testing.T) {
 	t.Parallel()
 	store := open(t, pgtest.Shared(t).NewDatabase(t)+"&pool_max_conns=1", Options{})

@@ -9,9 +9,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Every page is read through an index, so it costs the same wherever it is. The planner does not know that
-// rows of one status are next to each other: here the latest animals are available, and the earlier ones are
-// mostly sold.
+// Every page is read through an index, so it costs the same wherever it is in the list. The planner does not
+// know that rows with the same status are often next to each other. In this test, the newest animals are
+// available, and most of the older ones are sold.
 func TestEveryPageOnPostgresUsesAnIndex(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -48,7 +48,7 @@ func TestEveryPageOnPostgresUsesAnIndex(t *testing.T) {
 		}
 		for _, bad := range []string{"Sort", "Seq Scan", "Removed by Filter"} {
 			if bad == "Sort" && strings.HasPrefix(query, "SELECT * FROM (") {
-				continue // merges the pages of several types, which are short
+				continue // the query merges a few short pages, one for each event type
 			}
 			if strings.Contains(plan.String(), bad) {
 				t.Errorf("%s:\n%s\n%s", name, query, plan.String())

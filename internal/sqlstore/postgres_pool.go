@@ -10,16 +10,18 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// poolSettings are how many connections a node keeps, and for how long. The URL may set them by the
-// parameters of pgxpool: pool_max_conns, pool_max_conn_idle_time and pool_max_conn_lifetime.
+// poolSettings limits how many connections a node keeps open and for how long. The URL may set the limits
+// with the parameters that pgxpool defines: pool_max_conns, pool_max_conn_idle_time and
+// pool_max_conn_lifetime.
 type poolSettings struct {
 	maxConns    int32
 	maxIdleTime time.Duration
 	maxLifetime time.Duration
 }
 
-// takePoolSettings removes the pool's parameters from config, because the server would reject them, and
-// returns them with defaults for those that are missing. It fails for a value that is not positive.
+// takePoolSettings returns the pool settings from the parameters in config, with defaults for missing
+// parameters. It removes these parameters from config, because the server would reject them. It returns an
+// error if a value is invalid or not positive.
 func takePoolSettings(config *pgx.ConnConfig) (settings poolSettings, err error) {
 	settings = poolSettings{maxConns: pgMaxConns, maxIdleTime: 5 * time.Minute, maxLifetime: time.Hour}
 	take := func(name string) (text string, given bool) {
@@ -49,17 +51,18 @@ func takePoolSettings(config *pgx.ConnConfig) (settings poolSettings, err error)
 	return settings, nil
 }
 
-// newPool returns a pool that has no connection yet. acquire, not the pool, decides whether an idle
-// connection is usable.
+// newPool returns a pool that has no connections yet. The pool does not ping idle connections, because
+// acquire decides whether a connection is usable.
 func (p *postgresEngine) newPool(settings poolSettings) (*pgxpool.Pool, error) {
-	// pgxpool accepts only a configuration that it has parsed itself. All fields that matter are replaced.
+	// pgxpool accepts only a configuration that it has parsed itself. All fields that matter are replaced
+	// below.
 	config, err := pgxpool.ParseConfig(p.config.ConnString())
 	if err != nil {
 		return nil, withoutURL(err)
 	}
 	config.ConnConfig, config.MaxConns, config.MinConns, config.MinIdleConns = p.config, settings.maxConns, 0, 0
 	config.MaxConnIdleTime, config.MaxConnLifetime, config.MaxConnLifetimeJitter = settings.maxIdleTime, settings.maxLifetime, 0
-	// The pool closes expired connections only at a health check.
+	// Health checks must be frequent compared to these limits, because only they close expired connections.
 	config.HealthCheckPeriod = max(time.Second, min(settings.maxIdleTime, settings.maxLifetime)/30)
 	config.BeforeConnect = p.trackConn
 	config.ShouldPing = func(context.Context, pgxpool.ShouldPingParams) bool { return false }

@@ -7,17 +7,18 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// publishSQL moves the events of committed transactions from event_inbox to events, where their ids are the
-// positions in the feed.
+// publishSQL moves the events of committed transactions from event_inbox to events. The id of an event in
+// events is its position in the feed.
 //
-// The id of an event in event_inbox is not a safe position: a transaction that takes a low id may commit
-// late, after a reader has read past that id. So a position is assigned only after the commit, and by one
-// publication at a time: the lock on the single row of event_turn is held until the publication commits. In
-// READ COMMITTED each statement sees what was committed before it began, so the DELETE, which runs under
-// the lock, sees everything that earlier publications did. Readers therefore see a publication completely
-// or not at all, and never before an earlier one.
+// The id of an event in event_inbox is not a safe position. A transaction that was assigned a low id may
+// commit after a reader has already read past that id. So an event gets its position only after its
+// transaction has committed, and only one publication at a time assigns positions. Each publication locks the
+// single row in event_turn until it commits. In READ COMMITTED, a statement sees everything that was
+// committed before the statement began. So the DELETE, which runs under the lock, sees everything that
+// earlier publications did. Readers therefore see a publication completely or not at all, and never before an
+// earlier publication.
 //
-// All statements are sent as one message, so a node that dies or is disconnected cannot keep the lock.
+// All statements are sent in one message, so a node that crashes or is disconnected cannot keep the lock.
 const publishSQL = `
 	BEGIN ISOLATION LEVEL READ COMMITTED;
 	SELECT one FROM event_turn FOR UPDATE;
@@ -28,7 +29,7 @@ const publishSQL = `
 	NOTIFY animalstore_events;
 	COMMIT`
 
-// publish moves all events of committed transactions to the feed.
+// publish moves the events of all committed transactions to the feed, in as many batches as necessary.
 func (p *postgresEngine) publish(ctx context.Context) error {
 	return p.retry(ctx, ctx, func(ctx context.Context) error {
 		for {
@@ -46,7 +47,7 @@ func (p *postgresEngine) publish(ctx context.Context) error {
 	})
 }
 
-// hasInbox reports whether an event waits for its publication.
+// hasInbox reports whether any event is waiting to be published.
 func (p *postgresEngine) hasInbox(ctx context.Context) (waiting bool, err error) {
 	err = p.withConn(ctx, func(conn *pgx.Conn) (err error) {
 		var id int64
@@ -56,7 +57,7 @@ func (p *postgresEngine) hasInbox(ctx context.Context) (waiting bool, err error)
 	return waiting, err
 }
 
-// publishBatch moves up to 10,000 events to the feed.
+// publishBatch moves up to 10,000 events from event_inbox to the feed.
 func (p *postgresEngine) publishBatch(ctx context.Context) error {
 	return p.withConn(ctx, func(conn *pgx.Conn) error {
 		stateOf(conn).committing.Store(true) // publishSQL ends with a COMMIT
@@ -65,9 +66,9 @@ func (p *postgresEngine) publishBatch(ctx context.Context) error {
 	})
 }
 
-// listen calls heard whenever a node publishes, until the context ends. It uses a connection of its own and
-// reconnects after an error. Notifications only shorten the wait for the next poll: a connection pooler may
-// suppress them.
+// listen calls heard whenever a node publishes events, until the context ends. It uses a separate connection
+// and reconnects after an error. Notifications only shorten the wait for the next poll, because a connection
+// pooler may suppress them.
 func (p *postgresEngine) listen(ctx context.Context, heard func()) {
 	for ctx.Err() == nil {
 		if conn, err := pgx.ConnectConfig(ctx, p.config.Copy()); err == nil {

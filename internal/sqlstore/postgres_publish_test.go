@@ -14,7 +14,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// readFeed publishes, and returns the subjects of the events after a position and the last event's position.
+// readFeed publishes all events and reads those after the given position. It returns the subjects of these
+// events and the position of the last one.
 func readFeed(t *testing.T, store *Store, after int64) (subjects []string, reached int64) {
 	t.Helper()
 	if err := store.Publish(t.Context()); err != nil {
@@ -40,7 +41,8 @@ func telling(subject string) func(shop.WriteTx) error {
 	}
 }
 
-// An event whose transaction started first and commits last is not skipped by a reader of the later ones.
+// A transaction inserts an event and commits after later transactions. A reader that has already read the
+// events from the later transactions does not miss this event.
 func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -82,8 +84,8 @@ func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 	}
 }
 
-// Readers beside many writers on several nodes, with transactions of various lengths, see every event once,
-// and the events of one writer in order.
+// Many writers on several nodes write in transactions of various lengths. Concurrent readers see every event
+// once, and they see the events from each writer in order.
 func TestFeedHasEveryEventOnceBesideManyWriters(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -139,7 +141,8 @@ func TestFeedHasEveryEventOnceBesideManyWriters(t *testing.T) {
 	reading.Wait()
 }
 
-// The feed has every event once, even if the connection is cut at any point of a publication.
+// The feed contains every event exactly once, even if the connection is cut at any point during a
+// publication.
 func TestInterruptedPublicationLosesAndRepeatsNothing(t *testing.T) {
 	t.Parallel()
 	h := newFaultHarness(t)
@@ -154,7 +157,7 @@ func TestInterruptedPublicationLosesAndRepeatsNothing(t *testing.T) {
 			h.proxy.Cut()
 			h.proxy.Heal()
 		})
-		h.store.Publish(t.Context()) // may fail
+		h.store.Publish(t.Context()) // may fail, because the connection may be cut
 		cut.Stop()
 	}
 	h.proxy.Heal()
@@ -163,7 +166,7 @@ func TestInterruptedPublicationLosesAndRepeatsNothing(t *testing.T) {
 	}
 }
 
-// A node is notified when another node publishes.
+// A node is woken up when another node publishes events.
 func TestPublicationWakesOtherNodes(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -184,7 +187,7 @@ func TestPublicationWakesOtherNodes(t *testing.T) {
 	}
 }
 
-// The listener reconnects after its connection was terminated.
+// The listener reconnects after the server has terminated its connection.
 func TestListenerReconnects(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -204,10 +207,10 @@ func TestListenerReconnects(t *testing.T) {
 	}
 }
 
-// fromListeners selects the sessions of listeners.
+// fromListeners is the part of a query that selects the sessions of all listeners.
 const fromListeners = " FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND datname = current_database()"
 
-// Two nodes never publish at the same time: the second waits until the first has committed.
+// Two nodes never publish at the same time. The second node waits until the first node has committed.
 func TestNodesPublishOneAtATime(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -215,7 +218,7 @@ func TestNodesPublishOneAtATime(t *testing.T) {
 	if err := store.Write(t.Context(), telling("first")); err != nil {
 		t.Fatal(err)
 	}
-	slow, err := direct.Conn(t.Context()) // a slow node that holds the lock
+	slow, err := direct.Conn(t.Context()) // represents a slow node that holds the lock
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,9 +9,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// retry runs fn until it succeeds, fails for good, or the retry budget is spent. It starts no further
-// attempt once the caller's context is done. The context of each attempt is ctx with the budget as its
-// deadline.
+// retry calls fn until it succeeds, fails permanently, or the retry budget is spent. After the context caller
+// is done, retry starts no further attempt. Each attempt gets a context that is derived from ctx and expires
+// when the budget is spent.
 func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Context) error) error {
 	if p.closed.Load() {
 		return shop.UnavailableError(errClosed)
@@ -25,7 +25,8 @@ func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Cont
 	for attempt := 0; ; attempt++ {
 		err := fn(limited)
 		if lastErr != nil && limited.Err() != nil && errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, errUnknown) {
-			return lastErr // the earlier error is the cause; err only says that the budget is spent
+			// Return the earlier error, because err only says that the budget is spent.
+			return lastErr
 		}
 		lastErr = err
 		if isConstraintViolation(err) {
@@ -44,11 +45,11 @@ func (p *postgresEngine) retry(caller, ctx context.Context, fn func(context.Cont
 	}
 }
 
-// serializeRetries waits until no other write of this node runs again after a conflict, and returns a
-// function that lets the next one run. PostgreSQL detects conflicts by page, so writes that share no row
-// conflict as well; if all of them ran again at once, they would conflict again. A write that has waited
-// for a fifth of the budget proceeds anyway, because the one that it waits for may itself be blocked by
-// something else.
+// serializeRetries waits until no other write on this node is being retried after a conflict. It returns a
+// function that lets the next write proceed. PostgreSQL detects conflicts by page, so even writes that share
+// no row may conflict. If all of these writes were retried at the same time, they would conflict again. A
+// write that has waited for a fifth of the budget proceeds anyway, because the write that it is waiting for
+// may itself be blocked.
 func (p *postgresEngine) serializeRetries(ctx context.Context) (release func()) {
 	limited, cancel := context.WithTimeout(ctx, p.retryBudget/5)
 	defer cancel()
@@ -60,9 +61,9 @@ func (p *postgresEngine) serializeRetries(ctx context.Context) (release func()) 
 	}
 }
 
-// backOff sleeps for a random time before the next attempt. Its upper bound doubles with every attempt, up
-// to 200 ms. backOff returns false if the context ends first; it does not wait for a deadline that is
-// certain to come first.
+// backOff sleeps for a random time before the next attempt. The maximum sleep time doubles with every
+// attempt, up to 200 ms. backOff returns false if the context ends first. If the context's deadline is too
+// close for the whole sleep, backOff returns false immediately.
 func backOff(ctx context.Context, attempt int) bool {
 	wait := time.Duration(rand.Int64N(int64(min(time.Millisecond<<min(attempt, 10), 200*time.Millisecond)))) + time.Millisecond
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < wait {

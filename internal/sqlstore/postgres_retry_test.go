@@ -12,8 +12,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Many clients order different animals at once. They conflict, because PostgreSQL detects conflicts by page.
-// After a conflict they run again one at a time; otherwise they would conflict until their budget is spent.
+// Many clients order different animals at the same time. Their writes conflict, because PostgreSQL detects
+// conflicts by page. After a conflict, the writes are retried one at a time. Otherwise they would conflict
+// until their budget is spent.
 func TestRetriesAfterConflictsRunOneAtATime(t *testing.T) {
 	t.Parallel()
 	const clients, times = 100, 5
@@ -71,13 +72,13 @@ func TestRetriesAfterConflictsRunOneAtATime(t *testing.T) {
 	}
 }
 
-// If another transaction locks the row for longer than lock_timeout, the write runs again.
+// If another transaction locks a row for longer than lock_timeout, the write is retried.
 func TestLockTimeoutIsRetried(t *testing.T) {
 	t.Parallel()
 	h := newFaultHarness(t)
 	h.works("before")
 	exec(t, h.direct, "ALTER DATABASE "+h.database()+" SET lock_timeout = '50ms'")
-	h.proxy.Cut() // forces new connections
+	h.proxy.Cut() // forces the store to open new connections
 	h.proxy.Heal()
 	other, err := h.direct.BeginTx(t.Context(), nil)
 	if err != nil {
@@ -105,8 +106,8 @@ func TestLockTimeoutIsRetried(t *testing.T) {
 	}
 }
 
-// A client cancels a write that has met a conflict, and sends a new one to another node. The cancelled write
-// is not retried: a late attempt could overwrite the new one.
+// A client cancels a write after a conflict and sends a new write to another node. The cancelled write is not
+// retried, because a delayed attempt could overwrite the new write.
 func TestWriteOfACancelledCallerIsNotRetried(t *testing.T) {
 	t.Parallel()
 	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{RetryBudget: time.Hour})

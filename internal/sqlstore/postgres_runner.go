@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pgxRunner is the runner of one pgx connection. Its statements belong to the transaction that is open on
-// the connection, if any. pgx prepares and caches them.
+// pgxRunner is the runner for one pgx connection. If a transaction is open on the connection, the statements
+// run in that transaction. pgx prepares and caches the statements.
 type pgxRunner struct{ conn *pgx.Conn }
 
 func (r pgxRunner) exec(ctx context.Context, query string, args []any) error {
@@ -23,7 +23,7 @@ func (r pgxRunner) query(ctx context.Context, query string, args []any) (Rows, e
 	return pgxRows{rows}, nil
 }
 
-// pgxRows adapts pgx.Rows to rows.
+// pgxRows adapts pgx.Rows to the Rows interface.
 type pgxRows struct{ pgx.Rows }
 
 func (r pgxRows) Close() error {

@@ -29,7 +29,7 @@ func TestRetryBudgetIsTheOptionOrFiveSeconds(t *testing.T) {
 	}
 }
 
-// A request may raise the retry budget for its own reads and writes.
+// A request may increase the retry budget for its own reads and writes.
 func TestWriteMayHaveALargerBudget(t *testing.T) {
 	t.Parallel()
 	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{})

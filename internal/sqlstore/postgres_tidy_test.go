@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Tidying removes everything that is due, also if that is more than it removes in one transaction.
+// Tidying removes all rows that are due, even if that takes more than one transaction.
 func TestTidyLeavesNothing(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
@@ -36,14 +36,14 @@ func TestTidyLeavesNothing(t *testing.T) {
 	}
 }
 
-// A node whose clock is years behind commits a write. Tidying must not remove its row from commits as old: if
-// the node then resolved that commit, the missing row would mean "not committed", and the write would run
-// twice.
+// A node with a clock that is years behind commits a write. Tidying must not remove this write's row from
+// commits as if it were old. If the node then resolved its commit, the missing row would mean "not
+// committed", and the write would run twice.
 func TestTidyUsesTheServersClock(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	tidying, direct := open(t, database, Options{}), openDirect(t, database)
-	synctest.Test(t, func(t *testing.T) { // inside, the clock shows the year 2000
+	synctest.Test(t, func(t *testing.T) { // the clock in this bubble starts in the year 2000
 		store, err := Open(context.Background(), database, Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -64,8 +64,8 @@ func TestTidyUsesTheServersClock(t *testing.T) {
 	}
 }
 
-// Tidying finds the rows to remove through an index. A scan of a day of stored responses, or of an hour of
-// commits, would take longer than a write may.
+// Tidying finds the rows to remove through an index. Scanning all responses that were stored in a day, or all
+// commits in an hour, would take longer than a write is allowed to take.
 func TestTidyUsesIndexes(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)

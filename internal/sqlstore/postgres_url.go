@@ -12,7 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// CheckURL returns an error if url is not the URL of a PostgreSQL server. The error never shows a password.
+// CheckURL returns an error if url is not a valid URL for a PostgreSQL server. The error never contains a
+// password.
 func CheckURL(url string) error {
 	_, _, err := parsePostgresURL(url)
 	return err
@@ -20,19 +21,22 @@ func CheckURL(url string) error {
 
 const urlForm = "the form is postgres://USER:PASSWORD@HOST/DATABASE"
 
-// parsePostgresURL returns the configuration of connections to the server at url, and that of their pool.
-// Of several hosts in the URL, a connection takes the first that accepts writes, unless the URL sets
-// target_session_attrs.
+// parsePostgresURL returns the configuration for connections to the server at url and the settings for their
+// pool. If the URL lists several hosts, a connection uses the first host that accepts writes, unless the URL
+// sets target_session_attrs.
 func parsePostgresURL(url string) (*pgx.ConnConfig, poolSettings, error) {
 	config, err := pgx.ParseConfig(url)
-	if err != nil && strings.Contains(err.Error(), "failed to parse as URL") { // the rest of err may be a part of the password
+	// If pgx cannot parse the URL, its error may contain part of the password.
+	if err != nil && strings.Contains(err.Error(), "failed to parse as URL") {
 		return nil, poolSettings{}, errors.New("invalid URL; " + urlForm +
 			"; in a password, write a space as %20, # as %23, % as %25, / as %2F and @ as %40")
 	}
 	if err != nil {
 		return nil, poolSettings{}, withoutURL(err)
 	}
-	if hasMisplacedAt(config) { // the "host" is the end of a password: do not show it
+	// If an @ is misplaced, what looks like a host is the end of a password, so the error must not contain
+	// it.
+	if hasMisplacedAt(config) {
 		return nil, poolSettings{}, errors.New("misplaced @ in the URL; " + urlForm + "; in a password, write @ as %40")
 	}
 	settings, err := takePoolSettings(config)
@@ -48,7 +52,9 @@ func parsePostgresURL(url string) (*pgx.ConnConfig, poolSettings, error) {
 	validate := config.ValidateConnect
 	config.ValidateConnect = func(ctx context.Context, conn *pgconn.PgConn) error {
 		err := validate(ctx, conn)
-		if err != nil && pgCode(err) == "" && !isBroken(err) { // the server responded, and is not the primary
+		// If there was neither a server error nor a network error, the server is reachable but is not the
+		// primary.
+		if err != nil && pgCode(err) == "" && !isBroken(err) {
 			err = fmt.Errorf("%w: %w", errReadOnly, err)
 		}
 		return err
@@ -59,17 +65,18 @@ func parsePostgresURL(url string) (*pgx.ConnConfig, poolSettings, error) {
 	return config, settings, nil
 }
 
-// quotedURLParts matches what pgx quotes of a URL that it cannot parse: all of it, or a value. pgx masks
-// the password only where it recognizes it, and in an invalid URL it can be anywhere.
+// quotedURLParts matches the parts of an invalid URL that pgx quotes in an error message. pgx quotes either
+// the whole URL or a single value. It masks the password only if it recognizes the password, which can be
+// anywhere in an invalid URL.
 var quotedURLParts = regexp.MustCompile("(?s)^(cannot parse )`.*`|\"(?:[^\"\\\\]|\\\\.)*\"")
 
-// withoutURL returns an error of pgx without the parts of the URL that it quotes.
+// withoutURL removes the quoted parts of the URL from an error returned by pgx.
 func withoutURL(err error) error {
 	return errors.New(quotedURLParts.ReplaceAllString(err.Error(), "$1…"))
 }
 
-// hasMisplacedAt reports whether a host or the database contains an @, which happens if a password has an
-// unescaped @.
+// hasMisplacedAt reports whether a host or the name of the database contains an @. This happens if the
+// password contains an unescaped @.
 func hasMisplacedAt(config *pgx.ConnConfig) bool {
 	return strings.Contains(config.Host, "@") || strings.Contains(config.Database, "@") ||
 		slices.ContainsFunc(config.Fallbacks, func(f *pgconn.FallbackConfig) bool { return strings.Contains(f.Host, "@") })

@@ -9,9 +9,11 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Ready returns an unavailable error while the store cannot be read or written, with a message for operators.
+// Ready returns an unavailable error if the store cannot be read or written. The error has a message for
+// operators.
 //
-// After a failed write it writes too: only that shows whether the disk has space again.
+// If the last write failed, Ready tries to write as well, because only a write can show that the disk has
+// space again.
 func (s *Store) Ready(ctx context.Context) error {
 	err := s.engine.ready(ctx)
 	if err == nil && s.failing.Load() {
@@ -23,7 +25,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	return shop.NotReadyError(readyMessages[classify(err)], err)
 }
 
-// touch writes a row without changing it.
+// touch writes a row without changing it, to test whether the store can be written.
 func touch(w shop.WriteTx) error {
 	return w.(*tx).exec("UPDATE settings SET value = value WHERE name = 'environment'")
 }
@@ -35,8 +37,8 @@ func (s *sqliteEngine) ready(ctx context.Context) error {
 	})
 }
 
-// ready also checks that the server accepts writes. If it does not, a new epoch starts, because another
-// server may be the primary by now.
+// ready checks that the server can be read and accepts writes. If the server does not accept writes, a new
+// epoch starts, because another server may have become the primary.
 func (p *postgresEngine) ready(ctx context.Context) error {
 	era := p.epoch.Load()
 	err := p.read(ctx, func(t *tx) error {

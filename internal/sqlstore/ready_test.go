@@ -14,7 +14,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// wantReady expects a store to be ready, or its error to contain words.
+// wantReady checks that a store is ready if words is empty. Otherwise it checks that the store is not ready
+// and that its error contains words.
 func wantReady(t *testing.T, store *Store, words string) {
 	t.Helper()
 	err := store.Ready(t.Context())
@@ -26,7 +27,7 @@ func wantReady(t *testing.T, store *Store, words string) {
 	}
 }
 
-// A file is not ready from a failed write until a write would work again.
+// After a failed write, a SQLite store is not ready until a write would succeed again.
 func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -34,9 +35,11 @@ func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
 		t.Fatal(err)
 	}
 	wantReady(t, store, "")
-	path := sqliteOf(store).file.path // the file itself cannot be made to refuse: what is open stays open
+	// A trigger is used to make writes fail, because a file that is already open cannot be made to refuse
+	// them.
+	path := sqliteOf(store).file.path
 	execFile(t, path, "CREATE TRIGGER no_settings BEFORE UPDATE ON settings BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
-	wantReady(t, store, "") // nobody has tried
+	wantReady(t, store, "") // the store is still ready, because no write has been tried
 	setPragma(t, store, "query_only = 1")
 	err := store.Write(t.Context(), adding("A"))
 	if got := classify(err); got != readOnly {
@@ -62,7 +65,8 @@ func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
 	}
 	setPragma(t, store, "max_page_count = 100000")
 	wantReady(t, store, "")
-	for kind, n := range map[errorKind]float64{diskFull: 1, readOnly: 1, otherError: 2, unreachable: 0} { // to ask is to try
+	// The two failed calls of Ready are included in these numbers, because Ready tried to write.
+	for kind, n := range map[errorKind]float64{diskFull: 1, readOnly: 1, otherError: 2, unreachable: 0} {
 		if got := measured(t, store, "animalstore_database_errors_total", string(kind)); got != n {
 			t.Errorf("%s was counted %v times, want %v", kind, got, n)
 		}
@@ -74,7 +78,7 @@ func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
 }
 
 // A server that becomes read-only is not ready, even before a write fails. When another server is promoted,
-// the store finds it.
+// the store finds the new primary.
 func TestReadyFollowsFailover(t *testing.T) {
 	t.Parallel()
 	primary, replica := pgtest.StartWithReplica(t, false)
@@ -83,8 +87,8 @@ func TestReadyFollowsFailover(t *testing.T) {
 	wantReady(t, store, "")
 	demote(t, store, primary)
 	store.engine.(*postgresEngine).retryBudget = 5 * time.Second // enough for a response on a busy machine
-	wantReady(t, store, "but not written")                       // over a pooled connection
-	wantReady(t, store, "but not written")                       // over a new connection
+	wantReady(t, store, "but not written")                       // checked over a pooled connection
+	wantReady(t, store, "but not written")                       // checked over a new connection
 	replica.Promote(t)
 	store.engine.(*postgresEngine).retryBudget = ample
 	wantReady(t, store, "")
@@ -138,8 +142,8 @@ func TestMetricsCountWritesAndErrors(t *testing.T) {
 	}
 }
 
-// measured returns the value of a metric, or the sample count of a histogram, for a kind if the metric has
-// any.
+// measured returns the value of a metric, or the number of samples in a histogram. If kind is not empty, it
+// selects the metric with this kind of error.
 func measured(t *testing.T, store *Store, name, kind string) float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()

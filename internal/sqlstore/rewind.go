@@ -6,19 +6,20 @@ import (
 	"strings"
 )
 
-// RewindSetting is the setting that records rewinds, oldest first, as in "12-48 97-1000000098".
+// RewindSetting is the name of the setting that lists all rewinds, oldest first, for example "12-48
+// 97-1000000098".
 const RewindSetting = "undone_events"
 
-// Rewind is what a restore did to the event feed: the events after Last were published and then undone. The
-// feed resumes after Resume, a position that no event ever had.
+// Rewind describes how a restore changed the event feed. The events after position Last had been published
+// and were undone by the restore. The feed resumes after position Resume, which no event has ever had.
 type Rewind struct{ Last, Resume int64 }
 
-// Rewinds are all rewinds of a store, oldest first.
+// Rewinds is the list of all rewinds of a store, oldest first.
 type Rewinds []Rewind
 
 var errBadRewind = errors.New("invalid range of undone events")
 
-// ParseRewinds parses the text of String.
+// ParseRewinds parses a text that was returned by Rewinds.String.
 func ParseRewinds(text string) (list Rewinds, err error) {
 	for part := range strings.FieldsSeq(text) {
 		var r Rewind
@@ -30,7 +31,7 @@ func ParseRewinds(text string) (list Rewinds, err error) {
 	return list, nil
 }
 
-// String returns the value of the setting.
+// String returns the list in the format of RewindSetting.
 func (list Rewinds) String() string {
 	texts := make([]string, len(list))
 	for i, r := range list {
@@ -39,7 +40,8 @@ func (list Rewinds) String() string {
 	return strings.Join(texts, " ")
 }
 
-// Add returns the list with another rewind, which replaces those that began at the same position or later.
+// Add returns the list with r added. Rewinds that began at the same position as r or later are dropped,
+// because r replaces them.
 func (list Rewinds) Add(r Rewind) Rewinds {
 	var stay Rewinds
 	for _, before := range list {
@@ -50,8 +52,8 @@ func (list Rewinds) Add(r Rewind) Rewinds {
 	return append(stay, r)
 }
 
-// ResumeAfter returns the position at which a reader resumes whose position was undone, or 0 for a position
-// that stands.
+// ResumeAfter returns the position after which a reader must resume if its own position was undone. It
+// returns 0 if the reader's position is still valid.
 func (list Rewinds) ResumeAfter(position int64) int64 {
 	for _, r := range list {
 		if r.Last < position && position < r.Resume {
@@ -61,8 +63,8 @@ func (list Rewinds) ResumeAfter(position int64) int64 {
 	return 0
 }
 
-// ResumePosition returns the position after which a reader resumes whose position a restore has undone; 0 for
-// one that stands.
+// ResumePosition returns the position after which a reader must resume if a restore has undone its own
+// position. It returns 0 if the reader's position is still valid.
 func (t *tx) ResumePosition(position int64) (int64, error) {
 	list, err := t.rewinds()
 	return list.ResumeAfter(position), err

@@ -10,7 +10,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A restore to a position before an earlier rewind also undoes what that rewind undid.
+// A restore to a position before an earlier rewind replaces that rewind, because it undoes the same events
+// and more.
 func TestLaterRewindReplacesTheOnesItCovers(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

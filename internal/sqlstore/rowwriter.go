@@ -6,22 +6,25 @@ import (
 	"animalstore/internal/shop"
 )
 
-// rowWriter writes the rows that come with every new pet, in the transaction of one write. A server executes
-// each statement at once (directWriter). A file queues the rows, so that many writes share one statement
-// (memberWriter).
+// rowWriter writes the rows that are needed whenever pets are added, in the transaction of a single write.
+// For a PostgreSQL server, directWriter executes each statement immediately. For a SQLite file, memberWriter
+// queues the rows, so that many writes share one statement.
 type rowWriter interface {
-	// insertPets gives each pet the next id, and adds them to the inventory.
+	// insertPets gives each pet the next id and adds the pets to the inventory.
 	insertPets(list []shop.NewPet) ([]shop.Pet, error)
 	insertEvents(events []shop.NewEvent) error
-	// addInventory adds a number of pets to the count of a status.
+	// addInventory adds change to the number of pets with a status.
 	addInventory(status shop.Status, change int) error
-	// ensureCategories creates the categories that are missing and returns their ids.
+	// ensureCategories creates all categories that do not exist yet and returns the ids of the new ones.
 	ensureCategories(ids []int64) (created []int64, err error)
-	// requireCategory fails where there is no such category and the engine would notice only with the commit.
+	// requireCategory returns an error if the category does not exist and the engine would not notice this
+	// before the commit.
 	requireCategory(id int64) error
-	// deleteCategory fails where pets have the category.
+	// deleteCategory returns an error if any pets belong to the category.
 	deleteCategory(id int64) error
-	// flush inserts queued rows: the next statement must see them, and may change other rows.
+	// flush inserts the queued rows. It is called before any statement that is not queued, because this
+	// statement must see the queued rows. The statement may also change other rows, so memberWriter opens a
+	// savepoint first.
 	flush() error
 }
 
@@ -32,15 +35,16 @@ func (t *tx) rowWriter() rowWriter {
 	return t.writer
 }
 
-// directWriter executes a statement for many rows at once: to a server, every statement is a round trip.
+// directWriter executes one statement for many rows, because every statement costs a round trip to the
+// server.
 type directWriter struct{ tx *tx }
 
 func (directWriter) flush() error { return nil }
 
-// requireCategory leaves it to the foreign key, which a server checks with the statement.
+// requireCategory does nothing, because the server checks the foreign key when it executes a statement.
 func (directWriter) requireCategory(int64) error { return nil }
 
-// insertPets reads the ids first: a statement may return its rows in any order.
+// insertPets assigns the ids before it inserts the pets, because an INSERT may return its rows in any order.
 func (w directWriter) insertPets(list []shop.NewPet) ([]shop.Pet, error) {
 	if len(list) == 1 {
 		return w.insertPet(list[0])

@@ -18,10 +18,10 @@ func (t *tx) Demo() (bool, error) {
 
 func (t *tx) SetDemo() error { return t.set("demo", "filled") }
 
-// set inserts or replaces a setting.
+// set inserts a setting or replaces its value.
 func (t *tx) set(name, value string) error {
 	return t.exec(SetSetting, name, value)
 }
 
-// SetSetting inserts or replaces the setting $1 with the value $2.
+// SetSetting is the statement that sets the setting $1 to the value $2, whether or not the setting exists.
 const SetSetting = "INSERT INTO settings (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value"

@@ -13,10 +13,10 @@ import (
 	"animalstore/internal/shop"
 )
 
-// sqliteEngine is one SQLite file in WAL mode: one connection that writes, and a pool of connections that
-// read beside it.
+// sqliteEngine stores the shop in one SQLite file in WAL mode. It has one connection for writing and a pool
+// of connections for reading.
 type sqliteEngine struct {
-	unlock     func() error // nil: other processes may write
+	unlock     func() error // releases the lock on the file; nil if the file was not opened with Exclusive
 	readers    chan *sqliteConn
 	writer     *writer
 	closing    sync.Once
@@ -49,9 +49,9 @@ func openSQLite(
 	return s, nil
 }
 
-// openWithRetry opens the database, and tries again while it is busy. When several processes create a
-// database in a new file at once, SQLite returns SQLITE_BUSY to some of them at once, whatever their busy
-// timeout is.
+// openWithRetry opens the database and tries again while the database is busy. If several processes create a
+// database in the same new file at the same time, SQLite immediately returns SQLITE_BUSY to some of them,
+// regardless of their busy timeout.
 func (s *sqliteEngine) openWithRetry(ctx context.Context, path string, o Options) error {
 	for end := time.Now().Add(lockTimeout(o)); ; {
 		err := s.open(ctx, path, o)
@@ -83,8 +83,8 @@ func (s *sqliteEngine) open(ctx context.Context, path string, o Options) (err er
 	return nil
 }
 
-// prepareSchema brings the schema of a file up to date. It first looks at the file without our settings:
-// journal_mode would change the database of another program.
+// prepareSchema brings the schema of a SQLite file up to date. It first inspects the file without the store's
+// pragmas, because setting journal_mode would change the database of another program.
 func prepareSchema(ctx context.Context, path string, o Options) error {
 	plain := newSQLiteConn(fileURI(path), lockTimeout(o))
 	_, err := schemaVersion(ctx, plain)
@@ -103,8 +103,8 @@ func prepareSchema(ctx context.Context, path string, o Options) error {
 	return nil
 }
 
-// connectAll opens all connections at the start: later, clients may have used up the file descriptors of the
-// process.
+// connectAll opens all connections when the store is opened, because clients may later use up the file
+// descriptors of the process.
 func (s *sqliteEngine) connectAll(ctx context.Context, writing *sqliteConn) error {
 	all := []*sqliteConn{writing}
 	for range cap(s.readers) {
@@ -154,10 +154,11 @@ func (s *sqliteEngine) read(ctx context.Context, fn func(*tx) error) error {
 	}
 	defer func() { s.readers <- c }()
 	tx := &tx{ctx: ctx, runner: c, dialect: s.dialect}
-	// A read always ends with a rollback, also after an error, a panic or an interrupt: the next read gets a
+	// Every read ends with a rollback, even after an error, a panic or an interrupt. So the next read gets a
 	// clean connection.
 	defer c.rollback()
-	if err := c.exec(context.Background(), "BEGIN", nil); err != nil { // not interrupted: it does no work yet
+	// BEGIN ignores ctx, because it does not do any work that would have to be interrupted.
+	if err := c.exec(context.Background(), "BEGIN", nil); err != nil {
 		return tx.fail(err)
 	}
 	return tx.run(func() error { return fn(tx) })
@@ -167,26 +168,26 @@ func (s *sqliteEngine) write(ctx context.Context, fn func(shop.WriteTx) error) e
 	return s.writer.write(ctx, fn)
 }
 
-// publish has nothing to do: with one writer, events get their ids in commit order.
+// publish does nothing, because there is only one writer and events get their ids in commit order.
 func (s *sqliteEngine) publish(context.Context) error { return nil }
 
-// listen reports nothing: SQLite has no notifications. The service polls for writes of other processes.
+// listen does nothing, because SQLite has no notifications. The service polls for writes by other processes.
 func (s *sqliteEngine) listen(context.Context, func()) {}
 
-// IsDamaged reports whether an error means that a SQLite file is damaged, or not a database at all.
+// IsDamaged reports whether err means that a SQLite file is damaged or is not a database at all.
 func IsDamaged(err error) bool {
 	code := primaryCode(err)
 	return code == sqlite.ResultCorrupt || code == sqlite.ResultNotADB
 }
 
-// IsBusy reports whether an error means that another connection has locked a SQLite file.
+// IsBusy reports whether err means that another connection has locked a SQLite file.
 func IsBusy(err error) bool { return primaryCode(err) == sqlite.ResultBusy }
 
-// primaryCode returns SQLite's primary result code; ResultError for an error that is not SQLite's.
+// primaryCode returns SQLite's primary result code for err, or ResultError if err did not come from SQLite.
 func primaryCode(err error) sqlite.ResultCode { return sqlite.ErrCode(err).ToPrimary() }
 
-// sqliteError converts an error of SQLite for the caller: unavailable where it may pass or is the machine's,
-// internal where our statement is wrong.
+// sqliteError converts an error returned by SQLite to a shop error. The result is unavailable if the error
+// may be temporary or is caused by the machine. It is internal if a statement in this package is wrong.
 func sqliteError(err error) error {
 	switch primaryCode(err) {
 	case sqlite.ResultBusy, sqlite.ResultLocked, sqlite.ResultNoMem, sqlite.ResultReadOnly, sqlite.ResultInterrupt,
@@ -199,7 +200,7 @@ func sqliteError(err error) error {
 	return shop.InternalError(err)
 }
 
-// describeOpenError explains errors on opening a database that an operator can fix.
+// describeOpenError adds an explanation if opening a database failed with an error that an operator can fix.
 func describeOpenError(err error) error {
 	switch primaryCode(err) {
 	case sqlite.ResultNotADB:

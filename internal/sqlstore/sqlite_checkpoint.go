@@ -2,12 +2,13 @@ package sqlstore
 
 import "context"
 
-// checkpointFrames is the length of the WAL, in frames, at which it is moved to the database: SQLite's own
-// default.
+// checkpointFrames is the number of frames in the WAL that makes the writer run a checkpoint. It is equal to
+// SQLite's default.
 const checkpointFrames = 1000
 
-// checkpoint moves the frames of a long WAL to the database. Where readers still need older pages it moves
-// what it can, and the next checkpoint the rest. An error is ignored: the commits are durable in the WAL.
+// checkpoint moves the frames in a long WAL to the database file. If readers still need older pages, it moves
+// as many frames as it can, and the next checkpoint moves the rest. Errors are ignored, because the commits
+// are already durable in the WAL.
 func (w *writer) checkpoint() {
 	var busy, frames, checkpointed int64
 	_, err := firstRow(context.Background(), w.conn, "PRAGMA wal_checkpoint(NOOP)", &busy, &frames, &checkpointed)
@@ -16,7 +17,7 @@ func (w *writer) checkpoint() {
 	}
 }
 
-// noAutocheckpoint is set for the writer, which checkpoints after its members have returned. SQLite's own
-// checkpoint runs at the end of COMMIT: readers would see the commit milliseconds before the store's catalog
-// version changes.
+// noAutocheckpoint disables SQLite's own checkpoints on the writer's connection. They run at the end of
+// COMMIT, so readers would see a commit milliseconds before the store's catalogue version changes. The writer
+// instead runs a checkpoint after the members of a group have returned.
 var noAutocheckpoint = pragma{"wal_autocheckpoint", "0"}

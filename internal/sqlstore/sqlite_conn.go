@@ -9,20 +9,21 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// sqliteConn is a SQLite connection with its prepared statements. One goroutine uses it at a time. Its first
-// statement opens it, and so does the first statement after close.
+// sqliteConn is a SQLite connection with its prepared statements. Only one goroutine may use it at a time.
+// The first statement opens the connection. After close, the next statement opens it again.
 type sqliteConn struct {
 	uri        string
 	pragmas    []pragma
 	open       *sqlite.Conn
 	statements map[string]*statement
-	interrupt  context.CancelFunc // makes the running statement fail
+	interrupt  context.CancelFunc // makes the running statement fail by closing the interrupt channel
 }
 
-// newSQLiteConn returns a connection that waits for locks of other connections for at most wait. Without that, the
-// library would wait for ever.
+// newSQLiteConn returns a connection. If another connection holds a lock, the new connection waits for at
+// most the given time. Without this limit, the library would wait forever.
 func newSQLiteConn(uri string, wait time.Duration, pragmas ...pragma) *sqliteConn {
-	timeout := pragma{"busy_timeout", strconv.FormatInt(wait.Milliseconds(), 10)} // first: the others may have to wait
+	// The busy timeout must be the first pragma, because setting another pragma may have to wait for a lock.
+	timeout := pragma{"busy_timeout", strconv.FormatInt(wait.Milliseconds(), 10)}
 	return &sqliteConn{uri: uri, pragmas: append([]pragma{timeout}, pragmas...), statements: map[string]*statement{}}
 }
 
@@ -44,7 +45,7 @@ func (c *sqliteConn) connect() (err error) {
 	return nil
 }
 
-// exec executes one statement. It is interrupted when the context ends.
+// exec executes one statement. The statement is interrupted if the context ends.
 func (c *sqliteConn) exec(ctx context.Context, query string, args []any) error {
 	prepared, err := c.bound(ctx, query, args)
 	if err != nil {
@@ -54,7 +55,7 @@ func (c *sqliteConn) exec(ctx context.Context, query string, args []any) error {
 	return interrupted(ctx, prepared.run())
 }
 
-// script executes the statements of a text.
+// script executes all statements in a text.
 func (c *sqliteConn) script(ctx context.Context, text string) error {
 	if err := c.connect(); err != nil {
 		return err
@@ -63,7 +64,7 @@ func (c *sqliteConn) script(ctx context.Context, text string) error {
 	return interrupted(ctx, sqlitex.ExecuteScript(c.open, text, nil))
 }
 
-// query starts a query. It is interrupted when the context ends before its rows are closed.
+// query starts a query. The query is interrupted if the context ends before its rows are closed.
 func (c *sqliteConn) query(ctx context.Context, query string, args []any) (Rows, error) {
 	prepared, err := c.bound(ctx, query, args)
 	if err != nil {
@@ -72,16 +73,16 @@ func (c *sqliteConn) query(ctx context.Context, query string, args []any) (Rows,
 	return &sqliteRows{ctx: ctx, stmt: prepared, stop: c.interruptOn(ctx)}, nil
 }
 
-// armInterrupt gives the connection a fresh channel to be interrupted by. After the old one was closed, every
-// statement fails until then, also ROLLBACK.
+// armInterrupt gives the connection a new interrupt channel. Once the old channel has been closed, every
+// statement, including ROLLBACK, fails until the channel is replaced.
 func (c *sqliteConn) armInterrupt() {
 	ctx, cancel := context.WithCancel(context.Background())
 	c.open.SetInterrupt(ctx.Done())
 	c.interrupt = cancel
 }
 
-// interruptOn makes the running statement fail when the context ends, until stop is called. After that, a
-// late interrupt of this context finds a channel that the connection no longer uses.
+// interruptOn makes the running statement fail if the context ends before stop is called. After stop, a
+// delayed interrupt from this context only closes a channel that the connection no longer uses.
 func (c *sqliteConn) interruptOn(ctx context.Context) (stop func()) {
 	if ctx.Done() == nil {
 		return func() {}
@@ -94,7 +95,7 @@ func (c *sqliteConn) interruptOn(ctx context.Context) (stop func()) {
 	}
 }
 
-// interrupted returns the context's error in place of SQLITE_INTERRUPT.
+// interrupted returns the context's error instead of SQLITE_INTERRUPT.
 func interrupted(ctx context.Context, err error) error {
 	if ctx.Err() != nil && primaryCode(err) == sqlite.ResultInterrupt {
 		return ctx.Err()
@@ -102,17 +103,17 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// inTransaction reports whether a transaction is open: some errors end it.
+// inTransaction reports whether a transaction is still open. Some errors make SQLite end the transaction.
 func (c *sqliteConn) inTransaction() bool { return !c.open.AutocommitEnabled() }
 
-// rollback ends the transaction. It closes a connection that cannot even do that.
+// rollback rolls back the transaction. If that fails, it closes the connection.
 func (c *sqliteConn) rollback() {
 	if err := c.exec(context.Background(), "ROLLBACK", nil); err != nil {
 		c.close()
 	}
 }
 
-// close closes the connection, which rolls back an open transaction.
+// close closes the connection. An open transaction is rolled back.
 func (c *sqliteConn) close() {
 	if c.open == nil {
 		return

@@ -159,7 +159,7 @@ func TestContextInterruptsAStatement(t *testing.T) {
 	}
 }
 
-// A context that ends after its statement must not interrupt the next one.
+// A context that ends after its statement has finished must not interrupt the next statement.
 func TestLateInterruptDoesNotReachTheNextStatement(t *testing.T) {
 	t.Parallel()
 	c := newFileConn(t, time.Second)

@@ -13,9 +13,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// resolveFile returns the absolute path of a database file, without symbolic links, so that all processes
-// lock the same name. It creates a missing file unless existing is set. Only the owner may read a new file;
-// SQLite copies its permissions to the WAL.
+// resolveFile returns the absolute path of a database file without symbolic links, so that all processes lock
+// the same name. If the file does not exist, resolveFile creates it, unless existing is set. Only the owner
+// may read a new file. SQLite copies the file's permissions to the WAL.
 func resolveFile(path string, existing bool) (string, error) {
 	if !existing {
 		file, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -39,7 +39,7 @@ func resolveFile(path string, existing bool) (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// Lock locks the file of a store against services, as Open does with Options.Exclusive.
+// Lock prevents services from opening a store's file, in the same way as Open with Options.Exclusive.
 func Lock(path string) (unlock func() error, err error) {
 	unlock, err = lockFile(path + ".lock")
 	if err != nil {
@@ -48,8 +48,8 @@ func Lock(path string) (unlock func() error, err error) {
 	return unlock, nil
 }
 
-// IsIntact reports whether SQLite finds no damage in a file. It opens the file read-only, since a recovery
-// would change the evidence.
+// IsIntact reports whether a file is free of any damage that SQLite can find. It opens the file read-only,
+// because a recovery would change the evidence.
 func IsIntact(ctx context.Context, path string) (bool, error) {
 	c := newSQLiteConn(fileURI(path, "mode=ro"), lockTimeout(Options{}))
 	defer c.close()
@@ -61,14 +61,14 @@ func IsIntact(ctx context.Context, path string) (bool, error) {
 	return verdict == "ok", err
 }
 
-// fileURI returns the URI of a database file, with parameters such as mode=ro.
+// fileURI returns the URI for a database file, with query parameters such as mode=ro.
 func fileURI(path string, parameters ...string) string {
 	query := strings.Join(parameters, "&")
 	return (&url.URL{Scheme: "file", OmitHost: true, Path: filepath.ToSlash(path), RawQuery: query}).String()
 }
 
-// checkWritable returns an error for a database that is read-only. BEGIN IMMEDIATE succeeds there: only a
-// statement that would write fails.
+// checkWritable returns an error if the database is read-only. It tries to delete a row, because BEGIN
+// IMMEDIATE succeeds even if the database is read-only.
 func checkWritable(ctx context.Context, c *sqliteConn) error {
 	if err := execAll(ctx, c, "BEGIN IMMEDIATE", "DELETE FROM settings WHERE name = ''", "ROLLBACK"); err != nil {
 		return fmt.Errorf("it cannot be written: %w", err)
@@ -76,9 +76,9 @@ func checkWritable(ctx context.Context, c *sqliteConn) error {
 	return nil
 }
 
-// openedFile identifies the database file that the store has opened. When the file is removed, SQLite goes on
-// with the open one, whose contents are lost when the process ends, and a new connection would open the file
-// that has taken its place.
+// openedFile identifies the database file that the store has opened. If this file is removed, SQLite
+// continues to use it, but its contents are lost when the process ends. A new connection would open a
+// different file if there is now one at the same path.
 type openedFile struct {
 	path string
 	info os.FileInfo
@@ -91,7 +91,7 @@ func statOpened(path string) (*openedFile, error) {
 
 var errFileReplaced = errors.New("the database file was removed or replaced while it was open; put it back, or restart the service")
 
-// check returns an unavailable error when the path no longer leads to the file that was opened.
+// check returns an unavailable error if the path no longer leads to the file that the store has opened.
 func (f *openedFile) check() error {
 	if info, err := os.Stat(f.path); err != nil || !os.SameFile(info, f.info) {
 		return shop.UnavailableError(errFileReplaced)

@@ -6,27 +6,31 @@ import (
 	"animalstore/internal/shop"
 )
 
-// maxGroup bounds how many writes share one commit, and so how long the first of them waits for the last.
+// maxGroup is the maximum number of writes that share one commit. It limits how long the first write waits
+// for the last one.
 const maxGroup = 256
 
-// group is one transaction that several writes, its members, share. The members run one after the other.
+// group is one transaction that is shared by several writes, which are called its members. The members run
+// one after another.
 //
-// New pets, events and counts are not inserted one by one: they are queued, and inserted many rows at a time
-// before a statement that could see them, and before COMMIT. The rows of members that are done are in queued:
-// a later member cannot undo them. The rows of the running member are in current: they are dropped where it
-// fails.
+// New pets, events and inventory changes are queued instead of being inserted one by one. They are inserted
+// many rows at a time, before COMMIT and before any statement that could see them. The field queued contains
+// the rows from finished members, which a later member cannot undo. The field current contains the rows from
+// the running member, which are dropped if the member fails.
 //
-// So a member that only adds rows needs no savepoint. The first other statement of a member opens one
-// (memberWriter.flush). Nothing that a group has read is kept for the next group: another process may write
-// in between.
+// So a member that only adds rows needs no savepoint. When a member executes any other statement for the
+// first time, memberWriter.flush opens a savepoint. Nothing that a group has read is kept for the next group,
+// because another process may write in between.
 type group struct {
 	writer     *writer
 	queued     batch
 	current    batch
-	categories map[int64]bool // categories that exist in this transaction
-	lastPet    int64          // the id of the newest pet, also of a queued one; 0: it must be read
-	changes    effects        // of all members
-	err        error          // why the transaction is dead
+	categories map[int64]bool // the ids of categories that exist in this transaction
+	// lastPet is the id of the newest pet, which may still be queued. It is 0 if the id must be read from the
+	// database.
+	lastPet int64
+	changes effects // the combined effects of all members
+	err     error   // the error that ended the transaction, or nil
 }
 
 func (g *group) begin() error {
@@ -36,7 +40,7 @@ func (g *group) begin() error {
 	return g.err
 }
 
-// commit inserts the queued rows and commits.
+// commit inserts the queued rows and commits the transaction. After an error, the transaction is rolled back.
 func (g *group) commit() error {
 	if g.insert(&g.queued) != nil || g.writer.metrics.commit(func() error { return g.exec("COMMIT") }) != nil {
 		g.writer.conn.rollback()
@@ -44,16 +48,17 @@ func (g *group) commit() error {
 	return g.err
 }
 
-// run runs one member. Where the member fails, it undoes what the member did and no more. It reports whether
-// the transaction is still alive: some errors, such as a full disk, make SQLite roll all of it back.
+// run runs one member. If the member fails, run undoes only the changes made by this member. It reports
+// whether the transaction is still alive, because some errors, such as a full disk, make SQLite roll back the
+// whole transaction.
 func (g *group) run(m *member) (alive bool) {
-	m.panic = nil // of an earlier run
+	m.panic = nil // discards a panic from an earlier run
 	if err := m.ctx.Err(); err != nil {
-		m.err = shop.UnavailableError(err) // its client has gone, and nothing of it has begun
+		m.err = shop.UnavailableError(err) // the client gave up before this write began
 		return true
 	}
-	// The member runs under a context that cannot end: an interrupted statement would roll back the whole
-	// transaction, and its neighbours with it.
+	// The member runs with a context that cannot end. An interrupted statement would roll back the whole
+	// transaction, including the changes made by other members.
 	t := &tx{ctx: context.Background(), runner: g.writer.conn, dialect: g.writer.dialect}
 	w := &memberWriter{tx: t, group: g}
 	t.writer = w
@@ -73,7 +78,7 @@ func (g *group) run(m *member) (alive bool) {
 	} else {
 		g.current.clear()
 		g.lastPet = lastPet
-		clear(g.categories) // it may have created some
+		clear(g.categories) // the failed member may have created some of these categories
 		after = []string{"ROLLBACK TO member", "RELEASE member"}
 	}
 	if !w.saved {
@@ -81,7 +86,9 @@ func (g *group) run(m *member) (alive bool) {
 	}
 	for _, statement := range after {
 		if g.exec(statement) != nil {
-			if m.err = t.failed; m.err == nil { // its own response may rest on rows that are lost now
+			// Even a member that succeeded must now fail, because its response may depend on rows that are
+			// lost.
+			if m.err = t.failed; m.err == nil {
 				m.err = shop.UnavailableError(g.err)
 			}
 			return false
@@ -90,7 +97,8 @@ func (g *group) run(m *member) (alive bool) {
 	return true
 }
 
-// exec executes a statement of the transaction itself. An error means that the transaction is dead.
+// exec executes a statement that controls the transaction, such as COMMIT. If it fails, the transaction is
+// dead.
 func (g *group) exec(statement string) error {
 	return g.fail(g.writer.conn.exec(context.Background(), statement, nil))
 }
@@ -102,7 +110,7 @@ func (g *group) fail(err error) error {
 	return g.err
 }
 
-// insert inserts the rows of a batch, and empties it.
+// insert inserts all rows in a batch and empties the batch.
 func (g *group) insert(b *batch) error {
 	if b.isEmpty() {
 		return g.err

@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// totals returns the inventory's sum, the number of pets and the number of events.
+// totals returns the sum of all inventory counts, the number of pets and the number of events.
 func totals(t *testing.T, store *Store) (counted, pets, events int64) {
 	t.Helper()
 	err := store.Read(t.Context(), func(rtx shop.ReadTx) error {
@@ -31,7 +31,7 @@ func totals(t *testing.T, store *Store) (counted, pets, events int64) {
 	return counted, pets, events
 }
 
-// addPetWithEvent inserts a pet and its event, as the shop does.
+// addPetWithEvent inserts a pet together with its event, as the shop does, and appends the pet's id to ids.
 func addPetWithEvent(name string, ids *[]int64) func(shop.WriteTx) error {
 	return func(tx shop.WriteTx) error {
 		if _, err := tx.EnsureCategories(1); err != nil {
@@ -46,11 +46,12 @@ func addPetWithEvent(name string, ids *[]int64) func(shop.WriteTx) error {
 	}
 }
 
-// Members get consecutive ids in their order. A failed member leaves no gap.
+// The members of a group get consecutive pet ids in the order in which they run. A failed member leaves no
+// gap.
 func TestGroupAssignsIDsWithoutGaps(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
-	addPets(t, store, 3) // 1, 2, 3
+	addPets(t, store, 3) // these pets get the ids 1, 2 and 3
 	var first, failed, second, third []int64
 	errs := together(t, store, addPetWithEvent("A", &first),
 		func(tx shop.WriteTx) error {
@@ -91,7 +92,8 @@ func TestGroupAssignsIDsWithoutGaps(t *testing.T) {
 	}
 }
 
-// A member sees the categories that earlier members created or removed, and not those of a failed member.
+// A member sees which categories earlier members have created or removed, except for changes made by a failed
+// member.
 func TestGroupKnowsItsCategories(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -101,7 +103,7 @@ func TestGroupKnowsItsCategories(t *testing.T) {
 			created, err := tx.EnsureCategories(7)
 			return errors.Join(err, fmt.Errorf("created %v, and failed", created))
 		},
-		func(tx shop.WriteTx) error { // the failed member has left nothing
+		func(tx shop.WriteTx) error { // the failed member has left no category behind
 			_, err := tx.InsertPets(shop.NewPet{Name: "orphan", CategoryID: 7})
 			return err
 		},
@@ -132,7 +134,8 @@ func TestGroupKnowsItsCategories(t *testing.T) {
 	}
 }
 
-// A group relies on nothing that an earlier group has read: another process may have written in between.
+// A group does not rely on anything that an earlier group has read, because another process may have written
+// in between.
 func TestGroupSeesWritesOfOtherProcesses(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -169,7 +172,8 @@ func TestGroupSeesWritesOfOtherProcesses(t *testing.T) {
 	}
 }
 
-// A member may add more rows than the queue holds, and still leaves nothing when it fails afterwards.
+// A member may add more rows than the queue can hold. If this member fails afterwards, none of its rows
+// remain.
 func TestLargeMemberIsUndoneWhole(t *testing.T) {
 	t.Parallel()
 	for _, fails := range []bool{false, true} {

@@ -9,21 +9,23 @@ import (
 	"animalstore/internal/shop"
 )
 
-// memberWriter is the rowWriter of one member of a write group. It queues new rows in the group.
+// memberWriter is the rowWriter for one member of a group. It queues new rows in the group.
 //
-// It looks up categories and the last id without a flush, since neither is ever queued. So a write that only
-// adds rows causes no statement of its own but these lookups, whose results the members of a group share.
+// memberWriter looks up categories and the last pet id without flushing the queue, because these rows are
+// never queued. So a write that only adds rows executes no statements except these lookups. All members of a
+// group share the results of the lookups.
 type memberWriter struct {
 	tx    *tx
 	group *group
-	saved bool // the member's savepoint is open
+	saved bool // whether the member's savepoint is open
 }
 
-// flush inserts the rows that earlier members queued, opens this member's savepoint, and inserts its own
-// queued rows. A rollback to the savepoint then undoes this member and no other.
+// flush inserts the rows that earlier members have queued and opens a savepoint for this member. Then it
+// inserts the rows that this member has queued. A rollback to the savepoint undoes only this member's
+// changes.
 func (w *memberWriter) flush() error {
 	g := w.group
-	g.lastPet = 0 // the statement may insert pets itself
+	g.lastPet = 0 // the next statement may itself insert pets
 	if !w.saved {
 		if err := g.insert(&g.queued); err != nil {
 			return err
@@ -53,7 +55,8 @@ func (w *memberWriter) insertPets(list []shop.NewPet) ([]shop.Pet, error) {
 	return pets, nil
 }
 
-// nextPetID returns the next id, as AUTOINCREMENT would. The queue is flushed first when it is full.
+// nextPetID returns the id that AUTOINCREMENT would assign to the next pet. If the queue is full, nextPetID
+// flushes it first.
 func (w *memberWriter) nextPetID() (int64, error) {
 	g := w.group
 	if g.current.isFull() {
@@ -62,7 +65,8 @@ func (w *memberWriter) nextPetID() (int64, error) {
 		}
 	}
 	if g.lastPet == 0 {
-		last, _, err := w.lookup("SELECT seq FROM sqlite_sequence WHERE name = 'pets'") // no row before the first pet
+		// The table sqlite_sequence has no row for pets before the first pet is inserted.
+		last, _, err := w.lookup("SELECT seq FROM sqlite_sequence WHERE name = 'pets'")
 		if err != nil {
 			return 0, err
 		}
@@ -106,8 +110,8 @@ func (w *memberWriter) ensureCategories(ids []int64) (created []int64, err error
 	return created, nil
 }
 
-// requireCategory does at once what the deferred foreign key would do with the commit, when it would fail the
-// whole group.
+// requireCategory returns an error immediately if the category does not exist. The deferred foreign key would
+// detect the missing category only on commit, and then the whole group would fail.
 func (w *memberWriter) requireCategory(id int64) error {
 	found, err := w.hasCategory(id)
 	if err == nil && !found {
@@ -116,7 +120,8 @@ func (w *memberWriter) requireCategory(id int64) error {
 	return err
 }
 
-// deleteCategory checks for pets itself, for the same reason as requireCategory.
+// deleteCategory itself checks whether the category has pets. The deferred foreign key would detect them only
+// on commit, and then the whole group would fail.
 func (w *memberWriter) deleteCategory(id int64) error {
 	used, err := w.tx.CategoryInUse(id)
 	if err != nil {
@@ -143,7 +148,7 @@ func (w *memberWriter) hasCategory(id int64) (bool, error) {
 	return found, nil
 }
 
-// lookup reads a number from a table whose rows are never queued, so that nothing has to be flushed.
+// lookup reads a number from a table without flushing the queue. Rows for that table must never be queued.
 func (w *memberWriter) lookup(query string, args ...any) (n int64, found bool, err error) {
 	rows, err := w.group.writer.conn.query(context.Background(), query, args)
 	if err != nil {

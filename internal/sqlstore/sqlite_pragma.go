@@ -9,10 +9,11 @@ import (
 	"zombiezen.com/go/sqlite/sqlitex"
 )
 
-// pragma is a setting of a connection, with its value as SQLite reports it.
+// pragma is a setting for a connection. Its value must be spelled as SQLite reports it.
 type pragma struct{ name, value string }
 
-// set applies a pragma and reads it back: SQLite ignores what it does not know or cannot do.
+// set applies a pragma and reads it back, because SQLite silently ignores unknown pragmas and values that it
+// cannot apply.
 func (c *sqliteConn) set(p pragma) error {
 	got := ""
 	keep := &sqlitex.ExecOptions{ResultFunc: func(s *sqlite.Stmt) error { got = s.ColumnText(0); return nil }}
@@ -27,9 +28,9 @@ func (c *sqliteConn) set(p pragma) error {
 	return nil
 }
 
-// lockTimeout is how long a connection waits for a lock of another process. SQLite's locks are not fair: a
-// command beside a busy service may have to wait for long, while the service must not keep its clients
-// waiting.
+// lockTimeout returns how long a connection waits for a lock held by another process. SQLite's locks are not
+// fair, so a command may have to wait a long time while a busy service is running. The service, however, must
+// not keep its clients waiting.
 func lockTimeout(o Options) time.Duration {
 	if o.Exclusive {
 		return 5 * time.Second
@@ -37,11 +38,11 @@ func lockTimeout(o Options) time.Duration {
 	return time.Minute
 }
 
-// storeConn returns a connection to a store.
+// storeConn returns a connection to the store's file, with the pragmas that every such connection needs.
 func storeConn(path string, o Options, more ...pragma) *sqliteConn {
 	pragmas := []pragma{
 		{"journal_mode", "wal"},
-		{"synchronous", "2"}, // FULL: a commit survives a power cut
+		{"synchronous", "2"}, // FULL, so that a commit survives a power failure
 		{"foreign_keys", "1"},
 	}
 	return newSQLiteConn(fileURI(path), lockTimeout(o), append(pragmas, more...)...)

@@ -9,11 +9,11 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// sqliteRows are the rows of a query.
+// sqliteRows implements Rows for a SQLite query.
 type sqliteRows struct {
 	ctx  context.Context
 	stmt *statement
-	stop func() // of the interrupt
+	stop func() // detaches the query from ctx, which then cannot interrupt it any more
 	err  error
 }
 
@@ -29,13 +29,13 @@ func (r *sqliteRows) Next() (row bool) {
 func (r *sqliteRows) Err() error { return r.err }
 
 func (r *sqliteRows) Close() error {
-	r.stmt.Reset() // it returns the error of the last step again
+	r.stmt.Reset() // any error was already returned by Step
 	r.stop()
 	return nil
 }
 
-// Scan reads the columns of the current row. It supports the types that the store's columns are read into,
-// and no others.
+// Scan reads the columns of the current row. It supports only the Go types that the store uses for its
+// columns.
 func (r *sqliteRows) Scan(columns ...any) error {
 	if n := r.stmt.ColumnCount(); len(columns) != n {
 		return fmt.Errorf("%d of %d columns are read", len(columns), n)
@@ -53,7 +53,7 @@ func (r *sqliteRows) assign(to any, column int) error {
 	case *any:
 		*to = r.value(column)
 		return nil
-	case sql.Scanner: // a nullable column
+	case sql.Scanner: // used for nullable columns
 		return to.Scan(r.value(column))
 	}
 	into := reflect.ValueOf(to).Elem()
@@ -70,7 +70,7 @@ func (r *sqliteRows) assign(to any, column int) error {
 	return nil
 }
 
-// value returns the value of a column, whatever its type.
+// value returns the value in a column as an int64, float64, string or []byte, or nil for NULL.
 func (r *sqliteRows) value(column int) any {
 	switch r.stmt.ColumnType(column) {
 	case sqlite.TypeInteger:

@@ -10,18 +10,19 @@ import (
 	"zombiezen.com/go/sqlite"
 )
 
-// maxStatements bounds the prepared statements of a connection: the texts of list queries vary with their
-// filters, and the library's own cache has no bound.
+// maxStatements is the maximum number of prepared statements that a connection caches. The library's own
+// cache has no limit, and the texts of list queries vary with their filters.
 const maxStatements = 200
 
-// statement is a prepared statement. To SQLite, $2 is a name, and its index is where that name first appears
-// in the text: params[1] is the index of $2.
+// statement is a prepared statement. SQLite treats $2 as a name and assigns indexes to parameters in the
+// order in which their names first appear. params maps numbers to these indexes. For example, params[1] is
+// the index of $2.
 type statement struct {
 	*sqlite.Stmt
 	params []int
 }
 
-// prepare returns the statement of a query, which it keeps for the next time.
+// prepare returns the prepared statement for a query and caches the statement for later calls.
 func (c *sqliteConn) prepare(query string) (*statement, error) {
 	if prepared, ok := c.statements[query]; ok {
 		return prepared, nil
@@ -52,7 +53,7 @@ func (c *sqliteConn) prepare(query string) (*statement, error) {
 	return prepared, nil
 }
 
-// bound returns a statement with its values.
+// bound returns the prepared statement for a query, with args bound to its parameters.
 func (c *sqliteConn) bound(ctx context.Context, query string, args []any) (*statement, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -72,7 +73,8 @@ func (c *sqliteConn) bound(ctx context.Context, query string, args []any) (*stat
 	return prepared, nil
 }
 
-// bind sets a parameter. Step returns what SQLite says about the value.
+// bind sets the parameter at an index to a value. If SQLite rejects the value, the next call of Step returns
+// the error.
 func (s *statement) bind(index int, value any) error {
 	switch value := value.(type) {
 	case int64:
@@ -83,7 +85,7 @@ func (s *statement) bind(index int, value any) error {
 		s.BindBytes(index, value)
 	case nil:
 		s.BindNull(index)
-	case bool, float64, time.Time: // DefaultParameterConverter returns these as they are
+	case bool, float64, time.Time: // DefaultParameterConverter would return these values unchanged
 		return fmt.Errorf("no column stores a %T", value)
 	default:
 		plain, err := driver.DefaultParameterConverter.ConvertValue(value)
@@ -95,7 +97,7 @@ func (s *statement) bind(index int, value any) error {
 	return nil
 }
 
-// run executes the statement to completion and discards its rows.
+// run executes the statement to completion and discards all rows.
 func (s *statement) run() error {
 	defer s.Reset()
 	for {

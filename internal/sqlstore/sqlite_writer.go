@@ -10,34 +10,34 @@ import (
 	"animalstore/internal/shop"
 )
 
-// writer runs all writes of a store, one after the other, on the store's one writing connection.
+// writer runs all writes to a store one after another, on the store's only writing connection.
 //
-// It uses group commit: writes that wait together share one transaction and one fsync. A write returns only
-// after the commit, even when it failed: its error may depend on rows of members before it, which are not
-// durable until then.
+// It uses group commit, which means that writes that are waiting at the same time share one transaction and
+// one fsync. Even a failed write returns only after the commit. Its error may depend on rows written by
+// earlier members, and these rows are not durable before the commit.
 type writer struct {
 	conn          *sqliteConn
 	file          *openedFile
 	dialect       *dialect
 	metrics       *metrics
-	afterWrite    func(changes effects, committed bool) // called once for each group, before its members return
+	afterWrite    func(changes effects, committed bool) // called for each group before its members return
 	insertPets    *inserter[shop.Pet]
 	insertEvents  *inserter[queuedEvent]
-	recentWriters int // how many writes were running or waiting at once lately
+	recentWriters int // the number of writes that were recently running or waiting at the same time
 	queue         chan *member
-	stopped       chan struct{} // closed when the last accepted write has returned
+	stopped       chan struct{} // closed when all accepted writes have returned
 
-	mu     sync.RWMutex // read-locked while a member is queued, so that stop does not close the queue meanwhile
+	mu     sync.RWMutex // read-locked while a member is being queued, so that stop cannot close the queue
 	closed bool
 }
 
-// member is one write of a group.
+// member is one of the writes in a group.
 type member struct {
 	ctx   context.Context
 	fn    func(shop.WriteTx) error
 	err   error
 	panic any
-	done  chan struct{} // closed when err and panic are final
+	done  chan struct{} // closed when err and panic have their final values
 }
 
 func startWriter(c *sqliteConn, f *openedFile, d *dialect, m *metrics, afterWrite func(changes effects, committed bool)) *writer {
@@ -49,7 +49,7 @@ func startWriter(c *sqliteConn, f *openedFile, d *dialect, m *metrics, afterWrit
 	return w
 }
 
-// write queues a closure for the writer, and returns when its group is committed or has failed.
+// write queues fn for the writer and returns when its group has been committed or has failed.
 func (w *writer) write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	m := &member{ctx: ctx, fn: fn, done: make(chan struct{})}
 	if err := w.accept(m); err != nil {
@@ -57,7 +57,7 @@ func (w *writer) write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	}
 	<-m.done
 	if m.panic != nil {
-		panic(m.panic) // in the goroutine of the caller, which can recover it
+		panic(m.panic) // panic in the caller's goroutine, where the panic can be recovered
 	}
 	return m.err
 }
@@ -76,7 +76,7 @@ func (w *writer) accept(m *member) error {
 	}
 }
 
-// stop lets the writer finish what is queued, and refuses later writes.
+// stop refuses new writes and waits until all queued writes have finished.
 func (w *writer) stop() {
 	w.mu.Lock()
 	if !w.closed {
@@ -93,21 +93,25 @@ func (w *writer) loop() {
 	for first := range w.queue {
 		again := w.commit([]*member{first}, true)
 		for len(again) > 0 {
-			again = w.commit(again, false) // it ends: each time at least one member fewer is left
+			// This loop ends, because every call of commit finishes at least one member.
+			again = w.commit(again, false)
 		}
 	}
 }
 
-// commit runs members in one transaction and commits it. While the group is open, it takes in writes that
-// arrive meanwhile.
+// commit runs members in one transaction and commits the transaction. If open is set, writes that arrive in
+// the meantime join the group.
 //
-// When a member's error ends the whole transaction, as a full disk does, commit finishes that member and
-// returns the others, which must run again. That group is not open: on a full disk every newcomer could end
-// the transaction once more, and the members that run again would wait for ever.
+// If an error in one member ends the whole transaction, as a full disk does, commit finishes this member and
+// returns the others, which must run again. They run again in a group that is not open. Otherwise, on a full
+// disk, every new write could end the transaction once more, and the members that run again would wait
+// forever.
 func (w *writer) commit(members []*member, open bool) (again []*member) {
 	g := &group{writer: w, categories: map[int64]bool{}}
 	if g.begin() != nil {
-		for range len(w.queue) { // it may have waited long for a lock: the queued writes fail too, and do not wait as long again
+		// This write may already have waited a long time for the lock. The queued writes fail with it, so
+		// that they do not have to wait just as long.
+		for range len(w.queue) {
 			members = w.join(members)
 		}
 		finish(members, g.err)
@@ -121,7 +125,9 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 		}
 		if open && i == len(members)-1 && len(members) < maxGroup {
 			if len(w.queue) == 0 && len(members) <= w.recentWriters/2 {
-				runtime.Gosched() // let goroutines that are about to write join this commit instead of waiting for it
+				// Let goroutines that are about to write join this group, so that they do not have to wait
+				// for the next one.
+				runtime.Gosched()
 			}
 			members = w.join(members)
 		}
@@ -132,12 +138,12 @@ func (w *writer) commit(members []*member, open bool) (again []*member) {
 	w.afterWrite(g.changes, err == nil)
 	finish(members, err)
 	if err == nil {
-		w.checkpoint() // after the members have returned
+		w.checkpoint() // the members do not wait for this, because they have already returned
 	}
 	return nil
 }
 
-// join adds the next queued write, if there is one.
+// join adds the next queued write to the group, if there is one.
 func (w *writer) join(group []*member) []*member {
 	select {
 	case m, ok := <-w.queue:
@@ -149,7 +155,8 @@ func (w *writer) join(group []*member) []*member {
 	return group
 }
 
-// call runs the closure, and keeps a panic for the member's own caller.
+// call runs the member's function. If the function panics, call saves the panic, and write raises it in the
+// caller's goroutine.
 func (m *member) call(tx *tx) error {
 	defer func() {
 		if p := recover(); p != nil {
@@ -159,7 +166,8 @@ func (m *member) call(tx *tx) error {
 	return m.fn(tx)
 }
 
-// finish lets members return. A non-nil err replaces their own results.
+// finish lets the calls of write for these members return. If err is not nil, it replaces the members' own
+// errors.
 func finish(group []*member, err error) {
 	for _, m := range group {
 		if err != nil {

@@ -16,14 +16,14 @@ import (
 	"animalstore/internal/shop"
 )
 
-// together runs writes in one group, and returns their errors. A first write blocks the writer until all
-// others are queued.
+// together runs several writes in one group and returns their errors. To do so, it first starts a write that
+// blocks the writer until all other writes are queued.
 func together(t *testing.T, store *Store, writes ...func(shop.WriteTx) error) []error {
 	t.Helper()
 	started, release := make(chan struct{}), make(chan struct{})
 	errs := make([]error, len(writes))
 	var wg sync.WaitGroup
-	var once sync.Once // a member may run again
+	var once sync.Once // a member may run more than once
 	wg.Go(func() {
 		store.Write(t.Context(), func(shop.WriteTx) error {
 			once.Do(func() {
@@ -36,7 +36,7 @@ func together(t *testing.T, store *Store, writes ...func(shop.WriteTx) error) []
 	<-started
 	for i, fn := range writes {
 		wg.Go(func() { errs[i] = store.Write(t.Context(), fn) })
-		for len(sqliteOf(store).writer.queue) <= i { // queue them in order
+		for len(sqliteOf(store).writer.queue) <= i { // queue the writes in order
 			runtime.Gosched()
 		}
 	}
@@ -76,7 +76,7 @@ func TestWaitingWritesShareOneCommit(t *testing.T) {
 	store := openNew(t)
 	var committed string
 	errs := together(t, store, adding("A"), func(shop.WriteTx) error {
-		committed = names(t, store) // a reader sees what is committed
+		committed = names(t, store) // a reader sees only committed data
 		return nil
 	})
 	if err := errors.Join(errs...); err != nil {
@@ -97,7 +97,7 @@ func TestFailedMemberUndoesOnlyItself(t *testing.T) {
 	errs := together(t, store, adding("A"),
 		func(tx shop.WriteTx) error { return errors.Join(adding("B")(tx), onPurpose) },
 		adding("C"),
-		func(tx shop.WriteTx) error { // breaks a constraint
+		func(tx shop.WriteTx) error { // violates a constraint
 			_, err := tx.InsertPets(shop.NewPet{Name: "D", CategoryID: 404})
 			return err
 		},
@@ -115,7 +115,7 @@ func TestFailedMemberUndoesOnlyItself(t *testing.T) {
 	}
 }
 
-// A full database fails the large member, and none of its neighbours.
+// If the database becomes full, the large member fails, but the other members of its group do not.
 func TestFullDatabaseFailsOnlyTheLargeMember(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -140,8 +140,8 @@ func TestFullDatabaseFailsOnlyTheLargeMember(t *testing.T) {
 	}
 }
 
-// An interrupted statement makes SQLite roll back the whole transaction. The neighbours of that member must
-// be committed nevertheless.
+// If a statement is interrupted, SQLite rolls back the whole transaction. The other members of the group must
+// still be committed.
 func TestInterruptedMemberDoesNotLoseItsNeighbours(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -160,7 +160,8 @@ func TestInterruptedMemberDoesNotLoseItsNeighbours(t *testing.T) {
 	}
 }
 
-// A failed read can end the transaction too, before the member has a savepoint.
+// A failed read can end the transaction before the member has a savepoint. The other members are still
+// committed.
 func TestFailedReadDoesNotLoseTheGroup(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -175,8 +176,8 @@ func TestFailedReadDoesNotLoseTheGroup(t *testing.T) {
 	}
 }
 
-// On a full disk every write ends the transaction, and its client tries again. That must not starve the
-// members that run again.
+// On a full disk, every write ends the transaction, and its client tries again. These attempts must not
+// starve the members that have to run again.
 func TestMembersThatRunAgainAreNotStarved(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -219,7 +220,7 @@ func TestMembersThatRunAgainAreNotStarved(t *testing.T) {
 	}
 }
 
-// A failed commit fails every member: nothing was written.
+// If the commit fails, every member fails, because nothing was written.
 func TestFailedCommitFailsEveryMember(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -240,7 +241,7 @@ func TestFailedCommitFailsEveryMember(t *testing.T) {
 	}
 }
 
-// Writes are refused while another process holds the write lock for too long.
+// Writes are refused if another process holds the write lock for too long.
 func TestLockedDatabaseRefusesWritesUntilReleased(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -267,7 +268,8 @@ func TestLockedDatabaseRefusesWritesUntilReleased(t *testing.T) {
 	}
 }
 
-// wantOutcomes checks which writes succeeded, and that the others were unavailable.
+// wantOutcomes checks the outcome of each write. The write must have succeeded if done is true for it, and
+// failed with an unavailable error otherwise.
 func wantOutcomes(t *testing.T, errs []error, done ...bool) {
 	t.Helper()
 	for i, err := range errs {
@@ -277,10 +279,11 @@ func wantOutcomes(t *testing.T, errs []error, done ...bool) {
 	}
 }
 
-// setPragma changes a setting of the writer's connection.
+// setPragma changes a pragma on the writer's connection.
 func setPragma(t *testing.T, store *Store, setting string) {
 	t.Helper()
-	err := sqliteOf(store).write(t.Context(), func(w shop.WriteTx) error { // not beside the writer, which may be checkpointing
+	// The pragma is set by a write, because the writer might be running a checkpoint on its connection.
+	err := sqliteOf(store).write(t.Context(), func(w shop.WriteTx) error {
 		return w.(*tx).runner.exec(t.Context(), "PRAGMA "+setting, nil)
 	})
 	if err != nil {
@@ -288,13 +291,13 @@ func setPragma(t *testing.T, store *Store, setting string) {
 	}
 }
 
-// The WAL grows until the writer checkpoints it, and is then written from its start again. A reader of an
-// older snapshot delays that and keeps its snapshot.
+// The WAL grows until the writer runs a checkpoint. Then the WAL is overwritten from its start. A reader with
+// an older snapshot delays the checkpoint and keeps its snapshot.
 func TestWriterCheckpointsLongWAL(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	store := open(t, path, Options{Exclusive: true})
-	large, n := strings.Repeat("x", 40_000), 0 // some ten pages
+	large, n := strings.Repeat("x", 40_000), 0 // about ten pages
 	write := func(commits int) {
 		t.Helper()
 		for range commits {
@@ -303,7 +306,7 @@ func TestWriterCheckpointsLongWAL(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		// The last checkpoint may still run: a write waits for it.
+		// The last checkpoint may still be running. This write waits for it to finish.
 		if err := store.Write(t.Context(), func(shop.WriteTx) error { return nil }); err != nil {
 			t.Fatal(err)
 		}

@@ -1,8 +1,9 @@
-// Package sqlstore implements shop.Store in SQL: in a SQLite file, or on a PostgreSQL server that several
-// nodes share. Queries are written once for both engines; dialect.go has the differences.
+// Package sqlstore implements shop.Store with an SQL database. The database is either a SQLite file or a
+// PostgreSQL server that several nodes share. Queries are written once for both engines, and dialect.go
+// contains the differences.
 //
-// Only storeadmin contains SQL besides it, for tools that work on a whole store. They use a Conn, and the
-// descriptions of rows in table.go.
+// The only other package that contains SQL is storeadmin, which has tools that work on a whole store. These
+// tools use Conn and the tables that are described in table.go.
 package sqlstore
 
 import (
@@ -18,30 +19,30 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Store is a shop.Store on one of the engines.
+// Store implements shop.Store with one of the two engines.
 type Store struct {
 	engine         engine
 	metrics        *metrics
 	wakeups        chan struct{}
-	failing        atomic.Bool // the last write failed because of the database
+	failing        atomic.Bool // whether the last write failed because of the database
 	catalogChanges atomic.Int64
 	orderChanges   atomic.Int64
-	clock          func() time.Time // by which holds expire; nil: other processes may change the catalogue
+	clock          func() time.Time // the clock for holds; nil if other processes may change the catalogue
 	listen         sync.Once
-	closed         context.Context // canceled by Close
+	closed         context.Context // cancelled by Close
 	close          context.CancelFunc
 }
 
-// engine runs closures over transactions of its database. It calls Store.afterWrite for each write before the
-// write returns.
+// engine runs functions in database transactions. It calls Store.afterWrite for every write, before the write
+// returns.
 type engine interface {
 	read(ctx context.Context, fn func(*tx) error) error
 	write(ctx context.Context, fn func(shop.WriteTx) error) error
-	// publish gives committed events their positions in the feed.
+	// publish gives committed events their positions in the feed, which makes the events readable.
 	publish(ctx context.Context) error
-	// listen calls heard after another node may have written, until the context ends.
+	// listen calls heard whenever another node may have written something, until the context ends.
 	listen(ctx context.Context, heard func())
-	// ready returns an error while the database cannot be read, or would refuse a write.
+	// ready returns an error if the database cannot be read or would refuse a write.
 	ready(ctx context.Context) error
 	collectors() []prometheus.Collector
 	close() error
@@ -49,27 +50,30 @@ type engine interface {
 
 var errClosed = errors.New("the store is closed")
 
-// Options configure Open.
+// Options contains the settings for Open.
 type Options struct {
-	// Exclusive locks a file against other processes that open it with Exclusive. Processes without it, such
-	// as commands beside a service, may still read and write. A server is always shared.
+	// Exclusive locks a SQLite file against other processes that open the file with Exclusive. Processes that
+	// open it without Exclusive, such as commands that run alongside a service, may still read and write. A
+	// PostgreSQL server is always shared.
 	Exclusive bool
-	// Existing makes Open fail where there is no store yet, instead of creating one.
+	// Existing makes Open fail if there is no store yet. By default, Open creates one.
 	Existing bool
-	// Now is the clock by which holds expire. By default it is the system's for a file, and the server's for
-	// a server.
+	// Now is the clock by which holds expire. The default is the system clock for a SQLite file and the
+	// server's clock for a PostgreSQL server.
 	Now func() time.Time
-	// RetryBudget bounds how long a read or write on a server is retried; 0 means five seconds.
+	// RetryBudget is the maximum time for which a read or write on a PostgreSQL server is retried. If it is
+	// 0, the maximum is five seconds.
 	RetryBudget time.Duration
 }
 
-// IsURL reports whether a database is the URL of a PostgreSQL server and not the path of a file.
+// IsURL reports whether database is the URL of a PostgreSQL server. Otherwise it is the path of a SQLite
+// file.
 func IsURL(database string) bool {
 	return strings.HasPrefix(database, "postgres://") || strings.HasPrefix(database, "postgresql://")
 }
 
-// Open opens the store in a file or on the server at a URL, and brings its schema up to date. It creates a
-// missing file.
+// Open opens a store and brings its schema up to date. database is the path of a SQLite file or the URL of a
+// PostgreSQL server. A missing file is created, unless Options.Existing is set.
 func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	s := &Store{wakeups: make(chan struct{}, 1), metrics: newMetrics()}
 	var err error
@@ -91,20 +95,20 @@ func Open(ctx context.Context, database string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// Close finishes the accepted writes and closes the store. Later reads and writes fail.
+// Close waits until all accepted writes have finished and closes the store. Later reads and writes fail.
 func (s *Store) Close() error {
 	s.close()
 	return s.engine.close()
 }
 
-// Read runs fn over one snapshot of the database.
+// Read runs fn on a consistent snapshot of the database.
 func (s *Store) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
 	err := s.engine.read(ctx, func(tx *tx) error { return fn(tx) })
 	s.metrics.countError(ctx, err)
 	return err
 }
 
-// Write runs fn in a serializable transaction. Its changes are durable when Write returns nil.
+// Write runs fn in a serializable transaction. If Write returns nil, all changes are durable.
 func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	s.metrics.writes.Inc()
 	defer s.metrics.writes.Dec()
@@ -116,8 +120,9 @@ func (s *Store) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
 	return err
 }
 
-// afterWrite bumps the versions of what a transaction changed, also after an error: the commit may have
-// happened all the same. It wakes the event feed after a success.
+// afterWrite increments the versions of the data that a transaction changed. It does this even after an
+// error, because the transaction may have been committed anyway. After a successful commit, it also wakes the
+// event feed.
 func (s *Store) afterWrite(changes effects, committed bool) {
 	if changes.orders {
 		s.orderChanges.Add(1)
@@ -130,9 +135,9 @@ func (s *Store) afterWrite(changes effects, committed bool) {
 	}
 }
 
-// CatalogVersion identifies the state of the catalogue. A write bumps it before it returns, so equal versions
-// have equal contents until the next hold expires. Its time is the wall clock, by which holds expire, also
-// after the clock was set.
+// CatalogVersion identifies the current state of the catalogue. A write changes the version before it
+// returns, so equal versions mean equal contents until the next hold expires. Holds expire by the wall clock,
+// even after it has been adjusted. Therefore the time in the version has no monotonic clock reading.
 func (s *Store) CatalogVersion() (shop.CatalogVersion, bool) {
 	if s.clock == nil {
 		return shop.CatalogVersion{}, false
@@ -140,11 +145,11 @@ func (s *Store) CatalogVersion() (shop.CatalogVersion, bool) {
 	return shop.CatalogVersion{Changes: s.catalogChanges.Load(), Orders: s.orderChanges.Load(), Time: s.clock().Round(0)}, true
 }
 
-// Publish makes the events of all committed writes readable.
+// Publish makes the events from all committed writes readable.
 func (s *Store) Publish(ctx context.Context) error { return s.engine.publish(ctx) }
 
-// Wakeups receives a value soon after a write. The first call makes the store listen for writes of other
-// nodes.
+// Wakeups returns a channel that receives a value soon after a write. The first call makes the store listen
+// for writes by other nodes.
 func (s *Store) Wakeups() <-chan struct{} {
 	s.listen.Do(func() { go s.engine.listen(s.closed, s.wake) })
 	return s.wakeups
@@ -153,6 +158,6 @@ func (s *Store) Wakeups() <-chan struct{} {
 func (s *Store) wake() {
 	select {
 	case s.wakeups <- struct{}{}:
-	default: // a wake-up is pending already
+	default: // a wake-up is already pending
 	}
 }

@@ -21,8 +21,8 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// ample is the retry budget of operations that must succeed: a busy machine needs longer than a client would
-// wait.
+// ample is the retry budget for operations that must succeed. It is longer than a client would wait, because
+// a busy machine may need more time.
 const ample = time.Minute
 
 func open(t *testing.T, path string, o Options) *Store {
@@ -50,7 +50,7 @@ func TestSQLite(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) shop.Store { return openNew(t) })
 }
 
-// addPets adds n pets, a third of each status, in four categories.
+// addPets adds n pets in four categories. Each status is used for a third of the pets.
 func addPets(t *testing.T, store *Store, n int) {
 	t.Helper()
 	err := store.Write(t.Context(), func(tx shop.WriteTx) error {
@@ -70,7 +70,7 @@ func addPets(t *testing.T, store *Store, n int) {
 	}
 }
 
-// A path may contain any character, including those with a meaning in a URI.
+// A path may contain any character, even one with a special meaning in a URI.
 func TestAnyPathIsOpened(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a b.db", "what?.db", "50%.db", "%41.db", "#1.db", "ž🐈.db", "a&b=c.db", "'quoted'.db"} {
@@ -167,7 +167,7 @@ func execFile(t *testing.T, path, statement string) {
 	}
 }
 
-// Any number of processes may create the same store at once.
+// Any number of processes may create the same store at the same time.
 func TestProcessesOpenANewFileAtOnce(t *testing.T) {
 	t.Parallel()
 	for range 3 {
@@ -189,14 +189,14 @@ func TestProcessesOpenANewFileAtOnce(t *testing.T) {
 	}
 }
 
-// Versions before 3.51.3 have a bug in WAL mode that can corrupt a database.
+// SQLite versions before 3.51.3 have a bug in WAL mode that can corrupt a database.
 func TestSQLiteIsNewEnoughForWAL(t *testing.T) {
 	if sqlite.VersionNumber < 3_051_003 {
 		t.Errorf("the linked SQLite is %d", sqlite.VersionNumber)
 	}
 }
 
-// A read that is cancelled during a query leaves a connection that the next read can use.
+// After a read is cancelled during a query, the next read can use the same connection.
 func TestCancelledReadLeavesACleanConnection(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
@@ -205,7 +205,7 @@ func TestCancelledReadLeavesACleanConnection(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
 			for range i * 10 {
-				_ = strings.Repeat("x", 1000) // a little later each time
+				_ = strings.Repeat("x", 1000) // delays the cancellation a little more in each round
 			}
 			cancel()
 		}()
@@ -244,7 +244,7 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 	}
 }
 
-// A service does not start on a read-only database.
+// A service does not start if the database is read-only.
 func TestReadOnlyDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -256,7 +256,8 @@ func TestReadOnlyDatabaseIsRefused(t *testing.T) {
 	}
 }
 
-// Writes to a removed file would be lost, and reads of its replacement would be wrong.
+// A store becomes unavailable if its file is removed or replaced. Writes to a removed file would be lost, and
+// reads from its replacement would be wrong.
 func TestReplacedFileIsUnavailable(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -288,6 +289,6 @@ func TestReplacedFileIsUnavailable(t *testing.T) {
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}
-	open(t, path, Options{}) // somebody makes a new one in its place
+	open(t, path, Options{}) // another process creates a new store at the same path
 	want("replaced", true)
 }

@@ -2,14 +2,14 @@ package sqlstore
 
 import "animalstore/internal/shop"
 
-// Table describes how the rows of a resource are read.
+// Table describes how to read the rows of a table as values of type T.
 type Table[T any] struct {
 	Name    string
-	Columns string // to select
+	Columns string // the columns for a SELECT statement
 	Scan    func(Scanner) (T, error)
 }
 
-// The tables of the resources.
+// The tables that contain the shop's resources.
 var (
 	Pets       = Table[shop.Pet]{"pets", petColumns, scanPet}
 	Categories = Table[shop.Category]{"categories", categoryColumns, scanCategory}

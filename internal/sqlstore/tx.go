@@ -5,29 +5,29 @@ import (
 	"time"
 )
 
-// tx is one transaction, or one member's part of a write group. It implements shop.ReadTx and shop.WriteTx;
-// the methods are in the files of their resources.
+// tx is either a whole transaction or one member's part of a write group. It implements shop.ReadTx and
+// shop.WriteTx. The methods for each resource are in the file that is named after the resource.
 type tx struct {
 	ctx     context.Context
 	runner  runner
 	dialect *dialect
 	effects
 	failed error
-	writer rowWriter // nil: directWriter
+	writer rowWriter // nil means that a directWriter is used
 }
 
-// effects are the changes of a write that invalidate cached data.
+// effects records which cached data is invalidated by a write.
 type effects struct {
-	catalog bool // the catalogue
-	orders  bool // an order has changed
+	catalog bool // whether the catalogue has changed
+	orders  bool // whether an order has changed
 }
 
 func (e *effects) add(more effects) {
 	e.catalog, e.orders = e.catalog || more.catalog, e.orders || more.orders
 }
 
-// run runs a closure over the transaction. It returns the error of a failed statement even if the closure
-// ignored it: PostgreSQL has aborted the transaction then, and SQLite may have ended it.
+// run calls fn. If a statement in fn has failed, run returns the error from that statement even if fn ignored
+// it. After such an error, PostgreSQL has aborted the transaction, and SQLite may have ended it.
 func (t *tx) run(fn func() error) error {
 	err := fn()
 	if t.failed != nil {
@@ -36,7 +36,8 @@ func (t *tx) run(fn func() error) error {
 	return err
 }
 
-// fail records the first error of the transaction, and returns it.
+// fail records err if it is the first error in the transaction. It returns the first error, converted to a
+// shop error.
 func (t *tx) fail(err error) error {
 	if t.failed == nil {
 		t.failed = t.dialect.convertError(err)
@@ -57,12 +58,13 @@ func (t *tx) exec(query string, args ...any) error {
 	return nil
 }
 
-// all returns the rows of a query, each converted by scan.
+// all returns every row in the result of a query, converted by scan.
 func all[T any](t *tx, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
 	return allUpTo(t, 0, scan, query, args...)
 }
 
-// allUpTo is all where it is known how many there are at most; 0: it is not.
+// allUpTo is like all but allocates space for the given maximum number of rows. A capacity of 0 means that
+// the number is not known.
 func allUpTo[T any](t *tx, capacity int, scan func(Scanner) (T, error), query string, args ...any) ([]T, error) {
 	if t.failed != nil {
 		return nil, t.failed
@@ -89,7 +91,7 @@ func allUpTo[T any](t *tx, capacity int, scan func(Scanner) (T, error), query st
 	return values, nil
 }
 
-// one returns the first row of a query, and whether there is one.
+// one returns the first row in the result of a query, converted by scan, and whether there is such a row.
 func one[T any](t *tx, scan func(Scanner) (T, error), query string, args ...any) (T, bool, error) {
 	values, err := all(t, scan, query, args...)
 	if err != nil || len(values) == 0 {
@@ -98,13 +100,13 @@ func one[T any](t *tx, scan func(Scanner) (T, error), query string, args ...any)
 	return values[0], true, nil
 }
 
-// scanValue scans a row of one column.
+// scanValue scans a row that has a single column.
 func scanValue[T any](scan Scanner) (value T, err error) {
 	err = scan(&value)
 	return value, err
 }
 
-// nullable stores the zero value as NULL.
+// nullable returns nil, which is stored as NULL, if value is the zero value. Otherwise it returns value.
 func nullable[T comparable](value T) any {
 	if value == *new(T) {
 		return nil
@@ -112,7 +114,8 @@ func nullable[T comparable](value T) any {
 	return value
 }
 
-// micros converts a time to its column: microseconds since 1970, and 0 for the zero time.
+// micros converts a time to microseconds since 1970, which is how times are stored. It returns 0 for the zero
+// time.
 func micros(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -85,7 +85,7 @@ func (t *tx) ExpireWebhookSecrets(id int64, now, until time.Time) error {
 		micros(until), id)
 }
 
-// words stores a list of words as one text.
+// words joins a list of words with spaces, because lists are stored as a single text.
 func words[T ~string](list []T) string {
 	texts := make([]string, len(list))
 	for i, word := range list {
@@ -94,7 +94,7 @@ func words[T ~string](list []T) string {
 	return strings.Join(texts, " ")
 }
 
-// flag stores a bool as 0 or 1.
+// flag converts a bool to 0 or 1, because booleans are stored as integers.
 func flag(yes bool) int64 {
 	if yes {
 		return 1
