@@ -23,14 +23,14 @@ var clockCases = []testCase{
 				return err
 			}
 			for _, d := range []shop.Delivery{
-				{NextAttemptAt: now.Add(far)}, // becomes due
+				{NextAttemptAt: now.Add(far)}, // this delivery becomes due
 				{NextAttemptAt: now.Add(near)},
 				{NextAttemptAt: now.Add(far), Attempts: attempted},
 				{NextAttemptAt: now.Add(10*time.Hour + near), Attempts: attempted},
-				{NextAttemptAt: now.Add(10*time.Hour + far), Attempts: attempted},        // becomes due
-				{NextAttemptAt: now, ClaimedUntil: now.Add(5*time.Minute + far)},         // becomes due
-				{NextAttemptAt: now, ClaimedUntil: now.Add(5*time.Minute + near)},        // stays claimed
-				{NextAttemptAt: time.Time{}, ClaimedUntil: now.Add(5*time.Minute + far)}, // stays parked
+				{NextAttemptAt: now.Add(10*time.Hour + far), Attempts: attempted},        // this delivery becomes due
+				{NextAttemptAt: now, ClaimedUntil: now.Add(5*time.Minute + far)},         // this delivery becomes due
+				{NextAttemptAt: now, ClaimedUntil: now.Add(5*time.Minute + near)},        // this delivery stays claimed
+				{NextAttemptAt: time.Time{}, ClaimedUntil: now.Add(5*time.Minute + far)}, // without a next attempt, this delivery never becomes due
 			} {
 				d.WebhookID, d.MessageID, d.EventType, d.Status, d.CreatedAt, d.Body = hook.ID, "m", shop.PetCreated, shop.DeliveryPending, now, []byte("{}")
 				if _, err := tx.InsertDelivery(d); err != nil {
