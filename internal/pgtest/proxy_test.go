@@ -102,7 +102,8 @@ func TestCutBeforeLosesTheCommit(t *testing.T) {
 	t.Parallel()
 	p, conn, direct := throughProxy(t)
 	commit(t, conn, p.CutBefore(IsCommit))
-	execute(t, direct, "BEGIN; LOCK TABLE pet; COMMIT") // waits until the other transaction has been rolled back
+	// The LOCK waits until the other transaction has been rolled back.
+	execute(t, direct, "BEGIN; LOCK TABLE pet; COMMIT")
 	if n := queryInt(t, direct, "SELECT count(*) FROM pet"); n != 0 {
 		t.Errorf("%d rows, want none", n)
 	}

@@ -95,7 +95,8 @@ func (s *Server) Kill(t testing.TB) {
 	// A killed server leaves behind a few bytes of shared memory and the file that identifies this memory.
 	if len(pid) > 6 {
 		if _, id, found := strings.Cut(strings.TrimSpace(pid[6]), " "); found {
-			_ = s.workspace.runCommand("", "ipcrm", "-m", strings.TrimSpace(id)) // a failure here breaks no test
+			// A failure here breaks no test.
+			_ = s.workspace.runCommand("", "ipcrm", "-m", strings.TrimSpace(id))
 		}
 	}
 	if err := os.Remove(s.pidPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -165,7 +166,8 @@ func (s *Server) start() error {
 		"shared_buffers=32MB",
 		"fsync=off",
 		"full_page_writes=off",
-		"dynamic_shared_memory_type=mmap", // puts shared memory into the data directory, so that it is removed, too
+		// This puts shared memory into the data directory, so that both are removed together.
+		"dynamic_shared_memory_type=mmap",
 		"log_line_prefix=%m [%p] %d ",
 	}, s.settings...) {
 		program = append(program, "-c", setting)

@@ -223,10 +223,12 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 				database := engine(t)
 				fillShop(t, database)
 				if sqlstore.IsURL(database) {
-					with(t, database, func(shop.WriteTx) error { return nil }) // opening the store publishes all events
+					// Opening the store with this helper publishes all events.
+					with(t, database, func(shop.WriteTx) error { return nil })
 					execOn(t, database, strings.Split(d.statements, "; ")...)
 				} else {
-					for statements := range strings.SplitSeq(d.statements, "|") { // each part runs on its own connection
+					// Each part runs on its own connection.
+					for statements := range strings.SplitSeq(d.statements, "|") {
 						execFile(t, database, strings.ReplaceAll(statements, `'\x0102'`, "x'0102'"))
 					}
 				}

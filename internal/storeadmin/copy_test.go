@@ -200,7 +200,8 @@ func storeContents(t *testing.T, database string) []any {
 		keep([]any{session, signedIn}, err)
 		for i, key := range append(keptKeys, "no body") {
 			kept, found, err := tx.IdempotencyRecord([]int64{int64(i%2) * math.MaxInt64, 7}[i/len(keptKeys)], key)
-			kept.Body = append([]byte{}, kept.Body...) // drivers return a missing body either as nil or as an empty slice
+			// Drivers return a missing body either as nil or as an empty slice.
+			kept.Body = append([]byte{}, kept.Body...)
 			keep([]any{kept, found}, err)
 		}
 		return errors.Join(problems...)

@@ -22,7 +22,7 @@ type engine struct {
 	read          string   // begins the transaction on the source
 	write         []string // begins the transaction on the target and locks out other copies and services
 	collation     string   // makes ORDER BY compare texts byte by byte
-	own           []string // tables that only this engine has; they are not copied and are empty in a new store
+	own           []string // tables that only this engine has; they are not copied and must be empty
 	events        string   // selects all events, including unpublished ones
 	continueAfter []string // makes a table assign only ids greater than %[2]d; a rollback undoes this
 	filled        []string // executed after the last row has been inserted

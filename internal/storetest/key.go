@@ -119,12 +119,14 @@ var keyCases = []testCase{
 		now := utcNow()
 		key := addKey(t, store, shop.Key{Name: "used", Scopes: []shop.Scope{shop.Admin}, Hint: "aaaa", CreatedAt: now}, "secret")
 		write(t, store, func(tx shop.WriteTx) error {
-			for _, at := range []time.Time{now.Add(time.Minute), now.Add(time.Hour), now} { // only the latest of these times is kept
+			// Only the latest of these times is kept.
+			for _, at := range []time.Time{now.Add(time.Minute), now.Add(time.Hour), now} {
 				if err := tx.SetKeyLastUsed(key.ID, at); err != nil {
 					return err
 				}
 			}
-			if err := tx.SetKeyLastUsed(key.ID+1, now); err != nil { // a key that does not exist must not cause an error
+			// A key that does not exist must not cause an error.
+			if err := tx.SetKeyLastUsed(key.ID+1, now); err != nil {
 				return err
 			}
 			return tx.SetHint(key, "bbbb")
