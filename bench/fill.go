@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// The numbers of animals in the stores of each size, and the number of categories in every store.
+// The numbers of animals in an empty, a small and a large store, and the number of categories.
 const (
 	none       = 0
 	small      = 100_000

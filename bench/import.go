@@ -159,7 +159,7 @@ func insertAll(ctx context.Context, dir string, animals int) (took time.Duration
 	return time.Since(began), nil
 }
 
-// importTable returns the results table for imports, which contains medians. Only SQLite has a threshold.
+// importTable returns the results table for imports. Its figures are medians. Only SQLite has a threshold.
 func importTable(results map[importKey][]importResult) string {
 	var b strings.Builder
 	b.WriteString("| Import of a million animals | Time | Animals/s | Memory afterwards | animalstore ÷ subject | Target | Met |\n")

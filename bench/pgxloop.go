@@ -56,7 +56,7 @@ func (p *postgres) startLoop(ctx context.Context, animals int) (*queryLoop, erro
 	if err != nil {
 		return nil, err
 	}
-	config.MaxConns = 32 // the same number as in a node of the service
+	config.MaxConns = 32 // as many connections as a node of the service has
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	return &queryLoop{pool: pool}, err
 }

@@ -126,7 +126,7 @@ func (a recordedResponse) items() int {
 
 // sample is the result of one measurement.
 type sample struct {
-	turn      int // samples with the same turn in the same case were measured right after each other
+	turn      int // samples with the same turn in the same case were measured one right after the other
 	perSecond float64
 	p50, p99  time.Duration
 	creates   float64 // concurrent creates per second

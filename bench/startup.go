@@ -91,7 +91,7 @@ func (b *bench) measureStarts(ctx context.Context, e engine) error {
 	return nil
 }
 
-// startTable returns the results table for starts, which contains medians. Only SQLite has thresholds.
+// startTable returns the results table for starts. Its figures are medians. Only SQLite has thresholds.
 func startTable(startups map[startupKey][]startup) string {
 	var b strings.Builder
 	b.WriteString("| Start with | First response | Memory then | Memory after a second of lists at 64 connections | Target | Met |\n")

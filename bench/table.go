@@ -107,7 +107,7 @@ func (r *results) table(scenarios []scenario) string {
 	return b.String()
 }
 
-// check returns the threshold for a ratio and whether the threshold is met. It is not met if the concurrent
+// check returns the threshold for a ratio and whether it is met. A threshold is not met if the concurrent
 // creates were slower than required.
 func (t scenario) check(subject string, connections int, ratio float64, first sample) (wanted, reached string) {
 	for _, bar := range t.thresholds {

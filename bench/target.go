@@ -99,7 +99,7 @@ type engine struct {
 	// import took.
 	insert   func(ctx context.Context, dir string, animals int) (time.Duration, error)
 	baseline string
-	// clear removes databases that were used for earlier measurements and could still cause work.
+	// clear removes databases that were used for earlier measurements and could still cause background work.
 	clear func(ctx context.Context) error
 }
 

@@ -44,8 +44,8 @@ func versionOf(ctx context.Context, program string) string {
 	return regexp.MustCompile(`\d+\.\d+(\.\d+)*`).FindString(string(output))
 }
 
-// sqliteVersion returns the version of SQLite in this program. The service has the same version because its
-// go.mod requires the same module.
+// sqliteVersion returns the version of SQLite in this program. The service has the same version because both
+// require the same version of the module.
 func sqliteVersion(ctx context.Context) (version string) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {

@@ -15,10 +15,10 @@ import (
 const stuckTimeout = 2 * time.Minute
 
 // supervisorScript runs a server until it reads the name of a signal from stdin, or until stdin is closed
-// because the test process has exited. Then it sends the signal to the server. The supervisor is the server's
-// parent, so no other process can have the same process id. If the signal is KILL, the supervisor first stops
-// the postmaster, so that the postmaster starts no more processes, and then kills all of the server's
-// processes.
+// because the test process has exited. Then it sends this signal to the server, or QUIT if it has read none.
+// The script is the server's parent, so no other process can have the same process id. If the signal is KILL,
+// the script first stops the postmaster, so that the postmaster starts no more processes. Then it kills all
+// of the server's processes.
 const supervisorScript = `
 "$@" &
 server=$!
@@ -37,7 +37,7 @@ wait $server
 type process struct {
 	cmd     *exec.Cmd
 	control *os.File // the write end of the supervisor's stdin
-	exit    *os.File // returns EOF when all of the server's processes have exited
+	exit    *os.File // reaches EOF when all of the server's processes have exited
 }
 
 // startProcess starts a program under the supervisor and writes the program's output to log.

@@ -30,7 +30,7 @@ func (c *proxyConn) close() {
 	})
 }
 
-// forwardRequests forwards one whole message at a time to the server, so that a fault can match each message.
+// forwardRequests forwards whole messages to the server, so that each message can be compared with the fault.
 func (c *proxyConn) forwardRequests() {
 	in, out := bufio.NewReader(c.client), bufio.NewWriter(c.server)
 	message, err := readMessage(in, 0)
@@ -84,7 +84,7 @@ func (c *proxyConn) deliverLast(message []byte) {
 	c.server.CloseWrite()
 }
 
-// delay waits as long as the proxy's current delay. It returns false if the connection is closed meanwhile.
+// delay waits until the proxy's delay has passed. It returns false if the connection is closed meanwhile.
 func (c *proxyConn) delay() bool {
 	for begin := time.Now(); ; {
 		delay, changed := c.proxy.currentDelay()

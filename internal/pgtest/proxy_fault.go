@@ -7,14 +7,15 @@ import (
 	"time"
 )
 
-// fault defines what happens to the first message that matches, and to the client that sends it.
+// fault defines what happens to the first matching message and to the client that sends it.
 type fault struct {
 	match    func(message []byte) bool
 	inject   func(c *proxyConn, message []byte)
 	injected chan struct{}
 }
 
-// IsCommit reports whether a message is a COMMIT in the simple query protocol, which pgx uses for it.
+// IsCommit reports whether a message is a COMMIT in the simple query protocol. pgx sends COMMIT in this
+// protocol.
 func IsCommit(message []byte) bool {
 	text, isQuery := bytes.CutPrefix(message, []byte("Q"))
 	return isQuery && len(text) > 4 && strings.EqualFold(strings.Trim(string(text[4:]), "\x00; \n"), "commit")

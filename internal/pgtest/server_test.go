@@ -85,7 +85,7 @@ func TestRestartKeepsData(t *testing.T) {
 	}
 	s.Restart(t)
 	execute(t, connect(t, url), "INSERT INTO pet VALUES (2)")
-	s.Restart(t) // the server is still running
+	s.Restart(t) // restarts the server while it is running
 	if n := queryInt(t, connect(t, url), "SELECT count(*) FROM pet"); n != 2 {
 		t.Errorf("%d rows, want 2", n)
 	}

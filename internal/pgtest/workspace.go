@@ -25,7 +25,7 @@ const cleanerScript = `cat >/dev/null; rm -rf "$1"`
 type workspace struct {
 	dir   string
 	bin   string // the directory that contains initdb and postgres
-	uid   int    // the user that runs these programs, because PostgreSQL refuses to run as root
+	uid   int    // the user that runs these programs; not root, because PostgreSQL refuses to run as root
 	gid   int
 	alive *os.File // the write end of the cleaner's stdin, held by this process and its servers
 }
@@ -104,8 +104,8 @@ func (w *workspace) runCommand(stdin, name string, args ...string) error {
 }
 
 // command returns a command that runs as the workspace's user, without the caller's PG* environment
-// variables. The command has its own process group, so Ctrl-C interrupts only the tests. It exits because the
-// tests have exited.
+// variables. The command has its own process group, so Ctrl-C interrupts only the tests. The command then
+// exits because the tests have exited.
 func (w *workspace) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = w.dir
@@ -114,8 +114,8 @@ func (w *workspace) command(ctx context.Context, name string, args ...string) *e
 	return cmd
 }
 
-// findPrograms returns the directory that contains PostgreSQL's server programs. This is the directory of
-// initdb if initdb is in PATH. Otherwise, it is the newest version among the directories that match the
+// findPrograms returns the directory that contains PostgreSQL's server programs. If initdb is in PATH, this
+// is its directory. Otherwise, findPrograms chooses the newest version among the directories that match the
 // pattern folders, because Debian does not put the server programs in PATH.
 func findPrograms(folders string) (string, error) {
 	if initdb, err := exec.LookPath("initdb"); err == nil {

@@ -28,12 +28,12 @@ type checker struct {
 // Findings counts the problems that a check has found.
 type Findings struct {
 	All    int
-	Damage int // problems which show that the database file itself is damaged
+	Damage int // number of problems that show damage to the database file itself
 }
 
 // Check checks a whole store. It compares the schema with the migrations, runs the engine's own integrity
-// check and checks the rules between rows. It calls report for each finding. Check reads one snapshot, so a
-// service may keep using the store meanwhile.
+// check and checks the rules that rows must follow. It calls report for each finding. Check reads one
+// snapshot, so a service may keep using the store meanwhile.
 func Check(ctx context.Context, database string, report func(finding string)) (Findings, error) {
 	conn, err := openSnapshot(ctx, database)
 	if err != nil {
@@ -103,8 +103,8 @@ func (c *checker) tolerateDamage(err error) error {
 	return err
 }
 
-// limitedFindings reports at most maxFindings findings for one rule. If there are more, it reports once that
-// there are more.
+// limitedFindings reports at most maxFindings findings for one rule. If there are more, it adds one finding
+// that says so.
 type limitedFindings struct {
 	*checker
 	n int

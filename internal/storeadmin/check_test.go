@@ -121,7 +121,8 @@ func TestCheckFindsNothingInASoundStore(t *testing.T) {
 	})
 }
 
-// damages contains statements that break a rule on both engines. want is a part of the expected finding.
+// damages maps each kind of damage that is possible on both engines to the statements that cause it. want is
+// a part of the expected finding.
 var damages = map[string]struct{ statements, want string }{
 	"two open orders": {"DROP INDEX orders_open; UPDATE orders SET pet_id = 1 WHERE id = 2",
 		"pets 1: 2 open orders hold it"},
@@ -179,7 +180,8 @@ var damages = map[string]struct{ statements, want string }{
 	"a missing table":                   {"DROP TABLE kept_answers", "schema: the table kept_answers is missing"},
 }
 
-// onFile contains damages that are only possible in a SQLite file, because a server rejects the statements.
+// onFile is like damages, but for damage that only a SQLite file can have, because a server rejects the
+// statements.
 var onFile = map[string]struct{ statements, want string }{
 	"an id that comes back":        {"UPDATE sqlite_sequence SET seq = 3 WHERE name = 'pets'", "pets 7: its id would be assigned again; the last assigned id is 3"},
 	"no count of a status":         {"DELETE FROM inventory WHERE status = 'pending'", "inventory pending: its count is missing"},
@@ -199,7 +201,7 @@ var onFile = map[string]struct{ statements, want string }{
 	"text for a key": {"UPDATE key_secrets SET hash = x'01' WHERE key_id = 1", "keys 1: the hash of one of its secrets is not a SHA-256"},
 }
 
-// onServer contains damages that are only possible on a PostgreSQL server.
+// onServer is like damages, but for damage that only a PostgreSQL server can have.
 var onServer = map[string]struct{ statements, want string }{
 	"an id that comes back":     {"SELECT setval('pets_id_seq', 3)", "pets 7: its id would be assigned again; the last assigned id is 3"},
 	"no count of a status":      {"DELETE FROM inventory_changes WHERE status = 'sold'; DELETE FROM inventory WHERE status = 'sold'", "inventory sold: its count is missing"},
@@ -223,11 +225,11 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 				database := engine(t)
 				fillShop(t, database)
 				if sqlstore.IsURL(database) {
-					// Opening the store with this helper publishes all events.
+					// This call publishes all events.
 					with(t, database, func(shop.WriteTx) error { return nil })
 					execOn(t, database, strings.Split(d.statements, "; ")...)
 				} else {
-					// Each part runs on its own connection.
+					// Each group of statements runs on its own connection.
 					for statements := range strings.SplitSeq(d.statements, "|") {
 						execFile(t, database, strings.ReplaceAll(statements, `'\x0102'`, "x'0102'"))
 					}
@@ -241,7 +243,7 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 	}
 }
 
-// Every row rule must be broken by at least one of the damages above.
+// At least one entry in damages or onFile must break each rule in rowRules.
 func TestEveryRuleHasADamageThatBreaksIt(t *testing.T) {
 	t.Parallel()
 	for _, rule := range rowRules(&sqlite) {

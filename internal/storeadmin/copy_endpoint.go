@@ -82,7 +82,7 @@ const sameServer = "SELECT current_database(), current_schema(), CAST(extract(ep
 
 func (e *endpoint) sameAs(ctx context.Context, other *endpoint) (bool, error) {
 	if e.Engine != sqlstore.Postgres || other.Engine != sqlstore.Postgres {
-		return false, nil // Copy has already checked that both are not the same file
+		return false, nil // Copy has already made sure that the two files differ
 	}
 	type identity struct {
 		database, schema string

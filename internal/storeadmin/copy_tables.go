@@ -7,7 +7,7 @@ type copiedTable struct {
 	name        string
 	key         int // the number of leading columns that form the primary key
 	columns     []copiedColumn
-	hasSequence bool // the engine assigns the ids in this table and stores the last one
+	hasSequence bool // whether the engine assigns the ids in this table and stores the last one
 }
 
 type copiedColumn struct {
@@ -15,7 +15,7 @@ type copiedColumn struct {
 	kind kind
 }
 
-// kind is the type of a column. Each engine has its own name for it.
+// kind is the type of a column. Each engine has its own name for each type.
 type kind int
 
 const (

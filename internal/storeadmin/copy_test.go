@@ -179,7 +179,7 @@ func storeContents(t *testing.T, database string) []any {
 		keep(keys, err)
 		events, err := tx.Events(shop.EventFilter{}, w)
 		for i := range events {
-			events[i].Time = time.Time{} // set by the store's own clock
+			events[i].Time = time.Time{} // this time is set by the store's own clock
 		}
 		keep(events, err)
 		last, err := tx.LastEvent()

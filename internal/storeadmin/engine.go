@@ -25,12 +25,12 @@ type engine struct {
 	own           []string // tables that only this engine has; they are not copied and must be empty
 	events        string   // selects all events, including unpublished ones
 	continueAfter []string // makes a table assign only ids greater than %[2]d; a rollback undoes this
-	filled        []string // executed after the last row has been inserted
+	filled        []string // statements to execute after the last row has been inserted
 
 	// The following fields are used for a check.
-	feed   string // a FROM clause item with all events, including unpublished ones
+	feed   string // a table expression that yields all events, including unpublished ones
 	newest string // an ORDER BY list that puts the newest event first
-	later  string // the condition that event d is newer than event e
+	later  string // a condition that is true if event d is newer than event e
 	// idOf is the expression for the id in the subject of event e. Here, %[1]s is the prefix of the subject
 	// and %[2]d is the position of the first character after the prefix.
 	idOf string

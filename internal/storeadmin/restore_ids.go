@@ -19,7 +19,7 @@ import (
 // its ids never catch up with the current time.
 func unusedID() int64 { return time.Now().UnixMicro() }
 
-// highWater describes what a store has assigned so far.
+// highWater holds the last ids that a store has assigned, its newest event, and its keys.
 type highWater struct {
 	last     map[string]int64 // the last id that each table has assigned
 	category int64
@@ -55,7 +55,7 @@ func continueIDs(ctx context.Context, fresh, path string, intact bool) (done Res
 	for _, table := range copiedTables {
 		last := max(backup.last[table.name], old.last[table.name], done.GoOn)
 		if table.name == "events" && last > backup.last[table.name] {
-			last++ // skip one position, so that no event has the position last
+			last++ // no event gets this position
 			rewinds := backup.rewinds.Add(sqlstore.Rewind{Last: backup.last[table.name], Resume: last})
 			if err := writeSetting(ctx, c, sqlstore.RewindSetting, rewinds.String()); err != nil {
 				return done, err
@@ -93,9 +93,9 @@ func revivedKeys(backup, old *highWater) (names []string) {
 	return names
 }
 
-// readHighWater reads what a store has assigned so far. If same is nil, the result contains the store's
-// newest event. Otherwise, same is the newest event in a backup, and the result contains an event only if the
-// store has the same one. That event proves that the backup was made from this store.
+// readHighWater reads a store's highWater. If same is nil, the result contains the store's newest event.
+// Otherwise, same is the newest event in a backup, and the result contains an event only if the store has the
+// same event. In that case, the backup was made from this store.
 func readHighWater(ctx context.Context, path string, same *shop.StoredEvent) (*highWater, error) {
 	s, err := openSnapshot(ctx, path)
 	if err != nil {

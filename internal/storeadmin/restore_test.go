@@ -103,7 +103,7 @@ func TestRestoreAssignsNoIDAgain(t *testing.T) {
 	if want := fmt.Sprintf("%d-%d %d-%d", event, event+4, event+5, event+7); p.undone() != want {
 		t.Errorf("undone %q, want %q", p.undone(), want)
 	}
-	p.restore(file) // undoes everything since before the first restore
+	p.restore(file) // this backup is older than everything that the earlier restores have undone
 	if want := fmt.Sprintf("%d-%d", event, event+8); p.undone() != want {
 		t.Errorf("undone %q, want %q", p.undone(), want)
 	}

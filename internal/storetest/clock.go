@@ -22,8 +22,8 @@ var clockCases = []testCase{
 			if key, err = tx.InsertKey(shop.Key{Name: "k", Scopes: []shop.Scope{shop.Admin}, CreatedAt: now}); err != nil {
 				return err
 			}
-			// Only the deliveries with the indexes 0, 4 and 5 become due. Delivery 6 stays claimed, and delivery 7
-			// has no next attempt.
+			// Only the deliveries at the indexes 0, 4 and 5 become due. Delivery 6 stays claimed, and
+			// delivery 7 has no next attempt.
 			for _, d := range []shop.Delivery{
 				{NextAttemptAt: now.Add(far)},
 				{NextAttemptAt: now.Add(near)},

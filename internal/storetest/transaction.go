@@ -59,7 +59,7 @@ var transactionCases = []testCase{
 	}},
 
 	{"a panic in a read leaves the store usable", func(t *testing.T, store shop.Store) {
-		for range 100 { // more reads than any pool has connections
+		for range 100 { // more reads than a connection pool has connections
 			func() {
 				defer func() { recover() }()
 				store.Read(t.Context(), func(tx shop.ReadTx) error { panic("on purpose") })
@@ -76,7 +76,7 @@ var transactionCases = []testCase{
 			if _, err := insertPet(tx, shop.NewPet{Name: "Later", CategoryID: 1}); err == nil {
 				t.Error("the transaction continued after a failed statement")
 			}
-			return nil // nothing must be committed although the error is ignored
+			return nil // ignoring the error must not lead to a commit
 		})
 		if err == nil {
 			t.Error("the write succeeded despite a failed statement")
