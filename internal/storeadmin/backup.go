@@ -65,7 +65,7 @@ func checkTarget(database, file string, force bool) error {
 	}
 	info, err := os.Lstat(file)
 	switch {
-	case err != nil: // if this is a real problem, creating the file will fail
+	case err != nil: // the file does not exist, or creating it will report the problem
 		return nil
 	case info.IsDir():
 		return fmt.Errorf("%s is a directory; name the file to write", file)
