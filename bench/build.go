@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// build builds the programs to measure, with the flags of `make build`.
+// build compiles the programs to be measured, with the same flags as `make build`.
 func (b *bench) build(ctx context.Context) error {
 	for name, dir := range map[string]string{"animalstore": "cmd/animalstore", "bare": "bench/bare"} {
 		if err := b.buildOne(ctx, name, dir); err != nil {
@@ -28,10 +28,10 @@ func (b *bench) buildOne(ctx context.Context, name, dir string) error {
 	return run(ctx, filepath.Join(b.root, dir), "env", "CGO_ENABLED=0", "go", "build", "-trimpath", "-o", b.program(name), ".")
 }
 
-// program returns the path of a built program.
+// program returns the path of a compiled program.
 func (b *bench) program(name string) string { return filepath.Join(b.work, name) }
 
-// run runs a command to completion.
+// run runs a command to completion. If the command fails, the error contains its output.
 func run(ctx context.Context, dir, name string, args ...string) error {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = dir

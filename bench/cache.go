@@ -12,10 +12,10 @@ import (
 	"path/filepath"
 )
 
-// cache keeps filled stores between runs: filling one takes longer than measuring it.
+// cache keeps filled stores between benchmark runs, because filling a store takes longer than measuring it.
 type cache struct{ dir string }
 
-// openCache opens the folder for stores of the current schema, and removes those of other schemas.
+// openCache opens the cache folder for the current schema and removes the folders for all other schemas.
 func openCache(root string) (cache, error) {
 	user, err := os.UserCacheDir()
 	if err != nil {
@@ -43,7 +43,7 @@ func openCache(root string) (cache, error) {
 	return cache{dir}, os.MkdirAll(dir, 0o700)
 }
 
-// removeOthers removes outdated stores, which take hundreds of megabytes.
+// removeOthers removes outdated stores, which take up hundreds of megabytes.
 func removeOthers(parent, name string) error {
 	folders, err := filepath.Glob(filepath.Join(parent, "*"))
 	if err != nil {
@@ -57,15 +57,15 @@ func removeOthers(parent, name string) error {
 	return err
 }
 
-// folder returns a folder of the cache. If it does not exist, make fills it; a folder that was not filled
-// completely does not count.
+// folder returns the path of a folder in the cache. If the folder does not exist, make fills it. A folder
+// that was not filled completely is filled again.
 func (c cache) folder(name string, make func(dir string) error) (string, error) {
 	dir := filepath.Join(c.dir, name)
 	if _, err := os.Stat(dir); err == nil {
 		return dir, nil
 	}
 	fmt.Fprintf(os.Stderr, "bench: filling %s (only once)\n", dir)
-	unfinished := dir + ".unfinished" // may exist from a run that was killed
+	unfinished := dir + ".unfinished" // may be left over from a run that was killed
 	if err := errors.Join(os.RemoveAll(unfinished), os.Mkdir(unfinished, 0o700)); err != nil {
 		return "", err
 	}
@@ -77,14 +77,14 @@ func (c cache) folder(name string, make func(dir string) error) (string, error) 
 
 const databaseName = "animalstore.db"
 
-// store returns the folder of a store with this number of animals.
+// store returns the path of a folder that contains a store with the given number of animals.
 func (c cache) store(ctx context.Context, animals int) (string, error) {
 	return c.folder(fmt.Sprintf("animals-%d", animals), func(dir string) error {
 		return fill(ctx, filepath.Join(dir, databaseName), animals)
 	})
 }
 
-// copyFolder copies a folder and syncs it to disk: later write-back would disturb the measurement.
+// copyFolder copies a folder and syncs it to disk, because a later write-back would disturb the measurement.
 func copyFolder(from, to string) error {
 	return filepath.WalkDir(from, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// service is the service on SQLite.
+// service returns the candidate for the service on SQLite.
 func (b *bench) service(animals int, r request) candidate {
 	return b.serviceOn(b.sqliteEngine(), animals, r, 0)
 }
 
-// serviceWithCreates is the service on SQLite while animals are created concurrently.
+// serviceWithCreates returns the candidate for the service on SQLite while other clients create animals.
+// creates is the number of animals created per second.
 func (b *bench) serviceWithCreates(creates int, r request) candidate {
 	return b.serviceOn(b.sqliteEngine(), small, r, creates)
 }
@@ -28,7 +29,7 @@ func (b *bench) serviceOn(e engine, animals int, r request, creates int) candida
 	}}
 }
 
-// bare is the bare handler with a recorded response of the service.
+// bare returns the candidate for the bare handler, which uses a response recorded from the service.
 func (b *bench) bare(animals int, r request, decode string) candidate {
 	return candidate{subject: bare, start: func(ctx context.Context, dir string) (target, error) {
 		a, err := b.recordedResponse(ctx, animals, r)
@@ -58,7 +59,7 @@ func (b *bench) nginx(animals int, r request) candidate {
 	}}
 }
 
-// peer is PocketBase on a copy of its data.
+// peer returns the candidate for PocketBase, which runs on a copy of its data.
 func (b *bench) peer(r request) candidate {
 	return candidate{subject: pocketbase, start: func(ctx context.Context, dir string) (target, error) {
 		data, err := b.peerData(ctx)
@@ -89,23 +90,24 @@ func (b *bench) peer(r request) candidate {
 	}}
 }
 
-// peerData returns the filled data folder of the peer.
+// peerData returns the path of PocketBase's filled data folder.
 func (b *bench) peerData(ctx context.Context) (string, error) {
 	return b.cache.folder("pocketbase", func(dir string) error {
 		return run(ctx, "", b.program("pocketbase"), "fill", dir, fmt.Sprint(small))
 	})
 }
 
-// prepare prepares a started target, or stops it if that fails.
+// prepare makes a started target ready for the measurement. If this fails, it stops the target.
 func (b *bench) prepare(ctx context.Context, t *httpTarget, path string) (target, error) {
-	t.turns = 1 + b.seconds*len(connectionCounts) // the first turn warms up
+	t.turns = 1 + b.seconds*len(connectionCounts) // the first turn is the warm-up
 	if err := t.prepare(ctx, path); err != nil {
 		return nil, stopAfter(t, err)
 	}
 	return t, nil
 }
 
-// stopAfter stops a target after an error and returns both errors.
+// stopAfter stops a target after an error. It returns this error, combined with the error from stopping if
+// that fails.
 func stopAfter(t target, err error) error {
 	if stopErr := t.stop(); stopErr != nil {
 		return fmt.Errorf("%w; %w", err, stopErr)

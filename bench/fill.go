@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// The sizes of the stores, in animals.
+// The numbers of animals in an empty, a small and a large store, and the number of categories.
 const (
 	none       = 0
 	small      = 100_000
@@ -18,7 +18,7 @@ const (
 	categories = 20
 )
 
-// newPet returns the animal with an id. Eight of ten are available.
+// newPet returns the animal with the given id. Eight out of ten animals are available.
 func newPet(id int64) shop.NewPet {
 	status := shop.Available
 	switch (id - 1) % 10 {
@@ -30,13 +30,14 @@ func newPet(id int64) shop.NewPet {
 	return shop.NewPet{Name: fmt.Sprintf("Animal %d", id), CategoryID: id%categories + 1, Status: status}
 }
 
-// available returns the number of available animals in a store, and availableID the id of the nth one, from 0.
+// available returns how many animals are available in a store with the given number of animals.
 func available(animals int) int { return animals / 10 * 8 }
 
+// availableID returns the id of the nth available animal, counting from 0.
 func availableID(n int) int64 { return int64(n/8*10 + n%8 + 1) }
 
-// fill creates a store with animals. They are written as the service does it, with events and counts, but
-// many in one transaction.
+// fill creates a store with the given number of animals. Like the service, it also writes events and counts,
+// but it writes many animals in one transaction.
 func fill(ctx context.Context, path string, animals int) (err error) {
 	store, err := sqlstore.Open(ctx, path, sqlstore.Options{Exclusive: true})
 	if err != nil {

@@ -16,26 +16,27 @@ import (
 	"animalstore/internal/shop"
 )
 
-// bareInserts is the name of the baseline of imports in the table.
+// bareInserts is the name of the import baseline in the results table.
 const bareInserts = "bare SQLite loop"
 
-// minImportRatio is the required speed of an import, relative to a loop that inserts the same rows in one
+// minImportRatio is the required speed of an import relative to a loop that inserts the same rows in one
 // transaction.
 const minImportRatio = 0.5
 
-// importKey identifies the results of one subject on one engine.
+// importKey identifies the results for one subject on one engine.
 type importKey struct{ prefix, subject string }
 
-// importResult is the measurement of one import of a million animals.
+// importResult is the result of one import of a million animals.
 type importResult struct {
 	took   time.Duration
-	memory int64 // resident memory of the service after the import, in bytes
+	memory int64 // the service's resident memory after the import, in bytes
 }
 
-// imports is the name of the case, after the prefix of the engine.
+// imports is the name of the import case, without the engine's prefix.
 const imports = "import"
 
-// measureImports imports the same animals with the command, over HTTP, and then with a plain loop of inserts.
+// measureImports imports the same animals twice: with the import command, which uses HTTP, and with a plain
+// loop of INSERT statements.
 func (b *bench) measureImports(ctx context.Context, e engine) error {
 	if !b.wants(e.prefix + imports) {
 		return nil
@@ -72,7 +73,7 @@ func (b *bench) measureImport(ctx context.Context, e engine, subject string, mea
 	return nil
 }
 
-// importFile runs the import command on a CSV file.
+// importFile writes animals to a CSV file and measures how long the import command takes to import them.
 func (b *bench) importFile(ctx context.Context, e engine, dir string, animals int) (result importResult, err error) {
 	file := filepath.Join(dir, "pets.csv")
 	if err := writeCSV(file, animals); err != nil {
@@ -111,8 +112,8 @@ func writeCSV(path string, animals int) (err error) {
 	return text.Flush()
 }
 
-// insertAll inserts the rows of the animals and their events in one transaction, into a store of the
-// service's schema.
+// insertAll inserts animals and their events in one transaction into a new store with the service's schema.
+// It returns the time that this transaction took.
 func insertAll(ctx context.Context, dir string, animals int) (took time.Duration, err error) {
 	path := filepath.Join(dir, "loop.db")
 	if err := fill(ctx, path, none); err != nil {
@@ -128,7 +129,7 @@ func insertAll(ctx context.Context, dir string, animals int) (took time.Duration
 	if err != nil {
 		return 0, err
 	}
-	defer tx.Rollback() // no-op after a commit
+	defer tx.Rollback() // no effect after a commit
 	for id := range categories {
 		if _, err := tx.ExecContext(ctx, "INSERT INTO categories (id) VALUES (?)", id+1); err != nil {
 			return 0, err
@@ -158,7 +159,7 @@ func insertAll(ctx context.Context, dir string, animals int) (took time.Duration
 	return time.Since(began), nil
 }
 
-// importTable returns the table of the medians of all imports. Only SQLite has a threshold.
+// importTable returns the results table for imports. Its figures are medians. Only SQLite has a threshold.
 func importTable(results map[importKey][]importResult) string {
 	var b strings.Builder
 	b.WriteString("| Import of a million animals | Time | Animals/s | Memory afterwards | animalstore ÷ subject | Target | Met |\n")

@@ -1,5 +1,5 @@
-// bench measures the service against baselines and a peer under the same load, and writes the results to
-// RESULTS.md. `make bench` runs it.
+// Command bench measures the service, several baselines and a peer under the same load. It writes the results
+// to RESULTS.md. `make bench` runs it.
 package main
 
 import (
@@ -18,18 +18,18 @@ import (
 
 // bench is one run of the benchmark.
 type bench struct {
-	root          string // root folder of the repository
-	work          string // temporary folder of this run
+	root          string // the root folder of the repository
+	work          string // the temporary folder for this run
 	cache         cache
 	seconds       int
 	rounds        int
 	only          string
 	responses     map[string]recordedResponse
-	missing       map[string]string // unavailable subjects, with the reason
+	missing       map[string]string // the reason why a subject is unavailable, keyed by subject
 	results       results
 	startups      map[startupKey][]startup
 	importResults map[importKey][]importResult
-	loadAverage   string // before the run
+	loadAverage   string // the machine's load average before the run
 
 	postgresVersion string
 	notes           []string
@@ -82,14 +82,14 @@ func (b *bench) run(ctx context.Context) (err error) {
 	return b.report(ctx, append(scenarios, inPostgres...))
 }
 
-// wanted returns the scenarios that match -only.
+// wanted returns the scenarios whose name contains the value of the flag -only.
 func (b *bench) wanted(scenarios []scenario) []scenario {
 	return slices.DeleteFunc(scenarios, func(t scenario) bool { return !b.wants(t.name) })
 }
 
 func (b *bench) wants(name string) bool { return strings.Contains(name, b.only) }
 
-// runRounds runs all rounds on one engine.
+// runRounds runs all rounds on one engine. Each round consists of the scenarios, the starts and the imports.
 func (b *bench) runRounds(ctx context.Context, e engine, scenarios []scenario) error {
 	for round := range b.rounds {
 		if err := b.runRound(ctx, round, scenarios); err != nil {
@@ -105,7 +105,7 @@ func (b *bench) runRounds(ctx context.Context, e engine, scenarios []scenario) e
 	return nil
 }
 
-// runRound runs all scenarios once. Failures are reported at the end and do not stop the others.
+// runRound runs each scenario once. Failures are reported at the end and do not stop the other scenarios.
 func (b *bench) runRound(ctx context.Context, round int, scenarios []scenario) error {
 	for _, t := range scenarios {
 		b.progress("round %d of %d: %s", round+1, b.rounds, t.name)
@@ -114,8 +114,8 @@ func (b *bench) runRound(ctx context.Context, round int, scenarios []scenario) e
 	return ctx.Err()
 }
 
-// runScenario starts all candidates of a scenario and measures them in turns of a second, in alternating
-// order, so that a slow phase of the machine affects all of them.
+// runScenario starts all candidates in a scenario and measures them in alternating turns of one second, so
+// that a slow phase of the machine affects all of them.
 func (b *bench) runScenario(ctx context.Context, round int, t scenario) {
 	var running []*runningCandidate
 	defer func() {
@@ -141,12 +141,14 @@ func (b *bench) runScenario(ctx context.Context, round int, t scenario) {
 			for _, p := range running {
 				b.measureTurn(ctx, t, p, connections, round*b.seconds+i)
 			}
-			slices.Reverse(running) // so that no candidate always runs after the same one and pays for its deferred work
+			// Reverse the order, so that no candidate always runs after the same one and pays for that
+			// candidate's deferred work.
+			slices.Reverse(running)
 		}
 	}
 }
 
-// measureTurn loads a candidate for a second. A failed candidate gets no more turns.
+// measureTurn applies the load to a candidate for one second. A candidate that has failed gets no more turns.
 func (b *bench) measureTurn(ctx context.Context, t scenario, p *runningCandidate, connections, turn int) {
 	if p.failed || ctx.Err() != nil {
 		return
@@ -182,7 +184,7 @@ func (b *bench) start(ctx context.Context, c candidate) (*runningCandidate, erro
 	return &runningCandidate{target: running, subject: c.subject, dir: dir}, nil
 }
 
-// recordedResponse returns the service's response to a request. It is recorded once.
+// recordedResponse returns the service's response to a request. The response is recorded only once.
 func (b *bench) recordedResponse(ctx context.Context, animals int, r request) (a recordedResponse, err error) {
 	name := fmt.Sprint(animals, r.method, r.path)
 	if a, known := b.responses[name]; known {
@@ -208,10 +210,10 @@ func (b *bench) recordedResponse(ctx context.Context, animals int, r request) (a
 	return a, nil
 }
 
-// progress prints a line about the progress.
+// progress prints a progress message to stderr.
 func (b *bench) progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }
 
-// addNote adds a note to the report, unless it is already there.
+// addNote adds a note to the report unless the report already contains the same note.
 func (b *bench) addNote(format string, args ...any) {
 	if text := fmt.Sprintf(format, args...); !slices.Contains(b.notes, text) {
 		b.notes = append(b.notes, text)

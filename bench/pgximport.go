@@ -15,15 +15,16 @@ import (
 )
 
 const (
-	importPart = 5_000 // animals per request of the import command
+	importPart = 5_000 // animals per request sent by the import command
 	importRows = 500   // rows per INSERT statement
 )
 
-// checkPart is the transaction that validates a part of an import. With open categories it sends no queries.
+// checkPart is the transaction that validates one part of an import. It sends no queries because the service
+// accepts unknown categories.
 var checkPart = operation{do: func(context.Context, pgx.Tx, int64) error { return nil }}
 
-// insertAll imports animals with the queries of the service, one transaction per part. All parts are
-// validated first.
+// insertAll imports animals with the same queries as the service, in one transaction per part. All parts are
+// validated before the first part is inserted.
 func (p *postgres) insertAll(ctx context.Context, _ string, animals int) (took time.Duration, err error) {
 	l, err := p.startLoop(ctx, none)
 	if err != nil {
@@ -51,7 +52,7 @@ func (p *postgres) insertAll(ctx context.Context, _ string, animals int) (took t
 	return time.Since(began), nil
 }
 
-// findStoredResponse looks up the idempotency key of a part.
+// findStoredResponse looks up the response that is stored for a part's idempotency key.
 func findStoredResponse(key string) operation {
 	return operation{do: func(ctx context.Context, tx pgx.Tx, _ int64) error {
 		_, err := rowsOf(ctx, tx, "SELECT fingerprint, status, header, body, kept_at FROM kept_answers WHERE principal = $1 AND key = $2", 0, key)
@@ -86,7 +87,8 @@ func insertPart(key string, part []shop.NewPet) operation {
 	}}
 }
 
-// ensureCategories creates the missing categories of a part, and then their events.
+// ensureCategories creates the categories in a part that do not exist yet and then inserts an event for each
+// of them.
 func ensureCategories(ctx context.Context, tx pgx.Tx, part []shop.NewPet) error {
 	var ids, created []int64
 	for _, n := range part {
@@ -139,8 +141,8 @@ func insertPets(ctx context.Context, tx pgx.Tx, part []shop.NewPet) ([]shop.Pet,
 	return pets, nil
 }
 
-// insertRows inserts a row for each animal, many per statement. Each $ in row is replaced by a numbered
-// placeholder.
+// insertRows inserts one row for each animal, with many rows per statement. Each $ in row is replaced with a
+// numbered placeholder.
 func insertRows(ctx context.Context, tx pgx.Tx, into, row string, pets []shop.Pet, values func(shop.Pet) []any) error {
 	var text strings.Builder
 	text.WriteString("INSERT INTO " + into + " VALUES ")

@@ -14,23 +14,23 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// operation is the transaction that the service runs for a request. do gets the number of operations started
-// before.
+// operation is the transaction that the service runs for a request. The parameter n of do is the number of
+// operations that were started before this one.
 type operation struct {
 	writes bool
 	do     func(ctx context.Context, tx pgx.Tx, n int64) error
 }
 
-// queryLoop runs the operation of a request in a loop, without HTTP.
+// queryLoop runs the operation for a request in a loop, without HTTP.
 type queryLoop struct {
 	pool       *pgxpool.Pool
 	started    atomic.Int64
 	operation  operation
 	concurrent operation
-	pace       int // concurrent operations per second
+	pace       int // number of concurrent operations per second
 }
 
-// loopCandidate is a query loop on its own database.
+// loopCandidate returns the candidate for a query loop, which runs on its own database.
 func (p *postgres) loopCandidate(d postgresCase) candidate {
 	return candidate{subject: pgxLoop, start: func(ctx context.Context, _ string) (target, error) {
 		l, err := p.startLoop(ctx, d.animals)
@@ -45,7 +45,8 @@ func (p *postgres) loopCandidate(d postgresCase) candidate {
 	}}
 }
 
-// startLoop connects a loop to a new database. Its operations are not yet set.
+// startLoop creates a query loop that is connected to a new database. The caller must set the loop's
+// operations.
 func (p *postgres) startLoop(ctx context.Context, animals int) (*queryLoop, error) {
 	url, err := p.newDatabase(ctx, looped, animals)
 	if err != nil {
@@ -55,7 +56,7 @@ func (p *postgres) startLoop(ctx context.Context, animals int) (*queryLoop, erro
 	if err != nil {
 		return nil, err
 	}
-	config.MaxConns = 32 // the same as a node
+	config.MaxConns = 32 // as many connections as a node of the service has
 	pool, err := pgxpool.NewWithConfig(ctx, config)
 	return &queryLoop{pool: pool}, err
 }
@@ -76,7 +77,7 @@ func (l *queryLoop) load(ctx context.Context, connections int, duration time.Dur
 	var createsErr error
 	var both sync.WaitGroup
 	both.Go(func() { creates, createsErr = l.keepPace(limit, stop) })
-	time.Sleep(time.Second / 2) // the same as for the service
+	time.Sleep(time.Second / 2) // the load starts half a second later, as for the service
 	s, err := l.measure(limit, connections, duration)
 	time.Sleep(time.Second / 2)
 	close(stop)
@@ -85,7 +86,7 @@ func (l *queryLoop) load(ctx context.Context, connections int, duration time.Dur
 	return s, errors.Join(err, createsErr)
 }
 
-// measure runs operations concurrently for a while.
+// measure repeats the operation on several connections for the given duration.
 func (l *queryLoop) measure(ctx context.Context, connections int, duration time.Duration) (sample, error) {
 	began := time.Now()
 	took := make([][]time.Duration, connections)
@@ -111,8 +112,8 @@ func (l *queryLoop) measure(ctx context.Context, connections int, duration time.
 	return sample{perSecond: float64(len(all)) / whole.Seconds(), p50: all[len(all)/2], p99: all[len(all)*99/100]}, nil
 }
 
-// keepPace runs the concurrent operations at the configured rate until stop is closed, and returns the rate
-// it achieved.
+// keepPace runs the concurrent operation at the configured rate until stop is closed. It returns the rate
+// that it achieved.
 func (l *queryLoop) keepPace(ctx context.Context, stop <-chan struct{}) (perSecond float64, err error) {
 	began := time.Now()
 	var turn, done atomic.Int64
@@ -137,7 +138,8 @@ func (l *queryLoop) keepPace(ctx context.Context, stop <-chan struct{}) (perSeco
 	return float64(done.Load()) / time.Since(began).Seconds(), errors.Join(failed...)
 }
 
-// run runs an operation, and retries it with random backoff after a serialization failure or a deadlock.
+// run runs an operation. After a serialization failure or a deadlock, it retries the operation with random
+// backoff.
 func (l *queryLoop) run(ctx context.Context, e operation) error {
 	options := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	if e.writes {
@@ -159,7 +161,7 @@ func (l *queryLoop) try(ctx context.Context, options pgx.TxOptions, e operation,
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback(ctx) // no-op after a commit
+	defer tx.Rollback(ctx) // no effect after a commit
 	if err := e.do(ctx, tx, n); err != nil || !e.writes {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The queries of internal/sqlstore for the measured requests, in the same order. checkQueries verifies that
-// they are what the service sends.
+// This file contains the queries that internal/sqlstore sends for the measured requests, in the same order.
+// checkQueries verifies that the service sends the same queries.
 
 const (
 	serverMicros = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"
@@ -22,7 +22,7 @@ const (
 	orderColumns = "id, pet_id, status, reference, created_at, updated_at, hold_expires_at"
 )
 
-// signCommit is the last statement of every write.
+// signCommit executes the last statement in every write transaction.
 func signCommit(ctx context.Context, tx pgx.Tx) error {
 	name := make([]byte, 16)
 	rand.Read(name)
@@ -30,13 +30,13 @@ func signCommit(ctx context.Context, tx pgx.Tx) error {
 	return err
 }
 
-// now returns the time of the server.
+// now returns the server's current time in microseconds.
 func now(ctx context.Context, tx pgx.Tx) (micros int64, err error) {
 	err = tx.QueryRow(ctx, "SELECT "+serverMicros).Scan(&micros)
 	return micros, err
 }
 
-// rowsOf runs a query and returns the number of rows.
+// rowsOf runs a query and returns the number of rows that it selects.
 func rowsOf(ctx context.Context, tx pgx.Tx, query string, args ...any) (int64, error) {
 	rows, err := tx.Query(ctx, query, args...)
 	if err != nil {
@@ -46,7 +46,7 @@ func rowsOf(ctx context.Context, tx pgx.Tx, query string, args ...any) (int64, e
 	return rows.CommandTag().RowsAffected(), rows.Err()
 }
 
-// readPrelude is the start of every read of animals: it looks for expired holds.
+// readPrelude sends the queries with which every read of animals begins. They look for expired holds.
 func readPrelude(ctx context.Context, tx pgx.Tx) error {
 	if _, err := now(ctx, tx); err != nil {
 		return err
@@ -120,7 +120,7 @@ func insertPet(ctx context.Context, tx pgx.Tx, n shop.NewPet) error {
 	return insertEvent(ctx, tx, shop.PetCreated, subjectOf(p), eventData(p, "null"))
 }
 
-// ensureCategory creates a category if it does not exist.
+// ensureCategory creates a category if it does not exist and reports whether it was created.
 func ensureCategory(ctx context.Context, tx pgx.Tx, id int64) (created bool, err error) {
 	err = tx.QueryRow(ctx, "INSERT INTO categories (id) VALUES ($1) ON CONFLICT (id) DO NOTHING RETURNING id", id).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -142,7 +142,8 @@ func insertEvent(ctx context.Context, tx pgx.Tx, what shop.EventType, subject, d
 
 func subjectOf(p shop.Pet) string { return fmt.Sprintf("pets/%d", p.ID) }
 
-// eventData returns the data of an event about an animal: the current and the previous state.
+// eventData returns the data for an event about an animal, which consists of the current and the previous
+// state.
 func eventData(p shop.Pet, before string) string {
 	return `{"current":` + string(p.AppendJSON(nil)) + `,"previous":` + before + `}`
 }

@@ -16,16 +16,16 @@ import (
 	"animalstore/internal/storeadmin"
 )
 
-// inPostgres is the prefix of the names of PostgreSQL cases.
+// inPostgres is the prefix for the names of the PostgreSQL cases.
 const inPostgres = "PostgreSQL: "
 
-// postgresCase compares one node on PostgreSQL with a plain loop that sends the same queries.
+// postgresCase compares one node of the service on PostgreSQL with a plain loop that sends the same queries.
 type postgresCase struct {
 	name              string
 	animals           int
 	request           request
 	operation         operation
-	concurrentCreates int // per second
+	concurrentCreates int // number of concurrent creates per second
 	thresholds        []threshold
 }
 
@@ -49,7 +49,7 @@ func (p *postgres) scenario(d postgresCase) scenario {
 	}, d.thresholds}
 }
 
-// fakeTB is a testing.TB that lets pgtest run outside of a test.
+// fakeTB is a testing.TB that makes it possible to use pgtest outside of tests.
 type fakeTB struct {
 	testing.TB
 	cleanups []func()
@@ -65,7 +65,7 @@ func (h *fakeTB) Error(args ...any) {
 func (h *fakeTB) Logf(string, ...any) {}
 func (h *fakeTB) Fatal(args ...any)   { panic(fatalError{errors.New(fmt.Sprint(args...))}) }
 
-// fatalError is the panic value of Fatal.
+// fatalError is the value that Fatal panics with.
 type fatalError struct{ error }
 
 func (h *fakeTB) stop() error {
@@ -75,17 +75,17 @@ func (h *fakeTB) stop() error {
 	return h.failed
 }
 
-// postgres is the server for all cases. It has a template database for each number of animals.
+// postgres is the PostgreSQL server for all cases. It has one template database for each number of animals.
 type postgres struct {
 	fakeTB
 	bench            *bench
 	url              string
-	filled           map[int]bool // template databases by number of animals
-	logStatements    bool         // for new databases
-	idleTransactions [][]string   // transactions of a service without requests
+	filled           map[int]bool // the numbers of animals for which a template database exists
+	logStatements    bool         // if true, new databases log all statements
+	idleTransactions [][]string   // transactions that the service sends when it receives no requests
 }
 
-// startPostgres starts a server with durable commits.
+// startPostgres starts a PostgreSQL server with durable commits.
 func (b *bench) startPostgres() (p *postgres, err error) {
 	p = &postgres{bench: b, filled: map[int]bool{}}
 	defer func() {
@@ -102,15 +102,16 @@ func (b *bench) startPostgres() (p *postgres, err error) {
 	return p, nil
 }
 
-// urlOf returns the URL of a database.
+// urlOf returns the URL of the database with the given name.
 func (p *postgres) urlOf(database string) string {
 	return strings.Replace(p.url, "/animalstore?", "/"+database+"?", 1)
 }
 
-// The names of the databases of the service, of the loop, and of the templates.
+// The names of the service's database, the loop's database and the template databases.
 const served, looped, original = "served", "looped", "animals_%d"
 
-// newDatabase creates a database with animals from a template, and returns its URL. An existing one is dropped.
+// newDatabase creates a database from the template with the given number of animals and returns its URL. An
+// existing database with the same name is dropped.
 func (p *postgres) newDatabase(ctx context.Context, name string, animals int) (string, error) {
 	if err := p.fill(ctx, animals); err != nil {
 		return "", err
@@ -130,12 +131,13 @@ func dropStatement(database string) string {
 	return "DROP DATABASE IF EXISTS " + database + " WITH (FORCE)"
 }
 
-// clear drops the databases of earlier measurements: autovacuum would work on them during the next.
+// clear drops the databases used for earlier measurements, because autovacuum would work on them during the
+// next measurement.
 func (p *postgres) clear(ctx context.Context) error {
 	return p.execute(ctx, "animalstore", dropStatement(served), dropStatement(looped))
 }
 
-// fill creates a template database, once.
+// fill creates the template database with the given number of animals if it does not exist yet.
 func (p *postgres) fill(ctx context.Context, animals int) error {
 	if p.filled[animals] {
 		return nil
@@ -152,12 +154,12 @@ func (p *postgres) fill(ctx context.Context, animals int) error {
 	if _, err := storeadmin.Copy(ctx, filepath.Join(store, databaseName), p.urlOf(name), func(storeadmin.CopyProgress) {}); err != nil {
 		return err
 	}
-	err = p.execute(ctx, name, "VACUUM ANALYZE") // otherwise autovacuum would do it during the measurement
+	err = p.execute(ctx, name, "VACUUM ANALYZE") // otherwise, autovacuum would do this during the measurement
 	p.filled[animals] = err == nil
 	return err
 }
 
-// runPostgres runs all rounds on PostgreSQL. The server runs only during these.
+// runPostgres runs all rounds on PostgreSQL. The PostgreSQL server is running only during these rounds.
 func (b *bench) runPostgres(ctx context.Context) (scenarios []scenario, err error) {
 	wanted := slices.DeleteFunc(postgresCases(), func(d postgresCase) bool { return !b.wants(inPostgres + d.name) })
 	if len(wanted) == 0 && !b.wants(inPostgres+starts) && !b.wants(inPostgres+imports) {
@@ -215,7 +217,7 @@ func (p *postgres) engine() engine {
 	return engine{inPostgres, p.startService, p.insertAll, pgxLoop, p.clear}
 }
 
-// startService starts one node on a new database.
+// startService starts one node of the service on a new database.
 func (p *postgres) startService(ctx context.Context, dir string, animals int) (*process, string, error) {
 	url, err := p.newDatabase(ctx, served, animals)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// timeout limits the start and the stop of a program.
+// timeout is the maximum time that a program may take to start or to stop.
 const timeout = 30 * time.Second
 
 // process is a running program.
@@ -26,7 +26,7 @@ type process struct {
 	ended   chan struct{}
 }
 
-// startProcess starts a program in a folder. Its output goes to a log file there.
+// startProcess starts a program in a folder and writes its output to a log file in this folder.
 func startProcess(ctx context.Context, dir string, variables []string, program string, args ...string) (*process, error) {
 	p := &process{logPath: filepath.Join(dir, "log.txt"), ended: make(chan struct{})}
 	log, err := os.Create(p.logPath)
@@ -50,13 +50,13 @@ func startProcess(ctx context.Context, dir string, variables []string, program s
 	return p, nil
 }
 
-// isSetting reports whether an environment variable configures the service. The developer's own settings are
-// ignored.
+// isSetting reports whether an environment variable configures the service. Such variables are removed so
+// that the developer's own settings do not affect the benchmark.
 func isSetting(variable string) bool { return strings.HasPrefix(variable, "ANIMALSTORE_") }
 
 // stop terminates the program and waits until it has exited.
 func (p *process) stop() error {
-	p.cmd.Process.Signal(syscall.SIGTERM) // fails if it has already exited
+	p.cmd.Process.Signal(syscall.SIGTERM) // fails if the program has already exited
 	select {
 	case <-p.ended:
 		return nil
@@ -67,7 +67,8 @@ func (p *process) stop() error {
 	}
 }
 
-// waitFor waits until a URL responds, and returns the status and the time since the start of the program.
+// waitFor waits until a URL responds. It returns the response's status and the time since the program was
+// started.
 func (p *process) waitFor(url, key string) (status int, took time.Duration, err error) {
 	client := &http.Client{Timeout: timeout}
 	defer client.CloseIdleConnections()
@@ -94,7 +95,7 @@ func (p *process) waitFor(url, key string) (status int, took time.Duration, err 
 	}
 }
 
-// resident returns the resident memory of the program in bytes.
+// resident returns the program's resident memory in bytes.
 func (p *process) resident() (int64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// checkQueries runs the request of a case and the operation of its loop once, and fails if their statements
-// differ.
+// checkQueries sends a case's request to the service once and runs the loop's operation once. It fails if
+// they send different statements.
 func (p *postgres) checkQueries(ctx context.Context, d postgresCase) error {
 	return p.compare(ctx, func(dir string) error {
 		return p.serveFor(ctx, dir, d.animals, func(base string) error {
@@ -38,8 +38,8 @@ func (p *postgres) checkQueries(ctx context.Context, d postgresCase) error {
 	})
 }
 
-// checkImportQueries compares the statements of an import of two parts; the first one also creates the
-// categories.
+// checkImportQueries compares the statements that the service and the loop send during an import of two
+// parts. The first part also creates the categories.
 func (p *postgres) checkImportQueries(ctx context.Context) error {
 	return p.compare(ctx, func(dir string) error {
 		_, err := p.bench.importFile(ctx, p.engine(), dir, 2*importPart)
@@ -50,13 +50,13 @@ func (p *postgres) checkImportQueries(ctx context.Context) error {
 	})
 }
 
-// compare fails if the loop sends a transaction that the service does not send for a request, or if the
-// service sends one that the loop does not send, except for those that an idle service sends.
+// compare fails if the service and the loop do not send the same transactions. It ignores transactions that
+// the service also sends when it is idle.
 func (p *postgres) compare(ctx context.Context, request, loop func(dir string) error) error {
 	if p.idleTransactions == nil {
 		idle, err := p.captureTransactions(ctx, served, func(dir string) error {
 			return p.serveFor(ctx, dir, none, func(string) error {
-				time.Sleep(time.Second) // background jobs run every half second and at the stop
+				time.Sleep(time.Second) // background jobs run every half second and when the service stops
 				return nil
 			})
 		})
@@ -94,7 +94,7 @@ func contains(transactions [][]string, sent []string) bool {
 	return slices.ContainsFunc(transactions, func(t []string) bool { return slices.Equal(t, sent) })
 }
 
-// serveFor runs the service while do uses it.
+// serveFor starts the service, calls do with the service's base URL and then stops the service.
 func (p *postgres) serveFor(ctx context.Context, dir string, animals int, do func(base string) error) (err error) {
 	process, base, err := p.startService(ctx, dir, animals)
 	if err != nil {
@@ -107,8 +107,8 @@ func (p *postgres) serveFor(ctx context.Context, dir string, animals int, do fun
 	return do(base)
 }
 
-// captureTransactions returns the transactions that do sends to a database, which it must create, each as a
-// list of statements. It reads them from the log of the server.
+// captureTransactions calls do and returns the transactions that were sent to a database meanwhile. do must
+// create this database. Each transaction is a list of statements, which are read from the server's log.
 func (p *postgres) captureTransactions(ctx context.Context, database string, do func(dir string) error) (transactions [][]string, err error) {
 	conn, err := pgx.Connect(ctx, p.url)
 	if err != nil {
@@ -140,13 +140,14 @@ func (p *postgres) captureTransactions(ctx context.Context, database string, do 
 	return transactionsIn(string(after[len(before):]), database), nil
 }
 
-// statementLine matches the start of a statement in the log: process id, database and text.
+// statementLine matches the first line of a statement in the log. It captures the process id, the database
+// and the text.
 var statementLine = regexp.MustCompile(`^\S+ \S+ \S+ \[(\d+)\] (\S+) LOG:  (?:statement|execute [^:]*): (.*)`)
 
-// transactionsIn extracts the transactions of a database from a log. A line that starts with a tab continues
-// the previous one.
+// transactionsIn extracts the transactions in a database from a log. A line that starts with a tab continues
+// the previous line.
 func transactionsIn(log, database string) (transactions [][]string) {
-	open := map[string][]string{} // by process id
+	open := map[string][]string{} // unfinished transactions, keyed by process id
 	for entry := range strings.SplitSeq(strings.ReplaceAll(log, "\n\t", " "), "\n") {
 		match := statementLine.FindStringSubmatch(entry)
 		if match == nil || match[2] != database {

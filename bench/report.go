@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// method describes in the report how the figures were measured.
+// method is the part of the report that explains how the figures were measured.
 const method = `In each round, every subject of a case is started on a fresh copy of its data, must give the expected response once, and is
 warmed up for a second. Then the subjects take turns in alternating order: wrk loads one after the other for a second each, from
 the same machine, so that the load generator uses part of the cores. The figures are medians over all turns. A ratio is the
@@ -37,7 +37,7 @@ response or a broken connection gives no figure.
   failures after a random delay; the service serializes its retries. Commits wait for the disk.
 `
 
-// report prints the results, and writes them to RESULTS.md after a complete run.
+// report prints the results. After a complete run, it also writes them to RESULTS.md.
 func (b *bench) report(ctx context.Context, scenarios []scenario) error {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# Benchmark results\n\nMeasured by `make bench` on %s: %d rounds of %d turns of a second for each figure, on %d cores (%s), with the load generator on the same machine. "+
@@ -81,7 +81,7 @@ func processor() string {
 	return runtime.GOARCH
 }
 
-// readLoadAverage returns the load average of the last minute.
+// readLoadAverage returns the machine's load average over the last minute.
 func readLoadAverage() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -11,31 +11,31 @@ import (
 	"time"
 )
 
-// request describes the requests of a load. If the path or the body has a placeholder, each request replaces
-// it with the next part. All parts have the same length, so that generating the load is cheap and costs the
-// same for every subject.
+// request describes the requests in a load. If the path or the body contains a placeholder, each request
+// replaces the placeholder with the next part. All parts have the same length, so that generating the load is
+// cheap and costs the same for every subject.
 type request struct {
 	method        string
 	path          string
-	key           string // the Authorization header
+	key           string // the value of the Authorization header
 	body          string
 	parts         []string
 	consumesParts bool // each part can be used only once
-	pace          int  // requests per second, evenly; 0: as many as possible
-	status        int  // expected status
-	items         int  // expected length of the list; 0: not a list
+	pace          int  // number of requests per second, evenly spaced, or 0 for as many as possible
+	status        int  // expected status of the response
+	items         int  // expected number of items in the response, or 0 if they are not counted
 }
 
 const placeholder = "{}"
 
-// recordedResponse is a response of a subject.
+// recordedResponse is a response that was recorded from a subject.
 type recordedResponse struct {
 	Status int
 	Header http.Header
 	Body   []byte
 }
 
-// filled returns the path and the body with a part in place of the placeholder.
+// filled returns the path and the body after replacing the placeholder with the given part.
 func (r request) filled(part int) (path, body string) {
 	if len(r.parts) == 0 {
 		return r.path, r.body
@@ -44,7 +44,7 @@ func (r request) filled(part int) (path, body string) {
 	return strings.Replace(r.path, placeholder, text, 1), strings.Replace(r.body, placeholder, text, 1)
 }
 
-// headers returns the headers of the request.
+// headers returns the HTTP headers that the request needs, such as Authorization.
 func (r request) headers() map[string]string {
 	headers := map[string]string{}
 	if r.key != "" {
@@ -56,7 +56,7 @@ func (r request) headers() map[string]string {
 	return headers
 }
 
-// raw returns the bytes of the request before and after the placeholder.
+// raw returns the bytes that come before and after the placeholder in the HTTP request.
 func (r request) raw(host string) (before, after string) {
 	_, body := r.filled(0)
 	var b strings.Builder
@@ -78,7 +78,7 @@ func (r request) raw(host string) (before, after string) {
 	return before, after
 }
 
-// once sends one request and checks the response.
+// once sends one request and checks the status of the response and its number of items.
 func (r request) once(base string, part int) (recordedResponse, error) {
 	path, body := r.filled(part)
 	sent, err := http.NewRequest(r.method, base+path, strings.NewReader(body))
@@ -100,7 +100,7 @@ func (r request) once(base string, part int) (recordedResponse, error) {
 		return recordedResponse{}, err
 	}
 	got := recordedResponse{response.StatusCode, response.Header, text}
-	got.Header.Del("Date") // net/http writes its own
+	got.Header.Del("Date") // net/http adds its own Date header
 	if got.Status != r.status {
 		return got, fmt.Errorf("%s %s: the response is %s, want %d: %s", r.method, path, response.Status, r.status, text)
 	}
@@ -110,7 +110,8 @@ func (r request) once(base string, part int) (recordedResponse, error) {
 	return got, nil
 }
 
-// items returns the length of a list: an array, or PocketBase's object with an array in items.
+// items returns the number of items in a list. The list is an array or, for PocketBase, an object with an
+// array named items.
 func (a recordedResponse) items() int {
 	var list []json.RawMessage
 	if json.Unmarshal(a.Body, &list) == nil {
@@ -123,9 +124,9 @@ func (a recordedResponse) items() int {
 	return 0
 }
 
-// sample is one measurement.
+// sample is the result of one measurement.
 type sample struct {
-	turn      int // samples of a case with the same turn were measured right after each other
+	turn      int // samples with the same turn in the same case were measured one right after the other
 	perSecond float64
 	p50, p99  time.Duration
 	creates   float64 // concurrent creates per second

@@ -7,24 +7,26 @@ import (
 	"net/url"
 )
 
-// scenario is one case: the same load on several candidates. The first is compared with all others.
+// scenario is one case, in which several candidates get the same load. The first candidate is compared with
+// all others.
 type scenario struct {
 	name       string
 	candidates []candidate
 	thresholds []threshold
 }
 
-// candidate is a subject in a scenario.
+// candidate is a subject that takes part in a scenario.
 type candidate struct {
 	subject           string
 	start             func(ctx context.Context, dir string) (target, error)
-	concurrentCreates int // per second, during the load
+	concurrentCreates int // number of animals created per second during the load
 }
 
-// threshold is a requirement for the ratio of the first candidate to another one, at 64 connections.
+// threshold is a requirement for the throughput of the first candidate divided by the throughput of another
+// one. It applies at 64 connections.
 type threshold struct {
 	against     string
-	least, most float64 // 0: no requirement
+	least, most float64 // 0 means no requirement
 }
 
 func atLeast(least float64, subject string) threshold {
@@ -32,16 +34,16 @@ func atLeast(least float64, subject string) threshold {
 }
 func atMost(most float64, subject string) threshold { return threshold{against: subject, most: most} }
 
-// The subjects of the scenario about page depth.
+// The subjects in the scenario about page depth.
 const (
 	firstPages      = service + ", first pages"
 	thousandthPages = service + ", thousandth page on"
 )
 
-// connectionCounts are the numbers of connections that each case is measured with.
+// connectionCounts lists the numbers of connections with which each case is measured.
 var connectionCounts = []int{1, 64, 256}
 
-// sqliteScenarios returns all cases with the embedded database.
+// sqliteScenarios returns all cases in which the service uses SQLite.
 func (b *bench) sqliteScenarios() []scenario {
 	list, create, order, get, getAny := listRequest(), createRequest(), orderRequest(large), getRequest(), getAnyRequest()
 	top := available(large)
@@ -92,7 +94,7 @@ func listRequest() request {
 	return request{method: "GET", path: "/v1/pets?status=available&limit=20", key: serviceKey, status: 200, items: 20}
 }
 
-// listFrom requests the pages at cursors.
+// listFrom returns a request for the pages at the given cursors.
 func listFrom(cursors []string) request {
 	r := listRequest()
 	r.path += "&cursor=" + placeholder
@@ -111,10 +113,10 @@ func getAnyRequest() request {
 	return r
 }
 
-// anyID returns a random id of five digits.
+// anyID returns a random five-digit id of an animal.
 func anyID() int64 { return small/10 + rand.Int64N(small-small/10) }
 
-// orderRequest orders one available animal after the other.
+// orderRequest returns a request that orders the available animals one after the other.
 func orderRequest(animals int) request {
 	return request{method: "POST", path: "/v1/store/orders", key: serviceKey, status: 201, body: `{"petId":` + placeholder + `}`, consumesParts: true,
 		parts: parts(available(animals), func(i int) string { return fmt.Sprintf("%6d", availableID(i)) })}
@@ -126,7 +128,8 @@ func createRequest() request {
 		parts: parts(10_000, func(i int) string { return fmt.Sprintf("%05d", i) })}
 }
 
-// concurrentCreateRequest creates pace animals per second, in the categories with ids of two digits.
+// concurrentCreateRequest returns a request that creates pace animals per second, in categories with
+// two-digit ids.
 func concurrentCreateRequest(pace int) request {
 	r := createRequest()
 	r.body = `{"name":"Beside ` + placeholder + `,"status":"available"}`
@@ -147,14 +150,16 @@ func cursors(n int, position func(i int) int64) []string {
 	return parts(n, func(i int) string { return formatCursor(position(i)) })
 }
 
-// randomCursors returns random positions in a list, except at its end: every page is a full one.
+// randomCursors returns cursors for random positions in a list. None of them is near the end of the list, so
+// every page is full.
 func randomCursors(animals int) []string {
 	return cursors(50_000, func(int) int64 { return randomPosition(animals) })
 }
 
 func randomPosition(animals int) int64 { return 100 + rand.Int64N(int64(animals-100)) }
 
-// formatCursor encodes a position like the service: its 64 bits with the sign flipped, in Crockford's base32.
+// formatCursor encodes a position as the service does. It flips the sign bit of the 64-bit number and encodes
+// the result in Crockford's base32.
 func formatCursor(position int64) string {
 	const digits = "0123456789abcdefghjkmnpqrstvwxyz"
 	n := uint64(position) ^ 1<<63

@@ -9,28 +9,29 @@ import (
 	"time"
 )
 
-// starts is the name of the case, after the prefix of the engine.
+// starts is the name of the startup case, without the engine's prefix.
 const starts = "starts"
 
-// The thresholds for a start with a million animals.
+// The maximum startup time and memory for a store with a million animals.
 const (
 	maxStartTime = 200 * time.Millisecond
 	maxMemory    = 100 << 20
 )
 
-// startupKey identifies the results of one engine and size.
+// startupKey identifies the results for one engine and one store size.
 type startupKey struct {
 	prefix  string
 	animals int
 }
 
-// startup is the measurement of one start of the service.
+// startup is the result of starting the service once.
 type startup struct {
-	took                    time.Duration // until the first response
-	memory, memoryAfterLoad int64         // resident memory in bytes, at the first response and after a load of lists
+	took                    time.Duration // time until the first response
+	memory, memoryAfterLoad int64         // resident memory in bytes at the first response and after the load
 }
 
-// measureStart measures one start on a store with animals, and the memory before and after a load.
+// measureStart starts the service once on a store with the given number of animals. It measures the startup
+// time and the memory before and after a load.
 func (b *bench) measureStart(ctx context.Context, e engine, animals int) (result startup, err error) {
 	if err := e.clear(ctx); err != nil {
 		return startup{}, err
@@ -46,7 +47,7 @@ func (b *bench) measureStart(ctx context.Context, e engine, animals int) (result
 	}
 	defer func() { err = errors.Join(err, p.stop()) }()
 	list := listRequest()
-	list.items = 0 // the store may be empty
+	list.items = 0 // do not count the items because the store may be empty
 	status, took, err := p.waitFor(base+list.path, list.key)
 	if err != nil {
 		return startup{}, err
@@ -69,7 +70,7 @@ func (b *bench) measureStart(ctx context.Context, e engine, animals int) (result
 	return result, err
 }
 
-// measureStarts measures one start for each size of the store.
+// measureStarts measures one start for each store size.
 func (b *bench) measureStarts(ctx context.Context, e engine) error {
 	if !b.wants(e.prefix + starts) {
 		return nil
@@ -90,7 +91,7 @@ func (b *bench) measureStarts(ctx context.Context, e engine) error {
 	return nil
 }
 
-// startTable returns the table of the medians of all starts. Only SQLite has thresholds.
+// startTable returns the results table for starts. Its figures are medians. Only SQLite has thresholds.
 func startTable(startups map[startupKey][]startup) string {
 	var b strings.Builder
 	b.WriteString("| Start with | First response | Memory then | Memory after a second of lists at 64 connections | Target | Met |\n")

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// results are the measurements of all rounds.
+// results contains the measurements and failures from all rounds.
 type results struct {
 	samples  map[cell][]sample
 	failures []string
 }
 
-// cell identifies the measurements of one row of the table.
+// cell identifies the measurements for one row in the results table.
 type cell struct {
 	scenario, subject string
 	connections       int
@@ -33,7 +33,7 @@ func (r *results) fail(scenario, subject string, err error) {
 	r.failures = append(r.failures, fmt.Sprintf("%s, %s: %v", scenario, subject, err))
 }
 
-// median returns the medians of a cell's measurements, and whether there are any.
+// median returns the medians of the measurements for a cell. It returns false if there are no measurements.
 func (r *results) median(at cell) (sample, bool) {
 	samples := r.samples[at]
 	if len(samples) == 0 {
@@ -47,12 +47,13 @@ func (r *results) median(at cell) (sample, bool) {
 	}, true
 }
 
-// ratio returns the median ratio of the throughput of two subjects, over pairs of turns.
+// ratio divides the throughput of one subject by the throughput of another one, separately for each turn, and
+// returns the median.
 func (r *results) ratio(one, other cell) float64 {
 	var ratios []float64
 	for _, s := range r.samples[one] {
 		for _, o := range r.samples[other] {
-			if o.turn == s.turn { // a failed subject lacks some turns
+			if o.turn == s.turn { // a subject that has failed lacks some turns
 				ratios = append(ratios, s.perSecond/o.perSecond)
 			}
 		}
@@ -63,7 +64,8 @@ func (r *results) ratio(one, other cell) float64 {
 	return medianOf(ratios, func(r float64) float64 { return r })
 }
 
-// medianOf returns the median, or the lower of the two middle values.
+// medianOf returns the median of a value over all samples. If there are two middle values, it returns the
+// lower one.
 func medianOf[S any, V cmp.Ordered](samples []S, value func(S) V) V {
 	var values []V
 	for _, s := range samples {
@@ -73,8 +75,8 @@ func medianOf[S any, V cmp.Ordered](samples []S, value func(S) V) V {
 	return values[(len(values)-1)/2]
 }
 
-// table returns the table of all medians, with the ratios of the first candidate to the others, and the
-// thresholds.
+// table returns the results table with all medians and thresholds. It also contains the ratios between the
+// first candidate and each of the others.
 func (r *results) table(scenarios []scenario) string {
 	var b strings.Builder
 	b.WriteString("| Case | Connections | Subject | Requests/s | p50 | p99 | animalstore ÷ subject | Target | Met |\n")
@@ -105,8 +107,8 @@ func (r *results) table(scenarios []scenario) string {
 	return b.String()
 }
 
-// check returns the threshold of a ratio, and whether it is met. It is not met if the concurrent creates fell
-// behind.
+// check returns the threshold for a ratio and whether it is met. A threshold is not met if the concurrent
+// creates were slower than required.
 func (t scenario) check(subject string, connections int, ratio float64, first sample) (wanted, reached string) {
 	for _, bar := range t.thresholds {
 		if bar.against != subject || connections != 64 {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// The names of the subjects in the table.
+// The names of the subjects in the results table.
 const (
 	service    = "animalstore"
 	bare       = "bare net/http"
@@ -26,24 +26,24 @@ const serviceKey = "Bearer the-key-of-the-benchmark"
 
 // target is a running subject.
 type target interface {
-	// load applies the load over connections for a duration.
+	// load sends requests over the given number of connections for the given duration and measures the
+	// responses.
 	load(ctx context.Context, connections int, duration time.Duration) (sample, error)
-	// stop stops the subject.
 	stop() error
 }
 
-// httpTarget is a program that serves HTTP.
+// httpTarget is a running program that serves HTTP.
 type httpTarget struct {
 	process    *process
 	dir        string
 	base       string
 	request    request
-	concurrent request // runs during the load, if it has a pace
-	turns      int     // the total number
-	turn       int     // the next one
+	concurrent request // sent during the load if its pace is not 0
+	turns      int     // the total number of turns
+	turn       int     // the index of the next turn
 }
 
-// concurrentConnections is the number of connections of the concurrent creates.
+// concurrentConnections is the number of connections for the concurrent creates.
 const concurrentConnections = 64
 
 func (t *httpTarget) stop() error { return t.process.stop() }
@@ -58,14 +58,15 @@ func (t *httpTarget) load(ctx context.Context, connections int, duration time.Du
 	both.Go(func() {
 		creates, createsErr = load(ctx, t.dir, t.base, t.concurrent, concurrentConnections, duration+time.Second)
 	})
-	time.Sleep(time.Second / 2) // it starts before the load and ends after it
+	time.Sleep(time.Second / 2) // the concurrent creates start before the load and end after it
 	s, err := load(ctx, t.dir, t.base, t.nextRequest(), connections, duration)
 	both.Wait()
 	s.creates = creates.perSecond
 	return s, errors.Join(err, createsErr)
 }
 
-// nextRequest returns the request of the next turn. If parts can be used only once, each turn gets its share.
+// nextRequest returns the request for the next turn. If each part can be used only once, every turn gets its
+// own share of the parts.
 func (t *httpTarget) nextRequest() request {
 	r := t.request
 	if r.consumesParts {
@@ -76,12 +77,12 @@ func (t *httpTarget) nextRequest() request {
 	return r
 }
 
-// prepare waits for the program, checks its response, and warms it up.
+// prepare waits until the program is ready, checks one response and warms the program up.
 func (t *httpTarget) prepare(ctx context.Context, ready string) error {
 	if _, _, err := t.process.waitFor(t.base+ready, t.request.key); err != nil {
 		return err
 	}
-	last := max(0, len(t.request.parts)-1) // the load will hardly get that far
+	last := max(0, len(t.request.parts)-1) // the load is unlikely to reach the last part
 	if _, err := t.request.once(t.base, last); err != nil {
 		return err
 	}
@@ -89,19 +90,20 @@ func (t *httpTarget) prepare(ctx context.Context, ready string) error {
 	return err
 }
 
-// engine is a database engine that the service is measured on.
+// engine is a database engine on which the service is measured.
 type engine struct {
-	prefix string // prefix of the names of its cases
-	// start starts the service on a copy of the store with this number of animals.
+	prefix string // the prefix for the names of the engine's cases
+	// start starts the service on a copy of the store with the given number of animals.
 	start func(ctx context.Context, dir string, animals int) (*process, string, error)
-	// insert imports animals without the service, as the baseline does, and returns the duration.
+	// insert runs the baseline, which imports animals without the service. It returns the time that the
+	// import took.
 	insert   func(ctx context.Context, dir string, animals int) (time.Duration, error)
 	baseline string
-	// clear removes databases of earlier measurements that could still cause work.
+	// clear removes databases that were used for earlier measurements and could still cause background work.
 	clear func(ctx context.Context) error
 }
 
-// sqliteEngine is the embedded database.
+// sqliteEngine returns the engine for SQLite.
 func (b *bench) sqliteEngine() engine {
 	return engine{"", b.startOnFile, insertAll, bareInserts, func(context.Context) error { return nil }}
 }
@@ -117,7 +119,7 @@ func (b *bench) startOnFile(ctx context.Context, dir string, animals int) (*proc
 	return b.startOn(ctx, dir, filepath.Join(dir, databaseName))
 }
 
-// startOn starts the service on a database.
+// startOn starts the service with the given database and returns the process and its base URL.
 func (b *bench) startOn(ctx context.Context, dir, database string) (*process, string, error) {
 	addr, err := freeAddress()
 	if err != nil {
@@ -128,7 +130,8 @@ func (b *bench) startOn(ctx context.Context, dir, database string) (*process, st
 	return p, "http://" + addr, err
 }
 
-// startBare starts the bare handler with a recorded response of the service.
+// startBare starts the bare handler with a response recorded from the service. It returns the process and its
+// base URL.
 func (b *bench) startBare(ctx context.Context, dir string, a recordedResponse, decode string) (*process, string, error) {
 	addr, err := freeAddress()
 	if err != nil {
@@ -146,7 +149,8 @@ func (b *bench) startBare(ctx context.Context, dir string, a recordedResponse, d
 	return p, "http://" + addr, err
 }
 
-// nginxSettings are tuned for speed: no access log, sendfile, cached file handles, long keep-alive.
+// nginxSettings is an nginx configuration that is tuned for speed: it has no access log, uses sendfile,
+// caches file handles and keeps connections open for a long time.
 const nginxSettings = `%s
 daemon off;
 worker_processes %d;
@@ -171,7 +175,8 @@ http {
 }
 `
 
-// startNginx starts nginx with the body of a recorded response as a file, and with its headers.
+// startNginx starts nginx, which serves a recorded response. The response's body is a file and its headers
+// are part of the configuration.
 func (b *bench) startNginx(ctx context.Context, dir string, a recordedResponse) (*process, string, error) {
 	addr, err := freeAddress()
 	if err != nil {
@@ -179,12 +184,12 @@ func (b *bench) startNginx(ctx context.Context, dir string, a recordedResponse) 
 	}
 	user := ""
 	if os.Getuid() == 0 {
-		user = "user root;" // other users cannot read the folder
+		user = "user root;" // other users cannot read the folder that nginx serves
 	}
 	var headers strings.Builder
 	for name, values := range a.Header {
 		switch name {
-		case "Content-Type", "Content-Length", "Etag": // nginx writes its own
+		case "Content-Type", "Content-Length", "Etag": // nginx adds its own values for these headers
 		default:
 			fmt.Fprintf(&headers, "\t\t\tadd_header %s '%s';\n", name, strings.ReplaceAll(strings.Join(values, ", "), "'", `\'`))
 		}

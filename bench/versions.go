@@ -13,7 +13,7 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// versions returns the versions of everything that affects the figures.
+// versions returns the versions of all software that affects the figures.
 func (b *bench) versions(ctx context.Context) []string {
 	found := []string{"Go " + strings.TrimPrefix(runtime.Version(), "go")}
 	for _, name := range []string{"wrk", "nginx"} {
@@ -37,14 +37,15 @@ func (b *bench) versions(ctx context.Context) []string {
 	return append(found, b.peerVersions()...)
 }
 
-// versionOf returns the version that a program prints with -v. wrk prints it, too, but fails.
+// versionOf returns the version that a program prints with -v. It ignores errors because wrk prints its
+// version but then fails.
 func versionOf(ctx context.Context, program string) string {
 	output, _ := exec.CommandContext(ctx, program, "-v").CombinedOutput()
 	return regexp.MustCompile(`\d+\.\d+(\.\d+)*`).FindString(string(output))
 }
 
-// sqliteVersion returns the version of SQLite, which is the same as the service's: go.mod requires the same
-// module.
+// sqliteVersion returns the version of SQLite in this program. The service has the same version because both
+// require the same version of the module.
 func sqliteVersion(ctx context.Context) (version string) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
@@ -55,7 +56,8 @@ func sqliteVersion(ctx context.Context) (version string) {
 	return version
 }
 
-// peerVersions reads the versions from the binary of the peer.
+// peerVersions returns the versions of PocketBase and its SQLite module, which it reads from PocketBase's
+// binary.
 func (b *bench) peerVersions() []string {
 	info, err := buildinfo.ReadFile(b.program("pocketbase"))
 	if err != nil {

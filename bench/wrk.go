@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// script generates the requests of wrk and prints the result in one line. Threads take parts in turn, so that
-// no part is used twice before all have been used. With a pace there is one thread, and every request has a
-// scheduled time; late requests are not skipped.
+// script is the Lua script that generates requests for wrk and prints the result on one line. The threads
+// take the parts in turn, so that no part is used twice before all parts have been used. If there is a pace,
+// there is only one thread, and every request has a scheduled time. Delayed requests are not skipped.
 const script = `
 local threads = 0
 function setup(thread)
@@ -53,8 +53,8 @@ function done(summary, latency)
 end
 `
 
-// load applies a load to a server with wrk. It fails if any response is not 2xx or any connection breaks: the
-// figure would be meaningless.
+// load runs wrk to apply a load to a server. It fails if any response is not 2xx or any connection breaks,
+// because the figures would be meaningless.
 func load(ctx context.Context, dir, base string, r request, connections int, duration time.Duration) (sample, error) {
 	threads := min(connections, 2) // wrk needs at least one connection for each thread
 	if r.pace > 0 {

@@ -1,5 +1,6 @@
-// bare is the baseline: a net/http handler that does nothing but respond. It replays a response of the
-// service, or decodes a request body and responds in the same format.
+// Command bare is a baseline for the benchmark: a net/http handler that does nothing but respond. It either
+// replays a response that was recorded from the service, or decodes the request body and responds in the same
+// format as the service.
 package main
 
 import (
@@ -15,7 +16,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// response is a recorded response of the service.
+// response is a response that was recorded from the service.
 type response struct {
 	Status int
 	Header http.Header
@@ -36,7 +37,7 @@ func main() {
 		log.Fatal(err)
 	}
 	if *decode != "" || len(a.Body) < 2048 {
-		a.Header.Del("Content-Length") // for short bodies net/http sets it itself, at less cost
+		a.Header.Del("Content-Length") // net/http sets this header itself for short bodies, at lower cost
 	}
 	handler, known := map[string]http.HandlerFunc{"": a.send, "pet": a.createPet, "order": a.placeOrder}[*decode]
 	if !known {
@@ -47,7 +48,8 @@ func main() {
 
 func (a response) send(w http.ResponseWriter, _ *http.Request) { a.write(w, a.Body) }
 
-// write shares header values among all responses: the baseline must be as fast as possible.
+// write sends a response with the given body. All responses share the same header values, because the
+// baseline must be as fast as possible.
 func (a response) write(w http.ResponseWriter, body []byte) {
 	header := w.Header()
 	for name, values := range a.Header {
@@ -96,7 +98,8 @@ func (a response) placeOrder(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// decodeAndRespond uses the same JSON decoder as the service.
+// decodeAndRespond decodes the request body, calls make and sends the result. It uses the same JSON package
+// as the service.
 func decodeAndRespond[In, Out any](a response, w http.ResponseWriter, r *http.Request, make func(In) Out) {
 	text, err := io.ReadAll(r.Body)
 	if err != nil {

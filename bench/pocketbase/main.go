@@ -1,8 +1,8 @@
-// pocketbase is the peer: PocketBase with the same animals. It is a separate module, because PocketBase
-// requires exactly the version of SQLite that it was tested with.
+// Command pocketbase is the peer in the benchmark: PocketBase with the same animals as the service. It is a
+// separate module because PocketBase requires the exact version of SQLite that it was tested with.
 //
 //	pocketbase fill FOLDER ANIMALS   creates the data folder
-//	pocketbase serve FOLDER ADDR     serves it, and writes an access token to FOLDER/token
+//	pocketbase serve FOLDER ADDR     serves the data folder and writes an access token to FOLDER/token
 package main
 
 import (
@@ -51,8 +51,9 @@ func serve(app core.App, folder, addr string) error {
 	return apis.Serve(app, apis.ServeConfig{HttpAddr: addr})
 }
 
-// fill creates the collection with the same fields, the index that its list needs, access rules that require
-// a token, and the same animals. Request logging is off, to its advantage.
+// fill creates a collection that has the same fields and animals as the service, an index for the list
+// request, and access rules that require a token. Request logging is turned off, which is an advantage for
+// PocketBase.
 func fill(app core.App, _, animals string) error {
 	n, err := strconv.Atoi(animals)
 	if err != nil {

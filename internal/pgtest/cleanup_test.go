@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// runVictim starts a server, prints its workspace, and returns when stdin is closed, unless the process is
-// killed before.
+// runVictim starts a server, prints the path of its workspace and waits until stdin is closed. The test may
+// kill the process before that.
 func runVictim() error {
 	s, err := shared()
 	if err != nil {
@@ -22,7 +22,7 @@ func runVictim() error {
 	return err
 }
 
-// A test process that exits or is killed leaves no process and no directory.
+// A test process that exits or is killed leaves no process and no directory behind.
 func TestNoProcessOrFileOutlivesTheTests(t *testing.T) {
 	t.Parallel()
 	for how, end := range map[string]func(*exec.Cmd, io.Closer) error{
@@ -53,7 +53,7 @@ func TestNoProcessOrFileOutlivesTheTests(t *testing.T) {
 			if err := end(victim, stdin); err != nil {
 				t.Error(err)
 			}
-			_ = victim.Wait() // fails if it was killed
+			_ = victim.Wait() // returns an error if the process was killed
 			eventually(t, "the directory is removed", func() bool { _, err := os.Stat(dir); return os.IsNotExist(err) })
 			eventually(t, "all processes have exited", func() bool { return processes(dir) == "" })
 		})
@@ -62,6 +62,6 @@ func TestNoProcessOrFileOutlivesTheTests(t *testing.T) {
 
 // processes returns the ids of the processes whose command line contains dir.
 func processes(dir string) string {
-	ids, _ := exec.Command("pgrep", "-f", dir).Output() // fails if there is none
+	ids, _ := exec.Command("pgrep", "-f", dir).Output() // pgrep fails if it finds no process
 	return string(ids)
 }

@@ -17,7 +17,8 @@ func (s *Server) url(database string) string {
 	return fmt.Sprintf("postgres://animalstore@127.0.0.1:%d/%s?sslmode=disable", s.port, database)
 }
 
-// FailoverURL returns one URL for several servers. The client connects to the one that accepts writes.
+// FailoverURL returns one URL for several servers. A client that uses this URL connects to the server that
+// accepts writes.
 func FailoverURL(servers ...*Server) string {
 	var hosts []string
 	for _, s := range servers {
@@ -27,8 +28,8 @@ func FailoverURL(servers ...*Server) string {
 		strings.Join(hosts, ","))
 }
 
-// NewDatabase creates an empty database and returns its URL. When the test ends, it terminates all
-// connections to the database and drops it.
+// NewDatabase creates an empty database and returns its URL. When the test ends, the database is dropped and
+// all connections to it are terminated.
 func (s *Server) NewDatabase(t testing.TB) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
@@ -42,7 +43,7 @@ func (s *Server) NewDatabase(t testing.TB) string {
 		if s.process == nil {
 			return
 		}
-		// The synchronous replica may be down by now: do not wait for it.
+		// Do not wait for the synchronous replica, because it may be down by now.
 		if err := s.exec("SET synchronous_commit = local", "DROP DATABASE "+name+" WITH (FORCE)"); err != nil {
 			t.Error(err)
 		}
@@ -50,7 +51,7 @@ func (s *Server) NewDatabase(t testing.TB) string {
 	return s.url(name)
 }
 
-// exec executes statements, one by one, on a new connection.
+// exec executes statements one by one on a new connection.
 func (s *Server) exec(statements ...string) error {
 	return s.connect(func(ctx context.Context, conn *pgx.Conn) error {
 		for _, statement := range statements {

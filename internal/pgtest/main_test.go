@@ -12,7 +12,8 @@ import (
 	"animalstore/internal/leaktest"
 )
 
-// TestMain expects that no goroutine is left, although the shared server still runs.
+// TestMain checks that no goroutine is left after the tests, although the shared server is still running. If
+// PGTEST_VICTIM is set, it calls runVictim instead.
 func TestMain(m *testing.M) {
 	if os.Getenv("PGTEST_VICTIM") != "" {
 		if err := runVictim(); err != nil {
@@ -45,7 +46,7 @@ func execute(t *testing.T, conn *pgx.Conn, statement string) {
 	}
 }
 
-// queryInt returns the number that a query selects.
+// queryInt runs a query that selects one number and returns the number.
 func queryInt(t *testing.T, conn *pgx.Conn, query string) int {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), stuckTimeout)
@@ -57,7 +58,7 @@ func queryInt(t *testing.T, conn *pgx.Conn, query string) int {
 	return number
 }
 
-// eventually waits until a condition is true.
+// eventually waits until condition returns true. The test fails if that takes longer than stuckTimeout.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(stuckTimeout); !condition(); time.Sleep(5 * time.Millisecond) {

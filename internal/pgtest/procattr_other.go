@@ -4,5 +4,6 @@ package pgtest
 
 import "syscall"
 
-// procAttr exists so that tests that use this package compile everywhere. They run only on Unix.
+// procAttr does nothing. It exists so that tests that use this package compile on every platform, although
+// they run only on Unix.
 func procAttr(int, int) *syscall.SysProcAttr { return nil }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// procAttr gives a command a process group of its own and, if this process is root, another user.
+// procAttr returns the attributes that make a command run in its own process group and as the given user.
 func procAttr(uid, gid int) *syscall.SysProcAttr {
 	attributes := &syscall.SysProcAttr{Setpgid: true}
 	if uid != os.Getuid() {

@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// stuckTimeout is the time after which an operation counts as stuck. It is generous, for slow machines, and
-// no successful test waits for it.
+// stuckTimeout is the time after which an operation is considered stuck. It is generous because machines may
+// be slow. A successful test never waits this long.
 const stuckTimeout = 2 * time.Minute
 
 // supervisorScript runs a server until it reads the name of a signal from stdin, or until stdin is closed
-// because the test process has exited. As the server's parent it can rely on the process id that it
-// signals. KILL stops the postmaster first, so that it starts no more processes, and then kills all of its
-// processes.
+// because the test process has exited. Then it sends this signal to the server, or QUIT if it has read none.
+// The script is the server's parent, so no other process can have the same process id. If the signal is KILL,
+// the script first stops the postmaster, so that the postmaster starts no more processes. Then it kills all
+// of the server's processes.
 const supervisorScript = `
 "$@" &
 server=$!
@@ -32,14 +33,14 @@ wait $server
 `
 
 // process is a program that runs under the supervisor. It needs no goroutine, so the shared server is not
-// reported as a leak.
+// reported as a goroutine leak.
 type process struct {
 	cmd     *exec.Cmd
 	control *os.File // the write end of the supervisor's stdin
-	exit    *os.File // reports EOF when all processes of the server have exited
+	exit    *os.File // reaches EOF when all of the server's processes have exited
 }
 
-// startProcess starts a program and writes its output to log.
+// startProcess starts a program under the supervisor and writes the program's output to log.
 func (w *workspace) startProcess(log *os.File, program ...string) (*process, error) {
 	stdin, control, err := os.Pipe()
 	if err != nil {
@@ -60,7 +61,7 @@ func (w *workspace) startProcess(log *os.File, program ...string) (*process, err
 	return &process{cmd, control, lives}, nil
 }
 
-// exited waits up to d for all processes of the server to exit, and reports whether they have.
+// exited waits up to d for all of the server's processes to exit and reports whether they have exited.
 func (r *process) exited(d time.Duration) bool {
 	if err := r.exit.SetReadDeadline(time.Now().Add(d)); err != nil {
 		return false
@@ -69,7 +70,7 @@ func (r *process) exited(d time.Duration) bool {
 	return err == io.EOF
 }
 
-// terminate sends a signal and waits until all processes have exited.
+// terminate sends a signal to the server and waits until all of its processes have exited.
 func (r *process) terminate(signal string) error {
 	_, err := fmt.Fprintln(r.control, signal)
 	if err := errors.Join(err, r.control.Close()); err != nil {

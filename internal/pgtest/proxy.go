@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Proxy forwards connections to a server, and can cut or delay them. Its methods may be called concurrently.
+// Proxy forwards connections to a server and can cut or delay them. Its methods may be called concurrently.
 type Proxy struct {
 	listener net.Listener
-	server   string // host:port
+	server   string // the server's address as host:port
 	database *url.URL
 	running  sync.WaitGroup
 
@@ -23,8 +23,8 @@ type Proxy struct {
 	conns   map[*proxyConn]bool
 }
 
-// StartProxy starts a proxy for the database at a URL with one host and sslmode=disable. It stops the proxy
-// when the test ends.
+// StartProxy starts a proxy for a database and stops it when the test ends. The database's URL must have
+// exactly one host and sslmode=disable.
 func StartProxy(t testing.TB, database string) *Proxy {
 	t.Helper()
 	address, err := url.Parse(database)
@@ -52,7 +52,7 @@ func StartProxy(t testing.TB, database string) *Proxy {
 	return p
 }
 
-// URL returns the URL of the database through the proxy.
+// URL returns a URL that leads to the database through the proxy.
 func (p *Proxy) URL() string { return p.database.String() }
 
 func (p *Proxy) accept() {
@@ -65,7 +65,8 @@ func (p *Proxy) accept() {
 	}
 }
 
-// connect forwards one connection until it is closed.
+// connect connects a client to the server and forwards data in both directions until the connection is
+// closed.
 func (p *Proxy) connect(client net.Conn) {
 	defer client.Close()
 	if p.isCut() {
@@ -91,7 +92,7 @@ func (p *Proxy) isCut() bool {
 	return p.cut
 }
 
-// add registers a connection for Cut. It returns false if Cut was called first.
+// add registers a connection so that Cut can close it. It returns false if Cut has already been called.
 func (p *Proxy) add(c *proxyConn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// proxyConn is one connection through the proxy.
+// proxyConn is one connection from a client through the proxy to the server.
 type proxyConn struct {
 	proxy  *Proxy
 	client net.Conn
 	server *net.TCPConn
-	muted  atomic.Bool // drops what the server sends
+	muted  atomic.Bool // if true, everything that the server sends is dropped
 	once   sync.Once
-	done   chan struct{} // closed by close
+	done   chan struct{} // closed when the connection is closed
 }
 
 // close closes the connections to the client and to the server.
@@ -30,13 +30,13 @@ func (c *proxyConn) close() {
 	})
 }
 
-// forwardRequests forwards whole messages to the server, so that a fault can match each of them.
+// forwardRequests forwards whole messages to the server, so that each message can be compared with the fault.
 func (c *proxyConn) forwardRequests() {
 	in, out := bufio.NewReader(c.client), bufio.NewWriter(c.server)
 	message, err := readMessage(in, 0)
 	for err == nil {
 		if fault := c.proxy.takeFault(message); fault != nil {
-			out.Flush() // the fault affects only this message, not the earlier ones
+			out.Flush() // the fault affects only this message and not earlier ones
 			fault.inject(c, message)
 			close(fault.injected)
 			return
@@ -73,8 +73,8 @@ func (c *proxyConn) forwardResponses() {
 	}
 }
 
-// deliverLast sends the server a last message and the end of the stream. The server executes the message, and
-// then closes the connection.
+// deliverLast sends one last message and the end of the stream to the server. The server executes the message
+// and then closes the connection.
 func (c *proxyConn) deliverLast(message []byte) {
 	c.muted.Store(true)
 	if _, err := c.server.Write(message); err != nil {
@@ -84,7 +84,7 @@ func (c *proxyConn) deliverLast(message []byte) {
 	c.server.CloseWrite()
 }
 
-// delay waits for the proxy's delay, and returns false if the connection is closed meanwhile.
+// delay waits until the proxy's delay has passed. It returns false if the connection is closed meanwhile.
 func (c *proxyConn) delay() bool {
 	for begin := time.Now(); ; {
 		delay, changed := c.proxy.currentDelay()
@@ -101,8 +101,9 @@ func (c *proxyConn) delay() bool {
 	}
 }
 
-// readMessage reads one message of PostgreSQL's protocol: a type byte, which the first message of a
-// connection lacks (typeBytes is 0 then, else 1), the length including itself, and the content.
+// readMessage reads one message in PostgreSQL's protocol. A message consists of a type byte, a four-byte
+// length that includes itself, and the content. The first message on a connection has no type byte. typeBytes
+// must be 0 for this first message and 1 for all other messages.
 func readMessage(in *bufio.Reader, typeBytes int) ([]byte, error) {
 	header, err := in.Peek(typeBytes + 4)
 	if err != nil {

@@ -7,22 +7,24 @@ import (
 	"time"
 )
 
-// fault disconnects the first client that sends a matching message.
+// fault defines what happens to the first matching message and to the client that sends it.
 type fault struct {
 	match    func(message []byte) bool
 	inject   func(c *proxyConn, message []byte)
 	injected chan struct{}
 }
 
-// IsCommit matches a COMMIT as pgx sends it, in the simple query protocol.
+// IsCommit reports whether a message is a COMMIT in the simple query protocol. pgx sends COMMIT in this
+// protocol.
 func IsCommit(message []byte) bool {
 	text, isQuery := bytes.CutPrefix(message, []byte("Q"))
 	return isQuery && len(text) > 4 && strings.EqualFold(strings.Trim(string(text[4:]), "\x00; \n"), "commit")
 }
 
-// CutBefore cuts the first connection whose client sends a matching message, before the message reaches the
-// server. Other connections are not affected. A message is one of PostgreSQL's protocol: a type byte, four
-// bytes of length, the content. The channel is closed when the client is disconnected.
+// CutBefore disconnects the first client that sends a matching message, before the message reaches the
+// server. Other connections are not affected. The message passed to match is in the format of PostgreSQL's
+// protocol: a type byte, four bytes for the length, and the content. The returned channel is closed when the
+// client has been disconnected.
 func (p *Proxy) CutBefore(match func(message []byte) bool) (disconnected <-chan struct{}) {
 	return p.setFault(match, func(c *proxyConn, _ []byte) { c.close() })
 }
@@ -31,12 +33,12 @@ func (p *Proxy) CutBefore(match func(message []byte) bool) (disconnected <-chan 
 func (p *Proxy) CutAfter(match func(message []byte) bool) (disconnected <-chan struct{}) {
 	return p.setFault(match, func(c *proxyConn, message []byte) {
 		c.deliverLast(message)
-		<-c.done // the server has executed the message when it closes the connection
+		<-c.done // the server closes the connection after it has executed the message
 	})
 }
 
-// CutLate is like CutAfter, but the server receives the message only when release is called, long after the
-// client was disconnected.
+// CutLate is like CutAfter, but the server receives the message only when release is called. The client is
+// disconnected before that.
 func (p *Proxy) CutLate(match func(message []byte) bool) (disconnected <-chan struct{}, release func()) {
 	released := make(chan struct{})
 	disconnected = p.setFault(match, func(c *proxyConn, message []byte) {
@@ -60,7 +62,7 @@ func (p *Proxy) setFault(match func([]byte) bool, inject func(*proxyConn, []byte
 	return p.fault.injected
 }
 
-// takeFault removes and returns the fault if it matches the message, else nil.
+// takeFault removes the fault and returns it if it matches the message. Otherwise, takeFault returns nil.
 func (p *Proxy) takeFault(message []byte) *fault {
 	p.mu.Lock()
 	current := p.fault
@@ -77,7 +79,7 @@ func (p *Proxy) takeFault(message []byte) *fault {
 	return current
 }
 
-// Cut closes all connections, and every new one, until Heal is called.
+// Cut closes all connections, including new ones, until Heal is called.
 func (p *Proxy) Cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,7 +89,7 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// Heal undoes Cut and Delay.
+// Heal ends the effects of Cut and Delay.
 func (p *Proxy) Heal() {
 	p.mu.Lock()
 	p.cut = false
@@ -95,8 +97,9 @@ func (p *Proxy) Heal() {
 	p.Delay(0)
 }
 
-// Delay delays all data by d in each direction, including data that is already delayed. An hour is a silent
-// network: nothing arrives, and no connection is refused, until Delay(0) or Heal.
+// Delay delays all data by d in each direction. The new delay also applies to data that is already waiting. A
+// delay of an hour simulates a silent network, in which nothing arrives and no connection is refused until
+// Delay(0) or Heal is called.
 func (p *Proxy) Delay(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

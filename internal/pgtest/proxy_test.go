@@ -10,7 +10,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// throughProxy returns a proxy for a new database with a table, a connection through it, and a direct one.
+// throughProxy creates a database with one table. It returns a proxy for this database, a connection through
+// the proxy and a direct connection.
 func throughProxy(t *testing.T) (p *Proxy, through, direct *pgx.Conn) {
 	t.Helper()
 	url := Shared(t).NewDatabase(t)
@@ -24,7 +25,7 @@ func TestProxyForwardsLargeMessages(t *testing.T) {
 	t.Parallel()
 	_, conn, _ := throughProxy(t)
 	var length int
-	text := make([]byte, 3<<20) // larger than any buffer of the proxy
+	text := make([]byte, 3<<20) // larger than any buffer in the proxy
 	for i := range text {
 		text[i] = 'x'
 	}
@@ -78,7 +79,7 @@ func TestProxyDelay(t *testing.T) {
 	}
 }
 
-// commit inserts a row through the proxy, and expects the connection to break during COMMIT.
+// commit inserts a row through the proxy and expects the connection to break during COMMIT.
 func commit(t *testing.T, conn *pgx.Conn, disconnected <-chan struct{}) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), stuckTimeout)
@@ -101,7 +102,8 @@ func TestCutBeforeLosesTheCommit(t *testing.T) {
 	t.Parallel()
 	p, conn, direct := throughProxy(t)
 	commit(t, conn, p.CutBefore(IsCommit))
-	execute(t, direct, "BEGIN; LOCK TABLE pet; COMMIT") // waits for the rollback of the other transaction
+	// The LOCK waits until the other transaction has been rolled back.
+	execute(t, direct, "BEGIN; LOCK TABLE pet; COMMIT")
 	if n := queryInt(t, direct, "SELECT count(*) FROM pet"); n != 0 {
 		t.Errorf("%d rows, want none", n)
 	}
@@ -112,7 +114,7 @@ func TestCutAfterDeliversTheCommit(t *testing.T) {
 	t.Parallel()
 	p, conn, direct := throughProxy(t)
 	commit(t, conn, p.CutAfter(IsCommit))
-	if n := queryInt(t, direct, "SELECT count(*) FROM pet"); n != 1 { // without waiting
+	if n := queryInt(t, direct, "SELECT count(*) FROM pet"); n != 1 { // the row must be there immediately
 		t.Errorf("%d rows, want 1", n)
 	}
 	expectNextCommit(t, p)
@@ -127,7 +129,7 @@ func TestCutLateDeliversTheCommitWhenReleased(t *testing.T) {
 		t.Errorf("%d rows before the COMMIT was delivered, want none", n)
 	}
 	release()
-	release() // a second call does nothing
+	release() // a second call must do nothing
 	eventually(t, "the row is committed", func() bool { return queryInt(t, direct, "SELECT count(*) FROM pet") == 1 })
 	expectNextCommit(t, p)
 }
@@ -140,7 +142,7 @@ func TestProxyClosesWithAnUnreleasedCommit(t *testing.T) {
 	commit(t, conn, disconnected)
 }
 
-// expectNextCommit expects the next COMMIT to pass: a fault affects only one message.
+// expectNextCommit expects the next COMMIT to succeed, because a fault affects only one message.
 func expectNextCommit(t *testing.T, p *Proxy) {
 	t.Helper()
 	conn := connect(t, p.URL())

@@ -10,11 +10,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// StartWithReplica starts a primary and a streaming replica with the same settings. If synchronous is set,
-// the primary confirms a commit only after the replica has it, and waits for a replica that is down.
+// StartWithReplica starts a primary and a streaming replica with the same settings. If synchronous is true,
+// the primary confirms a commit only after the replica has received it. Commits wait while the replica is
+// down.
 func StartWithReplica(t testing.TB, synchronous bool, settings ...string) (primary, replica *Server) {
 	t.Helper()
-	primarySettings := []string{"wal_keep_size=1GB"} // lets a replica catch up after it was down
+	primarySettings := []string{"wal_keep_size=1GB"} // lets the replica catch up after it has been down
 	if synchronous {
 		primarySettings = append(primarySettings, "synchronous_standby_names=replica")
 	}
@@ -22,12 +23,13 @@ func StartWithReplica(t testing.TB, synchronous bool, settings ...string) (prima
 
 	replica, err := newServer(append([]string{
 		fmt.Sprintf("primary_conninfo=host=127.0.0.1 port=%d user=animalstore application_name=replica", primary.port),
-		"wal_retrieve_retry_interval=100ms", // a promotion may have to wait for it
+		"wal_retrieve_retry_interval=100ms", // a promotion may have to wait for this interval
 	}, settings...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A replica starts from a copy of the primary's data directory. Both are copies of the same template.
+	// A replica must start from a copy of the primary's data directory. This is already the case because both
+	// data directories are copies of the same template.
 	if err := replica.workspace.runCommand("", "touch", filepath.Join(replica.data, "standby.signal")); err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +57,9 @@ func (s *Server) awaitReplica(synchronous bool) error {
 	})
 }
 
-// Promote makes a replica the primary, and waits until it accepts writes. It polls: a query that waits for
-// the end of the recovery holds a snapshot, which the recovery may cancel as a conflict.
+// Promote makes a replica the primary and waits until it accepts writes. It polls the server because a single
+// query that waits for the end of recovery would hold a snapshot, and recovery may cancel such a query as a
+// conflict.
 func (s *Server) Promote(t testing.TB) {
 	t.Helper()
 	err := s.connect(func(ctx context.Context, conn *pgx.Conn) error {

@@ -15,7 +15,8 @@ func TestReplicaFollows(t *testing.T) {
 	}
 }
 
-// After the primary was killed, the promoted replica has all confirmed rows, and the same URL leads to it.
+// After the primary has been killed and the replica has been promoted, the replica has all confirmed rows and
+// the same URL leads to it.
 func TestFailoverURLFindsThePromotedReplica(t *testing.T) {
 	t.Parallel()
 	primary, replica := StartWithReplica(t, true)
@@ -34,7 +35,7 @@ func TestFailoverURLFindsThePromotedReplica(t *testing.T) {
 	execute(t, conn, "INSERT INTO pet VALUES (2)")
 }
 
-// A commit waits for a synchronous replica that is down, and the replica catches up when it restarts.
+// A commit waits while the synchronous replica is down. After a restart, the replica catches up.
 func TestPrimaryWaitsForSynchronousReplica(t *testing.T) {
 	t.Parallel()
 	primary, replica := StartWithReplica(t, true)

@@ -1,6 +1,6 @@
-// Package pgtest starts real PostgreSQL servers for tests, alone or as a primary with a replica, and a
-// proxy that cuts and delays connections to them. No process or file outlives the test process, even if it
-// is killed.
+// Package pgtest starts real PostgreSQL servers for tests, either a single server or a primary with a
+// replica. It also has a proxy that can cut and delay connections to a server. No process or file outlives
+// the test process, even if the test process is killed.
 package pgtest
 
 import (
@@ -17,22 +17,22 @@ import (
 	"time"
 )
 
-// Durable are settings for Start under which commits survive a power failure. They cost speed. By default a
-// commit survives a crash of the server, but not of the machine.
+// Durable lists settings for Start that make commits survive a power failure, at the cost of speed. By
+// default, a commit survives a crash of the server but not a crash of the machine.
 var Durable = []string{"fsync=on", "full_page_writes=on"}
 
-// Server is a PostgreSQL server. Its superuser is animalstore, without a password. Only the test's own
-// goroutine may start and stop it.
+// Server is a PostgreSQL server. Its superuser is animalstore, which has no password. Only the goroutine that
+// runs the test may start and stop the server.
 type Server struct {
 	workspace *workspace
-	data      string // its data directory
+	data      string // the path of the data directory
 	port      int
 	settings  []string
 	process   *process // nil while the server is stopped
 }
 
-// Start starts a server with additional settings of postgresql.conf ("name=value"), and stops it when the
-// test ends.
+// Start starts a server and stops it when the test ends. Each of the additional settings has the form
+// "name=value", as in postgresql.conf.
 func Start(t testing.TB, settings ...string) *Server {
 	t.Helper()
 	s, err := newServer(settings...)
@@ -43,8 +43,8 @@ func Start(t testing.TB, settings ...string) *Server {
 	return s
 }
 
-// Shared returns the server that all tests of this process share, for tests that only need a database of
-// their own (NewDatabase). They must not stop it. It exits with the process.
+// Shared returns a server that all tests in this process share. It is for tests that need only a separate
+// database, which NewDatabase creates. Tests must not stop the shared server. It exits with the process.
 func Shared(t testing.TB) *Server {
 	t.Helper()
 	s, err := shared()
@@ -62,7 +62,7 @@ var shared = sync.OnceValues(func() (*Server, error) {
 	return s, s.startOnFreePort()
 })
 
-// newServer returns a server with a data directory, without starting it.
+// newServer creates a server and its data directory but does not start the server.
 func newServer(settings ...string) (*Server, error) {
 	w, err := openWorkspace()
 	if err != nil {
@@ -72,7 +72,7 @@ func newServer(settings ...string) (*Server, error) {
 	return &Server{workspace: w, data: data, settings: settings}, err
 }
 
-// launch starts the server, and terminates it when the test ends.
+// launch starts the server and terminates it when the test ends.
 func (s *Server) launch(t testing.TB) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -85,17 +85,18 @@ func (s *Server) launch(t testing.TB) {
 	}
 }
 
-// Kill kills all processes of the server, as in a crash.
+// Kill kills all of the server's processes, as in a crash.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
 	pid := s.pidFile()
 	if err := s.terminate("KILL"); err != nil {
 		t.Fatal(err)
 	}
-	// A killed server leaves a few bytes of shared memory and the file that names them.
+	// A killed server leaves behind a few bytes of shared memory and the file that identifies this memory.
 	if len(pid) > 6 {
 		if _, id, found := strings.Cut(strings.TrimSpace(pid[6]), " "); found {
-			_ = s.workspace.runCommand("", "ipcrm", "-m", strings.TrimSpace(id)) // a failure breaks no test
+			// A failure here breaks no test.
+			_ = s.workspace.runCommand("", "ipcrm", "-m", strings.TrimSpace(id))
 		}
 	}
 	if err := os.Remove(s.pidPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -103,7 +104,8 @@ func (s *Server) Kill(t testing.TB) {
 	}
 }
 
-// Stop shuts the server down as its operator would: it disconnects its clients and writes a checkpoint.
+// Stop shuts the server down as an operator would. The server disconnects its clients and writes a
+// checkpoint.
 func (s *Server) Stop(t testing.TB) {
 	t.Helper()
 	if err := s.terminate("INT"); err != nil {
@@ -111,7 +113,7 @@ func (s *Server) Stop(t testing.TB) {
 	}
 }
 
-// Restart starts the server again with the same port and data. It stops a running server first.
+// Restart starts the server again with the same port and data. It first stops the server if it is running.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()
 	s.Stop(t)
@@ -120,7 +122,8 @@ func (s *Server) Restart(t testing.TB) {
 	}
 }
 
-// startOnFreePort starts the server on a free port. It tries another one if the port is taken meanwhile.
+// startOnFreePort starts the server on a free port. It tries another port if the start fails, for example
+// because another program has taken the port meanwhile.
 func (s *Server) startOnFreePort() error {
 	var err error
 	for range 5 {
@@ -134,8 +137,8 @@ func (s *Server) startOnFreePort() error {
 	return err
 }
 
-// freePort returns a port below the range of ephemeral ports, so that a server finds its port free when it is
-// restarted.
+// freePort returns a free port below the range of ephemeral ports. Outgoing connections do not use such a
+// port, so it is still free when the server is restarted.
 func freePort() (int, error) {
 	var err error
 	for range 100 {
@@ -163,7 +166,8 @@ func (s *Server) start() error {
 		"shared_buffers=32MB",
 		"fsync=off",
 		"full_page_writes=off",
-		"dynamic_shared_memory_type=mmap", // in the data directory, so that it is removed with it
+		// This puts shared memory into the data directory, so that both are removed together.
+		"dynamic_shared_memory_type=mmap",
 		"log_line_prefix=%m [%p] %d ",
 	}, s.settings...) {
 		program = append(program, "-c", setting)
@@ -171,7 +175,8 @@ func (s *Server) start() error {
 	if s.process, err = s.workspace.startProcess(log, program...); err != nil {
 		return err
 	}
-	// The server's pid file says when it is ready. A port that accepts connections could be another server's.
+	// Wait until the pid file says that the server is ready. It is not enough that the port accepts
+	// connections, because they might reach another server.
 	for deadline := time.Now().Add(stuckTimeout); ; {
 		if pid := s.pidFile(); len(pid) > 7 && strings.TrimSpace(pid[7]) == "ready" {
 			return nil
@@ -183,7 +188,8 @@ func (s *Server) start() error {
 	}
 }
 
-// terminate sends a signal to the server and waits for its end. It does nothing if the server is stopped.
+// terminate sends a signal to the server and waits until it has exited. It does nothing if the server is
+// stopped.
 func (s *Server) terminate(signal string) error {
 	if s.process == nil {
 		return nil
@@ -196,14 +202,14 @@ func (s *Server) terminate(signal string) error {
 func (s *Server) pidPath() string { return filepath.Join(s.data, "postmaster.pid") }
 func (s *Server) logPath() string { return filepath.Join(s.data, "server.log") }
 
-// pidFile returns the lines of postmaster.pid. The seventh identifies the shared memory, the eighth the
-// state.
+// pidFile returns the lines in postmaster.pid. The seventh line identifies the shared memory and the eighth
+// line contains the server's state.
 func (s *Server) pidFile() []string {
-	text, _ := os.ReadFile(s.pidPath()) // missing before the start
+	text, _ := os.ReadFile(s.pidPath()) // the file does not exist before the server has started
 	return strings.Split(string(text), "\n")
 }
 
-// showLog logs the last lines of the server's log that contain database, if the test has failed.
+// showLog prints the last lines in the server's log that contain database, but only if the test has failed.
 func (s *Server) showLog(t testing.TB, database string) error {
 	if !t.Failed() {
 		return nil

@@ -57,7 +57,7 @@ func TestDatabaseIsDropped(t *testing.T) {
 	var name string
 	t.Run("use", func(t *testing.T) {
 		url := s.NewDatabase(t)
-		conn = connect(t, url) // still open when the database is dropped
+		conn = connect(t, url) // this connection is still open when the database is dropped
 		if err := conn.QueryRow(t.Context(), "SELECT current_database()").Scan(&name); err != nil {
 			t.Fatal(err)
 		}
@@ -85,13 +85,13 @@ func TestRestartKeepsData(t *testing.T) {
 	}
 	s.Restart(t)
 	execute(t, connect(t, url), "INSERT INTO pet VALUES (2)")
-	s.Restart(t) // while it runs
+	s.Restart(t) // restarts the server while it is running
 	if n := queryInt(t, connect(t, url), "SELECT count(*) FROM pet"); n != 2 {
 		t.Errorf("%d rows, want 2", n)
 	}
 }
 
-// After a crash, committed rows are present and uncommitted ones are not.
+// After a crash, the committed rows are present and the uncommitted rows are not.
 func TestKillKeepsOnlyCommittedRows(t *testing.T) {
 	t.Parallel()
 	s := Start(t)
@@ -113,7 +113,7 @@ func TestKillKeepsOnlyCommittedRows(t *testing.T) {
 		}
 	}
 	s.Kill(t)
-	s.Kill(t) // killing a killed server is no error, neither is ending the test with one
+	s.Kill(t) // a killed server can be killed again, and the test can end without restarting it
 }
 
 func TestFailedStartSaysWhy(t *testing.T) {
@@ -128,7 +128,7 @@ func TestFailedStartSaysWhy(t *testing.T) {
 	}
 }
 
-// A server whose port is taken fails to start, and does not mistake the other server for itself.
+// A server fails to start if its port is taken. It must not mistake the other server on this port for itself.
 func TestTakenPortIsAnError(t *testing.T) {
 	t.Parallel()
 	first, second := Start(t), Start(t)

@@ -15,21 +15,23 @@ import (
 	"sync"
 )
 
-// cleanerScript removes the workspace when the test process and all of its servers have exited, however they
-// did: each of them holds the write end of its stdin.
+// cleanerScript removes the workspace when the test process and all of its servers have exited, even if they
+// were killed. All of these processes hold the write end of the script's stdin, so stdin ends when the last
+// one exits.
 const cleanerScript = `cat >/dev/null; rm -rf "$1"`
 
-// workspace is the temporary directory of this test process. It contains the data of all of its servers.
+// workspace is the test process's temporary directory. It contains the data directories of all servers that
+// the process starts.
 type workspace struct {
 	dir   string
-	bin   string // the directory of initdb and postgres
-	uid   int    // the user that runs them; PostgreSQL refuses to run as root
+	bin   string // the directory that contains initdb and postgres
+	uid   int    // the user that runs these programs; not root, because PostgreSQL refuses to run as root
 	gid   int
-	alive *os.File // the write end of the cleaner's stdin; this process and its servers hold it
+	alive *os.File // the write end of the cleaner's stdin, held by this process and its servers
 }
 
-// openWorkspace creates the workspace once, with a template of a data directory: copying it is faster than
-// running initdb again.
+// openWorkspace creates the workspace once. The workspace contains a template for data directories, because
+// copying the template is faster than running initdb again.
 var openWorkspace = sync.OnceValues(func() (*workspace, error) {
 	bin, err := findPrograms("/usr/lib/postgresql/*/bin")
 	if err != nil {
@@ -69,14 +71,14 @@ func (w *workspace) initTemplate() error {
 	if err != nil {
 		return err
 	}
-	// No test needs the database postgres, and renaming it is cheaper than creating another.
+	// No test needs the default database postgres, and renaming it is faster than creating another database.
 	return w.runCommand("ALTER DATABASE postgres RENAME TO animalstore",
 		filepath.Join(w.bin, "postgres"), "--single", "-F", "-D", template, "template1")
 }
 
 func (w *workspace) template() string { return filepath.Join(w.dir, "template") }
 
-// newDataDir creates a data directory and returns its path.
+// newDataDir copies the template into a new data directory and returns its path.
 func (w *workspace) newDataDir() (string, error) {
 	dir, err := os.MkdirTemp(w.dir, "server-")
 	if err != nil {
@@ -88,7 +90,7 @@ func (w *workspace) newDataDir() (string, error) {
 	return dir, w.runCommand("", "cp", "-R", w.template()+"/.", dir)
 }
 
-// runCommand runs a command to completion, with stdin as its input.
+// runCommand runs a command to completion with the given text as its stdin.
 func (w *workspace) runCommand(stdin, name string, args ...string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stuckTimeout)
 	defer cancel()
@@ -101,8 +103,9 @@ func (w *workspace) runCommand(stdin, name string, args ...string) error {
 	return nil
 }
 
-// command returns a command that runs as the workspace's user, without the PG* variables of the caller. It
-// has a process group of its own, so Ctrl-C interrupts only the tests; the command exits because they do.
+// command returns a command that runs as the workspace's user, without the caller's PG* environment
+// variables. The command has its own process group, so Ctrl-C interrupts only the tests. The command then
+// exits because the tests have exited.
 func (w *workspace) command(ctx context.Context, name string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = w.dir
@@ -111,8 +114,9 @@ func (w *workspace) command(ctx context.Context, name string, args ...string) *e
 	return cmd
 }
 
-// findPrograms returns the directory of PostgreSQL's server programs: the one in PATH, or the newest of those
-// that match folders. Debian does not put them in PATH.
+// findPrograms returns the directory that contains PostgreSQL's server programs. If initdb is in PATH, this
+// is its directory. Otherwise, findPrograms chooses the newest version among the directories that match the
+// pattern folders, because Debian does not put the server programs in PATH.
 func findPrograms(folders string) (string, error) {
 	if initdb, err := exec.LookPath("initdb"); err == nil {
 		if initdb, err = filepath.EvalSymlinks(initdb); err == nil {
@@ -135,7 +139,7 @@ func findPrograms(folders string) (string, error) {
 	return filepath.Dir(newest), nil
 }
 
-// unprivilegedUser returns the ids of the first user in names that exists.
+// unprivilegedUser returns the user id and the group id of the first user in names that exists.
 func unprivilegedUser(names ...string) (uid, gid int, err error) {
 	for _, name := range names {
 		account, err := user.Lookup(name)

@@ -15,9 +15,9 @@ var (
 	errDamaged      = errors.New("it is damaged (run animalstore check for details)")
 )
 
-// Backup writes a snapshot of the store in a file into another file, while a service may go on. The backup is
-// checked as by Check before it gets its name: there is a complete backup or none. Backup calls report for
-// each finding about the store. It replaces an existing file only with force.
+// Backup writes a snapshot of a store file to another file. A service may keep using the store meanwhile. The
+// snapshot gets its final name only after Check has found no damage in it, so there is never an incomplete
+// backup. Backup calls report for each finding. It replaces an existing file only if force is true.
 func Backup(ctx context.Context, database, file string, force bool, report func(finding string)) (found Findings, err error) {
 	if sqlstore.IsURL(database) {
 		return found, errServerBackup
@@ -30,18 +30,19 @@ func Backup(ctx context.Context, database, file string, force bool, report func(
 		return found, err
 	}
 	defer source.Close()
-	partial, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*.partial") // only its owner may read it
+	// CreateTemp makes the file readable only by its owner.
+	partial, err := os.CreateTemp(filepath.Dir(file), "."+filepath.Base(file)+".*.partial")
 	if err != nil {
 		return found, fmt.Errorf("cannot write the backup: %w", err)
 	}
 	partial.Close()
-	defer removeDatabase(partial.Name()) // does nothing after the rename
+	defer removeDatabase(partial.Name()) // no effect after the rename
 	if err := source.VacuumInto(ctx, partial.Name()); err != nil {
 		return found, fmt.Errorf("cannot write the backup: %w", err)
 	}
 	found, err = Check(ctx, partial.Name(), report)
 	switch {
-	case errors.Is(err, ErrOlderSchema): // it will be checked when it is restored
+	case errors.Is(err, ErrOlderSchema): // the backup will be migrated and checked when it is restored
 	case err != nil:
 		return found, fmt.Errorf("cannot read the backup: %w", err)
 	case found.Damage > 0:
@@ -56,14 +57,15 @@ func Backup(ctx context.Context, database, file string, force bool, report func(
 	return found, syncFolder(file)
 }
 
-// checkTarget fails where the backup would replace something that it must not.
+// checkTarget returns an error if the backup would replace the store itself, a directory or a database in
+// use. Without force, it returns an error if the file already exists.
 func checkTarget(database, file string, force bool) error {
 	if sameFile(database, file) {
 		return fmt.Errorf("%s is the store itself", file)
 	}
 	info, err := os.Lstat(file)
 	switch {
-	case err != nil: // creating the file will fail with the reason
+	case err != nil: // the file does not exist, or creating it will report the problem
 		return nil
 	case info.IsDir():
 		return fmt.Errorf("%s is a directory; name the file to write", file)
@@ -75,10 +77,10 @@ func checkTarget(database, file string, force bool) error {
 	return nil
 }
 
-// sidecars are the suffixes of the files that SQLite creates beside a database.
+// sidecars lists the suffixes of the files that SQLite creates next to a database file.
 var sidecars = []string{"-wal", "-shm", "-journal"}
 
-// removeDatabase removes a database that is not in use, if it exists.
+// removeDatabase removes a database file and its sidecars if they exist. The database must not be in use.
 func removeDatabase(path string) error {
 	for _, suffix := range append([]string{""}, sidecars...) {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -88,7 +90,7 @@ func removeDatabase(path string) error {
 	return nil
 }
 
-// syncFile makes the contents of a file survive a power cut.
+// syncFile flushes a file to disk so that its contents survive a power failure.
 func syncFile(path string) error {
 	file, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

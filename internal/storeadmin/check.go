@@ -8,31 +8,32 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// ErrOlderSchema is returned by Check for a store of an older version, to which the rules of this version do
-// not apply.
+// ErrOlderSchema is returned by Check if the store's schema is from an older version of animalstore. The
+// rules in this version do not apply to such a store.
 var ErrOlderSchema = errors.New("its schema is of an older animalstore and will be migrated when this one serves it;" +
 	" its rules were not checked")
 
-// maxFindings bounds the findings that are reported for one rule.
+// maxFindings is the maximum number of findings that are reported for one rule.
 const maxFindings = 20
 
-// checker checks a snapshot of a store, and reports findings.
+// checker checks one snapshot of a store and reports its findings.
 type checker struct {
 	*sqlstore.Conn
 	engine  *engine
 	report  func(finding string)
 	found   Findings
-	horizon int64 // events up to this position were removed by age
+	horizon int64 // all events up to this position were removed because of their age
 }
 
-// Findings counts the findings of a check.
+// Findings counts the problems that a check has found.
 type Findings struct {
 	All    int
-	Damage int // those that the engine's own check found: the file is damaged
+	Damage int // number of problems that show damage to the database file itself
 }
 
-// Check checks a whole store: its schema, the engine's own integrity check, and the rules between its rows.
-// It calls report for each finding. It reads one snapshot, and a service may go on beside it.
+// Check checks a whole store. It compares the schema with the migrations, runs the engine's own integrity
+// check and checks the rules that rows must follow. It calls report for each finding. Check reads one
+// snapshot, so a service may keep using the store meanwhile.
 func Check(ctx context.Context, database string, report func(finding string)) (Findings, error) {
 	conn, err := openSnapshot(ctx, database)
 	if err != nil {
@@ -75,7 +76,8 @@ func (c *checker) check(ctx context.Context) error {
 	return c.rules(ctx)
 }
 
-// rules checks all rules. A rule that damage makes unreadable is a finding, and the check goes on.
+// rules checks all rules. If damage makes rows unreadable, rules reports a finding and continues with the
+// next rule.
 func (c *checker) rules(ctx context.Context) error {
 	checks := []func(context.Context) error{c.checkSettings, c.checkIDs, c.checkInventory}
 	for _, rule := range rowRules(c.engine) {
@@ -91,7 +93,8 @@ func (c *checker) rules(ctx context.Context) error {
 	return nil
 }
 
-// tolerateDamage turns an error that SQLite returns for a damaged file into a finding.
+// tolerateDamage reports a finding and returns nil if SQLite returned err because the file is damaged. It
+// returns any other error unchanged.
 func (c *checker) tolerateDamage(err error) error {
 	if sqlstore.IsDamaged(err) {
 		c.damage("it cannot be read: %v", err)
@@ -100,7 +103,8 @@ func (c *checker) tolerateDamage(err error) error {
 	return err
 }
 
-// limitedFindings reports the first maxFindings findings of a rule.
+// limitedFindings reports at most maxFindings findings for one rule. If there are more, it adds one finding
+// that says so.
 type limitedFindings struct {
 	*checker
 	n int

@@ -11,9 +11,9 @@ import (
 
 var createdByMigrations = regexp.MustCompile(`(?m)^CREATE (?:UNIQUE )?(TABLE|INDEX) (\w+)`)
 
-// checkServerSchema compares the schema with what the migrations create: tables with their columns, and
-// indexes. It also reports constraints that were never validated and indexes whose build failed, because
-// rows may violate them.
+// checkServerSchema compares the tables, columns and indexes on the server with the ones that the migrations
+// create. It also reports constraints that were never validated and indexes whose build failed, because rows
+// may violate them.
 func checkServerSchema(ctx context.Context, c *checker) (usable bool, err error) {
 	steps, err := sqlstore.Migrations(sqlstore.Postgres)
 	if err != nil {
@@ -42,7 +42,7 @@ func checkServerSchema(ctx context.Context, c *checker) (usable bool, err error)
 		WHERE table_schema = current_schema()`, func(scan sqlstore.Scanner) error {
 		var name, kind string
 		err := scan(&name, &kind)
-		if _, wanted := want[name]; wanted { // ignores objects that are not ours
+		if _, wanted := want[name]; wanted { // skip objects that do not belong to the store
 			got[name] = kind
 		}
 		return err

@@ -13,14 +13,14 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// newestEvent returns a column with the data of a row's newest event.
+// newestEvent returns an SQL expression that selects the data in the newest event about a row.
 func (c *checker) newestEvent(table, prefix string) string {
 	return "(SELECT data FROM " + c.engine.feed + " e WHERE e.subject = '" + prefix + "' || " + table + ".id" +
 		" ORDER BY " + c.engine.newest + " LIMIT 1)"
 }
 
-// checkResources checks every row of a resource. problem returns what is wrong with the row itself, or "".
-// The row must equal the current state in its newest event.
+// checkResources checks every row in a resource's table. problem returns what is wrong with the row itself,
+// or "" if nothing is wrong. Each row must also be the same as the current state in its newest event.
 func checkResources[T any](
 	ctx context.Context, c *checker, table sqlstore.Table[T], idOf func(T) int64,
 	problem func(T) string, same func(row, event T) bool,
@@ -62,7 +62,7 @@ func checkResources[T any](
 	})
 }
 
-// petRow is a pet with its search text.
+// petRow is a pet with its search text, which is the folded form of its name.
 type petRow struct {
 	shop.Pet
 	folded string
@@ -108,9 +108,10 @@ func (c *checker) checkOrders(ctx context.Context) error {
 func (c *checker) checkKeys(ctx context.Context) error {
 	idOf := func(key shop.Key) int64 { return key.ID }
 	return checkResources(ctx, c, sqlstore.Keys, idOf, func(key shop.Key) string {
-		return firstProblem(shop.NewKey{Name: key.Name, Scopes: key.Scopes}.Problems(key.CreatedAt)) // as of then: it may have expired since
+		// The key is checked as of its creation time because it may have expired since then.
+		return firstProblem(shop.NewKey{Name: key.Name, Scopes: key.Scopes}.Problems(key.CreatedAt))
 	}, func(row, event shop.Key) bool {
-		row.LastUsedAt, event.LastUsedAt = time.Time{}, time.Time{} // a use writes no event
+		row.LastUsedAt, event.LastUsedAt = time.Time{}, time.Time{} // using a key writes no event
 		return slices.Equal(row.Scopes, event.Scopes) && fmt.Sprint(row) == fmt.Sprint(event)
 	})
 }
@@ -120,13 +121,13 @@ func (c *checker) checkWebhooks(ctx context.Context) error {
 	return checkResources(ctx, c, sqlstore.Webhooks, idOf, func(hook shop.Webhook) string {
 		return firstProblem(shop.NewWebhook{URL: hook.URL, Types: hook.Types}.Problems())
 	}, func(row, event shop.Webhook) bool {
-		row.FailingSince, event.FailingSince = time.Time{}, time.Time{} // nor does an attempt
+		row.FailingSince, event.FailingSince = time.Time{}, time.Time{} // a delivery attempt writes no event
 		row.Position, event.Position = 0, 0
 		return slices.Equal(row.Types, event.Types) && fmt.Sprint(row) == fmt.Sprint(event)
 	})
 }
 
-// firstProblem returns the first problem, or "".
+// firstProblem describes the first problem. It returns "" if there are no problems.
 func firstProblem(problems shop.Problems) string {
 	for member, reason := range problems.All() {
 		return member + " " + reason
@@ -169,7 +170,7 @@ func (c *checker) checkAnswers(ctx context.Context) error {
 	})
 }
 
-// checkEvents checks the contents and the position of each event.
+// checkEvents checks the data, type, subject and position of each event.
 func (c *checker) checkEvents(ctx context.Context) error {
 	var rewinds sqlstore.Rewinds
 	err := c.Each(ctx, "SELECT value FROM settings WHERE name = '"+sqlstore.RewindSetting+"'", func(scan sqlstore.Scanner) error {
@@ -202,7 +203,7 @@ func (c *checker) checkEvents(ctx context.Context) error {
 	})
 }
 
-// typeFitsSubject reports whether an event of this type can have this subject.
+// typeFitsSubject reports whether the event's type is valid for the kind of resource in the event's subject.
 func typeFitsSubject(event shop.StoredEvent) bool {
 	for _, s := range subjects {
 		if strings.HasPrefix(event.Subject, s.begins) {

@@ -11,12 +11,12 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// rowRule is a rule between rows. Its query returns the rows that violate it, whose columns fill the finding
-// says.
+// rowRule is a rule that all rows must follow. query selects the rows that break the rule. says is the format
+// string for the finding, with one %s for each column that query selects.
 type rowRule struct{ query, says string }
 
-// subjects are the resources that have events: their table, the prefix of their subjects, the prefix of their
-// event types, and the types of their first and last events.
+// subjects describes each kind of resource that has events: its table, the prefix of its event subjects, the
+// prefix of its event types, and the types of its first and last events. Orders have no last event type.
 var subjects = []struct{ table, begins, kinds, first, last string }{
 	{"pets", "pets/", "pet.", "pet.created", "pet.deleted"},
 	{"categories", "categories/", "category.", "category.created", "category.deleted"},
@@ -28,7 +28,7 @@ var subjects = []struct{ table, begins, kinds, first, last string }{
 func rowRules(e *engine) []rowRule {
 	const open = "status IN ('placed', 'approved')"
 	rules := []rowRule{
-		// SQLite's integrity check ignores CHECK constraints since 3.5x.
+		// SQLite's integrity check no longer verifies CHECK constraints, so the first rules do.
 		{"SELECT id, status FROM pets WHERE status NOT IN ('available', 'pending', 'sold') ORDER BY id",
 			"pets %s: invalid status %s"},
 		{"SELECT id, status FROM orders WHERE status NOT IN ('placed', 'approved', 'delivered', 'cancelled', 'expired') ORDER BY id",
@@ -89,7 +89,7 @@ func (c *checker) checkRule(ctx context.Context, rule rowRule) error {
 	})
 }
 
-// checkSettings checks the settings, and reads the event horizon.
+// checkSettings checks the values in the settings table and stores the event horizon in c.horizon.
 func (c *checker) checkSettings(ctx context.Context) error {
 	environment := ""
 	err := c.Each(ctx, "SELECT name, value FROM settings", func(scan sqlstore.Scanner) error {
@@ -121,7 +121,7 @@ func (c *checker) checkSettings(ctx context.Context) error {
 	return err
 }
 
-// checkIDs reports tables that would assign an id again.
+// checkIDs reports tables that would assign an existing id again.
 func (c *checker) checkIDs(ctx context.Context) error {
 	for _, table := range copiedTables {
 		if !table.hasSequence {
@@ -142,7 +142,7 @@ func (c *checker) checkIDs(ctx context.Context) error {
 	return nil
 }
 
-// checkInventory compares the counts with the pets.
+// checkInventory compares the stored inventory counts with the actual number of pets in each status.
 func (c *checker) checkInventory(ctx context.Context) error {
 	statuses := []string{string(shop.Available), string(shop.Pending), string(shop.Sold), ""}
 	counted, existing := map[string]int64{}, map[string]int64{}

@@ -8,7 +8,7 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// sqliteSchema returns the CREATE statements of a database, by type and name.
+// sqliteSchema returns the CREATE statements in a database, keyed by type and name ("table pets").
 func sqliteSchema(ctx context.Context, c *sqlstore.Conn) (map[string]string, error) {
 	made := map[string]string{}
 	err := c.Each(ctx, "SELECT type || ' ' || name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite~_%' ESCAPE '~'", func(scan sqlstore.Scanner) error {
@@ -21,7 +21,7 @@ func sqliteSchema(ctx context.Context, c *sqlstore.Conn) (map[string]string, err
 	return made, err
 }
 
-// checkSQLiteSchema compares the schema with that of a new database after the same migrations.
+// checkSQLiteSchema compares the schema with the schema of a new database after the same migrations.
 func checkSQLiteSchema(ctx context.Context, c *checker) (usable bool, err error) {
 	fresh, err := sqlstore.OpenEmpty(ctx, c.Version)
 	if err != nil {
@@ -39,8 +39,8 @@ func checkSQLiteSchema(ctx context.Context, c *checker) (usable bool, err error)
 	return c.compareSchemas(want, got), nil
 }
 
-// compareSchemas reports missing, different and foreign objects. The rules can be checked if no table is
-// missing or different.
+// compareSchemas reports objects that are missing, differ from the migrations or do not belong to the store.
+// usable is true if no table is missing or different, because only then can the rules be checked.
 func (c *checker) compareSchemas(want, got map[string]string) (usable bool) {
 	usable = true
 	for _, name := range sortedKeys(want) {
@@ -63,7 +63,7 @@ func (c *checker) compareSchemas(want, got map[string]string) (usable bool) {
 	return usable
 }
 
-// checkSQLiteIntegrity reports what SQLite's checks of pages, rows and foreign keys find.
+// checkSQLiteIntegrity reports the problems found by SQLite's integrity check and its foreign key check.
 func checkSQLiteIntegrity(ctx context.Context, c *checker) error {
 	err := c.Each(ctx, "PRAGMA integrity_check(100)", func(scan sqlstore.Scanner) error {
 		var found string

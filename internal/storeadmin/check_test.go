@@ -15,7 +15,7 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// fillShop creates every kind of row and event through the shop.
+// fillShop calls the shop to create every kind of row and event.
 func fillShop(t *testing.T, database string) {
 	t.Helper()
 	store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{})
@@ -81,10 +81,10 @@ func fillShop(t *testing.T, database string) {
 	}
 	_, err = s.TestWebhook(ctx, hook.ID)
 	do(err)
-	do(s.RevokeKey(ctx, 2)) // the last event waits to be published
+	do(s.RevokeKey(ctx, 2)) // the last event is not published yet
 }
 
-// findings returns the findings of a check.
+// findings runs Check and returns its findings.
 func findings(t *testing.T, database string) []string {
 	t.Helper()
 	found := []string{}
@@ -121,7 +121,8 @@ func TestCheckFindsNothingInASoundStore(t *testing.T) {
 	})
 }
 
-// damages break the rules on both engines; want is part of a finding.
+// damages maps each kind of damage that is possible on both engines to the statements that cause it. want is
+// a part of the expected finding.
 var damages = map[string]struct{ statements, want string }{
 	"two open orders": {"DROP INDEX orders_open; UPDATE orders SET pet_id = 1 WHERE id = 2",
 		"pets 1: 2 open orders hold it"},
@@ -179,7 +180,8 @@ var damages = map[string]struct{ statements, want string }{
 	"a missing table":                   {"DROP TABLE kept_answers", "schema: the table kept_answers is missing"},
 }
 
-// onFile are damages that only a file can have: a server refuses the statements.
+// onFile is like damages, but for damage that only a SQLite file can have, because a server rejects the
+// statements.
 var onFile = map[string]struct{ statements, want string }{
 	"an id that comes back":        {"UPDATE sqlite_sequence SET seq = 3 WHERE name = 'pets'", "pets 7: its id would be assigned again; the last assigned id is 3"},
 	"no count of a status":         {"DELETE FROM inventory WHERE status = 'pending'", "inventory pending: its count is missing"},
@@ -199,7 +201,7 @@ var onFile = map[string]struct{ statements, want string }{
 	"text for a key": {"UPDATE key_secrets SET hash = x'01' WHERE key_id = 1", "keys 1: the hash of one of its secrets is not a SHA-256"},
 }
 
-// onServer are damages that only a server can have.
+// onServer is like damages, but for damage that only a PostgreSQL server can have.
 var onServer = map[string]struct{ statements, want string }{
 	"an id that comes back":     {"SELECT setval('pets_id_seq', 3)", "pets 7: its id would be assigned again; the last assigned id is 3"},
 	"no count of a status":      {"DELETE FROM inventory_changes WHERE status = 'sold'; DELETE FROM inventory WHERE status = 'sold'", "inventory sold: its count is missing"},
@@ -223,10 +225,12 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 				database := engine(t)
 				fillShop(t, database)
 				if sqlstore.IsURL(database) {
-					with(t, database, func(shop.WriteTx) error { return nil }) // publishes
+					// This call publishes all events.
+					with(t, database, func(shop.WriteTx) error { return nil })
 					execOn(t, database, strings.Split(d.statements, "; ")...)
 				} else {
-					for statements := range strings.SplitSeq(d.statements, "|") { // each on a connection of its own
+					// Each group of statements runs on its own connection.
+					for statements := range strings.SplitSeq(d.statements, "|") {
 						execFile(t, database, strings.ReplaceAll(statements, `'\x0102'`, "x'0102'"))
 					}
 				}
@@ -239,7 +243,7 @@ func TestCheckFindsEveryDamage(t *testing.T) {
 	}
 }
 
-// Each row rule is broken by one of the damages above.
+// At least one entry in damages or onFile must break each rule in rowRules.
 func TestEveryRuleHasADamageThatBreaksIt(t *testing.T) {
 	t.Parallel()
 	for _, rule := range rowRules(&sqlite) {
@@ -257,7 +261,7 @@ func TestEveryRuleHasADamageThatBreaksIt(t *testing.T) {
 	}
 }
 
-// When thousands of rows break a rule, the check reports some of them, and that there are more.
+// If thousands of rows break a rule, the check reports only some of them and says that there are more.
 func TestCheckLimitsFindingsOfARule(t *testing.T) {
 	t.Parallel()
 	database := copyEngines["file"](t)
@@ -271,7 +275,7 @@ func TestCheckLimitsFindingsOfARule(t *testing.T) {
 	}
 }
 
-// A damaged page is found wherever it is.
+// Check finds a damaged page anywhere in the file.
 func TestCheckFindsDamageInEveryPage(t *testing.T) {
 	t.Parallel()
 	whole := copyEngines["file"](t)
@@ -334,7 +338,7 @@ func TestCheckRefusesWhatIsNoStore(t *testing.T) {
 	}
 }
 
-// The rules of this version do not apply to an older schema.
+// Check does not apply this version's rules to a store with an older schema.
 func TestCheckSkipsRulesOfAnOlderSchema(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "old.db")

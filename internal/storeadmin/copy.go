@@ -9,32 +9,33 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// CopyProgress is the progress of a copy.
+// CopyProgress tells how many rows in a table have been copied or checked so far.
 type CopyProgress struct {
 	Doing string // "copying" or "checking"
 	Table string
 	Rows  int64
-	Of    int64 // the number of rows at the start
+	Of    int64 // the total number of rows in the table
 }
 
-// Copied describes a table that is equal in source and target: its number of rows, and the SHA-256 of them
-// all.
+// Copied describes a table that has the same rows in the source and in the target. Sum is the SHA-256 hash of
+// all rows.
 type Copied struct {
 	Table string
 	Rows  int64
 	Sum   [32]byte
-	// Last is the last id that the table has assigned, even if that row was removed; 0 if it assigns none.
+	// Last is the last id that the table has assigned, even if the row with this id was removed. It is 0 if
+	// the table has assigned no ids.
 	Last int64
 }
 
 var errSameDatabase = errors.New("source and target are the same database")
 
-// Copy copies a whole store into an empty database of either engine, with all ids and the last assigned ids.
-// It compares every row before it commits: the target has the whole store or nothing. Copy calls progress
-// often, from one goroutine at a time.
+// Copy copies a whole store into an empty database on the same engine or the other one. It copies all ids and
+// the last id that each table has assigned. Copy compares every row before it commits, so the target contains
+// either the whole store or nothing. It calls progress often, from one goroutine at a time.
 //
-// A file must not be in use meanwhile, neither as source nor as target. A server as the source may be in use:
-// Copy reads one snapshot.
+// A SQLite file must not be in use during the copy, neither as the source nor as the target. A PostgreSQL
+// server may be in use if it is the source, because Copy reads one snapshot.
 func Copy(ctx context.Context, from, to string, progress func(CopyProgress)) ([]Copied, error) {
 	if sameFile(from, to) {
 		return nil, errSameDatabase
@@ -43,7 +44,7 @@ func Copy(ctx context.Context, from, to string, progress func(CopyProgress)) ([]
 	if err != nil {
 		return nil, fmt.Errorf("the source: %w", err)
 	}
-	defer source.close() // it was only read
+	defer source.close() // the error can be ignored because the source was only read
 	if err := source.beginRead(ctx); err != nil {
 		return nil, fmt.Errorf("the source: %w", err)
 	}
@@ -61,7 +62,7 @@ func Copy(ctx context.Context, from, to string, progress func(CopyProgress)) ([]
 	return copied, nil
 }
 
-// sameFile reports whether two paths lead to the same file.
+// sameFile reports whether two paths lead to the same existing file.
 func sameFile(a, b string) bool {
 	if sqlstore.IsURL(a) || sqlstore.IsURL(b) {
 		return false
@@ -74,7 +75,7 @@ func sameFile(a, b string) bool {
 	return err == nil && os.SameFile(one, other)
 }
 
-// copyStore copies between two endpoints, in one transaction of the target.
+// copyStore copies all tables from source to target in one transaction on the target.
 func copyStore(ctx context.Context, source, target *endpoint, progress func(CopyProgress)) ([]Copied, error) {
 	same, err := source.sameAs(ctx, target)
 	if err != nil {
@@ -118,17 +119,19 @@ func copyTable(ctx context.Context, source, target *endpoint, table *copiedTable
 		return Copied{}, err
 	}
 	copied := rows.copied(table)
-	// Read after the rows: a server in use may have assigned more ids since, but not fewer.
+	// The last id is read after the rows. A server in use may have assigned more ids meanwhile, but never
+	// fewer.
 	if copied.Last, err = source.lastID(ctx, table); err != nil {
 		return Copied{}, err
 	}
-	if table.hasSequence && copied.Rows > 0 { // unpublished events have ids that the source has yet to assign
+	// Unpublished events are copied with ids that the source has not assigned yet.
+	if table.hasSequence && copied.Rows > 0 {
 		copied.Last = max(copied.Last, rows.last.(int64))
 	}
 	return copied, setLastID(ctx, target.Conn, table, copied.Last)
 }
 
-// readTable reads a table to hash it.
+// readTable reads all rows in a table and returns their number and hash.
 func readTable(ctx context.Context, e *endpoint, table *copiedTable, progress func(rows int64)) (Copied, error) {
 	rows, err := e.rows(ctx, table, progress)
 	if err != nil {
@@ -153,7 +156,7 @@ func counting(progress func(CopyProgress), doing, table string, of int64) func(r
 	return func(rows int64) { progress(CopyProgress{doing, table, rows, of}) }
 }
 
-// String returns a line for the operator.
+// String returns a one-line summary for the operator.
 func (c Copied) String() string {
 	line := fmt.Sprintf("%s %d rows, sha256 %x", c.Table, c.Rows, c.Sum)
 	if c.Last > 0 {

@@ -8,7 +8,7 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// endpoint is the source or the target of a copy, with one transaction.
+// endpoint is the source or the target of a copy. Its connection runs a single transaction.
 type endpoint struct {
 	*sqlstore.Conn
 	engine *engine
@@ -27,14 +27,14 @@ func openEndpoint(ctx context.Context, database string, o sqlstore.Options) (*en
 	return &endpoint{conn, engineOf(conn), store}, nil
 }
 
-// close rolls back what was not committed, and closes the store.
+// close rolls back all uncommitted changes and closes the store.
 func (e *endpoint) close() error {
 	e.Conn.Close()
 	return e.store.Close()
 }
 
-// beginRead begins to read a snapshot of a store. It fails for a database that no service has used: its name
-// is probably mistyped.
+// beginRead begins a transaction that reads one snapshot of a store. It fails if no service has ever used the
+// database, because the name of such a database is probably mistyped.
 func (e *endpoint) beginRead(ctx context.Context) error {
 	if err := e.Exec(ctx, e.engine.read); err != nil {
 		return err
@@ -46,7 +46,7 @@ func (e *endpoint) beginRead(ctx context.Context) error {
 	return err
 }
 
-// beginWrite begins to fill a database, which must be empty.
+// beginWrite begins the transaction that fills a database. It fails if the database is not empty.
 func (e *endpoint) beginWrite(ctx context.Context) error {
 	if err := execAll(ctx, e.Conn, e.engine.write...); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (e *endpoint) beginWrite(ctx context.Context) error {
 			return err
 		}
 	}
-	return e.Exec(ctx, "DELETE FROM inventory") // the zeros of a new store
+	return e.Exec(ctx, "DELETE FROM inventory") // a new store has a row with a zero count for each status
 }
 
 func (e *endpoint) expectNone(ctx context.Context, table, condition string) error {
@@ -77,12 +77,12 @@ func (e *endpoint) exists(ctx context.Context, query string) (bool, error) {
 	return e.First(ctx, query, &one)
 }
 
-// sameServer selects the identity of a store on a server, which does not depend on the server's address.
+// sameServer selects values that identify a store on a PostgreSQL server regardless of the server's address.
 const sameServer = "SELECT current_database(), current_schema(), CAST(extract(epoch FROM pg_postmaster_start_time()) * 1000000 AS BIGINT)"
 
 func (e *endpoint) sameAs(ctx context.Context, other *endpoint) (bool, error) {
 	if e.Engine != sqlstore.Postgres || other.Engine != sqlstore.Postgres {
-		return false, nil // Copy has compared files by name
+		return false, nil // Copy has already made sure that the two files differ
 	}
 	type identity struct {
 		database, schema string
@@ -103,7 +103,7 @@ func (e *endpoint) lastID(ctx context.Context, table *copiedTable) (int64, error
 	return number(ctx, e.Conn, fmt.Sprintf(e.engine.last, table.name))
 }
 
-// setLastID makes a table assign only ids after last. It does nothing for a table that assigns none.
+// setLastID makes a table assign only ids greater than last. It does nothing if the table assigns no ids.
 func setLastID(ctx context.Context, c *sqlstore.Conn, table *copiedTable, last int64) error {
 	if !table.hasSequence {
 		return nil
@@ -116,7 +116,7 @@ func setLastID(ctx context.Context, c *sqlstore.Conn, table *copiedTable, last i
 	return nil
 }
 
-// commit commits the copy. Its COMMIT does not end with the caller's context.
+// commit commits the copy. Cancelling ctx does not interrupt the COMMIT statement.
 func (e *endpoint) commit(ctx context.Context) error {
 	if err := execAll(ctx, e.Conn, e.engine.filled...); err != nil {
 		return fmt.Errorf("nothing was copied: %w", err)

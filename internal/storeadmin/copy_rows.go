@@ -10,16 +10,16 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// rowReader reads the rows of a table in the order of the primary key, and hashes their values. The hash does
-// not depend on the engine.
+// rowReader reads the rows in a table in primary key order and hashes their values. The hash does not depend
+// on the engine.
 type rowReader struct {
 	rows     sqlstore.Rows
-	values   []any // of the current row
+	values   []any // the values in the current row
 	targets  []any // pointers to the values
 	sum      hash.Hash
-	buffer   []byte // the encoded row
+	buffer   []byte // the current row, encoded for the hash
 	n        int64
-	last     any // the first column of the last row
+	last     any // the first column in the row that was read last
 	progress func(rows int64)
 }
 
@@ -36,7 +36,8 @@ func (e *endpoint) rows(ctx context.Context, table *copiedTable, progress func(r
 	return r, nil
 }
 
-// next returns the next row, or nil after the last one. The row is valid until the next call.
+// next returns the next row, or nil after the last row. The returned slice is valid only until next is called
+// again.
 func (r *rowReader) next() ([]any, error) {
 	if !r.rows.Next() {
 		r.progress(r.n)
@@ -59,7 +60,8 @@ func (r *rowReader) next() ([]any, error) {
 	return r.values, nil
 }
 
-// add encodes a value with its type and length, so that no two rows have the same encoding.
+// add appends a value to the buffer. The encoding includes the value's type and length, so two different rows
+// never have the same encoding.
 func (r *rowReader) add(value any) error {
 	switch v := value.(type) {
 	case nil:
@@ -76,7 +78,7 @@ func (r *rowReader) add(value any) error {
 	return nil
 }
 
-// copied describes the rows that were read.
+// copied returns the number of rows that were read and their hash.
 func (r *rowReader) copied(table *copiedTable) Copied {
 	return Copied{Table: table.name, Rows: r.n, Sum: [sha256.Size]byte(r.sum.Sum(nil))}
 }

@@ -2,12 +2,12 @@ package storeadmin
 
 import "strings"
 
-// copiedTable is a table of a store.
+// copiedTable describes a table that Copy copies.
 type copiedTable struct {
 	name        string
-	key         int // the number of leading columns that are the primary key
+	key         int // the number of leading columns that form the primary key
 	columns     []copiedColumn
-	hasSequence bool // the engine assigns its ids, and stores the last one
+	hasSequence bool // whether the engine assigns the ids in this table and stores the last one
 }
 
 type copiedColumn struct {
@@ -15,7 +15,7 @@ type copiedColumn struct {
 	kind kind
 }
 
-// kind is a column type, which the engines name differently.
+// kind is the type of a column. Each engine has its own name for each type.
 type kind int
 
 const (
@@ -24,9 +24,9 @@ const (
 	blob
 )
 
-// copiedTables are all tables of a store, each after the tables that it refers to. The settings come first:
-// another process that opens the target as a new store must write there, and waits. A test compares the list
-// with the schemas.
+// copiedTables lists all tables in a store. Each table comes after the tables that it refers to. The settings
+// come first because every process that opens the target as a new store must write to them, and therefore
+// waits until the copy ends. A test compares this list with the schemas.
 var copiedTables = []copiedTable{
 	{name: "settings", key: 1, columns: []copiedColumn{{"name", text}, {"value", text}}},
 	{name: "categories", key: 1, columns: []copiedColumn{{"id", integer}, {"name", text}}},
@@ -65,8 +65,8 @@ func (t *copiedTable) columnNames() []string {
 	return names
 }
 
-// selection returns the query for all rows in the order of the primary key. The engines store the inventory
-// and unpublished events differently.
+// selection returns the query for all rows in primary key order. The inventory and the events need special
+// queries because the engines store inventory counts and unpublished events differently.
 func (t *copiedTable) selection(e *engine) string {
 	query := "SELECT " + strings.Join(t.columnNames(), ", ") + " FROM " + t.name
 	switch t.name {
@@ -85,7 +85,7 @@ func (t *copiedTable) selection(e *engine) string {
 	return query + " ORDER BY " + strings.Join(order, ", ")
 }
 
-// fresh returns the condition that a row belongs to a new schema.
+// fresh returns the SQL condition that is true for rows that already exist in a new store.
 func (t *copiedTable) fresh() string {
 	if t.name == "inventory" {
 		return "n = 0"

@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// A new table or column must be added to copiedTables.
+// This test fails if a new table or column was not added to copiedTables.
 func TestCopiedTablesMatchTheSchemas(t *testing.T) {
 	t.Parallel()
 	const (

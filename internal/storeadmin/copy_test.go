@@ -17,13 +17,13 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// copyEngines create an empty database of each engine.
+// copyEngines has a function for each engine that returns the address of a new, empty database.
 var copyEngines = map[string]func(t *testing.T) string{
 	"file":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db") },
 	"server": func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) },
 }
 
-// onCopyEngines runs a test for each pair of a source and a target.
+// onCopyEngines runs a test for every combination of a source engine and a target engine.
 func onCopyEngines(t *testing.T, test func(t *testing.T, from, to string)) {
 	for from := range copyEngines {
 		for to := range copyEngines {
@@ -46,7 +46,7 @@ func mustCopy(t *testing.T, from, to string) []Copied {
 	return copied
 }
 
-// with runs a write in a store that it opens and closes.
+// with opens a store, publishes its events, runs fn in a write transaction and closes the store.
 func with(t *testing.T, database string, fn func(shop.WriteTx) error) {
 	t.Helper()
 	store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{})
@@ -58,7 +58,7 @@ func with(t *testing.T, database string, fn func(shop.WriteTx) error) {
 	}
 }
 
-// execOn executes statements directly, after the schema was created.
+// execOn creates the schema if necessary and then executes statements directly in the database.
 func execOn(t *testing.T, database string, statements ...string) {
 	t.Helper()
 	e, err := openEndpoint(t.Context(), database, sqlstore.Options{})
@@ -75,10 +75,11 @@ var (
 	oldSecret  = shop.HashSecret("old")
 	newSecret  = shop.HashSecret("new")
 	lostSecret = shop.HashSecret("lost")
-	keptKeys   = []string{"a", "B", "b", "é", "z", "Z", "-", "_"} // which languages put in another order than their bytes
+	// The alphabetical order of keptKeys differs from their byte order.
+	keptKeys = []string{"a", "B", "b", "é", "z", "Z", "-", "_"}
 )
 
-// fillStore inserts rows of all kinds.
+// fillStore inserts every kind of row.
 func fillStore(t *testing.T, database string) {
 	t.Helper()
 	with(t, database, func(tx shop.WriteTx) error {
@@ -105,7 +106,7 @@ func fillStore(t *testing.T, database string) {
 		after := pets[0]
 		after.Status = shop.Pending
 		do(tx.UpdatePet(pets[0], after))
-		do(tx.DeletePet(pets[len(pets)-1])) // the newest: its id must not come back
+		do(tx.DeletePet(pets[len(pets)-1])) // the id of this newest pet must not be assigned again
 		_, err = tx.InsertOrder(shop.Order{PetID: pets[0].ID, Status: shop.Placed, Reference: "Größe", CreatedAt: copyNow,
 			UpdatedAt: copyNow, HoldExpiresAt: copyNow.Add(time.Hour)})
 		do(err)
@@ -178,7 +179,7 @@ func storeContents(t *testing.T, database string) []any {
 		keep(keys, err)
 		events, err := tx.Events(shop.EventFilter{}, w)
 		for i := range events {
-			events[i].Time = time.Time{} // the store's own clock has it
+			events[i].Time = time.Time{} // this time is set by the store's own clock
 		}
 		keep(events, err)
 		last, err := tx.LastEvent()
@@ -199,7 +200,8 @@ func storeContents(t *testing.T, database string) []any {
 		keep([]any{session, signedIn}, err)
 		for i, key := range append(keptKeys, "no body") {
 			kept, found, err := tx.IdempotencyRecord([]int64{int64(i%2) * math.MaxInt64, 7}[i/len(keptKeys)], key)
-			kept.Body = append([]byte{}, kept.Body...) // none is none, however a driver says it
+			// Drivers return a missing body either as nil or as an empty slice.
+			kept.Body = append([]byte{}, kept.Body...)
 			keep([]any{kept, found}, err)
 		}
 		return errors.Join(problems...)
@@ -207,7 +209,7 @@ func storeContents(t *testing.T, database string) []any {
 	return all
 }
 
-// nextIDs returns the ids that a store assigns next.
+// nextIDs returns the ids that a store assigns to the next row of each kind.
 func nextIDs(t *testing.T, database string) (next [6]int64) {
 	t.Helper()
 	with(t, database, func(tx shop.WriteTx) error {
@@ -227,7 +229,8 @@ func nextIDs(t *testing.T, database string) (next [6]int64) {
 	return next
 }
 
-// A store is copied between engines and back, and has the same contents and next ids everywhere.
+// After a store has been copied to another database and back, all three databases have the same contents and
+// assign the same ids next.
 func TestCopyRoundTrip(t *testing.T) {
 	t.Parallel()
 	onCopyEngines(t, func(t *testing.T, from, to string) {
@@ -254,7 +257,7 @@ func TestCopyRoundTrip(t *testing.T) {
 	})
 }
 
-// The order of rows does not depend on the server's collation.
+// The order in which rows are copied does not depend on the server's collation.
 func TestCopyDoesNotDependOnCollation(t *testing.T) {
 	t.Parallel()
 	from, to, back := copyEngines["file"](t), copyEngines["server"](t), copyEngines["file"](t)
@@ -265,7 +268,7 @@ func TestCopyDoesNotDependOnCollation(t *testing.T) {
 	}
 }
 
-// Even the largest id is kept: a sequence that starts over would assign ids again.
+// A copy keeps even the largest possible last id, because a sequence that starts over would assign ids again.
 func TestCopyKeepsTheLastID(t *testing.T) {
 	t.Parallel()
 	from, to, back := copyEngines["file"](t), copyEngines["server"](t), copyEngines["file"](t)
@@ -280,7 +283,7 @@ func TestCopyKeepsTheLastID(t *testing.T) {
 	}
 }
 
-// Events that a server has not published yet are copied too.
+// A copy includes events that the server has not published yet.
 func TestCopyIncludesUnpublishedEvents(t *testing.T) {
 	t.Parallel()
 	from, to := copyEngines["server"](t), copyEngines["file"](t)
@@ -361,7 +364,7 @@ func TestCopyRefusesUnfitDatabases(t *testing.T) {
 	})
 }
 
-// An interrupted copy leaves an empty target, and can be repeated.
+// An interrupted copy leaves an empty target and can be repeated.
 func TestInterruptedCopyLeavesNothing(t *testing.T) {
 	t.Parallel()
 	onCopyEngines(t, func(t *testing.T, from, to string) {
@@ -407,7 +410,7 @@ func expectEmpty(t *testing.T, database string) {
 	}
 }
 
-// A copy fails when the target stores something else than it was given.
+// A copy fails if the target does not store exactly what was sent to it.
 func TestCopyDetectsADifferentTarget(t *testing.T) {
 	t.Parallel()
 	from := copyEngines["file"](t)

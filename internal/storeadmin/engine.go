@@ -1,8 +1,8 @@
-// Package storeadmin has the tools that work on a whole store: copy, check, backup and restore. They run beside
-// or instead of a service, on connections of their own.
+// Package storeadmin provides the operations on a whole store: copy, check, backup and restore. They run
+// alongside a service or instead of it and use their own connections.
 //
-// Package sqlstore knows how a store is opened, migrated and locked, and how the row of a resource is read. This
-// package knows which tables there are and what must hold between their rows.
+// Package sqlstore knows how to open, migrate and lock a store and how to read the row for a resource. This
+// package knows which tables a store has and which rules their rows must follow.
 package storeadmin
 
 import (
@@ -11,29 +11,33 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// engine has the differences between the engines. In its statements, %[1]s is a table and %[2]d an id.
+// engine holds everything that differs between the database engines. In its statements, %[1]s is replaced
+// with a table and %[2]d with an id.
 type engine struct {
-	snapshot  string // begins the transaction of a check
-	inventory string // selects the count of each status
+	snapshot  string // begins the transaction for a check
+	inventory string // selects the number of pets in each status
 	last      string // selects the last id that a table has assigned
 
-	// For a copy.
-	read          string   // begins the transaction of a source
-	write         []string // begins the transaction of a target, and locks out other copies and services
-	collation     string   // orders texts by their bytes
-	own           []string // the engine's own tables, which are not copied and are empty in a new store
+	// The following fields are used for a copy.
+	read          string   // begins the transaction on the source
+	write         []string // begins the transaction on the target and locks out other copies and services
+	collation     string   // makes ORDER BY compare texts byte by byte
+	own           []string // tables that only this engine has; they are not copied and must be empty
 	events        string   // selects all events, including unpublished ones
-	continueAfter []string // makes a table assign only larger ids; a rollback undoes it
-	filled        []string // executed after the last row
+	continueAfter []string // makes a table assign only ids greater than %[2]d; a rollback undoes this
+	filled        []string // statements to execute after the last row has been inserted
 
-	// For a check.
-	feed   string // selects from all events, including unpublished ones
-	newest string // orders the events of a subject, newest first
-	later  string // the condition that event d came after event e
-	idOf   string // the id in the subject of event e: it starts with %[1]s, and the id is at character %[2]d
-	// schema reports differences from the migrations, and whether the rules can be checked nevertheless.
+	// The following fields are used for a check.
+	feed   string // a table expression that yields all events, including unpublished ones
+	newest string // an ORDER BY list that puts the newest event first
+	later  string // a condition that is true if event d is newer than event e
+	// idOf is the expression for the id in the subject of event e. Here, %[1]s is the prefix of the subject
+	// and %[2]d is the position of the first character after the prefix.
+	idOf string
+	// schema reports differences from the migrations. usable is true if the rules can be checked
+	// nevertheless.
 	schema func(context.Context, *checker) (usable bool, err error)
-	// integrity reports what the engine's own check finds.
+	// integrity reports the problems found by the engine's own integrity check.
 	integrity func(context.Context, *checker) error
 }
 
@@ -44,13 +48,13 @@ func engineOf(c *sqlstore.Conn) *engine {
 	return &sqlite
 }
 
-// number returns the first column of the first row of a query, or 0 without rows.
+// number returns the first column in the first row that a query selects, or 0 if the query selects no rows.
 func number(ctx context.Context, c *sqlstore.Conn, query string) (n int64, err error) {
 	_, err = c.First(ctx, query, &n)
 	return n, err
 }
 
-// execAll executes statements until one fails.
+// execAll executes statements in order and stops at the first error.
 func execAll(ctx context.Context, c *sqlstore.Conn, statements ...string) error {
 	for _, statement := range statements {
 		if err := c.Exec(ctx, statement); err != nil {
@@ -60,8 +64,8 @@ func execAll(ctx context.Context, c *sqlstore.Conn, statements ...string) error 
 	return nil
 }
 
-// openSnapshot begins to read one snapshot of a store. It fails where there is none, and for a store that a
-// newer version has written.
+// openSnapshot opens a store and begins to read one snapshot. It fails if the database contains no store or
+// if the store was written by a newer version of animalstore.
 func openSnapshot(ctx context.Context, database string) (*sqlstore.Conn, error) {
 	c, err := sqlstore.OpenReadOnly(ctx, database)
 	if err != nil {

@@ -14,10 +14,10 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// applicationID marks a SQLite file as a store.
+// applicationID is the SQLite application id that marks a file as a store.
 const applicationID = 0x616e6d6c
 
-// open opens a store with a retry budget that suffices on a busy machine.
+// open opens a store with a retry budget that is sufficient on a busy machine.
 func open(t *testing.T, path string, o sqlstore.Options) *sqlstore.Store {
 	t.Helper()
 	o.RetryBudget = cmp.Or(o.RetryBudget, time.Minute)
@@ -33,7 +33,7 @@ func open(t *testing.T, path string, o sqlstore.Options) *sqlstore.Store {
 	return store
 }
 
-// execFile executes the statements of a text in a SQLite file, without the settings of a store.
+// execFile executes SQL statements in a SQLite file, without the connection settings that a store uses.
 func execFile(t *testing.T, path, statements string) {
 	t.Helper()
 	conn, err := driver.OpenConn(path, driver.OpenReadWrite|driver.OpenCreate)

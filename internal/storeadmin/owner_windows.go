@@ -1,4 +1,4 @@
 package storeadmin
 
-// chownLike does nothing: a file inherits the permissions of its folder.
+// chownLike does nothing because a file on Windows inherits the permissions of its folder.
 func chownLike(store, path string) error { return nil }

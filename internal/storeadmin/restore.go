@@ -11,23 +11,24 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// Restored describes a restore to the operator.
+// Restored tells the operator what a restore has done.
 type Restored struct {
-	Kept string // the path of the previous store; empty: there was none
-	// GoOn is the id after which new ids continue when the ids since the backup are not known; 0: they are
-	// known.
+	Kept string // the path where the previous store is kept, or "" if there was none
+	// GoOn is the id after which new ids continue if the ids that were assigned after the backup are unknown.
+	// It is 0 if they are known.
 	GoOn int64
-	// Keys describes the keys that were revoked or rotated after the backup and are valid again.
+	// Keys describes the keys that were revoked or rotated after the backup and are now valid again.
 	Keys []string
 }
 
-// Restore replaces a store by a backup. It first checks the backup as Check does, and calls report for each
-// finding. It fails for a damaged backup, and without force also for any other finding, and for a store that
-// already exists. The existing store is kept beside the new one. At any moment the path has one of the two,
-// complete. No service may use the store meanwhile.
+// Restore replaces a store with a backup. It first runs Check on a copy of the backup and calls report for
+// each finding. It fails if the backup is damaged. Without force, it also fails if there is any other finding
+// or if a store already exists. The existing store is kept next to the new one. At any time, the path
+// contains either the complete old store or the complete new one. No service may use the store during the
+// restore.
 //
-// Ids that were assigned after the backup are not assigned again, and events that were published since are
-// marked as undone.
+// Ids that were assigned after the backup are not assigned again. Events that were published after the backup
+// are marked as undone.
 func Restore(ctx context.Context, file, database string, force bool, report func(finding string)) (done Restored, err error) {
 	if sqlstore.IsURL(database) {
 		return done, errServerBackup
@@ -54,10 +55,10 @@ func Restore(ctx context.Context, file, database string, force bool, report func
 		}
 	}
 	fresh := path + ".restoring"
-	if err := removeDatabase(fresh); err != nil { // left by a restore that was killed
+	if err := removeDatabase(fresh); err != nil { // may be left over from a restore that was killed
 		return done, err
 	}
-	defer removeDatabase(fresh) // does nothing after the rename
+	defer removeDatabase(fresh) // no effect after the rename
 	if err := unpackBackup(ctx, file, fresh, path); err != nil {
 		return done, err
 	}
@@ -80,8 +81,8 @@ func Restore(ctx context.Context, file, database string, force bool, report func
 	return done, err
 }
 
-// resolveTarget returns the absolute path of a database without symbolic links, and whether the file has any
-// contents.
+// resolveTarget returns the absolute path of a database after resolving symbolic links. exists is true if the
+// file exists and is not empty.
 func resolveTarget(database string) (path string, exists bool, err error) {
 	if path, err = filepath.Abs(database); err != nil {
 		return "", false, err
@@ -100,7 +101,7 @@ func resolveTarget(database string) (path string, exists bool, err error) {
 	return path, info.Size() > 0, err
 }
 
-// unpackBackup copies a backup into a new database, migrates it, and gives it to the owner of the store.
+// unpackBackup copies a backup into a new database, migrates the copy and gives it to the store's owner.
 func unpackBackup(ctx context.Context, file, fresh, path string) error {
 	backup, err := sqlstore.OpenReadOnly(ctx, file)
 	if err != nil {

@@ -14,22 +14,23 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// unusedID returns a number above all ids that a store can have assigned since a backup. Ids start at 1 or at
-// the time of a restore in microseconds, and a store assigns less than one id in a microsecond.
+// unusedID returns a number greater than any id that a store can have assigned. Ids start at 1 or, after a
+// restore, at the time of the restore in microseconds. A store assigns less than one id per microsecond, so
+// its ids never catch up with the current time.
 func unusedID() int64 { return time.Now().UnixMicro() }
 
-// highWater is what a store has assigned so far.
+// highWater holds the last ids that a store has assigned, its newest event, and its keys.
 type highWater struct {
-	last     map[string]int64 // the last id of each table
+	last     map[string]int64 // the last id that each table has assigned
 	category int64
 	rewinds  sqlstore.Rewinds
-	event    *shop.StoredEvent // the newest one
+	event    *shop.StoredEvent // the newest event, or nil; see readHighWater
 	keys     map[int64]string  // the name of each key
-	secrets  map[int64]string  // the hashes of each key's secrets, as one text
+	secrets  map[int64]string  // the hashes of each key's secrets, joined into one string
 }
 
-// continueIDs makes a restored store assign only ids that the previous store has not, and returns the keys
-// that become valid again.
+// continueIDs makes a restored store assign only ids that the previous store has not assigned. It also
+// determines which keys become valid again.
 func continueIDs(ctx context.Context, fresh, path string, intact bool) (done Restored, err error) {
 	backup, err := readHighWater(ctx, fresh, nil)
 	if err != nil {
@@ -39,7 +40,7 @@ func continueIDs(ctx context.Context, fresh, path string, intact bool) (done Res
 	if intact {
 		old, err = readHighWater(ctx, path, backup.event)
 	}
-	if old == nil || err != nil { // it is damaged, or not a store
+	if old == nil || err != nil { // the previous store is missing or cannot be read
 		old = &highWater{}
 	}
 	known := backup.event != nil && old.event != nil
@@ -54,7 +55,7 @@ func continueIDs(ctx context.Context, fresh, path string, intact bool) (done Res
 	for _, table := range copiedTables {
 		last := max(backup.last[table.name], old.last[table.name], done.GoOn)
 		if table.name == "events" && last > backup.last[table.name] {
-			last++ // a position that no event has
+			last++ // no event gets this position
 			rewinds := backup.rewinds.Add(sqlstore.Rewind{Last: backup.last[table.name], Resume: last})
 			if err := writeSetting(ctx, c, sqlstore.RewindSetting, rewinds.String()); err != nil {
 				return done, err
@@ -92,8 +93,9 @@ func revivedKeys(backup, old *highWater) (names []string) {
 	return names
 }
 
-// readHighWater reads what a store has assigned. Given the newest event of a backup, it sets event only if
-// the store has the same event: then the backup is of this store.
+// readHighWater reads a store's highWater. If same is nil, the result contains the store's newest event.
+// Otherwise, same is the newest event in a backup, and the result contains an event only if the store has the
+// same event. In that case, the backup was made from this store.
 func readHighWater(ctx context.Context, path string, same *shop.StoredEvent) (*highWater, error) {
 	s, err := openSnapshot(ctx, path)
 	if err != nil {

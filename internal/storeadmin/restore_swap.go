@@ -12,14 +12,14 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// errInUse is returned while another process has the store open.
+// errInUse is returned if another process has the store open.
 var errInUse = errors.New("another program has it open")
 
-// replace renames a new database to the path of the old one, and returns the path where the old one is kept.
+// replace moves a new database to the path of the old one and returns the path where the old one is kept.
 //
-// A WAL belongs to one database and would destroy another at the same path. So the old WAL is checkpointed
-// first, and the old database stays locked until the rename. A damaged database is moved away as it is, with
-// its WAL.
+// A WAL belongs to one database and would corrupt any other database at the same path. Therefore, the old WAL
+// is checkpointed first, and the old database stays locked until the rename. A damaged database is moved away
+// unchanged, together with its WAL.
 func replace(ctx context.Context, fresh, path string, exists, intact bool) (kept string, err error) {
 	kept = previousName(path)
 	release := func() {}
@@ -27,18 +27,18 @@ func replace(ctx context.Context, fresh, path string, exists, intact bool) (kept
 		if release, err = lockExclusively(ctx, path); err != nil {
 			return "", fmt.Errorf("cannot lock the database %s: %w", path, err)
 		}
-	} else if err := moveSidecars(path, kept); err != nil { // also where only the database file was removed
+	} else if err := moveSidecars(path, kept); err != nil { // a WAL may remain without its database
 		return "", err
 	}
 	defer release()
 	if !exists {
 		return "", errors.Join(os.Rename(fresh, path), syncFolder(path))
 	}
-	if runtime.GOOS == "windows" { // it cannot rename an open file
+	if runtime.GOOS == "windows" { // Windows cannot rename an open file
 		release()
 	}
-	if err := os.Link(path, kept); err != nil { // a link, so that the path has a store at any moment
-		if err := os.Rename(path, kept); err != nil { // a file system without links
+	if err := os.Link(path, kept); err != nil { // a hard link, so that the path is never without a store
+		if err := os.Rename(path, kept); err != nil { // the file system may not support links
 			return "", err
 		}
 	}
@@ -48,8 +48,8 @@ func replace(ctx context.Context, fresh, path string, exists, intact bool) (kept
 	return kept, syncFolder(path)
 }
 
-// lockExclusively moves the WAL into the database file, and locks out all other connections until release is
-// called.
+// lockExclusively moves the contents of the WAL into the database file and locks out all other connections
+// until release is called.
 func lockExclusively(ctx context.Context, path string) (release func(), err error) {
 	c := sqlstore.OpenFile(path)
 	var mode string
@@ -66,7 +66,7 @@ func lockExclusively(ctx context.Context, path string) (release func(), err erro
 	return c.Close, nil
 }
 
-// moveSidecars renames the files beside a database along with it.
+// moveSidecars renames the files that SQLite has created next to a database, such as the WAL.
 func moveSidecars(path, kept string) error {
 	for _, suffix := range sidecars {
 		if err := os.Rename(path+suffix, kept+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -76,7 +76,7 @@ func moveSidecars(path, kept string) error {
 	return nil
 }
 
-// previousName returns an unused path beside a database, under which the old one is kept.
+// previousName returns an unused path, next to the database, where the old database can be kept.
 func previousName(path string) string {
 	name := path + ".before-" + time.Now().UTC().Format("2006-01-02T15-04-05Z")
 	for n := 2; ; n++ {
@@ -87,9 +87,9 @@ func previousName(path string) string {
 	}
 }
 
-// syncFolder makes renames in the folder of a file survive a power cut.
+// syncFolder flushes the folder that contains a file to disk, so that renames in it survive a power failure.
 func syncFolder(path string) error {
-	if runtime.GOOS == "windows" { // it needs no sync, and has none
+	if runtime.GOOS == "windows" { // Windows cannot sync folders and does not need to
 		return nil
 	}
 	folder, err := os.Open(filepath.Dir(path))

@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// place is a store with its backups.
+// place is a folder that contains a store and its backups.
 type place struct {
 	t    *testing.T
 	dir  string
@@ -43,7 +43,7 @@ func (p *place) restore(file string) Restored {
 	return done
 }
 
-// add adds a pet, and returns its id and that of its event.
+// add adds a pet and returns the ids of the pet and its event.
 func (p *place) add() (pet, event int64) {
 	p.t.Helper()
 	store := open(p.t, p.path, sqlstore.Options{})
@@ -77,7 +77,7 @@ func (p *place) undone() string {
 	return text
 }
 
-// A restored store continues after the ids that were assigned since the backup.
+// A restored store does not reuse ids that were assigned after the backup.
 func TestRestoreAssignsNoIDAgain(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -103,14 +103,14 @@ func TestRestoreAssignsNoIDAgain(t *testing.T) {
 	if want := fmt.Sprintf("%d-%d %d-%d", event, event+4, event+5, event+7); p.undone() != want {
 		t.Errorf("undone %q, want %q", p.undone(), want)
 	}
-	p.restore(file) // behind both
+	p.restore(file) // this backup is older than everything that the earlier restores have undone
 	if want := fmt.Sprintf("%d-%d", event, event+8); p.undone() != want {
 		t.Errorf("undone %q, want %q", p.undone(), want)
 	}
 }
 
-// When the ids since the backup are not known, new ids are above all that can have been assigned, also after
-// a second restore.
+// If the ids that were assigned after the backup are unknown, new ids are greater than any id that can have
+// been assigned. This is also true after a second restore.
 func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -140,7 +140,7 @@ func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
 			last, lastEvent = p.add()
 		}
 	}
-	// The store that was replaced can be put back, too.
+	// The store that was replaced can be restored, too.
 	kept := p.restore(file).Kept
 	_, event := p.add()
 	if done := p.restore(kept); done.GoOn <= event {
@@ -151,7 +151,7 @@ func TestRestoreOverALostStoreAssignsNoIDAgain(t *testing.T) {
 	}
 }
 
-// A backup of an older schema is migrated in its restored copy, and not itself.
+// Restoring a backup with an older schema migrates the restored copy but not the backup itself.
 func TestRestoreMigratesAnOlderSchema(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

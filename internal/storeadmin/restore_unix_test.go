@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// A restore by root leaves the store to the user of the service.
+// A restore by root leaves the store owned by the service's user.
 func TestRestoreKeepsTheOwner(t *testing.T) {
 	t.Parallel()
 	p := newPlace(t)
@@ -40,6 +40,6 @@ func TestRestoreKeepsTheOwner(t *testing.T) {
 	if err := removeDatabase(p.path); err != nil {
 		t.Fatal(err)
 	}
-	p.restore(file) // where there is none, after its folder
+	p.restore(file) // without a previous store, the folder determines the owner
 	expect(p.path)
 }

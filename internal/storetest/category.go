@@ -32,7 +32,7 @@ var categoryCases = []testCase{
 				})
 				want(id, name, true)
 			}
-			if ensureCategory(t, store, id) { // must keep its name
+			if ensureCategory(t, store, id) { // the existing category must keep its name
 				t.Errorf("the category %d was created twice", id)
 			}
 			want(id, "Žofky 🐈", true)

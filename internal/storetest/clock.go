@@ -22,15 +22,17 @@ var clockCases = []testCase{
 			if key, err = tx.InsertKey(shop.Key{Name: "k", Scopes: []shop.Scope{shop.Admin}, CreatedAt: now}); err != nil {
 				return err
 			}
+			// Only the deliveries at the indexes 0, 4 and 5 become due. Delivery 6 stays claimed, and
+			// delivery 7 has no next attempt.
 			for _, d := range []shop.Delivery{
-				{NextAttemptAt: now.Add(far)}, // becomes due
+				{NextAttemptAt: now.Add(far)},
 				{NextAttemptAt: now.Add(near)},
 				{NextAttemptAt: now.Add(far), Attempts: attempted},
 				{NextAttemptAt: now.Add(10*time.Hour + near), Attempts: attempted},
-				{NextAttemptAt: now.Add(10*time.Hour + far), Attempts: attempted},        // becomes due
-				{NextAttemptAt: now, ClaimedUntil: now.Add(5*time.Minute + far)},         // becomes due
-				{NextAttemptAt: now, ClaimedUntil: now.Add(5*time.Minute + near)},        // stays claimed
-				{NextAttemptAt: time.Time{}, ClaimedUntil: now.Add(5*time.Minute + far)}, // stays parked
+				{NextAttemptAt: now.Add(10*time.Hour + far), Attempts: attempted},
+				{NextAttemptAt: now, ClaimedUntil: now.Add(5*time.Minute + far)},
+				{NextAttemptAt: now, ClaimedUntil: now.Add(5*time.Minute + near)},
+				{NextAttemptAt: time.Time{}, ClaimedUntil: now.Add(5*time.Minute + far)},
 			} {
 				d.WebhookID, d.MessageID, d.EventType, d.Status, d.CreatedAt, d.Body = hook.ID, "m", shop.PetCreated, shop.DeliveryPending, now, []byte("{}")
 				if _, err := tx.InsertDelivery(d); err != nil {

@@ -32,7 +32,7 @@ func wantDelivery(t *testing.T, store shop.Store, want shop.Delivery) {
 	})
 }
 
-// dueDeliveries returns the ids of the due deliveries to a webhook.
+// dueDeliveries returns the ids of a webhook's deliveries that are due at the given time.
 func dueDeliveries(t *testing.T, store shop.Store, webhookID int64, at time.Time, limit int) (ids []int64) {
 	t.Helper()
 	read(t, store, func(tx shop.ReadTx) error {

@@ -13,7 +13,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// recordEvents inserts events in a transaction of its own.
+// recordEvents inserts events in a separate write transaction.
 func recordEvents(t *testing.T, store shop.Store, events ...shop.NewEvent) {
 	t.Helper()
 	write(t, store, func(tx shop.WriteTx) error {
@@ -26,7 +26,7 @@ func recordEvents(t *testing.T, store shop.Store, events ...shop.NewEvent) {
 	})
 }
 
-// publishedEvents publishes all events and returns one page of them.
+// publishedEvents publishes all events and returns one page of the events that match filter.
 func publishedEvents(t *testing.T, store shop.Store, filter shop.EventFilter, w shop.PageRequest) (events []shop.StoredEvent) {
 	t.Helper()
 	if err := store.Publish(t.Context()); err != nil {

@@ -10,7 +10,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// addKey adds a key with the given secrets.
+// addKey inserts a key with the given secrets and returns it with its id.
 func addKey(t *testing.T, store shop.Store, key shop.Key, secrets ...string) shop.Key {
 	t.Helper()
 	var added shop.Key
@@ -28,7 +28,7 @@ func addKey(t *testing.T, store shop.Store, key shop.Key, secrets ...string) sho
 	return added
 }
 
-// wantCredential checks the credential of a secret; nil means that there is none.
+// wantCredential checks which credential belongs to a secret. If want is nil, there must be none.
 func wantCredential(t *testing.T, store shop.Store, secret string, want *shop.Credential) {
 	t.Helper()
 	read(t, store, func(tx shop.ReadTx) error {
@@ -42,7 +42,7 @@ func wantCredential(t *testing.T, store shop.Store, secret string, want *shop.Cr
 	})
 }
 
-// utcNow returns the time with the precision that stores keep.
+// utcNow returns the current time with the precision that stores keep.
 func utcNow() time.Time { return time.Now().UTC().Truncate(time.Microsecond) }
 
 var keyCases = []testCase{
@@ -119,12 +119,14 @@ var keyCases = []testCase{
 		now := utcNow()
 		key := addKey(t, store, shop.Key{Name: "used", Scopes: []shop.Scope{shop.Admin}, Hint: "aaaa", CreatedAt: now}, "secret")
 		write(t, store, func(tx shop.WriteTx) error {
-			for _, at := range []time.Time{now.Add(time.Minute), now.Add(time.Hour), now} { // the latest is stored
+			// Only the latest of these times is kept.
+			for _, at := range []time.Time{now.Add(time.Minute), now.Add(time.Hour), now} {
 				if err := tx.SetKeyLastUsed(key.ID, at); err != nil {
 					return err
 				}
 			}
-			if err := tx.SetKeyLastUsed(key.ID+1, now); err != nil { // a deleted key
+			// A key that does not exist must not cause an error.
+			if err := tx.SetKeyLastUsed(key.ID+1, now); err != nil {
 				return err
 			}
 			return tx.SetHint(key, "bbbb")

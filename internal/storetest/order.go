@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// addOrder adds an order in a transaction of its own.
+// addOrder inserts an order in a separate write transaction.
 func addOrder(t *testing.T, store shop.Store, order shop.Order) shop.Order {
 	t.Helper()
 	var added shop.Order
@@ -74,7 +74,7 @@ var orderCases = []testCase{
 		now := utcNow()
 		var all []shop.Order
 		for i := range 12 {
-			status := shop.OrderStatuses()[2+i%3] // not open
+			status := shop.OrderStatuses()[2+i%3] // one of the statuses that are not open
 			all = append(all, addOrder(t, store, shop.Order{PetID: int64(i % 2), Status: status, CreatedAt: now, UpdatedAt: now}))
 		}
 		slices.Reverse(all)

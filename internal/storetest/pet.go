@@ -150,7 +150,7 @@ var petCases = []testCase{
 	}},
 }
 
-// matches implements PetList's filters in Go, to compare with the store's SQL.
+// matches implements the filters in PetList in Go, so that the results can be compared with the store's SQL.
 func matches(p shop.Pet, l shop.PetList) bool {
 	return (l.Status == "" || p.Status == l.Status) &&
 		(l.CategoryID == nil || p.CategoryID == *l.CategoryID) &&

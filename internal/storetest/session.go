@@ -49,7 +49,7 @@ var sessionCases = []testCase{
 		remove(now.Add(time.Hour))
 		want("one", nil)
 		want("two", &later)
-		for range 2 { // the second time it does not exist
+		for range 2 { // the second time, the session no longer exists
 			write(t, store, func(tx shop.WriteTx) error { return tx.DeleteSession(shop.HashSecret("two")) })
 			want("two", nil)
 		}

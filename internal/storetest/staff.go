@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// staffCases test the queries of the staff pages.
+// staffCases test the queries for the staff pages.
 var staffCases = []testCase{
 	{"animals are counted by category and status", func(t *testing.T, store shop.Store) {
 		for _, pet := range []shop.NewPet{
@@ -67,7 +67,7 @@ var staffCases = []testCase{
 		all := publishedEvents(t, store, shop.EventFilter{}, shop.PageRequest{Limit: 9})
 		for _, c := range []struct {
 			filter shop.EventFilter
-			want   []int // indexes into all
+			want   []int // the expected events, as indexes into all
 		}{
 			{shop.EventFilter{Newest: true}, []int{2, 1}},
 			{shop.EventFilter{Newest: true, Subject: "pets/1"}, []int{2, 0}},
@@ -100,13 +100,13 @@ var staffCases = []testCase{
 		read(t, store, func(tx shop.ReadTx) error {
 			counts, err := tx.DailyStats(events[0].ID, events[len(events)-1].ID)
 			var arrivals, sales int64
-			for _, count := range counts { // midnight may have passed
+			for _, count := range counts { // midnight may have passed, so there may be two days
 				arrivals, sales = arrivals+count.Arrivals, sales+count.Sales
 				if first, last := events[0].Time.Truncate(24*time.Hour), events[len(events)-1].Time; count.Day.Before(first) || count.Day.After(last) || !count.Day.Equal(count.Day.Truncate(24*time.Hour)) {
 					t.Errorf("the day is %s", count.Day)
 				}
 			}
-			if arrivals != 0 || sales != 3 { // the first is before
+			if arrivals != 0 || sales != 3 { // DailyStats does not include the first event
 				t.Errorf("%d arrivals and %d sales", arrivals, sales)
 			}
 			counts, err2 := tx.DailyStats(0, events[0].ID)

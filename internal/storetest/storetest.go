@@ -1,4 +1,5 @@
-// Package storetest is the conformance suite for shop.Store. It runs on every database engine.
+// Package storetest is the conformance test suite for implementations of shop.Store. It runs on every
+// database engine.
 package storetest
 
 import (
@@ -7,7 +8,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Run runs the suite. open returns a new, empty store and closes it when the test case ends.
+// Run runs the conformance test suite. open must return a new, empty store and close it when the test case
+// ends.
 func Run(t *testing.T, open func(t *testing.T) shop.Store) {
 	for _, group := range []struct {
 		name  string
@@ -57,7 +59,7 @@ func write(t *testing.T, store shop.Store, fn func(shop.WriteTx) error) {
 	}
 }
 
-// insertPet adds an animal and its category in a given transaction.
+// insertPet inserts an animal in the given transaction. It creates the animal's category if necessary.
 func insertPet(tx shop.WriteTx, n shop.NewPet) (shop.Pet, error) {
 	if _, err := tx.EnsureCategories(n.CategoryID); err != nil {
 		return shop.Pet{}, err
@@ -69,7 +71,7 @@ func insertPet(tx shop.WriteTx, n shop.NewPet) (shop.Pet, error) {
 	return pets[0], nil
 }
 
-// ensureCategory creates a category in a transaction of its own.
+// ensureCategory creates a category, unless it exists, in a separate write transaction.
 func ensureCategory(t *testing.T, store shop.Store, id int64) (created bool) {
 	t.Helper()
 	write(t, store, func(tx shop.WriteTx) error {
@@ -80,7 +82,7 @@ func ensureCategory(t *testing.T, store shop.Store, id int64) (created bool) {
 	return created
 }
 
-// addPet adds an animal and its category in a transaction of its own.
+// addPet inserts an animal in a separate write transaction. It creates the animal's category if necessary.
 func addPet(t *testing.T, store shop.Store, n shop.NewPet) shop.Pet {
 	t.Helper()
 	var pet shop.Pet
@@ -91,7 +93,7 @@ func addPet(t *testing.T, store shop.Store, n shop.NewPet) shop.Pet {
 	return pet
 }
 
-// listPets returns one page of animals; the default limit is 1000.
+// listPets returns one page of animals. The page size is 1000 if l has no limit.
 func listPets(t *testing.T, store shop.Store, l shop.PetList) []shop.Pet {
 	t.Helper()
 	if l.Limit == 0 {

@@ -59,7 +59,7 @@ var transactionCases = []testCase{
 	}},
 
 	{"a panic in a read leaves the store usable", func(t *testing.T, store shop.Store) {
-		for range 100 { // more than any connection pool has
+		for range 100 { // more reads than a connection pool has connections
 			func() {
 				defer func() { recover() }()
 				store.Read(t.Context(), func(tx shop.ReadTx) error { panic("on purpose") })
@@ -76,7 +76,7 @@ var transactionCases = []testCase{
 			if _, err := insertPet(tx, shop.NewPet{Name: "Later", CategoryID: 1}); err == nil {
 				t.Error("the transaction continued after a failed statement")
 			}
-			return nil // ignoring the error must not commit
+			return nil // ignoring the error must not lead to a commit
 		})
 		if err == nil {
 			t.Error("the write succeeded despite a failed statement")
@@ -132,7 +132,7 @@ var transactionCases = []testCase{
 
 	{"a cancelled write does not undo others", func(t *testing.T, store shop.Store) {
 		var wg sync.WaitGroup
-		var refused atomic.Int64 // cancelled writes need not be retried
+		var refused atomic.Int64 // the number of cancelled writes that failed
 		for i := range 200 {
 			wg.Go(func() {
 				ctx, cancel := context.WithCancel(context.Background())
@@ -236,7 +236,7 @@ var transactionCases = []testCase{
 		if isDemo() {
 			t.Error("a new store is marked as a demo")
 		}
-		for range 2 { // idempotent
+		for range 2 { // SetDemo is idempotent
 			write(t, store, func(tx shop.WriteTx) error { return tx.SetDemo() })
 			if !isDemo() {
 				t.Error("the mark was not stored")
