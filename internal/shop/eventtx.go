@@ -23,8 +23,7 @@ const system = "system"
 
 type actorKey struct{}
 
-// WithPrincipal returns a context. All changes made with this context are recorded with the principal as
-// their actor.
+// WithPrincipal returns a context that makes the principal the actor of every change made with it.
 func WithPrincipal(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, actorKey{}, p.Actor())
 }
