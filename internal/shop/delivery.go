@@ -10,7 +10,7 @@ import (
 type DeliveryStatus string
 
 const (
-	DeliveryPending   DeliveryStatus = "pending"   // the delivery waits for its next attempt or for its webhook to be enabled
+	DeliveryPending   DeliveryStatus = "pending"   // waiting for the next attempt or for the webhook to be enabled
 	DeliverySucceeded DeliveryStatus = "succeeded" // the receiver accepted the message
 	DeliveryFailed    DeliveryStatus = "failed"    // all attempts have failed, and there will be no more
 )
@@ -19,7 +19,7 @@ const (
 type Delivery struct {
 	ID            int64          `json:"id"`
 	WebhookID     int64          `json:"webhookId"`
-	MessageID     string         `json:"messageId"` // the value of the webhook-id header, which is the same for every attempt and redelivery
+	MessageID     string         `json:"messageId"` // the webhook-id header, which is the same for every attempt and redelivery
 	EventID       string         `json:"eventId,omitempty"`
 	EventType     EventType      `json:"eventType"`
 	Status        DeliveryStatus `json:"status"`

@@ -143,7 +143,8 @@ func (s *Service) pullEvents(ctx context.Context) error {
 		events, err := read(ctx, s, func(tx ReadTx) ([]Event, error) {
 			horizon = 0
 			events, err := s.events(tx, EventFilter{}, PageRequest{Limit: feedPage, After: &last})
-			if err == nil && len(events) > 0 && events[0].position > last+1 { // there is a gap, so events may have been removed before this node read them
+			// If positions are missing, events may have been removed before this node read them.
+			if err == nil && len(events) > 0 && events[0].position > last+1 {
 				horizon, err = tx.EventHorizon()
 			}
 			return events, err

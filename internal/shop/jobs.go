@@ -17,9 +17,11 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 		pause time.Duration   // the minimum time between two runs
 		run   func(context.Context) error
 	}{
-		{500 * time.Millisecond, nil, 0, s.ExpireHolds},                         // so that a due hold expires within a second
-		{250 * time.Millisecond, s.store.Wakeups(), pullInterval, s.pullEvents}, // so that every node sees an event within a second
-		{20 * time.Second, nil, 0, s.SaveLastUsed},                              // so that lastUsedAt is accurate to within a minute
+		// ExpireHolds and pullEvents run so often because a due hold must expire within a second and every node must
+		// see an event within a second.
+		{500 * time.Millisecond, nil, 0, s.ExpireHolds},
+		{250 * time.Millisecond, s.store.Wakeups(), pullInterval, s.pullEvents},
+		{20 * time.Second, nil, 0, s.SaveLastUsed}, // lastUsedAt must be accurate to within a minute
 		{time.Minute, nil, 0, s.PruneIdempotencyRecords},
 		{time.Minute, nil, 0, s.RemoveEvents},
 		{time.Minute, nil, 0, s.RemoveDeliveries},
