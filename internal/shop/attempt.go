@@ -29,16 +29,16 @@ func (a Attempt) problem() string {
 	return strings.TrimSpace(fmt.Sprintf("the response was %d %s", a.Status, http.StatusText(a.Status)))
 }
 
-// ClaimDuration is how long a claim lasts. After that, another node may claim the delivery. A claim lasts
-// twice as long as the timeout for an attempt. It lasts no longer because, if a node crashes, the deliveries
-// that it had claimed are not sent until their claims end.
+// ClaimDuration is how long a claim lasts. After that, another node may claim the delivery. It is twice the
+// timeout for an attempt. It is not longer because, if a node crashes, the deliveries that it has claimed
+// cannot be sent until their claims end.
 const ClaimDuration = 30 * time.Second
 
-// Claim gives one node the exclusive right to attempt a delivery until the time ClaimedUntil.
+// Claim gives one node the exclusive right to attempt a delivery until the time in the field ClaimedUntil.
 type Claim struct {
 	Delivery
 	URL     string
-	Secrets []string // the secrets that sign the message, newest first
+	Secrets []string // the secrets used to sign the message, newest first
 }
 
 // ClaimDeliveries claims at most limit deliveries to a webhook that are due. If an attempt has not finished
@@ -150,9 +150,9 @@ func (d *Delivery) applyAttempt(attempt Attempt, enabled, gone bool, now time.Ti
 	return OutcomeRetry
 }
 
-// updateWebhookHealth records the time since which every attempt has failed. It disables the webhook if its
-// URL is gone. It also disables the webhook if the delivery has failed for good and the webhook has not
-// accepted any message since the first attempt of this delivery.
+// updateWebhookHealth records the time since which every attempt to send to the webhook has failed. It
+// disables the webhook if its URL is gone. It also disables the webhook if all attempts of a delivery have
+// failed and the webhook has accepted no message since the first of these attempts.
 func (s *Service) updateWebhookHealth(tx *eventTx, hook Webhook, delivery Delivery, attempt Attempt) error {
 	if attempt.succeeded() {
 		if hook.FailingSince.IsZero() {

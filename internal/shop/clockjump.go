@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// clockJump is the difference between the wall clock and the elapsed time that is still tolerated. A larger
+// clockJump is the largest tolerated difference between the wall clock and the elapsed time. A larger
 // difference means that the wall clock was set.
 const clockJump = time.Minute
 
 // clockGuard compares the wall clock with the monotonic clock to detect when the wall clock is set. It
-// prevents two mistakes. If the clock is set forward, data must not be removed too early. If the clock is set
-// back, data stamped before that must not be kept forever. The guard detects only jumps that happen while the
-// process runs.
+// prevents two mistakes: removing data too early because the clock was set forward, and keeping data forever
+// because it was stamped before the clock was set back. It detects only jumps that happen while the process
+// runs.
 type clockGuard struct {
 	mu       sync.Mutex
 	shown    time.Time     // the wall-clock time when the guard was created or last detected a jump
@@ -29,7 +29,7 @@ func newClockGuard(now time.Time) *clockGuard {
 	return &clockGuard{shown: now, shownAt: time.Now(), setBack: true}
 }
 
-// observe compares the current wall-clock time with the elapsed time and records a jump if they differ too
+// observe compares a reading of the wall clock with the elapsed time and records a jump if the two differ too
 // much.
 func (g *clockGuard) observe(now time.Time) {
 	g.mu.Lock()
@@ -47,9 +47,9 @@ func (g *clockGuard) observe(now time.Time) {
 	g.shown, g.shownAt = now, g.shownAt.Add(elapsed)
 }
 
-// cutoff returns a time such that everything stamped before it is at least age old. After a forward jump,
-// rows stamped before the jump look older than they are. Until age has passed since the jump, the cutoff is
-// therefore moved back by the length of the jump.
+// cutoff returns a time such that everything stamped before it is at least as old as age. After a forward
+// jump, rows stamped before the jump look older than they are. Until age has passed since the jump, cutoff
+// therefore returns a time that is earlier by the length of the jump.
 func (g *clockGuard) cutoff(now time.Time, age time.Duration) time.Time {
 	g.observe(now)
 	g.mu.Lock()
@@ -69,8 +69,8 @@ func (g *clockGuard) takeSetBack() bool {
 	return setBack
 }
 
-// requeueSetBack makes the next call of takeSetBack return true. It is called if correcting the stored times
-// failed.
+// requeueSetBack makes the next call to takeSetBack return true. It is called if the stored times could not
+// be corrected.
 func (g *clockGuard) requeueSetBack() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -101,8 +101,9 @@ type MaxLead struct {
 }
 
 // CheckClock reads the store's clock and checks whether the clock was set back. If so, it corrects internal
-// times that are now too far in the future. Otherwise the work scheduled for these times would be delayed.
-// CheckClock does not change times that were promised to clients, such as the end of a hold.
+// times that are now too far in the future. Without the correction, work scheduled for these times would wait
+// until the clock reaches them. CheckClock does not change times that were promised to clients, such as the
+// end of a hold.
 func (s *Service) CheckClock(ctx context.Context) error {
 	now, err := read(ctx, s, ReadTx.Now)
 	if err != nil {

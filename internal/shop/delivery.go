@@ -128,7 +128,7 @@ func (s *Service) RemoveDeliveries(ctx context.Context) error {
 
 // DeliveryReader contains the methods of ReadTx that read deliveries.
 type DeliveryReader interface {
-	// Delivery returns the delivery with the given id to a webhook and whether it exists.
+	// Delivery returns the webhook's delivery with the given id and whether it exists.
 	Delivery(webhookID, id int64) (Delivery, bool, error)
 	// Deliveries returns at most list.Limit deliveries to a webhook, sorted by descending id.
 	Deliveries(list DeliveryList) ([]Delivery, error)
@@ -142,14 +142,15 @@ type DeliveryBookkeeping interface {
 	// InsertDelivery stores a delivery under a new id and returns the stored delivery. It ignores the ID
 	// field of its argument. The new id is larger than every id assigned before.
 	InsertDelivery(Delivery) (Delivery, error)
-	// UpdateDelivery stores the status, the attempts, the claim and the next attempt of a delivery.
+	// UpdateDelivery stores the status, the attempts, the claim and the time of the next attempt of a
+	// delivery.
 	UpdateDelivery(Delivery) error
 	// ParkDeliveries postpones all scheduled deliveries to a webhook until ResumeDeliveries is called.
 	ParkDeliveries(webhookID int64) error
 	// ResumeDeliveries schedules all parked deliveries to a webhook for the given time.
 	ResumeDeliveries(webhookID int64, at time.Time) error
 	// RemoveDeliveries removes some of the oldest deliveries created before the given time and reports
-	// whether there may be more to remove. A delivery created after now was stamped by a wrong clock, so
-	// it counts as being as old as the delivery that follows it.
+	// whether there may be more to remove. If a delivery's creation time is after now, a wrong clock
+	// wrote it. Such a delivery is treated as if it were as old as the delivery that follows it.
 	RemoveDeliveries(before, now time.Time) (more bool, err error)
 }

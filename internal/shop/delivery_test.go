@@ -53,7 +53,8 @@ func TestFailingDeliveryFollowsTheRetrySchedule(t *testing.T) {
 	})
 }
 
-// The Retry-After header can make the wait longer than in the schedule, up to a day, but not shorter.
+// The Retry-After header can make the wait longer than in the schedule, up to a maximum of one day. It cannot
+// make the wait shorter.
 func TestRetryAfterOnlyLengthensTheWait(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		for _, c := range []struct{ retryAfter, shortest, longest time.Duration }{
@@ -86,7 +87,7 @@ func TestGoneDisablesTheWebhook(t *testing.T) {
 		h.wantDisabled("410 Gone")
 		disabled := h.current()
 		time.Sleep(time.Second)
-		// This attempt was already in flight when the webhook was disabled, so its result changes nothing.
+		// This attempt was in flight when the webhook was disabled, so its result changes nothing.
 		h.finish(claims[1], http.StatusGone, 0, shop.OutcomeRetry)
 		if again := h.current(); !again.UpdatedAt.Equal(disabled.UpdatedAt) {
 			h.t.Errorf("the webhook was disabled at %s and again at %s", disabled.UpdatedAt, again.UpdatedAt)
@@ -169,13 +170,13 @@ func TestOneBadMessageDoesNotDisableTheWebhook(t *testing.T) {
 	})
 }
 
-// When a webhook is enabled again, it gets exactly once each event that it had not received before it was
-// disabled or that happened while it was disabled.
+// A webhook that is enabled again receives every event that it has missed, and receives it only once. This
+// includes events from before it was disabled and events from while it was disabled.
 func TestEnabledWebhookContinuesWhereItStopped(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(2)
 		claim := h.claim(2)[0] // the attempt for the other claim never finishes
-		h.addPets(1)           // the event is not yet a delivery when the webhook is disabled
+		h.addPets(1)           // this event has not become a delivery when the webhook is disabled
 		h.enable(false)
 		h.finish(claim, 500, 0, shop.OutcomeRetry)
 		h.addAndFanOut(150) // more events than fit in one batch
@@ -225,8 +226,8 @@ func TestWebhookDisabledBeyondEventRetention(t *testing.T) {
 	})
 }
 
-// A claim is exclusive until it ends. If another node has claimed the delivery by then, the result of the
-// first claim is dropped.
+// A claim is exclusive until it ends. If another node then claims the delivery, a later result from the first
+// node is dropped.
 func TestClaimIsExclusiveUntilItEnds(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(2)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Code is the machine-readable name of an error. The meaning of a code never changes, because clients base
-// decisions on it.
+// Code is the machine-readable name of an error. The meaning of a code never changes, because clients rely on
+// it.
 type Code string
 
 const (
@@ -66,7 +66,7 @@ func UnavailableError(cause error) *Error {
 	return &Error{Code: Unavailable, Message: "The store is temporarily unavailable; try again shortly.", cause: cause}
 }
 
-// NotReadyError wraps a database failure and adds a message that the readiness check shows.
+// NotReadyError wraps a database failure and adds a message for the response to a readiness check.
 func NotReadyError(message string, cause error) *Error {
 	return &Error{Code: Unavailable, Message: message, cause: cause}
 }
@@ -84,8 +84,8 @@ func AsError(err error) *Error {
 	return InternalError(err)
 }
 
-// Problems collects everything that is invalid in one request body, so that a single response can tell the
-// client about all of it.
+// Problems collects everything that is invalid in one request body, so that the client can be told about all
+// of it in a single response.
 type Problems []problem
 
 type problem struct{ member, reason string }

@@ -66,7 +66,7 @@ type StoredEvent struct {
 	Time time.Time
 }
 
-// DefaultSource is the source named in events if Options.Source is empty.
+// DefaultSource is the value of the source field in events if Options.Source is empty.
 const DefaultSource = "/v1"
 
 // Event is an event in the form that clients see, which is the JSON format of CloudEvents 1.0.
@@ -132,9 +132,9 @@ func (s *Service) events(tx ReadTx, filter EventFilter, page PageRequest) ([]Eve
 	return events, err
 }
 
-// resumePosition returns the position from which a reader at the given position continues. This is the given
-// position unless events have expired. It returns another position along with events_expired if events after
-// the given position were removed because of their age, or if events up to it were undone by a restore.
+// resumePosition returns the position from which a reader at the given position can continue. This is
+// normally the given position. If events after it were removed because of their age, or if events up to it
+// were undone by a restore, resumePosition returns a later position together with the error events_expired.
 func resumePosition(tx ReadTx, position int64) (int64, error) {
 	horizon, err := tx.EventHorizon()
 	if err != nil {
@@ -164,8 +164,8 @@ func (s *Service) RemoveEvents(ctx context.Context) error {
 	})
 }
 
-// eventData encodes the states of a resource after and before a change. current is nil if the resource was
-// deleted. previous is nil if the resource is new.
+// eventData encodes the state of a resource after a change and its state before the change. current is nil if
+// the resource was deleted. previous is nil if the resource is new.
 func eventData(current, previous any) []byte {
 	return encode(struct {
 		Current  any `json:"current"`
@@ -173,7 +173,7 @@ func eventData(current, previous any) []byte {
 	}{current, previous})
 }
 
-// encode returns a value as JSON, in the same form as in responses.
+// encode returns a value as JSON, formatted as in API responses.
 func encode(value any) []byte {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -190,7 +190,8 @@ type EventReader interface {
 	// is set, it sorts them by descending position. Every event published later has a larger position.
 	Events(filter EventFilter, page PageRequest) ([]StoredEvent, error)
 	// DailyStats counts the arrivals and sales on each day. It covers the events whose position is
-	// greater than after and at most upTo. It returns every day that has an event, oldest first.
+	// greater than after and at most upTo. The result contains every day on which there was an event,
+	// oldest first.
 	DailyStats(after, upTo int64) ([]DayStats, error)
 	// LastEvent returns the position of the newest event, even if that event has been removed or undone
 	// since. It returns 0 if there has never been an event.
@@ -205,11 +206,12 @@ type EventReader interface {
 
 // EventBookkeeping contains the methods of Bookkeeping that add and remove events.
 type EventBookkeeping interface {
-	// InsertEvents stores events in the given order. Call it after making the change that the events
-	// report. If one change happens before another, the events are then published in the same order.
+	// InsertEvents stores events in the given order. It must be called after the change that the events
+	// report has been made. This ensures that the events of two successive changes are published in the
+	// order of the changes.
 	InsertEvents(...NewEvent) error
 	// RemoveEvents removes some of the oldest events from before the given time and reports whether there
-	// may be more to remove. An event with a time after now was stamped by a wrong clock, so it counts as
-	// being as old as the event that follows it.
+	// may be more to remove. If an event's time is after now, a wrong clock wrote it. Such an event is
+	// treated as if it were as old as the event that follows it.
 	RemoveEvents(before, now time.Time) (more bool, err error)
 }

@@ -7,8 +7,8 @@ import (
 )
 
 // eventTx is the write transaction used by the shop's rules. It records an event for every mutation. The
-// store's mutations are a named field instead of an embedded one, so that a method added to Mutations does
-// not compile until eventTx implements it and records its event.
+// store's mutations are not embedded but held in a named field. Therefore, if a method is added to Mutations,
+// the code does not compile until eventTx implements that method.
 type eventTx struct {
 	BookkeepingTx
 	mutations Mutations
@@ -17,8 +17,8 @@ type eventTx struct {
 
 var _ Mutations = (*eventTx)(nil)
 
-// system is the actor of changes that are not made by a principal, such as expired holds and commands run on
-// the command line.
+// system is the actor of changes that are not made by a principal, such as the expiry of a hold or a command
+// run on the command line.
 const system = "system"
 
 type actorKey struct{}
@@ -53,8 +53,8 @@ func (tx *eventTx) asSystem(change func() error) error {
 // resource is anything that an event can report on. Its subject is its path, such as pets/7.
 type resource interface{ subject() string }
 
-// record stores the event for a change. If err is not nil, the change failed and record only returns err.
-// current is nil if the resource was deleted. previous is nil if the resource is new.
+// record stores the event for a change. If the change failed, record stores nothing and returns err, the
+// error from the change. current is nil if the resource was deleted. previous is nil if the resource is new.
 func (tx *eventTx) record(err error, what EventType, current, previous resource) error {
 	if err != nil {
 		return err
@@ -121,7 +121,7 @@ func (tx *eventTx) DeleteCategory(category Category) error {
 	return tx.record(tx.mutations.DeleteCategory(category), CategoryDeleted, nil, category)
 }
 
-// orderEvents maps the new status of an order to the type of the event that reports it.
+// orderEvents maps the new status of an order to the type of the event that reports the change.
 var orderEvents = map[OrderStatus]EventType{
 	Placed: OrderPlaced, Approved: OrderApproved, Delivered: OrderDelivered, Cancelled: OrderCancelled, Expired: OrderExpired,
 }

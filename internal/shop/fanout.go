@@ -57,8 +57,8 @@ func enqueueDelivery(tx BookkeepingTx, webhookID int64, event Event, now time.Ti
 	return err
 }
 
-// enqueueBacklog turns all events up to now that the webhook wants into deliveries. It runs before the
-// webhook's types change, because earlier events must be selected by the old types and later events by the
+// enqueueBacklog turns all existing events that the webhook wants into deliveries. It runs before the
+// webhook's types change, because existing events must be selected by the old types and later events by the
 // new types.
 func (s *Service) enqueueBacklog(tx BookkeepingTx, hook Webhook, now time.Time) error {
 	last, err := tx.LastEvent()
@@ -81,9 +81,9 @@ func (s *Service) enqueueBacklog(tx BookkeepingTx, hook Webhook, now time.Time) 
 	return tx.SetWebhookPosition(hook.ID, max(last, hook.Position))
 }
 
-// savePosition stores the position just before the first event that the webhook wants and that is not a
-// delivery yet. It runs before the webhook is disabled. When the webhook is enabled again, it continues from
-// that position, whatever its types are by then.
+// savePosition stores the position just before the first event that the webhook wants and that has not become
+// a delivery yet. It runs before the webhook is disabled. When the webhook is enabled again, it continues
+// from that position, whatever its types are by then.
 func (s *Service) savePosition(tx BookkeepingTx, hook Webhook) error {
 	position, err := tx.LastEvent()
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// feed caches the newest events while readers follow them, so that additional readers put no load on the
-// store. It never waits for a reader. A reader that falls behind the cache reads from the store instead.
-// recent holds every event with a position p such that before < p <= last.
+// feed caches the newest events while readers follow them, so that the load on the store does not grow with
+// the number of readers. It never waits for a reader. A reader that falls behind the cache reads from the
+// store instead. The field recent holds every event with a position p such that before < p <= last.
 type feed struct {
 	mu           sync.Mutex
 	recent       []Event // sorted by ascending position, with no event missing
@@ -18,7 +18,7 @@ type feed struct {
 	last         int64
 	freshAt      time.Time     // the cache contained all events committed before this time
 	changed      chan struct{} // closed when events may have been added
-	awaited      bool          // whether a reader has obtained the current channel
+	awaited      bool          // whether a reader has obtained the channel in changed
 	lastWaiterAt time.Time     // when changed was last closed; the readers woken by it may be about to wait again
 }
 
@@ -27,8 +27,8 @@ const (
 	feedSize = 1000
 	// feedPage is the maximum number of events that are read at a time.
 	feedPage = 100
-	// feedIdle is how long the feed must be without waiting readers before it counts as idle. An idle
-	// feed is refreshed at most once in this time.
+	// feedIdle is how long the feed must have no waiting readers before it counts as idle. It is also the
+	// minimum time between two refreshes of an idle feed.
 	feedIdle = 200 * time.Millisecond
 	// pullInterval is the minimum time between two pulls. On PostgreSQL, each pull is a commit. Pulling
 	// after nearly every change reduced the rate of list requests by a third while animals were being
@@ -76,15 +76,15 @@ func (f *feed) signal() <-chan struct{} {
 }
 
 // idle reports whether the feed is idle and whether the cache is fresh. The feed is idle if no reader is
-// waiting or has waited within the last feedIdle. The cache is fresh if it was complete within the last
-// feedIdle.
+// waiting or has been waiting during the last feedIdle. The cache is fresh if it was complete at some time
+// during the last feedIdle.
 func (f *feed) idle() (idle, fresh bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return !f.awaited && time.Since(f.lastWaiterAt) >= feedIdle, time.Since(f.freshAt) < feedIdle
 }
 
-// append adds events to the cache. They must be the next ones after the last cached event.
+// append adds events to the cache. The events must directly follow the last cached event.
 func (f *feed) append(events []Event) {
 	if len(events) == 0 {
 		return
@@ -130,7 +130,7 @@ func (s *Service) pullEvents(ctx context.Context) error {
 	if started && idle && fresh {
 		return nil
 	}
-	if !started || idle { // without readers, skip the events, because reading them all slowed down creates by a tenth
+	if !started || idle { // without readers, skip the events, because reading them all slowed down the creation of animals by a tenth
 		last, err := read(ctx, s, ReadTx.LastEvent)
 		if err == nil {
 			s.feed.reset(last)
@@ -222,7 +222,8 @@ func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position 
 	return result.events, result.reached, err
 }
 
-// ResumePosition returns the position from which a reader continues if its own position has expired.
+// ResumePosition returns the position from which a reader can continue after EventsAfter has failed with
+// events_expired.
 func (s *Service) ResumePosition(ctx context.Context, position int64) (int64, error) {
 	return read(ctx, s, func(tx ReadTx) (int64, error) {
 		resume, err := resumePosition(tx, position)

@@ -45,7 +45,7 @@ func TestFollowerMissesNoEvent(t *testing.T) {
 			if _, err := s.CreatePet(t.Context(), shop.NewPet{Name: name, CategoryID: 1}); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(20 * time.Millisecond) // in virtual time
+			time.Sleep(20 * time.Millisecond) // takes no real time, because the test runs in virtual time
 		}
 		start, signal := time.Now(), s.EventSignal()
 		addPet("Rex") // adds events 1 and 2
@@ -105,8 +105,8 @@ func TestChangesInQuickSuccessionArePublishedTogether(t *testing.T) {
 	})
 }
 
-// A node that was stopped for longer than the event retention has missed events. A reader on this node gets
-// events_expired. The reader must not get the later events as if they were the next ones.
+// A node that was stopped for longer than the event retention has missed events. A reader on this node must
+// get events_expired. It must not get the later events as if it had missed nothing.
 func TestNodeThatMissedEventsReportsExpiry(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -150,8 +150,8 @@ func TestNodeThatMissedEventsReportsExpiry(t *testing.T) {
 	})
 }
 
-// If a reader's position is beyond the last event, the position does not change, no matter whether the feed
-// or the store is read.
+// If a reader's position is beyond the last event, EventsAfter returns the same position. This holds whether
+// the events come from the feed or from the store.
 func TestPositionBeyondTheLastEventStays(t *testing.T) {
 	t.Parallel()
 	withShop(t, func(t *testing.T, s *shop.Service) {

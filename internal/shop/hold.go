@@ -67,7 +67,7 @@ func (s *Service) ExpireHolds(ctx context.Context) error {
 	}
 }
 
-// hasDueHold reports whether any order's hold has ended but has not been expired yet.
+// hasDueHold reports whether any order's hold has ended without the order having been expired yet.
 func hasDueHold(tx ReadTx) (bool, error) {
 	now, err := tx.Now()
 	if err != nil {
@@ -77,10 +77,10 @@ func hasDueHold(tx ReadTx) (bool, error) {
 	return isPast(next, now), err
 }
 
-// readCurrent reads a snapshot in which no hold is due. This way, clients never see an overdue hold, even if
-// the background job is delayed. readCurrent checks for due holds and reads in the same transaction. If a
-// hold is due, it expires the hold and starts over. If the store is not writable, it reads the snapshot with
-// the overdue holds, because a read must not fail because of a hold.
+// readCurrent reads a snapshot in which no hold is due. Therefore an overdue hold is never visible, even if
+// the background job is delayed. readCurrent checks for due holds in the same transaction in which it reads.
+// If a hold is due, it expires the hold and starts over. If the store is not writable, it reads the snapshot
+// despite the overdue hold, because an overdue hold must not make a read fail.
 func readCurrent[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T, error) {
 	type result struct {
 		value T

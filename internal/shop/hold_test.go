@@ -12,8 +12,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A hold expires automatically within a second after its end and never early. It expires only once, although
-// several nodes run the background job.
+// A hold expires automatically no later than one second after its end, and never early. It expires only once,
+// although several nodes run the background job.
 func TestHoldExpiresWithinASecond(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -35,9 +35,9 @@ func TestHoldExpiresWithinASecond(t *testing.T) {
 		defer wg.Wait()
 		defer stop()
 
-		const animals = 250 // more than fit in one batch
+		const animals = 250 // more than one batch can contain
 		for i := range animals {
-			time.Sleep(7 * time.Millisecond) // makes the holds expire at different times
+			time.Sleep(7 * time.Millisecond) // spread out the times at which the holds end
 			if _, err := nodes[0].CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}); err != nil {
 				t.Fatal(err)
 			}
@@ -96,7 +96,7 @@ func wantStoredInventory(t *testing.T, store shop.Store, want shop.Inventory) {
 	}
 }
 
-// The time when a key was last used is saved within a minute and also when the jobs end.
+// The time when a key was last used is saved within a minute, and again when the jobs end.
 func TestLastUseIsSavedWhenJobsEnd(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -180,7 +180,7 @@ func TestStoredResponseExpiresAfterADay(t *testing.T) {
 		if err := create(2); err != nil {
 			t.Errorf("a day later: %v", err)
 		}
-		err = store.Write(t.Context(), func(tx shop.WriteTx) error { // more than fit in one batch
+		err = store.Write(t.Context(), func(tx shop.WriteTx) error { // more than one batch can contain
 			for i := range 2500 {
 				if err := tx.PutIdempotencyRecord(2, fmt.Sprint(i), shop.IdempotencyRecord{StoredResponse: shop.StoredResponse{Body: []byte{1}}}); err != nil {
 					return err

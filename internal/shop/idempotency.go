@@ -19,8 +19,8 @@ const (
 type IdempotentRequest struct {
 	Principal int64 // different principals can use the same idempotency key independently
 	Key       string
-	// Fingerprint identifies the contents of the request. Different requests must not use the same
-	// idempotency key.
+	// Fingerprint identifies the contents of the request. Requests with different contents must not use
+	// the same idempotency key.
 	Fingerprint [32]byte
 	// Response encodes the result of the write so that it can be stored. The encoding must not contain
 	// any secrets.
@@ -36,7 +36,7 @@ type StoredResponse struct {
 	Body     []byte
 }
 
-// IdempotencyRecord is a stored response together with the fingerprint of the request that caused it.
+// IdempotencyRecord is a stored response together with the fingerprint of the request that it answers.
 type IdempotencyRecord struct {
 	Fingerprint [32]byte
 	At          time.Time // when the record was stored, by the store's clock

@@ -103,7 +103,7 @@ func (s *Service) invalidRows(tx ReadTx, rows []ImportRow) (invalid []ImportRow,
 		slices.Sort(known)
 	}
 	for _, row := range rows {
-		row.Problems = slices.Clone(row.Problems) // cloned because the transaction may run more than once
+		row.Problems = slices.Clone(row.Problems) // cloned because the transaction may run again with the same rows
 		if s.knownCategories && !row.unreadable() {
 			if _, found := slices.BinarySearch(known, row.CategoryID); !found {
 				row.Problems.Add("categoryId", unknownCategory)

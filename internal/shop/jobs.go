@@ -13,12 +13,11 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 	var wg sync.WaitGroup
 	for _, job := range []struct {
 		every time.Duration
-		wake  <-chan struct{} // a value received here starts the job before its interval has passed; may be nil
+		wake  <-chan struct{} // a value from this channel starts the job early; may be nil
 		pause time.Duration   // the minimum time between two runs
 		run   func(context.Context) error
 	}{
-		// ExpireHolds and pullEvents run so often because a due hold must expire within a second and every node must
-		// see an event within a second.
+		// A due hold must expire within a second, and every node must see an event within a second.
 		{500 * time.Millisecond, nil, 0, s.ExpireHolds},
 		{250 * time.Millisecond, s.store.Wakeups(), pullInterval, s.pullEvents},
 		{20 * time.Second, nil, 0, s.SaveLastUsed}, // lastUsedAt must be accurate to within a minute

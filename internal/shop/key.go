@@ -24,7 +24,7 @@ func Scopes() []Scope {
 	return []Scope{PetsRead, PetsWrite, OrdersRead, OrdersWrite, EventsRead, Admin}
 }
 
-// ScopesText returns scopes as a comma-separated list that people can read.
+// ScopesText formats scopes as a comma-separated list for people to read.
 func ScopesText(scopes []Scope) string { return joinWords(scopes, ", ") }
 
 // NewKey describes a key to be created.
@@ -154,8 +154,8 @@ func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration
 	})
 }
 
-// RevokeKey deletes a key. It fails with not_found if the key does not exist, or with last_admin_key if no
-// other key with the scope admin would be left.
+// RevokeKey deletes a key. It fails with not_found if the key does not exist, or with last_admin_key if it is
+// the only valid key with the scope admin.
 func (s *Service) RevokeKey(ctx context.Context, id int64) error {
 	err := s.writeOnly(ctx, func(tx *eventTx) error {
 		key, err := existingKey(tx, id)
@@ -187,9 +187,9 @@ func existingKey(tx ReadTx, id int64) (Key, error) {
 	return key, err
 }
 
-// HasKeys reports whether there is a key that someone may be able to use. The keys that are created with a
-// demo store do not count, because nobody knows their secrets. None of them has the scope admin, so in a demo
-// store HasKeys looks only for admin keys.
+// HasKeys reports whether there is a key that someone may be able to use. Nobody knows the secrets of the
+// keys that are created with a demo store, so these keys do not count. None of them has the scope admin,
+// which is why HasKeys looks only for admin keys in a demo store.
 func (s *Service) HasKeys(ctx context.Context) (bool, error) {
 	return read(ctx, s, func(tx ReadTx) (bool, error) {
 		demo, err := tx.Demo()
@@ -234,7 +234,7 @@ type KeyMutations interface {
 type KeyBookkeeping interface {
 	// InsertSecret adds a secret to the key with the given id.
 	InsertSecret(id int64, hash SecretHash) error
-	// ExpireSecrets makes every secret of a key expire at the time until, except for secrets that expire
+	// ExpireSecrets sets the expiry of every secret of a key to until, except for secrets that expire
 	// earlier. It removes the secrets that have already expired.
 	ExpireSecrets(id int64, now, until time.Time) error
 	// SetKeyLastUsed stores when a key was used, unless a later use is already stored. It does nothing if

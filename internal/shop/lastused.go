@@ -24,7 +24,7 @@ func (u *lastUsed) record(id int64, at time.Time) {
 	u.last[id], u.unsaved[id] = at, at
 }
 
-// apply sets key.LastUsedAt to the time of the key's last use on this node if that time is later.
+// apply updates key.LastUsedAt if this node has recorded a later use of the key.
 func (u *lastUsed) apply(key *Key) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -41,8 +41,8 @@ func (u *lastUsed) takeUnsaved() map[int64]time.Time {
 	return unsaved
 }
 
-// requeue puts back uses that could not be saved. If a key has been used again in the meantime, the later use
-// is kept.
+// requeue puts back uses that could not be saved. If a key was used again in the meantime, the later use is
+// kept.
 func (u *lastUsed) requeue(unsaved map[int64]time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -75,7 +75,7 @@ func (u *lastUsed) forget(id int64) {
 	delete(u.unsaved, id)
 }
 
-// SaveLastUsed writes the recorded times of last use on this node to the store.
+// SaveLastUsed stores the times at which keys were last used on this node.
 func (s *Service) SaveLastUsed(ctx context.Context) error {
 	unsaved := s.lastUsed.takeUnsaved()
 	if len(unsaved) == 0 {

@@ -67,7 +67,8 @@ func (n NewOrder) Problems() Problems {
 	return p
 }
 
-// Order reserves one animal for a client until the order is delivered, is cancelled or expires.
+// Order reserves one animal for a client. The reservation ends when the order is delivered, is cancelled or
+// expires.
 type Order struct {
 	ID            int64       `json:"id"`
 	PetID         int64       `json:"petId"`
@@ -108,8 +109,9 @@ func existingOrder(tx ReadTx, id int64) (Order, error) {
 	return order, err
 }
 
-// PlaceOrder reserves an available animal. If several orders for the same animal are placed concurrently,
-// only one of them succeeds. PlaceOrder fails with validation_failed, pet_not_found or pet_not_available.
+// PlaceOrder creates an order that reserves an available animal. If several orders for the same animal are
+// placed concurrently, only one of them succeeds. PlaceOrder fails with validation_failed, pet_not_found or
+// pet_not_available.
 func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
 	if err := n.Problems().Err(); err != nil {
 		return Order{}, err
@@ -182,8 +184,7 @@ func advanceOrder(tx *eventTx, before Order, to OrderStatus, now time.Time) (Ord
 	return order, updatePetStatus(tx, order)
 }
 
-// updatePetStatus gives an order's animal the status that petStatusAfter contains for the status of the
-// order.
+// updatePetStatus sets the status of an order's animal according to petStatusAfter.
 func updatePetStatus(tx *eventTx, order Order) error {
 	status, changed := petStatusAfter[order.Status]
 	if !changed {

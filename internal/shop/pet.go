@@ -58,11 +58,11 @@ type Pet struct {
 // WithID returns an animal with these fields and the given id.
 func (n NewPet) WithID(id int64) Pet { return Pet{id, n.Name, n.CategoryID, n.Status} }
 
-// fields returns the animal without its id, that is, only the fields that a client can set.
+// fields returns the fields that a client can set, which are all fields except the id.
 func (p Pet) fields() NewPet { return NewPet{p.Name, p.CategoryID, p.Status} }
 
-// AppendJSON appends the animal's JSON to text. encoding/json would take six times as long, which would be a
-// tenth of the time for a list request.
+// AppendJSON appends the animal's JSON to text. With encoding/json, the encoding takes six times as long and
+// accounts for a tenth of the time for a list request.
 func (p Pet) AppendJSON(text []byte) []byte {
 	text = strconv.AppendInt(append(text, `{"id":`...), p.ID, 10)
 	text = appendQuoted(append(text, `,"name":`...), p.Name)
@@ -108,9 +108,9 @@ func existingPet(tx ReadTx, id int64) (Pet, error) {
 	return pet, err
 }
 
-// CreatePet adds an animal. If the animal's category does not exist, CreatePet creates it, unless
-// Options.KnownCategories is set. In that case, and if a field is invalid, CreatePet fails with
-// validation_failed.
+// CreatePet adds an animal. If the animal's category does not exist, CreatePet creates the category or, if
+// Options.KnownCategories is set, fails with validation_failed. It also fails with validation_failed if a
+// field is invalid.
 func (s *Service) CreatePet(ctx context.Context, n NewPet) (Pet, error) {
 	if err := n.Problems().Err(); err != nil {
 		return Pet{}, err
@@ -162,7 +162,7 @@ var petTransitions = map[Status][]Status{
 func (s Status) Transitions() []Status { return slices.Clone(petTransitions[s]) }
 
 // UpdatePet changes an animal. It fails with not_found, precondition_failed, validation_failed or
-// invalid_transition. It fails with pet_has_open_order if the status is to be changed while an order holds
+// invalid_transition. It fails with pet_has_open_order if the change affects the status while an order holds
 // the animal.
 func (s *Service) UpdatePet(ctx context.Context, id int64, change PetChange, match Precondition[Pet]) (Pet, error) {
 	return write(ctx, s, func(tx *eventTx) (Pet, error) {

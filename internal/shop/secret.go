@@ -48,7 +48,7 @@ func randomBase62(n int) string {
 	for {
 		rand.Read(source[:])
 		for _, b := range source {
-			if b >= 4*62 { // skipped, because these values would make the first characters more likely than the others
+			if b >= 4*62 { // skip these values, because they would make the first characters more likely than the others
 				continue
 			}
 			if text = append(text, base62[b%62]); len(text) == n {
@@ -59,13 +59,13 @@ func randomBase62(n int) string {
 }
 
 // SecretHash is the only form in which the secret of a key is stored. A fast hash is sufficient, because a
-// secret has 178 bits of entropy, which is too much to guess.
+// secret has 178 bits of entropy and therefore cannot be guessed.
 type SecretHash [sha256.Size]byte
 
 // HashSecret returns the hash under which a secret is stored.
 func HashSecret(secret string) SecretHash { return sha256.Sum256([]byte(secret)) }
 
-// hint returns the last four characters of a secret, which help people recognise it.
+// hint returns the last four characters of a secret, by which people can recognise the secret.
 func hint(secret string) string { return secret[len(secret)-4:] }
 
 // secretPattern matches anything that looks like a complete or truncated secret.

@@ -23,7 +23,7 @@ func TestNewSecretsAreWellFormed(t *testing.T) {
 	}
 }
 
-// The checksum algorithm must never change, because keys that were already issued must keep working.
+// The checksum algorithm must never change, because keys that have already been issued must keep working.
 func TestChecksumIsFixed(t *testing.T) {
 	t.Parallel()
 	const secret = "ask_live_000000000000000000000000000000_2j6gTR"

@@ -13,8 +13,8 @@ type Options struct {
 	// Environment is the environment that the store must belong to. A new store is assigned to it. If
 	// Environment is empty, any store is accepted and a new store is assigned to production.
 	Environment Environment
-	// ConfiguredKey is a secret that is accepted as a key with the scope admin. It is never stored. If it
-	// is empty, there is no such key.
+	// ConfiguredKey is the secret of an additional key with the scope admin. This key is never stored. If
+	// ConfiguredKey is empty, there is no such key.
 	ConfiguredKey string
 	// KnownCategories makes the service refuse animals whose category does not exist. If it is false, a
 	// missing category is created together with the animal.
@@ -44,7 +44,7 @@ type Service struct {
 	eventRetention  time.Duration
 	clock           func() time.Time
 	feed            *feed
-	nextHoldCache   atomic.Pointer[holdExpiry] // nil until the next expiry is first read from the store
+	nextHoldCache   atomic.Pointer[holdExpiry] // nil until the next expiry of a hold is first read from the store
 	keyCache        *keyCache
 	lastUsed        *lastUsed
 	inFlight        *inFlight
@@ -91,6 +91,6 @@ func (s *Service) Ready(ctx context.Context) error { return s.store.Ready(ctx) }
 // Now returns the current time of this node's clock.
 func (s *Service) Now() time.Time { return s.clock() }
 
-// now returns the current time of this node's clock in the form in which times are stored, which is in UTC
-// and truncated to microseconds.
+// now returns the current time of this node's clock in UTC, truncated to microseconds. Times are stored in
+// this form.
 func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }

@@ -9,8 +9,8 @@ import (
 // SessionLifetime is how long a session lasts. It is long enough for a working day.
 const SessionLifetime = 12 * time.Hour
 
-// Session is created when someone signs in with a key. It is stored so that every node can find it. It ends
-// no later than the secret with which it was opened expires.
+// Session is created when someone signs in with a key. It is stored so that every node can find it. It cannot
+// outlast the secret that was used to sign in.
 type Session struct {
 	Secret SecretHash // the hash of the secret that was used to sign in
 	EndsAt time.Time

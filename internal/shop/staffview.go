@@ -48,8 +48,8 @@ func (s *Service) PetView(ctx context.Context, id int64) (PetView, error) {
 	})
 }
 
-// petViews adds the categories and the open orders to several animals. It reads all categories with one query
-// and all orders with another.
+// petViews adds categories and open orders to several animals. It reads the categories with one query and the
+// orders with another.
 func petViews(tx ReadTx, pets []Pet) ([]PetView, error) {
 	var pendingIDs, categoryIDs []int64
 	for _, pet := range pets {
@@ -95,8 +95,8 @@ type OrderView struct {
 	Pet *Pet
 }
 
-// OrderPage is one page of orders together with the current time of the store's clock, which determines when
-// holds expire.
+// OrderPage is one page of orders together with the current time of the store's clock. Holds expire according
+// to this clock.
 type OrderPage struct {
 	Page[OrderView]
 	Now time.Time
@@ -179,8 +179,8 @@ func (s *Service) CategoriesByID(ctx context.Context, ids []int64) (map[int64]Ca
 	return read(ctx, s, func(tx ReadTx) (map[int64]Category, error) { return categoriesByID(tx, ids) })
 }
 
-// History returns one page of the events about an animal, newest first. It contains only events that have not
-// been removed because of their age.
+// History returns one page of the events about an animal, newest first. Events that were removed because of
+// their age are not included.
 func (s *Service) History(ctx context.Context, petID int64, page PageRequest) (Page[Event], error) {
 	if err := s.store.Publish(ctx); err != nil { // so that the page includes every write that completed before this request
 		return Page[Event]{}, err

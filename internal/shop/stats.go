@@ -45,9 +45,9 @@ const (
 	statsMaxEvents = 2_000_000
 	// exactCountLimit is the largest number of animals for which CountPets counts again on every call.
 	exactCountLimit = 50_000
-	// recountFactor determines how long the result of a larger count is reused. The result is reused for
-	// recountFactor times as long as the count took, so that counting takes no more than a twentieth of
-	// the time.
+	// recountFactor determines how long CountPets reuses the result of a larger count. If counting took a
+	// time t, the result is reused for recountFactor * t. This limits counting to a twentieth of the
+	// time.
 	recountFactor = 20
 )
 
@@ -121,8 +121,9 @@ func (s *Service) DailyStats(ctx context.Context) ([]DayStats, error) {
 	return days, nil
 }
 
-// countBack counts arrivals and sales in the events up to the position to, in batches from the newest to the
-// oldest. It stops when it has counted events from before the day first or has reached the position from.
+// countBack counts the arrivals and sales in the events whose position is greater than from and at most to.
+// It counts in batches, from the newest events to the oldest, and stops early if it finds events from before
+// the first day.
 func (s *Service) countBack(ctx context.Context, first time.Time, from, to int64) ([]DayStats, error) {
 	var counted []DayStats
 	for to > from {

@@ -35,8 +35,8 @@ func TestStatsAreCurrentAndCountOnce(t *testing.T) {
 	}
 }
 
-// A sale is counted from the events that the service itself records. This must keep working whatever fields
-// are added to an animal.
+// Sales are counted from the events that the service itself records. The count is correct whatever fields an
+// animal has.
 func TestSalesAreCounted(t *testing.T) {
 	t.Parallel()
 	service, err := shop.Open(t.Context(), openStore(t), shop.Options{})

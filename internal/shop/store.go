@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Store persists the shop. Its transactions need different methods for each resource, which are declared in
-// the file for that resource.
+// Store persists the shop. The transaction methods for each resource are declared in the file for that
+// resource.
 //
 // Read and Write run a closure in a transaction and return the error returned by the closure. If Write
 // returns nil, everything that the closure wrote is durable. If Write returns an error, nothing was written.
 // A closure may run more than once. Therefore it must not have effects outside its transaction, and it must
 // overwrite the variables that it sets instead of extending them. After a failed statement, the transaction
-// is aborted, so that every later call in it fails and so does the transaction itself.
+// is aborted. Every later call in the transaction then fails, and so does the transaction itself.
 //
-// Read and Write fail with unavailable if the database cannot be reached within the usual timeout or within
-// the time set by WithRetryBudget. Any other error that was not returned by the closure is a bug.
+// Read and Write fail with unavailable if the database cannot be reached within the usual timeout or, if it
+// is longer, the time set by WithRetryBudget. Any other error that was not returned by the closure is a bug.
 type Store interface {
 	Read(ctx context.Context, fn func(ReadTx) error) error
 	Write(ctx context.Context, fn func(WriteTx) error) error
@@ -24,17 +24,17 @@ type Store interface {
 	// is safe to publish.
 	Ready(ctx context.Context) error
 
-	// CatalogVersion returns the current version of the catalogue. ok is false if other processes may change
-	// the catalogue without this store noticing.
+	// CatalogVersion returns the current version of the catalogue. ok is false if other processes may
+	// change the catalogue without this store noticing.
 	CatalogVersion() (version CatalogVersion, ok bool)
 
 	// Publish assigns positions to the events of all committed writes, which makes these events readable.
 	// It fails with the same errors as Write.
 	Publish(ctx context.Context) error
-	// Wakeups returns a channel that receives a value soon after this process has written. If the
-	// database engine supports it, the channel also receives a value after another process has written.
-	// The values are only a hint for a single listener, because some are sent without a write and some
-	// may be lost.
+	// Wakeups returns a channel that receives a value soon after this process has written to the store.
+	// If the database engine supports it, the channel also receives a value after another process has
+	// written. The values are only hints, because some are sent without a write and some may be lost.
+	// There must be only one listener.
 	Wakeups() <-chan struct{}
 }
 
@@ -76,19 +76,20 @@ type Bookkeeping interface {
 	IdempotencyBookkeeping
 }
 
-// BookkeepingTx is a write transaction that can change internal state but nothing that needs an event.
+// BookkeepingTx is a write transaction that can change internal state but cannot make changes that must be
+// recorded as events.
 type BookkeepingTx interface {
 	ReadTx
 	Bookkeeping
 }
 
-// WriteTx is a write transaction that can make all changes. Concurrent write transactions are serializable.
+// WriteTx is a write transaction that can make any change. Concurrent write transactions are serializable.
 type WriteTx interface {
 	BookkeepingTx
 	Mutations
 }
 
-// SettingsReader contains the methods of ReadTx that read settings and the clock of the store as a whole.
+// SettingsReader contains the methods of ReadTx that read the store's settings and its clock.
 type SettingsReader interface {
 	// Environment returns the environment stored by SetEnvironment, or "" if none has been stored.
 	Environment() (Environment, error)
@@ -99,8 +100,8 @@ type SettingsReader interface {
 	Now() (time.Time, error)
 }
 
-// SettingsBookkeeping contains the methods of Bookkeeping that change settings or maintain the store as a
-// whole.
+// SettingsBookkeeping contains the methods of Bookkeeping that change the store's settings or maintain the
+// store.
 type SettingsBookkeeping interface {
 	SetEnvironment(Environment) error
 	// SetDemo marks the store as being filled with demo data.

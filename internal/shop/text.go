@@ -62,7 +62,7 @@ func joinWords[T ~string](words []T, separator string) string {
 	return strings.Join(texts, separator)
 }
 
-// allowedStatuses describes, as part of an error message, which statuses a resource can be given.
+// allowedStatuses returns the part of an error message that says which statuses a resource can be given.
 func allowedStatuses[T ~string](statuses []T) string {
 	if len(statuses) == 0 {
 		return "its status is final"
@@ -71,8 +71,8 @@ func allowedStatuses[T ~string](statuses []T) string {
 }
 
 // Fold maps texts that differ only in case to the same text. Like strings.EqualFold, it works rune by rune
-// for all of Unicode. The database engines cannot be used for this, because they fold only ASCII or depend on
-// the locale.
+// for all of Unicode. The shop does not leave this to the database engines, because they fold only ASCII or
+// depend on the locale.
 func Fold(s string) string {
 	return strings.Map(foldRune, s)
 }

@@ -50,13 +50,15 @@ func (s *Service) writeOnly(ctx context.Context, fn func(*eventTx) error) error 
 	return err
 }
 
-// change runs a closure that may change the shop. The events name the context's principal as their actor.
+// change runs a closure that may change the shop. The recorded events name the context's principal as their
+// actor.
 func (s *Service) change(ctx context.Context, fn func(*eventTx) error) error {
 	actor := actorOf(ctx)
 	return s.store.Write(ctx, func(tx WriteTx) error { return fn(&eventTx{tx, tx, actor}) })
 }
 
-// bookkeep runs a closure that can change internal state but nothing that needs an event.
+// bookkeep runs a closure that can change internal state but cannot make changes that must be recorded as
+// events.
 func (s *Service) bookkeep(ctx context.Context, fn func(BookkeepingTx) error) error {
 	return s.store.Write(ctx, func(tx WriteTx) error { return fn(tx) })
 }

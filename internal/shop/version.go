@@ -24,12 +24,12 @@ type Validity struct {
 }
 
 // Valid reports whether the version is within the range. A version whose time is before the start of the
-// range is not, because it shows that the clock was set back.
+// range is outside, because it shows that the clock was set back.
 func (v Validity) Valid(version CatalogVersion) bool {
 	return v.changes == version.Changes && !version.Time.Before(v.from) && version.Time.Before(v.until)
 }
 
-// maxValidity is the maximum duration of every Validity. The limit is needed in case another program has
+// maxValidity is the longest time that any Validity can cover. It limits the effect if another program has
 // changed the database file.
 const maxValidity = time.Second
 

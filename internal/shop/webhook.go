@@ -182,8 +182,8 @@ func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookCha
 	})
 }
 
-// changeWebhook stores a changed webhook and parks, resumes or enqueues its deliveries as the change
-// requires.
+// changeWebhook stores a changed webhook. If the change requires it, changeWebhook also parks, resumes or
+// enqueues the webhook's deliveries.
 func (s *Service) changeWebhook(tx *eventTx, before, hook Webhook) (Webhook, error) {
 	now, err := tx.Now()
 	if err != nil {
@@ -206,8 +206,7 @@ func (s *Service) changeWebhook(tx *eventTx, before, hook Webhook) (Webhook, err
 	if hook.URL != before.URL {
 		hook.FailingSince = time.Time{} // no attempt to reach the new URL has failed yet
 	}
-	// UpdatedAt changes with every update, because it is the only visible effect when a secret is
-	// rotated.
+	// UpdatedAt changes with every update, because it is the only visible effect of rotating the secret.
 	hook.UpdatedAt = latest(now, before.UpdatedAt.Add(time.Microsecond))
 	return hook, tx.UpdateWebhook(before, hook)
 }
@@ -260,7 +259,8 @@ type WebhookReader interface {
 	Webhook(id int64) (Webhook, bool, error)
 	// Webhooks returns at most page.Limit webhooks, sorted by descending id.
 	Webhooks(page PageRequest) ([]Webhook, error)
-	// WebhookSecrets returns the secrets that sign a webhook's messages at the given time, newest first.
+	// WebhookSecrets returns the secrets used to sign a webhook's messages at the given time, newest
+	// first.
 	WebhookSecrets(id int64, now time.Time) ([]string, error)
 }
 
@@ -284,9 +284,9 @@ type WebhookBookkeeping interface {
 	// SetWebhookFailing stores the time since which every attempt has failed, or the zero time if the
 	// last attempt succeeded.
 	SetWebhookFailing(id int64, since time.Time) error
-	// InsertWebhookSecret adds a secret that signs the webhook's messages from now on.
+	// InsertWebhookSecret adds a secret that is used to sign the webhook's messages from now on.
 	InsertWebhookSecret(id int64, secret string, now time.Time) error
-	// ExpireWebhookSecrets makes every secret of a webhook expire at the time until, except for secrets
-	// that expire earlier. It removes the secrets that have already expired.
+	// ExpireWebhookSecrets sets the expiry of every secret of a webhook to until, except for secrets that
+	// expire earlier. It removes the secrets that have already expired.
 	ExpireWebhookSecrets(id int64, now, until time.Time) error
 }

@@ -167,7 +167,8 @@ func TestDeletedWebhookGetsNothingMore(t *testing.T) {
 	})
 }
 
-// If several nodes fan out and claim the same events at the same time, each event is delivered exactly once.
+// If several nodes turn the same events into deliveries and claim these deliveries at the same time, each
+// event is still delivered exactly once.
 func TestNodesShareDeliveries(t *testing.T) {
 	t.Parallel()
 	for engine, database := range map[string]func(t *testing.T) string{
@@ -259,8 +260,8 @@ func deliverOnce(t *testing.T, service *shop.Service, hook shop.Webhook, after i
 	return reached, err
 }
 
-// If there are more events than fit in one batch, they are read in several batches, even if the feed has
-// cached them all.
+// If there are more events than one batch can contain, they are read in several batches, even if the feed has
+// cached all of them.
 func TestFeedReturnsBatches(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		ctx, stop := context.WithCancel(h.t.Context())
