@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Attempt is one attempt to send a delivery.
+// Attempt is the record of one attempt to send a delivery to a webhook's URL.
 type Attempt struct {
 	At       time.Time     `json:"at"`
 	Duration time.Duration `json:"-"`
 	Millis   int64         `json:"durationMs"`
-	Status   int           `json:"status,omitzero"`  // the response's status; 0 if there was no response
-	Response string        `json:"answer,omitempty"` // the first bytes of the response
-	Error    string        `json:"error,omitempty"`  // why there was no response
+	Status   int           `json:"status,omitzero"`  // the HTTP status of the response, or 0 if there was no response
+	Response string        `json:"answer,omitempty"` // the first bytes of the response body
+	Error    string        `json:"error,omitempty"`  // the reason why there was no response
 }
 
-// succeeded reports whether the receiver accepted the message.
+// succeeded reports whether the receiver accepted the message, which it does with any 2xx status.
 func (a Attempt) succeeded() bool { return a.Status >= 200 && a.Status <= 299 }
 
 // problem describes why the attempt failed.
@@ -29,19 +29,20 @@ func (a Attempt) problem() string {
 	return strings.TrimSpace(fmt.Sprintf("the response was %d %s", a.Status, http.StatusText(a.Status)))
 }
 
-// ClaimDuration is how long a node has for an attempt before another node may claim the delivery. It is twice
-// the timeout of an attempt, and no longer, because deliveries that a crashed node had claimed wait for it.
+// ClaimDuration is how long a claim lasts. After that, another node may claim the delivery. It is twice the
+// timeout for an attempt. It is not longer because, if a node crashes, the deliveries that it has claimed
+// cannot be sent until their claims end.
 const ClaimDuration = 30 * time.Second
 
-// Claim gives one node the exclusive right to attempt a delivery until ClaimedUntil.
+// Claim gives one node the exclusive right to attempt a delivery until the time in the field ClaimedUntil.
 type Claim struct {
 	Delivery
 	URL     string
-	Secrets []string // sign the message, newest first
+	Secrets []string // the secrets used to sign the message, newest first
 }
 
-// ClaimDeliveries claims at most limit due deliveries to a webhook. A delivery that is not finished when its
-// claim ends may be claimed by another node.
+// ClaimDeliveries claims at most limit deliveries to a webhook that are due. If an attempt has not finished
+// when its claim ends, another node may claim the delivery.
 func (s *Service) ClaimDeliveries(ctx context.Context, webhookID int64, limit int) ([]Claim, error) {
 	due, err := read(ctx, s, func(tx ReadTx) (bool, error) {
 		now, err := tx.Now()
@@ -88,18 +89,18 @@ func (s *Service) ClaimDeliveries(ctx context.Context, webhookID int64, limit in
 	return claims, nil
 }
 
-// Outcome is the result of an attempt.
+// Outcome is the result of an attempt as determined by FinishAttempt.
 type Outcome string
 
 const (
 	OutcomeSucceeded Outcome = "succeeded"
-	OutcomeRetry     Outcome = "retry"  // failed; there will be another attempt
-	OutcomeFailed    Outcome = "failed" // failed; it was the last attempt
-	OutcomeLost      Outcome = "lost"   // the claim had ended and another node has claimed the delivery
+	OutcomeRetry     Outcome = "retry"  // the attempt failed, but there will be another one
+	OutcomeFailed    Outcome = "failed" // the attempt failed and was the last one
+	OutcomeLost      Outcome = "lost"   // the result was dropped because the claim was no longer valid
 )
 
-// FinishAttempt stores the result of an attempt and schedules the next one. retryAfter is the receiver's
-// Retry-After, or 0.
+// FinishAttempt stores the result of an attempt and, if the attempt failed, schedules the next one.
+// retryAfter is the wait requested by the receiver's Retry-After header, or 0 if there was no such header.
 func (s *Service) FinishAttempt(ctx context.Context, claim Claim, attempt Attempt, retryAfter time.Duration) (outcome Outcome, err error) {
 	attempt.Millis = attempt.Duration.Milliseconds()
 	err = s.change(ctx, func(tx *eventTx) error {
@@ -116,10 +117,10 @@ func (s *Service) FinishAttempt(ctx context.Context, claim Claim, attempt Attemp
 		if err != nil {
 			return err
 		}
-		if !found { // deleted during the attempt
+		if !found { // the webhook was deleted during the attempt
 			hook.Enabled = false
 		}
-		moved := claim.URL != hook.URL // the result says nothing about the new URL
+		moved := claim.URL != hook.URL // the attempt used the old URL, so its result says nothing about the new URL
 		delivery.Attempts = append(delivery.Attempts, attempt)
 		delivery.ClaimedUntil = time.Time{}
 		outcome = delivery.applyAttempt(attempt, hook.Enabled, !moved && attempt.Status == http.StatusGone, now, retryAfter)
@@ -131,7 +132,8 @@ func (s *Service) FinishAttempt(ctx context.Context, claim Claim, attempt Attemp
 	return outcome, err
 }
 
-// applyAttempt updates the status and the next attempt after the last attempt in d.Attempts.
+// applyAttempt updates the delivery's status and the time of its next attempt. attempt must be the last one
+// in d.Attempts. gone means that the webhook's current URL responded with 410 Gone.
 func (d *Delivery) applyAttempt(attempt Attempt, enabled, gone bool, now time.Time, retryAfter time.Duration) Outcome {
 	n := len(d.Attempts)
 	d.NextAttemptAt = time.Time{}
@@ -142,14 +144,15 @@ func (d *Delivery) applyAttempt(attempt Attempt, enabled, gone bool, now time.Ti
 	case d.EventType == testEvent || n > len(retrySchedule) && !gone:
 		d.Status = DeliveryFailed
 		return OutcomeFailed
-	case enabled && !gone: // otherwise the delivery is parked until the webhook is enabled
+	case enabled && !gone: // otherwise the delivery stays parked until the webhook is enabled again
 		d.NextAttemptAt = now.Add(max(jitter(retrySchedule[n-1]), min(retryAfter, maxRetryAfter)))
 	}
 	return OutcomeRetry
 }
 
-// updateWebhookHealth stores since when a webhook fails. It disables a webhook whose URL is gone, or that
-// accepted nothing from the first to the last attempt of a delivery.
+// updateWebhookHealth records the time since which every attempt to send to the webhook has failed. It
+// disables the webhook if its URL is gone. It also disables the webhook if all attempts of a delivery have
+// failed and the webhook has accepted no message since the first of these attempts.
 func (s *Service) updateWebhookHealth(tx *eventTx, hook Webhook, delivery Delivery, attempt Attempt) error {
 	if attempt.succeeded() {
 		if hook.FailingSince.IsZero() {

@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// Principal is the key that a request was authenticated with. The configured key, which is not stored, has
-// the id 0.
+// Principal is the API key that a request was authenticated with. The key from the configuration, which is
+// not stored, has the id 0.
 type Principal struct{ key Key }
 
-// Actor names the principal in events, logs and metrics; "" for the zero Principal.
+// Actor returns the name that identifies the principal in events, logs and metrics. It returns "" for the
+// zero Principal.
 func (p Principal) Actor() string {
 	switch {
 	case p.key.Name == "":
@@ -23,29 +24,29 @@ func (p Principal) Actor() string {
 	}
 }
 
-// ID returns the key's id; 0 for the configured key.
+// ID returns the key's id, or 0 for the configured key.
 func (p Principal) ID() int64 { return p.key.ID }
 
-// Name returns the key's name.
+// Name returns the key's name, or "configured" for the configured key.
 func (p Principal) Name() string { return p.key.Name }
 
-// HasScope reports whether the principal has a scope. The scope admin includes every other.
+// HasScope reports whether the principal has the given scope. The scope admin includes all other scopes.
 func (p Principal) HasScope(scope Scope) bool {
 	return slices.Contains(p.key.Scopes, scope) || slices.Contains(p.key.Scopes, Admin)
 }
 
-// Credential is a key together with the expiry of the secret that it was looked up by.
+// Credential is the key that was found for a secret, together with the time when that secret expires.
 type Credential struct {
 	Key   Key
-	Until time.Time // when the secret expires; zero means never. The key has an expiry of its own.
+	Until time.Time // when the secret expires, or zero if it never does; the key itself may expire earlier
 }
 
 func (c Credential) validAt(now time.Time) bool {
 	return !isPast(c.Until, now) && !isPast(c.Key.ExpiresAt, now)
 }
 
-// Authenticate returns the principal that a secret belongs to. It returns invalid_api_key for an unknown or
-// expired secret, or unavailable if the store cannot be reached.
+// Authenticate returns the principal that a secret belongs to. It fails with invalid_api_key if the secret is
+// unknown or has expired, and with unavailable if the store cannot be reached.
 func (s *Service) Authenticate(ctx context.Context, secret string) (Principal, error) {
 	hash := HashSecret(secret)
 	if !s.isConfigured(hash) && !wellFormed(secret, s.environment) {
@@ -58,7 +59,8 @@ func (s *Service) isConfigured(hash SecretHash) bool {
 	return s.configured != nil && subtle.ConstantTimeCompare(hash[:], s.configuredHash[:]) == 1
 }
 
-// principal returns the principal of a hashed secret. It returns the same errors as Authenticate.
+// principal returns the principal that a hashed secret belongs to. It fails with the same errors as
+// Authenticate.
 func (s *Service) principal(ctx context.Context, hash SecretHash) (Principal, error) {
 	if s.isConfigured(hash) {
 		return Principal{*s.configured}, nil
@@ -87,7 +89,8 @@ func (s *Service) findCredential(ctx context.Context, hash SecretHash) (c Creden
 	return c, found, err
 }
 
-// CurrentKey returns the current state of the principal's own key.
+// CurrentKey returns the principal's own key as it is now. It fails with not_found if the key has been
+// revoked since the request was authenticated.
 func (s *Service) CurrentKey(ctx context.Context, p Principal) (Key, error) {
 	if p.key.ID == 0 {
 		return p.key, nil

@@ -2,15 +2,15 @@ package shop
 
 import "context"
 
-// Category groups animals. A category that was created along with an animal has no name until a client sets
-// one.
+// Category groups animals. A category that was created together with an animal has no name until a client
+// sets one.
 type Category struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name,omitempty"`
 }
 
-// ensureCategory creates the category of an animal if it is missing. With Options.KnownCategories it returns
-// validation_failed instead.
+// ensureCategory creates the category with the given id if it does not exist. If Options.KnownCategories is
+// set, ensureCategory fails with validation_failed instead.
 func (s *Service) ensureCategory(tx *eventTx, id int64) error {
 	if !s.knownCategories {
 		_, err := tx.EnsureCategories(id)
@@ -23,8 +23,8 @@ func (s *Service) ensureCategory(tx *eventTx, id int64) error {
 	return problems.Err()
 }
 
-// CategoryProblems checks that an animal may have the category, so that the problem can be reported along
-// with others.
+// CategoryProblems checks whether an animal may belong to the category with the given id. It returns Problems
+// instead of an error, so that the caller can report them together with other problems.
 func (s *Service) CategoryProblems(ctx context.Context, id int64) (Problems, error) {
 	return read(ctx, s, func(tx ReadTx) (Problems, error) { return s.categoryProblems(tx, id) })
 }
@@ -42,12 +42,12 @@ func (s *Service) categoryProblems(tx ReadTx, id int64) (p Problems, err error) 
 
 const unknownCategory = "must be the id of an existing category"
 
-// ListCategories returns one page of the categories by ascending id.
+// ListCategories returns one page of categories, sorted by ascending id.
 func (s *Service) ListCategories(ctx context.Context, page PageRequest) (Page[Category], error) {
 	return read(ctx, s, func(tx ReadTx) (Page[Category], error) { return pageOf(page, tx.Categories) })
 }
 
-// Category returns one category, or not_found.
+// Category returns the category with the given id. It fails with not_found if there is none.
 func (s *Service) Category(ctx context.Context, id int64) (Category, error) {
 	return read(ctx, s, func(tx ReadTx) (Category, error) { return existingCategory(tx, id) })
 }
@@ -68,7 +68,8 @@ func checkCategoryName(name string) error {
 	return p.Err()
 }
 
-// CreateCategory adds a category and assigns its id. It returns validation_failed for an invalid name.
+// CreateCategory adds a category and assigns an id to it. It fails with validation_failed if the name is
+// invalid.
 func (s *Service) CreateCategory(ctx context.Context, name string) (Category, error) {
 	if err := checkCategoryName(name); err != nil {
 		return Category{}, err
@@ -83,8 +84,9 @@ func (s *Service) CreateCategory(ctx context.Context, name string) (Category, er
 	})
 }
 
-// PutCategory sets the name of a category, and creates the category if it does not exist. It returns
-// validation_failed or precondition_failed; a precondition on a missing category always fails.
+// PutCategory sets the name of a category and creates the category if it does not exist. It fails with
+// validation_failed if the name is invalid, and with precondition_failed if the precondition does not hold.
+// If the category does not exist, every precondition except nil fails.
 func (s *Service) PutCategory(ctx context.Context, category Category, match Precondition[Category]) (created bool, err error) {
 	if err := checkCategoryName(category.Name); err != nil {
 		return false, err
@@ -107,8 +109,8 @@ func (s *Service) PutCategory(ctx context.Context, category Category, match Prec
 	})
 }
 
-// DeleteCategory removes a category. It returns not_found, precondition_failed, or category_in_use while
-// animals belong to it.
+// DeleteCategory removes a category. It fails with not_found, with precondition_failed, or with
+// category_in_use if animals still belong to the category.
 func (s *Service) DeleteCategory(ctx context.Context, id int64, match Precondition[Category]) error {
 	return s.writeOnly(ctx, func(tx *eventTx) error {
 		category, err := existingCategory(tx, id)
@@ -129,36 +131,38 @@ func (s *Service) DeleteCategory(ctx context.Context, id int64, match Preconditi
 	})
 }
 
-// CategoryReader reads categories.
+// CategoryReader contains the methods of ReadTx that read categories.
 type CategoryReader interface {
-	// Category returns one category and whether it exists.
+	// Category returns the category with the given id and whether it exists.
 	Category(id int64) (Category, bool, error)
-	// Categories returns at most page.Limit categories by ascending id.
+	// Categories returns at most page.Limit categories, sorted by ascending id.
 	Categories(page PageRequest) ([]Category, error)
-	// ExistingCategories returns the ids that belong to a category. The given ids must be distinct.
+	// ExistingCategories returns those of the given ids that belong to an existing category. The given
+	// ids must be distinct.
 	ExistingCategories(ids []int64) ([]int64, error)
-	// CategoriesByID returns the categories with the given ids, in no particular order; unknown ids are
-	// skipped.
+	// CategoriesByID returns the categories with the given ids in no particular order. It skips unknown
+	// ids.
 	CategoriesByID(ids []int64) ([]Category, error)
-	// CategoryInUse reports whether any animal belongs to the category.
+	// CategoryInUse reports whether any animal belongs to the category with the given id.
 	CategoryInUse(id int64) (bool, error)
 }
 
-// CategoryMutations changes categories.
+// CategoryMutations contains the methods of Mutations that change categories.
 type CategoryMutations interface {
-	// EnsureCategories creates categories without a name for the ids that are not taken, and returns the ids
-	// that it created. The ids must be distinct and ascending.
+	// EnsureCategories creates a category without a name for each given id that no category has yet. It
+	// returns the ids of the categories that it created. The given ids must be distinct and ascending.
 	EnsureCategories(ids ...int64) (created []int64, err error)
-	// InsertCategory adds a category whose id is not taken.
+	// InsertCategory adds a category. No existing category may have the same id.
 	InsertCategory(Category) error
 	// UpdateCategory changes the name of a category.
 	UpdateCategory(before, after Category) error
-	// DeleteCategory removes a category that no animal belongs to.
+	// DeleteCategory removes a category, which must not contain any animals.
 	DeleteCategory(Category) error
 }
 
-// CategoryBookkeeping assigns ids to categories.
+// CategoryBookkeeping contains the method of Bookkeeping that assigns ids to categories.
 type CategoryBookkeeping interface {
-	// AssignCategoryID returns an id that no category has and that is larger than every id it returned before.
+	// AssignCategoryID returns an id that no category has. The id is larger than every id that
+	// AssignCategoryID returned before.
 	AssignCategoryID() (int64, error)
 }

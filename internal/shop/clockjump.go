@@ -6,27 +6,31 @@ import (
 	"time"
 )
 
-// clockJump is how far a clock must deviate from the elapsed time to count as having been set.
+// clockJump is the largest tolerated difference between the wall clock and the elapsed time. A larger
+// difference means that the wall clock was set.
 const clockJump = time.Minute
 
-// clockGuard compares a wall clock with the monotonic clock to notice when the wall clock is set. Two things
-// must not happen: data removed too early because the clock was set forward, and data kept forever because it
-// was stamped before the clock was set back. The guard knows only about jumps while the process runs.
+// clockGuard compares the wall clock with the monotonic clock to detect when the wall clock is set. It
+// prevents two mistakes: removing data too early because the clock was set forward, and keeping data forever
+// because it was stamped before the clock was set back. It detects only jumps that happen while the process
+// runs.
 type clockGuard struct {
 	mu       sync.Mutex
-	shown    time.Time     // the wall clock when it was last aligned
-	shownAt  time.Time     // the monotonic clock at that moment
-	ahead    time.Duration // how far the wall clock was set forward, less what it was set back since
-	jumpedAt time.Time     // the monotonic time of the last jump forward
-	setBack  bool          // the clock was set back and the stored times have not been corrected yet
+	shown    time.Time     // the wall-clock time when the guard was created or last detected a jump
+	shownAt  time.Time     // the monotonic time at the same moment
+	ahead    time.Duration // how far the wall clock was set forward, minus how far it was set back afterwards
+	jumpedAt time.Time     // the monotonic time of the last forward jump
+	setBack  bool          // whether the clock was set back and the stored times still have to be corrected
 }
 
-// newClockGuard starts with setBack, because the clock may have been set back before the process started.
+// newClockGuard returns a guard whose setBack is true, because the clock may have been set back before the
+// process started.
 func newClockGuard(now time.Time) *clockGuard {
 	return &clockGuard{shown: now, shownAt: time.Now(), setBack: true}
 }
 
-// observe compares a reading of the wall clock with the elapsed time and remembers a jump.
+// observe compares a reading of the wall clock with the elapsed time and records a jump if the two differ too
+// much.
 func (g *clockGuard) observe(now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -43,9 +47,9 @@ func (g *clockGuard) observe(now time.Time) {
 	g.shown, g.shownAt = now, g.shownAt.Add(elapsed)
 }
 
-// cutoff returns a time such that everything stamped before it is at least age old. Until age has passed
-// since a jump forward, rows stamped before the jump may exist that look older than they are, so the cutoff
-// moves back by the jump.
+// cutoff returns a time such that everything stamped before it is at least as old as age. After a forward
+// jump, rows stamped before the jump look older than they are. Until age has passed since the jump, cutoff
+// therefore returns a time that is earlier by the length of the jump.
 func (g *clockGuard) cutoff(now time.Time, age time.Duration) time.Time {
 	g.observe(now)
 	g.mu.Lock()
@@ -56,7 +60,7 @@ func (g *clockGuard) cutoff(now time.Time, age time.Duration) time.Time {
 	return now.Add(-age)
 }
 
-// takeSetBack reports whether the clock was set back since the last call.
+// takeSetBack reports whether the clock was set back since takeSetBack was last called.
 func (g *clockGuard) takeSetBack() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -65,20 +69,21 @@ func (g *clockGuard) takeSetBack() bool {
 	return setBack
 }
 
-// requeueSetBack makes takeSetBack report true again, after the correction failed.
+// requeueSetBack makes the next call to takeSetBack return true. It is called if the stored times could not
+// be corrected.
 func (g *clockGuard) requeueSetBack() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.setBack = true
 }
 
-// cutoff is clockGuard.cutoff by the store's clock.
+// cutoff returns clockGuard.cutoff for the current time of the store's clock.
 func (s *Service) cutoff(tx ReadTx, age time.Duration) (time.Time, error) {
 	now, err := tx.Now()
 	return s.clockGuard.cutoff(now, age), err
 }
 
-// latest returns the later of two times. It keeps updatedAt from going backwards with the clock.
+// latest returns the later of two times. It keeps updatedAt from going backwards when the clock is set back.
 func latest(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
@@ -86,18 +91,19 @@ func latest(a, b time.Time) time.Time {
 	return a
 }
 
-// MaxLead is how far ahead of the clock each kind of stored time can be if the clock was right when it was
-// written.
+// MaxLead limits how far stored times may be ahead of the clock. A time beyond its limit must have been
+// written while the clock was wrong.
 type MaxLead struct {
-	Jump    time.Duration // the tolerated difference between clocks
-	Session time.Duration // the end of a session
-	Retry   time.Duration // the next attempt of a delivery
-	Claim   time.Duration // the end of a claim
+	Jump    time.Duration // the tolerated difference between clocks, which is added to each limit
+	Session time.Duration // the limit for the end of a session
+	Retry   time.Duration // the limit for the next attempt of a delivery
+	Claim   time.Duration // the limit for the end of a claim
 }
 
-// CheckClock reads the store's clock. If the clock was set back, CheckClock corrects the internal times that
-// would otherwise wait until the old time comes again. Times that clients were promised, such as the end of a
-// hold, stay.
+// CheckClock reads the store's clock and checks whether the clock was set back. If so, it corrects internal
+// times that are now too far in the future. Without the correction, work scheduled for these times would wait
+// until the clock reaches them. CheckClock does not change times that were promised to clients, such as the
+// end of a hold.
 func (s *Service) CheckClock(ctx context.Context) error {
 	now, err := read(ctx, s, ReadTx.Now)
 	if err != nil {

@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// Setting the clock forward makes nothing look older than it is, and setting it back is reported once.
+// After the clock is set forward, nothing counts as older than it is. Setting the clock back is reported only
+// once.
 func TestClockGuardMeasuresRealAge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		set := time.Duration(0) // how far the clock was set
+		set := time.Duration(0) // how far the clock has been set forward in total
 		now := func() time.Time { return time.Now().Add(set).Round(0) }
 		start := now()
 		g := newClockGuard(start)
@@ -48,7 +49,7 @@ func TestClockGuardMeasuresRealAge(t *testing.T) {
 		young = now()
 		set += 100 * age
 		g.observe(now())
-		set -= 100 * age // a mistake and its correction
+		set -= 100 * age // the clock was set forward by mistake and is corrected
 		if g.observe(now()); !g.takeSetBack() || old(young) {
 			t.Error("the jump back was not noticed")
 		}

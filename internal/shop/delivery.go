@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// DeliveryStatus is the state of a delivery.
+// DeliveryStatus says whether a delivery is still pending, has succeeded or has failed.
 type DeliveryStatus string
 
 const (
-	DeliveryPending   DeliveryStatus = "pending"   // waits for its next attempt, or for its webhook to be enabled
+	DeliveryPending   DeliveryStatus = "pending"   // waiting for the next attempt or for the webhook to be enabled
 	DeliverySucceeded DeliveryStatus = "succeeded" // the receiver accepted the message
-	DeliveryFailed    DeliveryStatus = "failed"    // all attempts have failed
+	DeliveryFailed    DeliveryStatus = "failed"    // all attempts have failed, and there will be no more
 )
 
-// Delivery is one message to one webhook, with the attempts to send it.
+// Delivery is one message to one webhook, together with the attempts made to send it.
 type Delivery struct {
 	ID            int64          `json:"id"`
 	WebhookID     int64          `json:"webhookId"`
-	MessageID     string         `json:"messageId"` // the webhook-id header: the same for every attempt and redelivery
+	MessageID     string         `json:"messageId"` // the webhook-id header, which is the same for every attempt and redelivery
 	EventID       string         `json:"eventId,omitempty"`
 	EventType     EventType      `json:"eventType"`
 	Status        DeliveryStatus `json:"status"`
@@ -27,23 +27,24 @@ type Delivery struct {
 	CreatedAt     time.Time      `json:"createdAt"`
 	NextAttemptAt time.Time      `json:"nextAttemptAt,omitzero"`
 	Body          []byte         `json:"-"`
-	ClaimedUntil  time.Time      `json:"-"` // until then only the claiming node may send it
+	ClaimedUntil  time.Time      `json:"-"` // until this time, only the node that claimed the delivery may send it
 }
 
-// testEvent is the type of a message that tests a webhook. It never appears in the feed.
+// testEvent is the event type of messages that test a webhook. It never appears in the feed.
 const testEvent EventType = "webhook.test"
 
-// deliveryRetention is how long deliveries are kept.
+// deliveryRetention is how long a delivery is kept after its creation.
 const deliveryRetention = 30 * 24 * time.Hour
 
 // DeliveryList selects one page of the deliveries to a webhook, newest first.
 type DeliveryList struct {
 	WebhookID int64
-	Status    DeliveryStatus // empty matches any
+	Status    DeliveryStatus // an empty Status selects deliveries with any status
 	PageRequest
 }
 
-// DeliveryStatusProblem returns why a status that a client sent is invalid, or "".
+// DeliveryStatusProblem explains why a status sent by a client is invalid. It returns "" if the status is
+// valid.
 func DeliveryStatusProblem(s string) string {
 	switch DeliveryStatus(s) {
 	case DeliveryPending, DeliverySucceeded, DeliveryFailed:
@@ -52,7 +53,8 @@ func DeliveryStatusProblem(s string) string {
 	return "must be one of pending, succeeded, failed"
 }
 
-// ListDeliveries returns one page of the deliveries to a webhook. It returns not_found.
+// ListDeliveries returns one page of the deliveries to a webhook, newest first. It fails with not_found if
+// the webhook does not exist.
 func (s *Service) ListDeliveries(ctx context.Context, list DeliveryList) (Page[Delivery], error) {
 	return read(ctx, s, func(tx ReadTx) (Page[Delivery], error) {
 		if _, err := existingWebhook(tx, list.WebhookID); err != nil {
@@ -64,7 +66,8 @@ func (s *Service) ListDeliveries(ctx context.Context, list DeliveryList) (Page[D
 	})
 }
 
-// TestWebhook enqueues a test message, which is sent once, even to a disabled webhook. It returns not_found.
+// TestWebhook enqueues a test message to a webhook, even if the webhook is disabled. The message is sent once
+// and never retried. TestWebhook fails with not_found if the webhook does not exist.
 func (s *Service) TestWebhook(ctx context.Context, id int64) (Delivery, error) {
 	return write(ctx, s, func(tx *eventTx) (Delivery, error) {
 		hook, err := existingWebhook(tx, id)
@@ -87,7 +90,8 @@ func (s *Service) TestWebhook(ctx context.Context, id int64) (Delivery, error) {
 	})
 }
 
-// Redeliver enqueues a message again, whatever the status of the old delivery. It returns not_found.
+// Redeliver enqueues the message of an earlier delivery again, whatever the status of that delivery. It fails
+// with not_found if the webhook or the earlier delivery does not exist.
 func (s *Service) Redeliver(ctx context.Context, webhookID, id int64) (Delivery, error) {
 	return write(ctx, s, func(tx *eventTx) (Delivery, error) {
 		if _, err := existingWebhook(tx, webhookID); err != nil {
@@ -122,28 +126,31 @@ func (s *Service) RemoveDeliveries(ctx context.Context) error {
 	})
 }
 
-// DeliveryReader reads deliveries.
+// DeliveryReader contains the methods of ReadTx that read deliveries.
 type DeliveryReader interface {
-	// Delivery returns one delivery to a webhook and whether it exists.
+	// Delivery returns the webhook's delivery with the given id and whether it exists.
 	Delivery(webhookID, id int64) (Delivery, bool, error)
-	// Deliveries returns at most list.Limit deliveries to a webhook by descending id.
+	// Deliveries returns at most list.Limit deliveries to a webhook, sorted by descending id.
 	Deliveries(list DeliveryList) ([]Delivery, error)
-	// DueDeliveries returns at most limit deliveries to a webhook whose next attempt is due and that no node
-	// has claimed, longest due first.
+	// DueDeliveries returns at most limit deliveries to a webhook that are due for their next attempt and
+	// that no node has claimed. The delivery that has been due for the longest time comes first.
 	DueDeliveries(webhookID int64, now time.Time, limit int) ([]Delivery, error)
 }
 
-// DeliveryBookkeeping changes deliveries.
+// DeliveryBookkeeping contains the methods of Bookkeeping that change deliveries.
 type DeliveryBookkeeping interface {
-	// InsertDelivery adds a delivery and ignores its ID. The new id is larger than every id before it.
+	// InsertDelivery stores a delivery under a new id and returns the stored delivery. It ignores the ID
+	// field of its argument. The new id is larger than every id assigned before.
 	InsertDelivery(Delivery) (Delivery, error)
-	// UpdateDelivery changes the status, the attempts, the claim and the next attempt of a delivery.
+	// UpdateDelivery stores the status, the attempts, the claim and the time of the next attempt of a
+	// delivery.
 	UpdateDelivery(Delivery) error
-	// ParkDeliveries postpones all pending deliveries to a webhook until ResumeDeliveries schedules them.
+	// ParkDeliveries postpones all scheduled deliveries to a webhook until ResumeDeliveries is called.
 	ParkDeliveries(webhookID int64) error
-	// ResumeDeliveries schedules all pending deliveries to a webhook for the given time.
+	// ResumeDeliveries schedules all parked deliveries to a webhook for the given time.
 	ResumeDeliveries(webhookID int64, at time.Time) error
-	// RemoveDeliveries removes some of the oldest deliveries created before a time and reports whether there
-	// may be more. A delivery with a time after now counts as old as the delivery that follows it.
+	// RemoveDeliveries removes some of the oldest deliveries created before the given time and reports
+	// whether there may be more to remove. If a delivery's creation time is after now, a wrong clock
+	// wrote it. Such a delivery is treated as if it were as old as the delivery that follows it.
 	RemoveDeliveries(before, now time.Time) (more bool, err error)
 }

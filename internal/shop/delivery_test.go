@@ -13,11 +13,11 @@ var schedule = []time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// A delivery that always fails is retried by the schedule with up to a tenth of jitter, and then has failed.
-// A webhook that accepted nothing during that time is disabled.
+// A delivery that always fails is retried according to the schedule, with a jitter of up to a tenth. After
+// the last retry, the delivery has failed. A webhook that accepted nothing during that time is disabled.
 func TestFailingDeliveryFollowsTheRetrySchedule(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
-		const messages = 12 // enough to see the jitter
+		const messages = 12 // enough messages to see the jitter
 		h.addAndFanOut(messages)
 		first := time.Now().UTC()
 		for i, wait := range schedule {
@@ -53,7 +53,8 @@ func TestFailingDeliveryFollowsTheRetrySchedule(t *testing.T) {
 	})
 }
 
-// Retry-After can lengthen the wait of the schedule, up to a day, but not shorten it.
+// The Retry-After header can make the wait longer than in the schedule, up to a maximum of one day. It cannot
+// make the wait shorter.
 func TestRetryAfterOnlyLengthensTheWait(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		for _, c := range []struct{ retryAfter, shortest, longest time.Duration }{
@@ -74,8 +75,8 @@ func TestRetryAfterOnlyLengthensTheWait(t *testing.T) {
 	})
 }
 
-// The status 410 disables a webhook at once. Its deliveries, including the one that got the 410, wait until
-// it is enabled.
+// A response with the status 410 disables the webhook immediately. All of its deliveries, including the one
+// that got the 410, wait until the webhook is enabled again.
 func TestGoneDisablesTheWebhook(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(3)
@@ -86,12 +87,13 @@ func TestGoneDisablesTheWebhook(t *testing.T) {
 		h.wantDisabled("410 Gone")
 		disabled := h.current()
 		time.Sleep(time.Second)
-		h.finish(claims[1], http.StatusGone, 0, shop.OutcomeRetry) // was in flight; changes nothing
+		// This attempt was in flight when the webhook was disabled, so its result changes nothing.
+		h.finish(claims[1], http.StatusGone, 0, shop.OutcomeRetry)
 		if again := h.current(); !again.UpdatedAt.Equal(disabled.UpdatedAt) {
 			h.t.Errorf("the webhook was disabled at %s and again at %s", disabled.UpdatedAt, again.UpdatedAt)
 		}
-		h.finish(claims[2], 204, 0, shop.OutcomeSucceeded) // was in flight, too
-		h.addAndFanOut(2)                                  // not delivered yet
+		h.finish(claims[2], 204, 0, shop.OutcomeSucceeded) // this attempt was also in flight
+		h.addAndFanOut(2)                                  // these messages are not delivered until the webhook is enabled
 		time.Sleep(10 * 24 * time.Hour)
 		h.claim(0)
 		h.enable(true)
@@ -105,7 +107,7 @@ func TestGoneDisablesTheWebhook(t *testing.T) {
 	})
 }
 
-// Responses of the old URL do not count against a webhook whose URL has changed.
+// If the URL of a webhook has changed, responses from the old URL do not count against the webhook.
 func TestResponsesOfTheOldURLDoNotCount(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(3)
@@ -131,7 +133,7 @@ func TestResponsesOfTheOldURLDoNotCount(t *testing.T) {
 	})
 }
 
-// A webhook is not disabled because of one message that it never accepts if it accepts others.
+// A webhook that never accepts one particular message, but accepts others, is not disabled.
 func TestOneBadMessageDoesNotDisableTheWebhook(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(2)
@@ -145,7 +147,7 @@ func TestOneBadMessageDoesNotDisableTheWebhook(t *testing.T) {
 		for i, wait := range schedule {
 			time.Sleep(wait * 11 / 10)
 			due := 2
-			if i > 3 { // the second message was accepted at the fourth retry
+			if i > 3 { // the second message was accepted on the fourth retry
 				due = 1
 			}
 			for _, claim := range h.claim(due) {
@@ -168,15 +170,16 @@ func TestOneBadMessageDoesNotDisableTheWebhook(t *testing.T) {
 	})
 }
 
-// When a webhook is enabled, it gets each event once that it missed before and while it was disabled.
+// A webhook that is enabled again receives every event that it has missed, and receives it only once. This
+// includes events from before it was disabled and events from while it was disabled.
 func TestEnabledWebhookContinuesWhereItStopped(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(2)
-		claim := h.claim(2)[0] // the other claim is abandoned
-		h.addPets(1)           // not fanned out when the webhook is disabled
+		claim := h.claim(2)[0] // the attempt for the other claim never finishes
+		h.addPets(1)           // this event has not become a delivery when the webhook is disabled
 		h.enable(false)
 		h.finish(claim, 500, 0, shop.OutcomeRetry)
-		h.addAndFanOut(150) // more than one batch
+		h.addAndFanOut(150) // more events than fit in one batch
 		time.Sleep(time.Hour)
 		h.claim(0)
 		h.enable(true)
@@ -200,7 +203,8 @@ func TestEnabledWebhookContinuesWhereItStopped(t *testing.T) {
 	})
 }
 
-// A webhook that was disabled for longer than the event retention continues with the events that are left.
+// A webhook that was disabled for longer than the event retention continues with the oldest event that is
+// left.
 func TestWebhookDisabledBeyondEventRetention(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(1)
@@ -222,8 +226,8 @@ func TestWebhookDisabledBeyondEventRetention(t *testing.T) {
 	})
 }
 
-// A claim is exclusive until it ends. A result that comes after another node has claimed the delivery is
-// dropped.
+// A claim is exclusive until it ends. If another node then claims the delivery, a later result from the first
+// node is dropped.
 func TestClaimIsExclusiveUntilItEnds(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(2)
@@ -240,12 +244,13 @@ func TestClaimIsExclusiveUntilItEnds(t *testing.T) {
 			h.t.Errorf("the result of a lost claim was stored: %+v", d)
 		}
 		h.finish(second[0], 500, 0, shop.OutcomeRetry)
-		h.finish(second[0], 500, 0, shop.OutcomeLost)    // only the first result counts
-		h.finish(slow[1], 200, 0, shop.OutcomeSucceeded) // late, but not claimed by another node
+		h.finish(second[0], 500, 0, shop.OutcomeLost) // only the first result of a claim counts
+		// This result is stored, because no other node has claimed the delivery.
+		h.finish(slow[1], 200, 0, shop.OutcomeSucceeded)
 	})
 }
 
-// A message can be redelivered whatever its status, even to a disabled webhook.
+// A message can be redelivered whatever its status is, even to a disabled webhook.
 func TestRedeliver(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(1)
@@ -262,7 +267,7 @@ func TestRedeliver(t *testing.T) {
 		}
 		h.finish(repeat, 500, 0, shop.OutcomeRetry)
 		time.Sleep(time.Hour)
-		h.claim(0) // waits until the webhook is enabled
+		h.claim(0) // the retry waits until the webhook is enabled
 		h.enable(true)
 		h.finish(h.claim(1)[0], 200, 0, shop.OutcomeSucceeded)
 		if _, err := h.Redeliver(h.t.Context(), h.hook.ID, 999); shop.AsError(err).Code != shop.NotFound {

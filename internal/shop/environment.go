@@ -7,7 +7,8 @@ import (
 	"fmt"
 )
 
-// Environment is the deployment that a store belongs to. A store refuses the keys of the other environment.
+// Environment is the deployment that a store belongs to, either production or staging. A store refuses keys
+// that were issued for the other environment.
 type Environment string
 
 const (
@@ -22,17 +23,18 @@ func (e Environment) keyPrefix() string {
 	return "ask_live_"
 }
 
-// ErrOtherEnvironment is returned by Open if the store belongs to another environment than the one requested.
+// ErrOtherEnvironment is returned by Open if the store does not belong to the requested environment.
 var ErrOtherEnvironment = errors.New("the database belongs to another environment")
 
-// adoptEnvironment takes on the environment of the store, and stores the wanted one in a new store. It returns
-// ErrOtherEnvironment if the store belongs to another environment than the wanted one.
+// adoptEnvironment sets the service's environment to the one recorded in the store. If the store is new, it
+// records the wanted environment first. It returns ErrOtherEnvironment if the store belongs to an environment
+// other than the wanted one.
 func (s *Service) adoptEnvironment(ctx context.Context, wanted Environment) error {
 	stored, err := read(ctx, s, ReadTx.Environment)
 	if err == nil && stored == "" {
 		err = s.bookkeep(ctx, func(tx BookkeepingTx) (err error) {
 			if stored, err = tx.Environment(); err != nil || stored != "" {
-				return err // another node was faster
+				return err // another node has already recorded an environment
 			}
 			stored = cmp.Or(wanted, Production)
 			return tx.SetEnvironment(stored)
@@ -48,5 +50,5 @@ func (s *Service) adoptEnvironment(ctx context.Context, wanted Environment) erro
 	return nil
 }
 
-// Environment returns the deployment that this shop belongs to.
+// Environment returns the deployment that this shop's store belongs to.
 func (s *Service) Environment() Environment { return s.environment }

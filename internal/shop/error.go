@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Code is the machine-readable name of an error. Clients branch on it, so the meaning of a code never changes.
+// Code is the machine-readable name of an error. The meaning of a code never changes, because clients rely on
+// it.
 type Code string
 
 const (
@@ -38,8 +39,8 @@ const (
 	Unavailable          Code = "unavailable"
 )
 
-// Error is the error type that all rules return. Message is safe to send to clients; the cause goes to the
-// log only.
+// Error is the type of all errors returned by the shop's rules. Message is safe to send to clients, whereas
+// the cause is only logged.
 type Error struct {
 	Code    Code
 	Message string
@@ -55,27 +56,27 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.cause }
 
-// Errorf returns an error whose message is sent to the client.
+// Errorf returns an Error with a formatted message, which is sent to the client.
 func Errorf(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// UnavailableError wraps a failure of the database that may be temporary.
+// UnavailableError wraps a database failure that may be temporary.
 func UnavailableError(cause error) *Error {
 	return &Error{Code: Unavailable, Message: "The store is temporarily unavailable; try again shortly.", cause: cause}
 }
 
-// NotReadyError wraps a failure of the database with a message for the readiness check.
+// NotReadyError wraps a database failure and adds a message for the response to a readiness check.
 func NotReadyError(message string, cause error) *Error {
 	return &Error{Code: Unavailable, Message: message, cause: cause}
 }
 
-// InternalError wraps a bug. Its message reveals nothing of the cause.
+// InternalError wraps an error that is caused by a bug. Its message reveals nothing about the cause.
 func InternalError(cause error) *Error {
 	return &Error{Code: Internal, Message: "An internal error occurred; the X-Request-Id identifies it in the server's log.", cause: cause}
 }
 
-// AsError returns the Error in err's chain. Any other error becomes an internal_error.
+// AsError returns the Error in err's chain. If there is none, it wraps err in an internal_error.
 func AsError(err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e
@@ -83,13 +84,14 @@ func AsError(err error) *Error {
 	return InternalError(err)
 }
 
-// Problems collects the violations in one request body, so that the client learns of all of them at once.
+// Problems collects everything that is invalid in one request body, so that the client can be told about all
+// of it in a single response.
 type Problems []problem
 
 type problem struct{ member, reason string }
 
-// Add records the reason why a member is invalid; the member "" stands for the whole body. Only the first
-// reason per member is kept: later ones usually follow from it.
+// Add records why a member of the request body is invalid. The member "" stands for the whole body. Only the
+// first reason for each member is kept, because later ones are usually consequences of the first.
 func (p *Problems) Add(member, reason string) {
 	for _, known := range *p {
 		if known.member == member {
@@ -99,14 +101,14 @@ func (p *Problems) Add(member, reason string) {
 	*p = append(*p, problem{member, reason})
 }
 
-// Merge adds the problems that another check found.
+// Merge adds the problems found by another check.
 func (p *Problems) Merge(other Problems) {
 	for member, reason := range other.All() {
 		p.Add(member, reason)
 	}
 }
 
-// All ranges over the invalid members and the reason for each.
+// All iterates over the invalid members and the reason why each one is invalid.
 func (p Problems) All() iter.Seq2[string, string] {
 	return func(yield func(member, reason string) bool) {
 		for _, problem := range p {
@@ -117,7 +119,8 @@ func (p Problems) All() iter.Seq2[string, string] {
 	}
 }
 
-// Err returns nil if there are no problems, or a validation_failed that lists them all.
+// Err returns nil if there are no problems. Otherwise it returns a validation_failed error that lists all of
+// them.
 func (p Problems) Err() error {
 	if len(p) == 0 {
 		return nil
@@ -125,7 +128,7 @@ func (p Problems) Err() error {
 	return Errorf(ValidationFailed, "The body is not valid: %s.", p.join("; "))
 }
 
-// String lists the problems in one line.
+// String lists all problems on one line.
 func (p Problems) String() string { return p.join(", ") }
 
 func (p Problems) join(separator string) string {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// EventType names a kind of change.
+// EventType is the kind of change that an event reports.
 type EventType string
 
 const (
@@ -32,7 +32,7 @@ const (
 	WebhookDeleted  EventType = "webhook.deleted"
 )
 
-// EventTypes returns all event types in their documented order.
+// EventTypes returns all event types in the order in which they are documented.
 func EventTypes() []EventType {
 	return []EventType{
 		PetCreated, PetUpdated, PetDeleted, CategoryCreated, CategoryUpdated, CategoryDeleted,
@@ -41,7 +41,8 @@ func EventTypes() []EventType {
 	}
 }
 
-// EventTypeProblem returns why a type that a client sent is invalid, or "".
+// EventTypeProblem explains why an event type sent by a client is invalid. It returns "" if the type is
+// valid.
 func EventTypeProblem(t string) string {
 	if slices.Contains(EventTypes(), EventType(t)) {
 		return ""
@@ -49,8 +50,8 @@ func EventTypeProblem(t string) string {
 	return "must be one of " + joinWords(EventTypes(), ", ")
 }
 
-// NewEvent is an event as it is written, in the transaction of its change. The store adds the position and
-// the time.
+// NewEvent is an event to be written in the same transaction as the change that it reports. The store adds
+// the position and the time.
 type NewEvent struct {
 	Type    EventType
 	Subject string // the path of the changed resource, such as pets/7
@@ -58,17 +59,17 @@ type NewEvent struct {
 	Data    []byte // a JSON object with the members current and previous
 }
 
-// StoredEvent is an event as the store returns it.
+// StoredEvent is an event that was read from the store.
 type StoredEvent struct {
 	NewEvent
-	ID   int64 // the position in the feed: an event that is published later has a larger position
+	ID   int64 // the event's position in the feed; events published later have larger positions
 	Time time.Time
 }
 
-// DefaultSource is the source of events unless Options sets another.
+// DefaultSource is the value of the source field in events if Options.Source is empty.
 const DefaultSource = "/v1"
 
-// Event is an event as clients see it, in the JSON format of CloudEvents 1.0.
+// Event is an event in the form that clients see, which is the JSON format of CloudEvents 1.0.
 type Event struct {
 	SpecVersion     string          `json:"specversion"`
 	ID              string          `json:"id"`
@@ -93,21 +94,23 @@ func (s *Service) event(e StoredEvent) Event {
 	}
 }
 
-// EventFilter selects events that match all of its fields; a zero field matches every event.
+// EventFilter selects the events that match all of its fields. Fields with their zero value match every
+// event.
 type EventFilter struct {
 	Types   []EventType
 	Subject string
-	Newest  bool // list the newest event first instead of the oldest
+	Newest  bool // return the newest events first instead of the oldest
 }
 
 func (f EventFilter) matches(e Event) bool {
 	return (len(f.Types) == 0 || slices.Contains(f.Types, e.Type)) && (f.Subject == "" || f.Subject == e.Subject)
 }
 
-// ListEvents returns one page of the feed, oldest first. It returns events_expired if events after page.After
-// were removed for their age, or events up to it were undone by a restore.
+// ListEvents returns one page of the feed, oldest event first unless filter.Newest is set. It fails with
+// events_expired if events after page.After were removed because of their age, or if events up to page.After
+// were undone by a restore.
 func (s *Service) ListEvents(ctx context.Context, filter EventFilter, page PageRequest) (Page[Event], error) {
-	if err := s.store.Publish(ctx); err != nil { // include every write that completed before the request
+	if err := s.store.Publish(ctx); err != nil { // so that the page includes every write that completed before this request
 		return Page[Event]{}, err
 	}
 	return read(ctx, s, func(tx ReadTx) (Page[Event], error) {
@@ -129,9 +132,9 @@ func (s *Service) events(tx ReadTx, filter EventFilter, page PageRequest) ([]Eve
 	return events, err
 }
 
-// resumePosition returns the position from which a reader continues. It returns events_expired along with
-// another position if events after the reader's were removed for their age, or if a restore has undone events
-// up to it.
+// resumePosition returns the position from which a reader at the given position can continue. This is
+// normally the given position. If events after it were removed because of their age, or if events up to it
+// were undone by a restore, resumePosition returns a later position together with the error events_expired.
 func resumePosition(tx ReadTx, position int64) (int64, error) {
 	horizon, err := tx.EventHorizon()
 	if err != nil {
@@ -161,8 +164,8 @@ func (s *Service) RemoveEvents(ctx context.Context) error {
 	})
 }
 
-// eventData encodes the states after and before a change. current is nil after a deletion, previous for a new
-// resource.
+// eventData encodes the state of a resource after a change and its state before the change. current is nil if
+// the resource was deleted. previous is nil if the resource is new.
 func eventData(current, previous any) []byte {
 	return encode(struct {
 		Current  any `json:"current"`
@@ -170,41 +173,45 @@ func eventData(current, previous any) []byte {
 	}{current, previous})
 }
 
-// encode returns the JSON of a value as responses have it.
+// encode returns a value as JSON, formatted as in API responses.
 func encode(value any) []byte {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(value); err != nil {
-		panic(err) // cannot happen: only our own types are encoded
+		panic(err) // cannot happen, because only our own types are encoded
 	}
 	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
 }
 
-// EventReader reads the event log.
+// EventReader contains the methods of ReadTx that read events.
 type EventReader interface {
-	// Events returns at most page.Limit published events by ascending position, or by descending position for
-	// filter.Newest. Every event that is published later has a larger position.
+	// Events returns at most page.Limit published events, sorted by ascending position. If filter.Newest
+	// is set, it sorts them by descending position. Every event published later has a larger position.
 	Events(filter EventFilter, page PageRequest) ([]StoredEvent, error)
-	// DailyStats counts arrivals and sales per day in the events after one position and up to another. It
-	// returns every day that has an event, oldest first.
+	// DailyStats counts the arrivals and sales on each day. It covers the events whose position is
+	// greater than after and at most upTo. The result contains every day on which there was an event,
+	// oldest first.
 	DailyStats(after, upTo int64) ([]DayStats, error)
-	// LastEvent returns the position of the newest event, even if it was removed or undone since; 0 if there
-	// was none.
+	// LastEvent returns the position of the newest event, even if that event has been removed or undone
+	// since. It returns 0 if there has never been an event.
 	LastEvent() (int64, error)
-	// EventHorizon returns the position of the last event that was removed for its age, or 0.
+	// EventHorizon returns the position of the last event that was removed because of its age, or 0 if
+	// none was removed.
 	EventHorizon() (int64, error)
-	// ResumePosition returns the position from which a reader continues if a restore has undone the events up
-	// to its position; 0 if the reader's position is still valid.
+	// ResumePosition returns the position from which a reader must continue if a restore has undone the
+	// events up to the reader's position. It returns 0 if the reader's position is still valid.
 	ResumePosition(position int64) (int64, error)
 }
 
-// EventBookkeeping writes the event log.
+// EventBookkeeping contains the methods of Bookkeeping that add and remove events.
 type EventBookkeeping interface {
-	// InsertEvents records events in their order. Call it after the change: if one change happened before
-	// another, their events are published in that order.
+	// InsertEvents stores events in the given order. It must be called after the change that the events
+	// report has been made. This ensures that the events of two successive changes are published in the
+	// order of the changes.
 	InsertEvents(...NewEvent) error
-	// RemoveEvents removes some of the oldest events from before a time and reports whether there may be
-	// more. An event with a time after now counts as old as the event that follows it.
+	// RemoveEvents removes some of the oldest events from before the given time and reports whether there
+	// may be more to remove. If an event's time is after now, a wrong clock wrote it. Such an event is
+	// treated as if it were as old as the event that follows it.
 	RemoveEvents(before, now time.Time) (more bool, err error)
 }

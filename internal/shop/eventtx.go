@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// eventTx is the write transaction that rules work with. It records an event with every mutation. The store's
-// own mutations are a named field, not embedded: a new method of Mutations does not compile until eventTx
-// records it.
+// eventTx is the write transaction used by the shop's rules. It records an event for every mutation. The
+// store's mutations are not embedded but held in a named field. Therefore, if a method is added to Mutations,
+// the code does not compile until eventTx implements that method.
 type eventTx struct {
 	BookkeepingTx
 	mutations Mutations
@@ -17,12 +17,13 @@ type eventTx struct {
 
 var _ Mutations = (*eventTx)(nil)
 
-// system is the actor of changes without a principal: expired holds and commands on the command line.
+// system is the actor of changes that are not made by a principal, such as the expiry of a hold or a command
+// run on the command line.
 const system = "system"
 
 type actorKey struct{}
 
-// WithPrincipal returns a context whose changes are recorded with the principal as their actor.
+// WithPrincipal returns a context that makes the principal the actor of every change made with it.
 func WithPrincipal(ctx context.Context, p Principal) context.Context {
 	return context.WithValue(ctx, actorKey{}, p.Actor())
 }
@@ -34,14 +35,14 @@ func actorOf(ctx context.Context) string {
 	return system
 }
 
-// keyOf returns the id of the key that an actor names; ok is false for every other actor.
+// keyOf returns the id of the key that an actor refers to. ok is false if the actor is not a key.
 func keyOf(actor string) (id int64, ok bool) {
 	text, ok := strings.CutPrefix(actor, "keys/")
 	id, err := strconv.ParseInt(text, 10, 64)
 	return id, ok && err == nil
 }
 
-// asSystem runs a change with system as its actor.
+// asSystem runs a change whose events are recorded with system as their actor.
 func (tx *eventTx) asSystem(change func() error) error {
 	actor := tx.actor
 	defer func() { tx.actor = actor }()
@@ -49,11 +50,11 @@ func (tx *eventTx) asSystem(change func() error) error {
 	return change()
 }
 
-// resource is what an event reports on. Its subject is its path, such as pets/7.
+// resource is anything that an event can report on. Its subject is its path, such as pets/7.
 type resource interface{ subject() string }
 
-// record writes the event of a change, or returns the error of the change. current is nil after a deletion,
-// previous is nil for a new resource.
+// record stores the event for a change. If the change failed, record stores nothing and returns err, the
+// error from the change. current is nil if the resource was deleted. previous is nil if the resource is new.
 func (tx *eventTx) record(err error, what EventType, current, previous resource) error {
 	if err != nil {
 		return err
@@ -120,7 +121,7 @@ func (tx *eventTx) DeleteCategory(category Category) error {
 	return tx.record(tx.mutations.DeleteCategory(category), CategoryDeleted, nil, category)
 }
 
-// orderEvents maps the new status of an order to the event that reports it.
+// orderEvents maps the new status of an order to the type of the event that reports the change.
 var orderEvents = map[OrderStatus]EventType{
 	Placed: OrderPlaced, Approved: OrderApproved, Delivered: OrderDelivered, Cancelled: OrderCancelled, Expired: OrderExpired,
 }

@@ -2,8 +2,8 @@ package shop
 
 import "context"
 
-// ExportPets passes all animals to emit in batches, oldest first, and stops at its first error. Animals that
-// are added during the export are left out; an animal that does not change during the export is passed
+// ExportPets passes all animals to emit in batches, oldest first, and stops when emit returns an error.
+// Animals added during the export are left out. An animal that does not change during the export is passed
 // exactly once. No transaction is open while emit runs.
 func (s *Service) ExportPets(ctx context.Context, emit func([]Pet) error) error {
 	newest, err := s.ListPets(ctx, PetList{PageRequest: PageRequest{Limit: 1}})
@@ -27,5 +27,5 @@ func (s *Service) ExportPets(ctx context.Context, emit func([]Pet) error) error 
 	}
 }
 
-// exportPage is how many animals one transaction reads.
+// exportPage is the maximum number of animals read in one transaction.
 const exportPage = 1000

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// FanOut turns the events after a position that a webhook subscribes to into deliveries, and returns the
-// position to continue from. The caller repeats it until the position no longer changes. Several nodes may
-// fan out for the same webhook at once: its stored position decides which events are new, so each event
-// becomes one delivery.
+// FanOut turns the events that a webhook subscribes to into deliveries, starting after the given position. It
+// returns the position to continue from. Callers repeat the call until the position no longer changes.
+// Several nodes may call FanOut for the same webhook at the same time. Each event still becomes only one
+// delivery, because the position stored with the webhook decides which events are new.
 func (s *Service) FanOut(ctx context.Context, hook Webhook, after int64) (position int64, err error) {
 	after = max(after, hook.Position)
 	events, reached, err := s.EventsAfter(ctx, EventFilter{Types: hook.Types}, after)
 	if err != nil && AsError(err).Code == EventsExpired {
-		return s.ResumePosition(ctx, after) // removed events cannot be delivered any more
+		return s.ResumePosition(ctx, after) // events that were removed can no longer be delivered
 	}
 	if err != nil || len(events) == 0 {
-		return reached, err // not stored: that would be a write for events the webhook does not want
+		return reached, err // the position is not stored, to avoid a write for events that the webhook does not want
 	}
 	err = s.bookkeep(ctx, func(tx BookkeepingTx) error {
 		position = after
 		stored, found, err := tx.Webhook(hook.ID)
 		if err != nil || !found || !stored.Enabled || !slices.Equal(stored.Types, hook.Types) {
-			return err // the webhook has changed: these events may not be the ones that it wants
+			return err // the webhook has changed, so these events may not be the ones that it wants
 		}
 		position = reached
 		if stored.Position >= reached {
@@ -35,7 +35,7 @@ func (s *Service) FanOut(ctx context.Context, hook Webhook, after int64) (positi
 		}
 		for _, event := range events {
 			if event.position <= stored.Position {
-				continue // another node was faster
+				continue // another node has already turned this event into a delivery
 			}
 			if err := enqueueDelivery(tx, hook.ID, event, now); err != nil {
 				return err
@@ -57,8 +57,9 @@ func enqueueDelivery(tx BookkeepingTx, webhookID int64, event Event, now time.Ti
 	return err
 }
 
-// enqueueBacklog turns all events up to now into deliveries. It runs before a webhook changes its types:
-// earlier events are selected by the old types, later ones by the new types.
+// enqueueBacklog turns all existing events that the webhook wants into deliveries. It runs before the
+// webhook's types change, because existing events must be selected by the old types and later events by the
+// new types.
 func (s *Service) enqueueBacklog(tx BookkeepingTx, hook Webhook, now time.Time) error {
 	last, err := tx.LastEvent()
 	if err != nil {
@@ -80,9 +81,9 @@ func (s *Service) enqueueBacklog(tx BookkeepingTx, hook Webhook, now time.Time) 
 	return tx.SetWebhookPosition(hook.ID, max(last, hook.Position))
 }
 
-// savePosition stores the position before the first event that the webhook wants and that is not a delivery
-// yet. It runs before a webhook is disabled: when it is enabled again, whatever its types are then, it
-// continues with that event.
+// savePosition stores the position just before the first event that the webhook wants and that has not become
+// a delivery yet. It runs before the webhook is disabled. When the webhook is enabled again, it continues
+// from that position, whatever its types are by then.
 func (s *Service) savePosition(tx BookkeepingTx, hook Webhook) error {
 	position, err := tx.LastEvent()
 	if err != nil {

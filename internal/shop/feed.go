@@ -8,47 +8,50 @@ import (
 	"time"
 )
 
-// feed caches the newest events while readers follow them, so that the number of readers does not load the
-// store. It never waits for a reader: a reader that falls behind the cache reads from the store. recent holds
-// every event with a position p where before < p <= last.
+// feed caches the newest events while readers follow them, so that the load on the store does not grow with
+// the number of readers. It never waits for a reader. A reader that falls behind the cache reads from the
+// store instead. The field recent holds every event with a position p such that before < p <= last.
 type feed struct {
 	mu           sync.Mutex
-	recent       []Event // by ascending position, without gaps
+	recent       []Event // sorted by ascending position, with no event missing
 	before       int64
 	last         int64
-	freshAt      time.Time     // the cache held all events that were committed before this time
+	freshAt      time.Time     // the cache contained all events committed before this time
 	changed      chan struct{} // closed when events may have been added
-	awaited      bool          // a reader has taken changed
-	lastWaiterAt time.Time     // when changed was last closed; its readers may be about to wait again
+	awaited      bool          // whether a reader has obtained the channel in changed
+	lastWaiterAt time.Time     // when changed was last closed; the readers woken by it may be about to wait again
 }
 
 const (
-	// feedSize is how many events are cached.
+	// feedSize is the maximum number of events in the cache.
 	feedSize = 1000
-	// feedPage is how many events are read at a time.
+	// feedPage is the maximum number of events that are read at a time.
 	feedPage = 100
-	// feedIdle is how long after the last waiting reader the feed counts as idle, and how often an idle feed
-	// is refreshed.
+	// feedIdle is how long the feed must have no waiting readers before it counts as idle. It is also the
+	// minimum time between two refreshes of an idle feed.
 	feedIdle = 200 * time.Millisecond
-	// pullInterval is the minimum time between two pulls. On PostgreSQL each pull is a commit; pulling after
-	// nearly every change cost a third of the list requests per second beside a load of creates.
+	// pullInterval is the minimum time between two pulls. On PostgreSQL, each pull is a commit. Pulling
+	// after nearly every change reduced the rate of list requests by a third while animals were being
+	// created.
 	pullInterval = 10 * time.Millisecond
 )
 
-// newFeed returns an empty feed. Until it is reset, every position is before it, so all readers read from the
-// store.
+// newFeed returns an empty feed. Until the first reset, every position counts as older than the cache, so all
+// readers read from the store.
 func newFeed() *feed {
 	return &feed{before: math.MaxInt64, changed: make(chan struct{}), freshAt: time.Now()}
 }
 
-// position returns the position of the newest cached event. ok is false until the first reset.
+// position returns the position of the newest cached event. ok is false until reset is called for the first
+// time.
 func (f *feed) position() (last int64, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.last, f.before != math.MaxInt64
 }
 
-// reset empties the cache and continues after a position. Readers before the position read from the store.
+// reset empties the cache and makes it start after the given position. Readers at earlier positions read from
+// the store.
 func (f *feed) reset(position int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -56,7 +59,7 @@ func (f *feed) reset(position int64) {
 	f.wake()
 }
 
-// wake closes the signal of the waiting readers. f.mu must be held.
+// wake notifies the waiting readers by closing their channel. The caller must hold f.mu.
 func (f *feed) wake() {
 	if f.awaited {
 		close(f.changed)
@@ -72,15 +75,16 @@ func (f *feed) signal() <-chan struct{} {
 	return f.changed
 }
 
-// idle reports whether no reader waits or has waited within feedIdle, and whether the cache was fresh within
-// feedIdle.
+// idle reports whether the feed is idle and whether the cache is fresh. The feed is idle if no reader is
+// waiting or has been waiting during the last feedIdle. The cache is fresh if it was complete at some time
+// during the last feedIdle.
 func (f *feed) idle() (idle, fresh bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return !f.awaited && time.Since(f.lastWaiterAt) >= feedIdle, time.Since(f.freshAt) < feedIdle
 }
 
-// append adds the events that follow the last one.
+// append adds events to the cache. The events must directly follow the last cached event.
 func (f *feed) append(events []Event) {
 	if len(events) == 0 {
 		return
@@ -91,13 +95,13 @@ func (f *feed) append(events []Event) {
 	f.last = events[len(events)-1].position
 	if excess := len(f.recent) - feedSize; excess > 0 {
 		f.before = f.recent[excess-1].position
-		f.recent = append([]Event(nil), f.recent[excess:]...) // copied: readers may still use the old slice
+		f.recent = append([]Event(nil), f.recent[excess:]...) // copied because readers may still use the old slice
 	}
 	f.wake()
 }
 
-// after returns the events after a position and the position to continue from. ok is false if the cache does
-// not reach back to the position.
+// after returns the cached events after the given position and the position to continue from. ok is false if
+// the cache does not reach back to the given position.
 func (f *feed) after(position int64) (events []Event, reached int64, ok bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,14 +112,14 @@ func (f *feed) after(position int64) (events []Event, reached int64, ok bool) {
 	return f.recent[from:], max(position, f.last), true
 }
 
-// markFresh records that the cache holds all events that were committed before a time.
+// markFresh records that the cache contains all events committed before the given time.
 func (f *feed) markFresh(at time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.freshAt = at
 }
 
-// pullEvents publishes committed events and adds the new ones to the feed.
+// pullEvents publishes the events of committed writes and adds the new events to the feed.
 func (s *Service) pullEvents(ctx context.Context) error {
 	start := time.Now()
 	if err := s.store.Publish(ctx); err != nil {
@@ -126,7 +130,7 @@ func (s *Service) pullEvents(ctx context.Context) error {
 	if started && idle && fresh {
 		return nil
 	}
-	if !started || idle { // without readers, skip the events: reading them all cost a tenth of the throughput of creates
+	if !started || idle { // without readers, skip the events, because reading them all slowed down the creation of animals by a tenth
 		last, err := read(ctx, s, ReadTx.LastEvent)
 		if err == nil {
 			s.feed.reset(last)
@@ -139,7 +143,8 @@ func (s *Service) pullEvents(ctx context.Context) error {
 		events, err := read(ctx, s, func(tx ReadTx) ([]Event, error) {
 			horizon = 0
 			events, err := s.events(tx, EventFilter{}, PageRequest{Limit: feedPage, After: &last})
-			if err == nil && len(events) > 0 && events[0].position > last+1 { // a gap: events may have been removed unseen
+			// If positions are missing, events may have been removed before this node read them.
+			if err == nil && len(events) > 0 && events[0].position > last+1 {
 				horizon, err = tx.EventHorizon()
 			}
 			return events, err
@@ -159,14 +164,16 @@ func (s *Service) pullEvents(ctx context.Context) error {
 	}
 }
 
-// FeedState returns the position of this node's feed and how long ago the feed was complete.
+// FeedState returns the last position in this node's feed and the time since the feed was last known to be
+// complete.
 func (s *Service) FeedState() (last int64, lag time.Duration) {
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
 	return s.feed.last, time.Since(s.feed.freshAt)
 }
 
-// LastEvent returns the position of the newest event. It covers every write that completed before the call.
+// LastEvent returns the position of the newest event. It takes into account every write that completed before
+// the call.
 func (s *Service) LastEvent(ctx context.Context) (int64, error) {
 	if err := s.store.Publish(ctx); err != nil {
 		return 0, err
@@ -174,13 +181,13 @@ func (s *Service) LastEvent(ctx context.Context) (int64, error) {
 	return read(ctx, s, ReadTx.LastEvent)
 }
 
-// EventSignal returns a channel that is closed when events may have been added. Take it before EventsAfter,
-// so that no event between the two is missed.
+// EventSignal returns a channel that is closed when events may have been added. Call EventSignal before
+// EventsAfter, because events added between the two calls would otherwise be missed.
 func (s *Service) EventSignal() <-chan struct{} { return s.feed.signal() }
 
-// EventsAfter returns the next events after a position, oldest first, and the position to continue from. If
-// it returns any events, there may be more. It returns events_expired if events after the position were
-// removed for their age, or events up to it were undone by a restore.
+// EventsAfter returns the next matching events after a position, oldest first, and the position to continue
+// from. If it returns any events, there may be more. It fails with events_expired if events after the given
+// position were removed because of their age, or if events up to it were undone by a restore.
 func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position int64) ([]Event, int64, error) {
 	if recent, reached, ok := s.feed.after(position); ok {
 		events := []Event{}
@@ -188,7 +195,7 @@ func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position 
 			if filter.matches(event) {
 				events = append(events, event)
 			}
-			if len(events) == feedPage { // bounds what a slow reader holds in memory
+			if len(events) == feedPage { // limits the number of events that a slow reader keeps in memory
 				return events, event.position, nil
 			}
 		}
@@ -215,7 +222,8 @@ func (s *Service) EventsAfter(ctx context.Context, filter EventFilter, position 
 	return result.events, result.reached, err
 }
 
-// ResumePosition returns the position from which a reader at an expired position continues.
+// ResumePosition returns the position from which a reader can continue after EventsAfter has failed with
+// events_expired.
 func (s *Service) ResumePosition(ctx context.Context, position int64) (int64, error) {
 	return read(ctx, s, func(tx ReadTx) (int64, error) {
 		resume, err := resumePosition(tx, position)

@@ -12,7 +12,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// withShop runs a test with a shop on a SQLite file, in virtual time.
+// withShop runs a test in virtual time with a shop that uses a SQLite file.
 func withShop(t *testing.T, test func(t *testing.T, s *shop.Service)) {
 	path := filepath.Join(t.TempDir(), "test.db")
 	synctest.Test(t, func(t *testing.T) {
@@ -26,7 +26,7 @@ func withShop(t *testing.T, test func(t *testing.T, s *shop.Service)) {
 	})
 }
 
-// runJobs runs a shop's background jobs until stop is called. It returns when they have started.
+// runJobs runs the shop's background jobs until stop is called. It returns after the jobs have started.
 func runJobs(t *testing.T, s *shop.Service) (stop func()) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var wg sync.WaitGroup
@@ -35,7 +35,8 @@ func runJobs(t *testing.T, s *shop.Service) (stop func()) {
 	return func() { cancel(); wg.Wait() }
 }
 
-// A reader that follows the feed gets every event soon, even one that is added while it is not waiting.
+// A reader that follows the feed gets every event soon, even an event that is added while the reader is not
+// waiting.
 func TestFollowerMissesNoEvent(t *testing.T) {
 	t.Parallel()
 	withShop(t, func(t *testing.T, s *shop.Service) {
@@ -44,10 +45,10 @@ func TestFollowerMissesNoEvent(t *testing.T) {
 			if _, err := s.CreatePet(t.Context(), shop.NewPet{Name: name, CategoryID: 1}); err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(20 * time.Millisecond) // virtual time
+			time.Sleep(20 * time.Millisecond) // takes no real time, because the test runs in virtual time
 		}
 		start, signal := time.Now(), s.EventSignal()
-		addPet("Rex") // events 1 and 2
+		addPet("Rex") // adds events 1 and 2
 		<-signal
 		addPet("Luna")
 		if events, reached, err := s.EventsAfter(t.Context(), shop.EventFilter{}, 0); len(events) != 3 || reached != 3 || err != nil {
@@ -62,7 +63,7 @@ func TestFollowerMissesNoEvent(t *testing.T) {
 	})
 }
 
-// publishCounter is a store that counts the calls of Publish.
+// publishCounter is a store that counts how often Publish is called.
 type publishCounter struct {
 	shop.Store
 	n atomic.Int64
@@ -73,7 +74,7 @@ func (p *publishCounter) Publish(ctx context.Context) error {
 	return p.Store.Publish(ctx)
 }
 
-// Changes in quick succession are published together, and the last of them soon.
+// Changes in quick succession are published together, and the last one is published soon.
 func TestChangesInQuickSuccessionArePublishedTogether(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -86,7 +87,7 @@ func TestChangesInQuickSuccessionArePublishedTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer runJobs(t, s)()
-		s.EventSignal() // a reader follows
+		s.EventSignal() // makes the feed count as having a reader
 		before := store.n.Load()
 		for range 20 {
 			if _, err := s.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
@@ -104,8 +105,8 @@ func TestChangesInQuickSuccessionArePublishedTogether(t *testing.T) {
 	})
 }
 
-// A node that did not run for longer than the event retention has missed events. A reader there gets
-// events_expired, not the later events as if they were the next ones.
+// A node that was stopped for longer than the event retention has missed events. A reader on this node must
+// get events_expired. It must not get the later events as if it had missed nothing.
 func TestNodeThatMissedEventsReportsExpiry(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -126,13 +127,13 @@ func TestNodeThatMissedEventsReportsExpiry(t *testing.T) {
 			}
 		}
 		stop := runJobs(t, node)
-		addPet("Rex") // events 1 and 2
+		addPet("Rex") // adds events 1 and 2
 		time.Sleep(time.Second)
 		if events, reached, err := node.EventsAfter(t.Context(), shop.EventFilter{}, 0); len(events) != 2 || reached != 2 || err != nil {
 			t.Fatalf("%+v up to %d, %v", events, reached, err)
 		}
 		stop()
-		addPet("Luna") // event 3, which the node never sees
+		addPet("Luna") // adds event 3, which the stopped node never sees
 		time.Sleep(2 * time.Hour)
 		if err := other.RemoveEvents(t.Context()); err != nil {
 			t.Fatal(err)
@@ -149,7 +150,8 @@ func TestNodeThatMissedEventsReportsExpiry(t *testing.T) {
 	})
 }
 
-// A position beyond the last event stays as it is, whether the feed or the store is read.
+// If a reader's position is beyond the last event, EventsAfter returns the same position. This holds whether
+// the events come from the feed or from the store.
 func TestPositionBeyondTheLastEventStays(t *testing.T) {
 	t.Parallel()
 	withShop(t, func(t *testing.T, s *shop.Service) {

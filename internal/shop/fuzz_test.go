@@ -7,7 +7,7 @@ import (
 	"unicode"
 )
 
-// FuzzSecret checks that every well-formed secret is redacted and belongs to one environment only.
+// FuzzSecret checks that every well-formed secret is redacted and belongs to only one environment.
 func FuzzSecret(f *testing.F) {
 	for _, text := range []string{"", "ask_live_", newSecret(Production), newSecret(Staging), newSecret(Production) + "x", "ask_live_" + strings.Repeat("0", 30) + "_000000"} {
 		f.Add(text)
@@ -25,8 +25,8 @@ func FuzzSecret(f *testing.F) {
 	})
 }
 
-// FuzzText checks that accepted texts are short and printable, and that folding and JSON encoding are right
-// for any text.
+// FuzzText checks that accepted texts are short and contain no ASCII control characters. It also checks that
+// case folding and JSON encoding are correct for any text.
 func FuzzText(f *testing.F) {
 	for _, text := range []string{"", " ", "Rex", "a\x00", "a\n", "\x7f", "\xff", strings.Repeat("é", 200), strings.Repeat("é", 201), "\u202e", "\u2028", "<b>", `a"b\c`, "ZkKsſAz[`{@"} {
 		f.Add(text)
@@ -50,7 +50,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// foldRunes is Fold without the shortcut for ASCII.
+// foldRunes does the same as Fold, but without the shortcut for ASCII.
 func foldRunes(text string) string {
 	return strings.Map(func(r rune) rune {
 		least := r

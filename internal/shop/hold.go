@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// DefaultOrderHold is how long a placed order holds its animal.
+// DefaultOrderHold is how long a placed order holds its animal if Options.OrderHold is zero.
 const DefaultOrderHold = 72 * time.Hour
 
 // OrderHold returns how long a placed order holds its animal in this shop.
@@ -15,8 +15,9 @@ func (o Order) holdIsOver(now time.Time) bool {
 	return o.Status == Placed && !now.Before(o.HoldExpiresAt)
 }
 
-// expireDueHold expires the order of an animal if its hold is due. Every write that depends on the animal's
-// status calls it first, so the rules never see a hold that should have expired.
+// expireDueHold expires the open order for the animal with the given id if the order's hold is due. Every
+// write that depends on the animal's status calls expireDueHold first, so the rules never see a hold that
+// should already have expired.
 func expireDueHold(tx *eventTx, id int64) error {
 	now, err := tx.Now()
 	if err != nil {
@@ -29,8 +30,8 @@ func expireDueHold(tx *eventTx, id int64) error {
 	return err
 }
 
-// expireOrder expires an order whose hold is due. The actor is system, no matter which request noticed the
-// expiry.
+// expireOrder expires an order whose hold is due. The actor is always system, no matter which request
+// discovered that the hold was due.
 func expireOrder(tx *eventTx, order Order, now time.Time) (expired Order, err error) {
 	err = tx.asSystem(func() error {
 		expired, err = advanceOrder(tx, order, Expired, now)
@@ -39,8 +40,8 @@ func expireOrder(tx *eventTx, order Order, now time.Time) (expired Order, err er
 	return expired, err
 }
 
-// ExpireHolds expires all orders whose hold is due, in several transactions so that other writes need not
-// wait for all.
+// ExpireHolds expires all orders whose hold is due. It uses several transactions so that other writes do not
+// have to wait until all of these orders are expired.
 func (s *Service) ExpireHolds(ctx context.Context) error {
 	for {
 		due, err := read(ctx, s, hasDueHold)
@@ -66,7 +67,7 @@ func (s *Service) ExpireHolds(ctx context.Context) error {
 	}
 }
 
-// hasDueHold reports whether any hold is due.
+// hasDueHold reports whether any order's hold has ended without the order having been expired yet.
 func hasDueHold(tx ReadTx) (bool, error) {
 	now, err := tx.Now()
 	if err != nil {
@@ -76,9 +77,10 @@ func hasDueHold(tx ReadTx) (bool, error) {
 	return isPast(next, now), err
 }
 
-// readCurrent reads a snapshot in which no hold is due, so that an expired hold is never visible, even if the
-// background job is late. It checks and reads in one transaction; if a hold is due, it expires it and starts
-// over. If the store is not writable, it reads the snapshot as it is: a read must not fail because of a hold.
+// readCurrent reads a snapshot in which no hold is due. Therefore an overdue hold is never visible, even if
+// the background job is delayed. readCurrent checks for due holds in the same transaction in which it reads.
+// If a hold is due, it expires the hold and starts over. If the store is not writable, it reads the snapshot
+// despite the overdue hold, because an overdue hold must not make a read fail.
 func readCurrent[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T, error) {
 	type result struct {
 		value T

@@ -12,8 +12,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A hold expires by itself within a second of its end, never early, and once, although several nodes run the
-// job.
+// A hold expires automatically no later than one second after its end, and never early. It expires only once,
+// although several nodes run the background job.
 func TestHoldExpiresWithinASecond(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
@@ -35,9 +35,9 @@ func TestHoldExpiresWithinASecond(t *testing.T) {
 		defer wg.Wait()
 		defer stop()
 
-		const animals = 250 // more than one batch
+		const animals = 250 // more than one batch can contain
 		for i := range animals {
-			time.Sleep(7 * time.Millisecond) // spread the expiries over the second
+			time.Sleep(7 * time.Millisecond) // spread out the times at which the holds end
 			if _, err := nodes[0].CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1, Status: shop.Available}); err != nil {
 				t.Fatal(err)
 			}
@@ -54,7 +54,7 @@ func TestHoldExpiresWithinASecond(t *testing.T) {
 		}
 		time.Sleep(hold - animals*7*time.Millisecond)
 		wantStoredInventory(t, store, shop.Inventory{Pending: animals})
-		for i := range animals - 1 { // each hold expires at most one second after its end
+		for i := range animals - 1 { // check that each hold expires at most one second after its end
 			time.Sleep(7 * time.Millisecond)
 			if i < 143 {
 				continue
@@ -66,7 +66,8 @@ func TestHoldExpiresWithinASecond(t *testing.T) {
 		}
 		time.Sleep(time.Second + 7*time.Millisecond)
 		synctest.Wait()
-		wantStoredInventory(t, store, shop.Inventory{Available: animals - 1, Pending: 1}) // the approved order stays
+		// The one pending animal is held by the approved order.
+		wantStoredInventory(t, store, shop.Inventory{Available: animals - 1, Pending: 1})
 		order, err := nodes[2].Order(t.Context(), 2)
 		if err != nil || order.Status != shop.Expired || order.UpdatedAt.Sub(order.CreatedAt) < hold || order.UpdatedAt.Sub(order.CreatedAt) > hold+time.Second {
 			t.Errorf("unexpected order %+v, %v", order, err)
@@ -74,8 +75,8 @@ func TestHoldExpiresWithinASecond(t *testing.T) {
 	})
 }
 
-// storedInventory reads the inventory from the store, because reading it from the service would expire due
-// holds.
+// storedInventory reads the inventory directly from the store, because reading it through the service would
+// expire holds that are due.
 func storedInventory(t *testing.T, store shop.Store) (inventory shop.Inventory) {
 	t.Helper()
 	err := store.Read(t.Context(), func(tx shop.ReadTx) (err error) {
@@ -95,13 +96,13 @@ func wantStoredInventory(t *testing.T, store shop.Store, want shop.Inventory) {
 	}
 }
 
-// The last uses of keys are saved within a minute, and when the jobs end.
+// The time when a key was last used is saved within a minute, and again when the jobs end.
 func TestLastUseIsSavedWhenJobsEnd(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	synctest.Test(t, func(t *testing.T) {
 		store := openStoreAt(t, path)
-		defer store.Close() // inside the bubble: its goroutines must end there
+		defer store.Close() // closed inside the synctest bubble, because the store's goroutines must end there
 		service, err := shop.Open(t.Context(), store, shop.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -143,13 +144,13 @@ func TestLastUseIsSavedWhenJobsEnd(t *testing.T) {
 	})
 }
 
-// A stored response expires after a day. Its idempotency key can then be used for another request.
+// A stored response expires after a day. After that, the idempotency key can be used for another request.
 func TestStoredResponseExpiresAfterADay(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	synctest.Test(t, func(t *testing.T) {
 		store := openStoreAt(t, path)
-		defer store.Close() // inside the bubble: its goroutines must end there
+		defer store.Close() // closed inside the synctest bubble, because the store's goroutines must end there
 		service, err := shop.Open(t.Context(), store, shop.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -179,7 +180,7 @@ func TestStoredResponseExpiresAfterADay(t *testing.T) {
 		if err := create(2); err != nil {
 			t.Errorf("a day later: %v", err)
 		}
-		err = store.Write(t.Context(), func(tx shop.WriteTx) error { // more than one batch
+		err = store.Write(t.Context(), func(tx shop.WriteTx) error { // more than one batch can contain
 			for i := range 2500 {
 				if err := tx.PutIdempotencyRecord(2, fmt.Sprint(i), shop.IdempotencyRecord{StoredResponse: shop.StoredResponse{Body: []byte{1}}}); err != nil {
 					return err

@@ -8,38 +8,43 @@ import (
 )
 
 const (
-	// idempotencyRetention is how long a response is stored under its idempotency key.
+	// idempotencyRetention is how long the response to a request with an idempotency key is stored.
 	idempotencyRetention = 24 * time.Hour
-	// idempotencyWait is how long a repeated request waits while the first one is in flight.
+	// idempotencyWait is how long a repeated request waits for the first one to finish.
 	idempotencyWait = 5 * time.Second
 )
 
-// IdempotentRequest makes a write happen once, however often the request is sent with the same idempotency key.
+// IdempotentRequest makes a write happen only once, however often the request is repeated with the same
+// idempotency key.
 type IdempotentRequest struct {
-	Principal int64 // idempotency keys of different principals are independent
+	Principal int64 // different principals can use the same idempotency key independently
 	Key       string
-	// Fingerprint identifies the request. Different requests must not share a key.
+	// Fingerprint identifies the contents of the request. Requests with different contents must not use
+	// the same idempotency key.
 	Fingerprint [32]byte
-	// Response encodes the result of the write for storage. It must leave out every secret.
+	// Response encodes the result of the write so that it can be stored. The encoding must not contain
+	// any secrets.
 	Response func(result any) StoredResponse
 }
 
-// StoredResponse is a response to be sent again byte for byte. The shop does not interpret it.
+// StoredResponse is a response that is stored so that it can be sent again byte for byte. The shop does not
+// interpret it.
 type StoredResponse struct {
 	Status   int
-	Location string // the Location header, or ""
-	Tag      string // the ETag header, or ""
+	Location string // the Location header, or "" if there is none
+	Tag      string // the ETag header, or "" if there is none
 	Body     []byte
 }
 
-// IdempotencyRecord is a stored response with the fingerprint of its request.
+// IdempotencyRecord is a stored response together with the fingerprint of the request that it answers.
 type IdempotencyRecord struct {
 	Fingerprint [32]byte
-	At          time.Time // by the store's clock
+	At          time.Time // when the record was stored, by the store's clock
 	StoredResponse
 }
 
-// ReplayError is returned instead of repeating a write. It carries the stored response.
+// ReplayError is returned if a write has already happened and is therefore not repeated. It contains the
+// stored response.
 type ReplayError struct{ StoredResponse }
 
 func (*ReplayError) Error() string {
@@ -48,7 +53,8 @@ func (*ReplayError) Error() string {
 
 type idempotencyKey struct{}
 
-// WithIdempotency returns a context whose write happens once for all requests with the same key.
+// WithIdempotency returns a context for an idempotent write. Such a write happens only once, even if several
+// requests with the same idempotency key attempt it.
 func WithIdempotency(ctx context.Context, r *IdempotentRequest) context.Context {
 	return context.WithValue(ctx, idempotencyKey{}, r)
 }
@@ -58,8 +64,9 @@ func idempotentRequestOf(ctx context.Context) *IdempotentRequest {
 	return r
 }
 
-// checkIdempotency returns a ReplayError if the write has happened, or idempotency_key_reused if a different
-// request has used the key. Both hold for idempotencyRetention.
+// checkIdempotency returns a ReplayError if the write has already happened. It fails with
+// idempotency_key_reused if a different request has used the same idempotency key. It ignores records that
+// are older than idempotencyRetention.
 func (s *Service) checkIdempotency(tx ReadTx, r *IdempotentRequest) error {
 	if r == nil {
 		return nil
@@ -77,8 +84,8 @@ func (s *Service) checkIdempotency(tx ReadTx, r *IdempotentRequest) error {
 	return &ReplayError{record.StoredResponse}
 }
 
-// FindStoredResponse returns the stored response of a request and whether there is one. It returns
-// idempotency_key_reused if a different request has used the key.
+// FindStoredResponse returns the stored response to a request and whether there is one. It fails with
+// idempotency_key_reused if a different request has used the same idempotency key.
 func (s *Service) FindStoredResponse(ctx context.Context, r *IdempotentRequest) (StoredResponse, bool, error) {
 	err := s.store.Read(ctx, func(tx ReadTx) error { return s.checkIdempotency(tx, r) })
 	if replay, ok := errors.AsType[*ReplayError](err); ok {
@@ -87,7 +94,7 @@ func (s *Service) FindStoredResponse(ctx context.Context, r *IdempotentRequest) 
 	return StoredResponse{}, false, err
 }
 
-// save stores the response in the transaction of the write, so that neither exists without the other.
+// save stores the response in the same transaction as the write, so that neither can exist without the other.
 func (r *IdempotentRequest) save(tx BookkeepingTx, result any) error {
 	return tx.PutIdempotencyRecord(r.Principal, r.Key, IdempotencyRecord{Fingerprint: r.Fingerprint, StoredResponse: r.Response(result)})
 }
@@ -103,11 +110,12 @@ func (s *Service) PruneIdempotencyRecords(ctx context.Context) error {
 	})
 }
 
-// inFlight holds the idempotency keys of the writes that this node is executing, so that a repeated request
-// waits for the first one. Across nodes the store's transactions decide.
+// inFlight holds the idempotency keys of the writes that are in progress on this node, so that a repeated
+// request waits for the first one. If the requests arrive at different nodes, the store's transactions ensure
+// that only one of them writes.
 type inFlight struct {
 	mu   sync.Mutex
-	done map[inFlightKey]chan struct{} // closed when the write has ended
+	done map[inFlightKey]chan struct{} // each channel is closed when its write has ended
 }
 
 type inFlightKey struct {
@@ -117,8 +125,9 @@ type inFlightKey struct {
 
 func newInFlight() *inFlight { return &inFlight{done: map[inFlightKey]chan struct{}{}} }
 
-// acquire waits until no other write with the same key is in flight and reserves the key until release is
-// called. It returns idempotency_key_in_use after idempotencyWait, or unavailable if the context ends.
+// acquire waits until no other write with the same key is in progress. It then reserves the key until release
+// is called. It fails with idempotency_key_in_use after waiting for idempotencyWait, or with unavailable if
+// the context ends.
 func (f *inFlight) acquire(ctx context.Context, r *IdempotentRequest) (release func(), err error) {
 	key := inFlightKey{r.Principal, r.Key}
 	timeout := time.NewTimer(idempotencyWait)
@@ -148,18 +157,19 @@ func (f *inFlight) acquire(ctx context.Context, r *IdempotentRequest) (release f
 	}
 }
 
-// IdempotencyReader reads idempotency records.
+// IdempotencyReader contains the method of ReadTx that reads idempotency records.
 type IdempotencyReader interface {
-	// IdempotencyRecord returns the record of a principal's idempotency key and whether there is one, however
-	// old.
+	// IdempotencyRecord returns the record for a principal's idempotency key and whether there is one. It
+	// returns records of any age.
 	IdempotencyRecord(principal int64, key string) (IdempotencyRecord, bool, error)
 }
 
-// IdempotencyBookkeeping changes idempotency records.
+// IdempotencyBookkeeping contains the methods of Bookkeeping that change idempotency records.
 type IdempotencyBookkeeping interface {
-	// PutIdempotencyRecord stores a record in place of any older one. A record without a time gets the store's.
+	// PutIdempotencyRecord stores a record and replaces any existing record with the same key. If
+	// record.At is zero, the record is stored with the current time of the store's clock.
 	PutIdempotencyRecord(principal int64, key string, record IdempotencyRecord) error
-	// DeleteIdempotencyRecords removes some of the records from before a time and reports whether there may
-	// be more.
+	// DeleteIdempotencyRecords removes some of the records stored before the given time and reports
+	// whether there may be more to remove.
 	DeleteIdempotencyRecords(before time.Time) (more bool, err error)
 }

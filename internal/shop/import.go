@@ -11,32 +11,35 @@ import (
 // MaxImport is the maximum number of animals in one import.
 const MaxImport = 10_000
 
-// ImportRow is one animal of an import.
+// ImportRow is one row of an import. Each row describes one animal.
 type ImportRow struct {
-	Line int // the line number in the uploaded file, from 1
+	Line int // the line number in the uploaded file, starting at 1
 	NewPet
-	Problems Problems // why the row is invalid
+	Problems Problems // the reasons why the row is invalid; empty if it is valid
 }
 
-// unreadable reports whether the row as a whole could not be parsed, so that its members mean nothing.
+// unreadable reports whether the row as a whole could not be parsed. If so, the values of its other fields
+// are meaningless.
 func (r ImportRow) unreadable() bool {
 	return slices.ContainsFunc(r.Problems, func(p problem) bool { return p.member == "" })
 }
 
-// ImportResult is the result of an import.
+// ImportResult contains the number of animals created by an import.
 type ImportResult struct {
 	Created int `json:"created"`
 }
 
 const (
-	// importBudget is how long an import may take: it does the work of thousands of requests.
+	// importBudget is how long an import may be retried. It is longer than usual because an import does
+	// the work of thousands of requests.
 	importBudget = time.Minute
-	// maxReportedRows is how many invalid rows the error message lists.
+	// maxReportedRows is the maximum number of invalid rows listed in the error message.
 	maxReportedRows = 20
 )
 
-// ImportPets adds all animals of an import or none. A dry run only checks them. It returns validation_failed,
-// which lists the first invalid rows by their lines, or payload_too_large.
+// ImportPets adds either all animals in an import or, if any row is invalid, none. A dry run only checks the
+// rows. If rows are invalid, ImportPets fails with validation_failed and lists the first of them by line
+// number. If there are too many rows, it fails with payload_too_large.
 func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, dryRun bool) (ImportResult, error) {
 	if len(rows) > MaxImport {
 		return ImportResult{}, errImportTooLarge(rows)
@@ -63,7 +66,7 @@ func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, dryRun bool)
 }
 
 // CheckImport returns the invalid rows of an import, each with all of its problems. It writes nothing. It
-// returns payload_too_large.
+// fails with payload_too_large if there are too many rows.
 func (s *Service) CheckImport(ctx context.Context, rows []ImportRow) ([]ImportRow, error) {
 	if len(rows) > MaxImport {
 		return nil, errImportTooLarge(rows)
@@ -76,8 +79,8 @@ func errImportTooLarge(rows []ImportRow) error {
 	return Errorf(PayloadTooLarge, "The import has %d animals; send at most %d at once.", len(rows), MaxImport)
 }
 
-// mergeProblems checks the animals, adds their problems to those of parsing, and reports whether every row is
-// valid.
+// mergeProblems validates the animals and adds their problems to those found while parsing. It reports
+// whether every row is valid.
 func mergeProblems(rows []ImportRow) (valid bool) {
 	valid = true
 	for i := range rows {
@@ -89,7 +92,8 @@ func mergeProblems(rows []ImportRow) (valid bool) {
 	return valid
 }
 
-// invalidRows returns the rows with problems. Besides those already known it checks the categories.
+// invalidRows returns the rows that have problems. In addition to the problems that are already known, it
+// checks the categories if Options.KnownCategories is set.
 func (s *Service) invalidRows(tx ReadTx, rows []ImportRow) (invalid []ImportRow, err error) {
 	var known []int64
 	if s.knownCategories {
@@ -99,7 +103,7 @@ func (s *Service) invalidRows(tx ReadTx, rows []ImportRow) (invalid []ImportRow,
 		slices.Sort(known)
 	}
 	for _, row := range rows {
-		row.Problems = slices.Clone(row.Problems) // the transaction may run again
+		row.Problems = slices.Clone(row.Problems) // cloned because the transaction may run again with the same rows
 		if s.knownCategories && !row.unreadable() {
 			if _, found := slices.BinarySearch(known, row.CategoryID); !found {
 				row.Problems.Add("categoryId", unknownCategory)
@@ -112,7 +116,7 @@ func (s *Service) invalidRows(tx ReadTx, rows []ImportRow) (invalid []ImportRow,
 	return invalid, nil
 }
 
-// checkImport returns validation_failed if any row is invalid.
+// checkImport fails with validation_failed if any row is invalid.
 func (s *Service) checkImport(tx ReadTx, rows []ImportRow) error {
 	invalid, err := s.invalidRows(tx, rows)
 	if err != nil || len(invalid) == 0 {
@@ -131,8 +135,8 @@ func (s *Service) checkImport(tx ReadTx, rows []ImportRow) error {
 	return Errorf(ValidationFailed, "Nothing was imported because %d rows are not valid: %s.", len(invalid), strings.Join(reported, "; "))
 }
 
-// categoriesOf returns the distinct category ids in ascending order. All imports lock categories in this
-// order, so they cannot deadlock.
+// categoriesOf returns the distinct category ids of the rows in ascending order. Because all imports lock
+// categories in this order, they cannot deadlock.
 func categoriesOf(rows []ImportRow) []int64 {
 	ids := make([]int64, len(rows))
 	for i, row := range rows {

@@ -6,19 +6,21 @@ import (
 	"time"
 )
 
-// RunJobs runs the background jobs until the context ends, and then each of them once more. A job that fails
-// is reported and runs again at its next interval. report may be called concurrently.
+// RunJobs runs the background jobs until the context ends and then runs each of them one last time. If a job
+// fails, the error is passed to report and the job runs again at its next interval. report may be called
+// concurrently.
 func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 	var wg sync.WaitGroup
 	for _, job := range []struct {
 		every time.Duration
-		wake  <-chan struct{} // runs the job before its interval has passed; may be nil
+		wake  <-chan struct{} // a value from this channel starts the job early; may be nil
 		pause time.Duration   // the minimum time between two runs
 		run   func(context.Context) error
 	}{
-		{500 * time.Millisecond, nil, 0, s.ExpireHolds},                         // a due hold expires within a second
-		{250 * time.Millisecond, s.store.Wakeups(), pullInterval, s.pullEvents}, // every node sees an event within a second
-		{20 * time.Second, nil, 0, s.SaveLastUsed},                              // lastUsedAt is accurate to a minute
+		// A due hold must expire within a second, and every node must see an event within a second.
+		{500 * time.Millisecond, nil, 0, s.ExpireHolds},
+		{250 * time.Millisecond, s.store.Wakeups(), pullInterval, s.pullEvents},
+		{20 * time.Second, nil, 0, s.SaveLastUsed}, // lastUsedAt must be accurate to within a minute
 		{time.Minute, nil, 0, s.PruneIdempotencyRecords},
 		{time.Minute, nil, 0, s.RemoveEvents},
 		{time.Minute, nil, 0, s.RemoveDeliveries},
@@ -46,10 +48,11 @@ func (s *Service) RunJobs(ctx context.Context, report func(error)) {
 	wg.Wait()
 }
 
-// internalRetention is how long the store's internal rows are needed: many times as long as any write takes.
+// internalRetention is how long the store keeps its internal rows. It is many times longer than any write
+// takes.
 const internalRetention = time.Hour
 
-// Maintain runs the store's own maintenance in small transactions.
+// Maintain runs the store's internal maintenance in small transactions.
 func (s *Service) Maintain(ctx context.Context) error {
 	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) {
 		cutoff, err := s.cutoff(tx, internalRetention)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Scope is a permission of a key.
+// Scope is a permission that can be granted to a key.
 type Scope string
 
 const (
@@ -19,22 +19,22 @@ const (
 	Admin       Scope = "admin"
 )
 
-// Scopes returns all scopes in their documented order.
+// Scopes returns all scopes in the order in which they are documented.
 func Scopes() []Scope {
 	return []Scope{PetsRead, PetsWrite, OrdersRead, OrdersWrite, EventsRead, Admin}
 }
 
-// ScopesText joins scopes into a list for people.
+// ScopesText formats scopes as a comma-separated list for people to read.
 func ScopesText(scopes []Scope) string { return joinWords(scopes, ", ") }
 
 // NewKey describes a key to be created.
 type NewKey struct {
 	Name      string
 	Scopes    []Scope
-	ExpiresAt time.Time // zero means never
+	ExpiresAt time.Time // the zero time means that the key never expires
 }
 
-// Problems checks the members of a new key.
+// Problems validates the fields of a new key.
 func (n NewKey) Problems(now time.Time) Problems {
 	var p Problems
 	if reason := TextProblem(n.Name); reason != "" {
@@ -51,7 +51,7 @@ func (n NewKey) Problems(now time.Time) Problems {
 	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(now) {
 		p.Add("expiresAt", "must be in the future")
 	}
-	if n.ExpiresAt.UTC().Year() > 9999 { // RFC 3339 ends there
+	if n.ExpiresAt.UTC().Year() > 9999 { // RFC 3339 cannot represent later years
 		p.Add("expiresAt", "must be before the year 10000")
 	}
 	return p
@@ -73,10 +73,10 @@ func (k Key) isAdmin(now time.Time) bool {
 	return slices.Contains(k.Scopes, Admin) && !isPast(k.ExpiresAt, now)
 }
 
-// isPast reports whether a time has come. The zero time never comes.
+// isPast reports whether now has reached end. If end is the zero time, it returns false.
 func isPast(end, now time.Time) bool { return !end.IsZero() && !now.Before(end) }
 
-// ListKeys returns one page of the keys, newest first.
+// ListKeys returns one page of keys, newest first.
 func (s *Service) ListKeys(ctx context.Context, page PageRequest) (Page[Key], error) {
 	keys, err := read(ctx, s, func(tx ReadTx) (Page[Key], error) { return pageOf(page, tx.Keys) })
 	for i := range keys.Items {
@@ -85,13 +85,13 @@ func (s *Service) ListKeys(ctx context.Context, page PageRequest) (Page[Key], er
 	return keys, err
 }
 
-// IssuedKey is a key with its new secret. The secret is returned once and cannot be recovered.
+// IssuedKey is a key together with its new secret. The secret is returned only once and cannot be recovered.
 type IssuedKey struct {
 	Key
 	Secret string `json:"key,omitempty"`
 }
 
-// CreateKey creates a key. It returns validation_failed.
+// CreateKey creates a key with a new secret. It fails with validation_failed if any field is invalid.
 func (s *Service) CreateKey(ctx context.Context, n NewKey) (IssuedKey, error) {
 	now := s.now()
 	if err := n.Problems(now).Err(); err != nil {
@@ -114,13 +114,14 @@ func (s *Service) CreateKey(ctx context.Context, n NewKey) (IssuedKey, error) {
 	})
 }
 
-// DefaultOverlap and MaxOverlap are how long the old secrets keep working after a rotation.
+// DefaultOverlap and MaxOverlap are the default and the maximum time for which old secrets keep working after
+// a rotation.
 const (
 	DefaultOverlap = 24 * time.Hour
 	MaxOverlap     = 30 * 24 * time.Hour
 )
 
-// OverlapProblem returns why an overlap is invalid, or "".
+// OverlapProblem explains why an overlap is invalid. It returns "" if the overlap is valid.
 func OverlapProblem(overlap time.Duration) string {
 	if overlap < 0 || overlap > MaxOverlap {
 		return fmt.Sprintf("must be from 0 to %d seconds", int(MaxOverlap.Seconds()))
@@ -128,8 +129,8 @@ func OverlapProblem(overlap time.Duration) string {
 	return ""
 }
 
-// RotateKey gives a key a new secret; the old ones expire after the overlap. It returns not_found, or
-// validation_failed for an overlap that is out of range.
+// RotateKey gives a key a new secret. The old secrets expire after the overlap. RotateKey fails with
+// not_found if the key does not exist, or with validation_failed if the overlap is out of range.
 func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration) (IssuedKey, error) {
 	if reason := OverlapProblem(overlap); reason != "" {
 		return IssuedKey{}, Errorf(ValidationFailed, "The overlap %s.", reason)
@@ -153,7 +154,8 @@ func (s *Service) RotateKey(ctx context.Context, id int64, overlap time.Duration
 	})
 }
 
-// RevokeKey deletes a key. It returns not_found, or last_admin_key if no key could create keys any more.
+// RevokeKey deletes a key. It fails with not_found if the key does not exist, or with last_admin_key if it is
+// the only valid key with the scope admin.
 func (s *Service) RevokeKey(ctx context.Context, id int64) error {
 	err := s.writeOnly(ctx, func(tx *eventTx) error {
 		key, err := existingKey(tx, id)
@@ -185,8 +187,9 @@ func existingKey(tx ReadTx, id int64) (Key, error) {
 	return key, err
 }
 
-// HasKeys reports whether anyone may hold a key. The secrets of the keys that come with a demo store are
-// unknown; none of those keys has the scope admin.
+// HasKeys reports whether there is a key that someone may be able to use. Nobody knows the secrets of the
+// keys that are created with a demo store, so these keys do not count. None of them has the scope admin,
+// which is why HasKeys looks only for admin keys in a demo store.
 func (s *Service) HasKeys(ctx context.Context) (bool, error) {
 	return read(ctx, s, func(tx ReadTx) (bool, error) {
 		demo, err := tx.Demo()
@@ -202,36 +205,39 @@ func (s *Service) HasKeys(ctx context.Context) (bool, error) {
 	})
 }
 
-// KeyReader reads keys.
+// KeyReader contains the methods of ReadTx that read keys.
 type KeyReader interface {
-	// Key returns one key and whether it exists.
+	// Key returns the key with the given id and whether it exists.
 	Key(id int64) (Key, bool, error)
-	// Keys returns at most page.Limit keys by descending id.
+	// Keys returns at most page.Limit keys, sorted by descending id.
 	Keys(page PageRequest) ([]Key, error)
-	// Credential returns the key that a secret belongs to and whether there is one. Either may have expired.
+	// Credential returns the key that a hashed secret belongs to and whether there is one. The key, the
+	// secret or both may have expired.
 	Credential(hash SecretHash) (Credential, bool, error)
-	// CountAdmins counts the keys with the scope admin that have not expired.
+	// CountAdmins returns the number of keys that have the scope admin and have not expired.
 	CountAdmins(now time.Time) (int, error)
 }
 
-// KeyMutations changes what clients can see of keys.
+// KeyMutations contains the methods of Mutations that change keys.
 type KeyMutations interface {
-	// InsertKey adds a key and ignores its ID. The new id is larger than every id before it.
+	// InsertKey stores a key under a new id and returns the stored key. It ignores the ID field of its
+	// argument. The new id is larger than every id assigned before.
 	InsertKey(Key) (Key, error)
-	// SetHint stores the hint of a key's new secret. before must be the stored state.
+	// SetHint stores the hint for a key's new secret. before must be the key as it is stored.
 	SetHint(before Key, hint string) error
-	// DeleteKey removes a key with its secrets.
+	// DeleteKey removes a key and all of its secrets.
 	DeleteKey(Key) error
 }
 
-// KeyBookkeeping changes the secrets and the last use of keys. A new secret is reported by the event of
-// InsertKey or SetHint.
+// KeyBookkeeping contains the methods of Bookkeeping that change the secrets and the last use of keys. A new
+// secret needs no event of its own, because the event recorded by InsertKey or SetHint already reports it.
 type KeyBookkeeping interface {
-	// InsertSecret adds a secret to a key.
+	// InsertSecret adds a secret to the key with the given id.
 	InsertSecret(id int64, hash SecretHash) error
-	// ExpireSecrets ends every secret of a key at the given time, unless it ends earlier, and removes those
-	// that have ended by now.
+	// ExpireSecrets sets the expiry of every secret of a key to until, except for secrets that expire
+	// earlier. It removes the secrets that have already expired.
 	ExpireSecrets(id int64, now, until time.Time) error
-	// SetKeyLastUsed stores a use of a key unless a later one is stored. The key may have been deleted.
+	// SetKeyLastUsed stores when a key was used, unless a later use is already stored. It does nothing if
+	// the key has been deleted.
 	SetKeyLastUsed(id int64, at time.Time) error
 }

@@ -5,12 +5,13 @@ import (
 	"time"
 )
 
-// keyFreshness is how long a cached key is used without asking the store. It bounds how long a key works on
-// this node after it was revoked by any node; the promise to clients is one second.
+// keyFreshness is how long a cached key is used without asking the store. After any node revokes a key, the
+// key may still work on this node for that long. Clients are promised that it stops working within one
+// second.
 const keyFreshness = 500 * time.Millisecond
 
-// keyCache caches the credentials of keys in use. It never caches that a secret is unknown, so a new key
-// works at once, and requests with made-up secrets cannot fill it.
+// keyCache caches the credentials of keys in use. It never caches the fact that a secret is unknown.
+// Therefore a new key works immediately, and requests with made-up secrets cannot fill the cache.
 type keyCache struct {
 	mu      sync.RWMutex
 	entries map[SecretHash]cachedKey
@@ -18,13 +19,13 @@ type keyCache struct {
 
 type cachedKey struct {
 	Credential
-	readAfter time.Time // the store was read after this time
+	readAfter time.Time // a time just before the credential was read from the store
 }
 
 func newKeyCache() *keyCache { return &keyCache{entries: map[SecretHash]cachedKey{}} }
 
-// find returns the cached credential while it is fresh, and otherwise the result of lookUp. A key that lookUp
-// does not find is removed from the cache.
+// find returns the cached credential if it is still fresh. Otherwise it returns the result of lookUp. A key
+// that lookUp does not find is removed from the cache.
 func (c *keyCache) find(hash SecretHash, lookUp func() (Credential, bool, error)) (Credential, bool, error) {
 	c.mu.RLock()
 	cached, ok := c.entries[hash]
@@ -32,8 +33,8 @@ func (c *keyCache) find(hash SecretHash, lookUp func() (Credential, bool, error)
 	if ok && time.Since(cached.readAfter) < keyFreshness {
 		return cached.Credential, true, nil
 	}
-	// Freshness counts from before the look-up. If it counted from after, a key that is revoked during a slow
-	// look-up would work for longer than keyFreshness after its revocation.
+	// Freshness is measured from before the look-up. If it were measured from after, a key revoked during
+	// a slow look-up would work for longer than keyFreshness after its revocation.
 	start := time.Now()
 	credential, found, err := lookUp()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A known key is cached for less than a second; an unknown one is never cached.
+// A known key is cached for less than a second. An unknown key is never cached.
 func TestKeyCacheForgetsWithinASecond(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

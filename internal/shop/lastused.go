@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// lastUsed records in memory when each key was last used on this node. A background job saves the uses, so that
-// authenticating a request does not write.
+// lastUsed records in memory when each key was last used on this node. A background job saves these times, so
+// that authenticating a request does not require a write.
 type lastUsed struct {
 	mu      sync.Mutex
 	last    map[int64]time.Time
@@ -24,7 +24,7 @@ func (u *lastUsed) record(id int64, at time.Time) {
 	u.last[id], u.unsaved[id] = at, at
 }
 
-// apply sets the key's LastUsedAt to the last use on this node if that is later.
+// apply updates key.LastUsedAt if this node has recorded a later use of the key.
 func (u *lastUsed) apply(key *Key) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -41,7 +41,8 @@ func (u *lastUsed) takeUnsaved() map[int64]time.Time {
 	return unsaved
 }
 
-// requeue returns uses that could not be saved. A use that was recorded since is later and wins.
+// requeue puts back uses that could not be saved. If a key was used again in the meantime, the later use is
+// kept.
 func (u *lastUsed) requeue(unsaved map[int64]time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -52,7 +53,8 @@ func (u *lastUsed) requeue(unsaved map[int64]time.Time) {
 	}
 }
 
-// clamp moves all later uses back to a time, after the clock was set back.
+// clamp replaces all recorded times that are later than the given time with the given time. It is called
+// after the clock was set back.
 func (u *lastUsed) clamp(to time.Time) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -65,7 +67,7 @@ func (u *lastUsed) clamp(to time.Time) {
 	}
 }
 
-// forget drops the uses of a revoked key.
+// forget discards the recorded uses of a revoked key.
 func (u *lastUsed) forget(id int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -73,7 +75,7 @@ func (u *lastUsed) forget(id int64) {
 	delete(u.unsaved, id)
 }
 
-// SaveLastUsed stores when keys were last used on this node.
+// SaveLastUsed stores the times at which keys were last used on this node.
 func (s *Service) SaveLastUsed(ctx context.Context) error {
 	unsaved := s.lastUsed.takeUnsaved()
 	if len(unsaved) == 0 {

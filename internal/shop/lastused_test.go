@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Uses that could not be saved are requeued unless a later use was recorded since.
+// Uses that could not be saved are requeued, unless a later use of the same key has been recorded in the
+// meantime.
 func TestUnsavedUsesAreRequeued(t *testing.T) {
 	t.Parallel()
 	early, late := time.Unix(1, 0), time.Unix(2, 0)

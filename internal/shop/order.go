@@ -7,23 +7,23 @@ import (
 	"time"
 )
 
-// OrderStatus is the state of an order.
+// OrderStatus is the stage that an order has reached.
 type OrderStatus string
 
 const (
-	Placed    OrderStatus = "placed"    // holds its animal until the hold expires
-	Approved  OrderStatus = "approved"  // holds its animal until it is delivered or cancelled
+	Placed    OrderStatus = "placed"    // the order holds its animal until the hold expires
+	Approved  OrderStatus = "approved"  // the order holds its animal until the order is delivered or cancelled
 	Delivered OrderStatus = "delivered" // the animal is sold
 	Cancelled OrderStatus = "cancelled" // the animal is available again
 	Expired   OrderStatus = "expired"   // the hold expired; the animal is available again
 )
 
-// OrderStatuses returns all statuses of an order.
+// OrderStatuses returns every status that an order can have.
 func OrderStatuses() []OrderStatus {
 	return []OrderStatus{Placed, Approved, Delivered, Cancelled, Expired}
 }
 
-// OrderStatusProblem returns why a status that a client sent is invalid, or "".
+// OrderStatusProblem explains why a status sent by a client is invalid. It returns "" if the status is valid.
 func OrderStatusProblem(s string) string {
 	if slices.Contains(OrderStatuses(), OrderStatus(s)) {
 		return ""
@@ -31,17 +31,18 @@ func OrderStatusProblem(s string) string {
 	return "must be one of placed, approved, delivered, cancelled, expired"
 }
 
-// orderTransitions are the changes of status that a client can make. Keeping the status is always allowed.
+// orderTransitions maps each order status to the statuses that a client can change it to. Setting the same
+// status again is always allowed.
 var orderTransitions = map[OrderStatus][]OrderStatus{
 	Placed:   {Approved, Cancelled},
 	Approved: {Delivered, Cancelled},
 }
 
-// Transitions returns the statuses that a client can give to an order in this status.
+// Transitions returns the statuses that a client can give to an order that has the status s.
 func (s OrderStatus) Transitions() []OrderStatus { return slices.Clone(orderTransitions[s]) }
 
-// petStatusAfter maps the new status of an order to the new status of its animal. Other statuses leave it
-// unchanged.
+// petStatusAfter maps the new status of an order to the new status of its animal. Order statuses that are not
+// in the map leave the status of the animal unchanged.
 var petStatusAfter = map[OrderStatus]Status{
 	Placed:    Pending,
 	Delivered: Sold,
@@ -52,10 +53,10 @@ var petStatusAfter = map[OrderStatus]Status{
 // NewOrder describes an order to be placed.
 type NewOrder struct {
 	PetID     int64
-	Reference string // free text of the client; may be empty
+	Reference string // free text from the client; may be empty
 }
 
-// Problems checks the members of a new order.
+// Problems validates the fields of a new order.
 func (n NewOrder) Problems() Problems {
 	var p Problems
 	if n.Reference != "" {
@@ -66,7 +67,8 @@ func (n NewOrder) Problems() Problems {
 	return p
 }
 
-// Order reserves one animal for a client until it is delivered, cancelled or expired.
+// Order reserves one animal for a client. The reservation ends when the order is delivered, is cancelled or
+// expires.
 type Order struct {
 	ID            int64       `json:"id"`
 	PetID         int64       `json:"petId"`
@@ -74,18 +76,18 @@ type Order struct {
 	Reference     string      `json:"reference,omitempty"`
 	CreatedAt     time.Time   `json:"createdAt"`
 	UpdatedAt     time.Time   `json:"updatedAt"`
-	HoldExpiresAt time.Time   `json:"holdExpiresAt,omitzero"` // set while placed
+	HoldExpiresAt time.Time   `json:"holdExpiresAt,omitzero"` // set only while the order has the status placed
 }
 
-// OrderList selects one page of the orders that match all of its fields, newest first. A zero field matches
-// every order.
+// OrderList selects one page of the orders that match all of its fields, newest first. Fields with their zero
+// value match every order.
 type OrderList struct {
 	Status OrderStatus
 	PetID  *int64
 	PageRequest
 }
 
-// ListOrders returns one page of the orders, newest first.
+// ListOrders returns one page of orders, newest first.
 func (s *Service) ListOrders(ctx context.Context, list OrderList) (Page[Order], error) {
 	return readCurrent(ctx, s, func(tx ReadTx) (Page[Order], error) {
 		return pageOf(list.PageRequest, func(page PageRequest) ([]Order, error) {
@@ -94,7 +96,7 @@ func (s *Service) ListOrders(ctx context.Context, list OrderList) (Page[Order], 
 	})
 }
 
-// Order returns one order, or not_found.
+// Order returns the order with the given id. It fails with not_found if there is none.
 func (s *Service) Order(ctx context.Context, id int64) (Order, error) {
 	return readCurrent(ctx, s, func(tx ReadTx) (Order, error) { return existingOrder(tx, id) })
 }
@@ -107,8 +109,9 @@ func existingOrder(tx ReadTx, id int64) (Order, error) {
 	return order, err
 }
 
-// PlaceOrder reserves an available animal. Of any number of concurrent orders for one animal, one succeeds.
-// It returns validation_failed, pet_not_found or pet_not_available.
+// PlaceOrder creates an order that reserves an available animal. If several orders for the same animal are
+// placed concurrently, only one of them succeeds. PlaceOrder fails with validation_failed, pet_not_found or
+// pet_not_available.
 func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
 	if err := n.Problems().Err(); err != nil {
 		return Order{}, err
@@ -142,8 +145,8 @@ func (s *Service) PlaceOrder(ctx context.Context, n NewOrder) (Order, error) {
 	})
 }
 
-// UpdateOrder changes the status of an order, and of its animal accordingly. It returns validation_failed,
-// not_found, precondition_failed or invalid_transition.
+// UpdateOrder changes the status of an order and updates the status of its animal accordingly. It fails with
+// validation_failed, not_found, precondition_failed or invalid_transition.
 func (s *Service) UpdateOrder(ctx context.Context, id int64, to OrderStatus, match Precondition[Order]) (Order, error) {
 	if reason := OrderStatusProblem(string(to)); reason != "" {
 		return Order{}, Errorf(ValidationFailed, "The status %s.", reason)
@@ -170,7 +173,8 @@ func (s *Service) UpdateOrder(ctx context.Context, id int64, to OrderStatus, mat
 	})
 }
 
-// advanceOrder changes the status of an order and of its animal.
+// advanceOrder changes the status of an order and of its animal without checking whether the change is
+// allowed.
 func advanceOrder(tx *eventTx, before Order, to OrderStatus, now time.Time) (Order, error) {
 	order := before
 	order.Status, order.UpdatedAt, order.HoldExpiresAt = to, latest(now, before.UpdatedAt), time.Time{}
@@ -180,7 +184,7 @@ func advanceOrder(tx *eventTx, before Order, to OrderStatus, now time.Time) (Ord
 	return order, updatePetStatus(tx, order)
 }
 
-// updatePetStatus sets the status of an order's animal as petStatusAfter demands.
+// updatePetStatus sets the status of an order's animal according to petStatusAfter.
 func updatePetStatus(tx *eventTx, order Order) error {
 	status, changed := petStatusAfter[order.Status]
 	if !changed {
@@ -198,26 +202,28 @@ func updatePetStatus(tx *eventTx, order Order) error {
 	return tx.UpdatePet(before, after)
 }
 
-// OrderReader reads orders.
+// OrderReader contains the methods of ReadTx that read orders.
 type OrderReader interface {
-	// Order returns one order and whether it exists.
+	// Order returns the order with the given id and whether it exists.
 	Order(id int64) (Order, bool, error)
-	// Orders returns at most list.Limit orders by descending id.
+	// Orders returns at most list.Limit orders, sorted by descending id.
 	Orders(list OrderList) ([]Order, error)
-	// OpenOrder returns the placed or approved order of an animal and whether there is one.
+	// OpenOrder returns the placed or approved order for an animal and whether there is one.
 	OpenOrder(petID int64) (Order, bool, error)
-	// OpenOrders returns the placed and approved orders of several animals, in no particular order.
+	// OpenOrders returns the placed and approved orders for several animals in no particular order.
 	OpenOrders(petIDs []int64) ([]Order, error)
-	// NextHold returns when the next hold expires; the zero time if there is none.
+	// NextHold returns the time when the next hold expires, or the zero time if there are no holds.
 	NextHold() (time.Time, error)
-	// DueOrders returns some placed orders whose hold expires at or before the given time, earliest first.
+	// DueOrders returns some of the placed orders whose hold expires at or before the given time. The
+	// order whose hold expires first comes first.
 	DueOrders(at time.Time) ([]Order, error)
 }
 
-// OrderMutations changes orders.
+// OrderMutations contains the methods of Mutations that change orders.
 type OrderMutations interface {
-	// InsertOrder adds an order and ignores its ID. The new id is larger than every id before it.
+	// InsertOrder stores an order under a new id and returns the stored order. It ignores the ID field of
+	// its argument. The new id is larger than every id assigned before.
 	InsertOrder(Order) (Order, error)
-	// UpdateOrder changes the status and the times of an order.
+	// UpdateOrder stores the new status and the new times of an order.
 	UpdateOrder(before, after Order) error
 }

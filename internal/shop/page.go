@@ -1,19 +1,19 @@
 package shop
 
-// PageRequest selects one page of a list by keyset: at most Limit items that follow After in the order of the
-// list.
+// PageRequest selects one page of a list. The page contains at most Limit items and starts after the item
+// with the id After.
 type PageRequest struct {
 	Limit int
-	After *int64 // the last id of the previous page; nil starts at the beginning
+	After *int64 // the id of the last item on the previous page; nil selects the first page
 }
 
-// Page is one page of a list. More reports whether another page follows.
+// Page is one page of a list. More is true if another page follows.
 type Page[T any] struct {
 	Items []T
 	More  bool
 }
 
-// pageOf reads one page. It requests one item more than the limit to learn whether another page follows.
+// pageOf reads one page. It requests one more item than the limit to find out whether another page follows.
 func pageOf[T any](page PageRequest, list func(PageRequest) ([]T, error)) (Page[T], error) {
 	items, err := list(PageRequest{page.Limit + 1, page.After})
 	if err != nil || len(items) <= page.Limit {

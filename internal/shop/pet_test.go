@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// Every field of Pet is encoded by AppendJSON, can be set by WithID, and, except for the id, can be changed by PetChange.
+// Every field of Pet is encoded by AppendJSON and can be set by WithID. Every field except the id can be
+// changed by PetChange.
 func TestEveryPetFieldIsHandled(t *testing.T) {
 	t.Parallel()
 	var n NewPet

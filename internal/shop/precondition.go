@@ -1,9 +1,10 @@
 package shop
 
-// Precondition reports whether a resource is still in the state that the client expects. nil always holds.
+// Precondition reports whether a resource is still in the state that the client expects. A nil Precondition
+// always holds.
 type Precondition[T any] func(T) bool
 
-// check returns precondition_failed unless the precondition holds for the stored resource.
+// check fails with precondition_failed if the precondition does not hold for the stored resource.
 func (p Precondition[T]) check(stored T) error {
 	if p == nil || p(stored) {
 		return nil

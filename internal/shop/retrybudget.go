@@ -7,13 +7,13 @@ import (
 
 type retryBudgetKey struct{}
 
-// WithRetryBudget returns a context that lets the store retry a read or a write for d, if that is longer than
-// usual.
+// WithRetryBudget returns a context that lets the store retry a read or a write for the duration d. It has no
+// effect if d is shorter than the store's own limit.
 func WithRetryBudget(ctx context.Context, d time.Duration) context.Context {
 	return context.WithValue(ctx, retryBudgetKey{}, d)
 }
 
-// RetryBudget returns the duration set by WithRetryBudget, or 0.
+// RetryBudget returns the duration set by WithRetryBudget, or 0 if none was set.
 func RetryBudget(ctx context.Context) time.Duration {
 	d, _ := ctx.Value(retryBudgetKey{}).(time.Duration)
 	return d

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// The secret of a key is its environment's prefix, 30 random characters, "_", and a 6-character checksum of
-// everything before it. Secret scanners find leaked secrets by the prefix; the checksum rejects mistyped ones
-// without a query.
+// The secret of a key consists of the prefix for the environment, 30 random characters, "_" and a checksum.
+// The checksum has 6 characters and covers everything before the "_". The prefix lets secret scanners find
+// leaked secrets. The checksum lets the service reject mistyped secrets without a query.
 const (
 	base62       = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	randomLength = 30
@@ -22,7 +22,7 @@ func newSecret(e Environment) string {
 	return start + "_" + checksum(start)
 }
 
-// wellFormed reports whether a text has the form of a secret of this environment.
+// wellFormed reports whether a text has the form of a secret for the given environment.
 func wellFormed(secret string, e Environment) bool {
 	rest, ok := strings.CutPrefix(secret, e.keyPrefix())
 	if !ok || len(rest) != randomLength+1+sumLength || rest[randomLength] != '_' {
@@ -48,7 +48,7 @@ func randomBase62(n int) string {
 	for {
 		rand.Read(source[:])
 		for _, b := range source {
-			if b >= 4*62 { // larger values would favour the first characters
+			if b >= 4*62 { // skip these values, because they would make the first characters more likely than the others
 				continue
 			}
 			if text = append(text, base62[b%62]); len(text) == n {
@@ -58,20 +58,20 @@ func randomBase62(n int) string {
 	}
 }
 
-// SecretHash is the only form in which a secret is stored. A fast hash suffices: a secret has 178 bits of
-// entropy, too many to guess.
+// SecretHash is the only form in which the secret of a key is stored. A fast hash is sufficient, because a
+// secret has 178 bits of entropy and therefore cannot be guessed.
 type SecretHash [sha256.Size]byte
 
 // HashSecret returns the hash under which a secret is stored.
 func HashSecret(secret string) SecretHash { return sha256.Sum256([]byte(secret)) }
 
-// hint returns the end of a secret, by which people recognise it.
+// hint returns the last four characters of a secret, by which people can recognise the secret.
 func hint(secret string) string { return secret[len(secret)-4:] }
 
-// secretPattern matches anything that looks like a secret, complete or truncated.
+// secretPattern matches anything that looks like a complete or truncated secret.
 var secretPattern = regexp.MustCompile(`ask_(live|test)_[0-9A-Za-z_]+`)
 
-// Redact replaces all API keys in a text, so that the text can be shown or logged.
+// Redact replaces all API keys in a text so that the text can be shown or logged.
 func (s *Service) Redact(text string) string {
 	if s.configuredText != "" {
 		text = strings.ReplaceAll(text, s.configuredText, "REDACTED")

@@ -23,7 +23,7 @@ func TestNewSecretsAreWellFormed(t *testing.T) {
 	}
 }
 
-// The checksum must never change: issued keys keep working.
+// The checksum algorithm must never change, because keys that have already been issued must keep working.
 func TestChecksumIsFixed(t *testing.T) {
 	t.Parallel()
 	const secret = "ask_live_000000000000000000000000000000_2j6gTR"
@@ -49,7 +49,7 @@ func TestMistypedSecretsAreRefused(t *testing.T) {
 	}
 }
 
-// All characters are equally likely.
+// All characters are equally likely to occur in a secret.
 func TestSecretsAreUniform(t *testing.T) {
 	t.Parallel()
 	const n = 62 * 10000
@@ -58,7 +58,7 @@ func TestSecretsAreUniform(t *testing.T) {
 		counts[c]++
 	}
 	for _, c := range base62 {
-		if counts[c] < 9000 || counts[c] > 11000 { // ten standard deviations
+		if counts[c] < 9000 || counts[c] > 11000 { // the limits are ten standard deviations from the mean
 			t.Errorf("%q occurs %d times in %d", c, counts[c], n)
 		}
 	}

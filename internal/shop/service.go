@@ -1,5 +1,5 @@
-// Package shop is the domain of an animal store: its types, its rules, the Service that applies them, and the
-// Store interface that it needs. It knows neither HTTP nor SQL.
+// Package shop contains the domain of an animal store. It defines the types, the rules, the Service that
+// applies the rules, and the Store interface that the Service needs. It knows nothing about HTTP or SQL.
 package shop
 
 import (
@@ -8,39 +8,43 @@ import (
 	"time"
 )
 
-// Options configure a Service.
+// Options contains the settings for a Service.
 type Options struct {
-	// Environment is the environment that the store must belong to; a new store adopts it. If empty, any
-	// store is accepted, and a new one becomes production.
+	// Environment is the environment that the store must belong to. A new store is assigned to it. If
+	// Environment is empty, any store is accepted and a new store is assigned to production.
 	Environment Environment
-	// ConfiguredKey is accepted as a key with the scope admin. It is never stored. Empty means none.
+	// ConfiguredKey is the secret of an additional key with the scope admin. This key is never stored. If
+	// ConfiguredKey is empty, there is no such key.
 	ConfiguredKey string
-	// KnownCategories refuses animals of unknown categories. Otherwise the category is created with the animal.
+	// KnownCategories makes the service refuse animals whose category does not exist. If it is false, a
+	// missing category is created together with the animal.
 	KnownCategories bool
-	// OrderHold is how long a placed order holds its animal. Zero means DefaultOrderHold.
+	// OrderHold is how long a placed order holds its animal. If it is zero, DefaultOrderHold is used.
 	OrderHold time.Duration
-	// Source names this shop in its events. Empty means DefaultSource.
+	// Source identifies this shop in its events. If it is empty, DefaultSource is used.
 	Source string
-	// EventRetention is how long events are kept. Zero means forever.
+	// EventRetention is how long events are kept. If it is zero, they are kept forever.
 	EventRetention time.Duration
-	// Now is this node's clock; nil means time.Now. Holds, events and deliveries use the store's clock instead.
+	// Now is this node's clock. If it is nil, time.Now is used. Holds, events and deliveries use the
+	// store's clock instead of this one.
 	Now func() time.Time
 }
 
-// Service applies the shop's rules. The API, the staff pages and the commands all go through it.
+// Service applies the shop's rules. The API, the staff pages and the commands all access the shop through a
+// Service.
 type Service struct {
 	store           Store
 	environment     Environment
-	configured      *Key // nil if there is none
+	configured      *Key // the key from Options.ConfiguredKey, or nil if there is none
 	configuredHash  SecretHash
-	configuredText  string // for Redact
+	configuredText  string // the secret from Options.ConfiguredKey, which Redact replaces
 	knownCategories bool
 	orderHold       time.Duration
 	source          string
 	eventRetention  time.Duration
 	clock           func() time.Time
 	feed            *feed
-	nextHoldCache   atomic.Pointer[holdExpiry] // nil until it is first read
+	nextHoldCache   atomic.Pointer[holdExpiry] // nil until the next expiry of a hold is first read from the store
 	keyCache        *keyCache
 	lastUsed        *lastUsed
 	inFlight        *inFlight
@@ -48,8 +52,8 @@ type Service struct {
 	clockGuard      *clockGuard
 }
 
-// Open returns a Service on a store. It returns ErrOtherEnvironment if the store belongs to another
-// environment.
+// Open returns a Service that uses the given store. It returns ErrOtherEnvironment if the store does not
+// belong to the environment in the options.
 func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	s := &Service{
 		store: store, knownCategories: o.KnownCategories, orderHold: o.OrderHold,
@@ -80,12 +84,13 @@ func Open(ctx context.Context, store Store, o Options) (*Service, error) {
 	return s, nil
 }
 
-// Ready returns unavailable if the store cannot be read or would refuse a write. The message is safe to
-// publish.
+// Ready fails with unavailable if the store cannot be read or would refuse a write. The error message is safe
+// to publish.
 func (s *Service) Ready(ctx context.Context) error { return s.store.Ready(ctx) }
 
-// Now returns the time of this node's clock.
+// Now returns the current time of this node's clock.
 func (s *Service) Now() time.Time { return s.clock() }
 
-// now returns the time of this node's clock as it is stored: in UTC, with microseconds.
+// now returns the current time of this node's clock in UTC, truncated to microseconds. Times are stored in
+// this form.
 func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }

@@ -26,11 +26,11 @@ func openStoreAt(t *testing.T, path string) *sqlstore.Store {
 	return store
 }
 
-// A store keeps the environment that it was created with, and refuses to open in another.
+// A store keeps the environment with which it was created and cannot be opened with a different one.
 func TestStoreKeepsItsEnvironment(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		first, then, want shop.Environment // an empty want means that Open fails
+		first, then, want shop.Environment // if want is empty, the second Open must fail
 	}{
 		{shop.Production, shop.Production, shop.Production},
 		{shop.Staging, shop.Staging, shop.Staging},
@@ -57,7 +57,7 @@ func TestStoreKeepsItsEnvironment(t *testing.T) {
 	}
 }
 
-// Keys are created and expire by the clock in Options.
+// The clock in Options determines when a key was created and when it expires.
 func TestKeysUseTheConfiguredClock(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 2, 28, 23, 59, 59, 999_999_999, time.UTC)

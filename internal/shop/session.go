@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// SessionLifetime is how long a session lasts: a working day.
+// SessionLifetime is how long a session lasts. It is long enough for a working day.
 const SessionLifetime = 12 * time.Hour
 
-// Session is a sign-in with a key. It is stored, so that every node knows it, and it ends no later than the
-// secret that it was opened with.
+// Session is created when someone signs in with a key. It is stored so that every node can find it. It cannot
+// outlast the secret that was used to sign in.
 type Session struct {
-	Secret SecretHash // the secret that the session was opened with
+	Secret SecretHash // the hash of the secret that was used to sign in
 	EndsAt time.Time
 }
 
-// SignIn opens a session and returns its token: a random text, stored only as a hash. It returns the same
-// errors as Authenticate.
+// SignIn opens a session and returns its token, which is a random text that is stored only as a hash. SignIn
+// fails with the same errors as Authenticate.
 func (s *Service) SignIn(ctx context.Context, secret string) (token string, err error) {
 	if _, err := s.Authenticate(ctx, secret); err != nil {
 		return "", err
@@ -29,8 +29,8 @@ func (s *Service) SignIn(ctx context.Context, secret string) (token string, err 
 	return token, err
 }
 
-// SessionPrincipal returns the principal of a session. It returns invalid_api_key if the session or its
-// secret has ended, or unavailable if the store cannot be reached.
+// SessionPrincipal returns the principal that opened a session. It fails with invalid_api_key if the session
+// has ended or its secret has expired, and with unavailable if the store cannot be reached.
 func (s *Service) SessionPrincipal(ctx context.Context, token string) (Principal, error) {
 	type result struct {
 		session Session
@@ -49,7 +49,7 @@ func (s *Service) SessionPrincipal(ctx context.Context, token string) (Principal
 	return s.principal(ctx, got.session.Secret)
 }
 
-// SignOut ends a session. An unknown token is not an error.
+// SignOut ends a session. It returns no error if the token is unknown.
 func (s *Service) SignOut(ctx context.Context, token string) error {
 	return s.bookkeep(ctx, func(tx BookkeepingTx) error { return tx.DeleteSession(HashSecret(token)) })
 }
@@ -59,18 +59,20 @@ func (s *Service) RemoveSessions(ctx context.Context) error {
 	return s.inBatches(ctx, func(tx BookkeepingTx) (bool, error) { return tx.RemoveSessions(s.now()) })
 }
 
-// SessionReader reads sessions.
+// SessionReader contains the method of ReadTx that reads sessions.
 type SessionReader interface {
-	// Session returns the session of a token and whether there is one. It may have ended.
+	// Session returns the session for the hash of a token and whether there is one. The session may have
+	// ended.
 	Session(token SecretHash) (Session, bool, error)
 }
 
-// SessionBookkeeping changes sessions.
+// SessionBookkeeping contains the methods of Bookkeeping that change sessions.
 type SessionBookkeeping interface {
-	// InsertSession adds a session under the hash of its token.
+	// InsertSession stores a session under the hash of its token.
 	InsertSession(token SecretHash, session Session) error
 	// DeleteSession removes a session if it exists.
 	DeleteSession(token SecretHash) error
-	// RemoveSessions removes some of the sessions that have ended and reports whether there may be more.
+	// RemoveSessions removes some of the sessions that have ended and reports whether there may be more
+	// to remove.
 	RemoveSessions(now time.Time) (more bool, err error)
 }

@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// PetView is an animal as the staff pages show it: with its category and the order that holds it.
+// PetView is an animal as shown on the staff pages, together with its category and the order that holds it.
 type PetView struct {
 	Pet
 	Category Category
-	Order    *Order // nil if no order holds it
+	Order    *Order // nil if no order holds the animal
 }
 
-// Transitions returns the statuses that the animal can be given now.
+// Transitions returns the statuses that the animal can be given now. There are none while an order holds it.
 func (v PetView) Transitions() []Status {
 	if v.Order != nil {
 		return nil
@@ -21,7 +21,7 @@ func (v PetView) Transitions() []Status {
 	return v.Status.Transitions()
 }
 
-// ListPetViews returns one page of the catalogue, newest first.
+// ListPetViews returns one page of the catalogue for the staff pages, newest animals first.
 func (s *Service) ListPetViews(ctx context.Context, list PetList) (Page[PetView], error) {
 	return readCurrent(ctx, s, func(tx ReadTx) (Page[PetView], error) {
 		page, err := pageOf(list.PageRequest, func(page PageRequest) ([]Pet, error) { return tx.Pets(PetList{list.PetFilter, page}) })
@@ -33,7 +33,7 @@ func (s *Service) ListPetViews(ctx context.Context, list PetList) (Page[PetView]
 	})
 }
 
-// PetView returns one animal, or not_found.
+// PetView returns the animal with the given id for the staff pages. It fails with not_found if there is none.
 func (s *Service) PetView(ctx context.Context, id int64) (PetView, error) {
 	return readCurrent(ctx, s, func(tx ReadTx) (PetView, error) {
 		pet, err := existingPet(tx, id)
@@ -48,11 +48,12 @@ func (s *Service) PetView(ctx context.Context, id int64) (PetView, error) {
 	})
 }
 
-// petViews adds the categories and orders of several animals with one query each.
+// petViews adds categories and open orders to several animals. It reads the categories with one query and the
+// orders with another.
 func petViews(tx ReadTx, pets []Pet) ([]PetView, error) {
 	var pendingIDs, categoryIDs []int64
 	for _, pet := range pets {
-		if pet.Status == Pending { // every animal with an open order is pending
+		if pet.Status == Pending { // only pending animals can have an open order
 			pendingIDs = append(pendingIDs, pet.ID)
 		}
 		if !slices.Contains(categoryIDs, pet.CategoryID) {
@@ -87,19 +88,21 @@ func categoriesByID(tx ReadTx, ids []int64) (map[int64]Category, error) {
 	return categories, err
 }
 
-// OrderView is an order as the staff pages show it: with its animal, or nil if that was deleted.
+// OrderView is an order as shown on the staff pages, together with its animal. Pet is nil if the animal was
+// deleted.
 type OrderView struct {
 	Order
 	Pet *Pet
 }
 
-// OrderPage is one page of orders with the time of the store's clock, by which their holds expire.
+// OrderPage is one page of orders together with the current time of the store's clock. Holds expire according
+// to this clock.
 type OrderPage struct {
 	Page[OrderView]
 	Now time.Time
 }
 
-// ListOrderViews returns one page of the orders, newest first.
+// ListOrderViews returns one page of orders for the staff pages, newest first.
 func (s *Service) ListOrderViews(ctx context.Context, list OrderList) (OrderPage, error) {
 	return readCurrent(ctx, s, func(tx ReadTx) (OrderPage, error) {
 		page, err := pageOf(list.PageRequest, func(page PageRequest) ([]Order, error) { return tx.Orders(OrderList{list.Status, list.PetID, page}) })
@@ -110,7 +113,7 @@ func (s *Service) ListOrderViews(ctx context.Context, list OrderList) (OrderPage
 	})
 }
 
-// ListExpiringHolds returns the first orders whose hold expires within a duration.
+// ListExpiringHolds returns the first orders whose hold expires within the given duration, earliest first.
 func (s *Service) ListExpiringHolds(ctx context.Context, within time.Duration) (OrderPage, error) {
 	return readCurrent(ctx, s, func(tx ReadTx) (OrderPage, error) {
 		now, err := tx.Now()
@@ -125,7 +128,7 @@ func (s *Service) ListExpiringHolds(ctx context.Context, within time.Duration) (
 	})
 }
 
-// orderPage adds the animals of several orders with one query.
+// orderPage adds the animals to several orders. It reads all animals with one query.
 func orderPage(tx ReadTx, page Page[Order]) (OrderPage, error) {
 	ids := make([]int64, len(page.Items))
 	for i, order := range page.Items {
@@ -149,7 +152,8 @@ func orderPage(tx ReadTx, page Page[Order]) (OrderPage, error) {
 	return OrderPage{Page[OrderView]{views, page.More}, now}, err
 }
 
-// KeyNames returns the names of the keys that actors of events refer to, by actor. Revoked keys are missing.
+// KeyNames returns a map from event actors to the names of the keys that the actors refer to. It leaves out
+// revoked keys and actors that are not keys.
 func (s *Service) KeyNames(ctx context.Context, actors []string) (map[string]string, error) {
 	return read(ctx, s, func(tx ReadTx) (map[string]string, error) {
 		names := map[string]string{}
@@ -170,14 +174,15 @@ func (s *Service) KeyNames(ctx context.Context, actors []string) (map[string]str
 	})
 }
 
-// CategoriesByID returns the categories with the given ids, by id. Unknown ids are missing.
+// CategoriesByID returns a map from ids to categories for the given ids. It leaves out unknown ids.
 func (s *Service) CategoriesByID(ctx context.Context, ids []int64) (map[int64]Category, error) {
 	return read(ctx, s, func(tx ReadTx) (map[int64]Category, error) { return categoriesByID(tx, ids) })
 }
 
-// History returns one page of the events of an animal that are still kept, newest first.
+// History returns one page of the events about an animal, newest first. Events that were removed because of
+// their age are not included.
 func (s *Service) History(ctx context.Context, petID int64, page PageRequest) (Page[Event], error) {
-	if err := s.store.Publish(ctx); err != nil { // include every write that completed before the request
+	if err := s.store.Publish(ctx); err != nil { // so that the page includes every write that completed before this request
 		return Page[Event]{}, err
 	}
 	return read(ctx, s, func(tx ReadTx) (Page[Event], error) {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// Inventory is the number of animals by status.
+// Inventory is the number of animals with each status. Unspecified is the number of animals whose status was
+// never set.
 type Inventory struct {
 	Available   int64 `json:"available"`
 	Pending     int64 `json:"pending"`
@@ -14,19 +15,19 @@ type Inventory struct {
 	Unspecified int64 `json:"unspecified"`
 }
 
-// Inventory counts the animals by status.
+// Inventory returns the number of animals with each status.
 func (s *Service) Inventory(ctx context.Context) (Inventory, error) {
 	return readCurrent(ctx, s, func(tx ReadTx) (Inventory, error) { return tx.Inventory() })
 }
 
-// PetCount is the number of animals of one category and status.
+// PetCount is the number of animals in one category that have one particular status.
 type PetCount struct {
 	CategoryID int64
 	Status     Status
 	N          int64
 }
 
-// DayStats is the number of animals that were added and sold on one day in UTC.
+// DayStats is the number of animals added and the number of animals sold on one day in UTC.
 type DayStats struct {
 	Day      time.Time
 	Arrivals int64
@@ -34,21 +35,23 @@ type DayStats struct {
 }
 
 const (
-	// statsDays is how many days DailyStats covers.
+	// statsDays is the number of days that DailyStats covers.
 	statsDays = 30
-	// statsBatch is how many events one transaction counts, so that none takes long.
+	// statsBatch is the maximum number of events counted in one transaction, so that no transaction takes
+	// a long time.
 	statsBatch = 50_000
-	// statsMaxEvents bounds how many events are counted, so that DailyStats stays fast in a store with many
-	// events.
+	// statsMaxEvents is the maximum number of events that one call of DailyStats counts. It keeps
+	// DailyStats fast in a store with many events.
 	statsMaxEvents = 2_000_000
-	// exactCountLimit is up to how many animals CountPets counts on every call.
+	// exactCountLimit is the largest number of animals for which CountPets counts again on every call.
 	exactCountLimit = 50_000
-	// recountFactor is how many times as long as a larger count took its result is reused. It limits counting
-	// to a twentieth of the time.
+	// recountFactor determines how long CountPets reuses the result of a larger count. If counting took a
+	// time t, the result is reused for recountFactor * t. This limits counting to a twentieth of the
+	// time.
 	recountFactor = 20
 )
 
-// statsCache caches results that take long to compute.
+// statsCache caches results that take a long time to compute.
 type statsCache struct {
 	pets struct {
 		sync.Mutex
@@ -58,11 +61,11 @@ type statsCache struct {
 	days struct {
 		sync.Mutex
 		counts map[time.Time]DayStats
-		last   int64 // the position up to which all events are counted; 0 before the first count
+		last   int64 // all events up to this position have been counted; 0 before the first count
 	}
 }
 
-// CountPets counts the animals by category and status. In a large shop the counts may be some seconds old.
+// CountPets counts the animals by category and status. In a large shop, the counts may be a few seconds old.
 func (s *Service) CountPets(ctx context.Context) ([]PetCount, error) {
 	cache := &s.stats.pets
 	cache.Lock()
@@ -86,8 +89,8 @@ func (s *Service) CountPets(ctx context.Context) ([]PetCount, error) {
 	return counts, nil
 }
 
-// DailyStats returns the arrivals and sales of the last days up to today, oldest first. It counts each event
-// once and remembers the sums.
+// DailyStats returns the number of arrivals and sales on each of the last statsDays days, including today,
+// oldest day first. It counts each event only once and caches the sums.
 func (s *Service) DailyStats(ctx context.Context) ([]DayStats, error) {
 	last, err := s.LastEvent(ctx)
 	if err != nil {
@@ -98,7 +101,7 @@ func (s *Service) DailyStats(ctx context.Context) ([]DayStats, error) {
 	cache := &s.stats.days
 	cache.Lock()
 	defer cache.Unlock()
-	if cache.last == 0 || last < cache.last { // the first count, or the store was restored from a backup
+	if cache.last == 0 || last < cache.last { // this is the first count, or the store was restored from a backup
 		cache.counts, cache.last = map[time.Time]DayStats{}, 0
 	}
 	counted, err := s.countBack(ctx, first, max(cache.last, last-statsMaxEvents), last)
@@ -118,8 +121,9 @@ func (s *Service) DailyStats(ctx context.Context) ([]DayStats, error) {
 	return days, nil
 }
 
-// countBack counts events from the newest backwards, in batches, until it passes the first day or reaches a
-// position.
+// countBack counts the arrivals and sales in the events whose position is greater than from and at most to.
+// It counts in batches, from the newest events to the oldest, and stops early if it finds events from before
+// the first day.
 func (s *Service) countBack(ctx context.Context, first time.Time, from, to int64) ([]DayStats, error) {
 	var counted []DayStats
 	for to > from {

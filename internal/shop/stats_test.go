@@ -6,7 +6,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The counts of a small shop are current, and each event is counted once.
+// In a small shop, the counts are always current. Each event is counted once.
 func TestStatsAreCurrentAndCountOnce(t *testing.T) {
 	t.Parallel()
 	service, err := shop.Open(t.Context(), openStore(t), shop.Options{})
@@ -23,10 +23,10 @@ func TestStatsAreCurrentAndCountOnce(t *testing.T) {
 			t.Fatalf("%v %v", days, err)
 		}
 		arrivals, sales := int64(0), int64(0)
-		for _, day := range days { // midnight may have passed
+		for _, day := range days { // add up all days, because midnight may have passed during the test
 			arrivals, sales = arrivals+day.Arrivals, sales+day.Sales
 		}
-		if arrivals != want || sales != 0 { // an animal that is added as sold is not a sale
+		if arrivals != want || sales != 0 { // adding an animal that is already sold does not count as a sale
 			t.Errorf("with %d animals there were %d arrivals and %d sales", want, arrivals, sales)
 		}
 		if _, err := service.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 7, Status: shop.Sold}); err != nil {
@@ -35,7 +35,8 @@ func TestStatsAreCurrentAndCountOnce(t *testing.T) {
 	}
 }
 
-// A sale is counted from the events that the service itself records, whatever fields an animal has.
+// Sales are counted from the events that the service itself records. The count is correct whatever fields an
+// animal has.
 func TestSalesAreCounted(t *testing.T) {
 	t.Parallel()
 	service, err := shop.Open(t.Context(), openStore(t), shop.Options{})
@@ -55,7 +56,7 @@ func TestSalesAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	sales := int64(0)
-	for _, day := range days { // midnight may have passed
+	for _, day := range days { // add up all days, because midnight may have passed during the test
 		sales += day.Sales
 	}
 	if sales != 1 {

@@ -5,38 +5,41 @@ import (
 	"time"
 )
 
-// Store persists the shop. Each resource declares in its own file which methods it needs of a transaction.
+// Store persists the shop. The transaction methods for each resource are declared in the file for that
+// resource.
 //
-// Read and Write run a closure in a transaction and return the closure's error. When Write returns nil,
-// everything the closure wrote is durable; when it returns an error, nothing was written. A closure may run
-// more than once, so it must not have effects outside its transaction and must overwrite, not extend, the
-// variables it sets. After a failed statement the transaction is aborted: every later call in it fails, too,
-// and so does the transaction.
+// Read and Write run a closure in a transaction and return the error returned by the closure. If Write
+// returns nil, everything that the closure wrote is durable. If Write returns an error, nothing was written.
+// A closure may run more than once. Therefore it must not have effects outside its transaction, and it must
+// overwrite the variables that it sets instead of extending them. After a failed statement, the transaction
+// is aborted. Every later call in the transaction then fails, and so does the transaction itself.
 //
-// Both return unavailable if the database cannot be reached within the usual timeout, or within
-// WithRetryBudget's. Any other error that is not the closure's is a bug.
+// Read and Write fail with unavailable if the database cannot be reached within the usual timeout or, if it
+// is longer, the time set by WithRetryBudget. Any other error that was not returned by the closure is a bug.
 type Store interface {
 	Read(ctx context.Context, fn func(ReadTx) error) error
 	Write(ctx context.Context, fn func(WriteTx) error) error
 
-	// Ready returns unavailable if the store cannot be read or would refuse a write. The message is safe to
-	// publish.
+	// Ready fails with unavailable if the store cannot be read or would refuse a write. The error message
+	// is safe to publish.
 	Ready(ctx context.Context) error
 
-	// CatalogVersion returns the current version of the catalogue. ok is false if other processes may change
-	// the catalogue without this store noticing.
+	// CatalogVersion returns the current version of the catalogue. ok is false if other processes may
+	// change the catalogue without this store noticing.
 	CatalogVersion() (version CatalogVersion, ok bool)
 
-	// Publish assigns positions to the events of all committed writes, which makes them readable. It returns
-	// the same errors as Write.
+	// Publish assigns positions to the events of all committed writes, which makes these events readable.
+	// It fails with the same errors as Write.
 	Publish(ctx context.Context) error
-	// Wakeups receives a value soon after a write by this process and, where the engine supports it, by
-	// others. It is a hint for a single listener: some wake-ups are spurious, and some may be lost.
+	// Wakeups returns a channel that receives a value soon after this process has written to the store.
+	// If the database engine supports it, the channel also receives a value after another process has
+	// written. The values are only hints, because some are sent without a write and some may be lost.
+	// There must be only one listener.
 	Wakeups() <-chan struct{}
 }
 
-// ReadTx reads one consistent snapshot of the shop. Its methods take no context: several callers may share a
-// transaction, and one that gives up must not abort it for the others.
+// ReadTx reads one consistent snapshot of the shop. Its methods take no context, because several callers may
+// share a transaction. If one caller gives up, the transaction must not be aborted for the others.
 type ReadTx interface {
 	SettingsReader
 	PetReader
@@ -50,8 +53,8 @@ type ReadTx interface {
 	IdempotencyReader
 }
 
-// Mutations are the changes of the shop that clients can observe. Each of them is recorded as an event by
-// eventTx, the only type that calls them.
+// Mutations contains the changes to the shop that clients can observe. Only eventTx calls these methods, and
+// it records an event for each call.
 type Mutations interface {
 	PetMutations
 	CategoryMutations
@@ -60,8 +63,8 @@ type Mutations interface {
 	KeyMutations
 }
 
-// Bookkeeping changes what no event reports: events themselves, secrets, deliveries, sessions and other
-// internal state.
+// Bookkeeping contains the writes that are not reported by events. They change internal state such as
+// secrets, deliveries, sessions and the events themselves.
 type Bookkeeping interface {
 	SettingsBookkeeping
 	CategoryBookkeeping
@@ -73,36 +76,40 @@ type Bookkeeping interface {
 	IdempotencyBookkeeping
 }
 
-// BookkeepingTx is a write transaction that cannot change the shop.
+// BookkeepingTx is a write transaction that can change internal state but cannot make changes that must be
+// recorded as events.
 type BookkeepingTx interface {
 	ReadTx
 	Bookkeeping
 }
 
-// WriteTx is a write transaction. Concurrent write transactions are serializable.
+// WriteTx is a write transaction that can make any change. Concurrent write transactions are serializable.
 type WriteTx interface {
 	BookkeepingTx
 	Mutations
 }
 
-// SettingsReader reads what concerns the store as a whole.
+// SettingsReader contains the methods of ReadTx that read the store's settings and its clock.
 type SettingsReader interface {
-	// Environment returns what SetEnvironment stored, or "".
+	// Environment returns the environment stored by SetEnvironment, or "" if none has been stored.
 	Environment() (Environment, error)
-	// Demo reports whether SetDemo was called.
+	// Demo reports whether SetDemo has ever been called for this store.
 	Demo() (bool, error)
-	// Now returns the time of the store's clock, which all nodes share. Holds expire by it.
+	// Now returns the current time of the store's clock. All nodes share this clock, and holds expire by
+	// it.
 	Now() (time.Time, error)
 }
 
-// SettingsBookkeeping changes what concerns the store as a whole.
+// SettingsBookkeeping contains the methods of Bookkeeping that change the store's settings or maintain the
+// store.
 type SettingsBookkeeping interface {
 	SetEnvironment(Environment) error
-	// SetDemo marks a store that is filled with demo data.
+	// SetDemo marks the store as being filled with demo data.
 	SetDemo() error
-	// Maintain does part of the store's own maintenance and reports whether there may be more. Internal rows
-	// from before the given time are no longer needed.
+	// Maintain does some of the store's internal maintenance and reports whether there may be more to do.
+	// Internal rows from before the given time are no longer needed.
 	Maintain(before time.Time) (more bool, err error)
-	// ClampFutureTimes moves stored times that are further ahead of now than lead allows back into that range.
+	// ClampFutureTimes corrects stored times that are further ahead of now than lead allows. It moves
+	// them back into the allowed range.
 	ClampFutureTimes(now time.Time, lead MaxLead) error
 }

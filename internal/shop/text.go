@@ -7,11 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxText is the maximum number of code points in any text of a client.
+// MaxText is the maximum number of code points in any text sent by a client.
 const MaxText = 200
 
-// TextProblem returns why a text that a client sent is invalid, or "". All texts in the shop follow the same
-// rule, which permits only what every database engine stores and compares alike.
+// TextProblem explains why a text sent by a client is invalid. It returns "" if the text is valid. All texts
+// in the shop follow the same rule, which permits only texts that every database engine stores and compares
+// in the same way.
 func TextProblem(s string) string {
 	if !utf8.ValidString(s) {
 		return "must be valid UTF-8"
@@ -28,10 +29,10 @@ func TextProblem(s string) string {
 	return ""
 }
 
-// appendQuoted appends a text as a JSON string. The text must be valid UTF-8, as TextProblem ensures.
+// appendQuoted appends a text as a JSON string. The text must be valid UTF-8, which TextProblem ensures.
 func appendQuoted(to []byte, s string) []byte {
 	const hex = "0123456789abcdef"
-	const short = "btn\x00fr" // the letters of the short escapes, from U+0008 on
+	const short = "btn\x00fr" // the letters of the short escapes for U+0008 to U+000D; U+000B has none
 	to = append(to, '"')
 	copied := 0
 	for i := range len(s) {
@@ -53,7 +54,6 @@ func appendQuoted(to []byte, s string) []byte {
 	return append(append(to, s[copied:]...), '"')
 }
 
-// joinWords joins words with a separator.
 func joinWords[T ~string](words []T, separator string) string {
 	texts := make([]string, len(words))
 	for i, word := range words {
@@ -62,7 +62,7 @@ func joinWords[T ~string](words []T, separator string) string {
 	return strings.Join(texts, separator)
 }
 
-// allowedStatuses says which statuses a resource can be given.
+// allowedStatuses returns the part of an error message that says which statuses a resource can be given.
 func allowedStatuses[T ~string](statuses []T) string {
 	if len(statuses) == 0 {
 		return "its status is final"
@@ -70,15 +70,16 @@ func allowedStatuses[T ~string](statuses []T) string {
 	return "it can become " + joinWords(statuses, " or ")
 }
 
-// Fold maps texts that differ only in case to the same text, rune by rune for all of Unicode as
-// strings.EqualFold does. The database engines fold only ASCII, or depend on the locale.
+// Fold maps texts that differ only in case to the same text. Like strings.EqualFold, it works rune by rune
+// for all of Unicode. The shop does not leave this to the database engines, because they fold only ASCII or
+// depend on the locale.
 func Fold(s string) string {
 	return strings.Map(foldRune, s)
 }
 
 // foldRune returns the smallest rune that differs from r only in case.
 func foldRune(r rune) rune {
-	if r < utf8.RuneSelf { // a shortcut with the same result: the smallest rune is the upper-case letter
+	if r < utf8.RuneSelf { // a shortcut with the same result, because the smallest rune is the upper-case letter
 		if 'a' <= r && r <= 'z' {
 			r -= 'a' - 'A'
 		}

@@ -19,7 +19,7 @@ func TestTextProblem(t *testing.T) {
 	}
 }
 
-// Letters fold to the same text exactly if they differ only in case.
+// Two letters fold to the same text if and only if they differ only in case.
 func TestFold(t *testing.T) {
 	t.Parallel()
 	for r := rune(1); r <= unicode.MaxRune; r++ {

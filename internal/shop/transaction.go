@@ -2,7 +2,8 @@ package shop
 
 import "context"
 
-// read runs a closure in a read transaction and returns its value, or the zero value if it fails.
+// read runs a closure in a read transaction and returns the closure's result. It returns the zero value if
+// the transaction fails.
 func read[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T, error) {
 	var value T
 	err := s.store.Read(ctx, func(tx ReadTx) (err error) {
@@ -15,9 +16,9 @@ func read[T any](ctx context.Context, s *Service, fn func(ReadTx) (T, error)) (T
 	return value, nil
 }
 
-// write runs a closure that changes the shop and returns its value. Under a context of WithIdempotency the
-// change happens once: its response is stored in the same transaction, and a repeated request gets it as a
-// ReplayError.
+// write runs a closure that changes the shop and returns the closure's result. If the context comes from
+// WithIdempotency, the change happens only once. Its response is stored in the same transaction. A repeated
+// request fails with a ReplayError that contains this response.
 func write[T any](ctx context.Context, s *Service, fn func(*eventTx) (T, error)) (T, error) {
 	request := idempotentRequestOf(ctx)
 	if request != nil {
@@ -43,25 +44,27 @@ func write[T any](ctx context.Context, s *Service, fn func(*eventTx) (T, error))
 	return value, nil
 }
 
-// writeOnly is write for a closure without a value.
+// writeOnly is like write, but for a closure that returns only an error.
 func (s *Service) writeOnly(ctx context.Context, fn func(*eventTx) error) error {
 	_, err := write(ctx, s, func(tx *eventTx) (struct{}, error) { return struct{}{}, fn(tx) })
 	return err
 }
 
-// change runs a closure that may change the shop. Its events name the context's principal as their actor.
+// change runs a closure that may change the shop. The recorded events name the context's principal as their
+// actor.
 func (s *Service) change(ctx context.Context, fn func(*eventTx) error) error {
 	actor := actorOf(ctx)
 	return s.store.Write(ctx, func(tx WriteTx) error { return fn(&eventTx{tx, tx, actor}) })
 }
 
-// bookkeep runs a closure that writes but cannot change the shop, so it needs no event.
+// bookkeep runs a closure that can change internal state but cannot make changes that must be recorded as
+// events.
 func (s *Service) bookkeep(ctx context.Context, fn func(BookkeepingTx) error) error {
 	return s.store.Write(ctx, func(tx WriteTx) error { return fn(tx) })
 }
 
-// inBatches repeats a bookkeeping step until it reports that no more is left. Each step is a transaction of
-// its own, so that other writes do not wait for all of them.
+// inBatches repeats a bookkeeping step until the step reports that there is nothing more to do. Each step
+// runs in its own transaction, so that other writes do not have to wait for all of the steps.
 func (s *Service) inBatches(ctx context.Context, step func(BookkeepingTx) (more bool, err error)) error {
 	for more := true; more; {
 		err := s.bookkeep(ctx, func(tx BookkeepingTx) (err error) {

@@ -5,36 +5,38 @@ import (
 	"time"
 )
 
-// CatalogVersion identifies a state of the catalogue: two versions with equal Changes have the same contents
+// CatalogVersion identifies a state of the catalogue. Two versions with equal Changes have the same contents
 // unless a hold expired between their times.
 type CatalogVersion struct {
-	Changes int64     // the number of changes so far
-	Orders  int64     // the number of changes of orders so far
-	Time    time.Time // by the store's clock
+	Changes int64     // the number of changes to the catalogue so far
+	Orders  int64     // the number of changes to orders so far
+	Time    time.Time // when the version was read, by the store's clock
 }
 
-// CatalogVersion returns the current version of the catalogue. ok is false if the store cannot know it
-// without a query.
+// CatalogVersion returns the current version of the catalogue. ok is false if the store cannot determine the
+// version without a query.
 func (s *Service) CatalogVersion() (version CatalogVersion, ok bool) { return s.store.CatalogVersion() }
 
-// Validity is the range of versions in which something that was read from the catalogue stays true.
+// Validity is the range of catalogue versions for which data read from the catalogue remains correct.
 type Validity struct {
 	changes     int64
 	from, until time.Time
 }
 
-// Valid reports whether the version is within the range. A version from before the read is not: the clock was
-// set back.
+// Valid reports whether the version is within the range. A version whose time is before the start of the
+// range is outside, because it shows that the clock was set back.
 func (v Validity) Valid(version CatalogVersion) bool {
 	return v.changes == version.Changes && !version.Time.Before(v.from) && version.Time.Before(v.until)
 }
 
-// maxValidity bounds every Validity, in case another program has changed the database file.
+// maxValidity is the longest time that any Validity can cover. It limits the effect if another program has
+// changed the database file.
 const maxValidity = time.Second
 
-// ValidityFrom returns how long something stays true that is read from the catalogue after the version was
-// taken: until the next change, the next expiry of a hold, or maxValidity, whichever comes first. Take the
-// version before the read: a change in between then ends the validity too early, never too late.
+// ValidityFrom returns the validity of data that is read from the catalogue after the given version was
+// obtained. The validity ends with the next change, with the next expiry of a hold or after maxValidity,
+// whichever comes first. Obtain the version before reading the data. A change in between then ends the
+// validity too early, but never too late.
 func (s *Service) ValidityFrom(ctx context.Context, version CatalogVersion) (Validity, error) {
 	next, err := s.nextHold(ctx, version)
 	if err != nil {
@@ -47,15 +49,17 @@ func (s *Service) ValidityFrom(ctx context.Context, version CatalogVersion) (Val
 	return Validity{version.Changes, version.Time, until}, nil
 }
 
-// holdExpiry is when the next hold expires. It is valid until an order changes.
+// holdExpiry is the time when the next hold expires. This time is valid until an order changes, but no longer
+// than maxValidity.
 type holdExpiry struct {
 	validity Validity
 	next     time.Time
 }
 
-// nextHold returns when the next hold expires; the zero time if there is none. It caches the result.
+// nextHold returns the time when the next hold expires, or the zero time if there are no holds. It caches the
+// result.
 func (s *Service) nextHold(ctx context.Context, version CatalogVersion) (time.Time, error) {
-	version.Changes = version.Orders // other changes do not affect holds
+	version.Changes = version.Orders // only changes to orders affect holds
 	if cached := s.nextHoldCache.Load(); cached != nil && cached.validity.Valid(version) {
 		return cached.next, nil
 	}
@@ -66,7 +70,8 @@ func (s *Service) nextHold(ctx context.Context, version CatalogVersion) (time.Ti
 	return next, err
 }
 
-// noHoldDue reports whether it is certain, without reading orders, that no hold is due.
+// noHoldDue reports whether it is certain that no hold is due. It reads from the store only if nextHold has
+// no valid result in its cache.
 func (s *Service) noHoldDue(ctx context.Context) (bool, error) {
 	version, ok := s.CatalogVersion()
 	if !ok {

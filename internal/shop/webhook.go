@@ -12,34 +12,35 @@ import (
 	"time"
 )
 
-// Webhook is a subscription: events are sent to its URL.
+// Webhook is a subscription to events. The events are sent to the webhook's URL.
 type Webhook struct {
 	ID             int64       `json:"id"`
 	URL            string      `json:"url"`
-	Types          []EventType `json:"types,omitempty"` // empty means all
+	Types          []EventType `json:"types,omitempty"` // empty means all event types
 	Enabled        bool        `json:"enabled"`
-	DisabledReason string      `json:"disabledReason,omitempty"` // set if the shop disabled it
-	FailingSince   time.Time   `json:"failingSince,omitzero"`    // every attempt since then has failed
+	DisabledReason string      `json:"disabledReason,omitempty"` // set if the shop itself disabled the webhook
+	FailingSince   time.Time   `json:"failingSince,omitzero"`    // every attempt since this time has failed
 	CreatedAt      time.Time   `json:"createdAt"`
 	UpdatedAt      time.Time   `json:"updatedAt"`
-	Position       int64       `json:"-"` // events up to here have become deliveries
+	Position       int64       `json:"-"` // events up to this position have become deliveries
 }
 
 // NewWebhook describes a webhook to be created.
 type NewWebhook struct {
 	URL   string
-	Types []EventType // empty means all
+	Types []EventType // empty means all event types
 }
 
 // maxURL is the maximum length of a webhook's URL.
 const maxURL = 2000
 
-// Problems checks the members of a new webhook.
+// Problems validates the fields of a new webhook.
 func (n NewWebhook) Problems() Problems {
 	return WebhookChange{URL: &n.URL, Types: &n.Types}.Problems()
 }
 
-// isWebhookURL reports whether a text is an absolute HTTP URL that can be sent unchanged in a request line.
+// isWebhookURL reports whether a text is an absolute HTTP or HTTPS URL that can be sent unchanged in a
+// request line.
 func isWebhookURL(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && (u.Scheme == "https" || u.Scheme == "http") && u.Hostname() != "" && u.User == nil &&
@@ -47,36 +48,37 @@ func isWebhookURL(text string) bool {
 		!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`"<>`, r) }) && hasValidPort(u)
 }
 
-// hasValidPort reports whether a URL has no port or one from 1 to 65535.
+// hasValidPort reports whether a URL has either no port or a port from 1 to 65535.
 func hasValidPort(u *url.URL) bool {
 	port, err := strconv.ParseUint(u.Port(), 10, 16)
 	return err == nil && port > 0 || u.Port() == "" && !strings.HasSuffix(u.Host, ":")
 }
 
-// canonicalTypes returns the distinct types in the order of EventTypes.
+// canonicalTypes returns the given types without duplicates and in the order of EventTypes.
 func canonicalTypes(types []EventType) []EventType {
 	return slices.DeleteFunc(EventTypes(), func(t EventType) bool { return !slices.Contains(types, t) })
 }
 
-// IssuedWebhook is a webhook with its new secret. The secret is returned once and cannot be recovered.
+// IssuedWebhook is a webhook together with its new secret. The secret is returned only once and cannot be
+// recovered.
 type IssuedWebhook struct {
 	Webhook
 	Secret string `json:"secret,omitempty"`
 }
 
-// newWebhookSecret returns a random secret in the format of Standard Webhooks.
+// newWebhookSecret returns a random secret in the format defined by Standard Webhooks.
 func newWebhookSecret() string {
 	secret := make([]byte, 32)
 	rand.Read(secret)
 	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
 }
 
-// ListWebhooks returns one page of the webhooks, newest first.
+// ListWebhooks returns one page of webhooks, newest first.
 func (s *Service) ListWebhooks(ctx context.Context, page PageRequest) (Page[Webhook], error) {
 	return read(ctx, s, func(tx ReadTx) (Page[Webhook], error) { return pageOf(page, tx.Webhooks) })
 }
 
-// Webhook returns one webhook, or not_found.
+// Webhook returns the webhook with the given id. It fails with not_found if there is none.
 func (s *Service) Webhook(ctx context.Context, id int64) (Webhook, error) {
 	return read(ctx, s, func(tx ReadTx) (Webhook, error) { return existingWebhook(tx, id) })
 }
@@ -89,12 +91,13 @@ func existingWebhook(tx ReadTx, id int64) (Webhook, error) {
 	return hook, err
 }
 
-// CreateWebhook adds a webhook for the events from now on. It returns validation_failed.
+// CreateWebhook adds a webhook that receives events from now on. It fails with validation_failed if the URL
+// or a type is invalid.
 func (s *Service) CreateWebhook(ctx context.Context, n NewWebhook) (IssuedWebhook, error) {
 	if err := n.Problems().Err(); err != nil {
 		return IssuedWebhook{}, err
 	}
-	if err := s.store.Publish(ctx); err != nil { // give earlier events positions before the webhook's
+	if err := s.store.Publish(ctx); err != nil { // so that earlier events get positions before the webhook's own position
 		return IssuedWebhook{}, err
 	}
 	secret := newWebhookSecret()
@@ -117,14 +120,14 @@ func (s *Service) CreateWebhook(ctx context.Context, n NewWebhook) (IssuedWebhoo
 	})
 }
 
-// WebhookChange is a partial update of a webhook. A nil field is not changed.
+// WebhookChange is a partial update of a webhook. Fields that are nil are not changed.
 type WebhookChange struct {
 	URL     *string
-	Types   *[]EventType // empty means all
+	Types   *[]EventType // empty means all event types
 	Enabled *bool
 }
 
-// Problems checks the members that change.
+// Problems validates the fields that are to be changed.
 func (c WebhookChange) Problems() Problems {
 	var p Problems
 	if c.URL != nil && !isWebhookURL(*c.URL) {
@@ -140,7 +143,7 @@ func (c WebhookChange) Problems() Problems {
 	return p
 }
 
-// apply returns the webhook with the change made.
+// apply returns a copy of the webhook with the change applied.
 func (c WebhookChange) apply(hook Webhook) Webhook {
 	if c.URL != nil {
 		hook.URL = *c.URL
@@ -155,12 +158,12 @@ func (c WebhookChange) apply(hook Webhook) Webhook {
 }
 
 // UpdateWebhook changes a webhook. A webhook that is enabled again continues with the first event that it has
-// not got. It returns not_found, precondition_failed or validation_failed.
+// not received. UpdateWebhook fails with not_found, precondition_failed or validation_failed.
 func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookChange, match Precondition[Webhook]) (Webhook, error) {
 	if err := change.Problems().Err(); err != nil {
 		return Webhook{}, err
 	}
-	if err := s.store.Publish(ctx); err != nil { // earlier events are selected by the old types
+	if err := s.store.Publish(ctx); err != nil { // so that earlier events are selected by the old types
 		return Webhook{}, err
 	}
 	return write(ctx, s, func(tx *eventTx) (Webhook, error) {
@@ -179,7 +182,8 @@ func (s *Service) UpdateWebhook(ctx context.Context, id int64, change WebhookCha
 	})
 }
 
-// changeWebhook stores a change of a webhook and parks, resumes or enqueues its deliveries accordingly.
+// changeWebhook stores a changed webhook. If the change requires it, changeWebhook also parks, resumes or
+// enqueues the webhook's deliveries.
 func (s *Service) changeWebhook(tx *eventTx, before, hook Webhook) (Webhook, error) {
 	now, err := tx.Now()
 	if err != nil {
@@ -200,14 +204,14 @@ func (s *Service) changeWebhook(tx *eventTx, before, hook Webhook) (Webhook, err
 		return Webhook{}, err
 	}
 	if hook.URL != before.URL {
-		hook.FailingSince = time.Time{} // the new address has not failed yet
+		hook.FailingSince = time.Time{} // no attempt to reach the new URL has failed yet
 	}
-	// Every update changes UpdatedAt: it is the only visible effect of a rotation.
+	// UpdatedAt changes with every update, because it is the only visible effect of rotating the secret.
 	hook.UpdatedAt = latest(now, before.UpdatedAt.Add(time.Microsecond))
 	return hook, tx.UpdateWebhook(before, hook)
 }
 
-// DeleteWebhook removes a webhook. It returns not_found or precondition_failed.
+// DeleteWebhook removes a webhook. It fails with not_found or precondition_failed.
 func (s *Service) DeleteWebhook(ctx context.Context, id int64, match Precondition[Webhook]) error {
 	return s.writeOnly(ctx, func(tx *eventTx) error {
 		hook, err := existingWebhook(tx, id)
@@ -221,8 +225,9 @@ func (s *Service) DeleteWebhook(ctx context.Context, id int64, match Preconditio
 	})
 }
 
-// RotateWebhook gives a webhook a new secret; during the overlap the old ones sign its messages, too. It
-// returns not_found, or validation_failed for an overlap that is out of range.
+// RotateWebhook gives a webhook a new secret. During the overlap, messages are also signed with the old
+// secrets. RotateWebhook fails with not_found if the webhook does not exist, or with validation_failed if the
+// overlap is out of range.
 func (s *Service) RotateWebhook(ctx context.Context, id int64, overlap time.Duration) (IssuedWebhook, error) {
 	if reason := OverlapProblem(overlap); reason != "" {
 		return IssuedWebhook{}, Errorf(ValidationFailed, "The overlap %s.", reason)
@@ -248,36 +253,40 @@ func (s *Service) RotateWebhook(ctx context.Context, id int64, overlap time.Dura
 	})
 }
 
-// WebhookReader reads webhooks.
+// WebhookReader contains the methods of ReadTx that read webhooks.
 type WebhookReader interface {
-	// Webhook returns one webhook and whether it exists.
+	// Webhook returns the webhook with the given id and whether it exists.
 	Webhook(id int64) (Webhook, bool, error)
-	// Webhooks returns at most page.Limit webhooks by descending id.
+	// Webhooks returns at most page.Limit webhooks, sorted by descending id.
 	Webhooks(page PageRequest) ([]Webhook, error)
-	// WebhookSecrets returns the secrets that sign a webhook's messages at a time, newest first.
+	// WebhookSecrets returns the secrets used to sign a webhook's messages at the given time, newest
+	// first.
 	WebhookSecrets(id int64, now time.Time) ([]string, error)
 }
 
-// WebhookMutations changes what clients can see of webhooks.
+// WebhookMutations contains the methods of Mutations that change webhooks.
 type WebhookMutations interface {
-	// InsertWebhook adds a webhook and ignores its ID. The new id is larger than every id before it.
+	// InsertWebhook stores a webhook under a new id and returns the stored webhook. It ignores the ID
+	// field of its argument. The new id is larger than every id assigned before.
 	InsertWebhook(Webhook) (Webhook, error)
-	// UpdateWebhook changes everything but the position.
+	// UpdateWebhook stores all fields of a webhook except its position.
 	UpdateWebhook(before, after Webhook) error
-	// DeleteWebhook removes a webhook with its secrets. Its deliveries stay until RemoveDeliveries.
+	// DeleteWebhook removes a webhook and its secrets. The webhook's deliveries are kept until
+	// RemoveDeliveries removes them.
 	DeleteWebhook(Webhook) error
 }
 
-// WebhookBookkeeping changes the state of webhooks. A new secret is reported by the event of the webhook's
-// own change.
+// WebhookBookkeeping contains the methods of Bookkeeping that change the internal state of webhooks. A new
+// secret needs no event of its own, because the event for the change to the webhook already reports it.
 type WebhookBookkeeping interface {
-	// SetWebhookPosition stores the position up to which the webhook's events have become deliveries.
+	// SetWebhookPosition stores the position up to which events have become deliveries to the webhook.
 	SetWebhookPosition(id, position int64) error
-	// SetWebhookFailing stores since when every attempt has failed; the zero time if the last one succeeded.
+	// SetWebhookFailing stores the time since which every attempt has failed, or the zero time if the
+	// last attempt succeeded.
 	SetWebhookFailing(id int64, since time.Time) error
-	// InsertWebhookSecret adds a secret that signs from now on.
+	// InsertWebhookSecret adds a secret that is used to sign the webhook's messages from now on.
 	InsertWebhookSecret(id int64, secret string, now time.Time) error
-	// ExpireWebhookSecrets ends every secret of a webhook at the given time, unless it ends earlier, and
-	// removes those that have ended by now.
+	// ExpireWebhookSecrets sets the expiry of every secret of a webhook to until, except for secrets that
+	// expire earlier. It removes the secrets that have already expired.
 	ExpireWebhookSecrets(id int64, now, until time.Time) error
 }

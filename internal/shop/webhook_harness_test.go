@@ -12,7 +12,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// webhookHarness is a shop with one webhook, in virtual time.
+// webhookHarness runs a shop with one webhook in virtual time.
 type webhookHarness struct {
 	*shop.Service
 	t     *testing.T
@@ -20,13 +20,13 @@ type webhookHarness struct {
 	hook  shop.IssuedWebhook
 }
 
-// withWebhook runs a test with a webhook for pet.created.
+// withWebhook runs a test with a webhook that subscribes to pet.created.
 func withWebhook(t *testing.T, test func(*webhookHarness)) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "test.db")
 	synctest.Test(t, func(t *testing.T) {
 		store := openStoreAt(t, path)
-		defer store.Close() // inside the bubble: its goroutines must end there
+		defer store.Close() // closed inside the synctest bubble, because the store's goroutines must end there
 		h := &webhookHarness{t: t, store: store}
 		var err error
 		if h.Service, err = shop.Open(t.Context(), store, shop.Options{}); err != nil {
@@ -39,14 +39,14 @@ func withWebhook(t *testing.T, test func(*webhookHarness)) {
 	})
 }
 
-// addAndFanOut adds animals and turns their events into deliveries if the webhook is enabled.
+// addAndFanOut adds animals. If the webhook is enabled, it also turns the resulting events into deliveries.
 func (h *webhookHarness) addAndFanOut(animals int) {
 	h.t.Helper()
 	h.addPets(animals)
 	h.fanOut()
 }
 
-// addPets adds animals without fanning out their events.
+// addPets adds animals without turning the resulting events into deliveries.
 func (h *webhookHarness) addPets(animals int) {
 	h.t.Helper()
 	for range animals {
@@ -56,7 +56,7 @@ func (h *webhookHarness) addPets(animals int) {
 	}
 }
 
-// fanOut turns all events into deliveries.
+// fanOut turns all new events that the webhook subscribes to into deliveries.
 func (h *webhookHarness) fanOut() {
 	h.t.Helper()
 	for reached := int64(-1); ; {
@@ -71,7 +71,7 @@ func (h *webhookHarness) fanOut() {
 	}
 }
 
-// current returns the stored webhook.
+// current returns the webhook as it is stored now.
 func (h *webhookHarness) current() shop.Webhook {
 	h.t.Helper()
 	hook, err := h.Webhook(h.t.Context(), h.hook.ID)
@@ -81,7 +81,7 @@ func (h *webhookHarness) current() shop.Webhook {
 	return hook
 }
 
-// claim claims all due deliveries and checks their number.
+// claim claims all deliveries that are due and checks how many there are.
 func (h *webhookHarness) claim(want int) []shop.Claim {
 	h.t.Helper()
 	claims, err := h.ClaimDeliveries(h.t.Context(), h.hook.ID, 100)
@@ -91,8 +91,8 @@ func (h *webhookHarness) claim(want int) []shop.Claim {
 	return claims
 }
 
-// finish ends an attempt with a status, or without a response if the status is 0, and returns the stored
-// delivery.
+// finish ends an attempt with the given response status and returns the stored delivery. If the status is 0,
+// the attempt got no response.
 func (h *webhookHarness) finish(claim shop.Claim, status int, retryAfter time.Duration, want shop.Outcome) shop.Delivery {
 	h.t.Helper()
 	attempt := shop.Attempt{At: time.Now().UTC(), Duration: 12 * time.Millisecond, Status: status}
@@ -133,7 +133,8 @@ func (h *webhookHarness) enable(enabled bool) {
 	}
 }
 
-// wantDisabled checks that the shop has disabled the webhook for a reason and recorded an event.
+// wantDisabled checks that the shop has disabled the webhook for the given reason and has recorded an event
+// for this change.
 func (h *webhookHarness) wantDisabled(reason string) {
 	h.t.Helper()
 	hook := h.current()

@@ -36,8 +36,8 @@ func TestWebhookURLs(t *testing.T) {
 	}
 }
 
-// Events from before a change of types are selected by the old types, later ones by the new types, even by a
-// node that still has the old webhook.
+// If a webhook's types change, earlier events are selected by the old types and later events by the new
+// types. This holds even on a node that still has the old version of the webhook in memory.
 func TestChangedTypesApplyToLaterEvents(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(1)
@@ -48,7 +48,7 @@ func TestChangedTypesApplyToLaterEvents(t *testing.T) {
 				h.t.Fatal(err)
 			}
 		}
-		rename("dogs") // not among the old types
+		rename("dogs") // the old types do not include this event
 		if _, err := h.CreatePet(h.t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
 			h.t.Fatal(err)
 		}
@@ -74,7 +74,7 @@ func TestChangedTypesApplyToLaterEvents(t *testing.T) {
 	})
 }
 
-// A node that does not know that a webhook was disabled skips no events.
+// A node that does not know yet that a webhook was disabled does not skip any events.
 func TestStaleNodeSkipsNoEvents(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(1)
@@ -96,7 +96,7 @@ func TestStaleNodeSkipsNoEvents(t *testing.T) {
 	})
 }
 
-// A webhook that is enabled with other types gets no events from before it was disabled.
+// If the types of a webhook are changed while it is disabled, it gets no events from before it was disabled.
 func TestTypesChangedWhileDisabled(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		none := []shop.EventType{shop.OrderExpired}
@@ -144,7 +144,7 @@ func TestRotatedSecretSignsDuringTheOverlap(t *testing.T) {
 	})
 }
 
-// An attempt that is in flight when its webhook is deleted ends normally, and nothing more is sent.
+// If a webhook is deleted while an attempt is in flight, the attempt ends normally and nothing more is sent.
 func TestDeletedWebhookGetsNothingMore(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		h.addAndFanOut(2)
@@ -167,7 +167,8 @@ func TestDeletedWebhookGetsNothingMore(t *testing.T) {
 	})
 }
 
-// Several nodes that fan out and claim the same events at once deliver each of them exactly once.
+// If several nodes turn the same events into deliveries and claim these deliveries at the same time, each
+// event is still delivered exactly once.
 func TestNodesShareDeliveries(t *testing.T) {
 	t.Parallel()
 	for engine, database := range map[string]func(t *testing.T) string{
@@ -202,7 +203,7 @@ func TestNodesShareDeliveries(t *testing.T) {
 				return len(sent)
 			}
 			var running sync.WaitGroup
-			running.Go(func() { // concurrently, so that the nodes see different events
+			running.Go(func() { // runs concurrently with the nodes, so that they see different events
 				for range events {
 					if _, err := services[0].CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 1}); err != nil {
 						t.Error(err)
@@ -212,7 +213,7 @@ func TestNodesShareDeliveries(t *testing.T) {
 			for _, service := range services {
 				running.Go(func() {
 					for reached := int64(-1); sentCount() < events && !t.Failed(); {
-						if _, err := service.LastEvent(t.Context()); err != nil { // publishes
+						if _, err := service.LastEvent(t.Context()); err != nil { // this call publishes the events
 							t.Error(err)
 						}
 						now, err := deliverOnce(t, service, hook.Webhook, reached, func(id string) {
@@ -243,7 +244,8 @@ func TestNodesShareDeliveries(t *testing.T) {
 	}
 }
 
-// deliverOnce fans out, claims and finishes one batch on one node.
+// deliverOnce turns new events into deliveries, claims one batch of deliveries and finishes their attempts,
+// all on one node.
 func deliverOnce(t *testing.T, service *shop.Service, hook shop.Webhook, after int64, send func(messageID string)) (reached int64, err error) {
 	if reached, err = service.FanOut(t.Context(), hook, after); err != nil {
 		return after, err
@@ -258,7 +260,8 @@ func deliverOnce(t *testing.T, service *shop.Service, hook shop.Webhook, after i
 	return reached, err
 }
 
-// More events than one batch are read in batches, even if the feed has cached them all.
+// If there are more events than one batch can contain, they are read in several batches, even if the feed has
+// cached all of them.
 func TestFeedReturnsBatches(t *testing.T) {
 	withWebhook(t, func(h *webhookHarness) {
 		ctx, stop := context.WithCancel(h.t.Context())
@@ -266,7 +269,7 @@ func TestFeedReturnsBatches(t *testing.T) {
 		wg.Go(func() { h.RunJobs(ctx, func(err error) { h.t.Error(err) }) })
 		defer wg.Wait()
 		defer stop()
-		time.Sleep(time.Second) // the feed has started
+		time.Sleep(time.Second) // wait until the feed has started
 		const animals = 250
 		h.addPets(animals)
 		time.Sleep(time.Second)
@@ -292,7 +295,8 @@ func TestFeedReturnsBatches(t *testing.T) {
 	})
 }
 
-// Events that are not published yet when a webhook is created or its types change count as earlier events.
+// Events that have not been published yet when a webhook is created, or when its types change, count as
+// earlier events.
 func TestUnpublishedEventsCountAsEarlier(t *testing.T) {
 	t.Parallel()
 	store, err := sqlstore.Open(t.Context(), pgtest.Shared(t).NewDatabase(t), sqlstore.Options{})
@@ -313,7 +317,7 @@ func TestUnpublishedEventsCountAsEarlier(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.addPets(4)
-	if _, err := h.LastEvent(t.Context()); err != nil { // publishes
+	if _, err := h.LastEvent(t.Context()); err != nil { // this call publishes the events
 		t.Fatal(err)
 	}
 	h.fanOut()
