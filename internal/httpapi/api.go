@@ -31,7 +31,7 @@ type Config struct {
 	// StagingURL is the base URL of the staging deployment. Unless it is empty, the OpenAPI document lists
 	// it as a server.
 	StagingURL string
-	// Origins are the web origins that may use the API from a browser (CORS); "*" allows every origin.
+	// Origins are the web origins that may use the API from a browser (CORS). "*" allows every origin.
 	Origins []string
 	// RateLimit is the number of requests per second that each API key may send. Bursts of up to twice
 	// that number are allowed. 0 means no limit.
@@ -44,7 +44,7 @@ type Config struct {
 	// Today returns the date that decides whether a deprecated operation is still served. If it is nil,
 	// the system clock is used.
 	Today func() time.Time
-	// TLS is true if this process terminates TLS itself instead of a proxy.
+	// TLS is true if this process, and not a proxy, terminates TLS.
 	TLS bool
 	// Version is the program version that the metrics report.
 	Version string
@@ -161,7 +161,7 @@ func (a *API) finish(x *exchange, outcome web.Outcome) {
 	})
 }
 
-// serve routes, authenticates, rate-limits and authorizes a request and then executes it.
+// serve handles one request: routing, authentication, rate limiting, authorization and execution.
 func (a *API) serve(x *exchange) error {
 	e, params := a.router.find(x.r.URL)
 	a.allowOrigin(x)

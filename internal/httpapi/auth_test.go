@@ -27,7 +27,7 @@ func TestAuthentication(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		header string
-		code   shop.Code // "" if the request is accepted
+		code   shop.Code // the expected error code, or "" if the request is accepted
 	}{
 		{"none", "Authorization: ", shop.MissingAPIKey},
 		{"the configured key", "Authorization: Bearer " + adminKey, ""},

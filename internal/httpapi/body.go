@@ -35,7 +35,7 @@ func (x *exchange) readBody() (err error) {
 			rule.description, strings.Join(rule.mediaTypes, " or "))
 	}
 	if x.r.ContentLength > rule.maxBytes {
-		return rule.errTooLarge() // without reading any of the body
+		return rule.errTooLarge() // refuse the body without reading it
 	}
 	control := http.NewResponseController(x.w)
 	control.SetReadDeadline(time.Now().Add(rule.timeout))

@@ -40,7 +40,8 @@ func members(t *testing.T, body []byte) (m map[string]json.RawMessage) {
 	return m
 }
 
-// addAll adds the given bodies to the fuzz corpus, and bodies that test the limits of every decoder.
+// addAll adds the given bodies to the seed corpus, together with unusual bodies that are useful for
+// testing any operation.
 func addAll(f *testing.F, bodies ...string) {
 	for _, body := range append(bodies, ``, `{}`, `null`, `[]`, `""`, `{"a":{"b":[[[[]]]]}}`, "\xef\xbb\xbf{}", "{\"name\":\"\xff\"}", `{"a":1,"a":1}`, `{} {}`) {
 		f.Add([]byte(body))

@@ -98,7 +98,7 @@ func (c *responseCache) get(ctx context.Context, request string, load func() (ca
 	case <-ctx.Done():
 		return cachedResponse{}, shop.UnavailableError(ctx.Err())
 	}
-	if f.err != nil { // the load may have failed only because its client disconnected
+	if f.err != nil { // perhaps only because the client that started the load disconnected
 		return load()
 	}
 	return f.cachedResponse, nil
@@ -107,7 +107,7 @@ func (c *responseCache) get(ctx context.Context, request string, load func() (ca
 // errNotLoaded is the result of a flight if its load panicked.
 var errNotLoaded = errors.New("the response was not loaded")
 
-// fly loads a response, caches it, and wakes up the requests that are waiting for it.
+// fly loads a response, caches it, and wakes up the requests that are waiting for this response.
 func (c *responseCache) fly(
 	ctx context.Context, key flightKey, version shop.CatalogVersion, f *flight, load func() (cachedResponse, error),
 ) (cachedResponse, error) {

@@ -48,7 +48,7 @@ func TestCachedResponsesAreNeverStale(t *testing.T) {
 	reading.Wait()
 }
 
-// A cached response expires at the same moment as a hold.
+// A cached response expires as soon as a hold expires.
 func TestCachedResponsesExpireWithAHold(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -201,7 +201,7 @@ func (w *wrongClock) wantDelivery() {
 	if err != nil || len(claims) != 5 {
 		w.t.Fatalf("%d messages are due, %v", len(claims), err)
 	}
-	w.clock.forward(-time.Hour) // simulates a jump after which the worker that claimed the deliveries is killed
+	w.clock.forward(-time.Hour) // the clock jumps while a worker holds the claims, and that worker is then killed
 	runAllJobs(w.t, w.service)
 	claims, err = w.service.ClaimDeliveries(w.t.Context(), 1, 100)
 	if err != nil || len(claims) != 5 {
@@ -243,7 +243,8 @@ func (w *wrongClock) wantEnds() {
 	w.clock.forward(30 * 24 * time.Hour)
 	later = w.open(shop.Options{EventRetention: 30 * 24 * time.Hour})
 	runAllJobs(w.t, later)
-	if page := w.do("GET", "/v1/events", ""); page.StatusCode != 200 || strings.Count(string(page.body), `"specversion"`) > 2 { // at most the events for expired orders
+	// Only events for expired orders may be left.
+	if page := w.do("GET", "/v1/events", ""); page.StatusCode != 200 || strings.Count(string(page.body), `"specversion"`) > 2 {
 		w.t.Errorf("a month later there is still %s", page.body)
 	}
 	if list, err := later.ListDeliveries(w.t.Context(), shop.DeliveryList{WebhookID: 1, PageRequest: shop.PageRequest{Limit: 10}}); err != nil || len(list.Items) > 0 {
@@ -255,8 +256,7 @@ func (w *wrongClock) wantEnds() {
 	}
 }
 
-// Even if a node's clock is wrong by days, the node does not repeat a write that another node has
-// executed.
+// Even if a node's clock is off by days, the node does not repeat a write that another node has executed.
 func TestRetryOnANodeWithAWrongClock(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -278,7 +278,7 @@ func TestRetryOnANodeWithAWrongClock(t *testing.T) {
 			}
 		}
 		s.clock.forward(25 * time.Hour)
-		runAllJobs(t, s.open(shop.Options{})) // as if the service had been started at that time
+		runAllJobs(t, s.open(shop.Options{})) // a service that was started after the clock moved
 		if err := repeat(s.open(shop.Options{})); err != nil {
 			t.Errorf("%v off: a day later: %v", off, err)
 		}

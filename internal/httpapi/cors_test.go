@@ -64,7 +64,8 @@ func TestCORS(t *testing.T) {
 func TestCORSHeaders(t *testing.T) {
 	t.Parallel()
 	sent, read := strings.Split(corsRequestHeaders, ", "), strings.Split(corsExposedHeaders, ", ")
-	read = append(read, "Cache-Control", "X-Accel-Buffering") // browsers always expose Cache-Control; X-Accel-Buffering is for proxies
+	// Browsers always expose Cache-Control, and X-Accel-Buffering is meant only for proxies.
+	read = append(read, "Cache-Control", "X-Accel-Buffering")
 	eachOperation(newShop(t).checks.Doc, func(_, _ string, operation *openapi3.Operation) {
 		for _, p := range operation.Parameters {
 			if p.Value.In == "header" && !slices.Contains(sent, p.Value.Name) {

@@ -15,8 +15,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// object is a decoded JSON object. Each of its methods reads one member. The problems found in all members
-// are collected.
+// object is a decoded JSON object. Each of its methods reads one member and adds any problem to problems.
 type object struct {
 	members  map[string]jsontext.Value
 	problems shop.Problems

@@ -57,9 +57,10 @@ func (s *testShop) deliver(t *testing.T, attempt shop.Attempt) {
 func TestDeliveries(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.do("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created"]}`).want(t, 201, "") // event 1
+	// Creating the webhook causes event 1.
+	s.do("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created"]}`).want(t, 201, "")
 	s.do("GET", "/v1/webhooks/1/deliveries", "").want(t, 200, "[]")
-	s.add(`{"name":"Rex","categoryId":1}`) // events 2 and 3
+	s.add(`{"name":"Rex","categoryId":1}`) // causes events 2 and 3
 	latest := func() shop.Delivery {
 		t.Helper()
 		var all []shop.Delivery
@@ -89,7 +90,8 @@ func TestDeliveries(t *testing.T) {
 	}
 	s.add(`{"name":"Mia","categoryId":1}`)
 	s.deliver(t, shop.Attempt{Status: 410})
-	if got := latest(); got.Status != shop.DeliveryPending || !got.NextAttemptAt.IsZero() { // not retried until the webhook is enabled again
+	// The delivery is not retried until the webhook is enabled again.
+	if got := latest(); got.Status != shop.DeliveryPending || !got.NextAttemptAt.IsZero() {
 		t.Errorf("after 410: %+v", got)
 	}
 	hook := s.do("GET", "/v1/webhooks/1", "").webhook(t)
@@ -124,12 +126,14 @@ func TestTestEventAndRedelivery(t *testing.T) {
 	if again.ID == tried.ID || again.MessageID != tried.MessageID || again.EventType != tried.EventType || again.Status != shop.DeliveryPending || len(again.Attempts) != 0 {
 		t.Errorf("redelivered as %+v", again)
 	}
-	event := s.do("POST", "/v1/webhooks/1/deliveries/1/redeliver", `{"unknown":true}`).delivery(t) // the body is ignored
+	// The request body is ignored.
+	event := s.do("POST", "/v1/webhooks/1/deliveries/1/redeliver", `{"unknown":true}`).delivery(t)
 	if event.MessageID != "evt_1" || event.EventID != "1" || event.EventType != shop.WebhookCreated {
 		t.Errorf("redelivered as %+v", event)
 	}
 	s.do("POST", "/v1/webhooks/1/deliveries/99/redeliver", "").wantError(t, 404, shop.NotFound)
-	s.do("POST", "/v1/webhooks/2/deliveries/1/redeliver", "").wantError(t, 404, shop.NotFound) // delivery 1 belongs to webhook 1
+	// Delivery 1 belongs to webhook 1, not to webhook 2.
+	s.do("POST", "/v1/webhooks/2/deliveries/1/redeliver", "").wantError(t, 404, shop.NotFound)
 	for _, id := range []string{"0", "-1", "abc", "1.0", "9223372036854775808", "%00"} {
 		got := s.do("POST", "/v1/webhooks/1/deliveries/"+id+"/redeliver", "")
 		if got.wantError(t, 404, shop.NotFound); !strings.Contains(got.message(t), "delivery") {

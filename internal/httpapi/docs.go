@@ -31,9 +31,9 @@ func newDocs(c Config) (*docs, error) {
 	return &docs{pages, docsContentPolicy(c.PublicURL, c.StagingURL)}, nil
 }
 
-// docsContentPolicy returns a Content-Security-Policy for the documentation pages. They may load files
-// only from this server, and send requests only to this server and the given ones. Data URLs are allowed
-// for images because Swagger UI uses them for its icons.
+// docsContentPolicy returns a Content-Security-Policy for the documentation pages. The pages may load
+// files only from this server, and send requests only to this server and the given servers. Data URLs are
+// allowed for images because Swagger UI uses them for its icons.
 func docsContentPolicy(servers ...string) string {
 	connect := []string{"'self'"}
 	for _, server := range servers {

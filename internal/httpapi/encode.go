@@ -10,8 +10,8 @@ import (
 
 // encode returns the JSON encoding of a value. All JSON that the API sends is encoded here.
 //
-// Hand-written code encodes animals because most responses are lists of animals. A test checks that the
-// result is identical to the result of json.Marshal.
+// Animals have a hand-written encoder, because most responses are lists of animals. A test checks that its
+// output is identical to the output of json.Marshal.
 func encode(value any) []byte {
 	switch value := value.(type) {
 	case shop.Pet:

@@ -45,11 +45,11 @@ func TestListEvents(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.do("GET", "/v1/events", "").want(t, 200, "[]")
-	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`) // events 1 and 2
-	s.add(`{"name":"Mia","categoryId":1}`)                      // event 3
-	s.do("POST", "/v1/store/orders", `{"petId":1}`)             // events 4 and 5
-	s.do("DELETE", "/v1/pets/2", "")                            // event 6
-	s.do("PUT", "/v1/categories/-9", `{"name":"Cats & dogs"}`)  // event 7
+	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`) // causes events 1 and 2
+	s.add(`{"name":"Mia","categoryId":1}`)                      // causes event 3
+	s.do("POST", "/v1/store/orders", `{"petId":1}`)             // causes events 4 and 5
+	s.do("DELETE", "/v1/pets/2", "")                            // causes event 6
+	s.do("PUT", "/v1/categories/-9", `{"name":"Cats & dogs"}`)  // causes event 7
 	for query, want := range map[string]string{
 		"": "1 2 3 4 5 6 7", "limit=100": "1 2 3 4 5 6 7", "limit=2": "1 2 3 4 5 6 7", "limit=1": "1 2 3 4 5 6 7", "limit=7": "1 2 3 4 5 6 7",
 		"after=0": "1 2 3 4 5 6 7", "after=5": "6 7", "after=5&limit=1": "6 7", "after=7": "", "after=8": "", "after=999999999999999999": "",
@@ -74,7 +74,8 @@ func TestListEvents(t *testing.T) {
 		s.do("GET", "/v1/events?"+query, "").wantError(t, 400, shop.InvalidParameter)
 	}
 	many := "type=" + strings.Join(strings.Fields(strings.Repeat("pet.created ", 40000)), "&type=")
-	s.do("GET", "/v1/events?"+many, "").wantError(t, 400, shop.InvalidParameter) // more types than a query to the store may contain
+	// Repeated types are refused. Otherwise a request could contain more types than a database query can take.
+	s.do("GET", "/v1/events?"+many, "").wantError(t, 400, shop.InvalidParameter)
 }
 
 // A page of events links to the next page and has an entity tag.
@@ -125,7 +126,8 @@ func TestEventFormat(t *testing.T) {
 // retention removes all events that exist so far.
 func (s *testShop) retention(t *testing.T) {
 	t.Helper()
-	if _, err := s.service.LastEvent(t.Context()); err != nil { // assigns positions to the events, because events without a position are not removed
+	// LastEvent assigns positions to the events. Events without a position would not be removed.
+	if _, err := s.service.LastEvent(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s.clock.forward(2 * time.Hour)
@@ -144,7 +146,8 @@ func TestExpiredEvents(t *testing.T) {
 	for _, query := range []string{"after=0", "after=1", "after=1&type=order.placed", "after=0&subject=pets/2", "after=000"} {
 		s.do("GET", "/v1/events?"+query, "").wantError(t, 410, shop.EventsExpired)
 	}
-	for _, query := range []string{"", "after=2", "subject=pets/2", "limit=1"} { // these lists start at the oldest remaining event
+	// These queries return the events from the oldest remaining one onwards.
+	for _, query := range []string{"", "after=2", "subject=pets/2", "limit=1"} {
 		got := s.do("GET", "/v1/events?"+query, "").events(t)
 		if len(got) != 1 || got[0].ID != "3" {
 			t.Errorf("%s: %+v", query, got)

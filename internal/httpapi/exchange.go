@@ -22,7 +22,7 @@ type exchange struct {
 	body       []byte
 	idempotent *shop.IdempotentRequest // nil if the request has no Idempotency-Key
 	inFlight   *semaphore              // nil if the exchange does not hold the semaphore
-	streamed   bool                    // the response lasts as long as the client likes and is not timed
+	streamed   bool                    // true for streams and exports, for which the duration is not measured
 }
 
 // release releases the in-flight semaphore if the exchange holds it.
@@ -56,8 +56,7 @@ const responseTimeout = 30 * time.Second
 // writeHeader sends the status and headers. It also limits how long the client may take to read the
 // response.
 func (x *exchange) writeHeader(status int) {
-	// An error is ignored because it only means that the connection does not support deadlines, as in some
-	// tests.
+	// SetWriteDeadline fails only if the connection does not support deadlines, as in some tests.
 	http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(responseTimeout))
 	x.w.WriteHeader(status)
 }

@@ -67,7 +67,7 @@ func (a *API) export(x *exchange, name, contentType string, head []byte, appendP
 	chunk := head
 	send := func() error {
 		if !x.w.Started() {
-			// Not earlier, so that the client still gets an error response if the first read fails.
+			// Start the response only now. If the first read fails, the client still gets an error response.
 			begin()
 		}
 		control.SetWriteDeadline(time.Now().Add(exportWriteTimeout))

@@ -84,10 +84,10 @@ func TestExportCanBeImported(t *testing.T) {
 	}
 }
 
-// fill adds so many animals that an export has several chunks.
+// fill adds enough animals that an export has several chunks.
 func (s *testShop) fill(n int) { s.fillWith(n, strings.Repeat("x", 150)) }
 
-// flood adds so many animals that an export does not fit into the connection's buffers.
+// flood adds enough animals that an export does not fit into the connection's buffers.
 func (s *testShop) flood() {
 	for range 2 {
 		s.fillWith(7000, strings.Repeat("🐈", 190)) // about 800 bytes per animal

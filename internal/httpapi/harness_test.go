@@ -38,8 +38,8 @@ type testShop struct {
 	log            *syncBuffer
 	client         *http.Client
 	checks         *apitest.Validator
-	skipValidation bool   // do not validate responses, because there are too many
-	close          func() // called at the end of the test, if not before
+	skipValidation bool   // if true, responses are not validated, because the test sends too many requests
+	close          func() // called automatically when the test ends
 }
 
 func newShop(t *testing.T, change ...func(*Config)) *testShop {
@@ -72,7 +72,7 @@ func newShopWith(t *testing.T, o shop.Options, change ...func(*Config)) *testSho
 		t.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(s.api)
-	server.Config.DisableGeneralOptionsHandler = true // as in the real program
+	server.Config.DisableGeneralOptionsHandler = true // the real program sets this option, too
 	server.Start()
 	server.Config.ErrorLog = slog.NewLogLogger(slog.NewTextHandler(s.log, nil), slog.LevelWarn)
 	s.close = sync.OnceFunc(func() {
@@ -113,8 +113,8 @@ func (s *testShop) open(o shop.Options) *shop.Service {
 	return service
 }
 
-// clock is the clock that the store and the service use. Tests move it forward, for example to let holds
-// expire, or back.
+// clock is the clock that the store and the service use. Tests can move it forward or back, for example to
+// let holds expire.
 type clock struct{ ahead atomic.Int64 }
 
 func (c *clock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())).Round(0) }
@@ -245,7 +245,7 @@ func (s *testShop) tryDo(method, path, body string, headers ...string) (testResp
 }
 
 func (s *testShop) send(request *http.Request) (testResponse, error) {
-	response, err := s.client.Transport.RoundTrip(request) // does not follow redirects
+	response, err := s.client.Transport.RoundTrip(request) // in contrast to client.Do, this does not follow redirects
 	if err != nil {
 		return testResponse{}, err
 	}

@@ -34,7 +34,7 @@ func TestStreamOverHTTP2(t *testing.T) {
 	s := newShop(t)
 	s.runJobs()
 	s.overHTTP2()
-	s.api.streamTiming.writeTimeout = 2 * time.Second // enough for a write on a busy machine
+	s.api.streamTiming.writeTimeout = 2 * time.Second // long enough for a write on a busy machine
 	r := s.follow("")
 	r.wantStart("0")
 	time.Sleep(s.api.streamTiming.writeTimeout + time.Second) // the stream must stay open during this time
@@ -55,7 +55,7 @@ func TestSlowReaderOverHTTP2(t *testing.T) {
 	s.api.streamTiming.writeTimeout = time.Second
 	slow := s.follow("?after=0")
 	slow.wantStart("0")
-	const events = 400 // of 32 KiB each, more than the client's flow-control window
+	const events = 400 // events of 32 KiB each, which exceed the client's flow-control window
 	for i := range events / 50 {
 		s.insertEvents(50*i+1, 50, strings.Repeat("x", 32<<10))
 	}

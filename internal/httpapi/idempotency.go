@@ -73,7 +73,7 @@ func runAndStore[T any](x *exchange, do func(context.Context) (T, error), respon
 	return nil
 }
 
-// fingerprint returns a hash of the request. It serves to detect that an Idempotency-Key is reused for a
+// fingerprint returns a hash of the request. It is used to detect that an Idempotency-Key is reused for a
 // different request.
 func fingerprint(x *exchange) [sha256.Size]byte {
 	hash := sha256.New()

@@ -141,5 +141,6 @@ func TestIdempotencyKeyForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	got.wantError(t, 400, shop.InvalidParameter)
-	s.do("GET", "/v1/pets", "", `Idempotency-Key: "`).want(t, 200, "[]") // the header is ignored unless the method is POST
+	// The Idempotency-Key header is ignored unless the method is POST.
+	s.do("GET", "/v1/pets", "", `Idempotency-Key: "`).want(t, 200, "[]")
 }

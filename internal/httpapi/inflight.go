@@ -2,7 +2,7 @@ package httpapi
 
 import "sync/atomic"
 
-// semaphore limits how many operations of one kind run at the same time. Callers never wait: a request
+// semaphore limits how many operations of one kind run at the same time. Callers never wait. A request
 // that exceeds the capacity is refused.
 type semaphore struct {
 	capacity int64

@@ -80,8 +80,8 @@ func TestKeyLifecycle(t *testing.T) {
 	s.do("GET", "/v1/keys", "").want(t, 200, "[]")
 }
 
-// eventually waits until requests with the given key get the given status. The API promises this within a
-// second, but this test does not measure the time.
+// eventually waits until requests with the given key get the given status. The API guarantees that this
+// takes at most a second, but eventually does not check the time.
 func (s *testShop) eventually(t *testing.T, secret string, status int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {

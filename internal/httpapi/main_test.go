@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	if code == 0 && flag.Lookup("test.fuzz").Value.String() == "" {
 		fmt.Println("once more, on PostgreSQL")
 		onPostgres = true
-		flag.Set("rapid.checks", "12") // fewer, because each check creates a database, which is slow
+		flag.Set("rapid.checks", "12") // fewer checks, because each check creates a database, which is slow
 		code = m.Run()
 	}
 	everything := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == ""

@@ -21,7 +21,7 @@ func TestRoutesAndDocumentAgree(t *testing.T) {
 	var documented, routed []string
 	eachOperation(newShop(t).checks.Doc, func(method, path string, operation *openapi3.Operation) {
 		scope := string(noKey)
-		if operation.Security == nil { // the default for the whole document applies
+		if operation.Security == nil { // the document's default security applies
 			scope = string(anyKey)
 			if _, rest, found := strings.Cut(strings.Join(strings.Fields(operation.Description), " "), "Needs the scope `"); found {
 				scope, _, _ = strings.Cut(rest, "`")

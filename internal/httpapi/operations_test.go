@@ -93,7 +93,7 @@ func TestEveryOperationReportsStoreFailures(t *testing.T) {
 	key := s.key(shop.Admin)
 	before := s.snapshot()
 	for status, fault := range map[int]error{500: errSecret, 503: shop.UnavailableError(errSecret)} {
-		s.do("GET", "/v1/keys/current", "", bearing(key)).want(t, 200, "") // caches the key
+		s.do("GET", "/v1/keys/current", "", bearing(key)).want(t, 200, "") // makes the service cache the key
 		for _, r := range requestPerOperation() {
 			s.store.failWith(func(bool) error { return fault })
 			got := s.do(r.method, r.path, r.body, bearing(key))

@@ -45,7 +45,8 @@ func TestOrderLifecycle(t *testing.T) {
 	for _, status := range []string{"available", "sold"} {
 		s.do("PATCH", "/v1/pets/1", fmt.Sprintf(`{"status":%q}`, status)).wantError(t, 409, shop.PetHasOpenOrder)
 	}
-	s.do("PATCH", "/v1/pets/1", `{"status":"pending","name":"Max"}`).want(t, 200, "") // allowed because the status stays the same
+	// This patch is allowed because the status stays the same.
+	s.do("PATCH", "/v1/pets/1", `{"status":"pending","name":"Max"}`).want(t, 200, "")
 	s.do("DELETE", "/v1/pets/1", "").wantError(t, 409, shop.PetHasOpenOrder)
 	s.do("PATCH", "/v1/store/orders/1", `{"status":"delivered"}`).wantError(t, 409, shop.InvalidTransition)
 

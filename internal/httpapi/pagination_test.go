@@ -37,7 +37,7 @@ func TestPaginationDuringInserts(t *testing.T) {
 		adders := rapid.IntRange(1, 3).Draw(t, "adders")
 		first := fmt.Sprintf("/v1/pets?limit=%d%s", limit, filter)
 
-		standing = walk(t, s, first, func() {}) // before other clients add animals
+		standing = walk(t, s, first, func() {}) // the animals that exist before other clients add more
 		var wg sync.WaitGroup
 		errs := make(chan error, adders)
 		adding := sync.OnceFunc(func() {

@@ -42,8 +42,8 @@ func (a *API) loadPetPage(ctx context.Context, rawQuery string) (cachedResponse,
 	return response, nil
 }
 
-// parsePetList parses the query string of GET /pets. It also reports whether the query consists of a
-// single id parameter. In that case the response has that animal's entity tag.
+// parsePetList parses the query string in a GET /pets request. It also reports whether the query consists
+// of a single id parameter. In that case the response has that animal's entity tag.
 func parsePetList(rawQuery string) (list shop.PetList, singleID bool, err error) {
 	q := parseQuery(rawQuery)
 	list.PageRequest = q.pageRequest()
@@ -54,7 +54,7 @@ func parsePetList(rawQuery string) (list shop.PetList, singleID bool, err error)
 	return list, len(q.values) == 1 && len(list.IDs) == 1, q.err
 }
 
-// petFilterQuery is the inverse of parsePetList: it returns the query parameters for a filter.
+// petFilterQuery returns the query parameters that parsePetList parses into the given filter.
 func petFilterQuery(f shop.PetFilter) url.Values {
 	query := url.Values{}
 	if f.Status != "" {

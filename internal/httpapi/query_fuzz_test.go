@@ -13,8 +13,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// FuzzNewPet checks that every body results in a valid animal, invalid_json or validation_failed. The
-// animal must be the same as the standard library decodes.
+// FuzzNewPet checks that every body either contains a valid animal or is refused with invalid_json or
+// validation_failed. The standard library must decode the same animal.
 func FuzzNewPet(f *testing.F) {
 	for _, body := range []string{
 		``, `{}`, `null`, `[]`, `{"name":"Rex","categoryId":7}`, `{"name":"Rex","categoryId":7.0,"status":"sold"}`,
@@ -70,10 +70,10 @@ func FuzzParseJSONInt64(f *testing.F) {
 	f.Fuzz(func(t *testing.T, literal string) {
 		var number json.Number
 		if json.Unmarshal([]byte(literal), &number) != nil || number.String() != literal || strings.Contains(literal, `"`) {
-			return // not a JSON number
+			return // skip texts that are not JSON numbers
 		}
 		if i := strings.IndexAny(literal, "eE"); i >= 0 && len(literal)-i > 5 {
-			return // arbitrary-precision arithmetic would expand all the zeros
+			return // skip large exponents, because big.Rat would expand all the zeros
 		}
 		n, ok := parseJSONInt64(literal)
 		exact, _ := new(big.Rat).SetString(literal)
@@ -103,8 +103,8 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// FuzzPetList checks that every query results in a list within the limits, invalid_parameter or
-// invalid_cursor. The query in the list's links must result in the same list.
+// FuzzPetList checks that every query is either within the limits or refused with invalid_parameter or
+// invalid_cursor. The query in a list's links must select the same list.
 func FuzzPetList(f *testing.F) {
 	for _, query := range []string{"", "limit=5&status=sold", "limit=%zz", "limit=0", "q=%C5%BE&categoryId=-1", "id=1&id=2&cursor=8000000000001",
 		"limit=1&limit=1", "a;b", "q=%ff", "q=+", "cursor=x", "=&=&&", "limit=\x00"} {
@@ -131,8 +131,8 @@ func FuzzPetList(f *testing.F) {
 	})
 }
 
-// FuzzWebhook checks that every body results in a webhook with a usable URL, invalid_json or
-// validation_failed. A change follows the same rules.
+// FuzzWebhook checks that every body either contains a webhook with a usable URL or is refused with
+// invalid_json or validation_failed. A change follows the same rules.
 func FuzzWebhook(f *testing.F) {
 	for _, body := range []string{
 		``, `{}`, `[]`, `{"url":"https://example.com/hook"}`, `{"url":"http://[::1]:80/?a=b","types":["pet.created","pet.created"]}`,
@@ -163,7 +163,7 @@ func FuzzWebhook(f *testing.F) {
 	})
 }
 
-// FuzzEventList checks that every query results in a page within the limits or in invalid_parameter.
+// FuzzEventList checks that every query is either within the limits or refused with invalid_parameter.
 func FuzzEventList(f *testing.F) {
 	for _, query := range []string{"", "after=1&limit=5", "after=000000000000000001", "after=1234567890123456789", "after=-1", "type=pet.created&type=pet.updated",
 		"type=pet.created&type=pet.created", "type=x", "subject=pets/1", "subject=+", "subject=%ff", "limit=%zz", "after=1&after=1"} {

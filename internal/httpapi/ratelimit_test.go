@@ -36,7 +36,7 @@ func TestRateLimit(t *testing.T) {
 	for _, r := range requestPerOperation() {
 		key := s.key(shop.Admin)
 		limited := false
-		for range 3 { // one more than the burst
+		for range 3 { // one request more than the burst allows
 			got := s.do(r.method, r.path, r.body, bearing(key))
 			left := limitForm.FindStringSubmatch(got.Header.Get("RateLimit"))
 			if !policyForm.MatchString(got.Header.Get("RateLimit-Policy")) || left == nil {
@@ -57,7 +57,8 @@ func TestRateLimit(t *testing.T) {
 	}
 	spent := s.key(shop.Admin)
 	for range 2 {
-		s.do("GET", "/v1/nothing", "", bearing(spent)).wantError(t, 404, shop.NotFound) // requests to unknown paths count, too
+		// Requests to unknown paths count, too.
+		s.do("GET", "/v1/nothing", "", bearing(spent)).wantError(t, 404, shop.NotFound)
 	}
 	s.do("GET", "/v1/nothing", "", bearing(spent)).wantError(t, 429, shop.RateLimited)
 	s.do("GET", "/v1/keys/current", "", bearing(s.key(shop.Admin))).want(t, 200, "")

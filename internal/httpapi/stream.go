@@ -25,8 +25,8 @@ const (
 	shutdownWriteTimeout = time.Second
 	// streamRetry is how long a client should wait before it reconnects after its stream has ended.
 	streamRetry = 2 * time.Second
-	// streamBuffer is the approximate number of bytes in one write, and therefore the memory that a
-	// stalled client costs.
+	// streamBuffer is the approximate size of one write in bytes, and therefore the memory that a stalled
+	// client costs.
 	streamBuffer = 16 << 10
 )
 
@@ -40,8 +40,8 @@ type stream struct {
 	*exchange
 	position     int64      // events up to this position have been sent or are excluded by the filter
 	announced    int64      // the last event id that was sent to the client
-	lastWrite    time.Time  // decides when a heartbeat is due
-	lastCheck    time.Time  // when the API key was last checked
+	lastWrite    time.Time  // time of the last write, which decides when a heartbeat is due
+	lastCheck    time.Time  // time of the last API key check
 	mu           sync.Mutex // guards the fields below and the write deadline
 	writeTimeout time.Duration
 	closed       bool
@@ -107,7 +107,7 @@ func (a *API) streamStart(x *exchange, after *int64) (int64, error) {
 // follow sends events until the client disconnects, the API key becomes invalid, or the node shuts down.
 func (a *API) follow(s *stream, filter shop.EventFilter) {
 	for {
-		news := a.Service.EventSignal() // requested before reading, so that no event in between is missed
+		news := a.Service.EventSignal() // obtained before reading, so that no event is missed in between
 		sent, ok := a.sendEvents(s, filter)
 		if !ok || !a.mayContinue(s) {
 			return

@@ -15,7 +15,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// runJobs runs the service's background jobs until the test ends, like the real program does.
+// runJobs runs the service's background jobs as the real program does, until the test ends.
 func (s *testShop) runJobs() {
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -52,7 +52,7 @@ func (s *testShop) follow(query string, headers ...string) *streamReader {
 }
 
 func (s *testShop) tryFollow(query string, headers ...string) (*streamReader, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // in case the stream hangs
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // a timeout in case the stream hangs
 	request, err := http.NewRequestWithContext(ctx, "GET", s.url+"/v1/events"+query, nil)
 	if err != nil {
 		cancel()
@@ -100,7 +100,7 @@ func (r *streamReader) next() (b block, err error) {
 	}
 }
 
-// want reads the next block and checks it with the function is.
+// want reads the next block and checks that is(block) returns true.
 func (r *streamReader) want(what string, is func(block) bool) block {
 	r.t.Helper()
 	b, err := r.next()
@@ -170,7 +170,7 @@ func (s *testShop) metric(name string) (value float64) {
 	return value
 }
 
-// waitFor waits until the function is returns true. The test fails after a minute.
+// waitFor waits until is() returns true. The test fails after a minute.
 func (s *testShop) waitFor(what string, is func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {

@@ -56,7 +56,7 @@ func TestStreamFromTheBeginning(t *testing.T) {
 	s := newShop(t)
 	s.runJobs()
 	s.skipValidation = true
-	const before, after = 1300, 50 // more events than fit into memory or into one read
+	const before, after = 1300, 50 // more events than the feed keeps in memory or one read returns
 	s.insertEvents(1, before)
 	r := s.follow("?after=0&type=pet.created")
 	r.wantStart("0")
@@ -169,7 +169,7 @@ func TestStreamOfASlowReader(t *testing.T) {
 	connection.(*net.TCPConn).SetReadBuffer(4 << 10)
 	fmt.Fprintf(connection, "GET /v1/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n\r\n", adminKey)
 	s.waitFor("the stream", func() bool { return s.metric("animalstore_event_streams") == 1 })
-	const events = 400 // of 32 KiB each, more than all buffers on the way can hold
+	const events = 400 // events of 32 KiB each, which exceed all buffers on the way
 	for i := range events / 50 {
 		s.insertEvents(50*i+1, 50, strings.Repeat("x", 32<<10))
 	}
@@ -375,7 +375,8 @@ func TestStreamReset(t *testing.T) {
 	s.clock.forward(2 * time.Hour)
 	s.add(`{"name":"Luna","categoryId":1}`)
 	open.wantEvents("pet.created pets/2")
-	if err := s.open(shop.Options{EventRetention: time.Hour}).RemoveEvents(t.Context()); err != nil { // as if the service had been started at that time
+	// The events are removed by a new service, which starts with the clock at its new time.
+	if err := s.open(shop.Options{EventRetention: time.Hour}).RemoveEvents(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	open.close()

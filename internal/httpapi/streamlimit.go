@@ -7,11 +7,11 @@ import (
 )
 
 const (
-	// defaultStreams is the number of streams that a node serves at the same time. A stream costs little
-	// more than its connection.
+	// defaultStreams is the default maximum number of event streams that a node serves at the same time. A
+	// stream costs little more than its connection.
 	defaultStreams = 4096
-	// defaultKeyStreams is the maximum number of streams per API key, so that one key cannot use up all
-	// streams.
+	// defaultKeyStreams is the default maximum number of streams per API key, so that one key cannot use
+	// up all streams.
 	defaultKeyStreams = 512
 )
 

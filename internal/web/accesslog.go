@@ -16,7 +16,7 @@ import (
 type AccessLog struct {
 	Log *slog.Logger
 	// Lines receives the lines for successful requests, one per Write, in the format of slog.TextHandler.
-	// If Lines is nil, these lines go to Log as well.
+	// If Lines is nil, these lines go to Log like all other lines.
 	Lines io.Writer
 	// Redact removes API keys from a text.
 	Redact func(string) string
@@ -112,7 +112,7 @@ func appendText(line []byte, name, text string) []byte {
 }
 
 // Printable makes a text from a client safe to log or display. The result contains no API keys and only
-// printable ASCII. Texts are cut off after 200 characters.
+// printable ASCII. Texts are cut off after 200 bytes, not counting escapes.
 func (l *AccessLog) Printable(text string) string {
 	const maxLength = 200
 	text = l.Redact(text)

@@ -78,8 +78,8 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// FuzzLogText checks that texts from clients are logged and displayed in shortened form, in printable
-// ASCII, whatever the client sends. A short text without special characters or API keys stays unchanged.
+// FuzzLogText checks that Printable returns a text of limited length in printable ASCII, whatever the
+// client sends. A short text without special characters or API keys must stay unchanged.
 func FuzzLogText(f *testing.F) {
 	log := &AccessLog{Redact: (&shop.Service{}).Redact}
 	for _, text := range []string{"GET", "/v1/pets", "a\nb", "\x1b[2J", "<script>", "ask_live_0123456789", strings.Repeat("x", 300), "\xff", "é\u2028", `"`, "\u202e"} {
