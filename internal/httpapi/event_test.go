@@ -74,7 +74,7 @@ func TestListEvents(t *testing.T) {
 		s.do("GET", "/v1/events?"+query, "").wantError(t, 400, shop.InvalidParameter)
 	}
 	many := "type=" + strings.Join(strings.Fields(strings.Repeat("pet.created ", 40000)), "&type=")
-	// Repeated types are refused. Otherwise a request could contain more types than a database query can take.
+	// Repeated types are refused. Otherwise a request could have more types than a database query can take.
 	s.do("GET", "/v1/events?"+many, "").wantError(t, 400, shop.InvalidParameter)
 }
 
