@@ -10,7 +10,7 @@ const (
 	spanID  = "b7ad6b7169203331"
 )
 
-// The access log names the trace of a request that sends a valid traceparent header.
+// If a request has a valid Traceparent header, the access log shows its trace id and span id.
 func TestAccessLogNamesTheTrace(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

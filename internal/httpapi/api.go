@@ -1,5 +1,5 @@
-// Package httpapi is the JSON API. It decodes requests, calls shop.Service, and encodes responses.
-// routes.go is its map.
+// Package httpapi implements the JSON API. It decodes requests, calls shop.Service, and encodes responses.
+// The table in routes.go lists all operations.
 package httpapi
 
 import (
@@ -17,39 +17,43 @@ import (
 	"animalstore/internal/web"
 )
 
-// Config configures an API. Zero values select the defaults.
+// Config configures an API. Service and Log are required. For every other field, the zero value selects
+// the default.
 type Config struct {
 	Service *shop.Service
 	Log     *slog.Logger
-	// AccessLog receives the log lines of successful requests, one per Write. If it is nil, they go to Log.
+	// AccessLog receives the log lines for successful requests, one per Write. If it is nil, these lines
+	// go to Log.
 	AccessLog io.Writer
-	// PublicURL is the base URL as clients see it, ending in /v1. If it is empty, each request's Host is used.
+	// PublicURL is the base URL that clients use. It ends in /v1. If it is empty, links are built from the
+	// Host header in each request.
 	PublicURL string
-	// StagingURL is the base URL of the staging deployment. The OpenAPI document lists it, too, unless it
-	// is empty.
+	// StagingURL is the base URL of the staging deployment. Unless it is empty, the OpenAPI document lists
+	// it as a server.
 	StagingURL string
-	// Origins are the web origins that may use the API from a browser (CORS); "*" allows every origin.
+	// Origins are the web origins that may use the API from a browser (CORS). "*" allows every origin.
 	Origins []string
-	// RateLimit is the number of requests per second that each key may send, with a burst of twice that. 0
-	// means no limit.
+	// RateLimit is the number of requests per second that each API key may send. Bursts of up to twice
+	// that number are allowed. 0 means no limit.
 	RateLimit int
-	// MaxInFlight is the number of requests that may be in progress at once. 0 means defaultInFlight.
+	// MaxInFlight is the maximum number of requests in progress at the same time. 0 means defaultInFlight.
 	MaxInFlight int
-	// MaxStreams is the number of event streams that may be open at once, and MaxKeyStreams the number per
-	// API key. 0 means defaultStreams and defaultKeyStreams.
+	// MaxStreams is the maximum number of event streams that are open at the same time, and MaxKeyStreams
+	// is the maximum per API key. 0 means defaultStreams and defaultKeyStreams.
 	MaxStreams, MaxKeyStreams int
-	// Today returns the date that decides whether a deprecated operation is still served. If it is nil, the
-	// clock decides.
+	// Today returns the date that decides whether a deprecated operation is still served. If it is nil,
+	// the system clock is used.
 	Today func() time.Time
-	// TLS says that this process itself terminates TLS, rather than a proxy.
+	// TLS is true if this process, and not a proxy, terminates TLS.
 	TLS bool
-	// Version is shown in the metrics.
+	// Version is the program version that the metrics report.
 	Version string
-	// Collectors are further metrics to serve at /metrics.
+	// Collectors are additional metrics to serve at /metrics.
 	Collectors []prometheus.Collector
 }
 
-// API is the http.Handler of the JSON API, its documentation, and the health and metrics endpoints.
+// API is the http.Handler that serves the JSON API, its documentation, and the health and metrics
+// endpoints.
 type API struct {
 	Config
 	document           *api.Document
@@ -58,21 +62,22 @@ type API struct {
 	metrics            *metrics
 	accessLog          *web.AccessLog
 	rateLimiter        *rateLimiter
-	pageCache          *responseCache // pages of GET /pets
-	petCache           *responseCache // GET /pets/{petId}
-	basePath           string         // the path of the base URL
+	pageCache          *responseCache // responses to GET /pets
+	petCache           *responseCache // responses to GET /pets/{petId}
+	basePath           string         // the path component of the base URL
 	commonHeaders      []header       // sent with every response
-	deprecationHeaders []header       // sent with every response of deprecatedOperation
-	inFlight           *semaphore     // held by each request to /v1 in progress
+	deprecationHeaders []header       // sent with every response from deprecatedOperation
+	inFlight           *semaphore     // acquired by each request to /v1 while it is in progress
 	streams            *streamLimit
-	imports            *semaphore      // held by each import in progress
-	exports            *semaphore      // held by each export in progress
+	imports            *semaphore      // acquired by each import while it is in progress
+	exports            *semaphore      // acquired by each export while it is in progress
 	lifetime           context.Context // ends when the node starts to shut down
 	stop               context.CancelFunc
 	streamTiming       streamTiming
 }
 
-// New returns an API. It fails if the embedded OpenAPI document or documentation pages are broken.
+// New returns an API for the given configuration. It fails if the embedded OpenAPI document or the
+// documentation pages are broken.
 func New(c Config) (*API, error) {
 	document, err := api.NewDocument()
 	if err != nil {
@@ -120,13 +125,14 @@ func New(c Config) (*API, error) {
 	}, nil
 }
 
-// Stopping announces that the node is about to shut down: /readyz fails, so that load balancers send
-// requests elsewhere, and event streams end, so that their clients reconnect to another node.
+// Stopping announces that the node is about to shut down. From then on, /readyz fails, so that load
+// balancers send requests to other nodes. Event streams end, so that their clients reconnect to another
+// node.
 func (a *API) Stopping() { a.stop() }
 
 func (a *API) isStopping() bool { return a.lifetime.Err() != nil }
 
-// ServeHTTP serves one request. It counts and logs every request, even if its handler panics.
+// ServeHTTP serves one request. It counts and logs the request even if the handler panics.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{w: web.NewRecorder(w, r), r: r, id: web.NewRequestID(), start: time.Now()}
 	w.Header().Set("X-Request-Id", x.id)
@@ -138,7 +144,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	outcome.Abort()
 }
 
-// finish updates the metrics and writes the access log.
+// finish updates the metrics and writes the access log entry for a request.
 func (a *API) finish(x *exchange, outcome web.Outcome) {
 	operation := "none"
 	if x.route != nil {
@@ -155,7 +161,7 @@ func (a *API) finish(x *exchange, outcome web.Outcome) {
 	})
 }
 
-// serve takes a request through routing, authentication, rate limiting and authorization, and then executes it.
+// serve handles one request: routing, authentication, rate limiting, authorization and execution.
 func (a *API) serve(x *exchange) error {
 	e, params := a.router.find(x.r.URL)
 	a.allowOrigin(x)
@@ -168,7 +174,7 @@ func (a *API) serve(x *exchange) error {
 	if x.route != nil && x.route.operation == deprecatedOperation {
 		setHeaders(x.w.Header(), a.deprecationHeaders)
 	}
-	// Without a valid key a client learns nothing, not even whether a path exists.
+	// A client without a valid key learns nothing, not even whether a path exists.
 	if e != nil && !e.public || e == nil && hasPathPrefix(x.r.URL.Path, "/v1") {
 		if err := a.authenticate(x); err != nil {
 			return err
@@ -191,8 +197,9 @@ func (a *API) serve(x *exchange) error {
 	return a.execute(x)
 }
 
-// execute reads the request's body and calls the route's handler, or replays the stored response of a
-// retried request. It refuses the request if too many are in progress.
+// execute reads the request's body and calls the route's handler. For a retried request, it sends the
+// stored response instead of calling the handler. It refuses the request if too many requests are in
+// progress.
 func (a *API) execute(x *exchange) error {
 	if x.route.operation == importOperation {
 		if !a.imports.tryAcquire() {
@@ -222,9 +229,9 @@ func errNoSuchPath() error {
 	return shop.Errorf(shop.NotFound, "This path does not exist; /v1/openapi.json lists all operations.")
 }
 
-// options serves OPTIONS, including the preflight requests of browsers (CORS).
+// options answers OPTIONS requests, including the CORS preflight requests that browsers send.
 func (a *API) options(x *exchange, e *endpoint) error {
-	if x.r.URL.Path == "*" { // OPTIONS * asks about the whole server
+	if x.r.URL.Path == "*" { // "OPTIONS *" asks about the whole server
 		x.w.Header().Set("Allow", "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT")
 		x.sendNoContent()
 		return nil
@@ -238,7 +245,7 @@ func (a *API) options(x *exchange, e *endpoint) error {
 	return nil
 }
 
-// hasPathPrefix reports whether path is root or below it.
+// hasPathPrefix reports whether path is equal to root or below it.
 func hasPathPrefix(path, root string) bool {
 	return path == root || strings.HasPrefix(path, root+"/")
 }

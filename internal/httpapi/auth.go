@@ -7,7 +7,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// authenticate sets the exchange's principal from its API key.
+// authenticate looks up the API key in the Authorization header and stores its principal in the exchange.
 func (a *API) authenticate(x *exchange) error {
 	secret, err := bearerToken(x.r.Header.Values("Authorization"))
 	if err != nil {
@@ -17,7 +17,7 @@ func (a *API) authenticate(x *exchange) error {
 	return err
 }
 
-// bearerToken returns the API key of the Authorization header.
+// bearerToken returns the API key from the values of the Authorization header.
 func bearerToken(fields []string) (string, error) {
 	if len(fields) == 0 || len(fields) == 1 && fields[0] == "" {
 		return "", shop.Errorf(shop.MissingAPIKey, "An API key is required; send it as Authorization: Bearer KEY.")
@@ -31,7 +31,8 @@ func bearerToken(fields []string) (string, error) {
 	return secret, nil
 }
 
-// authorize checks that the key has the route's scope. It also counts requests to the deprecated operation.
+// authorize checks that the API key has the scope that the route requires. It also counts requests to the
+// deprecated operation.
 func (a *API) authorize(x *exchange) error {
 	if x.route.scope == noKey || x.route.scope == anyKey {
 		return nil
@@ -45,7 +46,8 @@ func (a *API) authorize(x *exchange) error {
 	return nil
 }
 
-// challengeFor returns the value of the WWW-Authenticate header for an error code, or "".
+// challengeFor returns the WWW-Authenticate header for a response with this error code, or "" if the
+// response needs none.
 func challengeFor(code shop.Code, r *route) string {
 	const realm = `Bearer realm="animalstore"`
 	switch code {

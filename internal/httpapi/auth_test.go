@@ -27,7 +27,7 @@ func TestAuthentication(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		header string
-		code   shop.Code // "" if the request is accepted
+		code   shop.Code // the expected error code, or "" if the request is accepted
 	}{
 		{"none", "Authorization: ", shop.MissingAPIKey},
 		{"the configured key", "Authorization: Bearer " + adminKey, ""},
@@ -71,7 +71,7 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
-// flip returns a different digit, to corrupt a key.
+// flip returns a digit that differs from the given one. Tests use it to corrupt a key.
 func flip(digit byte) string {
 	if digit == 'a' {
 		return "b"
@@ -94,7 +94,7 @@ func TestTwoAuthorizationHeaders(t *testing.T) {
 	got.wantError(t, 401, shop.InvalidAPIKey)
 }
 
-// The key is checked before anything else about the request.
+// The API key is checked before anything else in the request.
 func TestAuthenticationComesFirst(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -139,7 +139,8 @@ func TestWhatNeedsNoKey(t *testing.T) {
 	s.do("GET", "/nothing", "", "Authorization: ").wantError(t, 404, shop.NotFound)
 }
 
-// Every route requires a scope, and each scope allows exactly the routes that require it.
+// Every route has a scope. The admin scope allows every route, and any other scope allows only the routes
+// that require it or need no scope.
 func TestScopes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -174,7 +175,8 @@ func TestScopes(t *testing.T) {
 	}
 }
 
-// A route without a scope cannot be added.
+// The router rejects a route without a scope. If one operation on a path is public, all operations on that
+// path are.
 func TestEveryRouteNeedsAScope(t *testing.T) {
 	t.Parallel()
 	if _, err := newRouter(append(routes(), route{method: "GET", path: "/v1/new", operation: "new"})); err == nil {
@@ -198,7 +200,8 @@ func mustEndpoints(t *testing.T) []*endpoint {
 	return all.endpoints
 }
 
-// If the store cannot be read, the response does not say whether the key is valid.
+// If the store cannot be read, the response to a well-formed key is a 503 and does not reveal whether the
+// key is valid.
 func TestAuthenticationWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

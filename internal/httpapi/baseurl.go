@@ -6,8 +6,8 @@ import (
 	"net/url"
 )
 
-// baseURL returns the URL at which the client reached the API, ending in /v1. It ignores X-Forwarded-*
-// headers, because any client can send them.
+// baseURL returns the URL at which the client reached the API. It ends in /v1. X-Forwarded-* headers are
+// ignored because any client can send them.
 func (a *API) baseURL(r *http.Request) string {
 	if a.PublicURL != "" {
 		return a.PublicURL
@@ -25,7 +25,7 @@ func (a *API) baseURL(r *http.Request) string {
 	return scheme + "://" + host + "/v1"
 }
 
-// basePathOf returns the path of the base URL.
+// basePathOf returns the path component of the base URL.
 func basePathOf(publicURL string) string {
 	if public, err := url.Parse(publicURL); err == nil && publicURL != "" {
 		return public.EscapedPath()

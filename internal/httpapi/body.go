@@ -12,22 +12,22 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Limits of a JSON body. Imports have their own.
+// Limits for a JSON body. Imports have their own limits.
 const (
 	maxBodyBytes = 64 << 10
-	bodyTimeout  = 30 * time.Second // for the client to send it
+	bodyTimeout  = 30 * time.Second // how long a client may take to send the body
 )
 
-// bodyRule says which bodies a route accepts.
+// bodyRule specifies which request bodies a route accepts.
 type bodyRule struct {
 	mediaTypes   []string
-	description  string // of the media types, for error messages
-	typeRequired bool   // a missing Content-Type is an error
+	description  string // names the media types in error messages
+	typeRequired bool   // if true, a missing Content-Type is an error
 	maxBytes     int64
 	timeout      time.Duration
 }
 
-// readBody reads the request's body into x.body. It fails if the body breaks the route's bodyRule.
+// readBody reads the request's body into x.body. It fails if the body violates the route's bodyRule.
 func (x *exchange) readBody() (err error) {
 	rule := x.route.body
 	if !rule.accepts(x.r.Header) {
@@ -35,7 +35,7 @@ func (x *exchange) readBody() (err error) {
 			rule.description, strings.Join(rule.mediaTypes, " or "))
 	}
 	if x.r.ContentLength > rule.maxBytes {
-		return rule.errTooLarge() // without reading any of it
+		return rule.errTooLarge() // refuse the body without reading it
 	}
 	control := http.NewResponseController(x.w)
 	control.SetReadDeadline(time.Now().Add(rule.timeout))
@@ -55,8 +55,8 @@ func (rule *bodyRule) errTooLarge() error {
 	return shop.Errorf(shop.PayloadTooLarge, "The body is too large; send at most %d bytes.", rule.maxBytes)
 }
 
-// accepts reports whether the headers announce an uncompressed body of one of the media types. CSV must be
-// UTF-8; JSON always is.
+// accepts reports whether the headers announce an uncompressed body with one of the accepted media types.
+// CSV must be encoded in UTF-8. JSON always is.
 func (rule *bodyRule) accepts(h http.Header) bool {
 	for _, coding := range h.Values("Content-Encoding") {
 		if coding != "" && !strings.EqualFold(coding, "identity") {

@@ -10,7 +10,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// wantRefusal checks that an error is one of the two of a body, and that its message is one line of plain text.
+// wantRefusal checks that a body was refused with invalid_json or validation_failed and that the error
+// message is one line of plain text.
 func wantRefusal(t *testing.T, body []byte, err error) {
 	t.Helper()
 	e := shop.AsError(err)
@@ -20,7 +21,7 @@ func wantRefusal(t *testing.T, body []byte, err error) {
 	wantLine(t, e.Message)
 }
 
-// wantLine checks that a text is safe to show in one line of a log or a page.
+// wantLine checks that a text can be displayed safely on one line in a log or on a page.
 func wantLine(t *testing.T, text string) {
 	t.Helper()
 	for _, r := range text {
@@ -30,7 +31,7 @@ func wantLine(t *testing.T, text string) {
 	}
 }
 
-// members decodes an object with the standard library.
+// members decodes a JSON object with the standard library.
 func members(t *testing.T, body []byte) (m map[string]json.RawMessage) {
 	t.Helper()
 	if err := json.Unmarshal(body, &m); err != nil {
@@ -39,14 +40,16 @@ func members(t *testing.T, body []byte) (m map[string]json.RawMessage) {
 	return m
 }
 
-// addAll adds bodies that are invalid for every operation, and the given ones, which are valid for one.
+// addAll adds the given bodies to the seed corpus, together with unusual bodies that are useful for
+// testing any operation.
 func addAll(f *testing.F, bodies ...string) {
 	for _, body := range append(bodies, ``, `{}`, `null`, `[]`, `""`, `{"a":{"b":[[[[]]]]}}`, "\xef\xbb\xbf{}", "{\"name\":\"\xff\"}", `{"a":1,"a":1}`, `{} {}`) {
 		f.Add([]byte(body))
 	}
 }
 
-// FuzzPetChange: an accepted change has only the members of the body, with valid values.
+// FuzzPetChange checks that an accepted change contains exactly the members in the body and that its name
+// is valid.
 func FuzzPetChange(f *testing.F) {
 	addAll(f, `{"name":"Rex"}`, `{"categoryId":7.0}`, `{"status":"sold"}`, `{"name":null}`, `{"name":"Rex","categoryId":-1,"status":"pending"}`)
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -70,7 +73,7 @@ func FuzzPetChange(f *testing.F) {
 	})
 }
 
-// FuzzCategory: an accepted name is a valid text.
+// FuzzCategory checks that an accepted category name is a valid text.
 func FuzzCategory(f *testing.F) {
 	addAll(f, `{"name":"Dogs"}`, `{"name":" "}`, `{"name":"a\u0000"}`, `{"name":7}`)
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -83,7 +86,8 @@ func FuzzCategory(f *testing.F) {
 	})
 }
 
-// FuzzOrder: an accepted body is a valid order or a valid status of one.
+// FuzzOrder checks that an accepted new order has a valid reference and that an accepted order status is
+// valid.
 func FuzzOrder(f *testing.F) {
 	addAll(f, `{"petId":7}`, `{"petId":7,"reference":"A-1"}`, `{"petId":"7"}`, `{"petId":7,"reference":null}`, `{"status":"approved"}`, `{"status":"lost"}`)
 	f.Fuzz(func(t *testing.T, body []byte) {
@@ -102,7 +106,7 @@ func FuzzOrder(f *testing.F) {
 	})
 }
 
-// FuzzKey: an accepted body is a valid key or a valid overlap.
+// FuzzKey checks that an accepted new key is valid and that an accepted overlap is within its limits.
 func FuzzKey(f *testing.F) {
 	addAll(f, `{"name":"partner","scopes":["pets:read"]}`, `{"name":"partner","scopes":["admin","admin"]}`, `{"name":"p","scopes":[]}`,
 		`{"name":"p","scopes":["admin"],"expiresAt":"2999-01-31T18:00:00Z"}`, `{"name":"p","scopes":["admin"],"expiresAt":"9999-12-31T23:59:60+14:00"}`,
@@ -123,7 +127,8 @@ func FuzzKey(f *testing.F) {
 	})
 }
 
-// FuzzImport: every line that is not blank becomes one row, and a row without problems is a valid animal.
+// FuzzImport checks that rows have increasing line numbers, that each row's problems fit on one line, and
+// that accepted names are valid UTF-8.
 func FuzzImport(f *testing.F) {
 	f.Add([]byte("{\"name\":\"Rex\",\"categoryId\":1}\n\n{\"name\":\"\"}\r\n[]\n{\"name\":\"a\",\"name\":\"b\"}"))
 	f.Add([]byte("\ufeff{\"name\":\"Rex\",\"categoryId\":9007199254740993,\"status\":\"sold\"}"))

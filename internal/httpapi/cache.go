@@ -8,26 +8,26 @@ import (
 	"animalstore/internal/shop"
 )
 
-// responseCache keeps encoded responses to reads of the catalogue, because most clients of a shop read the
-// same few pages. It never serves an outdated response, and rests on these invariants:
+// responseCache caches encoded responses to catalogue reads, because most clients read the same few pages.
+// It never serves an outdated response. It relies on these invariants:
 //
-//   - An entry is valid for one shop.CatalogVersion and until the next hold expires. The version is taken
-//     before the load begins. A change that commits during the load then invalidates the entry, although
-//     the entry may already show it.
-//   - Requests share a load in flight only if the catalogue has the version at which that load began. A
-//     client that knows of a change therefore never gets a response from before it.
-//   - A response holds nothing that differs between clients. In particular, links are built for each
+//   - An entry is valid for one shop.CatalogVersion and only until the next hold expires. The version is
+//     determined before the load begins. A change that commits during the load therefore invalidates the
+//     entry, even if the loaded response already includes that change.
+//   - A request joins a load in progress only if the catalogue still has the version at which that load
+//     began. A client that knows about a change therefore never gets a response from before the change.
+//   - A response contains nothing that differs between clients. In particular, links are built for each
 //     request.
-//   - The size of all entries is bounded by maxCacheBytes, and every byte that a client can choose is
+//   - The total size of all entries is limited to maxCacheBytes. Every byte that a client can choose is
 //     counted.
 //
-// Where the version is unknown without a query, because other processes may change the catalogue, nothing
-// is cached.
+// If other processes may change the catalogue, its version is not known without a query. In this case
+// nothing is cached.
 type responseCache struct {
 	service *shop.Service
 	mu      sync.RWMutex
 	entries map[string]*entry
-	size    int // of all entries, in bytes
+	size    int // total size of all entries, in bytes
 	flights map[flightKey]*flight
 }
 
@@ -35,8 +35,8 @@ type responseCache struct {
 type cachedResponse struct {
 	tag   string
 	body  []byte
-	first string // the query of the first page of the list
-	next  string // the query of the next page; "" on the last page and for a single resource
+	first string // query string for the first page of the list
+	next  string // query string for the next page; "" on the last page and for a single resource
 }
 
 type entry struct {
@@ -44,7 +44,7 @@ type entry struct {
 	validity shop.Validity
 }
 
-// flight is a load in progress. Its result may be read when done is closed.
+// flight is a load in progress. The result may be read only after done is closed.
 type flight struct {
 	entry
 	err  error
@@ -53,14 +53,15 @@ type flight struct {
 
 type flightKey struct {
 	request string
-	changes int64 // of the CatalogVersion at which the load began
+	changes int64 // the Changes field of the CatalogVersion at which the load began
 }
 
 const (
-	// maxCacheBytes bounds one cache. When it is full, it is emptied: the pages in demand are soon back.
+	// maxCacheBytes is the maximum size of one cache. A full cache is emptied completely, because popular
+	// pages are quickly loaded again.
 	maxCacheBytes = 4 << 20
-	// entryOverhead is what an entry costs beyond its texts: its struct, the map's slot, the headers of its
-	// strings.
+	// entryOverhead is an estimate of the memory that an entry needs in addition to its strings and body:
+	// the struct, the slot in the map, and the string headers.
 	entryOverhead = 256
 )
 
@@ -68,7 +69,8 @@ func newResponseCache(service *shop.Service) *responseCache {
 	return &responseCache{service: service, entries: map[string]*entry{}, flights: map[flightKey]*flight{}}
 }
 
-// get returns the cached response to a request or loads it. Equal requests at the same time share one load.
+// get returns the cached response to a request or loads the response. Identical requests that arrive at
+// the same time share one load.
 func (c *responseCache) get(ctx context.Context, request string, load func() (cachedResponse, error)) (cachedResponse, error) {
 	version, ok := c.service.CatalogVersion()
 	if !ok {
@@ -96,20 +98,20 @@ func (c *responseCache) get(ctx context.Context, request string, load func() (ca
 	case <-ctx.Done():
 		return cachedResponse{}, shop.UnavailableError(ctx.Err())
 	}
-	if f.err != nil { // perhaps only because the other client disconnected
+	if f.err != nil { // perhaps only because the client that started the load disconnected
 		return load()
 	}
 	return f.cachedResponse, nil
 }
 
-// errNotLoaded is the error of a flight whose load panicked.
+// errNotLoaded is the result of a flight if its load panicked.
 var errNotLoaded = errors.New("the response was not loaded")
 
-// fly loads a response, caches it, and wakes the requests that joined the flight.
+// fly loads a response, caches it, and wakes up the requests that are waiting for this response.
 func (c *responseCache) fly(
 	ctx context.Context, key flightKey, version shop.CatalogVersion, f *flight, load func() (cachedResponse, error),
 ) (cachedResponse, error) {
-	defer func() { // also if load panics
+	defer func() { // runs even if load panics
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		delete(c.flights, key)
@@ -128,7 +130,7 @@ func (c *responseCache) fly(
 	return f.cachedResponse, f.err
 }
 
-// store adds an entry. The caller holds the lock.
+// store adds an entry to the cache. The caller must hold the lock.
 func (c *responseCache) store(request string, e *entry) {
 	if old := c.entries[request]; old != nil {
 		c.size -= old.bytes(request)
@@ -140,7 +142,7 @@ func (c *responseCache) store(request string, e *entry) {
 	c.entries[request] = e
 }
 
-// bytes returns the memory that an entry and its key occupy.
+// bytes returns the approximate number of bytes that an entry and its key occupy.
 func (e *entry) bytes(request string) int {
 	return entryOverhead + len(request) + len(e.tag) + cap(e.body) + len(e.first) + len(e.next)
 }

@@ -10,7 +10,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Once a change is confirmed, every response shows it, however many clients read at the same time.
+// Once a change is confirmed, every response includes it, even if many clients are reading at the same
+// time.
 func TestCachedResponsesAreNeverStale(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -47,7 +48,7 @@ func TestCachedResponsesAreNeverStale(t *testing.T) {
 	reading.Wait()
 }
 
-// A cached response expires at the moment when a hold does.
+// A cached response expires as soon as a hold expires.
 func TestCachedResponsesExpireWithAHold(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -62,7 +63,7 @@ func TestCachedResponsesExpireWithAHold(t *testing.T) {
 	s.do("GET", "/v1/pets/1", "").want(t, 200, `{"id":1,"name":"Rex","categoryId":1,"status":"available"}`)
 }
 
-// The cache is shared by all clients, but each client's links have the host that the client used.
+// All clients share the cache, but the links in a response contain the host that the client used.
 func TestCachedResponsesGetLinksPerClient(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -76,7 +77,7 @@ func TestCachedResponsesGetLinksPerClient(t *testing.T) {
 	}
 }
 
-// Errors are not cached: the next request tries again.
+// Errors are not cached, so the next request tries again.
 func TestErrorsAreNotCached(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -89,7 +90,8 @@ func TestErrorsAreNotCached(t *testing.T) {
 	s.do("GET", "/v1/pets?limit=7", "").want(t, 200, "")
 }
 
-// The cache has a bound that counts keys, bodies and links, whatever clients request.
+// The size of the cache is limited, whatever clients request. Keys, bodies and links all count towards its
+// size.
 func TestResponseCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	c := newResponseCache(nil)
@@ -104,7 +106,7 @@ func TestResponseCacheIsBounded(t *testing.T) {
 			t.Fatalf("%d bytes are cached, but %d were counted", size, c.size)
 		}
 	}
-	for i := range 100_000 { // small entries count, too
+	for i := range 100_000 { // small entries count towards the size, too
 		c.store(fmt.Sprint(i), &entry{})
 	}
 	if n := len(c.entries); n > maxCacheBytes/entryOverhead {

@@ -19,9 +19,11 @@ func TestCategoryLifecycle(t *testing.T) {
 	if location := first.Header.Get("Location"); location != "/v1/categories/1" {
 		t.Errorf("Location is %q", location)
 	}
-	s.do("POST", "/v1/categories", `{"name":"Cats"}`).want(t, 201, `{"id":3,"name":"Cats"}`) // 2 was created by an animal
+	// The new category gets id 3, because adding an animal has already created category 2.
+	s.do("POST", "/v1/categories", `{"name":"Cats"}`).want(t, 201, `{"id":3,"name":"Cats"}`)
 	s.do("DELETE", "/v1/categories/3", "").want(t, 204, "")
-	s.do("POST", "/v1/categories", `{"name":"Birds"}`).want(t, 201, `{"id":4,"name":"Birds"}`) // ids are not reused
+	// The ids of deleted categories are not reused.
+	s.do("POST", "/v1/categories", `{"name":"Birds"}`).want(t, 201, `{"id":4,"name":"Birds"}`)
 	s.do("PUT", "/v1/categories/5", `{"name":"Fish"}`).want(t, 201, `{"id":5,"name":"Fish"}`)
 	s.do("PUT", "/v1/categories/6", `{"name":"Fish"}`).want(t, 201, `{"id":6,"name":"Fish"}`)
 	s.do("POST", "/v1/categories", `{"name":"Mice"}`).want(t, 201, `{"id":7,"name":"Mice"}`)

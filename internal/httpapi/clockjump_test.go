@@ -22,8 +22,8 @@ func runAllJobs(t *testing.T, s *shop.Service) {
 	}
 }
 
-// TestServiceSurvivesClockJumps sets the clock of a running service back, or forward and back, and runs the
-// jobs each time.
+// TestServiceSurvivesClockJumps moves the clock of a running service back, or forward and then back. It
+// runs the jobs after each move.
 func TestServiceSurvivesClockJumps(t *testing.T) {
 	t.Parallel()
 	const day, year = 24 * time.Hour, 365 * 24 * time.Hour
@@ -53,7 +53,7 @@ func TestServiceSurvivesClockJumps(t *testing.T) {
 	}
 }
 
-// wrongClock is a shop with some history from before its clock jumps.
+// wrongClock is a shop that already contains some data when its clock jumps.
 type wrongClock struct {
 	*testShop
 	begun                      time.Time
@@ -61,7 +61,7 @@ type wrongClock struct {
 	key                        string
 	keyEnds                    time.Time
 	session                    string
-	passed                     bool // the clock has shown a time after the end of the session
+	passed                     bool // the clock has been past the end of the session at some point
 }
 
 func newWrongClock(t *testing.T) *wrongClock {
@@ -93,10 +93,10 @@ func newWrongClock(t *testing.T) *wrongClock {
 	return w
 }
 
-// fanOut creates the deliveries of all events so far.
+// fanOut creates the deliveries for all events so far.
 func (w *wrongClock) fanOut() {
 	w.t.Helper()
-	if _, err := w.service.LastEvent(w.t.Context()); err != nil { // gives the events their positions
+	if _, err := w.service.LastEvent(w.t.Context()); err != nil { // assigns positions to the events
 		w.t.Fatal(err)
 	}
 	hook, err := w.service.Webhook(w.t.Context(), 1)
@@ -121,7 +121,8 @@ func (w *wrongClock) wantOnce() {
 	}
 }
 
-// wantOrders checks that old holds keep their end, new holds start now, and no timestamp goes back.
+// wantOrders checks that existing holds still end at the same time, that new holds start now, and that no
+// timestamp moves back.
 func (w *wrongClock) wantOrders() {
 	w.t.Helper()
 	t, before := w.t, w.order.order(w.t)
@@ -137,7 +138,7 @@ func (w *wrongClock) wantOrders() {
 		t.Errorf("at %v: %+v", w.clock.now(), o)
 	}
 	w.do("POST", "/v1/store/orders", `{"petId":3}`).wantError(t, 409, shop.PetNotAvailable)
-	for range 2 { // a rotation changes nothing visible but updatedAt
+	for range 2 { // a rotation changes nothing visible except updatedAt
 		hook := w.do("GET", "/v1/webhooks/1", "")
 		w.do("POST", "/v1/webhooks/1/rotate", "").want(t, 200, "")
 		if again := w.do("GET", "/v1/webhooks/1", ""); again.Header.Get("ETag") == hook.Header.Get("ETag") {
@@ -146,7 +147,7 @@ func (w *wrongClock) wantOrders() {
 	}
 }
 
-// wantFeed checks that the feed and the pages continue where they were.
+// wantFeed checks that paginated lists and the event feed continue where they were before the clock jump.
 func (w *wrongClock) wantFeed() {
 	w.t.Helper()
 	if rest := w.do("GET", w.page.link("next"), "").pets(w.t); len(rest) != 2 || rest[0].ID != 3 {
@@ -174,7 +175,7 @@ func (w *wrongClock) wantFeed() {
 	}
 }
 
-// wantKeys checks that keys expire by the current clock, and that no lastUsedAt lies in the future.
+// wantKeys checks that keys expire according to the current clock and that no lastUsedAt is in the future.
 func (w *wrongClock) wantKeys() {
 	w.t.Helper()
 	got := w.do("GET", "/v1/keys/current", "", bearing(w.key))
@@ -193,14 +194,14 @@ func (w *wrongClock) wantKeys() {
 	}
 }
 
-// wantDelivery checks that deliveries that were due stay due.
+// wantDelivery checks that deliveries that were due before a clock jump are still due.
 func (w *wrongClock) wantDelivery() {
 	w.t.Helper()
 	claims, err := w.service.ClaimDeliveries(w.t.Context(), 1, 100)
 	if err != nil || len(claims) != 5 {
 		w.t.Fatalf("%d messages are due, %v", len(claims), err)
 	}
-	w.clock.forward(-time.Hour) // while they are claimed by a worker that is then killed
+	w.clock.forward(-time.Hour) // the clock jumps while a worker holds the claims, and that worker is then killed
 	runAllJobs(w.t, w.service)
 	claims, err = w.service.ClaimDeliveries(w.t.Context(), 1, 100)
 	if err != nil || len(claims) != 5 {
@@ -219,8 +220,8 @@ func (w *wrongClock) wantDelivery() {
 	}
 }
 
-// wantEnds checks that everything from before and after the jump expires in the end. It restarts the
-// service, so that it accepts the new time.
+// wantEnds checks that everything created before or after the clock jump expires eventually. It starts a
+// new service after it moves the clock, so that the new time is accepted.
 func (w *wrongClock) wantEnds() {
 	w.t.Helper()
 	if _, err := w.service.SessionPrincipal(w.t.Context(), w.session); err != nil && !w.passed {
@@ -242,7 +243,8 @@ func (w *wrongClock) wantEnds() {
 	w.clock.forward(30 * 24 * time.Hour)
 	later = w.open(shop.Options{EventRetention: 30 * 24 * time.Hour})
 	runAllJobs(w.t, later)
-	if page := w.do("GET", "/v1/events", ""); page.StatusCode != 200 || strings.Count(string(page.body), `"specversion"`) > 2 { // expired orders
+	// Only events for expired orders may be left.
+	if page := w.do("GET", "/v1/events", ""); page.StatusCode != 200 || strings.Count(string(page.body), `"specversion"`) > 2 {
 		w.t.Errorf("a month later there is still %s", page.body)
 	}
 	if list, err := later.ListDeliveries(w.t.Context(), shop.DeliveryList{WebhookID: 1, PageRequest: shop.PageRequest{Limit: 10}}); err != nil || len(list.Items) > 0 {
@@ -254,7 +256,7 @@ func (w *wrongClock) wantEnds() {
 	}
 }
 
-// A node whose clock is wrong by days still does not repeat a write that another node has executed.
+// Even if a node's clock is off by days, the node does not repeat a write that another node has executed.
 func TestRetryOnANodeWithAWrongClock(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -276,7 +278,7 @@ func TestRetryOnANodeWithAWrongClock(t *testing.T) {
 			}
 		}
 		s.clock.forward(25 * time.Hour)
-		runAllJobs(t, s.open(shop.Options{})) // a service that is started at that time
+		runAllJobs(t, s.open(shop.Options{})) // a service that was started after the clock moved
 		if err := repeat(s.open(shop.Options{})); err != nil {
 			t.Errorf("%v off: a day later: %v", off, err)
 		}

@@ -2,7 +2,8 @@ package httpapi
 
 import "slices"
 
-// The headers that a page of another origin may send and read, and how many seconds a browser may cache that.
+// The headers that a page from another origin may send and read, and the number of seconds for which a
+// browser may cache this permission.
 const (
 	corsRequestHeaders = "Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, Last-Event-ID"
 	corsExposedHeaders = "Allow, Content-Disposition, Deprecation, ETag, Idempotency-Replayed, Link, Location, RateLimit, " +
@@ -10,8 +11,8 @@ const (
 	corsMaxAge = "600"
 )
 
-// allowOrigin lets pages of the configured origins read the response. "*" is safe, because the API does not
-// use cookies.
+// allowOrigin lets pages from the configured origins read the response. Allowing every origin with "*" is
+// safe because the API does not use cookies.
 func (a *API) allowOrigin(x *exchange) {
 	if len(a.Origins) == 0 || !hasPathPrefix(x.r.URL.Path, "/v1") {
 		return
@@ -24,7 +25,7 @@ func (a *API) allowOrigin(x *exchange) {
 	}
 }
 
-// answerPreflight sets the headers that answer a browser's preflight request.
+// answerPreflight sets the response headers that a browser expects after a CORS preflight request.
 func (a *API) answerPreflight(x *exchange, e *endpoint) {
 	if x.r.Header.Get("Access-Control-Request-Method") == "" || x.w.Header().Get("Access-Control-Allow-Origin") == "" {
 		return

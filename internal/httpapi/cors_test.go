@@ -60,11 +60,12 @@ func TestCORS(t *testing.T) {
 	}
 }
 
-// Pages of other origins may send and read every header of the OpenAPI document.
+// Pages from other origins may send and read every header that the OpenAPI document mentions.
 func TestCORSHeaders(t *testing.T) {
 	t.Parallel()
 	sent, read := strings.Split(corsRequestHeaders, ", "), strings.Split(corsExposedHeaders, ", ")
-	read = append(read, "Cache-Control", "X-Accel-Buffering") // browsers always expose the first; the second is for proxies
+	// Browsers always expose Cache-Control, and X-Accel-Buffering is meant only for proxies.
+	read = append(read, "Cache-Control", "X-Accel-Buffering")
 	eachOperation(newShop(t).checks.Doc, func(_, _ string, operation *openapi3.Operation) {
 		for _, p := range operation.Parameters {
 			if p.Value.In == "header" && !slices.Contains(sent, p.Value.Name) {

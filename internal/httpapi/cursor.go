@@ -6,9 +6,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A cursor is a position in a list: a signed 64-bit integer as 13 digits of Crockford's base32. The sign
-// bit is flipped, so that cursors sort like their positions. Every such text is a valid cursor, even if no
-// item has that position.
+// A cursor encodes a position in a list, which is a signed 64-bit integer, as 13 digits in Crockford's
+// base32. The sign bit is flipped so that cursors sort in the same order as their positions. Every text in
+// this format is a valid cursor, even if there is no item at that position.
 const (
 	crockford    = "0123456789abcdefghjkmnpqrstvwxyz"
 	cursorLength = 13
@@ -26,7 +26,7 @@ func formatCursor(position int64) string {
 }
 
 func parseCursor(text string) (int64, error) {
-	if len(text) != cursorLength || text[0] > 'f' { // the first digit holds only four bits
+	if len(text) != cursorLength || text[0] > 'f' { // the first digit encodes only four bits
 		return 0, errInvalidCursor()
 	}
 	var n uint64

@@ -15,27 +15,28 @@ import (
 	"animalstore/internal/shop"
 )
 
-// object is a decoded JSON object. Its methods read one member each and collect the problems of all of them.
+// object is a decoded JSON object. Each of its methods reads one member and adds any problem to problems.
 type object struct {
 	members  map[string]jsontext.Value
 	problems shop.Problems
 }
 
-// parseObject decodes a body that must be exactly one JSON object, without duplicate names. It fails with
-// invalid_json.
+// parseObject decodes a body that must be exactly one JSON object without duplicate names. Otherwise it
+// fails with invalid_json.
 func parseObject(body []byte) (*object, error) {
 	if len(body) == 0 {
 		return nil, shop.Errorf(shop.InvalidJSON, "The body is empty; send a JSON object.")
 	}
 	o := &object{}
 	err := json.Unmarshal(body, &o.members)
-	if err != nil || o.members == nil { // null is not an error, and leaves the map nil
+	if err != nil || o.members == nil { // null decodes without an error and leaves the map nil
 		return nil, shop.Errorf(shop.InvalidJSON, "%s", invalidJSONMessage(body, err))
 	}
 	return o, nil
 }
 
-// parseOptionalObject is parseObject for an object whose members are all optional: the body may be empty, too.
+// parseOptionalObject decodes an object in which all members are optional. In contrast to parseObject, it
+// also accepts an empty body.
 func parseOptionalObject(body []byte) (*object, error) {
 	if len(body) == 0 {
 		return &object{}, nil
@@ -43,7 +44,8 @@ func parseOptionalObject(body []byte) (*object, error) {
 	return parseObject(body)
 }
 
-// invalidJSONMessage explains why a body is not a JSON object, in our words instead of the decoder's.
+// invalidJSONMessage explains why a body is not a JSON object. It does not quote the JSON decoder's error
+// message.
 func invalidJSONMessage(body []byte, err error) string {
 	if bytes.HasPrefix(body, []byte("\xef\xbb\xbf")) {
 		return "The body begins with a byte order mark; send JSON without one."
@@ -58,7 +60,7 @@ func invalidJSONMessage(body []byte, err error) string {
 	return "The body is JSON but not an object; send a JSON object."
 }
 
-// text returns a required member that must be a valid text of the shop.
+// text returns a required member, which must be a string that shop.TextProblem accepts.
 func (o *object) text(name string) string {
 	value, given := o.members[name]
 	if !given {
@@ -80,7 +82,7 @@ func (o *object) has(name string) bool {
 	return given
 }
 
-// integer returns a required member that must be a 64-bit integer.
+// integer returns a required member, which must be a 64-bit integer.
 func (o *object) integer(name string) int64 {
 	value, given := o.members[name]
 	if !given {
@@ -94,7 +96,8 @@ func (o *object) integer(name string) int64 {
 	return n
 }
 
-// seconds returns an optional member that must be a whole number of seconds.
+// seconds returns an optional member, which must be a whole number of seconds, or preset if the member is
+// missing.
 func (o *object) seconds(name string, preset time.Duration) time.Duration {
 	value, given := o.members[name]
 	if !given {
@@ -108,10 +111,11 @@ func (o *object) seconds(name string, preset time.Duration) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-// rfc3339 is stricter than time.Parse, which accepts more than RFC 3339 allows.
+// rfc3339 matches only times that RFC 3339 allows. time.Parse alone would accept more.
 var rfc3339 = regexp.MustCompile(`^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$`)
 
-// time returns an optional member that must be a time in RFC 3339 format, or the zero time without it.
+// time returns an optional member, which must be a time in RFC 3339 format, or the zero time if the member
+// is missing.
 func (o *object) time(name string) time.Time {
 	value, given := o.members[name]
 	if !given {
@@ -125,7 +129,8 @@ func (o *object) time(name string) time.Time {
 	return at
 }
 
-// scopes returns a required member that must be an array of strings. The shop checks the scopes.
+// scopes returns a required member, which must be an array of strings. The shop package checks whether
+// they are valid scopes.
 func (o *object) scopes(name string) []shop.Scope {
 	value, given := o.members[name]
 	if !given {
@@ -135,7 +140,7 @@ func (o *object) scopes(name string) []shop.Scope {
 	return stringArray[shop.Scope](o, name, value)
 }
 
-// stringArray decodes the value of a member that must be an array of strings.
+// stringArray decodes a member's value, which must be an array of strings.
 func stringArray[T ~string](o *object, name string, value jsontext.Value) (list []T) {
 	if value.Kind() != '[' || json.Unmarshal(value, &list) != nil {
 		o.problems.Add(name, "must be an array of strings")
@@ -143,7 +148,8 @@ func stringArray[T ~string](o *object, name string, value jsontext.Value) (list 
 	return list
 }
 
-// url returns a required member that must be a string. The shop checks the URL.
+// url returns a required member, which must be a string. The shop package checks whether it is a valid
+// URL.
 func (o *object) url(name string) string {
 	value, given := o.members[name]
 	if !given {
@@ -157,7 +163,8 @@ func (o *object) url(name string) string {
 	return text
 }
 
-// eventTypes returns an optional member that must be an array of strings or null. The shop checks the types.
+// eventTypes returns an optional member, which must be null or an array of strings. The shop package
+// checks whether the strings are valid event types.
 func (o *object) eventTypes(name string) []shop.EventType {
 	value, given := o.members[name]
 	if !given || value.Kind() == 'n' {
@@ -166,7 +173,7 @@ func (o *object) eventTypes(name string) []shop.EventType {
 	return stringArray[shop.EventType](o, name, value)
 }
 
-// boolean returns a required member that must be true or false.
+// boolean returns a required member, which must be true or false.
 func (o *object) boolean(name string) bool {
 	value, _ := o.members[name]
 	kind := value.Kind()
@@ -176,15 +183,15 @@ func (o *object) boolean(name string) bool {
 	return kind == 't'
 }
 
-// checkedText returns a required member that must be a string. The function problem returns what is wrong
-// with it, or "".
+// checkedText returns a required member, which must be a string. The problem function describes what is
+// wrong with the string, or returns "" if the string is valid.
 func (o *object) checkedText(name string, problem func(string) string) string {
 	value, given := o.members[name]
 	if !given {
 		o.problems.Add(name, "is required")
 		return ""
 	}
-	text, _ := asString(value) // other types count as "", which no such member allows
+	text, _ := asString(value) // a value that is not a string becomes "", which every problem function rejects
 	if reason := problem(text); reason != "" {
 		o.problems.Add(name, reason)
 	}
@@ -204,7 +211,7 @@ func asString(value jsontext.Value) (text string, ok bool) {
 	}
 	unquoted, err := jsontext.AppendUnquote(nil, value)
 	if err != nil {
-		panic(err) // the decoder has checked the string
+		panic(err) // cannot happen because the decoder has already checked the string
 	}
 	return string(unquoted), true
 }

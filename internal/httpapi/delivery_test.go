@@ -19,14 +19,14 @@ func (a testResponse) delivery(t *testing.T) shop.Delivery {
 	return delivery
 }
 
-// deliver claims all due deliveries of a webhook and records their outcome.
+// deliver claims all due deliveries to webhook 1 and records the given attempt for each of them.
 func (s *testShop) deliver(t *testing.T, attempt shop.Attempt) {
 	t.Helper()
 	hook, err := s.service.Webhook(t.Context(), 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.service.LastEvent(t.Context()); err != nil { // gives the events their positions
+	if _, err := s.service.LastEvent(t.Context()); err != nil { // assigns positions to the events
 		t.Fatal(err)
 	}
 	if hook.Enabled {
@@ -53,13 +53,14 @@ func (s *testShop) deliver(t *testing.T, attempt shop.Attempt) {
 	}
 }
 
-// A delivery shows each of its attempts.
+// A delivery lists all of its attempts.
 func TestDeliveries(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.do("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created"]}`).want(t, 201, "") // event 1
+	// Creating the webhook causes event 1.
+	s.do("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created"]}`).want(t, 201, "")
 	s.do("GET", "/v1/webhooks/1/deliveries", "").want(t, 200, "[]")
-	s.add(`{"name":"Rex","categoryId":1}`) // events 2 and 3
+	s.add(`{"name":"Rex","categoryId":1}`) // causes events 2 and 3
 	latest := func() shop.Delivery {
 		t.Helper()
 		var all []shop.Delivery
@@ -89,7 +90,8 @@ func TestDeliveries(t *testing.T) {
 	}
 	s.add(`{"name":"Mia","categoryId":1}`)
 	s.deliver(t, shop.Attempt{Status: 410})
-	if got := latest(); got.Status != shop.DeliveryPending || !got.NextAttemptAt.IsZero() { // until the webhook is enabled again
+	// The delivery is not retried until the webhook is enabled again.
+	if got := latest(); got.Status != shop.DeliveryPending || !got.NextAttemptAt.IsZero() {
 		t.Errorf("after 410: %+v", got)
 	}
 	hook := s.do("GET", "/v1/webhooks/1", "").webhook(t)
@@ -104,7 +106,7 @@ func TestDeliveries(t *testing.T) {
 	}
 }
 
-// Tests and redeliveries create a delivery at once, even if the webhook is disabled.
+// A test or redelivery request creates a delivery immediately, even if the webhook is disabled.
 func TestTestEventAndRedelivery(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -124,12 +126,14 @@ func TestTestEventAndRedelivery(t *testing.T) {
 	if again.ID == tried.ID || again.MessageID != tried.MessageID || again.EventType != tried.EventType || again.Status != shop.DeliveryPending || len(again.Attempts) != 0 {
 		t.Errorf("redelivered as %+v", again)
 	}
-	event := s.do("POST", "/v1/webhooks/1/deliveries/1/redeliver", `{"unknown":true}`).delivery(t) // the body is ignored
+	// The request body is ignored.
+	event := s.do("POST", "/v1/webhooks/1/deliveries/1/redeliver", `{"unknown":true}`).delivery(t)
 	if event.MessageID != "evt_1" || event.EventID != "1" || event.EventType != shop.WebhookCreated {
 		t.Errorf("redelivered as %+v", event)
 	}
 	s.do("POST", "/v1/webhooks/1/deliveries/99/redeliver", "").wantError(t, 404, shop.NotFound)
-	s.do("POST", "/v1/webhooks/2/deliveries/1/redeliver", "").wantError(t, 404, shop.NotFound) // the delivery belongs to the other webhook
+	// Delivery 1 belongs to webhook 1, not to webhook 2.
+	s.do("POST", "/v1/webhooks/2/deliveries/1/redeliver", "").wantError(t, 404, shop.NotFound)
 	for _, id := range []string{"0", "-1", "abc", "1.0", "9223372036854775808", "%00"} {
 		got := s.do("POST", "/v1/webhooks/1/deliveries/"+id+"/redeliver", "")
 		if got.wantError(t, 404, shop.NotFound); !strings.Contains(got.message(t), "delivery") {
@@ -141,16 +145,16 @@ func TestTestEventAndRedelivery(t *testing.T) {
 func TestDeliveriesArePaginated(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.do("POST", "/v1/webhooks", example).want(t, 201, "") // its own event is delivery 1, which succeeds
+	s.do("POST", "/v1/webhooks", example).want(t, 201, "") // the webhook.created event is delivery 1, which succeeds
 	s.deliver(t, shop.Attempt{Status: 200})
 	s.do("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created"]}`).want(t, 201, "")
-	s.do("PATCH", "/v1/webhooks/1", `{"enabled":false}`).want(t, 200, "") // no more events
+	s.do("PATCH", "/v1/webhooks/1", `{"enabled":false}`).want(t, 200, "") // no more events are delivered
 	for range 3 {
-		s.do("POST", "/v1/webhooks/1/test", "").want(t, 202, "") // deliveries 2 to 4 fail
+		s.do("POST", "/v1/webhooks/1/test", "").want(t, 202, "") // creates deliveries 2 to 4, which fail
 	}
 	s.deliver(t, shop.Attempt{Status: 500})
-	s.do("POST", "/v1/webhooks/1/test", "").want(t, 202, "") // 5
-	s.do("POST", "/v1/webhooks/2/test", "").want(t, 202, "") // of the other webhook
+	s.do("POST", "/v1/webhooks/1/test", "").want(t, 202, "") // creates delivery 5, which stays pending
+	s.do("POST", "/v1/webhooks/2/test", "").want(t, 202, "") // creates a delivery to the other webhook
 	for query, want := range map[string]string{
 		"": "5 4 3 2 1", "limit=2": "5 4 3 2 1", "limit=1": "5 4 3 2 1", "status=failed": "4 3 2", "status=failed&limit=1": "4 3 2",
 		"status=succeeded": "1", "status=pending": "5", "unknown=x": "5 4 3 2 1",

@@ -8,7 +8,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// deprecatedOperation is the one operation that will be removed. It works fully until removalDate.
+// deprecatedOperation is the only deprecated operation. It remains fully functional until removalDate.
 const deprecatedOperation = "getPet"
 
 // These dates are part of the API contract and never change.
@@ -17,7 +17,7 @@ var (
 	removalDate     = time.Date(2030, time.December, 5, 0, 0, 0, 0, time.UTC)
 )
 
-// isRemoved reports whether the deprecated operation was already removed when the request arrived.
+// isRemoved reports whether the request arrived after the deprecated operation was removed.
 func (a *API) isRemoved(x *exchange) bool {
 	today := x.start
 	if a.Today != nil {
@@ -26,7 +26,8 @@ func (a *API) isRemoved(x *exchange) bool {
 	return !today.Before(removalDate)
 }
 
-// deprecationHeaders returns the headers that announce the removal to clients (RFC 9745, RFC 8594).
+// deprecationHeaders returns the headers that announce the removal of the deprecated operation to clients
+// (RFC 9745, RFC 8594).
 func deprecationHeaders(base string) []header {
 	return []header{
 		{"Deprecation", fmt.Sprintf("@%d", deprecatedSince.Unix())},

@@ -8,7 +8,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// day returns a function for Config.Today.
+// day returns a function for Config.Today that always returns the given date.
 func day(text string) func() time.Time {
 	date, err := time.Parse(time.DateOnly, text)
 	if err != nil {
@@ -34,7 +34,7 @@ func TestGetPet(t *testing.T) {
 	}
 }
 
-// Every response of the deprecated operation announces its removal, and no other response does.
+// Every response from the deprecated operation announces its removal. No other response does.
 func TestDeprecation(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -17,7 +17,7 @@ import (
 	"animalstore/internal/web"
 )
 
-// docs are the pages for developers: the interactive API reference and the guides.
+// docs contains the pages for developers: the interactive API reference and the guides.
 type docs struct {
 	pages         *template.Template
 	contentPolicy string
@@ -31,9 +31,9 @@ func newDocs(c Config) (*docs, error) {
 	return &docs{pages, docsContentPolicy(c.PublicURL, c.StagingURL)}, nil
 }
 
-// docsContentPolicy returns a Content-Security-Policy that lets the pages load files of this server and
-// send requests to the servers of the OpenAPI document, but nothing else. Swagger UI loads its icons from
-// data: URLs.
+// docsContentPolicy returns a Content-Security-Policy for the documentation pages. The pages may load
+// files only from this server, and send requests only to this server and the given servers. Data URLs are
+// allowed for images because Swagger UI uses them for its icons.
 func docsContentPolicy(servers ...string) string {
 	connect := []string{"'self'"}
 	for _, server := range servers {
@@ -47,7 +47,7 @@ func docsContentPolicy(servers ...string) string {
 
 func (a *API) getReference(x *exchange) error { return a.sendDocsPage(x, "reference.html") }
 
-// getDocsFile serves the guides, and the scripts and styles of the pages.
+// getDocsFile serves the guides, and the scripts and style sheets that the documentation pages use.
 func (a *API) getDocsFile(x *exchange) error {
 	name := x.params[0]
 	if name == "guides" {
@@ -81,7 +81,7 @@ func (a *API) sendDocsPage(x *exchange, name string) error {
 	return nil
 }
 
-// humanDuration formats whole hours as "72 hours" and other durations as Go does.
+// humanDuration formats whole hours as in "72 hours" and any other duration in Go's format.
 func humanDuration(d time.Duration) string {
 	if hours := d / time.Hour; hours > 1 && d%time.Hour == 0 {
 		return fmt.Sprintf("%d hours", hours)
@@ -89,7 +89,7 @@ func humanDuration(d time.Duration) string {
 	return d.String()
 }
 
-// errorAdvice is a row of the guides' table of errors.
+// errorAdvice is one row in the table of errors that the guides show.
 type errorAdvice struct {
 	Code   shop.Code
 	Status int
@@ -105,7 +105,7 @@ func errorsByStatus() []errorAdvice {
 	return all
 }
 
-// advice says what a client should do about an error.
+// advice tells clients what to do about each error.
 var advice = map[shop.Code]string{
 	shop.InvalidJSON:          "Fix the request body: it is not a JSON object, or has a duplicate member.",
 	shop.ValidationFailed:     "Fix the members that the message names.",

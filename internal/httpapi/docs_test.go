@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/web"
 )
 
-// The documentation is public.
+// The documentation is available without an API key.
 func TestDocsAreServed(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -37,7 +37,8 @@ func TestDocsAreServed(t *testing.T) {
 	}
 }
 
-// The pages run only our scripts, and send requests only to the servers of the OpenAPI document.
+// The documentation pages run only scripts from this server and send requests only to the servers listed
+// in the OpenAPI document.
 func TestDocsPolicy(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) {

@@ -8,10 +8,10 @@ import (
 	"animalstore/internal/shop"
 )
 
-// encode returns the JSON of a value. All JSON of the API is encoded here.
+// encode returns the JSON encoding of a value. All JSON that the API sends is encoded here.
 //
-// Animals are encoded by hand, because lists of them are most of the traffic. A test compares every byte
-// with json.Marshal.
+// Animals have a hand-written encoder, because most responses are lists of animals. A test checks that its
+// output is identical to the output of json.Marshal.
 func encode(value any) []byte {
 	switch value := value.(type) {
 	case shop.Pet:
@@ -21,7 +21,7 @@ func encode(value any) []byte {
 	}
 	body, err := json.Marshal(value)
 	if err != nil {
-		panic(err) // the types of the shop can always be encoded
+		panic(err) // cannot happen because all types in package shop can be encoded
 	}
 	return body
 }
@@ -39,5 +39,6 @@ func appendPets(body []byte, pets []shop.Pet) []byte {
 	return append(body, ']')
 }
 
-// withNewline appends a newline, for people who read the response in a terminal. The caller must own the body.
+// withNewline appends a newline for people who read the response in a terminal. It may overwrite the
+// memory after body, so the caller must own the slice.
 func withNewline(body []byte) []byte { return append(body, '\n') }

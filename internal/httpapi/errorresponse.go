@@ -8,10 +8,10 @@ import (
 	"animalstore/internal/web"
 )
 
-// retryAfter is how long a client should wait after a temporary failure.
+// retryAfter is how long a client should wait before it retries after a temporary failure.
 const retryAfter = time.Second
 
-// errorBody is the body of every error response.
+// errorBody is the JSON body that every error response has.
 type errorBody struct {
 	Code    shop.Code `json:"code"`
 	Message string    `json:"message"`

@@ -59,7 +59,7 @@ func TestWrongMethods(t *testing.T) {
 	}
 }
 
-// Every response has a unique request id, which is in the log, too.
+// Every response has a unique request id, which also appears in the log.
 func TestRequestIDs(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -94,7 +94,7 @@ func TestRequestIDs(t *testing.T) {
 
 var errSecret = errors.New("SELECT broke at 10.0.0.1")
 
-// A fault of the service is a 500 or 503 without details. The log has the details.
+// A fault in the service results in a 500 or 503 without details. The log contains the details.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -135,7 +135,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// A panic in a handler becomes a 500.
+// A panic in a handler results in a 500.
 func TestPanicBecomesAnInternalError(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -152,7 +152,8 @@ func TestPanicBecomesAnInternalError(t *testing.T) {
 	}
 }
 
-// A response that cannot be completed is cut off, so that no client mistakes it for a complete one.
+// If a response cannot be completed, the connection is dropped, so that no client mistakes the partial
+// response for a complete one.
 func TestPanicDuringAResponseDropsTheConnection(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -170,7 +171,7 @@ func TestPanicDuringAResponseDropsTheConnection(t *testing.T) {
 	}
 }
 
-// Requests that an ordinary client library would not send.
+// TestOddRequests sends requests that an ordinary client library would not send.
 func TestOddRequests(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -223,7 +224,8 @@ func TestOddRequests(t *testing.T) {
 	}
 }
 
-// A response does not wait for a body that is not read: the client may never send it.
+// A response is sent without waiting for a request body that is not needed, because the client might never
+// send that body.
 func TestBodiesThatNeverCome(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -269,7 +271,7 @@ func TestOptionsAsterisk(t *testing.T) {
 	}
 }
 
-// exchange sends a raw request and reads one response, without its body.
+// exchange sends a raw request and returns the response without its body.
 func (s *testShop) exchange(t *testing.T, request string) *http.Response {
 	t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
@@ -277,7 +279,7 @@ func (s *testShop) exchange(t *testing.T, request string) *http.Response {
 		t.Fatal(err)
 	}
 	defer connection.Close()
-	connection.SetDeadline(time.Now().Add(20 * time.Second)) // shorter than the timeout of any body
+	connection.SetDeadline(time.Now().Add(20 * time.Second)) // shorter than the timeout for reading a body
 	if _, err := io.WriteString(connection, request); err != nil {
 		t.Fatal(err)
 	}

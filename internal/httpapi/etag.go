@@ -8,8 +8,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// entityTag derives an entity tag from the content alone, so that it is the same on every node and after a
-// restart.
+// entityTag derives an entity tag from the content alone. The tag is therefore the same on every node and
+// after a restart.
 func entityTag(parts ...[]byte) string {
 	hash := sha256.New()
 	for _, part := range parts {
@@ -18,10 +18,10 @@ func entityTag(parts ...[]byte) string {
 	return `"` + hex.EncodeToString(hash.Sum(nil)[:16]) + `"`
 }
 
-// resourceTag returns the entity tag of a single resource.
+// resourceTag returns the entity tag for a single resource.
 func resourceTag[T any](resource T) string { return entityTag(encode(resource)) }
 
-// ifMatch returns the precondition of the If-Match header, or nil without one.
+// ifMatch returns the precondition that the If-Match header expresses, or nil if the header is missing.
 func ifMatch[T any](x *exchange) shop.Precondition[T] {
 	fields := x.r.Header.Values("If-Match")
 	if len(fields) == 0 {
@@ -30,8 +30,8 @@ func ifMatch[T any](x *exchange) shop.Precondition[T] {
 	return func(resource T) bool { return matchesTag(fields, resourceTag(resource), false) }
 }
 
-// matchesTag reports whether the fields of If-Match or If-None-Match list the tag or "*". With weak
-// comparison, as If-None-Match requires, W/ prefixes are ignored.
+// matchesTag reports whether the values of an If-Match or If-None-Match header contain the tag or "*".
+// Weak comparison, which If-None-Match requires, ignores W/ prefixes.
 func matchesTag(fields []string, tag string, weak bool) bool {
 	for _, field := range fields {
 		for item := range strings.SplitSeq(field, ",") {

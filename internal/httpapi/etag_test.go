@@ -31,7 +31,7 @@ func TestIfMatch(t *testing.T) {
 	s.do("PATCH", "/v1/pets/1", `{"name":"Leo"}`, "If-Match: *").want(t, 200, "")
 }
 
-// If-Match is never ignored, whatever the resource.
+// If-Match is respected for every type of resource.
 func TestIfMatchIsNeverIgnored(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// listEvents sends a page of events, or a stream if the client prefers text/event-stream.
+// listEvents sends a page of events, or opens a stream if the client prefers text/event-stream.
 func (a *API) listEvents(x *exchange) error {
 	filter, request, err := parseEventList(x.r.URL.RawQuery)
 	if err != nil {
@@ -68,7 +68,7 @@ func parseEventList(rawQuery string) (shop.EventFilter, shop.PageRequest, error)
 
 var positions = regexp.MustCompile(`^[0-9]{1,18}$`)
 
-// parsePosition parses the id of an event.
+// parsePosition parses an event id, which is also the event's position in the feed.
 func parsePosition(text string) (int64, bool) {
 	if !positions.MatchString(text) {
 		return 0, false
@@ -77,7 +77,7 @@ func parsePosition(text string) (int64, bool) {
 	return position, err == nil
 }
 
-// wantsStream reports whether the Accept header prefers a stream to JSON.
+// wantsStream reports whether the Accept header prefers text/event-stream to JSON.
 func wantsStream(accept []string) bool {
 	stream, page := 0.0, 0.0
 	for _, field := range accept {

@@ -10,16 +10,17 @@ import (
 	"animalstore/internal/shop"
 )
 
-// change is a request and the events that it must cause, in order: "type subject actor, current, previous".
+// change is a request and the events that it must cause, in order. Each event has the format "type subject
+// actor, current, previous".
 type change struct {
 	method, path, body string
 	events             []string
 }
 
-// vague matches values that differ each time.
+// vague matches members with values that differ in every test run.
 var vague = regexp.MustCompile(`,"(createdAt|updatedAt|holdExpiresAt|expiresAt|lastUsedAt|hint)":"[^"]*"`)
 
-// eventsOf sends the request of a change and returns the events that it causes.
+// eventsOf sends the request for a change and returns the events that the request causes.
 func (s *testShop) eventsOf(t *testing.T, d change, headers ...string) []string {
 	t.Helper()
 	before := s.lastEvent(t)
@@ -54,8 +55,9 @@ func compare(t *testing.T, what any, got, want []string) {
 	}
 }
 
-// Each change causes an event with its actor and the resource before and after. A request that fails or
-// changes nothing causes none. ACTOR stands for the key that sends all requests.
+// Each change causes an event with its actor and with the resource before and after the change. A request
+// that fails or changes nothing causes no events. ACTOR is a placeholder for the key that sends all
+// requests.
 var changes = []change{
 	{"POST", "/v1/pets", `{"name":"Rex","categoryId":7,"status":"available"}`, []string{
 		`category.created categories/7 ACTOR, {"id":7}, null`,
@@ -115,7 +117,7 @@ var changes = []change{
 		`key.rotated keys/2 ACTOR, {"id":2,"name":"web","scopes":["pets:read"]}, {"id":2,"name":"web","scopes":["pets:read"]}`,
 	}},
 	{"DELETE", "/v1/keys/2", ``, []string{`key.revoked keys/2 ACTOR, null, {"id":2,"name":"web","scopes":["pets:read"]}`}},
-	{"DELETE", "/v1/keys/1", ``, nil}, // the last admin key
+	{"DELETE", "/v1/keys/1", ``, nil}, // the last admin key cannot be revoked
 
 	{"POST", "/v1/imports", "{\"name\":\"Tom\",\"categoryId\":7}\n{\"name\":\"Jerry\",\"categoryId\":12,\"status\":\"sold\"}", []string{
 		`category.created categories/12 ACTOR, {"id":12}, null`,
@@ -145,14 +147,14 @@ var changes = []change{
 	}},
 }
 
-// oneLine makes a text valid in a header.
+// oneLine replaces line breaks, so that a text can be used in a header.
 func oneLine(text string) string { return strings.ReplaceAll(text, "\n", " ") }
 
 func TestEveryChangeIsRecordedAsAnEvent(t *testing.T) {
 	t.Parallel()
 	for _, actor := range []string{"configured", "keys/1"} {
 		s := newShop(t)
-		key := s.key(shop.Admin) // not through the API, so without an actor
+		key := s.key(shop.Admin) // not created through the API, so the event has no actor
 		compare(t, "a key of the command line", s.eventLines(t, 0), []string{`key.created keys/1 system, {"id":1,"name":"partner","scopes":["admin"]}, null`})
 		if actor == "configured" {
 			key = adminKey
@@ -174,7 +176,7 @@ func TestEveryChangeIsRecordedAsAnEvent(t *testing.T) {
 	}
 }
 
-// The changes cover every event type but order.expired, which no request causes.
+// The list of changes covers every event type except order.expired, which is not caused by a request.
 func TestEveryEventTypeIsCovered(t *testing.T) {
 	t.Parallel()
 	types := map[string]bool{string(shop.OrderExpired): true}
@@ -191,7 +193,7 @@ func TestEveryEventTypeIsCovered(t *testing.T) {
 	}
 }
 
-// An expired hold has no actor, whichever request notices it.
+// The events for an expired hold have no actor, whichever request detects the expiry.
 func TestExpiredHoldIsRecordedWithoutActor(t *testing.T) {
 	t.Parallel()
 	expired := []string{
@@ -217,7 +219,7 @@ func TestExpiredHoldIsRecordedWithoutActor(t *testing.T) {
 	}
 }
 
-// A webhook that is disabled because it returned 410 has no actor.
+// If a webhook is disabled because its URL responded with 410, the event has no actor.
 func TestDisabledWebhookIsRecordedWithoutActor(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// wireEvent is an event as the API encodes it.
+// wireEvent is an event as it appears in the API.
 type wireEvent struct {
 	ID      string
 	Source  string
@@ -29,7 +29,7 @@ func (a testResponse) events(t *testing.T) []wireEvent {
 	return events
 }
 
-// since reads all pages of the feed, starting at a path.
+// since reads all pages of the event feed, starting at the given path.
 func (s *testShop) since(t *testing.T, path string) (events []wireEvent) {
 	t.Helper()
 	for path != "" {
@@ -45,11 +45,11 @@ func TestListEvents(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.do("GET", "/v1/events", "").want(t, 200, "[]")
-	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`) // events 1 and 2
-	s.add(`{"name":"Mia","categoryId":1}`)                      // 3
-	s.do("POST", "/v1/store/orders", `{"petId":1}`)             // 4 and 5
-	s.do("DELETE", "/v1/pets/2", "")                            // 6
-	s.do("PUT", "/v1/categories/-9", `{"name":"Cats & dogs"}`)  // 7
+	s.add(`{"name":"Rex","categoryId":1,"status":"available"}`) // causes events 1 and 2
+	s.add(`{"name":"Mia","categoryId":1}`)                      // causes event 3
+	s.do("POST", "/v1/store/orders", `{"petId":1}`)             // causes events 4 and 5
+	s.do("DELETE", "/v1/pets/2", "")                            // causes event 6
+	s.do("PUT", "/v1/categories/-9", `{"name":"Cats & dogs"}`)  // causes event 7
 	for query, want := range map[string]string{
 		"": "1 2 3 4 5 6 7", "limit=100": "1 2 3 4 5 6 7", "limit=2": "1 2 3 4 5 6 7", "limit=1": "1 2 3 4 5 6 7", "limit=7": "1 2 3 4 5 6 7",
 		"after=0": "1 2 3 4 5 6 7", "after=5": "6 7", "after=5&limit=1": "6 7", "after=7": "", "after=8": "", "after=999999999999999999": "",
@@ -74,10 +74,11 @@ func TestListEvents(t *testing.T) {
 		s.do("GET", "/v1/events?"+query, "").wantError(t, 400, shop.InvalidParameter)
 	}
 	many := "type=" + strings.Join(strings.Fields(strings.Repeat("pet.created ", 40000)), "&type=")
-	s.do("GET", "/v1/events?"+many, "").wantError(t, 400, shop.InvalidParameter) // not more than a query of the store can have
+	// Repeated types are refused. Otherwise a request could have more types than a database query can take.
+	s.do("GET", "/v1/events?"+many, "").wantError(t, 400, shop.InvalidParameter)
 }
 
-// A page links to the next one and has an entity tag.
+// A page of events links to the next page and has an entity tag.
 func TestEventPages(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) { c.PublicURL = "https://pets.example.com/shop/v1" })
@@ -104,7 +105,7 @@ func TestEventPages(t *testing.T) {
 	s.do("HEAD", "/v1/events", "").want(t, 200, "")
 }
 
-// An event has its source and time, and shows its resource as the API does.
+// An event contains its source and time, and the resource as it appears in the API.
 func TestEventFormat(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -122,10 +123,11 @@ func TestEventFormat(t *testing.T) {
 	}
 }
 
-// retention removes all events so far.
+// retention removes all events that exist so far.
 func (s *testShop) retention(t *testing.T) {
 	t.Helper()
-	if _, err := s.service.LastEvent(t.Context()); err != nil { // events without a position are not removed
+	// LastEvent assigns positions to the events. Events without a position would not be removed.
+	if _, err := s.service.LastEvent(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	s.clock.forward(2 * time.Hour)
@@ -144,7 +146,8 @@ func TestExpiredEvents(t *testing.T) {
 	for _, query := range []string{"after=0", "after=1", "after=1&type=order.placed", "after=0&subject=pets/2", "after=000"} {
 		s.do("GET", "/v1/events?"+query, "").wantError(t, 410, shop.EventsExpired)
 	}
-	for _, query := range []string{"", "after=2", "subject=pets/2", "limit=1"} { // from the oldest event that is left
+	// These queries return the events from the oldest remaining one onwards.
+	for _, query := range []string{"", "after=2", "subject=pets/2", "limit=1"} {
 		got := s.do("GET", "/v1/events?"+query, "").events(t)
 		if len(got) != 1 || got[0].ID != "3" {
 			t.Errorf("%s: %+v", query, got)
@@ -153,7 +156,7 @@ func TestExpiredEvents(t *testing.T) {
 	s.do("GET", "/v1/events?after=3", "").want(t, 200, "[]")
 }
 
-// Each event of a stream matches the OpenAPI document.
+// Every event in a stream matches the OpenAPI document.
 func TestStreamIsAsDocumented(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -169,7 +172,7 @@ func TestStreamIsAsDocumented(t *testing.T) {
 	}
 }
 
-// The reset of a stream matches the OpenAPI document.
+// The reset message in a stream matches the OpenAPI document.
 func TestResetIsAsDocumented(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -186,7 +189,7 @@ func TestResetIsAsDocumented(t *testing.T) {
 	}
 }
 
-// Errors are reported before the stream starts, in the usual format.
+// Errors that occur before a stream starts are reported as ordinary error responses.
 func TestStreamErrorsBeforeTheStart(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

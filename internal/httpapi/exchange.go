@@ -10,22 +10,22 @@ import (
 	"animalstore/internal/web"
 )
 
-// exchange is one HTTP request and its response.
+// exchange holds the state of one HTTP request and its response.
 type exchange struct {
 	w          *web.Recorder
 	r          *http.Request
 	id         string
 	start      time.Time
 	route      *route   // nil if the path or the method is unknown
-	params     []string // the path's parameters, in order
+	params     []string // the values of the path parameters, in order
 	principal  shop.Principal
 	body       []byte
-	idempotent *shop.IdempotentRequest // nil without an Idempotency-Key
-	inFlight   *semaphore              // nil if the exchange does not hold it
-	streamed   bool                    // the response lasts as long as the client wants, so its duration is not measured
+	idempotent *shop.IdempotentRequest // nil if the request has no Idempotency-Key
+	inFlight   *semaphore              // nil if the exchange does not hold the semaphore
+	streamed   bool                    // true for streams and exports, for which the duration is not measured
 }
 
-// release releases the in-flight semaphore, if the exchange holds it.
+// release releases the in-flight semaphore if the exchange holds it.
 func (x *exchange) release() {
 	if x.inFlight != nil {
 		x.inFlight.release()
@@ -33,14 +33,15 @@ func (x *exchange) release() {
 	}
 }
 
-// context returns the request's context with its principal, whom the service records as the actor of changes.
+// context returns the request's context with the principal added. The service records the principal as the
+// actor who made a change.
 func (x *exchange) context() context.Context { return shop.WithPrincipal(x.r.Context(), x.principal) }
 
-// pathID returns the path's first parameter, the id of a resource. It fails with not_found if that is not a
-// 64-bit integer, because no resource has such an id.
+// pathID returns the first path parameter, which is the id of a resource. It fails with not_found if the
+// parameter is not a 64-bit integer, because no resource has such an id.
 func (x *exchange) pathID(resource string) (int64, error) { return x.pathIDAt(0, resource) }
 
-// pathIDAt is pathID for another of the path's parameters.
+// pathIDAt is like pathID but returns the path parameter with the given index.
 func (x *exchange) pathIDAt(parameter int, resource string) (int64, error) {
 	id, ok := parseInt64(x.params[parameter])
 	if !ok {
@@ -49,34 +50,36 @@ func (x *exchange) pathIDAt(parameter int, resource string) (int64, error) {
 	return id, nil
 }
 
-// responseTimeout is how long a client may take to read a response.
+// responseTimeout is how long a client may take to read a complete response.
 const responseTimeout = 30 * time.Second
 
-// writeHeader sends the status and headers and limits the time that the client may take to read the response.
+// writeHeader sends the status and headers. It also limits how long the client may take to read the
+// response.
 func (x *exchange) writeHeader(status int) {
-	// The error says that the connection does not support deadlines, as in tests.
+	// SetWriteDeadline fails only if the connection does not support deadlines, as in some tests.
 	http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(responseTimeout))
 	x.w.WriteHeader(status)
 }
 
-// send sends a complete response.
+// send sends a response with the given status, type and body.
 func (x *exchange) send(status int, contentType string, body []byte) {
 	x.w.Header().Set("Content-Type", contentType)
 	x.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
 	x.writeHeader(status)
-	x.release() // a client that reads slowly must not block others
+	x.release() // a client that reads slowly must not block other clients
 	if x.r.Method != http.MethodHead {
 		x.w.Write(body) // fails only if the client has disconnected
 	}
 }
 
-// sendJSON sends JSON that must not be cached.
+// sendJSON sends a JSON response that must not be cached.
 func (x *exchange) sendJSON(status int, body []byte) {
 	x.w.Header().Set("Cache-Control", "no-store")
 	x.send(status, "application/json", withNewline(body))
 }
 
-// sendStored sends the response to a request that may carry an Idempotency-Key: the original or a stored one.
+// sendStored sends the response to a request that may have an Idempotency-Key. The response is either new
+// or stored by an earlier request.
 func (x *exchange) sendStored(r shop.StoredResponse) {
 	if r.Location != "" {
 		x.w.Header().Set("Location", r.Location)
@@ -89,8 +92,8 @@ func (x *exchange) sendStored(r shop.StoredResponse) {
 
 func (x *exchange) sendNoContent() { x.writeHeader(http.StatusNoContent) }
 
-// sendWithETag sends a response that clients may cache and revalidate by its entity tag, or 304 if they
-// have it already.
+// sendWithETag sends a response that clients may cache and revalidate with its entity tag. It sends only
+// status 304 if the client already has the current version.
 func (x *exchange) sendWithETag(cacheControl, contentType, tag string, body []byte) {
 	x.w.Header().Set("Cache-Control", cacheControl)
 	x.w.Header().Set("ETag", tag)
@@ -101,12 +104,14 @@ func (x *exchange) sendWithETag(cacheControl, contentType, tag string, body []by
 	x.send(http.StatusOK, contentType, body)
 }
 
-// sendCached sends an encoded response, with its newline, that only the client may cache.
+// sendCached sends an already encoded response that ends with a newline. Only the client itself may cache
+// the response, not a shared cache.
 func (x *exchange) sendCached(r cachedResponse) {
 	x.sendWithETag("private, no-cache", "application/json", r.tag, r.body)
 }
 
-// sendResource sends JSON that only the client may cache, and must revalidate.
+// sendResource sends a JSON response that only the client itself may cache. The client must revalidate the
+// response before each use.
 func (x *exchange) sendResource(tag string, body []byte) {
 	x.sendWithETag("private, no-cache", "application/json", tag, withNewline(body))
 }

@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	// maxExports is the number of exports that a node serves at once. Each reads the whole catalogue.
+	// maxExports is the maximum number of exports that a node serves at the same time. Each export reads
+	// the whole catalogue.
 	maxExports = 32
 	// exportWriteTimeout is how long a client may take to accept each chunk of an export.
 	exportWriteTimeout = 30 * time.Second
@@ -37,7 +38,7 @@ var (
 )
 
 // export sends all animals in chunks. If it fails after the response has started, web.Guard aborts the
-// response, so that the client does not mistake it for a complete one.
+// response, so that the client does not mistake the partial response for a complete one.
 func (a *API) export(x *exchange, name, contentType string, head []byte, appendPet func([]byte, shop.Pet) []byte) error {
 	if !a.exports.tryAcquire() {
 		return shop.Errorf(shop.Unavailable, "Too many exports are running; try again shortly.")
@@ -66,7 +67,8 @@ func (a *API) export(x *exchange, name, contentType string, head []byte, appendP
 	chunk := head
 	send := func() error {
 		if !x.w.Started() {
-			begin() // not earlier, so that a failure of the first read is still reported as an error
+			// Start the response only now. If the first read fails, the client still gets an error response.
+			begin()
 		}
 		control.SetWriteDeadline(time.Now().Add(exportWriteTimeout))
 		_, err := x.w.Write(chunk)
@@ -86,7 +88,7 @@ func (a *API) export(x *exchange, name, contentType string, head []byte, appendP
 		return send()
 	})
 	if err == nil && (len(chunk) > 0 || !x.w.Started()) {
-		err = send() // the catalogue is empty
+		err = send() // the catalogue is empty, so nothing has been sent yet
 	}
 	if err != nil && x.w.Started() {
 		if cause := context.Cause(ctx); cause != nil {
@@ -97,10 +99,11 @@ func (a *API) export(x *exchange, name, contentType string, head []byte, appendP
 	return err
 }
 
-// resetConnection resets an HTTP/1.0 connection, which has no other way to mark a response as incomplete.
+// resetConnection resets an HTTP/1.0 connection. In HTTP/1.0, this is the only way to mark a response as
+// incomplete.
 func (x *exchange) resetConnection() {
 	if x.r.ProtoAtLeast(1, 1) {
-		return // the missing last chunk or the reset stream marks it
+		return // a missing last chunk (HTTP/1.1) or a stream reset (HTTP/2) marks the response as incomplete
 	}
 	conn, _, err := http.NewResponseController(x.w).Hijack()
 	if err != nil {
@@ -110,7 +113,7 @@ func (x *exchange) resetConnection() {
 		conn = tlsConn.NetConn()
 	}
 	if tcp, ok := conn.(interface{ SetLinger(int) error }); ok {
-		tcp.SetLinger(0) // Close then sends a reset
+		tcp.SetLinger(0) // makes Close send a reset
 	}
 	conn.Close()
 }

@@ -47,7 +47,7 @@ func TestExport(t *testing.T) {
 	s.do("GET", "/v1/exports/pets.xml", "").wantError(t, 404, shop.NotFound)
 }
 
-// An export shows an animal with an expired hold as available.
+// An export shows an animal as available if its hold has expired.
 func TestExportShowsExpiredHoldsAsAvailable(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -57,7 +57,7 @@ func TestExportShowsExpiredHoldsAsAvailable(t *testing.T) {
 	s.do("GET", "/v1/exports/pets.ndjson", "").want(t, 200, `{"id":1,"name":"Rex","categoryId":1,"status":"available"}`)
 }
 
-// An export can be imported again, and yields the same animals with new ids.
+// An exported file can be imported into another shop. The animals are the same except for their ids.
 func TestExportCanBeImported(t *testing.T) {
 	t.Parallel()
 	from := newShop(t)
@@ -84,13 +84,13 @@ func TestExportCanBeImported(t *testing.T) {
 	}
 }
 
-// fill adds many animals, so that an export has several chunks.
+// fill adds enough animals that an export has several chunks.
 func (s *testShop) fill(n int) { s.fillWith(n, strings.Repeat("x", 150)) }
 
-// flood adds so many animals that their export exceeds the buffers of a connection.
+// flood adds enough animals that an export does not fit into the connection's buffers.
 func (s *testShop) flood() {
 	for range 2 {
-		s.fillWith(7000, strings.Repeat("🐈", 190)) // 800 bytes each
+		s.fillWith(7000, strings.Repeat("🐈", 190)) // about 800 bytes per animal
 	}
 }
 
@@ -105,8 +105,8 @@ func (s *testShop) fillWith(n int, name string) {
 	}
 }
 
-// An export during changes has every animal that is not removed exactly once, and none that is added after
-// its start.
+// While animals are added and removed, an export contains every animal that is not removed exactly once.
+// It contains no animal that was added after the export started.
 func TestExportDuringChanges(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -138,7 +138,7 @@ func TestExportDuringChanges(t *testing.T) {
 	}
 }
 
-// begin sends a request and leaves the response's body to the test.
+// begin sends a request and returns the response without reading its body.
 func (s *testShop) begin(t *testing.T, path string) *http.Response {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), "GET", s.url+path, nil)
@@ -154,7 +154,7 @@ func (s *testShop) begin(t *testing.T, path string) *http.Response {
 	return response
 }
 
-// failLater makes the store fail after a number of reads.
+// failLater makes the store fail after the given number of accesses.
 func (s *testShop) failLater(reads int64) {
 	var n atomic.Int64
 	s.store.failWith(func(bool) error {
@@ -165,7 +165,8 @@ func (s *testShop) failLater(reads int64) {
 	})
 }
 
-// An export that fails at its start returns an error. One that fails later is cut off.
+// If an export fails before it sends anything, the client gets an error response. If it fails later, the
+// response is cut off.
 func TestFailedExportIsCutOff(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -182,7 +183,8 @@ func TestFailedExportIsCutOff(t *testing.T) {
 	if log := s.log.String(); !strings.Contains(log, "level=ERROR msg=request") || !strings.Contains(log, "operation=exportPetsCsv status=200") {
 		t.Errorf("the failure is not in the log: %s", log)
 	}
-	// HTTP/1.0 marks the end of a body by closing the connection, so an incomplete one is reset.
+	// In HTTP/1.0, closing the connection marks the end of a body. If the body is incomplete, the
+	// connection is therefore reset.
 	s.failLater(3)
 	conn, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 	if err != nil {
@@ -195,7 +197,7 @@ func TestFailedExportIsCutOff(t *testing.T) {
 	}
 }
 
-// An export stops when its key is revoked.
+// An export stops when its API key is revoked.
 func TestExportStopsWhenItsKeyIsRevoked(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -218,7 +220,7 @@ func TestExportStopsWhenItsKeyIsRevoked(t *testing.T) {
 	}
 }
 
-// A node limits its exports, and a client that disconnects makes room for another.
+// A node limits the number of exports. When a client disconnects, another client can start an export.
 func TestTooManyExports(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

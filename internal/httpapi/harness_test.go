@@ -23,10 +23,10 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// adminKey is the configured key of every shop in these tests.
+// adminKey is the configured API key in all test shops.
 const adminKey = "configured-key-of-the-tests"
 
-// testShop is a complete service on a real database behind a real listener. It validates every response
+// testShop is a complete service with a real database and a real listener. It validates every response
 // against the OpenAPI document.
 type testShop struct {
 	t              *testing.T
@@ -34,12 +34,12 @@ type testShop struct {
 	service        *shop.Service
 	clock          *clock
 	api            *API
-	url            string // without /v1
+	url            string // the base URL without /v1
 	log            *syncBuffer
 	client         *http.Client
 	checks         *apitest.Validator
-	skipValidation bool   // do not validate responses: there are too many
-	close          func() // also called at the end of the test
+	skipValidation bool   // if true, responses are not validated, because the test sends too many requests
+	close          func() // called automatically when the test ends
 }
 
 func newShop(t *testing.T, change ...func(*Config)) *testShop {
@@ -54,7 +54,7 @@ func newShopWith(t *testing.T, o shop.Options, change ...func(*Config)) *testSho
 	if onPostgres {
 		database = pgtest.Shared(t).NewDatabase(t)
 	}
-	// On a busy machine a hundred concurrent clients take longer than the default allows.
+	// On a busy machine, a hundred concurrent clients take longer than the default RetryBudget allows.
 	sql, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true, Now: s.clock.now, RetryBudget: time.Minute})
 	if err != nil {
 		t.Fatal(err)
@@ -72,7 +72,7 @@ func newShopWith(t *testing.T, o shop.Options, change ...func(*Config)) *testSho
 		t.Fatal(err)
 	}
 	server := httptest.NewUnstartedServer(s.api)
-	server.Config.DisableGeneralOptionsHandler = true // as in the program
+	server.Config.DisableGeneralOptionsHandler = true // the real program sets this option, too
 	server.Start()
 	server.Config.ErrorLog = slog.NewLogLogger(slog.NewTextHandler(s.log, nil), slog.LevelWarn)
 	s.close = sync.OnceFunc(func() {
@@ -84,7 +84,8 @@ func newShopWith(t *testing.T, o shop.Options, change ...func(*Config)) *testSho
 	return s
 }
 
-// documentChecks validates responses against the OpenAPI document and records which ones were seen.
+// documentChecks returns the validator that checks responses against the OpenAPI document and records
+// which responses the tests have seen.
 var documentChecks = sync.OnceValues(func() (*apitest.Validator, error) {
 	document, err := api.NewDocument()
 	if err != nil {
@@ -98,7 +99,7 @@ var documentChecks = sync.OnceValues(func() (*apitest.Validator, error) {
 	return checks, nil
 })
 
-// open opens the shop on the same store, like another node.
+// open opens another service on the same store, like a second node.
 func (s *testShop) open(o shop.Options) *shop.Service {
 	s.t.Helper()
 	o.Environment, o.ConfiguredKey = shop.Production, adminKey
@@ -112,27 +113,30 @@ func (s *testShop) open(o shop.Options) *shop.Service {
 	return service
 }
 
-// clock is the clock of the store and the service. Tests set it forward, so that holds expire, or back.
+// clock is the clock that the store and the service use. Tests can move it forward or back, for example to
+// let holds expire.
 type clock struct{ ahead atomic.Int64 }
 
 func (c *clock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())).Round(0) }
 func (c *clock) forward(d time.Duration) { c.ahead.Add(int64(d)) }
 
-// faultyStore is the real store with injected failures.
+// faultyStore wraps the real store and injects failures.
 type faultyStore struct {
 	shop.Store
 	mu    sync.Mutex
 	fault func(write bool) error
 }
 
-// failWith calls fault before every read and write, and returns its error. nil ends that.
+// failWith makes the store call fault before every read and write and fail with the error that fault
+// returns. If fault is nil, the store works normally again.
 func (s *faultyStore) failWith(fault func(write bool) error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.fault = fault
 }
 
-// holdWrites blocks every write until release is called. Each sends on entered when it starts.
+// holdWrites blocks every write until release is called. Each write sends a value on entered when it
+// starts.
 func (s *faultyStore) holdWrites() (entered <-chan struct{}, release func()) {
 	begun, gate := make(chan struct{}), make(chan struct{})
 	s.failWith(func(write bool) error {
@@ -197,13 +201,14 @@ func (b *syncBuffer) String() string {
 	return b.buffer.String()
 }
 
-// testResponse is a response and its body.
+// testResponse is an HTTP response with its body already read.
 type testResponse struct {
 	*http.Response
 	body []byte
 }
 
-// do sends a request with the admin key. Each header is "Name: value"; an empty value removes the header.
+// do sends a request with the admin key. Each header has the form "Name: value". An empty value removes
+// the header.
 func (s *testShop) do(method, path, body string, headers ...string) testResponse {
 	s.t.Helper()
 	got, err := s.tryDo(method, path, body, headers...)
@@ -213,7 +218,7 @@ func (s *testShop) do(method, path, body string, headers ...string) testResponse
 	return got
 }
 
-// tryDo is do for goroutines, which must not call Fatal.
+// tryDo is like do but returns an error, because goroutines must not call Fatal.
 func (s *testShop) tryDo(method, path, body string, headers ...string) (testResponse, error) {
 	address := path
 	if strings.HasPrefix(path, "/") {
@@ -240,7 +245,7 @@ func (s *testShop) tryDo(method, path, body string, headers ...string) (testResp
 }
 
 func (s *testShop) send(request *http.Request) (testResponse, error) {
-	response, err := s.client.Transport.RoundTrip(request) // does not follow redirects
+	response, err := s.client.Transport.RoundTrip(request) // in contrast to client.Do, this does not follow redirects
 	if err != nil {
 		return testResponse{}, err
 	}
@@ -254,7 +259,7 @@ func (s *testShop) send(request *http.Request) (testResponse, error) {
 		reached.Store(string(e.Code)+": "+e.Message, true)
 	}
 	if s.skipValidation || !hasPathPrefix(request.URL.Path, "/v1") && response.StatusCode < 400 {
-		return got, nil // endpoints outside /v1 are not in the OpenAPI document
+		return got, nil // the OpenAPI document does not describe endpoints outside /v1
 	}
 	if err := s.checks.Check(request, response.StatusCode, response.Header, got.body); err != nil {
 		return testResponse{}, fmt.Errorf("the response %d %s does not match the OpenAPI document: %w", response.StatusCode, got.body, err)
@@ -262,7 +267,7 @@ func (s *testShop) send(request *http.Request) (testResponse, error) {
 	return got, nil
 }
 
-// wantError checks that the response is exactly this error.
+// wantError checks that the response is an error with the given status and code.
 func (a testResponse) wantError(t *testing.T, status int, code shop.Code) {
 	t.Helper()
 	if a.StatusCode != status {
@@ -283,7 +288,7 @@ func (a testResponse) wantError(t *testing.T, status int, code shop.Code) {
 	}
 }
 
-// want checks the status and, unless it is empty, the body.
+// want checks the status of the response. If body is not empty, want also checks the response's body.
 func (a testResponse) want(t *testing.T, status int, body string) {
 	t.Helper()
 	if got := strings.TrimSuffix(string(a.body), "\n"); a.StatusCode != status || body != "" && got != body {
@@ -291,7 +296,7 @@ func (a testResponse) want(t *testing.T, status int, body string) {
 	}
 }
 
-// message returns the message of an error response.
+// message returns the message in an error response.
 func (a testResponse) message(t *testing.T) string {
 	t.Helper()
 	var body errorBody
@@ -301,7 +306,7 @@ func (a testResponse) message(t *testing.T) string {
 	return body.Message
 }
 
-// add adds an animal through the API.
+// add creates an animal through the API.
 func (s *testShop) add(body string) shop.Pet {
 	s.t.Helper()
 	got := s.do("POST", "/v1/pets", body)
@@ -315,7 +320,7 @@ func (s *testShop) add(body string) shop.Pet {
 	return pet
 }
 
-// key creates a key with these scopes and returns its secret.
+// key creates an API key with the given scopes and returns its secret.
 func (s *testShop) key(scopes ...shop.Scope) string {
 	s.t.Helper()
 	key, err := s.service.CreateKey(s.t.Context(), shop.NewKey{Name: "partner", Scopes: scopes})
@@ -325,8 +330,8 @@ func (s *testShop) key(scopes ...shop.Scope) string {
 	return key.Secret
 }
 
-// soon returns a time in the near future that accepts accepted. On a busy machine a time may pass before it
-// is used; then soon tries a later one.
+// soon returns a time in the near future for which accepts returned true. On a busy machine, the time may
+// already have passed when accepts uses it. In that case, soon tries a later time.
 func soon(t *testing.T, accepts func(at time.Time) bool) time.Time {
 	t.Helper()
 	for ahead := 100 * time.Millisecond; ; ahead *= 2 {
@@ -340,7 +345,7 @@ func soon(t *testing.T, accepts func(at time.Time) bool) time.Time {
 	}
 }
 
-// pets returns the animals of a list.
+// pets decodes the animals in a list response.
 func (a testResponse) pets(t *testing.T) []shop.Pet {
 	t.Helper()
 	var pets []shop.Pet
@@ -350,7 +355,8 @@ func (a testResponse) pets(t *testing.T) []shop.Pet {
 	return pets
 }
 
-// link returns the target of a relation in the Link header, or "".
+// link returns the URL for a relation in the Link header, or "" if the header does not contain that
+// relation.
 func (a testResponse) link(relation string) string {
 	for link := range strings.SplitSeq(a.Header.Get("Link"), ", ") {
 		if target, rest, ok := strings.Cut(strings.TrimPrefix(link, "<"), ">"); ok && strings.Contains(rest, `rel="`+relation+`"`) {

@@ -10,7 +10,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// FuzzIdempotencyKey: an accepted key is short printable ASCII, and the same with quotes.
+// FuzzIdempotencyKey checks that an accepted key is short, consists of printable ASCII characters, and is
+// the same key when it is quoted.
 func FuzzIdempotencyKey(f *testing.F) {
 	for _, text := range []string{"", "k", `"k"`, `"a\"b"`, `"a\\"`, `"`, `"a`, `a"b`, `"a"b`, "é", "a\tb", strings.Repeat("k", 256), `"` + strings.Repeat(`\"`, 255) + `"`} {
 		f.Add(text)
@@ -33,7 +34,7 @@ func FuzzIdempotencyKey(f *testing.F) {
 	})
 }
 
-// FuzzIfMatch: a list matches a tag exactly if it has that tag or a star.
+// FuzzIfMatch checks that a header matches a tag only if the header contains the tag or a star.
 func FuzzIfMatch(f *testing.F) {
 	tag := entityTag([]byte("an animal"))
 	for _, text := range []string{"", "*", tag, "W/" + tag, `"other"`, `"other", ` + tag, tag[1:], ",,,", `"a,` + tag + `"`} {
@@ -53,7 +54,7 @@ func FuzzIfMatch(f *testing.F) {
 	})
 }
 
-// FuzzLastEventID: a position has 1 to 18 digits and is never negative.
+// FuzzLastEventID checks that a valid position has 1 to 18 digits and is not negative.
 func FuzzLastEventID(f *testing.F) {
 	for _, text := range []string{"", "0", "7", "000000000000000007", "999999999999999999", "1000000000000000000", "-1", "+1", "1.0", "٣", "1\n"} {
 		f.Add(text)
@@ -67,7 +68,8 @@ func FuzzLastEventID(f *testing.F) {
 	})
 }
 
-// FuzzAuthorization: a key is accepted only from a single Bearer header, and unchanged.
+// FuzzAuthorization checks that a key is accepted only from a single Authorization header with the scheme
+// Bearer and that the key is not modified.
 func FuzzAuthorization(f *testing.F) {
 	for _, text := range []string{"", "Bearer", "Bearer ", "Bearer k", "bearer  k", "BEARER k k", "Basic k", "Bearer\tk", " Bearer k", "k"} {
 		f.Add(text)
@@ -90,8 +92,9 @@ func FuzzAuthorization(f *testing.F) {
 	})
 }
 
-// FuzzMediaTypes: no Content-Type, Content-Encoding or Accept header causes a panic, and a client that
-// accepts only JSON never gets a stream.
+// FuzzMediaTypes checks that no Content-Type, Content-Encoding or Accept header causes a panic. Only a
+// client that accepts text/event-stream gets a stream, and only an uncompressed body with the right type
+// is accepted.
 func FuzzMediaTypes(f *testing.F) {
 	for _, text := range []string{"", "application/json", "application/json; charset=utf-8", "text/event-stream;q=0.1, */*", "text/event-stream;q=NaN", "a/b;c=\"d", "application/json, text/event-stream;q=1e400"} {
 		f.Add(text, "")
@@ -112,7 +115,8 @@ func FuzzMediaTypes(f *testing.F) {
 	})
 }
 
-// FuzzPath: a path has at most one endpoint, and every endpoint outside the public ones needs a key.
+// FuzzPath checks that only the known public paths work without an API key and that every path parameter
+// has a value.
 func FuzzPath(f *testing.F) {
 	router, err := newRouter(routes())
 	if err != nil {
@@ -149,7 +153,8 @@ func FuzzPath(f *testing.F) {
 	})
 }
 
-// FuzzOtherLists: every query of orders or deliveries is within its limits or has an invalid parameter.
+// FuzzOtherLists checks that every query for orders or deliveries is either within the limits or refused
+// because of an invalid parameter or cursor.
 func FuzzOtherLists(f *testing.F) {
 	for _, query := range []string{"", "limit=5&status=placed", "petId=7", "petId=x", "status=lost", "cursor=8000000000001", "status=failed&limit=100", "limit=101", "a;b", "%zz"} {
 		f.Add(query)

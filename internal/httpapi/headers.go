@@ -13,17 +13,18 @@ func setHeaders(h http.Header, headers []header) {
 	}
 }
 
-// commonHeaders returns the headers of every response.
+// commonHeaders returns the headers that are sent with every response.
 func commonHeaders(c Config) []header {
-	headers := []header{{"X-Content-Type-Options", "nosniff"}} // browsers must not interpret names as HTML
+	// Browsers must not interpret names in a response as HTML.
+	headers := []header{{"X-Content-Type-Options", "nosniff"}}
 	if c.TLS && ownsHost(c.PublicURL) {
 		headers = append(headers, header{"Strict-Transport-Security", "max-age=31536000"})
 	}
 	return headers
 }
 
-// ownsHost reports whether the public URL gives this service the default HTTPS port of its host. Only then
-// may it send Strict-Transport-Security, which browsers apply to all ports of a host.
+// ownsHost reports whether this service uses the default HTTPS port at the host in its public URL. Only
+// then may it send Strict-Transport-Security, because browsers apply that header to all ports on the host.
 func ownsHost(publicURL string) bool {
 	u, err := url.Parse(publicURL)
 	return err == nil && u.Scheme == "https" && u.Port() == ""

@@ -8,14 +8,14 @@ import (
 	"animalstore/internal/shop"
 )
 
-// livez reports that the process runs.
+// livez always succeeds, which shows that the process is running.
 func (a *API) livez(x *exchange) error {
 	x.sendJSON(http.StatusOK, []byte(`{"status":"ok"}`))
 	return nil
 }
 
-// readyz reports whether the node can serve requests: it is not shutting down, and the store can be read
-// and written. Otherwise the error says what is wrong.
+// readyz reports whether the node can serve requests. The node must not be shutting down, and the store
+// must be readable and writable. Otherwise the error says what is wrong.
 func (a *API) readyz(x *exchange) error {
 	if a.isStopping() {
 		return shop.Errorf(shop.Unavailable, "This node is about to stop; send requests to another one.")
@@ -32,5 +32,6 @@ func (a *API) readyz(x *exchange) error {
 	return nil
 }
 
-// readyTimeout is how long the store may take to respond. Load balancers do not wait much longer.
+// readyTimeout is how long the readiness check waits for the store. Load balancers do not wait much
+// longer.
 const readyTimeout = 2 * time.Second

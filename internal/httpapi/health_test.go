@@ -17,5 +17,5 @@ func TestReadiness(t *testing.T) {
 	s.do("GET", "/readyz", "").want(t, 200, `{"status":"ok"}`)
 	s.api.Stopping()
 	s.do("GET", "/readyz", "").wantError(t, 503, shop.Unavailable)
-	s.do("GET", "/v1/pets", "").want(t, 200, "[]") // requests are still served
+	s.do("GET", "/v1/pets", "").want(t, 200, "[]") // a node that is stopping still serves requests
 }

@@ -14,7 +14,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// overHTTP2 serves a shop over TLS and HTTP/2.
+// overHTTP2 serves the shop over TLS and HTTP/2.
 func (s *testShop) overHTTP2() {
 	s.t.Helper()
 	server := httptest.NewUnstartedServer(s.api)
@@ -28,23 +28,24 @@ func (s *testShop) overHTTP2() {
 	}
 }
 
-// Over HTTP/2 a stream may be idle for longer than its write timeout.
+// Over HTTP/2, a stream may be idle for longer than its write timeout.
 func TestStreamOverHTTP2(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.runJobs()
 	s.overHTTP2()
-	s.api.streamTiming.writeTimeout = 2 * time.Second // enough for a write on a busy machine
+	s.api.streamTiming.writeTimeout = 2 * time.Second // long enough for a write on a busy machine
 	r := s.follow("")
 	r.wantStart("0")
-	time.Sleep(s.api.streamTiming.writeTimeout + time.Second) // the test is that nothing happens, so there is nothing to wait for
+	time.Sleep(s.api.streamTiming.writeTimeout + time.Second) // the stream must stay open during this time
 	s.add(`{"name":"Rex","categoryId":1}`)
 	r.wantEvents("category.created categories/1", "pet.created pets/1")
 	s.api.Stopping()
 	r.wantEnd()
 }
 
-// A stream that the client does not read is reset, and other requests on the same connection continue.
+// If a client does not read its stream, the stream is reset. Other requests on the same connection still
+// work.
 func TestSlowReaderOverHTTP2(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -54,7 +55,7 @@ func TestSlowReaderOverHTTP2(t *testing.T) {
 	s.api.streamTiming.writeTimeout = time.Second
 	slow := s.follow("?after=0")
 	slow.wantStart("0")
-	const events = 400 // of 32 KiB: more than the client's flow-control window
+	const events = 400 // events of 32 KiB each, which exceed the client's flow-control window
 	for i := range events / 50 {
 		s.insertEvents(50*i+1, 50, strings.Repeat("x", 32<<10))
 	}
@@ -63,13 +64,14 @@ func TestSlowReaderOverHTTP2(t *testing.T) {
 		if _, err := slow.next(); errors.Is(err, io.EOF) {
 			t.Fatal("the stream ended as if it were complete")
 		} else if err != nil {
-			break // the client knows that it must resume
+			break // the error tells the client that it must resume
 		}
 	}
 	s.do("GET", "/v1/pets", "").want(t, 200, "[]")
 }
 
-// A request that is refused before its body is read does not close the connection that others share.
+// If a request is refused before its body is read, the connection stays open for the other requests that
+// share it.
 func TestUnreadBodyOverHTTP2(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -95,7 +97,7 @@ func TestUnreadBodyOverHTTP2(t *testing.T) {
 	s.do("POST", "/v1/pets", fmt.Sprintf(`{"name":"Rex","categoryId":1%s}`, strings.Repeat(" ", maxBodyBytes/2))).want(t, 201, "")
 }
 
-// endless is a body that never ends.
+// endless is a request body that never ends.
 type endless struct{}
 
 func (endless) Read(p []byte) (int, error) {
@@ -105,7 +107,8 @@ func (endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Every response has nosniff, and Strict-Transport-Security if the service owns the HTTPS port of its host.
+// Every response has the nosniff header. If the service owns the host's HTTPS port, every response also
+// has Strict-Transport-Security.
 func TestHeadersOfEveryAnswer(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

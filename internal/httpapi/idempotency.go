@@ -11,8 +11,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// replay reports whether it sent the stored response of an earlier POST with the same Idempotency-Key.
-// Otherwise it prepares the exchange for runIdempotent.
+// replay looks for the stored response to an earlier POST with the same Idempotency-Key. If there is one,
+// replay sends it and returns true. Otherwise it prepares the exchange for runIdempotent.
 func (a *API) replay(x *exchange) (bool, error) {
 	if x.r.Method != http.MethodPost {
 		return false, nil
@@ -34,26 +34,27 @@ func (x *exchange) sendReplay(stored shop.StoredResponse) {
 	x.sendStored(stored)
 }
 
-// runIdempotent executes a POST and sends the response to its result. With an Idempotency-Key, the response
-// is stored in the same transaction, and a retry gets it instead of executing the POST again.
+// runIdempotent executes a POST and sends the response that respond builds from the result. If the request
+// has an Idempotency-Key, the response is stored in the same transaction. A retry gets the stored response
+// and does not execute the POST again.
 func runIdempotent[T any](x *exchange, do func(context.Context) (T, error), respond func(T) shop.StoredResponse) error {
 	return runAndStore(x, do, respond, respond)
 }
 
-// runIdempotentSecret is runIdempotent for a response that shows a secret. Secrets are not stored, so a
-// retry gets the response without it.
+// runIdempotentSecret is like runIdempotent for a response that contains a secret. Secrets are not stored,
+// so a retry gets the response without the secret.
 func runIdempotentSecret[T any](
 	x *exchange, do func(context.Context) (T, error), withoutSecret func(T) T, respond func(T) shop.StoredResponse,
 ) error {
 	return runAndStore(x, do, respond, func(issued T) shop.StoredResponse { return respond(withoutSecret(issued)) })
 }
 
-// respondWith responds with a status and the encoded result.
+// respondWith returns a function that builds a response from the given status and the encoded result.
 func respondWith[T any](status int) func(T) shop.StoredResponse {
 	return func(result T) shop.StoredResponse { return shop.StoredResponse{Status: status, Body: encode(result)} }
 }
 
-// runAndStore sends the response of respond and stores that of store.
+// runAndStore sends the response that respond builds and stores the response that store builds.
 func runAndStore[T any](x *exchange, do func(context.Context) (T, error), respond, store func(T) shop.StoredResponse) error {
 	ctx := x.context()
 	if x.idempotent != nil {
@@ -61,7 +62,7 @@ func runAndStore[T any](x *exchange, do func(context.Context) (T, error), respon
 		ctx = shop.WithIdempotency(ctx, x.idempotent)
 	}
 	value, err := do(ctx)
-	if replay, ok := errors.AsType[*shop.ReplayError](err); ok { // the first request completed while this one waited
+	if replay, ok := errors.AsType[*shop.ReplayError](err); ok { // the first request completed during the wait
 		x.sendReplay(replay.StoredResponse)
 		return nil
 	}
@@ -72,7 +73,8 @@ func runAndStore[T any](x *exchange, do func(context.Context) (T, error), respon
 	return nil
 }
 
-// fingerprint identifies a request, to detect an Idempotency-Key that is reused for another one.
+// fingerprint returns a hash of the request. It is used to detect that an Idempotency-Key is reused for a
+// different request.
 func fingerprint(x *exchange) [sha256.Size]byte {
 	hash := sha256.New()
 	for _, part := range []string{x.r.Method, x.r.URL.EscapedPath(), x.r.URL.RawQuery} {
@@ -85,8 +87,8 @@ func fingerprint(x *exchange) [sha256.Size]byte {
 
 const maxIdempotencyKeyLength = 255
 
-// idempotencyKey returns the value of the Idempotency-Key header, which may be a structured field string in
-// quotes, or "" without one.
+// idempotencyKey returns the value of the Idempotency-Key header, or "" if the header is missing. The
+// value may be quoted as a structured field string.
 func idempotencyKey(fields []string) (string, error) {
 	if len(fields) == 0 {
 		return "", nil
@@ -100,8 +102,8 @@ func idempotencyKey(fields []string) (string, error) {
 	return key, nil
 }
 
-// unquote removes the quotes of a structured field string (RFC 8941), which escapes only quotes and
-// backslashes. A text without quotes is returned unchanged.
+// unquote removes the quotes from a structured field string (RFC 8941), in which only quotes and
+// backslashes are escaped. A text without quotes is returned unchanged.
 func unquote(text string) (string, bool) {
 	inner, quoted := strings.CutPrefix(text, `"`)
 	if !quoted {

@@ -11,10 +11,10 @@ import (
 	"animalstore/internal/shop"
 )
 
-// secretMember matches a secret that a response shows only once.
+// secretMember matches a JSON member with a secret that is shown only once.
 var secretMember = regexp.MustCompile(`,"(key|secret)":"(ask_|whsec_)[^"]+"`)
 
-// A POST with an Idempotency-Key is executed once, and a retry gets the same response.
+// A POST with an Idempotency-Key is executed only once. A retry gets the same response without secrets.
 func TestEveryPostIsIdempotent(t *testing.T) {
 	t.Parallel()
 	for _, r := range requestPerOperation() {
@@ -53,7 +53,7 @@ func TestEveryPostIsIdempotent(t *testing.T) {
 	}
 }
 
-// The same key with another path is another request.
+// An idempotency key cannot be reused for a different path, even if the body is the same.
 func TestIdempotencyKeyOnAnotherPath(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -62,7 +62,7 @@ func TestIdempotencyKeyOnAnotherPath(t *testing.T) {
 	s.do("POST", "/v1/categories", body, "Idempotency-Key: k").wantError(t, 422, shop.IdempotencyKeyReused)
 }
 
-// An idempotency key belongs to the API key that used it, even after a rotation.
+// An idempotency key is valid only for the API key that used it, even after that API key is rotated.
 func TestIdempotencyKeysOfOthers(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -77,7 +77,7 @@ func TestIdempotencyKeysOfOthers(t *testing.T) {
 	post(rotated).want(t, 201, `{"id":1,"name":"Rex","categoryId":1}`)
 }
 
-// Only successful responses are stored: a failed request can be sent again and may succeed.
+// Only successful responses are stored, so a failed request can be sent again and may then succeed.
 func TestFailuresAreNotStored(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -98,7 +98,7 @@ func TestFailuresAreNotStored(t *testing.T) {
 	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: k3").want(t, 201, "")
 }
 
-// A retry gets the stored response even if the request would be invalid now.
+// A retry gets the stored response even if the request has become invalid in the meantime.
 func TestRepeatOfWhatIsWrongByNow(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -141,5 +141,6 @@ func TestIdempotencyKeyForms(t *testing.T) {
 		t.Fatal(err)
 	}
 	got.wantError(t, 400, shop.InvalidParameter)
-	s.do("GET", "/v1/pets", "", `Idempotency-Key: "`).want(t, 200, "[]") // the header is ignored outside POST
+	// The Idempotency-Key header is ignored unless the method is POST.
+	s.do("GET", "/v1/pets", "", `Idempotency-Key: "`).want(t, 200, "[]")
 }

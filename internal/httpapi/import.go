@@ -13,12 +13,13 @@ import (
 const (
 	importOperation = "importPets"
 	maxImportBytes  = 8 << 20
-	importTimeout   = 2 * time.Minute // for the client to send the file
-	// maxImports is the number of imports that a node accepts at once. Each is held in memory.
+	importTimeout   = 2 * time.Minute // how long a client may take to send the file
+	// maxImports is the maximum number of imports that a node accepts at the same time. Each imported file
+	// is held in memory.
 	maxImports = 8
 )
 
-// importPets adds all animals of a file, or none if a row is invalid.
+// importPets adds all animals in a file, or no animal at all if any row is invalid.
 func (a *API) importPets(x *exchange) error {
 	q := parseQuery(x.r.URL.RawQuery)
 	dryRun := q.boolean("dryRun")
@@ -33,7 +34,8 @@ func (a *API) importPets(x *exchange) error {
 		respondWith[shop.ImportResult](200))
 }
 
-// decodeImport decodes the rows of a CSV or NDJSON file. Each row holds its own problems.
+// decodeImport decodes the rows in a CSV or NDJSON file. The problems found in a row are stored in that
+// row.
 func decodeImport(contentType string, body []byte) ([]shop.ImportRow, error) {
 	if mediaType, _, _ := mime.ParseMediaType(contentType); mediaType == "text/csv" {
 		return petcsv.Read(body)

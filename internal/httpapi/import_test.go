@@ -11,10 +11,11 @@ import (
 
 const asCSV = "Content-Type: text/csv"
 
-// csvOf returns a CSV file with a header and these lines.
+// csvOf returns a CSV file with a header and the given lines.
 func csvOf(lines ...string) string { return "name,categoryId,status\n" + strings.Join(lines, "\n") }
 
-// wantPets checks the animals of the store, oldest first, as "name categoryId status".
+// wantPets checks which animals are in the store, oldest first. Each animal has the format "name
+// categoryId status".
 func (s *testShop) wantPets(t *testing.T, want ...string) {
 	t.Helper()
 	var got []string
@@ -26,7 +27,7 @@ func (s *testShop) wantPets(t *testing.T, want ...string) {
 	}
 }
 
-// CSV is accepted in the variants that spreadsheets write.
+// CSV files are accepted in all variants that spreadsheet programs write.
 func TestImportCSV(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{
@@ -52,7 +53,8 @@ func TestImportCSV(t *testing.T) {
 	}
 }
 
-// Names are imported unchanged, even if they have a meaning in CSV or in a spreadsheet.
+// Names are imported correctly even if they contain characters with a special meaning in CSV or in a
+// spreadsheet.
 func TestImportNames(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -72,7 +74,7 @@ func TestImportNDJSON(t *testing.T) {
 	s.wantPets(t, "Rex 1 available", "Mia 2")
 }
 
-// An invalid file adds nothing, and the message names its first invalid lines.
+// No animals are imported from an invalid file. The error message lists the first invalid lines.
 func TestInvalidImportIsRefused(t *testing.T) {
 	t.Parallel()
 	const because = "Nothing was imported because "
@@ -130,7 +132,8 @@ func TestInvalidImportIsRefused(t *testing.T) {
 	}
 }
 
-// If only known categories are allowed, unknown ones are reported with all other problems, and none is created.
+// If only known categories are allowed, unknown categories are reported together with all other problems.
+// No category is created.
 func TestImportOfKnownCategories(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -181,7 +184,7 @@ func TestImportLimits(t *testing.T) {
 	s.do("POST", "/v1/imports?dryRun=false", fits, asCSV).want(t, 200, `{"created":1}`)
 }
 
-// An import with an Idempotency-Key is executed once. A dry run is another request.
+// An import with an Idempotency-Key is executed only once. A dry run counts as a different request.
 func TestImportIsIdempotent(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -205,11 +208,12 @@ func TestImportIsIdempotent(t *testing.T) {
 		}
 	}
 	s.do("POST", "/v1/imports", csvOf("Rex,,"), asCSV, "Idempotency-Key: c").wantError(t, 400, shop.ValidationFailed)
-	s.do("POST", "/v1/imports", file, asCSV, "Idempotency-Key: c").want(t, 200, `{"created":2}`) // failures are not stored
+	// The failed response was not stored, so this request is executed.
+	s.do("POST", "/v1/imports", file, asCSV, "Idempotency-Key: c").want(t, 200, `{"created":2}`)
 	s.wantPets(t, "Rex 1", "Mia 2", "Rex 1", "Mia 2")
 }
 
-// A node limits its imports, and refuses more at once.
+// A node limits the number of concurrent imports and refuses additional imports immediately.
 func TestTooManyImports(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -12,7 +12,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Clients that do not read their responses do not block others, with a key or without.
+// Clients that do not read their responses do not block other clients. This holds with and without an API
+// key.
 func TestClientsThatDoNotRead(t *testing.T) {
 	t.Parallel()
 	const limit = 3
@@ -24,21 +25,22 @@ func TestClientsThatDoNotRead(t *testing.T) {
 		}
 		defer connection.Close()
 		connection.(*net.TCPConn).SetReadBuffer(4 << 10)
-		go func() { // in a loop: some are refused while others compete
+		go func() { // loops because some requests are refused while others compete
 			for err := error(nil); err == nil; {
 				_, err = io.WriteString(connection, "GET /v1/openapi.json HTTP/1.1\r\nHost: x\r\n\r\n")
 			}
 		}()
 	}
-	stuck := func() int { // the number of requests in progress, except this one
+	stuck := func() int { // returns the number of requests in progress, except its own
 		body := string(s.do("GET", "/metrics", "").body)
 		_, rest, _ := strings.Cut(body, "\nanimalstore_http_requests_in_flight ")
 		var n int
 		fmt.Sscan(rest, &n)
 		return n - 1
 	}
-	// Between two responses of a connection the number dips, and a request that is stuck in the last bytes
-	// of its response is not counted: wait until more requests are stuck than may be in flight.
+	// Wait until more requests are stuck than may be in flight. The number must stay that high for a
+	// while, because it drops briefly between two responses on a connection. It also does not include a
+	// request that is stuck in the last bytes of its response.
 	for end, same := time.Now().Add(time.Minute), 0; same < 20; {
 		if n := stuck(); n > limit {
 			same++
@@ -50,13 +52,13 @@ func TestClientsThatDoNotRead(t *testing.T) {
 	s.do("GET", "/v1/pets", "").want(t, 200, "[]")
 }
 
-// Requests beyond the limit are refused at once, accepted ones are served, and clients that send their body
-// slowly do not block others.
+// Requests that exceed the limit are refused immediately, and accepted requests are served. Clients that
+// send their body slowly do not block other clients.
 func TestTooManyAtOnce(t *testing.T) {
 	t.Parallel()
 	const limit = 3
 	s := newShop(t, func(c *Config) { c.MaxInFlight = limit })
-	for range 2 * limit { // half a body each
+	for range 2 * limit { // each of these clients sends only half a body
 		connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
 		if err != nil {
 			t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Only exact integers are accepted. The reference is arbitrary precision.
+// Only exact integers in the 64-bit range are accepted, in any notation.
 func TestParseJSONInt64(t *testing.T) {
 	t.Parallel()
 	for literal, want := range map[string]string{

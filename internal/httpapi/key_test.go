@@ -13,7 +13,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// issued is a new key with its secret.
+// issued is an API key as the API shows it, including the secret of a new key.
 type issued struct {
 	ID         int64
 	Name       string
@@ -65,7 +65,7 @@ func TestKeyLifecycle(t *testing.T) {
 	if rotated.ID != 1 || rotated.Key == key.Key || !strings.HasSuffix(rotated.Key, rotated.Hint) || rotated.CreatedAt != key.CreatedAt {
 		t.Errorf("rotated to %+v", rotated)
 	}
-	for _, secret := range []string{key.Key, rotated.Key} { // both, for a day
+	for _, secret := range []string{key.Key, rotated.Key} { // both secrets are valid for a day
 		s.do("GET", "/v1/pets", "", bearing(secret)).want(t, 200, "[]")
 	}
 	last := s.do("POST", "/v1/keys/1/rotate", `{"overlapSeconds":0}`).issued(t)
@@ -80,8 +80,8 @@ func TestKeyLifecycle(t *testing.T) {
 	s.do("GET", "/v1/keys", "").want(t, 200, "[]")
 }
 
-// eventually waits until requests with a key get a status. The contract says within a second; this test
-// does not measure that.
+// eventually waits until requests with the given key get the given status. The API guarantees that this
+// takes at most a second, but eventually does not check the time.
 func (s *testShop) eventually(t *testing.T, secret string, status int) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -204,7 +204,7 @@ func TestLastAdminKey(t *testing.T) {
 	revoke(ids[3]).wantError(t, 409, shop.LastAdminKey)
 }
 
-// If two admin keys revoke each other at the same time, one is left.
+// If several requests revoke all admin keys at the same time, one admin key is left.
 func TestLastAdminKeyUnderConcurrency(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -255,7 +255,7 @@ func TestKeysArePaginated(t *testing.T) {
 	s.do("GET", "/v1/keys?limit=%zz", "").wantError(t, 400, shop.InvalidParameter)
 }
 
-// The configured key is shown as such: it is not stored.
+// The configured key is identified by its name. It is not stored, so it is neither listed nor rotated.
 func TestConfiguredKey(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -267,7 +267,7 @@ func TestConfiguredKey(t *testing.T) {
 	s.do("POST", "/v1/keys/0/rotate", "").wantError(t, 404, shop.NotFound)
 }
 
-// A node shows the use of a key at once, and stores it for the other nodes later.
+// Using a key does not cause a write of its own. The time of the last use is stored later.
 func TestLastUsedAt(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -12,21 +12,22 @@ import (
 	"animalstore/internal/leaktest"
 )
 
-// onPostgres selects PostgreSQL instead of SQLite for all tests.
+// onPostgres makes all tests use PostgreSQL instead of SQLite.
 var onPostgres bool
 
-// reached holds every "operation status" and "code: message" that the tests have seen.
+// reached contains every "operation status" and "code: message" that the tests have seen so far.
 var reached sync.Map
 
-// TestMain runs the tests on both engines. Then it checks that together they have seen every response of
-// the OpenAPI document, with the messages of its examples, and that no goroutine is left running.
+// TestMain runs the tests first with SQLite and then with PostgreSQL. Afterwards it checks that the tests
+// have seen every response in the OpenAPI document and every error message in its examples. It also checks
+// that no goroutine is still running.
 func TestMain(m *testing.M) {
-	flag.Set("rapid.checks", "30") // the default, which the command line can override
+	flag.Set("rapid.checks", "30") // a default that the command line can override
 	code := m.Run()
 	if code == 0 && flag.Lookup("test.fuzz").Value.String() == "" {
 		fmt.Println("once more, on PostgreSQL")
 		onPostgres = true
-		flag.Set("rapid.checks", "12") // each check creates a database, which is slow
+		flag.Set("rapid.checks", "12") // fewer checks, because each check creates a database, which is slow
 		code = m.Run()
 	}
 	everything := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == ""

@@ -13,7 +13,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// metrics are the Prometheus metrics of the API, in a registry of their own.
+// metrics holds the API's Prometheus metrics, which have a registry of their own.
 type metrics struct {
 	handler    http.Handler
 	requests   *prometheus.CounterVec
@@ -74,7 +74,8 @@ func newMetrics(version string, service *shop.Service, more ...prometheus.Collec
 	return m
 }
 
-// count counts a response. The duration of a stream depends on the client, so it is not observed.
+// count records a response. It does not record the duration of a stream, because that depends on the
+// client.
 func (m *metrics) count(operation string, status int, took time.Duration, streamed bool) {
 	m.requests.WithLabelValues(operation, strconv.Itoa(status)).Inc()
 	if !streamed {
@@ -82,7 +83,7 @@ func (m *metrics) count(operation string, status int, took time.Duration, stream
 	}
 }
 
-// countDeprecated counts a request to the deprecated operation.
+// countDeprecated counts a request to the deprecated operation, by API key.
 func (m *metrics) countDeprecated(operation string, p shop.Principal) {
 	m.deprecated.WithLabelValues(operation, p.Actor(), p.Name()).Inc()
 }

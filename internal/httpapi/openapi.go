@@ -17,7 +17,8 @@ func (a *API) getOpenapiYAML(x *exchange) error {
 	return nil
 }
 
-// servers returns the servers to list in the OpenAPI document: this one and its staging deployment, if any.
+// servers returns the servers to list in the OpenAPI document: this server and, if configured, the staging
+// deployment.
 func (a *API) servers(x *exchange) []api.Server {
 	own := api.Server{URL: a.baseURL(x.r), Description: "Production"}
 	if a.Service.Environment() == shop.Staging {

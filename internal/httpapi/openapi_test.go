@@ -15,13 +15,13 @@ import (
 	"animalstore/internal/web"
 )
 
-// The routes and the OpenAPI document have the same operations and require the same scopes.
+// The routes and the OpenAPI document define the same operations with the same scopes.
 func TestRoutesAndDocumentAgree(t *testing.T) {
 	t.Parallel()
 	var documented, routed []string
 	eachOperation(newShop(t).checks.Doc, func(method, path string, operation *openapi3.Operation) {
 		scope := string(noKey)
-		if operation.Security == nil { // the default of the whole document
+		if operation.Security == nil { // the document's default security applies
 			scope = string(anyKey)
 			if _, rest, found := strings.Cut(strings.Join(strings.Fields(operation.Description), " "), "Needs the scope `"); found {
 				scope, _, _ = strings.Cut(rest, "`")
@@ -80,7 +80,7 @@ func TestErrorCodesAgree(t *testing.T) {
 	})
 }
 
-// Every example of the OpenAPI document works when it is sent.
+// Every example request in the OpenAPI document succeeds.
 func TestExamplesWork(t *testing.T) {
 	t.Parallel()
 	sent := 0
@@ -88,7 +88,7 @@ func TestExamplesWork(t *testing.T) {
 	looked.stockEverything()
 	eachOperation(looked.checks.Doc, func(method, path string, operation *openapi3.Operation) {
 		s := looked
-		if method != "GET" { // each gets its own shop: some examples delete something
+		if method != "GET" { // each operation gets its own shop, because some examples delete resources
 			s = newShop(t)
 			s.stockEverything()
 		}
@@ -113,7 +113,7 @@ func TestExamplesWork(t *testing.T) {
 			send("", body.text, body.contentType)
 		}
 		if method == "DELETE" {
-			return // the resource is deleted
+			return // the resource no longer exists
 		}
 		var queries []string
 		for _, parameter := range operation.Parameters {
@@ -138,7 +138,7 @@ func TestExamplesWork(t *testing.T) {
 	}
 }
 
-// unsell makes the first animals available again for the next example.
+// unsell cancels orders and makes the first animal available again for the next example.
 func (s *testShop) unsell() {
 	s.t.Helper()
 	for _, path := range []string{"/v1/store/orders/2", "/v1/store/orders/3"} {
@@ -147,10 +147,11 @@ func (s *testShop) unsell() {
 	s.do("PATCH", "/v1/pets/1", `{"status":"available"}`)
 }
 
-// bodyExample is a body with its Content-Type header.
+// bodyExample is an example of a request body with its Content-Type header.
 type bodyExample struct{ contentType, text string }
 
-// bodyExamples returns the bodies to send to an operation, including none if the body is optional.
+// bodyExamples returns the request bodies to send to an operation. If the body is optional, an empty one
+// is included.
 func bodyExamples(t *testing.T, operation *openapi3.Operation) (bodies []bodyExample) {
 	t.Helper()
 	if operation.RequestBody == nil {
@@ -177,7 +178,7 @@ func bodyExamples(t *testing.T, operation *openapi3.Operation) (bodies []bodyExa
 	return bodies
 }
 
-// queryFor returns the query of a parameter's example; an array becomes a repeated parameter.
+// queryFor returns the query string for an example of a parameter. An array becomes a repeated parameter.
 func queryFor(name string, example any) string {
 	values := url.Values{}
 	if list, ok := example.([]any); ok {
@@ -204,7 +205,7 @@ func examplesOf(t *testing.T, p *openapi3.Parameter) (examples []any) {
 	return examples
 }
 
-// The limits and defaults of the OpenAPI document are those of the service.
+// The OpenAPI document states the same limits and defaults as the code.
 func TestDocumentedLimits(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -223,7 +224,7 @@ func TestDocumentedLimits(t *testing.T) {
 	}
 }
 
-// The OpenAPI document has the event types and the webhook limits of the service.
+// The OpenAPI document states the same event types and webhook limits as the code.
 func TestDocumentedEvents(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -256,7 +257,7 @@ func TestDocumentIsServed(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*Config)
-		want   string // "URL description" of each server; {url} is the request's own
+		want   string // "URL description" for each server; {url} stands for the test server's URL
 	}{
 		{"as the request says", func(*Config) {}, "{url}/v1 Production"},
 		{"with a public address", func(c *Config) { c.PublicURL = "https://pets.example.com/shop/v1" }, "https://pets.example.com/shop/v1 Production"},
@@ -291,7 +292,7 @@ func TestDocumentIsServed(t *testing.T) {
 	}
 }
 
-// Links use the public URL with its prefix, and never a forwarded header.
+// Links contain the public URL with its path prefix. Forwarded headers are ignored.
 func TestLinksUseThePublicURL(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) { c.PublicURL = "https://pets.example.com/shop/v1" })

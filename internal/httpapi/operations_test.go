@@ -9,10 +9,10 @@ import (
 	"animalstore/internal/shop"
 )
 
-// request is a request that succeeds in a shop after stockEverything.
+// request is a request that succeeds in a shop that stockEverything has filled.
 type request struct{ operation, method, path, body string }
 
-// requestPerOperation returns one request for each operation that needs a key.
+// requestPerOperation returns one request for each operation that requires an API key.
 func requestPerOperation() []request {
 	return []request{
 		{"listPets", "GET", "/v1/pets", ""},
@@ -51,7 +51,8 @@ func requestPerOperation() []request {
 	}
 }
 
-// stockEverything adds the resources that requestPerOperation and the examples of the OpenAPI document use.
+// stockEverything creates the resources that requestPerOperation and the examples in the OpenAPI document
+// refer to.
 func (s *testShop) stockEverything() {
 	s.t.Helper()
 	for range 3 {
@@ -84,7 +85,7 @@ func TestEveryOperationWorks(t *testing.T) {
 	}
 }
 
-// In every operation, a failure of the store is a 500 or 503 without details, and changes nothing.
+// In every operation, a store failure results in a 500 or 503 without details and changes nothing.
 func TestEveryOperationReportsStoreFailures(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -92,7 +93,7 @@ func TestEveryOperationReportsStoreFailures(t *testing.T) {
 	key := s.key(shop.Admin)
 	before := s.snapshot()
 	for status, fault := range map[int]error{500: errSecret, 503: shop.UnavailableError(errSecret)} {
-		s.do("GET", "/v1/keys/current", "", bearing(key)).want(t, 200, "") // the key is now cached
+		s.do("GET", "/v1/keys/current", "", bearing(key)).want(t, 200, "") // makes the service cache the key
 		for _, r := range requestPerOperation() {
 			s.store.failWith(func(bool) error { return fault })
 			got := s.do(r.method, r.path, r.body, bearing(key))
@@ -108,7 +109,7 @@ func TestEveryOperationReportsStoreFailures(t *testing.T) {
 	}
 }
 
-// snapshot returns everything that the API shows, to detect changes.
+// snapshot returns everything that the API shows. Tests compare snapshots to detect changes.
 func (s *testShop) snapshot() string {
 	s.t.Helper()
 	var all strings.Builder
@@ -119,14 +120,14 @@ func (s *testShop) snapshot() string {
 	return all.String()
 }
 
-// Every operation with a body refuses invalid ones.
+// Every operation that takes a body refuses invalid bodies.
 func TestEveryOperationRefusesInvalidBodies(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.stockEverything()
 	before := s.snapshot()
 	for _, r := range requestPerOperation() {
-		if r.body == "" || r.operation == importOperation { // imports have another format
+		if r.body == "" || r.operation == importOperation { // imports use a different format
 			continue
 		}
 		s.do(r.method, r.path, `[]`).wantError(t, 400, shop.InvalidJSON)
@@ -144,7 +145,7 @@ func TestEveryOperationRefusesInvalidBodies(t *testing.T) {
 	}
 }
 
-// Unknown ids, and those that are not 64-bit integers, are a 404.
+// An id that is unknown or not a 64-bit integer results in a 404.
 func TestEveryOperationRefusesUnknownIDs(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -162,7 +163,7 @@ func TestEveryOperationRefusesUnknownIDs(t *testing.T) {
 	}
 }
 
-// While the first request is running, a retry waits for its response, but not forever.
+// While the first request is still running, a retry waits for the first response, but not forever.
 func TestRetryGivesUpWaitingForTheFirstRequest(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -179,7 +180,7 @@ func TestRetryGivesUpWaitingForTheFirstRequest(t *testing.T) {
 				t.Errorf("%s: %v %s", r.operation, err, got.body)
 			}
 		})
-		<-entered // the write has started
+		<-entered // wait until the write has started
 		repeats.Go(func() {
 			if got, err := s.tryDo(r.method, r.path, r.body, header); err != nil || got.StatusCode != 409 || !strings.Contains(string(got.body), string(shop.IdempotencyKeyInUse)) {
 				t.Errorf("%s: %v %s", r.operation, err, got.body)
@@ -191,7 +192,7 @@ func TestRetryGivesUpWaitingForTheFirstRequest(t *testing.T) {
 	firsts.Wait()
 }
 
-// A retry that arrives while the first request is running gets the first response.
+// A retry that arrives while the first request is still running gets the first response.
 func TestRetryWaitsForTheFirstResponse(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

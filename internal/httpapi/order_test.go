@@ -45,7 +45,8 @@ func TestOrderLifecycle(t *testing.T) {
 	for _, status := range []string{"available", "sold"} {
 		s.do("PATCH", "/v1/pets/1", fmt.Sprintf(`{"status":%q}`, status)).wantError(t, 409, shop.PetHasOpenOrder)
 	}
-	s.do("PATCH", "/v1/pets/1", `{"status":"pending","name":"Max"}`).want(t, 200, "") // the status stays the same
+	// This patch is allowed because the status stays the same.
+	s.do("PATCH", "/v1/pets/1", `{"status":"pending","name":"Max"}`).want(t, 200, "")
 	s.do("DELETE", "/v1/pets/1", "").wantError(t, 409, shop.PetHasOpenOrder)
 	s.do("PATCH", "/v1/store/orders/1", `{"status":"delivered"}`).wantError(t, 409, shop.InvalidTransition)
 
@@ -118,7 +119,7 @@ func TestListOrders(t *testing.T) {
 	s.do("GET", "/v1/store/orders", "").want(t, 200, "[]")
 	for pet := range 3 {
 		s.add(`{"name":"Rex","categoryId":1,"status":"available"}`)
-		for range 3 { // two are cancelled, one stays open
+		for range 3 { // two orders are cancelled and one stays open
 			got := s.do("POST", "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, pet+1))
 			if id := got.order(t).ID; id%3 != 0 {
 				s.do("PATCH", fmt.Sprintf("/v1/store/orders/%d", id), `{"status":"cancelled"}`).want(t, 200, "")
@@ -168,7 +169,7 @@ func TestInventory(t *testing.T) {
 	want(`{"available":1,"pending":0,"sold":1,"unspecified":1}`)
 	s.do("PATCH", "/v1/pets/1", `{"status":"pending"}`)
 	s.do("PATCH", "/v1/pets/1", `{"status":"pending"}`)
-	s.do("PATCH", "/v1/pets/3", `{"status":"pending"}`) // not allowed
+	s.do("PATCH", "/v1/pets/3", `{"status":"pending"}`) // this change is not allowed
 	s.do("POST", "/v1/store/orders", `{"petId":2}`)
 	want(`{"available":0,"pending":2,"sold":1,"unspecified":0}`)
 	s.clock.forward(73 * time.Hour)
@@ -179,8 +180,8 @@ func TestInventory(t *testing.T) {
 	s.do("GET", "/v1/store/inventory", "", "If-None-Match: "+tag).want(t, 304, "")
 }
 
-// Every operation treats an order as expired from the moment its hold expires, even before the background
-// job has run.
+// Every operation treats an order as expired as soon as its hold expires, even if the background job has
+// not run yet.
 func TestExpiredHoldReleasesThePet(t *testing.T) {
 	t.Parallel()
 	const order = "/v1/store/orders/1"
@@ -235,7 +236,7 @@ func TestExpiredHoldReleasesThePet(t *testing.T) {
 	}
 }
 
-// More holds expire at once than one transaction releases.
+// All holds are released even if more of them expire at the same time than one transaction releases.
 func TestManyHoldsExpireAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -248,7 +249,7 @@ func TestManyHoldsExpireAtOnce(t *testing.T) {
 	s.do("GET", "/v1/store/inventory", "").want(t, 200, `{"available":101,"pending":0,"sold":0,"unspecified":0}`)
 }
 
-// Reads succeed while the store is read-only, even if a hold has expired.
+// Reads succeed even if a hold has expired while the store cannot be written.
 func TestHoldThatCannotBeEnded(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -267,7 +268,7 @@ func TestHoldThatCannotBeEnded(t *testing.T) {
 	s.wantStatus(t, 1, shop.Available)
 }
 
-// If a hundred clients order the same animal at once, exactly one gets it.
+// If a hundred clients order the same animal at the same time, exactly one client gets it.
 func TestOneHundredClientsOneAnimal(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -7,14 +7,16 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The number of items on one page of a list: the default and the maximum of the parameter limit.
+// The default and the maximum value of the limit parameter, which is the number of items on one page of a
+// list.
 const (
 	defaultLimit = 20
 	maxLimit     = 100
 )
 
-// setPageLinks sets the Link header of a page, to the first page of the list and to the next one, if any.
-// The query holds the list's filters; id returns an item's position in the list.
+// setPageLinks sets the Link header, which links to the first page and, unless this is the last page, to
+// the next page. The query holds the list's filters. The id function returns an item's position in the
+// list.
 func setPageLinks[T any](
 	a *API, x *exchange, path string, query url.Values, request shop.PageRequest, page shop.Page[T], id func(T) int64,
 ) {
@@ -22,8 +24,8 @@ func setPageLinks[T any](
 	a.setLinks(x, path, first, next)
 }
 
-// pageQueries returns the queries of a list's first page and of the page after this one, which is "" if
-// this is the last.
+// pageQueries returns the query strings for the first page of a list and for the next page. If this is the
+// last page, next is "".
 func pageQueries[T any](query url.Values, request shop.PageRequest, page shop.Page[T], id func(T) int64) (first, next string) {
 	query.Set("limit", strconv.Itoa(request.Limit))
 	first = query.Encode()
@@ -34,7 +36,8 @@ func pageQueries[T any](query url.Values, request shop.PageRequest, page shop.Pa
 	return first, next
 }
 
-// setLinks sets the Link header from the queries of the first and the next page; next is "" on the last page.
+// setLinks sets the Link header from the query strings for the first page and the next page. If this is
+// the last page, next is "".
 func (a *API) setLinks(x *exchange, path, first, next string) {
 	url := a.baseURL(x.r) + path
 	links := "<" + url + "?" + first + `>; rel="first"`
@@ -44,11 +47,11 @@ func (a *API) setLinks(x *exchange, path, first, next string) {
 	x.w.Header().Set("Link", links)
 }
 
-// pageTag returns the entity tag of a page. It changes when the page becomes or ceases to be the last,
-// because the Link header changes then.
+// pageTag returns the entity tag for a page. The tag depends on whether more pages follow, because the
+// Link header depends on that, too.
 func pageTag(body []byte, more bool) string { return entityTag(body, strconv.AppendBool(nil, more)) }
 
-// encodePage encodes a page, without its links.
+// encodePage encodes the items on a page. The links are not part of the result.
 func encodePage[T any](page shop.Page[T]) cachedResponse {
 	body := encode(page.Items)
 	return cachedResponse{tag: pageTag(body, page.More), body: withNewline(body)}

@@ -11,8 +11,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A client that reads all pages while others add animals sees every animal that was there throughout
-// exactly once, and no animal twice, with any page size and filter.
+// A client reads all pages while other clients add animals. It sees every animal that existed from the
+// start exactly once and no animal twice. This holds for any page size and filter.
 func TestPaginationDuringInserts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -37,7 +37,7 @@ func TestPaginationDuringInserts(t *testing.T) {
 		adders := rapid.IntRange(1, 3).Draw(t, "adders")
 		first := fmt.Sprintf("/v1/pets?limit=%d%s", limit, filter)
 
-		standing = walk(t, s, first, func() {}) // before the others start
+		standing = walk(t, s, first, func() {}) // the animals that exist before other clients add more
 		var wg sync.WaitGroup
 		errs := make(chan error, adders)
 		adding := sync.OnceFunc(func() {
@@ -69,7 +69,8 @@ func TestPaginationDuringInserts(t *testing.T) {
 	})
 }
 
-// walk reads all pages. It calls afterFirst after the first one.
+// walk reads all pages, starting at the given path. It calls afterFirst after each page, so the caller
+// passes a function that has an effect only once.
 func walk(t *rapid.T, s *testShop, path string, afterFirst func()) (all []shop.Pet) {
 	for path != "" {
 		got, err := s.tryDo("GET", path, "")

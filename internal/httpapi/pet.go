@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// maxIDs is how often the parameter id of GET /pets may be given.
+// maxIDs is how many times GET /pets accepts the id parameter in one request.
 const maxIDs = 100
 
 func (a *API) listPets(x *exchange) error {
@@ -42,8 +42,8 @@ func (a *API) loadPetPage(ctx context.Context, rawQuery string) (cachedResponse,
 	return response, nil
 }
 
-// parsePetList parses the query of a list. It also reports whether the query is one id and nothing else:
-// the list then has the entity tag of that animal.
+// parsePetList parses the query string in a GET /pets request. It also reports whether the query consists
+// of a single id parameter. In that case the response has that animal's entity tag.
 func parsePetList(rawQuery string) (list shop.PetList, singleID bool, err error) {
 	q := parseQuery(rawQuery)
 	list.PageRequest = q.pageRequest()
@@ -54,7 +54,7 @@ func parsePetList(rawQuery string) (list shop.PetList, singleID bool, err error)
 	return list, len(q.values) == 1 && len(list.IDs) == 1, q.err
 }
 
-// petFilterQuery returns the query that parsePetList parses to the filter.
+// petFilterQuery returns the query parameters that parsePetList parses into the given filter.
 func petFilterQuery(f shop.PetFilter) url.Values {
 	query := url.Values{}
 	if f.Status != "" {
@@ -87,7 +87,7 @@ func (a *API) createPet(x *exchange) error {
 		})
 }
 
-// decodeNewPet decodes an animal and returns the problems of all its members.
+// decodeNewPet decodes an animal and returns the problems found in all members.
 func decodeNewPet(body []byte) (n shop.NewPet, problems shop.Problems, err error) {
 	o, err := parseObject(body)
 	if err != nil {
@@ -100,8 +100,8 @@ func decodeNewPet(body []byte) (n shop.NewPet, problems shop.Problems, err error
 	return n, o.problems, nil
 }
 
-// checkProblems fails with validation_failed if there are problems. If so, it also looks for a problem of
-// the category, so that the client learns of all problems at once.
+// checkProblems fails with validation_failed if there are any problems. In that case it also checks the
+// category, so that the client learns about all problems in one response.
 func (a *API) checkProblems(x *exchange, problems shop.Problems, categoryID *int64) error {
 	if len(problems) > 0 && categoryID != nil {
 		more, err := a.Service.CategoryProblems(x.r.Context(), *categoryID)
@@ -153,7 +153,7 @@ func (a *API) updatePet(x *exchange) error {
 	return nil
 }
 
-// decodePetChange decodes a merge patch. No member of an animal can be removed, so null is invalid.
+// decodePetChange decodes a merge patch. None of an animal's members can be removed, so null is invalid.
 func decodePetChange(body []byte) (change shop.PetChange, problems shop.Problems, err error) {
 	o, err := parseObject(body)
 	if err != nil {
@@ -183,7 +183,8 @@ func (a *API) deletePet(x *exchange) error {
 	return nil
 }
 
-// petLocation returns the Location of a new animal: that of the deprecated operation until its removal.
+// petLocation returns the Location header for a new animal. It refers to the deprecated operation until
+// that operation is removed.
 func (a *API) petLocation(x *exchange, id int64) string {
 	if a.isRemoved(x) {
 		return fmt.Sprintf("%s/pets?id=%d", a.basePath, id)
@@ -191,5 +192,5 @@ func (a *API) petLocation(x *exchange, id int64) string {
 	return fmt.Sprintf("%s/pets/%d", a.basePath, id)
 }
 
-// petTag returns the entity tag of one animal, for every response that holds only this animal.
+// petTag returns the entity tag for an animal. Every response that contains only this animal has this tag.
 func petTag(pet shop.Pet) string { return entityTag(encodePet(pet)) }

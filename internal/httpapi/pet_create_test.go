@@ -65,7 +65,7 @@ func TestInvalidPetIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name, body string
 		code       shop.Code
-		members    string // all members that the message must name
+		members    string // all members that the error message must name
 	}{
 		{"nothing", ``, shop.InvalidJSON, ""},
 		{"white space", `  `, shop.InvalidJSON, ""},
@@ -210,7 +210,7 @@ func TestBodySizeLimit(t *testing.T) {
 	}
 	s.do("POST", "/v1/pets", padded(64<<10)).want(t, 201, "")
 	s.do("POST", "/v1/pets", padded(64<<10+1)).wantError(t, 413, shop.PayloadTooLarge)
-	// the same with a chunked body, which has no Content-Length
+	// The same limit applies to a chunked body, which has no Content-Length.
 	for size, status := range map[int]int{64 << 10: 201, 64<<10 + 1: 413, 1 << 20: 413} {
 		request, err := http.NewRequest("POST", s.url+"/v1/pets", struct{ *strings.Reader }{strings.NewReader(padded(size))})
 		if err != nil {

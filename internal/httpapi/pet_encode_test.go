@@ -9,7 +9,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The hand-written JSON of animals is byte for byte that of json.Marshal.
+// The hand-written JSON encoding for animals is identical to the output of json.Marshal.
 func TestEncodedPetsMatchJSONMarshal(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -22,7 +22,7 @@ func TestListParameters(t *testing.T) {
 	ids := func(n int) string { return strings.Repeat("id=1&", n) }
 	for _, c := range []struct {
 		query string
-		count int // the number of animals, unless an error is expected:
+		count int // the number of animals; 0 if an error is expected
 		code  shop.Code
 	}{
 		{"", 20, ""},
@@ -157,7 +157,7 @@ func TestPetsArePaginated(t *testing.T) {
 	if n := len(s.do("GET", first.link("first"), "").pets(t)); n != 2 {
 		t.Errorf("rel=first has %d animals", n)
 	}
-	// A full page can be the last one.
+	// Even a full page can be the last page.
 	if next := s.do("GET", "/v1/pets?limit=7", "").link("next"); next != "" {
 		t.Errorf("the last page has a next one: %s", next)
 	}
@@ -204,7 +204,7 @@ func TestListETags(t *testing.T) {
 	if got := s.do("GET", "/v1/pets?id=2", "").Header.Get("ETag"); got != empty {
 		t.Errorf("an empty list has the ETag %s, but %s for an unknown id", empty, got)
 	}
-	// The page has the same animals, but is no longer the last: a client that cached it must notice.
+	// Two different cursors lead to the same last page, which must have the same ETag.
 	before := s.do("GET", "/v1/pets?limit=1&cursor=fzzzzzzzzzzzz", "").Header.Get("ETag")
 	s.add(`{"name":"Bella","categoryId":1}`)
 	after := s.do("GET", "/v1/pets?limit=1&cursor="+formatCursor(2), "")

@@ -8,7 +8,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A client can change the status exactly as the table of the OpenAPI document says.
+// A client can change an animal's status exactly as described in the OpenAPI document's table.
 func TestStatusTransitionsFollowTheTable(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -12,7 +12,7 @@ func (a *API) pprofIndex(x *exchange) error {
 	return nil
 }
 
-// pprof serves the profiles of runtime/pprof.
+// pprof serves one profile from runtime/pprof.
 func (a *API) pprof(x *exchange) error {
 	switch name := x.params[0]; name {
 	case "cmdline":

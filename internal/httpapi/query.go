@@ -9,8 +9,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// query parses the query parameters of a request. It remembers the first error; later methods return zero
-// values.
+// query parses the query parameters in a request. It keeps the first error in err. Once err is set, the
+// values that its methods return must not be used.
 type query struct {
 	values url.Values
 	err    error
@@ -32,7 +32,7 @@ func (q *query) fail(name, format string, args ...any) {
 	}
 }
 
-// single returns a parameter that must not be repeated, and whether it was given.
+// single returns a parameter that must not be repeated and reports whether it was given.
 func (q *query) single(name string) (string, bool) {
 	values := q.values[name]
 	if len(values) > 1 {
@@ -44,7 +44,8 @@ func (q *query) single(name string) (string, bool) {
 	return values[0], true
 }
 
-// integer returns an integer from low to high, or preset if the parameter is missing.
+// integer returns a parameter that must be an integer from low to high, or preset if the parameter is
+// missing.
 func (q *query) integer(name string, low, high, preset int64) int64 {
 	text, given := q.single(name)
 	if !given {
@@ -57,12 +58,12 @@ func (q *query) integer(name string, low, high, preset int64) int64 {
 	return n
 }
 
-// pageRequest returns the page that the parameters limit and cursor select.
+// pageRequest returns the page that the limit and cursor parameters select.
 func (q *query) pageRequest() shop.PageRequest {
 	return shop.PageRequest{Limit: int(q.integer("limit", 1, maxLimit, defaultLimit)), After: q.cursor()}
 }
 
-// id returns an id, or nil if the parameter is missing.
+// id returns a parameter that must be an id, or nil if the parameter is missing.
 func (q *query) id(name string) *int64 {
 	text, given := q.single(name)
 	if !given {
@@ -71,7 +72,7 @@ func (q *query) id(name string) *int64 {
 	return q.parseID(name, text)
 }
 
-// ids returns the ids of a parameter that may be repeated.
+// ids returns all values of a parameter that must be an id and may be repeated.
 func (q *query) ids(name string, maxCount int) []int64 {
 	if n := len(q.values[name]); n > maxCount {
 		q.fail(name, "was given %d times; give it at most %d times", n, maxCount)
@@ -95,8 +96,8 @@ func (q *query) parseID(name, text string) *int64 {
 	return &n
 }
 
-// checkedText returns a text, or "" if the parameter is missing. The function problem returns what is wrong
-// with it, or "".
+// checkedText returns a text parameter, or "" if the parameter is missing. The problem function describes
+// what is wrong with the text, or returns "" if the text is valid.
 func (q *query) checkedText(name string, problem func(string) string) string {
 	text, given := q.single(name)
 	if !given {
@@ -108,7 +109,7 @@ func (q *query) checkedText(name string, problem func(string) string) string {
 	return text
 }
 
-// boolean returns true or false, which is the default.
+// boolean returns a parameter that must be true or false. The default is false.
 func (q *query) boolean(name string) bool {
 	text, given := q.single(name)
 	if given && text != "true" && text != "false" {
@@ -117,7 +118,8 @@ func (q *query) boolean(name string) bool {
 	return text == "true"
 }
 
-// cursor returns the position of the last item of the previous page, or nil for the first page.
+// cursor returns the position of the last item on the previous page, or nil if the first page is
+// requested.
 func (q *query) cursor() *int64 {
 	text, given := q.single("cursor")
 	if !given {
@@ -131,7 +133,7 @@ func (q *query) cursor() *int64 {
 	return &position
 }
 
-// parseInt64 parses a decimal integer, without a plus sign.
+// parseInt64 parses a decimal integer. It does not accept a plus sign.
 func parseInt64(text string) (int64, bool) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	return n, err == nil && !strings.HasPrefix(text, "+")

@@ -13,8 +13,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// FuzzNewPet: every body yields a valid animal or one of the two errors, and the animal is what the
-// standard library decodes, too.
+// FuzzNewPet checks that every body either contains a valid animal or is refused with invalid_json or
+// validation_failed. The standard library must decode the same animal.
 func FuzzNewPet(f *testing.F) {
 	for _, body := range []string{
 		``, `{}`, `null`, `[]`, `{"name":"Rex","categoryId":7}`, `{"name":"Rex","categoryId":7.0,"status":"sold"}`,
@@ -62,7 +62,7 @@ func FuzzNewPet(f *testing.F) {
 	})
 }
 
-// FuzzParseJSONInt64 compares with arbitrary precision.
+// FuzzParseJSONInt64 compares parseJSONInt64 with arbitrary-precision arithmetic.
 func FuzzParseJSONInt64(f *testing.F) {
 	for _, literal := range []string{"0", "-0.0", "7", "7.0", "7e0", "70e-1", "1e18", "1e19", "9223372036854775807", "-9223372036854775809", "0.5", "1e-5"} {
 		f.Add(literal)
@@ -70,10 +70,10 @@ func FuzzParseJSONInt64(f *testing.F) {
 	f.Fuzz(func(t *testing.T, literal string) {
 		var number json.Number
 		if json.Unmarshal([]byte(literal), &number) != nil || number.String() != literal || strings.Contains(literal, `"`) {
-			return // not a JSON number
+			return // skip texts that are not JSON numbers
 		}
 		if i := strings.IndexAny(literal, "eE"); i >= 0 && len(literal)-i > 5 {
-			return // the reference would expand all the zeros
+			return // skip large exponents, because big.Rat would expand all the zeros
 		}
 		n, ok := parseJSONInt64(literal)
 		exact, _ := new(big.Rat).SetString(literal)
@@ -84,7 +84,7 @@ func FuzzParseJSONInt64(f *testing.F) {
 	})
 }
 
-// FuzzCursor: a text is a valid cursor exactly if it is the cursor of its position.
+// FuzzCursor checks that formatting the position of a valid cursor results in the same cursor.
 func FuzzCursor(f *testing.F) {
 	for _, text := range []string{"", "8000000000001", "fzzzzzzzzzzzz", "gzzzzzzzzzzzz", "0000000000000", "800000000000i", "FZZZZZZZZZZZZ"} {
 		f.Add(text)
@@ -103,8 +103,8 @@ func FuzzCursor(f *testing.F) {
 	})
 }
 
-// FuzzPetList: every query yields a list within the limits or one of the two errors, and the query of its
-// links yields the same list.
+// FuzzPetList checks that every query is either within the limits or refused with invalid_parameter or
+// invalid_cursor. The query in a list's links must select the same list.
 func FuzzPetList(f *testing.F) {
 	for _, query := range []string{"", "limit=5&status=sold", "limit=%zz", "limit=0", "q=%C5%BE&categoryId=-1", "id=1&id=2&cursor=8000000000001",
 		"limit=1&limit=1", "a;b", "q=%ff", "q=+", "cursor=x", "=&=&&", "limit=\x00"} {
@@ -131,8 +131,8 @@ func FuzzPetList(f *testing.F) {
 	})
 }
 
-// FuzzWebhook: every body yields a webhook with a usable URL or one of the two errors, and a change follows
-// the same rules.
+// FuzzWebhook checks that every body either contains a webhook with a usable URL or is refused with
+// invalid_json or validation_failed. A change follows the same rules.
 func FuzzWebhook(f *testing.F) {
 	for _, body := range []string{
 		``, `{}`, `[]`, `{"url":"https://example.com/hook"}`, `{"url":"http://[::1]:80/?a=b","types":["pet.created","pet.created"]}`,
@@ -163,7 +163,7 @@ func FuzzWebhook(f *testing.F) {
 	})
 }
 
-// FuzzEventList: every query yields a page within the limits or has an invalid parameter.
+// FuzzEventList checks that every query is either within the limits or refused with invalid_parameter.
 func FuzzEventList(f *testing.F) {
 	for _, query := range []string{"", "after=1&limit=5", "after=000000000000000001", "after=1234567890123456789", "after=-1", "type=pet.created&type=pet.updated",
 		"type=pet.created&type=pet.created", "type=x", "subject=pets/1", "subject=+", "subject=%ff", "limit=%zz", "after=1&after=1"} {

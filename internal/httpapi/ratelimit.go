@@ -12,7 +12,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// rateLimiter limits the requests per second of each API key on this node, with a burst of twice that.
+// rateLimiter limits how many requests per second each API key may send to this node. Bursts of up to
+// twice that number are allowed.
 type rateLimiter struct {
 	perSecond int // 0 means no limit
 	now       func() time.Time
@@ -26,7 +27,7 @@ func newRateLimiter(perSecond int) *rateLimiter {
 
 func (l *rateLimiter) burst() int { return 2 * l.perSecond }
 
-// limiter returns the limiter of a principal.
+// limiter returns the limiter for a principal and creates it if necessary.
 func (l *rateLimiter) limiter(principal int64) *rate.Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -38,8 +39,8 @@ func (l *rateLimiter) limiter(principal int64) *rate.Limiter {
 	return limiter
 }
 
-// check counts a request and sets the RateLimit headers. It fails with rate_limited if the key has no
-// requests left.
+// check counts a request and sets the RateLimit headers. It fails with rate_limited if the API key has
+// used up its limit.
 func (l *rateLimiter) check(x *exchange) error {
 	if l.perSecond == 0 {
 		return nil

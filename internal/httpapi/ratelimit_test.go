@@ -17,7 +17,8 @@ var (
 	limitForm  = regexp.MustCompile(`^"default";r=([0-9]+);t=([0-9]+)$`)
 )
 
-// newLimitedShop returns a shop with a rate limit whose clock stands still until the test sets it forward.
+// newLimitedShop returns a shop with a rate limit. The rate limiter's clock stands still until the test
+// moves it forward.
 func newLimitedShop(t *testing.T, rate int) (s *testShop, forward func(time.Duration)) {
 	t.Helper()
 	s = newShop(t, func(c *Config) { c.RateLimit = rate })
@@ -27,14 +28,15 @@ func newLimitedShop(t *testing.T, rate int) (s *testShop, forward func(time.Dura
 	return s, func(d time.Duration) { passed.Add(int64(d)) }
 }
 
-// Every operation with a key is limited per key, and its headers show the remaining requests.
+// Every operation that requires an API key is rate-limited per key. The response headers show how many
+// requests are left.
 func TestRateLimit(t *testing.T) {
 	t.Parallel()
 	s, _ := newLimitedShop(t, 1)
 	for _, r := range requestPerOperation() {
 		key := s.key(shop.Admin)
 		limited := false
-		for range 3 { // one more than the burst
+		for range 3 { // one request more than the burst allows
 			got := s.do(r.method, r.path, r.body, bearing(key))
 			left := limitForm.FindStringSubmatch(got.Header.Get("RateLimit"))
 			if !policyForm.MatchString(got.Header.Get("RateLimit-Policy")) || left == nil {
@@ -55,14 +57,16 @@ func TestRateLimit(t *testing.T) {
 	}
 	spent := s.key(shop.Admin)
 	for range 2 {
-		s.do("GET", "/v1/nothing", "", bearing(spent)).wantError(t, 404, shop.NotFound) // unknown paths count, too
+		// Requests to unknown paths count, too.
+		s.do("GET", "/v1/nothing", "", bearing(spent)).wantError(t, 404, shop.NotFound)
 	}
 	s.do("GET", "/v1/nothing", "", bearing(spent)).wantError(t, 429, shop.RateLimited)
 	s.do("GET", "/v1/keys/current", "", bearing(s.key(shop.Admin))).want(t, 200, "")
 	s.do("GET", "/livez", "").want(t, 200, "")
 }
 
-// The burst is twice the rate, as the policy says. The budget refills at the rate, up to the burst.
+// The burst is twice the rate, as the RateLimit-Policy header says. The number of available requests
+// increases at the rate until it reaches the burst.
 func TestRateLimitAllowsABurst(t *testing.T) {
 	t.Parallel()
 	const rate = 100
@@ -89,8 +93,8 @@ func TestRateLimitAllowsABurst(t *testing.T) {
 	}
 }
 
-// The budget refills by the monotonic clock. If the wall clock counted, setting it back would block all
-// keys until the old time.
+// The rate limiter uses the monotonic clock. With the wall clock, setting the clock back would block all
+// keys until the old time is reached again.
 func TestLimitsMindNoClock(t *testing.T) {
 	t.Parallel()
 	if now := newRateLimiter(1).now(); now == now.Round(0) {

@@ -8,23 +8,23 @@ import (
 	"strings"
 )
 
-// endpoint is one path of the API with its routes.
+// endpoint is one API path and the routes for its methods.
 type endpoint struct {
 	segments []string
-	routes   map[string]*route // by method
+	routes   map[string]*route // keyed by method
 	allow    string            // the value of the Allow header
-	public   bool              // the endpoint needs no API key; all of its routes agree on that
+	public   bool              // the endpoint needs no API key; this is the same for all of its routes
 }
 
-// router finds the endpoint of a path. http.ServeMux would redirect /v1//pets and the like, where the API
-// responds with its own 404.
+// router finds the endpoint for a path. http.ServeMux is not used because it would redirect paths such as
+// /v1//pets. The API responds to such a path with its own 404.
 type router struct {
 	endpoints []*endpoint
-	exact     map[string]*endpoint // those without parameters
+	exact     map[string]*endpoint // the endpoints without path parameters, keyed by path
 }
 
-// newRouter groups routes by path. It fails if a route has no scope: a forgotten scope must not make an
-// operation public.
+// newRouter groups routes by path. It fails if a route has no scope, so that a forgotten scope cannot make
+// an operation public.
 func newRouter(routes []route) (*router, error) {
 	byPath := map[string]*endpoint{}
 	exact := map[string]*endpoint{}
@@ -58,7 +58,8 @@ func newRouter(routes []route) (*router, error) {
 	return &router{all, exact}, nil
 }
 
-// find returns the endpoint of a URL's path, or nil, and the values of the path's parameters.
+// find returns the endpoint for a URL and the values of the path parameters. The endpoint is nil if the
+// path is unknown.
 func (r *router) find(u *url.URL) (*endpoint, []string) {
 	if e := r.exact[u.Path]; e != nil && u.RawPath == "" {
 		return e, nil
@@ -72,9 +73,10 @@ func (r *router) find(u *url.URL) (*endpoint, []string) {
 	return nil, nil
 }
 
-// pathSegments returns the decoded segments of a path. A slash that was sent as %2F belongs to its segment.
+// pathSegments returns the decoded segments of a path. A slash that was sent as %2F does not separate
+// segments.
 func pathSegments(u *url.URL) []string {
-	if u.RawPath == "" { // no %2F: net/url would have kept it in RawPath
+	if u.RawPath == "" { // the path has no %2F, because net/url would have kept that in RawPath
 		return strings.Split(u.Path, "/")
 	}
 	segments := strings.Split(u.EscapedPath(), "/")
@@ -86,7 +88,8 @@ func pathSegments(u *url.URL) []string {
 	return segments
 }
 
-// match reports whether a path's segments are those of the endpoint, and returns the values of its parameters.
+// match reports whether the segments match the endpoint's path and returns the values of the path
+// parameters.
 func (e *endpoint) match(segments []string) (params []string, ok bool) {
 	if len(segments) != len(e.segments) {
 		return nil, false

@@ -2,25 +2,25 @@ package httpapi
 
 import "animalstore/internal/shop"
 
-// route is one operation of the API: its method and path, the scope and the body that it requires, and its
+// route describes one API operation: its method and path, the scope and body that it requires, and its
 // handler.
 type route struct {
 	method    string
 	path      string
-	operation string // the operationId of the OpenAPI document
+	operation string // the operationId in the OpenAPI document
 	scope     shop.Scope
-	body      *bodyRule // nil if the operation has no body
+	body      *bodyRule // nil if the operation takes no body
 	handle    func(*API, *exchange) error
 }
 
-// Pseudo-scopes for routes that do not require a scope of the key. Every route must name a scope or one of
-// these.
+// Pseudo-scopes for routes that do not require the key to have a scope. Every route must have a scope or a
+// pseudo-scope.
 const (
-	noKey  shop.Scope = "none" // public
+	noKey  shop.Scope = "none" // public, without an API key
 	anyKey shop.Scope = "any"  // any valid key
 )
 
-// routes is the map of the API. GET includes HEAD, and every path has OPTIONS.
+// routes returns all operations that the API offers. GET includes HEAD, and every path supports OPTIONS.
 func routes() []route {
 	json := &bodyRule{[]string{"application/json"}, "plain JSON", false, maxBodyBytes, bodyTimeout}
 	patch := &bodyRule{[]string{"application/merge-patch+json", "application/json"}, "plain JSON", false, maxBodyBytes, bodyTimeout}

@@ -14,8 +14,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// In random sequences of all operations on animals, categories and orders, the service never differs from a
-// small model of the rules, the inventory adds up, and no animal has two open orders.
+// TestServiceFollowsTheModel runs random sequences of all operations on animals, categories and orders.
+// The service must always agree with a small model of the rules, the inventory must add up, and no animal
+// may have two open orders.
 func TestServiceFollowsTheModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -28,7 +29,7 @@ func TestServiceFollowsTheModel(t *testing.T) {
 			"update pet":      m.updatePet,
 			"delete pet":      m.deletePet,
 			"place order":     m.placeOrder,
-			"place another":   m.placeOrder, // twice, because orders matter most
+			"place another":   m.placeOrder, // listed twice because orders matter most
 			"update order":    m.updateOrder,
 			"update another":  m.updateOrder,
 			"create category": m.createCategory,
@@ -56,7 +57,7 @@ var (
 	someStatuses = []shop.Status{"", shop.Available, shop.Available, shop.Pending, shop.Sold}
 )
 
-// send sends a request and checks the status, and the code of an error.
+// send sends a request and checks the response's status and error code.
 func (m *model) send(t *rapid.T, method, path string, body any, status int, code shop.Code) testResponse {
 	t.Helper()
 	var text string
@@ -77,7 +78,7 @@ func (m *model) send(t *rapid.T, method, path string, body any, status int, code
 	return got
 }
 
-// settle expires the orders whose hold has ended.
+// settle marks orders as expired in the model if their hold has expired.
 func (m *model) settle() {
 	for id, order := range m.orders {
 		if order.Status == shop.Placed && !m.s.clock.now().Before(order.HoldExpiresAt) {
@@ -103,7 +104,7 @@ func (m *model) held(pet int64) bool {
 	return false
 }
 
-// anID draws one of the ids so far, or the next one, which does not exist.
+// anID draws one of the ids used so far or the next id, which does not exist yet.
 func anID(t *rapid.T, last int64) int64 { return rapid.Int64Range(1, last+1).Draw(t, "id") }
 
 func (m *model) createPet(t *rapid.T) {
@@ -276,7 +277,7 @@ func (m *model) compare(t *rapid.T) {
 	m.settle()
 	pets := everyPage[shop.Pet](t, m.s, "/v1/pets?limit=7")
 	compareAll(t, "animals", pets, slices.Collect(maps.Values(m.pets)), func(p shop.Pet) int64 { return -p.ID })
-	status := shop.Statuses()[len(m.orders)%3] // one status each time is enough
+	status := shop.Statuses()[len(m.orders)%3] // checking one status each time is enough
 	filtered := slices.DeleteFunc(slices.Collect(maps.Values(m.pets)), func(p shop.Pet) bool { return p.Status != status })
 	pets = everyPage[shop.Pet](t, m.s, "/v1/pets?status="+string(status))
 	compareAll(t, string(status)+" animals", pets, filtered, func(p shop.Pet) int64 { return -p.ID })
@@ -347,7 +348,7 @@ func everyPage[T any](t *rapid.T, s *testShop, path string) (all []T) {
 	return all
 }
 
-// compareAll checks that got is sorted by key and has the same items as want.
+// compareAll checks that got is sorted by key and contains the same items as want.
 func compareAll[T comparable](t *rapid.T, what string, got, want []T, key func(T) int64) {
 	t.Helper()
 	slices.SortFunc(want, func(a, b T) int {

@@ -14,39 +14,41 @@ import (
 
 const (
 	// heartbeatInterval is how often an idle stream sends a comment, so that proxies and clients know that
-	// it is alive.
+	// the stream is alive.
 	heartbeatInterval = 15 * time.Second
 	// keyCheckInterval is how often a stream or an export checks that its API key is still valid.
 	keyCheckInterval = 500 * time.Millisecond
-	// streamWriteTimeout is how long a client may take to accept data before its stream is closed. It can
-	// resume.
+	// streamWriteTimeout is how long a client may take to accept data before its stream is closed. The
+	// client can then reconnect and resume.
 	streamWriteTimeout = 15 * time.Second
 	// shutdownWriteTimeout replaces streamWriteTimeout when the node shuts down.
 	shutdownWriteTimeout = time.Second
-	// streamRetry is how soon a client should reconnect after its stream ended.
+	// streamRetry is how long a client should wait before it reconnects after its stream has ended.
 	streamRetry = 2 * time.Second
-	// streamBuffer is the size of one write, in bytes, and so the memory that a stalled client costs.
+	// streamBuffer is the approximate size of one write in bytes, and therefore the memory that a stalled
+	// client costs.
 	streamBuffer = 16 << 10
 )
 
-// streamTiming holds the heartbeat interval and the write timeout, which tests shorten.
+// streamTiming contains the heartbeat interval and the write timeout. Tests shorten them.
 type streamTiming struct{ heartbeat, writeTimeout time.Duration }
 
-// stream is one client of the event stream. It has no queue of its own: it reads the events after its
-// position from the feed that all streams share, or from the store, whenever the client is ready for more.
+// stream serves the event stream to one client. It has no queue of its own. Whenever the client is ready
+// for more, the stream reads the events after its position from the feed that all streams share, or from
+// the store.
 type stream struct {
 	*exchange
-	position     int64      // all events up to this one were sent, unless the filter excludes them
-	announced    int64      // the last id that was sent to the client
-	lastWrite    time.Time  // for the heartbeat
-	lastCheck    time.Time  // of the API key
+	position     int64      // events up to this position have been sent or are excluded by the filter
+	announced    int64      // the last event id that was sent to the client
+	lastWrite    time.Time  // time of the last write, which decides when a heartbeat is due
+	lastCheck    time.Time  // time of the last API key check
 	mu           sync.Mutex // guards the fields below and the write deadline
 	writeTimeout time.Duration
 	closed       bool
 }
 
-// streamEvents sends the events after a position, and then new ones as they happen, until the client or the
-// node ends the stream.
+// streamEvents sends the events after a position and then new events as they happen. It returns when the
+// client or the node ends the stream.
 func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) error {
 	if a.isStopping() {
 		return shop.Errorf(shop.Unavailable, "This node is about to stop; try again shortly.")
@@ -64,7 +66,7 @@ func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) e
 	h := x.w.Header()
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
-	h.Set("X-Accel-Buffering", "no") // nginx would buffer events
+	h.Set("X-Accel-Buffering", "no") // prevents nginx from buffering events
 	x.release()
 	if x.r.Method == http.MethodHead {
 		x.writeHeader(http.StatusOK)
@@ -85,8 +87,8 @@ func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) e
 	return nil
 }
 
-// streamStart returns the position after which a stream starts: that of Last-Event-ID, else that of the
-// parameter after, else that of the newest event.
+// streamStart returns the position after which a stream starts. It comes from the Last-Event-ID header or,
+// if that is missing, from the after parameter. Without either, the stream starts after the newest event.
 func (a *API) streamStart(x *exchange, after *int64) (int64, error) {
 	if fields := x.r.Header.Values("Last-Event-ID"); len(fields) > 0 && fields[0] != "" {
 		position, ok := parsePosition(fields[0])
@@ -102,10 +104,10 @@ func (a *API) streamStart(x *exchange, after *int64) (int64, error) {
 	return a.Service.LastEvent(x.r.Context())
 }
 
-// follow sends events until the client disconnects, its key becomes invalid, or the node shuts down.
+// follow sends events until the client disconnects, the API key becomes invalid, or the node shuts down.
 func (a *API) follow(s *stream, filter shop.EventFilter) {
 	for {
-		news := a.Service.EventSignal() // before reading, so that no event is missed in between
+		news := a.Service.EventSignal() // obtained before reading, so that no event is missed in between
 		sent, ok := a.sendEvents(s, filter)
 		if !ok || !a.mayContinue(s) {
 			return
@@ -127,7 +129,7 @@ func (a *API) follow(s *stream, filter shop.EventFilter) {
 	}
 }
 
-// sendEvents sends the next events. It reports whether there were any, and whether the stream can continue.
+// sendEvents sends the next events. It reports whether there were any and whether the stream can continue.
 // If the store cannot be read, the stream stays open and tries again later.
 func (a *API) sendEvents(s *stream, filter shop.EventFilter) (sent, ok bool) {
 	events, reached, err := a.Service.EventsAfter(s.r.Context(), filter, s.position)
@@ -146,7 +148,7 @@ func (a *API) sendEvents(s *stream, filter shop.EventFilter) (sent, ok bool) {
 			}
 			text.Reset()
 			s.announced = event.Position()
-			if !a.mayContinue(s) { // many events take a slow client long
+			if !a.mayContinue(s) { // sending many events to a slow client can take a long time
 				return true, false
 			}
 		}
@@ -155,8 +157,8 @@ func (a *API) sendEvents(s *stream, filter shop.EventFilter) (sent, ok bool) {
 	return len(events) > 0, true
 }
 
-// reset tells the client that events after its position have expired or were lost by a restore, and
-// continues at the oldest position that is still possible.
+// reset tells the client that events after its position have expired or were lost when the database was
+// restored from a backup. The stream then continues from the oldest position that is still available.
 func (a *API) reset(s *stream, expired error) (sent, ok bool) {
 	position, err := a.Service.ResumePosition(s.r.Context(), s.position)
 	if err != nil {
@@ -166,7 +168,7 @@ func (a *API) reset(s *stream, expired error) (sent, ok bool) {
 	return true, s.write(fmt.Appendf(nil, "event: reset\n%sdata: %s\n\n", s.idLine(), encode(newErrorBody(shop.AsError(expired)))))
 }
 
-// mayContinue reports whether the stream can continue. Every keyCheckInterval it checks the API key.
+// mayContinue reports whether the stream can continue. It checks the API key once every keyCheckInterval.
 func (a *API) mayContinue(s *stream) bool {
 	if time.Since(s.lastCheck) < keyCheckInterval {
 		return s.r.Context().Err() == nil && !a.isStopping()
@@ -175,8 +177,8 @@ func (a *API) mayContinue(s *stream) bool {
 	return a.isKeyValid(s.exchange)
 }
 
-// isKeyValid reports whether the request's key is still valid. If the store cannot be read, the key counts
-// as valid.
+// isKeyValid reports whether the API key that the request was sent with is still valid. If the store
+// cannot be read, the key is assumed to be valid.
 func (a *API) isKeyValid(x *exchange) bool {
 	secret, err := bearerToken(x.r.Header.Values("Authorization"))
 	if err == nil {
@@ -185,7 +187,8 @@ func (a *API) isKeyValid(x *exchange) bool {
 	return err == nil || shop.AsError(err).Code == shop.Unavailable
 }
 
-// idLine returns the line that sends the current position to the client, or "" if it was already sent.
+// idLine returns the line that tells the client the current position, or "" if the client already knows
+// it.
 func (s *stream) idLine() string {
 	if s.announced == s.position {
 		return ""
@@ -195,7 +198,7 @@ func (s *stream) idLine() string {
 }
 
 // write sends complete blocks and reports whether the client accepted them in time. Afterwards it clears
-// the deadline: HTTP/2 would reset an idle stream when the deadline passes.
+// the write deadline, because HTTP/2 would otherwise reset an idle stream when the deadline passes.
 func (s *stream) write(blocks []byte) bool {
 	s.mu.Lock()
 	s.setWriteDeadline()
@@ -209,12 +212,13 @@ func (s *stream) write(blocks []byte) bool {
 	return ok
 }
 
-// setWriteDeadline limits the time of the current write. The caller holds the lock.
+// setWriteDeadline limits how long the current write may take. The caller must hold the lock.
 func (s *stream) setWriteDeadline() {
 	http.NewResponseController(s.w).SetWriteDeadline(time.Now().Add(s.writeTimeout))
 }
 
-// shortenTimeout shortens the write timeout for the shutdown, including that of a write in progress.
+// shortenTimeout shortens the write timeout when the node shuts down. This also applies to a write that is
+// already in progress.
 func (s *stream) shortenTimeout() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,8 +228,8 @@ func (s *stream) shortenTimeout() {
 	}
 }
 
-// close sets the deadline for the end of the response, and prevents shortenTimeout from changing it later,
-// when the connection may already serve another request.
+// close sets the deadline for sending the rest of the response. It also prevents shortenTimeout from
+// changing that deadline later, when the connection may already be serving another request.
 func (s *stream) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

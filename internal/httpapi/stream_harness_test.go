@@ -15,7 +15,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// runJobs runs the service's background jobs, as the program does.
+// runJobs runs the service's background jobs as the real program does, until the test ends.
 func (s *testShop) runJobs() {
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -26,7 +26,7 @@ func (s *testShop) runJobs() {
 	})
 }
 
-// streamReader is a client of an event stream.
+// streamReader is a client that reads an event stream.
 type streamReader struct {
 	t        *testing.T
 	response *http.Response
@@ -34,13 +34,13 @@ type streamReader struct {
 	close    func()
 }
 
-// block is a message of a stream.
+// block is one message in an event stream.
 type block struct {
 	id, event, data, retry string
 	comment                bool
 }
 
-// follow opens a stream; each header is "Name: value".
+// follow opens an event stream. Each header has the form "Name: value".
 func (s *testShop) follow(query string, headers ...string) *streamReader {
 	s.t.Helper()
 	r, err := s.tryFollow(query, headers...)
@@ -52,7 +52,7 @@ func (s *testShop) follow(query string, headers ...string) *streamReader {
 }
 
 func (s *testShop) tryFollow(query string, headers ...string) (*streamReader, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // in case it hangs
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // a timeout in case the stream hangs
 	request, err := http.NewRequestWithContext(ctx, "GET", s.url+"/v1/events"+query, nil)
 	if err != nil {
 		cancel()
@@ -73,7 +73,7 @@ func (s *testShop) tryFollow(query string, headers ...string) (*streamReader, er
 	return &streamReader{s.t, response, bufio.NewReader(response.Body), func() { cancel(); response.Body.Close() }}, nil
 }
 
-// next reads one block.
+// next reads one block from the stream.
 func (r *streamReader) next() (b block, err error) {
 	for {
 		line, err := r.lines.ReadString('\n')
@@ -100,7 +100,7 @@ func (r *streamReader) next() (b block, err error) {
 	}
 }
 
-// want checks the next block.
+// want reads the next block and checks that is(block) returns true.
 func (r *streamReader) want(what string, is func(block) bool) block {
 	r.t.Helper()
 	b, err := r.next()
@@ -110,13 +110,14 @@ func (r *streamReader) want(what string, is func(block) bool) block {
 	return b
 }
 
-// wantStart checks the first block, which has the start position.
+// wantStart checks the first block, which contains the start position.
 func (r *streamReader) wantStart(position string) {
 	r.t.Helper()
 	r.want("the start after "+position, func(b block) bool { return b == block{id: position, retry: "2000"} })
 }
 
-// wantEvents checks that the next blocks are events of these subjects, and returns the last id.
+// wantEvents checks that the next blocks are the given events, each in the form "type subject". It returns
+// the id of the last event.
 func (r *streamReader) wantEvents(subjects ...string) (id string) {
 	r.t.Helper()
 	for _, subject := range subjects {
@@ -130,7 +131,7 @@ func (r *streamReader) wantEvents(subjects ...string) (id string) {
 	return id
 }
 
-// wantEnd checks that the stream ends cleanly, between two blocks.
+// wantEnd checks that the stream ends cleanly after a complete block.
 func (r *streamReader) wantEnd() {
 	r.t.Helper()
 	if b, err := r.next(); err != io.EOF || b != (block{}) {
@@ -138,7 +139,8 @@ func (r *streamReader) wantEnd() {
 	}
 }
 
-// insertEvents inserts n events of animals, from an id on, in one transaction. The animals need not exist.
+// insertEvents inserts n events about animals in one transaction. The animals have consecutive ids
+// starting at first and need not exist.
 func (s *testShop) insertEvents(first, n int, current ...string) {
 	data, err := json.Marshal(map[string]any{"current": current, "previous": nil})
 	if err != nil {
@@ -159,7 +161,7 @@ func (s *testShop) insertEvents(first, n int, current ...string) {
 	}
 }
 
-// metric returns the value of a metric without labels.
+// metric returns the value of a metric that has no labels.
 func (s *testShop) metric(name string) (value float64) {
 	s.t.Helper()
 	body := string(s.do("GET", "/metrics", "").body)
@@ -168,7 +170,7 @@ func (s *testShop) metric(name string) (value float64) {
 	return value
 }
 
-// waitFor waits for a condition.
+// waitFor waits until is() returns true. The test fails after a minute.
 func (s *testShop) waitFor(what string, is func() bool) {
 	s.t.Helper()
 	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {

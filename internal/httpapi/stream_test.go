@@ -20,7 +20,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// A stream sends past events from its start position, then new ones, without a gap or a duplicate.
+// A stream sends past events after its start position and then new events, without gaps or duplicates.
 func TestStream(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -31,7 +31,7 @@ func TestStream(t *testing.T) {
 	last := all.wantEvents("category.created categories/1", "pet.created pets/1")
 	fromNow := s.follow("")
 	fromNow.wantStart(last)
-	resumed := s.follow("?after="+last, "Last-Event-ID: 1") // Last-Event-ID takes precedence over the parameter
+	resumed := s.follow("?after="+last, "Last-Event-ID: 1") // Last-Event-ID takes precedence over the after parameter
 	resumed.wantStart("1")
 	resumed.wantEvents("pet.created pets/1")
 	filtered := s.follow("?type=pet.created&type=pet.deleted&subject=pets/2")
@@ -50,13 +50,13 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// Old events are read from the store and new ones from memory. None is lost in between.
+// Old events are read from the store and new events from memory. No event is lost in between.
 func TestStreamFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.runJobs()
 	s.skipValidation = true
-	const before, after = 1300, 50 // more than memory holds and than one read returns
+	const before, after = 1300, 50 // more events than the feed keeps in memory or one read returns
 	s.insertEvents(1, before)
 	r := s.follow("?after=0&type=pet.created")
 	r.wantStart("0")
@@ -72,8 +72,8 @@ func TestStreamFromTheBeginning(t *testing.T) {
 	}
 }
 
-// With many writers, and many readers whose connections break at any time, each reader sees every event
-// once and in order.
+// Many clients write while many readers lose their connections at random. Each reader still sees every
+// event exactly once and in order.
 func TestStreamReaders(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -147,14 +147,14 @@ func TestStreamHeartbeat(t *testing.T) {
 	r.wantStart("0")
 	r.want("a comment", func(b block) bool { return b == block{comment: true} })
 	s.add(`{"name":"Rex","categoryId":1}`)
-	for { // events that the filter excludes only advance the position, so that a reconnect has less to read
+	for { // excluded events only advance the position, so that a reconnect has less to read
 		if b := r.want("a comment", func(b block) bool { return b.comment && b.data == "" }); b.id == "2" {
 			break
 		}
 	}
 }
 
-// A client that does not read is disconnected, and the others miss nothing.
+// A client that does not read its stream is disconnected. Other clients miss no events.
 func TestStreamOfASlowReader(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -169,11 +169,11 @@ func TestStreamOfASlowReader(t *testing.T) {
 	connection.(*net.TCPConn).SetReadBuffer(4 << 10)
 	fmt.Fprintf(connection, "GET /v1/events?after=0 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n\r\n", adminKey)
 	s.waitFor("the stream", func() bool { return s.metric("animalstore_event_streams") == 1 })
-	const events = 400 // of 32 KiB: more than all buffers on the way hold
+	const events = 400 // events of 32 KiB each, which exceed all buffers on the way
 	for i := range events / 50 {
 		s.insertEvents(50*i+1, 50, strings.Repeat("x", 32<<10))
 	}
-	for seen, last := 0, "0"; seen < events; { // on a busy machine this client may be disconnected, too
+	for seen, last := 0, "0"; seen < events; { // on a busy machine, this client may be disconnected, too
 		quick := s.follow("", "Last-Event-ID: "+last)
 		quick.wantStart(last)
 		for seen < events {
@@ -191,7 +191,7 @@ func TestStreamOfASlowReader(t *testing.T) {
 	s.waitFor("the end of both", func() bool { return s.metric("animalstore_event_streams") == 0 })
 }
 
-// oneConnection is a listener with a single connection.
+// oneConnection is a net.Listener that accepts only one connection.
 type oneConnection struct {
 	net.Conn
 	closed chan struct{}
@@ -212,8 +212,8 @@ func (l *oneConnection) Close() error {
 
 func (l *oneConnection) Addr() net.Addr { return &net.TCPAddr{} }
 
-// followSlowly opens a stream of all events over an unbuffered connection, without a write timeout: each
-// write waits until it is read.
+// followSlowly opens a stream of all events over an unbuffered connection. The write timeout is
+// practically disabled, so each write waits until the client reads it.
 func (s *testShop) followSlowly(t *testing.T, key string) (connection net.Conn, ended chan struct{}) {
 	s.api.streamTiming.writeTimeout = time.Hour
 	connection, ours := net.Pipe()
@@ -334,7 +334,7 @@ func TestStreamLimits(t *testing.T) {
 	s.follow("").wantStart("0")
 }
 
-// A key cannot open more than its share of streams, and the others get theirs.
+// An API key cannot open more streams than its limit allows, so streams are left for other keys.
 func TestStreamsOfOneKey(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) { c.MaxStreams, c.MaxKeyStreams = 3, 2 })
@@ -343,14 +343,14 @@ func TestStreamsOfOneKey(t *testing.T) {
 	first, second := s.follow("", bearing(greedy)), s.follow("", bearing(greedy))
 	first.wantStart("2")
 	second.wantStart("2")
-	for range 5 { // refused streams do not count
+	for range 5 { // refused streams do not count towards the limit
 		got := s.do("GET", "/v1/events", "", "Accept: text/event-stream", bearing(greedy))
 		got.wantError(t, 429, shop.RateLimited)
 		if got.Header.Get("Retry-After") == "" || !strings.Contains(got.message(t), "2") {
 			t.Errorf("%v %s", got.Header, got.body)
 		}
 	}
-	s.do("GET", "/v1/events", "", bearing(greedy)).want(t, 200, "") // pages are not limited
+	s.do("GET", "/v1/events", "", bearing(greedy)).want(t, 200, "") // pages of events are not limited
 	s.follow("", bearing(modest)).wantStart("2")
 	s.do("GET", "/v1/events", "", "Accept: text/event-stream", bearing(s.key(shop.EventsRead))).wantError(t, 503, shop.Unavailable)
 	first.close()
@@ -363,7 +363,8 @@ func TestStreamsOfOneKey(t *testing.T) {
 	}
 }
 
-// A client that returns too late gets a reset, and continues with the events that are left.
+// A client that reconnects after its position has expired gets a reset and continues with the remaining
+// events.
 func TestStreamReset(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -374,12 +375,13 @@ func TestStreamReset(t *testing.T) {
 	s.clock.forward(2 * time.Hour)
 	s.add(`{"name":"Luna","categoryId":1}`)
 	open.wantEvents("pet.created pets/2")
-	if err := s.open(shop.Options{EventRetention: time.Hour}).RemoveEvents(t.Context()); err != nil { // a service that is started at that time
+	// The events are removed by a new service, which starts with the clock at its new time.
+	if err := s.open(shop.Options{EventRetention: time.Hour}).RemoveEvents(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	open.close()
 	s.waitFor("its end", func() bool { return s.metric("animalstore_event_streams") == 0 })
-	s.service = s.open(shop.Options{}) // a node with an empty feed
+	s.service = s.open(shop.Options{}) // simulates a node with an empty feed
 	s.api.Service = s.service
 	s.runJobs()
 	late := s.follow("?after=1")

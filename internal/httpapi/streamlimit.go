@@ -7,14 +7,15 @@ import (
 )
 
 const (
-	// defaultStreams is the number of streams that a node serves at once. Each costs little more than its
-	// connection.
+	// defaultStreams is the default maximum number of event streams that a node serves at the same time. A
+	// stream costs little more than its connection.
 	defaultStreams = 4096
-	// defaultKeyStreams is the number of streams per API key, so that one key cannot use up all of them.
+	// defaultKeyStreams is the default maximum number of streams per API key, so that one key cannot use
+	// up all streams.
 	defaultKeyStreams = 512
 )
 
-// streamLimit limits the event streams that are open at once, in total and per API key.
+// streamLimit limits how many event streams are open at the same time, in total and per API key.
 type streamLimit struct {
 	max, maxPerKey int
 	mu             sync.Mutex
@@ -26,8 +27,8 @@ func newStreamLimit(most, each int) *streamLimit {
 	return &streamLimit{max: most, maxPerKey: each, openByKey: map[int64]int{}}
 }
 
-// acquire reserves a stream for a key until release is called. It fails with rate_limited if the key has
-// too many streams, and with unavailable if the node has.
+// acquire reserves a stream for an API key until the caller calls release. It fails with rate_limited if
+// this key has too many open streams and with unavailable if the node has too many.
 func (p *streamLimit) acquire(key int64) (release func(), err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -80,8 +80,8 @@ func (a *API) updateWebhook(x *exchange) error {
 	return nil
 }
 
-// decodeWebhookChange decodes a merge patch. Only the types can be removed: the webhook then gets events of
-// all types.
+// decodeWebhookChange decodes a merge patch. The only member that can be removed is types. Without it, the
+// webhook receives events of all types.
 func decodeWebhookChange(body []byte) (change shop.WebhookChange, err error) {
 	o, err := parseObject(body)
 	if err != nil {

@@ -68,14 +68,15 @@ func TestWebhookLifecycle(t *testing.T) {
 	}
 }
 
-// webhookRules are valid and invalid members, for creation and change alike.
+// webhookRules lists valid and invalid members. The same rules apply when a webhook is created and when it
+// is changed.
 var webhookRules = []struct {
 	name, members string
-	wrong         string // the invalid members
+	wrong         string // the names of the invalid members
 }{
 	{"https", `"url":"https://example.com"`, ""},
 	{"http with a port", `"url":"http://example.com:8080/"`, ""},
-	{"an address", `"url":"http://127.0.0.1/"`, ""}, // the target is checked at delivery
+	{"an address", `"url":"http://127.0.0.1/"`, ""}, // the target address is checked only at delivery
 	{"an address of six", `"url":"https://[::1]/hook"`, ""},
 	{"a query", `"url":"https://example.com/hook?a=b&c=%20d"`, ""},
 	{"an escaped path", `"url":"https://example.com/a%20b/%C3%BC"`, ""},
@@ -177,7 +178,7 @@ func TestWebhookRules(t *testing.T) {
 	s.do("PATCH", "/v1/webhooks/99", `{"url":"x"}`).wantError(t, 400, shop.ValidationFailed)
 }
 
-// The types can be narrowed, and removed again in two ways.
+// The event types can be restricted, and null or an empty array removes the restriction.
 func TestWebhookTypes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -193,7 +194,7 @@ func TestWebhookTypes(t *testing.T) {
 	}
 }
 
-// A patch that changes nothing does not change updatedAt.
+// A patch that changes nothing leaves updatedAt unchanged.
 func TestEmptyWebhookPatchChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -205,7 +206,7 @@ func TestEmptyWebhookPatchChangesNothing(t *testing.T) {
 	s.do("GET", "/v1/webhooks/1", "").want(t, 200, before)
 }
 
-// The signing secret is shown once, and neither in any other response nor in the log.
+// The signing secret is shown only once. It does not appear in any other response or in the log.
 func TestWebhookSecrets(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

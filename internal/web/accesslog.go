@@ -11,18 +11,18 @@ import (
 	"animalstore/internal/shop"
 )
 
-// AccessLog logs every request with one line: failures of this service at level error, the rest at info or
-// debug.
+// AccessLog writes one line per request. Failures that are this service's fault are logged at level error,
+// and all other requests at level info or debug.
 type AccessLog struct {
 	Log *slog.Logger
-	// Lines takes the lines of successful requests, each in one Write, in the format of slog.TextHandler.
-	// If it is nil, they go to Log, too.
+	// Lines receives the lines for successful requests, one per Write, in the format of slog.TextHandler.
+	// If Lines is nil, these lines go to Log like all other lines.
 	Lines io.Writer
 	// Redact removes API keys from a text.
 	Redact func(string) string
 }
 
-// Entry is what the access log says about one request.
+// Entry holds what the access log records about one request.
 type Entry struct {
 	Outcome
 	ID        string
@@ -32,11 +32,11 @@ type Entry struct {
 	Principal shop.Principal
 	End       time.Time
 	Took      time.Duration
-	Routine   bool // health checks, static files: logged at level debug unless they fail
+	Routine   bool // a health check or static file, logged at level debug unless it fails
 	Stopping  bool // the node is shutting down
 }
 
-// Write logs a request.
+// Write logs one request at the level that fits its outcome.
 func (l *AccessLog) Write(e Entry) {
 	level := slog.LevelInfo
 	if e.isFault(e.Stopping) {
@@ -49,7 +49,7 @@ func (l *AccessLog) Write(e Entry) {
 		return
 	}
 	if level == slog.LevelInfo && e.Err == nil && l.Lines != nil {
-		l.Lines.Write(l.appendLine(make([]byte, 0, 256), e)) // there is nowhere to report an error of the log
+		l.Lines.Write(l.appendLine(make([]byte, 0, 256), e)) // a log failure cannot be reported anywhere
 		return
 	}
 	record := slog.NewRecord(e.End, level, "request", 0)
@@ -69,12 +69,12 @@ func (l *AccessLog) Write(e Entry) {
 	if e.Stack != "" {
 		record.AddAttrs(slog.String("stack", e.Stack))
 	}
-	l.Log.Handler().Handle(ctx, record) // there is nowhere to report an error of the log
+	l.Log.Handler().Handle(ctx, record) // a log failure cannot be reported anywhere
 }
 
-// appendLine formats the line of a successful request exactly as slog.TextHandler would: a test compares
-// the two. It exists because slog spends as much time on such a line as the rest of a cached response
-// takes.
+// appendLine formats the line for a successful request exactly as slog.TextHandler would. A test compares
+// both results. This function exists because slog would need as much time for the line as the rest of a
+// cached response takes.
 func (l *AccessLog) appendLine(line []byte, e Entry) []byte {
 	line = append(line, "time="...)
 	line = e.End.AppendFormat(line, "2006-01-02T15:04:05.000Z07:00")
@@ -97,7 +97,7 @@ func (l *AccessLog) appendLine(line []byte, e Entry) []byte {
 	return append(line, '\n')
 }
 
-// appendText appends a name and a text, which is quoted if it could be mistaken for more than one word.
+// appendText appends a name and a text. The text is quoted if it could be mistaken for more than one word.
 func appendText(line []byte, name, text string) []byte {
 	line = append(line, name...)
 	for i := range len(text) {
@@ -111,15 +111,15 @@ func appendText(line []byte, name, text string) []byte {
 	return append(line, text...)
 }
 
-// Printable makes a client's text safe to log or to show: without API keys, in printable ASCII, and not
-// much longer than 200 characters.
+// Printable makes a text from a client safe to log or display. The result contains no API keys and only
+// printable ASCII. Texts are cut off after 200 bytes, not counting escapes.
 func (l *AccessLog) Printable(text string) string {
 	const maxLength = 200
 	text = l.Redact(text)
 	if len(text) > maxLength {
 		text = text[:maxLength] + "..."
 	}
-	if !strings.ContainsFunc(text, needsEscape) { // nearly always
+	if !strings.ContainsFunc(text, needsEscape) { // true for nearly all texts
 		return text
 	}
 	quoted := strconv.QuoteToASCII(text)

@@ -15,7 +15,7 @@ import (
 
 const configuredKey = "configured-key-of-the-tests"
 
-// The hand-written line of a successful request is byte for byte what slog.TextHandler would write.
+// The hand-written line for a successful request is identical to the line that slog.TextHandler writes.
 func TestLineIsWhatSlogWrites(t *testing.T) {
 	t.Parallel()
 	store, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{})
@@ -61,7 +61,8 @@ func TestLineIsWhatSlogWrites(t *testing.T) {
 	}
 }
 
-// FuzzLine: whatever a client sends, its log line stays one line, and the words in it stay apart.
+// FuzzLine checks that a log entry always stays on one line and that a text with spaces is quoted,
+// whatever the client sends.
 func FuzzLine(f *testing.F) {
 	for _, text := range []string{"", "plain", "a b", "a\nlevel=ERROR msg=\"all is lost\"", "\x1b[2J", `a"b=c`, "\xff\xfe", "\u2028", "\u202eabc", "\x7f"} {
 		f.Add(text)
@@ -77,8 +78,8 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// FuzzLogText: whatever a client sends, the log and the responses show it short, in printable ASCII, and
-// without API keys.
+// FuzzLogText checks that Printable returns a text of limited length in printable ASCII, whatever the
+// client sends. A short text without special characters or API keys must stay unchanged.
 func FuzzLogText(f *testing.F) {
 	log := &AccessLog{Redact: (&shop.Service{}).Redact}
 	for _, text := range []string{"GET", "/v1/pets", "a\nb", "\x1b[2J", "<script>", "ask_live_0123456789", strings.Repeat("x", 300), "\xff", "é\u2028", `"`, "\u202e"} {

@@ -6,7 +6,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Status maps the code of an error to the HTTP status of its response.
+// Status maps each error code to the HTTP status that is sent with the error.
 var Status = map[shop.Code]int{
 	shop.InvalidJSON:          http.StatusBadRequest,
 	shop.ValidationFailed:     http.StatusBadRequest,

@@ -10,21 +10,21 @@ import (
 	"animalstore/internal/shop"
 )
 
-// StatusClientGone stands in logs and metrics for a request whose client disconnected before the response.
-// Clients never see it. nginx uses the same number.
+// StatusClientGone is the status that logs and metrics show if a client disconnects before it gets a
+// response. It is never sent to a client. nginx uses the same number.
 const StatusClientGone = 499
 
-// Outcome is how a request ended.
+// Outcome describes how a request ended.
 type Outcome struct {
-	Status  int    // that was sent, or StatusClientGone
+	Status  int    // the status that was sent, or StatusClientGone
 	Err     error  // nil if the request succeeded
-	Stack   string // where the handler panicked; "" if it did not
-	Aborted bool   // the response has started and cannot be completed
+	Stack   string // the stack trace if the handler panicked, otherwise ""
+	Aborted bool   // the response had started but could not be completed
 }
 
-// Guard calls handle. If that fails or panics before the response has started, Guard calls sendError. If
-// the response has already started, it is too late for an error response: the Outcome is Aborted, and the
-// caller must call Outcome.Abort.
+// Guard calls handle. If handle fails or panics before the response has started, Guard calls sendError.
+// Once the response has started, it is too late for an error response. In that case the Outcome is marked
+// as Aborted, and the caller must call Outcome.Abort.
 func Guard(w *Recorder, r *http.Request, handle func() error, sendError func(*shop.Error)) (o Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -48,16 +48,16 @@ func Guard(w *Recorder, r *http.Request, handle func() error, sendError func(*sh
 }
 
 // Abort drops the connection (HTTP/1) or resets the stream (HTTP/2) if the response is incomplete, so that
-// the client does not mistake it for a complete one. It does not return then, so it must be the last call
-// of an http.Handler.
+// the client does not mistake it for a complete response. In that case Abort panics instead of returning,
+// so it must be the last call in an http.Handler.
 func (o Outcome) Abort() {
 	if o.Aborted {
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// isFault reports whether the request failed through a fault of this service. That a stopping node refuses
-// a request is none.
+// isFault reports whether the request failed because of a fault in this service. It is not a fault if a
+// node that is shutting down refuses a request.
 func (o Outcome) isFault(stopping bool) bool {
 	if o.Aborted {
 		return o.Status != StatusClientGone
@@ -65,7 +65,7 @@ func (o Outcome) isFault(stopping bool) bool {
 	return o.Status >= 500 && !(stopping && isRefusal(o.Err))
 }
 
-// isRefusal reports whether err is a deliberate refusal, not the consequence of another error.
+// isRefusal reports whether err is a deliberate refusal and was not caused by another error.
 func isRefusal(err error) bool {
 	e := shop.AsError(err)
 	return e.Code == shop.Unavailable && e.Unwrap() == nil

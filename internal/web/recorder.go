@@ -1,5 +1,5 @@
-// Package web is the HTTP plumbing that the JSON API and the staff pages share: the response recorder,
-// request ids, the panic guard, the access log, and the table from error codes to statuses.
+// Package web contains the HTTP code that the JSON API and the staff pages share: the response recorder,
+// request ids, the panic guard, the access log, and the mapping from error codes to HTTP statuses.
 package web
 
 import (
@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Recorder is the http.ResponseWriter of one request. It records what was sent, and it closes the
-// connection after a response to a request whose body was not read.
+// Recorder is the http.ResponseWriter for one request. It records the status and the number of bytes sent.
+// If the request's body was not read, Recorder closes the connection after the response.
 type Recorder struct {
 	http.ResponseWriter
 	status     int
@@ -16,24 +16,26 @@ type Recorder struct {
 	unreadBody bool
 }
 
-// NewRecorder returns a Recorder for the response to r.
+// NewRecorder returns a Recorder that writes the response to r.
 func NewRecorder(w http.ResponseWriter, r *http.Request) *Recorder {
-	// Over HTTP/2 an unread body concerns its own stream only, and net/http resets that.
+	// Over HTTP/2, an unread body affects only its own stream, which net/http resets.
 	return &Recorder{ResponseWriter: w, unreadBody: r.ContentLength != 0 && r.ProtoMajor == 1}
 }
 
-// BodyRead tells the Recorder that the request's body was read to its end.
+// BodyRead tells the Recorder that the request's body was read completely.
 func (w *Recorder) BodyRead() { w.unreadBody = false }
 
-// Started reports whether the response's header was sent: it is then too late for another status.
+// Started reports whether the response header has been sent. After that, the status can no longer be
+// changed.
 func (w *Recorder) Started() bool { return w.status != 0 }
 
-// unreadBodyTimeout is how long a connection stays open after a response to a request whose body was not read.
+// unreadBodyTimeout is how long a connection stays open after the response if the request's body was not
+// read.
 const unreadBodyTimeout = time.Second
 
-// WriteHeader sends the header. If the request's body was not read, it also closes the connection soon
-// afterwards: net/http would otherwise read the rest of the body first, however slowly the client sends it.
-// The client gets a second to read the response before the connection is reset.
+// WriteHeader sends the response header. If the request's body was not read, WriteHeader also closes the
+// connection soon afterwards, because net/http would otherwise read the rest of the body, however slowly
+// the client sends it. The client has one second to read the response before the connection is reset.
 func (w *Recorder) WriteHeader(status int) {
 	if w.status == 0 {
 		w.status = status
@@ -54,5 +56,5 @@ func (w *Recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap gives http.ResponseController access to the underlying ResponseWriter.
 func (w *Recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }

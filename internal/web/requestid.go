@@ -5,5 +5,5 @@ import (
 	"strings"
 )
 
-// NewRequestID returns a random id that no other request has, on any node.
+// NewRequestID returns a random id that is unique across all nodes.
 func NewRequestID() string { return strings.ToLower(rand.Text()) }

@@ -2,11 +2,12 @@ package web
 
 import "strings"
 
-// trace identifies the distributed trace that a request belongs to: https://www.w3.org/TR/trace-context/.
+// trace identifies the distributed trace that a request belongs to. See
+// https://www.w3.org/TR/trace-context/.
 type trace struct{ id, span string }
 
-// parseTraceparent parses the values of the traceparent header. Like the standard, it ignores a header that
-// is malformed or was sent more than once.
+// parseTraceparent parses the values of the Traceparent header. As the standard requires, it ignores a
+// header that is malformed or was sent more than once.
 func parseTraceparent(values []string) (t trace, ok bool) {
 	if len(values) != 1 {
 		return trace{}, false
@@ -17,7 +18,7 @@ func parseTraceparent(values []string) (t trace, ok bool) {
 		return trace{}, false
 	}
 	version, id, span, flags := text[:2], text[3:35], text[36:52], text[53:length]
-	// A later version may append more fields. Version ff is forbidden.
+	// Later versions may append more fields. Version ff is forbidden.
 	if version == "00" && len(text) > length || len(text) > length && text[length] != '-' || version == "ff" {
 		return trace{}, false
 	}
@@ -27,7 +28,7 @@ func parseTraceparent(values []string) (t trace, ok bool) {
 	return trace{id, span}, true
 }
 
-// isHex reports whether text consists of lowercase hexadecimal digits.
+// isHex reports whether text consists only of lowercase hexadecimal digits.
 func isHex(text string) bool { return strings.Trim(text, "0123456789abcdef") == "" }
 
 func isZero(digits string) bool { return strings.Trim(digits, "0") == "" }

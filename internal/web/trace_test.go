@@ -10,7 +10,7 @@ const (
 	spanID  = "b7ad6b7169203331"
 )
 
-// traceparents maps headers to whether they are valid.
+// traceparents maps each Traceparent header to whether it is valid.
 var traceparents = map[string]bool{
 	"00-" + traceID + "-" + spanID + "-01":                      true,
 	"00-" + traceID + "-" + spanID + "-00":                      true,
@@ -49,7 +49,8 @@ func TestParseTraceparent(t *testing.T) {
 	}
 }
 
-// FuzzTraceparent: only hexadecimal ids of the right length reach the log, and only those of the header.
+// FuzzTraceparent checks that the parsed ids are hexadecimal, have the right length, and come from the
+// header.
 func FuzzTraceparent(f *testing.F) {
 	for text := range traceparents {
 		f.Add(text)
