@@ -1,5 +1,5 @@
-// Package architecture_test checks rules for the whole repository, such as which packages a package may
-// import and what the documents must mention.
+// Package architecture_test checks rules for the whole repository, such as which imports are allowed and what
+// the documents must mention.
 package architecture_test
 
 import (
@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// mayImport lists, for each package, which of our other packages it may import. Imports point in one
-// direction, from cmd to shop. Package shop imports only the standard library:
+// mayImport lists, for each package, which of our other packages it may import. Package shop imports only the
+// standard library. All imports point in one direction, from cmd to shop:
 //
 //	cmd → cli → {server, httpapi, staff, webhook, storeadmin, sqlstore, client, demo}
 //	httpapi, staff → shop

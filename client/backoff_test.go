@@ -39,7 +39,7 @@ func (r *cannedService) client(t *testing.T, options ...client.Option) *client.C
 	return must(client.New("http://animals.example/v1", adminKey, append(options, own)...))(t)
 }
 
-// always returns a function that returns text whenever it is called.
+// always returns a function that always returns the given text.
 func always(text string) func() string { return func() string { return text } }
 
 func TestBackoffGrows(t *testing.T) {

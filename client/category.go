@@ -35,9 +35,9 @@ func (c *Client) GetCategory(ctx context.Context, id int64) (category Category, 
 	return category, err
 }
 
-// PutCategory sets the name of a category and creates the category if it does not exist. The result created
-// reports whether it was created. After a retry, created may be false even though an earlier attempt, whose
-// response was lost, created the category.
+// PutCategory sets the name of a category and creates the category if it does not exist. The return value
+// created reports whether the category was created. After a retry, created may be false even though an
+// earlier attempt, whose response was lost, created the category.
 func (c *Client) PutCategory(ctx context.Context, id int64, name string) (category Category, created bool, err error) {
 	r := request{method: http.MethodPut, path: pathOf("/categories", id), body: categoryName{name}}
 	got, err := c.do(ctx, r, &category)

@@ -82,7 +82,7 @@ func parseBase(text string) (string, error) {
 	return strings.TrimRight(base.String(), "/"), nil
 }
 
-// request describes one call. Every attempt of the call sends the same data.
+// request describes one call. Every attempt sends the same data.
 type request struct {
 	method         string
 	path           string // the path relative to the base URL
@@ -90,7 +90,7 @@ type request struct {
 	body           any    // nil if the request has no body
 	idempotencyKey string // set only for POST requests
 	ifMatch        string // empty if the request is unconditional
-	err            error  // an error from an invalid option, which the call returns
+	err            error  // the error from an invalid option; the call returns this error
 }
 
 // apiResponse is a response with its body already read into memory.

@@ -31,7 +31,7 @@
 // `go mod edit -replace animalstore=FOLDER`. Then run `go get animalstore/client`.
 //
 // A [Client] is safe for concurrent use, so create one and share it. It has a method for every operation of
-// the service except the deprecated one, which [Client.GetPet] does not need:
+// the service except the deprecated GET /pets/{petId}, which [Client.GetPet] does not need. For example:
 //
 //	pet, err := c.CreatePet(ctx, client.NewPet{Name: "Rex", CategoryID: 1, Status: client.PetAvailable})
 //	...

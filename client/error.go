@@ -15,36 +15,36 @@ type Code string
 
 // Error codes that the service sends, each with its HTTP status.
 const (
-	CodeInvalidJSON      Code = "invalid_json"      // 400
-	CodeValidationFailed Code = "validation_failed" // 400; the message names every invalid field
-	CodeInvalidParameter Code = "invalid_parameter" // 400
-	CodeInvalidCursor    Code = "invalid_cursor"    // 400
+	CodeInvalidJSON      Code = "invalid_json"      // HTTP 400
+	CodeValidationFailed Code = "validation_failed" // HTTP 400; the message names every invalid field
+	CodeInvalidParameter Code = "invalid_parameter" // HTTP 400
+	CodeInvalidCursor    Code = "invalid_cursor"    // HTTP 400
 
-	CodeMissingAPIKey     Code = "missing_api_key"    // 401
-	CodeInvalidAPIKey     Code = "invalid_api_key"    // 401
-	CodeInsufficientScope Code = "insufficient_scope" // 403
+	CodeMissingAPIKey     Code = "missing_api_key"    // HTTP 401
+	CodeInvalidAPIKey     Code = "invalid_api_key"    // HTTP 401
+	CodeInsufficientScope Code = "insufficient_scope" // HTTP 403
 
-	CodeNotFound         Code = "not_found"          // 404
-	CodePetNotFound      Code = "pet_not_found"      // 404; the animal in a new order does not exist
-	CodeMethodNotAllowed Code = "method_not_allowed" // 405
+	CodeNotFound         Code = "not_found"          // HTTP 404
+	CodePetNotFound      Code = "pet_not_found"      // HTTP 404; the animal in a new order does not exist
+	CodeMethodNotAllowed Code = "method_not_allowed" // HTTP 405
 
-	CodeInvalidTransition   Code = "invalid_transition"     // 409; the status cannot change from its current value to the new one
-	CodePetNotAvailable     Code = "pet_not_available"      // 409; the animal is not for sale, or another client ordered it first
-	CodePetHasOpenOrder     Code = "pet_has_open_order"     // 409
-	CodeCategoryInUse       Code = "category_in_use"        // 409
-	CodeLastAdminKey        Code = "last_admin_key"         // 409
-	CodeIdempotencyKeyInUse Code = "idempotency_key_in_use" // 409; the first request with this idempotency key is still running
+	CodeInvalidTransition   Code = "invalid_transition"     // HTTP 409; the status cannot change from its current value to the new one
+	CodePetNotAvailable     Code = "pet_not_available"      // HTTP 409; the animal is not for sale, or another client ordered it first
+	CodePetHasOpenOrder     Code = "pet_has_open_order"     // HTTP 409
+	CodeCategoryInUse       Code = "category_in_use"        // HTTP 409
+	CodeLastAdminKey        Code = "last_admin_key"         // HTTP 409
+	CodeIdempotencyKeyInUse Code = "idempotency_key_in_use" // HTTP 409; the first request with this idempotency key is still running
 
-	CodeOperationRemoved     Code = "operation_removed"      // 410
-	CodeEventsExpired        Code = "events_expired"         // 410
-	CodePreconditionFailed   Code = "precondition_failed"    // 412; the animal no longer has the ETag given to IfMatch
-	CodePayloadTooLarge      Code = "payload_too_large"      // 413
-	CodeUnsupportedMediaType Code = "unsupported_media_type" // 415
-	CodeIdempotencyKeyReused Code = "idempotency_key_reused" // 422; the idempotency key was already used for a different request
+	CodeOperationRemoved     Code = "operation_removed"      // HTTP 410
+	CodeEventsExpired        Code = "events_expired"         // HTTP 410
+	CodePreconditionFailed   Code = "precondition_failed"    // HTTP 412; the animal no longer has the ETag given to IfMatch
+	CodePayloadTooLarge      Code = "payload_too_large"      // HTTP 413
+	CodeUnsupportedMediaType Code = "unsupported_media_type" // HTTP 415
+	CodeIdempotencyKeyReused Code = "idempotency_key_reused" // HTTP 422; the idempotency key was already used for a different request
 
-	CodeRateLimited Code = "rate_limited"   // 429
-	CodeInternal    Code = "internal_error" // 500
-	CodeUnavailable Code = "unavailable"    // 503
+	CodeRateLimited Code = "rate_limited"   // HTTP 429
+	CodeInternal    Code = "internal_error" // HTTP 500
+	CodeUnavailable Code = "unavailable"    // HTTP 503
 )
 
 // CodeUnexpectedAnswer is set by the client itself for a response that the service would not send. Such a

@@ -66,7 +66,7 @@ func TestCodesAreComplete(t *testing.T) {
 	}
 }
 
-// The Go types have every field that the service sends.
+// The client's types have a field for everything that the service sends.
 func TestTypesAreComplete(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)

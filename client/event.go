@@ -71,26 +71,26 @@ func (d *EventData) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Pet returns the animal after and before the change. The result current is nil if the animal was deleted,
-// and previous is nil if it was created. Pet fails if the event is about another kind of resource.
+// Pet returns the animal after and before the change. The return value current is nil if the animal was
+// deleted, and previous is nil if it was created. Pet fails if the event is about another kind of resource.
 func (e Event) Pet() (current, previous *Pet, err error) { return decodeChange[Pet](e, "pet") }
 
-// Category returns the category after and before the change. It returns nil values and errors in the same
-// cases as [Event.Pet].
+// Category returns the category after and before the change. See [Event.Pet] for when the return values are
+// nil and when the call fails.
 func (e Event) Category() (current, previous *Category, err error) {
 	return decodeChange[Category](e, "category")
 }
 
-// Order returns the order after and before the change. It returns nil values and errors in the same cases as
-// [Event.Pet].
+// Order returns the order after and before the change. See [Event.Pet] for when the return values are nil and
+// when the call fails.
 func (e Event) Order() (current, previous *Order, err error) { return decodeChange[Order](e, "order") }
 
-// Key returns the API key after and before the change, without its secret. It returns nil values and errors
-// in the same cases as [Event.Pet].
+// Key returns the API key after and before the change, without its secret. See [Event.Pet] for when the
+// return values are nil and when the call fails.
 func (e Event) Key() (current, previous *Key, err error) { return decodeChange[Key](e, "key") }
 
-// Webhook returns the webhook after and before the change, without its secret. It returns nil values and
-// errors in the same cases as [Event.Pet].
+// Webhook returns the webhook after and before the change, without its secret. See [Event.Pet] for when the
+// return values are nil and when the call fails.
 func (e Event) Webhook() (current, previous *Webhook, err error) {
 	return decodeChange[Webhook](e, "webhook")
 }
@@ -134,7 +134,7 @@ func (f EventFilter) values() url.Values {
 // EventQuery selects the events to list. Fields with their zero value are ignored.
 type EventQuery struct {
 	EventFilter
-	After string // an event id, or the result next from ListEvents; if empty, the list starts with the oldest event
+	After string // an event id, or the value of next returned by ListEvents; if empty, the list starts with the oldest event
 	Limit int    // the number of events per page, 1 to 100
 }
 
@@ -148,7 +148,7 @@ func (q EventQuery) values() url.Values {
 }
 
 // ListEvents returns one page of the event feed, oldest event first. The default page size is 20. To get the
-// next page, set After to the result next, which is empty on the last page. ListEvents fails with
+// next page, set After to the returned value of next, which is empty on the last page. ListEvents fails with
 // [CodeEventsExpired] if events after the id in After have been deleted. [Client.Events] iterates over all
 // pages, and [Client.Follow] also waits for new events.
 func (c *Client) ListEvents(ctx context.Context, q EventQuery) (events []Event, next string, err error) {

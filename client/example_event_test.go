@@ -22,7 +22,7 @@ func ExampleClient_Follow() {
 	defer closeShop()
 
 	ctx := context.Background()
-	last, err := c.LastEventID(ctx) // called before reading, so that changes made in the meantime are followed afterwards
+	last, err := c.LastEventID(ctx) // call this before reading the animals, so that no change in between is missed
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func ExampleClient_Follow() {
 			fmt.Println(before.Name, "has left")
 		default:
 			fmt.Println(pet.Name, "was", before.Status, "and is now", pet.Status)
-			return // the example has to end
+			return // end the example here, because Follow would wait for more events
 		}
 	}
 	// Output:
@@ -89,7 +89,7 @@ func ExampleClient_CreateWebhook() {
 		log.Fatal(err)
 	}
 
-	sales := make(chan client.Order, 10) // has room for repeats, because a message may arrive more than once
+	sales := make(chan client.Order, 10) // buffered, because a message may arrive more than once
 	receiver := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 		if err != nil {
@@ -151,7 +151,7 @@ func ExampleVerifyWebhook() {
 			done[id] = true
 			fmt.Println(event.Type, event.Subject)
 		}
-		w.WriteHeader(http.StatusNoContent) // repeats must get this response, too, because otherwise they are sent again
+		w.WriteHeader(http.StatusNoContent) // respond to repeated messages, too, because the service would otherwise send them again
 	})
 
 	// The service sends a message and then repeats it, as it does if the response is lost. An attacker sends

@@ -38,8 +38,8 @@ func (c *Client) ExportFile(ctx context.Context, format Format, to io.Writer) (i
 	}
 }
 
-// export makes one attempt, which may take any amount of time as long as data keeps arriving. The result
-// started reports whether the export has started to arrive.
+// export makes one attempt, which may take any amount of time as long as data keeps arriving. The return
+// value started reports whether the export has started to arrive.
 func (c *Client) export(prepared *http.Request, mediaType string, to io.Writer) (written int64, started bool, err error) {
 	idle := c.newIdleTimeout(prepared.Context())
 	defer idle.close()

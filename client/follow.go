@@ -33,13 +33,13 @@ func (e *ResetError) Error() string { return e.cause.Error() }
 
 func (e *ResetError) Unwrap() error { return e.cause }
 
-// Follow iterates over every event after the one with the id after and then over new events as they happen.
-// It yields each event exactly once, in order and without gaps. If after is empty, Follow starts with the
-// first event that happens after it has connected. If after is "0", it starts with the oldest event. To
-// continue after a restart, store the ID of the last event that was processed.
+// Follow iterates over every event that comes after the event with the id given in after, and then over new
+// events as they happen. It yields each event exactly once, in order and without gaps. If after is empty,
+// Follow starts with the first event that happens after it has connected. If after is "0", it starts with the
+// oldest event. To continue after a restart, store the ID of the last event that was processed.
 //
 // If a connection breaks or is idle for too long, Follow reconnects with increasing delays until the context
-// ends. Until the first connection succeeds, however, Follow gives up after the usual number of retries,
+// ends. If the first connection never succeeds, however, Follow gives up after the usual number of retries,
 // because the URL may be wrong.
 //
 // The iteration ends with an error, which is either the context's error or one that retrying would not fix,
@@ -82,7 +82,7 @@ type follower struct {
 	retry     time.Duration
 }
 
-// run connects, and reconnects after failures, until the context ends or an error is permanent. It returns
+// run connects, and reconnects after failures, until the context ends or a permanent error occurs. It returns
 // nil if the caller stops the iteration.
 func (f *follower) run(ctx context.Context) error {
 	for {
@@ -113,7 +113,7 @@ func isStreamRetryable(err error) bool {
 // reconnectDelay returns how long to wait before connecting again.
 func (f *follower) reconnectDelay(err error) time.Duration {
 	requested, maxJitter := min(f.retry, maxRetryAfter), maxReconnectDelay
-	if f.failures < 16 { // a larger shift could overflow
+	if f.failures < 16 { // a larger number of failures could make the shift overflow
 		maxJitter = min(maxJitter, max(initialBackoff, requested)<<(f.failures-1))
 	}
 	if e, ok := errors.AsType[*Error](err); ok {

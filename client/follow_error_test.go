@@ -127,7 +127,7 @@ func TestFollowEndsWhenTheKeyIsRevoked(t *testing.T) {
 	})
 }
 
-// When its context ends, a follower ends in any state and leaves no goroutine behind.
+// A follower ends when its context ends, whatever state it is in, and leaves no goroutine behind.
 func TestFollowEndsWithItsContext(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		s.addPet("Rex")

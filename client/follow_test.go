@@ -52,10 +52,10 @@ func lastError(events iter.Seq2[client.Event, error]) (n int, last error) {
 	return n, last
 }
 
-// At whichever byte a connection breaks, every event is delivered exactly once and in order.
+// Every event is delivered exactly once and in order, no matter at which byte a connection breaks.
 func TestFollowCutAtEveryByte(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
-		s.addPet("Rex") // also creates a category, which is a second event
+		s.addPet("Rex") // also creates a category, so there are two events
 		want := s.history()
 		for n, cut := 0, true; cut; n++ {
 			cut = false
@@ -113,7 +113,7 @@ func TestFollowFromNowOn(t *testing.T) {
 		var got []string
 		var group sync.WaitGroup
 		group.Go(func() { got = take(t, 2, c.Follow(t.Context(), "", client.EventFilter{})) })
-		synctest.Wait() // until the follower waits for events
+		synctest.Wait() // wait until the follower is waiting for events
 		s.cut()
 		s.addPet("Mia") // happens before the follower has reconnected
 		time.Sleep(time.Minute)

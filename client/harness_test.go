@@ -56,7 +56,7 @@ type testService struct {
 	t       *testing.T
 	service *shop.Service
 	url     string                                                  // the base URL of the API
-	dial    func(context.Context, string, string) (net.Conn, error) // nil for the real network
+	dial    func(context.Context, string, string) (net.Conn, error) // if nil, the real network is used
 }
 
 func newTestService(t *testing.T, change ...func(*serviceOptions)) *testService {
@@ -135,7 +135,7 @@ type request struct {
 	body            string
 }
 
-// fault handles one request. It may replace the service or call it and change its response.
+// fault handles one request. It either responds by itself, or calls the service and may change the response.
 type fault func(w http.ResponseWriter, r *http.Request, service http.Handler)
 
 // inject sets one fault for each of the next requests. Later requests reach the service unchanged.
@@ -241,7 +241,7 @@ func serveExample() (_ exampleShop, close func()) {
 	if err != nil {
 		panic(err)
 	}
-	report := func(err error) { fmt.Println("The service has an error:", err) } // unexpected output fails the example
+	report := func(err error) { fmt.Println("The service has an error:", err) } // this output makes the example fail
 	working, stop := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() { api.Service.RunJobs(working, report) })

@@ -50,7 +50,7 @@ type rawBody struct {
 // Imported is the result of an import.
 type Imported struct {
 	Created  int  `json:"created"` // the number of animals created
-	Replayed bool `json:"-"`       // whether an earlier request with the same [IdempotencyKey] created them
+	Replayed bool `json:"-"`       // whether an earlier request with the same [IdempotencyKey] created the animals
 }
 
 // ImportPets creates up to [MaxImport] animals. It creates either all of them or none. If an animal is

@@ -12,19 +12,19 @@ import (
 type Scope string
 
 const (
-	ScopePetsRead    Scope = "pets:read" // for animals, categories and the inventory
+	ScopePetsRead    Scope = "pets:read" // allows reading animals, categories and the inventory
 	ScopePetsWrite   Scope = "pets:write"
 	ScopeOrdersRead  Scope = "orders:read"
 	ScopeOrdersWrite Scope = "orders:write"
 	ScopeEventsRead  Scope = "events:read"
-	ScopeAdmin       Scope = "admin" // for everything, including keys and webhooks
+	ScopeAdmin       Scope = "admin" // allows everything, including managing keys and webhooks
 )
 
 // DefaultOverlap is a common choice for how long an old secret keeps working after a rotation.
 const DefaultOverlap = 24 * time.Hour
 
 // ErrSecretLost is returned together with a key or webhook that was created or rotated, but whose secret was
-// in a response that got lost. The service shows a secret only once. Call [Client.RotateKey] or
+// in a response that was lost. The service shows a secret only once. Call [Client.RotateKey] or
 // [Client.RotateWebhook] to get a new secret.
 var ErrSecretLost = errors.New("animalstore: the secret was in a response that got lost; rotate it to get a new one")
 
@@ -54,7 +54,7 @@ func (c *Client) Keys(ctx context.Context) iter.Seq2[Key, error] {
 	return all[Key](ctx, c, "/keys", byCursor, pageQuery(0, ""))
 }
 
-// CreateKey creates an API key and returns it with its secret. If the response with the secret got lost,
+// CreateKey creates an API key and returns it with its secret. If the response with the secret was lost,
 // CreateKey returns the key without its secret and [ErrSecretLost].
 func (c *Client) CreateKey(ctx context.Context, n NewKey, options ...PostOption) (Key, error) {
 	return c.issueKey(ctx, "/keys", n, options)
@@ -67,7 +67,7 @@ func (c *Client) CurrentKey(ctx context.Context) (key Key, err error) {
 }
 
 // RotateKey gives an API key a new secret and returns the key with that secret. If the response with the
-// secret got lost, RotateKey returns [ErrSecretLost]. The old secret keeps working for the overlap, which is
+// secret was lost, RotateKey returns [ErrSecretLost]. The old secret keeps working for the overlap, which is
 // rounded up to whole seconds; see [DefaultOverlap]. RotateKey fails with [CodeNotFound] if the key does not
 // exist.
 func (c *Client) RotateKey(ctx context.Context, id int64, overlap time.Duration, options ...PostOption) (Key, error) {

@@ -16,12 +16,12 @@ import (
 // notCalled lists the operations in the API document that the client never calls.
 var notCalled = []string{
 	"getPet",                           // deprecated; the method GetPet calls its replacement
-	"getOpenapiJson", "getOpenapiYaml", // for code generators
+	"getOpenapiJson", "getOpenapiYaml", // used by code generators
 	"receiveEvent", // sent by the service to webhooks; see VerifyWebhook
 }
 
 // Every operation in the API document is called by a method of the client, and this test calls every method.
-// The service's own metrics tell which operations it received.
+// The service's own metrics show which operations were called.
 func TestEveryOperation(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)

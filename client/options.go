@@ -46,7 +46,8 @@ type Condition func(*request)
 
 // IfMatch makes a change only if the animal still has this ETag. Otherwise, the call fails with
 // [CodePreconditionFailed]. If a response is lost and the retry finds that the animal has changed, the call
-// returns the error from the first attempt, because that attempt may have made the change itself.
+// returns the error from the attempt whose response was lost, because that attempt may have made the change
+// itself.
 func IfMatch(etag string) Condition {
 	return func(r *request) {
 		r.ifMatch = etag

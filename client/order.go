@@ -43,7 +43,7 @@ type OrderQuery struct {
 	Status OrderStatus
 	PetID  int64
 	Limit  int    // the number of orders per page, 1 to 100
-	Cursor string // the result next from ListOrders; empty for the first page
+	Cursor string // the value of next returned by ListOrders; empty for the first page
 }
 
 func (q OrderQuery) values() url.Values {
@@ -66,7 +66,8 @@ type Inventory struct {
 }
 
 // ListOrders returns one page of orders, newest first. The default page size is 20. To get the next page, set
-// Cursor to the result next, which is empty on the last page. [Client.Orders] iterates over all pages.
+// Cursor to the returned value of next, which is empty on the last page. [Client.Orders] iterates over all
+// pages.
 func (c *Client) ListOrders(ctx context.Context, q OrderQuery) (orders []Order, next string, err error) {
 	return fetchPage[Order](ctx, c, "/store/orders", byCursor, q.values())
 }

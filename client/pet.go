@@ -46,10 +46,10 @@ type PetUpdate struct {
 type PetQuery struct {
 	Status     PetStatus
 	CategoryID *int64  // a pointer, because 0 is a valid category id
-	Text       string  // a part of the name; upper and lower case are equal
+	Text       string  // text that the name must contain; case is ignored
 	IDs        []int64 // at most 100 ids
 	Limit      int     // the number of animals per page, 1 to 100
-	Cursor     string  // the result next from ListPets; empty for the first page
+	Cursor     string  // the value of next returned by ListPets; empty for the first page
 }
 
 func (q PetQuery) values() url.Values {
@@ -70,7 +70,8 @@ func (q PetQuery) values() url.Values {
 }
 
 // ListPets returns one page of animals, newest first. The default page size is 20. To get the next page, set
-// Cursor to the result next, which is empty on the last page. [Client.Pets] iterates over all pages.
+// Cursor to the returned value of next, which is empty on the last page. [Client.Pets] iterates over all
+// pages.
 func (c *Client) ListPets(ctx context.Context, q PetQuery) (pets []Pet, next string, err error) {
 	return fetchPage[Pet](ctx, c, "/pets", byCursor, q.values())
 }
@@ -85,7 +86,7 @@ func (c *Client) Pets(ctx context.Context, q PetQuery) iter.Seq2[Pet, error] {
 // GetPet returns the animal with this id and its ETag. It fails with [CodeNotFound] if there is none.
 func (c *Client) GetPet(ctx context.Context, id int64) (Pet, error) {
 	var pets []Pet
-	// GET /pets/{petId} is deprecated. Listing a single id also returns the animal's own ETag.
+	// GET /pets/{petId} is deprecated. A list request for a single id also returns the animal's own ETag.
 	got, err := c.get(ctx, "/pets", PetQuery{IDs: []int64{id}}.values(), &pets)
 	if err != nil {
 		return Pet{}, err

@@ -102,7 +102,7 @@ func TestIfMatch(t *testing.T) {
 		t.Fatalf("listed %+v, %v", listed, err)
 	}
 	s.requests()
-	for _, tag := range []string{listed[0].ETag, "\"a\nb\""} { // both must be rejected, because the change would not be conditional
+	for _, tag := range []string{listed[0].ETag, "\"a\nb\""} { // both ETags must be rejected, because the deletion would otherwise be unconditional
 		if err := c.DeletePet(ctx, pet.ID, client.IfMatch(tag)); err == nil {
 			t.Errorf("deleted with the ETag %q", tag)
 		}

@@ -98,7 +98,7 @@ func isCertificateError(err error) bool {
 // If so, check whether the change was made before you make the same call again.
 func MayBeDone(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Status >= 500 || e.Status < 300 // below 300, the call succeeded but its response could not be read
+		return e.Status >= 500 || e.Status < 300 // a status below 300 means that the call succeeded but its response could not be read
 	}
 	operation, ok := errors.AsType[*net.OpError](err)
 	return err != nil && !isCertificateError(err) && (!ok || operation.Op != "dial")
@@ -107,7 +107,7 @@ func MayBeDone(err error) bool {
 // backoff returns how long to wait before the nth retry.
 func backoff(n int, err error) time.Duration {
 	maxJitter := maxBackoff
-	if n < 16 { // a larger shift could overflow
+	if n < 16 { // a larger n could make the shift overflow
 		maxJitter = min(maxJitter, initialBackoff<<(n-1))
 	}
 	wait := mathrand.N(maxJitter)

@@ -65,7 +65,7 @@ func TestRefusedConnectionIsRetried(t *testing.T) {
 	wantCode(t, c.DeletePet(t.Context(), 99), client.CodeNotFound)
 }
 
-// A call is not retried if the certificate is not trusted, because a retry would not change that.
+// A call is not retried if the certificate is not trusted, because a retry would fail in the same way.
 func TestUntrustedCertificateIsNotRetried(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())

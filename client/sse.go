@@ -33,7 +33,7 @@ type sseReader struct {
 	line    []byte
 	data    []byte
 	id      string
-	retry   time.Duration // from the last retry field; negative if there was none
+	retry   time.Duration // the value of the last retry field; negative if there was none
 }
 
 func newSSEReader(in io.Reader) *sseReader { return &sseReader{in: bufio.NewReader(in), retry: -1} }

@@ -15,8 +15,8 @@ import (
 
 const (
 	// webhookTolerance is the maximum difference between the time in a message and the current time. It
-	// allows for differences between clocks and for the time in transit. A recorded message cannot be
-	// replayed later than this.
+	// allows for differences between clocks and for the time in transit. After this time, a recorded message
+	// can no longer be replayed.
 	webhookTolerance = 5 * time.Minute
 	// minSecretBytes is the minimum length that Standard Webhooks requires. If a secret were empty, anyone
 	// could sign messages.

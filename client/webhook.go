@@ -65,14 +65,14 @@ type Attempt struct {
 	DurationMS int64     `json:"durationMs"`
 	Status     int       `json:"status,omitempty"` // the HTTP status; 0 if there was no response
 	Answer     string    `json:"answer,omitempty"` // the first bytes of the response body
-	Error      string    `json:"error,omitempty"`  // why there was no response
+	Error      string    `json:"error,omitempty"`  // the reason why there was no response
 }
 
 // DeliveryQuery selects the deliveries to list. Fields with their zero value are ignored.
 type DeliveryQuery struct {
 	Status DeliveryStatus
 	Limit  int    // the number of deliveries per page, 1 to 100
-	Cursor string // the result next from ListDeliveries; empty for the first page
+	Cursor string // the value of next returned by ListDeliveries; empty for the first page
 }
 
 func (q DeliveryQuery) values() url.Values {
@@ -95,7 +95,7 @@ func (c *Client) GetWebhook(ctx context.Context, id int64) (hook Webhook, err er
 }
 
 // CreateWebhook creates a webhook and returns it with its secret. From then on, the service sends all events
-// of the selected types to the webhook. If the response with the secret got lost, CreateWebhook returns the
+// of the selected types to the webhook. If the response with the secret was lost, CreateWebhook returns the
 // webhook without its secret and [ErrSecretLost].
 func (c *Client) CreateWebhook(ctx context.Context, n NewWebhook, options ...PostOption) (Webhook, error) {
 	return c.issueWebhook(ctx, "/webhooks", n, options)
@@ -116,7 +116,7 @@ func (c *Client) DeleteWebhook(ctx context.Context, id int64) error {
 }
 
 // RotateWebhook gives a webhook a new secret and returns the webhook with that secret. If the response with
-// the secret got lost, RotateWebhook returns [ErrSecretLost]. During the overlap, which is rounded up to
+// the secret was lost, RotateWebhook returns [ErrSecretLost]. During the overlap, which is rounded up to
 // whole seconds, messages are also signed with the old secret; see [DefaultOverlap]. RotateWebhook fails with
 // [CodeNotFound] if the webhook does not exist.
 func (c *Client) RotateWebhook(ctx context.Context, id int64, overlap time.Duration, options ...PostOption) (Webhook, error) {
@@ -140,8 +140,9 @@ func (c *Client) TestWebhook(ctx context.Context, id int64, options ...PostOptio
 }
 
 // ListDeliveries returns one page of the deliveries to a webhook, newest first. The default page size is 20.
-// To get the next page, set Cursor to the result next, which is empty on the last page. [Client.Deliveries]
-// iterates over all pages. ListDeliveries fails with [CodeNotFound] if the webhook does not exist.
+// To get the next page, set Cursor to the returned value of next, which is empty on the last page.
+// [Client.Deliveries] iterates over all pages. ListDeliveries fails with [CodeNotFound] if the webhook does
+// not exist.
 func (c *Client) ListDeliveries(ctx context.Context, webhookID int64, q DeliveryQuery) (deliveries []Delivery, next string, err error) {
 	return fetchPage[Delivery](ctx, c, pathOf("/webhooks", webhookID)+"/deliveries", byCursor, q.values())
 }

@@ -12,11 +12,11 @@ import (
 	"animalstore/api/apitest"
 )
 
-// response is a response that Check must accept or reject.
+// response is a test case with a response that Check must accept or reject.
 type response struct {
 	name, request string
 	status        int
-	change        http.Header // headers that replace the common headers; an empty list removes a header
+	change        http.Header // headers that are added to the common headers or replace them; an empty list removes a header
 	body          string
 	wrong         string // part of the expected error; empty if the response is valid
 }
@@ -160,7 +160,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// event returns an event about a category in JSON, with the given states of the category.
+// event returns an event about a category as JSON. The arguments are the new and the old state, also as JSON.
 func event(current, previous string) string {
 	return `{"specversion":"1.0","id":"1","source":"/v1","type":"category.created","subject":"categories/1",` +
 		`"time":"2026-11-15T09:30:00Z","datacontenttype":"application/json","actor":"system",` +
