@@ -1,5 +1,5 @@
-// Package architecture_test checks rules about the repository as a whole: which package may import which, and
-// what the documents must name.
+// Package architecture_test checks rules for the whole repository, such as which imports are allowed and what
+// the documents must mention.
 package architecture_test
 
 import (
@@ -17,8 +17,8 @@ import (
 	"testing"
 )
 
-// mayImport lists which of our packages each package may import. Imports point one way, from cmd to shop,
-// which imports only the standard library:
+// mayImport lists, for each package, which of our other packages it may import. Package shop imports only the
+// standard library. All imports point in one direction, from cmd to shop:
 //
 //	cmd → cli → {server, httpapi, staff, webhook, storeadmin, sqlstore, client, demo}
 //	httpapi, staff → shop
@@ -38,10 +38,10 @@ var mayImport = map[string][]string{
 	"internal/sqlstore":   {"internal/shop"},
 	"internal/shop":       {},
 	"internal/dist":       {},
-	"client":              {}, // public: it must not depend on internal packages
+	"client":              {}, // public, so it must not depend on internal packages
 	"api":                 {},
 
-	// Only tests import these.
+	// Only tests import the following packages.
 	"api/apitest":          {},
 	"internal/storetest":   {"internal/shop"},
 	"internal/pgtest":      {},
@@ -49,11 +49,11 @@ var mayImport = map[string][]string{
 	"internal/leaktest":    {},
 }
 
-// standardOnly lists the packages that may import nothing but our own packages and the standard library.
+// standardOnly lists the packages that may import only our own packages and the standard library.
 var standardOnly = []string{"internal/shop", "internal/dist", "cmd/animalstore", "client"}
 
-// SECURITY.md names the tests that prove its promises. Every named test exists, and each of the ten OWASP API
-// risks has one.
+// SECURITY.md names the tests that prove its promises. Every test that it names must exist, and it must name
+// at least one test for each of the ten OWASP API risks.
 func TestSecurityNamesItsTests(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("SECURITY.md")
@@ -95,7 +95,7 @@ func TestSecurityNamesItsTests(t *testing.T) {
 	}
 }
 
-// docs/architecture.md lists every package, by its own path or by its parent's.
+// docs/architecture.md must list every package, either by its own path or by the path of its parent.
 func TestArchitectureDocumentNamesEveryPackage(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("docs/architecture.md")
@@ -110,7 +110,7 @@ func TestArchitectureDocumentNamesEveryPackage(t *testing.T) {
 	}
 }
 
-// The table of troubleshooting quotes messages. Each is one that the program still prints.
+// The troubleshooting table in docs/operating.md quotes messages. The program must still print each of them.
 func TestTroubleshootingQuotesRealMessages(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("docs/operating.md")
@@ -148,7 +148,7 @@ func TestImportsPointOneWay(t *testing.T) {
 	t.Parallel()
 	packages := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && path == "bench" { // a module of its own
+		if err == nil && path == "bench" { // bench is a separate module
 			return fs.SkipDir
 		}
 		if err != nil || entry.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {

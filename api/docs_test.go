@@ -10,7 +10,7 @@ import (
 	"animalstore/api"
 )
 
-// The vendored files match the published checksums, and every one has a checksum.
+// Every vendored file has a published checksum and matches it.
 func TestVendoredFilesAreUnmodified(t *testing.T) {
 	sums, err := os.ReadFile("docs/SHA256SUMS")
 	if err != nil {

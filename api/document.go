@@ -1,5 +1,5 @@
-// Package api holds the OpenAPI document, which is the contract of the service, and the pages of the
-// documentation.
+// Package api contains the OpenAPI document, which is the contract for the service, and the documentation
+// pages.
 package api
 
 import (
@@ -16,32 +16,33 @@ import (
 //go:embed openapi.yaml
 var source []byte
 
-// Server is one entry of the document's servers.
+// Server is one entry in the document's list of servers.
 type Server struct {
 	URL         string `json:"url"`
 	Description string `json:"description,omitempty"`
 }
 
-// Document is the OpenAPI document, ready to be rendered with any servers.
+// Document is the OpenAPI document. It can be rendered with any list of servers.
 type Document struct {
 	yaml, json splitDocument
 }
 
-// NewDocument parses the embedded document and prepares both formats, so that rendering only inserts the
-// servers.
+// NewDocument parses the embedded document and prepares both formats, so that rendering only has to insert
+// the list of servers.
 func NewDocument() (*Document, error) { return parseDocument(source) }
 
-// YAML returns the document with these servers. Comments and layout are kept.
+// YAML returns the document as YAML with these servers. It keeps the comments and the layout of the source
+// file.
 func (d *Document) YAML(servers []Server) []byte { return d.yaml.render(servers) }
 
-// JSON returns the document with these servers as JSON. The order of the keys is kept.
+// JSON returns the document as JSON with these servers. It keeps the order of the keys in the source file.
 func (d *Document) JSON(servers []Server) []byte { return d.json.render(servers) }
 
-// splitDocument is a rendered document, split where the value of servers goes.
+// splitDocument is a rendered document, split at the place where the list of servers is inserted.
 type splitDocument struct{ before, after []byte }
 
-// render inserts the servers as JSON, which is also valid YAML, so that special characters in a URL are
-// escaped.
+// render inserts the servers as JSON, which is also valid YAML. JSON encoding escapes special characters in
+// URLs.
 func (s splitDocument) render(servers []Server) []byte {
 	if servers == nil {
 		servers = []Server{}
@@ -73,7 +74,7 @@ func parseDocument(text []byte) (*Document, error) {
 	return &Document{yaml: splitYAML(text, root, at), json: asJSON}, nil
 }
 
-// splitYAML cuts the lines of the servers out of the text, and keeps every other line unchanged.
+// splitYAML removes the lines that list the servers from the text. It keeps all other lines unchanged.
 func splitYAML(text []byte, root *yaml.Node, at int) splitDocument {
 	key, value := root.Content[at], root.Content[at+1]
 	lines := slices.Collect(bytes.Lines(text))
@@ -83,7 +84,8 @@ func splitYAML(text []byte, root *yaml.Node, at int) splitDocument {
 	}
 }
 
-// lastLine returns the last line of a node. It assumes that no value of the servers spans several lines.
+// lastLine returns the number of a node's last line. It assumes that no single value in the list of servers
+// spans several lines.
 func lastLine(n *yaml.Node) int {
 	last := n.Line
 	for _, part := range n.Content {
@@ -112,8 +114,8 @@ func splitJSON(root *yaml.Node, at int) (splitDocument, error) {
 	return splitDocument{before: before.Bytes(), after: after.Bytes()}, nil
 }
 
-// writeNode writes a YAML node as JSON. Decoded values would lose the order of keys and the precision of
-// large numbers.
+// writeNode writes a YAML node as JSON. It works on nodes because decoded values would lose the order of keys
+// and the precision of large numbers.
 func writeNode(b *bytes.Buffer, n *yaml.Node) error {
 	switch {
 	case n.Kind == yaml.MappingNode:
@@ -137,13 +139,14 @@ func writeNode(b *bytes.Buffer, n *yaml.Node) error {
 		writeValue(b, n.Value)
 	case n.Kind == yaml.ScalarNode && json.Valid([]byte(n.Value)):
 		b.WriteString(n.Value)
-	default: // an alias, a date, 0x10, ~
+	default: // for example an alias, a date, 0x10 or ~
 		return fmt.Errorf("line %d: %q has no equivalent in JSON", n.Line, n.Value)
 	}
 	return nil
 }
 
-// writeMembers writes alternating keys and values as members of a JSON object. Keys are always strings.
+// writeMembers writes alternating keys and values as the members of a JSON object. It writes every key as a
+// string.
 func writeMembers(b *bytes.Buffer, content []*yaml.Node) error {
 	for i := 0; i < len(content); i += 2 {
 		if i > 0 {
@@ -161,12 +164,12 @@ func writeMembers(b *bytes.Buffer, content []*yaml.Node) error {
 	return nil
 }
 
-// writeValue writes a string or servers, which can always be encoded.
+// writeValue writes a string or a list of servers as JSON. Encoding these types cannot fail.
 func writeValue(b *bytes.Buffer, v any) {
 	enc := json.NewEncoder(b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		panic(err)
 	}
-	b.Truncate(b.Len() - 1) // the newline that Encode adds
+	b.Truncate(b.Len() - 1) // remove the newline that Encode adds
 }

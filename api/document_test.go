@@ -111,7 +111,7 @@ func TestServersAreEscaped(t *testing.T) {
 	}
 }
 
-// Rendering must not change an earlier result.
+// Rendering the document must not change the result of an earlier rendering.
 func TestRenderingsAreIndependent(t *testing.T) {
 	d := newDocument(t)
 	first := d.YAML([]Server{{URL: "http://first/v1"}})
@@ -137,7 +137,7 @@ func TestJSONKeepsTheKeyOrder(t *testing.T) {
 	}
 }
 
-// keys lists every key below a node in document order.
+// keys returns every key below a node, in document order.
 func keys(n *yaml.Node) (all []string) {
 	for i, part := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 0 {
@@ -223,7 +223,7 @@ func TestDocumentIsValid(t *testing.T) {
 	}
 }
 
-// Breaks one example of each kind, to prove that examples are validated.
+// Validation must detect one broken example of each kind. This proves that examples are validated at all.
 func TestInvalidExamplesAreDetected(t *testing.T) {
 	for _, tt := range []struct{ old, new string }{
 		{"value: { name: Rex, categoryId: 1, status: available }", "value: { name: Rex }"},
@@ -252,7 +252,7 @@ func TestInvalidExamplesAreDetected(t *testing.T) {
 	}
 }
 
-// The library does not validate the examples of headers.
+// Header examples are checked here because the OpenAPI library does not validate them.
 func TestHeaderExamplesMatchTheirSchemas(t *testing.T) {
 	doc, err := openapi3.NewLoader().LoadFromData(source)
 	if err != nil {

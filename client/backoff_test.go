@@ -13,10 +13,11 @@ import (
 	"animalstore/client"
 )
 
-// These tests run in virtual time, which does not advance during network I/O. So there is no network, and the
-// responses are canned.
+// These tests run in virtual time, which does not advance during network I/O. They therefore use canned
+// responses instead of a network.
 
-// cannedService is a transport that always sends the same response, and records when.
+// cannedService is a transport that sends the same response to every request and records the time of each
+// request.
 type cannedService struct {
 	status       int
 	retryAfter   func() string
@@ -38,7 +39,7 @@ func (r *cannedService) client(t *testing.T, options ...client.Option) *client.C
 	return must(client.New("http://animals.example/v1", adminKey, append(options, own)...))(t)
 }
 
-// always returns a function that returns a text.
+// always returns a function that always returns the given text.
 func always(text string) func() string { return func() string { return text } }
 
 func TestBackoffGrows(t *testing.T) {
@@ -63,7 +64,7 @@ func TestBackoffGrows(t *testing.T) {
 			}
 		}
 		for i, wait := range longest {
-			if wait < most[i]/2 { // by chance once in 2^200 runs
+			if wait < most[i]/2 { // by chance, this happens only once in 2^200 test runs
 				t.Errorf("wait %d never took more than %v, want up to %v", i, wait, most[i])
 			}
 		}
@@ -90,7 +91,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		retryAfter  func() string
-		least, most time.Duration // range of the first wait
+		least, most time.Duration // the expected range for the first wait
 	}{
 		{"seconds", always("7"), 7 * time.Second, 7250 * time.Millisecond},
 		{"a date", inSevenSeconds, 6 * time.Second, 7250 * time.Millisecond},
@@ -121,7 +122,7 @@ func TestRetryAfterIsHonoured(t *testing.T) {
 	}
 }
 
-// A Retry-After of an hour is not waited for: the call fails at once.
+// If Retry-After is longer than a minute, the call fails immediately instead of waiting.
 func TestLongRetryAfterFailsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

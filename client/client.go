@@ -15,27 +15,28 @@ import (
 
 const (
 	defaultUserAgent = "animalstore-go"
-	// defaultTimeout limits each attempt. The service itself may wait five seconds for an earlier request
-	// with the same key.
+	// defaultTimeout is the time limit for each attempt. It must be longer than the five seconds for which
+	// the service may wait for an earlier request with the same idempotency key.
 	defaultTimeout = 30 * time.Second
 	defaultRetries = 4
-	// maxResponse limits the size of a response body, far above the largest page of a hundred animals.
+	// maxResponse is the maximum size of a response body in bytes. It is far larger than the largest page,
+	// which contains a hundred animals.
 	maxResponse = 8 << 20
 )
 
-// Client calls one service with one API key.
+// Client sends requests to one service with one API key. It is safe for concurrent use.
 type Client struct {
-	base      string  // without a trailing slash
-	key       *string // a pointer, so that printing a Client does not reveal it
+	base      string  // the base URL without a trailing slash
+	key       *string // a pointer, so that printing a Client does not reveal the key
 	http      *http.Client
 	userAgent string
 	retries   int
 }
 
-// New returns a client for the service at a base URL, which ends in /v1. It fails if an argument or an option
-// is not valid.
+// New returns a client for the service at a base URL, which must end in /v1. It fails if an argument or an
+// option is invalid.
 func New(baseURL, key string, options ...Option) (*Client, error) {
-	// No error message shows an argument: a caller may have swapped the URL and the key.
+	// Error messages must not contain the arguments, because the caller may have swapped the URL and the key.
 	base, err := parseBase(baseURL)
 	if err != nil {
 		return nil, err
@@ -81,25 +82,26 @@ func parseBase(text string) (string, error) {
 	return strings.TrimRight(base.String(), "/"), nil
 }
 
-// request describes one call; all its attempts are equal.
+// request describes one call. Every attempt sends the same data.
 type request struct {
 	method         string
-	path           string // relative to the base URL
+	path           string // the path relative to the base URL
 	query          url.Values
-	body           any    // nil for no body
-	idempotencyKey string // POST only
-	ifMatch        string // empty for an unconditional request
-	err            error  // set by an invalid option
+	body           any    // nil if the request has no body
+	idempotencyKey string // set only for POST requests
+	ifMatch        string // empty if the request is unconditional
+	err            error  // the error from an invalid option; the call returns this error
 }
 
-// apiResponse is a response whose body was read.
+// apiResponse is a response with its body already read into memory.
 type apiResponse struct {
 	status int
 	header http.Header
 	body   []byte
 }
 
-// do makes a call and decodes the response body into a value; nil expects 204 No Content.
+// do makes a call and decodes the response body into the value that into points to. If into is nil, do
+// expects 204 No Content.
 func (c *Client) do(ctx context.Context, r request, into any) (apiResponse, error) {
 	if r.err != nil {
 		return apiResponse{}, r.err
@@ -124,7 +126,7 @@ func (c *Client) get(ctx context.Context, path string, query url.Values, into an
 	return c.do(ctx, request{method: http.MethodGet, path: path, query: query}, into)
 }
 
-// prepare builds the request that every attempt clones.
+// prepare builds the HTTP request. Each attempt sends a clone of this request.
 func (c *Client) prepare(ctx context.Context, r request) (*http.Request, error) {
 	var body []byte
 	contentType := "application/json"
@@ -160,10 +162,10 @@ func (c *Client) prepare(ctx context.Context, r request) (*http.Request, error) 
 	return prepared, nil
 }
 
-// send makes one attempt. A response other than 2xx is returned as an *Error.
+// send makes one attempt. If the status is not 2xx, it returns an *Error.
 func (c *Client) send(prepared *http.Request) (apiResponse, error) {
 	attempt := prepared.Clone(prepared.Context())
-	attempt.Body, _ = prepared.GetBody() // reads from memory and cannot fail
+	attempt.Body, _ = prepared.GetBody() // GetBody reads from memory and cannot fail
 	response, err := c.http.Do(attempt)
 	if err != nil {
 		return apiResponse{}, fmt.Errorf("animalstore: %w", err)
@@ -182,7 +184,7 @@ func (c *Client) send(prepared *http.Request) (apiResponse, error) {
 	return got, nil
 }
 
-// isPrintable reports whether a text is printable ASCII, which a header can carry unchanged.
+// isPrintable reports whether a text is printable ASCII, which can be sent unchanged in a header.
 func isPrintable(text string) bool {
 	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
 }

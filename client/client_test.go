@@ -69,7 +69,7 @@ func TestNewAcceptsBaseURLs(t *testing.T) {
 func TestRequestHeaders(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)
-	s.url += "/" // a trailing slash is allowed
+	s.url += "/" // a trailing slash is allowed in a base URL
 	c := s.client(client.WithUserAgent("shelter/1.0"))
 	pet := must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
 	must(c.GetPet(t.Context(), pet.ID))(t)
@@ -96,7 +96,7 @@ func TestRequestHeaders(t *testing.T) {
 	}
 }
 
-// Nothing that a program may log reveals the key.
+// Nothing that a program might log reveals the API key.
 func TestKeyIsNotShown(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)
@@ -122,7 +122,7 @@ func TestKeyIsNotShown(t *testing.T) {
 	}
 }
 
-// A redirect is not followed, not even to the same host: it would leak the key.
+// A redirect is never followed, even to the same host, because following redirects could leak the API key.
 func TestRedirectIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	var visits atomic.Int64

@@ -1,7 +1,7 @@
-// Package client is the Go client of the animalstore service, a catalogue of individual animals.
+// Package client is the Go client for the animalstore service, a catalogue of individual animals.
 //
-// A first program, which lists the available animals. The key comes from `animalstore keys create`, or from
-// the first start of the service on a terminal:
+// The following program lists the available animals. Create the API key with `animalstore keys create`, or
+// use the key that the service shows when it is first started on a terminal:
 //
 //	package main
 //
@@ -27,11 +27,11 @@
 //		}
 //	}
 //
-// In your own module, first say where this one is: `go mod edit -replace animalstore=FOLDER`. Then run
-// `go get animalstore/client`.
+// To use this package in your own module, first tell Go where the animalstore module is with
+// `go mod edit -replace animalstore=FOLDER`. Then run `go get animalstore/client`.
 //
-// Create one [Client] and share it; it is safe for concurrent use. It has a method for every operation of the
-// service except the deprecated one, which [Client.GetPet] does not need:
+// A [Client] is safe for concurrent use, so create one and share it. It has a method for every operation of
+// the service except the deprecated GET /pets/{petId}, which [Client.GetPet] does not need. For example:
 //
 //	pet, err := c.CreatePet(ctx, client.NewPet{Name: "Rex", CategoryID: 1, Status: client.PetAvailable})
 //	...
@@ -40,61 +40,65 @@
 // # Lists
 //
 // Methods such as [Client.Pets], [Client.Orders] and [Client.Events] return iterators that fetch pages as
-// needed. The loop can stop at any time; an error is the last value it receives. To fetch single pages with
-// cursors, use [Client.ListPets] and similar methods. An item that does not change while a list is read is
-// returned exactly once, whatever happens to others.
+// needed. The loop can stop at any time. An error is always the last value that the loop receives. To fetch
+// single pages with cursors, use [Client.ListPets] and similar methods. An item that does not change while a
+// list is being read is returned exactly once, even if other items change.
 //
-// Many animals can be imported as a list ([Client.ImportPets]) or as a file ([Client.ImportFile]), and
-// exported as a file ([Client.ExportFile]).
+// Many animals can be imported as a list with [Client.ImportPets] or as a file with [Client.ImportFile], and
+// exported as a file with [Client.ExportFile].
 //
 // # Changes
 //
-// An update changes only the fields that it sets: they are pointers, and nil means unchanged. With [IfMatch]
-// and an animal's ETag, an update fails instead of overwriting a change that the caller has not seen. If
-// several clients order one animal at the same time, one gets it and the others get [CodePetNotAvailable].
+// An update changes only the fields that are set. The fields are pointers, and nil means unchanged. With
+// [IfMatch] and an animal's ETag, an update fails instead of overwriting a change that the caller has not
+// seen. If several clients order the same animal at the same time, one of them gets it and the others get
+// [CodePetNotAvailable].
 //
 // # Errors
 //
-// A request that the service rejects returns an *[Error] with one of the codes below; [IsCode] tests for one:
+// If the service rejects a request, the call returns an *[Error] with one of the codes below. Use [IsCode] to
+// test for a code:
 //
 //	if client.IsCode(err, client.CodePetNotAvailable) {
 //		...
 //	}
 //
-// Any other error means that no response arrived, because the connection failed or the context ended, or that
-// nothing was sent, because an argument was invalid. If there was no response, or its status is 500 or
-// higher, the change may or may not have been made; see [MayBeDone].
+// Any other error means that no response arrived or that nothing was sent. No response arrives if the
+// connection fails or the context ends. Nothing is sent if an argument is invalid. If there was no response,
+// or if its status is 500 or higher, the change may or may not have been made; see [MayBeDone].
 //
 // # Retries
 //
-// A call is retried a few times with growing pauses ([WithRetries]) when the connection fails, when the
-// service or a proxy is overloaded (429, 502, 503, 504; Retry-After is honoured), and while an earlier
-// request with the same [IdempotencyKey] is running. This is safe: every POST carries an idempotency key, so
-// it takes effect once however often it is sent, and setting or deleting the same thing twice changes
-// nothing. If the response to a deletion was lost, and the retry gets 404, the call succeeds. A delayed
-// attempt may still arrive after its retry, and after later changes, which it would then overwrite: [IfMatch]
-// prevents that. A call never waits past the deadline of its context; it returns the error that it would have
-// retried.
+// A failed call is retried a few times with increasing delays; see [WithRetries]. This happens when the
+// connection fails, when the service or a proxy is overloaded, and while an earlier request with the same
+// [IdempotencyKey] is still running. The statuses 429, 502, 503 and 504 mean that a server is overloaded, and
+// the delay that Retry-After asks for is honoured.
+//
+// Retries are safe. Every POST request carries an idempotency key, so it takes effect only once no matter how
+// often it is sent. Setting or deleting the same thing twice has the same effect as doing it once. If the
+// response to a deletion is lost and the retry gets a 404, the call succeeds. However, a delayed attempt may
+// still arrive after its retry and overwrite changes that were made later. [IfMatch] prevents this. A call
+// never waits past the deadline of its context. Instead, it returns the error that it would have retried.
 //
 // A program that may be restarted in the middle of its work should choose its own [IdempotencyKey] for each
-// POST.
+// POST request.
 //
 // # Events
 //
 // The service records every change as an event, in order and without gaps. [Client.Follow] returns an
-// iterator that waits for new events and reconnects by itself:
+// iterator that waits for new events and reconnects automatically:
 //
 //	for event, err := range c.Follow(ctx, last, client.EventFilter{}) {
 //		...
 //	}
 //
-// Store the ID of the last event that was processed, and continue from there after a restart. To load the
-// current state and stay up to date, call [Client.LastEventID] first, then read the lists, then follow the
-// events after that id.
+// To continue after a restart, store the ID of the last event that was processed. To load the current state
+// and then stay up to date, call [Client.LastEventID] first, then read the lists, and then follow the events
+// after that id.
 //
 // # Webhooks
 //
-// A program that the service can reach does not need to poll: [Client.CreateWebhook] makes the service send
-// events to it. The receiver needs no Client; [VerifyWebhook] checks that a message came from the service,
-// and returns its event.
+// A program that the service can reach over the network does not need to poll. Call [Client.CreateWebhook] to
+// make the service send events to the program. The receiver needs no Client. It calls [VerifyWebhook], which
+// checks that a message came from the service and returns the event in the message.
 package client

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// The first program of the package documentation runs unchanged.
+// The first program in the package documentation compiles, runs and lists the animals in the service.
 func TestFirstProgramOfTheDocumentationRuns(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)
@@ -67,7 +67,7 @@ func TestEverythingIsDocumented(t *testing.T) {
 	}
 	check := func(name, text string) {
 		t.Helper()
-		// Methods of error and json.Unmarshaler need no comment.
+		// The methods Error and Unwrap need no comment.
 		if text == "" && !strings.HasSuffix(name, ".Error") && !strings.HasSuffix(name, ".Unwrap") {
 			t.Errorf("%s is not documented", name)
 		}

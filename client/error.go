@@ -10,54 +10,54 @@ import (
 	"time"
 )
 
-// Code is the machine-readable name of an error. The meaning of a code never changes; new codes may be added.
+// Code is a machine-readable error code. The meaning of a code never changes, but new codes may be added.
 type Code string
 
-// The codes of the service, with their HTTP statuses.
+// Error codes that the service sends, each with its HTTP status.
 const (
-	CodeInvalidJSON      Code = "invalid_json"      // 400
-	CodeValidationFailed Code = "validation_failed" // 400; the message names every invalid field
-	CodeInvalidParameter Code = "invalid_parameter" // 400
-	CodeInvalidCursor    Code = "invalid_cursor"    // 400
+	CodeInvalidJSON      Code = "invalid_json"      // HTTP 400
+	CodeValidationFailed Code = "validation_failed" // HTTP 400; the message names every invalid field
+	CodeInvalidParameter Code = "invalid_parameter" // HTTP 400
+	CodeInvalidCursor    Code = "invalid_cursor"    // HTTP 400
 
-	CodeMissingAPIKey     Code = "missing_api_key"    // 401
-	CodeInvalidAPIKey     Code = "invalid_api_key"    // 401
-	CodeInsufficientScope Code = "insufficient_scope" // 403
+	CodeMissingAPIKey     Code = "missing_api_key"    // HTTP 401
+	CodeInvalidAPIKey     Code = "invalid_api_key"    // HTTP 401
+	CodeInsufficientScope Code = "insufficient_scope" // HTTP 403
 
-	CodeNotFound         Code = "not_found"          // 404
-	CodePetNotFound      Code = "pet_not_found"      // 404; the animal of a new order does not exist
-	CodeMethodNotAllowed Code = "method_not_allowed" // 405
+	CodeNotFound         Code = "not_found"          // HTTP 404
+	CodePetNotFound      Code = "pet_not_found"      // HTTP 404; the animal in a new order does not exist
+	CodeMethodNotAllowed Code = "method_not_allowed" // HTTP 405
 
-	CodeInvalidTransition   Code = "invalid_transition"     // 409; the current status does not allow the new one
-	CodePetNotAvailable     Code = "pet_not_available"      // 409; the animal is not for sale, or another client was faster
-	CodePetHasOpenOrder     Code = "pet_has_open_order"     // 409
-	CodeCategoryInUse       Code = "category_in_use"        // 409
-	CodeLastAdminKey        Code = "last_admin_key"         // 409
-	CodeIdempotencyKeyInUse Code = "idempotency_key_in_use" // 409; the first request with this key is still running
+	CodeInvalidTransition   Code = "invalid_transition"     // HTTP 409; the status cannot change from its current value to the new one
+	CodePetNotAvailable     Code = "pet_not_available"      // HTTP 409; the animal is not for sale, or another client ordered it first
+	CodePetHasOpenOrder     Code = "pet_has_open_order"     // HTTP 409
+	CodeCategoryInUse       Code = "category_in_use"        // HTTP 409
+	CodeLastAdminKey        Code = "last_admin_key"         // HTTP 409
+	CodeIdempotencyKeyInUse Code = "idempotency_key_in_use" // HTTP 409; the first request with this idempotency key is still running
 
-	CodeOperationRemoved     Code = "operation_removed"      // 410
-	CodeEventsExpired        Code = "events_expired"         // 410
-	CodePreconditionFailed   Code = "precondition_failed"    // 412; see IfMatch
-	CodePayloadTooLarge      Code = "payload_too_large"      // 413
-	CodeUnsupportedMediaType Code = "unsupported_media_type" // 415
-	CodeIdempotencyKeyReused Code = "idempotency_key_reused" // 422; for a different request
+	CodeOperationRemoved     Code = "operation_removed"      // HTTP 410
+	CodeEventsExpired        Code = "events_expired"         // HTTP 410
+	CodePreconditionFailed   Code = "precondition_failed"    // HTTP 412; the animal no longer has the ETag given to IfMatch
+	CodePayloadTooLarge      Code = "payload_too_large"      // HTTP 413
+	CodeUnsupportedMediaType Code = "unsupported_media_type" // HTTP 415
+	CodeIdempotencyKeyReused Code = "idempotency_key_reused" // HTTP 422; the idempotency key was already used for a different request
 
-	CodeRateLimited Code = "rate_limited"   // 429
-	CodeInternal    Code = "internal_error" // 500
-	CodeUnavailable Code = "unavailable"    // 503
+	CodeRateLimited Code = "rate_limited"   // HTTP 429
+	CodeInternal    Code = "internal_error" // HTTP 500
+	CodeUnavailable Code = "unavailable"    // HTTP 503
 )
 
-// CodeUnexpectedAnswer is set by the client itself: the response did not come from the service, but perhaps
-// from a proxy or from another server.
+// CodeUnexpectedAnswer is set by the client itself for a response that the service would not send. Such a
+// response may come from a proxy or from another server.
 const CodeUnexpectedAnswer Code = "unexpected_answer"
 
-// Error is a response that reports a failure.
+// Error describes a response that reports a failure.
 type Error struct {
 	Code       Code
-	Message    string        // a sentence for humans
+	Message    string        // a sentence for human readers
 	Status     int           // the HTTP status
 	RequestID  string        // identifies the request in the service's log
-	RetryAfter time.Duration // when to retry; 0 if the response does not say
+	RetryAfter time.Duration // how long to wait before a retry; 0 if the response does not say
 }
 
 func (e *Error) Error() string {
@@ -68,13 +68,13 @@ func (e *Error) Error() string {
 	return text + ")"
 }
 
-// IsCode reports whether an error is, or wraps, an *Error with this code.
+// IsCode reports whether an error is or wraps an *Error with this code.
 func IsCode(err error, code Code) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Code == code
 }
 
-// asError returns the error that a response other than 2xx reports.
+// asError converts a response with a status other than 2xx to an error.
 func (a apiResponse) asError() *Error {
 	var body struct {
 		Code    Code
@@ -90,8 +90,8 @@ func (a apiResponse) asError() *Error {
 	return a.unexpectedError("it does not come from the service")
 }
 
-// unexpectedError returns the error for a response that the service would not send. It does not show the
-// body, which may be a web page, or may echo the request.
+// unexpectedError returns the error for a response that the service would not send. The error does not
+// contain the response body, which may be a web page or may repeat parts of the request.
 func (a apiResponse) unexpectedError(why string) *Error {
 	status := strings.TrimSpace(fmt.Sprintf("%d %s", a.status, http.StatusText(a.status)))
 	kind := a.header.Get("Content-Type")
@@ -111,10 +111,11 @@ func (a apiResponse) newError(code Code, message string) *Error {
 	}
 }
 
-// retryAfter parses a Retry-After header, in seconds or as a date. It returns 0 for a missing or invalid one.
+// retryAfter parses a Retry-After header, which is a number of seconds or a date. It returns 0 if the header
+// is missing or invalid.
 func retryAfter(text string) time.Duration {
 	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) {
-		return time.Duration(seconds) * time.Second // ParseUint returns the maximum if out of range
+		return time.Duration(seconds) * time.Second // if the number is out of range, ParseUint returns the maximum
 	}
 	if date, err := http.ParseTime(text); err == nil {
 		return max(0, time.Until(date))

@@ -51,7 +51,7 @@ func TestProxyError(t *testing.T) {
 	}
 }
 
-// Every error code in the API document has a constant.
+// This package has a constant for every error code in the API document.
 func TestCodesAreComplete(t *testing.T) {
 	t.Parallel()
 	document, source := must(os.ReadFile("../api/openapi.yaml"))(t), must(os.ReadFile("error.go"))(t)
@@ -66,7 +66,7 @@ func TestCodesAreComplete(t *testing.T) {
 	}
 }
 
-// No type lacks a field that the service sends.
+// The client's types have a field for everything that the service sends.
 func TestTypesAreComplete(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)

@@ -11,12 +11,12 @@ import (
 	"time"
 )
 
-// EventType says what happened. New types may be added.
+// EventType is the kind of change that an event reports. New types may be added.
 type EventType string
 
 const (
 	EventPetCreated      EventType = "pet.created"
-	EventPetUpdated      EventType = "pet.updated" // also when an order changes its status
+	EventPetUpdated      EventType = "pet.updated" // also sent when an order changes the status of an animal
 	EventPetDeleted      EventType = "pet.deleted"
 	EventCategoryCreated EventType = "category.created"
 	EventCategoryUpdated EventType = "category.updated"
@@ -32,31 +32,32 @@ const (
 	EventWebhookCreated  EventType = "webhook.created"
 	EventWebhookUpdated  EventType = "webhook.updated"
 	EventWebhookDeleted  EventType = "webhook.deleted"
-	// EventWebhookTest is the type of messages that [Client.TestWebhook] sends. It does not appear in the
-	// event feed.
+	// EventWebhookTest is the type of the messages that [Client.TestWebhook] sends. These messages do not
+	// appear in the event feed.
 	EventWebhookTest EventType = "webhook.test"
 )
 
-// Event describes one change, in the format of CloudEvents 1.0.
+// Event describes one change in the format defined by CloudEvents 1.0.
 type Event struct {
 	SpecVersion     string    `json:"specversion"`
-	ID              string    `json:"id"` // decimal digits; later events have larger numbers
+	ID              string    `json:"id"` // decimal digits; a later event has a larger number
 	Source          string    `json:"source"`
 	Type            EventType `json:"type"`
 	Subject         string    `json:"subject"` // the path of the changed resource, such as pets/7
 	Time            time.Time `json:"time"`
 	DataContentType string    `json:"datacontenttype"`
-	Actor           string    `json:"actor"` // keys/ID, configured, or system
+	Actor           string    `json:"actor"` // who made the change: keys/ID, configured or system
 	Data            EventData `json:"data"`
 }
 
-// EventData holds the resource after and before the change as JSON, or nil. The methods of [Event] decode it.
+// EventData holds the resource before and after the change as JSON. Current is nil if the resource was
+// deleted, and Previous is nil if it was created. The methods of [Event] decode both fields.
 type EventData struct {
 	Current  json.RawMessage `json:"current"`
 	Previous json.RawMessage `json:"previous"`
 }
 
-// UnmarshalJSON decodes null as nil.
+// UnmarshalJSON decodes event data. It decodes a field that is null in JSON as nil.
 func (d *EventData) UnmarshalJSON(text []byte) error {
 	type plain EventData
 	if err := json.Unmarshal(text, (*plain)(d)); err != nil {
@@ -70,22 +71,26 @@ func (d *EventData) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Pet decodes the animal after and before the change. current is nil after a deletion, previous after a
-// creation. It fails for an event about another kind of resource, as do the methods below.
+// Pet returns the animal after and before the change. The return value current is nil if the animal was
+// deleted, and previous is nil if it was created. Pet fails if the event is about another kind of resource.
 func (e Event) Pet() (current, previous *Pet, err error) { return decodeChange[Pet](e, "pet") }
 
-// Category decodes the category after and before the change.
+// Category returns the category after and before the change. See [Event.Pet] for when the return values are
+// nil and when the call fails.
 func (e Event) Category() (current, previous *Category, err error) {
 	return decodeChange[Category](e, "category")
 }
 
-// Order decodes the order after and before the change.
+// Order returns the order after and before the change. See [Event.Pet] for when the return values are nil and
+// when the call fails.
 func (e Event) Order() (current, previous *Order, err error) { return decodeChange[Order](e, "order") }
 
-// Key decodes the key after and before the change, without its secret.
+// Key returns the API key after and before the change, without its secret. See [Event.Pet] for when the
+// return values are nil and when the call fails.
 func (e Event) Key() (current, previous *Key, err error) { return decodeChange[Key](e, "key") }
 
-// Webhook decodes the webhook after and before the change, without its secret.
+// Webhook returns the webhook after and before the change, without its secret. See [Event.Pet] for when the
+// return values are nil and when the call fails.
 func (e Event) Webhook() (current, previous *Webhook, err error) {
 	return decodeChange[Webhook](e, "webhook")
 }
@@ -108,10 +113,11 @@ func decodeChange[T any](e Event, kind string) (current, previous *T, err error)
 	return current, previous, nil
 }
 
-// EventFilter selects events that match all of its fields. A zero field matches everything.
+// EventFilter selects the events that match all of its fields. A field with its zero value matches every
+// event.
 type EventFilter struct {
-	Types   []EventType // any of these
-	Subject string      // such as pets/7
+	Types   []EventType // the event must have one of these types
+	Subject string      // the path of the changed resource, such as pets/7
 }
 
 func (f EventFilter) values() url.Values {
@@ -125,11 +131,11 @@ func (f EventFilter) values() url.Values {
 	return query
 }
 
-// EventQuery selects the events to list. Zero fields are ignored.
+// EventQuery selects the events to list. Fields with their zero value are ignored.
 type EventQuery struct {
 	EventFilter
-	After string // an event id, or next from ListEvents; empty starts with the oldest event
-	Limit int    // page size, 1 to 100
+	After string // an event id, or the value of next returned by ListEvents; if empty, the list starts with the oldest event
+	Limit int    // the number of events per page, 1 to 100
 }
 
 func (q EventQuery) values() url.Values {
@@ -141,15 +147,16 @@ func (q EventQuery) values() url.Values {
 	return query
 }
 
-// ListEvents returns one page of the event feed, oldest first; the default page size is 20. For the following
-// page, set After to next, which is empty on the last page. It fails with [CodeEventsExpired] if events after
-// After have been deleted. [Client.Events] iterates over all pages, and [Client.Follow] also waits for new
-// events.
+// ListEvents returns one page of the event feed, oldest event first. The default page size is 20. To get the
+// next page, set After to the returned value of next, which is empty on the last page. ListEvents fails with
+// [CodeEventsExpired] if events after the id in After have been deleted. [Client.Events] iterates over all
+// pages, and [Client.Follow] also waits for new events.
 func (c *Client) ListEvents(ctx context.Context, q EventQuery) (events []Event, next string, err error) {
 	return fetchPage[Event](ctx, c, "/events", byEvent, q.values())
 }
 
-// Events iterates over all past events that match a query, oldest first. It ends with the first error.
+// Events iterates over all past events that match a query, oldest first. The first error is yielded and ends
+// the iteration.
 func (c *Client) Events(ctx context.Context, q EventQuery) iter.Seq2[Event, error] {
 	return all[Event](ctx, c, "/events", byEvent, q.values())
 }

@@ -18,7 +18,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Every event holds the state after and before the change.
+// Every event holds the state of the resource before and after the change.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)
@@ -42,7 +42,7 @@ func TestEvents(t *testing.T) {
 		t.Errorf("the last event is %s, want %s", got, last)
 	}
 
-	pet.ETag = "" // an event has none
+	pet.ETag = "" // an animal in an event has no ETag
 	pending := pet
 	pending.Status = client.PetPending
 	for i, want := range [][2]*client.Pet{{&pending, &pet}, {&pet, &pending}} {
@@ -103,7 +103,7 @@ func TestEventPages(t *testing.T) {
 	}
 }
 
-// Every event type has a constant.
+// This package has a constant for every event type.
 func TestEventTypesAreComplete(t *testing.T) {
 	t.Parallel()
 	source := must(os.ReadFile("event.go"))(t)
@@ -114,7 +114,7 @@ func TestEventTypesAreComplete(t *testing.T) {
 	}
 }
 
-// Events survive a JSON round trip.
+// Decoding an event from JSON and encoding it again produces the same JSON.
 func TestEventJSON(t *testing.T) {
 	t.Parallel()
 	const text = `{"specversion":"1.0","id":"7","source":"/v1","type":"pet.deleted","subject":"pets/1","time":"2026-11-15T04:43:34.123456Z",` +
@@ -136,9 +136,10 @@ func TestEventJSON(t *testing.T) {
 	}
 }
 
-// scriptedStreams is a transport that responds to each request with the next text, and records when.
+// scriptedStreams is a transport that responds to each request with the next text in a list. It records the
+// time and the headers of each request.
 type scriptedStreams struct {
-	texts        []string // "503 after 2" fails with that status and Retry-After; the last text repeats
+	texts        []string // "503 after 2" means status 503 with Retry-After: 2; the last text is sent repeatedly
 	requestTimes []time.Time
 	sent         []http.Header
 }
@@ -169,15 +170,16 @@ func eventText(id string) string {
 
 const unauthorized = "401 after 0"
 
-// Whatever a stream contains, an event is delivered once, and nothing that cannot be decoded is skipped.
+// Whatever a stream contains, each event is delivered only once. Data that cannot be decoded is an error and
+// is never skipped.
 func TestFollowUnusualStreams(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		texts []string
-		want  []string    // the ids that are delivered
-		asked []string    // the Last-Event-ID of each reconnection
-		code  client.Code // empty: ends with 401
+		want  []string    // the ids of the delivered events
+		asked []string    // the Last-Event-ID header of each reconnection
+		code  client.Code // the expected error code; if empty, the status 401 is expected
 	}{
 		{"consecutive events", []string{eventText("6") + eventText("10"), eventText("11"), unauthorized}, []string{"6", "10", "11"}, []string{"10", "11"}, ""},
 		{"repeated events", []string{eventText("6") + eventText("6"), eventText("6") + eventText("7") + eventText("5"), unauthorized}, []string{"6", "7"}, []string{"6", "7"}, ""},
@@ -227,7 +229,8 @@ func TestFollowUnusualStreams(t *testing.T) {
 	}
 }
 
-// Reconnect delays grow from what the service asks for, and start over after an event.
+// The delay before a reconnection starts at the value that the service requests and grows with each failure.
+// After an event has arrived, the delay starts over.
 func TestFollowReconnectDelays(t *testing.T) {
 	t.Parallel()
 	second := time.Second

@@ -16,13 +16,13 @@ import (
 	"animalstore/client"
 )
 
-// Keep track of the available animals: read the current state, then follow the changes.
+// Keep track of the available animals by reading the current state and then following the changes.
 func ExampleClient_Follow() {
-	c, closeShop := exampleClient() // a client of a real service in this process
+	c, closeShop := exampleClient() // a client for a real service that runs in this process
 	defer closeShop()
 
 	ctx := context.Background()
-	last, err := c.LastEventID(ctx) // before reading: changes in the meantime are followed afterwards
+	last, err := c.LastEventID(ctx) // call this before reading the animals, so that no change in between is missed
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func ExampleClient_Follow() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		last = event.ID // store it to continue from here after a restart
+		last = event.ID // store this id to continue from here after a restart
 		switch {
 		case before == nil:
 			fmt.Println(pet.Name, "arrived and is", pet.Status)
@@ -63,7 +63,7 @@ func ExampleClient_Follow() {
 			fmt.Println(before.Name, "has left")
 		default:
 			fmt.Println(pet.Name, "was", before.Status, "and is now", pet.Status)
-			return // an example has to end
+			return // end the example here, because Follow would wait for more events
 		}
 	}
 	// Output:
@@ -71,9 +71,9 @@ func ExampleClient_Follow() {
 	// Rex was available and is now pending
 }
 
-// Receive every sale at a URL of yours.
+// Receive a message about every sale at your own URL.
 func ExampleClient_CreateWebhook() {
-	c, closeShop := exampleClient() // a client of a real service in this process
+	c, closeShop := exampleClient() // a client for a real service that runs in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -82,14 +82,14 @@ func ExampleClient_CreateWebhook() {
 		log.Fatal(err)
 	}
 	hook, err := c.CreateWebhook(ctx, client.NewWebhook{
-		URL:   "http://" + listener.Addr().String() + "/animals", // outside a private network use https
+		URL:   "http://" + listener.Addr().String() + "/animals", // use https outside a private network
 		Types: []client.EventType{client.EventOrderDelivered},
 	})
 	if err != nil {
 		log.Fatal(err)
 	}
 
-	sales := make(chan client.Order, 10) // a message may arrive more than once
+	sales := make(chan client.Order, 10) // buffered, because a message may arrive more than once
 	receiver := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 		if err != nil {
@@ -128,12 +128,12 @@ func ExampleClient_CreateWebhook() {
 	// Output: web-17 is delivered
 }
 
-// Receive the messages of a webhook: verify each one, and process it once.
+// Receive messages from a webhook, verify each of them, and process each only once.
 func ExampleVerifyWebhook() {
-	secret := "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" // as CreateWebhook returned it
+	secret := "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" // the secret that CreateWebhook returned
 
 	var mu sync.Mutex
-	done := map[string]bool{} // a real program stores this together with its results
+	done := map[string]bool{} // a real program stores these ids together with its results
 	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, 1<<20))
 		if err != nil {
@@ -151,10 +151,11 @@ func ExampleVerifyWebhook() {
 			done[id] = true
 			fmt.Println(event.Type, event.Subject)
 		}
-		w.WriteHeader(http.StatusNoContent) // to repeats, too: otherwise they are sent again
+		w.WriteHeader(http.StatusNoContent) // respond to repeated messages, too, because the service would otherwise send them again
 	})
 
-	// The service sends a message, and repeats it if the response was lost. An attacker sends a forged one.
+	// The service sends a message and then repeats it, as it does if the response is lost. An attacker sends
+	// a forged message.
 	header := sign("evt_7", time.Now(), []byte(message), secret)
 	for _, body := range []string{message, message, `{"id":"8","type":"pet.deleted","subject":"pets/1"}`} {
 		request := httptest.NewRequest("POST", "/hook", bytes.NewReader([]byte(body)))

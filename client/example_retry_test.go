@@ -11,13 +11,13 @@ import (
 	"animalstore/client"
 )
 
-// A call whose response is lost is retried, and still takes effect only once.
+// A call whose response is lost is retried but takes effect only once.
 func ExampleWithRetries() {
-	shop, closeShop := serveExample() // a real service in this process
+	shop, closeShop := serveExample() // a real service that runs in this process
 	defer closeShop()
 
 	ctx := context.Background()
-	network := &badNetwork{} // loses the first two responses
+	network := &badNetwork{} // a network that loses the first two responses
 	c, err := client.New(shop.URL, shop.Key, client.WithRetries(5), client.WithHTTPClient(&http.Client{Transport: network}))
 	if err != nil {
 		log.Fatal(err)

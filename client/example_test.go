@@ -10,9 +10,9 @@ import (
 	"animalstore/client"
 )
 
-// An animal arrives, is ordered, and is sold.
+// An animal is added, ordered and sold.
 func Example() {
-	shop, closeShop := serveExample() // a real service in this process
+	shop, closeShop := serveExample() // a real service that runs in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -46,9 +46,9 @@ func Example() {
 	// web-17 delivered Rex sold
 }
 
-// Iterate over all animals that match, across pages.
+// Iterate over all matching animals on all pages.
 func ExampleClient_Pets() {
-	c, closeShop := exampleClient() // a client of a real service in this process
+	c, closeShop := exampleClient() // a client for a real service that runs in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -68,9 +68,9 @@ func ExampleClient_Pets() {
 	// 2 Mia
 }
 
-// Fetch one page at a time.
+// Fetch the animals one page at a time.
 func ExampleClient_ListPets() {
-	c, closeShop := exampleClient() // a client of a real service in this process
+	c, closeShop := exampleClient() // a client for a real service that runs in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -99,9 +99,9 @@ func ExampleClient_ListPets() {
 	// page 2 Rex
 }
 
-// Change only some fields.
+// Change only some of an animal's fields.
 func ExampleClient_UpdatePet() {
-	c, closeShop := exampleClient() // a client of a real service in this process
+	c, closeShop := exampleClient() // a client for a real service that runs in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -117,9 +117,9 @@ func ExampleClient_UpdatePet() {
 	// Output: Rex available
 }
 
-// Change an animal only if nobody else has changed it since.
+// Change an animal only if nobody else has changed it since it was last read.
 func ExampleIfMatch() {
-	c, closeShop := exampleClient() // a client of a real service in this process
+	c, closeShop := exampleClient() // a client for a real service that runs in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -143,10 +143,10 @@ func ExampleIfMatch() {
 	// The animal has changed in the meantime.
 }
 
-// With an idempotency key of its own, a request takes effect once, even if the program is restarted and sends
-// it again.
+// If a program chooses its own idempotency key, a request takes effect only once, even if the program
+// restarts and sends the request again.
 func ExampleIdempotencyKey() {
-	shop, closeShop := serveExample() // a real service in this process
+	shop, closeShop := serveExample() // a real service that runs in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -166,9 +166,9 @@ func ExampleIdempotencyKey() {
 	// 1 Rex
 }
 
-// Programs use the code of an error; the message is for humans.
+// Programs should check the code of an error. The message is for human readers.
 func ExampleError() {
-	c, closeShop := exampleClient() // a client of a real service in this process
+	c, closeShop := exampleClient() // a client for a real service that runs in this process
 	defer closeShop()
 
 	_, err := c.CreatePet(context.Background(), client.NewPet{CategoryID: 1})
@@ -182,9 +182,9 @@ func ExampleError() {
 	// The body is not valid: name must have 1 to 200 characters, not 0.
 }
 
-// A key's secret is shown only once, when it is created.
+// The secret of an API key is shown only once, when the key is created or rotated.
 func ExampleClient_CreateKey() {
-	shop, closeShop := serveExample() // a real service in this process
+	shop, closeShop := serveExample() // a real service that runs in this process
 	defer closeShop()
 
 	ctx := context.Background()
@@ -208,13 +208,13 @@ func ExampleClient_CreateKey() {
 	// Output: true
 }
 
-// Import many animals at once, and export all of them to a file.
+// Import several animals in one call, then export all animals to a file.
 func ExampleClient_ExportFile() {
-	c, closeShop := exampleClient() // a client of a real service in this process
+	c, closeShop := exampleClient() // a client for a real service that runs in this process
 	defer closeShop()
 
 	ctx := context.Background()
-	// An idempotency key of its own makes it safe to run this program again.
+	// The program chooses the idempotency key, so it can safely be run again.
 	imported, err := c.ImportPets(ctx, []client.NewPet{
 		{Name: "Rex", CategoryID: 1, Status: client.PetAvailable},
 		{Name: "Mia", CategoryID: 2},

@@ -8,10 +8,11 @@ import (
 	"net/http"
 )
 
-// ExportFile streams all animals to a writer, oldest first, and returns the number of bytes written. After an
-// error the output is incomplete; the export is not retried once something was written. The output can be
-// imported again. In CSV, a name that a spreadsheet would run as a formula is prefixed with an apostrophe,
-// which an import removes.
+// ExportFile writes all animals to a writer, oldest first, and returns the number of bytes written. After an
+// error, the output is incomplete. The call is not retried once the export has started to arrive.
+//
+// The output can be imported again. In CSV, a name that a spreadsheet would run as a formula is prefixed with
+// an apostrophe, which an import removes.
 func (c *Client) ExportFile(ctx context.Context, format Format, to io.Writer) (int64, error) {
 	mediaType, err := format.mediaType()
 	if err != nil {
@@ -37,8 +38,8 @@ func (c *Client) ExportFile(ctx context.Context, format Format, to io.Writer) (i
 	}
 }
 
-// export makes one attempt, which may take as long as data arrives. started reports whether the export itself
-// has begun.
+// export makes one attempt, which may take any amount of time as long as data keeps arriving. The return
+// value started reports whether the export has started to arrive.
 func (c *Client) export(prepared *http.Request, mediaType string, to io.Writer) (written int64, started bool, err error) {
 	idle := c.newIdleTimeout(prepared.Context())
 	defer idle.close()

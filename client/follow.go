@@ -16,14 +16,16 @@ import (
 	"time"
 )
 
-// maxReconnectDelay limits the pause between two connections, on top of what the service asks for.
+// maxReconnectDelay is the maximum random delay between two connections. The random delay is added to the
+// delay that the service requests.
 const maxReconnectDelay = 30 * time.Second
 
-// ResetError reports that a follower has missed events because they were deleted for their age, or that
-// events it has seen were undone because the store was restored from a backup. State that was derived from
-// events may be wrong and must be read again. [IsCode] finds [CodeEventsExpired] in it.
+// ResetError reports that the caller's view of the events is no longer complete or correct. Either the caller
+// has missed events that were deleted because of their age, or the store was restored from a backup, which
+// undid events that the caller has seen. State that was derived from events may be wrong and must be read
+// again. [IsCode] recognizes a ResetError as [CodeEventsExpired].
 type ResetError struct {
-	After string // the events after this id are available
+	After string // all events after this id are available
 	cause *Error
 }
 
@@ -31,17 +33,18 @@ func (e *ResetError) Error() string { return e.cause.Error() }
 
 func (e *ResetError) Unwrap() error { return e.cause }
 
-// Follow iterates over every event after the one with the id after, and then over new events as they happen:
-// each exactly once, in order, without gaps. If after is empty it starts with the first event after it has
-// connected; "0" is before the first event. To continue after a restart, store the ID of the last event that
-// was processed.
+// Follow iterates over every event that comes after the event with the id given in after, and then over new
+// events as they happen. It yields each event exactly once, in order and without gaps. If after is empty,
+// Follow starts with the first event that happens after it has connected. If after is "0", it starts with the
+// oldest event. To continue after a restart, store the ID of the last event that was processed.
 //
-// A connection that breaks, or is idle for too long, is replaced, with growing pauses, for as long as the
-// context lasts. Only the first connection is given up after the usual number of retries: until then the URL
-// may be wrong.
+// If a connection breaks or is idle for too long, Follow reconnects with increasing delays until the context
+// ends. If the first connection never succeeds, however, Follow gives up after the usual number of retries,
+// because the URL may be wrong.
 //
-// It ends with an error: that of the context, or one that retrying would not fix, such as a revoked key. One
-// error does not end it: a [*ResetError] says that events are missing, and the loop may continue.
+// The iteration ends with an error, which is either the context's error or one that retrying would not fix,
+// such as a revoked key. Only a [*ResetError] does not end the iteration. It reports that events are missing,
+// and the loop may continue.
 func (c *Client) Follow(ctx context.Context, after string, filter EventFilter) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		if after != "" && !isPosition(after) {
@@ -55,32 +58,32 @@ func (c *Client) Follow(ctx context.Context, after string, filter EventFilter) i
 	}
 }
 
-// LastEventID returns the id of the newest event, or "0" if there is none. A program that calls it first,
-// then reads the lists, and then follows the events after this id misses nothing.
+// LastEventID returns the id of the newest event, or "0" if there are no events. A program misses no change
+// if it first calls LastEventID, then reads the lists, and then follows the events after the returned id.
 func (c *Client) LastEventID(ctx context.Context) (string, error) {
 	f := &follower{c: c, onlyPosition: true}
 	err := f.run(ctx)
 	return f.position, err
 }
 
-// errStop ends a follower whose caller wants no more events.
+// errStop ends a follower when the caller wants no more events.
 var errStop = errors.New("stopped by the caller")
 
-// follower is one iteration over the events, across any number of connections.
+// follower holds the state of one iteration over events, which may use any number of connections.
 type follower struct {
 	c            *Client
 	query        url.Values
 	yield        func(Event, error) bool
 	onlyPosition bool
 
-	position  string // the last event that was delivered; empty if not known yet
-	connected bool   // at least one connection succeeded
-	failures  int    // consecutive
+	position  string // the id of the last event that was delivered; empty if not known yet
+	connected bool   // whether at least one connection has succeeded
+	failures  int    // the number of consecutive failures
 	retry     time.Duration
 }
 
-// run reconnects until the context ends, or an error is permanent. It returns nil when the caller stops the
-// iteration.
+// run connects, and reconnects after failures, until the context ends or a permanent error occurs. It returns
+// nil if the caller stops the iteration.
 func (f *follower) run(ctx context.Context) error {
 	for {
 		err := f.connect(ctx)
@@ -99,17 +102,18 @@ func (f *follower) run(ctx context.Context) error {
 	}
 }
 
-// isStreamRetryable reports whether reconnecting may help. Unlike a call, a stream is retried after every
-// 5xx: reading again is harmless, and a program that follows for months will meet one.
+// isStreamRetryable reports whether reconnecting may help. Unlike other calls, a stream is retried after
+// every 5xx status. Reading again is harmless, and a program that follows events for months is bound to
+// receive a 5xx status.
 func isStreamRetryable(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && e.Status >= 500 || isRetryable(err)
 }
 
-// reconnectDelay returns how long to wait before the next connection.
+// reconnectDelay returns how long to wait before connecting again.
 func (f *follower) reconnectDelay(err error) time.Duration {
 	requested, maxJitter := min(f.retry, maxRetryAfter), maxReconnectDelay
-	if f.failures < 16 { // avoids overflow
+	if f.failures < 16 { // a larger number of failures could make the shift overflow
 		maxJitter = min(maxJitter, max(initialBackoff, requested)<<(f.failures-1))
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
@@ -118,7 +122,7 @@ func (f *follower) reconnectDelay(err error) time.Duration {
 	return requested + mathrand.N(maxJitter)
 }
 
-// connect makes one connection and handles its messages. It returns the reason why the connection ended.
+// connect opens one connection and handles its messages. It returns the reason why the connection ended.
 func (f *follower) connect(ctx context.Context) error {
 	idle := f.c.newIdleTimeout(ctx)
 	defer idle.close()
@@ -135,7 +139,7 @@ func (f *follower) connect(ctx context.Context) error {
 		if s.retry >= 0 {
 			f.retry = s.retry
 		}
-		if f.connected && time.Since(start) > maxReconnectDelay { // the connection was stable
+		if f.connected && time.Since(start) > maxReconnectDelay { // the connection was stable, so earlier failures no longer count
 			f.failures = 0
 		}
 		if errors.Is(err, errTooLarge) {
@@ -150,7 +154,7 @@ func (f *follower) connect(ctx context.Context) error {
 	}
 }
 
-// open requests a stream and waits for the response to start.
+// open requests an event stream and waits for the response to start.
 func (f *follower) open(idle *idleTimeout) (io.ReadCloser, error) {
 	prepared, err := f.c.prepare(idle.ctx, request{method: http.MethodGet, path: "/events", query: f.query})
 	if err != nil {
@@ -180,7 +184,7 @@ func (f *follower) open(idle *idleTimeout) (io.ReadCloser, error) {
 	return nil, got.asError()
 }
 
-// handle processes one message of the stream.
+// handle processes one message from the event stream.
 func (f *follower) handle(b sseMessage) error {
 	if b.id != "" && !isPosition(b.id) {
 		return invalidStream("its ids are not event ids")
@@ -190,7 +194,7 @@ func (f *follower) handle(b sseMessage) error {
 		return f.reset(b)
 	case b.hasData && (b.name == "" || b.name == "message"):
 		return f.deliver(b)
-	case b.id != "" && !isLater(f.position, b.id): // a position without an event, or an unknown kind of message
+	case b.id != "" && !isLater(f.position, b.id): // a message without an event, or of an unknown kind, only moves the position
 		f.position = b.id
 	}
 	if f.onlyPosition && f.position != "" {
@@ -199,7 +203,7 @@ func (f *follower) handle(b sseMessage) error {
 	return nil
 }
 
-// deliver yields an event, unless it was yielded before.
+// deliver yields the event in a message, unless that event was already yielded.
 func (f *follower) deliver(b sseMessage) error {
 	var event Event
 	if err := json.Unmarshal(b.data, &event); err != nil || event.ID == "" || event.ID != b.id {
@@ -215,7 +219,7 @@ func (f *follower) deliver(b sseMessage) error {
 	return nil
 }
 
-// reset yields a ResetError and continues with the events that are available.
+// reset yields a ResetError and then lets the follower continue with the events that are still available.
 func (f *follower) reset(b sseMessage) error {
 	cause := apiResponse{status: http.StatusGone, body: b.data}.asError()
 	if cause.Code != CodeEventsExpired || b.id == "" {
@@ -228,7 +232,7 @@ func (f *follower) reset(b sseMessage) error {
 	return nil
 }
 
-// invalidStream returns the error for a stream that the service would not send.
+// invalidStream returns the error for an event stream that the service would not send.
 func invalidStream(why string) *Error {
 	return apiResponse{status: http.StatusOK, header: http.Header{"Content-Type": {"text/event-stream"}}}.unexpectedError(why)
 }
@@ -239,7 +243,7 @@ func isPosition(text string) bool {
 	return ok && len(text) <= 18
 }
 
-// isLater reports whether position a comes after b.
+// isLater reports whether event id a is later than event id b.
 func isLater(a, b string) bool {
 	a, b = strings.TrimLeft(a, "0"), strings.TrimLeft(b, "0")
 	return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) > 0

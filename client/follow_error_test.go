@@ -11,14 +11,15 @@ import (
 	"animalstore/client"
 )
 
-// An idle connection is replaced.
+// A follower replaces a connection that has been idle for too long.
 func TestFollowReconnectsWhenIdle(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		s.addPets(1)
 		start := time.Now()
 		s.inject(hang, goIdle("id: 1\n\n"))
 		got := take(t, 1, s.cuttingClient(func(int) int { return neverCut }).Follow(t.Context(), "0", client.EventFilter{}))
-		// The first attempt has the 30 seconds of every call.
+		// The first connection times out after 30 seconds, like every call. The second one is idle for 45
+		// seconds.
 		if took := time.Since(start); !slices.Equal(got, []string{"2"}) || took < 75*time.Second || took > 76*time.Second {
 			t.Errorf("after %v it has delivered %v", took, got)
 		}
@@ -28,7 +29,7 @@ func TestFollowReconnectsWhenIdle(t *testing.T) {
 	})
 }
 
-// goIdle sends a text on the stream, and then nothing.
+// goIdle returns a fault that sends a text on the stream and then sends nothing more.
 func goIdle(text string) fault {
 	return func(w http.ResponseWriter, r *http.Request, service http.Handler) {
 		respond(200, text, "Content-Type", "text/event-stream")(w, r, service)
@@ -37,7 +38,7 @@ func goIdle(text string) fault {
 	}
 }
 
-// A temporary error does not end a follower; a permanent one ends it at once.
+// A temporary error does not end a follower, but a permanent error ends it immediately.
 func TestFollowRetriesTemporaryErrorsOnly(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		s.addPet("Rex")
@@ -77,14 +78,15 @@ func TestFollowRetriesTemporaryErrorsOnly(t *testing.T) {
 	})
 }
 
-// cutAfterHeader cuts the connection after the response headers of a stream.
+// cutAfterHeader cuts the connection after it has sent the response headers of a stream.
 func cutAfterHeader(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	http.NewResponseController(w).Flush()
 	panic(http.ErrAbortHandler)
 }
 
-// A follower that never connects fails like every call. One that has connected once keeps trying.
+// A follower that cannot connect gives up after the usual number of retries. A follower that has connected at
+// least once keeps trying.
 func TestFollowGivesUpOnlyBeforeTheFirstConnection(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		refused := slices.Repeat([]fault{respond(503, apiError(503, client.CodeUnavailable))}, 100)
@@ -125,7 +127,7 @@ func TestFollowEndsWhenTheKeyIsRevoked(t *testing.T) {
 	})
 }
 
-// The context ends a follower in any state, without leaks.
+// A follower ends when its context ends, whatever state it is in, and leaves no goroutine behind.
 func TestFollowEndsWithItsContext(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		s.addPet("Rex")
@@ -151,7 +153,7 @@ func TestFollowEndsWithItsContext(t *testing.T) {
 	})
 }
 
-// If events were deleted, the caller gets an error, and can continue with those that are available.
+// If events were deleted, the caller gets an error and can continue with the events that are still available.
 func TestFollowReportsExpiredEvents(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		s.addPets(3)
@@ -171,7 +173,7 @@ func TestFollowReportsExpiredEvents(t *testing.T) {
 					t.Fatalf("after %v: %v", got, err)
 				}
 				wantCode(t, err, client.CodeEventsExpired)
-				s.cut() // it must keep the new position
+				s.cut() // the follower must keep the new position when it reconnects
 				got = append(got, "reset")
 				continue
 			}

@@ -16,7 +16,7 @@ import (
 	"animalstore/client"
 )
 
-// history returns the ids of all events so far.
+// history returns the ids of all events so far, oldest first.
 func (s *testService) history() (ids []string) {
 	s.t.Helper()
 	for event, err := range s.client().Events(s.t.Context(), client.EventQuery{}) {
@@ -40,7 +40,8 @@ func take(t *testing.T, n int, events iter.Seq2[client.Event, error]) (ids []str
 	return ids
 }
 
-// lastError reads a follower to its end, and returns the number of events and the error.
+// lastError reads all events from a follower until it ends. It returns the number of events and the last
+// error.
 func lastError(events iter.Seq2[client.Event, error]) (n int, last error) {
 	for _, err := range events {
 		if err == nil {
@@ -51,10 +52,10 @@ func lastError(events iter.Seq2[client.Event, error]) (n int, last error) {
 	return n, last
 }
 
-// At whatever byte a connection breaks, every event is delivered once, in order.
+// Every event is delivered exactly once and in order, no matter at which byte a connection breaks.
 func TestFollowCutAtEveryByte(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
-		s.addPet("Rex") // also creates its category
+		s.addPet("Rex") // also creates a category, so there are two events
 		want := s.history()
 		for n, cut := 0, true; cut; n++ {
 			cut = false
@@ -72,13 +73,13 @@ func TestFollowCutAtEveryByte(t *testing.T) {
 	})
 }
 
-// With many writers, and followers whose connections all break, each follower gets every event once, in the
-// same order.
+// Even if there are many writers and all connections break, each follower gets every event exactly once and
+// in the same order.
 func TestFollowConcurrently(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		defer s.working()()
 		const writers, each, readers = 4, 15, 5
-		want := writers*each + 1 // the first animal creates its category
+		want := writers*each + 1 // one event per animal, and one for the category that the first animal creates
 		delivered := make([][]string, readers)
 		var group sync.WaitGroup
 		for i := range readers {
@@ -102,8 +103,8 @@ func TestFollowConcurrently(t *testing.T) {
 	})
 }
 
-// Without a position it starts with the first event after connecting, and keeps that position if the
-// connection breaks before an event.
+// Without a start position, a follower starts with the first event after it has connected. It keeps its
+// position if the connection breaks before the first event.
 func TestFollowFromNowOn(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		s.addPets(2)
@@ -112,9 +113,9 @@ func TestFollowFromNowOn(t *testing.T) {
 		var got []string
 		var group sync.WaitGroup
 		group.Go(func() { got = take(t, 2, c.Follow(t.Context(), "", client.EventFilter{})) })
-		synctest.Wait() // until it waits for events
+		synctest.Wait() // wait until the follower is waiting for events
 		s.cut()
-		s.addPet("Mia") // before it has reconnected
+		s.addPet("Mia") // happens before the follower has reconnected
 		time.Sleep(time.Minute)
 		s.cut()
 		s.addPet("Max")
@@ -125,7 +126,7 @@ func TestFollowFromNowOn(t *testing.T) {
 	})
 }
 
-// It also works in an empty store, which has no last event.
+// Following also works in an empty store, which has no last event.
 func TestFollowFromTheStart(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		if got := must(s.client().LastEventID(t.Context()))(t); got != "0" {
@@ -163,7 +164,7 @@ func TestLastEventID(t *testing.T) {
 		if got, err := s.client(client.WithRetries(1)).LastEventID(t.Context()); err == nil || len(s.requests()) != 2 {
 			t.Errorf("got %q, %v", got, err)
 		}
-		s.addPet("Mia") // later events are not missed
+		s.addPet("Mia") // an event after LastEventID was called must not be missed
 		if got := take(t, 1, s.client().Follow(t.Context(), last, client.EventFilter{})); !slices.Equal(got, s.history()[len(history):]) {
 			t.Errorf("delivered %v", got)
 		}
@@ -178,7 +179,7 @@ func TestFollowFilter(t *testing.T) {
 		filter := client.EventFilter{Types: []client.EventType{client.EventPetCreated, client.EventPetUpdated}, Subject: "pets/1"}
 		var types []client.EventType
 		follow := s.client().Follow(t.Context(), "0", filter)
-		for range 2 { // the sequence can be iterated again
+		for range 2 { // the sequence can be iterated more than once
 			for event, err := range follow {
 				if types = append(types, must(event, err)(t).Type); event.Type == client.EventPetUpdated {
 					break
@@ -196,7 +197,8 @@ func TestFollowFilter(t *testing.T) {
 	})
 }
 
-// A stream without events stays connected for longer than a call may take and than a connection may be idle.
+// A stream without events stays connected for longer than the timeout for a call and longer than the idle
+// timeout.
 func TestFollowStaysConnectedWithoutEvents(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -208,7 +210,7 @@ func TestFollowStaysConnectedWithoutEvents(t *testing.T) {
 	})
 }
 
-// A slow caller misses nothing, although the service has dropped its connection.
+// A slow caller misses no events, even though the service drops its connection.
 func TestFollowSlowCaller(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		s.addPets(60)
@@ -226,7 +228,7 @@ func TestFollowSlowCaller(t *testing.T) {
 	})
 }
 
-// On a slow network the service drops slow connections, and still every event arrives.
+// On a slow network, the service drops slow connections, but every event still arrives.
 func TestFollowSlowNetwork(t *testing.T) {
 	inVirtualTime(t, func(t *testing.T, s *virtualService) {
 		s.addPets(20)

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// FuzzVerifyWebhook checks that no forged message is accepted, and that nothing panics.
+// FuzzVerifyWebhook checks that no forged message is accepted, that no error reveals the secret, and that
+// nothing panics.
 func FuzzVerifyWebhook(f *testing.F) {
 	secret := "whsec_" + base64.StdEncoding.EncodeToString([]byte("a secret of the webhook, for tests"))
 	now := strconv.FormatInt(time.Now().Unix(), 10)
@@ -34,7 +35,7 @@ func FuzzVerifyWebhook(f *testing.F) {
 	})
 }
 
-// FuzzNextLink checks that a link's target is part of the header.
+// FuzzNextLink checks that the target of a link is always part of the header.
 func FuzzNextLink(f *testing.F) {
 	for _, field := range []string{"", `<https://x/v1/pets?cursor=8000000000001>; rel="next"`, `<a>; rel="first", <b>; rel="next"`, `<a>; title="a, b"; rel=next`, `<a`, `>;,<`, `<a>; rel="prev next"`, `<>; rel=next`} {
 		f.Add(field)
@@ -47,7 +48,8 @@ func FuzzNextLink(f *testing.F) {
 	})
 }
 
-// FuzzErrorResponse checks that any failed response becomes an error with a valid message and backoff.
+// FuzzErrorResponse checks that every failed response becomes an error with a code and a message. It also
+// checks that the backoff is at least as long as Retry-After.
 func FuzzErrorResponse(f *testing.F) {
 	for _, body := range []string{"", "{}", `{"code":"not_found","message":"x","status":404}`, `{"code":7}`, "<html>", `{"code":"unavailable","message":"x","status":503}`} {
 		f.Add(503, body, "1")
@@ -69,7 +71,7 @@ func FuzzErrorResponse(f *testing.F) {
 	})
 }
 
-// FuzzBaseURL checks that an accepted base URL can be requested, below /v1.
+// FuzzBaseURL checks that every accepted base URL ends in /v1 and can be used in requests.
 func FuzzBaseURL(f *testing.F) {
 	for _, text := range []string{"", "https://x/v1", "https://x/v1/", "http://[::1]:80/a/v1", "https://u:p@x/v1", "https://x/v1?a", "https://x/v1#", "https:///v1", "ftp://x/v1", "https://x/%2fv1"} {
 		f.Add(text)

@@ -26,16 +26,16 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// adminKey is the configured key of every service in these tests.
+// adminKey is the API key that every service in these tests is configured with.
 const adminKey = "configured-key-of-the-tests"
 
-// serviceOptions are the options of a service.
+// serviceOptions combines the options for the shop with the configuration of its HTTP API.
 type serviceOptions struct {
 	shop.Options
 	httpapi.Config
 }
 
-// openService opens a real service on a SQLite database in a folder.
+// openService opens a real service with a SQLite database in the given folder.
 func openService(ctx context.Context, folder string, set serviceOptions) (*httpapi.API, *sqlstore.Store, error) {
 	store, err := sqlstore.Open(ctx, filepath.Join(folder, "test.db"), sqlstore.Options{Exclusive: true})
 	if err != nil {
@@ -50,13 +50,13 @@ func openService(ctx context.Context, folder string, set serviceOptions) (*httpa
 	return api, store, err
 }
 
-// testService is a real service behind a real listener and a network with injected faults.
+// testService is a real service behind a real listener. Its network can inject faults.
 type testService struct {
 	*faultyNetwork
 	t       *testing.T
 	service *shop.Service
-	url     string                                                  // the base URL
-	dial    func(context.Context, string, string) (net.Conn, error) // nil uses the real network
+	url     string                                                  // the base URL of the API
+	dial    func(context.Context, string, string) (net.Conn, error) // if nil, the real network is used
 }
 
 func newTestService(t *testing.T, change ...func(*serviceOptions)) *testService {
@@ -77,14 +77,14 @@ func newTestService(t *testing.T, change ...func(*serviceOptions)) *testService 
 	return s
 }
 
-// client returns a client with the admin key.
+// client returns a client that uses the admin key.
 func (s *testService) client(options ...client.Option) *client.Client {
 	s.t.Helper()
 	return s.clientWith(adminKey, options...)
 }
 
-// clientWith returns a client that opens a new connection for each attempt. On a reused connection net/http
-// may retry by itself, and tests could not count attempts.
+// clientWith returns a client that opens a new connection for each attempt. On a reused connection, net/http
+// may retry by itself, and the tests could not count the attempts.
 func (s *testService) clientWith(key string, options ...client.Option) *client.Client {
 	s.t.Helper()
 	own := client.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true, DialContext: s.dial}})
@@ -95,13 +95,13 @@ func (s *testService) clientWith(key string, options ...client.Option) *client.C
 	return c
 }
 
-// addPet creates an available animal.
+// addPet creates an animal with the status available.
 func (s *testService) addPet(name string) client.Pet {
 	s.t.Helper()
 	return must(s.client().CreatePet(s.t.Context(), client.NewPet{Name: name, CategoryID: 1, Status: client.PetAvailable}))(s.t)
 }
 
-// must returns a value, or fails the test with its error.
+// must returns a function that returns the value, or fails the test if there is an error.
 func must[T any](value T, err error) func(*testing.T) T {
 	return func(t *testing.T) T {
 		t.Helper()
@@ -120,7 +120,8 @@ func wantCode(t *testing.T, err error, code client.Code) {
 	}
 }
 
-// faultyNetwork sits between client and service. It records every request and applies injected faults.
+// faultyNetwork sits between the client and the service. It records every request and applies the injected
+// faults.
 type faultyNetwork struct {
 	service http.Handler
 	mu      sync.Mutex
@@ -128,24 +129,23 @@ type faultyNetwork struct {
 	faults  []fault
 }
 
-// request is a recorded request.
 type request struct {
 	method, address string
 	header          http.Header
 	body            string
 }
 
-// fault handles one request in place of, or around, the service.
+// fault handles one request. It either responds by itself, or calls the service and may change the response.
 type fault func(w http.ResponseWriter, r *http.Request, service http.Handler)
 
-// inject sets the faults of the next requests, one each. Later requests pass through.
+// inject sets one fault for each of the next requests. Later requests reach the service unchanged.
 func (r *faultyNetwork) inject(faults ...fault) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.faults = faults
 }
 
-// requests returns the requests since its last call.
+// requests returns the requests that were recorded since it was last called.
 func (r *faultyNetwork) requests() []request {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -170,7 +170,7 @@ func (r *faultyNetwork) ServeHTTP(w http.ResponseWriter, q *http.Request) {
 	apply(w, q, r.service)
 }
 
-// passThrough is no fault.
+// passThrough injects no fault. The service handles the request as usual.
 func passThrough(w http.ResponseWriter, r *http.Request, service http.Handler) {
 	service.ServeHTTP(w, r)
 }
@@ -198,10 +198,11 @@ func cutResponse(w http.ResponseWriter, r *http.Request, service http.Handler) {
 	panic(http.ErrAbortHandler)
 }
 
-// hang never responds.
+// hang never sends a response.
 func hang(_ http.ResponseWriter, r *http.Request, _ http.Handler) { <-r.Context().Done() }
 
-// respond sends a response in place of the service. headers are names and values in turn.
+// respond returns a fault that sends this response instead of calling the service. The headers are
+// alternating names and values.
 func respond(status int, body string, headers ...string) fault {
 	return func(w http.ResponseWriter, _ *http.Request, _ http.Handler) {
 		for pair := range slices.Chunk(headers, 2) {
@@ -212,7 +213,7 @@ func respond(status int, body string, headers ...string) fault {
 	}
 }
 
-// respondAfter replaces the response after the service has handled the request.
+// respondAfter returns a fault that replaces the response after the service has handled the request.
 func respondAfter(status int) fault {
 	return func(w http.ResponseWriter, r *http.Request, service http.Handler) {
 		service.ServeHTTP(httptest.NewRecorder(), r)
@@ -222,15 +223,15 @@ func respondAfter(status int) fault {
 
 const proxyPage = "<html><head><title>502 Bad Gateway</title></head></html>"
 
-// apiError returns the body of an error of the service.
+// apiError returns the body of an error response from the service.
 func apiError(status int, code client.Code) string {
 	return fmt.Sprintf(`{"code":%q,"message":"An injected error.","status":%d}`, code, status)
 }
 
-// exampleShop is a running service for one example.
+// exampleShop is a running service that an example uses. Key is its admin key.
 type exampleShop struct{ URL, Key string }
 
-// serveExample runs a service until close is called.
+// serveExample starts a service, which runs until close is called.
 func serveExample() (_ exampleShop, close func()) {
 	folder, err := os.MkdirTemp("", "animalstore")
 	if err != nil {
@@ -240,7 +241,7 @@ func serveExample() (_ exampleShop, close func()) {
 	if err != nil {
 		panic(err)
 	}
-	report := func(err error) { fmt.Println("The service has an error:", err) } // fails the example
+	report := func(err error) { fmt.Println("The service has an error:", err) } // this output makes the example fail
 	working, stop := context.WithCancel(context.Background())
 	var work sync.WaitGroup
 	work.Go(func() { api.Service.RunJobs(working, report) })
@@ -257,7 +258,7 @@ func serveExample() (_ exampleShop, close func()) {
 	}
 }
 
-// exampleClient returns a client of a service that runs until close is called.
+// exampleClient returns a client for a service that runs until close is called.
 func exampleClient() (c *client.Client, close func()) {
 	shop, close := serveExample()
 	c, err := client.New(shop.URL, shop.Key)

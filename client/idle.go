@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// maxIdle is how long a connection may be idle before it counts as broken. On a stream the service sends
-// something every 15 seconds.
+// maxIdle is how long a connection may be idle before it counts as broken. On an event stream, the service
+// sends something at least every 15 seconds.
 const maxIdle = 45 * time.Second
 
 var errIdle = errors.New("the service sent nothing for too long")
 
-// idleTimeout ends a connection on which nothing arrives for too long. Only waiting counts: the caller may
-// take any time between two reads.
+// idleTimeout ends a connection on which nothing arrives for too long. Only the time spent waiting for data
+// counts, so the caller may take any amount of time between two reads.
 type idleTimeout struct {
 	body   io.Reader
 	ctx    context.Context
@@ -25,8 +25,8 @@ type idleTimeout struct {
 	limit  time.Duration
 }
 
-// newIdleTimeout returns a guard for one request, which must be sent with its context. The response must
-// start within the timeout of an attempt.
+// newIdleTimeout returns an idleTimeout for one request. The request must be sent with the idleTimeout's
+// context, and its response must start within the timeout for one attempt.
 func (c *Client) newIdleTimeout(ctx context.Context) *idleTimeout {
 	ctx, cancel := context.WithCancelCause(ctx)
 	return &idleTimeout{ctx: ctx, cancel: cancel, limit: cmp.Or(c.http.Timeout, maxIdle)}
@@ -34,7 +34,8 @@ func (c *Client) newIdleTimeout(ctx context.Context) *idleTimeout {
 
 func (t *idleTimeout) close() { t.cancel(nil) }
 
-// send sends a request whose response may take any time. Read reads the response's body.
+// send sends a request whose response may take any amount of time once it has started. Read then reads the
+// response body.
 func (t *idleTimeout) send(c *http.Client, r *http.Request) (response *http.Response, err error) {
 	unlimited := *c
 	unlimited.Timeout = 0
@@ -51,7 +52,8 @@ func (t *idleTimeout) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// guard runs an operation of the connection, and cancels the connection when that takes longer than the limit.
+// guard runs an operation on the connection. It cancels the connection if the operation takes longer than the
+// limit.
 func (t *idleTimeout) guard(operation func() error) error {
 	timer := time.AfterFunc(t.limit, func() { t.cancel(errIdle) })
 	defer timer.Stop()

@@ -10,22 +10,24 @@ import (
 	"time"
 )
 
-// The limits of one import. Split larger files.
+// Limits for one import. Larger files must be split.
 const (
-	MaxImport     = 10_000  // animals
-	MaxImportSize = 8 << 20 // bytes
+	MaxImport     = 10_000  // the maximum number of animals
+	MaxImportSize = 8 << 20 // the maximum number of bytes
 )
 
-// importTimeout replaces the default timeout for an import, which does the work of thousands of requests.
+// importTimeout replaces the default timeout during an import, because an import does the work of thousands
+// of requests.
 const importTimeout = 2 * time.Minute
 
-// Format is a file format for animals.
+// Format is a file format for importing and exporting animals.
 type Format string
 
 const (
-	// CSV starts with a header row with the columns name, categoryId and, optionally, status; id is ignored.
+	// CSV files start with a header row. The columns name and categoryId are required, and status is
+	// optional. An import ignores the column id.
 	CSV Format = "csv"
-	// NDJSON has one JSON object per line.
+	// NDJSON files contain one JSON object per line.
 	NDJSON Format = "ndjson"
 )
 
@@ -39,7 +41,7 @@ func (f Format) mediaType() (string, error) {
 	return "", errors.New("animalstore: the format must be CSV or NDJSON")
 }
 
-// rawBody is a request body that is sent unchanged.
+// rawBody is a request body that is sent unchanged instead of being encoded as JSON.
 type rawBody struct {
 	mediaType string
 	content   []byte
@@ -47,12 +49,13 @@ type rawBody struct {
 
 // Imported is the result of an import.
 type Imported struct {
-	Created  int  `json:"created"` // number of animals created
-	Replayed bool `json:"-"`       // an earlier call with the same [IdempotencyKey] created them
+	Created  int  `json:"created"` // the number of animals created
+	Replayed bool `json:"-"`       // whether an earlier request with the same [IdempotencyKey] created the animals
 }
 
-// ImportPets creates up to [MaxImport] animals, all of them or none. It fails with [CodeValidationFailed];
-// the message names the first invalid animals by line, where the first animal is line 1.
+// ImportPets creates up to [MaxImport] animals. It creates either all of them or none. If an animal is
+// invalid, ImportPets fails with [CodeValidationFailed], and the message names the first invalid animals by
+// line number. The first animal is line 1.
 func (c *Client) ImportPets(ctx context.Context, pets []NewPet, options ...PostOption) (Imported, error) {
 	var lines bytes.Buffer
 	encoder := json.NewEncoder(&lines)
@@ -64,9 +67,10 @@ func (c *Client) ImportPets(ctx context.Context, pets []NewPet, options ...PostO
 	return c.ImportFile(ctx, NDJSON, lines.Bytes(), options...)
 }
 
-// ImportFile creates the animals in a file, all of them or none: at most [MaxImport] in [MaxImportSize]
-// bytes. It fails with [CodeValidationFailed], whose message names the first invalid rows by line, and with
-// [CodePayloadTooLarge].
+// ImportFile creates the animals in a file. It creates either all of them or none. The file may contain at
+// most [MaxImport] animals and [MaxImportSize] bytes. If it is larger, ImportFile fails with
+// [CodePayloadTooLarge]. If a row is invalid, it fails with [CodeValidationFailed], and the message names the
+// first invalid rows by line number.
 func (c *Client) ImportFile(ctx context.Context, format Format, content []byte, options ...PostOption) (imported Imported, err error) {
 	mediaType, err := format.mediaType()
 	if err != nil {
@@ -77,7 +81,8 @@ func (c *Client) ImportFile(ctx context.Context, format Format, content []byte, 
 	return imported, err
 }
 
-// CheckFile validates a file for ImportFile without creating anything. It fails as ImportFile does.
+// CheckFile validates a file for [Client.ImportFile] without creating any animals. It returns the same errors
+// as ImportFile.
 func (c *Client) CheckFile(ctx context.Context, format Format, content []byte) error {
 	mediaType, err := format.mediaType()
 	if err != nil {
@@ -91,7 +96,8 @@ func (c *Client) CheckFile(ctx context.Context, format Format, content []byte) e
 	return err
 }
 
-// withImportTimeout returns the client with importTimeout, unless its caller has set a timeout.
+// withImportTimeout returns a client that uses importTimeout. If the caller has set a timeout, that timeout
+// is kept.
 func (c *Client) withImportTimeout() *Client {
 	if c.http.Timeout != defaultTimeout {
 		return c

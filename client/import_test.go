@@ -10,7 +10,8 @@ import (
 	"animalstore/client"
 )
 
-// wantPets checks all animals, oldest first, as "name categoryId status".
+// wantPets checks that exactly these animals exist, oldest first. Each animal is written as "name categoryId
+// status".
 func (s *testService) wantPets(want ...string) {
 	s.t.Helper()
 	var got []string
@@ -64,7 +65,7 @@ func TestImport(t *testing.T) {
 	s.wantPets(want...)
 }
 
-// An import whose response is lost takes effect once.
+// An import whose response is lost takes effect only once.
 func TestImportWithLostResponseHappensOnce(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)
@@ -105,7 +106,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// A truncated export is an error, and is not retried after data was written.
+// A truncated export returns an error. It is not retried if data was already written.
 func TestInterruptedExportIsAnError(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)

@@ -71,8 +71,8 @@ func TestKeyLifecycle(t *testing.T) {
 	}
 }
 
-// A secret is shown once. If that response is lost, the retry creates no second key, and the caller gets an
-// error.
+// A secret is shown only once. If the response that contains it is lost, the retry does not create a second
+// key, and the caller gets an error.
 func TestLostSecretIsReported(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)

@@ -77,7 +77,7 @@ func TestUpdateWithLostResponse(t *testing.T) {
 	}
 	s.inject(dropResponse)
 	category, created, err := c.PutCategory(ctx, 7, "Dogs")
-	if err != nil || created || category.Name != "Dogs" { // created by the earlier attempt
+	if err != nil || created || category.Name != "Dogs" { // created is false because the earlier attempt created the category
 		t.Errorf("put %+v, %v, %v", category, created, err)
 	}
 }
@@ -90,7 +90,7 @@ func TestConditionalUpdateWithLostResponse(t *testing.T) {
 		pet = must(c.GetPet(ctx, pet.ID))(t)
 		return c.UpdatePet(ctx, pet.ID, client.PetUpdate{Name: &name}, client.IfMatch(pet.ETag))
 	}
-	s.inject(passThrough, dropRequest) // the first request is the GET
+	s.inject(passThrough, dropRequest) // the first request is the GET, which succeeds
 	if got := must(rename("A"))(t); got.Name != "A" {
 		t.Errorf("got %+v", got)
 	}
@@ -104,7 +104,7 @@ func TestConditionalUpdateWithLostResponse(t *testing.T) {
 	if got := must(c.GetPet(ctx, pet.ID))(t); got.Name != "C" {
 		t.Errorf("got %+v", got)
 	}
-	s.inject(respond(429, apiError(429, client.CodeRateLimited))) // this attempt was not carried out
+	s.inject(respond(429, apiError(429, client.CodeRateLimited))) // the service did not carry out this attempt
 	_, err = c.UpdatePet(ctx, pet.ID, client.PetUpdate{}, client.IfMatch(`"stale"`))
 	wantCode(t, err, client.CodePreconditionFailed)
 }
@@ -125,7 +125,7 @@ func TestDeleteWithLostResponse(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			if strings.HasSuffix(name, "again") {
-				s.inject(passThrough, respondAfter(502)) // the first request creates it
+				s.inject(passThrough, respondAfter(502)) // the first request creates the animal
 			} else {
 				s.inject(dropResponse)
 			}
@@ -137,16 +137,17 @@ func TestDeleteWithLostResponse(t *testing.T) {
 	if s.countPets() != 0 {
 		t.Errorf("there are %d animals", s.countPets())
 	}
-	// If no attempt can have deleted it, it did not exist.
+	// If no attempt can have deleted the animal, a 404 means that it did not exist.
 	wantCode(t, c.DeletePet(ctx, pet.ID), client.CodeNotFound)
 	s.inject(respond(429, apiError(429, client.CodeRateLimited)))
 	wantCode(t, c.DeletePet(ctx, pet.ID), client.CodeNotFound)
-	// A 404 from another server means nothing.
+	// A 404 from another server does not mean that the animal was deleted.
 	s.inject(dropResponse, respond(404, proxyPage))
 	wantCode(t, c.DeletePet(ctx, pet.ID), client.CodeUnexpectedAnswer)
 }
 
-// If the service goes away after a response was lost, the error must not suggest that nothing was done.
+// If a response is lost and the service then becomes unreachable, the error must not suggest that nothing was
+// done.
 func TestLostResponseThenConnectionRefused(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -155,7 +156,7 @@ func TestLostResponseThenConnectionRefused(t *testing.T) {
 	}
 	go func() {
 		conn, err := listener.Accept()
-		listener.Close() // further connections are refused
+		listener.Close() // all further connections are refused
 		if err == nil {
 			conn.Read(make([]byte, 1000))
 			conn.Close()

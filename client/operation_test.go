@@ -13,15 +13,15 @@ import (
 	"animalstore/client"
 )
 
-// notCalled lists the operations that the client does not use.
+// notCalled lists the operations in the API document that the client never calls.
 var notCalled = []string{
-	"getPet",                           // deprecated; GetPet uses its replacement
-	"getOpenapiJson", "getOpenapiYaml", // for code generators
-	"receiveEvent", // sent by the service; see VerifyWebhook
+	"getPet",                           // deprecated; the method GetPet calls its replacement
+	"getOpenapiJson", "getOpenapiYaml", // used by code generators
+	"receiveEvent", // sent by the service to webhooks; see VerifyWebhook
 }
 
-// Every operation in the API document is used by a method of the client, and every method is called here. The
-// service's own routing decides which operation a request is.
+// Every operation in the API document is called by a method of the client, and this test calls every method.
+// The service's own metrics show which operations were called.
 func TestEveryOperation(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)
@@ -84,7 +84,7 @@ func TestEveryOperation(t *testing.T) {
 			continue
 		}
 		s.requests()
-		calls[name](t.Context()) // the result does not matter
+		calls[name](t.Context()) // only the request matters, not its result
 		if len(s.requests()) == 0 {
 			t.Errorf("%s sent nothing", name)
 		}
@@ -124,10 +124,10 @@ func TestEveryOperation(t *testing.T) {
 	}
 }
 
-// stopAtFirst ends an iteration at its first item.
+// stopAtFirst ends an iteration at the first item.
 func stopAtFirst[T any](T, error) bool { return false }
 
-// all returns the first group of every match.
+// all returns the text that the first group of a pattern captures in each match.
 func all(pattern *regexp.Regexp, text []byte) (found []string) {
 	for _, match := range pattern.FindAllSubmatch(text, -1) {
 		found = append(found, string(match[1]))

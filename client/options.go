@@ -9,27 +9,29 @@ import (
 // Option configures a [Client].
 type Option func(*Client)
 
-// WithHTTPClient sends the requests through h, with its transport and timeout. The timeout applies to each
-// attempt; an event stream or an export only has to start within it. By default an attempt has 30 seconds,
-// and an import two minutes. Redirects are never followed, whatever h says: they would leak the key.
+// WithHTTPClient makes the client send its requests through h, with the transport and timeout of h. The
+// timeout applies to each attempt, but an event stream or an export only has to start within it. By default,
+// the timeout is 30 seconds, or two minutes for an import. Redirects are never followed, even if h allows
+// them, because they could leak the API key.
 func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
 
-// WithUserAgent sets the User-Agent header.
+// WithUserAgent sets the User-Agent header that the client sends.
 func WithUserAgent(name string) Option { return func(c *Client) { c.userAgent = name } }
 
-// WithRetries sets how often a failed call is retried; 0 means never. The default is 4.
+// WithRetries sets how many times a failed call is retried. The default is 4, and 0 means never.
 func WithRetries(n int) Option { return func(c *Client) { c.retries = n } }
 
-// quoteEscaper escapes text inside quotes in a header. Quoting preserves trailing spaces.
+// quoteEscaper escapes text for a quoted string in a header. The text is quoted because quotes preserve
+// trailing spaces.
 var quoteEscaper = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// PostOption configures one POST call.
+// PostOption configures a single call that sends a POST request.
 type PostOption func(*request)
 
-// IdempotencyKey identifies a POST by 1 to 255 printable ASCII characters. For 24 hours the service performs
-// requests with one key once, and gives every repeat the response of the first. By default each call gets a
-// random key, which makes its own retries safe. A key that your program stores makes it safe to repeat the
-// call after a restart, too.
+// IdempotencyKey sets the key that identifies a POST request. The key consists of 1 to 255 printable ASCII
+// characters. For 24 hours, the service carries out only the first request with a given key and sends the
+// same response to every repeat. By default, each call gets a random key, which makes its retries safe. If
+// your program chooses and stores the key, it can also repeat the call safely after a restart.
 func IdempotencyKey(name string) PostOption {
 	return func(r *request) {
 		r.idempotencyKey = name
@@ -39,16 +41,17 @@ func IdempotencyKey(name string) PostOption {
 	}
 }
 
-// Condition makes a change conditional.
+// Condition makes a call change an animal only if a condition is met; see [IfMatch].
 type Condition func(*request)
 
-// IfMatch makes a change only if the animal still has this ETag. Otherwise the call fails with
-// [CodePreconditionFailed]. If a response was lost, and the retry finds that the animal has changed, the call
-// returns the error of the lost attempt, which may have made the change itself.
+// IfMatch makes a change only if the animal still has this ETag. Otherwise, the call fails with
+// [CodePreconditionFailed]. If a response is lost and the retry finds that the animal has changed, the call
+// returns the error from the attempt whose response was lost, because that attempt may have made the change
+// itself.
 func IfMatch(etag string) Condition {
 	return func(r *request) {
 		r.ifMatch = etag
-		if etag == "" || !isPrintable(etag) { // without it the change would be unconditional
+		if etag == "" || !isPrintable(etag) { // without an ETag, the change would be unconditional
 			r.err = errors.New("animalstore: IfMatch needs the ETag of an animal, as returned by GetPet")
 		}
 	}

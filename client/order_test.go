@@ -84,7 +84,7 @@ func TestOrderQuery(t *testing.T) {
 	ids = append(ids, must(c.PlaceOrder(ctx, client.NewOrder{PetID: mia.ID}))(t).ID)
 	for _, q := range []struct {
 		query client.OrderQuery
-		want  []int // newest first
+		want  []int // indexes into ids, newest order first
 	}{
 		{client.OrderQuery{}, []int{3, 2, 1, 0}},
 		{client.OrderQuery{Status: client.OrderPlaced}, []int{3}},
@@ -123,7 +123,7 @@ func TestOrderExpires(t *testing.T) {
 	c, ctx := s.client(), t.Context()
 	pet := s.addPet("Rex")
 	order := must(c.PlaceOrder(ctx, client.NewOrder{PetID: pet.ID}))(t)
-	for order.Status == client.OrderPlaced { // until the hold has expired
+	for order.Status == client.OrderPlaced { // repeat until the hold has expired
 		order = must(c.GetOrder(ctx, order.ID))(t)
 	}
 	if order.Status != client.OrderExpired || !order.HoldExpiresAt.IsZero() {

@@ -10,18 +10,19 @@ import (
 	"strings"
 )
 
-// maxPageSize is the service's limit.
+// maxPageSize is the largest page size that the service accepts.
 const maxPageSize = 100
 
-// positionParam is the query parameter that says where a page starts.
+// positionParam is the name of the query parameter that says where a page starts.
 type positionParam string
 
 const (
 	byCursor positionParam = "cursor"
-	byEvent  positionParam = "after" // a page of events starts after an event
+	byEvent  positionParam = "after" // a page of events starts after the event with this id
 )
 
-// fetchPage returns one page of a list, and the position of the next page, or "".
+// fetchPage returns one page of a list and the position of the next page. The position is "" if this is the
+// last page.
 func fetchPage[T any](ctx context.Context, c *Client, path string, by positionParam, query url.Values) (items []T, next string, err error) {
 	got, err := c.get(ctx, path, query, &items)
 	if err != nil {
@@ -31,8 +32,9 @@ func fetchPage[T any](ctx context.Context, c *Client, path string, by positionPa
 	if !found {
 		return items, "", nil
 	}
-	// Only the position is taken from the link. The request goes to the base URL, so that no response can
-	// redirect the key, and paging works even if the service does not know its public address.
+	// Only the position is taken from the link. The next request goes to the base URL, so no response can
+	// make the client send the API key elsewhere. Paging also works if the service does not know its public
+	// address.
 	if target, err := url.Parse(link); err == nil {
 		next = target.Query().Get(string(by))
 	}
@@ -42,10 +44,10 @@ func fetchPage[T any](ctx context.Context, c *Client, path string, by positionPa
 	return items, next, nil
 }
 
-// all iterates over all pages of a list.
+// all iterates over the items on all pages of a list.
 func all[T any](ctx context.Context, c *Client, path string, by positionParam, query url.Values) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		query := maps.Clone(query) // the sequence can be iterated again
+		query := maps.Clone(query) // a copy, so that the sequence can be iterated more than once
 		if !query.Has("limit") {
 			query.Set("limit", strconv.Itoa(maxPageSize))
 		}
@@ -69,7 +71,7 @@ func all[T any](ctx context.Context, c *Client, path string, by positionParam, q
 	}
 }
 
-// pageQuery returns the query parameters that most lists share.
+// pageQuery returns the query parameters that most lists have in common.
 func pageQuery(limit int, cursor string) url.Values {
 	query := url.Values{}
 	setLimit(query, limit)
@@ -85,7 +87,7 @@ func setLimit(query url.Values, limit int) {
 	}
 }
 
-// nextLink returns the target of the relation "next" in the Link headers.
+// nextLink returns the target of the link with the relation "next" from the Link headers.
 func nextLink(header http.Header) (target string, found bool) {
 	for _, field := range header.Values("Link") {
 		for field != "" {
@@ -101,7 +103,8 @@ func nextLink(header http.Header) (target string, found bool) {
 	return "", false
 }
 
-// cutLink splits a header field after the parameters of its first link. A comma in quotes does not end them.
+// cutLink splits a Link header after the parameters of its first link. A comma inside quotes does not end the
+// parameters.
 func cutLink(field string) (params, rest string) {
 	quoted := false
 	for i, r := range field {
@@ -115,7 +118,7 @@ func cutLink(field string) (params, rest string) {
 	return field, ""
 }
 
-// hasRelation reports whether the parameters of a link include a relation.
+// hasRelation reports whether the parameters of a link contain the given relation.
 func hasRelation(params, relation string) bool {
 	for param := range strings.SplitSeq(params, ";") {
 		name, value, _ := strings.Cut(param, "=")

@@ -14,7 +14,7 @@ import (
 	"animalstore/client"
 )
 
-// addPets creates animals and returns their ids, newest first.
+// addPets creates n animals and returns their ids, newest first.
 func (s *testService) addPets(n int) (ids []int64) {
 	s.t.Helper()
 	for i := range n {
@@ -51,7 +51,7 @@ func TestPetsIteratesAllPages(t *testing.T) {
 	s := newTestService(t)
 	c, ids := s.client(), s.addPets(7)
 	pets := c.Pets(t.Context(), client.PetQuery{Limit: 3})
-	for range 2 { // the sequence can be iterated again
+	for range 2 { // the sequence can be iterated more than once
 		var got []int64
 		for pet, err := range pets {
 			got = append(got, must(pet, err)(t).ID)
@@ -77,7 +77,7 @@ func TestPetsIteratesAllPages(t *testing.T) {
 	}
 }
 
-// A lost page is fetched again; a permanent error ends the iteration.
+// A page that is lost is fetched again, but a permanent error ends the iteration.
 func TestPetsRetriesFailedPages(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)
@@ -98,7 +98,7 @@ func TestPetsRetriesFailedPages(t *testing.T) {
 	}
 }
 
-// rewriteLink changes the Link header of the real response.
+// rewriteLink returns a fault that changes the Link header in the service's response.
 func rewriteLink(change func(next string) []string) fault {
 	return func(w http.ResponseWriter, r *http.Request, service http.Handler) {
 		whole := httptest.NewRecorder()
@@ -154,11 +154,12 @@ func TestLinkHeaderVariants(t *testing.T) {
 	for _, link := range []string{`<>; rel="next"`, `</v1/pets>; rel="next"`, `<%zz?cursor=1>; rel="next"`, `</v1/pets?cursor=>; rel="next"`} {
 		s.inject(rewriteLink(func(string) []string { return []string{link} }))
 		_, _, err := c.ListPets(t.Context(), client.PetQuery{Limit: 2})
-		wantCode(t, err, client.CodeUnexpectedAnswer) // ending the list here would hide animals
+		wantCode(t, err, client.CodeUnexpectedAnswer) // if the list ended here without an error, animals would be missing
 	}
 }
 
-// A link to another host gets neither a request nor the key: requests go to the base URL.
+// A link to another host is not followed. All requests go to the base URL, so the other host never receives
+// the API key.
 func TestPagesStayOnTheBaseURL(t *testing.T) {
 	t.Parallel()
 	var visits atomic.Int64
@@ -180,7 +181,7 @@ func TestPagesStayOnTheBaseURL(t *testing.T) {
 	}
 }
 
-// A server whose pages form a loop does not trap the client.
+// If a page links to itself, the client returns an error instead of fetching the page forever.
 func TestRepeatedPageIsAnError(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)

@@ -102,7 +102,7 @@ func TestIfMatch(t *testing.T) {
 		t.Fatalf("listed %+v, %v", listed, err)
 	}
 	s.requests()
-	for _, tag := range []string{listed[0].ETag, "\"a\nb\""} { // an error is better than an unconditional change
+	for _, tag := range []string{listed[0].ETag, "\"a\nb\""} { // both ETags must be rejected, because the deletion would otherwise be unconditional
 		if err := c.DeletePet(ctx, pet.ID, client.IfMatch(tag)); err == nil {
 			t.Errorf("deleted with the ETag %q", tag)
 		}
@@ -134,7 +134,7 @@ func TestPetQuery(t *testing.T) {
 	}
 	for _, q := range []struct {
 		query client.PetQuery
-		want  []int // newest first
+		want  []int // indexes into ids, newest animal first
 	}{
 		{client.PetQuery{}, []int{3, 2, 1, 0}},
 		{client.PetQuery{Status: client.PetAvailable}, []int{2, 0}},
@@ -166,7 +166,7 @@ func TestPetQuery(t *testing.T) {
 	wantCode(t, err, client.CodeInvalidCursor)
 }
 
-// GetPet must work after the deprecated operation is removed.
+// GetPet must still work after the deprecated operation has been removed.
 func TestGetPetDoesNotNeedTheDeprecatedOperation(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t, func(set *serviceOptions) {

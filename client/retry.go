@@ -12,16 +12,17 @@ import (
 	"time"
 )
 
-// Retries use exponential backoff with full jitter, in addition to Retry-After: clients that failed together
-// do not retry together.
+// Retries use exponential backoff with full jitter, in addition to Retry-After. The jitter keeps clients that
+// failed at the same time from retrying at the same time.
 const (
 	initialBackoff = 250 * time.Millisecond
 	maxBackoff     = 5 * time.Second
-	// maxRetryAfter is the longest Retry-After that a call waits for. With a longer one it fails at once.
+	// maxRetryAfter is the longest Retry-After that a call waits for. If Retry-After is longer, the call
+	// fails immediately.
 	maxRetryAfter = time.Minute
 )
 
-// post makes a POST with an idempotency key, so that it can be retried.
+// post sends a POST request with an idempotency key, so that the request can be retried safely.
 func (c *Client) post(ctx context.Context, path string, body any, options []PostOption, into any) (apiResponse, error) {
 	r := request{method: http.MethodPost, path: path, body: body, idempotencyKey: rand.Text()}
 	for _, option := range options {
@@ -32,7 +33,7 @@ func (c *Client) post(ctx context.Context, path string, body any, options []Post
 
 // sendWithRetries sends a request until it succeeds, fails permanently, or runs out of retries or time.
 func (c *Client) sendWithRetries(ctx context.Context, prepared *http.Request) (apiResponse, error) {
-	var lost error // from an attempt that may have been carried out
+	var lost error // the error from an attempt that may have been carried out
 	for try := 0; ; try++ {
 		got, err := c.send(prepared)
 		if err == nil {
@@ -40,11 +41,11 @@ func (c *Client) sendWithRetries(ctx context.Context, prepared *http.Request) (a
 		}
 		if lost != nil {
 			if prepared.Method == http.MethodDelete && IsCode(err, CodeNotFound) {
-				return apiResponse{status: http.StatusNoContent, header: got.header}, nil // deleted by the attempt whose response was lost
+				return apiResponse{status: http.StatusNoContent, header: got.header}, nil // the attempt whose response was lost has deleted the resource
 			}
 			if prepared.Method == http.MethodPatch && IsCode(err, CodePreconditionFailed) {
-				// The lost attempt may have made this change. If the caller believed otherwise, it could make
-				// it twice.
+				// The attempt whose response was lost may have made this change. If the caller assumed
+				// otherwise, it might make the change twice.
 				return got, fmt.Errorf("%w; the retry found the animal changed, perhaps by the first attempt", lost)
 			}
 		}
@@ -64,9 +65,9 @@ func (c *Client) sendWithRetries(ctx context.Context, prepared *http.Request) (a
 	}
 }
 
-// preferLost returns the error of the last attempt. If that attempt was not carried out, but an earlier one
-// may have been, it returns the earlier error: a caller that believes that nothing was done would do it
-// again.
+// preferLost returns the error from the last attempt. If that attempt was not carried out but an earlier one
+// may have been, preferLost returns the error from the earlier attempt instead. Otherwise, the caller would
+// assume that nothing was done and might repeat the call.
 func preferLost(lost, err error) error {
 	_, hasResponse := errors.AsType[*Error](err)
 	if lost == nil || MayBeDone(err) || hasResponse && !isRetryable(err) {
@@ -87,17 +88,17 @@ func isRetryable(err error) bool {
 	return !isCertificateError(err)
 }
 
-// isCertificateError reports whether the server's certificate was rejected, so that nothing was sent.
+// isCertificateError reports whether the server's certificate was rejected. If so, no request was sent.
 func isCertificateError(err error) bool {
 	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
 	return untrusted
 }
 
-// MayBeDone reports whether the service may have carried out a call although it returned this error. Check
-// the result before you repeat it with another call.
+// MayBeDone reports whether the service may have carried out a call even though the call returned this error.
+// If so, check whether the change was made before you make the same call again.
 func MayBeDone(err error) bool {
 	if e, ok := errors.AsType[*Error](err); ok {
-		return e.Status >= 500 || e.Status < 300 // or a success whose response could not be read
+		return e.Status >= 500 || e.Status < 300 // a status below 300 means that the call succeeded but its response could not be read
 	}
 	operation, ok := errors.AsType[*net.OpError](err)
 	return err != nil && !isCertificateError(err) && (!ok || operation.Op != "dial")
@@ -106,7 +107,7 @@ func MayBeDone(err error) bool {
 // backoff returns how long to wait before the nth retry.
 func backoff(n int, err error) time.Duration {
 	maxJitter := maxBackoff
-	if n < 16 { // avoids overflow
+	if n < 16 { // a larger n could make the shift overflow
 		maxJitter = min(maxJitter, initialBackoff<<(n-1))
 	}
 	wait := mathrand.N(maxJitter)

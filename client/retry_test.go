@@ -17,7 +17,6 @@ import (
 	"animalstore/client"
 )
 
-// countPets returns the number of animals.
 func (s *testService) countPets() (n int) {
 	s.t.Helper()
 	for _, err := range s.client().Pets(s.t.Context(), client.PetQuery{}) {
@@ -27,14 +26,15 @@ func (s *testService) countPets() (n int) {
 	return n
 }
 
-// refuseFirst returns a transport whose first n connections are refused, and the number of connections.
+// refuseFirst returns a transport that refuses the first n connections, and a pointer to the number of
+// connection attempts.
 func refuseFirst(n int) (*http.Transport, *int) {
 	dials := 0
 	return &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			if dials++; dials <= n {
-				address = "127.0.0.1:1" // nothing listens there
+				address = "127.0.0.1:1" // no server listens on this port
 			}
 			return new(net.Dialer).DialContext(ctx, network, address)
 		},
@@ -59,13 +59,13 @@ func TestRefusedConnectionIsRetried(t *testing.T) {
 	if text := err.Error(); !strings.HasPrefix(text, "animalstore: ") || !strings.Contains(text, s.url+"/pets?id=1") {
 		t.Errorf("the message is %q", text)
 	}
-	// A request that was never sent deleted nothing.
+	// A request that was never sent cannot have deleted anything.
 	transport, _ = refuseFirst(1)
 	c = s.client(client.WithHTTPClient(&http.Client{Transport: transport}))
 	wantCode(t, c.DeletePet(t.Context(), 99), client.CodeNotFound)
 }
 
-// Retrying does not make a certificate trusted.
+// A call is not retried if the certificate is not trusted, because a retry would fail in the same way.
 func TestUntrustedCertificateIsNotRetried(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
@@ -85,7 +85,7 @@ func TestWhichStatusesAreRetried(t *testing.T) {
 	c := s.client(client.WithRetries(1))
 	for _, a := range []struct {
 		status   int
-		code     client.Code // empty: the page of a proxy
+		code     client.Code // the error code; if empty, the response is a proxy's error page
 		attempts int
 	}{
 		{400, client.CodeValidationFailed, 1},
@@ -144,7 +144,7 @@ func TestZeroRetriesSendsOnce(t *testing.T) {
 	}
 }
 
-// An attempt without a response times out, and the next one succeeds.
+// An attempt that gets no response times out, and the next attempt succeeds.
 func TestTimedOutAttemptIsRetried(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)
@@ -186,11 +186,12 @@ func TestOwnIdempotencyKey(t *testing.T) {
 	}
 }
 
-// Requests with the same key get the response of the first, even while it is still running.
+// Requests with the same idempotency key all get the response to the first request, even if that request is
+// still running when they arrive.
 func TestConcurrentRequestsWithOneIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)
-	c := s.client(client.WithRetries(20)) // on a busy machine the first may run for a long time
+	c := s.client(client.WithRetries(20)) // on a busy machine, the first request may run for a long time
 	pets := make([]client.Pet, 10)
 	var group sync.WaitGroup
 	for i := range pets {
@@ -213,12 +214,12 @@ func TestConcurrentRequestsWithOneIdempotencyKey(t *testing.T) {
 	}
 }
 
-// The real rate limit slows a client down, but loses nothing.
+// The service's rate limit slows a client down, but every call succeeds in the end.
 func TestRateLimitedCallsSucceedEventually(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t, func(set *serviceOptions) { set.RateLimit = 2 })
 	c := s.client()
-	const n = 6 // more than the burst
+	const n = 6 // more requests than the rate limit allows in one burst
 	for range n {
 		must(c.CreatePet(t.Context(), client.NewPet{Name: "Rex", CategoryID: 1}))(t)
 	}
@@ -237,7 +238,8 @@ func TestRateLimitedCallsSucceedEventually(t *testing.T) {
 	}
 }
 
-// With many clients on a faulty network, every acknowledged call took effect once, and nothing else did.
+// With many clients on a faulty network, every call that succeeds takes effect exactly once, and nothing else
+// changes.
 func TestConcurrentClientsOnAFaultyNetwork(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)

@@ -10,34 +10,35 @@ import (
 	"time"
 )
 
-// maxMessage limits a line of a stream and the data of one message. The service sends nothing larger.
+// maxMessage is the maximum size in bytes of one line in a stream and of the data in one message. The service
+// never sends more.
 const maxMessage = 1 << 20
 
 var errTooLarge = errors.New("an event is too large")
 
-// sseMessage is one message of a stream, up to an empty line.
+// sseMessage is one message in an event stream. An empty line ends each message.
 type sseMessage struct {
-	name    string // empty if there was no event field
+	name    string // empty if the message has no event field
 	data    []byte // valid until the next message is read
-	hasData bool   // a message without data is not an event, but its id counts
-	id      string // the last id of the stream, in this message or before
+	hasData bool   // a message without data is not an event, but its id still counts
+	id      string // the last id in the stream so far, from this or an earlier message
 }
 
-// sseReader reads server-sent events as the HTML standard defines them. It keeps one line and one message in
-// memory.
+// sseReader reads server-sent events as defined in the HTML standard. It keeps only one line and one message
+// in memory.
 type sseReader struct {
 	in      *bufio.Reader
-	started bool // a byte order mark is only allowed at the start
-	afterCR bool // a line feed still belongs to the previous line
+	started bool // whether the first line was read; only that line may start with a byte order mark
+	afterCR bool // whether the last byte was a CR; a following LF belongs to the same line ending
 	line    []byte
 	data    []byte
 	id      string
-	retry   time.Duration // the last retry field; negative if there was none
+	retry   time.Duration // the value of the last retry field; negative if there was none
 }
 
 func newSSEReader(in io.Reader) *sseReader { return &sseReader{in: bufio.NewReader(in), retry: -1} }
 
-// next returns the next message. An incomplete message at the end of the stream is dropped.
+// next returns the next message. It drops an incomplete message at the end of the stream.
 func (s *sseReader) next() (sseMessage, error) {
 	var b sseMessage
 	s.data = s.data[:0]
@@ -57,7 +58,8 @@ func (s *sseReader) next() (sseMessage, error) {
 	return b, nil
 }
 
-// readLine reads one line, which ends with LF, CR or CRLF. After a CR it returns at once: an LF may never come.
+// readLine reads one line, which ends with LF, CR or CRLF. It returns immediately after a CR, because an LF
+// may never follow.
 func (s *sseReader) readLine() error {
 	s.line = s.line[:0]
 	for {
@@ -83,7 +85,7 @@ func (s *sseReader) readLine() error {
 	}
 }
 
-// parseField handles one line that is not empty. Comments and unknown fields are ignored.
+// parseField handles one line that is not empty. It ignores comments and unknown fields.
 func (s *sseReader) parseField(b *sseMessage) error {
 	name, value, _ := bytes.Cut(s.line, []byte(":"))
 	value = bytes.TrimPrefix(value, []byte(" "))
@@ -107,7 +109,8 @@ func (s *sseReader) parseField(b *sseMessage) error {
 	return nil
 }
 
-// parseDigits parses a number that consists of digits only. A number out of range becomes the maximum.
+// parseDigits parses a number that consists only of digits. If the number is too large, parseDigits returns
+// the largest int64.
 func parseDigits(text string) (int64, bool) {
 	for _, c := range []byte(text) {
 		if c < '0' || c > '9' {

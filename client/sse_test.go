@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// read reads a stream to its end and describes each message in one line.
+// read reads a stream to its end and describes each message in one string.
 func read(in io.Reader) (described []string, retry time.Duration, err error) {
 	s := newSSEReader(in)
 	for {
@@ -26,19 +26,19 @@ func read(in io.Reader) (described []string, retry time.Duration, err error) {
 
 func describe(name, id, data string, hasData bool) string {
 	if !hasData {
-		return fmt.Sprintf("id %q", id) // without data the name is ignored
+		return fmt.Sprintf("id %q", id) // without data, the name is ignored
 	}
 	return fmt.Sprintf("id %q name %q data %q", id, name, data)
 }
 
-// readReference is a simple reference implementation of read.
+// readReference is a simple implementation of read. The tests check that both give the same results.
 func readReference(text string) (described []string, retry time.Duration) {
 	text = strings.TrimPrefix(text, "\uFEFF")
 	text = strings.ReplaceAll(strings.ReplaceAll(text, "\r\n", "\n"), "\r", "\n")
 	lines := strings.Split(text, "\n")
 	var name, data, id string
 	retry = -1
-	for _, line := range lines[:len(lines)-1] { // the last line is incomplete
+	for _, line := range lines[:len(lines)-1] { // without the last line, which is incomplete
 		field, value, _ := strings.Cut(line, ":")
 		value = strings.TrimPrefix(value, " ")
 		switch {
@@ -127,7 +127,7 @@ func TestSSERetryField(t *testing.T) {
 	}
 }
 
-// A CR completes the line: waiting for an LF would delay the event.
+// A line ends at a CR, because waiting for an LF would delay the event.
 func TestSSELineEndsAtCarriageReturn(t *testing.T) {
 	t.Parallel()
 	in, out := io.Pipe()
@@ -190,7 +190,7 @@ func FuzzSSE(f *testing.F) {
 			"up to the cut": io.LimitReader(bytes.NewReader(text), int64(cut)),
 		} {
 			got, retry, err := read(in)
-			if name == "up to the cut" { // later data does not change earlier messages
+			if name == "up to the cut" { // later data must not change earlier messages
 				if len(got) > len(want) || strings.Join(got, "\n") != strings.Join(want[:len(got)], "\n") {
 					t.Errorf("%s: got %q, want the start of %q", name, got, want)
 				}

@@ -14,26 +14,29 @@ import (
 )
 
 const (
-	// webhookTolerance is the maximum clock difference plus transit time. A recorded message cannot be
-	// replayed after that.
+	// webhookTolerance is the maximum difference between the time in a message and the current time. It
+	// allows for differences between clocks and for the time in transit. After this time, a recorded message
+	// can no longer be replayed.
 	webhookTolerance = 5 * time.Minute
-	// minSecretBytes is the minimum of Standard Webhooks. With an empty secret anyone could sign.
+	// minSecretBytes is the minimum length that Standard Webhooks requires. If a secret were empty, anyone
+	// could sign messages.
 	minSecretBytes = 24
 )
 
 var (
-	// ErrWebhookSignature is returned for a message that was not signed with any of the secrets.
+	// ErrWebhookSignature is returned for a message that was not signed with any of the given secrets.
 	ErrWebhookSignature = errors.New("animalstore: the message was not signed with a secret of this webhook")
-	// ErrWebhookTime is returned for a message that was signed too long ago, or in the future.
+	// ErrWebhookTime is returned for a message whose timestamp is more than five minutes in the past or in
+	// the future.
 	ErrWebhookTime = errors.New("animalstore: the message was not sent within the last five minutes, or a clock is wrong")
 )
 
-// VerifyWebhook checks that a message came from the service, as defined by Standard Webhooks 1.0, and returns
-// its event. It needs the unmodified request body and the secrets of the webhook: one, or two during a
-// rotation.
+// VerifyWebhook checks that a message came from the service and returns the event in the message. Messages
+// are signed as defined by Standard Webhooks 1.0. VerifyWebhook needs the unmodified request body and the
+// webhook's secret, or both of its secrets during a rotation.
 //
-// The same message may arrive more than once, always with the same webhook-id header. Process it once, and
-// respond with a 2xx status to repeats, too.
+// The same message may arrive more than once, always with the same webhook-id header. Process each message
+// only once, but respond to repeated messages with a 2xx status as well.
 func VerifyWebhook(header http.Header, body []byte, secrets ...string) (Event, error) {
 	keys, err := webhookKeys(secrets)
 	if err != nil {
@@ -63,7 +66,7 @@ func VerifyWebhook(header http.Header, body []byte, secrets ...string) (Event, e
 	return event, nil
 }
 
-// webhookKeys decodes secrets. Its errors do not reveal them.
+// webhookKeys decodes the secrets. Its errors do not reveal them.
 func webhookKeys(secrets []string) (keys [][]byte, err error) {
 	for _, secret := range secrets {
 		key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
@@ -78,8 +81,8 @@ func webhookKeys(secrets []string) (keys [][]byte, err error) {
 	return keys, nil
 }
 
-// isSigned reports whether one of the signatures was made with one of the keys. Unknown kinds of signatures
-// are ignored.
+// isSigned reports whether at least one of the signatures was made with one of the keys. It ignores
+// signatures with an unknown version.
 func isSigned(keys [][]byte, signatures, id, sent string, body []byte) bool {
 	for _, key := range keys {
 		mac := hmac.New(sha256.New, key)

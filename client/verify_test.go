@@ -29,7 +29,8 @@ func newSecret() string {
 	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
 }
 
-// sign signs a message with each secret as Standard Webhooks 1.0 defines it, without a library.
+// sign returns the headers for a message that is signed with each of the secrets. It follows Standard
+// Webhooks 1.0 without using a library.
 func sign(id string, at time.Time, body []byte, secrets ...string) http.Header {
 	var signatures []string
 	for _, secret := range secrets {
@@ -65,11 +66,11 @@ func TestVerifyWebhook(t *testing.T) {
 	now := time.Now
 	for _, c := range []struct {
 		name    string
-		signed  []string      // secrets of the sender
-		ago     time.Duration // age of the message
+		signed  []string      // the sender's secrets
+		ago     time.Duration // the age of the message
 		change  func(h http.Header, body []byte) []byte
-		secrets []string // secrets of the receiver
-		want    error    // nil: accepted
+		secrets []string // the receiver's secrets
+		want    error    // nil if the message is accepted
 	}{
 		{"unchanged", []string{secret}, 0, nil, []string{secret}, nil},
 		{"without a prefix", []string{secret}, 0, nil, []string{strings.TrimPrefix(secret, "whsec_")}, nil},
@@ -147,7 +148,7 @@ func TestVerifyWebhookRejectsBadArguments(t *testing.T) {
 	secret := newSecret()
 	good := func() http.Header { return sign("evt_7", time.Now(), []byte(message), secret) }
 	short := "whsec_" + base64.StdEncoding.EncodeToString(make([]byte, 23))
-	for _, weak := range []string{"", "whsec_", short} { // these could be guessed
+	for _, weak := range []string{"", "whsec_", short} { // these secrets could be guessed
 		header := sign("evt_7", time.Now(), []byte(message), weak, secret)
 		for _, secrets := range [][]string{{weak}, {secret, weak}} {
 			if _, err := client.VerifyWebhook(header, []byte(message), secrets...); err == nil {

@@ -15,7 +15,8 @@ import (
 	"animalstore/client"
 )
 
-// memoryNetwork is an in-memory network: real connections would stop virtual time.
+// memoryNetwork is an in-memory network for tests in virtual time, which does not advance during real network
+// I/O.
 type memoryNetwork struct {
 	dialled chan net.Conn
 	closed  chan struct{}
@@ -42,7 +43,8 @@ func (w *memoryNetwork) dial(context.Context, string, string) (net.Conn, error) 
 	return here, nil
 }
 
-// cuttingClient returns a client whose nth connection, from 0 on, is cut after bytesOf(n) bytes were read.
+// cuttingClient returns a client whose connections are cut. Connection n, counting from 0, is cut after
+// bytesOf(n) bytes have been read.
 func (s *virtualService) cuttingClient(bytesOf func(n int) int, options ...client.Option) *client.Client {
 	s.t.Helper()
 	n := 0
@@ -60,7 +62,7 @@ func (s *virtualService) cuttingClient(bytesOf func(n int) int, options ...clien
 
 const neverCut = math.MaxInt
 
-// cut closes all connections of the cutting clients.
+// cut closes all connections that were opened by clients from cuttingClient.
 func (s *virtualService) cut() {
 	s.network.mu.Lock()
 	defer s.network.mu.Unlock()
@@ -75,7 +77,7 @@ type cutConn struct {
 	left int
 }
 
-// slowConn delivers one byte every 10 ms.
+// slowConn is a connection that delivers one byte every 10 ms.
 type slowConn struct{ net.Conn }
 
 func (c slowConn) Read(p []byte) (int, error) {
@@ -93,13 +95,14 @@ func (c *cutConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// virtualService is a real service in virtual time.
+// virtualService is a real service that runs in virtual time.
 type virtualService struct {
 	*testService
 	network *memoryNetwork
 }
 
-// inVirtualTime runs a test against a service in virtual time. All goroutines of the test must end with it.
+// inVirtualTime runs a test against a service in virtual time. All goroutines that the test starts must end
+// before the test does.
 func inVirtualTime(t *testing.T, test func(*testing.T, *virtualService), change ...func(*serviceOptions)) {
 	t.Helper()
 	t.Parallel()

@@ -17,7 +17,7 @@ import (
 	"animalstore/internal/webhook"
 )
 
-// hookWithDeliveries creates a webhook with one delivery that succeeded and one that failed.
+// hookWithDeliveries creates a webhook that has one successful and one failed delivery.
 func (s *testService) hookWithDeliveries() client.Webhook {
 	s.t.Helper()
 	ctx, c := s.t.Context(), s.client()
@@ -131,7 +131,7 @@ func TestDeliveries(t *testing.T) {
 	}
 }
 
-// Real messages of the service are accepted, by VerifyWebhook and by the official library, also during a
+// VerifyWebhook and the official library both accept real messages from the service, including during a
 // rotation.
 func TestVerifyMessagesOfTheService(t *testing.T) {
 	t.Parallel()
@@ -209,7 +209,7 @@ func TestWebhookErrors(t *testing.T) {
 	wantCode(t, err, client.CodeInsufficientScope)
 }
 
-// On a faulty network every webhook operation takes effect once, and a lost secret is reported as lost.
+// On a faulty network, every webhook operation takes effect only once, and the client reports a lost secret.
 func TestWebhooksOnAFaultyNetwork(t *testing.T) {
 	t.Parallel()
 	s := newTestService(t)

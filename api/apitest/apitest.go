@@ -1,5 +1,5 @@
-// Package apitest validates responses against the OpenAPI document, more strictly than the library that it
-// uses.
+// Package apitest validates responses against the OpenAPI document. It is stricter than the OpenAPI library
+// that it uses.
 package apitest
 
 import (
@@ -20,15 +20,16 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 )
 
-// Validator validates responses against one document.
+// Validator validates responses against one OpenAPI document.
 type Validator struct {
 	Doc    *openapi3.T
 	router routers.Router
-	// OnResponse, if set, is called for each documented response.
+	// OnResponse, if set, is called for each response that the document describes.
 	OnResponse func(operation string, status int)
 }
 
-// New returns a validator for a document in YAML or JSON. Requests are matched against its servers.
+// New returns a validator for a document in YAML or JSON. Requests are matched against the document's list of
+// servers.
 func New(document []byte) (*Validator, error) {
 	doc, err := openapi3.NewLoader().LoadFromData(document)
 	if err != nil {
@@ -41,9 +42,10 @@ func New(document []byte) (*Validator, error) {
 	return &Validator{Doc: doc, router: router}, err
 }
 
-// Check returns an error for a response that does not match the document: an undocumented status or header, a
-// missing header, or an invalid body. HEAD is checked as GET. A response to an undocumented path or method
-// must be an Error. OPTIONS is not checked: the document describes it in prose only.
+// Check returns an error if a response does not match the document. It rejects an undocumented status or
+// header, a missing header, and an invalid body. A HEAD request is checked like a GET request. A response to
+// an undocumented path or method must match the schema Error. OPTIONS requests are not checked, because the
+// document describes them only in prose.
 func (v *Validator) Check(req *http.Request, status int, header http.Header, body []byte) error {
 	if req.Method == http.MethodOptions {
 		return nil
@@ -62,7 +64,8 @@ func (v *Validator) Check(req *http.Request, status int, header http.Header, bod
 	)
 }
 
-// isNDJSON reports whether the response is documented NDJSON, a media type that the library does not support.
+// isNDJSON reports whether the response is NDJSON and the document allows it. The library does not support
+// this media type.
 func isNDJSON(response *openapi3.Response, header http.Header) bool {
 	return header.Get("Content-Type") == ndjson && response.Content[ndjson] != nil
 }
@@ -85,15 +88,15 @@ func (v *Validator) checkNDJSON(response *openapi3.Response, header http.Header,
 	return nil
 }
 
-// isStream reports whether the response is a documented event stream. It is endless, so its reader must check
-// each event with CheckSchema.
+// isStream reports whether the response is an event stream and the document allows it. A stream is endless,
+// so the code that reads it must check each event with CheckSchema.
 func isStream(response *openapi3.Response, header http.Header) bool {
 	return header.Get("Content-Type") == eventStream && response.Content[eventStream] != nil
 }
 
 const eventStream = "text/event-stream"
 
-// CheckSchema returns an error if a JSON value does not match one of the document's schemas.
+// CheckSchema returns an error if a JSON value does not match the named schema in the document.
 func (v *Validator) CheckSchema(name string, value []byte) error {
 	schema := v.Doc.Components.Schemas[name]
 	if schema == nil {
@@ -109,7 +112,7 @@ func (v *Validator) CheckSchema(name string, value []byte) error {
 	)
 }
 
-// findResponse returns the documented response for a request and status.
+// findResponse returns the response that the document describes for a request and a status.
 func (v *Validator) findResponse(req *http.Request, status int) (*openapi3.Response, error) {
 	lookup := req.Clone(req.Context())
 	if lookup.Method == http.MethodHead {
@@ -132,7 +135,8 @@ func (v *Validator) findResponse(req *http.Request, status int) (*openapi3.Respo
 	return response.Value, nil
 }
 
-// commonError returns the error response that any path and method may send, documented or not.
+// commonError returns the error response that any path and method may send with this status, whether
+// documented or not. It returns nil if there is none.
 func (v *Validator) commonError(status int) *openapi3.Response {
 	components := v.Doc.Components
 	response := &openapi3.Response{
@@ -165,9 +169,9 @@ func (v *Validator) commonError(status int) *openapi3.Response {
 	return nil
 }
 
-// checkContent validates headers and body with the library. It presents the response as a 200 of a GET,
-// because the library skips 304 and HEAD. It joins repeated headers, because the library checks only the
-// first.
+// checkContent validates the headers and the body with the library. It presents every response as a 200
+// response to a GET request, because the library skips 304 responses and HEAD requests. It joins repeated
+// headers, because the library checks only the first of them.
 func (v *Validator) checkContent(response *openapi3.Response, header http.Header, body []byte, withoutBody bool) error {
 	joined := http.Header{}
 	for name, values := range header {
@@ -191,7 +195,7 @@ func (v *Validator) checkContent(response *openapi3.Response, header http.Header
 	})
 }
 
-// exactTimes rejects invalid times that match the library's pattern, such as 30 February.
+// exactTimes rejects invalid times that match the library's pattern, such as times on 30 February.
 func exactTimes() openapi3.SchemaValidationOption {
 	return openapi3.WithStringFormatValidator("date-time", openapi3.NewCallbackValidator(func(s string) error {
 		_, err := time.Parse(time.RFC3339, s)
@@ -199,7 +203,7 @@ func exactTimes() openapi3.SchemaValidationOption {
 	}))
 }
 
-// checkHeaderNames rejects undocumented headers, except for general HTTP headers.
+// checkHeaderNames rejects headers that the document does not describe, except for general HTTP headers.
 func checkHeaderNames(response *openapi3.Response, header http.Header) error {
 	known := []string{"Content-Length", "Content-Type", "Date", "Strict-Transport-Security", "Vary", "X-Content-Type-Options"}
 	for name := range response.Headers {
@@ -213,8 +217,8 @@ func checkHeaderNames(response *openapi3.Response, header http.Header) error {
 	return nil
 }
 
-// checkIntegers rejects numbers that are not an int64. The library compares floating-point numbers and would
-// accept 2^63.
+// checkIntegers rejects numbers that do not fit in an int64. The library compares floating-point numbers and
+// would accept 2^63.
 func checkIntegers(header http.Header, body []byte) error {
 	if !strings.HasPrefix(header.Get("Content-Type"), "application/json") || len(body) == 0 {
 		return nil

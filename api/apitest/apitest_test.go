@@ -12,11 +12,11 @@ import (
 	"animalstore/api/apitest"
 )
 
-// response is a response that Check must accept or reject.
+// response is a test case with a response that Check must accept or reject.
 type response struct {
 	name, request string
 	status        int
-	change        http.Header // added to the common headers; an empty list removes a header
+	change        http.Header // headers that are added to the common headers or replace them; an empty list removes a header
 	body          string
 	wrong         string // part of the expected error; empty if the response is valid
 }
@@ -70,7 +70,8 @@ func errorBody(code string, status int) string {
 	return fmt.Sprintf(`{"code":%q,"message":"It failed.","status":%d}`, code, status)
 }
 
-// pageWithName returns a page with one name of count characters, each of which is two UTF-16 code units.
+// pageWithName returns a page with one animal. Its name has count characters, each of which takes two UTF-16
+// code units.
 func pageWithName(count int) string {
 	return `[{"id":1,"categoryId":1,"name":"` + strings.Repeat("🐢", count) + `"}]`
 }
@@ -159,7 +160,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// event returns an event about a category.
+// event returns an event about a category as JSON. The arguments are the new and the old state, also as JSON.
 func event(current, previous string) string {
 	return `{"specversion":"1.0","id":"1","source":"/v1","type":"category.created","subject":"categories/1",` +
 		`"time":"2026-11-15T09:30:00Z","datacontenttype":"application/json","actor":"system",` +

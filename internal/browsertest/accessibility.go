@@ -10,8 +10,8 @@ import (
 //go:embed axe/axe.min.js
 var axe string
 
-// Accessible fails the test if axe finds serious violations on the page, or if the page is wider than the
-// screen.
+// Accessible fails the test if the accessibility checker axe finds serious violations on the page, or if the
+// page is wider than the screen.
 func (p *Page) Accessible(what string) {
 	p.t.Helper()
 	if problems := p.AccessibilityViolations(); len(problems) > 0 {
@@ -22,13 +22,15 @@ func (p *Page) Accessible(what string) {
 	}
 }
 
-// AccessibilityViolations returns the violations that axe rates serious or critical.
+// AccessibilityViolations returns the violations that axe rates as serious or critical, and text that has the
+// same colour as its background.
 func (p *Page) AccessibilityViolations() []string {
 	p.t.Helper()
 	if !Eval[bool](p, "!!window.axe") {
 		p.Run(chromedp.Evaluate(axe+";0", nil))
 	}
-	// axe reports text in the colour of its background only as incomplete: it could be hidden on purpose.
+	// axe reports text in the colour of its background only as incomplete, because the text could be hidden
+	// on purpose.
 	return Eval[[]string](p, `axe.run(document, {resultTypes: ["violations", "incomplete"]}).then(r => [
 		...r.violations.filter(v => v.impact === "serious" || v.impact === "critical"),
 		...r.incomplete.map(v => ({...v, nodes: v.nodes.filter(n => n.any.some(a => a.message.includes("1:1 contrast")))})).filter(v => v.nodes.length > 0)]

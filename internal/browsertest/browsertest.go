@@ -1,4 +1,4 @@
-// Package browsertest drives a headless Chromium in tests.
+// Package browsertest controls a headless Chromium browser in tests.
 package browsertest
 
 import (
@@ -17,10 +17,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// timeout keeps a broken page from hanging the tests.
+// timeout limits how long a browser may run, so that a broken page cannot hang the tests.
 const timeout = 5 * time.Minute
 
-// Page is a page in its own browser.
+// Page is a web page in its own browser.
 type Page struct {
 	t   *testing.T
 	ctx context.Context
@@ -29,8 +29,8 @@ type Page struct {
 	errors []string
 }
 
-// Open starts a browser with a window of this size. An error on the console, or an uncaught exception, fails
-// the test at its end.
+// Open starts a browser with a window of this size. If the page logs an error on the console or does not
+// catch an exception, the test fails when it ends.
 func Open(t *testing.T, width, height int) *Page {
 	t.Helper()
 	program, err := findBrowser()
@@ -60,8 +60,8 @@ func Open(t *testing.T, width, height int) *Page {
 	return p
 }
 
-// ownProcessGroup starts the browser in its own process group and kills the whole group: the program may be a
-// wrapper script.
+// ownProcessGroup makes the browser start in its own process group and kills the whole group when the browser
+// is stopped. Killing only the program would not be enough, because it may be a wrapper script.
 func ownProcessGroup(command *exec.Cmd) {
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	command.Cancel = func() error { return syscall.Kill(-command.Process.Pid, syscall.SIGKILL) }
@@ -101,7 +101,7 @@ func (p *Page) recordErrors(event any) {
 	}
 }
 
-// ConsoleErrors returns the errors on the console since its last call.
+// ConsoleErrors returns the errors logged on the console since it was last called.
 func (p *Page) ConsoleErrors() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -110,7 +110,7 @@ func (p *Page) ConsoleErrors() []string {
 	return messages
 }
 
-// Run performs actions on the page, one after the other.
+// Run performs actions on the page one after another. It fails the test if an action fails.
 func (p *Page) Run(actions ...chromedp.Action) {
 	p.t.Helper()
 	if err := chromedp.Run(p.ctx, actions...); err != nil {
@@ -118,7 +118,8 @@ func (p *Page) Run(actions ...chromedp.Action) {
 	}
 }
 
-// Eval evaluates an expression on the page, awaits a promise, and returns the value.
+// Eval evaluates a JavaScript expression on the page and returns its value. If the value is a promise, Eval
+// waits for its result.
 func Eval[T any](p *Page, expression string) (value T) {
 	p.t.Helper()
 	p.Run(chromedp.Evaluate(expression, &value, func(e *runtime.EvaluateParams) *runtime.EvaluateParams { return e.WithAwaitPromise(true) }))

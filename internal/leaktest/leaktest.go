@@ -10,7 +10,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Main runs the tests of a package and exits. It fails if a goroutine is left.
+// Main runs the tests in a package and exits. It fails if goroutines are still running after the tests.
 func Main(m *testing.M) {
 	code := m.Run()
 	if code == 0 {
@@ -22,8 +22,8 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-// Find returns an error if a goroutine is left. Goroutines have a minute to end: on a busy machine goleak's
-// default of half a second is too short.
+// Find returns an error if goroutines are still running. It gives them a minute to end, because goleak's
+// default of half a second is too short on a busy machine.
 func Find() error {
 	for end := time.Now().Add(time.Minute); ; {
 		if err := goleak.Find(); err == nil || time.Now().After(end) {
