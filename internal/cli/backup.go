@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/storeadmin"
 )
 
-// backupCommand backs up a store. The store may be in use meanwhile.
+// backupCommand backs up a store, even while the store is in use.
 type backupCommand struct {
 	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"FILE" help:"Store to back up: a file (default ${default})."`
 	Force    bool   `help:"Overwrite an existing file."`

@@ -50,7 +50,7 @@ func usagef(format string, args ...any) error { return usageError{fmt.Errorf(for
 func Run(args []string, out, errs io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // so that a second signal kills the process
+	context.AfterFunc(ctx, stop) // after the first signal, another one kills the process
 	unsetEmptyVariables()
 
 	helped := false

@@ -14,8 +14,8 @@ type apiFlags struct {
 	KeyFile string `name:"key-file" placeholder:"FILE" help:"File with the API key; or set $$ANIMALSTORE_KEY to the key itself."`
 }
 
-// newClient returns a client with the URL and the key that the flags specify. Its errors never contain any
-// part of the key.
+// newClient returns a client with the URL and the key that the flags specify. Errors never contain any part
+// of the key.
 func (o apiFlags) newClient(options ...client.Option) (*client.Client, error) {
 	source, key := "ANIMALSTORE_KEY", os.Getenv("ANIMALSTORE_KEY")
 	if o.KeyFile != "" {
@@ -38,7 +38,7 @@ func (o apiFlags) newClient(options ...client.Option) (*client.Client, error) {
 	return c, nil
 }
 
-// storeFlags holds the flags for the commands for daily use: pets, categories, orders, events and inventory.
+// storeFlags holds the flags for the everyday commands: pets, categories, orders, events and inventory.
 type storeFlags struct {
 	apiFlags
 	outputFlag

@@ -29,7 +29,7 @@ func (o databaseFlags) withService(ctx context.Context, create bool, fn func(*sh
 	if err != nil {
 		return err
 	}
-	defer store.Close() // no error matters here, because every committed change is already durable
+	defer store.Close() // an error can be ignored, because every committed change is already durable
 	service, err := shop.Open(ctx, store, shop.Options{Environment: shop.Environment(o.Environment)})
 	if err != nil {
 		return err
@@ -56,7 +56,8 @@ func checkDatabase(database, variable string) error {
 		return checkServer(database, variable)
 	case strings.Contains(database, "://"), strings.HasPrefix(database, "file:"), strings.HasPrefix(database, ":"),
 		serverForm.MatchString(database):
-		return fmt.Errorf("expected the path of a file or a postgres:// URL") // the message does not contain the value, which may include a password
+		// The message does not contain the value, which may include a password.
+		return fmt.Errorf("expected the path of a file or a postgres:// URL")
 	}
 	return nil
 }
@@ -68,7 +69,7 @@ var serverForm = regexp.MustCompile(`(?i)^\s*postgres(ql)?:|\b(host|dbname|passw
 // checkServer checks a server's URL. It refuses a password in a flag, because flags are visible in the
 // process list.
 func checkServer(database, variable string) error {
-	if strings.Contains(database, "#") { // often part of a password; the text after it would be printed
+	if strings.Contains(database, "#") { // # is often part of a password, and the text after it would be printed
 		return errors.New("everything after # would be ignored; write # as %23 in the URL")
 	}
 	if err := sqlstore.CheckURL(database); err != nil {

@@ -102,7 +102,8 @@ func (e *eventsCommand) latest(ctx context.Context, c *client.Client, t terminal
 			query.After = formatInt(last - back)
 		}
 		found, err := lastEvents(ctx, c, query, e.limit())
-		if client.IsCode(err, client.CodeEventsExpired) { // the events at this position have already been deleted
+		// If these events have already been deleted, start with the oldest one that is left.
+		if client.IsCode(err, client.CodeEventsExpired) {
 			query.After = ""
 			found, err = lastEvents(ctx, c, query, e.limit())
 		}
@@ -140,7 +141,7 @@ func lastEvents(ctx context.Context, c *client.Client, query client.EventQuery, 
 // follow prints events as they happen until the command is interrupted. An interruption is not an error.
 func (e *eventsCommand) follow(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
 	if p.table != nil {
-		p.table.minWidths(6, 23, 16, 15, 10) // so that later rows align with the first rows
+		p.table.minWidths(6, 23, 16, 15, 10) // wide enough that later rows align with the first rows
 	}
 	after, n := e.after(), 0
 	if e.All {

@@ -16,7 +16,7 @@ import (
 )
 
 // These exit codes are stable, so scripts may rely on them. The codes after exitUsage are used only by the
-// commands for daily use. All other commands fail with exitError instead.
+// everyday commands, such as pets and orders. All other commands fail with exitError instead.
 const (
 	exitOK          = 0
 	exitError       = 1
@@ -50,7 +50,7 @@ type reportedError struct{ code int }
 func (reportedError) Error() string { return "" }
 
 // explainError adds an exit code and advice to an error returned by the client. A request that changes
-// something may have succeeded even if no response arrived. In this case the error says so.
+// something may have succeeded even if no response arrived. In that case, the error message says so.
 func explainError(ctx context.Context, err error, changes bool) error {
 	if err == nil || isUsageError(err) || errors.As(err, new(reportedError)) || errors.As(err, new(codedError)) {
 		return err

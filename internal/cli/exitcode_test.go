@@ -19,7 +19,7 @@ import (
 	"animalstore/client"
 )
 
-// docs/commands.md documents every command, every flag of the commands for daily use, and every exit code.
+// docs/commands.md documents every command, every flag of the everyday commands, and every exit code.
 func TestCommandsAreDocumented(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("../../docs/commands.md")

@@ -8,7 +8,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// idempotencyFlag holds the flag for commands that create something.
+// idempotencyFlag holds the flag --idempotency-key for commands that create something.
 type idempotencyFlag struct {
 	IdempotencyKey *string `name:"idempotency-key" placeholder:"KEY" help:"Idempotency key of your choice: repeating the command with the same key within 24 hours has no further effect."`
 }
@@ -24,7 +24,8 @@ func (o idempotencyFlag) problem() string {
 	if o.IdempotencyKey == nil {
 		return ""
 	}
-	key := *o.IdempotencyKey // an empty value usually comes from an unset shell variable, and ignoring it would make retries unsafe
+	// An empty value usually comes from an unset shell variable. Ignoring it would make retries unsafe.
+	key := *o.IdempotencyKey
 	if len(key) < 1 || len(key) > 255 || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return "--idempotency-key must have 1 to 255 printable ASCII characters"
 	}

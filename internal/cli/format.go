@@ -26,7 +26,7 @@ func formatOf(asked, file string) client.Format {
 
 // guessFormat detects a file's format from its first characters.
 func guessFormat(in *bufio.Reader) client.Format {
-	begin, _ := in.Peek(512) // an error is ignored, because the file may be shorter
+	begin, _ := in.Peek(512) // Peek returns an error if the file is shorter, which is allowed
 	if bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(begin, []byte("\ufeff"))), []byte("{")) {
 		return client.NDJSON
 	}

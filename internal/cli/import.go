@@ -182,7 +182,7 @@ func (r *importRun) estimate() int64 {
 		return 0
 	}
 	sample := make([]byte, 64<<10)
-	n, _ := r.file.ReadAt(sample, 0) // an error is ignored, because the file may be shorter
+	n, _ := r.file.ReadAt(sample, 0) // ReadAt returns an error if the file is shorter, which is allowed
 	lines := bytes.Count(sample[:n], newline)
 	return info.Size() * int64(lines) / int64(max(1, n))
 }

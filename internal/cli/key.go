@@ -123,7 +123,7 @@ func parseTime(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("invalid time %q; expected a date or time such as 2027-01-31 or 2027-01-31T18:00:00Z", text)
 }
 
-// formatTime formats a time in UTC for people. It returns none if the time is zero.
+// formatTime formats a time in UTC for people. For the zero time, it returns the text given as none.
 func formatTime(t time.Time, none string) string {
 	if t.IsZero() {
 		return none

@@ -44,7 +44,7 @@ func flagVariables(t *testing.T, parser *kong.Kong, command string) (variables [
 			}
 		}
 	}
-	return append(variables, "ANIMALSTORE_API_KEY") // this variable has no flag, because a flag must not contain a key
+	return append(variables, "ANIMALSTORE_API_KEY") // this variable has no flag, because keys must not be passed as flags
 }
 
 // The packaging files use only commands, flags and environment variables that exist.

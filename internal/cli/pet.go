@@ -198,7 +198,7 @@ func ifMatchProblem(etag *string) string {
 	return ""
 }
 
-// quotedETag adds the quotes around an ETag that the shell has removed.
+// quotedETag restores the quotes around an ETag, which the shell has removed.
 func quotedETag(etag string) string {
 	if etag == "*" || strings.HasSuffix(etag, `"`) {
 		return etag

@@ -134,9 +134,10 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	}
 	var background sync.WaitGroup
 	defer background.Wait()
-	working, stopWork := context.WithCancel(context.Background()) // ends after the last request
+	working, stopWork := context.WithCancel(context.Background()) // a context that ends after the last request
 	defer stopWork()
-	delivering, stopDelivery := context.WithCancel(ctx) // ends with ctx; other nodes or the next start deliver the remaining messages
+	// Deliveries end with ctx, because other nodes or the next start can deliver the remaining messages.
+	delivering, stopDelivery := context.WithCancel(ctx)
 	defer stopDelivery()
 	background.Go(func() { service.RunJobs(working, reporter("background job failed")) })
 	background.Go(func() { dispatcher.Run(delivering) })

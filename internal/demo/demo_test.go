@@ -58,7 +58,8 @@ func TestFillUsesEveryFeatureOnce(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, database string, store *sqlstore.Store, service *shop.Service) {
 		ctx := t.Context()
-		if _, err := service.CreateKey(ctx, shop.NewKey{Name: "made before", Scopes: []shop.Scope{shop.Admin}}); err != nil { // an API key does not count as data
+		// An API key does not count as data.
+		if _, err := service.CreateKey(ctx, shop.NewKey{Name: "made before", Scopes: []shop.Scope{shop.Admin}}); err != nil {
 			t.Fatal(err)
 		}
 		before := time.Now()
@@ -172,7 +173,7 @@ func checkEvents(t *testing.T, service *shop.Service, before time.Time) {
 			t.Errorf("there is no %s event", kind)
 		}
 	}
-	if len(actors) != 4 || actors["system"] < 5 { // three keys, and the system, which expires holds
+	if len(actors) != 4 || actors["system"] < 5 { // three API keys, and "system", which is the actor when a hold expires
 		t.Errorf("the actors are %v", actors)
 	}
 	days, err := service.DailyStats(t.Context())

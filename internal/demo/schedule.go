@@ -19,7 +19,7 @@ func (s *simulation) scheduleArrivals() {
 	for ago := weeks*7 - 1; ago >= 0; ago-- {
 		several := 6 + s.random.IntN(6)
 		if ago%7 == 3 {
-			several = s.random.IntN(3) // a quiet day
+			several = s.random.IntN(3) // a quiet day with few arrivals
 		}
 		for range several {
 			s.schedule(s.randomOpenTime(ago), func() error { return s.arrive(false) })

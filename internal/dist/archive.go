@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// tarball packs files into a .tar.gz archive, in the folder prefix. The owner, time and order of the entries
-// are fixed, so that the output is reproducible.
+// tarball packs files into a .tar.gz archive and adds the prefix to every file name. The owner, time and
+// order of the entries are fixed, so that the output is reproducible.
 func tarball(prefix string, files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
@@ -62,7 +62,7 @@ func parentFolders(name string) (folders []string) {
 	return folders
 }
 
-// zipArchive packs files into a .zip archive for Windows, in the folder prefix.
+// zipArchive packs files into a .zip archive for Windows and adds the prefix to every file name.
 func zipArchive(prefix string, files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)

@@ -20,7 +20,7 @@ type platform struct{ os, arch string }
 type release struct {
 	platform platform
 	info     *debug.BuildInfo
-	version  string    // without the leading "v"
+	version  string    // the version without the leading "v"
 	time     time.Time // the time of the commit, so that the output is reproducible
 	binary   []byte
 	licences []byte

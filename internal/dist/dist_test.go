@@ -167,7 +167,7 @@ func TestReadVersion(t *testing.T) {
 	}
 }
 
-// The READMEs list the same versions of the embedded files.
+// The READMEs list the same versions of the embedded files as this package.
 func TestEmbeddedFilesAreListed(t *testing.T) {
 	t.Chdir("../..")
 	for _, e := range embedded {

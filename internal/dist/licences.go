@@ -17,8 +17,8 @@ type licenceFile struct{ name, content string }
 var isLicence = regexp.MustCompile(`(?i)(^|[-.])(licen[cs]es?|copying|notice|patents)([-.]|$)`)
 
 // readLicenceFiles returns the licence files in a module's folder, including licences for vendored code. If
-// outermost is true, it reads only the top folder. This is used for Go itself, whose other licence files are
-// about the compiler.
+// outermost is true, it reads only the top folder. This is used for Go itself, whose other licence files
+// belong to the compiler.
 func readLicenceFiles(dir string, outermost bool) (texts []licenceFile, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {

@@ -155,7 +155,7 @@ func (l *limitListener) drop() (victim *limitedConn, retry bool) {
 			victim = c
 		}
 	}
-	if victim == nil || !victim.state.CompareAndSwap(connWaiting, connDropped) { // the connection has just started a request
+	if victim == nil || !victim.state.CompareAndSwap(connWaiting, connDropped) { // the chosen connection has just started a request
 		return nil, retry
 	}
 	return victim, false

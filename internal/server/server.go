@@ -14,13 +14,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// The handlers themselves set the deadlines for request bodies and responses.
+// These constants do not limit request bodies and responses, for which the handlers set their own deadlines.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
-	// writeByteTimeout is how long an HTTP/2 client may accept no bytes at all. Responses have their own
-	// deadlines, but even resetting a stream requires that the client reads.
+	// writeByteTimeout is how long the server waits for an HTTP/2 client that accepts no bytes at all.
+	// Responses have their own deadlines, but even resetting a stream requires a client that reads.
 	writeByteTimeout = 15 * time.Second
 )
 
@@ -34,7 +34,7 @@ type Config struct {
 	Certificate    *Certificate // nil to serve plain HTTP
 	Log            *slog.Logger
 	// DrainDelay is how long Run continues to accept requests after calling drain, so that load balancers
-	// notice.
+	// notice that the server is stopping.
 	DrainDelay time.Duration
 }
 

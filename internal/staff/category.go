@@ -19,11 +19,11 @@ type categoriesPage struct {
 
 type categoryRow struct {
 	shop.Category
-	Counts map[string]int64 // the number of animals by status; "all" is the total
+	Counts map[string]int64 // the number of animals by status; the key "all" holds the total
 }
 
-// UpToPending returns where the "sold" segment of the stacked bar begins, and UpToSold where that segment
-// ends.
+// UpToPending returns the position in the stacked bar where the "sold" segment begins. UpToSold returns the
+// position where that segment ends.
 func (r categoryRow) UpToPending() int64 { return r.Counts["available"] + r.Counts["pending"] }
 func (r categoryRow) UpToSold() int64    { return r.UpToPending() + r.Counts["sold"] }
 

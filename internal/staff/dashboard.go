@@ -16,7 +16,7 @@ type dashboardPage struct {
 	Total            int64
 	Categories       []categoryRow
 	Largest          int64 // the number of animals in the largest category
-	HiddenCategories int   // the number of categories beyond maxDashboardCategories
+	HiddenCategories int   // the number of categories that exceed maxDashboardCategories and are not shown
 	Days             []shop.DayStats
 	Chart            chart
 	Holds            *shop.OrderPage // nil if the user lacks the scope orders:read

@@ -27,7 +27,7 @@ type exchange struct {
 	principal shop.Principal
 	liveFrom  int64 // the position in the event feed before the page was rendered
 	holdsSlot bool  // whether this exchange holds a slot in the semaphore Pages.slots
-	streamed  bool  // whether the response is a stream, which lasts until the browser leaves; its duration is not measured
+	streamed  bool  // whether the response is a stream, which lasts until the browser disconnects; its duration is not measured
 }
 
 // releaseSlot releases the semaphore slot if the exchange holds one.
@@ -106,7 +106,7 @@ func (x *exchange) flashProblem(message string) { x.trigger("problem", message) 
 func (x *exchange) trigger(event, message string) {
 	text, err := json.Marshal(map[string]string{event: message})
 	if err != nil {
-		panic(err) // strings can always be encoded
+		panic(err) // cannot happen, because strings can always be encoded
 	}
 	var ascii strings.Builder
 	for _, r := range string(text) {
@@ -123,9 +123,9 @@ func (x *exchange) trigger(event, message string) {
 	x.w.Header().Set("HX-Trigger", ascii.String())
 }
 
-// send sends a complete response.
+// send writes a complete response with the given status, content type and body.
 func (x *exchange) send(status int, contentType string, body []byte) error {
-	x.releaseSlot() // a browser that reads slowly must not delay other requests
+	x.releaseSlot() // a slow browser must not occupy the slot while it reads the response
 	http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(responseTimeout))
 	h := x.w.Header()
 	h.Set("Content-Type", contentType)

@@ -36,7 +36,7 @@ func (p *Pages) exportPets(x *exchange) error {
 			x.w.Header().Set("Content-Disposition", `attachment; filename="animals.csv"`)
 			x.w.WriteHeader(http.StatusOK)
 		}
-		control.SetWriteDeadline(time.Now().Add(responseTimeout)) // fails only in tests, which need no deadline
+		control.SetWriteDeadline(time.Now().Add(responseTimeout)) // setting the deadline fails only in tests, which need none
 		_, err := chunk.WriteTo(x.w)
 		return err
 	}

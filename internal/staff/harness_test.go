@@ -128,7 +128,8 @@ func (s *testShop) signedIn(key string) *browser {
 	return b
 }
 
-// withHTMX returns a copy of the browser that sends requests as htmx does. The copy shares its cookies.
+// withHTMX returns a copy of the browser that sends requests as htmx does. The copy and the original share
+// their cookies.
 func (b *browser) withHTMX() *browser {
 	other := *b
 	other.htmx = true
@@ -201,7 +202,8 @@ func (b *browser) post(path string, fields ...string) response {
 	return b.do(b.request("POST", path, fields...))
 }
 
-// want checks the response's status and that its text or its flash message contains each of the texts.
+// want checks that the response has the given status and that its text or its flash message contains each of
+// the texts.
 func (r response) want(t *testing.T, status int, texts ...string) response {
 	t.Helper()
 	if r.status != status {

@@ -22,7 +22,8 @@ const (
 	// maxConcurrentImports is the maximum number of concurrent imports per node. Each import holds its file
 	// in memory.
 	maxConcurrentImports = 4
-	// previewRows and previewInvalidRows are the maximum numbers of valid and invalid rows in a preview.
+	// previewRows is the maximum number of rows shown in a preview. previewInvalidRows is the maximum number
+	// of invalid rows that are listed with their problems.
 	previewRows, previewInvalidRows = 8, 100
 )
 
@@ -33,7 +34,8 @@ type importPage struct {
 	Preview  *importPreview
 }
 
-// importPreview shows what an import would add. Nothing has been saved yet.
+// importPreview is the template data for a preview, which shows what an import would add. Nothing has been
+// saved at this point.
 type importPreview struct {
 	Name        string // the name of the uploaded file
 	Checksum    string // the checksum of the file, so that only the previewed file can be imported
@@ -48,8 +50,8 @@ func (p *Pages) importPage(x *exchange) error {
 	return x.show(http.StatusOK, "import", "Import and export", importPage{})
 }
 
-// importPets shows a preview of a file, or imports the file if the user has already seen the preview of
-// exactly this content.
+// importPets shows a preview of a file. If the form says that exactly this file was already previewed,
+// importPets imports the file instead.
 func (p *Pages) importPets(x *exchange) error {
 	select {
 	case p.imports <- struct{}{}:
@@ -115,7 +117,7 @@ func (x *exchange) showImport(page importPage, err error) error {
 // readFile reads the uploaded file and the other fields in the form.
 func (x *exchange) readFile() (name string, content []byte, err error) {
 	control := http.NewResponseController(x.w)
-	control.SetReadDeadline(time.Now().Add(importTimeout)) // fails only in tests, which need no deadline
+	control.SetReadDeadline(time.Now().Add(importTimeout)) // setting the deadline fails only in tests, which need none
 	x.r.Body = http.MaxBytesReader(x.w, x.r.Body, maxImportBytes+maxFormBytes)
 	err = x.r.ParseMultipartForm(maxImportBytes + maxFormBytes) // the limit is high enough to keep the whole file in memory
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {

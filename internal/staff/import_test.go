@@ -62,14 +62,16 @@ func TestImportAddsAllPetsOnceOrNone(t *testing.T) {
 	previewed := b.upload("/staff/import", file).want(t, 200, "2 animals ready to import", "2 <b>Rex</b> 1 No status", "Import 2 animals")
 	s.wantPetCount(0)
 	sum, once := previewed.importFields(t)
-	b.upload("/staff/import", file+"Other;3\n", "sum", sum, "once", once).want(t, 200, "3 animals ready to import") // a different file gets its own preview first
+	// A different file gets its own preview first.
+	b.upload("/staff/import", file+"Other;3\n", "sum", sum, "once", once).want(t, 200, "3 animals ready to import")
 	s.wantPetCount(0)
 	for range 2 { // sending the form twice imports the animals only once
 		b.withHTMX().upload("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals added")
 		s.wantPetCount(2)
 	}
 	sum, once = b.upload("/staff/import", file).importFields(t)
-	b.upload("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals added") // a new preview allows a second import
+	// A new preview allows a second import.
+	b.upload("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals added")
 	s.wantPetCount(4)
 
 	b.upload("/staff/import", "").want(t, http.StatusUnprocessableEntity, "The file is empty")

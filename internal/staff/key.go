@@ -35,8 +35,8 @@ func (x *exchange) showKeys(status int, page keysPage) (err error) {
 	return x.show(status, "keys", "Keys", page)
 }
 
-// showKeyError shows the list of keys again with the error if the user can act on it. Otherwise it returns
-// the error.
+// showKeyError shows the list of keys again together with an error that the user can act on. It returns any
+// other error.
 func (x *exchange) showKeyError(page keysPage, err error) error {
 	if page.Problem = userMessage(err); page.Problem == "" {
 		return err

@@ -28,7 +28,7 @@ const (
 	maxLiveTopics = 200
 )
 
-// live streams the topics that have changed, such as "pet-7". It sends no other data: the page then requests
+// live streams the topics that have changed, such as "pet-7". It sends no other data. The page then requests
 // the parts that it shows, and those requests check the scopes of the user's key.
 func (p *Pages) live(x *exchange) error {
 	position, err := x.liveStartPosition()
@@ -66,8 +66,8 @@ func (x *exchange) liveStartPosition() (int64, error) {
 	return x.Service.LastEvent(x.r.Context())
 }
 
-// liveStream is the event stream for one open page. Its position in the event feed is all that it must
-// remember between messages.
+// liveStream is the event stream for one open page. It stores no pending messages, only its position in the
+// event feed.
 type liveStream struct {
 	*exchange
 	position int64
@@ -76,7 +76,7 @@ type liveStream struct {
 
 func (s *liveStream) write(format string, args ...any) bool {
 	control := http.NewResponseController(s.w)
-	control.SetWriteDeadline(time.Now().Add(liveWriteTimeout)) // fails only in tests, which need no deadline
+	control.SetWriteDeadline(time.Now().Add(liveWriteTimeout)) // setting the deadline fails only in tests, which need none
 	s.written = time.Now()
 	_, err := fmt.Fprintf(s.w, format, args...)
 	return err == nil && control.Flush() == nil
@@ -86,7 +86,7 @@ func (s *liveStream) write(format string, args ...any) bool {
 func (s *liveStream) follow() {
 	checked := time.Now()
 	for {
-		signal := s.Service.EventSignal() // obtained before the events are read, so that no later event is missed
+		signal := s.Service.EventSignal() // the signal is obtained before the events are read, so that no later event is missed
 		lastWrite := s.written
 		if !s.sendChanges() {
 			return
@@ -166,8 +166,8 @@ func (s *liveStream) sendEverything() bool {
 	return s.write("id: %d\ndata: everything\n\n", last)
 }
 
-// topicsOf returns the topics that an event changes, such as "pet-7" and "pets". The elements of a page name
-// the topics that they wait for. It returns no topics if the user's key may not read the object.
+// topicsOf returns the topics that an event changes, such as "pet-7" and "pets". Elements on a page are
+// refreshed when their topic changes. topicsOf returns nothing if the user's key may not read the object.
 func (s *liveStream) topicsOf(event shop.Event) []string {
 	kind, id := event.Subject, ""
 	if end := strings.LastIndexByte(event.Subject, '/'); end >= 0 {

@@ -20,7 +20,7 @@ type liveReader struct {
 
 func (b *browser) openLive(path string, header ...string) *liveReader {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 5*time.Minute) // reached only if the test hangs
+	ctx, cancel := context.WithTimeout(b.t.Context(), 5*time.Minute) // this timeout is reached only if the test hangs
 	b.t.Cleanup(cancel)
 	r := b.request("GET", path).WithContext(ctx)
 	for i := 0; i+1 < len(header); i += 2 {
@@ -37,7 +37,7 @@ func (b *browser) openLive(path string, header ...string) *liveReader {
 	return &liveReader{b.t, bufio.NewScanner(got.Body)}
 }
 
-// until reads the stream until every one of the topics has been received.
+// until reads the stream until all of the topics have been received.
 func (f *liveReader) until(topics ...string) {
 	f.t.Helper()
 	missing := map[string]bool{}

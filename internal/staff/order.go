@@ -15,7 +15,7 @@ type ordersPage struct {
 	Problem  string
 	Page     shop.OrderPage
 	NextURL  string // the path of the next page, or "" if this is the last page
-	NotFirst bool   // whether this is not the first page
+	NotFirst bool   // whether this is a page after the first one
 }
 
 func (p *Pages) orders(x *exchange) error {

@@ -50,7 +50,7 @@ func parsePetQuery(values url.Values) (petQuery, shop.PetFilter) {
 	return q, filter
 }
 
-// Next returns the path of the page that begins after the animal with the id from. It keeps the filters.
+// Next returns the path of the page that begins after the given animal. The path keeps the filters.
 func (q petQuery) Next(from int64) string {
 	return q.path(url.Values{"from": {strconv.FormatInt(from, 10)}})
 }
@@ -89,8 +89,8 @@ func (x *exchange) categoryOptions() (categoryOptions, error) {
 	return categoryOptions{page.Items, page.More}, err
 }
 
-// Has reports whether the category with this id is among the options. The empty id, for no category, always
-// is.
+// Has reports whether the category with this id is among the options. It also returns true for an empty id,
+// which means that no category is selected.
 func (c categoryOptions) Has(id string) bool {
 	for _, category := range c.Options {
 		if strconv.FormatInt(category.ID, 10) == id {
@@ -139,7 +139,8 @@ func (p *Pages) newPets(x *exchange) error {
 			page.Newest = max(page.Newest, pet.ID)
 		}
 	}
-	if len(page.Rows) == pageSize && pets.More { // there may be more new animals, which would leave a gap in the list, so show a link instead
+	// If there are too many new animals, the list would have a gap, so the page shows a link instead.
+	if len(page.Rows) == pageSize && pets.More {
 		page.Rows, page.NotFirst = nil, true
 	}
 	return x.showFragment("new-pets", page)

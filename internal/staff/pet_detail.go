@@ -35,8 +35,8 @@ type historyEntry struct {
 type fieldChange struct{ Field, From, To string }
 
 const (
-	// historyPageSize and maxPetOrders are the maximum numbers of history entries and of orders on an
-	// animal's page.
+	// historyPageSize and maxPetOrders are the maximum numbers of history entries and orders on an animal's
+	// page.
 	historyPageSize = 50
 	maxPetOrders    = 20
 )
@@ -115,7 +115,7 @@ func (x *exchange) loadHistory(page *petDetail) error {
 	return nil
 }
 
-// nameCategories replaces the category ids in a history by the current names of the categories.
+// nameCategories replaces the category ids in a history with the current names of the categories.
 func (x *exchange) nameCategories(history []historyEntry) error {
 	var ids []int64
 	each := func(do func(text *string, id int64)) {

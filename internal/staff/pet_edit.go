@@ -155,7 +155,7 @@ func (p *Pages) savePet(x *exchange) error {
 	if category, err = form.categoryID(); err == nil {
 		change := shop.PetChange{Name: &form.Name, CategoryID: &category}
 		var pet shop.Pet
-		// This form does not contain the status, so a status that has changed meanwhile is not a conflict.
+		// This form does not contain the status, so a change of status by someone else is not a conflict.
 		pet, err = p.Service.UpdatePet(x.context(), id, change, func(now shop.Pet) bool {
 			return now.Name == original.Name && now.CategoryID == original.CategoryID
 		})
@@ -220,9 +220,9 @@ func (p *Pages) setPetStatus(x *exchange) error {
 	return x.showChangedPet(id)
 }
 
-// confirmDeletePet asks for confirmation before an animal is removed. In the table, the row itself sends the
-// removal after a few seconds, and until then the user can cancel. Afterwards the removal cannot be undone,
-// because ids are never reused.
+// confirmDeletePet asks for confirmation before an animal is removed. In the table, the removal is sent
+// automatically after a few seconds, and until then the user can cancel it. Afterwards the removal cannot be
+// undone, because ids are never reused.
 func (p *Pages) confirmDeletePet(x *exchange) error {
 	pet, err := x.petFromPath()
 	if err != nil {

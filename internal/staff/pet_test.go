@@ -107,7 +107,7 @@ func TestConflictingEditIsShownNotSaved(t *testing.T) {
 	b.post("/staff/pets/1", append(was, "name", "", "category", "7")...).want(t, http.StatusUnprocessableEntity, "Name must")
 	b.post("/staff/pets/1", append(was, "name", "Rexo", "category", "8")...).wantRedirect(t, "/staff/pets/1")
 	b.post("/staff/pets/99", append(was, "name", "x", "category", "8")...).want(t, http.StatusNotFound, "no animal")
-	// A form that was opened before that change shows the old and the new value.
+	// A form that was opened before that change shows both the current values and the user's values.
 	conflict := b.post("/staff/pets/1", append(was, "name", "Max", "category", "7")...).
 		want(t, http.StatusConflict, "Someone else changed this animal", "Name Rexo Max", "Category Category 8 Category 7", "Save mine")
 	for _, want := range []string{`name="was-name" value="Rexo"`, `name="name" value="Max"`, `name="was-category" value="8"`} {

@@ -11,7 +11,7 @@ type route struct {
 	handle func(*Pages, *exchange) error
 }
 
-// Special values for route.scope that require no particular scope.
+// These values for route.scope require no particular scope.
 const (
 	anyone   shop.Scope = "anyone"
 	signedIn shop.Scope = "signed in"

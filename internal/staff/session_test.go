@@ -181,7 +181,8 @@ func TestScopesLimitPagesAndActions(t *testing.T) {
 	s.addPet("Rex", 1, shop.Available)
 	reader := s.signedIn(s.key(shop.PetsRead).Secret)
 	for _, page := range []string{"/staff/pets", "/staff/pets/1", "/staff/categories"} {
-		if body := reader.mustGet(page).body; strings.Count(body, "<form") != strings.Count(body, `method="get"`)+1 { // the sign-out form is the only other form
+		// The sign-out form is the only form that does not use GET.
+		if body := reader.mustGet(page).body; strings.Count(body, "<form") != strings.Count(body, `method="get"`)+1 {
 			t.Errorf("%s offers changes: %s", page, body)
 		}
 	}
@@ -267,7 +268,8 @@ func TestLinksIncludeThePublicPrefix(t *testing.T) {
 	address := regexp.MustCompile(`(?:href|src|action|hx-get|hx-post|data-live|data-sign-in)="([^"]*)"`)
 	for _, page := range []string{"/", "/staff/pets", "/staff/pets/1", "/staff/orders", "/staff/categories", "/staff/import", "/staff/keys", "/staff/webhooks"} {
 		r := b.request("GET", page)
-		r.AddCookie(&http.Cookie{Name: "animalstore_production", Value: token}) // added by hand, because the cookie jar sends the cookie only to /shop/
+		// The cookie is added by hand, because the cookie jar sends it only to /shop/.
+		r.AddCookie(&http.Cookie{Name: "animalstore_production", Value: token})
 		got := b.do(r).want(t, 200)
 		for _, found := range address.FindAllStringSubmatch(got.body, -1) {
 			if !strings.HasPrefix(found[1], "/shop/") && found[1] != "#main" {

@@ -24,32 +24,32 @@ type Config struct {
 	// PublicURL is the API's base URL as clients see it, ending in /v1. If it is empty, the Host header of
 	// each request is used.
 	PublicURL string
-	// TLS reports whether this process terminates TLS itself.
+	// TLS is true if this process terminates TLS itself.
 	TLS bool
 }
 
-// Pages is the http.Handler of the staff pages.
+// Pages is the http.Handler for the staff pages.
 type Pages struct {
 	Config
 	base      string // the prefix for every path, taken from the public URL
-	secure    bool   // whether browsers may send the session cookie over HTTPS only
+	secure    bool   // whether the session cookie is sent only over HTTPS
 	mux       *http.ServeMux
 	guarded   http.Handler // the mux behind the cross-origin check
 	templates *templates
 	files     *files
 	durations *prometheus.HistogramVec
 	log       *web.AccessLog
-	slots     chan struct{}   // a semaphore for requests in progress
-	streams   chan struct{}   // a semaphore for live streams
-	imports   chan struct{}   // a semaphore for imports
-	exports   chan struct{}   // a semaphore for exports
-	running   context.Context // canceled when the node starts to shut down
+	slots     chan struct{}   // a semaphore that limits requests in progress
+	streams   chan struct{}   // a semaphore that limits live streams
+	imports   chan struct{}   // a semaphore that limits imports
+	exports   chan struct{}   // a semaphore that limits exports
+	running   context.Context // a context that ends when the node starts to shut down
 	stop      context.CancelFunc
 }
 
 const (
-	// maxConcurrentRequests is the maximum number of requests in progress. A machine cannot work on that many
-	// at the same time.
+	// maxConcurrentRequests is the maximum number of requests in progress. It is more than a machine can work
+	// on at the same time.
 	maxConcurrentRequests = 256
 	// maxStreams is the maximum number of live streams.
 	maxStreams = 2048

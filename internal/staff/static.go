@@ -18,7 +18,7 @@ var static embed.FS
 
 // files holds the scripts, style sheets and images. The path of each file contains a hash of its content.
 type files struct {
-	paths  map[string]string // the path for each file name
+	paths  map[string]string // the path of each file, by file name
 	byPath map[string]*file
 }
 
@@ -52,7 +52,7 @@ func newFiles() (*files, error) {
 func compress(content []byte) []byte {
 	var compressed bytes.Buffer
 	w := gzip.NewWriter(&compressed)
-	w.Write(content) // cannot fail, because it writes to memory
+	w.Write(content) // cannot fail, because the data is written to memory
 	w.Close()
 	return compressed.Bytes()
 }

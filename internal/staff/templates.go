@@ -18,9 +18,9 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// templates holds one template per page, which includes the layout, and the fragments that several pages use.
-// Each template is parsed on first use, because all of them together take as much memory as the rest of the
-// service, and many nodes never serve a page.
+// templates holds a template for each page and the fragments that pages share. The template for a page
+// includes the layout. Templates are parsed on first use, because together they take as much memory as the
+// rest of the service and many nodes never serve a page.
 type templates struct {
 	pages     map[string]func() (*template.Template, error)
 	fragments func() (*template.Template, error)
@@ -190,7 +190,7 @@ func timeLeft(d time.Duration) string {
 func formatNumber(n int64) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "\u2009" + text[i:] // a thin space
+		text = text[:i] + "\u2009" + text[i:] // groups are separated by a thin space
 	}
 	return text
 }

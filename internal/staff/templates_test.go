@@ -40,9 +40,9 @@ func TestEveryTemplateMatchesItsData(t *testing.T) {
 		"sign-in":      signInForm{},
 		"webhook":      webhookPage{},
 		"webhooks":     webhooksPage{},
-		"new-pets":     petsPage{},     // a fragment
-		"pet-removed":  int64(0),       // a fragment
-		"pet-removing": shop.PetView{}, // a fragment
+		"new-pets":     petsPage{},     // rendered as a fragment
+		"pet-removed":  int64(0),       // rendered as a fragment
+		"pet-removing": shop.PetView{}, // rendered as a fragment
 	}
 	for _, name := range slices.Sorted(maps.Keys(pages.templates.pages)) {
 		if data[name] == nil {
@@ -106,7 +106,7 @@ func (f filler) fill(v reflect.Value) {
 		switch {
 		case !f.values:
 		case v.Type() == reflect.TypeFor[shop.OrderStatus]():
-			v.SetString(string(shop.Placed)) // this status allows transitions
+			v.SetString(string(shop.Placed)) // an order with this status can still change its status
 		default:
 			v.SetString("available")
 		}

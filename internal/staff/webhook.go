@@ -30,8 +30,8 @@ func (x *exchange) showWebhooks(status int, page webhooksPage) (err error) {
 	return x.show(status, "webhooks", "Webhooks", page)
 }
 
-// selectedTypes returns the event types that are selected in the form, as a list and as a set. If both are
-// empty, the webhook receives all types.
+// selectedTypes returns the event types that are selected in the form, as a list and as a set. If no type is
+// selected, both are empty, which means that the webhook receives all types.
 func (x *exchange) selectedTypes() (types []shop.EventType, selected map[shop.EventType]bool) {
 	selected = map[shop.EventType]bool{}
 	for _, t := range x.r.PostForm["type"] {

@@ -22,7 +22,7 @@ type Config struct {
 	Service *shop.Service
 	// Version is the program's version, which is sent in the User-Agent header.
 	Version string
-	// AllowPrivate permits webhooks whose URLs lead to addresses that are not public.
+	// AllowPrivate permits webhooks at addresses that are not public.
 	AllowPrivate bool
 	// Report is called for each error in the service itself, but not for errors caused by receivers. It may
 	// be called concurrently and repeatedly for the same cause.

@@ -23,7 +23,7 @@ var nonPublicRanges = []struct {
 }{
 	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified"},
 	{netip.MustParsePrefix("10.0.0.0/8"), "private"},
-	{netip.MustParsePrefix("100.64.0.0/10"), "private"}, // addresses behind carrier-grade NAT
+	{netip.MustParsePrefix("100.64.0.0/10"), "private"}, // used for carrier-grade NAT
 	{netip.MustParsePrefix("127.0.0.0/8"), "loopback"},
 	{netip.MustParsePrefix("169.254.0.0/16"), "link-local"}, // includes the metadata services of cloud providers
 	{netip.MustParsePrefix("172.16.0.0/12"), "private"},
@@ -36,7 +36,7 @@ var nonPublicRanges = []struct {
 	{netip.MustParsePrefix("203.0.113.0/24"), "reserved"},
 	{netip.MustParsePrefix("224.0.0.0/4"), "multicast"},
 	{netip.MustParsePrefix("240.0.0.0/4"), "reserved"},
-	{netip.MustParsePrefix("2001::/23"), "reserved"}, // protocol assignments, including Teredo
+	{netip.MustParsePrefix("2001::/23"), "reserved"}, // used for protocol assignments, including Teredo
 	{netip.MustParsePrefix("2001:db8::/32"), "reserved"},
 	{netip.MustParsePrefix("3fff::/20"), "reserved"},
 }
@@ -87,8 +87,8 @@ func nonPublicKind(addr netip.Addr) string {
 	return "reserved"
 }
 
-// embeddedIPv4 returns the IPv4 address that is embedded in a NAT64 or 6to4 address, because packets are
-// forwarded to that IPv4 address. The result is false for any other address.
+// embeddedIPv4 returns the IPv4 address inside a NAT64 or 6to4 address. Packets sent to the IPv6 address end
+// up at this IPv4 address. For any other address, embeddedIPv4 returns false.
 func embeddedIPv4(addr netip.Addr) (netip.Addr, bool) {
 	b := addr.As16()
 	switch {

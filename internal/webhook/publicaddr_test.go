@@ -41,7 +41,7 @@ func TestRequirePublic(t *testing.T) {
 type dnsServer struct {
 	resolver    *net.Resolver
 	mu          sync.Mutex
-	answers     map[string][]string // a list of addresses by name; each lookup returns the next address, and the last one repeats
+	answers     map[string][]string // the addresses for each name; each lookup returns the next one, and the last one repeats
 	lookupCount map[string]int
 }
 
@@ -201,7 +201,7 @@ func TestAddressIsCheckedWhenConnecting(t *testing.T) {
 	names := newDNSServer(t, map[string][]string{"turns.example.com": {"127.0.0.1", "127.0.0.2"}})
 	s := newSender("v1", func(addr netip.Addr) error {
 		if addr == netip.MustParseAddr("127.0.0.1") {
-			return nil // this address takes the place of a public one
+			return nil // this address stands in for a public one
 		}
 		return requirePublic(addr)
 	}, names.resolver)

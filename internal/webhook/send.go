@@ -30,8 +30,8 @@ const (
 	maxResponseHeader = 32 << 10
 )
 
-// sender sends messages to webhooks. It follows no redirects and uses no proxy, because both would bypass the
-// address check.
+// sender sends messages to webhooks. It follows no redirects and uses no proxy, because either would bypass
+// the address check.
 type sender struct {
 	transport *http.Transport
 	userAgent string
@@ -65,7 +65,7 @@ func newSender(version string, check func(netip.Addr) error, resolver *net.Resol
 			MaxIdleConnsPerHost:    maxInFlight,
 			MaxIdleConns:           1000,
 			IdleConnTimeout:        time.Minute,
-			DisableCompression:     true, // the excerpt in the delivery log must be readable
+			DisableCompression:     true, // the delivery log stores an excerpt of the body, which must be readable
 			ForceAttemptHTTP2:      true,
 		},
 	}
@@ -84,7 +84,8 @@ func (s *sender) send(ctx context.Context, claim shop.Claim) (attempt shop.Attem
 		timer := time.AfterFunc(bodyTimeout, cancel)
 		defer timer.Stop()
 		attempt.Status = response.StatusCode
-		if attempt.Status != http.StatusSwitchingProtocols { // the body would be the raw connection, which cannot be interrupted by the context
+		// After a switch of protocols, the body is the raw connection, which the context cannot interrupt.
+		if attempt.Status != http.StatusSwitchingProtocols {
 			attempt.Response = bodyExcerpt(response.Body)
 		}
 		after = parseRetryAfter(response.Header.Get("Retry-After"), s.now())

@@ -208,8 +208,8 @@ func TestLongResponsesAreTruncated(t *testing.T) {
 	}
 }
 
-// An attempt to reach a slow receiver ends when the timeout is reached. If the status has arrived by then,
-// the attempt has that status.
+// A slow receiver cannot prolong an attempt beyond the timeout. If the response has begun by then, the part
+// received so far counts.
 func TestSlowReceiverTimesOut(t *testing.T) {
 	t.Parallel()
 	s := unrestrictedSender(t)
@@ -221,7 +221,7 @@ func TestSlowReceiverTimesOut(t *testing.T) {
 	if attempt, _ := s.send(t.Context(), message(newReceiver(t, hang).URL)); attempt.Status != 0 || attempt.Error != "no response within 200ms" {
 		t.Errorf("a receiver that hangs: %+v", attempt)
 	}
-	s.timeout = time.Minute // so that bodyTimeout is reached first
+	s.timeout = time.Minute // long enough for bodyTimeout to apply first
 	drip := func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "a beginning")
 		w.(http.Flusher).Flush()

@@ -26,12 +26,12 @@ const (
 type worker struct {
 	*Dispatcher
 	stop     context.CancelFunc
-	hook     atomic.Pointer[shop.Webhook] // the latest version that the dispatcher has read
+	hook     atomic.Pointer[shop.Webhook] // the webhook as last read by the dispatcher
 	types    []shop.EventType             // the webhook's event types when events were last fanned out
 	position int64                        // the id of the last event that was fanned out or skipped
 	full     bool                         // whether the last poll filled every slot, so that more deliveries may be due
 	sending  sync.WaitGroup
-	slots    chan struct{} // a semaphore: each attempt holds one slot
+	slots    chan struct{} // a semaphore in which each attempt holds one slot
 	freed    chan struct{} // receives a value when an attempt has released its slot
 }
 
@@ -47,7 +47,7 @@ func (w *worker) run(ctx context.Context) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
-		hook, news := *w.hook.Load(), w.service.EventSignal() // obtained before the poll, so that no event is missed
+		hook, news := *w.hook.Load(), w.service.EventSignal() // both are obtained before the poll, so that no event is missed
 		more, err := w.poll(context.WithoutCancel(ctx), hook)
 		if err != nil {
 			w.report(err)
@@ -100,7 +100,7 @@ func (w *worker) startDue(ctx context.Context, id int64) error {
 	if w.full = free == 0; w.full {
 		return nil
 	}
-	claimedAt := time.Now() // slightly early, because the database grants the claims after this moment
+	claimedAt := time.Now() // earlier than the claims themselves, which the database grants after this moment
 	claims, err := w.service.ClaimDeliveries(ctx, id, free)
 	for _, claim := range claims {
 		w.slots <- struct{}{}

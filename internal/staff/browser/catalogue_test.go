@@ -106,7 +106,7 @@ func TestRemovalCanBeUndone(t *testing.T) {
 	p.click("#pet-1-undo")
 	p.waitText("#pet-1-name", "Rex")
 	p.click("#pet-2-delete")
-	p.waitFor(`!document.querySelector("#pet-2")`) // removed after a delay
+	p.waitFor(`!document.querySelector("#pet-2")`) // the row disappears after a delay
 	p.waitText("#flashes", "Bella was removed.")
 	if _, err := s.service.Pet(t.Context(), bella.ID); err == nil {
 		t.Error("the removed animal still exists")
@@ -198,7 +198,7 @@ func TestRevokedKeySignsTheBrowserOut(t *testing.T) {
 	if err := s.service.RevokeKey(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
-	p.waitVisible(`[name="key"]`) // appears without a reload
+	p.waitVisible(`[name="key"]`) // the sign-in form appears without a reload
 	if next := browsertest.Eval[string](p.Page, `document.querySelector("[name=next]").value`); next != "/staff/pets" {
 		t.Errorf("sign-in would return to %q", next)
 	}
@@ -222,7 +222,7 @@ func TestHTMLInNamesNeverRuns(t *testing.T) {
 		}
 	}
 	p.open("/staff/pets")
-	p.click("#pet-1-to-pending") // shows a flash message with the animal's name and a new row
+	p.click("#pet-1-to-pending") // shows a flash message and a new row, both with the animal's name
 	p.waitText("#flashes", evil+" is now pending.")
 	s.updatePet(pet.ID, shop.PetChange{Name: ptr(evil + "!")})
 	p.waitText("#pet-1-name", evil+"!")

@@ -166,7 +166,7 @@ func (p *user) waitVisibleNoScript(selector string) {
 	p.Run(chromedp.WaitVisible(selector, chromedp.ByQuery))
 }
 
-// waitFor waits until a JavaScript expression is true. The page may be reloaded meanwhile.
+// waitFor waits until a JavaScript expression is true, even if the page is reloaded in the meantime.
 func (p *user) waitFor(expression string, args ...any) {
 	p.t.Helper()
 	expression = fmt.Sprintf(expression, args...)
