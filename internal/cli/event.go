@@ -84,9 +84,9 @@ func (e *eventsCommand) list(ctx context.Context, c *client.Client, t terminal, 
 	return err
 }
 
-// latest prints the most recent events. The API lists events in ascending order only, so latest begins
-// shortly before the last event. If a filter leaves too few events, latest tries again from ten times as far
-// back.
+// latest prints the most recent events. The API lists events only in ascending order, so latest begins as
+// many events before the last one as it wants to print. If a filter leaves too few of them, it tries again
+// from ten times as far back.
 func (e *eventsCommand) latest(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
 	text, err := c.LastEventID(ctx)
 	if err != nil {

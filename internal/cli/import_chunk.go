@@ -11,8 +11,8 @@ import (
 
 const (
 	// chunkAnimals is the maximum number of animals in one request. The service accepts twice as many, but
-	// other writes would have to wait longer. Do not change this number: all chunks would get different
-	// idempotency keys, so an import that is resumed after an upgrade would add animals twice.
+	// other writes would have to wait longer. Do not change this number, because all chunks would then get
+	// different idempotency keys, and an import that is resumed after an upgrade would add animals twice.
 	chunkAnimals = 5000
 	// maxRecord is the maximum size of one animal in bytes. If a record is larger, a closing quote is
 	// probably missing.

@@ -14,7 +14,7 @@ import (
 
 // limitListener limits the number of open connections. If the limit is reached, a new connection replaces one
 // that is waiting for a request, so that idle clients cannot keep other clients out. Connections that have
-// never sent a request are replaced first.
+// never completed a request are replaced first.
 type limitListener struct {
 	net.Listener
 	max       int

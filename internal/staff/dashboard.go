@@ -26,8 +26,8 @@ type dashboardPage struct {
 // sales.
 type chart struct{ Times, Arrivals, Sales []int64 }
 
-// maxDashboardCategories is the maximum number of categories on the dashboard, which shows those with the
-// most animals.
+// maxDashboardCategories is the maximum number of categories on the dashboard. The dashboard shows the
+// categories with the most animals.
 const maxDashboardCategories = 12
 
 func (p *Pages) dashboard(x *exchange) error {

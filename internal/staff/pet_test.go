@@ -126,7 +126,7 @@ func TestConflictingEditIsShownNotSaved(t *testing.T) {
 	}
 }
 
-// A table row offers exactly those statuses that the service accepts.
+// A table row offers exactly the statuses that the service accepts.
 func TestOnlyPossibleStatusesAreOffered(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -15,7 +15,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// examplePath returns the route's path with values in place of the wildcards.
+// examplePath returns the route's path with values instead of the wildcards.
 func (r route) examplePath(id string) string {
 	return strings.NewReplacer("{id}", id, "{delivery}", "1", "{$}", "", "{sum}", "0", "{name}", "x.js").Replace(r.path)
 }

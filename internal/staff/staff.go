@@ -17,7 +17,7 @@ import (
 	"animalstore/internal/web"
 )
 
-// Config configures the staff pages.
+// Config holds the settings for the staff pages.
 type Config struct {
 	Service *shop.Service
 	Log     *slog.Logger
