@@ -97,8 +97,8 @@ type orderStep struct {
 	IDs []int64 `arg:"" name:"id" help:"IDs of the orders, as shown by orders list."`
 }
 
-// apply calls step for each order and prints the result. The sentence contains placeholders for the ids of the
-// order and its animal.
+// apply calls step for each order and prints the result. The sentence contains placeholders for the ids of
+// the order and its animal.
 func (o orderStep) apply(
 	ctx context.Context, t terminal, sentence string, step func(*client.Client, context.Context, int64) (client.Order, error),
 ) error {
