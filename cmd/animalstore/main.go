@@ -1,4 +1,4 @@
-// Command animalstore manages the animals and orders of a pet store.
+// Command animalstore manages the animals and orders of a pet shop.
 package main
 
 import (

@@ -11,14 +11,15 @@ import (
 	"animalstore/internal/storeadmin"
 )
 
-// backupCommand backs up a store, which may be in use.
+// backupCommand backs up a store, even while the store is in use.
 type backupCommand struct {
 	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"FILE" help:"Store to back up: a file (default ${default})."`
 	Force    bool   `help:"Overwrite an existing file."`
 	File     string `arg:"" placeholder:"FILE" help:"File to write."`
 }
 
-// Run writes the backup and prints its size. It backs up an inconsistent store, too, but then fails.
+// Run writes the backup and prints its size. If the store is inconsistent, Run still writes the backup but
+// then returns an error.
 func (b *backupCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkFile(b.Database); err != nil {
 		return err
@@ -38,7 +39,7 @@ func (b *backupCommand) Run(ctx context.Context, t terminal) error {
 	return nil
 }
 
-// checkFile checks that a database is a file, not a server.
+// checkFile checks that the database is a file and not a server.
 func checkFile(database string) error {
 	if sqlstore.IsURL(database) {
 		return usagef("--database: use the tools of PostgreSQL, such as pg_dump and pg_restore, to back up and restore a server")
@@ -49,7 +50,7 @@ func checkFile(database string) error {
 	return nil
 }
 
-// orInterrupted replaces an error that an interruption caused.
+// orInterrupted returns err, or a message about the interruption if that is what caused err.
 func orInterrupted(ctx context.Context, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return errors.New("interrupted: nothing was changed")
@@ -57,7 +58,7 @@ func orInterrupted(ctx context.Context, err error) error {
 	return err
 }
 
-// lineWriter returns a function that writes a finding and a newline to w.
+// lineWriter returns a function that writes a finding to w as one line.
 func lineWriter(w io.Writer) func(string) {
 	return func(finding string) { fmt.Fprintln(w, escapeControls(finding)) }
 }

@@ -18,12 +18,12 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// bootstrapKey creates an admin key for a store without keys and prints it to the terminal. If the output is
-// not a terminal, the key would end up in a log, so bootstrapKey only logs how to create one. Keys that the
-// demo made do not count, even if the start that filled the store was interrupted before it could print an
-// admin key.
+// bootstrapKey creates an admin key if the store has no keys yet and prints it to the terminal. If the output
+// is not a terminal, the key would end up in a log, so bootstrapKey only logs how to create a key. Keys that
+// belong to the demo data do not count. They may exist without an admin key if an earlier start was
+// interrupted after filling the store.
 func (s *serveCommand) bootstrapKey(ctx context.Context, service *shop.Service, t terminal, log *slog.Logger, url string, demoAnimals int) error {
-	ctx = context.WithoutCancel(ctx) // if the process is stopped now, a key that was created must still be printed
+	ctx = context.WithoutCancel(ctx) // a key that was created must be printed, even if the process is being stopped
 	has, err := service.HasKeys(ctx)
 	if err != nil || has {
 		return err
@@ -60,7 +60,7 @@ Or open %s/ in a browser and sign in with the key.
 	return err
 }
 
-// absolutePath returns a database so that it works in every directory, without its password.
+// absolutePath returns a database's address in a form that works from any directory and contains no password.
 func absolutePath(database string) string {
 	if path, err := filepath.Abs(database); err == nil && !sqlstore.IsURL(database) {
 		return path
@@ -68,7 +68,7 @@ func absolutePath(database string) string {
 	return redact(database)
 }
 
-// shellQuote quotes a text as one word for a shell, if necessary.
+// shellQuote quotes a text, if necessary, so that a shell treats it as one word.
 func shellQuote(text string) string {
 	if text != "" && !strings.ContainsFunc(text, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-:", r)
@@ -78,8 +78,8 @@ func shellQuote(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }
 
-// localURL returns the URL of the service on this machine. With TLS, its host is one that the certificate
-// covers, if there is one.
+// localURL returns the service's URL for clients on this machine. With TLS, it uses a host name from the
+// certificate if there is one.
 func localURL(addr net.Addr, certificate *server.Certificate) string {
 	tcp, ok := addr.(*net.TCPAddr)
 	host, scheme := addr.String(), "http"

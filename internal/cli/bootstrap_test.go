@@ -14,7 +14,8 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// A stop during the start neither fails it nor leaves an admin key that nobody has seen.
+// If the process is stopped while it starts, the start still succeeds and prints the admin key that it
+// created.
 func TestStopDuringStartPrintsTheFirstKey(t *testing.T) {
 	t.Parallel()
 	database := filepath.Join(t.TempDir(), "test.db")

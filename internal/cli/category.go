@@ -16,7 +16,7 @@ type categoriesCommands struct {
 
 type categoriesList struct{ storeFlags }
 
-// Run lists all categories: a shop has few.
+// Run lists all categories without a limit, because a shop has only a few.
 func (k *categoriesList) Run(ctx context.Context, t terminal) error {
 	return k.read(ctx, func(c *client.Client) error {
 		p := newPrinter(t, k.outputFlag, func(category client.Category) []string {

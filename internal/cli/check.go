@@ -8,12 +8,12 @@ import (
 	"animalstore/internal/storeadmin"
 )
 
-// checkCommand checks a whole store and changes nothing.
+// checkCommand checks the consistency of a whole store without changing anything.
 type checkCommand struct {
 	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"Store to check: a file, a backup or a postgres:// URL (default ${default})."`
 }
 
-// Run prints one finding per line, and fails if there is any.
+// Run prints one finding per line and fails if there are any findings.
 func (c *checkCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkDatabase(c.Database, databaseVariable); err != nil {
 		return usagef("--database: %w", err)

@@ -1,5 +1,5 @@
-// Package cli is the command line: each command parses its flags, calls the other packages, and prints the
-// result.
+// Package cli implements the command line. Each command parses its flags, calls the other packages and prints
+// the result.
 package cli
 
 import (
@@ -17,7 +17,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// commandLine is the grammar of the command line.
+// commandLine defines all commands, flags and arguments.
 type commandLine struct {
 	Serve serveCommand `cmd:"" help:"Run the service."`
 
@@ -38,19 +38,19 @@ type commandLine struct {
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 
-// terminal is where a command prints: results to out, everything else to err.
+// terminal holds the output streams for a command. Results are written to out, and everything else to err.
 type terminal struct{ out, err io.Writer }
 
-// usageError is a mistake on the command line. It has an exit code of its own.
+// usageError is a mistake on the command line. It has its own exit code.
 type usageError struct{ error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// Run runs one command and returns its exit code.
+// Run runs the command given by the arguments and returns its exit code.
 func Run(args []string, out, errs io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	context.AfterFunc(ctx, stop) // a second signal kills the process
+	context.AfterFunc(ctx, stop) // after the first signal, another one kills the process
 	unsetEmptyVariables()
 
 	helped := false
@@ -83,7 +83,8 @@ func Run(args []string, out, errs io.Writer) int {
 	return exitOK
 }
 
-// reportParseError prints what is wrong with the arguments, or the help if they name no command.
+// reportParseError prints what is wrong with the arguments. If the arguments name no command, it prints the
+// help instead.
 func reportParseError(errs io.Writer, err error) int {
 	command := "animalstore"
 	if wrong, ok := errors.AsType[*kong.ParseError](err); ok {
@@ -95,14 +96,14 @@ func reportParseError(errs io.Writer, err error) int {
 		isGroup := at.Type != kong.ArgumentNode && len(at.Children) > 0
 		if isGroup && (len(args) == 0 || args[len(args)-1] == at.Name) {
 			wrong.Context.Stdout = errs
-			wrong.Context.PrintUsage(false) // an error on stderr cannot be reported
+			wrong.Context.PrintUsage(false) // an error while writing to stderr cannot be reported
 			return exitUsage
 		}
 	}
 	return reportError(errs, usagef("%w (see %s --help)", err, command))
 }
 
-// reportError prints an error on one line, unless it was printed before, and returns the exit code.
+// reportError prints an error on one line, unless the error was already printed. It returns the exit code.
 func reportError(errs io.Writer, err error) int {
 	if done, ok := errors.AsType[reportedError](err); ok {
 		return done.code
@@ -117,7 +118,8 @@ func reportError(errs io.Writer, err error) int {
 	return exitError
 }
 
-// unsetEmptyVariables treats empty variables like unset ones, as authors of container files expect.
+// unsetEmptyVariables unsets the ANIMALSTORE_ environment variables that are empty. Authors of container
+// files expect empty variables to count as unset.
 func unsetEmptyVariables() {
 	for _, variable := range os.Environ() {
 		name, value, _ := strings.Cut(variable, "=")

@@ -8,13 +8,13 @@ import (
 	"animalstore/client"
 )
 
-// apiFlags are the flags of commands that use the API of a running service.
+// apiFlags holds the flags for commands that use the API of a running service.
 type apiFlags struct {
 	URL     string `name:"url" env:"ANIMALSTORE_URL" default:"http://127.0.0.1:8080/v1" placeholder:"URL" help:"Base URL of the service, ending in /v1 (default ${default})."`
 	KeyFile string `name:"key-file" placeholder:"FILE" help:"File with the API key; or set $$ANIMALSTORE_KEY to the key itself."`
 }
 
-// newClient returns a client for the service and key that the flags name. Its errors never contain any part
+// newClient returns a client with the URL and the key that the flags specify. Errors never contain any part
 // of the key.
 func (o apiFlags) newClient(options ...client.Option) (*client.Client, error) {
 	source, key := "ANIMALSTORE_KEY", os.Getenv("ANIMALSTORE_KEY")
@@ -38,21 +38,22 @@ func (o apiFlags) newClient(options ...client.Option) (*client.Client, error) {
 	return c, nil
 }
 
-// storeFlags are the flags of commands for daily use: pets, categories, orders, events and inventory.
+// storeFlags holds the flags for the everyday commands: pets, categories, orders, events and inventory.
 type storeFlags struct {
 	apiFlags
 	outputFlag
 }
 
-// retries is lower than for an import, because a person is waiting.
+// retries is the maximum number of retries per request. It is lower than for an import, because a person is
+// waiting.
 const retries = 3
 
-// read runs requests that change nothing.
+// read calls the API with requests that change nothing.
 func (o storeFlags) read(ctx context.Context, calls func(*client.Client) error) error {
 	return o.do(ctx, false, calls)
 }
 
-// write runs requests that may have changed something even if they fail.
+// write calls the API with requests that may change something even if they fail.
 func (o storeFlags) write(ctx context.Context, calls func(*client.Client) error) error {
 	return o.do(ctx, true, calls)
 }
@@ -65,8 +66,8 @@ func (o storeFlags) do(ctx context.Context, changes bool, calls func(*client.Cli
 	return explainError(ctx, calls(c), changes)
 }
 
-// forEachID calls do for each id. It goes on after an id that does not exist or that the service refuses, and
-// stops at any other error.
+// forEachID calls do for each id. It continues after an id that does not exist or that the service refuses.
+// It stops at any other error.
 func forEachID(ctx context.Context, t terminal, ids []int64, do func(id int64) error) error {
 	code := exitOK
 	for _, id := range ids {
@@ -82,7 +83,7 @@ func forEachID(ctx context.Context, t terminal, ids []int64, do func(id int64) e
 		case exitNotFound, exitRefused:
 			code = max(code, now)
 		default:
-			return reportedError{max(code, now)} // the next id would fail, too
+			return reportedError{max(code, now)} // the next id would fail in the same way
 		}
 	}
 	if code != exitOK {

@@ -9,13 +9,14 @@ import (
 	"animalstore/internal/storeadmin"
 )
 
-// copyCommand copies a store to another database. Its clients can continue there without a change.
+// copyCommand copies a store to another database. Clients can continue to work with the copy without any
+// changes.
 type copyCommand struct {
 	Database string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"Store to copy: a file that is not in use, or a postgres:// URL (default ${default})."`
 	To       string `required:"" env:"ANIMALSTORE_COPY_TO" placeholder:"DATABASE" help:"Empty database to copy to: a file or a postgres:// URL. Put a URL with a password into the environment variable."`
 }
 
-// Run prints each copied table with the checksum that source and target have in common.
+// Run prints each copied table with its checksum, which is the same in the source and the target.
 func (c *copyCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkDatabase(c.Database, databaseVariable); err != nil {
 		return usagef("--database: %w", err)
@@ -41,14 +42,14 @@ func (c *copyCommand) Run(ctx context.Context, t terminal) error {
 	return err
 }
 
-// copyProgress prints the progress of a copy: on a terminal in one line that it overwrites, elsewhere in
-// occasional lines.
+// copyProgress prints the progress of a copy. On a terminal, it repeatedly overwrites one line. Otherwise it
+// prints a new line every few seconds.
 type copyProgress struct {
 	out      io.Writer
 	terminal bool
-	open     bool // whether the line on the terminal must be cleared
+	open     bool // whether a line on the terminal must be cleared
 	last     storeadmin.CopyProgress
-	next     time.Time // when the next line about the same table is due
+	next     time.Time // the time at which the next line about the same table is due
 }
 
 func (l *copyProgress) show(p storeadmin.CopyProgress) {
@@ -67,7 +68,7 @@ func (l *copyProgress) show(p storeadmin.CopyProgress) {
 	fmt.Fprintf(l.out, "\r\x1b[K%s %s: %d of %d rows", p.Doing, p.Table, p.Rows, p.Of)
 }
 
-// clear removes the line from the terminal.
+// clear removes the progress line from the terminal.
 func (l *copyProgress) clear() {
 	if l.open {
 		fmt.Fprint(l.out, "\r\x1b[K")

@@ -12,13 +12,15 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// databaseFlags are the flags of commands that open the database themselves. A service may be running on it.
+// databaseFlags holds the flags for commands that open the database directly. The database may be in use by a
+// running service.
 type databaseFlags struct {
 	Database    string `env:"ANIMALSTORE_DATABASE" default:"animalstore.db" placeholder:"DATABASE" help:"Database: a file or a postgres:// URL (default ${default})."`
 	Environment string `env:"ANIMALSTORE_ENVIRONMENT" default:"" enum:",production,staging" placeholder:"NAME" help:"production or staging (default: that of the database; production for a new one)."`
 }
 
-// withService opens the database and calls fn. It fails if the database does not exist, unless create is set.
+// withService opens the database and calls fn. If the database does not exist, withService creates it if
+// create is true and fails otherwise.
 func (o databaseFlags) withService(ctx context.Context, create bool, fn func(*shop.Service) error) error {
 	if err := checkDatabase(o.Database, databaseVariable); err != nil {
 		return usagef("--database: %w", err)
@@ -27,7 +29,7 @@ func (o databaseFlags) withService(ctx context.Context, create bool, fn func(*sh
 	if err != nil {
 		return err
 	}
-	defer store.Close() // everything committed is durable already
+	defer store.Close() // an error can be ignored, because every committed change is already durable
 	service, err := shop.Open(ctx, store, shop.Options{Environment: shop.Environment(o.Environment)})
 	if err != nil {
 		return err
@@ -42,10 +44,10 @@ func (o databaseFlags) withService(ctx context.Context, create bool, fn func(*sh
 	return err
 }
 
-// databaseVariable is the environment variable for --database.
+// databaseVariable is the environment variable that sets --database.
 const databaseVariable = "ANIMALSTORE_DATABASE"
 
-// checkDatabase checks the value of a flag that can also be set by an environment variable.
+// checkDatabase checks a database's address, which comes from a flag or from the environment variable.
 func checkDatabase(database, variable string) error {
 	switch {
 	case database == "":
@@ -54,19 +56,20 @@ func checkDatabase(database, variable string) error {
 		return checkServer(database, variable)
 	case strings.Contains(database, "://"), strings.HasPrefix(database, "file:"), strings.HasPrefix(database, ":"),
 		serverForm.MatchString(database):
-		return fmt.Errorf("expected the path of a file or a postgres:// URL") // the value may contain a password: do not print it
+		// The message does not contain the value, which may include a password.
+		return fmt.Errorf("expected the path of a file or a postgres:// URL")
 	}
 	return nil
 }
 
-// serverForm matches values that are meant to be a server, but are not a URL: key=value settings, or a
-// misspelled URL.
+// serverForm matches values that are meant to be the address of a server but are not a valid URL, such as
+// key=value settings or a misspelled URL.
 var serverForm = regexp.MustCompile(`(?i)^\s*postgres(ql)?:|\b(host|dbname|password)\s*=`)
 
-// checkServer checks the URL of a server. It refuses a password in a flag, because the process list shows
-// flags.
+// checkServer checks a server's URL. It refuses a password in a flag, because flags are visible in the
+// process list.
 func checkServer(database, variable string) error {
-	if strings.Contains(database, "#") { // often part of a password, the rest of which would be printed
+	if strings.Contains(database, "#") { // # is often part of a password, and the text after it would be printed
 		return errors.New("everything after # would be ignored; write # as %23 in the URL")
 	}
 	if err := sqlstore.CheckURL(database); err != nil {
@@ -78,13 +81,13 @@ func checkServer(database, variable string) error {
 	return nil
 }
 
-// hasPassword reports whether a URL has a password, in its userinfo or in its query.
+// hasPassword reports whether a URL contains a password in its user information or its query.
 func hasPassword(database string) bool {
 	return userinfoPassword.MatchString(database) || queryPassword.MatchString(database)
 }
 
-// redact returns a database that is safe to print. It drops the whole query, because part of a password may
-// have ended up there.
+// redact returns a database's address in a form that is safe to print. It removes the whole query, because
+// the query may contain part of a password.
 func redact(database string) string {
 	if !sqlstore.IsURL(database) {
 		return database

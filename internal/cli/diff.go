@@ -8,18 +8,18 @@ import (
 	"time"
 )
 
-// jsonField is a field of a JSON object, formatted for people.
+// jsonField is a field in a JSON object, with its value formatted for people.
 type jsonField struct{ name, value string }
 
-// jsonFields returns the fields of an object in order, without its id and timestamps. It returns nil for
-// anything but an object.
+// jsonFields returns the fields of a JSON object in order, without its id and timestamps. It returns nil if
+// the text is not a JSON object.
 func jsonFields(text []byte) (members []jsonField) {
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	if begin, err := decoder.Token(); err != nil || begin != json.Delim('{') {
 		return nil
 	}
 	for decoder.More() {
-		name, _ := decoder.Token() // the client has already parsed the object
+		name, _ := decoder.Token() // cannot fail, because the client has already parsed the object
 		var value json.RawMessage
 		if decoder.Decode(&value) != nil {
 			return nil
@@ -31,8 +31,8 @@ func jsonFields(text []byte) (members []jsonField) {
 	return members
 }
 
-// formatValue formats a value for people: a short time, or a text that is quoted only if its end would be
-// unclear.
+// formatValue formats a JSON value for people. It shortens times and quotes only texts whose end would
+// otherwise be unclear.
 func formatValue(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {
@@ -51,8 +51,8 @@ func formatValue(value json.RawMessage) string {
 	return string(value)
 }
 
-// describeChange describes a change in one line: all fields of a created or deleted object, the changed
-// fields of any other.
+// describeChange describes a change in one line. For a created or deleted object, it lists all fields. For an
+// updated object, it lists only the fields that have changed.
 func describeChange(current, previous []byte) string {
 	now, before := jsonFields(current), jsonFields(previous)
 	if now == nil {

@@ -26,7 +26,7 @@ func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
 		return err
 	}
 	if e.After != nil && (*e.After == "" || strings.Trim(*e.After, "0123456789") != "" || len(*e.After) > 18) {
-		// An empty value is an unset variable: ignoring it would skip events.
+		// An empty value usually comes from an unset shell variable. Ignoring it would skip events.
 		return usagef("--after must be the id of an event: 1 to 18 digits")
 	}
 	if e.After != nil && e.All {
@@ -47,7 +47,7 @@ func (e *eventsCommand) Run(ctx context.Context, t terminal) error {
 	})
 }
 
-// after returns the value of --after, or "".
+// after returns the value of --after, or "" if the flag is not set.
 func (e *eventsCommand) after() string {
 	if e.After == nil {
 		return ""
@@ -67,7 +67,7 @@ func (e *eventsCommand) printNone(t terminal) error {
 	return printEmpty(t, "events", e.After != nil || e.Type != nil || e.Subject != "")
 }
 
-// list prints the events after --after, or all.
+// list prints the events that follow the --after event, or all events with --all.
 func (e *eventsCommand) list(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
 	n, next, err := printPages(e.limitFlags, p, func(limit int, from string) ([]client.Event, string, error) {
 		if from == "" {
@@ -84,8 +84,9 @@ func (e *eventsCommand) list(ctx context.Context, c *client.Client, t terminal, 
 	return err
 }
 
-// latest prints the last events. The API lists events forwards, so latest starts limit events before the last
-// one, and ten times as far back whenever a filter leaves too few.
+// latest prints the most recent events. The API lists events only in ascending order, so latest begins as
+// many events before the last one as it wants to print. If a filter leaves too few of them, it tries again
+// from ten times as far back.
 func (e *eventsCommand) latest(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
 	text, err := c.LastEventID(ctx)
 	if err != nil {
@@ -101,7 +102,8 @@ func (e *eventsCommand) latest(ctx context.Context, c *client.Client, t terminal
 			query.After = formatInt(last - back)
 		}
 		found, err := lastEvents(ctx, c, query, e.limit())
-		if client.IsCode(err, client.CodeEventsExpired) { // the oldest retained event is newer
+		// If these events have already been deleted, start with the oldest one that is left.
+		if client.IsCode(err, client.CodeEventsExpired) {
 			query.After = ""
 			found, err = lastEvents(ctx, c, query, e.limit())
 		}
@@ -123,7 +125,7 @@ func (e *eventsCommand) latest(ctx context.Context, c *client.Client, t terminal
 	}
 }
 
-// lastEvents reads all matching events and returns the last ones.
+// lastEvents reads all events that match the query and returns the last ones, at most limit.
 func lastEvents(ctx context.Context, c *client.Client, query client.EventQuery, limit int) (found []client.Event, err error) {
 	for event, err := range c.Events(ctx, query) {
 		if err != nil {
@@ -136,10 +138,10 @@ func lastEvents(ctx context.Context, c *client.Client, query client.EventQuery, 
 	return found[max(0, len(found)-limit):], nil
 }
 
-// follow prints events as they happen, until it is interrupted, which is not an error.
+// follow prints events as they happen until the command is interrupted. An interruption is not an error.
 func (e *eventsCommand) follow(ctx context.Context, c *client.Client, t terminal, p *printer[client.Event]) error {
 	if p.table != nil {
-		p.table.minWidths(6, 23, 16, 15, 10) // so that later rows align with the first ones
+		p.table.minWidths(6, 23, 16, 15, 10) // wide enough that later rows align with the first rows
 	}
 	after, n := e.after(), 0
 	if e.All {

@@ -15,8 +15,8 @@ import (
 	"animalstore/client"
 )
 
-// Exit codes that scripts may rely on. Only the commands for daily use have those after exitUsage; all others
-// fail with exitError.
+// These exit codes are stable, so scripts may rely on them. The codes after exitUsage are used only by the
+// everyday commands, such as pets and orders. All other commands fail with exitError instead.
 const (
 	exitOK          = 0
 	exitError       = 1
@@ -25,10 +25,10 @@ const (
 	exitKey         = 4   // the key is invalid or lacks a scope
 	exitRefused     = 5   // the request conflicts with the state of the shop
 	exitUnreachable = 6   // the service is unreachable or overloaded
-	exitInterrupted = 130 // 128 + SIGINT, as in shells
+	exitInterrupted = 130 // 128 + SIGINT, as is usual in shells
 )
 
-// exitCodesHelp adds the exit codes to the help of a command.
+// exitCodesHelp is embedded in commands to list the exit codes in their help.
 type exitCodesHelp struct{}
 
 func (exitCodesHelp) Help() string {
@@ -36,7 +36,7 @@ func (exitCodesHelp) Help() string {
 		"6 service unreachable, 130 interrupted."
 }
 
-// codedError is an error with an exit code.
+// codedError is an error that determines the exit code.
 type codedError struct {
 	error
 	code int
@@ -44,13 +44,13 @@ type codedError struct {
 
 func (f codedError) Unwrap() error { return f.error }
 
-// reportedError is an error that has been printed already.
+// reportedError is an error that has already been printed.
 type reportedError struct{ code int }
 
 func (reportedError) Error() string { return "" }
 
-// explainError adds an exit code to an error of the client, and what to do next. If the request changes
-// something, it may have succeeded although no response arrived; the error then says so.
+// explainError adds an exit code and advice to an error returned by the client. A request that changes
+// something may have succeeded even if no response arrived. In that case, the error message says so.
 func explainError(ctx context.Context, err error, changes bool) error {
 	if err == nil || isUsageError(err) || errors.As(err, new(reportedError)) || errors.As(err, new(codedError)) {
 		return err
@@ -76,8 +76,8 @@ func explainError(ctx context.Context, err error, changes bool) error {
 	return plainError(err)
 }
 
-// plainError returns an error of the client in the words of the service, without details that only programs
-// need.
+// plainError returns the service's own message for an error returned by the client. It omits details that
+// only programs need.
 func plainError(err error) error {
 	if e, ok := errors.AsType[*client.Error](err); ok {
 		if e.Status >= 500 && e.RequestID != "" {
@@ -92,7 +92,7 @@ func plainError(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "animalstore: "))
 }
 
-// hint returns advice that the service cannot give, because it does not know the flags.
+// hint returns advice that the service cannot give, because the service does not know the command's flags.
 func hint(e *client.Error) string {
 	switch {
 	case exitCode(e) == exitKey:
@@ -103,7 +103,7 @@ func hint(e *client.Error) string {
 	return ""
 }
 
-// exitCode returns the exit code for an error response.
+// exitCode returns the exit code for an error response from the service.
 func exitCode(e *client.Error) int {
 	if e.Code == client.CodeUnexpectedAnswer {
 		return exitUnreachable
@@ -129,8 +129,8 @@ func isCertificateError(err error) bool {
 	return untrusted
 }
 
-// isNetworkError reports whether the response is missing or incomplete. An error of a file, such as the
-// output, is not one.
+// isNetworkError reports whether the response is missing or incomplete. A file error, such as a failure to
+// write the output, does not count.
 func isNetworkError(err error) bool {
 	if _, file := errors.AsType[*fs.PathError](err); file {
 		return false

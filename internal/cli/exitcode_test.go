@@ -19,7 +19,7 @@ import (
 	"animalstore/client"
 )
 
-// docs/commands.md names every command, every flag of the commands for daily use, and every exit code.
+// docs/commands.md documents every command, every flag of the everyday commands, and every exit code.
 func TestCommandsAreDocumented(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("../../docs/commands.md")
@@ -58,7 +58,8 @@ func TestCommandsAreDocumented(t *testing.T) {
 	}
 }
 
-// Every error of the client has its exit code, and only that of a change that may have been made says so.
+// Every error returned by the client has an exit code. If a change may have been made despite the error, the
+// message says so.
 func TestEveryErrorHasAnExitCode(t *testing.T) {
 	t.Parallel()
 	response := func(status int, code client.Code) error {
@@ -121,7 +122,8 @@ func TestEveryErrorHasAnExitCode(t *testing.T) {
 	}
 }
 
-// With several ids the highest exit code counts, even if a later error stopped the command.
+// If a command with several ids fails for some of them, the highest exit code counts, even if a later error
+// stopped the command.
 func TestHighestExitCodeCounts(t *testing.T) {
 	t.Parallel()
 	statuses := []int{404, 409, 401, 409}

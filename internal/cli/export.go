@@ -13,7 +13,7 @@ import (
 	"animalstore/client"
 )
 
-// exportCommand writes all animals to a file. The file appears only once it is complete.
+// exportCommand writes all animals to a file. The file appears under its name only when it is complete.
 type exportCommand struct {
 	apiFlags
 	File   string `arg:"" help:"File to write; - is standard output."`
@@ -32,7 +32,7 @@ func (e *exportCommand) Run(ctx context.Context, t terminal) error {
 	if err != nil {
 		return err
 	}
-	inventory, err := c.Inventory(ctx) // the total for the progress bar
+	inventory, err := c.Inventory(ctx) // needed for the total in the progress bar
 	if err != nil {
 		return plainError(err)
 	}
@@ -51,14 +51,14 @@ func (e *exportCommand) Run(ctx context.Context, t terminal) error {
 		return plainError(err)
 	}
 	if format == client.CSV {
-		counter.lines-- // the header
+		counter.lines-- // the first line is the header
 	}
 	_, err = fmt.Fprintf(t.err, "Exported %s.\n", countAnimals(counter.lines))
 	return err
 }
 
-// open opens a temporary file beside the target. finish renames it to the target, or removes it if there was
-// an error.
+// open creates a temporary file in the target's directory. The function finish renames it to the target, or
+// removes it if there was an error.
 func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error, err error) {
 	if e.File == "-" {
 		return t.out, func(err error) error { return err }, nil
@@ -72,7 +72,7 @@ func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error
 		if mode = info.Mode().Perm(); info.IsDir() {
 			return nil, nil, usagef("%s is a directory", e.File)
 		}
-		if !info.Mode().IsRegular() { // a pipe or a device must not be replaced
+		if !info.Mode().IsRegular() { // a pipe or a device must be written to, not replaced
 			file, err := os.OpenFile(target, os.O_WRONLY, 0)
 			if err != nil {
 				return nil, nil, usagef("%w", err)
@@ -104,7 +104,7 @@ func (e *exportCommand) open(t terminal) (to io.Writer, finish func(error) error
 	}, nil
 }
 
-// lineCounter counts the lines it writes. No name contains a line break, so each line is an animal.
+// lineCounter counts the lines that it writes. Names contain no line breaks, so each line is one animal.
 type lineCounter struct {
 	out      io.Writer
 	lines    int

@@ -8,14 +8,14 @@ import (
 	"animalstore/internal/shop"
 )
 
-// idempotencyFlag is the flag of commands that create something.
+// idempotencyFlag holds the flag --idempotency-key for commands that create something.
 type idempotencyFlag struct {
 	IdempotencyKey *string `name:"idempotency-key" placeholder:"KEY" help:"Idempotency key of your choice: repeating the command with the same key within 24 hours has no further effect."`
 }
 
 func (o idempotencyFlag) options() []client.PostOption {
 	if o.IdempotencyKey == nil {
-		return nil // the client generates one for its own retries
+		return nil // the client then generates a key for its own retries
 	}
 	return []client.PostOption{client.IdempotencyKey(*o.IdempotencyKey)}
 }
@@ -24,15 +24,16 @@ func (o idempotencyFlag) problem() string {
 	if o.IdempotencyKey == nil {
 		return ""
 	}
-	key := *o.IdempotencyKey // an empty value is an unset variable: ignoring it would make a retry unsafe
+	// An empty value usually comes from an unset shell variable. Ignoring it would make retries unsafe.
+	key := *o.IdempotencyKey
 	if len(key) < 1 || len(key) > 255 || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return "--idempotency-key must have 1 to 255 printable ASCII characters"
 	}
 	return ""
 }
 
-// checkFlags returns the first problem as a usage error. A problem is "", or a flag and what is wrong with
-// its value.
+// checkFlags returns the first problem as a usage error. Each problem names a flag and says what is wrong
+// with its value, or is "" if the value is valid.
 func checkFlags(problems ...string) error {
 	for _, problem := range problems {
 		if problem != "" {
@@ -49,7 +50,7 @@ func textProblem(flag, text string) string {
 	return ""
 }
 
-// optionalTextProblem is textProblem for a flag that may be empty.
+// optionalTextProblem is like textProblem, but accepts an empty text.
 func optionalTextProblem(flag, text string) string {
 	if text == "" {
 		return ""
@@ -57,7 +58,8 @@ func optionalTextProblem(flag, text string) string {
 	return textProblem(flag, text)
 }
 
-// statusProblem checks a --status that may be empty; check returns what is wrong with other values.
+// statusProblem checks the value of --status, which may be empty. The function check returns what is wrong
+// with any other value.
 func statusProblem(status string, check func(string) string) string {
 	if status == "" {
 		return ""

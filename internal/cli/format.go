@@ -9,7 +9,8 @@ import (
 	"animalstore/client"
 )
 
-// formatOf returns the requested format, or else the one that the file's extension implies, or "".
+// formatOf returns the requested format or, if there is none, the format that matches the file's extension.
+// It returns "" if neither is known.
 func formatOf(asked, file string) client.Format {
 	if asked != "" {
 		return client.Format(asked)
@@ -23,9 +24,9 @@ func formatOf(asked, file string) client.Format {
 	return ""
 }
 
-// guessFormat detects the format from the beginning of the file.
+// guessFormat detects a file's format from its first characters.
 func guessFormat(in *bufio.Reader) client.Format {
-	begin, _ := in.Peek(512) // a shorter file is not an error
+	begin, _ := in.Peek(512) // Peek returns an error if the file is shorter, which is allowed
 	if bytes.HasPrefix(bytes.TrimSpace(bytes.TrimPrefix(begin, []byte("\ufeff"))), []byte("{")) {
 		return client.NDJSON
 	}

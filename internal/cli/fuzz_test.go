@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzSettings: every value of a flag is either within its limits or refused.
+// FuzzSettings checks that every value of a flag is either within the flag's limits or refused.
 func FuzzSettings(f *testing.F) {
 	for _, text := range []string{"", "off", "1", "0", "-1", "1e3", "1000001", "720h", "59m", "1h", "-1h", "9999999h", "127.0.0.1:8080", ":0", "[::1]:65536", "x:01",
 		"https://pets.example.com/v1", "https://a<b/v1", "https://x:443", "*", "https://shop.example.com", "2027-01-31", "2027-01-31T18:00:00Z"} {
@@ -35,7 +35,7 @@ func FuzzSettings(f *testing.F) {
 	})
 }
 
-// FuzzDatabase: the password of a server is never printed, whether the URL is accepted or refused.
+// FuzzDatabase checks that a server's password is never printed, whether the URL is accepted or refused.
 func FuzzDatabase(f *testing.F) {
 	for _, password := range []string{"hunter-2-the-secret", "p%40ss-word-secret", "a:b/c@d-secret-00", "secret-with-é-0000", "secret?x=y&z-0000", "secret#fragment-00", "secret with a space"} {
 		f.Add("animalstore", password, "db1,db2", "animalstore?target_session_attrs=read-write")
@@ -43,7 +43,7 @@ func FuzzDatabase(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, user, password, host, rest string) {
 		if len(password) < 12 || !utf8.ValidString(password) || strings.Contains(user+host+rest, password) {
-			return // the password could not be told from the rest
+			return // the password would be indistinguishable from the rest of the URL
 		}
 		for _, url := range []string{
 			"postgres://" + user + ":" + password + "@" + host + "/" + rest,

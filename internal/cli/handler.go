@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/staff"
 )
 
-// rootHandler routes requests to the staff pages or to the API, which also responds to unknown paths.
+// rootHandler sends each request to the staff pages or to the API. The API also responds to unknown paths.
 type rootHandler struct {
 	api   *httpapi.API
 	pages *staff.Pages
@@ -52,7 +52,7 @@ func (h *rootHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.api.ServeHTTP(w, r)
 }
 
-// drain makes the readiness check fail and ends event streams, because this node is about to stop.
+// drain makes the readiness check fail and ends event streams. It is called when this node is about to stop.
 func (h *rootHandler) drain() {
 	h.api.Stopping()
 	h.pages.Stopping()

@@ -11,15 +11,16 @@ import (
 	"time"
 )
 
-// healthCommand checks whether the service on this machine is ready, for containers without a shell. It reads
-// the same environment variables as serve, so that the address is configured once.
+// healthCommand checks whether the service on this machine is ready. Containers without a shell need it for
+// their health check. It reads the same environment variables as serve, so the address is configured only
+// once.
 type healthCommand struct {
 	Addr    string `env:"ANIMALSTORE_ADDR" default:"127.0.0.1:8080" placeholder:"HOST:PORT" help:"Address that the service listens on (default ${default})."`
 	TLSCert string `name:"tls-cert" env:"ANIMALSTORE_TLS_CERT" placeholder:"FILE" help:"Use HTTPS, because the service has a certificate."`
 }
 
-// healthTimeout is longer than the service's own check takes, and shorter than the interval of usual health
-// checks.
+// healthTimeout is longer than the service's own readiness check takes and shorter than the usual interval
+// between health checks.
 const healthTimeout = 5 * time.Second
 
 func (h *healthCommand) Run(ctx context.Context, t terminal) error {
@@ -32,8 +33,8 @@ func (h *healthCommand) Run(ctx context.Context, t terminal) error {
 	if err != nil {
 		return usagef("--addr: %w", err)
 	}
-	// The certificate covers the name that clients use, not this address. The request contains nothing
-	// secret.
+	// The certificate is not verified, because it is valid for the name that clients use and not for this
+	// address. The request contains no secret.
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
 	defer transport.CloseIdleConnections()
 	response, err := transport.RoundTrip(request)
@@ -42,7 +43,7 @@ func (h *healthCommand) Run(ctx context.Context, t terminal) error {
 	}
 	defer response.Body.Close()
 	var status struct {
-		Status  any // "ok", or the status code of an error
+		Status  any // "ok", or the HTTP status code if the response is an error
 		Message string
 	}
 	const enough = 64 << 10
@@ -57,10 +58,10 @@ func (h *healthCommand) Run(ctx context.Context, t terminal) error {
 	return fmt.Errorf("the server at %s is not an animalstore", h.url())
 }
 
-// url returns the URL of the service for a client on the same machine.
+// url returns the service's URL for a client on the same machine.
 func (h *healthCommand) url() string {
 	host, port, _ := net.SplitHostPort(h.Addr)
-	switch ip := net.ParseIP(host); { // not localhost: a container may be unable to resolve it
+	switch ip := net.ParseIP(host); { // localhost is not used, because a container may be unable to resolve it
 	case host == "", ip.Equal(net.IPv4zero):
 		host = "127.0.0.1"
 	case ip.Equal(net.IPv6unspecified):

@@ -17,9 +17,9 @@ import (
 	"animalstore/client"
 )
 
-// importCommand adds the animals of a file to a store. It checks the whole file before it imports any of it.
-// An import can be repeated safely, because the idempotency key of each chunk is derived from the content of
-// the file.
+// importCommand adds the animals in a file to a store. It checks the whole file before it imports anything.
+// An import can be repeated safely, because the idempotency key for each chunk is derived from the file's
+// content.
 type importCommand struct {
 	apiFlags
 	File   string `arg:"" help:"CSV or NDJSON file to import; - is standard input."`
@@ -28,7 +28,7 @@ type importCommand struct {
 	Again  bool   `help:"Add the animals even if this file was imported within the last 24 hours."`
 }
 
-// Run prints how many animals it added.
+// Run imports the file and prints how many animals it added.
 func (i *importCommand) Run(ctx context.Context, t terminal) error {
 	c, err := i.newClient()
 	if err != nil {
@@ -74,7 +74,8 @@ func (i *importCommand) failed(ctx context.Context, err error) error {
 	return fmt.Errorf("%s: %w", i.File, plainError(err))
 }
 
-// open opens the file for reading it twice. It copies a stream to a temporary file first.
+// open opens the file in such a way that it can be read twice. If the input is a stream, open first copies it
+// to a temporary file.
 func (i *importCommand) open(ctx context.Context) (_ *os.File, closeFile func(), err error) {
 	file := os.Stdin
 	if i.File != "-" {
@@ -102,7 +103,7 @@ func (i *importCommand) open(ctx context.Context) (_ *os.File, closeFile func(),
 		temp.Close()
 		os.Remove(temp.Name())
 	}
-	defer context.AfterFunc(ctx, func() { file.Close() })() // interrupts a read that waits for input
+	defer context.AfterFunc(ctx, func() { file.Close() })() // interrupts a read that is waiting for input
 	if _, err = io.Copy(temp, file); err != nil {
 		closeFile()
 		if ctx.Err() != nil {
@@ -113,21 +114,22 @@ func (i *importCommand) open(ctx context.Context) (_ *os.File, closeFile func(),
 	return temp, closeFile, nil
 }
 
-// importRun is the state of one import.
+// importRun holds the state of one import.
 type importRun struct {
 	ctx       context.Context
 	client    *client.Client
 	file      *os.File
 	format    client.Format
-	out       io.Writer // receives the progress
-	keyPrefix string    // the start of each chunk's idempotency key
+	out       io.Writer // where the progress is printed
+	keyPrefix string    // the beginning of each chunk's idempotency key
 	chunks    [][sha256.Size]byte
-	animals   int // number of animals in the file
+	animals   int // the number of animals in the file
 	created   int
-	replayed  int // number of created animals that an earlier import had added
+	replayed  int // how many of the created animals had already been added by an earlier import
 }
 
-// forEachChunk calls fn with each chunk of the file. It also writes the file to sum, unless that is nil.
+// forEachChunk calls fn with each chunk of the file. It also adds the content of the file to sum, unless sum
+// is nil.
 func (r *importRun) forEachChunk(sum hash.Hash, fn func(n int, c chunk) error) error {
 	if _, err := r.file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -155,7 +157,7 @@ func (r *importRun) forEachChunk(sum hash.Hash, fn func(n int, c chunk) error) e
 	}
 }
 
-// check has the service check every chunk, and records their checksums.
+// check asks the service to check every chunk and records the checksum of each chunk.
 func (r *importRun) check() error {
 	bar := newProgress(r.out, "Checking", r.estimate())
 	defer bar.clear()
@@ -173,21 +175,21 @@ func (r *importRun) check() error {
 	return err
 }
 
-// estimate returns roughly how many animals the file has, judging by its size and its first lines.
+// estimate estimates the number of animals in the file from its size and its first lines.
 func (r *importRun) estimate() int64 {
 	info, err := r.file.Stat()
 	if err != nil {
 		return 0
 	}
 	sample := make([]byte, 64<<10)
-	n, _ := r.file.ReadAt(sample, 0) // a shorter file is not an error
+	n, _ := r.file.ReadAt(sample, 0) // ReadAt returns an error if the file is shorter, which is allowed
 	lines := bytes.Count(sample[:n], newline)
 	return info.Size() * int64(lines) / int64(max(1, n))
 }
 
 var errFileChanged = errors.New("the file changed while it was being read")
 
-// write imports every chunk that was checked, each with its own idempotency key.
+// write imports all chunks that were checked. Each chunk has its own idempotency key.
 func (r *importRun) write() error {
 	bar := newProgress(r.out, "Importing", int64(r.animals))
 	defer bar.clear()
@@ -210,7 +212,7 @@ func (r *importRun) write() error {
 
 var lineNumbers = regexp.MustCompile(`\bline (\d+):`)
 
-// shiftLines converts the line numbers of a chunk in an error message to those of the file.
+// shiftLines changes the line numbers in an error message from lines in the chunk to lines in the file.
 func shiftLines(err error, shift int) error {
 	e, ok := errors.AsType[*client.Error](err)
 	if !ok {

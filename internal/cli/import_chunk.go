@@ -10,18 +10,19 @@ import (
 )
 
 const (
-	// chunkAnimals is how many animals are sent at a time. The service accepts twice as many, but other
-	// writes wait meanwhile. Do not change it: the chunks would get other idempotency keys, and an import
-	// that is resumed after an upgrade would add animals twice.
+	// chunkAnimals is the maximum number of animals in one request. The service accepts twice as many, but
+	// other writes would have to wait longer. Do not change this number, because all chunks would then get
+	// different idempotency keys, and an import that is resumed after an upgrade would add animals twice.
 	chunkAnimals = 5000
-	// maxRecord is the maximum size of one animal in bytes. A larger record has an unclosed quote.
+	// maxRecord is the maximum size of one animal in bytes. If a record is larger, a closing quote is
+	// probably missing.
 	maxRecord = 1 << 20
 )
 
-// chunk is a part of a file that can be imported by itself.
+// chunk is a part of a file that can be imported on its own.
 type chunk struct {
 	content    []byte // valid until the next chunk is read
-	animals    int    // an upper bound: the service skips more blank records
+	animals    int    // an upper bound, because the service may treat further records as blank and skip them
 	lineOffset int    // line n of the chunk is line n+lineOffset of the file
 }
 
@@ -30,8 +31,8 @@ type chunker struct {
 	in      *bufio.Reader
 	format  client.Format
 	header  []byte
-	lines   int    // how many were read
-	pending []byte // a record that did not fit into the last chunk
+	lines   int    // the number of lines read so far
+	pending []byte // a record that did not fit into the previous chunk
 	buffer  []byte
 	started bool
 	ended   bool
@@ -56,8 +57,8 @@ func newChunker(in io.Reader, format client.Format) (*chunker, error) {
 	return c, nil
 }
 
-// next returns the next chunk, or io.EOF. The first chunk may be empty, so that the service can reject a file
-// without animals.
+// next returns the next chunk, or io.EOF after the last chunk. The first chunk may contain no animals, so
+// that the service can reject a file without animals.
 func (c *chunker) next() (chunk, error) {
 	first := !c.started
 	c.started = true
@@ -97,7 +98,7 @@ var newline = []byte("\n")
 
 func isBlankRecord(record []byte) bool { return len(bytes.Trim(record, " ,;\t\r\n\ufeff")) == 0 }
 
-// readRecord reads the lines of one animal. A quoted CSV value may span lines.
+// readRecord reads the lines that describe one animal. In CSV, a quoted value may span several lines.
 func (c *chunker) readRecord() ([]byte, error) {
 	var record []byte
 	start, quotes := c.lines+1, 0

@@ -12,7 +12,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The chunks of a file contain its animals in order, with the line numbers of the file.
+// The chunks contain all animals in the file, in order and with the right line numbers.
 func TestChunksContainAllAnimals(t *testing.T) {
 	t.Parallel()
 	header := "\n\"name\",categoryId,\r\n\"status\"\n"
@@ -41,7 +41,7 @@ func TestChunksContainAllAnimals(t *testing.T) {
 			if err != nil || len(c.content) > client.MaxImportSize {
 				t.Fatalf("%s: %d bytes, %v", name, len(c.content), err)
 			}
-			rows, _ := petcsv.Read(c.content) // an empty file is an error
+			rows, _ := petcsv.Read(c.content) // the error for an empty file is ignored
 			if len(rows) > c.animals || c.animals > chunkAnimals {
 				t.Errorf("%s: a chunk has %d animals, but says %d", name, len(rows), c.animals)
 			}
@@ -58,7 +58,7 @@ func TestChunksContainAllAnimals(t *testing.T) {
 	}
 }
 
-// An unclosed quote is found before the rest of the file is read.
+// A missing closing quote is detected before the whole file is read.
 func TestUnclosedQuoteIsRefused(t *testing.T) {
 	t.Parallel()
 	chunks, err := newChunker(strings.NewReader("name,categoryId\nRex,1\n\"Mia,1\n"+strings.Repeat("Rex,1\n", maxRecord)), client.CSV)

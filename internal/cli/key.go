@@ -35,7 +35,7 @@ func (k *keysCreate) Run(ctx context.Context, t terminal) error {
 	wanted := shop.NewKey{Name: k.Name, Scopes: scopes, ExpiresAt: expires}
 	flags := map[string]string{"name": "--name", "scopes": "--scope", "expiresAt": "--expires"}
 	for member, reason := range wanted.Problems(time.Now()).All() {
-		return usagef("%s %s", flags[member], reason) // before the database is opened
+		return usagef("%s %s", flags[member], reason) // checked before the database is opened
 	}
 	return k.withService(ctx, true, func(service *shop.Service) error {
 		key, err := service.CreateKey(ctx, wanted)
@@ -110,7 +110,7 @@ func (k *keysRevoke) Run(ctx context.Context, t terminal) error {
 	})
 }
 
-// parseTime parses a time, or a date as midnight UTC. It returns the zero time for "".
+// parseTime parses a time or a date. A date means midnight UTC. For "", parseTime returns the zero time.
 func parseTime(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -123,7 +123,7 @@ func parseTime(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("invalid time %q; expected a date or time such as 2027-01-31 or 2027-01-31T18:00:00Z", text)
 }
 
-// formatTime formats a time in UTC for people, or returns none for the zero time.
+// formatTime formats a time in UTC for people. For the zero time, it returns the text given as none.
 func formatTime(t time.Time, none string) string {
 	if t.IsZero() {
 		return none

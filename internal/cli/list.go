@@ -2,7 +2,7 @@ package cli
 
 import "fmt"
 
-// limitFlags are the flags of commands that print a list.
+// limitFlags holds the flags for commands that print a list.
 type limitFlags struct {
 	Limit *int `xor:"limit" placeholder:"N" help:"Maximum number to show (default 20)."`
 	All   bool `xor:"limit" help:"Show all of them."`
@@ -24,14 +24,15 @@ func (s limitFlags) limit() int {
 	return *s.Limit
 }
 
-// maxPageSize is the API's maximum.
+// maxPageSize is the maximum number of items per page that the API allows.
 const maxPageSize = 100
 
-// pageFunc returns a page of a list, and the cursor of the next page or "".
+// pageFunc returns one page of a list and the cursor for the next page. The cursor is "" if this is the last
+// page.
 type pageFunc[T any] func(limit int, cursor string) (items []T, next string, err error)
 
-// printPages prints a list page by page. It returns how many items it printed, and the cursor of the next page
-// or "".
+// printPages prints a list page by page. It returns the number of items that it printed and the cursor for
+// the next page, or "" if there is none.
 func printPages[T any](s limitFlags, p *printer[T], page pageFunc[T]) (n int, cursor string, err error) {
 	for {
 		limit := maxPageSize
@@ -48,7 +49,7 @@ func printPages[T any](s limitFlags, p *printer[T], page pageFunc[T]) (n int, cu
 			}
 		}
 		n, cursor = n+len(items), next
-		if n > 0 { // do not print a header alone
+		if n > 0 { // otherwise only the header would be printed
 			if err := p.flush(); err != nil {
 				return n, "", err
 			}
@@ -59,7 +60,8 @@ func printPages[T any](s limitFlags, p *printer[T], page pageFunc[T]) (n int, cu
 	}
 }
 
-// printList prints a list, and a note if it is empty or was cut off. The noun is the plural of its items.
+// printList prints a list. It also prints a note if the list is empty or has more items than were printed.
+// The noun is the plural word for the items, such as "orders".
 func printList[T any](t terminal, s limitFlags, p *printer[T], noun string, filtered bool, page pageFunc[T]) error {
 	n, next, err := printPages(s, p, page)
 	switch {
@@ -73,7 +75,7 @@ func printList[T any](t terminal, s limitFlags, p *printer[T], noun string, filt
 	return nil
 }
 
-// printEmpty notes that a list is empty.
+// printEmpty prints a note saying that the list is empty.
 func printEmpty(t terminal, noun string, filtered bool) error {
 	note := "No " + noun + " yet."
 	if filtered {

@@ -91,13 +91,14 @@ func (o *ordersPlace) Run(ctx context.Context, t terminal) error {
 	})
 }
 
-// orderStep are the arguments of the commands that change the status of orders.
+// orderStep holds the arguments for commands that change the status of orders.
 type orderStep struct {
 	storeFlags
 	IDs []int64 `arg:"" name:"id" help:"IDs of the orders, as shown by orders list."`
 }
 
-// apply calls step for each order and prints the sentence with the ids of the order and its animal.
+// apply calls step for each order and prints the result. The sentence contains placeholders for the ids of
+// the order and its animal.
 func (o orderStep) apply(
 	ctx context.Context, t terminal, sentence string, step func(*client.Client, context.Context, int64) (client.Order, error),
 ) error {

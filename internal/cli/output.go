@@ -10,14 +10,14 @@ import (
 	"unicode/utf16"
 )
 
-// outputFlag is the flag of commands that print resources.
+// outputFlag holds the flag that selects the output format for commands that print resources.
 type outputFlag struct {
 	Output string `short:"o" enum:"table,json" default:"table" placeholder:"FORMAT" help:"table, or json with one object per line, as in the API (default ${default})."`
 }
 
 func (o outputFlag) isJSON() bool { return o.Output == "json" }
 
-// printResult prints a resource as JSON, or a sentence about it.
+// printResult prints a resource as JSON or a sentence about the resource, depending on the output format.
 func (o outputFlag) printResult(t terminal, thing any, format string, args ...any) error {
 	if o.isJSON() {
 		return printJSON(t.out, thing)
@@ -26,7 +26,8 @@ func (o outputFlag) printResult(t terminal, thing any, format string, args ...an
 	return err
 }
 
-// printDone prints a sentence about a resource that is gone, and nothing as JSON.
+// printDone prints a sentence about a resource that no longer exists. It prints nothing if the output format
+// is JSON.
 func (o outputFlag) printDone(t terminal, format string, args ...any) error {
 	if o.isJSON() {
 		return nil
@@ -34,7 +35,7 @@ func (o outputFlag) printDone(t terminal, format string, args ...any) error {
 	return o.printResult(t, nil, format, args...)
 }
 
-// printFields prints a resource as JSON, or as lines of a name and a value each.
+// printFields prints a resource as JSON or as lines that consist of a name and a value.
 func (o outputFlag) printFields(t terminal, thing any, lines ...[]string) error {
 	if o.isJSON() {
 		return printJSON(t.out, thing)
@@ -46,10 +47,10 @@ func (o outputFlag) printFields(t terminal, thing any, lines ...[]string) error 
 	return list.flush()
 }
 
-// printer prints resources as rows of a table, or as lines of JSON.
+// printer prints resources as the rows of a table or as lines of JSON.
 type printer[T any] struct {
 	out   *bufio.Writer
-	table *table // nil: JSON
+	table *table // nil if the output format is JSON
 	row   func(T) []string
 }
 
@@ -78,7 +79,8 @@ func (p *printer[T]) flush() error {
 	return p.out.Flush()
 }
 
-// printJSON writes a value on one line, like the API but with control characters escaped.
+// printJSON writes a value as one line of JSON. The JSON is the same as in the API, but control characters
+// are escaped.
 func printJSON(to io.Writer, thing any) error {
 	var line strings.Builder
 	encoder := json.NewEncoder(&line)
@@ -90,8 +92,8 @@ func printJSON(to io.Writer, thing any) error {
 	return err
 }
 
-// escapeControls escapes characters that could control a terminal or reverse the text around them. The
-// escapes are those of JSON, so that JSON keeps its meaning.
+// escapeControls escapes characters that could control a terminal or reverse the direction of the text around
+// them. It uses JSON escapes, so that escaped JSON keeps its meaning.
 func escapeControls(text string) string {
 	if !strings.ContainsFunc(text, isControl) {
 		return text
@@ -109,7 +111,8 @@ func escapeControls(text string) string {
 	return seen.String()
 }
 
-// isControl reports whether a character must be escaped. Joiners are not: Persian and emoji need them.
+// isControl reports whether a character must be escaped. Joiners need not be escaped, and Persian text and
+// emoji depend on them.
 func isControl(r rune) bool {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) && r != nonJoiner && r != joiner

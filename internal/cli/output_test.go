@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Characters that could control a terminal or reverse text are escaped; all others stay.
+// Characters that could control a terminal or reverse text are escaped. All other characters stay unchanged.
 func TestControlCharactersAreEscaped(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -44,7 +44,8 @@ func TestPrintedJSONDecodesToTheSame(t *testing.T) {
 	}
 }
 
-// Columns are aligned, also with rows that come later, and a long last column moves nothing.
+// Columns are aligned, even if further rows are printed later. A long value in the last column does not move
+// the other columns.
 func TestTableAlignsColumns(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -69,7 +70,8 @@ func TestTableAlignsColumns(t *testing.T) {
 	}
 }
 
-// A change is one line: all fields of a created or deleted object, the changed fields of any other.
+// A change is described in one line. For a created or deleted object, the line lists all fields. For an
+// updated object, it lists only the fields that have changed.
 func TestDescribeChange(t *testing.T) {
 	t.Parallel()
 	const rex = `{"id":1,"name":"Rex","categoryId":1}`

@@ -15,7 +15,7 @@ import (
 	"animalstore/internal/server"
 )
 
-// grammar returns the parsed grammar of the command line.
+// grammar returns a parser with all commands and flags.
 func grammar(t *testing.T) *kong.Kong {
 	t.Helper()
 	parser, err := kong.New(&commandLine{}, kong.Name("animalstore"), kong.Writers(io.Discard, io.Discard), kong.Exit(func(int) {}))
@@ -34,7 +34,7 @@ func readRepoFile(t *testing.T, name string) string {
 	return string(content)
 }
 
-// flagVariables lists the environment variables of a command's flags.
+// flagVariables returns the environment variables that set the flags of a command.
 func flagVariables(t *testing.T, parser *kong.Kong, command string) (variables []string) {
 	t.Helper()
 	for _, node := range parser.Model.Children {
@@ -44,10 +44,10 @@ func flagVariables(t *testing.T, parser *kong.Kong, command string) (variables [
 			}
 		}
 	}
-	return append(variables, "ANIMALSTORE_API_KEY") // no flag takes a key
+	return append(variables, "ANIMALSTORE_API_KEY") // this variable has no flag, because keys must not be passed as flags
 }
 
-// The packaging uses only commands, flags and variables that exist.
+// The packaging files use only commands, flags and environment variables that exist.
 func TestPackagingUsesExistingFlags(t *testing.T) {
 	t.Parallel()
 	parser := grammar(t)
@@ -82,7 +82,7 @@ func TestPackagingUsesExistingFlags(t *testing.T) {
 	}
 }
 
-// The image has no shell, so its commands are lists; it does not run as root.
+// The image contains no shell, so its commands are written as lists. It does not run as root.
 func TestDockerfileNeedsNoShell(t *testing.T) {
 	t.Parallel()
 	dockerfile := readRepoFile(t, "Dockerfile")
@@ -111,7 +111,7 @@ func TestDockerfileNeedsNoShell(t *testing.T) {
 	}
 }
 
-// The version in an image comes from git, so the image build must see every file that git tracks.
+// The version in an image comes from git. The image build must therefore see every file that git tracks.
 func TestDockerIgnoresWhatGitIgnores(t *testing.T) {
 	t.Parallel()
 	lines := func(name string) (patterns []string) {
@@ -130,7 +130,7 @@ func TestDockerIgnoresWhatGitIgnores(t *testing.T) {
 	}
 }
 
-// The manual page lists every command with its help.
+// The manual page lists every command with its help text.
 func TestManualListsEveryCommand(t *testing.T) {
 	t.Parallel()
 	manual := readRepoFile(t, "packaging/animalstore.1")
@@ -141,7 +141,7 @@ func TestManualListsEveryCommand(t *testing.T) {
 	}
 }
 
-// systemd and compose must not kill the service before its shutdown times out.
+// systemd and Docker Compose must not kill the service before its own shutdown timeout.
 func TestUnitWaitsForShutdown(t *testing.T) {
 	t.Parallel()
 	if longest := server.ShutdownTimeout + drainDelay; longest >= 100*time.Second {

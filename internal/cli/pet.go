@@ -189,8 +189,8 @@ func errConflict(id int64) error {
 		"check it with animalstore pets show %d and try again", id, id)
 }
 
-// ifMatchProblem checks an ETag that may be omitted. An empty one is an unset variable: ignoring it would
-// drop the condition.
+// ifMatchProblem checks the value of --if-match, which may be omitted. An empty value usually comes from an
+// unset shell variable, and ignoring it would drop the condition.
 func ifMatchProblem(etag *string) string {
 	if etag != nil && *etag == "" {
 		return "--if-match must be an ETag as printed by pets show, or *"
@@ -198,7 +198,7 @@ func ifMatchProblem(etag *string) string {
 	return ""
 }
 
-// quotedETag adds the quotes that a shell removes.
+// quotedETag restores the quotes around an ETag, which the shell has removed.
 func quotedETag(etag string) string {
 	if etag == "*" || strings.HasSuffix(etag, `"`) {
 		return etag
@@ -206,8 +206,8 @@ func quotedETag(etag string) string {
 	return `"` + etag + `"`
 }
 
-// toJSON encodes a resource of the API.
+// toJSON encodes an object from the API as JSON.
 func toJSON(thing any) []byte {
-	text, _ := json.Marshal(thing) // it was decoded from JSON
+	text, _ := json.Marshal(thing) // cannot fail, because the object was decoded from JSON
 	return text
 }

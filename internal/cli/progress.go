@@ -8,17 +8,18 @@ import (
 	"github.com/schollz/progressbar/v3"
 )
 
-// progress shows a bar on a terminal, and prints an occasional line elsewhere.
+// progress shows a progress bar on a terminal. If the output is not a terminal, it prints a line every few
+// seconds.
 type progress struct {
 	out   io.Writer
 	label string // for example "Checking"
 	total int64
 	done  int64
 	bar   *progressbar.ProgressBar // nil if out is not a terminal
-	next  time.Time                // when the next line is due
+	next  time.Time                // the time at which the next line is due
 }
 
-// progressInterval is the time between two lines if out is not a terminal.
+// progressInterval is the time between two lines if the output is not a terminal.
 const progressInterval = 10 * time.Second
 
 func newProgress(out io.Writer, label string, total int64) *progress {
@@ -31,18 +32,18 @@ func newProgress(out io.Writer, label string, total int64) *progress {
 	return p
 }
 
-// add adds n animals.
+// add records that n more animals have been processed and updates the display.
 func (p *progress) add(n int) {
 	p.done += int64(n)
 	if p.bar != nil {
-		p.bar.Set64(min(p.done, max(1, p.total))) // an error on stderr cannot be reported
+		p.bar.Set64(min(p.done, max(1, p.total))) // an error while writing to stderr cannot be reported
 	} else if now := time.Now(); !now.Before(p.next) {
 		p.next = now.Add(progressInterval)
 		fmt.Fprintf(p.out, "%s: %d of %d animals\n", p.label, p.done, p.total)
 	}
 }
 
-// clear removes the bar from the terminal.
+// clear removes the progress bar from the terminal.
 func (p *progress) clear() {
 	if p.bar != nil {
 		p.bar.Clear()

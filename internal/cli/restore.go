@@ -14,7 +14,7 @@ type restoreCommand struct {
 	File     string `arg:"" placeholder:"FILE" help:"Backup to restore."`
 }
 
-// Run restores the backup and prints where the old store is and which keys are valid again.
+// Run restores the backup. It prints where the old store was moved to and which keys are valid again.
 func (r *restoreCommand) Run(ctx context.Context, t terminal) error {
 	if err := checkFile(r.Database); err != nil {
 		return err

@@ -41,21 +41,21 @@ type serveCommand struct {
 	Demo                bool          `env:"ANIMALSTORE_DEMO" help:"Fill an empty database with five weeks of made-up data; a database that was filled earlier is not changed."`
 }
 
-// drainDelay gives load balancers time to see that one of several nodes is no longer ready.
+// drainDelay gives load balancers time to notice that one of several nodes is no longer ready.
 const drainDelay = time.Second
 
-// backgroundErrorInterval is how often the log repeats an error of background work that does not go away.
+// backgroundErrorInterval is how often the log repeats a persistent error in background work.
 const backgroundErrorInterval = time.Minute
 
-// With Go's defaults, a heap of 2 MB is collected fifty times a second under load, and reads cost up to a
-// third more. gcPercent lets the heap grow to three times its size. heapFloor is allocated but never written,
-// so that it counts as heap and takes no memory.
+// With Go's default settings, a 2 MB heap would be collected fifty times a second under load, and reads would
+// take up to a third longer. gcPercent lets the heap grow to three times its live size. heapFloor is the size
+// of an allocation that counts as heap but takes no memory, because nothing is ever written to it.
 const (
 	gcPercent = 200
 	heapFloor = 8 << 20
 )
 
-// Run opens the store, serves it, and closes it when the context ends.
+// Run serves the store until the context ends.
 func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 	settings, err := s.settings()
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *serveCommand) Run(ctx context.Context, t terminal) error {
 	defer log.Close()
 	err = s.run(ctx, t, log, settings)
 	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-		return nil // interrupted while it was starting
+		return nil // the process was interrupted while it was starting
 	}
 	return err
 }
@@ -134,16 +134,18 @@ func (s *serveCommand) run(ctx context.Context, t terminal, log *server.Buffered
 	}
 	var background sync.WaitGroup
 	defer background.Wait()
-	working, stopWork := context.WithCancel(context.Background()) // ends after the last request
+	working, stopWork := context.WithCancel(context.Background()) // a context that ends after the last request
 	defer stopWork()
-	delivering, stopDelivery := context.WithCancel(ctx) // ends with ctx: other nodes, or the next start, deliver the rest
+	// Deliveries end with ctx, because other nodes or the next start can deliver the remaining messages.
+	delivering, stopDelivery := context.WithCancel(ctx)
 	defer stopDelivery()
 	background.Go(func() { service.RunJobs(working, reporter("background job failed")) })
 	background.Go(func() { dispatcher.Run(delivering) })
 	return httpServer.Run(ctx, listener, handler, handler.drain)
 }
 
-// fillDemo fills an empty store with made-up data if --demo is set. It returns how many animals it added.
+// fillDemo fills an empty store with made-up data if --demo is set. It returns the number of animals that it
+// added.
 func (s *serveCommand) fillDemo(ctx context.Context, store *sqlstore.Store, log *server.BufferedLog) (animals int, err error) {
 	if !s.Demo {
 		return 0, nil

@@ -12,16 +12,16 @@ import (
 	"animalstore/internal/server"
 )
 
-// settings are the parsed values of serve's flags.
+// settings holds the parsed values of the flags for serve.
 type settings struct {
 	configuredKey  string
-	rateLimit      int                 // 0 for no limit
-	today          func() time.Time    // nil for the current date
-	eventRetention time.Duration       // 0 keeps events forever
-	certificate    *server.Certificate // nil for plain HTTP
+	rateLimit      int                 // 0 if there is no limit
+	today          func() time.Time    // nil to use the current date
+	eventRetention time.Duration       // 0 to keep events forever
+	certificate    *server.Certificate // nil to serve plain HTTP
 }
 
-// settings checks and parses every flag before the command has any effect.
+// settings checks and parses all flags before the command has any effect.
 func (s *serveCommand) settings() (settings, error) {
 	var parsed settings
 	if err := checkAddr(s.Addr); err != nil {
@@ -84,7 +84,7 @@ func checkAddr(addr string) error {
 	return nil
 }
 
-// checkBaseURL checks a base URL of the API, which may be empty.
+// checkBaseURL checks the base URL of the API, which may be empty.
 func checkBaseURL(text string) error {
 	if text == "" {
 		return nil
@@ -96,7 +96,8 @@ func checkBaseURL(text string) error {
 	return nil
 }
 
-// checkOrigin checks that an origin is written as browsers send it; in any other form it would never match.
+// checkOrigin checks that an origin is written exactly as browsers send it. In any other form it would never
+// match.
 func checkOrigin(origin string) error {
 	if origin == "*" {
 		return nil
@@ -109,12 +110,13 @@ func checkOrigin(origin string) error {
 	return nil
 }
 
-// isHTTP reports whether a URL is one of a web server. It is stricter than Go's parser about the host.
+// isHTTP reports whether a URL is a valid HTTP or HTTPS address. It is stricter about the host than Go's
+// parser.
 func isHTTP(u *url.URL) bool {
 	return (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != "" && u.User == nil && !strings.ContainsAny(u.Host, `<>"`)
 }
 
-// checkHold checks the value of --order-hold.
+// checkHold checks that the value of --order-hold is within its limits.
 func checkHold(hold time.Duration) error {
 	const least, most = time.Second, 10 * 365 * 24 * time.Hour
 	if hold < least || hold > most {
@@ -123,7 +125,7 @@ func checkHold(hold time.Duration) error {
 	return nil
 }
 
-// parseRate parses --rate-limit. It returns 0 for "off".
+// parseRate parses the value of --rate-limit. It returns 0 for "off".
 func parseRate(text string) (int, error) {
 	if text == "off" {
 		return 0, nil
@@ -136,8 +138,8 @@ func parseRate(text string) (int, error) {
 	return n, nil
 }
 
-// parseRetention parses --event-retention. It returns 0 for "off". The minimum gives clients time to catch
-// up.
+// parseRetention parses the value of --event-retention. It returns 0 for "off". There is a minimum, so that
+// clients have time to catch up.
 func parseRetention(text string) (time.Duration, error) {
 	if text == "off" {
 		return 0, nil
@@ -150,11 +152,11 @@ func parseRetention(text string) (time.Duration, error) {
 	return d, nil
 }
 
-// minKeyLength makes a configured key hard to guess.
+// minKeyLength is the minimum length of a configured key. Shorter keys are too easy to guess.
 const minKeyLength = 16
 
-// configuredKey reads the operator's own admin key from the file, or else from the environment. It returns ""
-// if there is none. Its errors never contain any part of the key.
+// configuredKey reads the operator's own admin key from the file or, if no file is given, from the
+// environment. It returns "" if there is no such key. Its errors never contain any part of the key.
 func configuredKey(file string) (string, error) {
 	source, key := "ANIMALSTORE_API_KEY", os.Getenv("ANIMALSTORE_API_KEY")
 	if file != "" {

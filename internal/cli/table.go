@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// table aligns columns. The last column is not padded, so that it can hold text of any length and width.
-// Flushed rows are released, so that a table may be endless.
+// table prints rows with aligned columns. The last column is not padded, so it can hold text of any length.
+// Rows are dropped once they have been flushed, so a table can have any number of rows.
 type table struct {
 	out    io.Writer
 	widths []int
 	rows   [][]string
 }
 
-// newTable returns a table whose header, if any, is printed with the first rows.
+// newTable returns a table. If there is a header, it is printed with the first rows.
 func newTable(out io.Writer, header ...string) *table {
 	t := &table{out: out}
 	if len(header) > 0 {
@@ -35,7 +35,7 @@ func (t *table) add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-// flush writes the rows added since the last flush.
+// flush prints the rows that were added since the last flush.
 func (t *table) flush() error {
 	for _, row := range t.rows {
 		var line strings.Builder
@@ -53,7 +53,7 @@ func (t *table) flush() error {
 	return nil
 }
 
-// minWidths sets minimum widths for the first columns.
+// minWidths sets the minimum widths of the first columns.
 func (t *table) minWidths(widths ...int) {
 	for i, width := range widths {
 		t.widths[i] = max(t.widths[i], width)

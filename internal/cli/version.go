@@ -13,7 +13,7 @@ func (versionCommand) Run(t terminal) error {
 	return err
 }
 
-// buildVersion returns the version that Go recorded in the binary: a tag or a commit.
+// buildVersion returns the version that Go recorded in the binary, which is a tag or a commit.
 func buildVersion() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" {

@@ -1,5 +1,5 @@
-// Package demo fills an empty store with five weeks of made-up activity of a pet shop, so that a new user
-// sees every feature at once. All data goes through the rules of package shop.
+// Package demo fills an empty store with five weeks of made-up pet shop activity, so that a new user
+// immediately sees every feature in use. All data is created through package shop and follows its rules.
 package demo
 
 import (
@@ -11,15 +11,17 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// ErrNotEmpty is returned by Fill for a store with data: demo data must never mix with real data.
+// ErrNotEmpty is returned by Fill if the store already contains data. Demo data must never be mixed with real
+// data.
 var ErrNotEmpty = errors.New("it already has animals, categories, orders or webhooks")
 
-// writeTimeout limits the one write, which takes long on a remote server.
+// writeTimeout is the maximum duration of the single write, which takes a long time on a remote server.
 const writeTimeout = 5 * time.Minute
 
-// Fill fills an open but empty store, and returns the number of animals. It is one write: an interrupted
-// start, or several concurrent ones, leave all of the data or none. If the store was filled before, Fill
-// changes nothing and returns 0. It returns ErrNotEmpty if the store has other data.
+// Fill fills an open but empty store and returns the number of animals. Everything is written in one
+// transaction, so an interrupted start or several concurrent starts leave either all of the data or none. If
+// the store already contains the demo data, Fill changes nothing and returns 0. It returns ErrNotEmpty if the
+// store contains other data.
 func Fill(ctx context.Context, store shop.Store, database string) (animals int, err error) {
 	var now time.Time
 	var filled bool
@@ -33,7 +35,7 @@ func Fill(ctx context.Context, store shop.Store, database string) (animals int, 
 	if err != nil || filled {
 		return 0, err
 	}
-	// The past is written through a second store whose clock is set to the past.
+	// The history is written through a second store, whose clock is set to times in the past.
 	clock := &clock{now}
 	past, err := sqlstore.Open(ctx, database, sqlstore.Options{Existing: true, Now: clock.now})
 	if err != nil {
@@ -56,7 +58,8 @@ func Fill(ctx context.Context, store shop.Store, database string) (animals int, 
 	return animals, past.Publish(ctx)
 }
 
-// isFilled reports whether the store was filled before. It returns ErrNotEmpty if the store has other data.
+// isFilled reports whether the store already contains the demo data. It returns ErrNotEmpty if the store
+// contains other data.
 func isFilled(tx shop.ReadTx) (bool, error) {
 	if demo, err := tx.Demo(); err != nil || demo {
 		return demo, err
@@ -70,7 +73,7 @@ func isFilled(tx shop.ReadTx) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	webhooks, err := tx.Webhooks(one) // they would receive the made-up events
+	webhooks, err := tx.Webhooks(one) // existing webhooks would receive the made-up events
 	if err != nil {
 		return false, err
 	}
@@ -81,13 +84,13 @@ func isFilled(tx shop.ReadTx) (bool, error) {
 	return false, err
 }
 
-// clock is a clock that is set by hand.
+// clock is a clock whose time is set by the simulation.
 type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
-// nestedStore is a Store inside a write transaction of another: everything a service does with it is part of
-// that write.
+// nestedStore is a Store that works inside a write transaction of another store. Everything that a service
+// does with it becomes part of that transaction.
 type nestedStore struct{ tx shop.WriteTx }
 
 func (w nestedStore) Read(_ context.Context, fn func(shop.ReadTx) error) error   { return fn(w.tx) }

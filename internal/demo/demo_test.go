@@ -16,7 +16,7 @@ import (
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
 
-// onBothEngines runs a test with an empty store of each engine.
+// onBothEngines runs a test twice, with an empty SQLite store and with an empty PostgreSQL store.
 func onBothEngines(t *testing.T, run func(t *testing.T, database string, store *sqlstore.Store, service *shop.Service)) {
 	for engine, database := range map[string]func(t *testing.T) string{
 		"file":   func(t *testing.T) string { return filepath.Join(t.TempDir(), "test.db") },
@@ -43,7 +43,7 @@ func onBothEngines(t *testing.T, run func(t *testing.T, database string, store *
 	}
 }
 
-// listAll returns all items of a list.
+// listAll returns all items in a list.
 func listAll[T any](t *testing.T, list func(w shop.PageRequest) (shop.Page[T], error)) []T {
 	t.Helper()
 	page, err := list(shop.PageRequest{Limit: 10_000})
@@ -53,12 +53,13 @@ func listAll[T any](t *testing.T, list func(w shop.PageRequest) (shop.Page[T], e
 	return page.Items
 }
 
-// The demo shows every feature, obeys every rule, and fills a store only once.
+// The demo uses every feature, follows every rule and fills a store only once.
 func TestFillUsesEveryFeatureOnce(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, database string, store *sqlstore.Store, service *shop.Service) {
 		ctx := t.Context()
-		if _, err := service.CreateKey(ctx, shop.NewKey{Name: "made before", Scopes: []shop.Scope{shop.Admin}}); err != nil { // an API key does not count as data
+		// An API key does not count as data.
+		if _, err := service.CreateKey(ctx, shop.NewKey{Name: "made before", Scopes: []shop.Scope{shop.Admin}}); err != nil {
 			t.Fatal(err)
 		}
 		before := time.Now()
@@ -152,7 +153,7 @@ func checkEvents(t *testing.T, service *shop.Service, before time.Time) {
 		return service.ListEvents(t.Context(), shop.EventFilter{}, w)
 	}) {
 		if i == 0 {
-			continue // about the key that was created before
+			continue // this event is about the key that was created before
 		}
 		if i == 1 {
 			first, last = event.Time, event.Time
@@ -172,7 +173,7 @@ func checkEvents(t *testing.T, service *shop.Service, before time.Time) {
 			t.Errorf("there is no %s event", kind)
 		}
 	}
-	if len(actors) != 4 || actors["system"] < 5 { // three employees, and the system that expires holds
+	if len(actors) != 4 || actors["system"] < 5 { // three API keys, and "system", which is the actor when a hold expires
 		t.Errorf("the actors are %v", actors)
 	}
 	days, err := service.DailyStats(t.Context())
@@ -193,7 +194,7 @@ func checkEvents(t *testing.T, service *shop.Service, before time.Time) {
 	}
 }
 
-// Two demos have the same content at different times.
+// Stores that are filled at different times have the same content, apart from the times.
 func TestFillIsDeterministic(t *testing.T) {
 	t.Parallel()
 	var shops [][]string
@@ -276,7 +277,7 @@ func TestFillRefusesAStoreWithData(t *testing.T) {
 	}
 }
 
-// Nodes that start at the same time fill a store once.
+// If several nodes start at the same time, the store is filled only once.
 func TestConcurrentFillsHappenOnce(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, database string, store *sqlstore.Store, service *shop.Service) {

@@ -1,6 +1,6 @@
 package demo
 
-// categories lists the categories, with ids from 1, the breeds in each, and their relative frequency.
+// categories lists each category with its relative frequency and its breeds. The first category has id 1.
 var categories = []struct {
 	name   string
 	weight int
@@ -15,7 +15,8 @@ var categories = []struct {
 	{"Small animals", 12, []string{"chinchilla", "degu", "ferret", "guinea pig", "Roborovski hamster", "Syrian hamster", "fancy rat"}},
 }
 
-// petNames are the names of the animals. A category uses each name once before it repeats any.
+// petNames lists the names for the animals. Within a category, each name is used once before any name is
+// repeated.
 var petNames = []string{
 	"Ada", "Alfie", "Amber", "Anouk", "Archie", "Arlo", "Bailey", "Barney", "Basil", "Bella", "Biscuit", "Bonnie", "Bruno",
 	"Bubbles", "Buddy", "Casper", "Čenda", "Charlie", "Chloé", "Clementine", "Cleo", "Clover", "Coco", "Cookie", "Daisy", "Dexter",
@@ -28,7 +29,7 @@ var petNames = []string{
 	"Waffles", "Willow", "Winnie", "Yuki", "Ziggy", "Zoë", "Zorro", "Żabka", "Жужа", "小白",
 }
 
-// customers are references for orders.
+// customers lists texts for the reference field of orders.
 var customers = []string{
 	"Mrs Novák, calls on Friday", "Family Okafor", "Mr Lindqvist", "J. Moreau", "Priya S.", "Haruto, after school", "The Garcías",
 	"Ms Fitzgerald", "deposit paid, Kowalski", "Dr Haas", "Amélie, with her father", "Family Ndiaye", "Mr and Mrs Rossi", "O'Brien, farm",

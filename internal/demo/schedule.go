@@ -8,23 +8,25 @@ import (
 	"animalstore/internal/shop"
 )
 
-// scheduleArrivals schedules the arrival of every animal. Its further steps are scheduled when it arrives.
+// scheduleArrivals schedules the arrival of every animal. What happens to an animal afterwards is scheduled
+// when it arrives.
 func (s *simulation) scheduleArrivals() {
 	start := s.clock.at
 	for i := range opening {
-		stays := i%10 == 0 // the first animal stays forever: examples refer to it
+		stays := i%10 == 0 // every tenth animal stays forever; examples refer to the first one
 		s.schedule(start.Add(time.Duration(i)*3*time.Minute+s.between(time.Second, time.Minute)), func() error { return s.arrive(stays) })
 	}
 	for ago := weeks*7 - 1; ago >= 0; ago-- {
 		several := 6 + s.random.IntN(6)
 		if ago%7 == 3 {
-			several = s.random.IntN(3) // a quiet day
+			several = s.random.IntN(3) // a quiet day with few arrivals
 		}
 		for range several {
 			s.schedule(s.randomOpenTime(ago), func() error { return s.arrive(false) })
 		}
 	}
-	// What the dashboard shows first: holds that expire soon, and orders that have just been placed.
+	// The dashboard shows these orders first. Some of their holds expire soon, and others have only just been
+	// placed.
 	for i, ago := range []time.Duration{71*time.Hour + 20*time.Minute, 66 * time.Hour, 51 * time.Hour, 26 * time.Hour, 3 * time.Hour, 18 * time.Minute} {
 		s.schedule(s.now.Add(-ago-s.between(time.Second, time.Minute)), func() error {
 			return s.actAs(s.web, func(ctx context.Context) error {
@@ -35,7 +37,7 @@ func (s *simulation) scheduleArrivals() {
 	}
 }
 
-// arrive adds an animal. Some are examined first and have no status until then.
+// arrive adds an animal. Some animals must be examined first and have no status until then.
 func (s *simulation) arrive(stays bool) error {
 	category, name := s.nextAnimal()
 	status, examined := shop.Available, s.clock.at
@@ -69,7 +71,7 @@ func (s *simulation) arrive(stays bool) error {
 	return nil
 }
 
-// nextAnimal chooses the category and the name of the next animal.
+// nextAnimal chooses the category and the name for the next animal.
 func (s *simulation) nextAnimal() (category int, name string) {
 	s.arrived++
 	weights := 0
@@ -89,21 +91,21 @@ func (s *simulation) nextAnimal() (category int, name string) {
 	return category, given + ", " + categories[category].breeds[s.random.IntN(len(categories[category].breeds))]
 }
 
-// scheduleDeparture decides how an animal leaves, at or after a time.
+// scheduleDeparture decides how an animal leaves the shop. The animal leaves at the given time or later.
 func (s *simulation) scheduleDeparture(pet shop.Pet, when time.Time) {
 	switch n := s.random.IntN(100); {
 	case n < 62:
 		s.scheduleOrder(pet, when)
 	case n < 96:
 		s.scheduleSale(pet, when)
-	default: // moved to another shop
+	default: // the animal is moved to another shop
 		s.schedule(s.intoOpeningHours(when), func() error {
 			return s.actAs(s.anna, func(ctx context.Context) error { return s.service.DeletePet(ctx, pet.ID, nil) })
 		})
 	}
 }
 
-// scheduleSale sells an animal over the counter. Some are returned.
+// scheduleSale schedules a sale without an order. Some animals are returned later.
 func (s *simulation) scheduleSale(pet shop.Pet, when time.Time) {
 	when = s.intoOpeningHours(when)
 	s.scheduleUpdate(s.ben, when, pet, shop.PetChange{Status: new(shop.Sold)})
@@ -122,7 +124,7 @@ func (s *simulation) scheduleUpdate(w employee, when time.Time, pet shop.Pet, ch
 	})
 }
 
-// scheduleOrder places an order for an animal in the web shop.
+// scheduleOrder schedules an order that the web shop places for an animal.
 func (s *simulation) scheduleOrder(pet shop.Pet, when time.Time) {
 	reference := ""
 	switch s.random.IntN(3) {
@@ -144,8 +146,8 @@ func (s *simulation) scheduleOrder(pet shop.Pet, when time.Time) {
 	})
 }
 
-// scheduleOutcome completes an order: it is delivered, or it ends otherwise, and the animal leaves at another
-// time.
+// scheduleOutcome schedules what becomes of an order. If the animal is not delivered, it leaves the shop
+// later in some other way.
 func (s *simulation) scheduleOutcome(pet shop.Pet, order shop.Order) {
 	approved := s.intoOpeningHours(order.CreatedAt.Add(s.between(20*time.Minute, 20*time.Hour)))
 	free := time.Time{}

@@ -10,45 +10,46 @@ import (
 )
 
 const (
-	// weeks is the length of the history. The daily charts are shorter, so the many arrivals on the opening
-	// day do not show.
+	// weeks is the length of the history. The daily charts cover a shorter time, so they do not show the many
+	// arrivals on the opening day.
 	weeks = 5
 	day   = 24 * time.Hour
 	// opening is the number of animals that arrive on the first day.
 	opening = 64
-	// openHours is how long the shop is open each day. Each day ends at the current time of day, so that
-	// every demo is the same.
+	// openHours is how long the shop is open each day. It closes each day at the time of day at which the
+	// store is filled, so that the demo is the same at any time of day.
 	openHours = 9 * time.Hour
 )
 
-// simulation plays the history of the shop, step by step.
+// simulation runs through the history of the shop step by step.
 type simulation struct {
 	service  *shop.Service
 	clock    *clock
-	now      time.Time // the end of the history
+	now      time.Time // the time at which the history ends
 	random   *rand.Rand
-	steps    []step // pending, earliest first
+	steps    []step // the pending steps, earliest first
 	arrived  int
-	reserved []int64          // animals that stay, for the open orders at the end
-	names    map[int][]string // unused names by category
+	reserved []int64          // the ids of animals that stay, for the orders that are still open at the end
+	names    map[int][]string // the names not yet used in each category
 	anna     employee
 	ben      employee
 	web      employee
 }
 
-// step is an action at a point in time.
+// step is an action that happens at a point in time.
 type step struct {
 	at time.Time
 	do func() error
 }
 
-// employee is an actor with an API key.
+// employee is a person or program that acts with its own API key.
 type employee struct {
 	ctx    context.Context
 	secret string
 }
 
-// simulate plays the whole history inside one write, up to now, and returns the number of animals.
+// simulate runs through the whole history up to now inside one write transaction. It returns the number of
+// animals.
 func simulate(ctx context.Context, tx shop.WriteTx, clock *clock, now time.Time) (int, error) {
 	clock.at = now.Add(-weeks * 7 * day)
 	service, err := shop.Open(ctx, nestedStore{tx}, shop.Options{Now: clock.now})
@@ -103,7 +104,7 @@ func (s *simulation) openShop(ctx context.Context) error {
 	})
 }
 
-// actAs runs an action as an employee.
+// actAs calls do with a context that names an employee as the actor.
 func (s *simulation) actAs(w employee, do func(context.Context) error) error {
 	principal, err := s.service.Authenticate(w.ctx, w.secret)
 	if err != nil {
@@ -112,7 +113,7 @@ func (s *simulation) actAs(w employee, do func(context.Context) error) error {
 	return do(shop.WithPrincipal(w.ctx, principal))
 }
 
-// schedule adds a step, unless it is after the end of the history.
+// schedule adds a step, unless its time is after the end of the history.
 func (s *simulation) schedule(when time.Time, do func() error) {
 	if !when.Before(s.now) {
 		return
@@ -121,22 +122,22 @@ func (s *simulation) schedule(when time.Time, do func() error) {
 		if planned.at.After(when) {
 			return 1
 		}
-		return -1 // keeps steps of the same time in order
+		return -1 // keeps steps with the same time in their original order
 	})
 	s.steps = slices.Insert(s.steps, i, step{when, do})
 }
 
-// between returns a random duration from least to most.
+// between returns a random duration from least up to, but not including, most.
 func (s *simulation) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(s.random.Int64N(int64(most-least)))
 }
 
-// randomOpenTime returns a random time within the opening hours of a day.
+// randomOpenTime returns a random time within the opening hours, the given number of days ago.
 func (s *simulation) randomOpenTime(daysAgo int) time.Time {
 	return s.now.Add(-time.Duration(daysAgo) * day).Add(-s.between(time.Minute, openHours))
 }
 
-// intoOpeningHours moves a time into the opening hours of its day, keeping the order of times.
+// intoOpeningHours moves a time into the opening hours of its day. It preserves the order of times.
 func (s *simulation) intoOpeningHours(when time.Time) time.Time {
 	left := s.now.Sub(when)
 	days := left / day * day

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// tarball packs files into a .tar.gz below a folder. Owner, time and order are fixed, so that the output is
-// reproducible.
+// tarball packs files into a .tar.gz archive and adds the prefix to every file name. The owner, time and
+// order of the entries are fixed, so that the output is reproducible.
 func tarball(prefix string, files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
@@ -30,7 +30,7 @@ func tarball(prefix string, files []file, at time.Time) ([]byte, error) {
 	made := map[string]bool{}
 	for _, f := range files {
 		name := prefix + f.name
-		for _, folder := range parentFolders(name) { // a Debian package must list each folder
+		for _, folder := range parentFolders(name) { // a Debian package must contain an entry for each folder
 			if !made[folder] {
 				made[folder] = true
 				if err := entry(folder, tar.TypeDir, 0o755, nil); err != nil {
@@ -51,8 +51,8 @@ func tarball(prefix string, files []file, at time.Time) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// parentFolders returns the parent folders of a path, outermost first: ./, ./usr/ and ./usr/bin/ for
-// ./usr/bin/a.
+// parentFolders returns the parent folders of a path, outermost first. For ./usr/bin/a, it returns ./, ./usr/
+// and ./usr/bin/.
 func parentFolders(name string) (folders []string) {
 	for i, r := range name {
 		if r == '/' {
@@ -62,7 +62,7 @@ func parentFolders(name string) (folders []string) {
 	return folders
 }
 
-// zipArchive packs files into a .zip below a folder, for Windows.
+// zipArchive packs files into a .zip archive for Windows and adds the prefix to every file name.
 func zipArchive(prefix string, files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)

@@ -13,28 +13,28 @@ import (
 	"time"
 )
 
-// platform is a GOOS and a GOARCH.
+// platform is the operating system and architecture of a binary, in the form of GOOS and GOARCH.
 type platform struct{ os, arch string }
 
-// release is one binary and the files that are shipped with it.
+// release holds one binary and the files that are shipped with it.
 type release struct {
 	platform platform
 	info     *debug.BuildInfo
-	version  string    // without the leading v
-	time     time.Time // time of the commit, which is reproducible
+	version  string    // the version without the leading "v"
+	time     time.Time // the time of the commit, so that the output is reproducible
 	binary   []byte
 	licences []byte
 	sbom     []byte
 }
 
-// file is a file to pack. Its mode does not depend on the checkout.
+// file is a file to pack. Its mode is set explicitly and does not depend on the checked-out files.
 type file struct {
 	name    string
 	content []byte
 	mode    int64
 }
 
-// build builds the binary for a platform and collects its components and licences.
+// build builds the binary for a platform. It also determines the binary's components and their licences.
 func build(p platform) (*release, error) {
 	dir, err := os.MkdirTemp("", "animalstore-dist-")
 	if err != nil {
@@ -42,7 +42,8 @@ func build(p platform) (*release, error) {
 	}
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "animalstore")
-	// Without debug symbols the binary is a third smaller. Stack traces and profiles do not need them.
+	// Without debug symbols, the binary is a third smaller. Stack traces and profiles do not need these
+	// symbols.
 	command := exec.Command("go", "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", path, "./cmd/animalstore")
 	command.Env = append(os.Environ(), "GOOS="+p.os, "GOARCH="+p.arch, "CGO_ENABLED=0",
 		"GOFLAGS=-mod=readonly", "GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFIPS140=off")
@@ -69,8 +70,8 @@ func build(p platform) (*release, error) {
 	return r, err
 }
 
-// readVersion returns the version that Go has embedded in a binary, from the tag or the commit, and the time
-// of the commit.
+// readVersion returns the version that Go has recorded in a binary and the time of the commit. The version
+// comes from a tag or from the commit.
 func readVersion(info *debug.BuildInfo) (version string, at time.Time, err error) {
 	for _, setting := range info.Settings {
 		if setting.Key == "vcs.time" {
@@ -84,12 +85,12 @@ func readVersion(info *debug.BuildInfo) (version string, at time.Time, err error
 	return version, at, nil
 }
 
-// name returns the base name of the release's files.
+// name returns the file name, without extension, for the release's archive and SBOM.
 func (r *release) name() string {
 	return fmt.Sprintf("animalstore_%s_%s_%s", r.version, r.platform.os, r.platform.arch)
 }
 
-// files returns the content of the archive.
+// files returns the files to pack into the archive.
 func (r *release) files() ([]file, error) {
 	program := "animalstore"
 	if r.platform.os == "windows" {

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// component is a third-party part of a binary.
+// component is a third-party module or package that the binary contains.
 type component struct {
 	name, version string
-	purl          string // package URL, for scanners
+	purl          string // the package URL, which vulnerability scanners use
 	licenceIDs    []string
 	licences      []licenceFile
 }
 
-// embedded lists the npm packages whose files are embedded in the binary. The README in each folder has the
-// same versions.
+// embedded lists the npm packages whose files are embedded in the binary. The README in each folder must list
+// the same versions.
 var embedded = []struct{ name, version, dir, licences string }{
 	{"htmx.org", "2.0.11", "internal/staff/static/vendor", "htmx.*"},
 	{"@picocss/pico", "2.1.1", "internal/staff/static/vendor", "pico.*"},
@@ -26,8 +26,8 @@ var embedded = []struct{ name, version, dir, licences string }{
 	{"swagger-ui-dist", "5.34.1", "api/docs", "swagger-ui*"},
 }
 
-// listComponents lists the components of a binary: the Go standard library, the linked modules, and the
-// embedded files.
+// listComponents returns the components of a binary: the Go standard library, the linked modules and the
+// embedded npm packages.
 func listComponents(info *debug.BuildInfo) ([]component, error) {
 	root, err := output("go", "env", "GOROOT")
 	if err != nil {
@@ -79,7 +79,7 @@ func listComponents(info *debug.BuildInfo) ([]component, error) {
 	return components, nil
 }
 
-// purl returns a package URL.
+// purl returns the package URL for a component.
 func purl(kind, name, version string) string {
 	escape := strings.NewReplacer("@", "%40", "+", "%2B")
 	return "pkg:" + kind + "/" + escape.Replace(name) + "@" + escape.Replace(version)

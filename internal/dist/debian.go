@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// maintainer is the Maintainer field of the package.
+// maintainer is the value of the Maintainer field in the Debian package.
 const maintainer = "The animalstore maintainers <maintainers@animalstore.invalid>"
 
-// debianFiles maps files of this repository to paths in the Debian package. Files in /etc are configuration
-// files: dpkg asks before it replaces one that the operator has changed.
+// debianFiles maps files in this repository to paths in the Debian package. Files in /etc are configuration
+// files, so dpkg asks before it replaces one that the operator has changed.
 var debianFiles = []struct {
 	from, to string
 	mode     int64
 }{
-	{"packaging/debian/animalstore.env", "etc/animalstore/animalstore.env", 0o640}, // may contain a password
+	{"packaging/debian/animalstore.env", "etc/animalstore/animalstore.env", 0o640}, // the file may contain a password
 	{"packaging/debian/animalstore.service", "usr/lib/systemd/system/animalstore.service", 0o644},
 	{"packaging/debian/sysusers.conf", "usr/lib/sysusers.d/animalstore.conf", 0o644},
 	{"packaging/debian/animalstore-admin", "usr/sbin/animalstore-admin", 0o755},
@@ -33,8 +33,8 @@ var debianFiles = []struct {
 	{"docs/commands.md", "usr/share/doc/animalstore/commands.md.gz", 0o644},
 }
 
-// debian builds the Debian package. It does not use dpkg-deb, so that it works on every system and the output
-// is reproducible.
+// debian builds the Debian package. It does not use dpkg-deb, so it works on any system and its output is
+// reproducible.
 func (r *release) debian() (file, error) {
 	version := debianVersion(r.version)
 	files := []file{{"usr/bin/animalstore", r.binary, 0o755}}
@@ -95,8 +95,8 @@ func (r *release) debian() (file, error) {
 	return file{fmt.Sprintf("animalstore_%s_%s.deb", version, r.platform.arch), ar(members, r.time), 0o644}, nil
 }
 
-// debianVersion converts a version so that Debian sorts it as Go does: a pre-release of 1.1.0 becomes
-// 1.1.0~rc.1.
+// debianVersion converts a version so that Debian and Go sort versions in the same order. For example,
+// 1.1.0-rc.1 becomes 1.1.0~rc.1.
 func debianVersion(version string) string {
 	release, before, _ := strings.Cut(version, "-")
 	if before == "" {
@@ -105,7 +105,7 @@ func debianVersion(version string) string {
 	return release + "~" + strings.ReplaceAll(before, "-", ".")
 }
 
-// ar packs files into an ar archive, the container format of Debian packages.
+// ar packs files into an ar archive, which is the container format for Debian packages.
 func ar(files []file, at time.Time) []byte {
 	var out bytes.Buffer
 	out.WriteString("!<arch>\n")

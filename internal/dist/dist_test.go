@@ -21,7 +21,7 @@ func sample() ([]file, time.Time) {
 		time.Date(2026, 11, 15, 10, 0, 0, 0, time.FixedZone("", 3600))
 }
 
-// entries lists the entries of a tarball as "mode owner time name content".
+// entries returns the entries in a tarball, each as "mode owner time name content".
 func entries(t *testing.T, packed []byte) (found []string) {
 	t.Helper()
 	content, err := gzip.NewReader(bytes.NewReader(packed))
@@ -65,7 +65,7 @@ func TestTarball(t *testing.T) {
 	}
 }
 
-// The same files and the same time, in another time zone, produce the same bytes.
+// The same files and the same time, even in another time zone, produce identical bytes.
 func TestArchivesAreReproducible(t *testing.T) {
 	t.Parallel()
 	files, at := sample()
@@ -100,7 +100,8 @@ func TestZip(t *testing.T) {
 	}
 }
 
-// The package is a valid ar archive, contains the expected files, and marks configuration files as such.
+// The Debian package is a valid ar archive, contains the expected files and marks configuration files as
+// such.
 func TestDebianPackage(t *testing.T) {
 	t.Chdir("../..")
 	_, at := sample()
@@ -140,7 +141,7 @@ func TestDebianPackage(t *testing.T) {
 	}
 }
 
-// Debian sorts a tilde before the end of a version, so pre-releases sort before their release.
+// Debian sorts a tilde before the end of a version, so pre-releases come before their release.
 func TestDebianVersion(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]string{
@@ -166,7 +167,7 @@ func TestReadVersion(t *testing.T) {
 	}
 }
 
-// The versions of the embedded files agree with their READMEs.
+// The READMEs list the same versions of the embedded files as this package.
 func TestEmbeddedFilesAreListed(t *testing.T) {
 	t.Chdir("../..")
 	for _, e := range embedded {
@@ -181,7 +182,7 @@ func TestEmbeddedFilesAreListed(t *testing.T) {
 	}
 }
 
-// The licences of the modules, of Go and of the embedded files are found and identified.
+// The licences for Go, the modules and the embedded files are found and identified.
 func TestLicencesAreIdentified(t *testing.T) {
 	t.Chdir("../..")
 	info := &debug.BuildInfo{GoVersion: "go1.26.0", Deps: []*debug.Module{

@@ -16,8 +16,9 @@ type licenceFile struct{ name, content string }
 
 var isLicence = regexp.MustCompile(`(?i)(^|[-.])(licen[cs]es?|copying|notice|patents)([-.]|$)`)
 
-// readLicenceFiles returns the licences in a module, including those of vendored code. outermost limits it to
-// the top folder, for Go itself, whose other licences belong to the compiler.
+// readLicenceFiles returns the licence files in a module's folder, including licences for vendored code. If
+// outermost is true, it reads only the top folder. This is used for Go itself, whose other licence files
+// belong to the compiler.
 func readLicenceFiles(dir string, outermost bool) (texts []licenceFile, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -43,7 +44,8 @@ func readLicenceFiles(dir string, outermost bool) (texts []licenceFile, err erro
 	return texts, err
 }
 
-// identifyLicences returns the SPDX ids of licences, which it recognizes by characteristic sentences.
+// identifyLicences returns the SPDX identifiers of the licences, which it recognizes by characteristic
+// phrases.
 func identifyLicences(texts []licenceFile) (ids []string) {
 	for _, t := range texts {
 		flat := strings.Join(strings.Fields(t.content), " ")
@@ -72,8 +74,8 @@ func identifyLicences(texts []licenceFile) (ids []string) {
 	return ids
 }
 
-// joinLicences returns the licences of all components as one text. Equal licences are repeated for each
-// component, with its copyright.
+// joinLicences returns the licences of all components as one text. A licence that several components share is
+// repeated for each component, because the copyright notices differ.
 func joinLicences(components []component) []byte {
 	var out bytes.Buffer
 	fmt.Fprintln(&out, "animalstore is licensed under the Apache License, Version 2.0 (LICENSE). It contains third-party software under these licences.")

@@ -1,6 +1,6 @@
-// Command dist builds the release files: archives with a binary for each platform, Debian packages, SBOMs and
-// checksums. Run it in the root of the repository. Its output depends only on the commit and the version of
-// Go, so that anyone can reproduce and compare it.
+// Command dist builds the release files: an archive with a binary for each platform, Debian packages, SBOMs
+// and checksums. Run it in the root directory of the repository. Its output depends only on the commit and
+// the Go version, so anyone can reproduce the files and compare them.
 package main
 
 import (
@@ -59,7 +59,7 @@ func run(out string, wanted []string, unpacked bool) error {
 	return write(out, file{"SHA256SUMS", sums.Bytes(), 0o644})
 }
 
-// pack returns the files to publish for one binary.
+// pack returns the files to publish for one platform.
 func (r *release) pack(content []file) ([]file, error) {
 	archive, ending := tarball, ".tar.gz"
 	if r.platform.os == "windows" {
@@ -86,5 +86,5 @@ func write(out string, f file) error {
 	if err := os.WriteFile(path, f.content, mode); err != nil {
 		return err
 	}
-	return os.Chmod(path, mode) // regardless of the umask
+	return os.Chmod(path, mode) // sets the mode regardless of the umask
 }

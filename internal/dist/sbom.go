@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The subset of CycloneDX 1.6 that we write.
+// These types are the subset of CycloneDX 1.6 that makeSBOM writes.
 type (
 	bom struct {
 		Schema       string          `json:"$schema"`
@@ -48,15 +48,15 @@ type (
 		Name  string `json:"name"`
 		Value string `json:"value"`
 	}
-	// bomDependency says that the binary contains all components; how they depend on each other is not
-	// recorded.
+	// bomDependency lists all components that the binary contains. It does not record how components depend
+	// on each other.
 	bomDependency struct {
 		Ref       string   `json:"ref"`
 		DependsOn []string `json:"dependsOn,omitempty"`
 	}
 )
 
-// makeSBOM returns the software bill of materials of the binary.
+// makeSBOM returns the software bill of materials for the binary.
 func (r *release) makeSBOM(components []component) ([]byte, error) {
 	sum := sha256.Sum256(r.binary)
 	ref := purl("golang", "animalstore", r.info.Main.Version)
@@ -96,7 +96,7 @@ func licencesOf(ids []string) (licences []bomLicence) {
 	return licences
 }
 
-// uuid derives a version 8 UUID from the checksum of the binary, so that the SBOM is reproducible.
+// uuid derives a version 8 UUID from the binary's checksum, so that the SBOM is reproducible.
 func uuid(sum [sha256.Size]byte) string {
 	sum[6] = sum[6]&0x0f | 0x80
 	sum[8] = sum[8]&0x3f | 0x80

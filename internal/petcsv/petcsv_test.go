@@ -13,7 +13,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// The output is standard CSV, can be read back unchanged, and contains no formulas.
+// The output is standard CSV, contains no formulas and can be read back unchanged.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	texts := rapid.StringOf(rapid.OneOf(rapid.RuneFrom([]rune("=+-@'\"＝＠,; a")), rapid.Rune()))
@@ -57,7 +57,7 @@ func TestRoundTrip(t *testing.T) {
 	})
 }
 
-// Any input is parsed or rejected, and every row has a line number.
+// Any input is either parsed or rejected, and every parsed row has a line number.
 func FuzzRead(f *testing.F) {
 	for _, file := range []string{"", "name,categoryId\nRex,1\n", "\ufeffname;categoryId;status\r\n\"a\nb\";1;\r\n\r\n\"", "name\tcategoryid\n\"x\"y\t1", "\xff\xfe"} {
 		f.Add([]byte(file))

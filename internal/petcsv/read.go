@@ -1,5 +1,5 @@
-// Package petcsv reads and writes animals as CSV. It writes RFC 4180, and reads the variants that
-// spreadsheets write.
+// Package petcsv reads and writes animals as CSV. It writes CSV as defined by RFC 4180 and reads the variants
+// that spreadsheet programs write.
 package petcsv
 
 import (
@@ -15,21 +15,21 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Columns returns the columns in the order in which they are written. Read accepts any order, ignores id, and
-// does not require status.
+// Columns returns the column names in the order in which they are written. Read accepts the columns in any
+// order, ignores id and does not require status.
 func Columns() []string { return []string{"id", "name", "categoryId", "status"} }
 
 const expectedColumns = "name, categoryId and, optionally, status; id is ignored"
 
-// Read parses a CSV file of animals. The first line names the columns; commas, semicolons or tabs separate
-// them. Problems of a row are recorded in the row. Read returns validation_failed if the file as a whole
-// cannot be parsed.
+// Read parses a CSV file of animals. The first line names the columns. Columns are separated by commas,
+// semicolons or tabs. Problems in a row are recorded in that row. Read fails with validation_failed if the
+// file is UTF-16 or its header is missing or invalid.
 func Read(file []byte) ([]shop.ImportRow, error) {
 	if bytes.HasPrefix(file, []byte("\xff\xfe")) || bytes.HasPrefix(file, []byte("\xfe\xff")) {
 		return nil, shop.Errorf(shop.ValidationFailed, "The file is UTF-16; save it as CSV in UTF-8.")
 	}
 	file = bytes.TrimPrefix(file, []byte("\ufeff"))
-	if !bytes.Contains(file, []byte("\n")) { // line endings of classic Mac OS
+	if !bytes.Contains(file, []byte("\n")) { // classic Mac OS ended lines with \r alone
 		file = bytes.ReplaceAll(file, []byte("\r"), []byte("\n"))
 	}
 	reader := csv.NewReader(bytes.NewReader(file))
@@ -62,7 +62,7 @@ func Read(file []byte) ([]shop.ImportRow, error) {
 	}
 }
 
-// detectSeparator returns the most frequent candidate in the first line.
+// detectSeparator returns the separator that is most frequent in the first line.
 func detectSeparator(file []byte) rune {
 	line, _, _ := bytes.Cut(bytes.TrimLeft(file, "\r\n"), []byte("\n"))
 	best, maxCount := ',', 0
@@ -74,10 +74,10 @@ func detectSeparator(file []byte) rune {
 	return best
 }
 
-// columns holds the position of each column in a record; -1 if it is missing.
+// columns holds the position of each column in a record, or -1 if the column is missing.
 type columns struct {
 	name, category, status int
-	known                  []bool // by position: the header names this field
+	known                  []bool // whether the header names the column at this position
 }
 
 func parseHeader(header []string) (columns, error) {
@@ -88,7 +88,7 @@ func parseHeader(header []string) (columns, error) {
 		title = strings.TrimSpace(title)
 		position := positions[strings.ToLower(title)]
 		switch {
-		case title == "": // rows must be empty in this column
+		case title == "": // an unnamed column, which must be empty in every row
 			continue
 		case position == nil:
 			return c, shop.Errorf(shop.ValidationFailed, "The header line names an unknown column %s; the columns are %s.", quoteTitle(title), expectedColumns)
@@ -105,7 +105,8 @@ func parseHeader(header []string) (columns, error) {
 	return c, nil
 }
 
-// quoteTitle returns a column title for an error message: shortened, and with visible characters only.
+// quoteTitle prepares a column title for an error message. It shortens a long title and escapes invisible
+// characters.
 func quoteTitle(title string) string {
 	if runes := []rune(title); len(runes) > 40 {
 		title = string(runes[:40]) + "…"
@@ -117,12 +118,12 @@ func isBlank(record []string) bool {
 	return !slices.ContainsFunc(record, func(field string) bool { return strings.TrimSpace(field) != "" })
 }
 
-// row parses one animal. Spaces around the name are kept; in other columns surrounding spaces are ignored.
+// row parses one animal. It keeps spaces around the name and ignores spaces around the other values.
 func (c columns) row(line int, record []string) shop.ImportRow {
 	row := shop.ImportRow{Line: line}
 	field := func(column int) string {
 		if column < 0 || column >= len(record) {
-			return "" // trailing fields may be missing
+			return "" // the column is missing in the header or at the end of this row
 		}
 		return record[column]
 	}
@@ -147,8 +148,8 @@ func (c columns) row(line int, record []string) shop.ImportRow {
 	return row
 }
 
-// parseInteger parses an integer. It accepts 7.0, which spreadsheets write, but not 1.2E+17, which has lost
-// digits.
+// parseInteger parses an integer. It accepts 7.0, because spreadsheet programs write integers like this. It
+// rejects 1.2E+17, because a number in this form has lost digits.
 func parseInteger(text string) (int64, bool) {
 	whole, fraction, _ := strings.Cut(text, ".")
 	n, err := strconv.ParseInt(whole, 10, 64)

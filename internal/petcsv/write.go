@@ -7,12 +7,12 @@ import (
 	"animalstore/internal/shop"
 )
 
-// AppendHeader appends the line that names the columns.
+// AppendHeader appends the header line, which names the columns.
 func AppendHeader(to []byte) []byte {
 	return append(append(to, strings.Join(Columns(), ",")...), "\r\n"...)
 }
 
-// Append appends the line of an animal.
+// Append appends the line for one animal.
 func Append(to []byte, pet shop.Pet) []byte {
 	to = strconv.AppendInt(to, pet.ID, 10)
 	to = append(to, ',')
@@ -24,7 +24,8 @@ func Append(to []byte, pet shop.Pet) []byte {
 	return append(to, "\r\n"...)
 }
 
-// appendQuoted appends a text, in quotes if it contains any separator that a reader may use.
+// appendQuoted appends a text. It adds quotes if the text contains any character that a CSV reader may treat
+// as a separator.
 func appendQuoted(to []byte, text string) []byte {
 	if !strings.ContainsAny(text, "\",;\t\r\n") && strings.TrimSpace(text) == text {
 		return append(to, text...)
@@ -34,9 +35,10 @@ func appendQuoted(to []byte, text string) []byte {
 	return append(to, '"')
 }
 
-// escapeFormula prefixes an apostrophe to a text that a spreadsheet would run as a formula: the name of an
-// animal must not execute anything on the machine of a reader. A text that already has apostrophes before the
-// sign gets one more, so that unescapeFormula restores every text.
+// escapeFormula adds an apostrophe before a text that a spreadsheet program would run as a formula. The name
+// of an animal must not execute anything on the computer of someone who opens the file. A text that already
+// begins with apostrophes and a formula sign gets another apostrophe, so that unescapeFormula can restore
+// every text.
 func escapeFormula(text string) string {
 	if isFormula(text) {
 		return "'" + text
@@ -52,8 +54,8 @@ func unescapeFormula(text string) string {
 	return text
 }
 
-// isFormula reports whether a text, after leading apostrophes, starts like a formula, including the
-// full-width signs of East Asian keyboards.
+// isFormula reports whether a text, without its leading apostrophes, begins like a formula. The signs include
+// the full-width forms that East Asian keyboards produce.
 func isFormula(text string) bool {
 	text = strings.TrimLeft(text, "'")
 	for _, sign := range []string{"=", "+", "-", "@", "＝", "＋", "－", "＠"} {

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// BufferedLog is a log that buffers the lines of successful requests: a system call for each would cost a
-// fifth of the throughput. It writes every other line at once.
+// BufferedLog is a log that buffers the lines about successful requests, because one system call per line
+// would reduce the throughput by a fifth. It writes all other lines immediately.
 type BufferedLog struct {
 	*slog.Logger
 	buffer  *lineBuffer
@@ -19,13 +19,14 @@ type BufferedLog struct {
 }
 
 const (
-	// logBufferSize is how many bytes of lines are buffered.
+	// logBufferSize is the number of buffered bytes at which the buffer is flushed.
 	logBufferSize = 64 << 10
-	// logFlushInterval is how long a line stays in the buffer at most.
+	// logFlushInterval is the longest time that a line stays in the buffer.
 	logFlushInterval = 100 * time.Millisecond
 )
 
-// NewBufferedLog returns a log that writes to out. Close it to write the lines that it still buffers.
+// NewBufferedLog returns a log that writes to out. Call Close at the end to write the lines that are still
+// buffered.
 func NewBufferedLog(out io.Writer) *BufferedLog {
 	buffer := &lineBuffer{out: out}
 	l := &BufferedLog{
@@ -48,10 +49,10 @@ func NewBufferedLog(out io.Writer) *BufferedLog {
 	return l
 }
 
-// Write buffers one whole line of a successful request, bypassing slog.
+// Write adds one complete line about a successful request to the buffer, bypassing slog.
 func (l *BufferedLog) Write(line []byte) (int, error) { return l.buffer.Write(line) }
 
-// Close stops the flusher and writes what is buffered.
+// Close stops the periodic flush and writes all buffered lines.
 func (l *BufferedLog) Close() {
 	l.close.Do(func() { close(l.stop) })
 	l.flusher.Wait()
@@ -62,7 +63,7 @@ func (l *BufferedLog) Close() {
 type lineBuffer struct {
 	mu      sync.Mutex
 	lines   []byte
-	writing sync.Mutex // held while lines are written; others may be collected meanwhile
+	writing sync.Mutex // held while lines are written to out; more lines can be collected at the same time
 	out     io.Writer
 	spare   []byte
 }
@@ -78,7 +79,7 @@ func (b *lineBuffer) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// Flush writes the collected lines.
+// Flush writes the collected lines to out.
 func (b *lineBuffer) Flush() {
 	b.writing.Lock()
 	defer b.writing.Unlock()
@@ -87,12 +88,12 @@ func (b *lineBuffer) Flush() {
 	b.lines = b.spare[:0]
 	b.mu.Unlock()
 	if len(lines) > 0 {
-		b.out.Write(lines) // an error cannot be reported: this is the log
+		b.out.Write(lines) // an error cannot be reported, because this is the log itself
 	}
 	b.spare = lines
 }
 
-// logHandler flushes the buffer after every record but those of successful requests.
+// logHandler flushes the buffer after every record, except after records about successful requests.
 type logHandler struct {
 	slog.Handler
 	buffer *lineBuffer

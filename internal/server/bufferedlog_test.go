@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// safeBuffer is a buffer that may be read while it is written.
+// safeBuffer is a buffer that can be read and written concurrently.
 type safeBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -26,8 +26,8 @@ func (b *safeBuffer) String() string {
 	return b.text.String()
 }
 
-// Lines about anything but a successful request are written at once, after those before them, and Close writes
-// the rest.
+// Lines about anything other than a successful request are written immediately, together with the lines
+// buffered before them. Close writes the remaining lines.
 func TestOnlySuccessfulRequestsAreBuffered(t *testing.T) {
 	t.Parallel()
 	var out safeBuffer
@@ -53,7 +53,7 @@ func TestOnlySuccessfulRequestsAreBuffered(t *testing.T) {
 	}
 }
 
-// Concurrent writers lose, cut and mix no lines.
+// With concurrent writers, no line is lost, truncated or mixed with another.
 func TestConcurrentLinesStayWhole(t *testing.T) {
 	t.Parallel()
 	var out safeBuffer

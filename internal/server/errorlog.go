@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// errorInterval is how long a message of the same kind is suppressed.
+// errorInterval is how long further messages of the same kind are suppressed.
 const errorInterval = 10 * time.Second
 
-// newErrorLog returns the http.Server's ErrorLog. It suppresses repeated messages: a client that opens
-// thousands of connections, or sends garbage over them, must not fill the disk.
+// newErrorLog returns a logger for http.Server.ErrorLog. It suppresses repeated messages, because a client
+// that opens thousands of connections or sends garbage must not fill the disk.
 func newErrorLog(out *slog.Logger) *log.Logger {
 	return log.New(&errorLog{out, NewLogLimiter(out, errorInterval)}, "", 0)
 }
@@ -21,7 +21,7 @@ type errorLog struct {
 	limiter *LogLimiter
 }
 
-// Write logs one message, unless one of the same kind was logged recently. Panics are always logged.
+// Write logs one message, unless a message of the same kind was logged recently. Panics are always logged.
 func (l *errorLog) Write(line []byte) (int, error) {
 	switch message := strings.TrimSpace(string(line)); {
 	case isPortProbe(message):
@@ -33,14 +33,14 @@ func (l *errorLog) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// isPortProbe reports whether a client connected and disconnected without sending anything, as load balancers
-// do to check that a port is open.
+// isPortProbe reports whether the message is about a client that disconnected without sending anything. Load
+// balancers do this to check that a port is open.
 func isPortProbe(message string) bool {
 	return strings.HasPrefix(message, "http: TLS handshake error ") &&
 		(strings.HasSuffix(message, ": EOF") || strings.HasSuffix(message, ": connection reset by peer"))
 }
 
-// errorKind returns the words that messages about different connections have in common.
+// errorKind returns the first words of a message, which are the same for all connections.
 func errorKind(message string) string {
 	words := strings.Fields(message)
 	return strings.Join(words[:min(3, len(words))], " ")

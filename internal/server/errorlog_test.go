@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Messages of the same kind are logged once per interval, with the number suppressed; panics are always
-// logged.
+// Messages of the same kind are logged once per interval, with the number of suppressed messages. Panics are
+// always logged.
 func TestErrorLogSuppressesRepeats(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -34,7 +34,7 @@ func TestErrorLogSuppressesRepeats(t *testing.T) {
 	})
 }
 
-// The limiter forgets kinds of messages before they take too much memory.
+// The limiter forgets old kinds of messages before they take too much memory.
 func TestLogLimiterIsBounded(t *testing.T) {
 	t.Parallel()
 	l := NewLogLimiter(slog.New(slog.DiscardHandler), time.Minute)

@@ -12,8 +12,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// limitListener bounds the number of open connections. At the limit, a new connection replaces one that is
-// waiting for a request, preferably one that never sent any, so that idle clients cannot keep others out.
+// limitListener limits the number of open connections. If the limit is reached, a new connection replaces one
+// that is waiting for a request, so that idle clients cannot keep other clients out. Connections that have
+// never completed a request are replaced first.
 type limitListener struct {
 	net.Listener
 	max       int
@@ -24,35 +25,35 @@ type limitListener struct {
 	dropped   *prometheus.CounterVec
 }
 
-// limitedConn is an accepted connection. It embeds the TCP connection so that net/http can close its write
+// limitedConn is an accepted connection. It embeds the TCP connection so that net/http can close the write
 // half.
 type limitedConn struct {
 	*net.TCPConn
 	listener *limitListener
 	accepted time.Time
 	state    atomic.Int32
-	served   atomic.Bool // whether it has completed a request
+	served   atomic.Bool // whether the connection has completed a request
 }
 
-// The states of a connection.
+// These are the states of a connection.
 const (
 	connWaiting int32 = iota // waiting for a request or for the rest of its headers
-	connActive               // handling requests, until their responses are written
+	connActive               // handling requests whose responses are not all written yet
 	connDropped              // closed to make room for another connection
 )
 
-// The reasons for which connections are dropped, as the metric names them.
+// These are the reasons for dropping a connection, as they appear in the metric.
 const (
-	reasonWaiting = "waiting" // it was waiting for a request and made room for another
-	reasonRefused = "refused" // all others were active
+	reasonWaiting = "waiting" // the connection was waiting for a request and was replaced by a new one
+	reasonRefused = "refused" // the connection was new, but all other connections were active
 )
 
 const (
-	// dropCandidates is how many connections are considered for dropping: a flood must not cost the server
-	// more than its sender.
+	// dropCandidates is the maximum number of connections that are considered for dropping. The number is
+	// limited so that a flood of connections does not cost the server more than the sender.
 	dropCandidates = 64
-	// dropMinAge is how long every client may take to send its request, even on a slow network. While all
-	// waiting connections are younger than that, the new one waits.
+	// dropMinAge is how long every client may take to send its request, even on a slow network. As long as
+	// all waiting connections are younger, a new connection must wait.
 	dropMinAge    = 2 * time.Second
 	admitInterval = 10 * time.Millisecond
 )
@@ -67,16 +68,16 @@ func newLimitListener(max int) *limitListener {
 		}, []string{"reason"}),
 	}
 	for _, reason := range []string{reasonWaiting, reasonRefused} {
-		l.dropped.WithLabelValues(reason) // exported from the start, so that the first drop is an increase
+		l.dropped.WithLabelValues(reason) // exported from the start, so that the first dropped connection counts as an increase
 	}
 	return l
 }
 
-// connectionLimit returns how many of the wanted connections the process can have: the database and the
-// webhooks need open files, too.
+// connectionLimit returns the number of connections that the process can actually open, at most wanted. It
+// leaves some open files for the database and the webhooks.
 func connectionLimit(wanted int) int { return max(1, min(wanted, maxOpenFiles()/4*3)) }
 
-// Accept returns the next connection that fits the limit.
+// Accept returns the next connection that is within the limit.
 func (l *limitListener) Accept() (net.Conn, error) {
 	for {
 		accepted, err := l.Listener.Accept()
@@ -95,14 +96,14 @@ func (l *limitListener) Accept() (net.Conn, error) {
 	}
 }
 
-// Close stops listening.
+// Close stops listening. It does not close accepted connections.
 func (l *limitListener) Close() error {
 	l.closeOnce.Do(func() { close(l.closed) })
 	return l.Listener.Close()
 }
 
-// admit adds a connection as soon as the limit allows it. It returns nil if all others are active, and
-// net.ErrClosed if the listener is closed.
+// admit adds a connection as soon as the limit allows it. It returns nil if all other connections are active,
+// or net.ErrClosed if the listener is closed.
 func (l *limitListener) admit(accepted *net.TCPConn) (*limitedConn, error) {
 	for {
 		admitted, retry := l.tryAdmit(accepted)
@@ -117,8 +118,8 @@ func (l *limitListener) admit(accepted *net.TCPConn) (*limitedConn, error) {
 	}
 }
 
-// tryAdmit adds a connection, and drops another if necessary. If it returns nil, retry reports whether one can
-// be dropped soon.
+// tryAdmit adds a connection and drops another one if necessary. If it returns nil, retry reports whether a
+// connection can be dropped soon.
 func (l *limitListener) tryAdmit(accepted *net.TCPConn) (admitted *limitedConn, retry bool) {
 	l.mu.Lock()
 	var replaced *limitedConn
@@ -139,11 +140,11 @@ func (l *limitListener) tryAdmit(accepted *net.TCPConn) (admitted *limitedConn, 
 	return admitted, false
 }
 
-// drop picks a waiting connection among some candidates and marks it dropped. If it returns nil, retry reports
-// whether one of them will be old enough soon.
+// drop chooses a waiting connection from a random sample and marks it as dropped. If it returns nil, retry
+// reports whether it is worth trying again soon.
 func (l *limitListener) drop() (victim *limitedConn, retry bool) {
 	candidates := 0
-	for c := range l.open { // in random order
+	for c := range l.open { // Go iterates over maps in random order
 		if candidates++; candidates > dropCandidates {
 			break
 		}
@@ -154,13 +155,14 @@ func (l *limitListener) drop() (victim *limitedConn, retry bool) {
 			victim = c
 		}
 	}
-	if victim == nil || !victim.state.CompareAndSwap(connWaiting, connDropped) { // it has just started a request
+	if victim == nil || !victim.state.CompareAndSwap(connWaiting, connDropped) { // the chosen connection has just started a request
 		return nil, retry
 	}
 	return victim, false
 }
 
-// dropsBefore orders connections: those that have never completed a request first, then the oldest.
+// dropsBefore reports whether c should be dropped before the other connection. Connections that have never
+// completed a request come first, then the oldest ones.
 func (c *limitedConn) dropsBefore(other *limitedConn) bool {
 	if mine, others := c.served.Load(), other.served.Load(); mine != others {
 		return others
@@ -168,7 +170,7 @@ func (c *limitedConn) dropsBefore(other *limitedConn) bool {
 	return c.accepted.Before(other.accepted)
 }
 
-// Close closes the connection, which then no longer counts towards the limit.
+// Close closes the connection and stops counting it towards the limit.
 func (c *limitedConn) Close() error {
 	c.listener.mu.Lock()
 	delete(c.listener.open, c)
@@ -178,7 +180,8 @@ func (c *limitedConn) Close() error {
 
 type connKey struct{}
 
-// connContext is the http.Server's ConnContext. It lets trackRequests find the connection.
+// connContext is called by http.Server for each new connection. It stores the connection in the context,
+// where trackRequests finds it.
 func (l *limitListener) connContext(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, unwrapConn(conn))
 }
@@ -190,8 +193,8 @@ func unwrapConn(conn net.Conn) *limitedConn {
 	return conn.(*limitedConn)
 }
 
-// connState is the http.Server's ConnState. A connection is idle when the responses to all of its requests
-// are written.
+// connState is called by http.Server when the state of a connection changes. A connection becomes idle when
+// the responses to all of its requests have been written.
 func (l *limitListener) connState(conn net.Conn, state http.ConnState) {
 	if state == http.StateIdle {
 		c := unwrapConn(conn)
@@ -200,8 +203,8 @@ func (l *limitListener) connState(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// trackRequests marks a connection active while next handles its requests. A dropped connection must not
-// start another request: its client could not learn the outcome.
+// trackRequests marks a connection as active while next handles its requests. A dropped connection must not
+// start another request, because the client would never learn the outcome.
 func (l *limitListener) trackRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c := r.Context().Value(connKey{}).(*limitedConn)

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// A request's context ends when its client disconnects, also on a connection that has served requests before,
-// and not when the client sends its next request ahead of time.
+// A request's context ends when the client disconnects, even on a connection that has served requests before.
+// It does not end when the client sends its next request early.
 func TestRequestEndsWhenClientDisconnects(t *testing.T) {
 	t.Parallel()
 	const (
@@ -61,7 +61,7 @@ func TestRequestEndsWhenClientDisconnects(t *testing.T) {
 			send(get)
 			for _, next := range []string{post, get, post} {
 				ctx := <-started
-				send(next) // pipelined
+				send(next) // sent before the response to the previous request
 				if ctx.Err() != nil {
 					t.Fatal("the request ended while its client was connected")
 				}

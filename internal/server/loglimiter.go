@@ -7,11 +7,12 @@ import (
 	"time"
 )
 
-// maxLoggedKinds limits the memory of a LogLimiter.
+// maxLoggedKinds is the maximum number of message kinds that a LogLimiter remembers. It limits the memory
+// used.
 const maxLoggedKinds = 1000
 
-// LogLimiter logs messages of the same kind at most once per interval, so that an error that repeats, for
-// thousands of connections or for hours, does not fill the disk.
+// LogLimiter logs messages of the same kind at most once per interval. An error that repeats for hours or for
+// thousands of connections therefore does not fill the disk.
 type LogLimiter struct {
 	log      *slog.Logger
 	interval time.Duration
@@ -19,19 +20,19 @@ type LogLimiter struct {
 	logged   map[string]*loggedKind
 }
 
-// loggedKind records when a message of a kind was last logged, and how many were suppressed since.
+// loggedKind records when a message of one kind was last logged and how many have been suppressed since.
 type loggedKind struct {
 	at         time.Time
 	suppressed int
 }
 
-// NewLogLimiter returns a limiter that writes to a log.
+// NewLogLimiter returns a limiter that writes to the log at most one message of each kind per interval.
 func NewLogLimiter(log *slog.Logger, interval time.Duration) *LogLimiter {
 	return &LogLimiter{log: log, interval: interval, logged: map[string]*loggedKind{}}
 }
 
-// Log logs a message, unless one of its kind was logged within the interval. The next message of the kind says
-// how many were suppressed.
+// Log logs a message, unless a message of the same kind was logged within the interval. The next message of
+// that kind includes the number of suppressed messages.
 func (l *LogLimiter) Log(level slog.Level, kind, message string, args ...any) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -45,7 +46,7 @@ func (l *LogLimiter) Log(level slog.Level, kind, message string, args ...any) {
 		}
 	}
 	if len(l.logged) >= maxLoggedKinds {
-		clear(l.logged) // at worst, some messages are logged again too early
+		clear(l.logged) // at worst, some messages are logged again too soon
 	}
 	l.logged[kind] = &loggedKind{at: time.Now()}
 	l.log.Log(context.Background(), level, message, args...)

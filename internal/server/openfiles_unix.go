@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// maxOpenFiles returns how many files and connections this process may have open. The Go runtime has raised
-// the soft limit to the hard one.
+// maxOpenFiles returns the maximum number of files and connections that this process can open. The Go runtime
+// has already raised the soft limit to the hard limit.
 func maxOpenFiles() int {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil || uint64(limit.Cur) > math.MaxInt32 {

@@ -2,5 +2,6 @@ package server
 
 import "math"
 
-// maxOpenFiles returns how many files and connections this process may have open. Windows has no such limit.
+// maxOpenFiles returns the maximum number of files and connections that this process can open. Windows has no
+// such limit.
 func maxOpenFiles() int { return math.MaxInt32 }

@@ -1,4 +1,4 @@
-// Package server runs an HTTP server: it limits connections, speaks TLS, and shuts down gracefully.
+// Package server runs an HTTP server that limits connections, supports TLS and shuts down gracefully.
 package server
 
 import (
@@ -14,38 +14,38 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Handlers set the deadlines of request bodies and responses themselves.
+// These constants do not limit request bodies and responses, for which the handlers set their own deadlines.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
 	maxHeaderBytes    = 64 << 10
-	// writeByteTimeout is how long an HTTP/2 client may accept no bytes at all. Responses have deadlines of
-	// their own, but even resetting a stream takes a client that reads.
+	// writeByteTimeout is how long the server waits for an HTTP/2 client that accepts no bytes at all.
+	// Responses have their own deadlines, but even resetting a stream requires a client that reads.
 	writeByteTimeout = 15 * time.Second
 )
 
-// ShutdownTimeout is how long Run waits for requests to finish once it has stopped accepting new ones. It is
-// longer than any deadline of a request body or a response.
+// ShutdownTimeout is how long Run waits for requests to finish after it has stopped accepting new ones. It is
+// longer than any deadline for a request body or a response.
 const ShutdownTimeout = 90 * time.Second
 
-// Config configures a Server.
+// Config holds the settings for a Server.
 type Config struct {
 	MaxConnections int
-	Certificate    *Certificate // nil serves plain HTTP
+	Certificate    *Certificate // nil to serve plain HTTP
 	Log            *slog.Logger
-	// DrainDelay is how long Run goes on accepting requests after drain was called, so that load balancers
-	// notice.
+	// DrainDelay is how long Run continues to accept requests after calling drain, so that load balancers
+	// notice that the server is stopping.
 	DrainDelay time.Duration
 }
 
-// Server is an HTTP server with limited connections.
+// Server is an HTTP server with a limited number of connections.
 type Server struct {
 	config   Config
 	listener *limitListener
 }
 
-// New returns a server that is not running yet. It lowers the connection limit if the process cannot open
-// that many files.
+// New returns a server. Call Run to start it. New lowers the connection limit if the process cannot open that
+// many files.
 func New(config Config) *Server {
 	limit := connectionLimit(config.MaxConnections)
 	if limit < config.MaxConnections {
@@ -54,7 +54,7 @@ func New(config Config) *Server {
 	return &Server{config, newLimitListener(limit)}
 }
 
-// Collectors returns the metrics of the connections and the certificate.
+// Collectors returns the Prometheus metrics about the connections and the certificate.
 func (s *Server) Collectors() []prometheus.Collector {
 	collectors := s.listener.collectors()
 	if s.config.Certificate != nil {
@@ -63,9 +63,8 @@ func (s *Server) Collectors() []prometheus.Collector {
 	return collectors
 }
 
-// Run serves requests until the context ends. It then calls drain, waits for the drain delay, stops accepting
-// requests, and returns when those in progress have finished. It fails if they do not finish within
-// ShutdownTimeout.
+// Run serves requests until the context ends. It then calls drain, waits for DrainDelay, stops accepting
+// requests and waits for those in progress. It fails if they do not finish within ShutdownTimeout.
 func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Handler, drain func()) error {
 	log := s.config.Log
 	s.listener.Listener = listener
@@ -76,8 +75,8 @@ func (s *Server) Run(ctx context.Context, listener net.Listener, handler http.Ha
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		// The handler responds to OPTIONS * like to any other request, with a request id and a line in the
-		// log.
+		// The handler responds to OPTIONS * as to any other request, so that the response has a request id
+		// and is logged.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     newErrorLog(log),
 		HTTP2:                        &http.HTTP2Config{WriteByteTimeout: writeByteTimeout},

@@ -16,17 +16,18 @@ import (
 )
 
 // Certificate is a certificate and its key, read from two files. The files may be replaced while the server
-// runs: it reloads a valid pair within seconds, and keeps the last one while the files are invalid.
+// runs. The server loads a valid new pair within seconds. If the new files are invalid, it keeps the last
+// valid pair.
 type Certificate struct {
 	certFile, keyFile string
 	current           atomic.Pointer[tls.Certificate]
-	loaded            pemPair // what current was made from
-	invalid           pemPair // what the last reload found instead
-	reported          bool    // whether the log has the invalid pair
+	loaded            pemPair // the file contents from which current was created
+	invalid           pemPair // the invalid file contents that the last reload found
+	reported          bool    // whether the invalid pair has been logged
 	failing           atomic.Bool
 }
 
-// pemPair is the content of the two files, or the reason why they could not be read.
+// pemPair holds the contents of the two files, or the reason why they could not be read.
 type pemPair struct {
 	cert, key []byte
 	problem   string
@@ -36,11 +37,11 @@ func (p pemPair) equal(other pemPair) bool {
 	return p.problem == other.problem && bytes.Equal(p.cert, other.cert) && bytes.Equal(p.key, other.key)
 }
 
-// reloadInterval is how often the files are read. Comparing their contents finds a changed symbolic link, a
-// replaced file and an overwritten one alike.
+// reloadInterval is how often the files are read. Comparing the contents detects every kind of change: a
+// changed symbolic link, a replaced file or an overwritten file.
 const reloadInterval = time.Second
 
-// LoadCertificate reads a certificate and its key. It fails if they do not belong together.
+// LoadCertificate reads a certificate and its key from two files. It fails if they do not belong together.
 func LoadCertificate(certFile, keyFile string) (*Certificate, error) {
 	c := &Certificate{certFile: certFile, keyFile: keyFile}
 	certificate, err := c.parse(c.read())
@@ -62,7 +63,7 @@ func (c *Certificate) read() (p pemPair) {
 	return p
 }
 
-// parse parses a pair and, if it is valid, remembers it as loaded.
+// parse parses a pair and, if it is valid, stores it in c.loaded.
 func (c *Certificate) parse(p pemPair) (*tls.Certificate, error) {
 	if p.problem != "" {
 		return nil, errors.New(p.problem)
@@ -75,7 +76,7 @@ func (c *Certificate) parse(p pemPair) (*tls.Certificate, error) {
 	return &certificate, nil
 }
 
-// watch reloads the files until the context ends.
+// watch calls reload periodically until the context ends.
 func (c *Certificate) watch(ctx context.Context, log *slog.Logger) {
 	ticker := time.NewTicker(reloadInterval)
 	defer ticker.Stop()
@@ -89,8 +90,8 @@ func (c *Certificate) watch(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// reload loads the files if they have changed. It reports an invalid pair once, and only if the next reload
-// still finds it: two files cannot be replaced at the same moment.
+// reload loads the files if they have changed. It logs an invalid pair only once, and only if the next reload
+// finds the same pair, because two files cannot be replaced at the same moment.
 func (c *Certificate) reload(log *slog.Logger) {
 	found := c.read()
 	if found.equal(c.loaded) {
@@ -120,7 +121,8 @@ func (c *Certificate) setValid() {
 	c.failing.Store(false)
 }
 
-// tlsConfig returns Go's defaults with the current certificate and TLS 1.2 as the minimum.
+// tlsConfig returns Go's default TLS configuration with the current certificate and TLS 1.2 as the minimum
+// version.
 func (c *Certificate) tlsConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion:     tls.VersionTLS12,
@@ -128,7 +130,7 @@ func (c *Certificate) tlsConfig() *tls.Config {
 	}
 }
 
-// Hostname returns the first name in the certificate that is not a wildcard, or "".
+// Hostname returns the first DNS name in the certificate that is not a wildcard, or "" if there is none.
 func (c *Certificate) Hostname() string {
 	for _, name := range c.current.Load().Leaf.DNSNames {
 		if !strings.HasPrefix(name, "*") {

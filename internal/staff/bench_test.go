@@ -8,7 +8,6 @@ import (
 	"animalstore/internal/shop"
 )
 
-// BenchmarkCatalogue renders one page of the catalogue.
 func BenchmarkCatalogue(b *testing.B) {
 	s := newShop(b)
 	for range 2 * pageSize {

@@ -8,21 +8,22 @@ import (
 	"animalstore/internal/shop"
 )
 
-// categoriesPage is the data of the list of categories.
+// categoriesPage is the template data for the list of categories.
 type categoriesPage struct {
 	Rows     []categoryRow
-	NextFrom int64 // id of the last row
+	NextFrom int64 // the id of the last row, after which the next page begins
 	HasMore  bool
-	Name     string // the name in the form that was refused
+	Name     string // the rejected name, shown again in the form
 	Problem  string
 }
 
 type categoryRow struct {
 	shop.Category
-	Counts map[string]int64 // animals by status; "all" stands for every status
+	Counts map[string]int64 // the number of animals by status; the key "all" holds the total
 }
 
-// UpToPending and UpToSold are the positions in the stacked bar where the next status begins.
+// UpToPending returns the position in the stacked bar where the "sold" segment begins. UpToSold returns the
+// position where that segment ends.
 func (r categoryRow) UpToPending() int64 { return r.Counts["available"] + r.Counts["pending"] }
 func (r categoryRow) UpToSold() int64    { return r.UpToPending() + r.Counts["sold"] }
 
@@ -45,7 +46,8 @@ func (x *exchange) showCategories(status int, name, problem string) error {
 	return x.show(status, "categories", "Categories", page)
 }
 
-// petCounts returns the number of animals by category and status; "all" stands for every status.
+// petCounts returns the number of animals by category id and status. The key "all" holds the total for a
+// category.
 func (x *exchange) petCounts() (map[int64]map[string]int64, error) {
 	counts, err := x.Service.CountPets(x.r.Context())
 	byCategory := map[int64]map[string]int64{}
@@ -71,7 +73,7 @@ func (p *Pages) addCategory(x *exchange) error {
 	return x.redirect("/staff/categories")
 }
 
-// saveCategory renames a category, unless its name has changed since the page was shown.
+// saveCategory renames a category, unless someone has renamed the category since the page was shown.
 func (p *Pages) saveCategory(x *exchange) error {
 	id, err := x.pathID()
 	if err != nil {

@@ -9,23 +9,25 @@ import (
 	"animalstore/internal/shop"
 )
 
-// dashboardPage shows the inventory, the arrivals and sales of the last days, and the reservations about to
-// expire.
+// dashboardPage is the template data for the dashboard: the inventory, recent daily arrivals and sales, and
+// the reservations that are about to expire.
 type dashboardPage struct {
 	Inventory        shop.Inventory
 	Total            int64
 	Categories       []categoryRow
 	Largest          int64 // the number of animals in the largest category
-	HiddenCategories int   // the number of categories beyond maxDashboardCategories
+	HiddenCategories int   // the number of categories that exceed maxDashboardCategories and are not shown
 	Days             []shop.DayStats
 	Chart            chart
-	Holds            *shop.OrderPage // nil without the scope orders:read
+	Holds            *shop.OrderPage // nil if the user lacks the scope orders:read
 }
 
-// chart holds one Unix time, arrival count and sale count per day.
+// chart holds three parallel lists with one element per day: the Unix time and the numbers of arrivals and
+// sales.
 type chart struct{ Times, Arrivals, Sales []int64 }
 
-// maxDashboardCategories limits the categories on the dashboard to those with the most animals.
+// maxDashboardCategories is the maximum number of categories on the dashboard. The dashboard shows the
+// categories with the most animals.
 const maxDashboardCategories = 12
 
 func (p *Pages) dashboard(x *exchange) error {

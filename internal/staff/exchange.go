@@ -16,7 +16,7 @@ import (
 	"animalstore/internal/web"
 )
 
-// exchange is one HTTP request of a browser and its response.
+// exchange is one HTTP request from a browser, together with its response.
 type exchange struct {
 	*Pages
 	w         *web.Recorder
@@ -25,12 +25,12 @@ type exchange struct {
 	id        string
 	token     string // the value of the session cookie
 	principal shop.Principal
-	liveFrom  int64 // the feed's position before the page was rendered
-	holdsSlot bool  // whether the exchange holds a slot of the semaphore
-	streamed  bool  // the response lasts as long as the browser wants, so its duration is not measured
+	liveFrom  int64 // the position in the event feed before the page was rendered
+	holdsSlot bool  // whether this exchange holds a slot in the semaphore Pages.slots
+	streamed  bool  // whether the response is a stream, which lasts until the browser disconnects; its duration is not measured
 }
 
-// releaseSlot returns the slot of the semaphore, if the exchange holds one.
+// releaseSlot releases the semaphore slot if the exchange holds one.
 func (x *exchange) releaseSlot() {
 	if x.holdsSlot {
 		x.holdsSlot = false
@@ -39,14 +39,14 @@ func (x *exchange) releaseSlot() {
 }
 
 const (
-	// maxFormBytes is the maximum size of a form, and formTimeout how long a browser may take to send it.
+	// maxFormBytes is the maximum size of a form. formTimeout is how long a browser may take to send the
+	// form.
 	maxFormBytes = 64 << 10
 	formTimeout  = 30 * time.Second
 	// responseTimeout is how long a browser may take to read a response.
 	responseTimeout = 30 * time.Second
 )
 
-// readForm parses the request's form.
 func (x *exchange) readForm() error {
 	control := http.NewResponseController(x.w)
 	control.SetReadDeadline(time.Now().Add(formTimeout))
@@ -63,21 +63,22 @@ func (x *exchange) readForm() error {
 	return nil
 }
 
-// context returns the request's context with its principal, whom the service records as the actor of changes.
+// context returns the request's context with the signed-in principal, whom the service records as the author
+// of any changes.
 func (x *exchange) context() context.Context { return shop.WithPrincipal(x.r.Context(), x.principal) }
 
-// May reports whether the user has a scope.
+// May reports whether the user's key grants a scope.
 func (x *exchange) May(scope shop.Scope) bool { return x.principal.HasScope(scope) }
 
-// partial reports whether htmx requests a fragment of a page.
+// partial reports whether htmx sent the request and expects a fragment of a page.
 func (x *exchange) partial() bool {
 	return x.r.Header.Get("HX-Request") == "true" && x.r.Header.Get("HX-History-Restore-Request") != "true"
 }
 
-// pathID returns the path's parameter "id". It fails with not_found if that is not an integer.
+// pathID returns the path parameter "id". It fails with not_found if the parameter is not an integer.
 func (x *exchange) pathID() (int64, error) { return x.pathIDNamed("id") }
 
-// pathIDNamed is pathID for another of the path's parameters.
+// pathIDNamed is like pathID, but for the path parameter with the given name.
 func (x *exchange) pathIDNamed(name string) (int64, error) {
 	id, err := strconv.ParseInt(x.r.PathValue(name), 10, 64)
 	if err != nil {
@@ -86,10 +87,10 @@ func (x *exchange) pathIDNamed(name string) (int64, error) {
 	return id, nil
 }
 
-// field returns a field of the form.
+// field returns the value of a form field.
 func (x *exchange) field(name string) string { return x.r.PostForm.Get(name) }
 
-// At returns a path with the prefix of the public URL.
+// At prepends the path prefix from the public URL to a path.
 func (p *Pages) At(path string) string { return p.base + path }
 
 // flash makes the page show a message for a few seconds.
@@ -100,12 +101,12 @@ func (x *exchange) flash(format string, args ...any) {
 // flashProblem makes the page show an error message for a few seconds.
 func (x *exchange) flashProblem(message string) { x.trigger("problem", message) }
 
-// trigger makes htmx raise an event on the page, through the HX-Trigger header. Headers must be ASCII, so
+// trigger makes htmx raise an event on the page by setting the HX-Trigger header. Headers must be ASCII, so
 // other characters are escaped.
 func (x *exchange) trigger(event, message string) {
 	text, err := json.Marshal(map[string]string{event: message})
 	if err != nil {
-		panic(err) // strings can always be encoded
+		panic(err) // cannot happen, because strings can always be encoded
 	}
 	var ascii strings.Builder
 	for _, r := range string(text) {
@@ -122,9 +123,9 @@ func (x *exchange) trigger(event, message string) {
 	x.w.Header().Set("HX-Trigger", ascii.String())
 }
 
-// send sends a complete response.
+// send writes a complete response with the given status, content type and body.
 func (x *exchange) send(status int, contentType string, body []byte) error {
-	x.releaseSlot() // a browser that reads slowly must not block others
+	x.releaseSlot() // a slow browser must not occupy the slot while it reads the response
 	http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(responseTimeout))
 	h := x.w.Header()
 	h.Set("Content-Type", contentType)
@@ -134,7 +135,7 @@ func (x *exchange) send(status int, contentType string, body []byte) error {
 	return nil
 }
 
-// show renders a complete page.
+// show responds with a complete page.
 func (x *exchange) show(status int, page, title string, data any) error {
 	var body bytes.Buffer
 	if err := x.templates.page(&body, page, x.view(title, data)); err != nil {
@@ -143,7 +144,7 @@ func (x *exchange) show(status int, page, title string, data any) error {
 	return x.send(status, "text/html; charset=utf-8", body.Bytes())
 }
 
-// showFragment renders a fragment of a page.
+// showFragment responds with a fragment of a page.
 func (x *exchange) showFragment(name string, data any) error {
 	var body bytes.Buffer
 	if err := x.templates.fragment(&body, name, x.view("", data)); err != nil {
@@ -152,7 +153,7 @@ func (x *exchange) showFragment(name string, data any) error {
 	return x.send(http.StatusOK, "text/html; charset=utf-8", body.Bytes())
 }
 
-// redirect redirects the browser to another page.
+// redirect sends the browser to another page.
 func (x *exchange) redirect(path string) error {
 	if x.partial() {
 		x.w.Header().Set("HX-Redirect", x.At(path))
@@ -175,7 +176,7 @@ func (x *exchange) showError(e *shop.Error) {
 	if x.partial() {
 		x.flashProblem(e.Message)
 		x.w.Header().Set("HX-Reswap", "none")
-		if status < 500 { // browsers log other statuses to the console as failures
+		if status < 500 { // browsers would log a 4xx response to the console as a failure
 			status = http.StatusOK
 		}
 		x.send(status, "text/html; charset=utf-8", nil)
@@ -199,7 +200,7 @@ func errorTitle(code shop.Code) string {
 	return "Something went wrong"
 }
 
-// askToSignIn redirects to the sign-in form, which then returns to the current page.
+// askToSignIn redirects to the sign-in form, which returns to the current page after a successful sign-in.
 func (x *exchange) askToSignIn() {
 	back := x.r.URL.RequestURI()
 	if x.r.Method != http.MethodGet || x.partial() {
@@ -215,8 +216,8 @@ func (x *exchange) askToSignIn() {
 	x.redirect(target)
 }
 
-// statusOf returns the status of the page that reports an error: the same as that of the API, except that a
-// form with a wrong field gets 422.
+// statusOf returns the HTTP status for an error page. It is the status that the API uses for the same error,
+// except that a form with an invalid field gets 422.
 func statusOf(code shop.Code) int {
 	if code == shop.ValidationFailed || code == shop.InvalidParameter {
 		return http.StatusUnprocessableEntity

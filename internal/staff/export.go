@@ -10,11 +10,12 @@ import (
 	"animalstore/internal/shop"
 )
 
-// maxConcurrentExports limits concurrent exports per node: each reads the whole catalogue.
+// maxConcurrentExports is the maximum number of concurrent exports per node. Each export reads the whole
+// catalogue.
 const maxConcurrentExports = 8
 
-// exportPets streams all animals as a CSV file. An error after the first byte aborts the connection, so that
-// the browser does not take the file for complete.
+// exportPets streams all animals as a CSV file. If an error occurs after the first byte was sent, exportPets
+// aborts the connection, so that the browser does not mistake the partial file for a complete one.
 func (p *Pages) exportPets(x *exchange) error {
 	select {
 	case p.exports <- struct{}{}:
@@ -35,7 +36,7 @@ func (p *Pages) exportPets(x *exchange) error {
 			x.w.Header().Set("Content-Disposition", `attachment; filename="animals.csv"`)
 			x.w.WriteHeader(http.StatusOK)
 		}
-		control.SetWriteDeadline(time.Now().Add(responseTimeout)) // unsupported only in tests, which need none
+		control.SetWriteDeadline(time.Now().Add(responseTimeout)) // setting the deadline fails only in tests, which need none
 		_, err := chunk.WriteTo(x.w)
 		return err
 	}

@@ -25,12 +25,12 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // configuredKey is the admin key of every shop in these tests.
 const configuredKey = "configured-key-of-the-tests"
 
-// testShop is a shop on a real store, with its pages behind a real listener.
+// testShop is a shop with a real store and with its staff pages served by a real HTTP server.
 type testShop struct {
 	t           testing.TB
 	store       *sqlstore.Store
 	service     *shop.Service
-	clockOffset atomic.Int64 // added to the time of the store
+	clockOffset atomic.Int64 // a duration that is added to the store's clock
 	url         string
 }
 
@@ -48,7 +48,7 @@ func newShop(t testing.TB, change ...func(*Config)) *testShop {
 	return s
 }
 
-// openService opens another service on the same store, as a second node does.
+// openService opens another service on the same store, as a second node would.
 func (s *testShop) openService() *shop.Service {
 	s.t.Helper()
 	service, err := shop.Open(s.t.Context(), s.store, shop.Options{ConfiguredKey: configuredKey})
@@ -58,7 +58,7 @@ func (s *testShop) openService() *shop.Service {
 	return service
 }
 
-// serve starts a server with the pages of a service.
+// serve starts an HTTP server with the staff pages for a service and returns its URL.
 func (s *testShop) serve(service *shop.Service, change ...func(*Config)) (url string) {
 	s.t.Helper()
 	config := Config{Service: service, Log: s.log()}
@@ -79,7 +79,7 @@ func (s *testShop) serve(service *shop.Service, change ...func(*Config)) (url st
 
 func (s *testShop) log() *slog.Logger { return slog.New(slog.NewTextHandler(s.t.Output(), nil)) }
 
-// key creates a key.
+// key creates an API key with the given scopes.
 func (s *testShop) key(scopes ...shop.Scope) shop.IssuedKey {
 	s.t.Helper()
 	key, err := s.service.CreateKey(s.t.Context(), shop.NewKey{Name: "Žofie <at the till>", Scopes: scopes})
@@ -103,7 +103,7 @@ type browser struct {
 	t      testing.TB
 	url    string
 	client *http.Client
-	htmx   bool // sends requests as htmx does
+	htmx   bool // whether requests have the headers that htmx sends
 }
 
 func (s *testShop) browser() *browser {
@@ -128,21 +128,22 @@ func (s *testShop) signedIn(key string) *browser {
 	return b
 }
 
-// withHTMX returns the same browser, sending requests as htmx does.
+// withHTMX returns a copy of the browser that sends requests as htmx does. The copy and the original share
+// their cookies.
 func (b *browser) withHTMX() *browser {
 	other := *b
 	other.htmx = true
 	return &other
 }
 
-// response is a response with its whole body.
+// response is an HTTP response whose body has been read.
 type response struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// text returns the visible text of the page.
+// text returns the visible text of the page, with tags removed and spaces collapsed.
 func (r response) text() string {
 	text := regexp.MustCompile(`(?s)<head>.*?</head>|<[^>]*>`).ReplaceAllString(r.body, " ")
 	return strings.Join(strings.Fields(html.UnescapeString(text)), " ")
@@ -201,7 +202,8 @@ func (b *browser) post(path string, fields ...string) response {
 	return b.do(b.request("POST", path, fields...))
 }
 
-// want checks the status of a response, and that its text or its flash message contains some texts.
+// want checks that the response has the given status and that its text or its flash message contains each of
+// the texts.
 func (r response) want(t *testing.T, status int, texts ...string) response {
 	t.Helper()
 	if r.status != status {
@@ -215,7 +217,7 @@ func (r response) want(t *testing.T, status int, texts ...string) response {
 	return r
 }
 
-// wantRedirect checks the target of a redirect.
+// wantRedirect checks that the response redirects to the target.
 func (r response) wantRedirect(t *testing.T, target string) {
 	t.Helper()
 	if got := r.header.Get("Location") + r.header.Get("HX-Redirect"); got != target {

@@ -15,27 +15,31 @@ import (
 )
 
 const (
-	// maxImportBytes is the largest file in bytes, and importTimeout how long a browser may take to send it.
+	// maxImportBytes is the maximum size of a file. importTimeout is how long a browser may take to send the
+	// file.
 	maxImportBytes = 8 << 20
 	importTimeout  = 2 * time.Minute
-	// maxConcurrentImports limits concurrent imports per node: each file is held in memory.
+	// maxConcurrentImports is the maximum number of concurrent imports per node. Each import holds its file
+	// in memory.
 	maxConcurrentImports = 4
-	// previewRows and previewInvalidRows limit the rows of a preview.
+	// previewRows is the maximum number of rows shown in a preview. previewInvalidRows is the maximum number
+	// of invalid rows that are listed with their problems.
 	previewRows, previewInvalidRows = 8, 100
 )
 
-// importPage is the data of the page for import and export.
+// importPage is the template data for the page where users import and export animals.
 type importPage struct {
 	Problem  string
 	Imported string
 	Preview  *importPreview
 }
 
-// importPreview shows what an import would add. Nothing is saved yet.
+// importPreview is the template data for a preview, which shows what an import would add. Nothing has been
+// saved at this point.
 type importPreview struct {
-	Name        string // file name
-	Checksum    string // of the content, so that only the previewed file is imported
-	RequestID   string // idempotency key of the import
+	Name        string // the name of the uploaded file
+	Checksum    string // the checksum of the file, so that only the previewed file can be imported
+	RequestID   string // the idempotency key for the import
 	Rows        []shop.ImportRow
 	InvalidRows []shop.ImportRow
 	Total       int
@@ -46,7 +50,8 @@ func (p *Pages) importPage(x *exchange) error {
 	return x.show(http.StatusOK, "import", "Import and export", importPage{})
 }
 
-// importPets previews a file, or imports it if exactly this file was previewed before.
+// importPets shows a preview of a file. If the form says that exactly this file was already previewed,
+// importPets imports the file instead.
 func (p *Pages) importPets(x *exchange) error {
 	select {
 	case p.imports <- struct{}{}:
@@ -79,7 +84,7 @@ func (p *Pages) importPets(x *exchange) error {
 	return x.showImport(importPage{Preview: preview}, nil)
 }
 
-// importOnce imports the animals once, however often the form is sent.
+// importOnce imports the animals only once, even if the form is sent several times.
 func (x *exchange) importOnce(rows []shop.ImportRow, sum [32]byte, requestID string) (imported string, err error) {
 	ctx := shop.WithIdempotency(x.context(), &shop.IdempotentRequest{
 		Principal: x.principal.ID(), Key: "staff-import-" + requestID[:min(len(requestID), 64)], Fingerprint: sum,
@@ -94,7 +99,7 @@ func (x *exchange) importOnce(rows []shop.ImportRow, sum [32]byte, requestID str
 	return strconv.Itoa(result.Created), err
 }
 
-// showImport responds with the page, or with the fragment below its form.
+// showImport responds with the whole page or, for htmx, with the fragment below the form.
 func (x *exchange) showImport(page importPage, err error) error {
 	status := http.StatusOK
 	if err != nil {
@@ -109,12 +114,12 @@ func (x *exchange) showImport(page importPage, err error) error {
 	return x.show(status, "import", "Import and export", page)
 }
 
-// readFile reads the uploaded file and the other fields of its form.
+// readFile reads the uploaded file and the other fields in the form.
 func (x *exchange) readFile() (name string, content []byte, err error) {
 	control := http.NewResponseController(x.w)
-	control.SetReadDeadline(time.Now().Add(importTimeout)) // unsupported only in tests, which need none
+	control.SetReadDeadline(time.Now().Add(importTimeout)) // setting the deadline fails only in tests, which need none
 	x.r.Body = http.MaxBytesReader(x.w, x.r.Body, maxImportBytes+maxFormBytes)
-	err = x.r.ParseMultipartForm(maxImportBytes + maxFormBytes) // keeps the file in memory
+	err = x.r.ParseMultipartForm(maxImportBytes + maxFormBytes) // the limit is high enough to keep the whole file in memory
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		return "", nil, shop.Errorf(shop.PayloadTooLarge, "The file is too large; the limit is %d MiB.", maxImportBytes>>20)
 	}

@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// upload sends a file as the import form does.
+// upload sends a file in the same way as the import form.
 func (b *browser) upload(path, content string, fields ...string) response {
 	b.t.Helper()
 	var body bytes.Buffer
@@ -33,7 +33,7 @@ func (b *browser) upload(path, content string, fields ...string) response {
 	return b.do(r)
 }
 
-// importFields returns the hidden fields of a preview.
+// importFields returns the values of the hidden form fields in a preview.
 func (r response) importFields(t *testing.T) (sum, once string) {
 	t.Helper()
 	found := regexp.MustCompile(`name="sum" value="(\w+)".*name="once" value="(\w+)"`).FindStringSubmatch(r.body)
@@ -62,14 +62,16 @@ func TestImportAddsAllPetsOnceOrNone(t *testing.T) {
 	previewed := b.upload("/staff/import", file).want(t, 200, "2 animals ready to import", "2 <b>Rex</b> 1 No status", "Import 2 animals")
 	s.wantPetCount(0)
 	sum, once := previewed.importFields(t)
-	b.upload("/staff/import", file+"Other;3\n", "sum", sum, "once", once).want(t, 200, "3 animals ready to import") // another file is previewed first
+	// A different file gets its own preview first.
+	b.upload("/staff/import", file+"Other;3\n", "sum", sum, "once", once).want(t, 200, "3 animals ready to import")
 	s.wantPetCount(0)
-	for range 2 { // sending the form twice imports once
+	for range 2 { // sending the form twice imports the animals only once
 		b.withHTMX().upload("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals added")
 		s.wantPetCount(2)
 	}
 	sum, once = b.upload("/staff/import", file).importFields(t)
-	b.upload("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals added") // a new preview allows a second import
+	// A new preview allows a second import.
+	b.upload("/staff/import", file, "sum", sum, "once", once).want(t, 200, "2 animals added")
 	s.wantPetCount(4)
 
 	b.upload("/staff/import", "").want(t, http.StatusUnprocessableEntity, "The file is empty")

@@ -9,13 +9,13 @@ import (
 	"animalstore/internal/shop"
 )
 
-// keysPage is the data of the list of keys.
+// keysPage is the template data for the list of keys.
 type keysPage struct {
 	Page     shop.Page[shop.Key]
-	NextFrom int64 // id of the last row if there is a next page, else 0
+	NextFrom int64 // the id of the last row if there is a next page, else 0
 	Issued   *shop.IssuedKey
 	Rotated  bool
-	Name     string // the name in the form that was refused
+	Name     string // the rejected name, shown again in the form
 	Selected map[shop.Scope]bool
 	Problem  string
 }
@@ -35,7 +35,8 @@ func (x *exchange) showKeys(status int, page keysPage) (err error) {
 	return x.show(status, "keys", "Keys", page)
 }
 
-// showKeyError shows the keys again with the error, if the user can act on it. Other errors it returns.
+// showKeyError shows the list of keys again together with an error that the user can act on. It returns any
+// other error.
 func (x *exchange) showKeyError(page keysPage, err error) error {
 	if page.Problem = userMessage(err); page.Problem == "" {
 		return err
@@ -55,7 +56,7 @@ func (p *Pages) addKey(x *exchange) error {
 		if err != nil {
 			return x.showKeyError(page, shop.Errorf(shop.ValidationFailed, "The expiry date must look like 2030-12-31."))
 		}
-		request.ExpiresAt = day.AddDate(0, 0, 1) // the key works until the end of that day
+		request.ExpiresAt = day.AddDate(0, 0, 1) // the key stays valid until the end of that day
 	}
 	issued, err := p.Service.CreateKey(x.context(), request)
 	if err != nil {
@@ -80,7 +81,7 @@ func (p *Pages) rotateKey(x *exchange) error {
 	return x.showKeys(http.StatusOK, keysPage{Issued: &issued, Rotated: true})
 }
 
-// parseOverlap parses the number of hours for which an old secret stays valid.
+// parseOverlap parses the number of hours for which the old secret stays valid after a rotation.
 func parseOverlap(text string) (time.Duration, error) {
 	hours, err := strconv.ParseUint(text, 10, 16)
 	if err != nil {

@@ -13,20 +13,23 @@ import (
 )
 
 const (
-	// sessionCheckInterval is how often a stream checks that its session is still valid.
+	// sessionCheckInterval is how often a stream checks that the user's session is still valid.
 	sessionCheckInterval = 500 * time.Millisecond
-	// liveKeepAlive is the longest silence of a stream, so that proxies do not close it.
+	// liveKeepAlive is the longest time without a message. Proxies may close a stream that is silent for
+	// longer.
 	liveKeepAlive = 15 * time.Second
-	// liveMinInterval is the shortest time between two messages, so that a burst of events becomes one.
+	// liveMinInterval is the shortest time between two messages. A burst of events is combined into one
+	// message.
 	liveMinInterval = 250 * time.Millisecond
 	// liveWriteTimeout is how long a browser may take to read a message.
 	liveWriteTimeout = 15 * time.Second
-	// maxLiveTopics limits the topics in one message. With more changes, the page refreshes everything.
+	// maxLiveTopics is the maximum number of topics in one message. If more have changed, the page refreshes
+	// everything.
 	maxLiveTopics = 200
 )
 
-// live streams the names of what has changed. It sends no data: the page requests what it shows, with the
-// scopes of its key.
+// live streams the topics that have changed, such as "pet-7". It sends no other data. The page then requests
+// the parts that it shows, and those requests check the scopes of the user's key.
 func (p *Pages) live(x *exchange) error {
 	position, err := x.liveStartPosition()
 	if err != nil {
@@ -42,7 +45,7 @@ func (p *Pages) live(x *exchange) error {
 	x.streamed = true
 	h := x.w.Header()
 	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // nginx would buffer messages
+	h.Set("X-Accel-Buffering", "no") // tells nginx not to buffer the messages
 	s := &liveStream{exchange: x, position: position}
 	if !s.write("retry: 2000\nid: %d\n\n", position) {
 		return nil
@@ -51,8 +54,9 @@ func (p *Pages) live(x *exchange) error {
 	return nil
 }
 
-// liveStartPosition returns the position after which the stream begins: the end of the browser's previous
-// stream, or else the time at which the page was rendered.
+// liveStartPosition returns the position in the event feed after which the stream begins. This is the
+// position that the browser's previous stream had reached or, for a new page, the position when the page was
+// rendered.
 func (x *exchange) liveStartPosition() (int64, error) {
 	for _, text := range []string{x.r.Header.Get("Last-Event-ID"), x.r.URL.Query().Get("after")} {
 		if position, err := strconv.ParseInt(text, 10, 64); err == nil && position >= 0 {
@@ -62,7 +66,8 @@ func (x *exchange) liveStartPosition() (int64, error) {
 	return x.Service.LastEvent(x.r.Context())
 }
 
-// liveStream is the stream of one open page. Its only state is its position in the feed.
+// liveStream is the event stream for one open page. It stores no pending messages, only its position in the
+// event feed.
 type liveStream struct {
 	*exchange
 	position int64
@@ -71,17 +76,17 @@ type liveStream struct {
 
 func (s *liveStream) write(format string, args ...any) bool {
 	control := http.NewResponseController(s.w)
-	control.SetWriteDeadline(time.Now().Add(liveWriteTimeout)) // unsupported only in tests, which need none
+	control.SetWriteDeadline(time.Now().Add(liveWriteTimeout)) // setting the deadline fails only in tests, which need none
 	s.written = time.Now()
 	_, err := fmt.Fprintf(s.w, format, args...)
 	return err == nil && control.Flush() == nil
 }
 
-// follow sends changes until the browser disconnects, the session ends, or the node stops.
+// follow sends changes until the browser disconnects, the session ends or the node stops.
 func (s *liveStream) follow() {
 	checked := time.Now()
 	for {
-		signal := s.Service.EventSignal() // taken before reading, so that no later event is missed
+		signal := s.Service.EventSignal() // the signal is obtained before the events are read, so that no later event is missed
 		lastWrite := s.written
 		if !s.sendChanges() {
 			return
@@ -114,8 +119,8 @@ func (s *liveStream) follow() {
 	}
 }
 
-// sendChanges sends each topic that changed since the last message once. It reports whether the stream can
-// continue: a store that is unavailable does not end it.
+// sendChanges sends one message with every topic that has changed since the last message. It reports whether
+// the stream can continue. If the store is unavailable, the stream continues and tries again later.
 func (s *liveStream) sendChanges() bool {
 	var topics []string
 	before := s.position
@@ -145,13 +150,13 @@ func (s *liveStream) sendChanges() bool {
 	switch {
 	case len(topics) > 0:
 		return s.write("id: %d\ndata: %s\n\n", s.position, strings.Join(topics, " "))
-	case s.position > before+1000: // so that a reconnecting browser does not start far behind
+	case s.position > before+1000: // records the position, so that a reconnecting browser does not start far behind
 		return s.write("id: %d\n\n", s.position)
 	}
 	return true
 }
 
-// sendEverything makes the page refresh everything, instead of naming the changes.
+// sendEverything tells the page to refresh everything, without listing the changes.
 func (s *liveStream) sendEverything() bool {
 	last, err := s.Service.LastEvent(context.WithoutCancel(s.r.Context()))
 	if err != nil {
@@ -161,8 +166,8 @@ func (s *liveStream) sendEverything() bool {
 	return s.write("id: %d\ndata: everything\n\n", last)
 }
 
-// topicsOf returns the topics that elements of a page wait for: the object's own and that of its kind. It
-// returns none if the key may not read the object.
+// topicsOf returns the topics that an event changes, such as "pet-7" and "pets". Elements on a page are
+// refreshed when their topic changes. topicsOf returns nothing if the user's key may not read the object.
 func (s *liveStream) topicsOf(event shop.Event) []string {
 	kind, id := event.Subject, ""
 	if end := strings.LastIndexByte(event.Subject, '/'); end >= 0 {

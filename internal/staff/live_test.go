@@ -12,7 +12,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// liveReader reads a live stream.
+// liveReader reads messages from a live stream.
 type liveReader struct {
 	t     testing.TB
 	lines *bufio.Scanner
@@ -20,7 +20,7 @@ type liveReader struct {
 
 func (b *browser) openLive(path string, header ...string) *liveReader {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 5*time.Minute) // only ends a test that hangs
+	ctx, cancel := context.WithTimeout(b.t.Context(), 5*time.Minute) // this timeout is reached only if the test hangs
 	b.t.Cleanup(cancel)
 	r := b.request("GET", path).WithContext(ctx)
 	for i := 0; i+1 < len(header); i += 2 {
@@ -37,7 +37,7 @@ func (b *browser) openLive(path string, header ...string) *liveReader {
 	return &liveReader{b.t, bufio.NewScanner(got.Body)}
 }
 
-// until reads the stream until each topic has been sent.
+// until reads the stream until all of the topics have been received.
 func (f *liveReader) until(topics ...string) {
 	f.t.Helper()
 	missing := map[string]bool{}
@@ -81,7 +81,8 @@ func TestLiveStreamNamesWhatTheKeyMaySee(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A reconnecting page continues where it was; one that missed too much refreshes everything.
+	// A reconnecting page continues at its last position. A page that has missed too many changes refreshes
+	// everything.
 	b.openLive("/staff/live?after=0", "Last-Event-ID", fmt.Sprint(last-1)).until("pet-1")
 	for range 2 * maxLiveTopics {
 		s.addPet("many", 1, "")

@@ -9,13 +9,13 @@ import (
 	"animalstore/internal/shop"
 )
 
-// ordersPage is the data of the list of orders.
+// ordersPage is the template data for the list of orders.
 type ordersPage struct {
 	Status   string
 	Problem  string
 	Page     shop.OrderPage
-	NextURL  string // path of the next page, or ""
-	NotFirst bool   // this is not the first page
+	NextURL  string // the path of the next page, or "" if this is the last page
+	NotFirst bool   // whether this is a page after the first one
 }
 
 func (p *Pages) orders(x *exchange) error {
@@ -46,9 +46,9 @@ func (p *Pages) orders(x *exchange) error {
 	return x.show(http.StatusOK, "orders", "Orders", page)
 }
 
-// loadOrder returns a page with one order and its animal.
+// loadOrder returns a list page that contains only the given order, with its animal.
 func (x *exchange) loadOrder(id int64) (shop.OrderPage, error) {
-	next := id + 1 // lists are in descending order and begin after this id
+	next := id + 1 // the list is in descending order, so the first order after id+1 is this one
 	page, err := x.Service.ListOrderViews(x.r.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1, After: &next}})
 	if err == nil && (len(page.Items) == 0 || page.Items[0].ID != id) {
 		err = shop.Errorf(shop.NotFound, "There is no order %d.", id)
@@ -72,7 +72,7 @@ func (x *exchange) showOrderRow(id int64) error {
 	return x.showFragment("order-row", map[string]any{"Order": page.Items[0], "Now": page.Now})
 }
 
-// placeOrder reserves an animal.
+// placeOrder places an order, which reserves the animal.
 func (p *Pages) placeOrder(x *exchange) error {
 	id, err := x.pathID()
 	if err != nil {
@@ -90,7 +90,7 @@ func (p *Pages) placeOrder(x *exchange) error {
 	return x.showChangedPet(id)
 }
 
-// setOrderStatus changes the status of an order, unless it has changed since the page was shown.
+// setOrderStatus changes the status of an order, unless the status has changed since the page was shown.
 func (p *Pages) setOrderStatus(x *exchange) error {
 	id, err := x.pathID()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// orderActions returns the labels of the order buttons on a page.
+// orderActions returns the labels of the buttons that change an order's status.
 func (r response) orderActions() (steps []string) {
 	for _, found := range regexp.MustCompile(`<button id="order-\d+-\w+"[^>]*>([^<]*)</button>`).FindAllStringSubmatch(r.body, -1) {
 		steps = append(steps, found[1])

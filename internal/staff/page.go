@@ -9,8 +9,8 @@ import (
 // pageSize is the number of rows that a list shows before the browser requests more.
 const pageSize = 50
 
-// pageRequest returns the page of a list that the query parameter "from" asks for: the rows after that id, or
-// the first page.
+// pageRequest returns the request for one page of a list. The page begins after the id in the query parameter
+// "from". Without that parameter, it is the first page.
 func (x *exchange) pageRequest() shop.PageRequest {
 	request := shop.PageRequest{Limit: pageSize}
 	if from, err := strconv.ParseInt(x.r.URL.Query().Get("from"), 10, 64); err == nil {

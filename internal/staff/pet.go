@@ -9,11 +9,11 @@ import (
 	"animalstore/internal/shop"
 )
 
-// maxCategoryOptions is the longest list of categories to select from. With more categories, users type the
-// number.
+// maxCategoryOptions is the maximum number of categories in a drop-down list. If there are more, users type
+// the category's number.
 const maxCategoryOptions = 200
 
-// petQuery holds the filters of the catalogue as the form sends them.
+// petQuery holds the catalogue's filters as they were entered in the form.
 type petQuery struct {
 	Name     string
 	Status   string
@@ -21,7 +21,8 @@ type petQuery struct {
 	Problem  string
 }
 
-// parsePetQuery reads the filters. It ignores an invalid filter and explains it in Problem.
+// parsePetQuery reads the filters from a query string. It ignores an invalid filter and describes the mistake
+// in Problem.
 func parsePetQuery(values url.Values) (petQuery, shop.PetFilter) {
 	q := petQuery{Name: strings.TrimSpace(values.Get("name")), Status: values.Get("status"), Category: strings.TrimSpace(values.Get("category"))}
 	var filter shop.PetFilter
@@ -49,12 +50,12 @@ func parsePetQuery(values url.Values) (petQuery, shop.PetFilter) {
 	return q, filter
 }
 
-// Next returns the path of the page that follows an animal, with the same filters.
+// Next returns the path of the page that begins after the given animal. The path keeps the filters.
 func (q petQuery) Next(from int64) string {
 	return q.path(url.Values{"from": {strconv.FormatInt(from, 10)}})
 }
 
-// Path returns the path of the first page.
+// Path returns the path of the first page with these filters.
 func (q petQuery) Path() string { return q.path(url.Values{}) }
 
 func (q petQuery) path(values url.Values) string {
@@ -66,18 +67,18 @@ func (q petQuery) path(values url.Values) string {
 	return "/staff/pets?" + values.Encode()
 }
 
-// petsPage is the data of the catalogue.
+// petsPage is the template data for the catalogue.
 type petsPage struct {
 	Query      petQuery
 	Rows       []shop.PetView
-	NextFrom   int64 // id of the last row if there is a next page, else 0
-	Newest     int64 // id of the first row of the first page
-	NotFirst   bool  // newer animals exist that this page does not show
+	NextFrom   int64 // the id of the last row if there is a next page, else 0
+	Newest     int64 // the id of the newest animal on the first page
+	NotFirst   bool  // whether there are newer animals that this page does not show
 	Categories categoryOptions
 	Add        petForm
 }
 
-// categoryOptions are the categories to select from.
+// categoryOptions holds the categories that a drop-down list offers.
 type categoryOptions struct {
 	Options []shop.Category
 	TooMany bool
@@ -88,7 +89,8 @@ func (x *exchange) categoryOptions() (categoryOptions, error) {
 	return categoryOptions{page.Items, page.More}, err
 }
 
-// Has reports whether a category is among the options. No category ("") always is.
+// Has reports whether the category with this id is among the options. It also returns true for an empty id,
+// which means that no category is selected.
 func (c categoryOptions) Has(id string) bool {
 	for _, category := range c.Options {
 		if strconv.FormatInt(category.ID, 10) == id {
@@ -112,7 +114,7 @@ func (p *Pages) pets(x *exchange) error {
 	if len(pets.Items) > 0 && list.After == nil {
 		page.Newest = pets.Items[0].ID
 	}
-	if x.partial() && list.After != nil { // htmx appends these rows to the page
+	if x.partial() && list.After != nil { // htmx appends these rows to the current page
 		return x.showFragment("pet-rows", page)
 	}
 	if page.Categories, err = x.categoryOptions(); err != nil {
@@ -122,14 +124,14 @@ func (p *Pages) pets(x *exchange) error {
 	return x.show(http.StatusOK, "pets", "Animals", page)
 }
 
-// newPets responds with the animals that were added after the newest one on the page.
+// newPets responds with the animals that are newer than the newest one on the page.
 func (p *Pages) newPets(x *exchange) error {
 	query, filter := parsePetQuery(x.r.URL.Query())
 	pets, err := p.Service.ListPetViews(x.r.Context(), shop.PetList{PetFilter: filter, PageRequest: shop.PageRequest{Limit: pageSize}})
 	if err != nil {
 		return err
 	}
-	newest, _ := strconv.ParseInt(x.r.URL.Query().Get("newest"), 10, 64) // 0 if the page was empty
+	newest, _ := strconv.ParseInt(x.r.URL.Query().Get("newest"), 10, 64) // 0 if the page showed no animals
 	page := petsPage{Query: query, Newest: newest}
 	for _, pet := range pets.Items {
 		if pet.ID > newest {
@@ -137,7 +139,8 @@ func (p *Pages) newPets(x *exchange) error {
 			page.Newest = max(page.Newest, pet.ID)
 		}
 	}
-	if len(page.Rows) == pageSize && pets.More { // the page would have a gap: show a link instead
+	// If there are too many new animals, the list would have a gap, so the page shows a link instead.
+	if len(page.Rows) == pageSize && pets.More {
 		page.Rows, page.NotFirst = nil, true
 	}
 	return x.showFragment("new-pets", page)

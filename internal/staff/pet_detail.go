@@ -12,18 +12,18 @@ import (
 	"animalstore/internal/shop"
 )
 
-// petDetail is the data of the page of one animal.
+// petDetail is the template data for the page about one animal.
 type petDetail struct {
 	shop.PetView
 	Category   string
 	Orders     []shop.OrderView
-	MoreOrders bool // older orders exist that are not shown
+	MoreOrders bool // whether there are older orders that are not shown
 	Now        time.Time
 	History    []historyEntry
-	OlderFrom  int64 // position of the oldest entry if there are older ones, else 0
+	OlderFrom  int64 // the position of the oldest entry shown if there are older entries, else 0
 }
 
-// historyEntry is one change of an animal in readable form.
+// historyEntry describes one change to an animal in readable form.
 type historyEntry struct {
 	At      time.Time
 	Actor   string
@@ -31,11 +31,12 @@ type historyEntry struct {
 	Changes []fieldChange
 }
 
-// fieldChange is a field with its old and new value.
+// fieldChange is the old and the new value of a field that has changed.
 type fieldChange struct{ Field, From, To string }
 
 const (
-	// historyPageSize and maxPetOrders limit the rows on the page of an animal.
+	// historyPageSize and maxPetOrders are the maximum numbers of history entries and orders on an animal's
+	// page.
 	historyPageSize = 50
 	maxPetOrders    = 20
 )
@@ -52,7 +53,7 @@ func (p *Pages) pet(x *exchange) error {
 	return x.show(http.StatusOK, "pet-detail", page.Name, page)
 }
 
-// showPetDetail responds with the fragment about the animal, after a change.
+// showPetDetail responds with an updated fragment about an animal after a change.
 func (x *exchange) showPetDetail(id int64) error {
 	page, err := x.loadPetDetail(id)
 	if err != nil {
@@ -83,7 +84,7 @@ func (x *exchange) loadPetDetail(id int64) (petDetail, error) {
 	return page, nil
 }
 
-// loadHistory adds the changes of the animal to the page, newest first.
+// loadHistory adds the animal's history to the page, newest entry first.
 func (x *exchange) loadHistory(page *petDetail) error {
 	request := shop.PageRequest{Limit: historyPageSize}
 	if before, err := strconv.ParseInt(x.r.URL.Query().Get("before"), 10, 64); err == nil {
@@ -114,7 +115,7 @@ func (x *exchange) loadHistory(page *petDetail) error {
 	return nil
 }
 
-// nameCategories replaces category ids by the current names.
+// nameCategories replaces the category ids in a history with the current names of the categories.
 func (x *exchange) nameCategories(history []historyEntry) error {
 	var ids []int64
 	each := func(do func(text *string, id int64)) {
@@ -134,10 +135,10 @@ func (x *exchange) nameCategories(history []historyEntry) error {
 	return err
 }
 
-// newHistoryEntry describes one event of an animal.
+// newHistoryEntry describes one event about an animal.
 func newHistoryEntry(event shop.Event, names map[string]string) historyEntry {
 	var data struct{ Current, Previous *shop.Pet }
-	if err := json.Unmarshal(event.Data, &data); err != nil { // cannot happen: the service wrote it
+	if err := json.Unmarshal(event.Data, &data); err != nil { // cannot happen, because the service itself wrote the data
 		return historyEntry{At: event.Time, Actor: actorName(event.Actor, names), Action: string(event.Type)}
 	}
 	action := map[shop.EventType]string{shop.PetCreated: "added", shop.PetUpdated: "changed", shop.PetDeleted: "removed"}[event.Type]
@@ -151,8 +152,7 @@ func newHistoryEntry(event shop.Event, names map[string]string) historyEntry {
 	return entry
 }
 
-// fieldTexts returns the name, category and status of an animal as text, or empty texts where there is no
-// animal.
+// fieldTexts returns an animal's name, category and status as texts. It returns empty texts if pet is nil.
 func fieldTexts(pet *shop.Pet) (texts [3]string) {
 	if pet != nil {
 		texts = [3]string{pet.Name, strconv.FormatInt(pet.CategoryID, 10), string(pet.Status)}
@@ -160,7 +160,7 @@ func fieldTexts(pet *shop.Pet) (texts [3]string) {
 	return texts
 }
 
-// actorName returns a readable name for the actor of an event.
+// actorName returns a readable name for the person or program that caused an event.
 func actorName(actor string, names map[string]string) string {
 	if name := names[actor]; name != "" {
 		return name

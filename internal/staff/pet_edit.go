@@ -8,24 +8,25 @@ import (
 	"animalstore/internal/shop"
 )
 
-// petForm is the form that adds or edits an animal, with the texts that the user entered.
+// petForm is the template data for the form that adds or edits an animal. It holds the values as the user
+// entered them.
 type petForm struct {
 	ID         int64
 	Name       string
 	Category   string
 	Status     string
-	Original   shop.Pet // the animal when the form was shown
+	Original   shop.Pet // the animal's values when the form was shown
 	Problem    string
-	Conflict   *shop.PetView // the current animal if someone else changed it, else nil
+	Conflict   *shop.PetView // the animal's current values if someone else has changed them, else nil
 	Categories categoryOptions
 }
 
-// readPetForm reads the form fields of an animal.
+// readPetForm reads an animal's values from the form fields.
 func (x *exchange) readPetForm() petForm {
 	return petForm{Name: strings.TrimSpace(x.field("name")), Category: strings.TrimSpace(x.field("category")), Status: x.field("status")}
 }
 
-// categoryID parses the category. It fails with validation_failed if none is selected.
+// categoryID parses the selected category's id. It fails with validation_failed if no category is selected.
 func (f petForm) categoryID() (int64, error) {
 	id, err := strconv.ParseInt(f.Category, 10, 64)
 	if err != nil {
@@ -34,8 +35,8 @@ func (f petForm) categoryID() (int64, error) {
 	return id, nil
 }
 
-// userMessage returns the text of an error that the user can act on, in the words of the page: "categoryId"
-// is "the category" there. It returns "" for errors of the service itself.
+// userMessage returns the message of an error that the user can act on. It uses the words on the page, such
+// as "the category" for "categoryId". It returns "" if the service itself has failed.
 func userMessage(err error) string {
 	e := shop.AsError(err)
 	if e.Code == shop.Unavailable || e.Code == shop.Internal {
@@ -72,8 +73,8 @@ func (p *Pages) addPet(x *exchange) error {
 	return x.show(http.StatusUnprocessableEntity, "pet-add", "Add animal", form)
 }
 
-// showAddedPet responds after an animal was added. The form keeps category and status, ready for a similar
-// animal.
+// showAddedPet responds after an animal was added. The form keeps the category and status, so that the user
+// can quickly add a similar animal.
 func (x *exchange) showAddedPet(pet shop.Pet, form petForm) (err error) {
 	if !x.partial() {
 		return x.redirect("/staff/pets")
@@ -104,7 +105,7 @@ func (x *exchange) petFromPath() (shop.PetView, error) {
 	return x.Service.PetView(x.r.Context(), id)
 }
 
-// showPetRow responds with the current row of an animal, or with a row that says it was removed.
+// showPetRow responds with the animal's current table row, or with a row saying that the animal was removed.
 func (x *exchange) showPetRow(id int64) error {
 	pet, err := x.Service.PetView(x.r.Context(), id)
 	if err != nil {
@@ -126,7 +127,7 @@ func (p *Pages) editPet(x *exchange) error {
 	})
 }
 
-// showEditForm responds with the form of an animal, in its table row or as a page.
+// showEditForm responds with the form for editing an animal, either in its table row or as a page.
 func (x *exchange) showEditForm(status int, form petForm) (err error) {
 	if form.Categories, err = x.categoryOptions(); err != nil {
 		return err
@@ -137,9 +138,9 @@ func (x *exchange) showEditForm(status int, form petForm) (err error) {
 	return x.show(status, "pet-edit", "Edit "+form.Original.Name, form)
 }
 
-// originalPet returns the animal as the form showed it.
+// originalPet returns the animal's values from when the form was shown. They are in hidden fields.
 func (x *exchange) originalPet(id int64) shop.Pet {
-	category, _ := strconv.ParseInt(x.field("was-category"), 10, 64) // 0 for an invalid id, which matches no animal
+	category, _ := strconv.ParseInt(x.field("was-category"), 10, 64) // an invalid id becomes 0, which matches no animal
 	return shop.Pet{ID: id, Name: x.field("was-name"), CategoryID: category, Status: shop.Status(x.field("was-status"))}
 }
 
@@ -154,7 +155,7 @@ func (p *Pages) savePet(x *exchange) error {
 	if category, err = form.categoryID(); err == nil {
 		change := shop.PetChange{Name: &form.Name, CategoryID: &category}
 		var pet shop.Pet
-		// The form does not contain the status, so a changed status is not a conflict.
+		// This form does not contain the status, so a change of status by someone else is not a conflict.
 		pet, err = p.Service.UpdatePet(x.context(), id, change, func(now shop.Pet) bool {
 			return now.Name == original.Name && now.CategoryID == original.CategoryID
 		})
@@ -172,7 +173,8 @@ func (p *Pages) savePet(x *exchange) error {
 	return x.showEditForm(http.StatusUnprocessableEntity, form)
 }
 
-// showConflict shows the current values beside those of the form. Saving again overwrites the current values.
+// showConflict shows the animal's current values beside the values in the form. If the user saves again, the
+// current values are overwritten.
 func (x *exchange) showConflict(form petForm) error {
 	current, err := x.Service.PetView(x.r.Context(), form.ID)
 	if err != nil {
@@ -182,7 +184,7 @@ func (x *exchange) showConflict(form petForm) error {
 	return x.showEditForm(http.StatusConflict, form)
 }
 
-// showChangedPet shows an animal after a change: its table row or its page.
+// showChangedPet responds after a change with the animal's table row or its page.
 func (x *exchange) showChangedPet(id int64) error {
 	if x.partial() && x.r.Header.Get("HX-Target") != "pet-detail" {
 		return x.showPetRow(id)
@@ -196,7 +198,7 @@ func (x *exchange) showChangedPet(id int64) error {
 	return x.redirect("/staff/pets/" + strconv.FormatInt(id, 10))
 }
 
-// setPetStatus changes the status of an animal, unless it has changed since the page was shown.
+// setPetStatus changes the status of an animal, unless the status has changed since the page was shown.
 func (p *Pages) setPetStatus(x *exchange) error {
 	id, err := x.pathID()
 	if err != nil {
@@ -218,8 +220,9 @@ func (p *Pages) setPetStatus(x *exchange) error {
 	return x.showChangedPet(id)
 }
 
-// confirmDeletePet asks before an animal is removed. In the table, the row sends the removal itself after a
-// few seconds; until then it can be undone. A removal cannot be undone later, because ids are never reused.
+// confirmDeletePet asks for confirmation before an animal is removed. In the table, the removal is sent
+// automatically after a few seconds, and until then the user can cancel it. Afterwards the removal cannot be
+// undone, because ids are never reused.
 func (p *Pages) confirmDeletePet(x *exchange) error {
 	pet, err := x.petFromPath()
 	if err != nil {

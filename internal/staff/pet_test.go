@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// petNames returns the names of the listed animals, in order.
+// petNames returns the names of the animals on the page, in order.
 func (r response) petNames() (names []string) {
 	for _, found := range regexp.MustCompile(`<a id="pet-\d+-name"[^>]*>([^<]*)</a>`).FindAllStringSubmatch(r.body, -1) {
 		names = append(names, found[1])
@@ -107,7 +107,7 @@ func TestConflictingEditIsShownNotSaved(t *testing.T) {
 	b.post("/staff/pets/1", append(was, "name", "", "category", "7")...).want(t, http.StatusUnprocessableEntity, "Name must")
 	b.post("/staff/pets/1", append(was, "name", "Rexo", "category", "8")...).wantRedirect(t, "/staff/pets/1")
 	b.post("/staff/pets/99", append(was, "name", "x", "category", "8")...).want(t, http.StatusNotFound, "no animal")
-	// A form from before that change shows both values.
+	// A form that was opened before that change shows both the current values and the user's values.
 	conflict := b.post("/staff/pets/1", append(was, "name", "Max", "category", "7")...).
 		want(t, http.StatusConflict, "Someone else changed this animal", "Name Rexo Max", "Category Category 8 Category 7", "Save mine")
 	for _, want := range []string{`name="was-name" value="Rexo"`, `name="name" value="Max"`, `name="was-category" value="8"`} {
@@ -126,7 +126,7 @@ func TestConflictingEditIsShownNotSaved(t *testing.T) {
 	}
 }
 
-// A row offers exactly the statuses that the service accepts.
+// A table row offers exactly the statuses that the service accepts.
 func TestOnlyPossibleStatusesAreOffered(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

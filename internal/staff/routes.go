@@ -2,22 +2,22 @@ package staff
 
 import "animalstore/internal/shop"
 
-// route maps a method and path to its handler and the scope that it requires.
+// route maps a method and a path to a handler and the scope that the handler requires.
 type route struct {
 	method string
 	path   string
-	page   string // name in the log and the metrics
+	page   string // the page's name in the log and the metrics
 	scope  shop.Scope
 	handle func(*Pages, *exchange) error
 }
 
-// Requirements other than a scope.
+// These values for route.scope require no particular scope.
 const (
 	anyone   shop.Scope = "anyone"
 	signedIn shop.Scope = "signed in"
 )
 
-// routes returns every route of the staff pages. GET includes HEAD.
+// routes returns every route of the staff pages. A GET route also handles HEAD.
 func routes() []route {
 	return []route{
 		{"GET", "/{$}", "today", signedIn, (*Pages).dashboard},

@@ -7,7 +7,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// cookieName includes the environment, because browsers share cookies between the ports of a host.
+// cookieName returns the name of the session cookie. The name includes the environment, because browsers
+// share cookies between all ports of a host.
 func (p *Pages) cookieName() string { return "animalstore_" + string(p.Service.Environment()) }
 
 // setCookie sets the session cookie, or deletes it if the token is empty.
@@ -22,14 +23,14 @@ func (x *exchange) setCookie(token string) {
 	http.SetCookie(x.w, cookie)
 }
 
-// identify loads the session. It fails with invalid_api_key if there is none.
+// identify loads the user's session. It fails with invalid_api_key if there is no valid session.
 func (x *exchange) identify() (err error) {
 	cookie, err := x.r.Cookie(x.cookieName())
 	if err != nil {
 		return shop.Errorf(shop.InvalidAPIKey, "You are not signed in.")
 	}
 	x.token = cookie.Value
-	if x.liveFrom, _ = x.Service.FeedState(); x.liveFrom == 0 { // this node has not read the feed yet
+	if x.liveFrom, _ = x.Service.FeedState(); x.liveFrom == 0 { // this node has not read the event feed yet
 		if x.liveFrom, err = x.Service.LastEvent(x.r.Context()); err != nil {
 			return err
 		}
@@ -38,7 +39,7 @@ func (x *exchange) identify() (err error) {
 	return err
 }
 
-// signInForm is the data of the sign-in page.
+// signInForm is the template data for the sign-in page.
 type signInForm struct {
 	Next         string
 	Problem      string
@@ -68,7 +69,7 @@ func (p *Pages) signIn(x *exchange) error {
 	return nil
 }
 
-// isStaffPath reports whether a path is a staff page and cannot lead to another site.
+// isStaffPath reports whether a path leads to a staff page and cannot lead to another site.
 func isStaffPath(path string) bool {
 	path, _, _ = strings.Cut(path, "?")
 	return Serves(path) && !strings.Contains(path, "//") && !strings.ContainsAny(path, "\\\r\n")

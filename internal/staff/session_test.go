@@ -15,7 +15,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// examplePath returns the path of a route with values for its wildcards.
+// examplePath returns the route's path with values instead of the wildcards.
 func (r route) examplePath(id string) string {
 	return strings.NewReplacer("{id}", id, "{delivery}", "1", "{$}", "", "{sum}", "0", "{name}", "x.js").Replace(r.path)
 }
@@ -66,7 +66,7 @@ func TestSessionEndsWithItsKey(t *testing.T) {
 			if err := end(key, b); err != nil {
 				t.Fatal(err)
 			}
-			b.client.Jar.SetCookies(address, kept) // a copied cookie must not work either
+			b.client.Jar.SetCookies(address, kept) // a copy of the old cookie must not work either
 			for start := time.Now(); ; {
 				got := b.get("/staff/pets")
 				if got.status == http.StatusSeeOther {
@@ -154,7 +154,7 @@ func TestCrossSiteFormsAreRefused(t *testing.T) {
 	b.do(r).want(t, http.StatusSeeOther)
 }
 
-// Pages neither offer nor do what the scopes of the key do not allow.
+// Pages neither offer nor perform actions that the scopes of the user's key do not allow.
 func TestScopesLimitPagesAndActions(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -181,7 +181,8 @@ func TestScopesLimitPagesAndActions(t *testing.T) {
 	s.addPet("Rex", 1, shop.Available)
 	reader := s.signedIn(s.key(shop.PetsRead).Secret)
 	for _, page := range []string{"/staff/pets", "/staff/pets/1", "/staff/categories"} {
-		if body := reader.mustGet(page).body; strings.Count(body, "<form") != strings.Count(body, `method="get"`)+1 { // the sign-out form
+		// The sign-out form is the only form that does not use GET.
+		if body := reader.mustGet(page).body; strings.Count(body, "<form") != strings.Count(body, `method="get"`)+1 {
 			t.Errorf("%s offers changes: %s", page, body)
 		}
 	}
@@ -231,7 +232,7 @@ func TestLargeFormsAreRefused(t *testing.T) {
 	s.signedIn(configuredKey).post("/staff/pets", "name", strings.Repeat("x", maxFormBytes)).want(t, http.StatusRequestEntityTooLarge, "too large")
 }
 
-// A client that announces a form and does not send it gets a response, and its connection is closed.
+// A client that announces a form but does not send it gets an error response and is disconnected.
 func TestUnsentFormClosesTheConnection(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -246,7 +247,7 @@ func TestUnsentFormClosesTheConnection(t *testing.T) {
 	defer conn.Close()
 	conn.SetDeadline(time.Now().Add(time.Minute))
 	fmt.Fprintf(conn, "POST /staff/pets HTTP/1.1\r\nHost: %s\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 1000\r\n\r\nname=", address.Host)
-	got, err := io.ReadAll(conn) // until the server closes the connection
+	got, err := io.ReadAll(conn) // reads until the server closes the connection
 	if err != nil || !strings.HasPrefix(string(got), "HTTP/1.1 303") || !strings.Contains(string(got), "Connection: close") {
 		t.Errorf("error %v, response %s", err, got)
 	}
@@ -267,7 +268,8 @@ func TestLinksIncludeThePublicPrefix(t *testing.T) {
 	address := regexp.MustCompile(`(?:href|src|action|hx-get|hx-post|data-live|data-sign-in)="([^"]*)"`)
 	for _, page := range []string{"/", "/staff/pets", "/staff/pets/1", "/staff/orders", "/staff/categories", "/staff/import", "/staff/keys", "/staff/webhooks"} {
 		r := b.request("GET", page)
-		r.AddCookie(&http.Cookie{Name: "animalstore_production", Value: token}) // the cookie jar sends it to /shop/ only
+		// The cookie is added by hand, because the cookie jar sends it only to /shop/.
+		r.AddCookie(&http.Cookie{Name: "animalstore_production", Value: token})
 		got := b.do(r).want(t, 200)
 		for _, found := range address.FindAllStringSubmatch(got.body, -1) {
 			if !strings.HasPrefix(found[1], "/shop/") && found[1] != "#main" {
@@ -277,11 +279,11 @@ func TestLinksIncludeThePublicPrefix(t *testing.T) {
 	}
 	r := b.request("POST", "/staff/pets", "name", "Max", "category", "1")
 	r.AddCookie(&http.Cookie{Name: "animalstore_production", Value: token})
-	r.Header.Set("Origin", "http://pets.example.com") // the public name, not the Host header
+	r.Header.Set("Origin", "http://pets.example.com") // the public origin, which differs from the Host header
 	b.do(r).wantRedirect(t, "/shop/staff/pets")
 }
 
-// The error page of an unavailable store shows no internal details.
+// If the store is unavailable, the error page shows no internal details.
 func TestStoreFailureShowsAnErrorPage(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)

@@ -1,5 +1,5 @@
-// Package staff is the web pages for the shop's staff: the catalogue, orders, and, for administrators, keys
-// and webhooks. It calls shop.Service and renders HTML. routes.go is its map.
+// Package staff serves the web pages for the shop's staff: the catalogue, the orders and, for administrators,
+// keys and webhooks. It calls shop.Service and renders HTML. All routes are listed in routes.go.
 package staff
 
 import (
@@ -17,44 +17,46 @@ import (
 	"animalstore/internal/web"
 )
 
-// Config configures the pages.
+// Config holds the settings for the staff pages.
 type Config struct {
 	Service *shop.Service
 	Log     *slog.Logger
-	// PublicURL is the base URL of the API as clients see it, ending in /v1. If it is empty, each request's
-	// Host is used.
+	// PublicURL is the API's base URL as clients see it, ending in /v1. If it is empty, the Host header of
+	// each request is used.
 	PublicURL string
-	// TLS says that this process itself terminates TLS.
+	// TLS is true if this process terminates TLS itself.
 	TLS bool
 }
 
-// Pages is the http.Handler of the staff pages.
+// Pages is the http.Handler for the staff pages.
 type Pages struct {
 	Config
-	base      string // the prefix of every path, from the public URL
-	secure    bool   // cookies are sent over HTTPS only
+	base      string // the prefix for every path, taken from the public URL
+	secure    bool   // whether the session cookie is sent only over HTTPS
 	mux       *http.ServeMux
 	guarded   http.Handler // the mux behind the cross-origin check
 	templates *templates
 	files     *files
 	durations *prometheus.HistogramVec
 	log       *web.AccessLog
-	slots     chan struct{}   // a semaphore for requests in progress
-	streams   chan struct{}   // a semaphore for live streams
-	imports   chan struct{}   // a semaphore for imports
-	exports   chan struct{}   // a semaphore for exports
-	running   context.Context // ends when the node starts to shut down
+	slots     chan struct{}   // a semaphore that limits requests in progress
+	streams   chan struct{}   // a semaphore that limits live streams
+	imports   chan struct{}   // a semaphore that limits imports
+	exports   chan struct{}   // a semaphore that limits exports
+	running   context.Context // a context that ends when the node starts to shut down
 	stop      context.CancelFunc
 }
 
 const (
-	// maxConcurrentRequests is the number of requests in progress, more than a machine can work on at once.
+	// maxConcurrentRequests is the maximum number of requests in progress. It is more than a machine can work
+	// on at the same time.
 	maxConcurrentRequests = 256
-	// maxStreams is the number of live streams.
+	// maxStreams is the maximum number of live streams.
 	maxStreams = 2048
 )
 
-// New returns the pages. It fails if the public URL is invalid or an embedded template is broken.
+// New returns a handler for the staff pages. It fails if the public URL is invalid or an embedded template is
+// broken.
 func New(c Config) (*Pages, error) {
 	public, err := url.Parse(c.PublicURL)
 	if err != nil {
@@ -83,7 +85,7 @@ func New(c Config) (*Pages, error) {
 		p.mux.HandleFunc(r.method+" "+r.path, func(w http.ResponseWriter, req *http.Request) { p.serve(w, req, r) })
 	}
 	origins := http.NewCrossOriginProtection()
-	if public.Host != "" { // behind a proxy, the Host of a request may differ
+	if public.Host != "" { // behind a proxy, the Host header may differ from the public host
 		if err := origins.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
 			return nil, err
 		}
@@ -93,22 +95,22 @@ func New(c Config) (*Pages, error) {
 	return p, nil
 }
 
-// Serves reports whether a path belongs to the pages.
+// Serves reports whether a path belongs to the staff pages.
 func Serves(path string) bool {
 	return path == "/" || path == "/staff" || strings.HasPrefix(path, "/staff/")
 }
 
-// Collectors returns the metrics of the pages.
+// Collectors returns the Prometheus metrics about the staff pages.
 func (p *Pages) Collectors() []prometheus.Collector { return []prometheus.Collector{p.durations} }
 
 // Stopping ends the live streams, so that browsers reconnect to another node.
 func (p *Pages) Stopping() { p.stop() }
 
-// contentPolicy lets pages load only files of this service, and forbids inline scripts and styles.
+// contentPolicy allows pages to load only files from this service. It forbids inline scripts and styles.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// ServeHTTP serves one request.
+// ServeHTTP sets the security headers and handles one request.
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Security-Policy", contentPolicy)
@@ -124,14 +126,14 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.guarded.ServeHTTP(w, r)
 }
 
-// hasRoute reports whether a route matches the request's path with a method.
+// hasRoute reports whether any route matches the request's path and the given method.
 func (p *Pages) hasRoute(r *http.Request, method string) bool {
 	_, pattern := p.mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host})
 	return pattern != ""
 }
 
-// noRouteError returns the error for a request that no route matches: method_not_allowed if one matches its path
-// with another method, else not_found.
+// noRouteError returns the error for a request that matches no route. The error is method_not_allowed if the
+// path exists with another method, else not_found.
 func (p *Pages) noRouteError(r *http.Request) error {
 	if p.hasRoute(r, http.MethodGet) || p.hasRoute(r, http.MethodPost) {
 		return shop.Errorf(shop.MethodNotAllowed, "This address does not accept %s requests; go back and use the form on the page.", r.Method)
@@ -139,7 +141,7 @@ func (p *Pages) noRouteError(r *http.Request) error {
 	return errPageNotFound()
 }
 
-// refuseCrossOrigin responds to a request that another site made the browser send.
+// refuseCrossOrigin rejects a request that another site made the browser send.
 func (p *Pages) refuseCrossOrigin(w http.ResponseWriter, r *http.Request) {
 	p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *exchange) error {
 		return shop.Errorf(shop.InsufficientScope, "This request came from another site; open the page here and try again.")
@@ -150,7 +152,7 @@ func errPageNotFound() error {
 	return shop.Errorf(shop.NotFound, "There is no page at this address.")
 }
 
-// serve handles a request by its route, counts it and logs it.
+// serve handles a request with the given route, logs it and records its duration.
 func (p *Pages) serve(w http.ResponseWriter, r *http.Request, to route) {
 	x := &exchange{Pages: p, w: web.NewRecorder(w, r), r: r, route: to, id: web.NewRequestID()}
 	w.Header().Set("X-Request-Id", x.id)
@@ -170,7 +172,8 @@ func (p *Pages) serve(w http.ResponseWriter, r *http.Request, to route) {
 	outcome.Abort()
 }
 
-// handle checks who sent the request and what they may do, reads its form, and calls the route's handler.
+// handle checks who sent the request and whether they may do this, reads the form and calls the route's
+// handler.
 func (x *exchange) handle() error {
 	select {
 	case x.slots <- struct{}{}:
@@ -187,7 +190,7 @@ func (x *exchange) handle() error {
 			return shop.Errorf(shop.InsufficientScope, "Your key does not allow this; sign in with a key that has the scope %s.", to.scope)
 		}
 	}
-	if x.r.Method == http.MethodPost && x.route.page != "import-file" { // import-file reads its own form
+	if x.r.Method == http.MethodPost && x.route.page != "import-file" { // the import page reads its own form
 		if err := x.readForm(); err != nil {
 			return err
 		}

@@ -16,9 +16,9 @@ import (
 //go:embed static
 var static embed.FS
 
-// files are the scripts, styles and images, each under a path that contains a hash of its content.
+// files holds the scripts, style sheets and images. The path of each file contains a hash of its content.
 type files struct {
-	paths  map[string]string // path by file name
+	paths  map[string]string // the path of each file, by file name
 	byPath map[string]*file
 }
 
@@ -52,12 +52,13 @@ func newFiles() (*files, error) {
 func compress(content []byte) []byte {
 	var compressed bytes.Buffer
 	w := gzip.NewWriter(&compressed)
-	w.Write(content) // cannot fail: it writes to memory
+	w.Write(content) // cannot fail, because the data is written to memory
 	w.Close()
 	return compressed.Bytes()
 }
 
-// staticFile serves a file. Browsers may cache it forever, because changed content has another path.
+// staticFile serves a script, style sheet or image. Browsers may cache it forever, because a file with other
+// content has another path.
 func (p *Pages) staticFile(x *exchange) error {
 	file, found := p.files.byPath[x.r.PathValue("sum")+"/"+x.r.PathValue("name")]
 	if !found {

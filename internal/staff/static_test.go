@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Third-party files are unmodified, and each has its licence beside it.
+// Third-party files are unmodified, and the licence for each is in the same directory.
 func TestVendoredFilesMatchTheirChecksums(t *testing.T) {
 	t.Parallel()
 	sums, err := static.ReadFile("static/vendor/SHA256SUMS")

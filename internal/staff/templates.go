@@ -18,14 +18,15 @@ import (
 //go:embed templates/*.html
 var templateFiles embed.FS
 
-// templates holds the pages, each with the layout, and the fragments that pages share. Each is parsed on
-// first use: together they take as much memory as the rest of the service, and many nodes serve no pages.
+// templates holds a template for each page and the fragments that pages share. The template for a page
+// includes the layout. Templates are parsed on first use, because together they take as much memory as the
+// rest of the service and many nodes never serve a page.
 type templates struct {
 	pages     map[string]func() (*template.Template, error)
 	fragments func() (*template.Template, error)
 }
 
-// newTemplates parses the shared templates: the files whose names begin with an underscore.
+// newTemplates parses the shared templates, which are the files whose names begin with an underscore.
 func newTemplates(p *Pages) (*templates, error) {
 	shared, err := template.New("").Funcs(p.templateFuncs()).ParseFS(templateFiles, "templates/_*.html")
 	if err != nil {
@@ -64,13 +65,14 @@ func (t *templates) fragment(w io.Writer, name string, v *view) error {
 	return fragments.ExecuteTemplate(w, name, v)
 }
 
-// view is the data of a template: that of the layout, and the page's own in Data.
+// view is the data passed to a template. The layout uses the named fields, and Data holds the data for the
+// page itself.
 type view struct {
 	Title     string
 	Page      string
 	Staging   bool
 	KeyName   string // empty if nobody is signed in
-	LiveFrom  int64  // position in the feed before the page was rendered
+	LiveFrom  int64  // the position in the event feed before the page was rendered
 	Now       time.Time
 	Data      any
 	RequestID string
@@ -78,14 +80,14 @@ type view struct {
 	principal shop.Principal
 }
 
-// With returns the view with other data.
+// With returns a copy of the view with different page data.
 func (v view) With(data any) *view {
 	v.Data = data
 	return &v
 }
 
-// AriaCurrent returns the value of aria-current for a link to a section: "page", "true" for a page below it,
-// or "".
+// AriaCurrent returns the aria-current value for a link to a section. It is "page" on the section's own page,
+// "true" on a page below that section, and "" elsewhere.
 func (v *view) AriaCurrent(section string) string {
 	switch {
 	case v.Page == section:
@@ -96,7 +98,7 @@ func (v *view) AriaCurrent(section string) string {
 	return ""
 }
 
-// May reports whether the key of the session has a scope.
+// May reports whether the user's key grants a scope.
 func (v *view) May(scope string) bool { return v.principal.HasScope(shop.Scope(scope)) }
 
 func (x *exchange) view(title string, data any) *view {
@@ -113,7 +115,7 @@ func (x *exchange) view(title string, data any) *view {
 	return view
 }
 
-// templateFuncs returns the functions of the templates.
+// templateFuncs returns the functions that templates can call.
 func (p *Pages) templateFuncs() template.FuncMap {
 	return template.FuncMap{
 		"url":           func(path string, args ...any) string { return p.At(fmt.Sprintf(path, args...)) },
@@ -139,7 +141,7 @@ func (p *Pages) templateFuncs() template.FuncMap {
 	}
 }
 
-// dict builds a map from names and values, to pass several values to a template.
+// dict builds a map from alternating names and values, so that several values can be passed to a template.
 func dict(pairs ...any) (map[string]any, error) {
 	values := map[string]any{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -152,7 +154,7 @@ func dict(pairs ...any) (map[string]any, error) {
 	return values, nil
 }
 
-// count joins a number and its noun, in the plural unless the number is 1.
+// count formats a number with a noun, such as "1 animal" or "2 animals".
 func count(n any, noun string) string {
 	if fmt.Sprint(n) == "1" {
 		return "1 " + noun
@@ -160,7 +162,7 @@ func count(n any, noun string) string {
 	return fmt.Sprintf("%v %ss", n, noun)
 }
 
-// categoryName returns the name of a category, or its id if it has none.
+// categoryName returns the name of a category, or a text with its id if the category has no name.
 func categoryName(c shop.Category, id int64) string {
 	if c.Name != "" {
 		return c.Name
@@ -168,7 +170,8 @@ func categoryName(c shop.Category, id int64) string {
 	return fmt.Sprintf("Category %d", id)
 }
 
-// timeLeft formats a duration in its two largest units. staff.js has the same function.
+// timeLeft formats a duration in its two largest units. A function in staff.js formats durations in the same
+// way.
 func timeLeft(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -183,11 +186,11 @@ func timeLeft(d time.Duration) string {
 	return fmt.Sprintf("%d days %d h", int(d.Hours())/24, int(d.Hours())%24)
 }
 
-// formatNumber groups the digits of a number by thousands.
+// formatNumber formats a number with its digits in groups of three.
 func formatNumber(n int64) string {
 	text := fmt.Sprint(n)
 	for i := len(text) - 3; i > 0 && text[i-1] != '-'; i -= 3 {
-		text = text[:i] + "\u2009" + text[i:] // a thin space
+		text = text[:i] + "\u2009" + text[i:] // groups are separated by a thin space
 	}
 	return text
 }

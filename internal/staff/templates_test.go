@@ -11,9 +11,9 @@ import (
 	"animalstore/internal/shop"
 )
 
-// Templates refer to fields by name, which the compiler does not check. This test executes every template with
-// empty data, with one element in every list, and with a value in every field, to reach both sides of a
-// condition.
+// Templates refer to fields by name, which the compiler does not check. This test executes every template
+// with empty data, with one element in every list, and with a value in every field, so that both branches of
+// every condition are reached.
 func TestEveryTemplateMatchesItsData(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -40,9 +40,9 @@ func TestEveryTemplateMatchesItsData(t *testing.T) {
 		"sign-in":      signInForm{},
 		"webhook":      webhookPage{},
 		"webhooks":     webhooksPage{},
-		"new-pets":     petsPage{},     // a fragment
-		"pet-removed":  int64(0),       // a fragment
-		"pet-removing": shop.PetView{}, // a fragment
+		"new-pets":     petsPage{},     // rendered as a fragment
+		"pet-removed":  int64(0),       // rendered as a fragment
+		"pet-removing": shop.PetView{}, // rendered as a fragment
 	}
 	for _, name := range slices.Sorted(maps.Keys(pages.templates.pages)) {
 		if data[name] == nil {
@@ -64,10 +64,10 @@ func TestEveryTemplateMatchesItsData(t *testing.T) {
 	}
 }
 
-// filler fills a value and all that it contains.
+// filler sets the fields of a value recursively.
 type filler struct {
-	lists  bool // give every pointer, slice and map an element
-	values bool // set every number, text, bool and time
+	lists  bool // whether to give every pointer, slice and map an element
+	values bool // whether to set every number, string, bool and time
 }
 
 func (f filler) fill(v reflect.Value) {
@@ -106,7 +106,7 @@ func (f filler) fill(v reflect.Value) {
 		switch {
 		case !f.values:
 		case v.Type() == reflect.TypeFor[shop.OrderStatus]():
-			v.SetString(string(shop.Placed)) // a status with transitions
+			v.SetString(string(shop.Placed)) // an order with this status can still change its status
 		default:
 			v.SetString("available")
 		}

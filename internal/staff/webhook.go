@@ -9,10 +9,10 @@ import (
 	"animalstore/internal/shop"
 )
 
-// webhooksPage is the data of the list of webhooks.
+// webhooksPage is the template data for the list of webhooks.
 type webhooksPage struct {
 	Page     shop.Page[shop.Webhook]
-	NextFrom int64 // id of the last row if there is a next page, else 0
+	NextFrom int64 // the id of the last row if there is a next page, else 0
 	URL      string
 	Selected map[shop.EventType]bool
 	Problem  string
@@ -30,8 +30,8 @@ func (x *exchange) showWebhooks(status int, page webhooksPage) (err error) {
 	return x.show(status, "webhooks", "Webhooks", page)
 }
 
-// selectedTypes returns the event types that are checked in the form, as a list and as a set. None means all
-// types.
+// selectedTypes returns the event types that are selected in the form, as a list and as a set. If no type is
+// selected, both are empty, which means that the webhook receives all types.
 func (x *exchange) selectedTypes() (types []shop.EventType, selected map[shop.EventType]bool) {
 	selected = map[shop.EventType]bool{}
 	for _, t := range x.r.PostForm["type"] {
@@ -54,18 +54,18 @@ func (p *Pages) addWebhook(x *exchange) error {
 	return x.showWebhook(http.StatusOK, issued.ID, webhookPage{Secret: issued.Secret})
 }
 
-// webhookPage is the data of the page of one webhook.
+// webhookPage is the template data for the page about one webhook.
 type webhookPage struct {
 	shop.Webhook
 	Selected   map[shop.EventType]bool
 	Deliveries shop.Page[shop.Delivery]
-	Status     string // the filter of the deliveries
-	NextURL    string // path of the next page of deliveries, or ""
-	Secret     string // set only when it was just created
+	Status     string // the status by which the deliveries are filtered
+	NextURL    string // the path of the next page of deliveries, or "" if this is the last page
+	Secret     string // the secret if it was just created, else ""
 	Problem    string
 }
 
-// DeliveryStatuses returns the values of the status filter.
+// DeliveryStatuses returns the statuses by which deliveries can be filtered.
 func (webhookPage) DeliveryStatuses() []string {
 	return []string{string(shop.DeliveryPending), string(shop.DeliverySucceeded), string(shop.DeliveryFailed)}
 }
@@ -99,8 +99,8 @@ func (x *exchange) showWebhook(status int, id int64, page webhookPage) (err erro
 	return x.show(status, "webhook", "Webhook "+strconv.FormatInt(id, 10), page)
 }
 
-// updateWebhook calls do with the webhook id of the path and shows the webhook again, with any error that the
-// user can act on. Other errors it returns.
+// updateWebhook calls do with the webhook id from the path and then shows the webhook again. It also shows an
+// error that the user can act on and returns any other error.
 func (x *exchange) updateWebhook(do func(id int64) (secret string, err error)) error {
 	id, err := x.pathID()
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package webhook delivers messages to webhooks: it claims deliveries that are due, signs and sends them, and
-// records the results. Which deliveries are due, and when a failed one is retried, are rules of package shop.
+// Package webhook sends messages to webhooks. It claims deliveries that are due, signs and sends the
+// messages, and records the results. Package shop decides which deliveries are due and when a failed delivery
+// is retried.
 package webhook
 
 import (
@@ -12,24 +13,25 @@ import (
 	"animalstore/internal/shop"
 )
 
-// pollInterval is how often the dispatcher lists webhooks and each worker looks for due deliveries without
-// being woken.
+// pollInterval is how often the dispatcher lists the webhooks. It is also how often each worker looks for due
+// deliveries if no new event wakes it earlier.
 const pollInterval = 500 * time.Millisecond
 
-// Config holds the settings of a Dispatcher.
+// Config holds the settings for a Dispatcher.
 type Config struct {
 	Service *shop.Service
-	// Version is sent in the User-Agent header.
+	// Version is the program's version, which is sent in the User-Agent header.
 	Version string
-	// AllowPrivate permits receivers at addresses that are not public.
+	// AllowPrivate permits webhooks at addresses that are not public.
 	AllowPrivate bool
-	// Report is called for each error of the service itself, as opposed to those of receivers. It may be
-	// called concurrently, and repeatedly for the same cause.
+	// Report is called for each error in the service itself, but not for errors caused by receivers. It may
+	// be called concurrently and repeatedly for the same cause.
 	Report func(error)
 }
 
-// Dispatcher runs one worker for each webhook, so that a slow receiver delays no other webhook. Any number of
-// nodes may run a dispatcher on the same store: a node sends only the deliveries that it has claimed.
+// Dispatcher runs one worker per webhook, so that a slow receiver does not delay other webhooks. Any number
+// of nodes may run a dispatcher on the same store, because each node sends only the deliveries that it has
+// claimed.
 type Dispatcher struct {
 	service *shop.Service
 	sender  *sender
@@ -37,7 +39,7 @@ type Dispatcher struct {
 	report  func(error)
 }
 
-// New returns a dispatcher that is not yet running.
+// New returns a dispatcher. Call Run to start it.
 func New(c Config) *Dispatcher {
 	check := requirePublic
 	if c.AllowPrivate {
@@ -48,11 +50,11 @@ func New(c Config) *Dispatcher {
 	return &Dispatcher{c.Service, sender, newMetrics(), c.Report}
 }
 
-// Collectors returns the metrics about deliveries.
+// Collectors returns the Prometheus metrics about deliveries.
 func (d *Dispatcher) Collectors() []prometheus.Collector { return d.metrics.collectors() }
 
-// Run delivers until the context ends. It then claims nothing more, and returns once the attempts in flight
-// have ended and their results are recorded.
+// Run delivers messages until the context ends. It then stops claiming deliveries and returns once all
+// attempts in flight have ended and their results are recorded.
 func (d *Dispatcher) Run(ctx context.Context) {
 	defer d.sender.close()
 	var running sync.WaitGroup
@@ -74,8 +76,8 @@ func (d *Dispatcher) Run(ctx context.Context) {
 	}
 }
 
-// listWebhooks returns all webhooks. Disabled ones are included: a test message may have been requested for
-// them.
+// listWebhooks returns all webhooks. It includes disabled webhooks, because a test message may have been
+// requested for one.
 func (d *Dispatcher) listWebhooks(ctx context.Context) (all []shop.Webhook, err error) {
 	window := shop.PageRequest{Limit: 100}
 	for {
@@ -91,8 +93,8 @@ func (d *Dispatcher) listWebhooks(ctx context.Context) (all []shop.Webhook, err 
 	}
 }
 
-// updateWorkers starts a worker for each new webhook, hands changed webhooks to theirs, and stops those of
-// deleted webhooks.
+// updateWorkers starts a worker for each new webhook and stops the workers for deleted webhooks. It passes
+// the current version of every other webhook to its worker.
 func (d *Dispatcher) updateWorkers(ctx context.Context, workers map[int64]*worker, hooks []shop.Webhook, running *sync.WaitGroup) {
 	current := map[int64]bool{}
 	for _, hook := range hooks {

@@ -18,7 +18,7 @@ import (
 	"animalstore/internal/sqlstore"
 )
 
-// waitLimit keeps a broken program from hanging the tests.
+// waitLimit is the longest time that a test waits for a condition.
 const waitLimit = time.Minute
 
 // fixture is a shop on a real SQLite store.
@@ -42,7 +42,8 @@ func newFixture(t *testing.T) *fixture {
 	return &fixture{service, t, store}
 }
 
-// dispatch starts another node that delivers. It returns the dispatcher and a function that stops the node.
+// dispatch starts a dispatcher as a second node would. It returns the dispatcher and a function that stops
+// it.
 func (o *fixture) dispatch(allowPrivate bool) (*Dispatcher, func()) {
 	o.t.Helper()
 	node, err := shop.Open(o.t.Context(), o.store, shop.Options{})
@@ -73,7 +74,7 @@ func (o *fixture) subscribe(url string) shop.Webhook {
 	return hook.Webhook
 }
 
-// createPets creates pets, and so events.
+// createPets creates the given number of pets, each of which causes a pet.created event.
 func (o *fixture) createPets(animals int) {
 	o.t.Helper()
 	for range animals {
@@ -83,7 +84,8 @@ func (o *fixture) createPets(animals int) {
 	}
 }
 
-// deliveries lists the deliveries to a webhook that have a status; "" lists all.
+// deliveries lists the deliveries to a webhook that have the given status. An empty status selects all
+// deliveries.
 func (o *fixture) deliveries(hook shop.Webhook, status shop.DeliveryStatus) []shop.Delivery {
 	o.t.Helper()
 	page, err := o.ListDeliveries(o.t.Context(), shop.DeliveryList{WebhookID: hook.ID, Status: status, PageRequest: shop.PageRequest{Limit: 1000}})
@@ -102,7 +104,7 @@ func await(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// Endpoints that are unreachable, hang or fail do not delay deliveries to others.
+// Receivers that are unreachable, hang or fail do not delay deliveries to other receivers.
 func TestFailingEndpointsDoNotDelayOthers(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)
@@ -149,7 +151,8 @@ func TestFailingEndpointsDoNotDelayOthers(t *testing.T) {
 	}
 }
 
-// metricValues returns a dispatcher's attempts by outcome, and those in flight as "in_flight".
+// metricValues returns a dispatcher's number of attempts by outcome. The key "in_flight" holds the number of
+// attempts in flight.
 func metricValues(t *testing.T, d *Dispatcher) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -172,7 +175,7 @@ func metricValues(t *testing.T, d *Dispatcher) map[string]float64 {
 	return values
 }
 
-// A node that stops starts no new attempts, waits for those in flight, and records their results.
+// A node that is stopping starts no new attempts, waits for the attempts in flight and records their results.
 func TestStopFinishesAttemptsInFlight(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)
@@ -195,7 +198,7 @@ func TestStopFinishesAttemptsInFlight(t *testing.T) {
 	select {
 	case <-stopped:
 		t.Error("the dispatcher returned while attempts were in flight")
-	case <-time.After(100 * time.Millisecond): // long enough to notice an early return
+	case <-time.After(100 * time.Millisecond): // long enough to notice if the dispatcher returned too early
 	}
 	close(release)
 	<-stopped
@@ -210,14 +213,14 @@ func TestStopFinishesAttemptsInFlight(t *testing.T) {
 	if n := len(o.deliveries(hook, shop.DeliverySucceeded)); n != maxInFlight {
 		t.Errorf("%d deliveries succeeded, want %d", n, maxInFlight)
 	}
-	o.dispatch(true) // another node, or the next start, continues
+	o.dispatch(true) // a restarted or different node continues
 	await(t, "the remaining deliveries", func() bool { return len(o.deliveries(hook, shop.DeliverySucceeded)) == 3*maxInFlight })
 	if messages, times := slow.received(); messages != 3*maxInFlight || times != 3*maxInFlight {
 		t.Errorf("%d messages were sent %d times", messages, times)
 	}
 }
 
-// Nodes share the work: exactly one of them sends each message.
+// Several nodes share the work, and exactly one of them sends each message.
 func TestNodesSendEachMessageOnce(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)
@@ -241,7 +244,7 @@ func TestWebhookChangesTakeEffectWhileRunning(t *testing.T) {
 	o := newFixture(t)
 	server := newReceiver(t, nil)
 	o.dispatch(true)
-	o.createPets(1) // before the webhook exists: not delivered
+	o.createPets(1) // this event is not delivered, because the webhook does not exist yet
 	hook := o.subscribe(server.URL)
 	sent := func(want int) {
 		t.Helper()
@@ -276,7 +279,7 @@ func TestWebhookChangesTakeEffectWhileRunning(t *testing.T) {
 	sent(5)
 }
 
-// By default nothing is sent to private addresses, and the delivery log says why.
+// By default, nothing is sent to private addresses, and the delivery log states the reason.
 func TestPrivateAddressIsRefused(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)
@@ -296,7 +299,8 @@ func TestPrivateAddressIsRefused(t *testing.T) {
 	}
 }
 
-// A worker that skipped an event before it saw the webhook's new types goes back and delivers it.
+// A worker may skip an event because it has not yet seen the webhook's new event types. When it sees the new
+// types, it goes back and delivers the event.
 func TestWorkerRereadsEventsWhenTypesChange(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)
@@ -324,8 +328,8 @@ func TestWorkerRereadsEventsWhenTypesChange(t *testing.T) {
 	}
 }
 
-// An attempt that could outlast its claim is not started; a result that cannot be recorded before the claim
-// ends is lost.
+// An attempt that could outlast its claim is not started. The result of an attempt is lost if it cannot be
+// recorded before the claim ends.
 func TestAttemptsPastTheirClaim(t *testing.T) {
 	t.Parallel()
 	o := newFixture(t)

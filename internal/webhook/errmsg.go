@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// errorMessage explains to the owner of a webhook why there was no response. The original error is not shown:
-// it may name our own machines, such as the DNS server.
+// errorMessage explains to the owner of a webhook why there was no response. It does not include the original
+// error, which may name internal machines such as the DNS server.
 func errorMessage(err error, timeout time.Duration) string {
 	if refused, ok := errors.AsType[*addressError](err); ok {
 		return refused.Error()
@@ -49,7 +49,7 @@ func errorMessage(err error, timeout time.Duration) string {
 	return "the response could not be read"
 }
 
-// certificateProblem explains why a certificate was rejected.
+// certificateProblem explains why the receiver's certificate was rejected.
 func certificateProblem(err error) string {
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return "it is for a different host name"

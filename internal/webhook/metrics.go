@@ -6,7 +6,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// metrics holds the Prometheus metrics of the deliveries.
+// metrics holds the Prometheus metrics about deliveries.
 type metrics struct {
 	outcomes *prometheus.CounterVec
 	duration prometheus.Histogram
@@ -30,7 +30,9 @@ func newMetrics() *metrics {
 		}),
 	}
 	for _, outcome := range []shop.Outcome{shop.OutcomeSucceeded, shop.OutcomeRetry, shop.OutcomeFailed, shop.OutcomeLost} {
-		m.outcomes.WithLabelValues(string(outcome)) // exported as 0 from the start, so that the first one counts as an increase
+		// The counter is exported as 0 from the start, so that the first attempt with this outcome counts as
+		// an increase.
+		m.outcomes.WithLabelValues(string(outcome))
 	}
 	return m
 }

@@ -5,7 +5,7 @@ import (
 	"net/netip"
 )
 
-// addressError reports that an address is not public.
+// addressError reports that a webhook's address is not public.
 type addressError struct {
 	addr netip.Addr
 	kind string
@@ -16,16 +16,16 @@ func (r *addressError) Error() string {
 		r.addr, r.kind)
 }
 
-// nonPublicRanges lists all of IPv4, and the parts of 2000::/3, that are not publicly reachable.
+// nonPublicRanges lists the address ranges in IPv4 and in 2000::/3 that are not publicly reachable.
 var nonPublicRanges = []struct {
 	prefix netip.Prefix
 	kind   string
 }{
 	{netip.MustParsePrefix("0.0.0.0/8"), "unspecified"},
 	{netip.MustParsePrefix("10.0.0.0/8"), "private"},
-	{netip.MustParsePrefix("100.64.0.0/10"), "private"}, // carrier-grade NAT
+	{netip.MustParsePrefix("100.64.0.0/10"), "private"}, // used for carrier-grade NAT
 	{netip.MustParsePrefix("127.0.0.0/8"), "loopback"},
-	{netip.MustParsePrefix("169.254.0.0/16"), "link-local"}, // includes the cloud metadata services
+	{netip.MustParsePrefix("169.254.0.0/16"), "link-local"}, // includes the metadata services of cloud providers
 	{netip.MustParsePrefix("172.16.0.0/12"), "private"},
 	{netip.MustParsePrefix("192.0.0.0/24"), "reserved"},
 	{netip.MustParsePrefix("192.0.2.0/24"), "reserved"},
@@ -36,7 +36,7 @@ var nonPublicRanges = []struct {
 	{netip.MustParsePrefix("203.0.113.0/24"), "reserved"},
 	{netip.MustParsePrefix("224.0.0.0/4"), "multicast"},
 	{netip.MustParsePrefix("240.0.0.0/4"), "reserved"},
-	{netip.MustParsePrefix("2001::/23"), "reserved"}, // protocol assignments, including Teredo
+	{netip.MustParsePrefix("2001::/23"), "reserved"}, // used for protocol assignments, including Teredo
 	{netip.MustParsePrefix("2001:db8::/32"), "reserved"},
 	{netip.MustParsePrefix("3fff::/20"), "reserved"},
 }
@@ -55,8 +55,8 @@ func requirePublic(addr netip.Addr) error {
 	return nil
 }
 
-// nonPublicKind names the kind of an address that is not public, or returns "". In IPv6 only 2000::/3 is
-// public.
+// nonPublicKind returns the kind of a non-public address, such as "private", or "" if the address is public.
+// In IPv6, only addresses in 2000::/3 can be public.
 func nonPublicKind(addr netip.Addr) string {
 	if addr.Zone() != "" {
 		return "link-local"
@@ -87,7 +87,8 @@ func nonPublicKind(addr netip.Addr) string {
 	return "reserved"
 }
 
-// embeddedIPv4 returns the IPv4 address that a NAT64 or 6to4 address stands for: packets to it end up there.
+// embeddedIPv4 returns the IPv4 address inside a NAT64 or 6to4 address. Packets sent to the IPv6 address end
+// up at this IPv4 address. For any other address, embeddedIPv4 returns false.
 func embeddedIPv4(addr netip.Addr) (netip.Addr, bool) {
 	b := addr.As16()
 	switch {

@@ -37,11 +37,11 @@ func TestRequirePublic(t *testing.T) {
 	}
 }
 
-// dnsServer is a DNS server that returns configured addresses and counts the lookups.
+// dnsServer is a DNS server that answers with configured addresses and counts the lookups.
 type dnsServer struct {
 	resolver    *net.Resolver
 	mu          sync.Mutex
-	answers     map[string][]string // addresses by name: each lookup returns the next one, and the last repeats
+	answers     map[string][]string // the addresses for each name; each lookup returns the next one, and the last one repeats
 	lookupCount map[string]int
 }
 
@@ -97,7 +97,8 @@ func (s *dnsServer) answer(packet []byte) ([]byte, error) {
 	return message.Pack()
 }
 
-// next returns the next address of a name. A lookup queries A and AAAA; only A queries are counted.
+// next returns the next address for a name. Each lookup sends an A query and an AAAA query, so only the A
+// queries are counted.
 func (s *dnsServer) next(name string, kind dnsmessage.Type) (netip.Addr, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,14 +113,15 @@ func (s *dnsServer) next(name string, kind dnsmessage.Type) (netip.Addr, bool) {
 	return address, true
 }
 
-// lookups returns how often a name was looked up.
+// lookups returns how many times a name was looked up.
 func (s *dnsServer) lookups(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lookupCount[name]
 }
 
-// countConnections counts the connections to a server. It must be called before the server starts.
+// countConnections returns a listener that counts the connections to a server. Call it before the server
+// starts.
 func countConnections(server *httptest.Server) *countingListener {
 	c := &countingListener{Listener: server.Listener}
 	server.Listener = c
@@ -148,7 +150,7 @@ func (c *countingListener) accepted() int {
 	return c.n
 }
 
-// A host name that resolves to a private address is refused when connecting.
+// If a host name resolves to a private address, the connection is refused.
 func TestNamesOfPrivateAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	server := newReceiver(t, nil)
@@ -190,14 +192,16 @@ func hasIPv6() bool {
 	return err == nil
 }
 
-// The address that is dialled is the one that is checked (DNS rebinding): there is no separate lookup.
+// The check applies to exactly the address that is dialled and does not look up the name separately.
+// Otherwise a name could resolve to a public address for the check and to a private one for the connection
+// (DNS rebinding).
 func TestAddressIsCheckedWhenConnecting(t *testing.T) {
 	t.Parallel()
 	good, bad := newReceiver(t, nil), newReceiver(t, nil, "127.0.0.2:0")
 	names := newDNSServer(t, map[string][]string{"turns.example.com": {"127.0.0.1", "127.0.0.2"}})
 	s := newSender("v1", func(addr netip.Addr) error {
 		if addr == netip.MustParseAddr("127.0.0.1") {
-			return nil // stands in for a public address
+			return nil // this address stands in for a public one
 		}
 		return requirePublic(addr)
 	}, names.resolver)

@@ -17,19 +17,21 @@ import (
 )
 
 const (
-	// attemptTimeout limits an attempt, from the DNS lookup to the end of the response.
+	// attemptTimeout is the maximum duration of an attempt, from the DNS lookup to the end of the response.
 	attemptTimeout = shop.ClaimDuration / 2
-	// bodyTimeout limits the reading of a response body, which is only kept for the delivery log.
+	// bodyTimeout is the maximum time for reading a response body, which is needed only for the delivery log.
 	bodyTimeout = 2 * time.Second
-	// maxStoredBody is how much of a response body is stored.
+	// maxStoredBody is the maximum number of bytes of a response body that are stored.
 	maxStoredBody = 1024
-	// maxDrained is how much more of it is read, so that the connection can be reused.
+	// maxDrained is the maximum number of further bytes that are read and discarded, so that the connection
+	// can be reused.
 	maxDrained = 4 << 10
-	// maxResponseHeader limits the size of the response headers.
+	// maxResponseHeader is the maximum size of the response headers in bytes.
 	maxResponseHeader = 32 << 10
 )
 
-// sender sends messages. It follows no redirects and uses no proxy: both would bypass the address check.
+// sender sends messages to webhooks. It follows no redirects and uses no proxy, because either would bypass
+// the address check.
 type sender struct {
 	transport *http.Transport
 	userAgent string
@@ -37,13 +39,13 @@ type sender struct {
 	now       func() time.Time
 }
 
-// newSender returns a sender that connects only to addresses for which check returns nil; a nil check allows
-// all. A nil resolver is the system's.
+// newSender returns a sender that connects only to addresses for which check returns nil. If check is nil,
+// all addresses are allowed. If resolver is nil, the system's resolver is used.
 func newSender(version string, check func(netip.Addr) error, resolver *net.Resolver) *sender {
 	dialer := &net.Dialer{Timeout: attemptTimeout, Resolver: resolver}
 	if check != nil {
-		// Checked after the DNS lookup, on the address that is dialled: the next lookup could return another
-		// one.
+		// The dialler calls this function with the address that it is about to connect to. Checking the host
+		// name earlier would be unsafe, because the next DNS lookup could return a different address.
 		dialer.ControlContext = func(_ context.Context, _, address string, _ syscall.RawConn) error {
 			to, err := netip.ParseAddrPort(address)
 			if err != nil {
@@ -53,7 +55,7 @@ func newSender(version string, check func(netip.Addr) error, resolver *net.Resol
 		}
 	}
 	return &sender{
-		userAgent: "animalstore/" + strings.Trim(version, "()"), // "(devel)" is not valid in a User-Agent
+		userAgent: "animalstore/" + strings.Trim(version, "()"), // the parentheses in "(devel)" are not valid in a User-Agent header
 		timeout:   attemptTimeout,
 		now:       time.Now,
 		transport: &http.Transport{
@@ -63,7 +65,7 @@ func newSender(version string, check func(netip.Addr) error, resolver *net.Resol
 			MaxIdleConnsPerHost:    maxInFlight,
 			MaxIdleConns:           1000,
 			IdleConnTimeout:        time.Minute,
-			DisableCompression:     true, // the stored excerpt must be readable
+			DisableCompression:     true, // the delivery log stores an excerpt of the body, which must be readable
 			ForceAttemptHTTP2:      true,
 		},
 	}
@@ -71,7 +73,7 @@ func newSender(version string, check func(netip.Addr) error, resolver *net.Resol
 
 func (s *sender) close() { s.transport.CloseIdleConnections() }
 
-// send makes one attempt. after is the receiver's Retry-After, or 0.
+// send makes one attempt. It also returns the delay from the Retry-After header, or 0 if there is none.
 func (s *sender) send(ctx context.Context, claim shop.Claim) (attempt shop.Attempt, after time.Duration) {
 	ctx, cancel := context.WithTimeout(ctx, s.timeout)
 	defer cancel()
@@ -82,7 +84,8 @@ func (s *sender) send(ctx context.Context, claim shop.Claim) (attempt shop.Attem
 		timer := time.AfterFunc(bodyTimeout, cancel)
 		defer timer.Stop()
 		attempt.Status = response.StatusCode
-		if attempt.Status != http.StatusSwitchingProtocols { // its body is the raw connection, which no context interrupts
+		// After a switch of protocols, the body is the raw connection, which the context cannot interrupt.
+		if attempt.Status != http.StatusSwitchingProtocols {
 			attempt.Response = bodyExcerpt(response.Body)
 		}
 		after = parseRetryAfter(response.Header.Get("Retry-After"), s.now())
@@ -112,11 +115,11 @@ func (s *sender) post(ctx context.Context, claim shop.Claim, at time.Time) (*htt
 	} {
 		request.Header.Set(name, value)
 	}
-	return s.transport.RoundTrip(request) // http.Client would parse the Location of a redirect
+	return s.transport.RoundTrip(request) // unlike http.Client, RoundTrip does not parse the Location header of a redirect
 }
 
-// bodyExcerpt returns the first bytes of a response body as valid UTF-8. It also works on a body that breaks
-// off.
+// bodyExcerpt returns the beginning of a response body as valid UTF-8. If reading fails, it returns what was
+// read so far.
 func bodyExcerpt(body io.Reader) string {
 	read, _ := io.ReadAll(io.LimitReader(body, maxStoredBody+1))
 	_, _ = io.CopyN(io.Discard, body, maxDrained)
@@ -124,10 +127,10 @@ func bodyExcerpt(body io.Reader) string {
 	if len(text) > maxStoredBody {
 		text = truncate(text)
 	}
-	return truncate(strings.ToValidUTF8(text, "\uFFFD")) // the replacement may have lengthened it
+	return truncate(strings.ToValidUTF8(text, "\uFFFD")) // replacing invalid bytes may have lengthened the text
 }
 
-// truncate cuts a text to maxStoredBody, at a character boundary.
+// truncate shortens a text to at most maxStoredBody bytes, without splitting a character.
 func truncate(text string) string {
 	if len(text) <= maxStoredBody {
 		return text
@@ -139,10 +142,10 @@ func truncate(text string) string {
 	return text[:end]
 }
 
-// parseRetryAfter parses a Retry-After header, in seconds or as a date. It returns 0 for a missing or invalid
-// one.
+// parseRetryAfter parses a Retry-After header, which holds a number of seconds or a date. It returns 0 if the
+// header is missing or invalid.
 func parseRetryAfter(value string, now time.Time) time.Duration {
-	const maxDelay = 365 * 24 * time.Hour // avoids overflow; the shop applies its own limit
+	const maxDelay = 365 * 24 * time.Hour // prevents an overflow; package shop applies its own, lower limit
 	if seconds, err := strconv.ParseUint(value, 10, 32); err == nil {
 		return min(time.Duration(seconds)*time.Second, maxDelay)
 	}

@@ -22,7 +22,7 @@ import (
 
 const testSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 
-// message returns a claimed delivery to a URL.
+// message returns a claimed delivery that is to be sent to the URL.
 func message(url string) shop.Claim {
 	return shop.Claim{
 		Delivery: shop.Delivery{ID: 1, WebhookID: 1, MessageID: "evt_1", EventType: shop.PetCreated, Body: []byte(`{"specversion":"1.0"}`)},
@@ -35,11 +35,11 @@ type receiver struct {
 	*httptest.Server
 	connections *countingListener
 	mu          sync.Mutex
-	got         map[string]int // by webhook-id
+	got         map[string]int // the number of requests by webhook-id header
 }
 
-// newReceiver starts a receiver that runs the handler, or responds with 200 if it is nil. It listens on addr,
-// or on 127.0.0.1.
+// newReceiver starts a receiver that calls the handler, or responds with 200 if the handler is nil. It
+// listens on addr if given, else on 127.0.0.1.
 func newReceiver(t *testing.T, handler http.HandlerFunc, addr ...string) *receiver {
 	t.Helper()
 	r := &receiver{got: map[string]int{}}
@@ -65,7 +65,7 @@ func newReceiver(t *testing.T, handler http.HandlerFunc, addr ...string) *receiv
 	return r
 }
 
-// received returns the number of distinct messages and of requests.
+// received returns the number of distinct messages and the total number of requests.
 func (r *receiver) received() (messages, times int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -111,8 +111,8 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// A message is signed with the time of sending by the service's clock. With a wrong clock the receiver
-// rejects it; a retry after the clock is corrected is accepted.
+// The signature includes the time of sending according to the service's clock. If that clock is wrong, the
+// receiver rejects the message. A retry succeeds after the clock is corrected.
 func TestMessageIsSignedWithServiceTime(t *testing.T) {
 	t.Parallel()
 	server := newReceiver(t, func(w http.ResponseWriter, r *http.Request) {
@@ -141,7 +141,7 @@ func TestMessageIsSignedWithServiceTime(t *testing.T) {
 	}
 }
 
-// A redirect is recorded like any other response and is not followed.
+// A redirect is recorded like any other response but not followed.
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	inside := newReceiver(t, nil)
@@ -164,7 +164,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-// No proxy is used: it would bypass the address check.
+// The sender ignores proxy settings, because a proxy would bypass the address check.
 func TestProxyIsNotUsed(t *testing.T) {
 	proxy := newReceiver(t, nil)
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY"} {
@@ -177,7 +177,7 @@ func TestProxyIsNotUsed(t *testing.T) {
 	}
 }
 
-// Only the start of a response is read, however long it is, and stored as valid text.
+// Only the beginning of a long response is read, and it is stored as valid text.
 func TestLongResponsesAreTruncated(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ part, want string }{
@@ -189,7 +189,7 @@ func TestLongResponsesAreTruncated(t *testing.T) {
 		"broken letters": {"\xe2\x82 ", strings.Repeat("\uFFFD ", 256)},
 	} {
 		server := newReceiver(t, func(w http.ResponseWriter, r *http.Request) {
-			for r.Context().Err() == nil { // an endless response
+			for r.Context().Err() == nil { // the response never ends
 				if _, err := io.WriteString(w, strings.Repeat(c.part, 1000)); err != nil {
 					return
 				}
@@ -201,14 +201,15 @@ func TestLongResponsesAreTruncated(t *testing.T) {
 		}
 	}
 	server := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
-		io.WriteString(w, strings.Repeat("a", 1023)+"\xe2\x82") // the response ends inside a character
+		io.WriteString(w, strings.Repeat("a", 1023)+"\xe2\x82") // the response ends in the middle of a character
 	})
 	if attempt, _ := unrestrictedSender(t).send(t.Context(), message(server.URL)); len(attempt.Response) > 1024 || !utf8.ValidString(attempt.Response) {
 		t.Errorf("%q", attempt.Response)
 	}
 }
 
-// A slow receiver takes no longer than the timeout. Whatever it has sent by then counts.
+// A slow receiver cannot prolong an attempt beyond the timeout. If the response has begun by then, the part
+// received so far counts.
 func TestSlowReceiverTimesOut(t *testing.T) {
 	t.Parallel()
 	s := unrestrictedSender(t)
@@ -220,7 +221,7 @@ func TestSlowReceiverTimesOut(t *testing.T) {
 	if attempt, _ := s.send(t.Context(), message(newReceiver(t, hang).URL)); attempt.Status != 0 || attempt.Error != "no response within 200ms" {
 		t.Errorf("a receiver that hangs: %+v", attempt)
 	}
-	s.timeout = time.Minute // bodyTimeout applies instead
+	s.timeout = time.Minute // long enough for bodyTimeout to apply first
 	drip := func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "a beginning")
 		w.(http.Flusher).Flush()
@@ -231,8 +232,8 @@ func TestSlowReceiverTimesOut(t *testing.T) {
 	}
 }
 
-// A receiver that switches protocols does not block the attempt: its body is the open connection, which would
-// never end.
+// A receiver that switches protocols does not block the attempt. The response body would be the open
+// connection, which never ends, so it is not read.
 func TestSwitchingProtocolsEndsTheAttempt(t *testing.T) {
 	t.Parallel()
 	s := unrestrictedSender(t)
@@ -266,7 +267,7 @@ func TestSwitchingProtocolsEndsTheAttempt(t *testing.T) {
 	}
 }
 
-// Error messages are understandable, and reveal nothing about our network.
+// Error messages are understandable and reveal nothing about our network.
 func TestErrorMessages(t *testing.T) {
 	t.Parallel()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -12,8 +12,8 @@ import (
 	"animalstore/internal/shop"
 )
 
-// sign returns the webhook-signature header of Standard Webhooks 1.0: one signature for each secret of the
-// webhook.
+// sign returns the value of the webhook-signature header as defined by Standard Webhooks 1.0. It contains one
+// signature for each of the webhook's secrets.
 func sign(claim shop.Claim, at time.Time) (string, error) {
 	var signatures []string
 	for _, secret := range claim.Secrets {

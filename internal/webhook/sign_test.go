@@ -9,7 +9,8 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// The official library verifies our signatures with every secret that was used, and with no other.
+// The official library accepts our signatures for every secret that was used and rejects them for any other
+// secret.
 func TestOfficialLibraryVerifiesSignatures(t *testing.T) {
 	t.Parallel()
 	const first, second, other = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD", "whsec_AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
@@ -40,7 +41,7 @@ func TestOfficialLibraryVerifiesSignatures(t *testing.T) {
 			}
 		}
 	}
-	// The example from the specification.
+	// This is the example from the specification.
 	claim.MessageID, claim.Body, claim.Secrets = "msg_p5jXN8AQM9LWM0D4loKWxJek", []byte(`{"test": 2432232314}`), []string{first}
 	if signature, err := sign(claim, time.Unix(1614265330, 0)); signature != "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=" {
 		t.Errorf("%q %v", signature, err)

@@ -15,7 +15,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// bothWidths runs a test at the widths of a desktop and a phone.
+// bothWidths runs a test twice, with the window widths of a desktop and a phone.
 func bothWidths(t *testing.T, test func(t *testing.T, width int)) {
 	for name, width := range map[string]int{"desktop": desktop, "phone": phone} {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +46,7 @@ func TestPetsAreAddedEditedMovedAndFiltered(t *testing.T) {
 		p.open("/staff/pets")
 		p.Accessible("an empty catalogue")
 
-		// Add two animals with the keyboard.
+		// Add two animals using only the keyboard.
 		p.Run(chromedp.KeyEvent("n", chromedp.KeyModifiers(input.ModifierAlt)))
 		p.waitFor(`document.activeElement.id === "add-name"`)
 		p.Run(chromedp.KeyEvent("Rex" + kb.Tab + "Dogs" + kb.Tab + "avail" + kb.Tab + kb.Enter))
@@ -56,7 +56,7 @@ func TestPetsAreAddedEditedMovedAndFiltered(t *testing.T) {
 		p.waitText("#pet-2 .name", "Bella <b>")
 		p.Accessible("a catalogue")
 
-		// Edit one in the table, then cancel another edit.
+		// Edit an animal in the table, then edit it again and cancel.
 		p.click("#pet-1-edit")
 		p.waitFor(`document.activeElement.id === "edit-1-name"`)
 		p.Accessible("a row being edited")
@@ -67,7 +67,7 @@ func TestPetsAreAddedEditedMovedAndFiltered(t *testing.T) {
 		p.Run(chromedp.KeyEvent("other" + kb.Escape))
 		p.waitText("#pet-1-name", "Rexo")
 
-		// The row offers exactly the possible statuses.
+		// The row offers exactly the statuses that the animal can change to.
 		if got := offeredStatuses(p, 1); !slices.Equal(got, []string{"pending", "sold"}) {
 			t.Errorf("an available animal offers %v", got)
 		}
@@ -88,7 +88,7 @@ func TestPetsAreAddedEditedMovedAndFiltered(t *testing.T) {
 	})
 }
 
-// offeredStatuses returns the statuses that a row offers.
+// offeredStatuses returns the statuses that an animal's row offers.
 func offeredStatuses(p *user, id int64) []string {
 	p.t.Helper()
 	return browsertest.Eval[[]string](p.Page, fmt.Sprintf(`[...document.querySelectorAll("#pet-%d .transition")].map(b => b.value)`, id))
@@ -106,7 +106,7 @@ func TestRemovalCanBeUndone(t *testing.T) {
 	p.click("#pet-1-undo")
 	p.waitText("#pet-1-name", "Rex")
 	p.click("#pet-2-delete")
-	p.waitFor(`!document.querySelector("#pet-2")`) // after the delay
+	p.waitFor(`!document.querySelector("#pet-2")`) // the row disappears after a delay
 	p.waitText("#flashes", "Bella was removed.")
 	if _, err := s.service.Pet(t.Context(), bella.ID); err == nil {
 		t.Error("the removed animal still exists")
@@ -134,7 +134,7 @@ func TestScrollingLoadsEveryPetOnce(t *testing.T) {
 	}
 }
 
-// Users see the changes of others, and the second of two conflicting edits is refused.
+// Users see each other's changes, and the second of two conflicting edits is refused.
 func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -151,7 +151,7 @@ func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 		p.waitText("#pet-2-name", "Bella")
 	}
 
-	// Both edit the same animal.
+	// Both users edit the same animal.
 	one.click("#pet-1-edit")
 	two.click("#pet-1-edit")
 	one.waitVisible("#edit-1-name")
@@ -164,10 +164,10 @@ func TestConcurrentUsersSeeChangesAndConflicts(t *testing.T) {
 		t.Errorf("the conflict shows %q", text)
 	}
 	two.Accessible("a conflict")
-	two.Run(chromedp.Click("#pet-1 button.primary", chromedp.ByQuery)) // overwrite
+	two.Run(chromedp.Click("#pet-1 button.primary", chromedp.ByQuery)) // overwrites the other user's change
 	one.waitText("#pet-1-name", "Max")
 
-	// A removed animal is marked on open pages.
+	// A removed animal is marked as removed on open pages.
 	if err := s.service.DeletePet(t.Context(), 2, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +198,7 @@ func TestRevokedKeySignsTheBrowserOut(t *testing.T) {
 	if err := s.service.RevokeKey(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
-	p.waitVisible(`[name="key"]`) // without a reload
+	p.waitVisible(`[name="key"]`) // the sign-in form appears without a reload
 	if next := browsertest.Eval[string](p.Page, `document.querySelector("[name=next]").value`); next != "/staff/pets" {
 		t.Errorf("sign-in would return to %q", next)
 	}
@@ -222,7 +222,7 @@ func TestHTMLInNamesNeverRuns(t *testing.T) {
 		}
 	}
 	p.open("/staff/pets")
-	p.click("#pet-1-to-pending") // shows a flash message with the name, and a new row
+	p.click("#pet-1-to-pending") // shows a flash message and a new row, both with the animal's name
 	p.waitText("#flashes", evil+" is now pending.")
 	s.updatePet(pet.ID, shop.PetChange{Name: ptr(evil + "!")})
 	p.waitText("#pet-1-name", evil+"!")

@@ -1,4 +1,4 @@
-// Package browser tests the staff pages in a real browser, on a real store.
+// Package browser tests the staff pages in a real browser with a real store.
 package browser
 
 import (
@@ -23,16 +23,17 @@ import (
 	"animalstore/internal/staff"
 )
 
-// screenshots is the directory for the images of TestScreenshots. If empty, they are discarded.
+// screenshots is the directory where TestScreenshots saves its images. If it is empty, the images are
+// discarded.
 var screenshots = flag.String("screenshots", "", "directory for screenshots of the pages")
 
-// testShop is a shop with its staff pages behind a real listener.
+// testShop is a shop with its staff pages served by a real HTTP server.
 type testShop struct {
 	t        *testing.T
 	service  *shop.Service
 	url      string
 	keys     int
-	fillDemo func() int // loads the demo data and returns its number of animals
+	fillDemo func() int // loads the demo data and returns the number of animals
 }
 
 func newShop(t *testing.T, environment shop.Environment) *testShop {
@@ -75,7 +76,7 @@ func newShop(t *testing.T, environment shop.Environment) *testShop {
 	return s
 }
 
-// key creates a key.
+// key creates an API key with the given scopes.
 func (s *testShop) key(scopes ...shop.Scope) shop.IssuedKey {
 	s.t.Helper()
 	s.keys++
@@ -86,7 +87,7 @@ func (s *testShop) key(scopes ...shop.Scope) shop.IssuedKey {
 	return key
 }
 
-// addPet adds an animal behind the back of the pages.
+// addPet adds an animal directly through the service, without the staff pages.
 func (s *testShop) addPet(name string, status shop.Status) shop.Pet {
 	s.t.Helper()
 	pet, err := s.service.CreatePet(s.t.Context(), shop.NewPet{Name: name, CategoryID: 1, Status: status})
@@ -96,7 +97,7 @@ func (s *testShop) addPet(name string, status shop.Status) shop.Pet {
 	return pet
 }
 
-// updatePet changes an animal behind the back of the pages.
+// updatePet changes an animal directly through the service, without the staff pages.
 func (s *testShop) updatePet(id int64, change shop.PetChange) {
 	s.t.Helper()
 	if _, err := s.service.UpdatePet(s.t.Context(), id, change, nil); err != nil {
@@ -104,7 +105,7 @@ func (s *testShop) updatePet(id int64, change shop.PetChange) {
 	}
 }
 
-// user is a signed-in browser.
+// user is a browser page in which a user is signed in.
 type user struct {
 	*browsertest.Page
 	t    *testing.T
@@ -116,7 +117,7 @@ const (
 	phone   = 360
 )
 
-// signIn opens a browser and signs in.
+// signIn opens a browser window of the given width and signs in with a key.
 func (s *testShop) signIn(width int, key string) *user {
 	s.t.Helper()
 	p := &user{browsertest.Open(s.t, width, 900), s.t, s}
@@ -132,7 +133,8 @@ func (p *user) open(path string) {
 	p.Run(chromedp.Navigate(p.shop.url + path))
 }
 
-// click clicks an element once it is visible. It tries again if a live update replaces the element meanwhile.
+// click waits until an element is visible and clicks it. It tries again if a live update replaces the element
+// at that moment.
 func (p *user) click(selector string) {
 	p.t.Helper()
 	p.Run(chromedp.ActionFunc(func(ctx context.Context) error {
@@ -145,7 +147,7 @@ func (p *user) click(selector string) {
 	}))
 }
 
-// fill replaces the text of a field.
+// fill replaces the text in a form field.
 func (p *user) fill(selector, text string) {
 	p.t.Helper()
 	p.waitVisible(selector)
@@ -158,13 +160,13 @@ func (p *user) waitVisible(selector string) {
 	p.waitFor(`!!document.querySelector(%[1]q) && document.querySelector(%[1]q).checkVisibility()`, selector)
 }
 
-// waitVisibleNoScript is waitVisible for a page with scripts disabled.
+// waitVisibleNoScript is like waitVisible, but for a page on which scripts are disabled.
 func (p *user) waitVisibleNoScript(selector string) {
 	p.t.Helper()
 	p.Run(chromedp.WaitVisible(selector, chromedp.ByQuery))
 }
 
-// waitFor waits until a JavaScript expression is true, also across page loads.
+// waitFor waits until a JavaScript expression is true, even if the page is reloaded in the meantime.
 func (p *user) waitFor(expression string, args ...any) {
 	p.t.Helper()
 	expression = fmt.Sprintf(expression, args...)
@@ -184,19 +186,19 @@ func (p *user) waitFor(expression string, args ...any) {
 	}))
 }
 
-// waitText waits until an element contains a text.
+// waitText waits until an element that matches the selector contains the text.
 func (p *user) waitText(selector, text string) {
 	p.t.Helper()
 	p.waitFor(`[...document.querySelectorAll(%q)].some(e => e.textContent.includes(%q))`, selector, text)
 }
 
-// text returns the text of an element.
+// text returns the text in an element, with spaces collapsed, or "" if there is no such element.
 func (p *user) text(selector string) string {
 	p.t.Helper()
 	return browsertest.Eval[string](p.Page, fmt.Sprintf(`(document.querySelector(%q) || {textContent: ""}).textContent.replace(/\s+/g, " ").trim()`, selector))
 }
 
-// has reports whether an element exists now.
+// has reports whether an element that matches the selector exists at this moment.
 func (p *user) has(selector string) bool {
 	p.t.Helper()
 	return browsertest.Eval[bool](p.Page, fmt.Sprintf(`!!document.querySelector(%q)`, selector))

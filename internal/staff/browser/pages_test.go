@@ -61,10 +61,10 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 		p.waitText(".tiles", fmt.Sprint(n, " Total"))
 		p.Accessible("the dashboard")
 		rex := s.addPet("Rex", shop.Available)
-		p.waitText(".tiles", fmt.Sprint(n+1, " Total")) // without a reload
+		p.waitText(".tiles", fmt.Sprint(n+1, " Total")) // the total changes without a reload
 		p.waitVisible(".chart canvas")
 		p.Run(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: "dark"}}))
-		p.open("/") // reload, because colours change in a transition
+		p.open("/") // the page is reloaded, because the change of colours is animated
 		p.Accessible("the dashboard in dark mode")
 
 		p.open("/staff/orders")
@@ -74,7 +74,7 @@ func TestDashboardAndOrdersUpdateLive(t *testing.T) {
 			t.Fatal(err)
 		}
 		row := fmt.Sprint("#order-", order.ID)
-		p.waitText(row, "Rex") // without a reload
+		p.waitText(row, "Rex") // the row appears without a reload
 		p.Accessible("the orders in dark mode")
 		p.click(row + "-approved")
 		p.waitText(row+" .badge", "Approved")

@@ -12,7 +12,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-// TestScreenshots takes the screenshots of the documentation; see `make screenshots`.
+// TestScreenshots takes the screenshots for the documentation. Run it with `make screenshots`.
 func TestScreenshots(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, shop.Production)
@@ -46,7 +46,7 @@ func TestScreenshots(t *testing.T) {
 	take(p, "staff-phone", "/staff/pets", ".pets .name")
 }
 
-// mostOrderedPet returns the reserved animal with the most orders.
+// mostOrderedPet returns the id of the reserved animal with the most orders.
 func (s *testShop) mostOrderedPet() (id int64) {
 	s.t.Helper()
 	orders, err := s.service.ListOrders(s.t.Context(), shop.OrderList{PageRequest: shop.PageRequest{Limit: 1000}})
