@@ -174,7 +174,7 @@ func TestEmptyIfMatchAndIdempotencyKeyAreRefused(t *testing.T) {
 }
 
 // TestEventsCommandOnTerminalStopsOnCtrlC checks that the events command stops on Ctrl-C and that its output
-// on a terminal says so.
+// on a terminal mentions Ctrl-C.
 func TestEventsCommandOnTerminalStopsOnCtrlC(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -202,8 +202,8 @@ func TestEventsCommandOnTerminalStopsOnCtrlC(t *testing.T) {
 	}
 }
 
-// TestCommandsRejectResponsesFromOtherServers sends requests to a server that is not animalstore. The
-// commands must recognize this and escape the server's text before they print it on the terminal.
+// TestCommandsRejectResponsesFromOtherServers runs commands against a server that is not animalstore. The
+// commands must reject the server's responses and escape the text before they print it on the terminal.
 func TestCommandsRejectResponsesFromOtherServers(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

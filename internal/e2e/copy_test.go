@@ -137,7 +137,7 @@ func TestCopyShowsProgressOnTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer terminal.Close()
-	io.Copy(output, terminal) // returns an error when the program exits
+	io.Copy(output, terminal) // io.Copy returns an error when the program exits
 	if err := command.Wait(); err != nil {
 		t.Error(err)
 	}

@@ -25,7 +25,7 @@ func TestDemoStartsFilledAndRestartsUnchanged(t *testing.T) {
 			t.Errorf("curl %s: got %v, want exit code 0 and 20 animals", line, r)
 		}
 		key := liveKey.FindString(output)
-		expectStatus(t, p.send("GET", "/metrics", key, ""), 200) // requires the scope admin
+		expectStatus(t, p.send("GET", "/metrics", key, ""), 200) // /metrics requires the scope admin
 		if r := f.run("check"); r.code != 0 {
 			t.Errorf("check: got %v, want exit code 0", r)
 		}

@@ -133,7 +133,7 @@ func (c *customers) customer(i int) {
 }
 
 // post sends a request and reports whether it got a final response. If retries is set, it repeats the request
-// with the same idempotency key until it gets one or the test ends.
+// with the same idempotency key until it gets a final response or the test ends.
 func (c *customers) post(node *program, retries bool, path, body, key string) (response, bool) {
 	var fields []string
 	if retries {
@@ -183,7 +183,7 @@ func (c *customers) awaitWrites(n int64) {
 	await(c.t, fmt.Sprintf("%d more acknowledged writes", n), func() bool { return c.writes.Load() >= target })
 }
 
-// order is an order as represented in JSON.
+// order is the JSON representation of an order.
 type order struct {
 	ID        int64  `json:"id"`
 	PetID     int64  `json:"petId"`
@@ -322,12 +322,13 @@ func (c *customers) awaitCommits(primary *pgtest.Server) {
 // the address.
 func TestStartFailsWhenDatabaseIsUnreachable(t *testing.T) {
 	t.Parallel()
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections but never responds
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // this server accepts connections but never responds
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	// Port 1 is never in use. In contrast, another process may take a port that was free a moment ago.
+	// No process listens on port 1. In contrast, another process might take a port that was free a moment
+	// ago.
 	const closed = "127.0.0.1:1"
 	var running sync.WaitGroup
 	for _, addr := range []string{silent.Addr().String(), closed} {
@@ -399,7 +400,8 @@ func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 				if a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, `"unavailable"`) || a.header.Get("Retry-After") != "1" {
 					t.Errorf("%s: %s %s: got %v, want status 503, code unavailable and Retry-After: 1", name, r.method, r.path, a)
 				}
-				if took := time.Since(start); took > time.Minute { // a busy machine may be slow
+				// The limit is generous because the machine may be busy.
+				if took := time.Since(start); took > time.Minute {
 					t.Errorf("%s: %s %s took %v, want at most a minute", name, r.method, r.path, took)
 				}
 			})

@@ -28,7 +28,7 @@ func (f *folder) serveOnTerminal(args ...string) *program {
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		io.Copy(output, terminal) // returns an error when the program exits
+		io.Copy(output, terminal) // io.Copy returns an error when the program exits
 	}()
 	f.t.Cleanup(func() {
 		terminal.Close()
@@ -69,7 +69,7 @@ func TestFirstStartOnTerminalShowsWorkingKey(t *testing.T) {
 			if r := f.shell(commands[0]); r.code != 0 || r.stdout != "[]\n" {
 				t.Errorf("%s: got %v, want exit code 0 and an empty list", commands[0], r)
 			}
-			expectStatus(t, p.send("GET", "/metrics", keys[0], ""), 200) // requires the scope admin
+			expectStatus(t, p.send("GET", "/metrics", keys[0], ""), 200) // /metrics requires the scope admin
 
 			p.stop()
 			second := f.serveOnTerminal("--environment", environment)
@@ -100,7 +100,7 @@ func TestFirstStartWithoutTerminalCreatesNoKey(t *testing.T) {
 	}
 	p.stop()
 	second := f.serve()
-	second.stop() // wait for all of the output
+	second.stop() // wait until all output has arrived
 	if strings.Contains(second.output.String(), "keys create") {
 		t.Error("the second start says how to create a key, although one exists")
 	}

@@ -123,7 +123,7 @@ func TestInvalidCommandsAreRefused(t *testing.T) {
 		"extra":        {"serve", "extra"},
 		"mend":         {"keys", "mend"},
 		"--name":       {"keys", "create"},
-		"--api-key":    {"serve", "--api-key", adminKey}, // would show the key in the process list
+		"--api-key":    {"serve", "--api-key", adminKey}, // the key would appear in the process list
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) { expectUsageError(t, newFolder(t), names, args...) })
 	}

@@ -18,7 +18,7 @@ import (
 // leave no partial data, reads must succeed, and writes must succeed again as soon as there is free space.
 func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 	t.Parallel()
-	t.Run("file size limit", func(t *testing.T) { // requires no privileges
+	t.Run("file size limit", func(t *testing.T) { // this variant requires no privileges
 		t.Parallel()
 		f := newFolderWithKey(t)
 		p := f.serve("--demo")
@@ -32,7 +32,7 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 	}
 	err := syscall.Mount("tmpfs", f.path("disk"), "tmpfs", 0, "size=4m")
 	if errors.Is(err, syscall.EPERM) {
-		return // only root can mount such a small disk
+		return // only root can mount a file system
 	} else if err != nil {
 		t.Fatal(err)
 	}

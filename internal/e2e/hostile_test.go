@@ -24,7 +24,8 @@ func (p *program) sendRaw(request string) (response, error) {
 	}
 	defer connection.Close()
 	connection.SetDeadline(time.Now().Add(waitTimeout))
-	// The response may arrive before the entire request has been sent.
+	// The request is sent in the background because the response may arrive before the entire request has
+	// been sent.
 	go io.WriteString(connection, request)
 	w := &wire{connection, bufio.NewReader(connection)}
 	a, _, err := w.receive()

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// pet is an animal as represented in JSON.
+// pet is the JSON representation of an animal.
 type pet struct {
 	ID         int64  `json:"id,omitempty"`
 	Name       string `json:"name"`

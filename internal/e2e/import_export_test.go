@@ -35,7 +35,7 @@ func TestImportAndExportShowProgressOnTerminal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		shown, _ := io.ReadAll(terminal) // returns an error when the program exits
+		shown, _ := io.ReadAll(terminal) // ReadAll returns an error when the program exits
 		terminal.Close()
 		if err := command.Wait(); err != nil {
 			t.Errorf("%s: %v", c.command, err)

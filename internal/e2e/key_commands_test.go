@@ -106,7 +106,7 @@ func TestKeysListShowsEveryKey(t *testing.T) {
 	}
 	p := f.serve()
 	expectStatus(t, p.send("GET", "/v1/pets", boss, ""), 200)
-	p.stop() // stopping the service stores when each key was last used
+	p.stop() // the service stores the keys' last-used times when it stops
 	if r := f.run("keys", "list"); strings.Count(r.stdout, "not yet") != 1 {
 		t.Errorf("keys list after one key was used: got %s, want one \"not yet\"", r.stdout)
 	}

@@ -46,7 +46,7 @@ func TestKeyScopesLimitRequests(t *testing.T) {
 	p := f.serve()
 	tests := []struct {
 		scopes              []string
-		read, write, manage int // expected statuses for GET /v1/pets, POST /v1/pets and GET /metrics
+		read, write, manage int // expected response statuses for GET /v1/pets, POST /v1/pets and GET /metrics
 	}{
 		{nil, 200, 201, 200},
 		{[]string{"--scope", "admin"}, 200, 201, 200},
@@ -77,7 +77,8 @@ func TestKeyWorksUntilItExpires(t *testing.T) {
 	p := f.serve()
 	var key string
 	var expires time.Time
-	// On a busy machine, creating a key may take longer than the key is valid.
+	// On a busy machine, creating a key may take longer than the key's lifetime. The test then tries again
+	// with a longer lifetime.
 	for ahead := 3 * time.Second; key == ""; ahead *= 2 {
 		expires = time.Now().Add(ahead).UTC()
 		r := f.run("keys", "create", "--name", "guest", "--expires", expires.Format(time.RFC3339Nano))
@@ -179,8 +180,8 @@ func TestConcurrentFirstStartsShareOneDatabase(t *testing.T) {
 	}
 }
 
-// TestKeysCanBeCreatedUnderLoad creates keys while the service writes constantly. The command must wait for
-// the database lock until it gets the lock.
+// TestKeysCanBeCreatedUnderLoad creates keys while the service writes constantly. The command must wait until
+// it gets the database lock.
 func TestKeysCanBeCreatedUnderLoad(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)

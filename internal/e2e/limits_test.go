@@ -25,7 +25,7 @@ func TestHoldExpiresAcrossRestart(t *testing.T) {
 	for range 3 {
 		p.create(pet{Name: "Rex", Status: "available"})
 	}
-	place(3) // a short hold might expire before the next request
+	place(3) // the hold is long because a short one might expire before the next request
 	expectError(t, p.send("POST", "/v1/store/orders", adminKey, `{"petId":3}`), 409, "pet_not_available")
 	p.stop()
 	p = f.serve("--order-hold", "2s")
@@ -127,7 +127,7 @@ func TestSlowSendersAreDisconnected(t *testing.T) {
 	}
 	await(t, "the slow senders to be disconnected", func() bool {
 		for _, connection := range slow {
-			connection.Write([]byte("x")) // never completes the request
+			connection.Write([]byte("x")) // this byte does not complete the request
 		}
 		p.create(pet{Name: "Rex"}) // other clients must still be served
 		for ; len(cut) > 0; left-- {

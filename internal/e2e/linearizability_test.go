@@ -130,7 +130,7 @@ func (w *workload) runClient(id int) {
 		in, orderID := w.chooseStep(rng)
 		// The operation begins with the first attempt. An order has an idempotency key, so net/http
 		// automatically retries it if the connection breaks. The error may then say only that the second
-		// connection was refused, even though the first attempt took effect.
+		// connection was refused, although the first attempt may have taken effect.
 		from := time.Since(w.start)
 		for !w.perform(id, rng, in, orderID, from) {
 			if w.t.Context().Err() != nil || w.failed.Load() {
@@ -164,7 +164,7 @@ func (w *workload) chooseStep(rng *rand.Rand) (in step, orderID int64) {
 }
 
 // perform sends one operation to a random node and records it. It returns false if the connection was
-// refused. In this case, the operation has not taken effect and must be sent again.
+// refused. The caller must then send the operation again.
 func (w *workload) perform(client int, rng *rand.Rand, in step, orderID int64, from time.Duration) (made bool) {
 	a, err := w.send(w.anyNode(rng), in, orderID)
 	if err != nil && in.kind == placeOrder && rng.IntN(2) == 0 && !isRefusedConnection(err) {

@@ -190,7 +190,7 @@ func (f *folder) watch(command *exec.Cmd, output *transcript) *program {
 		client: &http.Client{Transport: &http.Transport{}, Timeout: waitTimeout}}
 	go func() {
 		defer close(p.exited)
-		command.Wait() // stop checks the exit code
+		command.Wait() // ignore the error because stop checks the exit code
 	}()
 	f.t.Cleanup(func() {
 		p.kill()

@@ -34,7 +34,7 @@ func TestRestoredDumpReusesNoIDs(t *testing.T) {
 	p.create(pet{Name: "Rex", Status: "available"})
 	last := lastEvent(t, p)
 	p.stop()
-	before := time.Now().Add(-time.Minute).UnixMicro() // allows for a difference between the clocks
+	before := time.Now().Add(-time.Minute).UnixMicro() // the database's clock may be slightly behind
 	for range 2 {
 		conn, err := pgx.Connect(t.Context(), database)
 		if err == nil {

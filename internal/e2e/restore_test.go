@@ -19,8 +19,8 @@ import (
 	"animalstore/client"
 )
 
-// TestRestoreReturnsToBackup restores a backup. Clients may have seen IDs, keys, responses and events that
-// are newer than the backup, and these must not mislead them.
+// TestRestoreReturnsToBackup restores a backup. The restored store must not mislead clients that have seen
+// IDs, keys, responses or events from after the backup.
 func TestRestoreReturnsToBackup(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]bool{"over the store": false, "after the store was lost": true} {
@@ -95,13 +95,13 @@ func restoreAndCheck(t *testing.T, f *folder, lost bool) {
 	if got := p.walk(); len(got) != 1 || got[0].Status != "pending" {
 		t.Errorf("got the animals %+v, want one that is pending", got)
 	}
-	// The partner's key was revoked after the backup, so it works again.
+	// The partner's key was revoked after the backup was made, so it works again after the restore.
 	expectStatus(t, p.send("GET", "/v1/pets", partner, ""), 200)
 	if again := createOnce(p, "kept", "kept"); again.body != kept.body || again.header.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("got %v, want a replay of %v", again, kept)
 	}
-	// If a request was undone by the restore and the client repeats it, it is executed again. The new IDs
-	// must be ones that no client has seen.
+	// If a client repeats a request that the restore has undone, the service executes the request again. The
+	// new objects must have IDs that no client has seen.
 	repeated := createOnce(p, "undone", "undone")
 	expectHeader(t, repeated, "Idempotency-Replayed", "")
 	for what, seen := range map[string][2]int64{
@@ -334,7 +334,7 @@ func TestKilledRestoreLeavesOneWholeStore(t *testing.T) {
 	}
 }
 
-// readFiles returns the contents of the named files in the folder, by name.
+// readFiles returns a map from the given file names to the contents of these files in the folder.
 func (f *folder) readFiles(names ...string) map[string]string {
 	f.t.Helper()
 	contents := map[string]string{}

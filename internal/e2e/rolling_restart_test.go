@@ -105,7 +105,7 @@ type workDone struct {
 }
 
 // buyPet adds an animal and orders it. It may then approve the order and deliver or cancel it. Each request
-// may reach another node, so every node must know what the other nodes have acknowledged.
+// may reach a different node, so every node must know what the other nodes have acknowledged.
 func (l *workDone) buyPet(ctx context.Context, c *client.Client, name string, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
@@ -147,7 +147,7 @@ func (l *workDone) buyPet(ctx context.Context, c *client.Client, name string, n 
 	return nil
 }
 
-// check checks that every acknowledged purchase exists exactly once and that nothing else exists.
+// check verifies that every acknowledged purchase exists exactly once and that nothing else exists.
 func (l *workDone) check(t *testing.T, c *client.Client) {
 	t.Helper()
 	var counted client.Inventory
@@ -228,7 +228,7 @@ func newBalancer(t *testing.T, nodes []*program) *balancer {
 	return b
 }
 
-// put puts a node into a slot, or empties the slot if node is nil. The slot must be emptied when its node
+// put places a node in a slot, or empties the slot if node is nil. The slot must be emptied when its node
 // stops, because another process may reuse the port.
 func (b *balancer) put(i int, node *program) {
 	var at *url.URL

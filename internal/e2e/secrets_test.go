@@ -87,7 +87,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 }
 
-// around returns the part of the text that matches, with up to 40 bytes before and after it.
+// around returns the first occurrence of part in text with up to 40 bytes of context on each side.
 func around(text, part string) string {
 	i := strings.Index(text, part)
 	return text[max(0, i-40):min(len(text), i+len(part)+40)]

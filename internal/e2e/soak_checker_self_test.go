@@ -11,14 +11,14 @@ import (
 	"animalstore/client"
 )
 
-// historyBuilder builds histories with which the checker is tested.
+// historyBuilder builds histories for testing the checker.
 type historyBuilder struct{ soakHistory }
 
 func (h *historyBuilder) event(what client.EventType, subject string, current, previous any) {
 	encode := func(value any) json.RawMessage {
 		text, err := json.Marshal(value)
 		if err != nil {
-			panic(err) // these types can always be encoded
+			panic(err) // cannot happen because these types can always be encoded
 		}
 		return text
 	}
@@ -26,7 +26,7 @@ func (h *historyBuilder) event(what client.EventType, subject string, current, p
 		Data: client.EventData{Current: encode(current), Previous: encode(previous)}})
 }
 
-// operation adds an operation that is sent after the previous one has got its response.
+// operation adds an operation that is sent after the response to the previous operation has arrived.
 func (h *historyBuilder) operation(key, subject string, result opResult) {
 	at := time.Duration(10 * len(h.operations))
 	h.operations = append(h.operations, &operation{eventKey: key, subject: subject, result: result, sent: at + 1, responded: at + 9})

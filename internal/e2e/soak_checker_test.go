@@ -44,8 +44,8 @@ type soakHistory struct {
 }
 
 // eventKeyOf returns the key that connects an event with the operation that caused it. The key is unique
-// because clients use each name and each reference only once. An event that only follows from another event
-// has the key "". An example is the animal's new status after an order.
+// because clients use each name and each reference only once. The key is "" for an event that only follows
+// from another event, such as the change to an animal's status after an order.
 func eventKeyOf(e client.Event) (string, error) {
 	switch e.Type {
 	case client.EventPetCreated, client.EventPetUpdated, client.EventPetDeleted:
@@ -81,13 +81,13 @@ func eventKeyOf(e client.Event) (string, error) {
 	case client.EventOrderApproved, client.EventOrderDelivered, client.EventOrderCancelled:
 		return string(e.Type) + " " + e.Subject, nil
 	}
-	return "", nil // no client's operation has such an event
+	return "", nil // clients do not cause such events directly
 }
 
-// check returns every contradiction found in the history.
+// check returns a description of every contradiction in the history.
 func (s soakHistory) check() (problems []string) {
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-	at := map[string][]int{} // the indexes of the events with each key
+	at := map[string][]int{} // maps each event key to the indexes of the events that have it
 	for i, e := range s.events {
 		key, err := eventKeyOf(e)
 		if err != nil {

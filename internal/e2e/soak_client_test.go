@@ -126,7 +126,8 @@ func (c *soakClient) do(ctx context.Context, op *operation, send attempt, refusa
 	op.sent, op.result = time.Since(c.s.started), lost
 	c.s.recordOperation(op)
 	for first := true; ; first = false {
-		subject, err := send(context.WithoutCancel(ctx)) // even a client that is stopping waits for the response
+		// Even a client that is stopping must wait for the response.
+		subject, err := send(context.WithoutCancel(ctx))
 		e, responded := errors.AsType[*client.Error](err)
 		switch {
 		case err == nil:
@@ -219,8 +220,8 @@ func (c *soakClient) createPet(ctx context.Context, n client.NewPet) (pet client
 	return pet, ok
 }
 
-// takeOwnPet removes a random animal from the client's list of own animals and returns it. It returns false
-// if the list is empty.
+// takeOwnPet removes a random animal from the client's own animals and returns it. It returns false if the
+// client has no animals.
 func (c *soakClient) takeOwnPet() (ownPet, bool) {
 	if len(c.ownPets) == 0 {
 		return ownPet{}, false

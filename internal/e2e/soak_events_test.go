@@ -23,7 +23,7 @@ type follower struct {
 	rng  *rand.Rand
 	api  *client.Client
 	http *http.Client
-	// starts is how often the follower was started. Each time, it continues after the last event that it
+	// starts counts how often the follower was started. Each time, it continues after the last event that it
 	// received.
 	starts int
 
@@ -110,7 +110,7 @@ type flakyReceiver struct {
 	// failed contains the IDs of the messages that were rejected. Each message is rejected only once, because
 	// the sender makes its third attempt minutes later.
 	failed map[string]bool
-	// accepted is how often each message was accepted, by event ID.
+	// accepted counts how often each message was accepted, by event ID.
 	accepted map[string]int
 	attempts int
 }

@@ -40,8 +40,8 @@ func TestSoak(t *testing.T) {
 	t.Run("server", func(t *testing.T) {
 		t.Parallel()
 		proxy := pgtest.StartProxy(t, pgtest.Shared(t).NewDatabase(t))
-		// The service closes idle database connections quickly, so that the check for resource leaks does not
-		// count them.
+		// The service is configured to close idle database connections quickly. Otherwise, the check for
+		// resource leaks would mistake them for a leak.
 		f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+proxy.URL()+"&pool_max_conn_idle_time=1s")
 		s := newSoak(t, f, seed, 2)
 		s.databaseFails = true
@@ -55,8 +55,8 @@ func TestSoak(t *testing.T) {
 	})
 }
 
-// fillDisk simulates a full disk and waits until writes fail while reads still succeed. It then frees the
-// disk and expects writes to succeed again without a restart.
+// fillDisk simulates a full disk and waits until writes fail while reads still succeed. It then frees disk
+// space and expects writes to succeed again without a restart.
 func (s *soak) fillDisk() {
 	s.t.Helper()
 	s.exhaustDisk()

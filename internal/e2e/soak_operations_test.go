@@ -67,8 +67,8 @@ func (c *soakClient) addAndRemove(ctx context.Context) {
 }
 
 // raceForCategories concurrently moves an animal to two new categories, removes both categories and adds
-// other animals to them. The service may execute several requests in one transaction. A request must then not
-// rely on what an earlier request in the transaction has read about a category.
+// other animals to them. The service may execute several requests in one transaction. In that case, a request
+// must not rely on what an earlier request in the transaction has read about a category.
 func (c *soakClient) raceForCategories(ctx context.Context) {
 	categories := [2]int64{int64(10_000_000 + 1_000_000*c.id + 2*c.turn), int64(10_000_001 + 1_000_000*c.id + 2*c.turn)}
 	pet, ok := c.createPet(ctx, client.NewPet{Name: c.uniqueName("Nomad"), CategoryID: 1})

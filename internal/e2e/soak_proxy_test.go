@@ -22,8 +22,8 @@ type faultyProxy struct {
 	rng   *rand.Rand
 	nodes []string // the address of each node, or "" if the node is down
 	conns map[*proxyConn]bool
-	// meanBytes is the mean number of bytes in each direction before a connection is cut. There is no limit
-	// if it is 0.
+	// meanBytes is the mean number of bytes in each direction before a connection is cut. If it is 0, there
+	// is no limit.
 	meanBytes int
 }
 
@@ -145,7 +145,7 @@ func (p *faultyProxy) forward(conn net.Conn) {
 	}
 }
 
-// drain waits up to 100 ms for the other direction to finish.
+// drain waits up to 100 ms until the remaining direction of the connection has ended.
 func (p *faultyProxy) drain(c *proxyConn, ended chan bool) {
 	deadline := time.Now().Add(100 * time.Millisecond)
 	c.client.SetReadDeadline(deadline)

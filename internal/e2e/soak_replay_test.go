@@ -50,8 +50,9 @@ func (r *replay) apply(e client.Event) {
 	}
 }
 
-// applyChange applies an event to the objects in all. The event's previous state must match the object's
-// state in all. It returns false if the event has neither a current nor a previous state.
+// applyChange applies an event to the map all, which contains the current objects by ID. The event's previous
+// state must match the object in the map. It returns false if the event has neither a current nor a previous
+// state.
 func applyChange[T comparable](r *replay, e client.Event, all map[int64]T, current, previous *T, id func(T) int64) bool {
 	var key int64
 	switch {

@@ -19,7 +19,7 @@ import (
 type soak struct {
 	t       *testing.T
 	seed    uint64
-	rng     *rand.Rand // chooses the faults
+	rng     *rand.Rand // used to choose the faults
 	started time.Time
 	folder  *folder
 	nodes   []*program

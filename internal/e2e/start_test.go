@@ -18,7 +18,7 @@ func TestFirstStartCreatesPrivateFiles(t *testing.T) {
 		t.Errorf("a new store has the animals %+v, want none", pets)
 	}
 	p.create(pet{Name: "Rex", CategoryID: 1})
-	for _, name := range f.names() { // includes the files that SQLite creates next to the database
+	for _, name := range f.names() { // the names include the files that SQLite creates next to the database
 		info, err := os.Stat(f.path(name))
 		if err != nil {
 			t.Fatal(err)
@@ -147,7 +147,8 @@ func TestImpossibleDatabasePathIsRefused(t *testing.T) {
 }
 
 // takenAddr returns an address that is already in use. Tests pass it to a service that must refuse to start
-// for another reason. If the service does not refuse, it then exits immediately instead of running forever.
+// for another reason. If the service starts nevertheless, it cannot listen and exits immediately instead of
+// running forever.
 func takenAddr(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -33,7 +33,7 @@ func TestStopFinishesAcceptedRequest(t *testing.T) {
 			if line, err := w.reader.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
 				t.Fatalf("got %q, %v, want 100 Continue", line, err)
 			}
-			if _, err := w.reader.ReadString('\n'); err != nil { // the empty line that ends the response
+			if _, err := w.reader.ReadString('\n'); err != nil { // the empty line after the headers
 				t.Fatal(err)
 			}
 			w.send(body[:half])
@@ -64,9 +64,9 @@ func TestStopFinishesAcceptedRequest(t *testing.T) {
 	}
 }
 
-// TestStopUnderLoadLosesNoWrite stops the service while clients add animals. Each request must get either a
-// complete response or none because the connection was closed. Every acknowledged animal must exist after the
-// restart.
+// TestStopUnderLoadLosesNoWrite stops the service while clients add animals. Each request must either get a
+// complete response or get none because the connection was closed. Every acknowledged animal must exist after
+// the restart.
 func TestStopUnderLoadLosesNoWrite(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)

@@ -175,14 +175,15 @@ func TestReplacedCertificateIsReloaded(t *testing.T) {
 		f.write("cert.pem", cert)
 		f.write("key.pem", key)
 	}
-	rename := func(t *testing.T, f *folder, cert, key string) { // replaces each file atomically
+	rename := func(t *testing.T, f *folder, cert, key string) { // replace each file atomically
 		for name, content := range map[string]string{"cert.pem": cert, "key.pem": key} {
 			if err := os.Rename(f.write(name+".new", content), f.path(name)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	symlink := func(t *testing.T, f *folder, cert, key string) { // replaces the files as Kubernetes does for mounted secrets
+	// Kubernetes updates mounted secrets in the same way.
+	symlink := func(t *testing.T, f *folder, cert, key string) {
 		name := fmt.Sprintf("..%d", len(f.names()))
 		if err := os.Mkdir(f.path(name), 0o700); err != nil {
 			t.Fatal(err)
@@ -230,7 +231,7 @@ func (a *authority) expiry(cert string) time.Time {
 	return made.NotAfter
 }
 
-// seconds formats a time like the value of a metric.
+// seconds formats a time as Unix seconds, in the same way as a metric value in /metrics.
 func seconds(at time.Time) string { return strconv.FormatFloat(float64(at.Unix()), 'g', -1, 64) }
 
 // TestBrokenCertificateIsNotLoaded replaces the certificate files with unusable ones. The service must
@@ -250,7 +251,8 @@ func TestBrokenCertificateIsNotLoaded(t *testing.T) {
 	cert, _ := a.issue(time.Hour)
 	_, otherKey := a.issue(time.Hour)
 	for i, breakFiles := range []func(){
-		func() { f.write("cert.pem", cert); f.write("key.pem", otherKey) }, // this key belongs to another certificate
+		// This key belongs to another certificate.
+		func() { f.write("cert.pem", cert); f.write("key.pem", otherKey) },
 		func() { f.write("cert.pem", "no certificate") },
 		func() {
 			if err := os.Remove(filepath.Join(f.dir, "key.pem")); err != nil {

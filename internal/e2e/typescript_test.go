@@ -19,14 +19,14 @@ func TestTypeScriptExampleCompilesAndRuns(t *testing.T) {
 	if err := os.CopyFS(example.path("examples"), os.DirFS("../../examples")); err != nil {
 		t.Fatal(err)
 	}
-	document := p.send("GET", "/v1/openapi.yaml", "", "") // the document as served by the service
+	document := p.send("GET", "/v1/openapi.yaml", "", "") // use the document that the service serves
 	expectStatus(t, document, 200)
 	if err := os.Mkdir(example.path("api"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	example.write("api/openapi.yaml", document.body)
 	example.dir = filepath.Join(example.dir, "examples", "typescript")
-	// Remove the files that remain if a developer has run the example.
+	// Remove files that are left over if a developer has run the example.
 	for _, built := range []string{"node_modules", "dist", "src/animalstore.d.ts"} {
 		if err := os.RemoveAll(example.path(built)); err != nil {
 			t.Fatal(err)

@@ -27,7 +27,7 @@ type receiver struct {
 	onMessage  func(total int) // called for each message before the response is sent
 }
 
-// newReceiver starts a receiver that is not yet subscribed as a webhook.
+// newReceiver starts a receiver for which no webhook exists yet.
 func newReceiver(t *testing.T) *receiver {
 	r := &receiver{t: t, bodies: map[string]string{}, deliveries: map[string]int{}}
 	r.Server = httptest.NewServer(r)

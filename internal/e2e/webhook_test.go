@@ -167,7 +167,7 @@ func TestRotatedWebhookSecretsSignDuringOverlap(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve("--webhook-allow-private")
 	r := newReceiver(t)
-	r.subscribe(p, `"types":["order.placed"]`) // this type is never sent, so only test messages arrive
+	r.subscribe(p, `"types":["order.placed"]`) // no order is placed, so only test messages are sent
 	sendTest := func() {
 		t.Helper()
 		a := p.send("POST", fmt.Sprintf("/v1/webhooks/%d/test", r.id), adminKey, "")

@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// writeLoad lets many clients add animals concurrently until the service ends. Each client uses a raw
+// writeLoad lets many clients add animals concurrently until the service stops. Each client uses a raw
 // connection to distinguish a truncated response from a missing one.
 type writeLoad struct {
 	program *program
 	name    string // the prefix for the animals' names
 	clients int
-	// The end function is called once, when this number of animals has been acknowledged. It must end the
-	// service.
+	// The end function is called once, when this number of animals has been acknowledged. It must stop or
+	// kill the service.
 	after int64
 	end   func()
 
@@ -35,7 +35,7 @@ type writeLoad struct {
 	problems     []error
 }
 
-// run runs the clients and returns when none of them gets responses any longer.
+// run runs the clients and returns when no client gets responses any longer.
 func (s *writeLoad) run() {
 	s.sent = map[string]pet{}
 	var clients sync.WaitGroup

@@ -1,10 +1,10 @@
-// Package golden detects unintended changes to everything that users see of the program: the responses from the
-// HTTP API, the help texts, the names of the metrics, and the schemas of both databases. It builds the real
-// binary and uses it over HTTP and on the command line. Therefore, its tests fail only after changes that users
-// would notice.
+// Package golden detects unintended changes to everything that users see of the program: the responses from
+// the HTTP API, the help texts, the names of the metrics, and the schemas of both databases. It builds the
+// real binary and uses it over HTTP and on the command line. Therefore, its tests fail only after changes that
+// users would notice.
 //
-// The expected results are stored in the files in testdata. After an intended change, run the following command
-// and review the differences:
+// The expected results are stored in the files in testdata. After an intended change, run the following
+// command and review the differences:
 //
 //	go test ./internal/golden -update
 package golden
@@ -93,8 +93,8 @@ var engines = []engine{
 	{"postgres", func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) }},
 }
 
-// environment returns the environment variables for the program. They include the given settings but none of
-// the developer's own ANIMALSTORE_ variables.
+// environment returns the environment variables for the program. They include the given settings but neither
+// COLUMNS nor the developer's own ANIMALSTORE_ variables.
 func environment(settings ...string) []string {
 	environment := slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "ANIMALSTORE_") || strings.HasPrefix(variable, "COLUMNS=")

@@ -93,7 +93,8 @@ func withoutProse(value any) {
 	}
 }
 
-// notFrozen lists the error codes that clients cannot cause reliably, so they are not in the transcripts.
+// notFrozen lists the error codes that cannot be caused reliably by sending requests. They need not be in the
+// transcripts.
 var notFrozen = []string{"idempotency_key_in_use", "internal_error", "unavailable"}
 
 // checkComplete checks that the transcripts contain every error code and at least one successful request for

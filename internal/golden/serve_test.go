@@ -79,7 +79,7 @@ func (p *process) stop() {
 	}
 }
 
-// Write appends to the program's recorded output.
+// Write implements io.Writer by recording the program's output.
 func (p *process) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

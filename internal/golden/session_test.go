@@ -158,8 +158,8 @@ func (s *session) writeResponse(method, target string, a recordedResponse) {
 	s.addPlaceholders(a.body)
 	body := s.normalize(a.body)
 	header := a.header.Clone()
+	// The transcript omits documents. TestOpenAPI checks the OpenAPI document, and all others are prose.
 	document := method == http.MethodGet && a.status == http.StatusOK &&
-		// TestOpenAPI checks the OpenAPI document, and the other documents are prose.
 		(strings.HasPrefix(target, "/v1/openapi.") || strings.HasPrefix(target, "/docs"))
 	if document {
 		body = "{a document}\n"
@@ -268,7 +268,7 @@ func (s *session) getAndRevalidate(target string) {
 }
 
 // stream opens an event stream and records it until n events have arrived. If then is not nil, stream calls
-// it after n-1 events. It must cause the last event.
+// it after n-1 events. The then function must cause the last event.
 func (s *session) stream(target string, n int, then func(), fields ...string) {
 	s.Helper()
 	response := s.open("GET", target, "", true, append(fields, "Accept: text/event-stream")...)
