@@ -159,8 +159,8 @@ func TestActiveConnectionsAreNotDropped(t *testing.T) {
 	}
 }
 
-// TestClientsThatReadNothingAreDisconnected sends an endless series of requests that need no key but never
-// reads a response. It watches the service's metrics because a client may take a long time to notice that it
+// TestClientsThatReadNothingAreDisconnected sends requests endlessly but never reads a response. The requests
+// need no key. The test watches the service's metrics because a client may take a long time to notice that it
 // was disconnected.
 func TestClientsThatReadNothingAreDisconnected(t *testing.T) {
 	t.Parallel()
