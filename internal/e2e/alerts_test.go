@@ -12,7 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// series is one line of a scrape: a metric name and its labels.
+// series is one time series in /metrics, identified by a metric name and its labels.
 type series struct {
 	name   string
 	labels map[string]string
@@ -23,13 +23,14 @@ var (
 	seriesPair = regexp.MustCompile(`([a-z_]+)="((?:[^"\\]|\\.)*)"`)
 )
 
-// scrape makes a few requests and returns all series of /metrics.
+// scrape sends a few requests to the service and then returns every time series in /metrics.
 func (p *program) scrape() (all []series) {
 	p.t.Helper()
 	created, _ := p.create(pet{Name: "Rex"})
 	p.get(fmt.Sprintf("/v1/pets/%d", created.ID))
 	for _, line := range seriesLine.FindAllStringSubmatch(p.get("/metrics").body, -1) {
-		labels := map[string]string{"job": "animalstore", "instance": p.url} // Prometheus adds these
+		// Prometheus adds the labels job and instance.
+		labels := map[string]string{"job": "animalstore", "instance": p.url}
 		for _, pair := range seriesPair.FindAllStringSubmatch(line[2], -1) {
 			labels[pair[1]] = pair[2]
 		}
@@ -45,7 +46,8 @@ var (
 	mentioned = regexp.MustCompile(`\$labels\.([a-z_]+)`)
 )
 
-// TestAlertsUseExistingMetricsAndLabels checks that the metrics, labels and label values in docs/alerts.yaml exist.
+// TestAlertsUseExistingMetricsAndLabels checks that every metric, label and label value used in
+// docs/alerts.yaml exists.
 func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile(filepath.Join("..", "..", "docs", "alerts.yaml"))
@@ -88,7 +90,7 @@ func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
 		if len(found) == 0 {
 			t.Errorf("%s selects no metric: %s", rule.Alert, rule.Expr)
 		}
-		var labels []string // of all selected metrics
+		var labels []string // the label names of all selected metrics
 		for _, s := range found {
 			candidates := slices.DeleteFunc(slices.Clone(existing), func(one series) bool { return one.name != s[1] })
 			if len(candidates) == 0 {
@@ -117,8 +119,8 @@ func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
 	}
 }
 
-// checkMatcher expects the candidates to have the label and every value that the alert matches. Values of status are not
-// checked, because nothing fails in this test.
+// checkMatcher checks that, for each value that the alert matches, at least one candidate has the label with
+// this value. The label status may have any value, because no request fails in this test.
 func checkMatcher(t *testing.T, alert string, candidates []series, label, operator, wanted string) {
 	t.Helper()
 	values := []string{wanted}
@@ -141,8 +143,8 @@ func checkMatcher(t *testing.T, alert string, candidates []series, label, operat
 	}
 }
 
-// TestMetricsHaveHelpAndBoundedLabels checks that animalstore's own metrics have a help text and that clients cannot create
-// label values.
+// TestMetricsHaveHelpAndBoundedLabels checks that every animalstore metric has a help text and that clients
+// cannot create new label values by sending unusual requests.
 func TestMetricsHaveHelpAndBoundedLabels(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()

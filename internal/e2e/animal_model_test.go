@@ -10,23 +10,23 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// step is a request about one animal. Orders are identified by the number that the client sent as their reference, because
-// the id is unknown when the response was lost.
+// step is a request that concerns a single animal. It identifies an order by the reference that the client
+// chose, because the client does not know the order's ID if the response was lost.
 type step struct {
 	kind  stepKind
 	pet   int
-	order int    // the order to place or move
-	to    string // the requested status of the order or the animal
+	order int    // the reference of the order to place or change
+	to    string // the requested status for the order or the animal
 }
 
 type stepKind string
 
 const (
-	placeOrder      stepKind = "place"  // place an order
-	moveOrder       stepKind = "move"   // change the status of an order
-	setStatus       stepKind = "set"    // change the animal's status directly
-	readStatus      stepKind = "look"   // read the animal's status
-	readNewestOrder stepKind = "newest" // read the newest order of the animal
+	placeOrder      stepKind = "place"
+	moveOrder       stepKind = "move" // change an order's status
+	setStatus       stepKind = "set"  // change the animal's status directly, without an order
+	readStatus      stepKind = "look"
+	readNewestOrder stepKind = "newest" // read the animal's newest order
 )
 
 // outcome is the response to a step: the order and its status, the animal's status, or an error code.
@@ -36,16 +36,17 @@ type outcome struct {
 	code   string
 }
 
-// unknown is the outcome of a step without a response: it may have taken effect, or may still do so.
+// unknown is the outcome of a step that got no response. The step may have taken effect, may take effect
+// later, or may never take effect.
 var unknown = outcome{code: "unknown"}
 
-// animalState is the complete state of one animal.
+// animalState is the state of one animal and its orders.
 type animalState struct {
 	status string
-	orders string // in the order in which they were placed, each as " 12=approved"
+	orders string // all orders, oldest first, each in the form " 12=approved"
 }
 
-// after returns the outcome that a step must have in this state, and the state that follows.
+// after returns the outcome that the step must have in this state and the state after the step.
 func (s animalState) after(in step) (outcome, animalState) {
 	switch in.kind {
 	case placeOrder:
@@ -98,12 +99,13 @@ func (s animalState) afterMove(in step) (outcome, animalState) {
 
 func (s animalState) newest() (order int, status string) {
 	number, status, _ := strings.Cut(s.orders[strings.LastIndex(s.orders, " ")+1:], "=")
-	order, _ = strconv.Atoi(number) // 0 if there is no order
+	order, _ = strconv.Atoi(number) // order is 0 if there is no order
 	return order, status
 }
 
-// animalModel describes animals that are available at first. A step without a response must be recorded as returning at the
-// end of the history: then it may take effect at any time after its request, or at the very end, which equals never.
+// animalModel is a Porcupine model in which every animal is initially available. A step that got no response
+// must be recorded as returning at the end of the history, so that it may take effect at any time after its
+// request was sent. Taking effect at the very end is equivalent to never taking effect.
 var animalModel = porcupine.Model{
 	Partition: func(history []porcupine.Operation) [][]porcupine.Operation {
 		byPet := map[int][]porcupine.Operation{}
@@ -126,10 +128,9 @@ var animalModel = porcupine.Model{
 	DescribeState:     func(state any) string { return fmt.Sprintf("%+v", state) },
 }
 
-// TestAnimalModelAcceptsLegalHistoriesOnly checks that the model accepts legal histories and rejects illegal ones.
 func TestAnimalModelAcceptsLegalHistoriesOnly(t *testing.T) {
 	t.Parallel()
-	// op is an operation from start to end by a client of its own.
+	// op returns an operation that was called at start and returned at end.
 	op := func(start, end int64, in step, out outcome) porcupine.Operation {
 		return porcupine.Operation{Input: in, Call: start, Output: out, Return: end}
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// mustRun runs the program and expects exit code 0.
+// mustRun runs the program and fails the test unless the exit code is 0.
 func (f *folder) mustRun(args ...string) result {
 	f.t.Helper()
 	r := f.run(args...)
@@ -22,8 +22,9 @@ func (f *folder) mustRun(args ...string) result {
 	return r
 }
 
-// TestBackupUnderLoadHasEveryAcknowledgedAnimal makes backups while clients create animals. Each backup contains every animal
-// that was acknowledged before the backup started, unchanged, and can be served.
+// TestBackupUnderLoadHasEveryAcknowledgedAnimal makes backups while clients create animals. The service must
+// be able to run on a backup, which must contain every animal that was acknowledged before the backup
+// started.
 func TestBackupUnderLoadHasEveryAcknowledgedAnimal(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -62,7 +63,7 @@ func TestBackupUnderLoadHasEveryAcknowledgedAnimal(t *testing.T) {
 			t.Errorf("%s: got %v, %v, want mode 0600", name, info, err)
 		}
 		if i > 0 && i < len(ledgers)-1 && i != len(ledgers)/2 {
-			continue // the backup command has checked every backup itself
+			continue // skip most backups because the backup command has already checked them all
 		}
 		checkIntegrity(t, f.path(name))
 		q := f.serve("--database", name)
@@ -126,7 +127,8 @@ func TestBackupRestoreAndCheckRefuseBadArguments(t *testing.T) {
 	expectRefusal(t, f.run("backup", "--force", "other.db"), 1, "a database in use")
 	other.stop()
 
-	// An inconsistent backup is reported and restored only with --force; a damaged backup is never restored.
+	// An inconsistent backup is reported and can be restored only with --force. A damaged backup is never
+	// restored.
 	f.execSQL("b.db", "UPDATE inventory SET n = 5")
 	r := f.run("restore", "--database", "new.db", "b.db")
 	if r.code != 1 || !strings.Contains(r.stderr, "inventory sold: counted 5, found 0\n") || !strings.Contains(r.stderr, "breaks rules") {
@@ -149,7 +151,7 @@ func TestBackupRestoreAndCheckRefuseBadArguments(t *testing.T) {
 	}
 }
 
-// TestInterruptedBackupLeavesNoFiles interrupts running backups with SIGINT.
+// TestInterruptedBackupLeavesNoFiles interrupts backups with SIGINT while they are running.
 func TestInterruptedBackupLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -174,7 +176,7 @@ func TestInterruptedBackupLeavesNoFiles(t *testing.T) {
 		})
 		command.Process.Signal(os.Interrupt)
 		err := command.Wait()
-		if err == nil { // the backup finished before the signal
+		if err == nil { // the backup finished before the signal arrived
 			os.Remove(f.path("b.db"))
 			continue
 		}

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestCheckWorksWhileServiceWrites checks a store under load, on both engines. Then it damages rows in the SQLite file and
-// expects check to name each of them.
+// TestCheckWorksWhileServiceWrites runs the check command on both engines while clients write. Then it
+// corrupts rows in the SQLite file and expects the command to report each of them.
 func TestCheckWorksWhileServiceWrites(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, database string) {

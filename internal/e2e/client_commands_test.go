@@ -14,7 +14,7 @@ import (
 	"github.com/creack/pty"
 )
 
-// startCommand starts a command that runs until it is stopped, and captures its output.
+// startCommand starts a long-running command and captures its output.
 func (f *folder) startCommand(args ...string) *program {
 	f.t.Helper()
 	command, output := exec.Command(binary, args...), &transcript{}
@@ -26,7 +26,8 @@ func (f *folder) startCommand(args ...string) *program {
 	return f.watch(command, output)
 }
 
-// TestEventsCommandSurvivesRestart follows events across a shutdown and a kill of the service: each event is printed once.
+// TestEventsCommandSurvivesRestart stops the service once and kills it once while the events command follows
+// the feed. The command must print each event exactly once.
 func TestEventsCommandSurvivesRestart(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -56,7 +57,8 @@ func TestEventsCommandSurvivesRestart(t *testing.T) {
 	}
 }
 
-// TestEventsCommandExitsWhenKeyIsRevoked expects the exit code for a refused key.
+// TestEventsCommandExitsWhenKeyIsRevoked revokes the key while the events command is using it. The command
+// must exit with the exit code for a rejected key.
 func TestEventsCommandExitsWhenKeyIsRevoked(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -79,8 +81,9 @@ func TestEventsCommandExitsWhenKeyIsRevoked(t *testing.T) {
 	}
 }
 
-// TestEventsCommandReportsRestoreAndContinues restores a backup while events are followed: the follower is told that events
-// were undone and continues. Listing still returns the latest events.
+// TestEventsCommandReportsRestoreAndContinues restores a backup while the events command follows the feed.
+// The command must report that events were undone and then continue. Without --follow, the command must still
+// list the latest events.
 func TestEventsCommandReportsRestoreAndContinues(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -93,7 +96,8 @@ func TestEventsCommandReportsRestoreAndContinues(t *testing.T) {
 	p.create(pet{Name: "Mia"})
 	follower := f.startCommand("events", "--follow", "--after", "0")
 	follower.awaitOutput("the event that the restore will undo", func(output string) bool { return strings.Contains(output, "name Mia") })
-	undone := strings.Fields(f.run("events", "--limit", "1").stdout)[6] // the first column below the header row
+	// undone is the event ID in the first row below the header.
+	undone := strings.Fields(f.run("events", "--limit", "1").stdout)[6]
 	p.stop()
 	if r := f.run("restore", "--force", "backup.db"); r.code != 0 {
 		t.Fatalf("restore: got %v, want exit code 0", r)
@@ -116,7 +120,8 @@ func TestEventsCommandReportsRestoreAndContinues(t *testing.T) {
 	expectRefusal(t, f.run("events", "--after", undone), 5, "were undone", "continue after ")
 }
 
-// TestPetsSetKeepsConcurrentChange changes an animal between the read and the write of pets set, which must then fail.
+// TestPetsSetKeepsConcurrentChange changes an animal after the pets set command has read it and before the
+// command writes it. The command must then fail.
 func TestPetsSetKeepsConcurrentChange(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -147,8 +152,9 @@ func TestPetsSetKeepsConcurrentChange(t *testing.T) {
 	}
 }
 
-// TestEmptyIfMatchAndIdempotencyKeyAreRefused: an empty value is most likely an unset variable in a script, so the command
-// must not run without the condition.
+// TestEmptyIfMatchAndIdempotencyKeyAreRefused checks that commands reject empty values for these flags. An
+// empty value most likely comes from an unset variable in a script, so running the command without the
+// condition would be wrong.
 func TestEmptyIfMatchAndIdempotencyKeyAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -167,7 +173,8 @@ func TestEmptyIfMatchAndIdempotencyKeyAreRefused(t *testing.T) {
 	}
 }
 
-// TestEventsCommandOnTerminalStopsOnCtrlC also expects the hint about Ctrl-C.
+// TestEventsCommandOnTerminalStopsOnCtrlC checks that the events command stops on Ctrl-C and that its output
+// on a terminal mentions Ctrl-C.
 func TestEventsCommandOnTerminalStopsOnCtrlC(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -195,8 +202,8 @@ func TestEventsCommandOnTerminalStopsOnCtrlC(t *testing.T) {
 	}
 }
 
-// TestCommandsRejectResponsesFromOtherServers: responses of other servers are recognized, and their text is escaped before it
-// reaches the terminal.
+// TestCommandsRejectResponsesFromOtherServers runs commands against a server that is not animalstore. The
+// commands must reject the server's responses and escape the text before they print it on the terminal.
 func TestCommandsRejectResponsesFromOtherServers(t *testing.T) {
 	t.Parallel()
 	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -208,7 +215,7 @@ func TestCommandsRejectResponsesFromOtherServers(t *testing.T) {
 			w.WriteHeader(http.StatusConflict)
 			io.WriteString(w, `{"code":"gone_mad","message":"\u001b[2J\u009b2J Beware.","status":409}`)
 		default:
-			panic(http.ErrAbortHandler) // closes the connection without a response
+			panic(http.ErrAbortHandler) // close the connection without sending a response
 		}
 	}))
 	defer other.Close()

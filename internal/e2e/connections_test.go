@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// openConnection connects and sends data, usually less than a complete request.
+// openConnection opens a connection to the service and sends data, which is usually only part of a request.
 func (p *program) openConnection(data string) net.Conn {
 	p.t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
@@ -23,7 +23,7 @@ func (p *program) openConnection(data string) net.Conn {
 		p.t.Fatal(err)
 	}
 	p.t.Cleanup(func() { connection.Close() })
-	io.WriteString(connection, data) // the service may have closed the connection already
+	io.WriteString(connection, data) // an error means only that the service has closed the connection
 	return connection
 }
 
@@ -47,7 +47,7 @@ func (p *program) follow(ctx context.Context) *bufio.Reader {
 	return lines
 }
 
-// metric returns the value of a series, which is given as in /metrics.
+// metric returns the value of a time series. The name includes the labels, as in /metrics.
 func (p *program) metric(name string) float64 {
 	p.t.Helper()
 	_, rest, found := strings.Cut(p.get("/metrics").body, "\n"+name+" ")
@@ -59,8 +59,8 @@ func (p *program) metric(name string) float64 {
 	return value
 }
 
-// TestWaitingConnectionsAreDroppedAtTheLimit opens more idle and slow connections than the limit allows: they are dropped,
-// while complete requests and an open stream are served.
+// TestWaitingConnectionsAreDroppedAtTheLimit opens more idle and slow connections than the limit allows. The
+// service must drop some of them, serve complete requests and keep an open stream running.
 func TestWaitingConnectionsAreDroppedAtTheLimit(t *testing.T) {
 	t.Parallel()
 	const limit = 20
@@ -89,7 +89,7 @@ func TestWaitingConnectionsAreDroppedAtTheLimit(t *testing.T) {
 	if dropped := p.metric(`animalstore_connections_dropped_total{reason="waiting"}`); dropped == 0 {
 		t.Error("dropped waiting connections: got 0, want more")
 	}
-	for { // the stream was not interrupted
+	for { // the stream must still be open
 		line, err := stream.ReadString('\n')
 		if err != nil {
 			t.Fatal(err)
@@ -100,8 +100,9 @@ func TestWaitingConnectionsAreDroppedAtTheLimit(t *testing.T) {
 	}
 }
 
-// TestConnectionLimitLeavesFilesForDatabase allows the service few open files: it lowers its connection limit, so that the
-// database can open its files however many clients connect.
+// TestConnectionLimitLeavesFilesForDatabase starts the service with a low limit on open files. The service
+// must then lower its connection limit so that it can open its database files no matter how many clients
+// connect.
 func TestConnectionLimitLeavesFilesForDatabase(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -129,7 +130,8 @@ func TestConnectionLimitLeavesFilesForDatabase(t *testing.T) {
 	}
 }
 
-// TestActiveConnectionsAreNotDropped uses every connection for a stream: a new connection is refused until a stream ends.
+// TestActiveConnectionsAreNotDropped uses every allowed connection for a stream. The service must then refuse
+// new connections until a stream ends.
 func TestActiveConnectionsAreNotDropped(t *testing.T) {
 	t.Parallel()
 	const limit = 3
@@ -157,8 +159,9 @@ func TestActiveConnectionsAreNotDropped(t *testing.T) {
 	}
 }
 
-// TestClientsThatReadNothingAreDisconnected sends endless requests that need no key, and reads no response. The client may not
-// notice the disconnection for a long time, so the test watches the service's metrics.
+// TestClientsThatReadNothingAreDisconnected sends requests endlessly but never reads a response. The requests
+// need no key. The test watches the service's metrics because a client may take a long time to notice that it
+// was disconnected.
 func TestClientsThatReadNothingAreDisconnected(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
@@ -169,7 +172,7 @@ func TestClientsThatReadNothingAreDisconnected(t *testing.T) {
 		go func() {
 			for {
 				if _, err := connection.Write(requests); err != nil {
-					return // disconnected, or the test is over
+					return // the service closed the connection, or the test ended
 				}
 			}
 		}()
@@ -178,7 +181,7 @@ func TestClientsThatReadNothingAreDisconnected(t *testing.T) {
 	await(t, "both clients to be disconnected", func() bool { return p.metric("animalstore_connections") < 2 })
 }
 
-// stallingConn is a connection that stops reading once the channel is closed.
+// stallingConn is a connection on which Read blocks forever once the stalled channel is closed.
 type stallingConn struct {
 	net.Conn
 	stalled chan struct{}
@@ -187,14 +190,14 @@ type stallingConn struct {
 func (s stallingConn) Read(p []byte) (int, error) {
 	select {
 	case <-s.stalled:
-		select {} // the goroutine ends with the test program
+		select {} // block until the test process exits
 	default:
 	}
 	return s.Conn.Read(p)
 }
 
-// TestShutdownDisconnectsStuckReaders stops a service whose HTTP/2 clients have stopped reading: it disconnects them and exits
-// normally.
+// TestShutdownDisconnectsStuckReaders stops the service while HTTP/2 clients keep streams open but no longer
+// read from them. The service must disconnect these clients and exit normally.
 func TestShutdownDisconnectsStuckReaders(t *testing.T) {
 	t.Parallel()
 	a, f := newAuthority(t), newFolderWithKey(t)
@@ -211,11 +214,13 @@ func TestShutdownDisconnectsStuckReaders(t *testing.T) {
 	readers := &program{t: t, url: p.url, client: &http.Client{Transport: transport}}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	for range 20 { // over one shared connection
+	for range 20 { // all streams share one connection
 		readers.follow(ctx)
 	}
 	close(stalled)
-	for i := range 1000 { // each sends two events of about 1,000 bytes to every reader: more than the connection's buffers hold
+	// Each animal causes two events of about 1,000 bytes per reader. Together, these events exceed the
+	// connection's buffers.
+	for i := range 1000 {
 		p.create(pet{Name: fmt.Sprintf("%d %s", i, strings.Repeat("é", 190)), CategoryID: int64(i)})
 	}
 	p.signal(syscall.SIGTERM)

@@ -14,8 +14,9 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// TestCopyToPostgresAndBackKeepsEverything copies a store from SQLite to PostgreSQL and into another SQLite file. Clients see
-// the same responses, keys and next ids.
+// TestCopyToPostgresAndBackKeepsEverything copies a store from SQLite to PostgreSQL and from there to another
+// SQLite file. Clients must get the same responses from every copy, their keys must still work, and new
+// objects must get the next unused IDs.
 func TestCopyToPostgresAndBackKeepsEverything(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -46,7 +47,7 @@ func TestCopyToPostgresAndBackKeepsEverything(t *testing.T) {
 
 	paths := []string{"/v1/pets?limit=100", "/v1/pets?q=ärg", "/v1/pets?id=2", "/v1/categories", "/v1/store/inventory", "/v1/store/orders",
 		"/v1/store/orders/1", "/v1/keys", "/v1/events?limit=100"}
-	used := regexp.MustCompile(`"lastUsedAt":"[^"]*"`) // changes with these requests
+	used := regexp.MustCompile(`"lastUsedAt":"[^"]*"`) // these requests change the time of last use
 	snapshot := func(p *program) (responses []string) {
 		t.Helper()
 		for _, path := range paths {
@@ -63,7 +64,7 @@ func TestCopyToPostgresAndBackKeepsEverything(t *testing.T) {
 	from, next := "animalstore.db", int64(7)
 	for _, to := range []string{server, "back.db"} {
 		r := f.run("copy", "--database", from, "--to", to)
-		source, _, _ := strings.Cut(from, "?") // the output leaves out the URL parameters
+		source, _, _ := strings.Cut(from, "?") // the output omits the URL parameters
 		target, _, _ := strings.Cut(to, "?")
 		if r.code != 0 || !regexp.MustCompile(`(?m)^pets \d+ rows, sha256 [0-9a-f]{64}, ids go on after \d+$`).MatchString(r.stdout) ||
 			!strings.Contains(r.stderr, "checking kept_answers: 1 of 1 rows\n") || !strings.Contains(r.stderr, "\nCopied "+source+" to "+target+" and verified the copy.\n") {
@@ -115,14 +116,15 @@ func TestCopyRefusesBadArgumentsAndHidesPasswords(t *testing.T) {
 	expectRefusal(t, f.run("copy", "--database", "missing.db", "--to", "x.db"), 1, "the source", "missing.db")
 	f.createKey("--name", "n")
 	expectRefusal(t, f.run("copy", "--to", f.path("animalstore.db")), 1, "the same database")
-	server := pgtest.Shared(t).NewDatabase(t) // needs no password and accepts any
+	server := pgtest.Shared(t).NewDatabase(t) // this server requires no password but accepts any password
 	f.variables = append(f.variables, "ANIMALSTORE_COPY_TO="+strings.Replace(server, "@", ":"+secret+"@", 1))
 	if r := f.run("copy"); r.code != 0 || strings.Contains(r.stderr+r.stdout, secret) || !strings.Contains(r.stderr, ":REDACTED@") {
 		t.Errorf("copy: got %v, want exit code 0 and a redacted password", r)
 	}
 }
 
-// TestCopyShowsProgressOnTerminal expects one progress line that is erased at the end.
+// TestCopyShowsProgressOnTerminal checks that copy shows its progress on one line and erases this line at the
+// end.
 func TestCopyShowsProgressOnTerminal(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -135,7 +137,7 @@ func TestCopyShowsProgressOnTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer terminal.Close()
-	io.Copy(output, terminal) // fails when the program exits
+	io.Copy(output, terminal) // io.Copy returns an error when the program exits
 	if err := command.Wait(); err != nil {
 		t.Error(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// randomBytes returns bytes as a broken disk may return them.
+// randomBytes returns n random bytes, which simulate data from a broken disk.
 func randomBytes(n int) string {
 	bytes := make([]byte, n)
 	for i := range bytes {
@@ -21,8 +21,8 @@ func randomBytes(n int) string {
 	return string(bytes)
 }
 
-// TestDamagedDatabaseIsRefusedUnchanged expects every command to name the damaged file and to leave it as it is, so that it can
-// be repaired.
+// TestDamagedDatabaseIsRefusedUnchanged checks that every command names the damaged file in its error
+// message. The file must stay unchanged so that it can still be repaired.
 func TestDamagedDatabaseIsRefusedUnchanged(t *testing.T) {
 	t.Parallel()
 	for name, damage := range map[string]struct {
@@ -58,8 +58,8 @@ func TestDamagedDatabaseIsRefusedUnchanged(t *testing.T) {
 	}
 }
 
-// TestDamagedTableFailsOnlyItsOwnRequests overwrites the root page of the pets table: requests for animals get 503, the log
-// says why, and other requests still work.
+// TestDamagedTableFailsOnlyItsOwnRequests overwrites the root page of the pets table. Requests for animals
+// must then get a 503 whose cause is logged, and all other requests must still succeed.
 func TestDamagedTableFailsOnlyItsOwnRequests(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -95,8 +95,8 @@ func TestDamagedTableFailsOnlyItsOwnRequests(t *testing.T) {
 	}
 }
 
-// TestUnwritableDatabaseIsRefusedUnchanged starts on files without permission. Root may write everything, so the program runs
-// as the user nobody.
+// TestUnwritableDatabaseIsRefusedUnchanged runs the program on files that it has no permission to write. The
+// program runs as the user nobody because root can write to any file.
 func TestUnwritableDatabaseIsRefusedUnchanged(t *testing.T) {
 	t.Parallel()
 	const nobody = 65534
@@ -167,8 +167,8 @@ func TestUnwritableDatabaseIsRefusedUnchanged(t *testing.T) {
 	})
 }
 
-// TestServiceWorksAfterClockIsSetBack simulates a clock that was a day ahead and is then corrected: it moves every stored time
-// a day into the future instead of changing the clock.
+// TestServiceWorksAfterClockIsSetBack simulates a clock that was a day ahead and has been corrected. Instead
+// of changing the clock, it moves every stored time one day into the future.
 func TestServiceWorksAfterClockIsSetBack(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -215,7 +215,8 @@ func TestServiceWorksAfterClockIsSetBack(t *testing.T) {
 	} else if a := p.get(strings.Replace(next[1], next[1][:strings.Index(next[1], "/v1")], "", 1)); len(decode[[]pet](t, a.body)) != 2 {
 		t.Errorf("page of an earlier cursor: got %v, want 2 animals", a)
 	}
-	// Earlier holds last as long as promised, new holds expire on time, and every order can be changed.
+	// Existing holds must not expire early, new holds must expire on time, and every order must accept
+	// changes.
 	expectError(t, p.send("POST", "/v1/store/orders", adminKey, `{"petId":1}`), 409, "pet_not_available")
 	const patch = "Content-Type: application/merge-patch+json"
 	expectStatus(t, p.send("PATCH", "/v1/store/orders/1", adminKey, `{"status":"cancelled"}`, patch), 200)
@@ -225,7 +226,7 @@ func TestServiceWorksAfterClockIsSetBack(t *testing.T) {
 	expectStatus(t, p.send("PATCH", "/v1/store/orders/2", adminKey, `{"status":"delivered"}`, patch), 200)
 	expectStatus(t, p.send("POST", "/v1/keys/1/rotate", adminKey, `{"overlapSeconds":3600}`), 200)
 	expectStatus(t, p.send("GET", "/v1/pets", key, ""), 200)
-	// Events stay in order whatever their times are, and webhooks receive them.
+	// The events must be in order regardless of their times, and webhooks must receive all of them.
 	ids := []int64{}
 	for _, event := range p.feed() {
 		ids = append(ids, decode[struct {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestDemoStartsFilledAndRestartsUnchanged starts the demo on a terminal, runs the curl command that it shows, and starts it
-// again.
+// TestDemoStartsFilledAndRestartsUnchanged starts the demo on a terminal, runs the curl command that it
+// prints, and then restarts it.
 func TestDemoStartsFilledAndRestartsUnchanged(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, database string) {
@@ -25,7 +25,7 @@ func TestDemoStartsFilledAndRestartsUnchanged(t *testing.T) {
 			t.Errorf("curl %s: got %v, want exit code 0 and 20 animals", line, r)
 		}
 		key := liveKey.FindString(output)
-		expectStatus(t, p.send("GET", "/metrics", key, ""), 200) // the key has the scope admin
+		expectStatus(t, p.send("GET", "/metrics", key, ""), 200) // /metrics requires the scope admin
 		if r := f.run("check"); r.code != 0 {
 			t.Errorf("check: got %v, want exit code 0", r)
 		}
@@ -44,7 +44,8 @@ func TestDemoStartsFilledAndRestartsUnchanged(t *testing.T) {
 	})
 }
 
-// TestDemoWithoutTerminalShowsNoKey expects the hint how to create a key instead, although the demo has created keys.
+// TestDemoWithoutTerminalShowsNoKey checks that the log explains how to create a key but does not contain any
+// of the demo's keys.
 func TestDemoWithoutTerminalShowsNoKey(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -59,7 +60,8 @@ func TestDemoWithoutTerminalShowsNoKey(t *testing.T) {
 	expectStatus(t, second.send("GET", "/v1/pets", f.createKey("--name", "me"), ""), 200)
 }
 
-// TestDemoShowsKeyAfterFailedListen: a start that fills the store but cannot listen shows no key, so the next start must.
+// TestDemoShowsKeyAfterFailedListen first makes the demo fail to listen after it has filled the store. No key
+// has been shown by then, so the next start must show one.
 func TestDemoShowsKeyAfterFailedListen(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -76,7 +78,8 @@ func TestDemoShowsKeyAfterFailedListen(t *testing.T) {
 	expectStatus(t, p.send("GET", "/metrics", liveKey.FindString(p.output.String()), ""), 200)
 }
 
-// TestDemoRefusesNonEmptyDatabase: demo data never mixes with real data.
+// TestDemoRefusesNonEmptyDatabase checks that demo data is never added to a database that contains other
+// data.
 func TestDemoRefusesNonEmptyDatabase(t *testing.T) {
 	t.Parallel()
 	onBothEngines(t, func(t *testing.T, database string) {

@@ -12,14 +12,16 @@ import (
 	"time"
 )
 
-// TestServiceSurvivesDescriptorExhaustion opens more connections than the service may have open files: clients are served all
-// the same, even when the service must open database files first, and the log is not flooded.
+// TestServiceSurvivesDescriptorExhaustion opens more connections than the service may have open files. The
+// service must continue to serve clients, even if it must open database files first, and must not flood its
+// log.
 func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
 	const limit, clients = 100, 16
 	command := exec.Command("sh", "-c", fmt.Sprintf("ulimit -n %d; exec animalstore serve --addr 127.0.0.1:0", limit))
-	command.Dir, command.Env = f.dir, append(f.environment(), "GOMAXPROCS=2") // determines the number of database connections
+	// GOMAXPROCS determines the number of database connections.
+	command.Dir, command.Env = f.dir, append(f.environment(), "GOMAXPROCS=2")
 	output := &transcript{}
 	command.Stdout, command.Stderr = output, output
 	if err := command.Start(); err != nil {
@@ -29,7 +31,7 @@ func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 	p := f.watch(command, output)
 	p.awaitReady()
 	served := make([]*program, clients)
-	for i := range served { // each has one connection and has not used the database yet
+	for i := range served { // each client has one connection, which has not used the database yet
 		own := *p
 		own.client = &http.Client{Transport: &http.Transport{MaxConnsPerHost: 1, MaxIdleConnsPerHost: 1}, Timeout: waitTimeout}
 		t.Cleanup(own.client.CloseIdleConnections)
@@ -37,7 +39,7 @@ func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 		served[i] = &own
 	}
 	var flood sync.WaitGroup
-	for range 3 * limit { // idle; the service may drop some of them for others
+	for range 3 * limit { // these connections stay idle, so the service may drop some of them
 		flood.Go(func() {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 			if err != nil {
@@ -50,7 +52,8 @@ func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 	var working sync.WaitGroup
 	for i, p := range served {
 		working.Go(func() {
-			// The service may drop a connection that waits for its next request; the client then retries.
+			// The service may drop a connection that is waiting for its next request. The client then
+			// retries.
 			request := func(method, path, body string) (a response) {
 				await(t, "a response", func() (received bool) {
 					var err error
@@ -75,7 +78,7 @@ func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 	flood.Wait()
 	p.client.CloseIdleConnections()
 	expectStatus(t, p.send("GET", "/v1/pets", adminKey, ""), 200)
-	// Each kind of warning is logged at most once in ten seconds.
+	// Each kind of warning is logged at most once every ten seconds.
 	if n, maxWarnings := strings.Count(output.String(), "level=WARN"), 3+3*int(time.Since(started)/(10*time.Second)); n > maxWarnings {
 		t.Errorf("warnings in the log: got %d, want at most %d", n, maxWarnings)
 	}

@@ -13,7 +13,7 @@ import (
 	"animalstore/internal/browsertest"
 )
 
-// TestGuideExamplesRun runs every example of the guides in a shell.
+// TestGuideExamplesRun runs every shell example from the guides.
 func TestGuideExamplesRun(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -26,7 +26,7 @@ func TestGuideExamplesRun(t *testing.T) {
 	f.variables = append(f.variables, "KEY="+adminKey)
 	for _, example := range examples {
 		script := html.UnescapeString(example[1])
-		// An error response or a failing command fails the example.
+		// With --fail-with-body, curl also fails if the service responds with an error.
 		got := f.runCommand("bash", "-euc", "curl() { command curl --fail-with-body \"$@\"; }\n"+script)
 		if got.code != 0 || strings.Contains(got.stdout, `"code":`) || !strings.Contains(got.stdout, `"id":`) {
 			t.Errorf("%s\ngot %v, want exit code 0 and a response without an error", script, got)
@@ -34,7 +34,8 @@ func TestGuideExamplesRun(t *testing.T) {
 	}
 }
 
-// TestDocsAreAccessible checks the accessibility of the guides and the reference at the width of a phone and of a desktop.
+// TestDocsAreAccessible checks the accessibility of the guides and the API reference at phone and desktop
+// widths.
 func TestDocsAreAccessible(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
@@ -47,8 +48,8 @@ func TestDocsAreAccessible(t *testing.T) {
 	}
 }
 
-// tryOutScript defines functions that open one operation of the reference at a time. Rendering all of them at once takes
-// minutes.
+// tryOutScript defines JavaScript functions that open one operation in the API reference at a time. Opening
+// all operations at the same time would take minutes to render.
 const tryOutScript = `
 	const blocks = () => [...document.querySelectorAll(".opblock")];
 	const nameOf = block => block.querySelector(".opblock-summary-method").textContent + " " + block.querySelector("[data-path]").dataset.path;
@@ -79,7 +80,8 @@ const tryOutScript = `
 	};
 `
 
-// TestReferenceCanTryEveryOperation enters a key once and then uses the test panels. Only that of GET /store/orders is disabled.
+// TestReferenceCanTryEveryOperation enters a key once and then sends requests from the "Try it out" panels.
+// Every operation except GET /store/orders must have such a panel.
 func TestReferenceCanTryEveryOperation(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -87,7 +89,7 @@ func TestReferenceCanTryEveryOperation(t *testing.T) {
 	page := browsertest.Open(t, 1280, 2000)
 	page.Run(
 		chromedp.Navigate(p.url+"/docs"),
-		// Clicks by script do not depend on positions, which change while the page renders.
+		// Scripted clicks do not depend on the positions of elements, which change while the page renders.
 		chromedp.WaitVisible(".opblock", chromedp.ByQuery),
 		chromedp.Evaluate(`document.querySelector(".btn.authorize").click()`, nil),
 		chromedp.SendKeys("#auth-bearer-value", adminKey, chromedp.ByQuery),
@@ -105,7 +107,7 @@ func TestReferenceCanTryEveryOperation(t *testing.T) {
 		t.Errorf("operations: got %d, want between 25 and the %d documented ones", len(operations), documented)
 	}
 	for _, operation := range operations {
-		isOurs := strings.Contains(operation, " /") // webhook messages have no path
+		isOurs := strings.Contains(operation, " /") // false for webhook messages, which have no path
 		if strings.HasSuffix(operation, " disabled") && isOurs && operation != "GET /store/orders disabled" {
 			t.Errorf("unexpected disabled test panel: %s", operation)
 		}

@@ -10,8 +10,9 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// TestAcknowledgedAnimalsSurviveKill kills the service repeatedly while clients create animals. Acknowledged animals must exist
-// afterwards, unchanged; unacknowledged ones may exist, but only complete and once.
+// TestAcknowledgedAnimalsSurviveKill kills the service repeatedly while clients create animals. Every
+// acknowledged animal must still exist, unchanged. An unacknowledged animal may exist, but it must be
+// complete and must not exist twice.
 func TestAcknowledgedAnimalsSurviveKill(t *testing.T) {
 	t.Parallel()
 	const rounds, clients = 30, 8
@@ -23,7 +24,7 @@ func TestAcknowledgedAnimalsSurviveKill(t *testing.T) {
 		s := &writeLoad{program: p, name: fmt.Sprint("round ", round), clients: clients, after: int64(20 + 5*round),
 			end: func() { p.signal(syscall.SIGKILL) }}
 		s.run()
-		p.kill() // waits for the exit
+		p.kill() // wait until the process has exited
 		for _, problem := range s.problems {
 			t.Error(problem)
 		}
@@ -39,17 +40,18 @@ func TestAcknowledgedAnimalsSurviveKill(t *testing.T) {
 	t.Logf("%d animals acknowledged, %d stored", len(records.acknowledged), records.present)
 }
 
-// ledger records what the clients have sent and what the service has acknowledged.
+// ledger records which animals the clients have sent and which ones the service has acknowledged.
 type ledger struct {
 	sent         map[string]pet
 	acknowledged map[int64]pet
-	present      int   // number of animals in the last check
-	newest       int64 // largest id seen so far
+	present      int   // the number of animals found by the last check
+	newest       int64 // the largest ID seen so far
 }
 
 func newLedger() *ledger { return &ledger{sent: map[string]pet{}, acknowledged: map[int64]pet{}} }
 
-// add records the results of a storm. Its ids must be larger than every id seen before.
+// add records the results of a write load. The IDs of its animals must be larger than all IDs recorded
+// before.
 func (l *ledger) add(t *testing.T, s *writeLoad) {
 	t.Helper()
 	before := l.newest
@@ -65,7 +67,7 @@ func (l *ledger) add(t *testing.T, s *writeLoad) {
 	}
 }
 
-// check compares the catalogue, which lists the newest animal first, with the records.
+// check compares the catalogue with the recorded animals. The catalogue must list the newest animal first.
 func (l *ledger) check(t *testing.T, catalogue []pet) {
 	t.Helper()
 	byID, names := map[int64]pet{}, map[string]bool{}
@@ -91,7 +93,7 @@ func (l *ledger) check(t *testing.T, catalogue []pet) {
 	l.present = len(catalogue)
 }
 
-// checkIntegrity runs SQLite's own checks on a database that no program has open.
+// checkIntegrity runs SQLite's integrity checks on a database that no other process has open.
 func checkIntegrity(t *testing.T, path string) {
 	t.Helper()
 	db := openDatabase(t, path)
@@ -106,7 +108,7 @@ func checkIntegrity(t *testing.T, path string) {
 	}
 }
 
-// openDatabase opens a SQLite database directly, without the program.
+// openDatabase opens a SQLite database directly, without going through the program.
 func openDatabase(t *testing.T, path string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", OmitHost: true, Path: path}).String())

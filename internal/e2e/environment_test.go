@@ -2,7 +2,8 @@ package e2e
 
 import "testing"
 
-// TestDatabaseKeepsItsEnvironment: a database belongs to the environment that it was created for, by serve or by keys create.
+// TestDatabaseKeepsItsEnvironment checks that a database can be used only in the environment for which it was
+// created. Either serve or keys create may have created the database.
 func TestDatabaseKeepsItsEnvironment(t *testing.T) {
 	t.Parallel()
 	for own, other := range map[string]string{"production": "staging", "staging": "production"} {

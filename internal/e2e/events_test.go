@@ -18,7 +18,7 @@ import (
 	"animalstore/client"
 )
 
-// flakyTransport is a transport whose response bodies break off after a random number of bytes.
+// flakyTransport is an HTTP transport that cuts off each response body after a random number of bytes.
 type flakyTransport struct{ http.RoundTripper }
 
 func (f flakyTransport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -43,8 +43,8 @@ func (b *flakyBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestFollowersReceiveEveryEventOnce writes on all nodes while nodes are killed and the followers' connections break: every
-// follower receives every event once and in order.
+// TestFollowersReceiveEveryEventOnce writes to all nodes while it kills nodes and breaks the followers'
+// connections. Every follower must receive every event exactly once and in order.
 func TestFollowersReceiveEveryEventOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("file", func(t *testing.T) {
@@ -73,7 +73,7 @@ func testFollowersThroughKills(t *testing.T, f *folder, n int) {
 			for i := 0; killing.Load(); i++ {
 				pet, err := c.CreatePet(t.Context(), client.NewPet{Name: fmt.Sprintf("%d of %d", i, w), CategoryID: int64(i % 3)})
 				if err != nil {
-					continue // an unacknowledged animal may exist or not
+					continue // the animal was not acknowledged, so it may or may not exist
 				}
 				mu.Lock()
 				acknowledged[pet.ID] = true
@@ -158,8 +158,8 @@ func testFollowersThroughKills(t *testing.T, f *folder, n int) {
 	}
 }
 
-// TestEventsReachFollowersOfOtherNodes streams from one node the events of another. The latency is only logged; the promise is
-// one second.
+// TestEventsReachFollowersOfOtherNodes checks that a follower connected to one node receives events caused by
+// requests to another node. The promised latency is at most one second, but the test only logs the latency.
 func TestEventsReachFollowersOfOtherNodes(t *testing.T) {
 	t.Parallel()
 	const rounds = 20

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// TestMisplacedKeysAreNotExposed sends keys in headers, parameters and bodies where they do not belong: none appears in a
-// response, the log, the metrics or anywhere else.
+// TestMisplacedKeysAreNotExposed sends keys in headers, parameters and bodies where they do not belong. No
+// key may appear in a response, the log, the metrics, the process list or any other output.
 func TestMisplacedKeysAreNotExposed(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -51,7 +51,7 @@ func TestMisplacedKeysAreNotExposed(t *testing.T) {
 			for _, path := range []string{"/v1/pets", "/v1/store/orders", "/v1/keys", "/v1/webhooks", "/v1/keys/1/rotate"} {
 				body := fmt.Sprintf(`{%q:%q}`, member, secret)
 				if path == "/v1/keys/1/rotate" && member != "overlapSeconds" {
-					continue // a body without a known member rotates the key
+					continue // without a known member in its body, this request would rotate the key
 				}
 				record(path+" with "+member, p.send("POST", path, issued, body))
 			}
@@ -83,7 +83,8 @@ func TestMisplacedKeysAreNotExposed(t *testing.T) {
 	}
 }
 
-// TestFilesAreReadableByOwnerOnly creates databases under umask 000.
+// TestFilesAreReadableByOwnerOnly creates databases under umask 000, so that only the program itself
+// restricts the file permissions.
 func TestFilesAreReadableByOwnerOnly(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -109,8 +110,8 @@ func TestFilesAreReadableByOwnerOnly(t *testing.T) {
 	}
 }
 
-// TestStreamLimitOfOneKeySparesOthers opens twice as many streams as one key may have: half of them are refused with a clear
-// error, and other keys are not affected.
+// TestStreamLimitOfOneKeySparesOthers opens twice as many streams as one key may have. Half of the streams
+// must be refused with a clear error, and other keys must not be affected.
 func TestStreamLimitOfOneKeySparesOthers(t *testing.T) {
 	t.Parallel()
 	const limit = 512

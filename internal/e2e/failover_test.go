@@ -17,7 +17,7 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// newNodes starts n nodes on one database at the same time.
+// newNodes starts n nodes at the same time, all on the same database.
 func newNodes(t *testing.T, n int, database string) []*program {
 	t.Helper()
 	var nodes []*program
@@ -31,7 +31,7 @@ func newNodes(t *testing.T, n int, database string) []*program {
 	return nodes
 }
 
-// allNodesReport requests /readyz from all nodes and reports whether every response has the given status.
+// allNodesReport reports whether every node responds to a /readyz request with the given status.
 func allNodesReport(t *testing.T, nodes []*program, status int) bool {
 	t.Helper()
 	var requests sync.WaitGroup
@@ -54,25 +54,26 @@ func allNodesReport(t *testing.T, nodes []*program, status int) bool {
 	return matching.Load() == int64(len(nodes))
 }
 
-// customers create and order animals on all nodes while the database fails over.
+// customers is a group of clients that create and order animals on all nodes while the database fails over.
 type customers struct {
 	t       *testing.T
 	nodes   []*program
 	running sync.WaitGroup
 	ended   atomic.Bool
-	writes  atomic.Int64 // acknowledged writes
-	last    atomic.Int64 // id of the last acknowledged animal
+	writes  atomic.Int64 // the number of acknowledged writes
+	last    atomic.Int64 // the ID of the last acknowledged animal
 
 	mu         sync.Mutex
 	ledger     *ledger
-	orders     map[string]int64 // animal ids of acknowledged orders by reference
-	sent       map[string]bool  // references of all orders that were sent
-	refused    int              // responses with status 503
-	unanswered int              // requests without a response
+	orders     map[string]int64 // the animal IDs in acknowledged orders, by order reference
+	sent       map[string]bool  // the references in all orders that were sent
+	refused    int              // the number of responses with status 503
+	unanswered int              // the number of requests that got no response
 	outage     outage
 }
 
-// outage records the times of a failover.
+// outage records when the primary was killed, when the replica was promoted, and when a write first succeeded
+// again.
 type outage struct{ killed, promoted, recovered time.Time }
 
 func startCustomers(t *testing.T, n int, nodes []*program) *customers {
@@ -90,7 +91,8 @@ func (c *customers) stop() {
 	c.running.Wait()
 }
 
-// customer creates one animal after the other. It orders each of them, and one that another customer may want as well.
+// customer creates animals one after another until the test ends. It orders each new animal and also the
+// animal that was created last by any customer, for which several customers may compete.
 func (c *customers) customer(i int) {
 	node := c.nodes[i%len(c.nodes)]
 	retries := i%2 == 0
@@ -130,8 +132,8 @@ func (c *customers) customer(i int) {
 	}
 }
 
-// post sends a request and reports whether it got a final response. With retries, it repeats the request under one
-// idempotency key until it does.
+// post sends a request and reports whether it got a final response. If retries is set, it repeats the request
+// with the same idempotency key until it gets a final response or the test ends.
 func (c *customers) post(node *program, retries bool, path, body, key string) (response, bool) {
 	var fields []string
 	if retries {
@@ -170,11 +172,11 @@ func (c *customers) post(node *program, retries bool, path, body, key string) (r
 		if !retries || c.ended.Load() {
 			return response{}, false
 		}
-		time.Sleep(20 * time.Millisecond) // much shorter than Retry-After, to keep the test fast
+		// The pause is much shorter than the Retry-After header says, so that the test is fast.
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 
-// awaitWrites waits for n more acknowledged writes.
 func (c *customers) awaitWrites(n int64) {
 	c.t.Helper()
 	target := c.writes.Load() + n
@@ -189,7 +191,7 @@ type order struct {
 	Reference string `json:"reference"`
 }
 
-// check compares the animals and orders of every node with the records of the customers.
+// check compares the animals and orders on every node with the customers' records.
 func (c *customers) check() {
 	c.t.Helper()
 	for _, node := range c.nodes {
@@ -197,7 +199,7 @@ func (c *customers) check() {
 		status := map[int64]string{}
 		for i := range animals {
 			status[animals[i].ID] = animals[i].Status
-			animals[i].Status = "available" // as it was created
+			animals[i].Status = "available" // the status with which every animal was created
 		}
 		c.ledger.check(c.t, animals)
 		holders, references := map[int64]string{}, map[string]int64{}
@@ -237,8 +239,9 @@ func walkOrders(p *program) []order {
 	return all
 }
 
-// TestFailoverKeepsAcknowledgedWrites kills the primary under three nodes and promotes its synchronous replica: acknowledged
-// writes are kept, nothing is stored twice, and the nodes recover without help.
+// TestFailoverKeepsAcknowledgedWrites kills the primary while three nodes use it and promotes its synchronous
+// replica. No acknowledged write may be lost, nothing may be stored twice, and the nodes must recover without
+// intervention.
 func TestFailoverKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
 	testFailover(t, func(primary, replica *pgtest.Server, c *customers) {
@@ -248,8 +251,9 @@ func TestFailoverKeepsAcknowledgedWrites(t *testing.T) {
 	})
 }
 
-// TestFailoverDuringCommitsKeepsAcknowledgedWrites kills the primary while its commits wait for a stopped replica. Only the
-// primary has these writes, so none of them may have been acknowledged.
+// TestFailoverDuringCommitsKeepsAcknowledgedWrites kills the primary while its commits are waiting for a
+// stopped replica. Only the primary has the data from these commits, so none of them may have been
+// acknowledged.
 func TestFailoverDuringCommitsKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
 	testFailover(t, func(primary, replica *pgtest.Server, c *customers) {
@@ -261,7 +265,7 @@ func TestFailoverDuringCommitsKeepsAcknowledgedWrites(t *testing.T) {
 	})
 }
 
-// testFailover runs customers while switchOver replaces the primary by its replica.
+// testFailover runs customers while switchOver replaces the primary with its replica.
 func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server, c *customers)) {
 	t.Helper()
 	const before, after = 150, 150
@@ -288,8 +292,9 @@ func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server,
 		c.outage.recovered.Sub(c.outage.promoted).Round(time.Millisecond))
 }
 
-// awaitCommits waits until commits wait for the replica. There may never be many, because transactions that conflict with them
-// fail and retry. So one is enough once a request has been refused.
+// awaitCommits waits until at least three commits on the primary are waiting for the replica. Other
+// transactions conflict with these commits and fail, so there may never be three. Therefore, one commit is
+// enough once a request has been refused.
 func (c *customers) awaitCommits(primary *pgtest.Server) {
 	c.t.Helper()
 	db, err := sql.Open("pgx", primary.URL())
@@ -312,16 +317,19 @@ func (c *customers) awaitCommits(primary *pgtest.Server) {
 	})
 }
 
-// TestStartFailsWhenDatabaseIsUnreachable starts the program on a server that never responds and on a closed port: it retries
-// for a while and then names the address.
+// TestStartFailsWhenDatabaseIsUnreachable starts the program with a database server that never responds and
+// with one whose port is closed. The program must retry for a while and then exit with an error that names
+// the address.
 func TestStartFailsWhenDatabaseIsUnreachable(t *testing.T) {
 	t.Parallel()
-	silent, err := net.Listen("tcp", "127.0.0.1:0") // accepts connections and never responds
+	silent, err := net.Listen("tcp", "127.0.0.1:0") // this server accepts connections but never responds
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	const closed = "127.0.0.1:1" // never in use, unlike a port that was free a moment ago
+	// No process listens on port 1. In contrast, another process might take a port that was free a moment
+	// ago.
+	const closed = "127.0.0.1:1"
 	var running sync.WaitGroup
 	for _, addr := range []string{silent.Addr().String(), closed} {
 		f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey,
@@ -339,7 +347,8 @@ func TestStartFailsWhenDatabaseIsUnreachable(t *testing.T) {
 	running.Wait()
 }
 
-// TestStartWaitsForDatabase starts the program before its database, as happens when machines boot together.
+// TestStartWaitsForDatabase starts the program before its database, as may happen when several machines boot
+// at the same time.
 func TestStartWaitsForDatabase(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -351,7 +360,8 @@ func TestStartWaitsForDatabase(t *testing.T) {
 	p.create(pet{Name: "Rex"})
 }
 
-// TestRequestsGet503WhileDatabaseIsUnreachable cuts the connection to the database under a running program, and restores it.
+// TestRequestsGet503WhileDatabaseIsUnreachable interrupts the connection between a running program and its
+// database and later restores the connection.
 func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 	t.Parallel()
 	proxy := pgtest.StartProxy(t, pgtest.Shared(t).NewDatabase(t))
@@ -359,7 +369,8 @@ func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 	p := f.serve()
 	p.databaseMayFail = true
 	key := f.createKey("--name", "partner")
-	foreignKey := newFolder(t).createKey("--name", "stranger") // well formed, but of another store
+	// The key is well formed but belongs to another store.
+	foreignKey := newFolder(t).createKey("--name", "stranger")
 	p.create(pet{Name: "Rex", Status: "available"})
 
 	requests := []struct{ method, path, key, body string }{
@@ -368,7 +379,7 @@ func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 		{"GET", "/v1/pets/1", key, ""},
 		{"GET", "/v1/store/inventory", key, ""},
 		{"GET", "/v1/keys/current", key, ""},
-		{"GET", "/v1/pets", foreignKey, ""}, // a key that cannot be looked up is not rejected
+		{"GET", "/v1/pets", foreignKey, ""}, // even an unknown key gets a 503 while keys cannot be looked up
 		{"POST", "/v1/pets", key, `{"name":"Tom","categoryId":1}`},
 		{"POST", "/v1/pets", adminKey, `{"name":"Tom","categoryId":1}`},
 		{"POST", "/v1/store/orders", adminKey, `{"petId":1}`},
@@ -389,7 +400,8 @@ func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 				if a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, `"unavailable"`) || a.header.Get("Retry-After") != "1" {
 					t.Errorf("%s: %s %s: got %v, want status 503, code unavailable and Retry-After: 1", name, r.method, r.path, a)
 				}
-				if took := time.Since(start); took > time.Minute { // generous, for a busy machine
+				// The limit is generous because the machine may be busy.
+				if took := time.Since(start); took > time.Minute {
 					t.Errorf("%s: %s %s took %v, want at most a minute", name, r.method, r.path, took)
 				}
 			})

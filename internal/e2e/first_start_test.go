@@ -10,13 +10,13 @@ import (
 	"github.com/creack/pty"
 )
 
-// Issued keys of production and of staging.
+// These patterns match keys for production and for staging.
 var (
 	liveKey = regexp.MustCompile(`\bask_live_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}\b`)
 	testKey = regexp.MustCompile(`\bask_test_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}\b`)
 )
 
-// serveOnTerminal starts the service with a pseudo-terminal as its stdin, stdout and stderr.
+// serveOnTerminal starts the service with a pseudoterminal as its stdin, stdout and stderr.
 func (f *folder) serveOnTerminal(args ...string) *program {
 	f.t.Helper()
 	command := f.serveCommand(args...)
@@ -28,7 +28,7 @@ func (f *folder) serveOnTerminal(args ...string) *program {
 	copied := make(chan struct{})
 	go func() {
 		defer close(copied)
-		io.Copy(output, terminal) // fails when the program exits
+		io.Copy(output, terminal) // io.Copy returns an error when the program exits
 	}()
 	f.t.Cleanup(func() {
 		terminal.Close()
@@ -39,7 +39,8 @@ func (f *folder) serveOnTerminal(args ...string) *program {
 	return p
 }
 
-// TestFirstStartOnTerminalShowsWorkingKey runs the curl command that the first start shows.
+// TestFirstStartOnTerminalShowsWorkingKey runs the curl command that the service prints when it is first
+// started.
 func TestFirstStartOnTerminalShowsWorkingKey(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("curl"); err != nil {
@@ -68,7 +69,7 @@ func TestFirstStartOnTerminalShowsWorkingKey(t *testing.T) {
 			if r := f.shell(commands[0]); r.code != 0 || r.stdout != "[]\n" {
 				t.Errorf("%s: got %v, want exit code 0 and an empty list", commands[0], r)
 			}
-			expectStatus(t, p.send("GET", "/metrics", keys[0], ""), 200) // the key has the scope admin
+			expectStatus(t, p.send("GET", "/metrics", keys[0], ""), 200) // /metrics requires the scope admin
 
 			p.stop()
 			second := f.serveOnTerminal("--environment", environment)
@@ -80,7 +81,8 @@ func TestFirstStartOnTerminalShowsWorkingKey(t *testing.T) {
 	}
 }
 
-// TestFirstStartWithoutTerminalCreatesNoKey: a key would end up in a log, so the log only says how to create one.
+// TestFirstStartWithoutTerminalCreatesNoKey checks that the service does not write a new key to a log file.
+// The log must only explain how to create a key.
 func TestFirstStartWithoutTerminalCreatesNoKey(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -98,13 +100,14 @@ func TestFirstStartWithoutTerminalCreatesNoKey(t *testing.T) {
 	}
 	p.stop()
 	second := f.serve()
-	second.stop() // all of its output has arrived now
+	second.stop() // wait until all output has arrived
 	if strings.Contains(second.output.String(), "keys create") {
 		t.Error("the second start says how to create a key, although one exists")
 	}
 }
 
-// TestFirstStartWithConfiguredKeyCreatesNoKey: the configured key is enough.
+// TestFirstStartWithConfiguredKeyCreatesNoKey checks that the service creates no key if the operator has
+// configured one.
 func TestFirstStartWithConfiguredKeyCreatesNoKey(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -120,7 +123,8 @@ func TestFirstStartWithConfiguredKeyCreatesNoKey(t *testing.T) {
 
 var createdKey = regexp.MustCompile(`^Created key ([0-9]+) `)
 
-// nextKeyID creates a key and returns its id. Ids are assigned in order, so 1 means that no key existed before.
+// nextKeyID creates a key and returns its ID. IDs are assigned in ascending order, so the ID 1 means that no
+// key existed before.
 func (f *folder) nextKeyID() string {
 	f.t.Helper()
 	r := f.run("keys", "create", "--name", "next")

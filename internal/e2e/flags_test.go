@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestInvalidSettingsAreRefused passes invalid values by flag and by variable. Each prevents the start with one line that names
-// the flag or variable, before anything is written.
+// TestInvalidSettingsAreRefused passes invalid values in flags and in environment variables. For each value,
+// the program must exit with a one-line error that names the flag or variable and must not write any files.
 func TestInvalidSettingsAreRefused(t *testing.T) {
 	t.Parallel()
 	baseURLs := []string{
@@ -70,7 +70,8 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 	}
 }
 
-// TestFlagsWithoutValuesAreRefused passes flags without their required value. An empty variable, in contrast, counts as unset.
+// TestFlagsWithoutValuesAreRefused passes flags without the values that they require. Environment variables
+// may be empty because an empty variable counts as unset.
 func TestFlagsWithoutValuesAreRefused(t *testing.T) {
 	t.Parallel()
 	for flag := range strings.FieldsSeq("--addr= --database= --environment= --addr --database --environment --public-url " +
@@ -81,7 +82,8 @@ func TestFlagsWithoutValuesAreRefused(t *testing.T) {
 	}
 }
 
-// TestInvalidConfiguredKeysAreRefusedAndHidden configures invalid keys, which must not appear in the error message.
+// TestInvalidConfiguredKeysAreRefusedAndHidden configures invalid API keys. The error message must not
+// contain the key.
 func TestInvalidConfiguredKeysAreRefusedAndHidden(t *testing.T) {
 	t.Parallel()
 	keys := map[string]string{
@@ -121,13 +123,14 @@ func TestInvalidCommandsAreRefused(t *testing.T) {
 		"extra":        {"serve", "extra"},
 		"mend":         {"keys", "mend"},
 		"--name":       {"keys", "create"},
-		"--api-key":    {"serve", "--api-key", adminKey}, // it would show in the process list
+		"--api-key":    {"serve", "--api-key", adminKey}, // the key would appear in the process list
 	} {
 		t.Run(strings.Join(args, " "), func(t *testing.T) { expectUsageError(t, newFolder(t), names, args...) })
 	}
 }
 
-// TestIncompleteCommandsListSubcommands runs the program without a command and with only the first word of one.
+// TestIncompleteCommandsListSubcommands runs the program without a command and with only the first word of a
+// two-word command.
 func TestIncompleteCommandsListSubcommands(t *testing.T) {
 	t.Parallel()
 	for words, args := range map[string][]string{
@@ -150,7 +153,8 @@ func TestIncompleteCommandsListSubcommands(t *testing.T) {
 	}
 }
 
-// expectUsageError runs the program and expects exit code 2, a message that contains names, and no files.
+// expectUsageError runs the program and checks that the exit code is 2, that the error message contains
+// names, and that no files were created.
 func expectUsageError(t *testing.T, f *folder, names string, args ...string) result {
 	t.Helper()
 	f.variables = slices.Insert(f.variables, 0, "ANIMALSTORE_ADDR="+takenAddr(t))
@@ -187,7 +191,7 @@ func TestHelpAndVersionPrintToStdout(t *testing.T) {
 	}
 }
 
-// settings are settings of the service that can be observed from outside.
+// settings contains the service settings that can be observed from outside.
 type settings struct{ database, environment, publicURL, stagingURL, key, origin, date, demo string }
 
 var (
@@ -213,7 +217,7 @@ func (c settings) flags(keyFile string) []string {
 	}
 }
 
-// observeSettings derives the settings of a running service from its responses, its log and its files.
+// observeSettings infers the settings of a running service from its responses, its log and its files.
 func observeSettings(p *program, f *folder, key string) settings {
 	p.t.Helper()
 	c := settings{key: key, demo: "false", date: "2030-12-04"}
@@ -264,7 +268,8 @@ func TestFlagsOverrideVariables(t *testing.T) {
 	}
 }
 
-// TestFlagsOverrideInvalidVariables: a variable that a flag overrides is not validated.
+// TestFlagsOverrideInvalidVariables checks that the program does not validate an environment variable if a
+// flag overrides it.
 func TestFlagsOverrideInvalidVariables(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -277,7 +282,8 @@ func TestFlagsOverrideInvalidVariables(t *testing.T) {
 	}
 }
 
-// TestEmptyVariablesCountAsUnset sets every variable to the empty string and expects the defaults.
+// TestEmptyVariablesCountAsUnset sets every environment variable to the empty string and checks that the
+// service uses the default settings.
 func TestEmptyVariablesCountAsUnset(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)

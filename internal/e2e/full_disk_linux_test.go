@@ -14,11 +14,11 @@ import (
 	"unsafe"
 )
 
-// TestFullDiskRefusesWritesAndRecovers fills the disk under a running service: writes get 503 and leave nothing behind, reads
-// continue, and writes succeed again as soon as there is space.
+// TestFullDiskRefusesWritesAndRecovers fills the disk while the service is running. Writes must get a 503 and
+// leave no partial data, reads must succeed, and writes must succeed again as soon as there is free space.
 func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 	t.Parallel()
-	t.Run("file size limit", func(t *testing.T) { // needs no privileges
+	t.Run("file size limit", func(t *testing.T) { // this variant requires no privileges
 		t.Parallel()
 		f := newFolderWithKey(t)
 		p := f.serve("--demo")
@@ -32,7 +32,7 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 	}
 	err := syscall.Mount("tmpfs", f.path("disk"), "tmpfs", 0, "size=4m")
 	if errors.Is(err, syscall.EPERM) {
-		return // only root can mount a disk this small
+		return // only root can mount a file system
 	} else if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func TestFullDiskRefusesWritesAndRecovers(t *testing.T) {
 	})
 }
 
-// limitFileSize sets the maximum file size of a running program, which needs no privileges.
+// limitFileSize sets the maximum file size for a running program. This requires no privileges.
 func limitFileSize(t *testing.T, p *program, size uint64) {
 	t.Helper()
 	var limit syscall.Rlimit
@@ -114,7 +114,8 @@ func testFullDisk(t *testing.T, f *folder, p *program, database string, fill, fr
 			default:
 				t.Fatalf("POST /v1/pets on a full disk: got %v, want status 201 or 503", a)
 			}
-			if a := p.send("GET", "/v1/pets?limit=1&q="+fmt.Sprint(round, "-", i), partner, ""); a.status != 200 { // not cached
+			// The query is different each time, so the response cannot come from a cache.
+			if a := p.send("GET", "/v1/pets?limit=1&q="+fmt.Sprint(round, "-", i), partner, ""); a.status != 200 {
 				t.Fatalf("read on a full disk: got %v, want status 200", a)
 			}
 		}
@@ -131,7 +132,8 @@ func testFullDisk(t *testing.T, f *folder, p *program, database string, fill, fr
 		}
 		expectStatus(t, p.send("GET", "/livez", "", ""), 200)
 		free()
-		p.create(pet{Name: fmt.Sprint("after round ", round)}) // immediately, without a restart
+		// The first write after disk space becomes free must succeed, without a restart.
+		p.create(pet{Name: fmt.Sprint("after round ", round)})
 		acknowledged++
 		a := p.send("POST", "/v1/store/orders", partner, order)
 		expectStatus(t, a, 201)
@@ -150,7 +152,8 @@ func testFullDisk(t *testing.T, f *folder, p *program, database string, fill, fr
 	q.stop()
 }
 
-// TestBackupOnFullDiskLeavesNoFiles simulates the full disk with a file size limit, which needs no privileges.
+// TestBackupOnFullDiskLeavesNoFiles simulates a full disk with a limit on the file size, which requires no
+// privileges.
 func TestBackupOnFullDiskLeavesNoFiles(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)

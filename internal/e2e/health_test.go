@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestHealthCommandReportsReady runs the health command as containers do: configured by the service's own variables.
+// TestHealthCommandReportsReady runs the health command with the same environment variables as the service,
+// as containers do.
 func TestHealthCommandReportsReady(t *testing.T) {
 	t.Parallel()
 	plain := newFolderWithKey(t)
@@ -18,7 +19,8 @@ func TestHealthCommandReportsReady(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, addr := range []string{address, "0.0.0.0:" + port, ":" + port} { // forms of the --addr that services get
+	// All of these forms are valid listen addresses for the service.
+	for _, addr := range []string{address, "0.0.0.0:" + port, ":" + port} {
 		if r := newFolder(t, "ANIMALSTORE_ADDR="+addr).run("health"); r.code != 0 || r.stdout != "ready\n" || r.stderr != "" {
 			t.Errorf("health of %s: got %v, want exit code 0 and \"ready\"", addr, r)
 		}

@@ -15,7 +15,7 @@ import (
 
 const authorizationHeader = "Authorization: Bearer " + adminKey + "\r\n"
 
-// sendRaw sends a request verbatim and reads one response.
+// sendRaw sends the request text unchanged and reads one response.
 func (p *program) sendRaw(request string) (response, error) {
 	p.t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
@@ -24,14 +24,16 @@ func (p *program) sendRaw(request string) (response, error) {
 	}
 	defer connection.Close()
 	connection.SetDeadline(time.Now().Add(waitTimeout))
-	go io.WriteString(connection, request) // the response may arrive before all of the request is sent
+	// The request is sent in the background because the response may arrive before the entire request has
+	// been sent.
+	go io.WriteString(connection, request)
 	w := &wire{connection, bufio.NewReader(connection)}
 	a, _, err := w.receive()
 	return a, err
 }
 
-// TestHostileRequestsGetExpectedStatus sends requests that no client library would send. Each is refused, or gets the response
-// of its regular form.
+// TestHostileRequestsGetExpectedStatus sends requests that no client library would send. The service must
+// either refuse such a request or respond as it would to the equivalent normal request.
 func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
@@ -131,7 +133,8 @@ func TestPipelinedResponsesComeInOrder(t *testing.T) {
 	}
 }
 
-// TestHostileBodiesAreRefused sends deep, wide and malformed JSON and huge numbers to every operation that takes a body.
+// TestHostileBodiesAreRefused sends deeply nested JSON, very long JSON, malformed JSON and huge numbers to
+// every operation that accepts a body.
 func TestHostileBodiesAreRefused(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
@@ -151,7 +154,8 @@ func TestHostileBodiesAreRefused(t *testing.T) {
 		method, path, _ := strings.Cut(to, " ")
 		for _, body := range bodies {
 			a := p.send(method, path, adminKey, body)
-			patched := method == "PATCH" && a.status == http.StatusOK // a patch without known members changes nothing
+			// A patch without known members succeeds but changes nothing.
+			patched := method == "PATCH" && a.status == http.StatusOK
 			if !patched && a.status != http.StatusBadRequest && a.status != http.StatusNotFound && a.status != http.StatusRequestEntityTooLarge {
 				t.Errorf("%s %.60q: got %v, want status 400, 404 or 413", to, body, a)
 			}
@@ -166,15 +170,15 @@ func TestHostileBodiesAreRefused(t *testing.T) {
 	expectPlainLog(t, p)
 }
 
-// hostile are texts that careless programs misinterpret.
+// hostile contains strings that careless programs misinterpret.
 var hostile = []string{
 	"", " ", "'", "' OR 1=1 --", "1; DROP TABLE pets", `"`, `\`, "%", "%00", "%zz", "%0d%0aSet-Cookie: a=b", "<script>alert(1)</script>", "${jndi:ldap://x/a}", "{{7*7}}",
 	"../../../../etc/passwd", "-1", "0", "1e309", "NaN", "Infinity", "9223372036854775808", "null", "true", "[]", "{}", "*", "W/\"x\"", "\"x", ",,,,", ";;;;", "a=b;c=d",
 	"\u202egnp", "é", "\xff\xfe", strings.Repeat("A", 5000), strings.Repeat("a,", 2000), "time=x level=FAKE msg=fake", "Bearer", "bytes=0-1", "gzip, br", "text/event-stream;q=",
 }
 
-// TestHostileHeadersAndParametersCauseNoServerError sends each hostile text in every header and parameter that the service
-// knows: no response is a server error, and no text forges a log line.
+// TestHostileHeadersAndParametersCauseNoServerError sends each hostile string in every header and parameter
+// that the service reads. No response may be a server error, and no string may forge a log line.
 func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
@@ -184,7 +188,8 @@ func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 		if err != nil || a.status >= 500 && a.status != http.StatusNotImplemented {
 			t.Errorf("%s: got %v, %v, want no server error", what, a, err)
 		}
-		isPage := strings.HasPrefix(a.header.Get("Content-Type"), "text/html") // the staff pages show errors as HTML
+		// The staff pages show errors as HTML.
+		isPage := strings.HasPrefix(a.header.Get("Content-Type"), "text/html")
 		if a.status >= 400 && a.header.Get("X-Request-Id") != "" && !isPage && !json.Valid([]byte(a.body)) {
 			t.Errorf("%s: got %v, want a JSON error", what, a)
 		}
@@ -228,7 +233,8 @@ func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 	expectPlainLog(t, p)
 }
 
-// TestHostileNamesDoNotCorruptLogOrMetrics creates keys with hostile names and uses them wherever a name is written.
+// TestHostileNamesDoNotCorruptLogOrMetrics creates keys with hostile names and sends requests that write
+// these names to the log and the metrics.
 func TestHostileNamesDoNotCorruptLogOrMetrics(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -241,7 +247,8 @@ func TestHostileNamesDoNotCorruptLogOrMetrics(t *testing.T) {
 		a := p.send("POST", "/v1/keys", adminKey, string(body))
 		expectStatus(t, a, http.StatusCreated)
 		key := decode[struct{ Key string }](t, a.body).Key
-		p.send("GET", "/v1/pets/1", key, "") // deprecated, so counted by key id and name
+		// This operation is deprecated, so the metrics count its requests by key ID and key name.
+		p.send("GET", "/v1/pets/1", key, "")
 		if _, err := p.try("GET", "/v1/pets?q="+url.QueryEscape(name), key, "", "User-Agent: "+name); err != nil {
 			t.Error(err)
 		}
@@ -254,7 +261,8 @@ func TestHostileNamesDoNotCorruptLogOrMetrics(t *testing.T) {
 	expectPlainLog(t, p)
 }
 
-// expectPlainLog stops the program and expects every log line to start as the service writes it, without control characters.
+// expectPlainLog stops the program and checks that every log line has the service's own format and contains
+// no control characters.
 func expectPlainLog(t *testing.T, p *program) {
 	t.Helper()
 	p.stop()

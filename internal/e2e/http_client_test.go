@@ -18,16 +18,16 @@ type pet struct {
 	Status     string `json:"status,omitempty"`
 }
 
-// json returns the request body that creates the animal.
+// json returns the request body for creating the animal.
 func (p pet) json() string {
 	body, err := json.Marshal(p)
 	if err != nil {
-		panic(err) // this struct always encodes
+		panic(err) // cannot happen because the struct can always be encoded
 	}
 	return string(body)
 }
 
-// response is a response whose body has been read.
+// response is an HTTP response whose body has already been read.
 type response struct {
 	status int
 	header http.Header
@@ -36,8 +36,8 @@ type response struct {
 
 func (a response) String() string { return fmt.Sprintf("%d %s", a.status, strings.TrimSpace(a.body)) }
 
-// send sends one request and fails the test if there is no response. An empty key sends no Authorization header; each header
-// field is given as "Name: value".
+// send sends one request and fails the test if it gets no response. If key is empty, the request has no
+// Authorization header. Each header field has the form "Name: value".
 func (p *program) send(method, path, key, body string, fields ...string) response {
 	p.t.Helper()
 	a, err := p.try(method, path, key, body, fields...)
@@ -47,7 +47,7 @@ func (p *program) send(method, path, key, body string, fields ...string) respons
 	return a
 }
 
-// try is send for requests that may get no response.
+// try is like send but returns an error if it gets no response.
 func (p *program) try(method, path, key, body string, fields ...string) (response, error) {
 	if strings.HasPrefix(path, "/") {
 		path = p.url + path
@@ -78,7 +78,7 @@ func (p *program) try(method, path, key, body string, fields ...string) (respons
 	return response{httpResponse.StatusCode, httpResponse.Header, string(content)}, nil
 }
 
-// get sends a GET request with the configured key and expects status 200.
+// get sends a GET request with the configured key and checks that the status is 200.
 func (p *program) get(path string) response {
 	p.t.Helper()
 	a := p.send("GET", path, adminKey, "")
@@ -86,7 +86,7 @@ func (p *program) get(path string) response {
 	return a
 }
 
-// create creates an animal with the configured key and expects status 201.
+// create creates an animal with the configured key and checks that the status is 201.
 func (p *program) create(n pet) (pet, response) {
 	p.t.Helper()
 	a := p.send("POST", "/v1/pets", adminKey, n.json())
@@ -96,7 +96,7 @@ func (p *program) create(n pet) (pet, response) {
 
 var nextPage = regexp.MustCompile(`<([^>]+)>; rel="next"`)
 
-// walk lists all animals by following the next links.
+// walk lists all animals by following the links to the next pages.
 func (p *program) walk() []pet {
 	p.t.Helper()
 	var all []pet
@@ -127,7 +127,7 @@ func expectStatus(t *testing.T, a response, status int) {
 	}
 }
 
-// expectError expects an error response with the given status and error code.
+// expectError checks that a response is an error with the given status and error code.
 func expectError(t *testing.T, a response, status int, code string) {
 	t.Helper()
 	var e struct {
@@ -139,7 +139,7 @@ func expectError(t *testing.T, a response, status int, code string) {
 	}
 }
 
-// expectHeader expects a response header to have the given value; "" means that the header is absent.
+// expectHeader checks the value of a response header. If want is empty, the header must be absent.
 func expectHeader(t *testing.T, a response, name, want string) {
 	t.Helper()
 	if got := strings.Join(a.header.Values(name), ", "); got != want {

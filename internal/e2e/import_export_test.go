@@ -13,7 +13,8 @@ import (
 	"github.com/creack/pty"
 )
 
-// TestImportAndExportShowProgressOnTerminal expects a progress bar and the same result line as without a terminal.
+// TestImportAndExportShowProgressOnTerminal checks that the commands show a progress bar on a terminal and
+// print the same result line as without a terminal.
 func TestImportAndExportShowProgressOnTerminal(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -34,7 +35,7 @@ func TestImportAndExportShowProgressOnTerminal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		shown, _ := io.ReadAll(terminal) // fails when the program exits
+		shown, _ := io.ReadAll(terminal) // ReadAll returns an error when the program exits
 		terminal.Close()
 		if err := command.Wait(); err != nil {
 			t.Errorf("%s: %v", c.command, err)
@@ -46,7 +47,8 @@ func TestImportAndExportShowProgressOnTerminal(t *testing.T) {
 	}
 }
 
-// TestShutdownWaitsForExport sends SIGTERM during an export to a slow client: the export completes.
+// TestShutdownWaitsForExport sends SIGTERM while the service is sending an export to a slow client. The
+// export must still complete.
 func TestShutdownWaitsForExport(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -54,7 +56,7 @@ func TestShutdownWaitsForExport(t *testing.T) {
 	f.variables = append(f.variables, "ANIMALSTORE_KEY="+adminKey, "ANIMALSTORE_URL="+p.url+"/v1")
 	name := strings.Repeat("🐈", 200)
 	var lines strings.Builder
-	for range 9000 { // more than the connection's buffers hold
+	for range 9000 { // the export must be larger than the connection's buffers
 		fmt.Fprintf(&lines, "{\"name\":\"%s\",\"categoryId\":1}\n", name)
 	}
 	f.write("pets.ndjson", lines.String())

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestRunningServiceRefusesRotatedAndRevokedKeys rotates and revokes a key on the command line while requests use it.
+// TestRunningServiceRefusesRotatedAndRevokedKeys rotates and revokes a key on the command line while clients
+// use the key.
 func TestRunningServiceRefusesRotatedAndRevokedKeys(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -35,7 +36,8 @@ func TestRunningServiceRefusesRotatedAndRevokedKeys(t *testing.T) {
 			}
 		})
 	}
-	// With an overlap no request is refused: the old secret still works, and the new one works at once.
+	// With an overlap, no request is refused because the old secret still works and the new secret works
+	// immediately.
 	r := f.run("keys", "rotate", "2", "--overlap", "1h")
 	if r.code != 0 || !issuedKey.MatchString(r.stdout) || !strings.Contains(r.stderr, "partner") {
 		t.Fatalf("keys rotate: got %v, want exit code 0, a key and its name", r)
@@ -49,7 +51,8 @@ func TestRunningServiceRefusesRotatedAndRevokedKeys(t *testing.T) {
 	if n := refused.Load(); n > 0 {
 		t.Errorf("requests refused during a rotation with an overlap: got %d, want 0", n)
 	}
-	// Without an overlap the old secrets are refused. After a revocation all secrets are.
+	// Without an overlap, the old secrets are refused immediately. After a revocation, all secrets are
+	// refused.
 	r = f.run("keys", "rotate", "2", "--overlap", "0s")
 	last := strings.TrimSpace(r.stdout)
 	for _, retired := range []string{old, renewed} {
@@ -60,14 +63,15 @@ func TestRunningServiceRefusesRotatedAndRevokedKeys(t *testing.T) {
 		t.Errorf("keys revoke: got %v, want exit code 0 and nothing on stdout", r)
 	}
 	await(t, "the revoked key to be refused", func() bool { return p.send("GET", "/v1/pets", last, "").status == 401 })
-	for range 20 { // permanently
+	for range 20 { // the key must stay refused
 		expectError(t, p.send("GET", "/v1/pets", last, ""), 401, "invalid_api_key")
 	}
 	close(stop)
 	clients.Wait()
 }
 
-// TestKeyNamesAreEscapedInOutput: a key name must not send control sequences to the terminal of another user.
+// TestKeyNamesAreEscapedInOutput checks that a key name cannot send control sequences to another user's
+// terminal.
 func TestKeyNamesAreEscapedInOutput(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -102,7 +106,7 @@ func TestKeysListShowsEveryKey(t *testing.T) {
 	}
 	p := f.serve()
 	expectStatus(t, p.send("GET", "/v1/pets", boss, ""), 200)
-	p.stop() // stores the last-used times
+	p.stop() // the service stores the keys' last-used times when it stops
 	if r := f.run("keys", "list"); strings.Count(r.stdout, "not yet") != 1 {
 		t.Errorf("keys list after one key was used: got %s, want one \"not yet\"", r.stdout)
 	}

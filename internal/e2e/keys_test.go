@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// issuedKey matches the whole stdout of a command that issues a key.
+// issuedKey matches the entire stdout of a command that issues a key.
 var issuedKey = regexp.MustCompile(`^ask_(live|test)_[0-9A-Za-z]{30}_[0-9A-Za-z]{6}\n$`)
 
 // createKey creates a key on the command line and returns it.
@@ -23,7 +23,8 @@ func (f *folder) createKey(args ...string) string {
 	return strings.TrimSpace(r.stdout)
 }
 
-// TestNewKeyWorksImmediately creates a key in a shell script beside the running service and uses it at once.
+// TestNewKeyWorksImmediately creates a key in a shell script while the service is running and uses the key
+// immediately.
 func TestNewKeyWorksImmediately(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
@@ -45,7 +46,7 @@ func TestKeyScopesLimitRequests(t *testing.T) {
 	p := f.serve()
 	tests := []struct {
 		scopes              []string
-		read, write, manage int // expected status of GET /v1/pets, POST /v1/pets and GET /metrics
+		read, write, manage int // expected response statuses for GET /v1/pets, POST /v1/pets and GET /metrics
 	}{
 		{nil, 200, 201, 200},
 		{[]string{"--scope", "admin"}, 200, 201, 200},
@@ -68,15 +69,17 @@ func TestKeyScopesLimitRequests(t *testing.T) {
 	expectHeader(t, a, "WWW-Authenticate", `Bearer realm="animalstore", error="insufficient_scope", scope="pets:write"`)
 }
 
-// TestKeyWorksUntilItExpires compares with the clock, which the service shares: a key is never refused before it expires, and
-// always afterwards.
+// TestKeyWorksUntilItExpires checks that a key is accepted until it expires and refused afterwards. The test
+// can compare times exactly because it uses the same clock as the service.
 func TestKeyWorksUntilItExpires(t *testing.T) {
 	t.Parallel()
 	f := newFolder(t)
 	p := f.serve()
 	var key string
 	var expires time.Time
-	for ahead := 3 * time.Second; key == ""; ahead *= 2 { // on a busy machine, creating a key may take longer
+	// On a busy machine, creating a key may take longer than the key's lifetime. The test then tries again
+	// with a longer lifetime.
+	for ahead := 3 * time.Second; key == ""; ahead *= 2 {
 		expires = time.Now().Add(ahead).UTC()
 		r := f.run("keys", "create", "--name", "guest", "--expires", expires.Format(time.RFC3339Nano))
 		if r.code != 0 && time.Now().Before(expires) {
@@ -125,13 +128,13 @@ func TestInvalidKeyFlagsAreRefused(t *testing.T) {
 	}
 }
 
-// TestKeysOfOtherEnvironmentsAreRefused uses production keys on staging, and staging keys on production.
+// TestKeysOfOtherEnvironmentsAreRefused uses a production key on staging and a staging key on production.
 func TestKeysOfOtherEnvironmentsAreRefused(t *testing.T) {
 	t.Parallel()
 	production, staging := newFolder(t), newFolder(t)
 	live := production.createKey("--name", "n")
 	inStaging := staging.serve("--environment", "staging")
-	test := staging.createKey("--name", "n") // the database knows its environment
+	test := staging.createKey("--name", "n") // keys create reads the environment from the database
 	if !strings.HasPrefix(live, "ask_live_") || !strings.HasPrefix(test, "ask_test_") {
 		t.Errorf("got the keys %s and %s, want the prefixes ask_live_ and ask_test_", live, test)
 	}
@@ -140,7 +143,8 @@ func TestKeysOfOtherEnvironmentsAreRefused(t *testing.T) {
 	expectError(t, production.serve().send("GET", "/v1/pets", test, ""), 401, "invalid_api_key")
 }
 
-// TestConcurrentFirstStartsShareOneDatabase starts a service and many commands in the same empty folder at the same time.
+// TestConcurrentFirstStartsShareOneDatabase starts a service and many commands in the same empty folder at
+// the same time.
 func TestConcurrentFirstStartsShareOneDatabase(t *testing.T) {
 	t.Parallel()
 	const rounds, commands = 5, 8
@@ -176,7 +180,8 @@ func TestConcurrentFirstStartsShareOneDatabase(t *testing.T) {
 	}
 }
 
-// TestKeysCanBeCreatedUnderLoad creates keys while the service writes constantly: the command waits for the lock and gets it.
+// TestKeysCanBeCreatedUnderLoad creates keys while the service writes constantly. The command must wait until
+// it gets the database lock.
 func TestKeysCanBeCreatedUnderLoad(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)

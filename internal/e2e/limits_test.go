@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// TestHoldExpiresAcrossRestart lets a hold expire while the service runs, and while it is down.
+// TestHoldExpiresAcrossRestart lets one hold expire while the service is running and another while it is
+// down.
 func TestHoldExpiresAcrossRestart(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -24,7 +25,7 @@ func TestHoldExpiresAcrossRestart(t *testing.T) {
 	for range 3 {
 		p.create(pet{Name: "Rex", Status: "available"})
 	}
-	place(3) // with a long hold: a short one may have expired before the next request
+	place(3) // the hold is long because a short one might expire before the next request
 	expectError(t, p.send("POST", "/v1/store/orders", adminKey, `{"petId":3}`), 409, "pet_not_available")
 	p.stop()
 	p = f.serve("--order-hold", "2s")
@@ -40,7 +41,8 @@ func TestHoldExpiresAcrossRestart(t *testing.T) {
 	place(2)
 }
 
-// TestUnknownCategoryIsRefused starts the service with --categories known: an animal needs an existing category.
+// TestUnknownCategoryIsRefused starts the service with --categories known, which allows only animals in
+// existing categories.
 func TestUnknownCategoryIsRefused(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve("--categories", "known")
@@ -49,10 +51,9 @@ func TestUnknownCategoryIsRefused(t *testing.T) {
 	p.create(pet{Name: "Rex", CategoryID: 1})
 }
 
-// TestRateLimitIsEnforced starts the service with a rate limit, and exceeds it.
 func TestRateLimitIsEnforced(t *testing.T) {
 	t.Parallel()
-	p := newFolderWithKey(t).serve("--rate-limit", "1") // low enough for a slow machine to exceed it
+	p := newFolderWithKey(t).serve("--rate-limit", "1") // even a slow machine can exceed this rate
 	await(t, "a request to be rejected", func() bool {
 		a := p.send("GET", "/v1/pets", adminKey, "")
 		expectHeader(t, a, "RateLimit-Policy", `"default";q=2;w=2`)
@@ -64,7 +65,8 @@ func TestRateLimitIsEnforced(t *testing.T) {
 	})
 }
 
-// TestSlowSenderDoesNotDelayStop stops the service while a client sends a body that the service does not read.
+// TestSlowSenderDoesNotDelayStop stops the service while a client is sending a request body that the service
+// does not read.
 func TestSlowSenderDoesNotDelayStop(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
@@ -76,20 +78,22 @@ func TestSlowSenderDoesNotDelayStop(t *testing.T) {
 	if _, err := connection.Write([]byte("POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n{")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := connection.Read(make([]byte, 1)); err != nil { // the response arrives before the body is complete
+	// The response arrives although the body is incomplete.
+	if _, err := connection.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	p.stop() // cleanly, without a timeout
+	p.stop() // the service must exit without waiting for a timeout
 }
 
-// TestSlowSendersAreDisconnected opens many connections that send their headers or bodies byte by byte. They are closed, and other
-// clients are served all the time.
+// TestSlowSendersAreDisconnected opens many connections that send their headers or bodies one byte at a time.
+// The service must close these connections and continue to serve other clients.
 func TestSlowSendersAreDisconnected(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve()
 	const each = 50
 	starts := []string{
-		"POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n{", // refused for its missing key before the body is read
+		// This request has no key, so the service refuses it before reading the body.
+		"POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n{",
 		"OPTIONS /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n{",
 		"GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ",
 		"POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + adminKey + "\r\nContent-Length: 60000\r\n\r\n{",
@@ -123,9 +127,9 @@ func TestSlowSendersAreDisconnected(t *testing.T) {
 	}
 	await(t, "the slow senders to be disconnected", func() bool {
 		for _, connection := range slow {
-			connection.Write([]byte("x")) // never completes a request
+			connection.Write([]byte("x")) // this byte does not complete the request
 		}
-		p.create(pet{Name: "Rex"}) // other clients are served
+		p.create(pet{Name: "Rex"}) // other clients must still be served
 		for ; len(cut) > 0; left-- {
 			<-cut
 		}

@@ -18,8 +18,9 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// TestNodesAreLinearizable runs many clients that order, cancel, change and read the same few animals on all nodes, while nodes are
-// killed and restarted. For each animal, the responses and their times must be explained by one sequence of operations.
+// TestNodesAreLinearizable lets many clients order, cancel, change and read the same few animals on all nodes
+// while it kills and restarts nodes. For each animal, there must be one sequence of operations that explains
+// all responses and is consistent with their times.
 func TestNodesAreLinearizable(t *testing.T) {
 	t.Parallel()
 	const nodes, clients, animals, operations, kills = 3, 8, 4, 4000, 12
@@ -30,7 +31,8 @@ func TestNodesAreLinearizable(t *testing.T) {
 		w.pets = append(w.pets, &contestedPet{id: rex.ID})
 	}
 	var running sync.WaitGroup
-	t.Cleanup(running.Wait) // if the test ends early; the clients then see that its context has ended
+	// If the test ends early, its context ends and the clients stop.
+	t.Cleanup(running.Wait)
 	for i := range clients {
 		running.Go(func() { w.runClient(i) })
 	}
@@ -52,7 +54,7 @@ func TestNodesAreLinearizable(t *testing.T) {
 		t.FailNow()
 	}
 	duration := time.Since(w.start)
-	for _, node := range w.nodes { // all nodes must agree in the end
+	for _, node := range w.nodes { // all nodes must have the same final state
 		w.recordFinalState(node)
 	}
 
@@ -70,7 +72,7 @@ func TestNodesAreLinearizable(t *testing.T) {
 	}
 }
 
-// workload is the shared state of the clients, and the history of their operations.
+// workload is the state shared by the clients, including the history of their operations.
 type workload struct {
 	t          *testing.T
 	start      time.Time
@@ -89,16 +91,16 @@ type workload struct {
 // contestedPet is an animal for which all clients compete.
 type contestedPet struct {
 	id      int64
-	order   int   // the reference of the newest order that a client has seen
-	orderID int64 // the ID of that order
+	order   int   // the reference of the newest order that any client has seen
+	orderID int64 // the ID of the newest order that any client has seen
 }
 
-// replaceNodes kills nodes in the middle of their work, and starts new ones in their place.
+// replaceNodes kills nodes while they are handling requests and starts new nodes to replace them.
 func (w *workload) replaceNodes(f *folder, victims []int) {
 	w.t.Helper()
 	for _, i := range victims {
 		w.nodes[i].kill()
-		w.setNode(i, nil) // another process may reuse its port
+		w.setNode(i, nil) // stop using the node's port, which another process may reuse
 	}
 	for i, node := range f.serveNodesUnderLoad(len(victims)) {
 		w.setNode(victims[i], node)
@@ -111,7 +113,6 @@ func (w *workload) setNode(i int, node *program) {
 	w.nodes[i] = node
 }
 
-// anyNode returns a random running node.
 func (w *workload) anyNode(rng *rand.Rand) *program {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,13 +123,14 @@ func (w *workload) anyNode(rng *rand.Rand) *program {
 	}
 }
 
-// runClient performs operations until all clients together have done enough.
+// runClient performs operations until all clients together have started the required number.
 func (w *workload) runClient(id int) {
 	rng := rand.New(rand.NewPCG(1, uint64(id)))
 	for w.started.Add(1) <= int64(w.operations) {
 		in, orderID := w.chooseStep(rng)
-		// The operation begins with the first attempt: because of the idempotency key, net/http itself retries an order when its
-		// connection breaks, and may then report only that the connection of the second attempt was refused.
+		// The operation begins with the first attempt. An order has an idempotency key, so net/http
+		// automatically retries it if the connection breaks. The error may then say only that the second
+		// connection was refused, although the first attempt may have taken effect.
 		from := time.Since(w.start)
 		for !w.perform(id, rng, in, orderID, from) {
 			if w.t.Context().Err() != nil || w.failed.Load() {
@@ -139,7 +141,7 @@ func (w *workload) runClient(id int) {
 	}
 }
 
-// chooseStep chooses the next step, and the ID of the order that it changes.
+// chooseStep randomly chooses the next step and returns the ID of the newest order for the chosen animal.
 func (w *workload) chooseStep(rng *rand.Rand) (in step, orderID int64) {
 	in.pet = rng.IntN(len(w.pets))
 	w.mu.Lock()
@@ -161,12 +163,13 @@ func (w *workload) chooseStep(rng *rand.Rand) (in step, orderID int64) {
 	return in, known.orderID
 }
 
-// perform sends one operation to a random node and records it. It returns false if the connection was refused: the operation has
-// not happened then, and must be sent again.
+// perform sends one operation to a random node and records it. It returns false if the connection was
+// refused. The caller must then send the operation again.
 func (w *workload) perform(client int, rng *rand.Rand, in step, orderID int64, from time.Duration) (made bool) {
 	a, err := w.send(w.anyNode(rng), in, orderID)
 	if err != nil && in.kind == placeOrder && rng.IntN(2) == 0 && !isRefusedConnection(err) {
-		// Half of the orders are retried on another node. With the same idempotency key, that is the same operation.
+		// Half of the orders are retried on another node. A retry with the same idempotency key is still the
+		// same operation.
 		if again, err2 := w.send(w.anyNode(rng), in, orderID); err2 == nil {
 			a, err = again, nil
 		}
@@ -205,7 +208,6 @@ func (w *workload) perform(client int, rng *rand.Rand, in step, orderID int64, f
 	return true
 }
 
-// send sends the request of a step.
 func (w *workload) send(node *program, in step, orderID int64) (response, error) {
 	id := w.pets[in.pet].id
 	switch in.kind {
@@ -223,7 +225,8 @@ func (w *workload) send(node *program, in step, orderID int64) (response, error)
 	}
 }
 
-// parse returns the outcome that a response reports. It remembers the newest order of each animal for all clients.
+// parse returns the outcome reported by a response. It stores the newest order for each animal so that all
+// clients can use it.
 func (w *workload) parse(in step, a response) (outcome, error) {
 	switch a.status {
 	case http.StatusServiceUnavailable:
@@ -249,7 +252,7 @@ func (w *workload) parse(in step, a response) (outcome, error) {
 	}
 	switch {
 	case err == nil && len(list) == 0 && in.kind == readNewestOrder:
-		return outcome{}, nil // no order yet
+		return outcome{}, nil // the animal has no order yet
 	case err != nil || len(list) != 1:
 		return outcome{}, fmt.Errorf("got %v", a)
 	}
@@ -264,13 +267,14 @@ func (w *workload) parse(in step, a response) (outcome, error) {
 	return outcome{order: order, status: got.Status}, err
 }
 
-// isRefusedConnection reports whether no connection was made, so that no request was sent.
+// isRefusedConnection reports whether the connection was refused, which means that no request was sent.
 func isRefusedConnection(err error) bool {
 	operation, ok := errors.AsType[*net.OpError](err)
 	return ok && operation.Op == "dial"
 }
 
-// recordFinalState records the state of all animals on a node, and compares it with the node's inventory.
+// recordFinalState records the state of every animal on a node and compares the states with the node's
+// inventory.
 func (w *workload) recordFinalState(node *program) {
 	w.t.Helper()
 	type inventory struct{ Available, Pending, Sold, Unspecified int }

@@ -11,7 +11,8 @@ import (
 	"animalstore/client"
 )
 
-// startPatch sends a PATCH request except for its last byte, which finish sends. Until then, the request is in flight.
+// startPatch sends all but the last byte of a PATCH request. The request stays in flight until finish sends
+// the last byte.
 func (p *program) startPatch(path, body string, fields ...string) (connection net.Conn, finish func()) {
 	p.t.Helper()
 	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
@@ -31,7 +32,7 @@ func (p *program) startPatch(path, body string, fields ...string) (connection ne
 	return connection, func() { write(body[len(body)-1:]) }
 }
 
-// renames returns the new names in the feed, separated by spaces.
+// renames returns the new names from all rename events in the feed, separated by spaces.
 func (p *program) renames() string {
 	p.t.Helper()
 	var names []string
@@ -45,8 +46,9 @@ func (p *program) renames() string {
 	return strings.Join(names, " ")
 }
 
-// TestRetriedPatchIsAppliedOnce retries a change whose response was lost, and a change whose request is delayed. The retry is no
-// second change. A delayed request that arrives after a later change undoes that, which the feed shows; If-Match prevents it.
+// TestRetriedPatchIsAppliedOnce retries one change whose response was lost and another whose request was
+// delayed. A retry must not count as a second change. If a delayed request arrives after a later change, it
+// undoes the later change, and the feed must show this. With If-Match, the delayed request must fail instead.
 func TestRetriedPatchIsAppliedOnce(t *testing.T) {
 	t.Parallel()
 	for engine, start := range map[string]func(t *testing.T) *program{
@@ -76,7 +78,7 @@ func TestRetriedPatchIsAppliedOnce(t *testing.T) {
 			finish()
 			await(t, "the change to be applied", func() bool { return p.renames() == "A" })
 			cut.(*net.TCPConn).SetLinger(0)
-			cut.Close() // the response is lost
+			cut.Close() // the client does not receive the response
 			first := rename("A")
 			if again := rename("A"); again.body != first.body || again.header.Get("ETag") != first.header.Get("ETag") {
 				t.Errorf("the repeated PATCH got %v %q, want %v %q", again, again.header.Get("ETag"), first, first.header.Get("ETag"))
@@ -84,7 +86,7 @@ func TestRetriedPatchIsAppliedOnce(t *testing.T) {
 			expectRenames("A")
 
 			late, finish := p.startPatch("/v1/pets/1", `{"name":"B"}`)
-			rename("B") // the client retries
+			rename("B") // the client retries the delayed request
 			rename("C")
 			finish()
 			if response, err := io.ReadAll(late); err != nil || !strings.HasPrefix(string(response), "HTTP/1.1 200 ") {

@@ -1,5 +1,5 @@
-// Package e2e tests the real program as its users run it: it builds the binary, starts it in an empty folder, and uses it
-// through HTTP, signals and the command line only.
+// Package e2e tests the real program as its users run it. It builds the binary, starts it in an empty folder
+// and uses it only through HTTP, signals and the command line.
 package e2e
 
 import (
@@ -11,10 +11,10 @@ import (
 	"slices"
 	"testing"
 
-	_ "animalstore/internal/cli" // invalidates cached test results when the program changes
+	_ "animalstore/internal/cli" // makes go test rerun the tests after a change to the program
 )
 
-// binary is the path of the program under test, built once for all tests.
+// binary is the path of the program under test, which is built once for all tests.
 var binary string
 
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
@@ -38,7 +38,7 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
-// raceEnabled reports whether the tests were built with -race. If so, the program is built with it, too.
+// raceEnabled reports whether the tests were built with -race. If so, the program is also built with -race.
 func raceEnabled() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})

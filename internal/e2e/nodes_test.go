@@ -15,14 +15,15 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// newSharedFolder creates an empty folder for nodes that share a new PostgreSQL database, and returns its URL, too.
+// newSharedFolder creates an empty folder for nodes that share a new PostgreSQL database. It returns the
+// folder and the database's URL.
 func newSharedFolder(t *testing.T) (f *folder, database string) {
 	t.Helper()
 	database = pgtest.Shared(t).NewDatabase(t)
 	return newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+database), database
 }
 
-// serveNodes starts n nodes at once and waits until all of them are ready.
+// serveNodes starts n nodes at the same time and waits until all of them are ready.
 func (f *folder) serveNodes(n int, args ...string) []*program {
 	f.t.Helper()
 	var nodes []*program
@@ -36,8 +37,8 @@ func (f *folder) serveNodes(n int, args ...string) []*program {
 	return nodes
 }
 
-// serveNodesUnderLoad starts nodes that may log that the database is unavailable: on a busy machine it may be too slow at times, and
-// their clients retry.
+// serveNodesUnderLoad starts nodes that may log that the database is unavailable. On a busy machine, the
+// database may be too slow at times, so the clients of these nodes must retry.
 func (f *folder) serveNodesUnderLoad(n int) []*program {
 	f.t.Helper()
 	nodes := f.serveNodes(n)
@@ -47,7 +48,8 @@ func (f *folder) serveNodesUnderLoad(n int) []*program {
 	return nodes
 }
 
-// query returns one value from a PostgreSQL database, bypassing the program.
+// query runs a statement directly on a PostgreSQL database, without using the program, and returns a single
+// value.
 func query[T any](t *testing.T, database, statement string) (value T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), waitTimeout)
@@ -63,7 +65,8 @@ func query[T any](t *testing.T, database, statement string) (value T) {
 	return value
 }
 
-// atOnce runs fn concurrently, the given number of times for each node, and returns when all calls have ended.
+// atOnce calls fn concurrently, the given number of times for each node, and returns when all calls have
+// returned.
 func atOnce(nodes []*program, times int, fn func(*program)) {
 	var running sync.WaitGroup
 	start := make(chan struct{})
@@ -79,7 +82,8 @@ func atOnce(nodes []*program, times int, fn func(*program)) {
 	running.Wait()
 }
 
-// sendToAll sends the same request to all nodes at once, several times to each, and returns the responses.
+// sendToAll concurrently sends the same request to all nodes, several times to each node, and returns the
+// responses.
 func sendToAll(t *testing.T, nodes []*program, times int, method, path, body string, fields ...string) []response {
 	t.Helper()
 	var mu sync.Mutex
@@ -100,7 +104,8 @@ func sendToAll(t *testing.T, nodes []*program, times int, method, path, body str
 	return responses
 }
 
-// TestNodesMigrateEmptyDatabaseOnce starts several nodes, and a command that creates a key, at once on an empty database.
+// TestNodesMigrateEmptyDatabaseOnce starts several nodes and a command that creates a key at the same time on
+// an empty database.
 func TestNodesMigrateEmptyDatabaseOnce(t *testing.T) {
 	t.Parallel()
 	const nodes, rounds = 4, 3
@@ -130,7 +135,7 @@ func TestNodesMigrateEmptyDatabaseOnce(t *testing.T) {
 				}
 				expectStatus(t, node.send("GET", "/v1/pets", strings.TrimSpace(key.stdout), ""), 200)
 			}
-			// A migration that ran twice would have failed, or inserted its rows twice.
+			// If a migration had run twice, it would have failed or inserted its rows twice.
 			if n := query[int](t, database, "SELECT count(*) FROM schema_version"); n != 1 {
 				t.Errorf("schema_version has %d rows, want 1", n)
 			}
@@ -141,7 +146,8 @@ func TestNodesMigrateEmptyDatabaseOnce(t *testing.T) {
 	}
 }
 
-// TestNewerSchemaIsRefusedAtStart gives the database a newer schema version: no process starts on it, but a running one continues.
+// TestNewerSchemaIsRefusedAtStart sets the database's schema version to a newer one. New processes must
+// refuse to start, but processes that are already running must continue.
 func TestNewerSchemaIsRefusedAtStart(t *testing.T) {
 	t.Parallel()
 	f, database := newSharedFolder(t)
@@ -158,7 +164,8 @@ func TestNewerSchemaIsRefusedAtStart(t *testing.T) {
 	}
 }
 
-// TestRevokedKeyIsRefusedOnOtherNodes creates, rotates and revokes keys, each on another node, and uses them on all nodes.
+// TestRevokedKeyIsRefusedOnOtherNodes creates, rotates and revokes keys on different nodes and then uses the
+// keys on all nodes.
 func TestRevokedKeyIsRefusedOnOtherNodes(t *testing.T) {
 	t.Parallel()
 	f, _ := newSharedFolder(t)
@@ -173,11 +180,12 @@ func TestRevokedKeyIsRefusedOnOtherNodes(t *testing.T) {
 			expectStatus(t, node.send("GET", "/v1/pets", secret, ""), 200)
 		}
 	}
-	// expectRefusedAfter expects all nodes to refuse the secret one second after revoke at the latest. Only a request that was sent
-	// later and accepted is a failure, so that a slow machine does not matter.
+	// expectRefusedAfter checks that all nodes refuse the secret within one second after revoke returns. The
+	// test fails only if a request sent after this second is accepted, so a slow machine does not cause a
+	// failure.
 	expectRefusedAfter := func(secret string, revoke func()) {
 		t.Helper()
-		expectAccepted(secret) // every node has cached it now
+		expectAccepted(secret) // every node has now cached the secret
 		revoke()
 		acknowledged := time.Now()
 		await(t, "the secret to be refused", func() bool {
@@ -194,7 +202,7 @@ func TestRevokedKeyIsRefusedOnOtherNodes(t *testing.T) {
 			}
 			return refused == len(nodes)
 		})
-		for range 5 { // and it stays refused
+		for range 5 { // the secret must stay refused
 			for _, node := range nodes {
 				expectError(t, node.send("GET", "/v1/pets", secret, ""), 401, "invalid_api_key")
 			}
@@ -219,13 +227,14 @@ func TestRevokedKeyIsRefusedOnOtherNodes(t *testing.T) {
 	}
 }
 
-// TestIdempotencyKeyWorksAcrossNodes sends the same request to all nodes at once, with one idempotency key.
+// TestIdempotencyKeyWorksAcrossNodes concurrently sends the same request with the same idempotency key to all
+// nodes.
 func TestIdempotencyKeyWorksAcrossNodes(t *testing.T) {
 	t.Parallel()
 	f, _ := newSharedFolder(t)
 	nodes := f.serveNodes(3)
 	const rounds, times = 10, 2
-	first := map[string]response{} // the first responses, by idempotency key
+	first := map[string]response{} // the first response for each idempotency key
 	createOnce := func(path, body, key string) {
 		t.Helper()
 		executed := 0
@@ -257,7 +266,8 @@ func TestIdempotencyKeyWorksAcrossNodes(t *testing.T) {
 		createOnce("/v1/pets", pet{Name: name, CategoryID: int64(round), Status: "available"}.json(), "pet "+name)
 		rex := decode[pet](t, first["pet "+name].body)
 		createOnce("/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, rex.ID), "order "+name)
-		// Without an idempotency key, each request is a new one, and the animal is not available.
+		// Without an idempotency key, each request counts as a new order, which is refused because the animal
+		// is no longer available.
 		for _, a := range sendToAll(t, nodes, times, "POST", "/v1/store/orders", fmt.Sprintf(`{"petId":%d}`, rex.ID)) {
 			expectError(t, a, 409, "pet_not_available")
 		}
@@ -268,7 +278,8 @@ func TestIdempotencyKeyWorksAcrossNodes(t *testing.T) {
 	if a := nodes[1].get("/v1/store/inventory"); a.body != fmt.Sprintf(`{"available":0,"pending":%d,"sold":0,"unspecified":0}`+"\n", rounds) {
 		t.Errorf("the inventory is %v, want %d pending", a, rounds)
 	}
-	// Later, and after a restart, every node replays the response, and refuses another request with the same idempotency key.
+	// Later requests, even after a restart, must get the stored response from every node. A different request
+	// with the same idempotency key must be refused.
 	nodes[0].kill()
 	nodes[0] = f.serve()
 	for _, node := range nodes {
@@ -285,7 +296,8 @@ func TestIdempotencyKeyWorksAcrossNodes(t *testing.T) {
 	}
 }
 
-// TestHoldExpiresOnceOnManyNodes lets holds expire on several nodes, without and with concurrent requests for the animals.
+// TestHoldExpiresOnceOnManyNodes lets holds expire on several nodes, first without and then with concurrent
+// orders for the held animals.
 func TestHoldExpiresOnceOnManyNodes(t *testing.T) {
 	t.Parallel()
 	f, database := newSharedFolder(t)
@@ -294,7 +306,7 @@ func TestHoldExpiresOnceOnManyNodes(t *testing.T) {
 	for range animals {
 		nodes[0].create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
 	}
-	// A hold that expired twice would be counted twice.
+	// If a hold expired twice, the inventory would count its animal twice.
 	check := func(expired int) {
 		t.Helper()
 		for _, node := range nodes {
@@ -316,7 +328,8 @@ func TestHoldExpiresOnceOnManyNodes(t *testing.T) {
 	check(animals)
 	ended := nodes[0].get("/v1/store/orders?status=expired").body
 
-	// Now many clients order every animal at once, until each was ordered twice: its first hold has expired by then.
+	// Now many clients order all animals concurrently until each animal has been ordered twice. The second
+	// order is possible only after the first hold has expired.
 	var placed [animals]atomic.Int64
 	atOnce(nodes, 2, func(node *program) {
 		for wanted := true; wanted && !t.Failed(); {

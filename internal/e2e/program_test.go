@@ -19,20 +19,21 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// waitTimeout is the timeout of every wait. It is generous: it only keeps a broken program from hanging the tests.
+// waitTimeout is the timeout for every wait. It is generous because it only prevents a broken program from
+// blocking the tests forever.
 const waitTimeout = 2 * time.Minute
 
-// adminKey is the configured API key in folders made by newFolderWithKey.
+// adminKey is the configured API key in folders created by newFolderWithKey.
 const adminKey = "the-operators-own-key"
 
-// folder is a temporary directory in which the program runs, and the environment variables that are set for it.
+// folder is a temporary directory in which the program runs with the given environment variables.
 type folder struct {
 	t         *testing.T
 	dir       string
 	variables []string
 }
 
-// newFolder creates an empty folder.
+// newFolder creates an empty folder in which the program runs with the given environment variables.
 func newFolder(t *testing.T, variables ...string) *folder {
 	t.Helper()
 	return &folder{t: t, dir: t.TempDir(), variables: variables}
@@ -44,7 +45,7 @@ func newFolderWithKey(t *testing.T) *folder {
 	return newFolder(t, "ANIMALSTORE_API_KEY="+adminKey)
 }
 
-// onBothEngines runs a test once on SQLite and once on PostgreSQL.
+// onBothEngines runs a test once with SQLite and once with PostgreSQL.
 func onBothEngines(t *testing.T, test func(t *testing.T, database string)) {
 	t.Helper()
 	t.Run("file", func(t *testing.T) {
@@ -57,10 +58,10 @@ func onBothEngines(t *testing.T, test func(t *testing.T, database string)) {
 	})
 }
 
-// path returns the path of a file in the folder.
+// path returns the full path of a file in the folder.
 func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
 
-// write writes a file in the folder and returns its path.
+// write writes a file in the folder and returns its full path.
 func (f *folder) write(name, content string) string {
 	f.t.Helper()
 	if err := os.WriteFile(f.path(name), []byte(content), 0o600); err != nil {
@@ -69,7 +70,6 @@ func (f *folder) write(name, content string) string {
 	return f.path(name)
 }
 
-// read returns the content of a file in the folder.
 func (f *folder) read(name string) string {
 	f.t.Helper()
 	content, err := os.ReadFile(f.path(name))
@@ -79,7 +79,7 @@ func (f *folder) read(name string) string {
 	return string(content)
 }
 
-// names returns the names of the folder's entries, sorted.
+// names returns the sorted names of all files in the folder.
 func (f *folder) names() []string {
 	f.t.Helper()
 	entries, err := os.ReadDir(f.dir)
@@ -93,8 +93,8 @@ func (f *folder) names() []string {
 	return names
 }
 
-// environment returns the test's own environment without ANIMALSTORE_ variables, so that a developer's settings do not
-// matter, plus the folder's variables.
+// environment returns the environment variables for the program. It removes the developer's own ANIMALSTORE_
+// variables, so that they cannot affect the tests, and adds the folder's variables.
 func (f *folder) environment() []string {
 	var environment []string
 	for _, variable := range os.Environ() {
@@ -104,12 +104,12 @@ func (f *folder) environment() []string {
 	}
 	environment = append(environment,
 		"PATH="+filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH"),
-		"GORACE=atexit_sleep_ms=0", // otherwise the race detector delays every exit by a second
-		"no_proxy=*")               // for curl
+		"GORACE=atexit_sleep_ms=0", // without this setting, the race detector delays every exit by one second
+		"no_proxy=*")               // prevents curl from using a proxy
 	return append(environment, f.variables...)
 }
 
-// result is the outcome of a command that has exited.
+// result contains the exit code and the output of a command that has exited.
 type result struct {
 	code           int
 	stdout, stderr string
@@ -119,13 +119,13 @@ func (r result) String() string {
 	return fmt.Sprintf("exit code %d, stdout %q, stderr %q", r.code, r.stdout, r.stderr)
 }
 
-// run runs the program and waits for it to exit.
+// run runs the program with the given arguments and waits until it exits.
 func (f *folder) run(args ...string) result {
 	f.t.Helper()
 	return f.runCommand(binary, args...)
 }
 
-// shell runs a shell script that can call the program as animalstore.
+// shell runs a shell script in which the command animalstore runs the program.
 func (f *folder) shell(script string) result {
 	f.t.Helper()
 	return f.runCommand("sh", "-c", script)
@@ -147,15 +147,14 @@ func (f *folder) runCommand(name string, args ...string) result {
 	return result{command.ProcessState.ExitCode(), stdout.String(), stderr.String()}
 }
 
-// program is a running instance of the program.
 type program struct {
 	t               *testing.T
 	command         *exec.Cmd
-	output          *transcript // everything it wrote to stdout and stderr
+	output          *transcript // everything that the program wrote to stdout and stderr
 	exited          chan struct{}
-	url             string // base URL without a path
+	url             string // the service's base URL without a path
 	client          *http.Client
-	databaseMayFail bool // the test makes its database unavailable, so it may log "unavailable" errors
+	databaseMayFail bool // if true, logged "unavailable" errors do not fail the test
 }
 
 // serve starts the service on a free port and waits until it responds.
@@ -166,7 +165,7 @@ func (f *folder) serve(args ...string) *program {
 	return p
 }
 
-// start starts the service on a free port and does not wait for it.
+// start starts the service on a free port without waiting until it responds.
 func (f *folder) start(args ...string) *program {
 	f.t.Helper()
 	command := f.serveCommand(args...)
@@ -184,14 +183,14 @@ func (f *folder) serveCommand(args ...string) *exec.Cmd {
 	return command
 }
 
-// watch manages a started command: it kills the command when the test ends, fails the test on a data race or a logged
-// error, and shows the output of a failed test.
+// watch monitors a command that has been started. It kills the command when the test ends, fails the test if
+// the output contains a data race or a logged error, and prints the output if the test fails.
 func (f *folder) watch(command *exec.Cmd, output *transcript) *program {
 	p := &program{t: f.t, command: command, output: output, exited: make(chan struct{}),
 		client: &http.Client{Transport: &http.Transport{}, Timeout: waitTimeout}}
 	go func() {
 		defer close(p.exited)
-		command.Wait() // stop checks the exit code
+		command.Wait() // ignore the error because stop checks the exit code
 	}()
 	f.t.Cleanup(func() {
 		p.kill()
@@ -210,13 +209,14 @@ func (f *folder) watch(command *exec.Cmd, output *transcript) *program {
 	return p
 }
 
-// notReady matches the log line of a readiness check during shutdown, which is not an error.
+// notReady matches the log line for a failed readiness check during shutdown, which is not an error.
 var notReady = regexp.MustCompile(`(?m)^.* operation=readyz status=503 .*about to stop.*$`)
 
-var listening = regexp.MustCompile(`msg=listening addr=(\S+) .*\n`) // the whole line, because output may arrive in parts
+// listening matches the whole line, because the output may arrive in several pieces.
+var listening = regexp.MustCompile(`msg=listening addr=(\S+) .*\n`)
 
-// awaitReady waits until the service listens and responds. Start-up output that follows the "listening" line may not have
-// arrived yet.
+// awaitReady waits until the service listens and responds. The rest of the start-up output, after the
+// "listening" line, may arrive later.
 func (p *program) awaitReady() {
 	p.t.Helper()
 	p.awaitOutput("the listening address", listening.MatchString)
@@ -226,7 +226,7 @@ func (p *program) awaitReady() {
 	}
 }
 
-// awaitOutput waits until found accepts the output. It fails the test if the program exits first.
+// awaitOutput waits until found returns true for the output. It fails the test if the program exits first.
 func (p *program) awaitOutput(what string, found func(output string) bool) {
 	p.t.Helper()
 	await(p.t, what, func() bool {
@@ -248,7 +248,7 @@ func (p *program) signal(signal os.Signal) {
 	}
 }
 
-// stop sends SIGTERM and expects exit code 0.
+// stop sends SIGTERM and checks that the exit code is 0.
 func (p *program) stop() {
 	p.t.Helper()
 	p.signal(syscall.SIGTERM)
@@ -257,14 +257,14 @@ func (p *program) stop() {
 	}
 }
 
-// kill sends SIGKILL and waits for the program to exit.
+// kill sends SIGKILL and waits until the program exits.
 func (p *program) kill() {
 	p.t.Helper()
 	p.signal(syscall.SIGKILL)
 	p.exitCode()
 }
 
-// exitCode waits for the program to exit and returns its exit code.
+// exitCode waits until the program exits and returns the exit code.
 func (p *program) exitCode() int {
 	p.t.Helper()
 	select {
@@ -275,7 +275,7 @@ func (p *program) exitCode() int {
 	return p.command.ProcessState.ExitCode()
 }
 
-// transcript is a buffer for the output of a program that is safe for concurrent use.
+// transcript is a buffer for a program's output. It is safe for concurrent use.
 type transcript struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -293,7 +293,7 @@ func (t *transcript) String() string {
 	return t.text.String()
 }
 
-// await polls until the condition holds. It fails the test after the timeout.
+// await polls until the condition is true. It fails the test after waitTimeout.
 func await(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(waitTimeout); !condition(); time.Sleep(5 * time.Millisecond) {
@@ -303,7 +303,7 @@ func await(t *testing.T, what string, condition func() bool) {
 	}
 }
 
-// checkForRaces fails the test if the race detector reported a data race.
+// checkForRaces fails the test if the output contains a data race reported by the race detector.
 func checkForRaces(t *testing.T, output string) {
 	t.Helper()
 	if strings.Contains(output, "DATA RACE") {

@@ -8,17 +8,18 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// forgedProxyHeaders are headers with which a client could pose as a reverse proxy.
+// forgedProxyHeaders contains headers with which a client could pretend to be a reverse proxy.
 var forgedProxyHeaders = []string{
 	"X-Forwarded-Host: evil.example.com", "X-Forwarded-Proto: https", "X-Forwarded-For: 192.0.2.1", "X-Forwarded-Port: 443",
 	"X-Forwarded-Prefix: /evil", "X-Original-Host: evil.example.com", "Forwarded: for=192.0.2.1;host=evil.example.com;proto=https",
 }
 
-// TestLinksUsePublicURLAndIgnoreForwardedHeaders checks every place where a response contains the address of the service.
+// TestLinksUsePublicURLAndIgnoreForwardedHeaders checks every place where a response contains the service's
+// address.
 func TestLinksUsePublicURLAndIgnoreForwardedHeaders(t *testing.T) {
 	t.Parallel()
 	const public, staging = "https://pets.example.com/shop/v1", "https://staging.example.com/v1"
-	const requested = "http://pets.internal:8080/v1" // from the Host header of the request
+	const requested = "http://pets.internal:8080/v1" // taken from the request's Host header
 	tests := map[string]struct {
 		flags    []string
 		base     string
@@ -72,7 +73,8 @@ func TestLinksUsePublicURLAndIgnoreForwardedHeaders(t *testing.T) {
 	}
 }
 
-// TestCORSAllowsConfiguredOriginsOnly sends requests as browsers do on behalf of pages from several origins.
+// TestCORSAllowsConfiguredOriginsOnly sends the requests that a browser would send for pages from several
+// origins.
 func TestCORSAllowsConfiguredOriginsOnly(t *testing.T) {
 	t.Parallel()
 	const shop, office, evil = "https://shop.example.com", "http://localhost:3000", "https://evil.example.com"
@@ -95,7 +97,7 @@ func TestCORSAllowsConfiguredOriginsOnly(t *testing.T) {
 			t.Parallel()
 			p := newFolderWithKey(t).serve(test.flags...)
 
-			// The browser first sends a preflight request, without a key.
+			// The browser first sends a preflight request without a key.
 			preflight := p.send("OPTIONS", "/v1/pets", "", "", "Origin: "+test.origin,
 				"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: authorization,content-type")
 			expectStatus(t, preflight, 204)
@@ -111,7 +113,8 @@ func TestCORSAllowsConfiguredOriginsOnly(t *testing.T) {
 				}
 			}
 
-			// Then it sends the request. An allowed page can read error responses, too.
+			// The browser then sends the actual request. Pages from allowed origins can also read error
+			// responses.
 			created := p.send("POST", "/v1/pets", adminKey, pet{Name: "Rex"}.json(), "Origin: "+test.origin)
 			expectStatus(t, created, 201)
 			refused := p.send("GET", "/v1/pets", "", "", "Origin: "+test.origin)

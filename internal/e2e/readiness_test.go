@@ -12,7 +12,8 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// TestReadyzReportsReadOnlyServer makes the PostgreSQL server read-only: /readyz reports it before a write has failed.
+// TestReadyzReportsReadOnlyServer makes the PostgreSQL server read-only. The /readyz endpoint must report
+// this even before a write fails.
 func TestReadyzReportsReadOnlyServer(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -48,7 +49,7 @@ func TestReadyzReportsReadOnlyServer(t *testing.T) {
 	p.create(pet{Name: "Rex"})
 }
 
-// hideDatabase renames the database file while the program uses it.
+// hideDatabase renames the database file while the program is using it.
 func (f *folder) hideDatabase(p *program) {
 	f.t.Helper()
 	p.databaseMayFail = true
@@ -57,7 +58,8 @@ func (f *folder) hideDatabase(p *program) {
 	}
 }
 
-// TestReadyzReportsMissingDatabaseFile renames the database file: /readyz fails until the file is back.
+// TestReadyzReportsMissingDatabaseFile renames the database file. The /readyz endpoint must fail until the
+// file has its original name again.
 func TestReadyzReportsMissingDatabaseFile(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)

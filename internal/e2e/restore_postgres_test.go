@@ -14,8 +14,9 @@ import (
 
 var statements = regexp.MustCompile("(?s)```sql\n(BEGIN;.*?COMMIT;)\n```")
 
-// TestRestoredDumpReusesNoIDs runs the manual's statements for a restored PostgreSQL dump: no ID is used again, and readers of the
-// feed learn that events were lost.
+// TestRestoredDumpReusesNoIDs runs the SQL statements that the manual recommends after restoring a PostgreSQL
+// dump. Afterwards, no ID may be reused, and clients that read the event feed must learn that events were
+// lost.
 func TestRestoredDumpReusesNoIDs(t *testing.T) {
 	t.Parallel()
 	manual, err := os.ReadFile("../../docs/operating.md")
@@ -33,7 +34,7 @@ func TestRestoredDumpReusesNoIDs(t *testing.T) {
 	p.create(pet{Name: "Rex", Status: "available"})
 	last := lastEvent(t, p)
 	p.stop()
-	before := time.Now().Add(-time.Minute).UnixMicro() // the database's clock may differ
+	before := time.Now().Add(-time.Minute).UnixMicro() // the database's clock may be slightly behind
 	for range 2 {
 		conn, err := pgx.Connect(t.Context(), database)
 		if err == nil {

@@ -19,7 +19,8 @@ import (
 	"animalstore/client"
 )
 
-// TestRestoreReturnsToBackup restores a backup. Clients that have seen later IDs, keys, responses and events must not be misled.
+// TestRestoreReturnsToBackup restores a backup. The restored store must not mislead clients that have seen
+// IDs, keys, responses or events from after the backup.
 func TestRestoreReturnsToBackup(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]bool{"over the store": false, "after the store was lost": true} {
@@ -94,11 +95,13 @@ func restoreAndCheck(t *testing.T, f *folder, lost bool) {
 	if got := p.walk(); len(got) != 1 || got[0].Status != "pending" {
 		t.Errorf("got the animals %+v, want one that is pending", got)
 	}
-	expectStatus(t, p.send("GET", "/v1/pets", partner, ""), 200) // as restore has announced
+	// The partner's key was revoked after the backup was made, so it works again after the restore.
+	expectStatus(t, p.send("GET", "/v1/pets", partner, ""), 200)
 	if again := createOnce(p, "kept", "kept"); again.body != kept.body || again.header.Get("Idempotency-Replayed") != "true" {
 		t.Errorf("got %v, want a replay of %v", again, kept)
 	}
-	// A repeated request that was undone is executed again, and gets IDs that no client has seen.
+	// If a client repeats a request that the restore has undone, the service executes the request again. The
+	// new objects must have IDs that no client has seen.
 	repeated := createOnce(p, "undone", "undone")
 	expectHeader(t, repeated, "Idempotency-Replayed", "")
 	for what, seen := range map[string][2]int64{
@@ -112,7 +115,8 @@ func restoreAndCheck(t *testing.T, f *folder, lost bool) {
 		}
 	}
 
-	// Readers that have seen no event after the backup continue. All others get a reset: they must read the current state first.
+	// Clients that have seen no event after the backup simply continue. All other clients get a reset and
+	// must read the current state first.
 	var after []int64
 	for _, event := range decode[[]struct {
 		ID int64 `json:"id,string"`
@@ -144,7 +148,7 @@ func restoreAndCheck(t *testing.T, f *folder, lost bool) {
 		t.Errorf("the stream after %d begins with %q, want event %d", last, got, after[0])
 	}
 	followAfterRestore(t, p, newest, after)
-	for _, id := range after { // the receiver checks that no message reuses the ID of another
+	for _, id := range after { // the receiver checks that no two different messages have the same ID
 		await(t, fmt.Sprint("the webhook message for event ", id), func() bool { return hook.has(fmt.Sprint("evt_", id)) > 0 })
 	}
 	hook.awaitDeliveries(p)
@@ -152,8 +156,8 @@ func restoreAndCheck(t *testing.T, f *folder, lost bool) {
 	f.mustRun("check")
 }
 
-// followAfterRestore follows the feed with the Go client, from the last event before the restore. It expects one reset, and then
-// the wanted events.
+// followAfterRestore follows the feed with the Go client, starting from the last event before the restore. It
+// expects one reset followed by the wanted events.
 func followAfterRestore(t *testing.T, p *program, position int64, want []int64) {
 	t.Helper()
 	c, err := client.New(p.url+"/v1", adminKey)
@@ -181,7 +185,6 @@ func followAfterRestore(t *testing.T, p *program, position int64, want []int64) 
 
 var continueAfter = regexp.MustCompile(`undone when the store was restored from a backup; read the current state, then continue after (\d+)\.`)
 
-// lastEvent returns the ID of the newest event.
 func lastEvent(t *testing.T, p *program) int64 {
 	t.Helper()
 	events := p.feed()
@@ -190,7 +193,8 @@ func lastEvent(t *testing.T, p *program) int64 {
 	}](t, events[len(events)-1]).ID
 }
 
-// firstStreamMessages returns the first two messages with data of a stream that continues after position.
+// firstStreamMessages opens a stream that starts after position and returns its first two messages that
+// contain data.
 func firstStreamMessages(t *testing.T, p *program, position int64) (blocks [2]string) {
 	t.Helper()
 	request, err := http.NewRequest("GET", p.url+"/v1/events", nil)
@@ -220,7 +224,8 @@ func firstStreamMessages(t *testing.T, p *program, position int64) (blocks [2]st
 	return blocks
 }
 
-// TestRestoreKeepsDamagedStore restores over an unreadable store, which is kept unchanged, with its WAL.
+// TestRestoreKeepsDamagedStore restores a backup over an unreadable store. The command must keep the old
+// store and its WAL unchanged.
 func TestRestoreKeepsDamagedStore(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -228,7 +233,7 @@ func TestRestoreKeepsDamagedStore(t *testing.T) {
 	p.create(pet{Name: "Rex"})
 	f.mustRun("backup", "backup.db")
 	p.create(pet{Name: "late"})
-	p.kill() // leaves the WAL
+	p.kill() // a killed service leaves its WAL behind
 	header := strings.Repeat("\xff", 200)
 	broken := header + f.read("animalstore.db")[200:]
 	f.write("animalstore.db", broken)
@@ -253,7 +258,8 @@ func TestRestoreKeepsDamagedStore(t *testing.T) {
 
 var keptStore = regexp.MustCompile(`animalstore\.db\.before-[^/]*Z`)
 
-// TestKilledRestoreLeavesOneWholeStore kills restore at many points. Each time, the old or the new store must be there, intact.
+// TestKilledRestoreLeavesOneWholeStore kills the restore command at many different points. Each time, either
+// the old store or the new one must exist and be intact.
 func TestKilledRestoreLeavesOneWholeStore(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -266,7 +272,8 @@ func TestKilledRestoreLeavesOneWholeStore(t *testing.T) {
 	start := time.Now()
 	f.mustRun("restore", "--force", "backup.db")
 	duration := time.Since(start)
-	// When to kill: at a random time; when the new file appears; when the old WAL is checkpointed; when the old store is renamed.
+	// Each function reports whether it is time to kill the command: at a random time, when the new file
+	// appears, when the old WAL has been checkpointed, or when the old store has been renamed.
 	exists := func(pattern string) bool { found, _ := filepath.Glob(f.path(pattern)); return len(found) > 0 }
 	killPoints := []func(deadline time.Time) bool{
 		func(deadline time.Time) bool { return time.Now().After(deadline) },
@@ -297,7 +304,7 @@ func TestKilledRestoreLeavesOneWholeStore(t *testing.T) {
 		}()
 		for at := time.Now().Add(time.Duration(rand.Int64N(int64(duration) + 1))); !killPoints[round%len(killPoints)](at); {
 			select {
-			case <-ended: // restore was faster
+			case <-ended: // the restore command finished before it was killed
 				at, round = time.Time{}, 0
 			default:
 			}
@@ -327,7 +334,7 @@ func TestKilledRestoreLeavesOneWholeStore(t *testing.T) {
 	}
 }
 
-// readFiles returns the contents of files in the folder, by name.
+// readFiles returns a map from the given file names to the contents of these files in the folder.
 func (f *folder) readFiles(names ...string) map[string]string {
 	f.t.Helper()
 	contents := map[string]string{}
@@ -337,7 +344,8 @@ func (f *folder) readFiles(names ...string) map[string]string {
 	return contents
 }
 
-// TestRestoreRefusesOpenStore runs restore while another program has the store open: it refuses to replace the file.
+// TestRestoreRefusesOpenStore runs the restore command while another program has the store open. The command
+// must refuse to replace the file.
 func TestRestoreRefusesOpenStore(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)

@@ -17,9 +17,10 @@ import (
 	"animalstore/client"
 )
 
-// TestRollingRestartFailsNoRequest restarts the nodes one after the other, as an upgrade does, under load. Half of the clients use a
-// load balancer that polls /readyz, half use one that uses a node until it refuses connections. No call of the Go client may fail,
-// and every acknowledged change must be there, once.
+// TestRollingRestartFailsNoRequest restarts the nodes one after another under load, as an upgrade does. Half
+// of the clients use a load balancer that polls /readyz. The other half use a load balancer that sends
+// requests to a node until the node refuses connections. No call to the Go client may fail, and every
+// acknowledged change must exist exactly once.
 func TestRollingRestartFailsNoRequest(t *testing.T) {
 	t.Parallel()
 	const nodes, clients = 3, 4
@@ -54,7 +55,8 @@ func TestRollingRestartFailsNoRequest(t *testing.T) {
 	announced := 0
 	for i, node := range running {
 		node.stop()
-		// On a busy machine, no probe may have come in the second in which /readyz fails. The log then shows that second.
+		// Before a node stops, /readyz fails for one second. On a busy machine, the balancer may not have
+		// sent a probe during this time. In this case, the node's log must show that it waited.
 		if b.slots[i].hasAnnounced() {
 			announced++
 		} else if delay := node.stopDelay(); delay < time.Second {
@@ -75,7 +77,7 @@ func TestRollingRestartFailsNoRequest(t *testing.T) {
 
 var stoppingAndStopped = regexp.MustCompile(`(?s)time=(\S+) level=INFO msg=stopping\n.*time=(\S+) level=INFO msg=stopped\n`)
 
-// stopDelay returns the time between the signal and the end of a node that has stopped, according to its log.
+// stopDelay returns the time between the stop signal and the end of the process, according to the node's log.
 func (p *program) stopDelay() time.Duration {
 	p.t.Helper()
 	lines := stoppingAndStopped.FindStringSubmatch(p.output.String())
@@ -98,11 +100,12 @@ type workDone struct {
 	purchases atomic.Int64
 
 	mu     sync.Mutex
-	pets   map[string]client.PetStatus   // by name
-	orders map[string]client.OrderStatus // by reference
+	pets   map[string]client.PetStatus   // the status of each animal, by name
+	orders map[string]client.OrderStatus // the status of each order, by reference
 }
 
-// buyPet adds an animal, orders it, and approves, delivers or cancels the order. Every node must know what another has acknowledged.
+// buyPet adds an animal and orders it. It may then approve the order and deliver or cancel it. Each request
+// may reach a different node, so every node must know what the other nodes have acknowledged.
 func (l *workDone) buyPet(ctx context.Context, c *client.Client, name string, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, waitTimeout)
 	defer cancel()
@@ -144,7 +147,7 @@ func (l *workDone) buyPet(ctx context.Context, c *client.Client, name string, n 
 	return nil
 }
 
-// check expects every acknowledged purchase once, and nothing else.
+// check verifies that every acknowledged purchase exists exactly once and that nothing else exists.
 func (l *workDone) check(t *testing.T, c *client.Client) {
 	t.Helper()
 	var counted client.Inventory
@@ -186,23 +189,24 @@ func (l *workDone) check(t *testing.T, c *client.Client) {
 	}
 }
 
-// balancer is a load balancer: it sends each request to one of the nodes, in turn. It does not retry, which is up to the client.
+// balancer is a load balancer that sends requests to the nodes in turn. It never repeats a request, because
+// retrying is the client's responsibility.
 type balancer struct {
 	transport           *http.Transport
 	slots               []*slot
-	ignoresReadiness    bool // uses a node until it refuses connections
+	ignoresReadiness    bool // if true, use a node until it refuses connections
 	turn                atomic.Uint64
 	sent, lost, refused atomic.Int64
 }
 
-// slot holds a node of the balancer, or none.
+// slot is a place for one node in the balancer. It may be empty.
 type slot struct {
 	mu        sync.Mutex
-	url       *url.URL // nil without a node
+	url       *url.URL // the node's URL, or nil if the slot is empty
 	ready     bool
-	announced bool // a probe of the node has got a 503
+	announced bool // whether a probe has received a 503 from the node
 
-	used atomic.Int64 // the number of requests to this node
+	used atomic.Int64 // the number of requests sent to the node
 }
 
 func newBalancer(t *testing.T, nodes []*program) *balancer {
@@ -224,7 +228,8 @@ func newBalancer(t *testing.T, nodes []*program) *balancer {
 	return b
 }
 
-// put sets the node of a slot. nil removes it: another process may reuse its port.
+// put places a node in a slot, or empties the slot if node is nil. The slot must be emptied when its node
+// stops, because another process may reuse the port.
 func (b *balancer) put(i int, node *program) {
 	var at *url.URL
 	if node != nil {
@@ -238,7 +243,7 @@ func (b *balancer) put(i int, node *program) {
 	s.announced = false
 }
 
-// watch polls the node's /readyz until the context ends.
+// watch polls /readyz on the slot's node until the context ends.
 func (s *slot) watch(ctx context.Context) {
 	probe := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: waitTimeout}
 	for ctx.Err() == nil {
@@ -256,7 +261,7 @@ func (s *slot) watch(ctx context.Context) {
 	}
 }
 
-// record stores the result of a probe, unless the slot has another node by now.
+// record stores the result of a probe unless the slot now holds another node.
 func (s *slot) record(at *url.URL, ready, announced bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -278,7 +283,6 @@ func (s *slot) hasAnnounced() bool {
 	return s.announced
 }
 
-// client returns a Go client that uses the balancer.
 func (b *balancer) client(t *testing.T) *client.Client {
 	t.Helper()
 	c, err := client.New("http://nodes.example/v1", adminKey, client.WithHTTPClient(&http.Client{Transport: b, Timeout: waitTimeout}))
@@ -294,7 +298,7 @@ func (b *balancer) String() string {
 
 func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Body != nil {
-		defer r.Body.Close() // each attempt sends a copy
+		defer r.Body.Close() // each attempt sends a copy of the body
 	}
 	for {
 		if response, err := b.forward(r); err != errNoNode {
@@ -308,7 +312,8 @@ func (b *balancer) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// errNoNode reports that no node is ready. On a machine that stalls, all probes may fail; the balancer then waits.
+// errNoNode is returned by forward if no node is ready. All probes may fail on a machine that stalls, so the
+// balancer then waits and tries again.
 var errNoNode = errors.New("no node is ready")
 
 // forward sends a request to the next node that accepts the connection.
@@ -324,7 +329,7 @@ func (b *balancer) forward(r *http.Request) (*http.Response, error) {
 		attempt := r.Clone(r.Context())
 		attempt.URL.Scheme, attempt.URL.Host = at.Scheme, at.Host
 		if r.GetBody != nil {
-			attempt.Body, _ = r.GetBody() // a body in memory, which cannot fail
+			attempt.Body, _ = r.GetBody() // cannot fail because the body is in memory
 		}
 		var response *http.Response
 		if response, err = b.transport.RoundTrip(attempt); isRefusedConnection(err) {

@@ -21,7 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestScripts runs the scripts in testdata/script, which use the commands as people do.
+// TestScripts runs the scripts in testdata/script, which use the program's commands as people would.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -40,7 +40,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scriptServe implements "serve [ARG...]": it starts the service, and sets ANIMALSTORE_URL for later commands.
+// scriptServe implements the script command "serve [ARG...]". It starts the service and sets ANIMALSTORE_URL
+// for the commands that follow.
 func scriptServe(ts *testscript.TestScript, _ bool, args []string) {
 	command := exec.Command(binary, append([]string{"serve", "--addr", "127.0.0.1:0"}, args...)...)
 	command.Dir, command.Env = ts.MkAbs("."), scriptEnvironment(ts)
@@ -74,7 +75,8 @@ func scriptEnvironment(ts *testscript.TestScript) (variables []string) {
 	return variables
 }
 
-// scriptExits implements "exits CODE COMMAND [ARG...]": it runs a command and expects its exit code.
+// scriptExits implements the script command "exits CODE COMMAND [ARG...]". It runs a command and checks its
+// exit code.
 func scriptExits(ts *testscript.TestScript, _ bool, args []string) {
 	want, err := strconv.Atoi(args[0])
 	ts.Check(err)
@@ -91,7 +93,7 @@ func scriptExits(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// scriptAnimals implements "animals N": it expects the service to have N animals.
+// scriptAnimals implements the script command "animals N". It checks that the service has N animals.
 func scriptAnimals(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Exec("animalstore", "export", "--format", "ndjson", "-"))
 	if got := strconv.Itoa(strings.Count(ts.ReadFile("stdout"), "\n")); got != args[0] {
@@ -99,8 +101,9 @@ func scriptAnimals(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// scriptEnds implements "ends SIGNAL N [ARG...]": it runs the program, and sends it a signal when the service has handled its Nth
-// request (dry runs do not count), before the program gets the response. The file "ended" contains its output and its exit code.
+// scriptEnds implements the script command "ends SIGNAL N [ARG...]". It runs the program and sends it the
+// signal after the service has handled the program's Nth request but before the program receives the
+// response. Dry runs do not count as requests. The output and the exit code are written to the file "ended".
 func scriptEnds(ts *testscript.TestScript, _ bool, args []string) {
 	signal := map[string]os.Signal{"INT": syscall.SIGINT, "KILL": syscall.SIGKILL}[args[0]]
 	last, err := strconv.ParseInt(args[1], 10, 64)
@@ -121,7 +124,7 @@ func scriptEnds(ts *testscript.TestScript, _ bool, args []string) {
 		proxy.ServeHTTP(httptest.NewRecorder(), r)
 		<-started
 		command.Process.Signal(signal)
-		<-r.Context().Done() // the program has ended
+		<-r.Context().Done() // the program has exited
 	}))
 	defer gateway.Close()
 	command.Dir = ts.MkAbs(".")

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestSecretsStaySecret sends keys in all right and wrong places, and then searches everything that the service has written.
+// TestSecretsStaySecret sends keys in correct and incorrect places and then searches for them in everything
+// that the service has written.
 func TestSecretsStaySecret(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -14,10 +15,11 @@ func TestSecretsStaySecret(t *testing.T) {
 	issued := f.createKey("--name", "partner")
 	readOnly := f.createKey("--name", "reader", "--scope", "pets:read")
 	stranger := newFolder(t).createKey("--name", "stranger")
-	const foreign = "sk_prod_4eC39HqLyjWDarjtT1zdp7dc" // not recognizable as a key without its context
+	const foreign = "sk_prod_4eC39HqLyjWDarjtT1zdp7dc" // recognizable as a key only from its context
 	byAPI := p.send("POST", "/v1/keys", adminKey, `{"name":"site","scopes":["pets:read"]}`, "Idempotency-Key: k")
 	rotatedByAPI := p.send("POST", "/v1/keys/2/rotate", adminKey, "", "Idempotency-Key: r")
-	for path, key := range map[string]string{"/v1/keys": "k", "/v1/keys/2/rotate": "r"} { // a stored response has no secret, either
+	// The responses stored for idempotency keys must not contain the secrets.
+	for path, key := range map[string]string{"/v1/keys": "k", "/v1/keys/2/rotate": "r"} {
 		body := ""
 		if key == "k" {
 			body = `{"name":"site","scopes":["pets:read"]}`
@@ -65,7 +67,8 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 
 	written := map[string]string{"/metrics": p.get("/metrics").body}
-	for _, name := range f.names() { // while the service runs, including the WAL
+	// The service is still running, so the files include the WAL.
+	for _, name := range f.names() {
 		written[name] = f.read(name)
 	}
 	if !slices.Contains(f.names(), "animalstore.db-wal") {
@@ -84,7 +87,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 }
 
-// around returns a part of a text with the 40 bytes before and after it.
+// around returns the first occurrence of part in text with up to 40 bytes of context on each side.
 func around(text, part string) string {
 	i := strings.Index(text, part)
 	return text[max(0, i-40):min(len(text), i+len(part)+40)]

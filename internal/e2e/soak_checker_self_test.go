@@ -11,14 +11,14 @@ import (
 	"animalstore/client"
 )
 
-// historyBuilder builds a history for the checker.
+// historyBuilder builds histories for testing the checker.
 type historyBuilder struct{ soakHistory }
 
 func (h *historyBuilder) event(what client.EventType, subject string, current, previous any) {
 	encode := func(value any) json.RawMessage {
 		text, err := json.Marshal(value)
 		if err != nil {
-			panic(err) // cannot happen for these types
+			panic(err) // cannot happen because these types can always be encoded
 		}
 		return text
 	}
@@ -26,14 +26,15 @@ func (h *historyBuilder) event(what client.EventType, subject string, current, p
 		Data: client.EventData{Current: encode(current), Previous: encode(previous)}})
 }
 
-// operation adds an operation that is sent after the response to the one before.
+// operation adds an operation that is sent after the response to the previous operation has arrived.
 func (h *historyBuilder) operation(key, subject string, result opResult) {
 	at := time.Duration(10 * len(h.operations))
 	h.operations = append(h.operations, &operation{eventKey: key, subject: subject, result: result, sent: at + 1, responded: at + 9})
 }
 
-// newValidHistory returns a history without a fault. Two animals are added. One is sold, returned, and sold again; the other is
-// removed with its category. Of the last two operations, which got no response, one happened.
+// newValidHistory returns a history that the checker must accept. Two animals are added. One is sold,
+// returned and sold again, and the other is removed together with its category. The last two operations got
+// no response, and only one of them took effect.
 func newValidHistory() *historyBuilder {
 	h := &historyBuilder{}
 	one, two := client.Category{ID: 1}, client.Category{ID: 2, Name: "cats"}
@@ -83,7 +84,7 @@ func newValidHistory() *historyBuilder {
 	return h
 }
 
-// dropEvents removes all events of a type.
+// dropEvents removes all events of the given type.
 func (h *historyBuilder) dropEvents(what client.EventType) {
 	h.events = slices.DeleteFunc(h.events, func(e client.Event) bool { return e.Type == what })
 }
@@ -92,7 +93,8 @@ func (h *historyBuilder) find(key string) *operation {
 	return h.operations[slices.IndexFunc(h.operations, func(op *operation) bool { return op.eventKey == key })]
 }
 
-// TestSoakCheckerFindsFaults tests the soak's checker: it accepts a valid history, and reports the fault in each corrupted one.
+// TestSoakCheckerFindsFaults checks that the soak test's checker accepts a valid history and reports the
+// fault in each corrupted history.
 func TestSoakCheckerFindsFaults(t *testing.T) {
 	t.Parallel()
 	if problems := newValidHistory().check(); len(problems) > 0 {

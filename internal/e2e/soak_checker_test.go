@@ -11,27 +11,28 @@ import (
 	"animalstore/client"
 )
 
-// opResult is what the client knows about an operation.
+// opResult is what the client knows about the result of an operation.
 type opResult string
 
 const (
-	done    opResult = "done"    // the service acknowledged it
-	refused opResult = "refused" // the service refused it, so it must not have happened
-	lost    opResult = "lost"    // there was no response: it happened once, or not at all
+	done    opResult = "done"    // the service acknowledged the operation
+	refused opResult = "refused" // the service refused the operation, so it must not have taken effect
+	lost    opResult = "lost"    // no response arrived, so the operation may have taken effect, but only once
 )
 
 // operation is one change that a client attempted, including its retries.
 type operation struct {
-	eventKey        string // identifies its event, see eventKeyOf
-	subject         string // the subject of its event, if the response contained it
+	eventKey        string // identifies the operation's event (see eventKeyOf)
+	subject         string // the subject of the operation's event, if the response contained it
 	sent, responded time.Duration
 	result          opResult
-	returnsPet      int64  // the animal that this operation makes available again, or 0
-	noRetry         bool   // a retry could apply the change twice
-	batch           string // all operations of a batch happen, or none
+	returnsPet      int64  // the animal that this operation makes available again, or 0 if there is none
+	noRetry         bool   // do not retry, because a retry could apply the change twice
+	batch           string // identifies a batch, in which either all operations take effect or none
 }
 
-// soakHistory is what the clients did, and what the service reports when all load has ended.
+// soakHistory contains the operations that clients performed and the final state that the service reports
+// after the load has ended.
 type soakHistory struct {
 	operations []*operation
 	events     []client.Event
@@ -42,8 +43,9 @@ type soakHistory struct {
 	exports    []exportedPets
 }
 
-// eventKeyOf returns the key by which an operation identifies its event. It is unique because clients use each name and reference
-// once. An event that is only a consequence of another, such as a pet's new status after an order, has the key "".
+// eventKeyOf returns the key that connects an event with the operation that caused it. The key is unique
+// because clients use each name and each reference only once. The key is "" for an event that only follows
+// from another event, such as the change to an animal's status after an order.
 func eventKeyOf(e client.Event) (string, error) {
 	switch e.Type {
 	case client.EventPetCreated, client.EventPetUpdated, client.EventPetDeleted:
@@ -79,13 +81,13 @@ func eventKeyOf(e client.Event) (string, error) {
 	case client.EventOrderApproved, client.EventOrderDelivered, client.EventOrderCancelled:
 		return string(e.Type) + " " + e.Subject, nil
 	}
-	return "", nil // not the event of a client's operation
+	return "", nil // clients do not cause such events directly
 }
 
-// check returns every contradiction in the history.
+// check returns a description of every contradiction in the history.
 func (s soakHistory) check() (problems []string) {
 	problem := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
-	at := map[string][]int{} // the indexes of the events, by their keys
+	at := map[string][]int{} // maps each event key to the indexes of the events that have it
 	for i, e := range s.events {
 		key, err := eventKeyOf(e)
 		if err != nil {
@@ -113,7 +115,8 @@ func comesAfter(id, before string) bool {
 	return len(id) > len(before) || len(id) == len(before) && id > before
 }
 
-// checkOperations expects exactly one event for every acknowledged operation, none for a refused one, and none without an operation.
+// checkOperations checks that every acknowledged operation has exactly one event, that no refused operation
+// has an event, and that every event with a key belongs to an operation.
 func (s soakHistory) checkOperations(at map[string][]int, problem func(string, ...any)) {
 	type count struct{ done, lost int }
 	counts := map[string]count{}
@@ -142,14 +145,15 @@ func (s soakHistory) checkOperations(at map[string][]int, problem func(string, .
 	}
 }
 
-// positioned is an operation with its position in a sequence that must agree with real time.
+// positioned is an operation and its position in a sequence that must agree with real time.
 type positioned struct {
 	position int64
 	*operation
 }
 
-// checkRealTimeOrder expects an operation that was acknowledged before another was sent to precede it in the feed, and, if both
-// create animals, to have the smaller ID.
+// checkRealTimeOrder considers pairs of operations in which the first was acknowledged before the second was
+// sent. The first operation must come first in the feed. If both operations create animals, the first must
+// also have the smaller ID.
 func (s soakHistory) checkRealTimeOrder(at map[string][]int, problem func(string, ...any)) {
 	times := map[string]int{}
 	for _, op := range s.operations {
@@ -160,7 +164,7 @@ func (s soakHistory) checkRealTimeOrder(at map[string][]int, problem func(string
 		if events := at[op.eventKey]; len(events) == 1 && times[op.eventKey] == 1 {
 			feed = append(feed, positioned{int64(events[0]), op})
 			if e := s.events[events[0]]; e.Type == client.EventPetCreated {
-				pet, _, _ := e.Pet() // check has reported the error
+				pet, _, _ := e.Pet() // check has already reported any error
 				ids = append(ids, positioned{pet.ID, op})
 			}
 		}
@@ -182,7 +186,8 @@ func checkOrder(operations []positioned, where string, problem func(string, ...a
 	}
 }
 
-// checkSales expects an animal to be sold once, and once more for each time that a client made it available again.
+// checkSales checks that an animal is sold at most once, plus once for each time that a client made it
+// available again.
 func (s soakHistory) checkSales(problem func(string, ...any)) {
 	sold, returns := map[int64]int{}, map[int64]int{}
 	for _, op := range s.operations {
@@ -202,7 +207,7 @@ func (s soakHistory) checkSales(problem func(string, ...any)) {
 	}
 }
 
-// checkFinalState compares the lists and the inventory with the state that results from the events.
+// checkFinalState compares the lists and the inventory with the state that results from replaying the events.
 func (s soakHistory) checkFinalState(r *replay, problem func(string, ...any)) {
 	var counted client.Inventory
 	pets, orders, categories := map[int64]client.Pet{}, map[int64]client.Order{}, map[int64]client.Category{}

@@ -14,7 +14,8 @@ import (
 	"animalstore/client"
 )
 
-// soakClient sends random requests. Half of the clients retry a request that got no response, which must not apply it twice.
+// soakClient sends random requests. Half of the clients retry requests that got no response. A retry must not
+// apply a change twice.
 type soakClient struct {
 	s        *soak
 	id, turn int
@@ -24,17 +25,18 @@ type soakClient struct {
 	api      *client.Client
 
 	ownPets []ownPet
-	orders  []client.Order // the open orders that it has placed
-	created []createdPet   // for replayCreate
+	orders  []client.Order // the open orders that this client has placed
+	created []createdPet   // the requests that replayCreate can repeat
 }
 
-// ownPet is an animal that no other client changes, except with an order if it is for sale.
+// ownPet is an animal that other clients cannot change, except by ordering it if it is for sale.
 type ownPet struct {
 	client.Pet
 	forSale bool
 }
 
-// createdPet is an acknowledged request that created an animal: its body, its idempotency key, and the animal's ID.
+// createdPet is an acknowledged request to create an animal. It consists of the request body, the idempotency
+// key and the new animal's ID.
 type createdPet struct {
 	pet client.NewPet
 	key string
@@ -52,7 +54,8 @@ func newSoakClient(s *soak, id int) *soakClient {
 	return c
 }
 
-// countingTransport counts the requests, and those that got no response or a 503. A 503 must have a Retry-After header.
+// countingTransport counts all requests, the requests that got no response, and the writes that got a 503.
+// Such a 503 must have a Retry-After header.
 type countingTransport struct {
 	*http.Transport
 	s *soak
@@ -61,7 +64,9 @@ type countingTransport struct {
 func (c countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.s.requests.Add(1)
 	r = r.Clone(r.Context())
-	r.GetBody = nil // otherwise the transport itself retries a request with an idempotency key, and hides the missing response
+	// If GetBody were set, net/http would itself retry requests with an idempotency key and hide missing
+	// responses.
+	r.GetBody = nil
 	response, err := c.Transport.RoundTrip(r)
 	switch {
 	case err != nil:
@@ -75,7 +80,7 @@ func (c countingTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, err
 }
 
-// run sends requests until the context ends.
+// run sends random requests until the context ends.
 func (c *soakClient) run(ctx context.Context) {
 	defer c.http.CloseIdleConnections()
 	for ctx.Err() == nil {
@@ -109,17 +114,20 @@ func (c *soakClient) run(ctx context.Context) {
 	}
 }
 
-// attempt sends the request of an operation once. It returns the subject of the operation's event if the response contains it.
+// attempt sends the request for an operation once. It returns the subject of the operation's event if the
+// response contains the subject.
 type attempt func(context.Context) (subject string, err error)
 
-// do sends the request of an operation, with retries if the client retries, records the result, and returns whether the service
-// acknowledged it. Only the given refusals are expected. A refusal of a retry says nothing: an earlier attempt that got no response
-// may have caused it.
+// do sends the request for an operation, records the result and reports whether the service acknowledged the
+// operation. It retries the request only if this client retries. The only refusals expected are those with
+// the given codes. If a retry is refused, the result stays unknown, because an earlier attempt that got no
+// response may have caused the refusal.
 func (c *soakClient) do(ctx context.Context, op *operation, send attempt, refusals ...client.Code) bool {
 	op.sent, op.result = time.Since(c.s.started), lost
 	c.s.recordOperation(op)
 	for first := true; ; first = false {
-		subject, err := send(context.WithoutCancel(ctx)) // a client that stops still waits for the response
+		// Even a client that is stopping must wait for the response.
+		subject, err := send(context.WithoutCancel(ctx))
 		e, responded := errors.AsType[*client.Error](err)
 		switch {
 		case err == nil:
@@ -143,7 +151,7 @@ func (c *soakClient) do(ctx context.Context, op *operation, send attempt, refusa
 	}
 }
 
-// backOff waits for up to 50 ms, or until the context ends.
+// backOff waits for up to 50 ms or until the context ends.
 func (c *soakClient) backOff(ctx context.Context) {
 	select {
 	case <-time.After(time.Duration(5+rand.IntN(45)) * time.Millisecond):
@@ -151,20 +159,21 @@ func (c *soakClient) backOff(ctx context.Context) {
 	}
 }
 
-// uniqueName returns a name that no other client and no other turn uses.
+// uniqueName returns a name that this client uses only in the current turn and that no other client uses.
 func (c *soakClient) uniqueName(what string) string {
 	return fmt.Sprintf("%s %d.%d", what, c.id, c.turn)
 }
 
-// anyCategory returns the ID of a category: mostly one that many animals have, at times a new or an extreme one.
+// anyCategory returns a random category ID. Usually the category is one that many animals have, but sometimes
+// it is new or has an extreme ID.
 func (c *soakClient) anyCategory() int64 {
 	switch kind := c.rng.IntN(20); {
 	case kind == 0:
-		return int64(1_000_000 + 100_000*c.id + c.turn) // a new one
+		return int64(1_000_000 + 100_000*c.id + c.turn) // a new category
 	case kind == 1:
 		return []int64{0, -7, math.MaxInt64, math.MinInt64, 1<<53 + 1}[c.rng.IntN(5)]
 	case kind < 4:
-		return int64(100 + c.rng.IntN(4)) // one that other clients remove
+		return int64(100 + c.rng.IntN(4)) // a category that other clients try to remove
 	}
 	return int64(1 + c.rng.IntN(5))
 }
@@ -181,7 +190,8 @@ func (c *soakClient) addPet(ctx context.Context) {
 	}
 }
 
-// createPet adds an animal. At times it sends the request twice at once, with the same idempotency key.
+// createPet creates an animal. It sometimes sends the request twice at the same time with the same
+// idempotency key.
 func (c *soakClient) createPet(ctx context.Context, n client.NewPet) (pet client.Pet, ok bool) {
 	copies := 1 + c.rng.IntN(10)/9
 	key := c.uniqueName("key")
@@ -210,7 +220,8 @@ func (c *soakClient) createPet(ctx context.Context, n client.NewPet) (pet client
 	return pet, ok
 }
 
-// takeOwnPet removes a random animal from the client's own and returns it, and false if there is none.
+// takeOwnPet removes a random animal from the client's own animals and returns it. It returns false if the
+// client has no animals.
 func (c *soakClient) takeOwnPet() (ownPet, bool) {
 	if len(c.ownPets) == 0 {
 		return ownPet{}, false
@@ -221,7 +232,8 @@ func (c *soakClient) takeOwnPet() (ownPet, bool) {
 	return pet, true
 }
 
-// changePet renames an animal, and at times changes its category or status, which may return a sold animal.
+// changePet renames an animal. It sometimes also changes the category or the status, which may make a sold
+// animal available again.
 func (c *soakClient) changePet(ctx context.Context) {
 	pet, ok := c.takeOwnPet()
 	if !ok {
@@ -229,9 +241,11 @@ func (c *soakClient) changePet(ctx context.Context) {
 	}
 	name := c.uniqueName("Tom")
 	update := client.PetUpdate{Name: &name}
-	op := &operation{eventKey: "rename " + name, noRetry: true} // a late first attempt could undo a later change
+	// Without If-Match, a delayed first attempt could undo a later change, so the operation must not be
+	// retried.
+	op := &operation{eventKey: "rename " + name, noRetry: true}
 	var conditions []client.Condition
-	if c.retries { // with If-Match, a late attempt fails instead
+	if c.retries { // with If-Match, a delayed attempt fails instead
 		op.noRetry, conditions = false, []client.Condition{client.IfMatch(pet.ETag)}
 	}
 	if c.rng.IntN(3) == 0 {
@@ -246,7 +260,7 @@ func (c *soakClient) changePet(ctx context.Context) {
 		}
 	}
 	refusals := []client.Code{client.CodeInvalidTransition, client.CodePetHasOpenOrder}
-	if pet.forSale { // an order may have changed it
+	if pet.forSale { // an order may have changed the animal
 		refusals = append(refusals, client.CodePreconditionFailed)
 	}
 	var after client.Pet

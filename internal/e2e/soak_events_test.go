@@ -16,14 +16,16 @@ import (
 	"animalstore/client"
 )
 
-// follower follows the event stream over connections that break, and is itself restarted at times.
+// follower follows the event stream over connections that break. It is also restarted from time to time.
 type follower struct {
-	s      *soak
-	id     int
-	rng    *rand.Rand
-	api    *client.Client
-	http   *http.Client
-	starts int // how often it was started, each time after the last event that it had received
+	s    *soak
+	id   int
+	rng  *rand.Rand
+	api  *client.Client
+	http *http.Client
+	// starts counts how often the follower was started. Each time, it continues after the last event that it
+	// received.
+	starts int
 
 	mu   sync.Mutex
 	last string
@@ -33,7 +35,7 @@ type follower struct {
 // eventLog is a compact record of a sequence of events.
 type eventLog struct {
 	ids  []string
-	sums []uint64 // the hashes of their contents
+	sums []uint64 // a hash of each event's content
 }
 
 func (s *eventLog) add(e client.Event) {
@@ -42,7 +44,7 @@ func (s *eventLog) add(e client.Event) {
 	s.ids, s.sums = append(s.ids, e.ID), append(s.sums, sum.Sum64())
 }
 
-// diff describes the first difference from the wanted sequence; "" means that there is none.
+// diff describes the first difference from the wanted sequence. It returns "" if there is no difference.
 func (s eventLog) diff(want eventLog) string {
 	for i := range max(len(s.ids), len(want.ids)) {
 		switch {
@@ -98,19 +100,22 @@ func (f *follower) lastSeen() string {
 	return f.last
 }
 
-// flakyReceiver is a webhook endpoint that rejects some messages the first time.
+// flakyReceiver is a webhook endpoint that rejects some messages on the first attempt.
 type flakyReceiver struct {
 	*httptest.Server
-	s        *soak
-	webhook  client.Webhook
-	mu       sync.Mutex
-	rng      *rand.Rand
-	failed   map[string]bool // the messages that were rejected; only once each, because the third attempt comes minutes later
-	accepted map[string]int  // how often each message was accepted, by event ID
+	s       *soak
+	webhook client.Webhook
+	mu      sync.Mutex
+	rng     *rand.Rand
+	// failed contains the IDs of the messages that were rejected. Each message is rejected only once, because
+	// the sender makes its third attempt minutes later.
+	failed map[string]bool
+	// accepted counts how often each message was accepted, by event ID.
+	accepted map[string]int
 	attempts int
 }
 
-// webhookTypes are the types of the events that the webhook delivers.
+// webhookTypes lists the event types to which the webhook subscribes.
 var webhookTypes = []client.EventType{
 	client.EventOrderPlaced, client.EventOrderApproved, client.EventOrderDelivered, client.EventOrderCancelled,
 	client.EventOrderExpired,
@@ -133,7 +138,7 @@ func newFlakyReceiver(s *soak, c *client.Client) *flakyReceiver {
 func (r *flakyReceiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
-		return // the sender was killed, and sends the message again
+		return // the sender was killed and will send the message again
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -146,7 +151,7 @@ func (r *flakyReceiver) ServeHTTP(w http.ResponseWriter, request *http.Request) 
 	case !r.failed[id] && r.rng.IntN(8) == 0:
 		r.failed[id] = true
 		if r.rng.IntN(2) == 0 {
-			panic(http.ErrAbortHandler) // no response at all
+			panic(http.ErrAbortHandler) // close the connection without sending a response
 		}
 		w.WriteHeader(http.StatusInternalServerError)
 		return
@@ -155,7 +160,8 @@ func (r *flakyReceiver) ServeHTTP(w http.ResponseWriter, request *http.Request) 
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// missing returns the ID of the first event that was not delivered, and "" if all were.
+// missing returns the ID of the first event that was not delivered. It returns "" if all events were
+// delivered.
 func (r *flakyReceiver) missing(events []client.Event) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -15,7 +15,8 @@ import (
 	"animalstore/client"
 )
 
-// importPets imports several animals: all of them, or none. At times one of them is invalid, and the import must be refused.
+// importPets imports several animals in one request, which must create either all of them or none. Sometimes
+// one animal is invalid, and then the import must be refused.
 func (c *soakClient) importPets(ctx context.Context) {
 	pets := make([]client.NewPet, 2+c.rng.IntN(12))
 	operations := make([]*operation, len(pets))
@@ -62,13 +63,13 @@ func (c *soakClient) importPets(ctx context.Context) {
 	}
 }
 
-// exportedPets is a complete export: when its request was sent, and which animals it contains.
+// exportedPets records when a complete export was requested and which animals it contains.
 type exportedPets struct {
 	started time.Duration
 	ids     map[int64]bool
 }
 
-// exporter repeatedly exports the catalogue while it changes.
+// exporter repeatedly exports the catalogue while clients change it.
 type exporter struct {
 	s    *soak
 	rng  *rand.Rand
@@ -87,10 +88,11 @@ func newExporter(s *soak) *exporter {
 	return e
 }
 
-// maxExports is the number of exports that are kept for the check.
+// maxExports is the maximum number of exports that are kept for the final check.
 const maxExports = 40
 
-// run exports until the context ends. No export, complete or not, may contain an animal twice.
+// run exports the catalogue repeatedly until the context ends. No export may contain an animal twice, even if
+// the export is incomplete.
 func (e *exporter) run(ctx context.Context) {
 	defer e.http.CloseIdleConnections()
 	for ctx.Err() == nil {
@@ -126,7 +128,8 @@ func (s *soak) recordExport(export exportedPets) {
 	}
 }
 
-// exportedIDs reads the IDs from an export, whose last line may be incomplete. It fails if they are not in ascending order.
+// exportedIDs returns the animal IDs in an export, whose last line may be incomplete. It returns an error if
+// the IDs are not in ascending order.
 func exportedIDs(format client.Format, file []byte) (map[int64]bool, error) {
 	file = file[:bytes.LastIndexByte(file, '\n')+1]
 	ids, last := map[int64]bool{}, int64(0)
@@ -141,7 +144,7 @@ func exportedIDs(format client.Format, file []byte) (map[int64]bool, error) {
 		rows, err := csv.NewReader(bytes.NewReader(file)).ReadAll()
 		for i, row := range rows {
 			if i == 0 {
-				continue // the header
+				continue // skip the header
 			}
 			id, idErr := strconv.ParseInt(row[0], 10, 64)
 			if err = errors.Join(err, idErr); err == nil {
@@ -163,8 +166,9 @@ func exportedIDs(format client.Format, file []byte) (map[int64]bool, error) {
 	return ids, nil
 }
 
-// checkImportsAndExports expects every import to be complete or absent, and every export to contain all animals that were
-// acknowledged before it and never removed.
+// checkImportsAndExports checks that each import created either all of its animals or none. It also checks
+// that every export contains all animals that were acknowledged before the export began and were never
+// removed.
 func (s soakHistory) checkImportsAndExports(at map[string][]int, problem func(string, ...any)) {
 	type count struct{ all, found int }
 	batches := map[string]count{}
@@ -180,7 +184,7 @@ func (s soakHistory) checkImportsAndExports(at map[string][]int, problem func(st
 			batches[op.batch] = c
 		}
 		for _, i := range at[op.eventKey] {
-			pet, _, _ := s.events[i].Pet() // check has reported the error
+			pet, _, _ := s.events[i].Pet() // check has already reported any error
 			if s.events[i].Type != client.EventPetCreated || op.result != done || !remaining[pet.ID] {
 				continue
 			}

@@ -12,10 +12,12 @@ import (
 	"animalstore/internal/pgtest"
 )
 
-// TestSoak runs many clients that use the whole API at once, while it kills the service, fills its disk and cuts connections.
-// Afterwards every acknowledged change must be there, once, and every follower and webhook must have received its event.
+// TestSoak runs many clients that use the whole API concurrently while it kills the service, fills the disk
+// and cuts connections. Afterwards, every acknowledged change must exist exactly once, and every follower and
+// webhook must have received the event for this change.
 //
-// SOAK sets the duration (default: one minute); SOAK_SEED repeats the random choices of an earlier run.
+// The environment variable SOAK sets the duration, which is one minute by default. SOAK_SEED repeats the
+// random choices made in an earlier run.
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	length, err := time.ParseDuration(cmp.Or(os.Getenv("SOAK"), "1m"))
@@ -38,7 +40,8 @@ func TestSoak(t *testing.T) {
 	t.Run("server", func(t *testing.T) {
 		t.Parallel()
 		proxy := pgtest.StartProxy(t, pgtest.Shared(t).NewDatabase(t))
-		// Idle database connections are closed soon, so that the check of the resource usage does not mistake them for a leak.
+		// The service is configured to close idle database connections quickly. Otherwise, the check for
+		// resource leaks would mistake them for a leak.
 		f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+proxy.URL()+"&pool_max_conn_idle_time=1s")
 		s := newSoak(t, f, seed, 2)
 		s.databaseFails = true
@@ -52,8 +55,8 @@ func TestSoak(t *testing.T) {
 	})
 }
 
-// fillDisk simulates a full disk until writes fail and reads still succeed, and then expects writes to succeed again without a
-// restart.
+// fillDisk simulates a full disk and waits until writes fail while reads still succeed. It then frees disk
+// space and expects writes to succeed again without a restart.
 func (s *soak) fillDisk() {
 	s.t.Helper()
 	s.exhaustDisk()
@@ -61,14 +64,15 @@ func (s *soak) fillDisk() {
 	s.awaitGrowth("writes to be acknowledged again", &s.acknowledged, 20)
 }
 
-// killOnFullDisk kills the node while its disk is full, and restarts it without the limit.
+// killOnFullDisk kills the node while its disk is full and restarts it with free disk space.
 func (s *soak) killOnFullDisk() {
 	s.t.Helper()
 	s.exhaustDisk()
 	s.killNode()
 }
 
-// exhaustDisk lets the disk fill up in the middle of a transaction, and waits until writes fail and reads still succeed.
+// exhaustDisk simulates a disk that fills up in the middle of a transaction. It waits until writes fail while
+// reads still succeed.
 func (s *soak) exhaustDisk() {
 	s.t.Helper()
 	s.fullDisks++

@@ -29,7 +29,8 @@ func (c *soakClient) placeOrder(ctx context.Context) {
 	}
 }
 
-// advanceOrder approves, delivers or cancels one of the client's orders, whose hold may have expired.
+// advanceOrder approves, delivers or cancels one of the client's orders. The order's hold may already have
+// expired.
 func (c *soakClient) advanceOrder(ctx context.Context) {
 	if len(c.orders) == 0 {
 		return
@@ -55,7 +56,8 @@ func (c *soakClient) advanceOrder(ctx context.Context) {
 	}
 }
 
-// addAndRemove adds an animal, removes it, and removes its category, while other clients add animals to the same category.
+// addAndRemove adds an animal, removes it and then removes its category while other clients add animals to
+// the same category.
 func (c *soakClient) addAndRemove(ctx context.Context) {
 	category := int64(100 + c.rng.IntN(4))
 	pet, ok := c.createPet(ctx, client.NewPet{Name: c.uniqueName("Moth"), CategoryID: category})
@@ -64,8 +66,9 @@ func (c *soakClient) addAndRemove(ctx context.Context) {
 	}
 }
 
-// raceForCategories moves an animal to two new categories, removes both, and adds animals to them, all at once. Requests that share
-// a transaction must not rely on what an earlier one of them has read about a category.
+// raceForCategories concurrently moves an animal to two new categories, removes both categories and adds
+// other animals to them. The service may execute several requests in one transaction. In that case, a request
+// must not rely on what an earlier request in the transaction has read about a category.
 func (c *soakClient) raceForCategories(ctx context.Context) {
 	categories := [2]int64{int64(10_000_000 + 1_000_000*c.id + 2*c.turn), int64(10_000_001 + 1_000_000*c.id + 2*c.turn)}
 	pet, ok := c.createPet(ctx, client.NewPet{Name: c.uniqueName("Nomad"), CategoryID: 1})
@@ -93,7 +96,8 @@ func (c *soakClient) raceForCategories(ctx context.Context) {
 	sending.Wait()
 }
 
-// removeCategory removes a category. It is not retried: a retry might remove a new category with the same ID.
+// removeCategory removes a category. It is never retried because a retry might remove a new category with the
+// same ID.
 func (c *soakClient) removeCategory(ctx context.Context, id int64) {
 	subject := fmt.Sprint("categories/", id)
 	c.do(ctx, &operation{eventKey: "remove " + subject, noRetry: true}, func(ctx context.Context) (string, error) {
@@ -115,7 +119,7 @@ func (c *soakClient) changeCategory(ctx context.Context) {
 		}
 	case 1:
 		id := int64(1 + c.rng.IntN(5))
-		op.noRetry = true // another client may have renamed it in between
+		op.noRetry = true // another client may rename the category before a retry
 		c.do(ctx, op, func(ctx context.Context) (string, error) {
 			_, _, err := c.api.PutCategory(ctx, id, name)
 			return fmt.Sprint("categories/", id), err
@@ -125,7 +129,7 @@ func (c *soakClient) changeCategory(ctx context.Context) {
 	}
 }
 
-// sendInvalid sends a request that must be refused, without harm to other requests in the same transaction.
+// sendInvalid sends a request that must be refused without affecting other requests in the same transaction.
 func (c *soakClient) sendInvalid(ctx context.Context) {
 	name := c.uniqueName("Nobody")
 	op := &operation{eventKey: "add " + name}
@@ -166,8 +170,8 @@ func (c *soakClient) sendInvalid(ctx context.Context) {
 	}
 }
 
-// replayCreate repeats an acknowledged request with its idempotency key, and expects the same animal. The process that handled the
-// first request may be gone.
+// replayCreate repeats an acknowledged request with the same idempotency key and expects the same animal. The
+// process that handled the original request may no longer exist.
 func (c *soakClient) replayCreate(ctx context.Context) {
 	if len(c.created) == 0 {
 		return
@@ -186,7 +190,8 @@ func (c *soakClient) replayCreate(ctx context.Context) {
 	}
 }
 
-// read sends a random GET request. The client's own animals and orders must be as acknowledged.
+// read sends a random GET request. The client's own animals and orders must be in the state that was last
+// acknowledged.
 func (c *soakClient) read(ctx context.Context) {
 	ctx = context.WithoutCancel(ctx)
 	var err error
@@ -215,8 +220,8 @@ func (c *soakClient) read(ctx context.Context) {
 	case kind == 4:
 		_, _, err = c.api.ListOrders(ctx, client.OrderQuery{Limit: 10})
 	case kind == 5:
-		_, err = c.api.LastEventID(ctx) // opens a stream and closes it
-		mayBeUnavailable = true         // a stopping node opens no stream
+		_, err = c.api.LastEventID(ctx) // opens and closes a stream
+		mayBeUnavailable = true         // a node that is stopping refuses new streams
 	default:
 		var list []client.Pet
 		list, _, err = c.api.ListPets(ctx, client.PetQuery{Status: client.PetAvailable, Text: fmt.Sprint("rex 🐢 ", c.id), Limit: 10})
@@ -228,7 +233,8 @@ func (c *soakClient) read(ctx context.Context) {
 	switch {
 	case err == nil:
 		c.s.reads.Add(1)
-	case responded && !(mayBeUnavailable && e.Status == http.StatusServiceUnavailable): // a full disk is no excuse
+	// Reads must succeed even if the disk is full.
+	case responded && !(mayBeUnavailable && e.Status == http.StatusServiceUnavailable):
 		c.s.problem("read: got %v, want success", err)
 	default:
 		c.backOff(ctx)

@@ -10,21 +10,25 @@ import (
 	"time"
 )
 
-// faultyProxy is a TCP proxy that forwards connections to the running nodes. It cuts each connection after a random number of bytes,
-// which may be in the middle of a request or a response, and all of them on cutAll.
+// faultyProxy is a TCP proxy that forwards connections to the running nodes. It cuts each connection after a
+// random number of bytes, which may be in the middle of a request or a response. The cutAll method cuts all
+// connections.
 type faultyProxy struct {
 	listener net.Listener
 	cuts     atomic.Int64
 	running  sync.WaitGroup
 
-	mu        sync.Mutex
-	rng       *rand.Rand
-	nodes     []string // their addresses; "" for a node that is down
-	conns     map[*proxyConn]bool
-	meanBytes int // the mean number of bytes per direction until a connection is cut; 0 for no limit
+	mu    sync.Mutex
+	rng   *rand.Rand
+	nodes []string // the address of each node, or "" if the node is down
+	conns map[*proxyConn]bool
+	// meanBytes is the mean number of bytes in each direction before a connection is cut. If it is 0, there
+	// is no limit.
+	meanBytes int
 }
 
-// proxyConn is a forwarded connection.
+// proxyConn is a forwarded connection, which consists of a connection from the client and a connection to the
+// node.
 type proxyConn struct{ client, node net.Conn }
 
 func newFaultyProxy(t *testing.T, seed uint64, nodes, meanBytes int) *faultyProxy {
@@ -46,14 +50,15 @@ func newFaultyProxy(t *testing.T, seed uint64, nodes, meanBytes int) *faultyProx
 
 func (p *faultyProxy) url() string { return "http://" + p.listener.Addr().String() }
 
-// setNode sets the address of node i. It is set to "" before the node ends, because another process may reuse the port.
+// setNode sets the address of node i. The address must be set to "" before the node ends, because another
+// process may reuse the port.
 func (p *faultyProxy) setNode(i int, addr string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.nodes[i] = addr
 }
 
-// setMeanBytes sets the limit for new connections.
+// setMeanBytes sets the mean number of bytes after which new connections are cut.
 func (p *faultyProxy) setMeanBytes(meanBytes int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,14 +80,15 @@ func (p *faultyProxy) accept() {
 	for {
 		conn, err := p.listener.Accept()
 		if err != nil {
-			return // the test is over
+			return // the listener was closed at the end of the test
 		}
 		p.running.Go(func() { p.forward(conn) })
 	}
 }
 
-// planConn chooses a node ("" if all are down), after how many bytes in either direction the connection is cut, and whether it is
-// then reset.
+// planConn chooses a node for a new connection, or returns the address "" if all nodes are down. It also
+// chooses the number of bytes in each direction after which the connection is cut, and whether the cut resets
+// the connection.
 func (p *faultyProxy) planConn() (addr string, up, down int64, reset bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -107,7 +113,7 @@ func (p *faultyProxy) forward(conn net.Conn) {
 	}
 	node, err := net.DialTimeout("tcp", addr, waitTimeout)
 	if err != nil {
-		return // the node was just killed
+		return // the node has just been killed
 	}
 	defer node.Close()
 	c := &proxyConn{conn, node}
@@ -124,9 +130,9 @@ func (p *faultyProxy) forward(conn net.Conn) {
 	if cut := <-ended; cut {
 		p.cuts.Add(1)
 		if tcp, ok := conn.(*net.TCPConn); ok && reset {
-			tcp.SetLinger(0) // send RST, which discards the data in flight, too
+			tcp.SetLinger(0) // send an RST, which also discards data in flight
 		}
-	} else { // one direction was closed: let the other one finish
+	} else { // one direction was closed, so let the other one finish
 		p.drain(c, ended)
 	}
 	p.mu.Lock()
@@ -139,7 +145,7 @@ func (p *faultyProxy) forward(conn net.Conn) {
 	}
 }
 
-// drain waits up to 100 ms for the second direction to end.
+// drain waits up to 100 ms until the remaining direction of the connection has ended.
 func (p *faultyProxy) drain(c *proxyConn, ended chan bool) {
 	deadline := time.Now().Add(100 * time.Millisecond)
 	c.client.SetReadDeadline(deadline)

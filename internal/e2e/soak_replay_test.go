@@ -7,16 +7,18 @@ import (
 	"animalstore/client"
 )
 
-// replay rebuilds the store from its events, with its own implementation of the rules.
+// replay rebuilds the state of the store from its events. It uses its own implementation of the store's
+// rules.
 type replay struct {
 	problem    func(string, ...any)
 	pets       map[int64]client.Pet
 	orders     map[int64]client.Order
 	categories map[int64]client.Category
-	members    map[int64]int              // the number of animals, by category
-	holds      map[int64]int64            // the open order, by animal
-	dueStatus  map[int64]client.PetStatus // the status that the next event must give an animal, because its order changed
-	usedIDs    map[int64]bool             // the IDs of all animals, including removed ones
+	members    map[int64]int   // the number of animals in each category
+	holds      map[int64]int64 // the open order for each animal
+	// dueStatus is the status that the next event must give to each animal whose order has changed.
+	dueStatus map[int64]client.PetStatus
+	usedIDs   map[int64]bool // the IDs of all animals, including removed ones
 }
 
 func newReplay(problem func(string, ...any)) *replay {
@@ -25,12 +27,12 @@ func newReplay(problem func(string, ...any)) *replay {
 		members: map[int64]int{}, holds: map[int64]int64{}, dueStatus: map[int64]client.PetStatus{}, usedIDs: map[int64]bool{}}
 }
 
-// apply applies one event, and reports a problem if the event contradicts the state before it.
+// apply applies one event and reports a problem if the event contradicts the state before it.
 func (r *replay) apply(e client.Event) {
 	kind, _, _ := strings.Cut(string(e.Type), ".")
 	switch kind {
 	case "pet":
-		current, previous, _ := e.Pet() // check has reported the error
+		current, previous, _ := e.Pet() // check has already reported any error
 		if applyChange(r, e, r.pets, current, previous, func(p client.Pet) int64 { return p.ID }) {
 			r.applyPet(e, current, previous)
 		}
@@ -48,8 +50,9 @@ func (r *replay) apply(e client.Event) {
 	}
 }
 
-// applyChange applies the change of one object. The event's previous state must be the state in all. It returns false if the event
-// has neither a current nor a previous state.
+// applyChange applies an event to the map all, which contains the current objects by ID. The event's previous
+// state must match the object in the map. It returns false if the event has neither a current nor a previous
+// state.
 func applyChange[T comparable](r *replay, e client.Event, all map[int64]T, current, previous *T, id func(T) int64) bool {
 	var key int64
 	switch {
@@ -93,12 +96,14 @@ func (r *replay) applyPet(e client.Event, current, previous *client.Pet) {
 			r.problem("event %s adds animal %d, an ID that was used before", e.ID, current.ID)
 		}
 		r.usedIDs[current.ID] = true
-	case current.Name == previous.Name: // the consequence of an order: clients that update an animal always rename it
+	// An update that keeps the name must be the result of an order, because clients always rename the animals
+	// that they update.
+	case current.Name == previous.Name:
 		if want, expected := r.dueStatus[current.ID]; !expected || current.Status != want || current.CategoryID != previous.CategoryID {
 			r.problem("event %s makes animal %d %q, want %q because of its order", e.ID, current.ID, current.Status, want)
 		}
 		delete(r.dueStatus, current.ID)
-	default: // a client's update
+	default: // an update by a client
 		if current.Status != previous.Status && r.holds[current.ID] != 0 {
 			r.problem("event %s changes an animal to %+v while order %d holds it", e.ID, *current, r.holds[current.ID])
 		}
@@ -108,7 +113,8 @@ func (r *replay) applyPet(e client.Event, current, previous *client.Pet) {
 	}
 }
 
-// orderTransitions lists, for each status of an order, the statuses before it and the status that its animal gets.
+// orderTransitions lists, for each order status, the statuses that may precede it and the status that the
+// animal then gets.
 var orderTransitions = map[client.OrderStatus]struct {
 	from   []client.OrderStatus
 	animal client.PetStatus

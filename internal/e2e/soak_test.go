@@ -15,19 +15,21 @@ import (
 	"animalstore/client"
 )
 
-// soak runs a store under load while it injects faults, and records what its clients observe.
+// soak puts a store under load, injects faults and records what the clients observe.
 type soak struct {
-	t             *testing.T
-	seed          uint64
-	rng           *rand.Rand // chooses the faults
-	started       time.Time
-	folder        *folder
-	nodes         []*program
-	databaseFails bool // the faults include an unreachable database, during which reads fail, too
+	t       *testing.T
+	seed    uint64
+	rng     *rand.Rand // used to choose the faults
+	started time.Time
+	folder  *folder
+	nodes   []*program
+	// If databaseFails is set, the faults include an unreachable database, during which even reads fail.
+	databaseFails bool
 	faults        []func()
-	mildFaults    []func() // the faults that leave the process alive
+	mildFaults    []func() // the faults that do not end a process
 
-	clientProxy, streamProxy *faultyProxy // connections through clientProxy break more often
+	// Connections through clientProxy break more often than those through streamProxy.
+	clientProxy, streamProxy *faultyProxy
 	clients                  []*soakClient
 	followers                []*follower
 	receiver                 *flakyReceiver
@@ -39,9 +41,9 @@ type soak struct {
 
 	mu         sync.Mutex
 	operations []*operation
-	forSale    []int64 // the IDs of the animals that were offered last
+	forSale    []int64 // the IDs of the animals that were most recently offered for sale
 	problems   []string
-	exports    []exportedPets // the latest maxExports
+	exports    []exportedPets // the most recent exports, at most maxExports
 	exported   int            // the number of complete exports
 }
 
@@ -50,11 +52,11 @@ const (
 	clientConnBytes, streamConnBytes = 40_000, 2_000_000
 )
 
-// newSoak starts the nodes, and prepares the clients, the followers, the webhook receiver and the exporter.
+// newSoak starts the nodes and creates the clients, the followers, the webhook receiver and the exporter.
 func newSoak(t *testing.T, f *folder, seed uint64, nodes int) *soak {
 	t.Helper()
 	s := &soak{t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 3000)), started: time.Now(), folder: f, nodes: make([]*program, nodes)}
-	t.Cleanup(func() { // registered first, so it runs last
+	t.Cleanup(func() { // runs last because it is registered first
 		if len(s.problems) > 0 {
 			t.Errorf("%d problems:\n%s", len(s.problems), firstProblems(s.problems))
 		}
@@ -89,7 +91,7 @@ func (s *soak) startNode(i int) {
 	s.streamProxy.setNode(i, addr)
 }
 
-// endNode removes node i from the proxies, so that it gets no new connections, and ends it.
+// endNode removes node i from the proxies, so that it gets no new connections, and then ends it.
 func (s *soak) endNode(i int, end func(*program)) {
 	s.t.Helper()
 	s.clientProxy.setNode(i, "")
@@ -124,14 +126,15 @@ func (s *soak) pause(from, to int) {
 	time.Sleep(time.Duration(from+s.rng.IntN(to-from)) * time.Millisecond)
 }
 
-// awaitGrowth waits until number has grown by the given amount, or a problem was found.
+// awaitGrowth waits until number has grown by the given amount or a problem has been found.
 func (s *soak) awaitGrowth(what string, number *atomic.Int64, by int64) {
 	s.t.Helper()
 	enough := number.Load() + by
 	await(s.t, what, func() bool { return number.Load() >= enough || s.failed() })
 }
 
-// startLoad starts the clients, the followers and the exporter. stop ends them and waits for them.
+// startLoad starts the clients, the followers and the exporter. The stop function stops them and waits until
+// they have ended.
 func (s *soak) startLoad() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	for _, c := range s.clients {
@@ -145,19 +148,20 @@ func (s *soak) startLoad() (stop func()) {
 		cancel()
 		s.running.Wait()
 	}
-	s.t.Cleanup(stop) // if the test ends early
+	s.t.Cleanup(stop) // stops the load if the test ends early
 	return stop
 }
 
-// run injects all faults for two thirds of the length. Then it restarts a node and injects only mild faults, checks everything
-// that was recorded, and expects the node to return to its resource usage before that load.
+// run injects all faults for two thirds of the given duration. Then it restarts a node, measures the idle
+// node's resource usage and injects only mild faults under load. Finally, it checks everything that was
+// recorded and expects the node's resource usage to return to the measured values.
 func (s *soak) run(length time.Duration) {
 	s.t.Helper()
 	stop := s.startLoad()
 	end := time.Now().Add(length * 2 / 3)
 	for n := 0; (n < len(s.faults) || time.Now().Before(end)) && !s.failed(); n++ {
 		s.pause(100, 1500)
-		if n < len(s.faults) { // each fault at least once
+		if n < len(s.faults) { // inject each fault at least once
 			s.faults[n]()
 		} else {
 			s.faults[s.rng.IntN(len(s.faults))]()
@@ -165,7 +169,7 @@ func (s *soak) run(length time.Duration) {
 	}
 	stop()
 	s.killNode()
-	stop = s.startLoad() // warm up
+	stop = s.startLoad() // warm up before measuring the resource usage
 	time.Sleep(length / 12)
 	stop()
 	before := s.awaitSteadyUsage()
@@ -182,7 +186,8 @@ func (s *soak) run(length time.Duration) {
 	}
 }
 
-// check waits until no hold is open, reads everything from every node, and compares it with what was recorded.
+// check waits until no order is on hold, reads all data from every node and compares the data with what was
+// recorded.
 func (s *soak) check() {
 	s.t.Helper()
 	s.clientProxy.setMeanBytes(0)
@@ -227,8 +232,8 @@ func collect[T any](t *testing.T, all iter.Seq2[T, error]) (list []T) {
 	return list
 }
 
-// checkFollowers expects every follower to receive every event once and in order, and the webhook receiver to accept every event
-// of its types.
+// checkFollowers checks that every follower receives every event exactly once and in order. It also checks
+// that the webhook receiver accepts every event whose type it subscribes to.
 func (s *soak) checkFollowers(events []client.Event) {
 	s.t.Helper()
 	var want eventLog
@@ -260,7 +265,7 @@ func (s *soak) checkFollowers(events []client.Event) {
 		len(s.followers), starts, len(s.receiver.accepted), s.receiver.attempts, len(s.receiver.failed))
 }
 
-// report logs the requests, the faults and the final state.
+// report logs the numbers of requests and faults and the size of the final state.
 func (s *soak) report(history soakHistory) {
 	results := map[opResult]int{}
 	for _, op := range s.operations {
@@ -274,7 +279,7 @@ func (s *soak) report(history soakHistory) {
 		len(history.events), len(history.pets), len(history.orders), len(history.categories), s.exported)
 }
 
-// problem records a failure. The test reports all of them at its end.
+// problem records a failure. The test reports all failures when it ends.
 func (s *soak) problem(format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -294,7 +299,7 @@ func (s *soak) recordOperation(op *operation) {
 	s.operations = append(s.operations, op)
 }
 
-// recordResult records the response to an operation.
+// recordResult records the result of an operation.
 func (s *soak) recordResult(op *operation, result opResult, subject string) {
 	op.responded, op.result, op.subject = time.Since(s.started), result, subject
 	if result == done {
@@ -302,7 +307,7 @@ func (s *soak) recordResult(op *operation, result opResult, subject string) {
 	}
 }
 
-// offerForSale lets all clients order the animal.
+// offerForSale allows all clients to order the animal.
 func (s *soak) offerForSale(id int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -312,7 +317,7 @@ func (s *soak) offerForSale(id int64) {
 	}
 }
 
-// anyForSale returns the ID of a random animal that was offered for sale, and false if there is none.
+// anyForSale returns the ID of a random animal that was offered for sale. It returns false if there is none.
 func (s *soak) anyForSale(rng *rand.Rand) (int64, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -322,8 +327,8 @@ func (s *soak) anyForSale(rng *rand.Rand) (int64, bool) {
 	return s.forSale[rng.IntN(len(s.forSale))], true
 }
 
-// trim drops all but the warnings, the errors and the last lines of the log of a process that has ended: a soak may run for days.
-// A log with a data race stays complete.
+// trim shortens the log of a process that has ended, because a soak test may run for days. It keeps the
+// warnings, the errors and the last lines. A log that contains a data race stays complete.
 func (t *transcript) trim() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

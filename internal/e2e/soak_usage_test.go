@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// resourceUsage is what an idle process uses. A growing number is a leak.
+// resourceUsage contains the resources that an idle process uses. If they grow over time, there is a leak.
 type resourceUsage struct{ goroutines, descriptors, heap, resident float64 }
 
 func (m resourceUsage) String() string {
@@ -15,7 +15,7 @@ func (m resourceUsage) String() string {
 		m.goroutines, m.descriptors, m.heap/(1<<20), m.resident/(1<<20))
 }
 
-// usage runs the garbage collector of the first node and reads its metrics.
+// usage runs the garbage collector on the first node and then reads the node's metrics.
 func (s *soak) usage() (m resourceUsage) {
 	s.t.Helper()
 	s.nodes[0].get("/debug/pprof/heap?gc=1")
@@ -40,7 +40,8 @@ func (s *soak) usage() (m resourceUsage) {
 	return m
 }
 
-// awaitSteadyUsage returns the usage of the idle first node once its goroutines and descriptors no longer decrease.
+// awaitSteadyUsage waits until the numbers of goroutines and descriptors on the idle first node no longer
+// decrease and then returns the node's resource usage.
 func (s *soak) awaitSteadyUsage() resourceUsage {
 	s.t.Helper()
 	for m := s.usage(); ; {
@@ -53,8 +54,8 @@ func (s *soak) awaitSteadyUsage() resourceUsage {
 	}
 }
 
-// awaitUsageBack waits until the idle first node uses about as much as before. The tolerance hides no leak: a leak grows with every
-// request, and there are thousands.
+// awaitUsageBack waits until the idle first node uses about as many resources as before. The tolerance cannot
+// hide a leak, because a leak grows with each of the thousands of requests.
 func (s *soak) awaitUsageBack(before resourceUsage) {
 	s.t.Helper()
 	var after resourceUsage

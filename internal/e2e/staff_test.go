@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// staffBrowser returns an HTTP client that has signed in on the staff pages of a node.
+// staffBrowser returns an HTTP client that is signed in to the staff pages on a node.
 func staffBrowser(t *testing.T, p *program, key string) *http.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -24,7 +24,8 @@ func staffBrowser(t *testing.T, p *program, key string) *http.Client {
 		t.Fatal(err)
 	}
 	defer got.Body.Close()
-	if _, err := io.Copy(io.Discard, got.Body); err != nil { // the request is counted when the page ends
+	// The service counts the request only after it has sent the whole page.
+	if _, err := io.Copy(io.Discard, got.Body); err != nil {
 		t.Fatal(err)
 	}
 	if got.StatusCode != 200 || got.Request.URL.Path != "/" {
@@ -33,8 +34,8 @@ func staffBrowser(t *testing.T, p *program, key string) *http.Client {
 	return client
 }
 
-// TestStaffPagesAndAPIShareOnePort uses the staff pages and the API of one service: neither serves the other's paths, and an open
-// live page does not delay the stop.
+// TestStaffPagesAndAPIShareOnePort uses the staff pages and the API on the same service. Neither may serve
+// paths that belong to the other, and an open live page must not delay a stop.
 func TestStaffPagesAndAPIShareOnePort(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -56,13 +57,13 @@ func TestStaffPagesAndAPIShareOnePort(t *testing.T) {
 	if got := p.get("/metrics").body; !strings.Contains(got, `animalstore_staff_request_duration_seconds_count{page="today",status="200"}`) {
 		t.Error("/metrics lacks the duration of staff requests")
 	}
-	p.stop() // although the live page is open
+	p.stop() // the open live page must not delay the stop
 	if strings.Contains(p.output.String(), adminKey) {
 		t.Error("the log contains the key")
 	}
 }
 
-// TestNodesShareSessions signs in on one node: the session works on all nodes, until the key is revoked.
+// TestNodesShareSessions signs in on one node. The session must work on all nodes until the key is revoked.
 func TestNodesShareSessions(t *testing.T) {
 	t.Parallel()
 	f, _ := newSharedFolder(t)
@@ -71,7 +72,8 @@ func TestNodesShareSessions(t *testing.T) {
 	expectStatus(t, made, 201)
 	_, rest, _ := strings.Cut(made.body, `"key":"`)
 	secret, _, _ := strings.Cut(rest, `"`)
-	client := staffBrowser(t, nodes[0], secret) // cookies ignore the port, so the other node gets it, too
+	// The client also sends the cookie to the other node, because cookies do not depend on the port.
+	client := staffBrowser(t, nodes[0], secret)
 	landingPath := func(node *program) string {
 		t.Helper()
 		got, err := client.Get(node.url + "/staff/pets")

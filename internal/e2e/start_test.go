@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// TestFirstStartCreatesPrivateFiles starts the service in an empty folder: it has no animals, and only the owner can read its files.
+// TestFirstStartCreatesPrivateFiles starts the service in an empty folder. The new store must contain no
+// animals, and only the owner may have access to its files.
 func TestFirstStartCreatesPrivateFiles(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -17,7 +18,7 @@ func TestFirstStartCreatesPrivateFiles(t *testing.T) {
 		t.Errorf("a new store has the animals %+v, want none", pets)
 	}
 	p.create(pet{Name: "Rex", CategoryID: 1})
-	for _, name := range f.names() { // including those that SQLite creates next to the database
+	for _, name := range f.names() { // the names include the files that SQLite creates next to the database
 		info, err := os.Stat(f.path(name))
 		if err != nil {
 			t.Fatal(err)
@@ -31,7 +32,8 @@ func TestFirstStartCreatesPrivateFiles(t *testing.T) {
 	}
 }
 
-// TestSecondServiceOnDatabaseIsRefused starts a second service on a database in use, by relative path, absolute path and symlink.
+// TestSecondServiceOnDatabaseIsRefused starts a second service on a database that is in use. It gives the
+// database as a relative path, as an absolute path and as a symlink.
 func TestSecondServiceOnDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -60,8 +62,8 @@ func TestPortInUseIsReported(t *testing.T) {
 	expectRefusal(t, newFolderWithKey(t).run("serve", "--addr", addr), 1, addr, "in use")
 }
 
-// TestForeignFileIsRefusedAndUnchanged starts the service on files that are no store of this version: it refuses them, and does not
-// change them.
+// TestForeignFileIsRefusedAndUnchanged starts the service on files that are not stores and on a store from a
+// newer version. The service must refuse these files and leave them unchanged.
 func TestForeignFileIsRefusedAndUnchanged(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
@@ -108,7 +110,8 @@ func TestForeignFileIsRefusedAndUnchanged(t *testing.T) {
 				t.Errorf("the file was changed: it had %d bytes, now it has %d, and differs from byte %d on",
 					len(before), len(after), firstDifference(before, after))
 			}
-			// The lock file is never removed: otherwise two services could lock two files of the same name.
+			// The lock file is never removed. Otherwise, two services could lock two different files with the
+			// same name.
 			after := slices.DeleteFunc(f.names(), func(name string) bool { return name == "a.db.lock" })
 			names = slices.DeleteFunc(names, func(name string) bool { return name == "a.db.lock" })
 			if !slices.Equal(after, names) {
@@ -143,8 +146,9 @@ func TestImpossibleDatabasePathIsRefused(t *testing.T) {
 	}
 }
 
-// takenAddr returns an address that is in use. Tests give it to a service that must not start for another reason: if it starts
-// nevertheless, it ends at once instead of running forever.
+// takenAddr returns an address that is already in use. Tests pass it to a service that must refuse to start
+// for another reason. If the service starts nevertheless, it cannot listen and exits immediately instead of
+// running forever.
 func takenAddr(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -155,7 +159,7 @@ func takenAddr(t *testing.T) string {
 	return listener.Addr().String()
 }
 
-// execSQL runs statements on a SQLite database in the folder, as another program would.
+// execSQL runs statements directly on a SQLite database in the folder, as another program would.
 func (f *folder) execSQL(name, statements string) {
 	f.t.Helper()
 	db := openDatabase(f.t, f.path(name))
@@ -165,7 +169,8 @@ func (f *folder) execSQL(name, statements string) {
 	}
 }
 
-// expectRefusal expects an exit code, no output, and one line on stderr that contains the given words.
+// expectRefusal checks the exit code, that stdout is empty, and that stderr is a single line containing all
+// of the given words.
 func expectRefusal(t *testing.T, r result, code int, words ...string) {
 	t.Helper()
 	if r.code != code {

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestStopFinishesAcceptedRequest stops the service while it waits for the second half of a body: the request still succeeds.
+// TestStopFinishesAcceptedRequest stops the service while it is waiting for the second half of a request
+// body. The request must still succeed.
 func TestStopFinishesAcceptedRequest(t *testing.T) {
 	t.Parallel()
 	for name, signal := range map[string]os.Signal{"SIGTERM": syscall.SIGTERM, "SIGINT": os.Interrupt} {
@@ -26,12 +27,13 @@ func TestStopFinishesAcceptedRequest(t *testing.T) {
 			body := want.json()
 			half := len(body) / 2
 
-			// The service sends "100 Continue" when it begins to read the body, so it has accepted the request.
+			// The service sends "100 Continue" when it starts to read the body, so it has accepted the
+			// request at this point.
 			w.send(postHead(len(body), "Expect: 100-continue"))
 			if line, err := w.reader.ReadString('\n'); err != nil || !strings.HasPrefix(line, "HTTP/1.1 100 ") {
 				t.Fatalf("got %q, %v, want 100 Continue", line, err)
 			}
-			if _, err := w.reader.ReadString('\n'); err != nil { // the empty line after it
+			if _, err := w.reader.ReadString('\n'); err != nil { // the empty line after the headers
 				t.Fatal(err)
 			}
 			w.send(body[:half])
@@ -62,8 +64,9 @@ func TestStopFinishesAcceptedRequest(t *testing.T) {
 	}
 }
 
-// TestStopUnderLoadLosesNoWrite stops the service while clients add animals. Each request gets a complete response, or none because
-// its connection was closed, and every acknowledged animal is there after the restart.
+// TestStopUnderLoadLosesNoWrite stops the service while clients add animals. Each request must either get a
+// complete response or get none because the connection was closed. Every acknowledged animal must exist after
+// the restart.
 func TestStopUnderLoadLosesNoWrite(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)

@@ -9,13 +9,13 @@ import (
 const removalLinks = `</v1/openapi.yaml>; rel="deprecation"; type="application/yaml", ` +
 	`</v1/openapi.yaml>; rel="sunset"; type="application/yaml", </v1/pets>; rel="successor-version"`
 
-// TestGetPetIsRemovedOnItsSunsetDate runs the service on the last day of the deprecated operation and on days after its
-// removal.
+// TestGetPetIsRemovedOnItsSunsetDate runs the service on the last day on which the deprecated operation works
+// and on two later days.
 func TestGetPetIsRemovedOnItsSunsetDate(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
 		date     string
-		location string // format of the Location header of a new animal
+		location string // the format of the Location header for a new animal
 		removed  bool
 	}{
 		{"2030-12-04", "/v1/pets/%d", false},

@@ -23,7 +23,6 @@ import (
 	"animalstore/client"
 )
 
-// authority is a certificate authority.
 type authority struct {
 	t    *testing.T
 	cert *x509.Certificate
@@ -38,7 +37,8 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// sign completes a template with a new key and the next serial number, and signs it; the first one signs itself.
+// sign adds a new key and the next serial number to a template and signs it. The first certificate is
+// self-signed.
 func (a *authority) sign(template *x509.Certificate) (*x509.Certificate, *ecdsa.PrivateKey) {
 	a.t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -62,7 +62,8 @@ func (a *authority) sign(template *x509.Certificate) (*x509.Certificate, *ecdsa.
 	return made, key
 }
 
-// issue returns a new certificate for localhost that is valid for the given time, and its key, both in PEM.
+// issue returns a new certificate for localhost and its private key, both in PEM format. The certificate
+// expires after the given time.
 func (a *authority) issue(validity time.Duration) (cert, key string) {
 	a.t.Helper()
 	made, private := a.sign(&x509.Certificate{
@@ -86,7 +87,8 @@ func (a *authority) transport() *http.Transport {
 	return &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}
 }
 
-// serveTLS starts the service with TLS. Without args, it uses a new certificate in the files cert.pem and key.pem.
+// serveTLS starts the service with TLS. If there are no args, it uses a new certificate, which it stores in
+// the files cert.pem and key.pem.
 func (f *folder) serveTLS(a *authority, args ...string) *program {
 	f.t.Helper()
 	if len(args) == 0 {
@@ -101,7 +103,7 @@ func (f *folder) serveTLS(a *authority, args ...string) *program {
 	return p
 }
 
-// serial returns the serial number of the certificate that a new connection gets.
+// serial returns the serial number of the certificate that the service presents on a new connection.
 func (a *authority) serial(p *program) int64 {
 	a.t.Helper()
 	connection, err := tls.Dial("tcp", strings.TrimPrefix(p.url, "https://"), a.transport().TLSClientConfig)
@@ -112,8 +114,9 @@ func (a *authority) serial(p *program) int64 {
 	return connection.ConnectionState().PeerCertificates[0].SerialNumber.Int64()
 }
 
-// TestTLSAcceptsModernVersionsOnly connects with HTTP/2, HTTP/1.1, all versions of TLS, and without TLS. Only TLS 1.2 and 1.3 work,
-// and a connection that is closed at once, as load balancers do, is not logged.
+// TestTLSAcceptsModernVersionsOnly connects with HTTP/2 and HTTP/1.1, with every TLS version and without TLS.
+// Only TLS 1.2 and TLS 1.3 may work. A connection that is closed immediately must not be logged, because load
+// balancers open such connections as health checks.
 func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
@@ -146,12 +149,13 @@ func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 			connection.Close()
 		}
 	}
-	probe, err := net.Dial("tcp", address) // as a load balancer does
+	probe, err := net.Dial("tcp", address) // a load balancer's health check does the same
 	if err != nil {
 		t.Fatal(err)
 	}
 	probe.Close()
-	if plain, err := http.Get("http://" + address + "/livez"); err == nil { // net/http itself may send an error response
+	// The server in net/http may itself respond to plain HTTP with an error.
+	if plain, err := http.Get("http://" + address + "/livez"); err == nil {
 		plain.Body.Close()
 		if plain.StatusCode != http.StatusBadRequest {
 			t.Errorf("without TLS: got %d, want 400", plain.StatusCode)
@@ -163,21 +167,23 @@ func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 	}
 }
 
-// TestReplacedCertificateIsReloaded replaces the files in all common ways: new connections get the new certificate.
+// TestReplacedCertificateIsReloaded replaces the certificate files in all common ways. New connections must
+// then get the new certificate.
 func TestReplacedCertificateIsReloaded(t *testing.T) {
 	t.Parallel()
 	overwrite := func(t *testing.T, f *folder, cert, key string) {
 		f.write("cert.pem", cert)
 		f.write("key.pem", key)
 	}
-	rename := func(t *testing.T, f *folder, cert, key string) { // atomically, as careful programs do
+	rename := func(t *testing.T, f *folder, cert, key string) { // replace each file atomically
 		for name, content := range map[string]string{"cert.pem": cert, "key.pem": key} {
 			if err := os.Rename(f.write(name+".new", content), f.path(name)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	symlink := func(t *testing.T, f *folder, cert, key string) { // as Kubernetes does with mounted secrets
+	// Kubernetes updates mounted secrets in the same way.
+	symlink := func(t *testing.T, f *folder, cert, key string) {
 		name := fmt.Sprintf("..%d", len(f.names()))
 		if err := os.Mkdir(f.path(name), 0o700); err != nil {
 			t.Fatal(err)
@@ -225,11 +231,11 @@ func (a *authority) expiry(cert string) time.Time {
 	return made.NotAfter
 }
 
-// seconds formats a time as a metric's value.
+// seconds formats a time as Unix seconds, in the same way as a metric value in /metrics.
 func seconds(at time.Time) string { return strconv.FormatFloat(float64(at.Unix()), 'g', -1, 64) }
 
-// TestBrokenCertificateIsNotLoaded replaces the files with unusable ones: the old certificate stays in use, and the failure is
-// logged once.
+// TestBrokenCertificateIsNotLoaded replaces the certificate files with unusable ones. The service must
+// continue to use the old certificate and log each failure only once.
 func TestBrokenCertificateIsNotLoaded(t *testing.T) {
 	t.Parallel()
 	a, f := newAuthority(t), newFolderWithKey(t)
@@ -245,7 +251,8 @@ func TestBrokenCertificateIsNotLoaded(t *testing.T) {
 	cert, _ := a.issue(time.Hour)
 	_, otherKey := a.issue(time.Hour)
 	for i, breakFiles := range []func(){
-		func() { f.write("cert.pem", cert); f.write("key.pem", otherKey) }, // the key of another certificate
+		// This key belongs to another certificate.
+		func() { f.write("cert.pem", cert); f.write("key.pem", otherKey) },
 		func() { f.write("cert.pem", "no certificate") },
 		func() {
 			if err := os.Remove(filepath.Join(f.dir, "key.pem")); err != nil {
@@ -261,7 +268,8 @@ func TestBrokenCertificateIsNotLoaded(t *testing.T) {
 		if got := a.serial(p); got != first {
 			t.Errorf("got the certificate %d, want %d", got, first)
 		}
-		time.Sleep(3 * time.Second) // the service checks the files every second, and must not log again
+		// The service checks the files every second but must not log the same failure again.
+		time.Sleep(3 * time.Second)
 		if lines() != i+1 {
 			t.Errorf("the failure is logged again:\n%s", p.output.String())
 		}
@@ -301,7 +309,8 @@ func TestInvalidTLSFlagsAreRefused(t *testing.T) {
 	expectRefusal(t, byVariable.run("serve", "--addr", takenAddr(t)), 2, "--tls-cert", "missing.pem")
 }
 
-// TestClientFollowsEventsOverTLS uses the Go client over TLS and HTTP/2: requests, and a stream that continues after a restart.
+// TestClientFollowsEventsOverTLS uses the Go client over TLS and HTTP/2. It sends requests and follows a
+// stream that must continue after a restart.
 func TestClientFollowsEventsOverTLS(t *testing.T) {
 	t.Parallel()
 	a, f := newAuthority(t), newFolderWithKey(t)

@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestTypeScriptExampleCompilesAndRuns generates types from the OpenAPI document, compiles the TypeScript example with them, and runs
-// it against the service. The mistakes in src/wrong.ts must not compile.
+// TestTypeScriptExampleCompilesAndRuns generates types from the OpenAPI document, compiles the TypeScript
+// example with them and runs it against the service. The deliberate mistakes in src/wrong.ts must not
+// compile.
 func TestTypeScriptExampleCompilesAndRuns(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -18,14 +19,15 @@ func TestTypeScriptExampleCompilesAndRuns(t *testing.T) {
 	if err := os.CopyFS(example.path("examples"), os.DirFS("../../examples")); err != nil {
 		t.Fatal(err)
 	}
-	document := p.send("GET", "/v1/openapi.yaml", "", "") // as the service serves it
+	document := p.send("GET", "/v1/openapi.yaml", "", "") // use the document that the service serves
 	expectStatus(t, document, 200)
 	if err := os.Mkdir(example.path("api"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	example.write("api/openapi.yaml", document.body)
 	example.dir = filepath.Join(example.dir, "examples", "typescript")
-	for _, built := range []string{"node_modules", "dist", "src/animalstore.d.ts"} { // left by a developer who has run the example
+	// Remove files that are left over if a developer has run the example.
+	for _, built := range []string{"node_modules", "dist", "src/animalstore.d.ts"} {
 		if err := os.RemoveAll(example.path(built)); err != nil {
 			t.Fatal(err)
 		}
@@ -49,7 +51,7 @@ func TestTypeScriptExampleCompilesAndRuns(t *testing.T) {
 		t.Errorf("npm start: %+v", r)
 	}
 
-	// Without the comments that expect the mistakes, the compiler reports them.
+	// Without the @ts-expect-error comments, the compiler must report all mistakes.
 	wrong := example.read("src/wrong.ts")
 	expected := regexp.MustCompile(`(?m)^ *// @ts-expect-error.*\n`)
 	mistakes := len(expected.FindAllString(wrong, -1))

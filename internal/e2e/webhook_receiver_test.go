@@ -12,21 +12,22 @@ import (
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 )
 
-// receiver is a partner's webhook endpoint. It verifies every message with the official Standard Webhooks library.
+// receiver is a partner's webhook endpoint. It verifies every message with the official Standard Webhooks
+// library.
 type receiver struct {
 	*httptest.Server
 	t  *testing.T
 	id int64 // the webhook's ID
 
 	mu         sync.Mutex
-	secrets    []string // every message must be signed with each of them
+	secrets    []string // every message must be signed with all of these secrets
 	bodies     map[string]string
 	deliveries map[string]int // how often each message arrived, by webhook-id
 	total      int
 	onMessage  func(total int) // called for each message before the response is sent
 }
 
-// newReceiver starts a receiver without a webhook.
+// newReceiver starts a receiver for which no webhook exists yet.
 func newReceiver(t *testing.T) *receiver {
 	r := &receiver{t: t, bodies: map[string]string{}, deliveries: map[string]int{}}
 	r.Server = httptest.NewServer(r)
@@ -34,7 +35,8 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// subscribe creates a webhook for the receiver. more are members of the request body besides the URL.
+// subscribe creates a webhook for the receiver. The strings in more are additional members for the JSON
+// request body.
 func (r *receiver) subscribe(p *program, more ...string) {
 	r.t.Helper()
 	a := p.send("POST", "/v1/webhooks", adminKey, fmt.Sprintf(`{"url":%q%s}`, r.URL+"/hook", strings.Join(append([]string{""}, more...), ",")))
@@ -51,7 +53,7 @@ func (r *receiver) subscribe(p *program, more ...string) {
 func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	body, err := io.ReadAll(request.Body)
 	if err != nil {
-		return // the sender was killed, and sends the message again
+		return // the sender was killed and will send the message again
 	}
 	id := request.Header.Get("webhook-id")
 	r.mu.Lock()
@@ -68,7 +70,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// check returns what is wrong with a message, or "".
+// check returns a description of what is wrong with a message, or "" if the message is correct.
 func (r *receiver) check(request *http.Request, id, body string) string {
 	if request.Method != "POST" || request.URL.Path != "/hook" || request.Header.Get("Content-Type") != "application/cloudevents+json; charset=utf-8" ||
 		!strings.HasPrefix(request.UserAgent(), "animalstore/") {
@@ -99,15 +101,15 @@ func (r *receiver) has(id string) int {
 	return r.deliveries[id]
 }
 
-// then sets the function that is called for each message, and resets the total.
+// then sets the function that is called for each message and resets the total number of messages to 0.
 func (r *receiver) then(onMessage func(total int)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.total, r.onMessage = 0, onMessage
 }
 
-// checkAll waits until every event since the creation of the webhook has arrived, with the same body as in the feed, and expects
-// no other message. It returns the number of events and of deliveries.
+// checkAll waits until every event since the webhook's creation has arrived. Each body must be the same as in
+// the feed, and there must be no other messages. It returns the numbers of events and deliveries.
 func (r *receiver) checkAll(p *program) (events, deliveries int) {
 	r.t.Helper()
 	since := false

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// feed returns the JSON of all events, oldest first.
+// feed returns all events as JSON, oldest first.
 func (p *program) feed() (all []string) {
 	p.t.Helper()
 	for url := "/v1/events?limit=100"; url != ""; {
@@ -29,8 +29,8 @@ func (p *program) feed() (all []string) {
 	return all
 }
 
-// TestKilledServiceDeliversEveryEvent kills the service many times while it delivers messages. Every event arrives at least once,
-// always with the same webhook-id.
+// TestKilledServiceDeliversEveryEvent kills the service many times while it delivers messages. Every event
+// must arrive at least once and always with the same webhook-id.
 func TestKilledServiceDeliversEveryEvent(t *testing.T) {
 	t.Parallel()
 	const rounds = 15
@@ -42,7 +42,7 @@ func TestKilledServiceDeliversEveryEvent(t *testing.T) {
 			r.subscribe(p)
 		}
 		r.then(func(total int) {
-			if total >= 3+round { // before this message gets its response
+			if total >= 3+round { // kill the service before it gets a response to this message
 				p.signal(syscall.SIGKILL)
 			}
 		})
@@ -54,7 +54,7 @@ func TestKilledServiceDeliversEveryEvent(t *testing.T) {
 				expectStatus(t, a, http.StatusCreated)
 			}
 		}
-		p.kill() // waits for the end
+		p.kill() // wait until the process has exited
 	}
 	r.then(nil)
 	p := f.serve("--webhook-allow-private")
@@ -64,8 +64,8 @@ func TestKilledServiceDeliversEveryEvent(t *testing.T) {
 	t.Logf("%d events, %d deliveries", events, times)
 }
 
-// TestNodesDeliverEachEventOnce lets three nodes deliver to a working endpoint and a dead one. All nodes take part, and no message is
-// sent twice to the working one.
+// TestNodesDeliverEachEventOnce runs three nodes that deliver messages to a working endpoint and to an
+// unreachable one. All nodes must take part, and no message may be sent twice to the working endpoint.
 func TestNodesDeliverEachEventOnce(t *testing.T) {
 	t.Parallel()
 	f, _ := newSharedFolder(t)
@@ -108,7 +108,7 @@ func TestNodesDeliverEachEventOnce(t *testing.T) {
 
 var outcomeLine = regexp.MustCompile(`(?m)^animalstore_webhook_deliveries_total\{outcome="(\w+)"\} (\d+)$`)
 
-// outcomes returns the number of a node's delivery attempts, by outcome, from its metrics.
+// outcomes reads a node's metrics and returns the number of delivery attempts with each outcome.
 func (p *program) outcomes() map[string]int {
 	p.t.Helper()
 	outcomes := map[string]int{}
@@ -121,7 +121,8 @@ func (p *program) outcomes() map[string]int {
 	return outcomes
 }
 
-// TestNodesTakeOverDeliveriesOfKilledNode kills one node after the other while it delivers messages. The others deliver them.
+// TestNodesTakeOverDeliveriesOfKilledNode kills one node after another while they deliver messages. The
+// remaining nodes must deliver the killed nodes' messages.
 func TestNodesTakeOverDeliveriesOfKilledNode(t *testing.T) {
 	t.Parallel()
 	f, _ := newSharedFolder(t)
@@ -160,13 +161,13 @@ func TestNodesTakeOverDeliveriesOfKilledNode(t *testing.T) {
 	t.Logf("%d events, %d deliveries", events, times)
 }
 
-// TestRotatedWebhookSecretsSignDuringOverlap rotates the secret of a webhook: during the overlap, messages are signed with the old
-// secrets, too.
+// TestRotatedWebhookSecretsSignDuringOverlap rotates a webhook's secret. During the overlap, messages must be
+// signed with the new secret and with the old ones.
 func TestRotatedWebhookSecretsSignDuringOverlap(t *testing.T) {
 	t.Parallel()
 	p := newFolderWithKey(t).serve("--webhook-allow-private")
 	r := newReceiver(t)
-	r.subscribe(p, `"types":["order.placed"]`) // so that only test messages are sent
+	r.subscribe(p, `"types":["order.placed"]`) // no order is placed, so only test messages are sent
 	sendTest := func() {
 		t.Helper()
 		a := p.send("POST", fmt.Sprintf("/v1/webhooks/%d/test", r.id), adminKey, "")
@@ -196,7 +197,8 @@ func TestRotatedWebhookSecretsSignDuringOverlap(t *testing.T) {
 	expectSignatures(rotate(`{"overlapSeconds":0}`))
 }
 
-// TestPrivateWebhookAddressIsRefused creates a webhook with a loopback address: nothing is sent to it unless that is allowed.
+// TestPrivateWebhookAddressIsRefused creates a webhook with a loopback address. The service must not send
+// anything to this address unless private addresses are allowed.
 func TestPrivateWebhookAddressIsRefused(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)
@@ -224,7 +226,8 @@ func TestPrivateWebhookAddressIsRefused(t *testing.T) {
 	await(t, "the message", func() bool { return r.has(delivery.MessageID) == 1 })
 }
 
-// TestStopFinishesDelivery stops the service during a delivery, which succeeds and is not repeated.
+// TestStopFinishesDelivery stops the service during a delivery. The delivery must succeed and must not be
+// repeated.
 func TestStopFinishesDelivery(t *testing.T) {
 	t.Parallel()
 	f := newFolderWithKey(t)

@@ -15,26 +15,27 @@ import (
 	"time"
 )
 
-// writeLoad is a write load: many clients add animals at once, until the service ends. Each client uses a raw connection, to tell a
-// truncated response from a missing one.
+// writeLoad lets many clients add animals concurrently until the service stops. Each client uses a raw
+// connection to distinguish a truncated response from a missing one.
 type writeLoad struct {
 	program *program
-	name    string // the prefix of the animals' names
+	name    string // the prefix for the animals' names
 	clients int
-	// When this number of animals was acknowledged, end is called, once. It must end the service.
+	// The end function is called once, when this number of animals has been acknowledged. It must stop or
+	// kill the service.
 	after int64
 	end   func()
 
 	count, ended atomic.Int64
 
 	mu           sync.Mutex
-	sent         map[string]pet // by name
+	sent         map[string]pet // the animals that were sent, by name
 	acknowledged []pet
 	cut          int // the number of truncated responses
 	problems     []error
 }
 
-// run runs the clients. It returns when all of them get no more responses.
+// run runs the clients and returns when no client gets responses any longer.
 func (s *writeLoad) run() {
 	s.sent = map[string]pet{}
 	var clients sync.WaitGroup
@@ -50,14 +51,14 @@ func (s *writeLoad) run() {
 	clients.Wait()
 }
 
-// errNoResponse reports that the connection was refused or closed before a response.
+// errNoResponse means that the connection was refused or was closed before a response arrived.
 var errNoResponse = errors.New("no response")
 
-// errTruncated reports that the connection was closed in the middle of a response.
+// errTruncated means that the connection was closed in the middle of a response.
 var errTruncated = errors.New("the response is truncated")
 
-// client adds animals until it gets no response. It returns an error if that happens before end was called, or if a response is
-// wrong.
+// client adds animals until it gets no response. It returns an error if this happens before end is called or
+// if a response is wrong.
 func (s *writeLoad) client(i int) error {
 	var w *wire
 	defer func() { w.close() }()
@@ -100,7 +101,8 @@ func animal(name string, n int) pet {
 	}
 }
 
-// add sends one animal and returns the one in the response. It connects first if w is nil.
+// add sends one animal and returns the animal in the response. It opens a connection first if w points to
+// nil.
 func (s *writeLoad) add(w **wire, want pet) (got pet, err error) {
 	if *w == nil {
 		if *w, err = dial(s.program); err != nil {
@@ -129,7 +131,6 @@ func (s *writeLoad) add(w **wire, want pet) (got pet, err error) {
 	return got, nil
 }
 
-// wire is a raw TCP connection to the service.
 type wire struct {
 	conn   net.Conn
 	reader *bufio.Reader
@@ -150,13 +151,13 @@ func (w *wire) close() {
 }
 
 func (w *wire) send(text string) error {
-	w.conn.SetDeadline(time.Now().Add(waitTimeout)) // for the response, too
+	w.conn.SetDeadline(time.Now().Add(waitTimeout)) // the deadline also applies to the response
 	_, err := io.WriteString(w.conn, text)
 	return err
 }
 
-// receive reads one response, and whether it is the last on this connection. It returns errNoResponse if not a single byte arrived,
-// and errTruncated if the response is incomplete.
+// receive reads one response and reports whether it is the last one on this connection. It returns
+// errNoResponse if not a single byte arrived and errTruncated if the response is incomplete.
 func (w *wire) receive() (a response, last bool, err error) {
 	if _, err := w.reader.Peek(1); err != nil {
 		return response{}, true, errors.Join(errNoResponse, err)
@@ -173,7 +174,7 @@ func (w *wire) receive() (a response, last bool, err error) {
 	return response{httpResponse.StatusCode, httpResponse.Header, string(body)}, httpResponse.Close, nil
 }
 
-// postHead returns the request line and the headers of a request that adds an animal.
+// postHead returns the request line and the headers for a request that adds an animal.
 func postHead(length int, fields ...string) string {
 	lines := append([]string{
 		"POST /v1/pets HTTP/1.1",

@@ -208,8 +208,8 @@ func events(s *session) {
 	s.send("GET", "/v1/events", "", "Accept: text/event-stream", "Last-Event-ID: x")
 }
 
-// restoreStore creates a store in which a restore has undone events. Only a file can be restored, so it restores one
-// and copies it to the database.
+// restoreStore creates a store in which a restore has undone events. Only a SQLite file can be restored, so
+// the function restores a file and copies it to the database.
 func restoreStore(t *testing.T, database string) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "store.db")

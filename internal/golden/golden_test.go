@@ -1,8 +1,10 @@
-// Package golden freezes what users see of the program: the responses of the HTTP API, the help texts, the names of
-// the metrics, and the schemas of both databases. It builds the real binary and uses it over HTTP and on the command
-// line, so that only a change that users would notice can break it.
+// Package golden detects unintended changes to everything that users see of the program: the responses from
+// the HTTP API, the help texts, the names of the metrics, and the schemas of both databases. It builds the
+// real binary and uses it over HTTP and on the command line. Therefore, its tests fail only after changes that
+// users would notice.
 //
-// The expected results are the files in testdata. After an intended change, rewrite them and review the difference:
+// The expected results are stored in the files in testdata. After an intended change, run the following
+// command and review the differences:
 //
 //	go test ./internal/golden -update
 package golden
@@ -28,7 +30,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// waitLimit keeps a broken program from hanging the tests.
+// waitLimit is the maximum time for any wait. It prevents a broken program from blocking the tests forever.
 const waitLimit = 2 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -39,9 +41,9 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-var buildDir string // the directory of the binary
+var buildDir string // the directory that contains the binary
 
-// binary builds the program, once, and returns its path.
+// binary builds the program on the first call and returns the path of the binary.
 func binary(t *testing.T) string {
 	t.Helper()
 	path, err := build()
@@ -52,8 +54,8 @@ func binary(t *testing.T) string {
 }
 
 var build = sync.OnceValues(func() (path string, err error) {
-	// The go command records which directories a test reads. Reading all of them keeps it from using a cached
-	// result after the program has changed.
+	// The go command records which directories a test reads. By reading all directories, the test prevents
+	// the go command from reusing a cached result after the program has changed.
 	err = filepath.WalkDir("../..", func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() && (entry.Name() == ".git" || entry.Name() == "node_modules") {
 			return fs.SkipDir
@@ -80,7 +82,7 @@ var build = sync.OnceValues(func() (path string, err error) {
 	return path, nil
 })
 
-// engine is a kind of database. open returns the value of --database for a new, empty one.
+// engine is a kind of database. Its open function returns the --database value for a new, empty database.
 type engine struct {
 	name string
 	open func(t *testing.T) string
@@ -91,7 +93,8 @@ var engines = []engine{
 	{"postgres", func(t *testing.T) string { return pgtest.Shared(t).NewDatabase(t) }},
 }
 
-// environment returns the environment of the tests, with the given settings of the program instead of its own.
+// environment returns the environment variables for the program. They include the given settings but neither
+// COLUMNS nor the developer's own ANIMALSTORE_ variables.
 func environment(settings ...string) []string {
 	environment := slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return strings.HasPrefix(variable, "ANIMALSTORE_") || strings.HasPrefix(variable, "COLUMNS=")
@@ -99,7 +102,7 @@ func environment(settings ...string) []string {
 	return append(append(environment, "GORACE=atexit_sleep_ms=0"), settings...)
 }
 
-// check compares a result with a golden file, or writes that file.
+// check compares a result with a golden file. With -update, it writes the golden file instead.
 func check(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", filepath.FromSlash(name))
@@ -115,7 +118,7 @@ func check(t *testing.T, name, got string) {
 	compare(t, name, got)
 }
 
-// compare compares a result with a golden file.
+// compare fails the test and shows the differences if a result is not equal to the golden file.
 func compare(t *testing.T, name, got string) {
 	t.Helper()
 	want, err := os.ReadFile(filepath.Join("testdata", filepath.FromSlash(name)))
@@ -133,7 +136,8 @@ func compare(t *testing.T, name, got string) {
 	t.Errorf("testdata/%s (-want +got):\n%s", name, strings.Join(diff, "\n"))
 }
 
-// checkFiles expects exactly these golden files in a directory of testdata. With -update, it removes all others.
+// checkFiles checks that a directory in testdata contains no files other than the wanted golden files. With
+// -update, it removes all other files.
 func checkFiles(t *testing.T, folder string, want []string) {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Join("testdata", folder))
@@ -153,7 +157,7 @@ func checkFiles(t *testing.T, folder string, want []string) {
 	}
 }
 
-// waitFor polls until a condition holds.
+// waitFor polls until the condition is true. It fails the test after waitLimit.
 func waitFor(t *testing.T, what string, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(waitLimit); !condition(); time.Sleep(5 * time.Millisecond) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestHelp freezes --help of the program and of every command that it lists.
+// TestHelp compares the --help output of the program and of every command with the golden files.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	var files []string
@@ -39,7 +39,8 @@ func helpOf(t *testing.T, command []string) string {
 
 var commandLine = regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)*)(?: .*)?$`)
 
-// parseCommands returns the commands that a help text lists, each with its parent commands.
+// parseCommands returns the commands listed in a help text. Each command includes the names of its parent
+// commands.
 func parseCommands(help string) (commands [][]string) {
 	_, list, _ := strings.Cut(help, "\nCommands:\n")
 	list, _, _ = strings.Cut(list, "\n\n")

@@ -12,16 +12,19 @@ import (
 	"testing"
 )
 
-// area is a part of the API with its own transcript, recorded from a new service with a new database.
+// area is a part of the API that has its own transcript. Each transcript is recorded from a new service with
+// a new database.
 type area struct {
 	name         string
 	unconfigured bool // start the service without a configured key
 	flags        []string
-	prepare      func(t *testing.T, database string) // creates the database; nil leaves that to the service
-	record       func(s *session)
+	// prepare creates the database. If it is nil, the service creates the database.
+	prepare func(t *testing.T, database string)
+	record  func(s *session)
 }
 
-// TestHTTP freezes the HTTP API. Both engines must produce the same transcript.
+// TestHTTP compares transcripts of the HTTP API with the golden files. Both engines must produce the same
+// transcripts.
 func TestHTTP(t *testing.T) {
 	t.Parallel()
 	var files []string
@@ -53,7 +56,7 @@ func TestHTTP(t *testing.T) {
 	t.Run("complete", checkComplete)
 }
 
-// TestOpenAPI freezes the OpenAPI document, except for its prose and examples.
+// TestOpenAPI compares the OpenAPI document, without its prose and examples, with a golden file.
 func TestOpenAPI(t *testing.T) {
 	t.Parallel()
 	s := newSession(t, engines[0], area{})
@@ -69,7 +72,7 @@ func TestOpenAPI(t *testing.T) {
 	check(t, "openapi.json", text.String())
 }
 
-// withoutProse removes descriptions, summaries and examples.
+// withoutProse removes all descriptions, summaries and examples from a decoded JSON document.
 func withoutProse(value any) {
 	switch value := value.(type) {
 	case map[string]any:
@@ -90,10 +93,12 @@ func withoutProse(value any) {
 	}
 }
 
-// notFrozen lists the error codes that cannot be provoked from outside.
+// notFrozen lists the error codes that cannot be caused reliably by sending requests. They need not be in the
+// transcripts.
 var notFrozen = []string{"idempotency_key_in_use", "internal_error", "unavailable"}
 
-// checkComplete checks that the transcripts contain a success of every operation, and every error code.
+// checkComplete checks that the transcripts contain every error code and at least one successful request for
+// every operation.
 func checkComplete(t *testing.T) {
 	s := newSession(t, engines[0], area{})
 	document := decode[struct {

@@ -15,7 +15,7 @@ var (
 	labelName  = regexp.MustCompile(`([a-zA-Z_][a-zA-Z0-9_]*)="(?:[^"\\]|\\.)*"`)
 )
 
-// TestMetrics freezes the names, types and labels of the metrics.
+// TestMetrics compares the names, types and labels of all metrics with a golden file.
 func TestMetrics(t *testing.T) {
 	t.Parallel()
 	for _, engine := range engines {

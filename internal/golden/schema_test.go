@@ -10,7 +10,8 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// schemaQueries return the schema of a database as text, one row for each object.
+// schemaQueries contains, for each engine, queries that return the database schema as text with one row per
+// schema object.
 var schemaQueries = map[string][]string{
 	"sqlite": {
 		`SELECT 'PRAGMA application_id = ' || application_id FROM pragma_application_id`,
@@ -48,7 +49,7 @@ var schemaQueries = map[string][]string{
 	},
 }
 
-// TestSchema freezes the schemas of new databases.
+// TestSchema compares the schemas of new databases with the golden files.
 func TestSchema(t *testing.T) {
 	t.Parallel()
 	drivers := map[string]string{"sqlite": "sqlite", "postgres": "pgx"}

@@ -11,15 +11,14 @@ import (
 	"time"
 )
 
-// adminKey is the configured key, unless the area has none.
+// adminKey is the configured API key, unless the area runs the service without one.
 const adminKey = "the-operators-own-key"
 
-// process is a running service.
 type process struct {
 	t       *testing.T
 	command *exec.Cmd
 	exited  chan struct{}
-	url     string // without a path
+	url     string // the service's URL without a path
 
 	mu     sync.Mutex
 	output bytes.Buffer
@@ -27,7 +26,8 @@ type process struct {
 
 var listening = regexp.MustCompile(`msg=listening addr=(\S+) .*\n`)
 
-// serve starts the service on a free port and waits until it listens. It is killed at the end of the test.
+// serve starts the service on a free port and waits until it listens. The service is killed when the test
+// ends.
 func serve(t *testing.T, database string, variables []string, flags ...string) *process {
 	t.Helper()
 	p := &process{t: t, exited: make(chan struct{})}
@@ -63,7 +63,7 @@ func serve(t *testing.T, database string, variables []string, flags ...string) *
 	return p
 }
 
-// stop stops the service and expects the exit code 0.
+// stop stops the service and checks that the exit code is 0.
 func (p *process) stop() {
 	p.t.Helper()
 	if err := p.command.Process.Signal(syscall.SIGTERM); err != nil {
@@ -79,7 +79,7 @@ func (p *process) stop() {
 	}
 }
 
-// Write collects the output of the program.
+// Write implements io.Writer by recording the program's output.
 func (p *process) Write(text []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -92,7 +92,7 @@ func (p *process) log() string {
 	return p.output.String()
 }
 
-// run runs a command of the program, expects it to succeed, and returns its standard output.
+// run runs the program with the given arguments, fails the test if the program fails, and returns its stdout.
 func run(t *testing.T, args ...string) string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer

@@ -15,34 +15,34 @@ import (
 	"testing"
 )
 
-// host is the Host header of every request, so that no URL in a response depends on the port.
+// host is the Host header in every request. It is fixed so that no URL in a response depends on the port.
 const host = "animals.example"
 
-// session sends requests to a running service and records a transcript, in which placeholders replace everything
-// that varies from run to run.
+// session sends requests to a running service and records a transcript. In the transcript, placeholders
+// replace everything that varies between runs.
 type session struct {
 	*testing.T
 	database string
 	*process
 	client *http.Client
-	key    string // sent with every request, unless it is ""
+	key    string // the key to send with every request, or "" to send no key
 
 	transcript   strings.Builder
-	placeholders []placeholder     // in the order in which they were added
-	counts       map[string]int    // number of placeholders by kind
-	lengths      map[string]string // by path: the Content-Length of the last response in the transcript
+	placeholders []placeholder     // the placeholders in the order in which they were added
+	counts       map[string]int    // the number of placeholders of each kind
+	lengths      map[string]string // the Content-Length of the last recorded response, by path
 }
 
 type placeholder struct{ raw, text string }
 
-// recordedResponse is the answer to a request, as it came.
+// recordedResponse is the response to a request before any placeholders are inserted.
 type recordedResponse struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// newSession starts the service for a session.
+// newSession starts a new service with a new database and returns a session that uses it.
 func newSession(t *testing.T, engine engine, a area) *session {
 	t.Helper()
 	s := &session{T: t, database: engine.open(t), key: adminKey, counts: map[string]int{}, lengths: map[string]string{},
@@ -63,10 +63,10 @@ func newSession(t *testing.T, engine engine, a area) *session {
 	return s
 }
 
-// title starts a section of the transcript.
+// title starts a new section in the transcript.
 func (s *session) title(text string) { fmt.Fprintf(&s.transcript, "### %s\n\n", text) }
 
-// setPlaceholder replaces a text with a placeholder in the transcript.
+// setPlaceholder replaces all occurrences of raw in the rest of the transcript with a placeholder.
 func (s *session) setPlaceholder(raw, text string) {
 	s.placeholders = append(s.placeholders, placeholder{raw, text})
 }
@@ -75,7 +75,8 @@ func (s *session) hasPlaceholder(raw string) bool {
 	return slices.ContainsFunc(s.placeholders, func(p placeholder) bool { return p.raw == raw })
 }
 
-// numberPlaceholder replaces a text with a numbered placeholder, unless it already has one.
+// numberPlaceholder replaces all occurrences of raw with a numbered placeholder unless raw already has a
+// placeholder.
 func (s *session) numberPlaceholder(raw, kind string) {
 	if !s.hasPlaceholder(raw) {
 		s.counts[kind]++
@@ -83,8 +84,8 @@ func (s *session) numberPlaceholder(raw, kind string) {
 	}
 }
 
-// send sends a request and records it with its response. Fields are header fields, "Name: value"; one without a
-// value removes a default header.
+// send sends a request and records the request and the response. Each header field has the form "Name:
+// value". A field with an empty value removes the default header with this name.
 func (s *session) send(method, target, body string, fields ...string) recordedResponse {
 	s.Helper()
 	a := s.do(method, target, body, true, fields...)
@@ -92,7 +93,7 @@ func (s *session) send(method, target, body string, fields ...string) recordedRe
 	return a
 }
 
-// do sends a request, and records it if write is set. It does not record the response.
+// do sends a request without recording the response. It records the request only if write is true.
 func (s *session) do(method, target, body string, write bool, fields ...string) recordedResponse {
 	s.Helper()
 	response := s.open(method, target, body, write, fields...)
@@ -140,7 +141,8 @@ func (s *session) open(method, target, body string, write bool, fields ...string
 	return response
 }
 
-// header returns all header fields of a response, including those that net/http removes from the header.
+// header returns all header fields in a response, including those that net/http stores elsewhere in the
+// response.
 func header(response *http.Response) http.Header {
 	header := response.Header.Clone()
 	if response.Close {
@@ -156,12 +158,13 @@ func (s *session) writeResponse(method, target string, a recordedResponse) {
 	s.addPlaceholders(a.body)
 	body := s.normalize(a.body)
 	header := a.header.Clone()
+	// The transcript omits documents. TestOpenAPI checks the OpenAPI document, and all others are prose.
 	document := method == http.MethodGet && a.status == http.StatusOK &&
-		(strings.HasPrefix(target, "/v1/openapi.") || strings.HasPrefix(target, "/docs")) // TestOpenAPI freezes one; the others are prose
+		(strings.HasPrefix(target, "/v1/openapi.") || strings.HasPrefix(target, "/docs"))
 	if document {
 		body = "{a document}\n"
 	}
-	if body != a.body { // its length and hash vary
+	if body != a.body { // the body varies, so its length and its ETag vary, too
 		if header.Get("Content-Length") == strconv.Itoa(len(a.body)) {
 			header.Set("Content-Length", "{length}")
 			s.lengths[target] = "{length}"
@@ -215,7 +218,7 @@ var (
 	msPattern     = regexp.MustCompile(`"durationMs":[0-9]+`)
 )
 
-// addPlaceholders gives every key, secret and test message in a body a placeholder.
+// addPlaceholders adds a placeholder for every key, secret and test message ID in a body.
 func (s *session) addPlaceholders(body string) {
 	for _, key := range keyPattern.FindAllString(body, -1) {
 		s.numberPlaceholder(key, "key")
@@ -231,7 +234,7 @@ func (s *session) addPlaceholders(body string) {
 	}
 }
 
-// normalize replaces everything that varies with placeholders.
+// normalize replaces everything that varies between runs with placeholders.
 func (s *session) normalize(text string) string {
 	for _, name := range s.placeholders {
 		text = strings.ReplaceAll(text, name.raw, name.text)
@@ -242,7 +245,7 @@ func (s *session) normalize(text string) string {
 
 var nextLink = regexp.MustCompile(`<(?:http://` + regexp.QuoteMeta(host) + `)?([^>]*)>; rel="next"`)
 
-// pages gets a page of a list and all that follow.
+// pages requests a page of a list and then all following pages.
 func (s *session) pages(target string) {
 	s.Helper()
 	for range 20 {
@@ -255,7 +258,8 @@ func (s *session) pages(target string) {
 	s.Fatal("the pages do not end")
 }
 
-// getAndRevalidate sends a GET, a GET with the ETag of the response, and a HEAD.
+// getAndRevalidate sends a GET request, a conditional GET request with the ETag from the first response, and
+// a HEAD request.
 func (s *session) getAndRevalidate(target string) {
 	s.Helper()
 	tag := s.send("GET", target, "").header.Get("ETag")
@@ -263,8 +267,8 @@ func (s *session) getAndRevalidate(target string) {
 	s.send("HEAD", target, "")
 }
 
-// stream opens an event stream and records it until n events have arrived. It calls then, if not nil, before the
-// last one, to cause it.
+// stream opens an event stream and records it until n events have arrived. If then is not nil, stream calls
+// it after n-1 events. The then function must cause the last event.
 func (s *session) stream(target string, n int, then func(), fields ...string) {
 	s.Helper()
 	response := s.open("GET", target, "", true, append(fields, "Accept: text/event-stream")...)
@@ -289,7 +293,6 @@ func (s *session) stream(target string, n int, then func(), fields ...string) {
 	s.writeResponse("GET", target, recordedResponse{response.StatusCode, header(response), body.String()})
 }
 
-// decode decodes a JSON body.
 func decode[T any](s *session, body string) (value T) {
 	s.Helper()
 	if err := json.NewDecoder(bytes.NewBufferString(body)).Decode(&value); err != nil {

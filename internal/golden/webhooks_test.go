@@ -11,7 +11,8 @@ import (
 	"sync"
 )
 
-// receiver is a webhook endpoint. It responds with 410 to paths that start with /gone, and with 200 to others.
+// receiver is a webhook endpoint. It responds with status 410 if the path starts with /gone and with status
+// 200 otherwise.
 type receiver struct {
 	*httptest.Server
 	mu       sync.Mutex
@@ -47,7 +48,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 
 var signature = regexp.MustCompile(`v1,[A-Za-z0-9+/]{43}=`)
 
-// writeMessages waits for n messages and records them, in an order that does not depend on their arrival.
+// writeMessages waits for n messages and records them in an order that does not depend on when they arrived.
 func (r *receiver) writeMessages(s *session, n int) {
 	s.Helper()
 	waitFor(s.T, fmt.Sprintf("%d messages", n), func() bool {
