@@ -58,8 +58,8 @@ type Pet struct {
 // WithID returns an animal with these fields and the given id.
 func (n NewPet) WithID(id int64) Pet { return Pet{id, n.Name, n.CategoryID, n.Status} }
 
-// fields returns the fields that a client can set, which are all fields except the id.
-func (p Pet) fields() NewPet { return NewPet{p.Name, p.CategoryID, p.Status} }
+// Fields returns the fields that a client can set, which are all fields except the id.
+func (p Pet) Fields() NewPet { return NewPet{p.Name, p.CategoryID, p.Status} }
 
 // AppendJSON appends the animal's JSON to text. With encoding/json, the encoding takes six times as long and
 // accounts for a tenth of the time for a list request.
@@ -177,7 +177,7 @@ func (s *Service) UpdatePet(ctx context.Context, id int64, change PetChange, mat
 			return Pet{}, err
 		}
 		pet := change.apply(before)
-		if err := pet.fields().Problems().Err(); err != nil {
+		if err := pet.Fields().Problems().Err(); err != nil {
 			return Pet{}, err
 		}
 		if pet.Status != before.Status {

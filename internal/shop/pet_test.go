@@ -26,8 +26,8 @@ func TestEveryPetFieldIsHandled(t *testing.T) {
 			t.Errorf("NewPet.WithID does not set Pet.%s", reflect.TypeFor[Pet]().Field(i).Name)
 		}
 	}
-	if pet.fields() != n {
-		t.Errorf("Pet.fields returns %+v, want %+v", pet.fields(), n)
+	if pet.Fields() != n {
+		t.Errorf("Pet.Fields returns %+v, want %+v", pet.Fields(), n)
 	}
 	if got, want := string(pet.AppendJSON(nil)), string(encode(pet)); got != want {
 		t.Errorf("AppendJSON returns %s, want %s", got, want)

@@ -75,8 +75,8 @@ func (c *checker) checkPets(ctx context.Context) error {
 		return p, err
 	}
 	return checkResources(ctx, c, table, func(p petRow) int64 { return p.ID }, func(p petRow) string {
-		if problem := shop.TextProblem(p.Name); problem != "" {
-			return "its name " + problem
+		if problems := p.Fields().Problems(); len(problems) > 0 {
+			return "its " + problems.String()
 		}
 		if p.folded != shop.Fold(p.Name) {
 			return fmt.Sprintf("its search text is %q, but its name is %q", p.folded, p.Name)
