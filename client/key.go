@@ -54,8 +54,8 @@ func (c *Client) Keys(ctx context.Context) iter.Seq2[Key, error] {
 	return all[Key](ctx, c, "/keys", byCursor, pageQuery(0, ""))
 }
 
-// CreateKey creates an API key and returns it with its secret. If the response with the secret was lost,
-// CreateKey returns the key without its secret and [ErrSecretLost].
+// CreateKey creates an API key and returns it with its secret. If the response with the secret was lost
+// and the request was retried, CreateKey returns the key with an empty secret, together with [ErrSecretLost].
 func (c *Client) CreateKey(ctx context.Context, n NewKey, options ...PostOption) (Key, error) {
 	return c.issueKey(ctx, "/keys", n, options)
 }

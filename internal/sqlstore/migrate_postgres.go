@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -38,9 +37,6 @@ func migratePostgres(ctx context.Context, p *postgresEngine, existing bool) erro
 		}
 	}
 }
-
-// pgStartTimeout is how long a starting node waits for the server and for a migration by another node.
-const pgStartTimeout = 30 * time.Second
 
 func (p *postgresEngine) schemaVersion(ctx context.Context) (version int, err error) {
 	err = p.withConn(ctx, func(conn *pgx.Conn) (err error) {

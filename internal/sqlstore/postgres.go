@@ -50,6 +50,8 @@ const (
 	pgConnectTimeout = 2 * time.Second
 	// pgPingTimeout is how long a server may take to answer a ping on an idle connection.
 	pgPingTimeout = time.Second
+	// pgStartTimeout is how long a starting node waits for the server and for a migration by another node.
+	pgStartTimeout = 30 * time.Second
 )
 
 // openPostgres connects to the server at url and brings its schema up to date. afterWrite is called after

@@ -28,7 +28,7 @@ var subjects = []struct{ table, begins, kinds, first, last string }{
 func rowRules(e *engine) []rowRule {
 	const open = "status IN ('placed', 'approved')"
 	rules := []rowRule{
-		// SQLite's integrity check no longer verifies CHECK constraints, so the first rules do.
+		// SQLite's integrity check no longer verifies CHECK constraints. The first rules in this list verify them.
 		{"SELECT id, status FROM pets WHERE status NOT IN ('available', 'pending', 'sold') ORDER BY id",
 			"pets %s: invalid status %s"},
 		{"SELECT id, status FROM orders WHERE status NOT IN ('placed', 'approved', 'delivered', 'cancelled', 'expired') ORDER BY id",
