@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -109,16 +108,4 @@ func (a apiResponse) newError(code Code, message string) *Error {
 		RequestID:  a.header.Get("X-Request-Id"),
 		RetryAfter: retryAfter(a.header.Get("Retry-After")),
 	}
-}
-
-// retryAfter parses a Retry-After header, which is a number of seconds or a date. It returns 0 if the header
-// is missing or invalid.
-func retryAfter(text string) time.Duration {
-	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) {
-		return time.Duration(seconds) * time.Second // if the number is out of range, ParseUint returns the maximum
-	}
-	if date, err := http.ParseTime(text); err == nil {
-		return max(0, time.Until(date))
-	}
-	return 0
 }

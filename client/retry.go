@@ -9,6 +9,7 @@ import (
 	mathrand "math/rand/v2"
 	"net"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -126,4 +127,16 @@ func sleep(ctx context.Context, d time.Duration) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// retryAfter parses a Retry-After header, which is a number of seconds or a date. It returns 0 if the header
+// is missing or invalid.
+func retryAfter(text string) time.Duration {
+	if seconds, err := strconv.ParseUint(text, 10, 31); err == nil || errors.Is(err, strconv.ErrRange) {
+		return time.Duration(seconds) * time.Second // if the number is out of range, ParseUint returns the maximum
+	}
+	if date, err := http.ParseTime(text); err == nil {
+		return max(0, time.Until(date))
+	}
+	return 0
 }

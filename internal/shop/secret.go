@@ -3,6 +3,7 @@ package shop
 import (
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
 	"hash/crc32"
 	"regexp"
 	"strings"
@@ -80,4 +81,11 @@ func (s *Service) Redact(text string) string {
 		text = secretPattern.ReplaceAllString(text, "ask_${1}_REDACTED")
 	}
 	return text
+}
+
+// newWebhookSecret returns a random secret in the format defined by Standard Webhooks.
+func newWebhookSecret() string {
+	secret := make([]byte, 32)
+	rand.Read(secret)
+	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
 }

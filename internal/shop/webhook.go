@@ -2,8 +2,6 @@ package shop
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/base64"
 	"fmt"
 	"net/url"
 	"slices"
@@ -64,13 +62,6 @@ func canonicalTypes(types []EventType) []EventType {
 type IssuedWebhook struct {
 	Webhook
 	Secret string `json:"secret,omitempty"`
-}
-
-// newWebhookSecret returns a random secret in the format defined by Standard Webhooks.
-func newWebhookSecret() string {
-	secret := make([]byte, 32)
-	rand.Read(secret)
-	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
 }
 
 // ListWebhooks returns one page of webhooks, newest first.

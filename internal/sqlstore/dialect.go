@@ -26,9 +26,9 @@ type dialect struct {
 	statusIn string
 	// time is an SQL expression for the current time. If it is empty, now is used instead.
 	time string
-	// tidy does one batch of the periodic housekeeping and reports whether there may be more to do. It is nil
+	// maintain does one batch of the periodic housekeeping and reports whether there may be more to do. It is nil
 	// if the engine needs no housekeeping.
-	tidy func(t *tx, before time.Time) (more bool, err error)
+	maintain func(t *tx, before time.Time) (more bool, err error)
 	// convertError converts an error returned by the driver to a shop error, which is either unavailable or
 	// internal.
 	convertError func(error) error
@@ -67,7 +67,7 @@ func sqliteDialect(clock func() time.Time) *dialect {
 }
 
 // postgresDialect inserts a new row for each change to the inventory, because concurrent updates of a single
-// row would conflict. tidyPostgres later adds these rows to the inventory. The dialect uses the server's
+// row would conflict. maintainPostgres later adds these rows to the inventory. The dialect uses the server's
 // clock, which all nodes share, unless clock is set.
 func postgresDialect(clock func() time.Time) *dialect {
 	d := &dialect{
@@ -79,7 +79,7 @@ func postgresDialect(clock func() time.Time) *dialect {
 		inbox:        "event_inbox",
 		statusIn:     "CAST(data AS json) #>> '{%s,status}'",
 		time:         serverMicros,
-		tidy:         tidyPostgres,
+		maintain:     maintainPostgres,
 		convertError: postgresError,
 	}
 	if clock != nil {
@@ -95,37 +95,4 @@ const serverMicros = "CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BI
 func serverTime(t *tx) (time.Time, error) {
 	at, _, err := one(t, scanValue[int64], "SELECT "+serverMicros)
 	return fromMicros(at), err
-}
-
-// tidyAtOnce is the maximum number of rows that one call of tidyPostgres removes from each table.
-const tidyAtOnce = 10_000
-
-// tidyPostgres adds the changes recorded in inventory_changes to the inventory and deletes these records. It
-// also deletes records of commits that are too old to be looked up.
-func tidyPostgres(t *tx, before time.Time) (more bool, err error) {
-	folded, _, err := one(t, scanValue[int64], `
-		WITH folded AS (
-			DELETE FROM inventory_changes WHERE id = ANY (ARRAY(SELECT id FROM inventory_changes ORDER BY id LIMIT $1))
-			RETURNING status, n
-		), sums AS (
-			SELECT status, CAST(sum(n) AS BIGINT) AS n FROM folded GROUP BY status
-		), added AS (
-			UPDATE inventory SET n = inventory.n + sums.n FROM sums WHERE inventory.status = sums.status
-		) SELECT count(*) FROM folded`, tidyAtOnce)
-	if err != nil {
-		return false, err
-	}
-	forgotten, _, err := one(t, scanValue[int64], `
-		WITH forgotten AS (
-			DELETE FROM commits WHERE id = ANY (ARRAY(SELECT id FROM commits WHERE at < $1 ORDER BY at LIMIT $2)) RETURNING 1
-		) SELECT count(*) FROM forgotten`, micros(before), tidyAtOnce)
-	return max(folded, forgotten) == tidyAtOnce, err
-}
-
-// Maintain does one batch of the store's own housekeeping and reports whether there may be more to do.
-func (t *tx) Maintain(before time.Time) (more bool, err error) {
-	if t.dialect.tidy == nil {
-		return false, nil
-	}
-	return t.dialect.tidy(t, before)
 }
