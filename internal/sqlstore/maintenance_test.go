@@ -12,7 +12,7 @@ import (
 )
 
 // Tidying removes all rows that are due, even if that takes more than one transaction.
-func TestTidyLeavesNothing(t *testing.T) {
+func TestMaintainLeavesNothing(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	service, err := shop.Open(t.Context(), open(t, database, Options{}), shop.Options{})
@@ -39,7 +39,7 @@ func TestTidyLeavesNothing(t *testing.T) {
 // A node with a clock that is years behind commits a write. Tidying must not remove this write's row from
 // commits as if it were old. If the node then resolved its commit, the missing row would mean "not
 // committed", and the write would run twice.
-func TestTidyUsesTheServersClock(t *testing.T) {
+func TestMaintainUsesTheServersClock(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	tidying, direct := open(t, database, Options{}), openDirect(t, database)
@@ -66,7 +66,7 @@ func TestTidyUsesTheServersClock(t *testing.T) {
 
 // Tidying finds the rows to remove through an index. Scanning all responses that were stored in a day, or all
 // commits in an hour, would take longer than a write is allowed to take.
-func TestTidyUsesIndexes(t *testing.T) {
+func TestMaintainUsesIndexes(t *testing.T) {
 	t.Parallel()
 	database := pgtest.Shared(t).NewDatabase(t)
 	store, direct := open(t, database, Options{}), openDirect(t, database)
