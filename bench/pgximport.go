@@ -72,7 +72,7 @@ func insertPart(key string, part []shop.NewPet) operation {
 		if err != nil {
 			return err
 		}
-		err = insertRows(ctx, tx, "event_inbox (type, subject, actor, data, at)", "($, $, $, $, "+serverMicros+")", pets, func(p shop.Pet) []any {
+		err = insertRows(ctx, tx, "event_inbox (at, type, subject, actor, data)", "("+serverMicros+", $, $, $, $)", pets, func(p shop.Pet) []any {
 			return []any{shop.PetCreated, subjectOf(p), "configured", eventData(p, "null")}
 		})
 		if err != nil {

@@ -135,7 +135,7 @@ func count(ctx context.Context, tx pgx.Tx, status shop.Status, change int) error
 }
 
 func insertEvent(ctx context.Context, tx pgx.Tx, what shop.EventType, subject, data string) error {
-	_, err := tx.Exec(ctx, "INSERT INTO event_inbox (type, subject, actor, data, at) VALUES ($1, $2, $3, $4, "+serverMicros+")",
+	_, err := tx.Exec(ctx, "INSERT INTO event_inbox (at, type, subject, actor, data) VALUES ("+serverMicros+", $1, $2, $3, $4)",
 		what, subject, "configured", data)
 	return err
 }

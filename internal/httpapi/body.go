@@ -66,6 +66,8 @@ func (rule *bodyRule) accepts(h http.Header) bool {
 	switch types := h.Values("Content-Type"); {
 	case len(types) == 0, len(types) == 1 && types[0] == "":
 		return !rule.typeRequired
+	case len(types) == 1 && slices.Contains(rule.mediaTypes, types[0]): // without parameters, as nearly always
+		return true
 	case len(types) == 1:
 		mediaType, parameters, err := mime.ParseMediaType(types[0])
 		charset := strings.ToLower(parameters["charset"])
