@@ -59,7 +59,7 @@ type flightKey struct {
 const (
 	// maxCacheBytes is the maximum size of one cache. A full cache is emptied completely, because popular
 	// pages are quickly loaded again.
-	maxCacheBytes = 4 << 20
+	maxCacheBytes = 8 << 20
 	// entryOverhead is an estimate of the memory that an entry needs in addition to its strings and body:
 	// the struct, the slot in the map, and the string headers.
 	entryOverhead = 256
