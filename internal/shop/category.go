@@ -96,10 +96,11 @@ func (s *Service) PutCategory(ctx context.Context, category Category, match Prec
 		if err != nil {
 			return false, err
 		}
+		condition := match // a copy, because this function may run again
 		if !found && match != nil {
-			match = func(Category) bool { return false }
+			condition = func(Category) bool { return false }
 		}
-		if err := match.check(before); err != nil || before == category {
+		if err := condition.check(before); err != nil || before == category {
 			return false, err
 		}
 		if !found {
