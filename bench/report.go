@@ -37,6 +37,9 @@ response or a broken connection gives no figure.
   failures after a random delay; the service serializes its retries. Commits wait for the disk.
 `
 
+// maxNoteBytes is the maximum length of a note in the report. A note may quote all statements of an import.
+const maxNoteBytes = 1000
+
 // report prints the results. After a complete run, it also writes them to RESULTS.md.
 func (b *bench) report(ctx context.Context, scenarios []scenario) error {
 	var text strings.Builder
@@ -55,7 +58,11 @@ func (b *bench) report(ctx context.Context, scenarios []scenario) error {
 	if len(b.notes) > 0 {
 		text.WriteString("\n## Notes\n\n")
 		for _, note := range b.notes {
-			fmt.Fprintf(&text, "- %s\n", strings.ReplaceAll(strings.TrimSpace(note), "\n", " "))
+			note = strings.ReplaceAll(strings.TrimSpace(note), "\n", " ")
+			if len(note) > maxNoteBytes {
+				note = strings.ToValidUTF8(note[:maxNoteBytes], "") + "…"
+			}
+			fmt.Fprintf(&text, "- %s\n", note)
 		}
 	}
 	fmt.Fprintf(&text, "\n## Method\n\n%s\nVersions: %s.\n", method, strings.Join(b.versions(ctx), ", "))
