@@ -1,0 +1,108 @@
+// Package shoptest opens a complete shop for tests: a real store, a service, a clock that tests can move, and
+// a switch for failures.
+package shoptest
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"animalstore/internal/pgtest"
+	"animalstore/internal/shop"
+	"animalstore/internal/sqlstore"
+)
+
+// AdminKey is the configured API key in every shop that this package opens.
+const AdminKey = "configured-key-of-the-tests"
+
+// Options change the shop that Open returns. The zero value opens an empty production shop on SQLite.
+type Options struct {
+	shop.Options
+	Postgres bool // use PostgreSQL instead of SQLite
+}
+
+// Shop is a service on a real store.
+type Shop struct {
+	*shop.Service
+	Store    *Store
+	Clock    *Clock
+	Database string // the path or the URL of the store's database
+}
+
+// Open opens a shop with a database of its own. The shop is closed when the test ends.
+func Open(t testing.TB, o Options) *Shop {
+	t.Helper()
+	database := filepath.Join(t.TempDir(), "test.db")
+	if o.Postgres {
+		database = pgtest.Shared(t).NewDatabase(t)
+	}
+	s, err := OpenAt(t.Context(), database, o.Options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Store.Close() })
+	return s
+}
+
+// OpenAt opens a shop on the given database for code that has no test, such as an example. The caller closes
+// the store.
+func OpenAt(ctx context.Context, database string, o shop.Options) (*Shop, error) {
+	s := &Shop{Clock: &Clock{}, Database: database}
+	// A hundred concurrent clients on a busy machine take longer than the default RetryBudget allows.
+	store, err := sqlstore.Open(ctx, database, sqlstore.Options{Exclusive: true, Now: s.Clock.Now, RetryBudget: time.Minute})
+	if err != nil {
+		return nil, err
+	}
+	s.Store = &Store{Store: store, SQL: store}
+	if s.Service, err = s.Node(ctx, o); err != nil {
+		store.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Node opens another service on the same store, as a second node would.
+func (s *Shop) Node(ctx context.Context, o shop.Options) (*shop.Service, error) {
+	if o.Environment == "" {
+		o.Environment = shop.Production
+	}
+	if o.ConfiguredKey == "" {
+		o.ConfiguredKey = AdminKey
+	}
+	if o.Now == nil {
+		o.Now = s.Clock.Now
+	}
+	return shop.Open(ctx, s.Store, o)
+}
+
+// Serve starts an HTTP server for the handler. The server is closed when the test ends.
+func Serve(t testing.TB, handler http.Handler) *httptest.Server {
+	server := httptest.NewUnstartedServer(handler)
+	server.Config.DisableGeneralOptionsHandler = true // the real program sets this option, too
+	server.Start()
+	t.Cleanup(server.Close)
+	return server
+}
+
+// Key creates an API key with the given scopes.
+func (s *Shop) Key(t testing.TB, scopes ...shop.Scope) shop.IssuedKey {
+	t.Helper()
+	key, err := s.CreateKey(t.Context(), shop.NewKey{Name: "Žofie <at the till>", Scopes: scopes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+// AddPet creates an animal.
+func (s *Shop) AddPet(t testing.TB, name string, category int64, status shop.Status) shop.Pet {
+	t.Helper()
+	pet, err := s.CreatePet(t.Context(), shop.NewPet{Name: name, CategoryID: category, Status: status})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pet
+}
