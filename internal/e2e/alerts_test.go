@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"animalstore/internal/programtest"
 )
 
 // series is one time series in /metrics, identified by a metric name and its labels.
@@ -24,13 +26,13 @@ var (
 )
 
 // scrape sends a few requests to the service and then returns every time series in /metrics.
-func (p *program) scrape() (all []series) {
-	p.t.Helper()
-	created, _ := p.create(pet{Name: "Rex"})
-	p.get(fmt.Sprintf("/v1/pets/%d", created.ID))
-	for _, line := range seriesLine.FindAllStringSubmatch(p.get("/metrics").body, -1) {
+func scrape(p *programtest.Program) (all []series) {
+	p.T.Helper()
+	created, _ := p.Create(programtest.Pet{Name: "Rex"})
+	p.Get(fmt.Sprintf("/v1/pets/%d", created.ID))
+	for _, line := range seriesLine.FindAllStringSubmatch(p.Get("/metrics").Body, -1) {
 		// Prometheus adds the labels job and instance.
-		labels := map[string]string{"job": "animalstore", "instance": p.url}
+		labels := map[string]string{"job": "animalstore", "instance": p.URL}
 		for _, pair := range seriesPair.FindAllStringSubmatch(line[2], -1) {
 			labels[pair[1]] = pair[2]
 		}
@@ -72,8 +74,8 @@ func TestAlertsUseExistingMetricsAndLabels(t *testing.T) {
 	}
 	shared, _ := newSharedFolder(t)
 	existing := []series{{"up", map[string]string{"job": "animalstore", "instance": ""}}}
-	existing = append(existing, newFolderWithKey(t).serveTLS(newAuthority(t)).scrape()...)
-	existing = append(existing, shared.serve().scrape()...)
+	existing = append(existing, scrape(serveTLS(programtest.NewFolderWithKey(t), newAuthority(t)))...)
+	existing = append(existing, scrape(shared.Serve())...)
 
 	rules := file.Groups[0].Rules
 	if len(rules) < 15 {
@@ -147,18 +149,18 @@ func checkMatcher(t *testing.T, alert string, candidates []series, label, operat
 // cannot create new label values by sending unusual requests.
 func TestMetricsHaveHelpAndBoundedLabels(t *testing.T) {
 	t.Parallel()
-	p := newFolderWithKey(t).serve()
-	p.scrape()
+	p := programtest.NewFolderWithKey(t).Serve()
+	scrape(p)
 	for _, path := range []string{"/v1/nothing", "/v1/pets/<script>", "/v1/pets/1?x=y", "/%0a", "/v1/pets/99999"} {
-		p.send("GET", path, adminKey, "")
-		p.send("BREW", path, adminKey, "")
+		p.Send("GET", path, programtest.AdminKey, "")
+		p.Send("BREW", path, programtest.AdminKey, "")
 	}
-	body := p.get("/metrics").body
-	count := func() int { return strings.Count(p.get("/metrics").body, "\nanimalstore_http_requests_total{") }
+	body := p.Get("/metrics").Body
+	count := func() int { return strings.Count(p.Get("/metrics").Body, "\nanimalstore_http_requests_total{") }
 	before := count()
 	for i := range 20 {
-		p.send("GET", "/v1/nothing/"+strings.Repeat("x", i+1), adminKey, "")
-		p.send("BREW"+strings.Repeat("X", i), "/v1/pets", adminKey, "")
+		p.Send("GET", "/v1/nothing/"+strings.Repeat("x", i+1), programtest.AdminKey, "")
+		p.Send("BREW"+strings.Repeat("X", i), "/v1/pets", programtest.AdminKey, "")
 	}
 	if after := count(); after > before+1 {
 		t.Errorf("requests created new series: %d before, %d after, want at most one more", before, after)

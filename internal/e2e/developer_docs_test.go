@@ -11,24 +11,25 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"animalstore/internal/browsertest"
+	"animalstore/internal/programtest"
 )
 
 // TestGuideExamplesRun runs every shell example from the guides.
 func TestGuideExamplesRun(t *testing.T) {
 	t.Parallel()
-	f := newFolderWithKey(t)
-	p := f.serve()
-	guides := p.send("GET", "/docs/guides", "", "").body
+	f := programtest.NewFolderWithKey(t)
+	p := f.Serve()
+	guides := p.Send("GET", "/docs/guides", "", "").Body
 	examples := regexp.MustCompile(`(?s)<code class="run">(.*?)</code>`).FindAllStringSubmatch(guides, -1)
 	if len(examples) < 8 {
 		t.Fatalf("got %d examples, want at least 8", len(examples))
 	}
-	f.variables = append(f.variables, "KEY="+adminKey)
+	f.Variables = append(f.Variables, "KEY="+programtest.AdminKey)
 	for _, example := range examples {
 		script := html.UnescapeString(example[1])
 		// With --fail-with-body, curl also fails if the service responds with an error.
-		got := f.runCommand("bash", "-euc", "curl() { command curl --fail-with-body \"$@\"; }\n"+script)
-		if got.code != 0 || strings.Contains(got.stdout, `"code":`) || !strings.Contains(got.stdout, `"id":`) {
+		got := f.RunCommand("bash", "-euc", "curl() { command curl --fail-with-body \"$@\"; }\n"+script)
+		if got.Code != 0 || strings.Contains(got.Stdout, `"code":`) || !strings.Contains(got.Stdout, `"id":`) {
 			t.Errorf("%s\ngot %v, want exit code 0 and a response without an error", script, got)
 		}
 	}
@@ -38,12 +39,12 @@ func TestGuideExamplesRun(t *testing.T) {
 // widths.
 func TestDocsAreAccessible(t *testing.T) {
 	t.Parallel()
-	p := newFolderWithKey(t).serve()
+	p := programtest.NewFolderWithKey(t).Serve()
 	for _, width := range []int64{390, 1280} {
 		page := browsertest.Open(t, int(width), 900)
-		page.Run(chromedp.EmulateViewport(width, 900), chromedp.Navigate(p.url+"/docs/guides"))
+		page.Run(chromedp.EmulateViewport(width, 900), chromedp.Navigate(p.URL+"/docs/guides"))
 		page.Accessible(fmt.Sprintf("the guides at %d pixels", width))
-		page.Run(chromedp.Navigate(p.url+"/docs"), chromedp.WaitVisible(".opblock", chromedp.ByQuery))
+		page.Run(chromedp.Navigate(p.URL+"/docs"), chromedp.WaitVisible(".opblock", chromedp.ByQuery))
 		page.Accessible(fmt.Sprintf("the reference at %d pixels", width))
 	}
 }
@@ -84,15 +85,15 @@ const tryOutScript = `
 // Every operation except GET /store/orders must have such a panel.
 func TestReferenceCanTryEveryOperation(t *testing.T) {
 	t.Parallel()
-	f := newFolderWithKey(t)
-	p := f.serve("--demo")
+	f := programtest.NewFolderWithKey(t)
+	p := f.Serve("--demo")
 	page := browsertest.Open(t, 1280, 2000)
 	page.Run(
-		chromedp.Navigate(p.url+"/docs"),
+		chromedp.Navigate(p.URL+"/docs"),
 		// Scripted clicks do not depend on the positions of elements, which change while the page renders.
 		chromedp.WaitVisible(".opblock", chromedp.ByQuery),
 		chromedp.Evaluate(`document.querySelector(".btn.authorize").click()`, nil),
-		chromedp.SendKeys("#auth-bearer-value", adminKey, chromedp.ByQuery),
+		chromedp.SendKeys("#auth-bearer-value", programtest.AdminKey, chromedp.ByQuery),
 		chromedp.Evaluate(`document.querySelector(".auth-btn-wrapper .authorize").click()`, nil),
 		chromedp.WaitReady(`[aria-label="Remove authorization"]`, chromedp.ByQuery),
 		chromedp.Evaluate(`document.querySelector(".auth-btn-wrapper .btn-done").click()`, nil),
@@ -102,7 +103,7 @@ func TestReferenceCanTryEveryOperation(t *testing.T) {
 	for i := range browsertest.Eval[int](page, `document.querySelectorAll(".opblock").length`) {
 		operations = append(operations, browsertest.Eval[string](page, fmt.Sprintf("panelOf(%d)", i)))
 	}
-	documented := strings.Count(p.send("GET", "/v1/openapi.yaml", "", "").body, "operationId:")
+	documented := strings.Count(p.Send("GET", "/v1/openapi.yaml", "", "").Body, "operationId:")
 	if len(operations) < 25 || len(operations) > documented {
 		t.Errorf("operations: got %d, want between 25 and the %d documented ones", len(operations), documented)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"animalstore/client"
+	"animalstore/internal/programtest"
 )
 
 // flakyTransport is an HTTP transport that cuts off each response body after a random number of bytes.
@@ -49,7 +50,7 @@ func TestFollowersReceiveEveryEventOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
-		testFollowersThroughKills(t, newFolderWithKey(t), 1)
+		testFollowersThroughKills(t, programtest.NewFolderWithKey(t), 1)
 	})
 	t.Run("server", func(t *testing.T) {
 		t.Parallel()
@@ -58,9 +59,9 @@ func TestFollowersReceiveEveryEventOnce(t *testing.T) {
 	})
 }
 
-func testFollowersThroughKills(t *testing.T, f *folder, n int) {
+func testFollowersThroughKills(t *testing.T, f *programtest.Folder, n int) {
 	const writers, followers, kills = 6, 5, 5
-	nodes := f.serveNodesUnderLoad(n)
+	nodes := serveNodesUnderLoad(f, n)
 	b := newBalancer(t, nodes)
 	var killing atomic.Bool
 	killing.Store(true)
@@ -87,7 +88,7 @@ func testFollowersThroughKills(t *testing.T, f *folder, n int) {
 	defer stopFollowing()
 	var reached [followers]atomic.Value
 	for i := range followers {
-		c, err := client.New("http://nodes.example/v1", adminKey, client.WithHTTPClient(&http.Client{Transport: flakyTransport{b}}))
+		c, err := client.New("http://nodes.example/v1", programtest.AdminKey, client.WithHTTPClient(&http.Client{Transport: flakyTransport{b}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,15 +106,15 @@ func testFollowersThroughKills(t *testing.T, f *folder, n int) {
 		})
 	}
 	for k := range kills {
-		await(t, "more animals to be created", func() bool {
+		programtest.Await(t, "more animals to be created", func() bool {
 			mu.Lock()
 			defer mu.Unlock()
 			return len(acknowledged) > 20*(k+1)
 		})
 		victim := k % n
 		b.put(victim, nil)
-		nodes[victim].kill()
-		nodes[victim] = f.serveNodesUnderLoad(1)[0]
+		nodes[victim].Kill()
+		nodes[victim] = serveNodesUnderLoad(f, 1)[0]
 		b.put(victim, nodes[victim])
 	}
 	killing.Store(false)
@@ -137,7 +138,7 @@ func testFollowersThroughKills(t *testing.T, f *folder, n int) {
 		}
 	}
 	for i := range followers {
-		await(t, fmt.Sprintf("follower %d to receive the last event", i), func() bool { return reached[i].Load() == any(last) })
+		programtest.Await(t, fmt.Sprintf("follower %d to receive the last event", i), func() bool { return reached[i].Load() == any(last) })
 	}
 	stopFollowing()
 	following.Wait()
@@ -151,7 +152,7 @@ func testFollowersThroughKills(t *testing.T, f *folder, n int) {
 			t.Errorf("pet.created events of acknowledged animal %d: got %d, want 1", id, eventCount[id])
 		}
 	}
-	for _, pet := range nodes[0].walk() {
+	for _, pet := range nodes[0].Walk() {
 		if eventCount[pet.ID] != 1 {
 			t.Errorf("pet.created events of stored animal %d: got %d, want 1", pet.ID, eventCount[pet.ID])
 		}
@@ -164,8 +165,8 @@ func TestEventsReachFollowersOfOtherNodes(t *testing.T) {
 	t.Parallel()
 	const rounds = 20
 	f, _ := newSharedFolder(t)
-	nodes := f.serveNodesUnderLoad(2)
-	c, err := client.New(nodes[1].url+"/v1", adminKey)
+	nodes := serveNodesUnderLoad(f, 2)
+	c, err := client.New(nodes[1].URL+"/v1", programtest.AdminKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,13 +188,13 @@ func TestEventsReachFollowersOfOtherNodes(t *testing.T) {
 	defer stop()
 	var latencies []time.Duration
 	for i := range rounds {
-		nodes[0].create(pet{Name: fmt.Sprint("Rex ", i), CategoryID: 1})
+		nodes[0].Create(programtest.Pet{Name: fmt.Sprint("Rex ", i), CategoryID: 1})
 		written := time.Now()
 		select {
 		case at := <-arrivals:
 			latencies = append(latencies, max(0, at.Sub(written)))
-		case <-time.After(waitTimeout):
-			t.Fatalf("event %d did not arrive within %s", i, waitTimeout)
+		case <-time.After(programtest.WaitTimeout):
+			t.Fatalf("event %d did not arrive within %s", i, programtest.WaitTimeout)
 		}
 	}
 	slices.Sort(latencies)

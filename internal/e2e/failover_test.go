@@ -15,37 +15,38 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 
 	"animalstore/internal/pgtest"
+	"animalstore/internal/programtest"
 )
 
 // newNodes starts n nodes at the same time, all on the same database.
-func newNodes(t *testing.T, n int, database string) []*program {
+func newNodes(t *testing.T, n int, database string) []*programtest.Program {
 	t.Helper()
-	var nodes []*program
+	var nodes []*programtest.Program
 	for range n {
-		f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+database)
-		nodes = append(nodes, f.start())
+		f := programtest.NewFolder(t, "ANIMALSTORE_API_KEY="+programtest.AdminKey, "ANIMALSTORE_DATABASE="+database)
+		nodes = append(nodes, f.Start())
 	}
 	for _, node := range nodes {
-		node.awaitReady()
+		node.AwaitReady()
 	}
 	return nodes
 }
 
 // allNodesReport reports whether every node responds to a /readyz request with the given status.
-func allNodesReport(t *testing.T, nodes []*program, status int) bool {
+func allNodesReport(t *testing.T, nodes []*programtest.Program, status int) bool {
 	t.Helper()
 	var requests sync.WaitGroup
 	var matching atomic.Int64
 	for _, node := range nodes {
 		requests.Go(func() {
-			a, err := node.try("GET", "/readyz", adminKey, "")
+			a, err := node.Try("GET", "/readyz", programtest.AdminKey, "")
 			if err != nil {
 				t.Error(err)
 			}
-			if a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") == "" {
+			if a.Status == http.StatusServiceUnavailable && a.Header.Get("Retry-After") == "" {
 				t.Errorf("503 without Retry-After: %v", a)
 			}
-			if a.status == status {
+			if a.Status == status {
 				matching.Add(1)
 			}
 		})
@@ -57,7 +58,7 @@ func allNodesReport(t *testing.T, nodes []*program, status int) bool {
 // customers is a group of clients that create and order animals on all nodes while the database fails over.
 type customers struct {
 	t       *testing.T
-	nodes   []*program
+	nodes   []*programtest.Program
 	running sync.WaitGroup
 	ended   atomic.Bool
 	writes  atomic.Int64 // the number of acknowledged writes
@@ -76,7 +77,7 @@ type customers struct {
 // again.
 type outage struct{ killed, promoted, recovered time.Time }
 
-func startCustomers(t *testing.T, n int, nodes []*program) *customers {
+func startCustomers(t *testing.T, n int, nodes []*programtest.Program) *customers {
 	t.Helper()
 	c := &customers{t: t, nodes: nodes, ledger: newLedger(), orders: map[string]int64{}, sent: map[string]bool{}}
 	for i := range n {
@@ -97,16 +98,16 @@ func (c *customers) customer(i int) {
 	node := c.nodes[i%len(c.nodes)]
 	retries := i%2 == 0
 	for n := 0; !c.ended.Load(); n++ {
-		want := pet{Name: fmt.Sprintf("animal %d of customer %d", n, i), CategoryID: int64(n % 3), Status: "available"}
+		want := programtest.Pet{Name: fmt.Sprintf("animal %d of customer %d", n, i), CategoryID: int64(n % 3), Status: "available"}
 		c.mu.Lock()
 		c.ledger.sent[want.Name] = want
 		c.mu.Unlock()
-		a, done := c.post(node, retries, "/v1/pets", want.json(), want.Name)
-		if !done || a.status != http.StatusCreated {
+		a, done := c.post(node, retries, "/v1/pets", want.JSON(), want.Name)
+		if !done || a.Status != http.StatusCreated {
 			continue
 		}
-		var got pet
-		if err := json.Unmarshal([]byte(a.body), &got); err != nil {
+		var got programtest.Pet
+		if err := json.Unmarshal([]byte(a.Body), &got); err != nil {
 			c.t.Errorf("cannot decode the response: %v in %v", err, a)
 			return
 		}
@@ -123,7 +124,7 @@ func (c *customers) customer(i int) {
 			c.sent[reference] = true
 			c.mu.Unlock()
 			a, done := c.post(node, retries, "/v1/store/orders", fmt.Sprintf(`{"petId":%d,"reference":%q}`, id, reference), reference)
-			if done && a.status == http.StatusCreated {
+			if done && a.Status == http.StatusCreated {
 				c.mu.Lock()
 				c.orders[reference] = id
 				c.mu.Unlock()
@@ -134,27 +135,27 @@ func (c *customers) customer(i int) {
 
 // post sends a request and reports whether it got a final response. If retries is set, it repeats the request
 // with the same idempotency key until it gets a final response or the test ends.
-func (c *customers) post(node *program, retries bool, path, body, key string) (response, bool) {
+func (c *customers) post(node *programtest.Program, retries bool, path, body, key string) (programtest.Response, bool) {
 	var fields []string
 	if retries {
 		fields = []string{"Idempotency-Key: " + key}
 	}
 	for {
 		begun := time.Now()
-		a, err := node.try("POST", path, adminKey, body, fields...)
+		a, err := node.Try("POST", path, programtest.AdminKey, body, fields...)
 		switch {
 		case err != nil:
 			c.mu.Lock()
 			c.unanswered++
 			c.mu.Unlock()
-		case a.status == http.StatusServiceUnavailable:
-			if a.header.Get("Retry-After") == "" || !strings.Contains(a.body, `"unavailable"`) {
+		case a.Status == http.StatusServiceUnavailable:
+			if a.Header.Get("Retry-After") == "" || !strings.Contains(a.Body, `"unavailable"`) {
 				c.t.Errorf("%s: got %v, want the code unavailable and Retry-After", body, a)
 			}
 			c.mu.Lock()
 			c.refused++
 			c.mu.Unlock()
-		case a.status == http.StatusCreated:
+		case a.Status == http.StatusCreated:
 			c.writes.Add(1)
 			c.mu.Lock()
 			if !c.outage.promoted.IsZero() && c.outage.recovered.IsZero() && begun.After(c.outage.killed) {
@@ -162,15 +163,15 @@ func (c *customers) post(node *program, retries bool, path, body, key string) (r
 			}
 			c.mu.Unlock()
 			return a, true
-		case a.status == http.StatusConflict && strings.Contains(a.body, "idempotency_key_in_use"):
-		case a.status == http.StatusConflict:
+		case a.Status == http.StatusConflict && strings.Contains(a.Body, "idempotency_key_in_use"):
+		case a.Status == http.StatusConflict:
 			return a, true
 		default:
 			c.t.Errorf("%s: got %v, want status 201, 409 or 503", body, a)
 			return a, true
 		}
 		if !retries || c.ended.Load() {
-			return response{}, false
+			return programtest.Response{}, false
 		}
 		// The pause is much shorter than the Retry-After header says, so that the test is fast.
 		time.Sleep(20 * time.Millisecond)
@@ -180,7 +181,7 @@ func (c *customers) post(node *program, retries bool, path, body, key string) (r
 func (c *customers) awaitWrites(n int64) {
 	c.t.Helper()
 	target := c.writes.Load() + n
-	await(c.t, fmt.Sprintf("%d more acknowledged writes", n), func() bool { return c.writes.Load() >= target })
+	programtest.Await(c.t, fmt.Sprintf("%d more acknowledged writes", n), func() bool { return c.writes.Load() >= target })
 }
 
 // order is the JSON representation of an order.
@@ -195,7 +196,7 @@ type order struct {
 func (c *customers) check() {
 	c.t.Helper()
 	for _, node := range c.nodes {
-		animals := node.walk()
+		animals := node.Walk()
 		status := map[int64]string{}
 		for i := range animals {
 			status[animals[i].ID] = animals[i].Status
@@ -225,14 +226,14 @@ func (c *customers) check() {
 	}
 }
 
-func walkOrders(p *program) []order {
-	p.t.Helper()
+func walkOrders(p *programtest.Program) []order {
+	p.T.Helper()
 	var all []order
 	for url := "/v1/store/orders?limit=100"; url != ""; {
-		a := p.get(url)
-		all = append(all, decode[[]order](p.t, a.body)...)
+		a := p.Get(url)
+		all = append(all, programtest.Decode[[]order](p.T, a.Body)...)
 		url = ""
-		if next := nextPage.FindStringSubmatch(a.header.Get("Link")); next != nil {
+		if next := programtest.NextPage.FindStringSubmatch(a.Header.Get("Link")); next != nil {
 			url = next[1]
 		}
 	}
@@ -246,7 +247,7 @@ func TestFailoverKeepsAcknowledgedWrites(t *testing.T) {
 	t.Parallel()
 	testFailover(t, func(primary, replica *pgtest.Server, c *customers) {
 		primary.Kill(t)
-		await(t, "all nodes to be not ready", func() bool { return allNodesReport(t, c.nodes, http.StatusServiceUnavailable) })
+		programtest.Await(t, "all nodes to be not ready", func() bool { return allNodesReport(t, c.nodes, http.StatusServiceUnavailable) })
 		replica.Promote(t)
 	})
 }
@@ -272,7 +273,7 @@ func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server,
 	primary, replica := pgtest.StartWithReplica(t, true)
 	nodes := newNodes(t, 3, pgtest.FailoverURL(primary, replica))
 	for _, node := range nodes {
-		node.databaseMayFail = true
+		node.DatabaseMayFail = true
 	}
 	c := startCustomers(t, 9, nodes)
 	c.awaitWrites(before)
@@ -283,7 +284,7 @@ func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server,
 	c.mu.Lock()
 	c.outage.promoted = time.Now()
 	c.mu.Unlock()
-	await(t, "all nodes to be ready", func() bool { return allNodesReport(t, nodes, http.StatusOK) })
+	programtest.Await(t, "all nodes to be ready", func() bool { return allNodesReport(t, nodes, http.StatusOK) })
 	c.awaitWrites(after)
 	c.stop()
 	c.check()
@@ -308,7 +309,7 @@ func (c *customers) awaitCommits(primary *pgtest.Server) {
 		return c.refused
 	}
 	before := refused()
-	await(c.t, "commits that wait for the replica", func() bool {
+	programtest.Await(c.t, "commits that wait for the replica", func() bool {
 		var waiting int
 		if err := db.QueryRow("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&waiting); err != nil {
 			c.t.Fatal(err)
@@ -332,16 +333,16 @@ func TestStartFailsWhenDatabaseIsUnreachable(t *testing.T) {
 	const closed = "127.0.0.1:1"
 	var running sync.WaitGroup
 	for _, addr := range []string{silent.Addr().String(), closed} {
-		f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey,
+		f := programtest.NewFolder(t, "ANIMALSTORE_API_KEY="+programtest.AdminKey,
 			"ANIMALSTORE_DATABASE=postgres://animalstore:hunter2@"+addr+"/animalstore?sslmode=disable")
 		running.Go(func() {
 			start := time.Now()
-			r := f.run("serve", "--addr", "127.0.0.1:0")
-			expectRefusal(t, r, 1, "cannot open the database", addr)
-			if strings.Contains(r.stderr, "hunter2") {
-				t.Errorf("the password is in the error message %q", r.stderr)
+			r := f.Run("serve", "--addr", "127.0.0.1:0")
+			programtest.ExpectRefusal(t, r, 1, "cannot open the database", addr)
+			if strings.Contains(r.Stderr, "hunter2") {
+				t.Errorf("the password is in the error message %q", r.Stderr)
 			}
-			t.Logf("after %v: %s", time.Since(start).Round(time.Second), r.stderr)
+			t.Logf("after %v: %s", time.Since(start).Round(time.Second), r.Stderr)
 		})
 	}
 	running.Wait()
@@ -353,11 +354,11 @@ func TestStartWaitsForDatabase(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	server.Stop(t)
-	f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+server.URL())
-	p := f.start()
+	f := programtest.NewFolder(t, "ANIMALSTORE_API_KEY="+programtest.AdminKey, "ANIMALSTORE_DATABASE="+server.URL())
+	p := f.Start()
 	server.Restart(t)
-	p.awaitReady()
-	p.create(pet{Name: "Rex"})
+	p.AwaitReady()
+	p.Create(programtest.Pet{Name: "Rex"})
 }
 
 // TestRequestsGet503WhileDatabaseIsUnreachable interrupts the connection between a running program and its
@@ -365,26 +366,26 @@ func TestStartWaitsForDatabase(t *testing.T) {
 func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 	t.Parallel()
 	proxy := pgtest.StartProxy(t, pgtest.Shared(t).NewDatabase(t))
-	f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+proxy.URL())
-	p := f.serve()
-	p.databaseMayFail = true
-	key := f.createKey("--name", "partner")
+	f := programtest.NewFolder(t, "ANIMALSTORE_API_KEY="+programtest.AdminKey, "ANIMALSTORE_DATABASE="+proxy.URL())
+	p := f.Serve()
+	p.DatabaseMayFail = true
+	key := f.CreateKey("--name", "partner")
 	// The key is well formed but belongs to another store.
-	foreignKey := newFolder(t).createKey("--name", "stranger")
-	p.create(pet{Name: "Rex", Status: "available"})
+	foreignKey := programtest.NewFolder(t).CreateKey("--name", "stranger")
+	p.Create(programtest.Pet{Name: "Rex", Status: "available"})
 
 	requests := []struct{ method, path, key, body string }{
 		{"GET", "/v1/pets", key, ""},
-		{"GET", "/v1/pets", adminKey, ""},
+		{"GET", "/v1/pets", programtest.AdminKey, ""},
 		{"GET", "/v1/pets/1", key, ""},
 		{"GET", "/v1/store/inventory", key, ""},
 		{"GET", "/v1/keys/current", key, ""},
 		{"GET", "/v1/pets", foreignKey, ""}, // even an unknown key gets a 503 while keys cannot be looked up
 		{"POST", "/v1/pets", key, `{"name":"Tom","categoryId":1}`},
-		{"POST", "/v1/pets", adminKey, `{"name":"Tom","categoryId":1}`},
-		{"POST", "/v1/store/orders", adminKey, `{"petId":1}`},
-		{"PATCH", "/v1/pets/1", adminKey, `{"name":"Max"}`},
-		{"DELETE", "/v1/pets/1", adminKey, ""},
+		{"POST", "/v1/pets", programtest.AdminKey, `{"name":"Tom","categoryId":1}`},
+		{"POST", "/v1/store/orders", programtest.AdminKey, `{"petId":1}`},
+		{"PATCH", "/v1/pets/1", programtest.AdminKey, `{"name":"Max"}`},
+		{"DELETE", "/v1/pets/1", programtest.AdminKey, ""},
 		{"GET", "/readyz", "", ""},
 	}
 	for name, disconnect := range map[string]func(){"cut": proxy.Cut, "silent": func() { proxy.Delay(time.Hour) }} {
@@ -393,11 +394,11 @@ func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 		for _, r := range requests {
 			sending.Go(func() {
 				start := time.Now()
-				a, err := p.try(r.method, r.path, r.key, r.body, "Content-Type: application/json")
+				a, err := p.Try(r.method, r.path, r.key, r.body, "Content-Type: application/json")
 				if err != nil {
 					t.Error(err)
 				}
-				if a.status != http.StatusServiceUnavailable || !strings.Contains(a.body, `"unavailable"`) || a.header.Get("Retry-After") != "1" {
+				if a.Status != http.StatusServiceUnavailable || !strings.Contains(a.Body, `"unavailable"`) || a.Header.Get("Retry-After") != "1" {
 					t.Errorf("%s: %s %s: got %v, want status 503, code unavailable and Retry-After: 1", name, r.method, r.path, a)
 				}
 				// The limit is generous because the machine may be busy.
@@ -407,16 +408,16 @@ func TestRequestsGet503WhileDatabaseIsUnreachable(t *testing.T) {
 			})
 		}
 		sending.Wait()
-		expectStatus(t, p.send("GET", "/livez", "", ""), http.StatusOK)
+		programtest.ExpectStatus(t, p.Send("GET", "/livez", "", ""), http.StatusOK)
 
 		proxy.Heal()
-		await(t, "the program to be ready", func() bool { return allNodesReport(t, []*program{p}, http.StatusOK) })
-		expectStatus(t, p.send("GET", "/v1/keys/current", key, ""), http.StatusOK)
-		expectError(t, p.send("GET", "/v1/pets", foreignKey, ""), http.StatusUnauthorized, "invalid_api_key")
-		if animals := p.walk(); len(animals) != 1 || animals[0].Name != "Rex" || animals[0].Status != "available" {
+		programtest.Await(t, "the program to be ready", func() bool { return allNodesReport(t, []*programtest.Program{p}, http.StatusOK) })
+		programtest.ExpectStatus(t, p.Send("GET", "/v1/keys/current", key, ""), http.StatusOK)
+		programtest.ExpectError(t, p.Send("GET", "/v1/pets", foreignKey, ""), http.StatusUnauthorized, "invalid_api_key")
+		if animals := p.Walk(); len(animals) != 1 || animals[0].Name != "Rex" || animals[0].Status != "available" {
 			t.Errorf("%s: animals: got %+v, want only Rex, available: a refused write took effect", name, animals)
 		}
 	}
-	p.create(pet{Name: "Tom"})
-	p.stop()
+	p.Create(programtest.Pet{Name: "Tom"})
+	p.Stop()
 }

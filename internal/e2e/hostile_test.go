@@ -11,19 +11,21 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"animalstore/internal/programtest"
 )
 
-const authorizationHeader = "Authorization: Bearer " + adminKey + "\r\n"
+const authorizationHeader = "Authorization: Bearer " + programtest.AdminKey + "\r\n"
 
 // sendRaw sends the request text unchanged and reads one response.
-func (p *program) sendRaw(request string) (response, error) {
-	p.t.Helper()
-	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+func sendRaw(p *programtest.Program, request string) (programtest.Response, error) {
+	p.T.Helper()
+	connection, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	defer connection.Close()
-	connection.SetDeadline(time.Now().Add(waitTimeout))
+	connection.SetDeadline(time.Now().Add(programtest.WaitTimeout))
 	// The request is sent in the background because the response may arrive before the entire request has
 	// been sent.
 	go io.WriteString(connection, request)
@@ -36,7 +38,7 @@ func (p *program) sendRaw(request string) (response, error) {
 // either refuse such a request or respond as it would to the equivalent normal request.
 func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 	t.Parallel()
-	p := newFolderWithKey(t).serve()
+	p := programtest.NewFolderWithKey(t).Serve()
 	post := "POST /v1/pets HTTP/1.1\r\nHost: x\r\n" + authorizationHeader
 	const body = `{"name":"Rex","categoryId":1}`
 	chunks := fmt.Sprintf("%x\r\n%s\r\n0\r\n", len(body), body)
@@ -70,10 +72,10 @@ func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 		{"a length with a sign", post + "Content-Length: +29\r\n\r\n" + body, 400},
 		{"a negative length", post + "Content-Length: -29\r\n\r\n" + body, 400},
 		{"a huge length", post + "Content-Length: 99999999999999999999\r\n\r\n" + body, 400},
-		{"a space before the colon", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization : Bearer " + adminKey + "\r\n\r\n", 400},
+		{"a space before the colon", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization : Bearer " + programtest.AdminKey + "\r\n\r\n", 400},
 		{"a header without a name", "GET /v1/pets HTTP/1.1\r\nHost: x\r\n: x\r\n\r\n", 400},
 		{"a NUL in a header", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nX: \x00\r\n\r\n", 400},
-		{"a key on two lines", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer\r\n " + adminKey + "\r\n\r\n", 200},
+		{"a key on two lines", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer\r\n " + programtest.AdminKey + "\r\n\r\n", 200},
 		{"no host", "GET /v1/pets HTTP/1.1\r\n" + authorizationHeader + "\r\n", 400},
 		{"two hosts", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nHost: y\r\n" + authorizationHeader + "\r\n", 400},
 		{"an invalid host", "GET /v1/pets HTTP/1.1\r\nHost: a b<c\r\n" + authorizationHeader + "\r\n", 400},
@@ -86,15 +88,15 @@ func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 		{"another protocol", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400},
 		{"an upgrade", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n" + authorizationHeader + "\r\n", 200},
 	} {
-		a, err := p.sendRaw(c.request)
-		if err != nil || a.status != c.status {
+		a, err := sendRaw(p, c.request)
+		if err != nil || a.Status != c.status {
 			t.Errorf("%s: got %v, %v, want status %d", c.name, a, err, c.status)
 		}
-		if a.status == http.StatusCreated {
+		if a.Status == http.StatusCreated {
 			added++
 		}
 	}
-	if got := len(p.walk()); got != added {
+	if got := len(p.Walk()); got != added {
 		t.Errorf("animals: got %d, want %d", got, added)
 	}
 	expectPlainLog(t, p)
@@ -103,7 +105,7 @@ func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 // TestPipelinedResponsesComeInOrder sends many requests before it reads the first response.
 func TestPipelinedResponsesComeInOrder(t *testing.T) {
 	t.Parallel()
-	p := newFolderWithKey(t).serve()
+	p := programtest.NewFolderWithKey(t).Serve()
 	w, err := dial(p)
 	if err != nil {
 		t.Fatal(err)
@@ -112,7 +114,7 @@ func TestPipelinedResponsesComeInOrder(t *testing.T) {
 	const each = 40
 	var all strings.Builder
 	for i := range each {
-		body := pet{Name: fmt.Sprintf("Rex %d", i), CategoryID: 1}.json()
+		body := programtest.Pet{Name: fmt.Sprintf("Rex %d", i), CategoryID: 1}.JSON()
 		fmt.Fprintf(&all, "POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", authorizationHeader, len(body), body)
 		fmt.Fprintf(&all, "GET /v1/pets?limit=1 HTTP/1.1\r\nHost: x\r\n%s\r\n", authorizationHeader)
 		fmt.Fprintf(&all, "GET /v1/nothing HTTP/1.1\r\nHost: x\r\n%s\r\n", authorizationHeader)
@@ -123,10 +125,10 @@ func TestPipelinedResponsesComeInOrder(t *testing.T) {
 	for i := range each {
 		for _, status := range []int{201, 200, 404} {
 			a, _, err := w.receive()
-			if err != nil || a.status != status {
+			if err != nil || a.Status != status {
 				t.Fatalf("response %d: got %v, %v, want status %d", i, a, err, status)
 			}
-			if name := fmt.Sprintf(`"Rex %d"`, i); status != 404 && !strings.Contains(a.body, name) {
+			if name := fmt.Sprintf(`"Rex %d"`, i); status != 404 && !strings.Contains(a.Body, name) {
 				t.Fatalf("response %d: got %v, want %s", i, a, name)
 			}
 		}
@@ -137,8 +139,8 @@ func TestPipelinedResponsesComeInOrder(t *testing.T) {
 // every operation that accepts a body.
 func TestHostileBodiesAreRefused(t *testing.T) {
 	t.Parallel()
-	p := newFolderWithKey(t).serve()
-	p.create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
+	p := programtest.NewFolderWithKey(t).Serve()
+	p.Create(programtest.Pet{Name: "Rex", CategoryID: 1, Status: "available"})
 	const maxBody = 64 << 10
 	bodies := []string{
 		strings.Repeat("[", maxBody), strings.Repeat(`{"a":`, maxBody/5), strings.Repeat("[", maxBody/2) + strings.Repeat("]", maxBody/2),
@@ -153,18 +155,18 @@ func TestHostileBodiesAreRefused(t *testing.T) {
 		"PATCH /v1/store/orders/1", "POST /v1/keys", "POST /v1/keys/1/rotate", "POST /v1/webhooks", "PATCH /v1/webhooks/1", "POST /v1/webhooks/1/rotate"} {
 		method, path, _ := strings.Cut(to, " ")
 		for _, body := range bodies {
-			a := p.send(method, path, adminKey, body)
+			a := p.Send(method, path, programtest.AdminKey, body)
 			// A patch without known members succeeds but changes nothing.
-			patched := method == "PATCH" && a.status == http.StatusOK
-			if !patched && a.status != http.StatusBadRequest && a.status != http.StatusNotFound && a.status != http.StatusRequestEntityTooLarge {
+			patched := method == "PATCH" && a.Status == http.StatusOK
+			if !patched && a.Status != http.StatusBadRequest && a.Status != http.StatusNotFound && a.Status != http.StatusRequestEntityTooLarge {
 				t.Errorf("%s %.60q: got %v, want status 400, 404 or 413", to, body, a)
 			}
-			if !json.Valid([]byte(a.body)) || len(a.body) > 2000 {
-				t.Errorf("%s %.60q: got a response of %d bytes, want JSON of at most 2000: %.200s", to, body, len(a.body), a.body)
+			if !json.Valid([]byte(a.Body)) || len(a.Body) > 2000 {
+				t.Errorf("%s %.60q: got a response of %d bytes, want JSON of at most 2000: %.200s", to, body, len(a.Body), a.Body)
 			}
 		}
 	}
-	if pets := p.walk(); len(pets) != 1 || pets[0].Name != "Rex" {
+	if pets := p.Walk(); len(pets) != 1 || pets[0].Name != "Rex" {
 		t.Errorf("animals: got %+v, want only Rex", pets)
 	}
 	expectPlainLog(t, p)
@@ -181,16 +183,16 @@ var hostile = []string{
 // that the service reads. No response may be a server error, and no string may forge a log line.
 func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 	t.Parallel()
-	p := newFolderWithKey(t).serve()
-	p.create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
-	check := func(what string, a response, err error) {
+	p := programtest.NewFolderWithKey(t).Serve()
+	p.Create(programtest.Pet{Name: "Rex", CategoryID: 1, Status: "available"})
+	check := func(what string, a programtest.Response, err error) {
 		t.Helper()
-		if err != nil || a.status >= 500 && a.status != http.StatusNotImplemented {
+		if err != nil || a.Status >= 500 && a.Status != http.StatusNotImplemented {
 			t.Errorf("%s: got %v, %v, want no server error", what, a, err)
 		}
 		// The staff pages show errors as HTML.
-		isPage := strings.HasPrefix(a.header.Get("Content-Type"), "text/html")
-		if a.status >= 400 && a.header.Get("X-Request-Id") != "" && !isPage && !json.Valid([]byte(a.body)) {
+		isPage := strings.HasPrefix(a.Header.Get("Content-Type"), "text/html")
+		if a.Status >= 400 && a.Header.Get("X-Request-Id") != "" && !isPage && !json.Valid([]byte(a.Body)) {
 			t.Errorf("%s: got %v, want a JSON error", what, a)
 		}
 	}
@@ -208,7 +210,7 @@ func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 				if header == "Host" {
 					host = ""
 				}
-				a, err := p.sendRaw(fmt.Sprintf("%s HTTP/1.1\r\n%s%s%s: %s\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", to, host, key, header, text))
+				a, err := sendRaw(p, fmt.Sprintf("%s HTTP/1.1\r\n%s%s%s: %s\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", to, host, key, header, text))
 				check(fmt.Sprintf("%s with %s: %.40q", to, header, text), a, err)
 			}
 		}
@@ -218,7 +220,7 @@ func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 		for _, parameter := range parameters {
 			for _, text := range hostile {
 				for _, query := range []string{url.Values{parameter: {text}}.Encode(), parameter + "[]=" + url.QueryEscape(text), url.QueryEscape(text) + "=1"} {
-					a, err := p.try("GET", path+"?"+query, adminKey, "")
+					a, err := p.Try("GET", path+"?"+query, programtest.AdminKey, "")
 					check(path+"?"+query, a, err)
 				}
 			}
@@ -226,7 +228,7 @@ func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 	}
 	for _, path := range []string{"/v1/pets/%s", "/v1/categories/%s", "/v1/keys/%s/rotate", "/v1/webhooks/%s/deliveries/%s/redeliver", "/v1/%s", "/%s", "/debug/pprof/%s"} {
 		for _, text := range hostile {
-			a, err := p.try("DELETE", strings.ReplaceAll(path, "%s", url.PathEscape(text)), adminKey, "")
+			a, err := p.Try("DELETE", strings.ReplaceAll(path, "%s", url.PathEscape(text)), programtest.AdminKey, "")
 			check(path+" "+text, a, err)
 		}
 	}
@@ -237,23 +239,23 @@ func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 // these names to the log and the metrics.
 func TestHostileNamesDoNotCorruptLogOrMetrics(t *testing.T) {
 	t.Parallel()
-	f := newFolderWithKey(t)
-	p := f.serve()
+	f := programtest.NewFolderWithKey(t)
+	p := f.Serve()
 	for _, name := range []string{"<script>alert(1)</script>", `" level=FAKE msg="fake`, "\u202egnp.exe", "\u0085\u2028\u2029", "{{.}}", "=cmd|' /C calc'!A0", "\U000e0041", "a\u00a0b"} {
 		body, err := json.Marshal(map[string]any{"name": name, "scopes": []string{"pets:read"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := p.send("POST", "/v1/keys", adminKey, string(body))
-		expectStatus(t, a, http.StatusCreated)
-		key := decode[struct{ Key string }](t, a.body).Key
+		a := p.Send("POST", "/v1/keys", programtest.AdminKey, string(body))
+		programtest.ExpectStatus(t, a, http.StatusCreated)
+		key := programtest.Decode[struct{ Key string }](t, a.Body).Key
 		// This operation is deprecated, so the metrics count its requests by key ID and key name.
-		p.send("GET", "/v1/pets/1", key, "")
-		if _, err := p.try("GET", "/v1/pets?q="+url.QueryEscape(name), key, "", "User-Agent: "+name); err != nil {
+		p.Send("GET", "/v1/pets/1", key, "")
+		if _, err := p.Try("GET", "/v1/pets?q="+url.QueryEscape(name), key, "", "User-Agent: "+name); err != nil {
 			t.Error(err)
 		}
 	}
-	for line := range strings.Lines(p.get("/metrics").body) {
+	for line := range strings.Lines(p.Get("/metrics").Body) {
 		if !strings.HasPrefix(line, "#") && !seriesLine.MatchString(strings.TrimSuffix(line, "\n")) && !strings.Contains(line, "Inf") && !strings.ContainsAny(line, "0123456789") {
 			t.Errorf("corrupt line in the metrics: %q", line)
 		}
@@ -263,10 +265,10 @@ func TestHostileNamesDoNotCorruptLogOrMetrics(t *testing.T) {
 
 // expectPlainLog stops the program and checks that every log line has the service's own format and contains
 // no control characters.
-func expectPlainLog(t *testing.T, p *program) {
+func expectPlainLog(t *testing.T, p *programtest.Program) {
 	t.Helper()
-	p.stop()
-	for line := range strings.Lines(p.output.String()) {
+	p.Stop()
+	for line := range strings.Lines(p.Output.String()) {
 		if !strings.HasPrefix(line, "time=") || strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool {
 			return r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u202e'
 		}) {

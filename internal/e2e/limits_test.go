@@ -5,39 +5,43 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"animalstore/internal/programtest"
 )
 
 // TestHoldExpiresAcrossRestart lets one hold expire while the service is running and another while it is
 // down.
 func TestHoldExpiresAcrossRestart(t *testing.T) {
 	t.Parallel()
-	f := newFolderWithKey(t)
-	p := f.serve("--order-hold", "1h")
+	f := programtest.NewFolderWithKey(t)
+	p := f.Serve("--order-hold", "1h")
 	type order struct{ Status, HoldExpiresAt string }
 	place := func(pet int64) {
 		t.Helper()
-		a := p.send("POST", "/v1/store/orders", adminKey, fmt.Sprintf(`{"petId":%d}`, pet))
-		expectStatus(t, a, 201)
-		if o := decode[order](t, a.body); o.Status != "placed" || o.HoldExpiresAt == "" {
+		a := p.Send("POST", "/v1/store/orders", programtest.AdminKey, fmt.Sprintf(`{"petId":%d}`, pet))
+		programtest.ExpectStatus(t, a, 201)
+		if o := programtest.Decode[order](t, a.Body); o.Status != "placed" || o.HoldExpiresAt == "" {
 			t.Fatalf("got %v, want a placed order with holdExpiresAt", a)
 		}
 	}
 	for range 3 {
-		p.create(pet{Name: "Rex", Status: "available"})
+		p.Create(programtest.Pet{Name: "Rex", Status: "available"})
 	}
 	place(3) // the hold is long because a short one might expire before the next request
-	expectError(t, p.send("POST", "/v1/store/orders", adminKey, `{"petId":3}`), 409, "pet_not_available")
-	p.stop()
-	p = f.serve("--order-hold", "2s")
+	programtest.ExpectError(t, p.Send("POST", "/v1/store/orders", programtest.AdminKey, `{"petId":3}`), 409, "pet_not_available")
+	p.Stop()
+	p = f.Serve("--order-hold", "2s")
 	place(1)
-	await(t, "the hold to expire", func() bool { return decode[order](t, p.get("/v1/store/orders/2").body).Status == "expired" })
-	if a := p.get("/v1/store/inventory"); a.body != `{"available":2,"pending":1,"sold":0,"unspecified":0}`+"\n" {
+	programtest.Await(t, "the hold to expire", func() bool { return programtest.Decode[order](t, p.Get("/v1/store/orders/2").Body).Status == "expired" })
+	if a := p.Get("/v1/store/inventory"); a.Body != `{"available":2,"pending":1,"sold":0,"unspecified":0}`+"\n" {
 		t.Errorf("the inventory is %v, want 2 available and 1 pending", a)
 	}
 	place(2)
-	p.kill() // the service is down when the hold expires
-	p = f.serve("--order-hold", "2s")
-	await(t, "the hold to expire", func() bool { return decode[[]pet](t, p.get("/v1/pets?id=2").body)[0].Status == "available" })
+	p.Kill() // the service is down when the hold expires
+	p = f.Serve("--order-hold", "2s")
+	programtest.Await(t, "the hold to expire", func() bool {
+		return programtest.Decode[[]programtest.Pet](t, p.Get("/v1/pets?id=2").Body)[0].Status == "available"
+	})
 	place(2)
 }
 
@@ -45,23 +49,23 @@ func TestHoldExpiresAcrossRestart(t *testing.T) {
 // existing categories.
 func TestUnknownCategoryIsRefused(t *testing.T) {
 	t.Parallel()
-	p := newFolderWithKey(t).serve("--categories", "known")
-	expectError(t, p.send("POST", "/v1/pets", adminKey, `{"name":"Rex","categoryId":1}`), 400, "validation_failed")
-	expectStatus(t, p.send("POST", "/v1/categories", adminKey, `{"name":"Dogs"}`), 201)
-	p.create(pet{Name: "Rex", CategoryID: 1})
+	p := programtest.NewFolderWithKey(t).Serve("--categories", "known")
+	programtest.ExpectError(t, p.Send("POST", "/v1/pets", programtest.AdminKey, `{"name":"Rex","categoryId":1}`), 400, "validation_failed")
+	programtest.ExpectStatus(t, p.Send("POST", "/v1/categories", programtest.AdminKey, `{"name":"Dogs"}`), 201)
+	p.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
 }
 
 func TestRateLimitIsEnforced(t *testing.T) {
 	t.Parallel()
-	p := newFolderWithKey(t).serve("--rate-limit", "1") // even a slow machine can exceed this rate
-	await(t, "a request to be rejected", func() bool {
-		a := p.send("GET", "/v1/pets", adminKey, "")
-		expectHeader(t, a, "RateLimit-Policy", `"default";q=2;w=2`)
-		if a.status == 429 {
-			expectError(t, a, 429, "rate_limited")
-			expectHeader(t, a, "Retry-After", "1")
+	p := programtest.NewFolderWithKey(t).Serve("--rate-limit", "1") // even a slow machine can exceed this rate
+	programtest.Await(t, "a request to be rejected", func() bool {
+		a := p.Send("GET", "/v1/pets", programtest.AdminKey, "")
+		programtest.ExpectHeader(t, a, "RateLimit-Policy", `"default";q=2;w=2`)
+		if a.Status == 429 {
+			programtest.ExpectError(t, a, 429, "rate_limited")
+			programtest.ExpectHeader(t, a, "Retry-After", "1")
 		}
-		return a.status == 429
+		return a.Status == 429
 	})
 }
 
@@ -69,8 +73,8 @@ func TestRateLimitIsEnforced(t *testing.T) {
 // does not read.
 func TestSlowSenderDoesNotDelayStop(t *testing.T) {
 	t.Parallel()
-	p := newFolderWithKey(t).serve()
-	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+	p := programtest.NewFolderWithKey(t).Serve()
+	connection, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,26 +86,26 @@ func TestSlowSenderDoesNotDelayStop(t *testing.T) {
 	if _, err := connection.Read(make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	p.stop() // the service must exit without waiting for a timeout
+	p.Stop() // the service must exit without waiting for a timeout
 }
 
 // TestSlowSendersAreDisconnected opens many connections that send their headers or bodies one byte at a time.
 // The service must close these connections and continue to serve other clients.
 func TestSlowSendersAreDisconnected(t *testing.T) {
 	t.Parallel()
-	p := newFolderWithKey(t).serve()
+	p := programtest.NewFolderWithKey(t).Serve()
 	const each = 50
 	starts := []string{
 		// This request has no key, so the service refuses it before reading the body.
 		"POST /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n{",
 		"OPTIONS /v1/pets HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n{",
 		"GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ",
-		"POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + adminKey + "\r\nContent-Length: 60000\r\n\r\n{",
+		"POST /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + programtest.AdminKey + "\r\nContent-Length: 60000\r\n\r\n{",
 	}
 	var slow []net.Conn
 	for _, start := range starts {
 		for range each {
-			connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
+			connection, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -125,11 +129,11 @@ func TestSlowSendersAreDisconnected(t *testing.T) {
 			}
 		}()
 	}
-	await(t, "the slow senders to be disconnected", func() bool {
+	programtest.Await(t, "the slow senders to be disconnected", func() bool {
 		for _, connection := range slow {
 			connection.Write([]byte("x")) // this byte does not complete the request
 		}
-		p.create(pet{Name: "Rex"}) // other clients must still be served
+		p.Create(programtest.Pet{Name: "Rex"}) // other clients must still be served
 		for ; len(cut) > 0; left-- {
 			<-cut
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"animalstore/internal/pgtest"
+	"animalstore/internal/programtest"
 )
 
 // TestReadyzReportsReadOnlyServer makes the PostgreSQL server read-only. The /readyz endpoint must report
@@ -17,12 +18,12 @@ import (
 func TestReadyzReportsReadOnlyServer(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
-	p := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+server.URL()).serve()
-	p.databaseMayFail = true
-	expectStatus(t, p.send("GET", "/readyz", "", ""), http.StatusOK)
+	p := programtest.NewFolder(t, "ANIMALSTORE_API_KEY="+programtest.AdminKey, "ANIMALSTORE_DATABASE="+server.URL()).Serve()
+	p.DatabaseMayFail = true
+	programtest.ExpectStatus(t, p.Send("GET", "/readyz", "", ""), http.StatusOK)
 	execute := func(statements ...string) {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+		ctx, cancel := context.WithTimeout(t.Context(), programtest.WaitTimeout)
 		defer cancel()
 		conn, err := pgx.Connect(ctx, server.URL())
 		if err != nil {
@@ -36,25 +37,25 @@ func TestReadyzReportsReadOnlyServer(t *testing.T) {
 		}
 	}
 	execute("ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()")
-	await(t, "/readyz to report the read-only database", func() bool {
-		a := p.send("GET", "/readyz", "", "")
-		return a.status == http.StatusServiceUnavailable && strings.Contains(a.body, "can be read, but not written")
+	programtest.Await(t, "/readyz to report the read-only database", func() bool {
+		a := p.Send("GET", "/readyz", "", "")
+		return a.Status == http.StatusServiceUnavailable && strings.Contains(a.Body, "can be read, but not written")
 	})
-	if strings.Contains(p.send("GET", "/readyz", "", "").body, "postgres://") {
+	if strings.Contains(p.Send("GET", "/readyz", "", "").Body, "postgres://") {
 		t.Error("/readyz reveals the URL of the database")
 	}
-	expectStatus(t, p.send("GET", "/livez", "", ""), http.StatusOK)
+	programtest.ExpectStatus(t, p.Send("GET", "/livez", "", ""), http.StatusOK)
 	execute("SET default_transaction_read_only = off", "ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()")
-	await(t, "/readyz to get 200", func() bool { return p.send("GET", "/readyz", "", "").status == http.StatusOK })
-	p.create(pet{Name: "Rex"})
+	programtest.Await(t, "/readyz to get 200", func() bool { return p.Send("GET", "/readyz", "", "").Status == http.StatusOK })
+	p.Create(programtest.Pet{Name: "Rex"})
 }
 
 // hideDatabase renames the database file while the program is using it.
-func (f *folder) hideDatabase(p *program) {
-	f.t.Helper()
-	p.databaseMayFail = true
-	if err := os.Rename(f.path("animalstore.db"), f.path("elsewhere.db")); err != nil {
-		f.t.Fatal(err)
+func hideDatabase(f *programtest.Folder, p *programtest.Program) {
+	f.T.Helper()
+	p.DatabaseMayFail = true
+	if err := os.Rename(f.Path("animalstore.db"), f.Path("elsewhere.db")); err != nil {
+		f.T.Fatal(err)
 	}
 }
 
@@ -62,16 +63,16 @@ func (f *folder) hideDatabase(p *program) {
 // file has its original name again.
 func TestReadyzReportsMissingDatabaseFile(t *testing.T) {
 	t.Parallel()
-	f := newFolderWithKey(t)
-	p := f.serve()
-	f.hideDatabase(p)
-	a := p.send("GET", "/readyz", "", "")
-	expectError(t, a, http.StatusServiceUnavailable, "unavailable")
-	if !strings.Contains(a.body, "removed or replaced") || strings.Contains(a.body, f.dir) {
-		t.Errorf("got %s, want \"removed or replaced\" without the path", a.body)
+	f := programtest.NewFolderWithKey(t)
+	p := f.Serve()
+	hideDatabase(f, p)
+	a := p.Send("GET", "/readyz", "", "")
+	programtest.ExpectError(t, a, http.StatusServiceUnavailable, "unavailable")
+	if !strings.Contains(a.Body, "removed or replaced") || strings.Contains(a.Body, f.Dir) {
+		t.Errorf("got %s, want \"removed or replaced\" without the path", a.Body)
 	}
-	if err := os.Rename(f.path("elsewhere.db"), f.path("animalstore.db")); err != nil {
+	if err := os.Rename(f.Path("elsewhere.db"), f.Path("animalstore.db")); err != nil {
 		t.Fatal(err)
 	}
-	expectStatus(t, p.send("GET", "/readyz", "", ""), http.StatusOK)
+	programtest.ExpectStatus(t, p.Send("GET", "/readyz", "", ""), http.StatusOK)
 }

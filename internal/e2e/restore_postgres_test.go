@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"animalstore/internal/pgtest"
+	"animalstore/internal/programtest"
 )
 
 var statements = regexp.MustCompile("(?s)```sql\n(BEGIN;.*?COMMIT;)\n```")
@@ -27,13 +28,13 @@ func TestRestoredDumpReusesNoIDs(t *testing.T) {
 	if found == nil {
 		t.Fatal("docs/operating.md has no SQL transaction for a restored dump")
 	}
-	f := newFolderWithKey(t)
+	f := programtest.NewFolderWithKey(t)
 	database := pgtest.Shared(t).NewDatabase(t)
-	f.variables = append(f.variables, "ANIMALSTORE_DATABASE="+database)
-	p := f.serve()
-	p.create(pet{Name: "Rex", Status: "available"})
+	f.Variables = append(f.Variables, "ANIMALSTORE_DATABASE="+database)
+	p := f.Serve()
+	p.Create(programtest.Pet{Name: "Rex", Status: "available"})
 	last := lastEvent(t, p)
-	p.stop()
+	p.Stop()
 	before := time.Now().Add(-time.Minute).UnixMicro() // the database's clock may be slightly behind
 	for range 2 {
 		conn, err := pgx.Connect(t.Context(), database)
@@ -45,23 +46,23 @@ func TestRestoredDumpReusesNoIDs(t *testing.T) {
 		}
 		conn.Close(t.Context())
 	}
-	f.mustRun("check")
-	p = f.serve()
-	for what, made := range map[string]response{
-		"animal":   p.send("POST", "/v1/pets", adminKey, `{"name":"Mia","categoryId":0}`),
-		"order":    p.send("POST", "/v1/store/orders", adminKey, `{"petId":1}`),
-		"category": p.send("POST", "/v1/categories", adminKey, `{"name":"Cats"}`),
-		"key":      p.send("POST", "/v1/keys", adminKey, `{"name":"n","scopes":["admin"]}`),
+	f.MustRun("check")
+	p = f.Serve()
+	for what, made := range map[string]programtest.Response{
+		"animal":   p.Send("POST", "/v1/pets", programtest.AdminKey, `{"name":"Mia","categoryId":0}`),
+		"order":    p.Send("POST", "/v1/store/orders", programtest.AdminKey, `{"petId":1}`),
+		"category": p.Send("POST", "/v1/categories", programtest.AdminKey, `{"name":"Cats"}`),
+		"key":      p.Send("POST", "/v1/keys", programtest.AdminKey, `{"name":"n","scopes":["admin"]}`),
 	} {
-		if id := decode[struct{ ID int64 }](t, made.body).ID; id <= before {
+		if id := programtest.Decode[struct{ ID int64 }](t, made.Body).ID; id <= before {
 			t.Errorf("the next %s has the ID %d, want more than %d", what, id, before)
 		}
 	}
-	expectError(t, p.send("GET", fmt.Sprintf("/v1/events?after=%d", last+1), adminKey, ""), 410, "events_expired")
-	p.get(fmt.Sprintf("/v1/events?after=%d", last))
+	programtest.ExpectError(t, p.Send("GET", fmt.Sprintf("/v1/events?after=%d", last+1), programtest.AdminKey, ""), 410, "events_expired")
+	p.Get(fmt.Sprintf("/v1/events?after=%d", last))
 	if newest := lastEvent(t, p); newest <= before {
 		t.Errorf("the newest event is %d, want more than %d", newest, before)
 	}
-	f.mustRun("check")
-	p.stop()
+	f.MustRun("check")
+	p.Stop()
 }

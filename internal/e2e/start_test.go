@@ -1,25 +1,26 @@
 package e2e
 
 import (
-	"net"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"animalstore/internal/programtest"
 )
 
 // TestFirstStartCreatesPrivateFiles starts the service in an empty folder. The new store must contain no
 // animals, and only the owner may have access to its files.
 func TestFirstStartCreatesPrivateFiles(t *testing.T) {
 	t.Parallel()
-	f := newFolderWithKey(t)
-	p := f.serve()
-	if pets := p.walk(); len(pets) != 0 {
+	f := programtest.NewFolderWithKey(t)
+	p := f.Serve()
+	if pets := p.Walk(); len(pets) != 0 {
 		t.Errorf("a new store has the animals %+v, want none", pets)
 	}
-	p.create(pet{Name: "Rex", CategoryID: 1})
-	for _, name := range f.names() { // the names include the files that SQLite creates next to the database
-		info, err := os.Stat(f.path(name))
+	p.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
+	for _, name := range f.Names() { // the names include the files that SQLite creates next to the database
+		info, err := os.Stat(f.Path(name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -27,8 +28,8 @@ func TestFirstStartCreatesPrivateFiles(t *testing.T) {
 			t.Errorf("%s has the mode %v, want -rw-------", name, info.Mode())
 		}
 	}
-	if !slices.Contains(f.names(), "animalstore.db") {
-		t.Errorf("the folder has %q, want animalstore.db, too", f.names())
+	if !slices.Contains(f.Names(), "animalstore.db") {
+		t.Errorf("the folder has %q, want animalstore.db, too", f.Names())
 	}
 }
 
@@ -36,30 +37,30 @@ func TestFirstStartCreatesPrivateFiles(t *testing.T) {
 // database as a relative path, as an absolute path and as a symlink.
 func TestSecondServiceOnDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
-	f := newFolderWithKey(t)
-	first := f.serve()
-	created, _ := first.create(pet{Name: "Rex", CategoryID: 1})
-	if err := os.Symlink("animalstore.db", f.path("link.db")); err != nil {
+	f := programtest.NewFolderWithKey(t)
+	first := f.Serve()
+	created, _ := first.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
+	if err := os.Symlink("animalstore.db", f.Path("link.db")); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"animalstore.db", f.path("animalstore.db"), "./link.db"} {
-		r := f.run("serve", "--addr", takenAddr(t), "--database", name)
-		expectRefusal(t, r, 1, "animalstore.db", "already in use by another animalstore")
+	for _, name := range []string{"animalstore.db", f.Path("animalstore.db"), "./link.db"} {
+		r := f.Run("serve", "--addr", programtest.TakenAddr(t), "--database", name)
+		programtest.ExpectRefusal(t, r, 1, "animalstore.db", "already in use by another animalstore")
 	}
-	if pets := first.walk(); !slices.Equal(pets, []pet{created}) {
+	if pets := first.Walk(); !slices.Equal(pets, []programtest.Pet{created}) {
 		t.Errorf("the first service has %+v, want %+v", pets, created)
 	}
 
-	first.kill()
-	if pets := f.serve("--database", "link.db").walk(); !slices.Equal(pets, []pet{created}) {
+	first.Kill()
+	if pets := f.Serve("--database", "link.db").Walk(); !slices.Equal(pets, []programtest.Pet{created}) {
 		t.Errorf("the next service has %+v, want %+v", pets, created)
 	}
 }
 
 func TestPortInUseIsReported(t *testing.T) {
 	t.Parallel()
-	addr := takenAddr(t)
-	expectRefusal(t, newFolderWithKey(t).run("serve", "--addr", addr), 1, addr, "in use")
+	addr := programtest.TakenAddr(t)
+	programtest.ExpectRefusal(t, programtest.NewFolderWithKey(t).Run("serve", "--addr", addr), 1, addr, "in use")
 }
 
 // TestForeignFileIsRefusedAndUnchanged starts the service on files that are not stores and on a store from a
@@ -67,33 +68,35 @@ func TestPortInUseIsReported(t *testing.T) {
 func TestForeignFileIsRefusedAndUnchanged(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
-		make  func(f *folder)
+		make  func(f *programtest.Folder)
 		wants string
 	}{
 		"a text": {
-			func(f *folder) { f.write("a.db", strings.Repeat("This is a letter to my aunt.\n", 100)) },
+			func(f *programtest.Folder) { f.Write("a.db", strings.Repeat("This is a letter to my aunt.\n", 100)) },
 			"not a database",
 		},
 		"a short text": {
-			func(f *folder) { f.write("a.db", "hello\n") },
+			func(f *programtest.Folder) { f.Write("a.db", "hello\n") },
 			"not a database",
 		},
 		"another program's database": {
-			func(f *folder) { f.execSQL("a.db", "CREATE TABLE songs (title TEXT)") },
+			func(f *programtest.Folder) { execSQL(f, "a.db", "CREATE TABLE songs (title TEXT)") },
 			"another program",
 		},
 		"another program's database with pets": {
-			func(f *folder) { f.execSQL("a.db", "CREATE TABLE pets (id INTEGER PRIMARY KEY, name TEXT)") },
+			func(f *programtest.Folder) {
+				execSQL(f, "a.db", "CREATE TABLE pets (id INTEGER PRIMARY KEY, name TEXT)")
+			},
 			"another program",
 		},
 		"another program's database without tables": {
-			func(f *folder) { f.execSQL("a.db", "PRAGMA application_id = 12345") },
+			func(f *programtest.Folder) { execSQL(f, "a.db", "PRAGMA application_id = 12345") },
 			"another program",
 		},
 		"a newer animalstore's database": {
-			func(f *folder) {
-				f.serve("--database", "a.db").stop()
-				f.execSQL("a.db", "PRAGMA user_version = 1000000")
+			func(f *programtest.Folder) {
+				f.Serve("--database", "a.db").Stop()
+				execSQL(f, "a.db", "PRAGMA user_version = 1000000")
 			},
 			"newer animalstore",
 		},
@@ -101,18 +104,18 @@ func TestForeignFileIsRefusedAndUnchanged(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFolderWithKey(t)
+			f := programtest.NewFolderWithKey(t)
 			test.make(f)
-			before, names := f.read("a.db"), f.names()
-			expectRefusal(t, f.run("serve", "--addr", takenAddr(t), "--database", "a.db"), 1, "a.db", test.wants)
-			expectRefusal(t, f.run("keys", "create", "--name", "n", "--database", "a.db"), 1, "a.db", test.wants)
-			if after := f.read("a.db"); after != before {
+			before, names := f.Read("a.db"), f.Names()
+			programtest.ExpectRefusal(t, f.Run("serve", "--addr", programtest.TakenAddr(t), "--database", "a.db"), 1, "a.db", test.wants)
+			programtest.ExpectRefusal(t, f.Run("keys", "create", "--name", "n", "--database", "a.db"), 1, "a.db", test.wants)
+			if after := f.Read("a.db"); after != before {
 				t.Errorf("the file was changed: it had %d bytes, now it has %d, and differs from byte %d on",
 					len(before), len(after), firstDifference(before, after))
 			}
 			// The lock file is never removed. Otherwise, two services could lock two different files with the
 			// same name.
-			after := slices.DeleteFunc(f.names(), func(name string) bool { return name == "a.db.lock" })
+			after := slices.DeleteFunc(f.Names(), func(name string) bool { return name == "a.db.lock" })
 			names = slices.DeleteFunc(names, func(name string) bool { return name == "a.db.lock" })
 			if !slices.Equal(after, names) {
 				t.Errorf("the folder has %q, want %q as before", after, names)
@@ -131,61 +134,28 @@ func TestImpossibleDatabasePathIsRefused(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := newFolderWithKey(t)
-			if err := os.Mkdir(f.path("folder"), 0o700); err != nil {
+			f := programtest.NewFolderWithKey(t)
+			if err := os.Mkdir(f.Path("folder"), 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Symlink("nowhere/a.db", f.path("link.db")); err != nil {
+			if err := os.Symlink("nowhere/a.db", f.Path("link.db")); err != nil {
 				t.Fatal(err)
 			}
-			expectRefusal(t, f.run("serve", "--addr", takenAddr(t), "--database", test.database), 1, test.database, test.wants)
-			if names := f.names(); !slices.Equal(names, []string{"folder", "link.db"}) {
+			programtest.ExpectRefusal(t, f.Run("serve", "--addr", programtest.TakenAddr(t), "--database", test.database), 1, test.database, test.wants)
+			if names := f.Names(); !slices.Equal(names, []string{"folder", "link.db"}) {
 				t.Errorf("the folder has %q, want it unchanged", names)
 			}
 		})
 	}
 }
 
-// takenAddr returns an address that is already in use. Tests pass it to a service that must refuse to start
-// for another reason. If the service starts nevertheless, it cannot listen and exits immediately instead of
-// running forever.
-func takenAddr(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	return listener.Addr().String()
-}
-
 // execSQL runs statements directly on a SQLite database in the folder, as another program would.
-func (f *folder) execSQL(name, statements string) {
-	f.t.Helper()
-	db := openDatabase(f.t, f.path(name))
+func execSQL(f *programtest.Folder, name, statements string) {
+	f.T.Helper()
+	db := openDatabase(f.T, f.Path(name))
 	defer db.Close()
 	if _, err := db.Exec(statements); err != nil {
-		f.t.Fatal(err)
-	}
-}
-
-// expectRefusal checks the exit code, that stdout is empty, and that stderr is a single line containing all
-// of the given words.
-func expectRefusal(t *testing.T, r result, code int, words ...string) {
-	t.Helper()
-	if r.code != code {
-		t.Errorf("exit code %d, want %d", r.code, code)
-	}
-	if r.stdout != "" {
-		t.Errorf("stdout is %q, want nothing", r.stdout)
-	}
-	if strings.Count(r.stderr, "\n") != 1 || !strings.HasSuffix(r.stderr, "\n") {
-		t.Errorf("want exactly one line on stderr, got:\n%s", r.stderr)
-	}
-	for _, word := range words {
-		if !strings.Contains(r.stderr, word) {
-			t.Errorf("stderr is %q, want %q in it", r.stderr, word)
-		}
+		f.T.Fatal(err)
 	}
 }
 

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"animalstore/client"
+	"animalstore/internal/programtest"
 )
 
 type authority struct {
@@ -89,24 +90,24 @@ func (a *authority) transport() *http.Transport {
 
 // serveTLS starts the service with TLS. If there are no args, it uses a new certificate, which it stores in
 // the files cert.pem and key.pem.
-func (f *folder) serveTLS(a *authority, args ...string) *program {
-	f.t.Helper()
+func serveTLS(f *programtest.Folder, a *authority, args ...string) *programtest.Program {
+	f.T.Helper()
 	if len(args) == 0 {
 		cert, key := a.issue(time.Hour)
-		args = []string{"--tls-cert", f.write("cert.pem", cert), "--tls-key", f.write("key.pem", key)}
+		args = []string{"--tls-cert", f.Write("cert.pem", cert), "--tls-key", f.Write("key.pem", key)}
 	}
-	p := f.start(args...)
-	p.awaitOutput("the line with the address", listening.MatchString)
-	p.url = "https://" + listening.FindStringSubmatch(p.output.String())[1]
-	p.client.Transport = a.transport()
-	expectStatus(f.t, p.send("GET", "/livez", "", ""), http.StatusOK)
+	p := f.Start(args...)
+	p.AwaitOutput("the line with the address", listening.MatchString)
+	p.URL = "https://" + listening.FindStringSubmatch(p.Output.String())[1]
+	p.Client.Transport = a.transport()
+	programtest.ExpectStatus(f.T, p.Send("GET", "/livez", "", ""), http.StatusOK)
 	return p
 }
 
 // serial returns the serial number of the certificate that the service presents on a new connection.
-func (a *authority) serial(p *program) int64 {
+func (a *authority) serial(p *programtest.Program) int64 {
 	a.t.Helper()
-	connection, err := tls.Dial("tcp", strings.TrimPrefix(p.url, "https://"), a.transport().TLSClientConfig)
+	connection, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "https://"), a.transport().TLSClientConfig)
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -120,12 +121,12 @@ func (a *authority) serial(p *program) int64 {
 func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 	t.Parallel()
 	a := newAuthority(t)
-	p := newFolderWithKey(t).serveTLS(a)
-	p.create(pet{Name: "Rex", CategoryID: 1})
-	if link := p.get("/v1/pets").header.Get("Link"); !strings.HasPrefix(link, "<"+p.url+"/v1/pets") {
-		t.Errorf("Link is %q, want %s/v1/pets", link, p.url)
+	p := serveTLS(programtest.NewFolderWithKey(t), a)
+	p.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
+	if link := p.Get("/v1/pets").Header.Get("Link"); !strings.HasPrefix(link, "<"+p.URL+"/v1/pets") {
+		t.Errorf("Link is %q, want %s/v1/pets", link, p.URL)
 	}
-	response, err := p.client.Get(p.url + "/livez")
+	response, err := p.Client.Get(p.URL + "/livez")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,9 +136,9 @@ func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 	}
 	old := a.transport()
 	old.ForceAttemptHTTP2, old.TLSClientConfig.NextProtos = false, []string{"http/1.1"}
-	p.client.Transport = old
-	expectStatus(t, p.send("GET", "/livez", "", ""), http.StatusOK)
-	address := strings.TrimPrefix(p.url, "https://")
+	p.Client.Transport = old
+	programtest.ExpectStatus(t, p.Send("GET", "/livez", "", ""), http.StatusOK)
+	address := strings.TrimPrefix(p.URL, "https://")
 	for version, accepted := range map[uint16]bool{tls.VersionTLS10: false, tls.VersionTLS11: false, tls.VersionTLS12: true, tls.VersionTLS13: true} {
 		config := a.transport().TLSClientConfig
 		config.MinVersion, config.MaxVersion = version, version
@@ -161,8 +162,8 @@ func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 			t.Errorf("without TLS: got %d, want 400", plain.StatusCode)
 		}
 	}
-	p.stop()
-	if log := p.output.String(); strings.Contains(log, "EOF") || !strings.Contains(log, "TLS handshake error") {
+	p.Stop()
+	if log := p.Output.String(); strings.Contains(log, "EOF") || !strings.Contains(log, "TLS handshake error") {
 		t.Errorf("want handshake errors in the log, but no EOF:\n%s", log)
 	}
 }
@@ -171,51 +172,51 @@ func TestTLSAcceptsModernVersionsOnly(t *testing.T) {
 // then get the new certificate.
 func TestReplacedCertificateIsReloaded(t *testing.T) {
 	t.Parallel()
-	overwrite := func(t *testing.T, f *folder, cert, key string) {
-		f.write("cert.pem", cert)
-		f.write("key.pem", key)
+	overwrite := func(t *testing.T, f *programtest.Folder, cert, key string) {
+		f.Write("cert.pem", cert)
+		f.Write("key.pem", key)
 	}
-	rename := func(t *testing.T, f *folder, cert, key string) { // replace each file atomically
+	rename := func(t *testing.T, f *programtest.Folder, cert, key string) { // replace each file atomically
 		for name, content := range map[string]string{"cert.pem": cert, "key.pem": key} {
-			if err := os.Rename(f.write(name+".new", content), f.path(name)); err != nil {
+			if err := os.Rename(f.Write(name+".new", content), f.Path(name)); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
 	// Kubernetes updates mounted secrets in the same way.
-	symlink := func(t *testing.T, f *folder, cert, key string) {
-		name := fmt.Sprintf("..%d", len(f.names()))
-		if err := os.Mkdir(f.path(name), 0o700); err != nil {
+	symlink := func(t *testing.T, f *programtest.Folder, cert, key string) {
+		name := fmt.Sprintf("..%d", len(f.Names()))
+		if err := os.Mkdir(f.Path(name), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		overwrite(t, &folder{t: t, dir: f.path(name)}, cert, key)
+		overwrite(t, &programtest.Folder{T: t, Dir: f.Path(name)}, cert, key)
 		for from, to := range map[string]string{"cert.pem": "..data/cert.pem", "key.pem": "..data/key.pem", "..new": name} {
-			if err := os.Symlink(to, f.path(from)); err != nil && !os.IsExist(err) {
+			if err := os.Symlink(to, f.Path(from)); err != nil && !os.IsExist(err) {
 				t.Fatal(err)
 			}
 		}
-		if err := os.Rename(f.path("..new"), f.path("..data")); err != nil {
+		if err := os.Rename(f.Path("..new"), f.Path("..data")); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for name, replace := range map[string]func(t *testing.T, f *folder, cert, key string){"overwritten": overwrite, "renamed": rename, "linked": symlink} {
+	for name, replace := range map[string]func(t *testing.T, f *programtest.Folder, cert, key string){"overwritten": overwrite, "renamed": rename, "linked": symlink} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a, f := newAuthority(t), newFolderWithKey(t)
+			a, f := newAuthority(t), programtest.NewFolderWithKey(t)
 			cert, key := a.issue(time.Hour)
 			replace(t, f, cert, key)
-			p := f.serveTLS(a, "--tls-cert", "cert.pem", "--tls-key", "key.pem")
+			p := serveTLS(f, a, "--tls-cert", "cert.pem", "--tls-key", "key.pem")
 			for range 2 {
 				before := a.serial(p)
 				cert, key = a.issue(2 * time.Hour)
 				replace(t, f, cert, key)
-				await(t, "the new certificate", func() bool { return a.serial(p) == a.last })
+				programtest.Await(t, "the new certificate", func() bool { return a.serial(p) == a.last })
 				if a.last == before {
 					t.Fatalf("the serial number is still %d, want a new certificate", before)
 				}
 			}
 			expires := fmt.Sprintf("animalstore_tls_certificate_expires_timestamp_seconds %s\n", seconds(a.expiry(cert)))
-			if metrics := p.get("/metrics").body; !strings.Contains(metrics, expires) {
+			if metrics := p.Get("/metrics").Body; !strings.Contains(metrics, expires) {
 				t.Errorf("/metrics lacks %s", expires)
 			}
 		})
@@ -238,13 +239,13 @@ func seconds(at time.Time) string { return strconv.FormatFloat(float64(at.Unix()
 // continue to use the old certificate and log each failure only once.
 func TestBrokenCertificateIsNotLoaded(t *testing.T) {
 	t.Parallel()
-	a, f := newAuthority(t), newFolderWithKey(t)
-	p := f.serveTLS(a)
+	a, f := newAuthority(t), programtest.NewFolderWithKey(t)
+	p := serveTLS(f, a)
 	first := a.last
 	awaitReloadFailing := func(want string) {
 		t.Helper()
-		await(t, "animalstore_tls_reload_failing "+want, func() bool {
-			return strings.Contains(p.get("/metrics").body, "animalstore_tls_reload_failing "+want+"\n")
+		programtest.Await(t, "animalstore_tls_reload_failing "+want, func() bool {
+			return strings.Contains(p.Get("/metrics").Body, "animalstore_tls_reload_failing "+want+"\n")
 		})
 	}
 	awaitReloadFailing("0")
@@ -252,78 +253,78 @@ func TestBrokenCertificateIsNotLoaded(t *testing.T) {
 	_, otherKey := a.issue(time.Hour)
 	for i, breakFiles := range []func(){
 		// This key belongs to another certificate.
-		func() { f.write("cert.pem", cert); f.write("key.pem", otherKey) },
-		func() { f.write("cert.pem", "no certificate") },
+		func() { f.Write("cert.pem", cert); f.Write("key.pem", otherKey) },
+		func() { f.Write("cert.pem", "no certificate") },
 		func() {
-			if err := os.Remove(filepath.Join(f.dir, "key.pem")); err != nil {
+			if err := os.Remove(filepath.Join(f.Dir, "key.pem")); err != nil {
 				t.Fatal(err)
 			}
 		},
 	} {
 		breakFiles()
-		lines := func() int { return strings.Count(p.output.String(), "cannot reload the certificate") }
-		await(t, "the failure to be logged", func() bool { return lines() == i+1 })
+		lines := func() int { return strings.Count(p.Output.String(), "cannot reload the certificate") }
+		programtest.Await(t, "the failure to be logged", func() bool { return lines() == i+1 })
 		awaitReloadFailing("1")
-		p.client.CloseIdleConnections()
+		p.Client.CloseIdleConnections()
 		if got := a.serial(p); got != first {
 			t.Errorf("got the certificate %d, want %d", got, first)
 		}
 		// The service checks the files every second but must not log the same failure again.
 		time.Sleep(3 * time.Second)
 		if lines() != i+1 {
-			t.Errorf("the failure is logged again:\n%s", p.output.String())
+			t.Errorf("the failure is logged again:\n%s", p.Output.String())
 		}
 	}
 	cert, key := a.issue(time.Hour)
-	f.write("cert.pem", cert)
-	f.write("key.pem", key)
-	await(t, "the new certificate", func() bool { return a.serial(p) == a.last })
+	f.Write("cert.pem", cert)
+	f.Write("key.pem", key)
+	programtest.Await(t, "the new certificate", func() bool { return a.serial(p) == a.last })
 	awaitReloadFailing("0")
 }
 
 func TestInvalidTLSFlagsAreRefused(t *testing.T) {
 	t.Parallel()
-	a, f := newAuthority(t), newFolderWithKey(t)
+	a, f := newAuthority(t), programtest.NewFolderWithKey(t)
 	cert, key := a.issue(time.Hour)
 	_, otherKey := a.issue(time.Hour)
-	f.write("cert.pem", cert)
-	f.write("key.pem", key)
-	f.write("other.pem", otherKey)
-	f.write("text.pem", "hello\n")
+	f.Write("cert.pem", cert)
+	f.Write("key.pem", key)
+	f.Write("other.pem", otherKey)
+	f.Write("text.pem", "hello\n")
 	for _, c := range []struct{ cert, key, message string }{
 		{"cert.pem", "", "--tls-key"}, {"", "key.pem", "--tls-cert"},
 		{"missing.pem", "key.pem", "missing.pem: no such file"}, {"cert.pem", "missing.pem", "missing.pem: no such file"},
 		{"cert.pem", "other.pem", "does not match"}, {"key.pem", "cert.pem", "switched"},
 		{"text.pem", "key.pem", "text.pem"}, {"cert.pem", "text.pem", "text.pem"}, {".", "key.pem", "directory"},
 	} {
-		args := []string{"serve", "--addr", takenAddr(t)}
+		args := []string{"serve", "--addr", programtest.TakenAddr(t)}
 		if c.cert != "" {
 			args = append(args, "--tls-cert", c.cert)
 		}
 		if c.key != "" {
 			args = append(args, "--tls-key", c.key)
 		}
-		expectRefusal(t, f.run(args...), 2, "--tls-", c.message)
+		programtest.ExpectRefusal(t, f.Run(args...), 2, "--tls-", c.message)
 	}
-	byVariable := newFolder(t, "ANIMALSTORE_TLS_CERT=missing.pem", "ANIMALSTORE_TLS_KEY=missing.pem")
-	expectRefusal(t, byVariable.run("serve", "--addr", takenAddr(t)), 2, "--tls-cert", "missing.pem")
+	byVariable := programtest.NewFolder(t, "ANIMALSTORE_TLS_CERT=missing.pem", "ANIMALSTORE_TLS_KEY=missing.pem")
+	programtest.ExpectRefusal(t, byVariable.Run("serve", "--addr", programtest.TakenAddr(t)), 2, "--tls-cert", "missing.pem")
 }
 
 // TestClientFollowsEventsOverTLS uses the Go client over TLS and HTTP/2. It sends requests and follows a
 // stream that must continue after a restart.
 func TestClientFollowsEventsOverTLS(t *testing.T) {
 	t.Parallel()
-	a, f := newAuthority(t), newFolderWithKey(t)
+	a, f := newAuthority(t), programtest.NewFolderWithKey(t)
 	cert, key := a.issue(time.Hour)
-	args := []string{"--tls-cert", f.write("cert.pem", cert), "--tls-key", f.write("key.pem", key)}
-	p := f.serveTLS(a, args...)
+	args := []string{"--tls-cert", f.Write("cert.pem", cert), "--tls-key", f.Write("key.pem", key)}
+	p := serveTLS(f, a, args...)
 	transport := a.transport()
 	defer transport.CloseIdleConnections()
-	c, err := client.New(p.url+"/v1", adminKey, client.WithHTTPClient(&http.Client{Transport: transport, Timeout: 30 * time.Second}))
+	c, err := client.New(p.URL+"/v1", programtest.AdminKey, client.WithHTTPClient(&http.Client{Transport: transport, Timeout: 30 * time.Second}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), waitTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), programtest.WaitTimeout)
 	defer cancel()
 	seen := make(chan client.EventType)
 	go func() {
@@ -343,8 +344,8 @@ func TestClientFollowsEventsOverTLS(t *testing.T) {
 			t.Errorf("got %s, want %s", got, want)
 		}
 	}
-	p.stop()
-	restarted := f.serveTLS(a, append(args, "--addr", strings.TrimPrefix(p.url, "https://"))...)
+	p.Stop()
+	restarted := serveTLS(f, a, append(args, "--addr", strings.TrimPrefix(p.URL, "https://"))...)
 	if _, err := c.CreatePet(ctx, client.NewPet{Name: "Luna", CategoryID: 1}); err != nil {
 		t.Fatal(err)
 	}
@@ -354,5 +355,5 @@ func TestClientFollowsEventsOverTLS(t *testing.T) {
 	cancel()
 	for range seen {
 	}
-	restarted.stop()
+	restarted.Stop()
 }

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -11,56 +10,42 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-)
 
-// feed returns all events as JSON, oldest first.
-func (p *program) feed() (all []string) {
-	p.t.Helper()
-	for url := "/v1/events?limit=100"; url != ""; {
-		a := p.get(url)
-		for _, event := range decode[[]json.RawMessage](p.t, a.body) {
-			all = append(all, string(event))
-		}
-		url = ""
-		if next := nextPage.FindStringSubmatch(a.header.Get("Link")); next != nil {
-			url = next[1]
-		}
-	}
-	return all
-}
+	"animalstore/internal/programtest"
+)
 
 // TestKilledServiceDeliversEveryEvent kills the service many times while it delivers messages. Every event
 // must arrive at least once and always with the same webhook-id.
 func TestKilledServiceDeliversEveryEvent(t *testing.T) {
 	t.Parallel()
 	const rounds = 15
-	f := newFolderWithKey(t)
+	f := programtest.NewFolderWithKey(t)
 	r := newReceiver(t)
 	for round := range rounds {
-		p := f.serve("--webhook-allow-private")
+		p := f.Serve("--webhook-allow-private")
 		if round == 0 {
 			r.subscribe(p)
 		}
 		r.then(func(total int) {
 			if total >= 3+round { // kill the service before it gets a response to this message
-				p.signal(syscall.SIGKILL)
+				p.Signal(syscall.SIGKILL)
 			}
 		})
 		for n := 0; ; n++ {
-			body := animal(fmt.Sprintf("round %d, animal %d", round, n), n).json()
-			if a, err := p.try("POST", "/v1/pets", adminKey, body); err != nil {
+			body := animal(fmt.Sprintf("round %d, animal %d", round, n), n).JSON()
+			if a, err := p.Try("POST", "/v1/pets", programtest.AdminKey, body); err != nil {
 				break
 			} else {
-				expectStatus(t, a, http.StatusCreated)
+				programtest.ExpectStatus(t, a, http.StatusCreated)
 			}
 		}
-		p.kill() // wait until the process has exited
+		p.Kill() // wait until the process has exited
 	}
 	r.then(nil)
-	p := f.serve("--webhook-allow-private")
+	p := f.Serve("--webhook-allow-private")
 	events, times := r.checkAll(p)
 	r.awaitDeliveries(p)
-	p.stop()
+	p.Stop()
 	t.Logf("%d events, %d deliveries", events, times)
 }
 
@@ -69,20 +54,20 @@ func TestKilledServiceDeliversEveryEvent(t *testing.T) {
 func TestNodesDeliverEachEventOnce(t *testing.T) {
 	t.Parallel()
 	f, _ := newSharedFolder(t)
-	nodes := f.serveNodes(3, "--webhook-allow-private")
+	nodes := f.ServeNodes(3, "--webhook-allow-private")
 	dead, r := newReceiver(t), newReceiver(t)
 	dead.Close()
 	dead.subscribe(nodes[0])
 	r.subscribe(nodes[1])
-	await(t, "a delivery by every node", func() bool {
+	programtest.Await(t, "a delivery by every node", func() bool {
 		for i, node := range nodes {
-			node.create(pet{Name: fmt.Sprint("Rex ", i), CategoryID: 1})
+			node.Create(programtest.Pet{Name: fmt.Sprint("Rex ", i), CategoryID: 1})
 		}
-		return !slices.ContainsFunc(nodes, func(node *program) bool { return node.outcomes()["succeeded"] == 0 })
+		return !slices.ContainsFunc(nodes, func(node *programtest.Program) bool { return outcomes(node)["succeeded"] == 0 })
 	})
-	atOnce(nodes, 4, func(node *program) {
+	atOnce(nodes, 4, func(node *programtest.Program) {
 		for range 15 {
-			if a, err := node.try("POST", "/v1/pets", adminKey, `{"name":"Rex","categoryId":1}`); err != nil || a.status != http.StatusCreated {
+			if a, err := node.Try("POST", "/v1/pets", programtest.AdminKey, `{"name":"Rex","categoryId":1}`); err != nil || a.Status != http.StatusCreated {
 				t.Errorf("POST /v1/pets: got %v, %v, want 201", a, err)
 			}
 		}
@@ -94,7 +79,7 @@ func TestNodesDeliverEachEventOnce(t *testing.T) {
 	}
 	sent := 0
 	for _, node := range nodes {
-		outcomes := node.outcomes()
+		outcomes := outcomes(node)
 		sent += outcomes["succeeded"]
 		if outcomes["lost"] != 0 || outcomes["failed"] != 0 {
 			t.Errorf("the outcomes of a node are %v, want none lost or failed", outcomes)
@@ -109,14 +94,14 @@ func TestNodesDeliverEachEventOnce(t *testing.T) {
 var outcomeLine = regexp.MustCompile(`(?m)^animalstore_webhook_deliveries_total\{outcome="(\w+)"\} (\d+)$`)
 
 // outcomes reads a node's metrics and returns the number of delivery attempts with each outcome.
-func (p *program) outcomes() map[string]int {
-	p.t.Helper()
+func outcomes(p *programtest.Program) map[string]int {
+	p.T.Helper()
 	outcomes := map[string]int{}
-	for _, line := range outcomeLine.FindAllStringSubmatch(p.get("/metrics").body, -1) {
+	for _, line := range outcomeLine.FindAllStringSubmatch(p.Get("/metrics").Body, -1) {
 		outcomes[line[1]], _ = strconv.Atoi(line[2])
 	}
 	if len(outcomes) != 4 {
-		p.t.Errorf("/metrics has the outcomes %v, want 4", outcomes)
+		p.T.Errorf("/metrics has the outcomes %v, want 4", outcomes)
 	}
 	return outcomes
 }
@@ -126,7 +111,7 @@ func (p *program) outcomes() map[string]int {
 func TestNodesTakeOverDeliveriesOfKilledNode(t *testing.T) {
 	t.Parallel()
 	f, _ := newSharedFolder(t)
-	nodes := f.serveNodes(3, "--webhook-allow-private")
+	nodes := f.ServeNodes(3, "--webhook-allow-private")
 	r := newReceiver(t)
 	r.subscribe(nodes[0])
 	for round := range 6 {
@@ -136,14 +121,14 @@ func TestNodesTakeOverDeliveriesOfKilledNode(t *testing.T) {
 		r.then(func(total int) {
 			if total >= 5 {
 				once.Do(func() {
-					victim.kill()
+					victim.Kill()
 					close(killed)
 				})
 			}
 		})
 		for {
-			a, err := nodes[(round+1)%3].try("POST", "/v1/pets", adminKey, `{"name":"Rex","categoryId":1}`)
-			if err != nil || a.status != http.StatusCreated {
+			a, err := nodes[(round+1)%3].Try("POST", "/v1/pets", programtest.AdminKey, `{"name":"Rex","categoryId":1}`)
+			if err != nil || a.Status != http.StatusCreated {
 				t.Fatalf("POST /v1/pets: got %v, %v, want 201", a, err)
 			}
 			select {
@@ -153,7 +138,7 @@ func TestNodesTakeOverDeliveriesOfKilledNode(t *testing.T) {
 			}
 			break
 		}
-		nodes[round%3] = f.serve("--webhook-allow-private")
+		nodes[round%3] = f.Serve("--webhook-allow-private")
 	}
 	r.then(nil)
 	events, times := r.checkAll(nodes[0])
@@ -165,21 +150,21 @@ func TestNodesTakeOverDeliveriesOfKilledNode(t *testing.T) {
 // signed with the new secret and with the old ones.
 func TestRotatedWebhookSecretsSignDuringOverlap(t *testing.T) {
 	t.Parallel()
-	p := newFolderWithKey(t).serve("--webhook-allow-private")
+	p := programtest.NewFolderWithKey(t).Serve("--webhook-allow-private")
 	r := newReceiver(t)
 	r.subscribe(p, `"types":["order.placed"]`) // no order is placed, so only test messages are sent
 	sendTest := func() {
 		t.Helper()
-		a := p.send("POST", fmt.Sprintf("/v1/webhooks/%d/test", r.id), adminKey, "")
-		expectStatus(t, a, http.StatusAccepted)
-		id := decode[struct{ MessageID string }](t, a.body).MessageID
-		await(t, id, func() bool { return r.has(id) == 1 })
+		a := p.Send("POST", fmt.Sprintf("/v1/webhooks/%d/test", r.id), programtest.AdminKey, "")
+		programtest.ExpectStatus(t, a, http.StatusAccepted)
+		id := programtest.Decode[struct{ MessageID string }](t, a.Body).MessageID
+		programtest.Await(t, id, func() bool { return r.has(id) == 1 })
 	}
 	rotate := func(body string) string {
 		t.Helper()
-		a := p.send("POST", fmt.Sprintf("/v1/webhooks/%d/rotate", r.id), adminKey, body)
-		expectStatus(t, a, http.StatusOK)
-		return decode[struct{ Secret string }](t, a.body).Secret
+		a := p.Send("POST", fmt.Sprintf("/v1/webhooks/%d/rotate", r.id), programtest.AdminKey, body)
+		programtest.ExpectStatus(t, a, http.StatusOK)
+		return programtest.Decode[struct{ Secret string }](t, a.Body).Secret
 	}
 	expectSignatures := func(secrets ...string) {
 		t.Helper()
@@ -201,37 +186,37 @@ func TestRotatedWebhookSecretsSignDuringOverlap(t *testing.T) {
 // anything to this address unless private addresses are allowed.
 func TestPrivateWebhookAddressIsRefused(t *testing.T) {
 	t.Parallel()
-	f := newFolderWithKey(t)
-	p := f.serve()
+	f := programtest.NewFolderWithKey(t)
+	p := f.Serve()
 	r := newReceiver(t)
 	r.subscribe(p, `"types":["order.placed"]`)
-	a := p.send("POST", fmt.Sprintf("/v1/webhooks/%d/test", r.id), adminKey, "")
-	expectStatus(t, a, http.StatusAccepted)
+	a := p.Send("POST", fmt.Sprintf("/v1/webhooks/%d/test", r.id), programtest.AdminKey, "")
+	programtest.ExpectStatus(t, a, http.StatusAccepted)
 	var log string
-	await(t, "the failed delivery", func() bool {
-		log = p.get(fmt.Sprintf("/v1/webhooks/%d/deliveries?status=failed", r.id)).body
+	programtest.Await(t, "the failed delivery", func() bool {
+		log = p.Get(fmt.Sprintf("/v1/webhooks/%d/deliveries?status=failed", r.id)).Body
 		return log != "[]\n"
 	})
 	if !strings.Contains(log, "the address 127.0.0.1 is loopback; webhooks may only use public addresses") || r.total != 0 {
 		t.Errorf("%d messages arrived, want 0; the deliveries are %s", r.total, log)
 	}
-	p.stop()
-	f.variables = append(f.variables, "ANIMALSTORE_WEBHOOK_ALLOW_PRIVATE=true")
-	p = f.serve()
-	delivery := decode[[]struct {
+	p.Stop()
+	f.Variables = append(f.Variables, "ANIMALSTORE_WEBHOOK_ALLOW_PRIVATE=true")
+	p = f.Serve()
+	delivery := programtest.Decode[[]struct {
 		ID        int64
 		MessageID string
 	}](t, log)[0]
-	expectStatus(t, p.send("POST", fmt.Sprintf("/v1/webhooks/%d/deliveries/%d/redeliver", r.id, delivery.ID), adminKey, ""), http.StatusAccepted)
-	await(t, "the message", func() bool { return r.has(delivery.MessageID) == 1 })
+	programtest.ExpectStatus(t, p.Send("POST", fmt.Sprintf("/v1/webhooks/%d/deliveries/%d/redeliver", r.id, delivery.ID), programtest.AdminKey, ""), http.StatusAccepted)
+	programtest.Await(t, "the message", func() bool { return r.has(delivery.MessageID) == 1 })
 }
 
 // TestStopFinishesDelivery stops the service during a delivery. The delivery must succeed and must not be
 // repeated.
 func TestStopFinishesDelivery(t *testing.T) {
 	t.Parallel()
-	f := newFolderWithKey(t)
-	p := f.serve("--webhook-allow-private")
+	f := programtest.NewFolderWithKey(t)
+	p := f.Serve("--webhook-allow-private")
 	r := newReceiver(t)
 	arrived, release := make(chan struct{}, 100), make(chan struct{})
 	r.then(func(int) {
@@ -239,15 +224,15 @@ func TestStopFinishesDelivery(t *testing.T) {
 		<-release
 	})
 	r.subscribe(p)
-	p.create(pet{Name: "Rex", CategoryID: 1})
+	p.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
 	<-arrived
-	p.signal(syscall.SIGTERM)
-	p.awaitOutput("the line \"stopping\"", func(output string) bool { return strings.Contains(output, "msg=stopping") })
+	p.Signal(syscall.SIGTERM)
+	p.AwaitOutput("the line \"stopping\"", func(output string) bool { return strings.Contains(output, "msg=stopping") })
 	close(release)
-	if code := p.exitCode(); code != 0 {
+	if code := p.ExitCode(); code != 0 {
 		t.Errorf("exit code %d, want 0", code)
 	}
-	p = f.serve("--webhook-allow-private")
+	p = f.Serve("--webhook-allow-private")
 	events, times := r.checkAll(p)
 	r.awaitDeliveries(p)
 	if events != times {
