@@ -5,7 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -69,77 +68,6 @@ func TestBackupUnderLoadHasEveryAcknowledgedAnimal(t *testing.T) {
 		if strings.Contains(name, "partial") {
 			t.Errorf("%s was left behind", name)
 		}
-	}
-}
-
-func TestBackupRestoreAndCheckRefuseBadArguments(t *testing.T) {
-	t.Parallel()
-	const secret = "swordfish"
-	for names, args := range map[string][]string{
-		"<file>":                         {"backup"},
-		"\"<file>\"":                     {"restore"},
-		"pg_dump":                        {"backup", "--database", "postgres://u:" + secret + "@h/db", "b.db"},
-		"pg_restore":                     {"restore", "--database", "postgres://u:" + secret + "@h/db", "b.db"},
-		"--database: expected":           {"check", "--database", "mysql://h/" + secret},
-		"--database: the file name":      {"backup", "--database", "", "b.db"},
-		"unexpected argument c.db":       {"backup", "b.db", "c.db"},
-		"unexpected argument b.db":       {"check", "b.db"},
-		"into the environment variable ": {"check", "--database", "postgres://u:" + secret + "@h/db"},
-	} {
-		if r := programtest.ExpectUsageError(t, programtest.NewFolder(t), names, args...); strings.Contains(r.Stderr, secret) {
-			t.Errorf("the password is in the error message %q", r.Stderr)
-		}
-	}
-	f := programtest.NewFolder(t)
-	for _, args := range [][]string{{"backup", "b.db"}, {"check"}} {
-		programtest.ExpectRefusal(t, f.Run(args...), 1, "animalstore.db", "no such file")
-	}
-	programtest.ExpectRefusal(t, f.Run("restore", "missing.db"), 1, "missing.db", "no such file")
-	f.Write("letter.txt", strings.Repeat("Dear aunt,\n", 500))
-	programtest.ExpectRefusal(t, f.Run("restore", "letter.txt"), 1, "letter.txt", "not a database")
-	execSQL(f, "songs.db", "CREATE TABLE songs (title TEXT)")
-	programtest.ExpectRefusal(t, f.Run("restore", "songs.db"), 1, "songs.db", "another program")
-	f.Write("empty.db", "")
-	programtest.ExpectRefusal(t, f.Run("restore", "empty.db"), 1, "no store in it")
-	names := slices.DeleteFunc(f.Names(), func(name string) bool { return name == "animalstore.db.lock" })
-	if want := []string{"empty.db", "letter.txt", "songs.db"}; !slices.Equal(names, want) {
-		t.Errorf("files: got %q, want %q", names, want)
-	}
-
-	f.CreateKey("--name", "n")
-	f.MustRun("backup", "b.db")
-	programtest.ExpectRefusal(t, f.Run("backup", "b.db"), 1, "b.db already exists", "--force")
-	f.MustRun("backup", "--force", "b.db")
-	programtest.ExpectRefusal(t, f.Run("backup", "--force", "animalstore.db"), 1, "the store itself")
-	programtest.ExpectRefusal(t, f.Run("restore", "--force", f.Path("animalstore.db")), 1, "the store itself")
-	programtest.ExpectRefusal(t, f.Run("backup", "."), 1, "is a directory")
-	programtest.ExpectRefusal(t, f.Run("backup", "nowhere/b.db"), 1, "no such file or directory")
-	other := f.Serve("--database", "other.db", "--api-key-file", f.Write("key", programtest.AdminKey))
-	other.Create(programtest.Pet{Name: "Rex"})
-	programtest.ExpectRefusal(t, f.Run("backup", "--force", "other.db"), 1, "a database in use")
-	other.Stop()
-
-	// An inconsistent backup is reported and can be restored only with --force. A damaged backup is never
-	// restored.
-	execSQL(f, "b.db", "UPDATE inventory SET n = 5")
-	r := f.Run("restore", "--database", "new.db", "b.db")
-	if r.Code != 1 || !strings.Contains(r.Stderr, "inventory sold: counted 5, found 0\n") || !strings.Contains(r.Stderr, "breaks rules") {
-		t.Errorf("restore of an inconsistent backup: got %v, want exit code 1 and the finding", r)
-	}
-	f.MustRun("restore", "--database", "new.db", "--force", "b.db")
-	if r := f.Run("backup", "--database", "new.db", "again.db"); r.Code != 1 || !strings.Contains(r.Stderr, "the backup is complete, but the store is inconsistent: 4 findings") {
-		t.Errorf("backup of an inconsistent store: got %v, want exit code 1 and 4 findings", r)
-	}
-	content := []byte(f.Read("b.db"))
-	for i := len(content) / 2; i < len(content); i++ {
-		content[i] = byte(i)
-	}
-	f.Write("b.db", string(content))
-	if r := f.Run("restore", "--force", "--database", "newer.db", "b.db"); r.Code != 1 || !strings.Contains(r.Stderr, "damaged") {
-		t.Errorf("restore of a damaged backup: got %v, want exit code 1 and %q", r, "damaged")
-	}
-	if _, err := os.Stat(f.Path("newer.db")); err == nil {
-		t.Error("a damaged backup was restored")
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os/exec"
 	"strconv"
 	"strings"
 	"sync"
@@ -90,36 +89,6 @@ func TestWaitingConnectionsAreDroppedAtTheLimit(t *testing.T) {
 	}
 }
 
-// TestConnectionLimitLeavesFilesForDatabase starts the service with a low limit on open files. The service
-// must then lower its connection limit so that it can open its database files no matter how many clients
-// connect.
-func TestConnectionLimitLeavesFilesForDatabase(t *testing.T) {
-	t.Parallel()
-	f := programtest.NewFolderWithKey(t)
-	command := exec.Command("sh", "-c", "ulimit -n 128 && exec "+programtest.Binary(t)+" serve --addr 127.0.0.1:0")
-	command.Dir, command.Env = f.Dir, f.Environment()
-	output := &programtest.Transcript{}
-	command.Stdout, command.Stderr = output, output
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
-	p := f.Watch(command, output)
-	p.AwaitReady()
-	if !strings.Contains(output.String(), "connection limit lowered") {
-		t.Error("the log does not report the lowered connection limit")
-	}
-	for range 200 {
-		openConnection(p, "GET /v1/pets HTTP/1.1\r\nHost: x\r\nX-Slow: ")
-	}
-	for range 20 {
-		p.Client.CloseIdleConnections()
-		p.Create(programtest.Pet{Name: "Rex"})
-	}
-	if limit := p.Metric("animalstore_connections_limit"); limit != 96 {
-		t.Errorf("connection limit: got %v, want 96", limit)
-	}
-}
-
 // TestActiveConnectionsAreNotDropped uses every allowed connection for a stream. The service must then refuse
 // new connections until a stream ends.
 func TestActiveConnectionsAreNotDropped(t *testing.T) {
@@ -190,10 +159,10 @@ func (s stallingConn) Read(p []byte) (int, error) {
 // read from them. The service must disconnect these clients and exit normally.
 func TestShutdownDisconnectsStuckReaders(t *testing.T) {
 	t.Parallel()
-	a, f := newAuthority(t), programtest.NewFolderWithKey(t)
-	p := serveTLS(f, a)
+	a, f := programtest.NewAuthority(t), programtest.NewFolderWithKey(t)
+	p := f.ServeTLS(a)
 	stalled := make(chan struct{})
-	transport := a.transport()
+	transport := a.Transport()
 	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		connection, err := (&net.Dialer{}).DialContext(ctx, network, address)
 		if err == nil {

@@ -4,11 +4,13 @@ import (
 	"database/sql"
 	"fmt"
 	"net/url"
+	"slices"
 	"syscall"
 	"testing"
 
 	_ "modernc.org/sqlite"
 
+	"animalstore/client"
 	"animalstore/internal/programtest"
 )
 
@@ -17,13 +19,13 @@ import (
 // complete and must not exist twice.
 func TestAcknowledgedAnimalsSurviveKill(t *testing.T) {
 	t.Parallel()
-	const rounds, clients = 30, 8
+	const rounds, clients = 8, 8
 	f := programtest.NewFolderWithKey(t)
 	records := newLedger()
 	for round := range rounds {
 		p := f.Serve()
 		records.check(t, p.Walk())
-		s := &writeLoad{program: p, name: fmt.Sprint("round ", round), clients: clients, after: int64(20 + 5*round),
+		s := &writeLoad{program: p, name: fmt.Sprint("round ", round), clients: clients, after: int64(20 + 15*round),
 			end: func() { p.Signal(syscall.SIGKILL) }}
 		s.run()
 		p.Kill() // wait until the process has exited
@@ -38,6 +40,7 @@ func TestAcknowledgedAnimalsSurviveKill(t *testing.T) {
 	checkIntegrity(t, f.Path("animalstore.db"))
 	p := f.Serve()
 	records.check(t, p.Walk())
+	records.checkEvents(t, p)
 	p.Stop()
 	t.Logf("%d animals acknowledged, %d stored", len(records.acknowledged), records.present)
 }
@@ -95,6 +98,25 @@ func (l *ledger) check(t *testing.T, catalogue []programtest.Pet) {
 		}
 	}
 	l.present = len(catalogue)
+}
+
+// checkEvents checks that the feed announces every stored animal exactly once, in the order of their IDs.
+func (l *ledger) checkEvents(t *testing.T, p *programtest.Program) {
+	t.Helper()
+	var announced []int64
+	for _, text := range p.Feed() {
+		event := programtest.Decode[client.Event](t, text)
+		if animal, _, err := event.Pet(); err == nil && event.Type == client.EventPetCreated {
+			announced = append(announced, animal.ID)
+		}
+	}
+	var stored []int64
+	for _, animal := range slices.Backward(p.Walk()) {
+		stored = append(stored, animal.ID)
+	}
+	if !slices.Equal(announced, stored) {
+		t.Errorf("animals announced in the feed: got %v, want the stored ones %v", announced, stored)
+	}
 }
 
 // checkIntegrity runs SQLite's integrity checks on a database that no other process has open.

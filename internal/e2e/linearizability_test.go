@@ -25,7 +25,7 @@ import (
 // all responses and is consistent with their times.
 func TestNodesAreLinearizable(t *testing.T) {
 	t.Parallel()
-	const nodes, clients, animals, operations, kills = 3, 8, 4, 4000, 12
+	const nodes, clients, animals, operations, kills = 3, 8, 4, 2000, 6
 	f, _ := newSharedFolder(t)
 	w := &workload{t: t, nodes: serveNodesUnderLoad(f, nodes), start: time.Now(), operations: operations}
 	for range animals {

@@ -4,8 +4,11 @@
 package e2e
 
 import (
+	"flag"
 	"fmt"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"animalstore/internal/programtest"
@@ -17,6 +20,13 @@ var binary string
 func TestMain(m *testing.M) {
 	var err error
 	if binary, err = programtest.Build(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	// Most of these tests wait for processes most of the time, so more of them than there are processors can
+	// run at the same time.
+	flag.Parse()
+	if err := flag.Set("test.parallel", strconv.Itoa(max(6, runtime.GOMAXPROCS(0)))); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -133,24 +132,6 @@ func TestNodesMigrateEmptyDatabaseOnce(t *testing.T) {
 	}
 }
 
-// TestNewerSchemaIsRefusedAtStart sets the database's schema version to a newer one. New processes must
-// refuse to start, but processes that are already running must continue.
-func TestNewerSchemaIsRefusedAtStart(t *testing.T) {
-	t.Parallel()
-	f, database := newSharedFolder(t)
-	running := f.Serve()
-	if v := query[int](t, database, "UPDATE schema_version SET version = 999 RETURNING version"); v != 999 {
-		t.Fatalf("the schema version is %d, want 999", v)
-	}
-	programtest.ExpectRefusal(t, f.Run("serve", "--addr", programtest.TakenAddr(t)), 1, "newer animalstore", "999")
-	programtest.ExpectRefusal(t, f.Run("keys", "create", "--name", "n"), 1, "newer animalstore", "999")
-	running.Create(programtest.Pet{Name: "Rex"})
-	programtest.ExpectStatus(t, running.Send("GET", "/readyz", "", ""), 200)
-	if v := query[int](t, database, "SELECT version FROM schema_version"); v != 999 {
-		t.Errorf("the schema version is %d, want 999", v)
-	}
-}
-
 // TestRevokedKeyIsRefusedOnOtherNodes creates, rotates and revokes keys on different nodes and then uses the
 // keys on all nodes.
 func TestRevokedKeyIsRefusedOnOtherNodes(t *testing.T) {
@@ -220,7 +201,7 @@ func TestIdempotencyKeyWorksAcrossNodes(t *testing.T) {
 	t.Parallel()
 	f, _ := newSharedFolder(t)
 	nodes := f.ServeNodes(3)
-	const rounds, times = 10, 2
+	const rounds, times = 3, 2
 	first := map[string]programtest.Response{} // the first response for each idempotency key
 	createOnce := func(path, body, key string) {
 		t.Helper()
@@ -280,71 +261,5 @@ func TestIdempotencyKeyWorksAcrossNodes(t *testing.T) {
 		}
 		a = node.Send("POST", "/v1/pets", programtest.AdminKey, `{"name":"Tom","categoryId":1}`, "Idempotency-Key: pet Rex 0")
 		programtest.ExpectError(t, a, 422, "idempotency_key_reused")
-	}
-}
-
-// TestHoldExpiresOnceOnManyNodes lets holds expire on several nodes, first without and then with concurrent
-// orders for the held animals.
-func TestHoldExpiresOnceOnManyNodes(t *testing.T) {
-	t.Parallel()
-	f, database := newSharedFolder(t)
-	nodes := f.ServeNodes(3, "--order-hold", "2s")
-	const animals = 6
-	for range animals {
-		nodes[0].Create(programtest.Pet{Name: "Rex", CategoryID: 1, Status: "available"})
-	}
-	// If a hold expired twice, the inventory would count its animal twice.
-	check := func(expired int) {
-		t.Helper()
-		for _, node := range nodes {
-			want := fmt.Sprintf(`{"available":%d,"pending":0,"sold":0,"unspecified":0}`+"\n", animals)
-			if a := node.Get("/v1/store/inventory"); a.Body != want {
-				t.Errorf("the inventory is %v, want %s", a, want)
-			}
-			if orders := programtest.Decode[[]any](t, node.Get("/v1/store/orders?status=expired&limit=100").Body); len(orders) != expired {
-				t.Errorf("%d orders have expired, want %d", len(orders), expired)
-			}
-		}
-	}
-	for id := range animals {
-		a := nodes[id%len(nodes)].Send("POST", "/v1/store/orders", programtest.AdminKey, fmt.Sprintf(`{"petId":%d}`, id+1))
-		programtest.ExpectStatus(t, a, 201)
-	}
-	const held = "SELECT count(*) FROM orders WHERE status = 'placed'"
-	programtest.Await(t, "the holds to expire in the background", func() bool { return query[int](t, database, held) == 0 })
-	check(animals)
-	ended := nodes[0].Get("/v1/store/orders?status=expired").Body
-
-	// Now many clients order all animals concurrently until each animal has been ordered twice. The second
-	// order is possible only after the first hold has expired.
-	var placed [animals]atomic.Int64
-	atOnce(nodes, 2, func(node *programtest.Program) {
-		for wanted := true; wanted && !t.Failed(); {
-			wanted = false
-			for i := range placed {
-				if placed[i].Load() >= 2 {
-					continue
-				}
-				wanted = true
-				a, err := node.Try("POST", "/v1/store/orders", programtest.AdminKey, fmt.Sprintf(`{"petId":%d}`, i+1))
-				switch {
-				case err != nil:
-					t.Error(err)
-				case a.Status == 201:
-					placed[i].Add(1)
-				case a.Status != 409:
-					t.Errorf("POST /v1/store/orders got %v, want 201 or 409", a)
-				}
-			}
-		}
-	})
-	programtest.Await(t, "the holds to expire in the background", func() bool { return query[int](t, database, held) == 0 })
-	orders := animals
-	for i := range placed {
-		orders += int(placed[i].Load())
-	}
-	check(orders)
-	if a := nodes[1].Get("/v1/store/orders?status=expired&limit=100").Body; !strings.HasSuffix(a, strings.TrimPrefix(ended, "[")) {
-		t.Errorf("the expired orders are now %s, want those of before at the end: %s", a, ended)
 	}
 }

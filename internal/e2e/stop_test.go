@@ -73,10 +73,10 @@ func TestStopUnderLoadLosesNoWrite(t *testing.T) {
 	t.Parallel()
 	f := programtest.NewFolderWithKey(t)
 	book := newLedger()
-	for round, name := range []string{"first", "second", "third", "fourth", "fifth"} {
+	for round, name := range []string{"first", "second", "third"} {
 		p := f.Serve()
 		book.check(t, p.Walk())
-		s := &writeLoad{program: p, name: name, clients: 8, after: int64(10 + 40*round), end: func() { p.Signal(syscall.SIGTERM) }}
+		s := &writeLoad{program: p, name: name, clients: 8, after: int64(10 + 80*round), end: func() { p.Signal(syscall.SIGTERM) }}
 		s.run()
 		for _, problem := range s.problems {
 			t.Error(problem)
