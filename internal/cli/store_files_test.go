@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"database/sql"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/creack/pty"
 	_ "modernc.org/sqlite"
 
 	"animalstore/internal/cli"
@@ -218,4 +220,29 @@ func TestHealthCommandReportsReadiness(t *testing.T) {
 	refused(t, says("not ready: ", "removed or replaced"), "health", "--addr", address)
 	service.Close()
 	refused(t, says("cannot reach the service"), "health", "--addr", address)
+}
+
+// On a terminal, copy shows its progress on one line, which it erases in the end.
+func TestCopyShowsProgressOnTerminal(t *testing.T) {
+	t.Chdir(t.TempDir())
+	must(t, "keys", "create", "--name", "n")
+	control, terminal, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer control.Close()
+	shown := make(chan string)
+	go func() {
+		text, _ := io.ReadAll(control) // fails when the terminal is closed
+		shown <- string(text)
+	}()
+	if code := cli.Run([]string{"copy", "--to", "to.db"}, terminal, terminal); code != 0 {
+		t.Errorf("exit code: got %d, want 0", code)
+	}
+	terminal.Close()
+	screen := <-shown
+	before, after, _ := strings.Cut(screen, "\x1b[Ksettings 1 rows, sha256")
+	if !strings.Contains(before, "\r\x1b[Kcopying settings: 1 of 1 rows\r") || strings.Contains(before, "\n") || strings.Contains(after, "\x1b") {
+		t.Errorf("got %q, want one progress line that is erased before the results", screen)
+	}
 }

@@ -20,18 +20,18 @@ import (
 func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 	t.Parallel()
 	f := programtest.NewFolderWithKey(t)
-	const limit, clients = 100, 16
+	const limit, clients = 100, 8
 	command := exec.Command("sh", "-c", fmt.Sprintf("ulimit -n %d; exec animalstore serve --addr 127.0.0.1:0", limit))
-	// GOMAXPROCS determines the number of database connections.
-	command.Dir, command.Env = f.Dir, append(f.Environment(), "GOMAXPROCS=2")
-	output := &programtest.Transcript{}
-	command.Stdout, command.Stderr = output, output
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	command.Env = []string{"GOMAXPROCS=2"} // determines the number of database connections
 	started := time.Now()
-	p := f.Watch(command, output)
+	p := f.Launch(command)
 	p.AwaitReady()
+	if !strings.Contains(p.Output.String(), "connection limit lowered") {
+		t.Error("the log does not report the lowered connection limit")
+	}
+	if got := p.Metric("animalstore_connections_limit"); got != limit/4*3 {
+		t.Errorf("connection limit: got %v, want %d", got, limit/4*3)
+	}
 	served := make([]*programtest.Program, clients)
 	for i := range served { // each client has one connection, which has not used the database yet
 		own := *p
@@ -41,7 +41,7 @@ func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 		served[i] = &own
 	}
 	var flood sync.WaitGroup
-	for range 3 * limit { // these connections stay idle, so the service may drop some of them
+	for range 2 * limit { // these connections stay idle, so the service may drop some of them
 		flood.Go(func() {
 			conn, err := net.Dial("tcp", strings.TrimPrefix(p.URL, "http://"))
 			if err != nil {
@@ -64,7 +64,7 @@ func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 				})
 				return a
 			}
-			for n := range 20 {
+			for n := range 5 {
 				if a := request("POST", "/v1/pets", programtest.Pet{Name: fmt.Sprintf("%d of %d", n, i)}.JSON()); a.Status != 201 {
 					t.Errorf("POST /v1/pets: got %v, want status 201", a)
 					return
@@ -81,7 +81,7 @@ func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 	p.Client.CloseIdleConnections()
 	programtest.ExpectStatus(t, p.Send("GET", "/v1/pets", programtest.AdminKey, ""), 200)
 	// Each kind of warning is logged at most once every ten seconds.
-	if n, maxWarnings := strings.Count(output.String(), "level=WARN"), 3+3*int(time.Since(started)/(10*time.Second)); n > maxWarnings {
+	if n, maxWarnings := strings.Count(p.Output.String(), "level=WARN"), 3+3*int(time.Since(started)/(10*time.Second)); n > maxWarnings {
 		t.Errorf("warnings in the log: got %d, want at most %d", n, maxWarnings)
 	}
 	if entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", command.Process.Pid)); err != nil || len(entries) >= limit {

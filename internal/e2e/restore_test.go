@@ -72,7 +72,7 @@ func TestKilledRestoreLeavesOneWholeStore(t *testing.T) {
 		func(time.Time) bool { return exists("*.before-*") },
 	}
 	outcomes := map[int]int{}
-	const rounds = 24
+	const rounds = 8
 	for round := range rounds {
 		for _, name := range f.Names() {
 			if strings.HasPrefix(name, "animalstore.db") {

@@ -7,15 +7,20 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"animalstore/internal/programtest"
 )
 
-// TestKilledServiceDeliversEveryEvent kills the service many times while it delivers messages. Every event
+// expireClaims is a statement that lets another node send the messages that a killed node was sending. Without
+// it, the tests would have to wait for 30 seconds.
+const expireClaims = "UPDATE deliveries SET claimed_until = 1 WHERE claimed_until IS NOT NULL"
+
+// TestKilledServiceDeliversEveryEvent kills the service several times while it delivers messages. Every event
 // must arrive at least once and always with the same webhook-id.
 func TestKilledServiceDeliversEveryEvent(t *testing.T) {
 	t.Parallel()
-	const rounds = 15
+	const rounds = 4
 	f := programtest.NewFolderWithKey(t)
 	r := newReceiver(t)
 	for round := range rounds {
@@ -30,32 +35,31 @@ func TestKilledServiceDeliversEveryEvent(t *testing.T) {
 		})
 		for n := 0; ; n++ {
 			body := animal(fmt.Sprintf("round %d, animal %d", round, n), n).JSON()
-			if a, err := p.Try("POST", "/v1/pets", programtest.AdminKey, body); err != nil {
+			a, err := p.Try("POST", "/v1/pets", programtest.AdminKey, body)
+			if err != nil {
 				break
-			} else {
-				programtest.ExpectStatus(t, a, http.StatusCreated)
 			}
+			programtest.ExpectStatus(t, a, http.StatusCreated)
 		}
 		p.Kill() // wait until the process has exited
+		execSQL(f, "animalstore.db", expireClaims)
 	}
 	r.then(nil)
 	p := f.Serve("--webhook-allow-private")
-	events, times := r.checkAll(p)
+	r.checkAll(p)
 	r.awaitDeliveries(p)
 	p.Stop()
-	t.Logf("%d events, %d deliveries", events, times)
 }
 
 // TestNodesTakeOverDeliveriesOfKilledNode kills one node after another while they deliver messages. The
 // remaining nodes must deliver the killed nodes' messages.
 func TestNodesTakeOverDeliveriesOfKilledNode(t *testing.T) {
 	t.Parallel()
-	f, _ := newSharedFolder(t)
+	f, database := newSharedFolder(t)
 	nodes := f.ServeNodes(3, "--webhook-allow-private")
 	r := newReceiver(t)
 	r.subscribe(nodes[0])
-	for round := range 6 {
-		victim := nodes[round%3]
+	for round, victim := range nodes[:2] {
 		var once sync.Once
 		killed := make(chan struct{})
 		r.then(func(total int) {
@@ -66,24 +70,22 @@ func TestNodesTakeOverDeliveriesOfKilledNode(t *testing.T) {
 				})
 			}
 		})
-		for {
-			a, err := nodes[(round+1)%3].Try("POST", "/v1/pets", programtest.AdminKey, `{"name":"Rex","categoryId":1}`)
+		for running := true; running; {
+			a, err := nodes[2].Try("POST", "/v1/pets", programtest.AdminKey, `{"name":"Rex","categoryId":1}`)
 			if err != nil || a.Status != http.StatusCreated {
-				t.Fatalf("POST /v1/pets: got %v, %v, want 201", a, err)
+				t.Fatalf("round %d: POST /v1/pets: got %v, %v, want 201", round, a, err)
 			}
 			select {
 			case <-killed:
+				running = false
 			default:
-				continue
 			}
-			break
 		}
-		nodes[round%3] = f.Serve("--webhook-allow-private")
+		query[int](t, database, "WITH expired AS ("+expireClaims+" RETURNING 1) SELECT count(*) FROM expired")
 	}
 	r.then(nil)
-	events, times := r.checkAll(nodes[0])
-	r.awaitDeliveries(nodes[0])
-	t.Logf("%d events, %d deliveries", events, times)
+	r.checkAll(nodes[2])
+	r.awaitDeliveries(nodes[2])
 }
 
 // TestStopFinishesDelivery stops the service during a delivery. The delivery must succeed and must not be
@@ -100,7 +102,11 @@ func TestStopFinishesDelivery(t *testing.T) {
 	})
 	r.subscribe(p)
 	p.Create(programtest.Pet{Name: "Rex", CategoryID: 1})
-	<-arrived
+	select {
+	case <-arrived:
+	case <-time.After(programtest.WaitTimeout):
+		t.Fatal("no message arrived")
+	}
 	p.Signal(syscall.SIGTERM)
 	p.AwaitOutput("the line \"stopping\"", func(output string) bool { return strings.Contains(output, "msg=stopping") })
 	close(release)

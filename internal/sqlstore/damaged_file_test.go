@@ -150,3 +150,49 @@ func TestNewerSchemaIsRefusedAtStart(t *testing.T) {
 		})
 	}
 }
+
+// If one table is damaged, only its own reads and writes fail. The error names the cause for the log.
+func TestDamagedTableFailsOnlyItsOwnRequests(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "test.db")
+	s, err := shoptest.OpenAt(t.Context(), path, shop.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.AddPet(t, "Rex", 1, shop.Available)
+	if err := s.Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var page, size int
+	err = db.QueryRow("SELECT rootpage, (SELECT page_size FROM pragma_page_size) FROM sqlite_schema WHERE name = 'pets'").Scan(&page, &size)
+	db.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err == nil {
+		_, err = file.WriteAt(randomBytes(size), int64((page-1)*size))
+		file.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, err = shoptest.OpenAt(t.Context(), path, shop.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Store.Close()
+	_, listed := s.ListPets(t.Context(), shop.PetList{PageRequest: shop.PageRequest{Limit: 10}})
+	_, created := s.CreatePet(t.Context(), shop.NewPet{Name: "Tom", CategoryID: 1})
+	for what, err := range map[string]error{"list": listed, "create": created} {
+		if err == nil || shop.AsError(err).Code != shop.Unavailable || !strings.Contains(err.Error(), "malformed") {
+			t.Errorf("%s animals: got %v, want %s because the database is malformed", what, err, shop.Unavailable)
+		}
+	}
+	if categories, err := s.ListCategories(t.Context(), shop.PageRequest{Limit: 10}); err != nil || len(categories.Items) != 1 {
+		t.Errorf("list categories: got %+v, %v, want one", categories, err)
+	}
+}
