@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"database/sql"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -58,11 +57,6 @@ func testFailover(t *testing.T, switchOver func(primary, replica *pgtest.Server,
 // enough once a request has been refused.
 func (c *customers) awaitCommits(primary *pgtest.Server) {
 	c.t.Helper()
-	db, err := sql.Open("pgx", primary.URL())
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	defer db.Close()
 	refused := func() int {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -70,10 +64,7 @@ func (c *customers) awaitCommits(primary *pgtest.Server) {
 	}
 	before := refused()
 	programtest.Await(c.t, "commits that wait for the replica", func() bool {
-		var waiting int
-		if err := db.QueryRow("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'").Scan(&waiting); err != nil {
-			c.t.Fatal(err)
-		}
+		waiting := query[int](c.t, primary.URL(), "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
 		return waiting >= 3 || waiting >= 1 && refused() > before
 	})
 }

@@ -1,5 +1,6 @@
-// Package browser tests the documentation of the API as developers use it: in a browser and in a shell.
-package browser
+// Package docs tests the documentation of the API and its example as developers use them: in a browser, in a
+// shell and with their own tools.
+package docs
 
 import (
 	"context"
@@ -13,27 +14,48 @@ import (
 	"os/exec"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 
 	"animalstore/internal/browsertest"
+	"animalstore/internal/demo"
 	"animalstore/internal/httpapi"
-	"animalstore/internal/shop"
 	"animalstore/internal/shoptest"
 )
 
-// serveDocs serves the API of a shop with one animal, for tests that use it as a developer does.
+// serveDocs serves the API of a shop with the demo data and runs its background jobs.
 func serveDocs(t *testing.T) *httptest.Server {
 	t.Helper()
 	s := shoptest.Open(t, shoptest.Options{})
+	if _, err := demo.Fill(t.Context(), s.Store, s.Database); err != nil {
+		t.Fatal(err)
+	}
 	handler, err := httpapi.New(httpapi.Config{Service: s.Service, Log: slog.New(slog.DiscardHandler), Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.AddPet(t, "Rex", 1, shop.Available)
+	running, stop := context.WithCancel(context.Background())
+	var jobs sync.WaitGroup
+	jobs.Go(func() { s.RunJobs(running, func(err error) { t.Error(err) }) })
+	t.Cleanup(func() {
+		stop()
+		jobs.Wait()
+	})
 	return shoptest.Serve(t, handler)
+}
+
+// shell runs a script in a folder with additional environment variables and returns its output.
+func shell(t *testing.T, dir, script string, variables ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute) // only prevents a broken script from blocking the tests
+	defer cancel()
+	command := exec.CommandContext(ctx, "bash", "-euc", script)
+	command.Dir, command.Env = dir, append(append(os.Environ(), "no_proxy=*"), variables...)
+	output, err := command.CombinedOutput()
+	return string(output), err
 }
 
 func fetch(t *testing.T, url string) string {
@@ -60,13 +82,9 @@ func TestGuideExamplesRun(t *testing.T) {
 	}
 	for _, example := range examples {
 		script := html.UnescapeString(example[1])
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-		defer cancel()
 		// With --fail-with-body, curl also fails if the service responds with an error.
-		shell := exec.CommandContext(ctx, "bash", "-euc", "curl() { command curl --fail-with-body \"$@\"; }\n"+script)
-		shell.Dir, shell.Env = t.TempDir(), append(os.Environ(), "KEY="+shoptest.AdminKey, "no_proxy=*")
-		output, err := shell.Output()
-		if err != nil || strings.Contains(string(output), `"code":`) || !strings.Contains(string(output), `"id":`) {
+		output, err := shell(t, t.TempDir(), "curl() { command curl --silent --fail-with-body \"$@\"; }\n"+script, "KEY="+shoptest.AdminKey)
+		if err != nil || strings.Contains(output, `"code":`) || !strings.Contains(output, `"id":`) {
 			t.Errorf("%s\ngot %s, %v, want a response without an error", script, output, err)
 		}
 	}
