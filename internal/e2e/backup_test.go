@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -83,8 +84,10 @@ func TestInterruptedBackupLeavesNoFiles(t *testing.T) {
 	execSQL(f, "animalstore.db", `
 		WITH RECURSIVE counted (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM counted WHERE i < 50000)
 		INSERT INTO events (at, type, subject, actor, data) SELECT 1, 'pet.updated', 'pets/0', 'system', '{}' FROM counted`)
+	guard, cancel := context.WithTimeout(t.Context(), programtest.WaitTimeout)
+	defer cancel()
 	for interrupted := 0; interrupted < 2; {
-		command := exec.Command(programtest.Binary(t), "backup", "b.db")
+		command := exec.CommandContext(guard, programtest.Binary(t), "backup", "b.db")
 		command.Dir, command.Env = f.Dir, f.Environment()
 		var output programtest.Transcript
 		command.Stderr = &output

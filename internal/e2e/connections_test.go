@@ -25,6 +25,7 @@ func openConnection(p *programtest.Program, data string) net.Conn {
 		p.T.Fatal(err)
 	}
 	p.T.Cleanup(func() { connection.Close() })
+	connection.SetDeadline(time.Now().Add(programtest.WaitTimeout))
 	io.WriteString(connection, data) // an error means only that the service has closed the connection
 	return connection
 }

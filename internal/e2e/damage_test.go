@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,15 +11,6 @@ import (
 
 	"animalstore/internal/programtest"
 )
-
-// randomBytes returns n random bytes, which simulate data from a broken disk.
-func randomBytes(n int) string {
-	bytes := make([]byte, n)
-	for i := range bytes {
-		bytes[i] = byte(rand.IntN(256))
-	}
-	return string(bytes)
-}
 
 // TestUnwritableDatabaseIsRefusedUnchanged runs the program on files that it has no permission to write. The
 // program runs as the user nobody because root can write to any file.

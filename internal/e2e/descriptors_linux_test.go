@@ -9,21 +9,19 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"animalstore/internal/programtest"
 )
 
 // TestServiceSurvivesDescriptorExhaustion opens more connections than the service may have open files. The
-// service must continue to serve clients, even if it must open database files first, and must not flood its
-// log.
+// service must lower its connection limit and continue to serve clients, even if it must open database files
+// first.
 func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 	t.Parallel()
 	f := programtest.NewFolderWithKey(t)
 	const limit, clients = 100, 8
 	command := exec.Command("sh", "-c", fmt.Sprintf("ulimit -n %d; exec animalstore serve --addr 127.0.0.1:0", limit))
 	command.Env = []string{"GOMAXPROCS=2"} // determines the number of database connections
-	started := time.Now()
 	p := f.Launch(command)
 	p.AwaitReady()
 	if !strings.Contains(p.Output.String(), "connection limit lowered") {
@@ -80,10 +78,6 @@ func TestServiceSurvivesDescriptorExhaustion(t *testing.T) {
 	flood.Wait()
 	p.Client.CloseIdleConnections()
 	programtest.ExpectStatus(t, p.Send("GET", "/v1/pets", programtest.AdminKey, ""), 200)
-	// Each kind of warning is logged at most once every ten seconds.
-	if n, maxWarnings := strings.Count(p.Output.String(), "level=WARN"), 3+3*int(time.Since(started)/(10*time.Second)); n > maxWarnings {
-		t.Errorf("warnings in the log: got %d, want at most %d", n, maxWarnings)
-	}
 	if entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", command.Process.Pid)); err != nil || len(entries) >= limit {
 		t.Errorf("open descriptors: got %d, %v, want fewer than %d", len(entries), err, limit)
 	}

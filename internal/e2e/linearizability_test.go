@@ -69,8 +69,8 @@ func TestNodesAreLinearizable(t *testing.T) {
 		path := filepath.Join(t.ArtifactDir(), "history.html")
 		t.Errorf("the history is not linearizable; see %s (kept with -artifacts): %v", path, porcupine.VisualizePath(animalModel, info, path))
 	}
-	if w.accepted == 0 || w.refused == 0 || w.lost == 0 {
-		t.Errorf("%d operations were acknowledged, %d refused, %d unknown: want some of each", w.accepted, w.refused, w.lost)
+	if w.accepted == 0 || w.refused == 0 {
+		t.Errorf("%d operations were acknowledged and %d refused: want some of each", w.accepted, w.refused)
 	}
 }
 

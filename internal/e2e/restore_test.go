@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -73,6 +74,8 @@ func TestKilledRestoreLeavesOneWholeStore(t *testing.T) {
 	}
 	outcomes := map[int]int{}
 	const rounds = 8
+	guard, cancel := context.WithTimeout(t.Context(), programtest.WaitTimeout)
+	defer cancel()
 	for round := range rounds {
 		for _, name := range f.Names() {
 			if strings.HasPrefix(name, "animalstore.db") {
@@ -82,7 +85,7 @@ func TestKilledRestoreLeavesOneWholeStore(t *testing.T) {
 		for name, content := range original {
 			f.Write(name, content)
 		}
-		command := exec.Command(programtest.Binary(t), "restore", "--force", "backup.db")
+		command := exec.CommandContext(guard, programtest.Binary(t), "restore", "--force", "backup.db")
 		command.Dir, command.Env = f.Dir, f.Environment()
 		if err := command.Start(); err != nil {
 			t.Fatal(err)

@@ -50,14 +50,6 @@ func execSQL(f *programtest.Folder, name, statements string) {
 	}
 }
 
-func firstDifference(a, b string) int {
-	n := 0
-	for n < min(len(a), len(b)) && a[n] == b[n] {
-		n++
-	}
-	return n
-}
-
 // TestConcurrentFirstStartsShareOneDatabase starts a service and many commands in the same empty folder at
 // the same time.
 func TestConcurrentFirstStartsShareOneDatabase(t *testing.T) {
