@@ -46,14 +46,14 @@ func (s *soak) usage() (m resourceUsage) {
 // decrease and then returns the node's resource usage.
 func (s *soak) awaitSteadyUsage() resourceUsage {
 	s.t.Helper()
-	for m := s.usage(); ; {
+	m := s.usage()
+	programtest.Await(s.t, "the idle node to release its resources", func() bool {
 		time.Sleep(200 * time.Millisecond)
-		next := s.usage()
-		if next.goroutines >= m.goroutines && next.descriptors >= m.descriptors {
-			return m
-		}
-		m = next
-	}
+		before := m
+		m = s.usage()
+		return m.goroutines >= before.goroutines && m.descriptors >= before.descriptors
+	})
+	return m
 }
 
 // awaitUsageBack waits until the idle first node uses about as many resources as before. The tolerance cannot
