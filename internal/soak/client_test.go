@@ -1,4 +1,4 @@
-package e2e
+package soak
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"animalstore/client"
+	"animalstore/internal/programtest"
 )
 
 // soakClient sends random requests. Half of the clients retry requests that got no response. A retry must not
@@ -45,8 +46,8 @@ type createdPet struct {
 
 func newSoakClient(s *soak, id int) *soakClient {
 	c := &soakClient{s: s, id: id, retries: id%2 == 0, rng: rand.New(rand.NewPCG(s.seed, uint64(id)))}
-	c.http = &http.Client{Transport: countingTransport{&http.Transport{MaxIdleConnsPerHost: 6}, s}, Timeout: waitTimeout}
-	api, err := client.New(s.clientProxy.url()+"/v1", adminKey, client.WithHTTPClient(c.http), client.WithRetries(0))
+	c.http = &http.Client{Transport: countingTransport{&http.Transport{MaxIdleConnsPerHost: 6}, s}, Timeout: programtest.WaitTimeout}
+	api, err := client.New(s.clientProxy.url()+"/v1", programtest.AdminKey, client.WithHTTPClient(c.http), client.WithRetries(0))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,7 +1,6 @@
-package e2e
+package soak
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"iter"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"animalstore/client"
+	"animalstore/internal/programtest"
 )
 
 // soak puts a store under load, injects faults and records what the clients observe.
@@ -21,8 +21,8 @@ type soak struct {
 	seed    uint64
 	rng     *rand.Rand // used to choose the faults
 	started time.Time
-	folder  *folder
-	nodes   []*program
+	folder  *programtest.Folder
+	nodes   []*programtest.Program
 	// If databaseFails is set, the faults include an unreachable database, during which even reads fail.
 	databaseFails bool
 	faults        []func()
@@ -53,9 +53,9 @@ const (
 )
 
 // newSoak starts the nodes and creates the clients, the followers, the webhook receiver and the exporter.
-func newSoak(t *testing.T, f *folder, seed uint64, nodes int) *soak {
+func newSoak(t *testing.T, f *programtest.Folder, seed uint64, nodes int) *soak {
 	t.Helper()
-	s := &soak{t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 3000)), started: time.Now(), folder: f, nodes: make([]*program, nodes)}
+	s := &soak{t: t, seed: seed, rng: rand.New(rand.NewPCG(seed, 3000)), started: time.Now(), folder: f, nodes: make([]*programtest.Program, nodes)}
 	t.Cleanup(func() { // runs last because it is registered first
 		if len(s.problems) > 0 {
 			t.Errorf("%d problems:\n%s", len(s.problems), firstProblems(s.problems))
@@ -66,7 +66,7 @@ func newSoak(t *testing.T, f *folder, seed uint64, nodes int) *soak {
 		s.startNode(i)
 	}
 	s.faults, s.mildFaults = []func(){s.killNode, s.killNode, s.stopNode, s.cutConnections}, []func(){s.cutConnections}
-	c, err := client.New(s.nodes[0].url+"/v1", adminKey, client.WithHTTPClient(s.nodes[0].client))
+	c, err := client.New(s.nodes[0].URL+"/v1", programtest.AdminKey, client.WithHTTPClient(s.nodes[0].Client))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,26 +84,26 @@ func newSoak(t *testing.T, f *folder, seed uint64, nodes int) *soak {
 // startNode starts node i and adds it to the proxies.
 func (s *soak) startNode(i int) {
 	s.t.Helper()
-	s.nodes[i] = s.folder.serve("--webhook-allow-private", "--order-hold", "3s")
-	s.nodes[i].databaseMayFail = true
-	addr := strings.TrimPrefix(s.nodes[i].url, "http://")
+	s.nodes[i] = s.folder.Serve("--webhook-allow-private", "--order-hold", "3s")
+	s.nodes[i].DatabaseMayFail = true
+	addr := strings.TrimPrefix(s.nodes[i].URL, "http://")
 	s.clientProxy.setNode(i, addr)
 	s.streamProxy.setNode(i, addr)
 }
 
 // endNode removes node i from the proxies, so that it gets no new connections, and then ends it.
-func (s *soak) endNode(i int, end func(*program)) {
+func (s *soak) endNode(i int, end func(*programtest.Program)) {
 	s.t.Helper()
 	s.clientProxy.setNode(i, "")
 	s.streamProxy.setNode(i, "")
 	end(s.nodes[i])
-	s.nodes[i].output.trim()
+	s.nodes[i].Output.Trim()
 }
 
 func (s *soak) killNode() {
 	s.t.Helper()
 	i := s.rng.IntN(len(s.nodes))
-	s.endNode(i, (*program).kill)
+	s.endNode(i, (*programtest.Program).Kill)
 	s.kills++
 	s.startNode(i)
 }
@@ -111,7 +111,7 @@ func (s *soak) killNode() {
 func (s *soak) stopNode() {
 	s.t.Helper()
 	i := s.rng.IntN(len(s.nodes))
-	s.endNode(i, (*program).stop)
+	s.endNode(i, (*programtest.Program).Stop)
 	s.stops++
 	s.startNode(i)
 }
@@ -130,7 +130,7 @@ func (s *soak) pause(from, to int) {
 func (s *soak) awaitGrowth(what string, number *atomic.Int64, by int64) {
 	s.t.Helper()
 	enough := number.Load() + by
-	await(s.t, what, func() bool { return number.Load() >= enough || s.failed() })
+	programtest.Await(s.t, what, func() bool { return number.Load() >= enough || s.failed() })
 }
 
 // startLoad starts the clients, the followers and the exporter. The stop function stops them and waits until
@@ -182,7 +182,7 @@ func (s *soak) run(length time.Duration) {
 	s.check()
 	s.awaitUsageBack(before)
 	for _, node := range s.nodes {
-		node.stop()
+		node.Stop()
 	}
 }
 
@@ -194,11 +194,11 @@ func (s *soak) check() {
 	s.streamProxy.setMeanBytes(0)
 	var history soakHistory
 	for i, node := range s.nodes {
-		c, err := client.New(node.url+"/v1", adminKey, client.WithHTTPClient(node.client))
+		c, err := client.New(node.URL+"/v1", programtest.AdminKey, client.WithHTTPClient(node.Client))
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		await(s.t, "the last holds to expire", func() bool {
+		programtest.Await(s.t, "the last holds to expire", func() bool {
 			orders, _, err := c.ListOrders(s.t.Context(), client.OrderQuery{Status: client.OrderPlaced})
 			return err == nil && len(orders) == 0
 		})
@@ -247,7 +247,7 @@ func (s *soak) checkFollowers(events []client.Event) {
 	}
 	last := events[len(events)-1].ID
 	for _, f := range s.followers {
-		await(s.t, "a follower to receive the last event", func() bool { return !comesAfter(last, f.lastSeen()) })
+		programtest.Await(s.t, "a follower to receive the last event", func() bool { return !comesAfter(last, f.lastSeen()) })
 	}
 	stop()
 	following.Wait()
@@ -258,7 +258,7 @@ func (s *soak) checkFollowers(events []client.Event) {
 			s.problem("follower %d received other events than the feed lists: %s", i, difference)
 		}
 	}
-	await(s.t, "the last webhook messages", func() bool { return s.receiver.missing(events) == "" })
+	programtest.Await(s.t, "the last webhook messages", func() bool { return s.receiver.missing(events) == "" })
 	s.receiver.mu.Lock()
 	defer s.receiver.mu.Unlock()
 	s.t.Logf("%d followers, started %d times, received every event; %d webhook messages arrived in %d attempts, %d of which were rejected",
@@ -325,23 +325,4 @@ func (s *soak) anyForSale(rng *rand.Rand) (int64, bool) {
 		return 0, false
 	}
 	return s.forSale[rng.IntN(len(s.forSale))], true
-}
-
-// trim shortens the log of a process that has ended, because a soak test may run for days. It keeps the
-// warnings, the errors and the last lines. A log that contains a data race stays complete.
-func (t *transcript) trim() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if bytes.Contains(t.text.Bytes(), []byte("DATA RACE")) {
-		return
-	}
-	const last = 100
-	var kept bytes.Buffer
-	lines := bytes.SplitAfter(t.text.Bytes(), []byte("\n"))
-	for i, line := range lines {
-		if i >= len(lines)-last || bytes.Contains(line, []byte("level=ERROR")) || bytes.Contains(line, []byte("level=WARN")) {
-			kept.Write(line)
-		}
-	}
-	t.text = kept
 }

@@ -1,4 +1,4 @@
-package e2e
+package soak
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"animalstore/client"
+	"animalstore/internal/programtest"
 )
 
 // follower follows the event stream over connections that break. It is also restarted from time to time.
@@ -63,8 +64,8 @@ func (s eventLog) diff(want eventLog) string {
 
 func newFollower(s *soak, id int) *follower {
 	f := &follower{s: s, id: id, last: "0", rng: rand.New(rand.NewPCG(s.seed, uint64(1000+id)))}
-	f.http = &http.Client{Transport: &http.Transport{}, Timeout: waitTimeout}
-	api, err := client.New(s.streamProxy.url()+"/v1", adminKey, client.WithHTTPClient(f.http))
+	f.http = &http.Client{Transport: &http.Transport{}, Timeout: programtest.WaitTimeout}
+	api, err := client.New(s.streamProxy.url()+"/v1", programtest.AdminKey, client.WithHTTPClient(f.http))
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package e2e
+package soak
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"animalstore/client"
+	"animalstore/internal/programtest"
 )
 
 // importPets imports several animals in one request, which must create either all of them or none. Sometimes
@@ -79,8 +80,8 @@ type exporter struct {
 
 func newExporter(s *soak) *exporter {
 	e := &exporter{s: s, rng: rand.New(rand.NewPCG(s.seed, 4000))}
-	e.http = &http.Client{Transport: &http.Transport{}, Timeout: waitTimeout}
-	api, err := client.New(s.streamProxy.url()+"/v1", adminKey, client.WithHTTPClient(e.http))
+	e.http = &http.Client{Transport: &http.Transport{}, Timeout: programtest.WaitTimeout}
+	api, err := client.New(s.streamProxy.url()+"/v1", programtest.AdminKey, client.WithHTTPClient(e.http))
 	if err != nil {
 		s.t.Fatal(err)
 	}

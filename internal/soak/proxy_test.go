@@ -1,4 +1,4 @@
-package e2e
+package soak
 
 import (
 	"io"
@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"animalstore/internal/programtest"
 )
 
 // faultyProxy is a TCP proxy that forwards connections to the running nodes. It cuts each connection after a
@@ -111,7 +113,7 @@ func (p *faultyProxy) forward(conn net.Conn) {
 	if addr == "" {
 		return
 	}
-	node, err := net.DialTimeout("tcp", addr, waitTimeout)
+	node, err := net.DialTimeout("tcp", addr, programtest.WaitTimeout)
 	if err != nil {
 		return // the node has just been killed
 	}

@@ -1,4 +1,4 @@
-package e2e
+package soak
 
 import (
 	"cmp"
@@ -10,17 +10,20 @@ import (
 	"time"
 
 	"animalstore/internal/pgtest"
+	"animalstore/internal/programtest"
 )
 
 // TestSoak runs many clients that use the whole API concurrently while it kills the service, fills the disk
 // and cuts connections. Afterwards, every acknowledged change must exist exactly once, and every follower and
 // webhook must have received the event for this change.
 //
-// The environment variable SOAK sets the duration, which is one minute by default. SOAK_SEED repeats the
-// random choices made in an earlier run.
+// The environment variable SOAK sets the duration. SOAK_SEED repeats the random choices made in an earlier
+// run.
 func TestSoak(t *testing.T) {
-	t.Parallel()
-	length, err := time.ParseDuration(cmp.Or(os.Getenv("SOAK"), "1m"))
+	if os.Getenv("SOAK") == "" {
+		t.Skip("runs by hand: set SOAK to the duration, for example SOAK=10m")
+	}
+	length, err := time.ParseDuration(os.Getenv("SOAK"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,18 +34,18 @@ func TestSoak(t *testing.T) {
 	t.Logf("SOAK=%s SOAK_SEED=%d", length, seed)
 	t.Run("file", func(t *testing.T) {
 		t.Parallel()
-		f := newFolderWithKey(t)
+		f := programtest.NewFolderWithKey(t)
 		s := newSoak(t, f, seed, 1)
 		s.faults, s.mildFaults = append(s.faults, s.fillDisk, s.killOnFullDisk), append(s.mildFaults, s.fillDisk)
 		s.run(length)
-		f.mustRun("check")
+		f.MustRun("check")
 	})
 	t.Run("server", func(t *testing.T) {
 		t.Parallel()
 		proxy := pgtest.StartProxy(t, pgtest.Shared(t).NewDatabase(t))
 		// The service is configured to close idle database connections quickly. Otherwise, the check for
 		// resource leaks would mistake them for a leak.
-		f := newFolder(t, "ANIMALSTORE_API_KEY="+adminKey, "ANIMALSTORE_DATABASE="+proxy.URL()+"&pool_max_conn_idle_time=1s")
+		f := programtest.NewFolderWithKey(t, "ANIMALSTORE_DATABASE="+proxy.URL()+"&pool_max_conn_idle_time=1s")
 		s := newSoak(t, f, seed, 2)
 		s.databaseFails = true
 		s.faults = append(s.faults, func() {
@@ -60,7 +63,7 @@ func TestSoak(t *testing.T) {
 func (s *soak) fillDisk() {
 	s.t.Helper()
 	s.exhaustDisk()
-	limitFileSize(s.t, s.nodes[0], math.MaxUint64)
+	s.nodes[0].LimitFileSize(math.MaxUint64)
 	s.awaitGrowth("writes to be acknowledged again", &s.acknowledged, 20)
 }
 
@@ -76,13 +79,13 @@ func (s *soak) killOnFullDisk() {
 func (s *soak) exhaustDisk() {
 	s.t.Helper()
 	s.fullDisks++
-	log, err := os.Stat(s.folder.path("animalstore.db-wal"))
+	log, err := os.Stat(s.folder.Path("animalstore.db-wal"))
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	limitFileSize(s.t, s.nodes[0], uint64(log.Size())+uint64(s.rng.IntN(100_000)))
+	s.nodes[0].LimitFileSize(uint64(log.Size()) + uint64(s.rng.IntN(100_000)))
 	s.pause(0, 200)
-	limitFileSize(s.t, s.nodes[0], 0)
+	s.nodes[0].LimitFileSize(0)
 	s.awaitGrowth("writes to be rejected", &s.unavailable, 20)
 	s.awaitGrowth("reads to succeed", &s.reads, 20)
 }

@@ -1,43 +1,27 @@
-package e2e
+package server_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
-	"time"
+
+	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
-const authorizationHeader = "Authorization: Bearer " + adminKey + "\r\n"
-
-// sendRaw sends the request text unchanged and reads one response.
-func (p *program) sendRaw(request string) (response, error) {
-	p.t.Helper()
-	connection, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	defer connection.Close()
-	connection.SetDeadline(time.Now().Add(waitTimeout))
-	// The request is sent in the background because the response may arrive before the entire request has
-	// been sent.
-	go io.WriteString(connection, request)
-	w := &wire{connection, bufio.NewReader(connection)}
-	a, _, err := w.receive()
-	return a, err
-}
+const authorization = "Authorization: Bearer " + shoptest.AdminKey + "\r\n"
 
 // TestHostileRequestsGetExpectedStatus sends requests that no client library would send. The service must
 // either refuse such a request or respond as it would to the equivalent normal request.
 func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 	t.Parallel()
-	p := newFolderWithKey(t).serve()
-	post := "POST /v1/pets HTTP/1.1\r\nHost: x\r\n" + authorizationHeader
+	s := serve(t)
+	post := "POST /v1/pets HTTP/1.1\r\nHost: x\r\n" + authorization
 	const body = `{"name":"Rex","categoryId":1}`
 	chunks := fmt.Sprintf("%x\r\n%s\r\n0\r\n", len(body), body)
 	added := 0
@@ -49,13 +33,13 @@ func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 		{"very many headers", "GET /v1/pets HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("X: y\r\n", 20<<10) + "\r\n", 431},
 		{"a huge path", "GET /v1/" + strings.Repeat("x", 100<<10) + " HTTP/1.1\r\nHost: x\r\n\r\n", 431},
 		{"a huge key", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + strings.Repeat("x", 60<<10) + "\r\n\r\n", 401},
-		{"a huge query", "GET /v1/pets?q=" + strings.Repeat("x", 60<<10) + " HTTP/1.1\r\nHost: x\r\n" + authorizationHeader + "\r\n", 400},
-		{"very many parameters", "GET /v1/pets?" + strings.Repeat("a&", 30<<10) + " HTTP/1.1\r\nHost: x\r\n" + authorizationHeader + "\r\n", 400},
-		{"very many ids", "GET /v1/pets?" + strings.Repeat("id=1&", 10<<10) + " HTTP/1.1\r\nHost: x\r\n" + authorizationHeader + "\r\n", 400},
+		{"a huge query", "GET /v1/pets?q=" + strings.Repeat("x", 60<<10) + " HTTP/1.1\r\nHost: x\r\n" + authorization + "\r\n", 400},
+		{"very many parameters", "GET /v1/pets?" + strings.Repeat("a&", 30<<10) + " HTTP/1.1\r\nHost: x\r\n" + authorization + "\r\n", 400},
+		{"very many ids", "GET /v1/pets?" + strings.Repeat("id=1&", 10<<10) + " HTTP/1.1\r\nHost: x\r\n" + authorization + "\r\n", 400},
 		{"chunks", post + "Transfer-Encoding: chunked\r\n\r\n" + chunks + "\r\n", 201},
 		{"chunks and a length", post + "Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + "\r\n", 201},
 		{"chunks with a trailer", post + "Trailer: Authorization\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + "Authorization: Bearer x\r\n\r\n", 201},
-		{"a key in the trailer", "POST /v1/pets HTTP/1.1\r\nHost: x\r\nTrailer: Authorization\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + authorizationHeader + "\r\n", 401},
+		{"a key in the trailer", "POST /v1/pets HTTP/1.1\r\nHost: x\r\nTrailer: Authorization\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks + authorization + "\r\n", 401},
 		{"chunks with an extension", post + "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x;%s\r\n", len(body), strings.Repeat("e", 1000)) + body + "\r\n0\r\n\r\n", 201},
 		{"chunks with a huge extension", post + "Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x;%s\r\n", len(body), strings.Repeat("e", 100<<10)) + body + "\r\n0\r\n\r\n", 400},
 		{"a chunk without a size", post + "Transfer-Encoding: chunked\r\n\r\n\r\n\r\n", 400},
@@ -70,13 +54,13 @@ func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 		{"a length with a sign", post + "Content-Length: +29\r\n\r\n" + body, 400},
 		{"a negative length", post + "Content-Length: -29\r\n\r\n" + body, 400},
 		{"a huge length", post + "Content-Length: 99999999999999999999\r\n\r\n" + body, 400},
-		{"a space before the colon", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization : Bearer " + adminKey + "\r\n\r\n", 400},
+		{"a space before the colon", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization : Bearer " + shoptest.AdminKey + "\r\n\r\n", 400},
 		{"a header without a name", "GET /v1/pets HTTP/1.1\r\nHost: x\r\n: x\r\n\r\n", 400},
 		{"a NUL in a header", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nX: \x00\r\n\r\n", 400},
-		{"a key on two lines", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer\r\n " + adminKey + "\r\n\r\n", 200},
-		{"no host", "GET /v1/pets HTTP/1.1\r\n" + authorizationHeader + "\r\n", 400},
-		{"two hosts", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nHost: y\r\n" + authorizationHeader + "\r\n", 400},
-		{"an invalid host", "GET /v1/pets HTTP/1.1\r\nHost: a b<c\r\n" + authorizationHeader + "\r\n", 400},
+		{"a key on two lines", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer\r\n " + shoptest.AdminKey + "\r\n\r\n", 200},
+		{"no host", "GET /v1/pets HTTP/1.1\r\n" + authorization + "\r\n", 400},
+		{"two hosts", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nHost: y\r\n" + authorization + "\r\n", 400},
+		{"an invalid host", "GET /v1/pets HTTP/1.1\r\nHost: a b<c\r\n" + authorization + "\r\n", 400},
 		{"an unknown version", "GET /v1/pets HTTP/9.9\r\nHost: x\r\n\r\n", 505},
 		{"HTTP/2 without TLS", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 404},
 		{"no version", "GET /v1/pets\r\n\r\n", 400},
@@ -84,9 +68,9 @@ func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 		{"a tunnel", "CONNECT 127.0.0.1:22 HTTP/1.1\r\nHost: 127.0.0.1:22\r\n\r\n", 404},
 		{"an unknown expectation", post + "Expect: miracles\r\nContent-Length: 29\r\n\r\n" + body, 417},
 		{"another protocol", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n", 400},
-		{"an upgrade", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n" + authorizationHeader + "\r\n", 200},
+		{"an upgrade", "GET /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABkAAQAAP__\r\n" + authorization + "\r\n", 200},
 	} {
-		a, err := p.sendRaw(c.request)
+		a, err := s.sendRaw(c.request)
 		if err != nil || a.status != c.status {
 			t.Errorf("%s: got %v, %v, want status %d", c.name, a, err, c.status)
 		}
@@ -94,35 +78,31 @@ func TestHostileRequestsGetExpectedStatus(t *testing.T) {
 			added++
 		}
 	}
-	if got := len(p.walk()); got != added {
+	if got := s.countPets(); got != added {
 		t.Errorf("animals: got %d, want %d", got, added)
 	}
-	expectPlainLog(t, p)
+	s.expectPlainLog()
 }
 
 // TestPipelinedResponsesComeInOrder sends many requests before it reads the first response.
 func TestPipelinedResponsesComeInOrder(t *testing.T) {
 	t.Parallel()
-	p := newFolderWithKey(t).serve()
-	w, err := dial(p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.close()
+	s := serve(t)
+	connection, responses := s.dial()
 	const each = 40
 	var all strings.Builder
 	for i := range each {
-		body := pet{Name: fmt.Sprintf("Rex %d", i), CategoryID: 1}.json()
-		fmt.Fprintf(&all, "POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", authorizationHeader, len(body), body)
-		fmt.Fprintf(&all, "GET /v1/pets?limit=1 HTTP/1.1\r\nHost: x\r\n%s\r\n", authorizationHeader)
-		fmt.Fprintf(&all, "GET /v1/nothing HTTP/1.1\r\nHost: x\r\n%s\r\n", authorizationHeader)
+		body := fmt.Sprintf(`{"name":"Rex %d","categoryId":1}`, i)
+		fmt.Fprintf(&all, "POST /v1/pets HTTP/1.1\r\nHost: x\r\n%sContent-Length: %d\r\n\r\n%s", authorization, len(body), body)
+		fmt.Fprintf(&all, "GET /v1/pets?limit=1 HTTP/1.1\r\nHost: x\r\n%s\r\n", authorization)
+		fmt.Fprintf(&all, "GET /v1/nothing HTTP/1.1\r\nHost: x\r\n%s\r\n", authorization)
 	}
-	if err := w.send(all.String()); err != nil {
+	if _, err := io.WriteString(connection, all.String()); err != nil {
 		t.Fatal(err)
 	}
 	for i := range each {
 		for _, status := range []int{201, 200, 404} {
-			a, _, err := w.receive()
+			a, err := receive(responses)
 			if err != nil || a.status != status {
 				t.Fatalf("response %d: got %v, %v, want status %d", i, a, err, status)
 			}
@@ -137,8 +117,8 @@ func TestPipelinedResponsesComeInOrder(t *testing.T) {
 // every operation that accepts a body.
 func TestHostileBodiesAreRefused(t *testing.T) {
 	t.Parallel()
-	p := newFolderWithKey(t).serve()
-	p.create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
+	s := serve(t)
+	s.AddPet(t, "Rex", 1, shop.Available)
 	const maxBody = 64 << 10
 	bodies := []string{
 		strings.Repeat("[", maxBody), strings.Repeat(`{"a":`, maxBody/5), strings.Repeat("[", maxBody/2) + strings.Repeat("]", maxBody/2),
@@ -153,7 +133,7 @@ func TestHostileBodiesAreRefused(t *testing.T) {
 		"PATCH /v1/store/orders/1", "POST /v1/keys", "POST /v1/keys/1/rotate", "POST /v1/webhooks", "PATCH /v1/webhooks/1", "POST /v1/webhooks/1/rotate"} {
 		method, path, _ := strings.Cut(to, " ")
 		for _, body := range bodies {
-			a := p.send(method, path, adminKey, body)
+			a := s.send(method, path, shoptest.AdminKey, body)
 			// A patch without known members succeeds but changes nothing.
 			patched := method == "PATCH" && a.status == http.StatusOK
 			if !patched && a.status != http.StatusBadRequest && a.status != http.StatusNotFound && a.status != http.StatusRequestEntityTooLarge {
@@ -164,10 +144,10 @@ func TestHostileBodiesAreRefused(t *testing.T) {
 			}
 		}
 	}
-	if pets := p.walk(); len(pets) != 1 || pets[0].Name != "Rex" {
-		t.Errorf("animals: got %+v, want only Rex", pets)
+	if pet, err := s.Pet(t.Context(), 1); err != nil || pet.Name != "Rex" || s.countPets() != 1 {
+		t.Errorf("animals: got %d and %+v, %v, want only Rex", s.countPets(), pet, err)
 	}
-	expectPlainLog(t, p)
+	s.expectPlainLog()
 }
 
 // hostile contains strings that careless programs misinterpret.
@@ -181,8 +161,8 @@ var hostile = []string{
 // that the service reads. No response may be a server error, and no string may forge a log line.
 func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 	t.Parallel()
-	p := newFolderWithKey(t).serve()
-	p.create(pet{Name: "Rex", CategoryID: 1, Status: "available"})
+	s := serve(t)
+	s.AddPet(t, "Rex", 1, shop.Available)
 	check := func(what string, a response, err error) {
 		t.Helper()
 		if err != nil || a.status >= 500 && a.status != http.StatusNotImplemented {
@@ -197,10 +177,10 @@ func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 	headers := []string{"Authorization", "Accept", "Accept-Encoding", "Content-Type", "Content-Encoding", "Idempotency-Key", "If-Match", "If-None-Match", "Last-Event-ID", "Traceparent",
 		"Tracestate", "Origin", "Access-Control-Request-Method", "Access-Control-Request-Headers", "Host", "X-Forwarded-For", "X-Forwarded-Host", "Forwarded", "X-Request-Id", "Range", "User-Agent", "Cookie",
 		"X-HTTP-Method-Override", "Expect", "Connection", "TE", "Upgrade", "Via"}
-	for _, to := range []string{"GET /v1/pets", "GET /v1/pets/1", "GET /v1/openapi.json", "OPTIONS /v1/pets", "POST /v1/pets", "PATCH /v1/pets/1", "GET /readyz"} {
+	for _, to := range []string{"GET /v1/pets", "OPTIONS /v1/pets", "POST /v1/pets"} {
 		for _, header := range headers {
 			for _, text := range hostile {
-				key := authorizationHeader
+				key := authorization
 				if header == "Authorization" {
 					key = ""
 				}
@@ -208,7 +188,7 @@ func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 				if header == "Host" {
 					host = ""
 				}
-				a, err := p.sendRaw(fmt.Sprintf("%s HTTP/1.1\r\n%s%s%s: %s\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", to, host, key, header, text))
+				a, err := s.sendRaw(fmt.Sprintf("%s HTTP/1.1\r\n%s%s%s: %s\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}", to, host, key, header, text))
 				check(fmt.Sprintf("%s with %s: %.40q", to, header, text), a, err)
 			}
 		}
@@ -217,60 +197,84 @@ func TestHostileHeadersAndParametersCauseNoServerError(t *testing.T) {
 	for _, path := range []string{"/v1/pets", "/v1/categories", "/v1/store/orders", "/v1/events", "/v1/keys", "/v1/webhooks", "/v1/webhooks/1/deliveries", "/v1/store/inventory", "/v1/pets/1"} {
 		for _, parameter := range parameters {
 			for _, text := range hostile {
-				for _, query := range []string{url.Values{parameter: {text}}.Encode(), parameter + "[]=" + url.QueryEscape(text), url.QueryEscape(text) + "=1"} {
-					a, err := p.try("GET", path+"?"+query, adminKey, "")
-					check(path+"?"+query, a, err)
-				}
+				query := url.Values{parameter: {text}}.Encode()
+				check(path+"?"+query, s.send("GET", path+"?"+query, shoptest.AdminKey, ""), nil)
 			}
+		}
+	}
+	for _, text := range hostile {
+		for _, query := range []string{"status[]=" + url.QueryEscape(text), url.QueryEscape(text) + "=1"} {
+			check("/v1/pets?"+query, s.send("GET", "/v1/pets?"+query, shoptest.AdminKey, ""), nil)
 		}
 	}
 	for _, path := range []string{"/v1/pets/%s", "/v1/categories/%s", "/v1/keys/%s/rotate", "/v1/webhooks/%s/deliveries/%s/redeliver", "/v1/%s", "/%s", "/debug/pprof/%s"} {
 		for _, text := range hostile {
-			a, err := p.try("DELETE", strings.ReplaceAll(path, "%s", url.PathEscape(text)), adminKey, "")
-			check(path+" "+text, a, err)
+			check(path+" "+text, s.send("DELETE", strings.ReplaceAll(path, "%s", url.PathEscape(text)), shoptest.AdminKey, ""), nil)
 		}
 	}
-	expectPlainLog(t, p)
+	s.expectPlainLog()
 }
 
 // TestHostileNamesDoNotCorruptLogOrMetrics creates keys with hostile names and sends requests that write
 // these names to the log and the metrics.
 func TestHostileNamesDoNotCorruptLogOrMetrics(t *testing.T) {
 	t.Parallel()
-	f := newFolderWithKey(t)
-	p := f.serve()
+	s := serve(t)
 	for _, name := range []string{"<script>alert(1)</script>", `" level=FAKE msg="fake`, "\u202egnp.exe", "\u0085\u2028\u2029", "{{.}}", "=cmd|' /C calc'!A0", "\U000e0041", "a\u00a0b"} {
 		body, err := json.Marshal(map[string]any{"name": name, "scopes": []string{"pets:read"}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		a := p.send("POST", "/v1/keys", adminKey, string(body))
-		expectStatus(t, a, http.StatusCreated)
-		key := decode[struct{ Key string }](t, a.body).Key
+		key := decode[struct{ Key string }](t, s.expect(http.StatusCreated, "POST", "/v1/keys", string(body)).body).Key
 		// This operation is deprecated, so the metrics count its requests by key ID and key name.
-		p.send("GET", "/v1/pets/1", key, "")
-		if _, err := p.try("GET", "/v1/pets?q="+url.QueryEscape(name), key, "", "User-Agent: "+name); err != nil {
-			t.Error(err)
-		}
+		s.send("GET", "/v1/pets/1", key, "")
+		s.send("GET", "/v1/pets?q="+url.QueryEscape(name), key, "", "User-Agent: "+name)
 	}
-	for line := range strings.Lines(p.get("/metrics").body) {
-		if !strings.HasPrefix(line, "#") && !seriesLine.MatchString(strings.TrimSuffix(line, "\n")) && !strings.Contains(line, "Inf") && !strings.ContainsAny(line, "0123456789") {
+	for line := range strings.Lines(s.expect(http.StatusOK, "GET", "/metrics", "").body) {
+		if !strings.HasPrefix(line, "#") && !metricLine.MatchString(line) {
 			t.Errorf("corrupt line in the metrics: %q", line)
 		}
 	}
-	expectPlainLog(t, p)
+	s.expectPlainLog()
 }
 
-// expectPlainLog stops the program and checks that every log line has the service's own format and contains
+var metricLine = regexp.MustCompile(`^[a-z_]+(\{([a-z_]+="([^"\\\n]|\\[\\n"])*",?)*\})? \S+\n$`)
+
+// Clients cannot create new time series by sending unusual requests, which would exhaust the memory of the
+// service and of Prometheus.
+func TestUnusualRequestsCreateNoTimeSeries(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	series := func() int {
+		return strings.Count(s.expect(http.StatusOK, "GET", "/metrics", "").body, "\nanimalstore_http_requests_total{")
+	}
+	s.send("GET", "/v1/nothing", shoptest.AdminKey, "")
+	s.send("BREW", "/v1/pets", shoptest.AdminKey, "")
+	series() // counts itself only afterwards
+	before := series()
+	for i := range 20 {
+		s.send("GET", "/v1/nothing/"+strings.Repeat("x", i+1), shoptest.AdminKey, "")
+		s.send("GET", "/v1/pets/<script>", shoptest.AdminKey, "")
+		s.send("BREW"+strings.Repeat("X", i), "/v1/pets", shoptest.AdminKey, "")
+	}
+	if after := series(); after > before+1 { // the invalid ID may be the first of its kind
+		t.Errorf("time series: got %d before and %d after unusual requests, want at most one more", before, after)
+	}
+	if strings.Contains(s.expect(http.StatusOK, "GET", "/metrics", "").body, "<script") {
+		t.Error("the metrics contain a path that a client sent")
+	}
+}
+
+// expectPlainLog stops the service and checks that every log line has the service's own format and contains
 // no control characters.
-func expectPlainLog(t *testing.T, p *program) {
-	t.Helper()
-	p.stop()
-	for line := range strings.Lines(p.output.String()) {
+func (s *service) expectPlainLog() {
+	s.t.Helper()
+	s.stop()
+	for line := range strings.Lines(s.log.String()) {
 		if !strings.HasPrefix(line, "time=") || strings.ContainsFunc(strings.TrimSuffix(line, "\n"), func(r rune) bool {
 			return r < ' ' || r == 0x7f || r >= 0x80 && r < 0xa0 || r == '\u2028' || r == '\u202e'
 		}) {
-			t.Errorf("corrupt line in the log: %q", line)
+			s.t.Errorf("corrupt line in the log: %q", line)
 		}
 	}
 }
