@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 
 	// Only tests import the following packages.
 	"api/apitest":          {},
+	"internal/shoptest":    {"internal/pgtest", "internal/shop", "internal/sqlstore"},
 	"internal/storetest":   {"internal/shop"},
 	"internal/pgtest":      {},
 	"internal/browsertest": {},
