@@ -54,6 +54,21 @@ func (f *liveReader) until(topics ...string) {
 	}
 }
 
+// waitForFeed waits until the service has read all events that it streams.
+func (s *testShop) waitForFeed() {
+	s.t.Helper()
+	last, err := s.LastEvent(s.t.Context())
+	for position := int64(0); err == nil && position < last; {
+		added, before := s.EventSignal(), position
+		if _, position, err = s.EventsAfter(s.t.Context(), shop.EventFilter{}, before); position == before {
+			<-added
+		}
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 func TestLiveStreamNamesWhatTheKeyMaySee(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
@@ -88,6 +103,7 @@ func TestLiveStreamNamesWhatTheKeyMaySee(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	s.waitForFeed()
 	b.openLive("/staff/live?after=0").until("everything")
 	if err := s.RevokeKey(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
