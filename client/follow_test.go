@@ -217,6 +217,16 @@ func TestFollowReportsExpiredEvents(t *testing.T) {
 	}, func(o *shop.Options) { o.EventRetention = time.Hour })
 }
 
+// The limits that the client documents are those of the service.
+func TestImportLimits(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, s *testService) {
+		_, err := s.client().ImportFile(t.Context(), client.CSV, make([]byte, client.MaxImportSize+1))
+		wantCode(t, err, client.CodePayloadTooLarge)
+		_, err = s.client().ImportPets(t.Context(), make([]client.NewPet, client.MaxImport+1))
+		wantCode(t, err, client.CodePayloadTooLarge)
+	})
+}
+
 // With many clients on a faulty network, every call that succeeds takes effect exactly once, and nothing else
 // changes.
 func TestConcurrentClientsOnAFaultyNetwork(t *testing.T) {
