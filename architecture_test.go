@@ -43,9 +43,9 @@ var mayImport = map[string][]string{
 
 	// Only tests import the following packages.
 	"api/apitest":          {},
-	"internal/shoptest":    {"internal/pgtest", "internal/shop", "internal/sqlstore"},
 	"internal/storetest":   {"internal/shop"},
 	"internal/pgtest":      {},
+	"internal/shoptest":    {"internal/pgtest", "internal/sqlstore", "internal/shop"},
 	"internal/browsertest": {},
 	"internal/leaktest":    {},
 }
