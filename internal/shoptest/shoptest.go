@@ -35,7 +35,7 @@ type Shop struct {
 // Open opens a shop with a database of its own. The shop is closed when the test ends.
 func Open(t testing.TB, o Options) *Shop {
 	t.Helper()
-	database := filepath.Join(t.TempDir(), "test.db")
+	database := filepath.Join(TempDir(t), "test.db")
 	if o.Postgres {
 		database = pgtest.Shared(t).NewDatabase(t)
 	}
