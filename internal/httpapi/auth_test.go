@@ -17,13 +17,11 @@ func TestAuthentication(t *testing.T) {
 	s := newShop(t)
 	good := s.key(shop.Admin)
 	swapped := good[:12] + flip(good[12]) + good[13:]
-	var expired shop.IssuedKey
-	end := soon(t, func(at time.Time) bool {
-		var err error
-		expired, err = s.service.CreateKey(t.Context(), shop.NewKey{Name: "short", Scopes: []shop.Scope{shop.Admin}, ExpiresAt: at})
-		return err == nil
-	})
-	time.Sleep(time.Until(end))
+	expired, err := s.CreateKey(t.Context(), shop.NewKey{Name: "short", Scopes: []shop.Scope{shop.Admin}, ExpiresAt: s.Clock.Now().Add(time.Hour)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Clock.Forward(time.Hour)
 	for _, c := range []struct {
 		name   string
 		header string
@@ -206,13 +204,13 @@ func TestAuthenticationWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	key := s.key(shop.PetsRead)
-	s.store.failWith(func(bool) error { return shop.UnavailableError(errors.New("gone fishing")) })
+	s.Store.FailWith(func(bool) error { return shop.UnavailableError(errors.New("gone fishing")) })
 	got := s.do("GET", "/v1/pets", "", "Authorization: Bearer "+key)
 	got.wantError(t, 503, shop.Unavailable)
 	if after := got.Header.Get("Retry-After"); after != "1" {
 		t.Errorf("Retry-After is %q", after)
 	}
 	s.do("GET", "/v1/pets", "", "Authorization: Bearer mistyped").wantError(t, 401, shop.InvalidAPIKey)
-	s.store.failWith(nil)
+	s.Store.FailWith(nil)
 	s.do("GET", "/v1/pets", "", "Authorization: Bearer "+key).want(t, 200, "[]")
 }

@@ -109,7 +109,7 @@ func TestEventPages(t *testing.T) {
 func TestEventFormat(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	s.api.Service = s.open(shop.Options{Source: "https://pets.example.com/v1"})
+	s.api.Service = s.node(shop.Options{Source: "https://pets.example.com/v1"})
 	pet := s.do("POST", "/v1/pets", `{"name":"<b> & \u2028 \"🐢\" ","categoryId":-9223372036854775808}`)
 	event := s.do("GET", "/v1/events?type=pet.created", "").events(t)[0]
 	if event.Source != "https://pets.example.com/v1" || time.Since(event.Time) > time.Minute || event.Time.Location() != time.UTC {
@@ -127,11 +127,11 @@ func TestEventFormat(t *testing.T) {
 func (s *testShop) retention(t *testing.T) {
 	t.Helper()
 	// LastEvent assigns positions to the events. Events without a position would not be removed.
-	if _, err := s.service.LastEvent(t.Context()); err != nil {
+	if _, err := s.Service.LastEvent(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	s.clock.forward(2 * time.Hour)
-	if err := s.open(shop.Options{EventRetention: time.Hour}).RemoveEvents(t.Context()); err != nil {
+	s.Clock.Forward(2 * time.Hour)
+	if err := s.node(shop.Options{EventRetention: time.Hour}).RemoveEvents(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -170,37 +170,4 @@ func TestStreamIsAsDocumented(t *testing.T) {
 			t.Errorf("%s: %v", got.data, err)
 		}
 	}
-}
-
-// The reset message in a stream matches the OpenAPI document.
-func TestResetIsAsDocumented(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	s.add(`{"name":"Rex","categoryId":1}`)
-	s.retention(t)
-	stream := s.follow("", "Last-Event-ID: 1")
-	stream.wantStart("1")
-	got := stream.want("a reset", func(b block) bool { return b.event == "reset" })
-	if err := s.checks.CheckSchema("Error", []byte(got.data)); err != nil {
-		t.Errorf("%s: %v", got.data, err)
-	}
-	if page := s.do("GET", "/v1/events?after=1", ""); got.data != strings.TrimSpace(string(page.body)) {
-		t.Errorf("the stream has %s, and a page %s", got.data, page.body)
-	}
-}
-
-// Errors that occur before a stream starts are reported as ordinary error responses.
-func TestStreamErrorsBeforeTheStart(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	const accept = "Accept: text/event-stream"
-	s.do("GET", "/v1/events?type=x", "", accept).wantError(t, 400, shop.InvalidParameter)
-	s.do("GET", "/v1/events", "", accept, bearing(s.key(shop.PetsRead))).wantError(t, 403, shop.InsufficientScope)
-	s.do("GET", "/v1/events", "", accept, "Authorization: ").wantError(t, 401, shop.MissingAPIKey)
-	head := s.do("HEAD", "/v1/events", "", accept)
-	if head.want(t, 200, ""); head.Header.Get("Content-Type") != "text/event-stream" || !strings.Contains(s.log.String(), "operation=listEvents status=200") {
-		t.Errorf("HEAD returned %v", head.Header)
-	}
-	s.store.failWith(func(bool) error { return shop.UnavailableError(errSecret) })
-	s.do("GET", "/v1/events", "", accept).wantError(t, 503, shop.Unavailable)
 }

@@ -10,9 +10,11 @@ import (
 	"animalstore/internal/shop"
 )
 
-func TestCreateWhatIsRight(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+func TestValidPetIsCreated(t *testing.T) {
+	onBothEngines(t, wantCreated)
+}
+
+func wantCreated(t *testing.T, s *testShop) {
 	for i, c := range []struct{ name, body, want string }{
 		{"all members", `{"name":"Rex","categoryId":7,"status":"available"}`, `"name":"Rex","categoryId":7,"status":"available"`},
 		{"pending", `{"name":"Rex","categoryId":7,"status":"pending"}`, `"name":"Rex","categoryId":7,"status":"pending"`},

@@ -12,13 +12,15 @@ import (
 )
 
 func TestListParameters(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	onBothEngines(t, wantParameters)
+}
+
+func wantParameters(t *testing.T, s *testShop) {
 	for i := range 120 {
-		s.add(fmt.Sprintf(`{"name":"Pet %d","categoryId":%d}`, i+1, i%3))
+		s.AddPet(t, fmt.Sprintf("Pet %d", i+1), int64(i%3), "")
 	}
-	s.add(`{"name":"ŽOFKA 100%","categoryId":-9223372036854775808,"status":"available"}`)
-	s.add(`{"name":"Rex","categoryId":9223372036854775807,"status":"sold"}`)
+	s.AddPet(t, "ŽOFKA 100%", math.MinInt64, shop.Available)
+	s.AddPet(t, "Rex", math.MaxInt64, shop.Sold)
 	ids := func(n int) string { return strings.Repeat("id=1&", n) }
 	for _, c := range []struct {
 		query string

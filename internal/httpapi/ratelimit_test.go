@@ -69,7 +69,7 @@ func TestRateLimit(t *testing.T) {
 // increases at the rate until it reaches the burst.
 func TestRateLimitAllowsABurst(t *testing.T) {
 	t.Parallel()
-	const rate = 100
+	const rate = 10
 	s, forward := newLimitedShop(t, rate)
 	s.skipValidation = true
 	for _, c := range []struct {

@@ -19,7 +19,7 @@ import (
 func (s *testShop) runJobs() {
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	wg.Go(func() { s.service.RunJobs(ctx, func(error) {}) })
+	wg.Go(func() { s.Service.RunJobs(ctx, func(error) {}) })
 	s.t.Cleanup(func() {
 		stop()
 		wg.Wait()
@@ -52,7 +52,7 @@ func (s *testShop) follow(query string, headers ...string) *streamReader {
 }
 
 func (s *testShop) tryFollow(query string, headers ...string) (*streamReader, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // a timeout in case the stream hangs
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // in case the stream hangs
 	request, err := http.NewRequestWithContext(ctx, "GET", s.url+"/v1/events"+query, nil)
 	if err != nil {
 		cancel()
@@ -147,7 +147,7 @@ func (s *testShop) insertEvents(first, n int, current ...string) {
 		s.t.Error(err)
 	}
 
-	err = s.store.Write(context.Background(), func(tx shop.WriteTx) error {
+	err = s.Store.Write(context.Background(), func(tx shop.WriteTx) error {
 		for i := range n {
 			event := shop.NewEvent{Type: shop.PetCreated, Subject: fmt.Sprintf("pets/%d", first+i), Actor: "system", Data: data}
 			if err := tx.InsertEvents(event); err != nil {
@@ -170,10 +170,10 @@ func (s *testShop) metric(name string) (value float64) {
 	return value
 }
 
-// waitFor waits until is() returns true. The test fails after a minute.
+// waitFor waits until is() returns true. It gives up after minutes, in case that never happens.
 func (s *testShop) waitFor(what string, is func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			s.t.Fatalf("timeout waiting for %s", what)
 		}
