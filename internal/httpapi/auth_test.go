@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"errors"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -75,21 +74,6 @@ func flip(digit byte) string {
 		return "b"
 	}
 	return "a"
-}
-
-func TestTwoAuthorizationHeaders(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	request, err := http.NewRequest("GET", s.url+"/v1/pets", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header["Authorization"] = []string{"Bearer " + adminKey, "Bearer " + adminKey}
-	got, err := s.send(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got.wantError(t, 401, shop.InvalidAPIKey)
 }
 
 // The API key is checked before anything else in the request.

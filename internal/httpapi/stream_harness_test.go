@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"animalstore/api/apitest"
 	"animalstore/internal/shop"
 )
 
@@ -29,6 +30,7 @@ func (s *testShop) runJobs() {
 // streamReader is a client that reads an event stream.
 type streamReader struct {
 	t        *testing.T
+	checks   *apitest.Validator
 	response *http.Response
 	lines    *bufio.Reader
 	close    func()
@@ -70,7 +72,7 @@ func (s *testShop) tryFollow(query string, headers ...string) (*streamReader, er
 		cancel()
 		return nil, err
 	}
-	return &streamReader{s.t, response, bufio.NewReader(response.Body), func() { cancel(); response.Body.Close() }}, nil
+	return &streamReader{s.t, s.checks, response, bufio.NewReader(response.Body), func() { cancel(); response.Body.Close() }}, nil
 }
 
 // next reads one block from the stream.
@@ -116,17 +118,20 @@ func (r *streamReader) wantStart(position string) {
 	r.want("the start after "+position, func(b block) bool { return b == block{id: position, retry: "2000"} })
 }
 
-// wantEvents checks that the next blocks are the given events, each in the form "type subject". It returns
-// the id of the last event.
+// wantEvents checks that the next blocks are the given events, each in the form "type subject", and that they
+// match the OpenAPI document. It returns the id of the last event.
 func (r *streamReader) wantEvents(subjects ...string) (id string) {
 	r.t.Helper()
 	for _, subject := range subjects {
-		r.want(subject, func(b block) bool {
+		b := r.want(subject, func(b block) bool {
 			var event shop.Event
 			err := json.Unmarshal([]byte(b.data), &event)
 			id = b.id
 			return err == nil && b.event == "" && event.ID == b.id && event.Type+" "+shop.EventType(event.Subject) == shop.EventType(subject)
 		})
+		if err := r.checks.CheckSchema("Event", []byte(b.data)); err != nil {
+			r.t.Errorf("%s: %v", b.data, err)
+		}
 	}
 	return id
 }

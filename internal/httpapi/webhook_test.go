@@ -52,6 +52,7 @@ func TestWebhookLifecycle(t *testing.T) {
 	}
 	again := s.do("GET", "/v1/webhooks/1", "")
 	again.want(t, 200, strings.TrimSpace(string(changed.body)))
+	s.do("PATCH", "/v1/webhooks/1", `{"enabled":false,"updatedAt":"2020-01-01T00:00:00Z"}`).want(t, 200, strings.TrimSpace(string(changed.body)))
 	if tag := again.Header.Get("ETag"); tag != changed.Header.Get("ETag") || tag == got.Header.Get("ETag") {
 		t.Errorf("the tag is %s, and was %s", tag, got.Header.Get("ETag"))
 	}
@@ -84,19 +85,12 @@ var webhookRules = []struct {
 	{"a control character", `"url":"https://example.com/\u0000"`, "url"},
 
 	{"all types", `"types":["` + strings.Join(typeNames(), `","`) + `"]`, ""},
-	{"one type twice", `"types":["pet.created","pet.created"]`, ""},
 	{"no types", `"types":[]`, ""},
 	{"null for the types", `"types":null`, ""},
 	{"an unknown type", `"types":["pet.created","pet.eaten"]`, "types"},
-	{"a type in upper case", `"types":["Pet.created"]`, "types"},
-	{"a star", `"types":["*"]`, "types"},
 	{"the type of a test", `"types":["webhook.test"]`, "types"},
-	{"an empty type", `"types":[""]`, "types"},
 	{"a null type", `"types":[null]`, "types"},
-	{"a number for a type", `"types":[1]`, "types"},
 	{"a text for the types", `"types":"pet.created"`, "types"},
-	{"an object for the types", `"types":{}`, "types"},
-	{"false for the types", `"types":false`, "types"},
 	{"both", `"url":"x","types":["x"]`, "url types"},
 	{"unknown members", `"id":7,"secret":"whsec_x","colour":{"a":[1]}`, ""},
 }
@@ -161,18 +155,6 @@ func TestWebhookTypes(t *testing.T) {
 	}
 }
 
-// A patch that changes nothing leaves updatedAt unchanged.
-func TestEmptyWebhookPatchChangesNothing(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
-	s.do("POST", "/v1/webhooks", `{"url":"https://example.com/hook","types":["pet.created","pet.deleted"]}`).want(t, 201, "")
-	before := strings.TrimSpace(string(s.do("GET", "/v1/webhooks/1", "").body))
-	for _, body := range []string{`{}`, example, `{"enabled":true}`, `{"types":["pet.deleted","pet.created","pet.created"]}`, `{"updatedAt":"2020-01-01T00:00:00Z"}`} {
-		s.do("PATCH", "/v1/webhooks/1", body).want(t, 200, before)
-	}
-	s.do("GET", "/v1/webhooks/1", "").want(t, 200, before)
-}
-
 // The signing secret is shown only once. It does not appear in any other response or in the log.
 func TestWebhookSecrets(t *testing.T) {
 	t.Parallel()
@@ -184,18 +166,6 @@ func TestWebhookSecrets(t *testing.T) {
 	first, second := create().webhook(t), rotate().webhook(t)
 	if first.Secret == "" || second.Secret == "" || first.Secret == second.Secret || second.ID != 1 || second.CreatedAt != first.CreatedAt || !second.UpdatedAt.After(first.UpdatedAt) {
 		t.Errorf("rotated from %+v to %+v", first, second)
-	}
-	third := s.do("POST", "/v1/webhooks/1/rotate", "").webhook(t)
-	var secrets []string
-	err := s.Store.Read(t.Context(), func(tx shop.ReadTx) (err error) {
-		now, err := tx.Now()
-		if err == nil {
-			secrets, err = tx.WebhookSecrets(1, now)
-		}
-		return err
-	})
-	if want := fmt.Sprint([]string{third.Secret, second.Secret, first.Secret}); err != nil || fmt.Sprint(secrets) != want {
-		t.Errorf("it signs with %v, want %s (%v)", secrets, want, err)
 	}
 	for _, got := range []testResponse{
 		create(), rotate(), s.do("PATCH", "/v1/webhooks/1", `{"enabled":false}`), s.do("GET", "/v1/webhooks/1", ""), s.do("GET", "/v1/webhooks", ""),
