@@ -11,7 +11,7 @@ import (
 
 const realm = `Bearer realm="animalstore"`
 
-func TestAuthentication(t *testing.T) {
+func TestOnlyAValidBearerKeyIsAccepted(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	good := s.key(shop.Admin)
@@ -107,7 +107,7 @@ func TestAuthenticationComesFirst(t *testing.T) {
 	}
 }
 
-func TestWhatNeedsNoKey(t *testing.T) {
+func TestPublicPathsNeedNoKey(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for _, path := range []string{"/v1/openapi.json", "/v1/openapi.yaml", "/livez", "/readyz"} {
@@ -123,7 +123,7 @@ func TestWhatNeedsNoKey(t *testing.T) {
 
 // Every route has a scope. The admin scope allows every route, and any other scope allows only the routes
 // that require it or need no scope.
-func TestScopes(t *testing.T) {
+func TestScopesLimitWhatAKeyMayDo(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)
@@ -184,7 +184,7 @@ func mustEndpoints(t *testing.T) []*endpoint {
 
 // If the store cannot be read, the response to a well-formed key is a 503 and does not reveal whether the
 // key is valid.
-func TestAuthenticationWithoutTheStore(t *testing.T) {
+func TestKeyIsNotJudgedWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	key := s.key(shop.PetsRead)

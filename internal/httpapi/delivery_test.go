@@ -54,7 +54,7 @@ func (s *testShop) deliver(t *testing.T, attempt shop.Attempt) {
 }
 
 // A delivery lists all of its attempts, and its webhook shows whether it is failing.
-func TestDeliveries(t *testing.T) {
+func TestDeliveryListsItsAttempts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	// Creating the webhook causes event 1.
@@ -94,7 +94,7 @@ func TestDeliveries(t *testing.T) {
 }
 
 // A test or redelivery request creates a delivery immediately, even if the webhook is disabled.
-func TestTestEventAndRedelivery(t *testing.T) {
+func TestDisabledWebhookCanBeTestedAndRedelivered(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.do("POST", "/v1/webhooks", example).want(t, 201, "")

@@ -17,7 +17,7 @@ func day(text string) func() time.Time {
 	return func() time.Time { return date }
 }
 
-func TestGetPet(t *testing.T) {
+func TestDeprecatedGetPetStillWorks(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.add(`{"name":"Rex","categoryId":9007199254740993,"status":"pending"}`)
@@ -34,7 +34,7 @@ func TestGetPet(t *testing.T) {
 }
 
 // Every response from the deprecated operation announces its removal. No other response does.
-func TestDeprecation(t *testing.T) {
+func TestDeprecatedOperationAnnouncesItsRemoval(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)
@@ -69,7 +69,7 @@ func TestDeprecation(t *testing.T) {
 	}
 }
 
-func TestGetPetAfterItsRemoval(t *testing.T) {
+func TestGetPetIsGoneFromItsRemovalDate(t *testing.T) {
 	t.Parallel()
 	today := time.Date(2030, 12, 4, 23, 59, 59, 999999999, time.UTC)
 	s := newShop(t, func(c *Config) { c.Today = func() time.Time { return today } })

@@ -14,7 +14,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-func TestUnknownPaths(t *testing.T) {
+func TestUnknownPathsAreNotFound(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for _, path := range []string{"/v1", "/v1/", "/v1/nothing", "/v1/pets/", "/v1/pets/1/", "/v1/pets/1/2", "/v1//pets", "//v1/pets",
@@ -29,7 +29,7 @@ func TestUnknownPaths(t *testing.T) {
 	}
 }
 
-func TestWrongMethods(t *testing.T) {
+func TestWrongMethodsAreRefusedWithTheAllowedOnes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for path, allow := range map[string]string{
@@ -60,7 +60,7 @@ func TestWrongMethods(t *testing.T) {
 }
 
 // Every response has a unique request id, which also appears in the log.
-func TestRequestIDs(t *testing.T) {
+func TestEveryResponseHasItsOwnRequestID(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	seen := map[string]bool{}
@@ -95,7 +95,7 @@ func TestRequestIDs(t *testing.T) {
 var errSecret = errors.New("SELECT broke at 10.0.0.1")
 
 // A fault in the service results in a 500 or 503 without details. The log contains the details.
-func TestFaults(t *testing.T) {
+func TestFaultsAreReportedWithoutDetails(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for _, c := range []struct {
@@ -167,8 +167,8 @@ func TestPanicDuringAResponseDropsTheConnection(t *testing.T) {
 	}
 }
 
-// TestOddRequests sends requests that an ordinary client library would not send.
-func TestOddRequests(t *testing.T) {
+// TestUnusualRequestsAreAnswered sends requests that an ordinary client library would not send.
+func TestUnusualRequestsAreAnswered(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	const key = "Authorization: Bearer " + adminKey + "\r\n"
@@ -222,7 +222,7 @@ func TestOddRequests(t *testing.T) {
 
 // A response is sent without waiting for a request body that is not needed, because the client might never
 // send that body.
-func TestBodiesThatNeverCome(t *testing.T) {
+func TestResponseDoesNotWaitForAnUnneededBody(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	key := "Authorization: Bearer " + adminKey + "\r\n"
@@ -258,7 +258,7 @@ func TestBodiesThatNeverCome(t *testing.T) {
 	}
 }
 
-func TestOptionsAsterisk(t *testing.T) {
+func TestOptionsForTheWholeServerIsAnswered(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	response := s.exchange(t, "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")

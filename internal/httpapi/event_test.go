@@ -41,7 +41,7 @@ func (s *testShop) since(t *testing.T, path string) (events []wireEvent) {
 	return events
 }
 
-func TestListEvents(t *testing.T) {
+func TestEventsAreListedAndFiltered(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.do("GET", "/v1/events", "").want(t, 200, "[]")
@@ -79,7 +79,7 @@ func TestListEvents(t *testing.T) {
 }
 
 // A page of events links to the next page and has an entity tag.
-func TestEventPages(t *testing.T) {
+func TestEventPagesHaveLinksAndTags(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) { c.PublicURL = "https://pets.example.com/shop/v1" })
 	for range 3 {
@@ -106,7 +106,7 @@ func TestEventPages(t *testing.T) {
 }
 
 // An event contains its source and time, and the resource as it appears in the API.
-func TestEventFormat(t *testing.T) {
+func TestEventShowsTheResource(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.api.Service = s.node(shop.Options{Source: "https://pets.example.com/v1"})
@@ -136,7 +136,7 @@ func (s *testShop) retention(t *testing.T) {
 	}
 }
 
-func TestExpiredEvents(t *testing.T) {
+func TestExpiredPositionIsGone(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)

@@ -17,7 +17,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-func TestExport(t *testing.T) {
+func TestExportFormats(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.do("GET", "/v1/exports/pets.ndjson", "").want(t, 200, "")
@@ -201,7 +201,7 @@ func TestExportStopsWhenItsKeyIsRevoked(t *testing.T) {
 }
 
 // A node limits the number of exports. When a client disconnects, another client can start an export.
-func TestTooManyExports(t *testing.T) {
+func TestExportsAreLimited(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.fill(100) // more than net/http buffers

@@ -6,7 +6,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-func TestReadiness(t *testing.T) {
+func TestReadinessFollowsStoreAndShutdown(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.do("GET", "/readyz", "").want(t, 200, `{"status":"ok"}`)

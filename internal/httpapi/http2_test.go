@@ -78,7 +78,7 @@ func TestIdleStreamHasNoWriteDeadline(t *testing.T) {
 
 // If a client does not read its stream, the stream is reset. Other requests on the same connection still
 // work.
-func TestSlowReaderOverHTTP2(t *testing.T) {
+func TestSlowStreamOverHTTP2IsReset(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.runJobs()
@@ -104,7 +104,7 @@ func TestSlowReaderOverHTTP2(t *testing.T) {
 
 // If a request is refused before its body is read, the connection stays open for the other requests that
 // share it.
-func TestUnreadBodyOverHTTP2(t *testing.T) {
+func TestUnreadBodyOverHTTP2KeepsTheConnection(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.overHTTP2(s.api)
@@ -141,7 +141,7 @@ func (endless) Read(p []byte) (int, error) {
 
 // Every response has the nosniff header. If the service owns the host's HTTPS port, every response also
 // has Strict-Transport-Security.
-func TestHeadersOfEveryAnswer(t *testing.T) {
+func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		tls      bool

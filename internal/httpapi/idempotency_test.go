@@ -52,7 +52,7 @@ func TestEveryPostIsIdempotent(t *testing.T) {
 }
 
 // An idempotency key cannot be reused for a different path, even if the body is the same.
-func TestIdempotencyKeyOnAnotherPath(t *testing.T) {
+func TestIdempotencyKeyIsBoundToItsPath(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	const body = `{"name":"x","categoryId":1}`
@@ -61,7 +61,7 @@ func TestIdempotencyKeyOnAnotherPath(t *testing.T) {
 }
 
 // An idempotency key is valid only for the API key that used it, even after that API key is rotated.
-func TestIdempotencyKeysOfOthers(t *testing.T) {
+func TestIdempotencyKeyBelongsToOneAPIKey(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	one, other := s.key(shop.PetsWrite), s.key(shop.PetsWrite)
@@ -76,7 +76,7 @@ func TestIdempotencyKeysOfOthers(t *testing.T) {
 }
 
 // Only successful responses are stored, so a failed request can be sent again and may then succeed.
-func TestFailuresAreNotStored(t *testing.T) {
+func TestFailedRequestMayBeSentAgain(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)

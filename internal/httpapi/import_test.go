@@ -28,7 +28,7 @@ func (s *testShop) wantPets(t *testing.T, want ...string) {
 }
 
 // CSV files are accepted in all variants that spreadsheet programs write.
-func TestImportCSV(t *testing.T) {
+func TestCSVOfSpreadsheetProgramsIsRead(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{
 		"plain":                       "name,categoryId,status\nRex,1,available\nMia,2,\n",
@@ -54,7 +54,7 @@ func TestImportCSV(t *testing.T) {
 
 // Names are imported correctly even if they contain characters with a special meaning in CSV or in a
 // spreadsheet.
-func TestImportNames(t *testing.T) {
+func TestNamesSurviveAnImport(t *testing.T) {
 	onBothEngines(t, func(t *testing.T, s *testShop) {
 		file := "name,categoryId\n\"Rex, \"\"the\"\" dog\",1\n\"  a;b  \",1\n'=1+1,1\n''@x,1\n=2,1\n'Rex',1\n" + strings.Repeat("🐈", 200) + ",-9223372036854775808\n"
 		s.do("POST", "/v1/imports", file, asCSV).want(t, 200, `{"created":7}`)
@@ -62,7 +62,7 @@ func TestImportNames(t *testing.T) {
 	})
 }
 
-func TestImportNDJSON(t *testing.T) {
+func TestNDJSONIsImported(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	file := "\ufeff{\"name\":\"Rex\",\"categoryId\":1,\"status\":\"available\"}\r\n\n  \n{\"id\":77,\"name\":\"Mia\",\"categoryId\":2e0,\"age\":3}"
@@ -189,7 +189,7 @@ func wantImportOnce(t *testing.T, s *testShop) {
 }
 
 // A node limits the number of concurrent imports and refuses additional imports immediately.
-func TestTooManyImports(t *testing.T) {
+func TestImportsAreLimited(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	entered, release := s.Store.HoldWrites()

@@ -12,7 +12,7 @@ import (
 
 // Clients that do not read their responses do not block other clients. This holds with and without an API
 // key.
-func TestClientsThatDoNotRead(t *testing.T) {
+func TestClientsThatDoNotReadBlockNobody(t *testing.T) {
 	t.Parallel()
 	const limit = 3
 	s := newShop(t, func(c *Config) { c.MaxInFlight = limit })
@@ -28,7 +28,7 @@ func TestClientsThatDoNotRead(t *testing.T) {
 
 // Requests that exceed the limit are refused immediately, and accepted requests are served. Clients that
 // send their body slowly do not block other clients.
-func TestTooManyAtOnce(t *testing.T) {
+func TestExcessRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	const limit = 3
 	s := newShop(t, func(c *Config) { c.MaxInFlight = limit })

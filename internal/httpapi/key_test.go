@@ -147,7 +147,7 @@ func TestInvalidRotateAndRevokeAreRefused(t *testing.T) {
 }
 
 // The expiry of a key may be given in any time zone and is shown in UTC.
-func TestExpiringKey(t *testing.T) {
+func TestExpiryIsShownInUTC(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	end := s.Clock.Now().Add(time.Hour).Truncate(time.Microsecond)
@@ -162,7 +162,7 @@ func TestExpiringKey(t *testing.T) {
 	s.do("GET", "/v1/keys/current", "", bearing(key.Key)).wantError(t, 401, shop.InvalidAPIKey)
 }
 
-func TestLastAdminKey(t *testing.T) {
+func TestRevokingTheLastAdminKeyIsAConflict(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.key(shop.Admin)
@@ -170,7 +170,7 @@ func TestLastAdminKey(t *testing.T) {
 }
 
 // The configured key is identified by its name. It is not stored, so it is neither listed nor rotated.
-func TestConfiguredKey(t *testing.T) {
+func TestConfiguredKeyIsNotStored(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	got := s.do("GET", "/v1/keys/current", "").issued(t)

@@ -87,7 +87,7 @@ func TestInvalidOrderIsRefused(t *testing.T) {
 	s.do("PATCH", "/v1/store/orders/1", `{"status":"expired"}`).wantError(t, 409, shop.InvalidTransition)
 }
 
-func TestInventory(t *testing.T) {
+func TestInventoryCountsByStatus(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.do("GET", "/v1/store/inventory", "").want(t, 200, `{"available":0,"pending":0,"sold":0,"unspecified":0}`)
@@ -102,7 +102,7 @@ func TestInventory(t *testing.T) {
 }
 
 // If a hundred clients order the same animal at the same time, exactly one client gets it.
-func TestOneHundredClientsOneAnimal(t *testing.T) {
+func TestOnlyOneOfAHundredClientsGetsTheAnimal(t *testing.T) {
 	onBothEngines(t, wantOneBuyer)
 }
 

@@ -17,6 +17,7 @@ func TestValidPetIsCreated(t *testing.T) {
 func wantCreated(t *testing.T, s *testShop) {
 	for i, c := range []struct{ name, body, want string }{
 		{"all members", `{"name":"Rex","categoryId":7,"status":"available"}`, `"name":"Rex","categoryId":7,"status":"available"`},
+		{"pending", `{"name":"Rex","categoryId":7,"status":"pending"}`, `"name":"Rex","categoryId":7,"status":"pending"`},
 		{"sold", `{"name":"Rex","categoryId":7,"status":"sold"}`, `"name":"Rex","categoryId":7,"status":"sold"`},
 		{"no status", `{"name":"Rex","categoryId":7}`, `"name":"Rex","categoryId":7`},
 		{"largest", `{"name":"Rex","categoryId":9223372036854775807}`, `"name":"Rex","categoryId":9223372036854775807`},
@@ -124,7 +125,7 @@ func TestInvalidPetIsRefused(t *testing.T) {
 	s.do("GET", "/v1/pets", "").want(t, 200, "[]")
 }
 
-func TestCreateMediaTypes(t *testing.T) {
+func TestOnlyUncompressedJSONIsAccepted(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	const body = `{"name":"Rex","categoryId":7}`
@@ -199,7 +200,7 @@ func TestBodySizeLimit(t *testing.T) {
 	}
 }
 
-func TestLocationAfterGetPetIsRemoved(t *testing.T) {
+func TestLocationSurvivesTheRemovalOfGetPet(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) { c.Today = day("2030-12-05") })
 	got := s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":7}`)

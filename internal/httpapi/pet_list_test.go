@@ -11,7 +11,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-func TestListParameters(t *testing.T) {
+func TestListIsLimitedAndFiltered(t *testing.T) {
 	onBothEngines(t, wantParameters)
 }
 
@@ -150,7 +150,7 @@ func TestPetsArePaginated(t *testing.T) {
 	}
 }
 
-func TestListETags(t *testing.T) {
+func TestListTagChangesWithTheList(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	empty := s.do("GET", "/v1/pets", "").Header.Get("ETag")
@@ -220,7 +220,7 @@ func TestHeadMatchesGet(t *testing.T) {
 	}
 }
 
-func TestCursors(t *testing.T) {
+func TestCursorsEncodeEveryPosition(t *testing.T) {
 	t.Parallel()
 	for position, want := range map[int64]string{
 		math.MinInt64: "0000000000000", -1: "7zzzzzzzzzzzz", 0: "8000000000000", 1: "8000000000001", math.MaxInt64: "fzzzzzzzzzzzz",

@@ -91,7 +91,7 @@ func TestStreamEnds(t *testing.T) {
 	})
 }
 
-func TestStreamLimits(t *testing.T) {
+func TestStreamsAreLimited(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) { c.MaxStreams, c.MaxInFlight = 2, 1 })
 	s.runJobs()
@@ -107,7 +107,7 @@ func TestStreamLimits(t *testing.T) {
 }
 
 // An API key cannot open more streams than its limit allows, so streams are left for other keys.
-func TestStreamsOfOneKey(t *testing.T) {
+func TestStreamsPerKeyAreLimited(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) { c.MaxStreams, c.MaxKeyStreams = 3, 2 })
 	s.runJobs()

@@ -15,7 +15,7 @@ import (
 )
 
 // A stream sends past events after its start position and then new events, without gaps or duplicates.
-func TestStream(t *testing.T) {
+func TestStreamSendsPastAndNewEvents(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.runJobs()
@@ -45,7 +45,7 @@ func TestStream(t *testing.T) {
 }
 
 // Old events are read from the store and new events from memory. No event is lost in between.
-func TestStreamFromTheBeginning(t *testing.T) {
+func TestStreamMissesNothingBetweenStoreAndMemory(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.runJobs()
@@ -68,7 +68,7 @@ func TestStreamFromTheBeginning(t *testing.T) {
 
 // Many clients write while many readers lose their connections at random. Each reader still sees every
 // event exactly once and in order.
-func TestStreamReaders(t *testing.T) {
+func TestReconnectingReadersMissNothing(t *testing.T) {
 	onBothEngines(t, wantSameEvents)
 }
 
@@ -134,7 +134,7 @@ func wantSameEvents(t *testing.T, s *testShop) {
 	}
 }
 
-func TestStreamHeartbeat(t *testing.T) {
+func TestIdleStreamSendsHeartbeats(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.runJobs()
@@ -151,7 +151,7 @@ func TestStreamHeartbeat(t *testing.T) {
 }
 
 // A client that does not read its stream is disconnected.
-func TestStreamOfASlowReader(t *testing.T) {
+func TestSlowStreamReaderIsDisconnected(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.api.streamTiming.writeTimeout = 10 * time.Millisecond
@@ -161,7 +161,7 @@ func TestStreamOfASlowReader(t *testing.T) {
 
 // A client that reconnects after its position has expired gets a reset and continues with the remaining
 // events.
-func TestStreamReset(t *testing.T) {
+func TestExpiredStreamPositionIsReset(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.runJobs()

@@ -102,7 +102,7 @@ func typeNames() (names []string) {
 	return names
 }
 
-func TestWebhookRules(t *testing.T) {
+func TestInvalidWebhookIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.do("POST", "/v1/webhooks", example).want(t, 201, "")
@@ -140,7 +140,7 @@ func TestWebhookRules(t *testing.T) {
 }
 
 // The event types can be restricted, and null or an empty array removes the restriction.
-func TestWebhookTypes(t *testing.T) {
+func TestEventTypesOfAWebhookCanBeRestricted(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.do("POST", "/v1/webhooks", example).want(t, 201, "")
@@ -156,7 +156,7 @@ func TestWebhookTypes(t *testing.T) {
 }
 
 // The signing secret is shown only once. It does not appear in any other response or in the log.
-func TestWebhookSecrets(t *testing.T) {
+func TestSigningSecretIsShownOnce(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	create := func() testResponse { return s.do("POST", "/v1/webhooks", example, "Idempotency-Key: create") }
