@@ -9,6 +9,7 @@ import (
 	"net/http/httptrace"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,14 +54,16 @@ func TestIdleStreamHasNoWriteDeadline(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.runJobs()
-	var writer *deadlines
+	var latest atomic.Pointer[deadlines]
 	s.overHTTP2(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		writer = &deadlines{ResponseWriter: w}
+		writer := &deadlines{ResponseWriter: w}
+		latest.Store(writer)
 		s.api.ServeHTTP(writer, r)
 	}))
 	wantIdle := func() {
 		t.Helper()
 		s.waitFor("the deadline to be cleared", func() bool {
+			writer := latest.Load()
 			writer.mu.Lock()
 			defer writer.mu.Unlock()
 			return writer.set > 0 && writer.last.IsZero()
