@@ -293,7 +293,7 @@ func (m *model) deleteCategory(t *rapid.T) {
 }
 
 func (m *model) timePasses(t *rapid.T) {
-	m.s.Clock.Forward(time.Duration(rapid.IntRange(1, 80).Draw(t, "hours")) * time.Hour)
+	m.s.Clock.Forward(time.Duration(rapid.SampledFrom([]int{1, 40, 73}).Draw(t, "hours")) * time.Hour)
 }
 
 // compare compares everything that the service shows with the model.
