@@ -44,7 +44,7 @@ func TestServiceFollowsTheModel(t *testing.T) {
 			"delete category": m.deleteCategory,
 			"time passes":     m.timePasses,
 			"": func(t *rapid.T) {
-				if rapid.Bool().Draw(t, "compare") { // otherwise the next operation may find a hold that is due
+				if rapid.IntRange(1, 8).Draw(t, "compare") == 1 { // rarely, because operations shall find holds that are due
 					m.compare(t)
 				}
 			},
