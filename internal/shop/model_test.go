@@ -31,8 +31,8 @@ func TestServiceFollowsTheModel(t *testing.T) {
 		m := &model{s: s, pets: map[int64]shop.Pet{}, orders: map[int64]shop.Order{}, categories: map[int64]string{}}
 		rt.Repeat(map[string]func(*rapid.T){
 			"create pet":    m.createPet,
-			"update pet":    m.updatePet,
-			"delete pet":    m.deletePet,
+			"update pet":    func(t *rapid.T) { m.updatePet(t, anID(t, m.lastPet)) },
+			"delete pet":    func(t *rapid.T) { m.deletePet(t, anID(t, m.lastPet)) },
 			"place order":   func(t *rapid.T) { m.placeOrder(t, anID(t, m.lastPet)) },
 			"place another": m.placeAnother,
 			"update order": func(t *rapid.T) {
@@ -42,9 +42,9 @@ func TestServiceFollowsTheModel(t *testing.T) {
 			"create category": m.createCategory,
 			"put category":    m.putCategory,
 			"delete category": m.deleteCategory,
-			"time passes":     m.timePasses,
+			"a hold expires":  m.expireHold,
 			"": func(t *rapid.T) {
-				if rapid.IntRange(1, 8).Draw(t, "compare") == 1 { // rarely, because operations shall find holds that are due
+				if rapid.Bool().Draw(t, "compare") {
 					m.compare(t)
 				}
 			},
@@ -127,6 +127,9 @@ func (m *model) createPet(t *rapid.T) {
 	}
 	m.pets[pet.ID] = pet
 	m.ensureCategory(pet.CategoryID)
+	if rapid.Bool().Draw(t, "order") {
+		m.placeOrder(t, pet.ID)
+	}
 }
 
 func (m *model) ensureCategory(id int64) {
@@ -135,9 +138,8 @@ func (m *model) ensureCategory(id int64) {
 	}
 }
 
-func (m *model) updatePet(t *rapid.T) {
+func (m *model) updatePet(t *rapid.T, id int64) {
 	m.settle()
-	id := anID(t, m.lastPet)
 	before, found := m.pets[id]
 	after, change := before, shop.PetChange{}
 	if rapid.Bool().Draw(t, "rename") {
@@ -169,9 +171,8 @@ func (m *model) updatePet(t *rapid.T) {
 	}
 }
 
-func (m *model) deletePet(t *rapid.T) {
+func (m *model) deletePet(t *rapid.T, id int64) {
 	m.settle()
-	id := anID(t, m.lastPet)
 	err := m.s.DeletePet(t.Context(), id, nil)
 	switch _, found := m.pets[id]; {
 	case !found:
@@ -292,8 +293,29 @@ func (m *model) deleteCategory(t *rapid.T) {
 	}
 }
 
-func (m *model) timePasses(t *rapid.T) {
-	m.s.Clock.Forward(time.Duration(rapid.SampledFrom([]int{1, 40, 73}).Draw(t, "hours")) * time.Hour)
+// expireHold lets time pass. If a hold expires, the next operation concerns its animal.
+func (m *model) expireHold(t *rapid.T) {
+	var held []shop.Order
+	for id := range m.lastOrder {
+		if order := m.orders[id+1]; order.Status == shop.Placed {
+			held = append(held, order)
+		}
+	}
+	m.s.Clock.Forward(time.Duration(rapid.SampledFrom([]int{73, 1, 40}).Draw(t, "hours")) * time.Hour)
+	if len(held) == 0 {
+		return
+	}
+	order := rapid.SampledFrom(held).Draw(t, "held")
+	switch rapid.SampledFrom([]string{"update", "delete", "order", "approve"}).Draw(t, "operation") {
+	case "update":
+		m.updatePet(t, order.PetID)
+	case "delete":
+		m.deletePet(t, order.PetID)
+	case "order":
+		m.placeOrder(t, order.PetID)
+	case "approve":
+		m.updateOrder(t, order.ID, shop.Approved)
+	}
 }
 
 // compare compares everything that the service shows with the model.
