@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -27,9 +28,11 @@ type Document struct {
 	yaml, json splitDocument
 }
 
-// NewDocument parses the embedded document and prepares both formats, so that rendering only has to insert
-// the list of servers.
-func NewDocument() (*Document, error) { return parseDocument(source) }
+// NewDocument returns the embedded document with both formats prepared, so that rendering only has to insert
+// the list of servers. It parses the document only once per process.
+func NewDocument() (*Document, error) { return parseSource() }
+
+var parseSource = sync.OnceValues(func() (*Document, error) { return parseDocument(source) })
 
 // YAML returns the document as YAML with these servers. It keeps the comments and the layout of the source
 // file.
