@@ -66,18 +66,25 @@ func (x *exchange) writeHeader(status int) {
 // entries costs far more than a smaller one.
 const shortBody = 1 << 10
 
-// send sends a response with the given status, type and body.
-func (x *exchange) send(status int, contentType []string, body []byte) {
+// send sends a response with the given status, type and body. The body may consist of several parts.
+func (x *exchange) send(status int, contentType []string, body ...[]byte) {
+	length := 0
+	for _, part := range body {
+		length += len(part)
+	}
 	h := x.w.Header()
 	h["Content-Type"] = contentType
 	isHead := x.r.Method == http.MethodHead
-	if isHead || len(body) > shortBody {
-		h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	if isHead || length > shortBody {
+		h["Content-Length"] = []string{strconv.Itoa(length)}
 	}
 	x.writeHeader(status)
 	x.release() // a client that reads slowly must not block other clients
-	if !isHead {
-		x.w.Write(body) // fails only if the client has disconnected
+	if isHead {
+		return
+	}
+	for _, part := range body {
+		x.w.Write(part) // fails only if the client has disconnected
 	}
 }
 
@@ -103,15 +110,22 @@ func (x *exchange) sendNoContent() { x.writeHeader(http.StatusNoContent) }
 
 // sendWithETag sends a response that clients may cache and revalidate with its entity tag. It sends only
 // status 304 if the client already has the current version.
-func (x *exchange) sendWithETag(cacheControl, contentType []string, tag string, body []byte) {
+func (x *exchange) sendWithETag(cacheControl, contentType []string, tag string, body ...[]byte) {
 	h := x.w.Header()
 	h["Cache-Control"] = cacheControl
 	h["Etag"] = []string{tag}
 	if matchesTag(x.r.Header.Values("If-None-Match"), tag, true) {
+		h.Del("Content-Encoding") // there is no content
 		x.writeHeader(http.StatusNotModified)
 		return
 	}
-	x.send(http.StatusOK, contentType, body)
+	x.send(http.StatusOK, contentType, body...)
+}
+
+// sendFile sends a file that clients may cache and must revalidate.
+func (x *exchange) sendFile(file *web.StaticFile) {
+	body, tag := file.Select(x.w.Header(), x.r)
+	x.sendWithETag(revalidateAny, x.w.Header()["Content-Type"], tag, body)
 }
 
 // sendCached sends an already encoded response that ends with a newline. Only the client itself may cache
