@@ -50,17 +50,6 @@ func (x *exchange) pathIDAt(parameter int, resource string) (int64, error) {
 	return id, nil
 }
 
-// responseTimeout is how long a client may take to read a complete response.
-const responseTimeout = 30 * time.Second
-
-// writeHeader sends the status and headers. It also limits how long the client may take to read the
-// response.
-func (x *exchange) writeHeader(status int) {
-	// SetWriteDeadline fails only if the connection does not support deadlines, as in some tests.
-	http.NewResponseController(x.w.ResponseWriter).SetWriteDeadline(time.Now().Add(responseTimeout))
-	x.w.WriteHeader(status)
-}
-
 // shortBody is the number of bytes up to which net/http itself sets Content-Length. It promises to do so for "a
 // few KB". A header fewer makes GET /pets/{petId} a tenth faster, because a map with more than eight
 // entries costs far more than a smaller one.
@@ -78,7 +67,7 @@ func (x *exchange) send(status int, contentType []string, body ...[]byte) {
 	if isHead || length > shortBody {
 		h["Content-Length"] = []string{strconv.Itoa(length)}
 	}
-	x.writeHeader(status)
+	x.w.WriteHeader(status)
 	x.release() // a client that reads slowly must not block other clients
 	if isHead {
 		return
@@ -106,7 +95,7 @@ func (x *exchange) sendStored(r shop.StoredResponse) {
 	x.sendJSON(r.Status, r.Body)
 }
 
-func (x *exchange) sendNoContent() { x.writeHeader(http.StatusNoContent) }
+func (x *exchange) sendNoContent() { x.w.WriteHeader(http.StatusNoContent) }
 
 // sendWithETag sends a response that clients may cache and revalidate with its entity tag. It sends only
 // status 304 if the client already has the current version.
@@ -116,7 +105,7 @@ func (x *exchange) sendWithETag(cacheControl, contentType []string, tag string, 
 	h["Etag"] = []string{tag}
 	if matchesTag(x.r.Header.Values("If-None-Match"), tag, true) {
 		h.Del("Content-Encoding") // there is no content
-		x.writeHeader(http.StatusNotModified)
+		x.w.WriteHeader(http.StatusNotModified)
 		return
 	}
 	x.send(http.StatusOK, contentType, body...)
