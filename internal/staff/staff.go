@@ -119,6 +119,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
+	web.RequireTLS(h, p.TLS, p.PublicURL)
 	if !p.hasRoute(r, r.Method) {
 		p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *exchange) error { return p.noRouteError(r) }})
 		return
