@@ -137,7 +137,7 @@ func TestImportLimits(t *testing.T) {
 	file := csvOf(strings.Split(strings.TrimSuffix(strings.Repeat("Rex,1,sold\n", shop.MaxImport), "\n"), "\n")...)
 	got := s.do("POST", "/v1/imports", file+"\nRex,1,sold", asCSV)
 	got.wantError(t, 413, shop.PayloadTooLarge)
-	if want := "The import has 10001 animals; send at most 10000 at once."; got.message(t) != want {
+	if want := "The import has more than 10000 animals; send at most 10000 at once."; got.message(t) != want {
 		t.Errorf("got %s", got.message(t))
 	}
 	s.wantPets(t)
