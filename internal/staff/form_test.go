@@ -85,7 +85,7 @@ func TestLargeFormNeedsASession(t *testing.T) {
 func newPages(t *testing.T) *Pages {
 	t.Helper()
 	s := newShop(t)
-	pages, err := New(Config{Service: s.service, Log: s.log()})
+	pages, err := New(Config{Service: s.Service, Log: s.log()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,7 @@ func TestSessionCookieIsBoundToTheHostOverTLS(t *testing.T) {
 		{true, "https://pets.example.com/shop/v1", "__Secure-animalstore_production", "/shop/", "max-age=31536000"},
 	} {
 		s := newShop(t)
-		pages, err := New(Config{Service: s.service, Log: s.log(), TLS: c.tls, PublicURL: c.public})
+		pages, err := New(Config{Service: s.Service, Log: s.log(), TLS: c.tls, PublicURL: c.public})
 		if err != nil {
 			t.Fatal(err)
 		}
