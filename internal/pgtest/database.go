@@ -32,8 +32,34 @@ func FailoverURL(servers ...*Server) string {
 // all connections to it are terminated.
 func (s *Server) NewDatabase(t testing.TB) string {
 	t.Helper()
+	return s.newDatabase(t, "template1")
+}
+
+// NewDatabaseFrom is like NewDatabase, but the new database is a copy of one that fill has filled. fill runs
+// once for each name and must close its connections.
+func (s *Server) NewDatabaseFrom(t testing.TB, name string, fill func(url string) error) string {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.templates[name] {
+		if err := s.exec("CREATE DATABASE " + name); err != nil {
+			t.Fatal(err)
+		}
+		if err := fill(s.url(name)); err != nil {
+			t.Fatal(err)
+		}
+		if s.templates == nil {
+			s.templates = map[string]bool{}
+		}
+		s.templates[name] = true
+	}
+	return s.newDatabase(t, name)
+}
+
+func (s *Server) newDatabase(t testing.TB, template string) string {
+	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
-	if err := s.exec("CREATE DATABASE " + name); err != nil {
+	if err := s.exec("CREATE DATABASE " + name + " TEMPLATE " + template); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {

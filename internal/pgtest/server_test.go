@@ -50,6 +50,31 @@ func TestDatabasesAreIsolated(t *testing.T) {
 	}
 }
 
+func TestTemplateIsFilledOnceAndCopied(t *testing.T) {
+	t.Parallel()
+	filled := 0
+	fill := func(url string) error {
+		filled++
+		conn, err := pgx.Connect(t.Context(), url)
+		if err != nil {
+			return err
+		}
+		defer conn.Close(t.Context())
+		_, err = conn.Exec(t.Context(), "CREATE TABLE pet AS SELECT 1 AS id")
+		return err
+	}
+	for range 2 {
+		conn := connect(t, Shared(t).NewDatabaseFrom(t, "with_a_pet", fill))
+		if n := queryInt(t, conn, "SELECT count(*) FROM pet"); n != 1 {
+			t.Errorf("the copy has %d rows, want 1", n)
+		}
+		execute(t, conn, "INSERT INTO pet VALUES (2)")
+	}
+	if filled != 1 {
+		t.Errorf("the template was filled %d times, want once", filled)
+	}
+}
+
 func TestDatabaseIsDropped(t *testing.T) {
 	t.Parallel()
 	s := Shared(t)
