@@ -4,15 +4,13 @@ import (
 	"testing"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/shoptest"
 )
 
 // In a small shop, the counts are always current. Each event is counted once.
 func TestStatsAreCurrentAndCountOnce(t *testing.T) {
 	t.Parallel()
-	service, err := shop.Open(t.Context(), openStore(t), shop.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := shoptest.Open(t, shoptest.Options{})
 	for want := range int64(3) {
 		counts, err := service.CountPets(t.Context())
 		if err != nil || want == 0 && len(counts) != 0 || want > 0 && (len(counts) != 1 || counts[0] != shop.PetCount{CategoryID: 7, Status: shop.Sold, N: want}) {
@@ -29,9 +27,7 @@ func TestStatsAreCurrentAndCountOnce(t *testing.T) {
 		if arrivals != want || sales != 0 { // adding an animal that is already sold does not count as a sale
 			t.Errorf("with %d animals there were %d arrivals and %d sales", want, arrivals, sales)
 		}
-		if _, err := service.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 7, Status: shop.Sold}); err != nil {
-			t.Fatal(err)
-		}
+		service.AddPet(t, "Rex", 7, shop.Sold)
 	}
 }
 
@@ -39,14 +35,8 @@ func TestStatsAreCurrentAndCountOnce(t *testing.T) {
 // animal has.
 func TestSalesAreCounted(t *testing.T) {
 	t.Parallel()
-	service, err := shop.Open(t.Context(), openStore(t), shop.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	pet, err := service.CreatePet(t.Context(), shop.NewPet{Name: "Rex", CategoryID: 7, Status: shop.Available})
-	if err != nil {
-		t.Fatal(err)
-	}
+	service := shoptest.Open(t, shoptest.Options{})
+	pet := service.AddPet(t, "Rex", 7, shop.Available)
 	sold := shop.Sold
 	if _, err := service.UpdatePet(t.Context(), pet.ID, shop.PetChange{Status: &sold}, nil); err != nil {
 		t.Fatal(err)
