@@ -8,14 +8,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-
-	"animalstore/internal/pgtest"
 )
 
 // A role without the right to create tables can open a store whose schema is up to date.
 func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	open(t, database, Options{})
 	direct := openDirect(t, database)
 	var name string
@@ -51,7 +49,7 @@ func TestOpenNeedsNoRightToCreateTables(t *testing.T) {
 // If the start times out because another session has locked the schema, the error says so.
 func TestOpenReportsALockedSchema(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	open(t, database, Options{})
 	db := openDirect(t, database)
 	exec(t, db, "UPDATE schema_version SET version = 1")

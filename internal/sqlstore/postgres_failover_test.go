@@ -238,7 +238,7 @@ func TestTerminatedSessionIsRetried(t *testing.T) {
 // for a response time out. Later requests do not try the remaining old connections one by one.
 func TestSilentServerCostsOnePing(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	first, second := pgtest.StartProxy(t, database), pgtest.StartProxy(t, database)
 	hosts := hostOf(t, first) + "," + hostOf(t, second)
 	store := open(t, strings.Replace(first.URL(), hostOf(t, first), hosts, 1)+"&connect_timeout=1", Options{})

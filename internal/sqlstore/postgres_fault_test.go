@@ -306,7 +306,7 @@ func onlyUnavailable(t *testing.T, outcomes map[string]error) (failed int) {
 func TestConcurrentUpdatesAreNotLost(t *testing.T) {
 	t.Parallel()
 	const clients, times = 20, 20
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	nodes := []*Store{open(t, database, Options{}), open(t, database, Options{})}
 	if err := nodes[0].Write(t.Context(), adding("0")); err != nil {
 		t.Fatal(err)

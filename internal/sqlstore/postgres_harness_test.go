@@ -27,7 +27,7 @@ type faultHarness struct {
 
 func newFaultHarness(t *testing.T) *faultHarness {
 	t.Helper()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	proxy := pgtest.StartProxy(t, database)
 	return &faultHarness{T: t, store: open(t, proxy.URL(), Options{}), proxy: proxy, direct: openDirect(t, database)}
 }

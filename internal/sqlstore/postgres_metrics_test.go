@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
-	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 )
 
@@ -19,7 +18,7 @@ import (
 // collector for database/sql.
 func TestPoolMetricsAreThoseOfDatabaseSQL(t *testing.T) {
 	t.Parallel()
-	store := open(t, pgtest.Shared(t).NewDatabase(t), Options{})
+	store := open(t, newDatabase(t), Options{})
 	var empty sql.DB
 	got := describeMetrics(t, poolCollector{store.engine.(*postgresEngine)})
 	want := describeMetrics(t, collectors.NewDBStatsCollector(&empty, "animalstore"))
@@ -50,7 +49,7 @@ func describeMetrics(t *testing.T, collector prometheus.Collector) (metrics []st
 // caller's deadline.
 func TestPoolMetricsCountWaits(t *testing.T) {
 	t.Parallel()
-	store := open(t, pgtest.Shared(t).NewDatabase(t)+"&pool_max_conns=1", Options{})
+	store := open(t, newDatabase(t)+"&pool_max_conns=1", Options{})
 	value := func(name string) float64 { return measured(t, store, "go_sql_"+name, "") }
 	before := value("wait_count_total")
 	err := store.Read(t.Context(), func(tx shop.ReadTx) error {

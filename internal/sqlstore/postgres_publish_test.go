@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 )
 
@@ -45,7 +44,7 @@ func telling(subject string) func(shop.WriteTx) error {
 // events from the later transactions does not miss this event.
 func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	store, other := open(t, database, Options{}), open(t, database, Options{})
 	entered, release := make(chan struct{}), make(chan struct{})
 	enter := sync.OnceFunc(func() { close(entered) })
@@ -88,7 +87,7 @@ func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 // once, and they see the events from each writer in order.
 func TestFeedHasEveryEventOnceBesideManyWriters(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	const writers, each, readers = 12, 20, 3
 	var nodes []*Store
 	for range 3 {
@@ -169,7 +168,7 @@ func TestInterruptedPublicationLosesAndRepeatsNothing(t *testing.T) {
 // A node is woken up when another node publishes events.
 func TestPublicationWakesOtherNodes(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	store, other := open(t, database, Options{}), open(t, database, Options{})
 	notices := store.Wakeups()
 	direct := openDirect(t, database)
@@ -190,7 +189,7 @@ func TestPublicationWakesOtherNodes(t *testing.T) {
 // The listener reconnects after the server has terminated its connection.
 func TestListenerReconnects(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	store := open(t, database, Options{})
 	notices := store.Wakeups()
 	direct := openDirect(t, database)
@@ -213,7 +212,7 @@ const fromListeners = " FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND dat
 // Two nodes never publish at the same time. The second node waits until the first node has committed.
 func TestNodesPublishOneAtATime(t *testing.T) {
 	t.Parallel()
-	database := pgtest.Shared(t).NewDatabase(t)
+	database := newDatabase(t)
 	store, direct := open(t, database, Options{}), openDirect(t, database)
 	if err := store.Write(t.Context(), telling("first")); err != nil {
 		t.Fatal(err)

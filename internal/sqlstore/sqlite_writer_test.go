@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -295,7 +294,7 @@ func setPragma(t *testing.T, store *Store, setting string) {
 // an older snapshot delays the checkpoint and keeps its snapshot.
 func TestWriterCheckpointsLongWAL(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
+	path := newFile(t)
 	store := open(t, path, Options{Exclusive: true})
 	large, n := strings.Repeat("x", 40_000), 0 // about ten pages
 	write := func(commits int) {

@@ -15,6 +15,7 @@ import (
 	"zombiezen.com/go/sqlite"
 
 	"animalstore/internal/leaktest"
+	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
 	"animalstore/internal/storetest"
 )
@@ -40,14 +41,54 @@ func open(t *testing.T, path string, o Options) *Store {
 	return store
 }
 
-func openNew(t *testing.T) *Store {
-	return open(t, filepath.Join(t.TempDir(), "test.db"), Options{Exclusive: true})
+func openNew(t *testing.T) *Store { return open(t, newFile(t), Options{Exclusive: true}) }
+
+// newFile returns the path of a new file with an empty store. It is a copy, because creating the tables again
+// takes longer.
+func newFile(t *testing.T) string {
+	t.Helper()
+	content, err := emptyFile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "test.db")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var emptyFile = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "sqlstore-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "empty.db")
+	if err := createStore(path); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// newDatabase is like newFile, but on the shared PostgreSQL server.
+func newDatabase(t *testing.T) string {
+	t.Helper()
+	return pgtest.Shared(t).NewDatabaseFrom(t, "empty_store", createStore)
+}
+
+func createStore(database string) error {
+	store, err := Open(context.Background(), database, Options{})
+	if err != nil {
+		return err
+	}
+	return store.Close()
 }
 
 func sqliteOf(store *Store) *sqliteEngine { return store.engine.(*sqliteEngine) }
 
 func TestSQLite(t *testing.T) {
-	storetest.Run(t, func(t *testing.T) shop.Store { return openNew(t) })
+	storetest.Run(t, func(t *testing.T) shop.Store { return open(t, newFile(t), Options{}) })
 }
 
 // addPets adds n pets in four categories. Each status is used for a third of the pets.
@@ -229,7 +270,7 @@ func TestCancelledReadLeavesACleanConnection(t *testing.T) {
 
 func TestClosedStoreIsUnavailable(t *testing.T) {
 	t.Parallel()
-	store, err := Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), Options{})
+	store, err := Open(t.Context(), newFile(t), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,7 +288,7 @@ func TestClosedStoreIsUnavailable(t *testing.T) {
 // A service does not start if the database is read-only.
 func TestReadOnlyDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
+	path := newFile(t)
 	open(t, path, Options{}).Close()
 	c := newSQLiteConn(fileURI(path, "mode=ro"), time.Second)
 	defer c.close()
@@ -260,7 +301,7 @@ func TestReadOnlyDatabaseIsRefused(t *testing.T) {
 // reads from its replacement would be wrong.
 func TestReplacedFileIsUnavailable(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "test.db")
+	path := newFile(t)
 	store := open(t, path, Options{})
 	addPets(t, store, 1)
 	want := func(what string, unavailable bool) {
