@@ -20,7 +20,16 @@ import (
 	"animalstore/internal/storetest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) {
+	if path := os.Getenv(writerEnv); path != "" {
+		if err := runWriter(path); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	leaktest.Main(m)
+}
 
 // ample is the retry budget for operations that must succeed. It is longer than a client would wait, because
 // a busy machine may need more time.
