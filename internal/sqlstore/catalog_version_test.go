@@ -50,7 +50,7 @@ func TestVersionIsBumpedBeforeTheWakeup(t *testing.T) {
 	t.Parallel()
 	store := openNew(t)
 	notices := store.Wakeups()
-	for n := range 300 {
+	for n := range 100 {
 		before, _ := store.CatalogVersion()
 		var write sync.WaitGroup
 		write.Go(func() {

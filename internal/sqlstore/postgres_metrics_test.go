@@ -56,10 +56,13 @@ func TestPoolMetricsCountWaits(t *testing.T) {
 		if n := value("in_use_connections"); n != 1 {
 			t.Errorf("%v connections are in use, want 1", n)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-		defer cancel()
-		if err := store.Read(ctx, func(shop.ReadTx) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("a read without a connection returned %v", err)
+		// On a busy machine, a deadline may pass before the read has begun to wait.
+		for timeout := 50 * time.Millisecond; value("wait_count_total") == before; timeout *= 2 {
+			ctx, cancel := context.WithTimeout(t.Context(), timeout)
+			defer cancel()
+			if err := store.Read(ctx, func(shop.ReadTx) error { return nil }); !errors.Is(err, context.DeadlineExceeded) {
+				t.Fatalf("a read without a connection returned %v", err)
+			}
 		}
 		return nil
 	})
@@ -69,8 +72,8 @@ func TestPoolMetricsCountWaits(t *testing.T) {
 	if n := value("wait_count_total") - before; n != 1 {
 		t.Errorf("%v waits were counted, want 1", n)
 	}
-	if seconds := value("wait_duration_seconds_total"); seconds < 0.05 {
-		t.Errorf("%v seconds of waiting were counted, want at least 0.05", seconds)
+	if seconds := value("wait_duration_seconds_total"); seconds <= 0 {
+		t.Errorf("%v seconds of waiting were counted, want more", seconds)
 	}
 	for name, want := range map[string]float64{"max_open_connections": 1, "open_connections": 1, "idle_connections": 1} {
 		if got := value(name); got != want {

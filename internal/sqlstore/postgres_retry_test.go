@@ -16,7 +16,7 @@ import (
 // until their budget is spent.
 func TestRetriesAfterConflictsRunOneAtATime(t *testing.T) {
 	t.Parallel()
-	const clients, times = 100, 5
+	const clients, times = 40, 3
 	store := open(t, newDatabase(t), Options{RetryBudget: time.Hour})
 	var pets []shop.Pet
 	err := store.Write(t.Context(), func(tx shop.WriteTx) (err error) {

@@ -32,9 +32,9 @@ func TestRetryBudgetIsTheOptionOrFiveSeconds(t *testing.T) {
 func TestWriteMayHaveALargerBudget(t *testing.T) {
 	t.Parallel()
 	store := open(t, newDatabase(t), Options{})
-	store.engine.(*postgresEngine).retryBudget = 500 * time.Millisecond
+	store.engine.(*postgresEngine).retryBudget = 200 * time.Millisecond
 	slow := func(ctx context.Context) error {
-		return store.Write(ctx, func(wtx shop.WriteTx) error { return wtx.(*tx).exec("SELECT pg_sleep(1)") })
+		return store.Write(ctx, func(wtx shop.WriteTx) error { return wtx.(*tx).exec("SELECT pg_sleep(0.4)") })
 	}
 	if err := slow(t.Context()); err == nil || shop.AsError(err).Code != shop.Unavailable {
 		t.Errorf("with the budget of the store: %v", err)

@@ -123,7 +123,7 @@ func addPets(t *testing.T, store *Store, n int) {
 // A path may contain any character, even one with a special meaning in a URI.
 func TestAnyPathIsOpened(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"a b.db", "what?.db", "50%.db", "%41.db", "#1.db", "ž🐈.db", "a&b=c.db", "'quoted'.db"} {
+	for _, name := range []string{"a b#1?50%&b=c.db", "%41'ž🐈'.db"} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			addPets(t, open(t, filepath.Join(dir, name), Options{}), 1)
@@ -220,10 +220,10 @@ func execFile(t *testing.T, path, statement string) {
 // Any number of processes may create the same store at the same time.
 func TestProcessesOpenANewFileAtOnce(t *testing.T) {
 	t.Parallel()
-	for range 3 {
+	for range 2 {
 		path := filepath.Join(t.TempDir(), "test.db")
 		var wg sync.WaitGroup
-		for range 8 {
+		for range 6 {
 			wg.Go(func() {
 				store, err := Open(context.Background(), path, Options{})
 				if err != nil {
