@@ -11,27 +11,15 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-func TestStartAppliesSettings(t *testing.T) {
+func TestStartAppliesSettingsAndDurableTurnsFsyncOn(t *testing.T) {
 	t.Parallel()
-	s := Start(t, "work_mem=5MB")
-	conn := connect(t, s.URL())
-	var encoding, collation, memory string
-	err := conn.QueryRow(t.Context(), `SELECT pg_encoding_to_char(encoding), datcollate, current_setting('work_mem')
-		FROM pg_database WHERE datname = current_database()`).Scan(&encoding, &collation, &memory)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if encoding != "UTF8" || collation != "C.UTF-8" || memory != "5MB" {
-		t.Errorf("the database has the encoding %s, the collation %s and work_mem %s", encoding, collation, memory)
-	}
-}
-
-func TestDurableTurnsFsyncOn(t *testing.T) {
-	t.Parallel()
-	conn := connect(t, Start(t, Durable...).URL())
-	var fsync string
-	if err := conn.QueryRow(t.Context(), "SHOW fsync").Scan(&fsync); err != nil || fsync != "on" {
-		t.Errorf("fsync is %q, %v", fsync, err)
+	conn := connect(t, Start(t, append(Durable, "work_mem=5MB")...).URL())
+	var got string
+	err := conn.QueryRow(t.Context(), `
+		SELECT concat_ws(' ', pg_encoding_to_char(encoding), datcollate, current_setting('work_mem'), current_setting('fsync'))
+		FROM pg_database WHERE datname = current_database()`).Scan(&got)
+	if want := "UTF8 C.UTF-8 5MB on"; err != nil || got != want {
+		t.Errorf("the encoding, the collation, work_mem and fsync are %s, %v; want %s", got, err, want)
 	}
 }
 

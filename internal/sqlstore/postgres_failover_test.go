@@ -296,17 +296,3 @@ func hostOf(t *testing.T, p *pgtest.Proxy) string {
 	}
 	return address.Host
 }
-
-func TestClosedPostgresStoreRefusesAll(t *testing.T) {
-	t.Parallel()
-	h := newFaultHarness(t)
-	if err := h.store.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := h.write("late"); err == nil {
-		t.Error("the write succeeded")
-	}
-	if _, err := h.read("late"); err == nil {
-		t.Error("the read succeeded")
-	}
-}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -81,63 +80,6 @@ func TestLateCommitIsNotSkippedByTheFeed(t *testing.T) {
 			t.Errorf("got %q, want the late event", got)
 		}
 	}
-}
-
-// Many writers on several nodes write in transactions of various lengths. Concurrent readers see every event
-// once, and they see the events from each writer in order.
-func TestFeedHasEveryEventOnceBesideManyWriters(t *testing.T) {
-	t.Parallel()
-	database := newDatabase(t)
-	const writers, each, readers = 12, 20, 3
-	var nodes []*Store
-	for range 3 {
-		nodes = append(nodes, open(t, database, Options{}))
-	}
-	var writing, reading sync.WaitGroup
-	var ended atomic.Bool
-	for w := range writers {
-		writing.Go(func() {
-			for n := range each {
-				wait := time.Duration(rand.IntN(20)) * time.Millisecond
-				err := nodes[(w+n)%3].Write(t.Context(), func(tx shop.WriteTx) error {
-					if err := telling(fmt.Sprintf("%d/%d", w, n))(tx); err != nil {
-						return err
-					}
-					time.Sleep(wait)
-					return nil
-				})
-				if err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	for r := range readers {
-		reading.Go(func() {
-			next := map[int]int{}
-			seen, position := 0, int64(0)
-			for last := false; !last; {
-				last = ended.Load()
-				var subjects []string
-				subjects, position = readFeed(t, nodes[r], position)
-				for _, subject := range subjects {
-					var w, n int
-					fmt.Sscanf(subject, "%d/%d", &w, &n)
-					if next[w] != n {
-						t.Errorf("reader %d got %s, want %d/%d", r, subject, w, next[w])
-					}
-					next[w] = n + 1
-					seen++
-				}
-			}
-			if seen != writers*each {
-				t.Errorf("reader %d has seen %d events, want %d", r, seen, writers*each)
-			}
-		})
-	}
-	writing.Wait()
-	ended.Store(true)
-	reading.Wait()
 }
 
 // The feed contains every event exactly once, even if the connection is cut at any point during a

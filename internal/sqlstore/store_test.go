@@ -279,18 +279,22 @@ func TestCancelledReadLeavesACleanConnection(t *testing.T) {
 
 func TestClosedStoreIsUnavailable(t *testing.T) {
 	t.Parallel()
-	store, err := Open(t.Context(), newFile(t), Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store.Close()
-	err = store.Write(t.Context(), func(shop.WriteTx) error { return nil })
-	if code := shop.AsError(err).Code; err == nil || code != shop.Unavailable {
-		t.Errorf("a write on a closed store: %v, want unavailable", err)
-	}
-	err = store.Read(t.Context(), func(shop.ReadTx) error { return nil })
-	if code := shop.AsError(err).Code; err == nil || code != shop.Unavailable {
-		t.Errorf("a read on a closed store: %v, want unavailable", err)
+	for _, database := range []string{newFile(t), newDatabase(t)} {
+		store, err := Open(t.Context(), database, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+		for what, err := range map[string]error{
+			"write": store.Write(t.Context(), func(shop.WriteTx) error { return nil }),
+			"read":  store.Read(t.Context(), func(shop.ReadTx) error { return nil }),
+		} {
+			if err == nil || shop.AsError(err).Code != shop.Unavailable {
+				t.Errorf("a %s on a closed store: %v, want unavailable", what, err)
+			}
+		}
 	}
 }
 
