@@ -96,7 +96,7 @@ func createStore(database string) error {
 
 func sqliteOf(store *Store) *sqliteEngine { return store.engine.(*sqliteEngine) }
 
-func TestSQLite(t *testing.T) {
+func TestSQLiteIsAStore(t *testing.T) {
 	storetest.Run(t, func(t *testing.T) shop.Store { return open(t, newFile(t), Options{}) })
 }
 
