@@ -1,14 +1,12 @@
 package pgtest
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 func TestStartAppliesSettingsAndDurableTurnsFsyncOn(t *testing.T) {
@@ -20,21 +18,6 @@ func TestStartAppliesSettingsAndDurableTurnsFsyncOn(t *testing.T) {
 		FROM pg_database WHERE datname = current_database()`).Scan(&got)
 	if want := "UTF8 C.UTF-8 5MB on"; err != nil || got != want {
 		t.Errorf("the encoding, the collation, work_mem and fsync are %s, %v; want %s", got, err, want)
-	}
-}
-
-func TestDatabasesAreIsolated(t *testing.T) {
-	t.Parallel()
-	s := Shared(t)
-	if s != Shared(t) {
-		t.Error("there are two shared servers")
-	}
-	a, b := connect(t, s.NewDatabase(t)), connect(t, s.NewDatabase(t))
-	execute(t, a, "CREATE TABLE pet (id int)")
-	execute(t, b, "CREATE TABLE pet (id int)")
-	execute(t, a, "INSERT INTO pet VALUES (1)")
-	if n := queryInt(t, b, "SELECT count(*) FROM pet"); n != 0 {
-		t.Errorf("one database has %d rows of the other", n)
 	}
 }
 
@@ -77,30 +60,6 @@ func TestDatabaseIsDropped(t *testing.T) {
 	})
 	if n := queryInt(t, connect(t, s.URL()), "SELECT count(*) FROM pg_database WHERE datname = '"+name+"'"); n != 0 {
 		t.Errorf("%s still exists", name)
-	}
-}
-
-func TestRestartKeepsData(t *testing.T) {
-	t.Parallel()
-	s := Start(t)
-	url := s.NewDatabase(t)
-	conn := connect(t, url)
-	execute(t, conn, "CREATE TABLE pet (id int)")
-	execute(t, conn, "INSERT INTO pet VALUES (1)")
-
-	s.Stop(t)
-	var pgErr *pgconn.PgError
-	if _, err := conn.Exec(t.Context(), "SELECT"); !errors.As(err, &pgErr) || pgErr.Code != "57P01" {
-		t.Errorf("a stopped server sends its client %v", err)
-	}
-	if _, err := pgx.Connect(t.Context(), url); err == nil {
-		t.Error("a stopped server accepts a connection")
-	}
-	s.Restart(t)
-	execute(t, connect(t, url), "INSERT INTO pet VALUES (2)")
-	s.Restart(t) // restarts the server while it is running
-	if n := queryInt(t, connect(t, url), "SELECT count(*) FROM pet"); n != 2 {
-		t.Errorf("%d rows, want 2", n)
 	}
 }
 

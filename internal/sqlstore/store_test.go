@@ -134,37 +134,6 @@ func TestAnyPathIsOpened(t *testing.T) {
 	}
 }
 
-func TestEveryConnectionHasItsPragmas(t *testing.T) {
-	t.Parallel()
-	store := openNew(t)
-	check := func(c runner, autocheckpoint int64) {
-		t.Helper()
-		for pragma, want := range map[string]any{
-			"journal_mode": "wal", "synchronous": int64(2), "foreign_keys": int64(1), "busy_timeout": int64(5000), "wal_autocheckpoint": autocheckpoint,
-		} {
-			rows, err := c.query(t.Context(), "PRAGMA "+pragma, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !rows.Next() || rows.(*sqliteRows).value(0) != want {
-				t.Errorf("%s is %v (%v), want %v", pragma, rows.(*sqliteRows).value(0), rows.Err(), want)
-			}
-			rows.Close()
-		}
-	}
-	addPets(t, store, 1)
-	err := store.Write(t.Context(), func(w shop.WriteTx) error {
-		check(w.(*tx).runner, 0)
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	reader := <-sqliteOf(store).readers
-	defer func() { sqliteOf(store).readers <- reader }()
-	check(reader, 1000)
-}
-
 func TestOpenRefusesForeignFiles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
