@@ -3,11 +3,14 @@ package pgtest
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // URL returns the URL of the server's default database.
@@ -59,8 +62,16 @@ func (s *Server) NewDatabaseFrom(t testing.TB, name string, fill func(url string
 func (s *Server) newDatabase(t testing.TB, template string) string {
 	t.Helper()
 	name := "test_" + strings.ToLower(rand.Text())
-	if err := s.exec("CREATE DATABASE " + name + " TEMPLATE " + template); err != nil {
-		t.Fatal(err)
+	// PostgreSQL waits only a few seconds for the last session in the template to end.
+	for deadline := time.Now().Add(stuckTimeout); ; {
+		err := s.exec("CREATE DATABASE " + name + " TEMPLATE " + template)
+		if err == nil {
+			break
+		}
+		var pgErr *pgconn.PgError
+		if !errors.As(err, &pgErr) || pgErr.Code != "55006" || time.Now().After(deadline) { // object_in_use
+			t.Fatal(err)
+		}
 	}
 	t.Cleanup(func() {
 		if err := s.showLog(t, name); err != nil {
