@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"animalstore/internal/shop"
-	"animalstore/internal/sqlstore"
+	"animalstore/internal/shoptest"
 )
 
 // soundShop returns the address of a new database with a shop that has every kind of row and event.
@@ -20,16 +20,12 @@ func soundShop(t *testing.T, engine string) string {
 // fillShop calls the shop to create every kind of row and event.
 func fillShop(t *testing.T, database string) {
 	t.Helper()
-	store, err := sqlstore.Open(t.Context(), database, sqlstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	s, err := shop.Open(t.Context(), store, shop.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	ctx := t.Context()
+	s, err := shoptest.OpenAt(ctx, database, shop.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Store.Close()
 	do := func(err error) {
 		t.Helper()
 		if err != nil {
@@ -72,7 +68,7 @@ func fillShop(t *testing.T, database string) {
 	repeat := &shop.IdempotentRequest{Key: "once", Response: func(any) shop.StoredResponse { return shop.StoredResponse{Status: 201, Body: []byte("{}")} }}
 	_, err = s.CreatePet(shop.WithIdempotency(ctx, repeat), shop.NewPet{Name: "told", CategoryID: 1})
 	do(err)
-	do(store.Publish(ctx))
+	do(s.Store.Publish(ctx))
 	_, err = s.FanOut(ctx, hook.Webhook, hook.Position)
 	do(err)
 	claims, err := s.ClaimDeliveries(ctx, hook.ID, 8)
