@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"os"
 	"strings"
 	"sync"
@@ -40,12 +41,14 @@ func TestFileIsNotReadyUntilAWriteWorks(t *testing.T) {
 	path := sqliteOf(store).file.path
 	execFile(t, path, "CREATE TRIGGER no_settings BEFORE UPDATE ON settings BEGIN SELECT RAISE(ABORT, 'on purpose'); END")
 	wantReady(t, store, "") // the store is still ready, because no write has been tried
-	setPragma(t, store, "query_only = 1")
-	err := store.Write(t.Context(), adding("A"))
+	err := store.Write(t.Context(), func(w shop.WriteTx) error {
+		conn := w.(*tx).runner
+		defer conn.exec(t.Context(), "PRAGMA query_only = 0", nil)
+		return errors.Join(conn.exec(t.Context(), "PRAGMA query_only = 1", nil), adding("A")(w))
+	})
 	if got := classify(err); got != readOnly {
 		t.Errorf("%v is %s", err, got)
 	}
-	setPragma(t, store, "query_only = 0")
 	wantReady(t, store, "the log has the error")
 	wantReady(t, store, "the log has the error")
 	execFile(t, path, "DROP TRIGGER no_settings")
