@@ -52,7 +52,7 @@ lint-api: ## Lint the OpenAPI document with Redocly and Spectral (from npm).
 .PHONY: soak
 soak: ## Run load, kills, full disks and broken connections together for SOAK (10m), then check the store.
 	@scripts/need-postgres
-	SOAK=$(SOAK) go test -count 1 -run '^TestSoak$$' -timeout 0 -v ./internal/e2e
+	SOAK=$(SOAK) go test -count 1 -run '^TestSoak$$' -timeout 0 -v ./internal/soak
 
 .PHONY: dist
 dist: ## Build the release into dist: archives, Debian packages, SBOMs, checksums.

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -27,31 +28,38 @@ type Document struct {
 	yaml, json splitDocument
 }
 
-// NewDocument parses the embedded document and prepares both formats, so that rendering only has to insert
-// the list of servers.
-func NewDocument() (*Document, error) { return parseDocument(source) }
+// NewDocument returns the embedded document with both formats prepared, so that rendering only has to insert
+// the list of servers. It parses the document only once per process.
+func NewDocument() (*Document, error) { return parseSource() }
+
+var parseSource = sync.OnceValues(func() (*Document, error) { return parseDocument(source) })
 
 // YAML returns the document as YAML with these servers. It keeps the comments and the layout of the source
 // file.
-func (d *Document) YAML(servers []Server) []byte { return d.yaml.render(servers) }
+func (d *Document) YAML(servers []Server) []byte { return bytes.Join(d.YAMLParts(servers), nil) }
 
 // JSON returns the document as JSON with these servers. It keeps the order of the keys in the source file.
-func (d *Document) JSON(servers []Server) []byte { return d.json.render(servers) }
+func (d *Document) JSON(servers []Server) []byte { return bytes.Join(d.JSONParts(servers), nil) }
+
+// YAMLParts is like YAML, but returns the document in three parts. All documents share the first and the last
+// part, so callers must not change them.
+func (d *Document) YAMLParts(servers []Server) [][]byte { return d.yaml.render(servers) }
+
+// JSONParts is like YAMLParts, but for JSON.
+func (d *Document) JSONParts(servers []Server) [][]byte { return d.json.render(servers) }
 
 // splitDocument is a rendered document, split at the place where the list of servers is inserted.
 type splitDocument struct{ before, after []byte }
 
 // render inserts the servers as JSON, which is also valid YAML. JSON encoding escapes special characters in
 // URLs.
-func (s splitDocument) render(servers []Server) []byte {
+func (s splitDocument) render(servers []Server) [][]byte {
 	if servers == nil {
 		servers = []Server{}
 	}
 	var b bytes.Buffer
-	b.Write(s.before)
 	writeValue(&b, servers)
-	b.Write(s.after)
-	return b.Bytes()
+	return [][]byte{s.before, b.Bytes(), s.after}
 }
 
 func parseDocument(text []byte) (*Document, error) {

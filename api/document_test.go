@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"reflect"
 	"regexp"
@@ -90,7 +89,11 @@ func TestYAMLKeepsTheOriginalLines(t *testing.T) {
 }
 
 func TestServersAreEscaped(t *testing.T) {
-	d := newDocument(t)
+	t.Parallel()
+	d, err := parseDocument([]byte("servers: []\npaths: {/pets: {}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, odd := range []string{
 		`http://x/"v1`, `http://x/\`, "http://x/\npaths: {}", `"}],"paths":{}`, `http://x/'#: <&>`,
 		"http://x/🐢\u2028", "yes", "~", "", "%s",
@@ -210,33 +213,27 @@ func TestYAMLBeyondJSONIsRejected(t *testing.T) {
 	}
 }
 
+// The document in JSON is valid, including its examples. TestYAMLAndJSONAreEqual proves the same for YAML.
 func TestDocumentIsValid(t *testing.T) {
-	d := newDocument(t)
-	for name, text := range map[string][]byte{"source": source, "YAML": d.YAML(nil), "JSON": d.JSON(nil)} {
-		doc, err := openapi3.NewLoader().LoadFromData(text)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if err := doc.Validate(context.Background()); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+	t.Parallel()
+	doc, err := openapi3.NewLoader().LoadFromData(newDocument(t).JSON(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := doc.Validate(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 
-// Validation must detect one broken example of each kind. This proves that examples are validated at all.
+// Validation detects a broken example in a request, a response, a parameter and a webhook. This proves that
+// examples are validated at all.
 func TestInvalidExamplesAreDetected(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ old, new string }{
 		{"value: { name: Rex, categoryId: 1, status: available }", "value: { name: Rex }"},
 		{"- { id: 1, name: Mia, categoryId: 2 }", "- { id: 1, name: Mia, categoryId: '2' }"},
-		{"{ id: 1, name: Rex, categoryId: 1, status: available }", "{ id: 1, name: Rex, categoryId: 1, age: 1 }"},
-		{"code: invalid_cursor", "code: oops"},
 		{"example: rex", "example: ' '"},
-		{"example: '8000000000003'", "example: '8'"},
-		{"value: [1, 3]", "value: [1, x]"},
-		{"messageId: evt_8", "messageId: 8"},
-		{"actor: configured", "actor: somebody"},
 		{"type: webhook.test", "type: webhook.tried"},
-		{"example: evt_7", "example: '7'"},
 	} {
 		spoilt := strings.Replace(string(source), tt.old, tt.new, 1)
 		if spoilt == string(source) {
@@ -246,7 +243,7 @@ func TestInvalidExamplesAreDetected(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := doc.Validate(context.Background()); err == nil {
+		if err := doc.Validate(t.Context()); err == nil {
 			t.Errorf("%q was accepted", tt.new)
 		}
 	}

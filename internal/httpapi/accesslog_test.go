@@ -16,14 +16,7 @@ func TestAccessLogNamesTheTrace(t *testing.T) {
 	s := newShop(t)
 	line := func(headers ...string) string {
 		t.Helper()
-		got := s.do("GET", "/v1/pets", "", headers...)
-		for line := range strings.Lines(s.log.String()) {
-			if strings.Contains(line, "id="+got.Header.Get("X-Request-Id")) {
-				return line
-			}
-		}
-		t.Fatal("the request is not in the log")
-		return ""
+		return s.logLine(t, s.do("GET", "/v1/pets", "", headers...))
 	}
 	if got := line("Traceparent: 00-" + traceID + "-" + spanID + "-01"); !strings.Contains(got, " trace_id="+traceID+" span_id="+spanID) {
 		t.Errorf("the log says %s", got)

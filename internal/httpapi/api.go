@@ -13,7 +13,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"animalstore/api"
 	"animalstore/internal/shop"
 	"animalstore/internal/web"
 )
@@ -57,7 +56,7 @@ type Config struct {
 // endpoints.
 type API struct {
 	Config
-	document           *api.Document
+	documents          *documents
 	docs               *docs
 	router             *router
 	metrics            *metrics
@@ -80,7 +79,7 @@ type API struct {
 // New returns an API for the given configuration. It fails if the embedded OpenAPI document or the
 // documentation pages are broken.
 func New(c Config) (*API, error) {
-	document, err := api.NewDocument()
+	documents, err := newDocuments()
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +104,7 @@ func New(c Config) (*API, error) {
 	lifetime, stop := context.WithCancel(context.Background())
 	return &API{
 		Config:             c,
-		document:           document,
+		documents:          documents,
 		docs:               docs,
 		router:             router,
 		metrics:            newMetrics(c.Version, c.Service, routes(), c.Collectors...),

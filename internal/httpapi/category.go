@@ -6,6 +6,7 @@ import (
 	"net/url"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 func (a *API) listCategories(x *exchange) error {
@@ -54,7 +55,7 @@ func (a *API) getCategory(x *exchange) error {
 		return err
 	}
 	body := encode(category)
-	x.sendResource(entityTag(body), body)
+	x.sendResource(web.EntityTag(body), body)
 	return nil
 }
 

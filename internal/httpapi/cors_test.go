@@ -8,7 +8,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 )
 
-func TestCORS(t *testing.T) {
+func TestOnlyConfiguredOriginsAreAllowed(t *testing.T) {
 	t.Parallel()
 	const shopOrigin = "https://shop.example.com"
 	for _, c := range []struct {
@@ -61,7 +61,7 @@ func TestCORS(t *testing.T) {
 }
 
 // Pages from other origins may send and read every header that the OpenAPI document mentions.
-func TestCORSHeaders(t *testing.T) {
+func TestPagesMayUseEveryDocumentedHeader(t *testing.T) {
 	t.Parallel()
 	sent, read := strings.Split(corsRequestHeaders, ", "), strings.Split(corsExposedHeaders, ", ")
 	// Browsers always expose Cache-Control, and X-Accel-Buffering is meant only for proxies.

@@ -17,7 +17,7 @@ func day(text string) func() time.Time {
 	return func() time.Time { return date }
 }
 
-func TestGetPet(t *testing.T) {
+func TestDeprecatedGetPetStillWorks(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.add(`{"name":"Rex","categoryId":9007199254740993,"status":"pending"}`)
@@ -26,8 +26,7 @@ func TestGetPet(t *testing.T) {
 	s.do("GET", "/v1/pets/1", "", "If-None-Match: "+got.Header.Get("ETag")).want(t, 304, "")
 	s.do("GET", "/v1/pets/%31", "").want(t, 200, "")
 	s.do("GET", "/v1/pets/1?x=%zz", "").want(t, 200, "")
-	for _, id := range []string{"2", "99", "0", "-1", "abc", "1.0", "1e0", "+1", "%2B1", "1%20", "9223372036854775807",
-		"-9223372036854775808", "9223372036854775808", "18446744073709551616", "18446744073709551617", "%00", "🐈", "null", "1%2F"} {
+	for _, id := range []string{"2", "1e0", "+1", "%2B1", "1%20", "-9223372036854775808", "18446744073709551616", "18446744073709551617", "🐈", "null"} {
 		t.Run(id, func(t *testing.T) {
 			s.do("GET", "/v1/pets/"+id, "").wantError(t, 404, shop.NotFound)
 		})
@@ -35,7 +34,7 @@ func TestGetPet(t *testing.T) {
 }
 
 // Every response from the deprecated operation announces its removal. No other response does.
-func TestDeprecation(t *testing.T) {
+func TestDeprecatedOperationAnnouncesItsRemoval(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)
@@ -70,7 +69,7 @@ func TestDeprecation(t *testing.T) {
 	}
 }
 
-func TestGetPetAfterItsRemoval(t *testing.T) {
+func TestGetPetIsGoneFromItsRemovalDate(t *testing.T) {
 	t.Parallel()
 	today := time.Date(2030, 12, 4, 23, 59, 59, 999999999, time.UTC)
 	s := newShop(t, func(c *Config) { c.Today = func() time.Time { return today } })
@@ -104,7 +103,7 @@ func TestDeprecatedCallsAreCountedByKey(t *testing.T) {
 	s.do("GET", "/v1/pets/1", "", "Authorization: Bearer wrong")
 	metrics := string(s.do("GET", "/metrics", "").body)
 	for _, want := range []string{
-		`animalstore_deprecated_calls_total{key="keys/1",name="partner",operation="getPet"} 3`,
+		`animalstore_deprecated_calls_total{key="keys/1",name="Žofie <at the till>",operation="getPet"} 3`,
 		`animalstore_deprecated_calls_total{key="configured",name="configured",operation="getPet"} 1`,
 	} {
 		if !strings.Contains(metrics, want+"\n") {

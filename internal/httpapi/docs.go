@@ -20,6 +20,7 @@ import (
 // docs contains the pages for developers: the interactive API reference and the guides.
 type docs struct {
 	pages         *template.Template
+	files         map[string]*web.StaticFile
 	contentPolicy string
 }
 
@@ -28,7 +29,18 @@ func newDocs(c Config) (*docs, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &docs{pages, docsContentPolicy(c.PublicURL, c.StagingURL)}, nil
+	contents, err := api.DocsFiles()
+	if err != nil {
+		return nil, err
+	}
+	types := map[string]string{
+		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".txt": "text/plain; charset=utf-8",
+	}
+	files := map[string]*web.StaticFile{}
+	for name, content := range contents {
+		files[name] = web.NewStaticFile(types[path.Ext(name)], content)
+	}
+	return &docs{pages, files, docsContentPolicy(c.PublicURL, c.StagingURL)}, nil
 }
 
 // docsContentPolicy returns a Content-Security-Policy for the documentation pages. The pages may load
@@ -53,15 +65,11 @@ func (a *API) getDocsFile(x *exchange) error {
 	if name == "guides" {
 		return a.sendDocsPage(x, "guides.html")
 	}
-	types := map[string]string{
-		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".txt": "text/plain; charset=utf-8",
-	}
-	contentType, known := types[path.Ext(name)]
-	text, err := api.DocsFile(name)
-	if !known || err != nil {
+	file := a.docs.files[name]
+	if file == nil {
 		return errNoSuchPath()
 	}
-	x.sendWithETag(revalidateAny, []string{contentType}, entityTag(text), text)
+	x.sendFile(file)
 	return nil
 }
 
@@ -77,7 +85,7 @@ func (a *API) sendDocsPage(x *exchange, name string) error {
 	}
 	x.w.Header().Set("Content-Security-Policy", a.docs.contentPolicy)
 	x.w.Header().Set("Referrer-Policy", "no-referrer")
-	x.sendWithETag(revalidateAny, []string{"text/html; charset=utf-8"}, entityTag(page.Bytes()), page.Bytes())
+	x.sendWithETag(revalidateAny, []string{"text/html; charset=utf-8"}, web.EntityTag(page.Bytes()), page.Bytes())
 	return nil
 }
 

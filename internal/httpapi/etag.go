@@ -1,22 +1,14 @@
 package httpapi
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"strings"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
-// entityTag derives an entity tag from the content alone. The tag is therefore the same on every node and
-// after a restart.
-func entityTag(content []byte) string {
-	hash := sha256.Sum256(content)
-	return `"` + hex.EncodeToString(hash[:16]) + `"`
-}
-
 // resourceTag returns the entity tag for a single resource.
-func resourceTag[T any](resource T) string { return entityTag(encode(resource)) }
+func resourceTag[T any](resource T) string { return web.EntityTag(encode(resource)) }
 
 // ifMatch returns the precondition that the If-Match header expresses, or nil if the header is missing.
 func ifMatch[T any](x *exchange) shop.Precondition[T] {

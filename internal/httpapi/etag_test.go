@@ -7,7 +7,7 @@ import (
 	"animalstore/internal/shop"
 )
 
-func TestIfMatch(t *testing.T) {
+func TestIfMatchPreventsLostUpdates(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"PATCH", "DELETE"} {
 		s := newShop(t)

@@ -50,34 +50,30 @@ func (x *exchange) pathIDAt(parameter int, resource string) (int64, error) {
 	return id, nil
 }
 
-// responseTimeout is how long a client may take to read a complete response.
-const responseTimeout = 30 * time.Second
-
-// writeHeader sends the status and headers. It also limits how long the client may take to read the
-// response.
-func (x *exchange) writeHeader(status int) {
-	// SetWriteDeadline fails only if the connection does not support deadlines, as in some tests.
-	http.NewResponseController(x.w.ResponseWriter).SetWriteDeadline(time.Now().Add(responseTimeout))
-	x.w.WriteHeader(status)
-}
-
 // shortBody is the number of bytes up to which net/http itself sets Content-Length. It promises to do so for "a
 // few KB". A header fewer makes GET /pets/{petId} a tenth faster, because a map with more than eight
 // entries costs far more than a smaller one.
 const shortBody = 1 << 10
 
-// send sends a response with the given status, type and body.
-func (x *exchange) send(status int, contentType []string, body []byte) {
+// send sends a response with the given status, type and body. The body may consist of several parts.
+func (x *exchange) send(status int, contentType []string, body ...[]byte) {
+	length := 0
+	for _, part := range body {
+		length += len(part)
+	}
 	h := x.w.Header()
 	h["Content-Type"] = contentType
 	isHead := x.r.Method == http.MethodHead
-	if isHead || len(body) > shortBody {
-		h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	if isHead || length > shortBody {
+		h["Content-Length"] = []string{strconv.Itoa(length)}
 	}
-	x.writeHeader(status)
+	x.w.WriteHeader(status)
 	x.release() // a client that reads slowly must not block other clients
-	if !isHead {
-		x.w.Write(body) // fails only if the client has disconnected
+	if isHead {
+		return
+	}
+	for _, part := range body {
+		x.w.Write(part) // fails only if the client has disconnected
 	}
 }
 
@@ -99,19 +95,26 @@ func (x *exchange) sendStored(r shop.StoredResponse) {
 	x.sendJSON(r.Status, r.Body)
 }
 
-func (x *exchange) sendNoContent() { x.writeHeader(http.StatusNoContent) }
+func (x *exchange) sendNoContent() { x.w.WriteHeader(http.StatusNoContent) }
 
 // sendWithETag sends a response that clients may cache and revalidate with its entity tag. It sends only
 // status 304 if the client already has the current version.
-func (x *exchange) sendWithETag(cacheControl, contentType []string, tag string, body []byte) {
+func (x *exchange) sendWithETag(cacheControl, contentType []string, tag string, body ...[]byte) {
 	h := x.w.Header()
 	h["Cache-Control"] = cacheControl
 	h["Etag"] = []string{tag}
 	if matchesTag(x.r.Header.Values("If-None-Match"), tag, true) {
-		x.writeHeader(http.StatusNotModified)
+		h.Del("Content-Encoding") // there is no content
+		x.w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	x.send(http.StatusOK, contentType, body)
+	x.send(http.StatusOK, contentType, body...)
+}
+
+// sendFile sends a file that clients may cache and must revalidate.
+func (x *exchange) sendFile(file *web.StaticFile) {
+	body, tag := file.Select(x.w.Header(), x.r)
+	x.sendWithETag(revalidateAny, x.w.Header()["Content-Type"], tag, body)
 }
 
 // sendCached sends an already encoded response that ends with a newline. Only the client itself may cache

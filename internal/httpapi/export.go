@@ -49,7 +49,7 @@ func (a *API) export(x *exchange, name, contentType string, head []byte, appendP
 		h.Set("Content-Type", contentType)
 		h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
 		h.Set("Cache-Control", "no-store")
-		x.writeHeader(http.StatusOK)
+		x.w.WriteHeader(http.StatusOK)
 		x.release()
 	}
 	if x.r.Method == http.MethodHead {

@@ -2,86 +2,72 @@ package httpapi
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"time"
 
 	"animalstore/api"
 	"animalstore/api/apitest"
-	"animalstore/internal/pgtest"
 	"animalstore/internal/shop"
-	"animalstore/internal/sqlstore"
+	"animalstore/internal/shoptest"
 )
 
-// adminKey is the configured API key in all test shops.
-const adminKey = "configured-key-of-the-tests"
+const adminKey = shoptest.AdminKey
 
 // testShop is a complete service with a real database and a real listener. It validates every response
 // against the OpenAPI document.
 type testShop struct {
+	*shoptest.Shop
 	t              *testing.T
-	store          *faultyStore
-	service        *shop.Service
-	clock          *clock
 	api            *API
 	url            string // the base URL without /v1
 	log            *syncBuffer
 	client         *http.Client
 	checks         *apitest.Validator
-	skipValidation bool   // if true, responses are not validated, because the test sends too many requests
-	close          func() // called automatically when the test ends
+	skipValidation bool // if true, responses are not validated, because the test sends too many requests
 }
 
+// newShop opens a shop on SQLite. Use onBothEngines if the engine can matter for what the API returns.
 func newShop(t *testing.T, change ...func(*Config)) *testShop {
 	t.Helper()
-	return newShopWith(t, shop.Options{}, change...)
+	return newShopWith(t, shoptest.Options{}, change...)
 }
 
-func newShopWith(t *testing.T, o shop.Options, change ...func(*Config)) *testShop {
+func newShopWith(t *testing.T, o shoptest.Options, change ...func(*Config)) *testShop {
 	t.Helper()
-	s := &testShop{t: t, log: &syncBuffer{}, clock: &clock{}}
-	database := filepath.Join(t.TempDir(), "test.db")
-	if onPostgres {
-		database = pgtest.Shared(t).NewDatabase(t)
-	}
-	// On a busy machine, a hundred concurrent clients take longer than the default RetryBudget allows.
-	sql, err := sqlstore.Open(t.Context(), database, sqlstore.Options{Exclusive: true, Now: s.clock.now, RetryBudget: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.store = &faultyStore{Store: sql}
-	s.service = s.open(o)
-	config := Config{Service: s.service, Log: slog.New(slog.NewTextHandler(s.log, nil)), Version: "test"}
+	s := &testShop{Shop: shoptest.Open(t, o), t: t, log: &syncBuffer{}}
+	config := Config{Service: s.Service, Log: slog.New(slog.NewTextHandler(s.log, nil)), Version: "test"}
 	for _, fn := range change {
 		fn(&config)
 	}
+	var err error
 	if s.api, err = New(config); err != nil {
 		t.Fatal(err)
 	}
 	if s.checks, err = documentChecks(); err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewUnstartedServer(s.api)
-	server.Config.DisableGeneralOptionsHandler = true // the real program sets this option, too
-	server.Start()
+	server := shoptest.Serve(t, s.api)
 	server.Config.ErrorLog = slog.NewLogLogger(slog.NewTextHandler(s.log, nil), slog.LevelWarn)
-	s.close = sync.OnceFunc(func() {
-		server.Close()
-		sql.Close()
-	})
-	t.Cleanup(s.close)
 	s.url, s.client = server.URL, server.Client()
 	return s
+}
+
+// onBothEngines runs a test with SQLite and with PostgreSQL.
+func onBothEngines(t *testing.T, test func(t *testing.T, s *testShop)) {
+	t.Helper()
+	t.Parallel()
+	for name, postgres := range map[string]bool{"SQLite": false, "PostgreSQL": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, newShopWith(t, shoptest.Options{Postgres: postgres}))
+		})
+	}
 }
 
 // documentChecks returns the validator that checks responses against the OpenAPI document and records
@@ -99,88 +85,14 @@ var documentChecks = sync.OnceValues(func() (*apitest.Validator, error) {
 	return checks, nil
 })
 
-// open opens another service on the same store, like a second node.
-func (s *testShop) open(o shop.Options) *shop.Service {
+// node opens another service on the same store, like a second node.
+func (s *testShop) node(o shop.Options) *shop.Service {
 	s.t.Helper()
-	o.Environment, o.ConfiguredKey = shop.Production, adminKey
-	if o.Now == nil {
-		o.Now = s.clock.now
-	}
-	service, err := shop.Open(s.t.Context(), s.store, o)
+	service, err := s.Node(s.t.Context(), o)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	return service
-}
-
-// clock is the clock that the store and the service use. Tests can move it forward or back, for example to
-// let holds expire.
-type clock struct{ ahead atomic.Int64 }
-
-func (c *clock) now() time.Time          { return time.Now().Add(time.Duration(c.ahead.Load())).Round(0) }
-func (c *clock) forward(d time.Duration) { c.ahead.Add(int64(d)) }
-
-// faultyStore wraps the real store and injects failures.
-type faultyStore struct {
-	shop.Store
-	mu    sync.Mutex
-	fault func(write bool) error
-}
-
-// failWith makes the store call fault before every read and write and fail with the error that fault
-// returns. If fault is nil, the store works normally again.
-func (s *faultyStore) failWith(fault func(write bool) error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.fault = fault
-}
-
-// holdWrites blocks every write until release is called. Each write sends a value on entered when it
-// starts.
-func (s *faultyStore) holdWrites() (entered <-chan struct{}, release func()) {
-	begun, gate := make(chan struct{}), make(chan struct{})
-	s.failWith(func(write bool) error {
-		if write {
-			select {
-			case begun <- struct{}{}:
-			case <-gate:
-			}
-			<-gate
-		}
-		return nil
-	})
-	return begun, func() { close(gate) }
-}
-
-func (s *faultyStore) check(write bool) error {
-	s.mu.Lock()
-	fault := s.fault
-	s.mu.Unlock()
-	if fault == nil {
-		return nil
-	}
-	return fault(write)
-}
-
-func (s *faultyStore) Read(ctx context.Context, fn func(shop.ReadTx) error) error {
-	if err := s.check(false); err != nil {
-		return err
-	}
-	return s.Store.Read(ctx, fn)
-}
-
-func (s *faultyStore) Write(ctx context.Context, fn func(shop.WriteTx) error) error {
-	if err := s.check(true); err != nil {
-		return err
-	}
-	return s.Store.Write(ctx, fn)
-}
-
-func (s *faultyStore) Ready(ctx context.Context) error {
-	if err := s.check(false); err != nil {
-		return err
-	}
-	return s.Store.Ready(ctx)
 }
 
 // syncBuffer is a buffer that is safe for concurrent use.
@@ -267,6 +179,18 @@ func (s *testShop) send(request *http.Request) (testResponse, error) {
 	return got, nil
 }
 
+// logLine returns the line that the access log has for a request.
+func (s *testShop) logLine(t *testing.T, got testResponse) string {
+	t.Helper()
+	for line := range strings.Lines(s.log.String()) {
+		if strings.Contains(line, "id="+got.Header.Get("X-Request-Id")) {
+			return line
+		}
+	}
+	t.Fatalf("the request %s is not in the log", got.Header.Get("X-Request-Id"))
+	return ""
+}
+
 // wantError checks that the response is an error with the given status and code.
 func (a testResponse) wantError(t *testing.T, status int, code shop.Code) {
 	t.Helper()
@@ -323,26 +247,7 @@ func (s *testShop) add(body string) shop.Pet {
 // key creates an API key with the given scopes and returns its secret.
 func (s *testShop) key(scopes ...shop.Scope) string {
 	s.t.Helper()
-	key, err := s.service.CreateKey(s.t.Context(), shop.NewKey{Name: "partner", Scopes: scopes})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return key.Secret
-}
-
-// soon returns a time in the near future for which accepts returned true. On a busy machine, the time may
-// already have passed when accepts uses it. In that case, soon tries a later time.
-func soon(t *testing.T, accepts func(at time.Time) bool) time.Time {
-	t.Helper()
-	for ahead := 100 * time.Millisecond; ; ahead *= 2 {
-		at := time.Now().Add(ahead)
-		if accepts(at) {
-			return at
-		}
-		if time.Now().Before(at) {
-			t.Fatalf("%v was refused although it had not passed", at)
-		}
-	}
+	return s.Key(s.t, scopes...).Secret
 }
 
 // pets decodes the animals in a list response.
@@ -353,6 +258,32 @@ func (a testResponse) pets(t *testing.T) []shop.Pet {
 		t.Fatalf("%s: %v", a.body, err)
 	}
 	return pets
+}
+
+// wantPages reads all pages of a list, starting at the given path, and checks the ids that the pages show.
+// The entity tag of every page must work.
+func (s *testShop) wantPages(t *testing.T, path, want string) {
+	t.Helper()
+	var seen []string
+	for next := path; next != ""; {
+		page := s.do("GET", next, "")
+		var items []struct {
+			ID json.RawMessage
+		}
+		if err := json.Unmarshal(page.body, &items); err != nil {
+			t.Fatalf("%s: %s: %v", next, page.body, err)
+		}
+		for _, item := range items {
+			seen = append(seen, strings.Trim(string(item.ID), `"`))
+		}
+		if tag := page.Header.Get("ETag"); tag != "" { // the document says which lists have one
+			s.do("GET", next, "", "If-None-Match: "+tag).want(t, 304, "")
+		}
+		next = page.link("next")
+	}
+	if got := strings.Join(seen, " "); got != want {
+		t.Errorf("%s: saw %s, want %s", path, got, want)
+	}
 }
 
 // link returns the URL for a relation in the Link header, or "" if the header does not contain that

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 // FuzzIdempotencyKey checks that an accepted key is short, consists of printable ASCII characters, and is
@@ -36,7 +37,7 @@ func FuzzIdempotencyKey(f *testing.F) {
 
 // FuzzIfMatch checks that a header matches a tag only if the header contains the tag or a star.
 func FuzzIfMatch(f *testing.F) {
-	tag := entityTag([]byte("an animal"))
+	tag := web.EntityTag([]byte("an animal"))
 	for _, text := range []string{"", "*", tag, "W/" + tag, `"other"`, `"other", ` + tag, tag[1:], ",,,", `"a,` + tag + `"`} {
 		f.Add(text)
 	}

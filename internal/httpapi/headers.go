@@ -2,7 +2,8 @@ package httpapi
 
 import (
 	"net/http"
-	"net/url"
+
+	"animalstore/internal/web"
 )
 
 // These values are shared by all responses that have the header, so they must not be modified.
@@ -17,15 +18,6 @@ var (
 func commonHeaders(c Config) http.Header {
 	headers := http.Header{}
 	headers.Set("X-Content-Type-Options", "nosniff") // browsers must not interpret names in a response as HTML
-	if c.TLS && ownsHost(c.PublicURL) {
-		headers.Set("Strict-Transport-Security", "max-age=31536000")
-	}
+	web.RequireTLS(headers, c.TLS, c.PublicURL)
 	return headers
-}
-
-// ownsHost reports whether this service uses the default HTTPS port at the host in its public URL. Only
-// then may it send Strict-Transport-Security, because browsers apply that header to all ports on the host.
-func ownsHost(publicURL string) bool {
-	u, err := url.Parse(publicURL)
-	return err == nil && u.Scheme == "https" && u.Port() == ""
 }

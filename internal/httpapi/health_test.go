@@ -6,14 +6,14 @@ import (
 	"animalstore/internal/shop"
 )
 
-func TestReadiness(t *testing.T) {
+func TestReadinessFollowsStoreAndShutdown(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.do("GET", "/readyz", "").want(t, 200, `{"status":"ok"}`)
-	s.store.failWith(func(bool) error { return errSecret })
+	s.Store.FailWith(func(bool) error { return errSecret })
 	s.do("GET", "/readyz", "").wantError(t, 503, shop.Unavailable)
 	s.do("GET", "/livez", "").want(t, 200, `{"status":"ok"}`)
-	s.store.failWith(nil)
+	s.Store.FailWith(nil)
 	s.do("GET", "/readyz", "").want(t, 200, `{"status":"ok"}`)
 	s.api.Stopping()
 	s.do("GET", "/readyz", "").wantError(t, 503, shop.Unavailable)

@@ -17,44 +17,42 @@ var secretMember = regexp.MustCompile(`,"(key|secret)":"(ask_|whsec_)[^"]+"`)
 // A POST with an Idempotency-Key is executed only once. A retry gets the same response without secrets.
 func TestEveryPostIsIdempotent(t *testing.T) {
 	t.Parallel()
+	s := newShop(t)
+	s.stockEverything()
 	for _, r := range requestPerOperation() {
 		if r.method != "POST" {
 			continue
 		}
-		t.Run(r.operation, func(t *testing.T) {
-			t.Parallel()
-			s := newShop(t)
-			s.stockEverything()
-			first := s.do(r.method, r.path, r.body, "Idempotency-Key: k")
-			if first.StatusCode >= 300 || first.Header.Get("Idempotency-Replayed") != "" {
-				t.Fatalf("%d %s", first.StatusCode, first.body)
+		key := "Idempotency-Key: " + r.operation
+		first := s.do(r.method, r.path, r.body, key)
+		if first.StatusCode >= 300 || first.Header.Get("Idempotency-Replayed") != "" {
+			t.Fatalf("%s: %d %s", r.operation, first.StatusCode, first.body)
+		}
+		state := s.snapshot() + string(s.do("GET", "/v1/keys", "").body)
+		for _, key := range []string{key, `Idempotency-Key: "` + r.operation + `"`} {
+			again := s.do(r.method, r.path, r.body, key)
+			if want := secretMember.ReplaceAllString(string(first.body), ""); string(again.body) != want {
+				t.Errorf("%s: the retry returned %s, want %s", r.operation, again.body, want)
 			}
-			state := s.snapshot() + string(s.do("GET", "/v1/keys", "").body)
-			for _, key := range []string{"k", `"k"`} {
-				again := s.do(r.method, r.path, r.body, "Idempotency-Key: "+key)
-				if want := secretMember.ReplaceAllString(string(first.body), ""); string(again.body) != want {
-					t.Errorf("the retry returned %s, want %s", again.body, want)
-				}
-				if again.StatusCode != first.StatusCode || again.Header.Get("Idempotency-Replayed") != "true" ||
-					again.Header.Get("Location") != first.Header.Get("Location") || again.Header.Get("ETag") != first.Header.Get("ETag") {
-					t.Errorf("the retry returned %d %v", again.StatusCode, again.Header)
-				}
+			if again.StatusCode != first.StatusCode || again.Header.Get("Idempotency-Replayed") != "true" ||
+				again.Header.Get("Location") != first.Header.Get("Location") || again.Header.Get("ETag") != first.Header.Get("ETag") {
+				t.Errorf("%s: the retry returned %d %v", r.operation, again.StatusCode, again.Header)
 			}
-			if after := s.snapshot() + string(s.do("GET", "/v1/keys", "").body); after != state {
-				t.Errorf("the retry changed something:\n%s\n%s", state, after)
-			}
-			if r.body != "" {
-				s.do(r.method, r.path, r.body+" ", "Idempotency-Key: k").wantError(t, 422, shop.IdempotencyKeyReused)
-			}
-			s.do(r.method, r.path, r.body, `Idempotency-Key: "`).wantError(t, 400, shop.InvalidParameter)
-			s.do(r.method, r.path+"?x=1", r.body, "Idempotency-Key: k").wantError(t, 422, shop.IdempotencyKeyReused)
-			s.do("POST", "/v1/pets", `{"name":"Another","categoryId":1}`, "Idempotency-Key: k").wantError(t, 422, shop.IdempotencyKeyReused)
-		})
+		}
+		if after := s.snapshot() + string(s.do("GET", "/v1/keys", "").body); after != state {
+			t.Errorf("%s: the retry changed something:\n%s\n%s", r.operation, state, after)
+		}
+		if r.body != "" {
+			s.do(r.method, r.path, r.body+" ", key).wantError(t, 422, shop.IdempotencyKeyReused)
+		}
+		s.do(r.method, r.path, r.body, `Idempotency-Key: "`).wantError(t, 400, shop.InvalidParameter)
+		s.do(r.method, r.path+"?x=1", r.body, key).wantError(t, 422, shop.IdempotencyKeyReused)
+		s.do("POST", "/v1/pets", `{"name":"Another","categoryId":1}`, key).wantError(t, 422, shop.IdempotencyKeyReused)
 	}
 }
 
 // An idempotency key cannot be reused for a different path, even if the body is the same.
-func TestIdempotencyKeyOnAnotherPath(t *testing.T) {
+func TestIdempotencyKeyIsBoundToItsPath(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	const body = `{"name":"x","categoryId":1}`
@@ -63,7 +61,7 @@ func TestIdempotencyKeyOnAnotherPath(t *testing.T) {
 }
 
 // An idempotency key is valid only for the API key that used it, even after that API key is rotated.
-func TestIdempotencyKeysOfOthers(t *testing.T) {
+func TestIdempotencyKeyBelongsToOneAPIKey(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	one, other := s.key(shop.PetsWrite), s.key(shop.PetsWrite)
@@ -78,7 +76,7 @@ func TestIdempotencyKeysOfOthers(t *testing.T) {
 }
 
 // Only successful responses are stored, so a failed request can be sent again and may then succeed.
-func TestFailuresAreNotStored(t *testing.T) {
+func TestFailedRequestMayBeSentAgain(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	s.add(`{"name":"Rex","categoryId":1}`)
@@ -92,22 +90,19 @@ func TestFailuresAreNotStored(t *testing.T) {
 	}
 	s.do("POST", "/v1/pets", `{`, "Idempotency-Key: k2").wantError(t, 400, shop.InvalidJSON)
 	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: k2").want(t, 201, "")
-	s.store.failWith(func(bool) error { return shop.UnavailableError(errSecret) })
+	s.Store.FailWith(func(bool) error { return shop.UnavailableError(errSecret) })
 	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: k3").wantError(t, 503, shop.Unavailable)
-	s.store.failWith(nil)
+	s.Store.FailWith(nil)
 	s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":1}`, "Idempotency-Key: k3").want(t, 201, "")
 }
 
 // A retry gets the stored response even if the request has become invalid in the meantime.
-func TestRepeatOfWhatIsWrongByNow(t *testing.T) {
+func TestRetryOfARequestThatHasBecomeInvalid(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
-	var body string
-	end := soon(t, func(at time.Time) bool {
-		body = fmt.Sprintf(`{"name":"x","scopes":["admin"],"expiresAt":%q}`, at.Format(time.RFC3339Nano))
-		return s.do("POST", "/v1/keys", body, "Idempotency-Key: k").StatusCode == 201
-	})
-	time.Sleep(time.Until(end))
+	body := fmt.Sprintf(`{"name":"x","scopes":["admin"],"expiresAt":%q}`, s.Clock.Now().Add(time.Hour).Format(time.RFC3339Nano))
+	s.do("POST", "/v1/keys", body, "Idempotency-Key: k").want(t, 201, "")
+	s.Clock.Forward(time.Hour)
 	s.do("POST", "/v1/keys", body, "Idempotency-Key: other").wantError(t, 400, shop.ValidationFailed)
 	s.do("POST", "/v1/keys", body, "Idempotency-Key: k").want(t, 201, "")
 }

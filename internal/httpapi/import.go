@@ -3,6 +3,7 @@ package httpapi
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"mime"
 	"time"
 
@@ -35,7 +36,7 @@ func (a *API) importPets(x *exchange) error {
 }
 
 // decodeImport decodes the rows in a CSV or NDJSON file. The problems found in a row are stored in that
-// row.
+// row. It stops after shop.MaxImport + 1 rows.
 func decodeImport(contentType string, body []byte) ([]shop.ImportRow, error) {
 	if mediaType, _, _ := mime.ParseMediaType(contentType); mediaType == "text/csv" {
 		return petcsv.Read(body)
@@ -44,6 +45,9 @@ func decodeImport(contentType string, body []byte) ([]shop.ImportRow, error) {
 	rows := make([]shop.ImportRow, 0, min(shop.MaxImport, bytes.Count(body, []byte("\n"))+1))
 	line := 0
 	for text := range bytes.SplitSeq(body, []byte("\n")) {
+		if len(rows) > shop.MaxImport {
+			break
+		}
 		line++
 		text = bytes.TrimSpace(text)
 		if len(text) == 0 {
@@ -51,7 +55,9 @@ func decodeImport(contentType string, body []byte) ([]shop.ImportRow, error) {
 		}
 		row := shop.ImportRow{Line: line}
 		var err error
-		if row.NewPet, row.Problems, err = decodeNewPet(text); err != nil {
+		if len(text) > shop.MaxImportRow {
+			row.Problems.Add("", fmt.Sprintf("has more than %d bytes", shop.MaxImportRow))
+		} else if row.NewPet, row.Problems, err = decodeNewPet(text); err != nil {
 			row.Problems.Add("", "is not a JSON object, or has a duplicate member")
 		}
 		rows = append(rows, row)

@@ -12,24 +12,14 @@ import (
 	"animalstore/internal/leaktest"
 )
 
-// onPostgres makes all tests use PostgreSQL instead of SQLite.
-var onPostgres bool
-
 // reached contains every "operation status" and "code: message" that the tests have seen so far.
 var reached sync.Map
 
-// TestMain runs the tests first with SQLite and then with PostgreSQL. Afterwards it checks that the tests
-// have seen every response in the OpenAPI document and every error message in its examples. It also checks
-// that no goroutine is still running.
+// TestMain checks that the tests have seen every response in the OpenAPI document and every error message in
+// its examples. It also checks that no goroutine is still running.
 func TestMain(m *testing.M) {
 	flag.Set("rapid.checks", "30") // a default that the command line can override
 	code := m.Run()
-	if code == 0 && flag.Lookup("test.fuzz").Value.String() == "" {
-		fmt.Println("once more, on PostgreSQL")
-		onPostgres = true
-		flag.Set("rapid.checks", "12") // fewer checks, because each check creates a database, which is slow
-		code = m.Run()
-	}
 	everything := flag.Lookup("test.run").Value.String() == "" && flag.Lookup("test.fuzz").Value.String() == ""
 	if code == 0 && everything {
 		for _, missing := range unreached() {

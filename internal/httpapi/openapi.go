@@ -1,20 +1,63 @@
 package httpapi
 
 import (
+	"bytes"
+	"sync"
+
 	"animalstore/api"
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
+// documents serves the OpenAPI document. The document contains the server's URL, which depends on the Host
+// header unless a public URL is configured.
+type documents struct {
+	*api.Document
+	mu sync.Mutex
+	// cached contains the documents that were sent first, by format and URL. Their number is limited, because
+	// a client can send any Host. Documents for other URLs are sent in parts and uncompressed, so that a
+	// request never needs memory for a whole document.
+	cached map[documentKey]*web.StaticFile
+}
+
+type documentKey struct{ contentType, url string }
+
+const maxCachedDocuments = 16
+
+func newDocuments() (*documents, error) {
+	document, err := api.NewDocument()
+	return &documents{Document: document, cached: map[documentKey]*web.StaticFile{}}, err
+}
+
 func (a *API) getOpenapiJSON(x *exchange) error {
-	body := a.document.JSON(a.servers(x))
-	x.sendWithETag(revalidateAny, contentTypeJSON, entityTag(body), body)
+	a.documents.send(x, "application/json", a.servers(x), a.documents.JSONParts)
 	return nil
 }
 
 func (a *API) getOpenapiYAML(x *exchange) error {
-	body := a.document.YAML(a.servers(x))
-	x.sendWithETag(revalidateAny, []string{"application/yaml"}, entityTag(body), body)
+	a.documents.send(x, "application/yaml", a.servers(x), a.documents.YAMLParts)
 	return nil
+}
+
+func (d *documents) send(x *exchange, contentType string, servers []api.Server, render func([]api.Server) [][]byte) {
+	if file := d.file(documentKey{contentType, servers[0].URL}, func() [][]byte { return render(servers) }); file != nil {
+		x.sendFile(file)
+		return
+	}
+	parts := render(servers)
+	x.sendWithETag(revalidateAny, []string{contentType}, web.EntityTag(parts[1]), parts...)
+}
+
+// file returns the cached document. It returns nil if the document is not cached and the cache is full.
+func (d *documents) file(key documentKey, render func() [][]byte) *web.StaticFile {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	file := d.cached[key]
+	if file == nil && len(d.cached) < maxCachedDocuments {
+		file = web.NewStaticFile(key.contentType, bytes.Join(render(), nil))
+		d.cached[key] = file
+	}
+	return file
 }
 
 // servers returns the servers to list in the OpenAPI document: this server and, if configured, the staging

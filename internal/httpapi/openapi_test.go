@@ -81,7 +81,7 @@ func TestErrorCodesAgree(t *testing.T) {
 }
 
 // Every example request in the OpenAPI document succeeds.
-func TestExamplesWork(t *testing.T) {
+func TestDocumentedExamplesSucceed(t *testing.T) {
 	t.Parallel()
 	sent := 0
 	looked := newShop(t)

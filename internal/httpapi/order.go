@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 func (a *API) listOrders(x *exchange) error {
@@ -74,7 +75,7 @@ func (a *API) getOrder(x *exchange) error {
 		return err
 	}
 	body := encode(order)
-	x.sendResource(entityTag(body), body)
+	x.sendResource(web.EntityTag(body), body)
 	return nil
 }
 
@@ -110,6 +111,6 @@ func (a *API) getInventory(x *exchange) error {
 		return err
 	}
 	body := encode(inventory)
-	x.sendResource(entityTag(body), body)
+	x.sendResource(web.EntityTag(body), body)
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 // The default and the maximum value of the limit parameter, which is the number of items on one page of a
@@ -51,7 +52,7 @@ func (a *API) setLinks(x *exchange, path, first, next string) {
 // pageTag returns the entity tag for a page. The tag depends on whether more pages follow, because the
 // Link header depends on that, too.
 func pageTag(body []byte, more bool) string {
-	return entityTag(strconv.AppendBool(slices.Clip(body), more))
+	return web.EntityTag(strconv.AppendBool(slices.Clip(body), more))
 }
 
 // encodePage encodes the items on a page. The links are not part of the result.

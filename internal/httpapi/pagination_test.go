@@ -14,8 +14,10 @@ import (
 // A client reads all pages while other clients add animals. It sees every animal that existed from the
 // start exactly once and no animal twice. This holds for any page size and filter.
 func TestPaginationDuringInserts(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+	onBothEngines(t, wantConsistentPages)
+}
+
+func wantConsistentPages(t *testing.T, s *testShop) {
 	var standing []shop.Pet
 	addSome := func(n int) error {
 		for i := range n {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 // maxIDs is how many times GET /pets accepts the id parameter in one request.
@@ -82,7 +83,7 @@ func (a *API) createPet(x *exchange) error {
 	return runIdempotent(x, func(ctx context.Context) (shop.Pet, error) { return a.Service.CreatePet(ctx, n) },
 		func(pet shop.Pet) shop.StoredResponse {
 			body := encodePet(pet)
-			return shop.StoredResponse{Status: 201, Location: a.petLocation(x, pet.ID), Tag: entityTag(body), Body: body}
+			return shop.StoredResponse{Status: 201, Location: a.petLocation(x, pet.ID), Tag: web.EntityTag(body), Body: body}
 		})
 }
 
@@ -192,4 +193,4 @@ func (a *API) petLocation(x *exchange, id int64) string {
 }
 
 // petTag returns the entity tag for an animal. Every response that contains only this animal has this tag.
-func petTag(pet shop.Pet) string { return entityTag(encodePet(pet)) }
+func petTag(pet shop.Pet) string { return web.EntityTag(encodePet(pet)) }

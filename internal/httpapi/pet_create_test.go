@@ -10,28 +10,22 @@ import (
 	"animalstore/internal/shop"
 )
 
-func TestCreateWhatIsRight(t *testing.T) {
-	t.Parallel()
-	s := newShop(t)
+func TestValidPetIsCreated(t *testing.T) {
+	onBothEngines(t, wantCreated)
+}
+
+func wantCreated(t *testing.T, s *testShop) {
 	for i, c := range []struct{ name, body, want string }{
 		{"all members", `{"name":"Rex","categoryId":7,"status":"available"}`, `"name":"Rex","categoryId":7,"status":"available"`},
 		{"pending", `{"name":"Rex","categoryId":7,"status":"pending"}`, `"name":"Rex","categoryId":7,"status":"pending"`},
 		{"sold", `{"name":"Rex","categoryId":7,"status":"sold"}`, `"name":"Rex","categoryId":7,"status":"sold"`},
 		{"no status", `{"name":"Rex","categoryId":7}`, `"name":"Rex","categoryId":7`},
-		{"zero", `{"name":"Rex","categoryId":0}`, `"name":"Rex","categoryId":0`},
-		{"minus zero", `{"name":"Rex","categoryId":-0}`, `"name":"Rex","categoryId":0`},
-		{"negative", `{"name":"Rex","categoryId":-1}`, `"name":"Rex","categoryId":-1`},
 		{"largest", `{"name":"Rex","categoryId":9223372036854775807}`, `"name":"Rex","categoryId":9223372036854775807`},
 		{"smallest", `{"name":"Rex","categoryId":-9223372036854775808}`, `"name":"Rex","categoryId":-9223372036854775808`},
 		{"beyond 2^53", `{"name":"Rex","categoryId":9007199254740993}`, `"name":"Rex","categoryId":9007199254740993`},
 		{"7.0", `{"name":"Rex","categoryId":7.0}`, `"name":"Rex","categoryId":7`},
-		{"7e0", `{"name":"Rex","categoryId":7e0}`, `"name":"Rex","categoryId":7`},
-		{"70E-1", `{"name":"Rex","categoryId":70E-1}`, `"name":"Rex","categoryId":7`},
-		{"largest with a point", `{"name":"Rex","categoryId":922337203685477580.7e1}`, `"name":"Rex","categoryId":9223372036854775807`},
 		{"unknown members", `{"name":"Rex","categoryId":7,"id":99,"Name":"x","extra":{"a":[1,null]}}`, `"name":"Rex","categoryId":7`},
-		{"white space", " \n\t{ \"name\" : \"Rex\" , \"categoryId\" : 7 } \r\n", `"name":"Rex","categoryId":7`},
 		{"name with spaces", `{"name":"  Rex ","categoryId":7}`, `"name":"  Rex ","categoryId":7`},
-		{"one character", `{"name":"R","categoryId":7}`, `"name":"R","categoryId":7`},
 		{"escapes", `{"name":"\u0052\u00e9x \ud83d\udc08 \"\\","categoryId":7}`, `"name":"Réx 🐈 \"\\","categoryId":7`},
 		{"emoji", `{"name":"🐈👩‍👩‍👧‍👦","categoryId":7}`, `"name":"🐈👩‍👩‍👧‍👦","categoryId":7`},
 		{"HTML", `{"name":"<b>Rex & Co</b>","categoryId":7}`, `"name":"<b>Rex & Co</b>","categoryId":7`},
@@ -68,21 +62,14 @@ func TestInvalidPetIsRefused(t *testing.T) {
 		members    string // all members that the error message must name
 	}{
 		{"nothing", ``, shop.InvalidJSON, ""},
-		{"white space", `  `, shop.InvalidJSON, ""},
 		{"null", `null`, shop.InvalidJSON, ""},
 		{"array", `[{"name":"Rex","categoryId":7}]`, shop.InvalidJSON, ""},
-		{"string", `"Rex"`, shop.InvalidJSON, ""},
-		{"number", `7`, shop.InvalidJSON, ""},
-		{"true", `true`, shop.InvalidJSON, ""},
 		{"broken off", `{"name":"Rex","categoryId":7`, shop.InvalidJSON, ""},
 		{"trailing comma", `{"name":"Rex","categoryId":7,}`, shop.InvalidJSON, ""},
 		{"trailing data", `{"name":"Rex","categoryId":7}x`, shop.InvalidJSON, ""},
 		{"two objects", `{"name":"Rex","categoryId":7}{"name":"Rex","categoryId":7}`, shop.InvalidJSON, ""},
 		{"comment", `{"name":"Rex","categoryId":7/* seven */}`, shop.InvalidJSON, ""},
-		{"single quotes", `{'name':'Rex','categoryId':7}`, shop.InvalidJSON, ""},
 		{"leading zero", `{"name":"Rex","categoryId":07}`, shop.InvalidJSON, ""},
-		{"plus sign", `{"name":"Rex","categoryId":+7}`, shop.InvalidJSON, ""},
-		{"hexadecimal", `{"name":"Rex","categoryId":0x7}`, shop.InvalidJSON, ""},
 		{"NaN", `{"name":"Rex","categoryId":NaN}`, shop.InvalidJSON, ""},
 		{"byte order mark", "\xef\xbb\xbf" + `{"name":"Rex","categoryId":7}`, shop.InvalidJSON, ""},
 		{"UTF-16", "\xff\xfe{\x00}\x00", shop.InvalidJSON, ""},
@@ -93,7 +80,6 @@ func TestInvalidPetIsRefused(t *testing.T) {
 		{"lone low surrogate", `{"name":"\udc08x","categoryId":7}`, shop.InvalidJSON, ""},
 		{"raw line break in a string", "{\"name\":\"R\nx\",\"categoryId\":7}", shop.InvalidJSON, ""},
 		{"duplicate member", `{"name":"Rex","name":"Rex","categoryId":7}`, shop.InvalidJSON, ""},
-		{"duplicate member by escape", `{"name":"Rex","n\u0061me":"Rex","categoryId":7}`, shop.InvalidJSON, ""},
 		{"duplicate unknown member", `{"name":"Rex","categoryId":7,"x":1,"x":2}`, shop.InvalidJSON, ""},
 		{"duplicate inside", `{"name":"Rex","categoryId":7,"x":{"y":1,"y":2}}`, shop.InvalidJSON, ""},
 		{"too deep", `{"name":"Rex","categoryId":7,"x":` + strings.Repeat("[", 20000) + strings.Repeat("]", 20000) + `}`, shop.InvalidJSON, ""},
@@ -104,32 +90,20 @@ func TestInvalidPetIsRefused(t *testing.T) {
 		{"wrong case", `{"NAME":"Rex","CategoryID":7}`, shop.ValidationFailed, "name categoryId"},
 		{"name null", `{"name":null,"categoryId":7}`, shop.ValidationFailed, "name"},
 		{"name number", `{"name":7,"categoryId":7}`, shop.ValidationFailed, "name"},
-		{"name object", `{"name":{},"categoryId":7}`, shop.ValidationFailed, "name"},
 		{"name empty", `{"name":"","categoryId":7}`, shop.ValidationFailed, "name"},
 		{"name spaces", `{"name":"   ","categoryId":7}`, shop.ValidationFailed, "name"},
 		{"name with NUL", `{"name":"R\u0000x","categoryId":7}`, shop.ValidationFailed, "name"},
 		{"name with a line break", `{"name":"R\nx","categoryId":7}`, shop.ValidationFailed, "name"},
-		{"name with U+001F", `{"name":"R\u001fx","categoryId":7}`, shop.ValidationFailed, "name"},
 		{"name with DEL", `{"name":"R\u007fx","categoryId":7}`, shop.ValidationFailed, "name"},
 		{"name of 201 characters", fmt.Sprintf(`{"name":"%s","categoryId":7}`, strings.Repeat("é", 201)), shop.ValidationFailed, "name"},
-		{"name of 201 emoji", fmt.Sprintf(`{"name":"%s","categoryId":7}`, strings.Repeat("🐈", 201)), shop.ValidationFailed, "name"},
 		{"category null", `{"name":"Rex","categoryId":null}`, shop.ValidationFailed, "categoryId"},
 		{"category string", `{"name":"Rex","categoryId":"7"}`, shop.ValidationFailed, "categoryId"},
-		{"category true", `{"name":"Rex","categoryId":true}`, shop.ValidationFailed, "categoryId"},
-		{"category array", `{"name":"Rex","categoryId":[7]}`, shop.ValidationFailed, "categoryId"},
 		{"category 7.5", `{"name":"Rex","categoryId":7.5}`, shop.ValidationFailed, "categoryId"},
-		{"category 7e-1", `{"name":"Rex","categoryId":7e-1}`, shop.ValidationFailed, "categoryId"},
 		{"category 2^63", `{"name":"Rex","categoryId":9223372036854775808}`, shop.ValidationFailed, "categoryId"},
-		{"category -2^63-1", `{"name":"Rex","categoryId":-9223372036854775809}`, shop.ValidationFailed, "categoryId"},
-		{"category 1e19", `{"name":"Rex","categoryId":1e19}`, shop.ValidationFailed, "categoryId"},
-		{"category 1e999999999999", `{"name":"Rex","categoryId":1e999999999999}`, shop.ValidationFailed, "categoryId"},
-		{"category 1e-99999999999999999999", `{"name":"Rex","categoryId":1e-99999999999999999999}`, shop.ValidationFailed, "categoryId"},
 		{"status null", `{"name":"Rex","categoryId":7,"status":null}`, shop.ValidationFailed, "status"},
 		{"status empty", `{"name":"Rex","categoryId":7,"status":""}`, shop.ValidationFailed, "status"},
 		{"status unknown", `{"name":"Rex","categoryId":7,"status":"lost"}`, shop.ValidationFailed, "status"},
 		{"status in upper case", `{"name":"Rex","categoryId":7,"status":"Available"}`, shop.ValidationFailed, "status"},
-		{"status with a space", `{"name":"Rex","categoryId":7,"status":"sold "}`, shop.ValidationFailed, "status"},
-		{"status number", `{"name":"Rex","categoryId":7,"status":1}`, shop.ValidationFailed, "status"},
 		{"two members", `{"name":"","categoryId":"7"}`, shop.ValidationFailed, "name categoryId"},
 		{"everything", `{"name":"","categoryId":7.5,"status":"lost"}`, shop.ValidationFailed, "name categoryId status"},
 	} {
@@ -151,7 +125,7 @@ func TestInvalidPetIsRefused(t *testing.T) {
 	s.do("GET", "/v1/pets", "").want(t, 200, "[]")
 }
 
-func TestCreateMediaTypes(t *testing.T) {
+func TestOnlyUncompressedJSONIsAccepted(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	const body = `{"name":"Rex","categoryId":7}`
@@ -226,7 +200,7 @@ func TestBodySizeLimit(t *testing.T) {
 	}
 }
 
-func TestLocationAfterGetPetIsRemoved(t *testing.T) {
+func TestLocationSurvivesTheRemovalOfGetPet(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, func(c *Config) { c.Today = day("2030-12-05") })
 	got := s.do("POST", "/v1/pets", `{"name":"Rex","categoryId":7}`)

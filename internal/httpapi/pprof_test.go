@@ -2,7 +2,7 @@ package httpapi
 
 import "testing"
 
-func TestProfiles(t *testing.T) {
+func TestProfilesAreServed(t *testing.T) {
 	t.Parallel()
 	s := newShop(t)
 	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/goroutine?debug=1", "/debug/pprof/cmdline",

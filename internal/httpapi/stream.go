@@ -69,7 +69,7 @@ func (a *API) streamEvents(x *exchange, filter shop.EventFilter, after *int64) e
 	h.Set("X-Accel-Buffering", "no") // prevents nginx from buffering events
 	x.release()
 	if x.r.Method == http.MethodHead {
-		x.writeHeader(http.StatusOK)
+		x.w.WriteHeader(http.StatusOK)
 		return nil
 	}
 	x.streamed = true
@@ -200,6 +200,7 @@ func (s *stream) idLine() string {
 // write sends complete blocks and reports whether the client accepted them in time. Afterwards it clears
 // the write deadline, because HTTP/2 would otherwise reset an idle stream when the deadline passes.
 func (s *stream) write(blocks []byte) bool {
+	s.w.WriteHeader(http.StatusOK) // has no effect after the first call; it sets a deadline that a stream replaces
 	s.mu.Lock()
 	s.setWriteDeadline()
 	s.mu.Unlock()

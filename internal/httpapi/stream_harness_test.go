@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"animalstore/api/apitest"
 	"animalstore/internal/shop"
 )
 
@@ -19,7 +20,7 @@ import (
 func (s *testShop) runJobs() {
 	ctx, stop := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
-	wg.Go(func() { s.service.RunJobs(ctx, func(error) {}) })
+	wg.Go(func() { s.Service.RunJobs(ctx, func(error) {}) })
 	s.t.Cleanup(func() {
 		stop()
 		wg.Wait()
@@ -29,6 +30,7 @@ func (s *testShop) runJobs() {
 // streamReader is a client that reads an event stream.
 type streamReader struct {
 	t        *testing.T
+	checks   *apitest.Validator
 	response *http.Response
 	lines    *bufio.Reader
 	close    func()
@@ -52,7 +54,7 @@ func (s *testShop) follow(query string, headers ...string) *streamReader {
 }
 
 func (s *testShop) tryFollow(query string, headers ...string) (*streamReader, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // a timeout in case the stream hangs
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // in case the stream hangs
 	request, err := http.NewRequestWithContext(ctx, "GET", s.url+"/v1/events"+query, nil)
 	if err != nil {
 		cancel()
@@ -70,7 +72,7 @@ func (s *testShop) tryFollow(query string, headers ...string) (*streamReader, er
 		cancel()
 		return nil, err
 	}
-	return &streamReader{s.t, response, bufio.NewReader(response.Body), func() { cancel(); response.Body.Close() }}, nil
+	return &streamReader{s.t, s.checks, response, bufio.NewReader(response.Body), func() { cancel(); response.Body.Close() }}, nil
 }
 
 // next reads one block from the stream.
@@ -116,17 +118,20 @@ func (r *streamReader) wantStart(position string) {
 	r.want("the start after "+position, func(b block) bool { return b == block{id: position, retry: "2000"} })
 }
 
-// wantEvents checks that the next blocks are the given events, each in the form "type subject". It returns
-// the id of the last event.
+// wantEvents checks that the next blocks are the given events, each in the form "type subject", and that they
+// match the OpenAPI document. It returns the id of the last event.
 func (r *streamReader) wantEvents(subjects ...string) (id string) {
 	r.t.Helper()
 	for _, subject := range subjects {
-		r.want(subject, func(b block) bool {
+		b := r.want(subject, func(b block) bool {
 			var event shop.Event
 			err := json.Unmarshal([]byte(b.data), &event)
 			id = b.id
 			return err == nil && b.event == "" && event.ID == b.id && event.Type+" "+shop.EventType(event.Subject) == shop.EventType(subject)
 		})
+		if err := r.checks.CheckSchema("Event", []byte(b.data)); err != nil {
+			r.t.Errorf("%s: %v", b.data, err)
+		}
 	}
 	return id
 }
@@ -147,7 +152,7 @@ func (s *testShop) insertEvents(first, n int, current ...string) {
 		s.t.Error(err)
 	}
 
-	err = s.store.Write(context.Background(), func(tx shop.WriteTx) error {
+	err = s.Store.Write(context.Background(), func(tx shop.WriteTx) error {
 		for i := range n {
 			event := shop.NewEvent{Type: shop.PetCreated, Subject: fmt.Sprintf("pets/%d", first+i), Actor: "system", Data: data}
 			if err := tx.InsertEvents(event); err != nil {
@@ -170,10 +175,10 @@ func (s *testShop) metric(name string) (value float64) {
 	return value
 }
 
-// waitFor waits until is() returns true. The test fails after a minute.
+// waitFor waits until is() returns true. It gives up after minutes, in case that never happens.
 func (s *testShop) waitFor(what string, is func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(5 * time.Minute); !is(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(end) {
 			s.t.Fatalf("timeout waiting for %s", what)
 		}

@@ -23,7 +23,8 @@ const expectedColumns = "name, categoryId and, optionally, status; id is ignored
 
 // Read parses a CSV file of animals. The first line names the columns. Columns are separated by commas,
 // semicolons or tabs. Problems in a row are recorded in that row. Read fails with validation_failed if the
-// file is UTF-16 or its header is missing or invalid.
+// file is UTF-16, its header is missing or invalid, or a row is too long. It stops after shop.MaxImport + 1
+// rows.
 func Read(file []byte) ([]shop.ImportRow, error) {
 	if bytes.HasPrefix(file, []byte("\xff\xfe")) || bytes.HasPrefix(file, []byte("\xfe\xff")) {
 		return nil, shop.Errorf(shop.ValidationFailed, "The file is UTF-16; save it as CSV in UTF-8.")
@@ -32,13 +33,17 @@ func Read(file []byte) ([]shop.ImportRow, error) {
 	if !bytes.Contains(file, []byte("\n")) { // classic Mac OS ended lines with \r alone
 		file = bytes.ReplaceAll(file, []byte("\r"), []byte("\n"))
 	}
-	reader := csv.NewReader(bytes.NewReader(file))
+	source := &recordReader{file: file, left: shop.MaxImportRow}
+	reader := csv.NewReader(source)
 	reader.Comma = detectSeparator(file)
 	reader.FieldsPerRecord = -1
 	reader.ReuseRecord = true
 	header, err := reader.Read()
 	if err == io.EOF {
 		return nil, shop.Errorf(shop.ValidationFailed, "The file is empty; the header line must name the columns: %s.", expectedColumns)
+	}
+	if errors.Is(err, errRecordTooLong) {
+		return nil, shop.Errorf(shop.ValidationFailed, "The header line has more than %d bytes; the columns are %s.", shop.MaxImportRow, expectedColumns)
 	}
 	if err != nil {
 		return nil, shop.Errorf(shop.ValidationFailed, "The header line %s.", parseProblem(err))
@@ -48,11 +53,14 @@ func Read(file []byte) ([]shop.ImportRow, error) {
 		return nil, err
 	}
 	rows := make([]shop.ImportRow, 0, min(shop.MaxImport, bytes.Count(file, []byte("\n"))))
-	for {
+	for len(rows) <= shop.MaxImport {
+		source.left = shop.MaxImportRow
 		record, err := reader.Read()
 		switch {
 		case err == io.EOF:
 			return rows, nil
+		case errors.Is(err, errRecordTooLong):
+			return nil, shop.Errorf(shop.ValidationFailed, "A row has more than %d bytes; check the quotes in the file.", shop.MaxImportRow)
 		case err != nil:
 			rows = append(rows, unparsableRow(err))
 		case !isBlank(record):
@@ -60,6 +68,30 @@ func Read(file []byte) ([]shop.ImportRow, error) {
 			rows = append(rows, columns.row(line, record))
 		}
 	}
+	return rows, nil
+}
+
+// recordReader reads a file. It fails if a record needs more than the bytes that are left for it.
+type recordReader struct {
+	file []byte
+	left int // set before each record
+}
+
+var errRecordTooLong = errors.New("the record is too long")
+
+func (r *recordReader) Read(p []byte) (int, error) {
+	switch {
+	case len(r.file) == 0:
+		return 0, io.EOF
+	case r.left <= 0:
+		return 0, errRecordTooLong
+	}
+	n := copy(p, r.file[:min(len(r.file), r.left)])
+	r.file = r.file[n:]
+	if len(bytes.Trim(p[:n], "\r\n")) > 0 { // csv.Reader skips any number of blank lines before a record
+		r.left -= n
+	}
+	return n, nil
 }
 
 // detectSeparator returns the separator that is most frequent in the first line.
@@ -130,6 +162,7 @@ func (c columns) row(line int, record []string) shop.ImportRow {
 	for i, value := range record {
 		if (i >= len(c.known) || !c.known[i]) && value != "" {
 			row.Problems.Add("", fmt.Sprintf("has a value in column %d, which the header line does not name", i+1))
+			break
 		}
 	}
 	if row.Name = unescapeFormula(field(c.name)); row.Name == "" {

@@ -36,30 +36,48 @@ func appendQuoted(to []byte, text string) []byte {
 }
 
 // escapeFormula adds an apostrophe before a text that a spreadsheet program would run as a formula. The name
-// of an animal must not execute anything on the computer of someone who opens the file. A text that already
-// begins with apostrophes and a formula sign gets another apostrophe, so that unescapeFormula can restore
-// every text.
+// of an animal must not execute anything on the computer of someone who opens the file. Where the decimal
+// separator is a comma, spreadsheet programs split lines at semicolons, even inside our quotes. Therefore every
+// part of the text that could become a cell is escaped. A part that already begins with apostrophes and a
+// formula sign gets another apostrophe, so that unescapeFormula can restore every text.
 func escapeFormula(text string) string {
-	if isFormula(text) {
-		return "'" + text
-	}
-	return text
+	return mapCells(text, func(cell string) string {
+		if isFormula(cell) {
+			return "'" + cell
+		}
+		return cell
+	})
 }
 
 // unescapeFormula reverses escapeFormula.
 func unescapeFormula(text string) string {
-	if rest, ok := strings.CutPrefix(text, "'"); ok && isFormula(rest) {
-		return rest
-	}
-	return text
+	return mapCells(text, func(cell string) string {
+		if rest, ok := strings.CutPrefix(cell, "'"); ok && isFormula(rest) {
+			return rest
+		}
+		return cell
+	})
 }
 
-// isFormula reports whether a text, without its leading apostrophes, begins like a formula. The signs include
-// the full-width forms that East Asian keyboards produce.
-func isFormula(text string) bool {
-	text = strings.TrimLeft(text, "'")
+// mapCells applies convert to each part of a text that a spreadsheet program could take for a cell.
+func mapCells(text string, convert func(string) string) string {
+	var result strings.Builder
+	for {
+		end := strings.IndexAny(text, ",;\t")
+		if end < 0 {
+			return result.String() + convert(text)
+		}
+		result.WriteString(convert(text[:end]) + text[end:end+1])
+		text = text[end+1:]
+	}
+}
+
+// isFormula reports whether a cell begins like a formula, not counting spaces, quotes and apostrophes. The signs
+// include the full-width forms that East Asian keyboards produce.
+func isFormula(cell string) bool {
+	cell = strings.TrimLeft(cell, `'" `)
 	for _, sign := range []string{"=", "+", "-", "@", "＝", "＋", "－", "＠"} {
-		if strings.HasPrefix(text, sign) {
+		if strings.HasPrefix(cell, sign) {
 			return true
 		}
 	}

@@ -8,8 +8,14 @@ import (
 	"time"
 )
 
-// MaxImport is the maximum number of animals in one import.
-const MaxImport = 10_000
+const (
+	// MaxImport is the maximum number of animals in one import. Decoders stop after one row more, which is
+	// enough to refuse the import.
+	MaxImport = 10_000
+	// MaxImportRow is the maximum number of bytes in one row of an import. It is more than any valid row needs
+	// and limits the memory for a row with very many columns or members.
+	MaxImportRow = 64 << 10
+)
 
 // ImportRow is one row of an import. Each row describes one animal.
 type ImportRow struct {
@@ -42,7 +48,7 @@ const (
 // number. If there are too many rows, it fails with payload_too_large.
 func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, dryRun bool) (ImportResult, error) {
 	if len(rows) > MaxImport {
-		return ImportResult{}, errImportTooLarge(rows)
+		return ImportResult{}, errImportTooLarge()
 	}
 	valid := mergeProblems(rows)
 	ctx = WithRetryBudget(ctx, importBudget)
@@ -69,14 +75,14 @@ func (s *Service) ImportPets(ctx context.Context, rows []ImportRow, dryRun bool)
 // fails with payload_too_large if there are too many rows.
 func (s *Service) CheckImport(ctx context.Context, rows []ImportRow) ([]ImportRow, error) {
 	if len(rows) > MaxImport {
-		return nil, errImportTooLarge(rows)
+		return nil, errImportTooLarge()
 	}
 	mergeProblems(rows)
 	return read(WithRetryBudget(ctx, importBudget), s, func(tx ReadTx) ([]ImportRow, error) { return s.invalidRows(tx, rows) })
 }
 
-func errImportTooLarge(rows []ImportRow) error {
-	return Errorf(PayloadTooLarge, "The import has %d animals; send at most %d at once.", len(rows), MaxImport)
+func errImportTooLarge() error {
+	return Errorf(PayloadTooLarge, "The import has more than %[1]d animals; send at most %[1]d at once.", MaxImport)
 }
 
 // mergeProblems validates the animals and adds their problems to those found while parsing. It reports

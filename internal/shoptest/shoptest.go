@@ -37,7 +37,7 @@ type Shop struct {
 // Open opens a shop with a database of its own. The shop is closed when the test ends.
 func Open(t testing.TB, o Options) *Shop {
 	t.Helper()
-	database := filepath.Join(t.TempDir(), "test.db")
+	database := filepath.Join(TempDir(t), "test.db")
 	if o.Postgres {
 		database = NewPostgresDatabase(t)
 	} else if err := copyEmptyFile(database); err != nil {
@@ -92,6 +92,9 @@ func createStore(database string) error {
 // the store.
 func OpenAt(ctx context.Context, database string, o shop.Options) (*Shop, error) {
 	s := &Shop{Clock: &Clock{}, Database: database}
+	if err := provideFile(database); err != nil {
+		return nil, err
+	}
 	// A hundred concurrent clients on a busy machine take longer than the default RetryBudget allows.
 	store, err := sqlstore.Open(ctx, database, sqlstore.Options{Exclusive: true, Now: s.Clock.Now, RetryBudget: time.Minute})
 	if err != nil {

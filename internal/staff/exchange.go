@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -30,6 +32,21 @@ type exchange struct {
 	streamed  bool  // whether the response is a stream, which lasts until the browser disconnects; its duration is not measured
 }
 
+// acquireSlot acquires a semaphore slot unless the exchange already holds one. It fails with unavailable if all
+// slots are in use.
+func (x *exchange) acquireSlot() error {
+	if x.holdsSlot {
+		return nil
+	}
+	select {
+	case x.slots <- struct{}{}:
+		x.holdsSlot = true
+		return nil
+	default:
+		return shop.Errorf(shop.Unavailable, "The pages are busy; try again shortly.")
+	}
+}
+
 // releaseSlot releases the semaphore slot if the exchange holds one.
 func (x *exchange) releaseSlot() {
 	if x.holdsSlot {
@@ -39,28 +56,43 @@ func (x *exchange) releaseSlot() {
 }
 
 const (
-	// maxFormBytes is the maximum size of a form. formTimeout is how long a browser may take to send the
-	// form.
-	maxFormBytes = 64 << 10
-	formTimeout  = 30 * time.Second
-	// responseTimeout is how long a browser may take to read a response.
-	responseTimeout = 30 * time.Second
+	// maxFormBytes is the maximum size of a form, and maxPublicFormBytes the maximum for a user who is not
+	// signed in. formTimeout is how long a browser may take to send the form.
+	maxFormBytes       = 64 << 10
+	maxPublicFormBytes = 4 << 10
+	formTimeout        = 30 * time.Second
 )
 
+// readForm reads the whole body, whatever its type, and parses it as a form. If it left a part of the body
+// unread, net/http would wait for the rest without a deadline.
 func (x *exchange) readForm() error {
+	limit := int64(maxFormBytes)
+	if x.route.scope == anyone {
+		limit = maxPublicFormBytes
+	}
 	control := http.NewResponseController(x.w)
 	control.SetReadDeadline(time.Now().Add(formTimeout))
-	x.r.Body = http.MaxBytesReader(x.w, x.r.Body, maxFormBytes)
-	err := x.r.ParseForm()
+	body, err := io.ReadAll(http.MaxBytesReader(x.w, x.r.Body, limit))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return shop.Errorf(shop.PayloadTooLarge, "The form is too large; send at most %d bytes.", maxFormBytes)
+		return shop.Errorf(shop.PayloadTooLarge, "The form is too large; send at most %d bytes.", limit)
 	}
 	if err != nil {
-		return shop.Errorf(shop.InvalidParameter, "The form could not be read; reload the page and try again.")
+		return errUnreadableForm()
 	}
 	control.SetReadDeadline(time.Time{})
 	x.w.BodyRead()
+	mediaType, _, _ := mime.ParseMediaType(x.r.Header.Get("Content-Type"))
+	if len(body) > 0 && mediaType != "application/x-www-form-urlencoded" {
+		return errUnreadableForm()
+	}
+	if x.r.PostForm, err = url.ParseQuery(string(body)); err != nil {
+		return errUnreadableForm()
+	}
 	return nil
+}
+
+func errUnreadableForm() error {
+	return shop.Errorf(shop.InvalidParameter, "The form could not be read; reload the page and try again.")
 }
 
 // context returns the request's context with the signed-in principal, whom the service records as the author
@@ -126,7 +158,6 @@ func (x *exchange) trigger(event, message string) {
 // send writes a complete response with the given status, content type and body.
 func (x *exchange) send(status int, contentType string, body []byte) error {
 	x.releaseSlot() // a slow browser must not occupy the slot while it reads the response
-	http.NewResponseController(x.w).SetWriteDeadline(time.Now().Add(responseTimeout))
 	h := x.w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Length", strconv.Itoa(len(body)))

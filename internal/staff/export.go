@@ -8,6 +8,7 @@ import (
 
 	"animalstore/internal/petcsv"
 	"animalstore/internal/shop"
+	"animalstore/internal/web"
 )
 
 // maxConcurrentExports is the maximum number of concurrent exports per node. Each export reads the whole
@@ -36,7 +37,7 @@ func (p *Pages) exportPets(x *exchange) error {
 			x.w.Header().Set("Content-Disposition", `attachment; filename="animals.csv"`)
 			x.w.WriteHeader(http.StatusOK)
 		}
-		control.SetWriteDeadline(time.Now().Add(responseTimeout)) // setting the deadline fails only in tests, which need none
+		control.SetWriteDeadline(time.Now().Add(web.ResponseTimeout)) // setting the deadline fails only in tests, which need none
 		_, err := chunk.WriteTo(x.w)
 		return err
 	}

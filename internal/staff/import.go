@@ -60,6 +60,9 @@ func (p *Pages) importPets(x *exchange) error {
 		return shop.Errorf(shop.Unavailable, "Too many imports are running; try again shortly.")
 	}
 	name, content, err := x.readFile()
+	if err == nil {
+		err = x.acquireSlot()
+	}
 	if err != nil {
 		return x.showImport(importPage{}, err)
 	}
@@ -124,7 +127,7 @@ func (x *exchange) readFile() (name string, content []byte, err error) {
 		return "", nil, shop.Errorf(shop.PayloadTooLarge, "The file is too large; the limit is %d MiB.", maxImportBytes>>20)
 	}
 	if err != nil {
-		return "", nil, shop.Errorf(shop.InvalidParameter, "The form could not be read; reload the page and try again.")
+		return "", nil, errUnreadableForm()
 	}
 	defer x.r.MultipartForm.RemoveAll()
 	control.SetReadDeadline(time.Time{})

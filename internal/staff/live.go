@@ -74,9 +74,13 @@ type liveStream struct {
 	written  time.Time
 }
 
+// write sends one message and reports whether the browser has taken it in time. Between messages there is no
+// deadline, because net/http resets an HTTP/2 stream whose deadline has passed even if nothing is being written.
 func (s *liveStream) write(format string, args ...any) bool {
 	control := http.NewResponseController(s.w)
+	s.w.WriteHeader(http.StatusOK)
 	control.SetWriteDeadline(time.Now().Add(liveWriteTimeout)) // setting the deadline fails only in tests, which need none
+	defer control.SetWriteDeadline(time.Time{})
 	s.written = time.Now()
 	_, err := fmt.Fprintf(s.w, format, args...)
 	return err == nil && control.Flush() == nil

@@ -3,19 +3,34 @@ package staff
 import (
 	"net/http"
 	"strings"
+	"unicode"
 
 	"animalstore/internal/shop"
 )
 
 // cookieName returns the name of the session cookie. The name includes the environment, because browsers
-// share cookies between all ports of a host.
-func (p *Pages) cookieName() string { return "animalstore_" + string(p.Service.Environment()) }
+// share cookies between all ports of a host. Over TLS, its prefix makes browsers refuse a cookie that another
+// subdomain or an unencrypted page sets. The stricter prefix requires that the cookie is valid for all paths.
+func (x *exchange) cookieName() string {
+	name := "animalstore_" + string(x.Service.Environment())
+	switch {
+	case !x.overTLS():
+		return name
+	case x.base == "":
+		return "__Host-" + name
+	default:
+		return "__Secure-" + name
+	}
+}
+
+// overTLS reports whether the browser uses TLS, either to this process or to a proxy.
+func (x *exchange) overTLS() bool { return x.secure || x.r.TLS != nil }
 
 // setCookie sets the session cookie, or deletes it if the token is empty.
 func (x *exchange) setCookie(token string) {
 	cookie := &http.Cookie{
 		Name: x.cookieName(), Value: token, Path: x.base + "/", HttpOnly: true, SameSite: http.SameSiteLaxMode,
-		Secure: x.secure || x.r.TLS != nil, MaxAge: int(shop.SessionLifetime.Seconds()),
+		Secure: x.overTLS(), MaxAge: int(shop.SessionLifetime.Seconds()),
 	}
 	if token == "" {
 		cookie.MaxAge = -1
@@ -71,8 +86,11 @@ func (p *Pages) signIn(x *exchange) error {
 
 // isStaffPath reports whether a path leads to a staff page and cannot lead to another site.
 func isStaffPath(path string) bool {
+	if strings.ContainsFunc(path, unicode.IsControl) { // also in the query, because the path goes into a header
+		return false
+	}
 	path, _, _ = strings.Cut(path, "?")
-	return Serves(path) && !strings.Contains(path, "//") && !strings.ContainsAny(path, "\\\r\n")
+	return Serves(path) && !strings.Contains(path, "//") && !strings.Contains(path, "\\")
 }
 
 func (p *Pages) signOut(x *exchange) error {

@@ -119,6 +119,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Cache-Control", "no-store")
+	web.RequireTLS(h, p.TLS, p.PublicURL)
 	if !p.hasRoute(r, r.Method) {
 		p.serve(w, r, route{page: "none", scope: anyone, handle: func(*Pages, *exchange) error { return p.noRouteError(r) }})
 		return
@@ -174,27 +175,40 @@ func (p *Pages) serve(w http.ResponseWriter, r *http.Request, to route) {
 }
 
 // handle checks who sent the request and whether they may do this, reads the form and calls the route's
-// handler.
+// handler. It does not hold a slot while it waits for the browser to send the form, so that half-sent forms
+// cannot make the pages busy.
 func (x *exchange) handle() error {
-	select {
-	case x.slots <- struct{}{}:
-		x.holdsSlot = true
-		defer x.releaseSlot()
-	default:
-		return shop.Errorf(shop.Unavailable, "The pages are busy; try again shortly.")
-	}
-	if to := x.route; to.scope != anyone {
-		if err := x.identify(); err != nil {
+	defer x.releaseSlot()
+	if x.route.scope != anyone {
+		if err := x.authorize(); err != nil {
 			return err
 		}
-		if to.scope != signedIn && !x.May(to.scope) {
-			return shop.Errorf(shop.InsufficientScope, "Your key does not allow this; sign in with a key that has the scope %s.", to.scope)
-		}
 	}
-	if x.r.Method == http.MethodPost && x.route.page != "import-file" { // the import page reads its own form
+	if x.r.Method == http.MethodPost {
+		x.releaseSlot()
+		if x.route.page == "import-file" {
+			return x.route.handle(x.Pages, x) // reads its own form and then acquires a slot
+		}
 		if err := x.readForm(); err != nil {
 			return err
 		}
 	}
+	if err := x.acquireSlot(); err != nil {
+		return err
+	}
 	return x.route.handle(x.Pages, x)
+}
+
+// authorize checks that the user is signed in with a key that has the scope of the route.
+func (x *exchange) authorize() error {
+	if err := x.acquireSlot(); err != nil {
+		return err
+	}
+	if err := x.identify(); err != nil {
+		return err
+	}
+	if scope := x.route.scope; scope != signedIn && !x.May(scope) {
+		return shop.Errorf(shop.InsufficientScope, "Your key does not allow this; sign in with a key that has the scope %s.", scope)
+	}
+	return nil
 }

@@ -4,30 +4,19 @@ import (
 	"bytes"
 	"log/slog"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"animalstore/internal/shop"
-	"animalstore/internal/sqlstore"
+	"animalstore/internal/shoptest"
 )
-
-const configuredKey = "configured-key-of-the-tests"
 
 // The hand-written line for a successful request is identical to the line that slog.TextHandler writes.
 func TestLineIsWhatSlogWrites(t *testing.T) {
 	t.Parallel()
-	store, err := sqlstore.Open(t.Context(), filepath.Join(t.TempDir(), "test.db"), sqlstore.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer store.Close()
-	service, err := shop.Open(t.Context(), store, shop.Options{ConfiguredKey: configuredKey})
-	if err != nil {
-		t.Fatal(err)
-	}
-	principal, err := service.Authenticate(t.Context(), configuredKey)
+	service := shoptest.Open(t, shoptest.Options{})
+	principal, err := service.Authenticate(t.Context(), shoptest.AdminKey)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +24,7 @@ func TestLineIsWhatSlogWrites(t *testing.T) {
 	slogOnly := &AccessLog{Log: slog.New(slog.NewTextHandler(&slow, nil)), Redact: service.Redact}
 	withLines := &AccessLog{Log: slogOnly.Log, Lines: &fast, Redact: service.Redact}
 	paths := []string{"/v1/pets", "/v1/pets/7", "", "/v1/a b", `/v1/a"b`, `/v1/a\b`, "/v1/a=b", "/v1/a\nb", "/v1/ä", "/v1/\x7f\x00",
-		"/v1/" + strings.Repeat("x", 500), "/v1/" + configuredKey}
+		"/v1/" + strings.Repeat("x", 500), "/v1/" + shoptest.AdminKey}
 	times := []time.Time{time.Now(), time.Now().UTC(), time.Unix(1e9, 0), time.Unix(1e9, 999_999_999), time.Unix(1e9+1, 7_000_000)}
 	for _, path := range paths {
 		for _, traceparent := range []string{"", "00-" + traceID + "-" + spanID + "-01"} {

@@ -29,17 +29,27 @@ func (w *Recorder) BodyRead() { w.unreadBody = false }
 // changed.
 func (w *Recorder) Started() bool { return w.status != 0 }
 
+// ResponseTimeout is how long a client may take to read a complete response. Handlers that take longer, such as
+// streams, set deadlines of their own after WriteHeader.
+const ResponseTimeout = 30 * time.Second
+
 // unreadBodyTimeout is how long a connection stays open after the response if the request's body was not
 // read.
 const unreadBodyTimeout = time.Second
 
-// WriteHeader sends the response header. If the request's body was not read, WriteHeader also closes the
-// connection soon afterwards, because net/http would otherwise read the rest of the body, however slowly
-// the client sends it. The client has one second to read the response before the connection is reset.
+// WriteHeader sends the response header and limits how long the client may take to read the response. Later
+// calls have no effect.
+//
+// If the request's body was not read, WriteHeader also closes the connection soon afterwards, because net/http
+// would otherwise read the rest of the body, however slowly the client sends it. The client has one second to
+// read the response before the connection is reset.
 func (w *Recorder) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
+	if w.status != 0 {
+		return
 	}
+	w.status = status
+	// Setting a deadline fails only if the connection does not support it, as in some tests.
+	http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(ResponseTimeout))
 	if w.unreadBody {
 		w.Header().Set("Connection", "close")
 		http.NewResponseController(w.ResponseWriter).SetReadDeadline(time.Now().Add(unreadBodyTimeout))

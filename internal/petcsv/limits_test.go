@@ -1,0 +1,57 @@
+package petcsv
+
+import (
+	"bytes"
+	"runtime"
+	"strings"
+	"testing"
+
+	"animalstore/internal/shop"
+)
+
+// A hostile file of 8 MiB needs little more memory than the rows that an import may have.
+func TestHostileFilesNeedLittleMemory(t *testing.T) {
+	const size, limit = 8 << 20, 24 << 20
+	for name, file := range map[string]string{
+		"short rows":     "name,categoryId\n" + strings.Repeat("a\n", size/2),
+		"empty rows":     "name,categoryId\n" + strings.Repeat(",\n", size/2),
+		"blank lines":    "name,categoryId\n" + strings.Repeat("\n", size),
+		"columns":        "name,categoryId\n" + strings.Repeat("a,", size/2),
+		"header":         strings.Repeat("a,", size/2),
+		"multiline row":  "name,categoryId\n" + strings.Repeat("a,\"\n\",", size/6),
+		"unclosed quote": "name,categoryId\n\"" + strings.Repeat("a\n", size/2),
+		"bare quotes":    "name,categoryId\n" + strings.Repeat("a\"\n", size/3),
+		"extra values":   "name,categoryId\n" + strings.Repeat("a,1"+strings.Repeat(",x", 1000)+"\n", size/2000),
+	} {
+		content := []byte(file)
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		rows, err := Read(content)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); held > limit || len(rows) > shop.MaxImport+1 {
+			t.Errorf("%s: holds %d bytes in %d rows, want at most %d bytes in %d rows (%v)", name, held, len(rows), limit, shop.MaxImport+1, err)
+		}
+		runtime.KeepAlive(rows)
+		runtime.KeepAlive(content)
+	}
+}
+
+// Only a row that is too long stops the import; the longest valid rows are read.
+func TestRowsUpToTheLimitAreRead(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", shop.MaxImportRow-100)
+	rows, err := Read([]byte("name,categoryId\n" + long + ",1\n" + long + ",2\nRex,3\n"))
+	if err != nil || len(rows) != 3 || rows[2].Name != "Rex" || rows[1].CategoryID != 2 {
+		t.Errorf("got %d rows and %v, want 3", len(rows), err)
+	}
+	rows, err = Read([]byte("name,categoryId\n" + strings.Repeat("\n", 4*shop.MaxImportRow) + "Rex,3\n"))
+	if err != nil || len(rows) != 1 {
+		t.Errorf("after many blank lines: got %d rows and %v, want 1", len(rows), err)
+	}
+	_, err = Read(bytes.Join([][]byte{[]byte("name,categoryId\nRex,3\n"), bytes.Repeat([]byte("x"), 2*shop.MaxImportRow)}, nil))
+	if shop.AsError(err).Code != shop.ValidationFailed || !strings.Contains(err.Error(), "65536 bytes") {
+		t.Errorf("a row of twice the limit: got %v, want validation_failed", err)
+	}
+}
